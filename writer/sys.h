@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * System calls made without libc, for code that runs inside the host.
+ *
+ * Rule: nothing here touches errno, is a cancellation point, or can be interposed. A negative result is -errno.
+ * After tfp_sys_seal() every call answers -ENOSYS without entering the kernel (the host has forbidden system calls).
+ */
+#ifndef TFP_WRITER_SYS_H
+#define TFP_WRITER_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+long tfp_sys(long number, long a, long b, long c, long d, long e, long f);
+void tfp_sys_seal(void);
+int tfp_sys_is_sealed(void);
+
+/* Private zeroed pages, outside every allocator. NULL when there are none. `wipe`: a fork child sees zeros. */
+void *tfp_pages_get(size_t bytes, int wipe);
+void tfp_pages_put(void *start, size_t bytes);
+
+/* memcpy, memset, memcmp, strlen without libc's (interposable, ifunc'ed) ones. */
+void *tfp_copy(void *to, const void *from, size_t bytes);
+void *tfp_fill(void *to, int byte, size_t bytes);
+int tfp_same(const void *a, const void *b, size_t bytes);
+size_t tfp_length(const char *text);
+
+#endif
