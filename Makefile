@@ -18,7 +18,7 @@ OFFLINE := $(BASE) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 WRITER := $(wildcard writer/*.c)
 COLLECTORS := $(wildcard collectors/*.c)
 PRELOAD := $(wildcard preload/*.c)
-LAUNCHER := $(wildcard launcher/*.c) preload/settings_parse.c
+LAUNCHER := $(wildcard launcher/*.c) preload/settings_parse.c preload/settings_names.c
 REDUCER := $(wildcard reducer/*.c reducer/*/*.c)
 
 objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The values of all settings, and the one parser that makes them from text; both come from preload/settings.def.
+ *
+ * Rule: the same code runs inside the host and in `tfprof run`, so it calls nothing at all: no libc, no system call, no
+ * memory but the caller's, at most 1 KiB of stack. It does not read the environment (preload/settings.c does) and says
+ * nothing (the caller decides who hears of a problem).
+ */
+#ifndef TFP_PRELOAD_SETTINGS_PARSE_H
+#define TFP_PRELOAD_SETTINGS_PARSE_H
+
+#include "writer/format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every variable of ours begins so. TFP_JOB_VARIABLE is set by `tfprof run` for the job id and is not a setting. */
+#define TFP_SETTING_PREFIX "TFPROF_"
+#define TFP_JOB_VARIABLE "TFPROF_JOB"
+
+#define TFP_SETTING_TEXT 1024   /* bytes of a text or list with its terminator; Linux paths may be longer, ours not */
+#define TFP_SETTING_REMEDY 256  /* bytes of a remedy with its terminator; longer ones are cut */
+#define TFP_WINDOW_ENTRIES 16   /* windows in one setting */
+
+/* The words of a choice stand in the same order in the row's range; the unit test holds them together. */
+enum tfp_totals { TFP_TOTALS_BATCHED = 0, TFP_TOTALS_EXACT = 1 };
+enum tfp_drain { TFP_DRAIN_AUTO = 0, TFP_DRAIN_INLINE = 1, TFP_DRAIN_THREAD = 2, TFP_DRAIN_HELPER = 3 };
+enum tfp_full { TFP_FULL_STOP = 0, TFP_FULL_WRAP = 1 };
+
+enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };
+enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2 };
+
+/* time: nanoseconds from the first intercepted call, `to` excluded. step, launch: numbers, `to` included. */
+struct tfp_window_entry {
+	enum tfp_window_unit unit;
+	uint64_t from, to;
+};
+struct tfp_window {
+	enum tfp_window_kind kind;
+	uint32_t count;
+	struct tfp_window_entry entries[TFP_WINDOW_ENTRIES];
+};
+
+/* off is TFP_MODE_PASS. sample_bytes is the mean distance between samples, valid in every mode. */
+struct tfp_malloc_setting {
+	enum tfp_mode mode;
+	uint64_t sample_bytes;
+};
+
+/* The C type of each `type` of settings.def. */
+typedef char tfp_setting_text[TFP_SETTING_TEXT];
+#define TFP_SETTING_C_text tfp_setting_text
+#define TFP_SETTING_C_names tfp_setting_text
+#define TFP_SETTING_C_size uint64_t
+#define TFP_SETTING_C_count uint32_t
+#define TFP_SETTING_C_flag int
+#define TFP_SETTING_C_window struct tfp_window
+#define TFP_SETTING_C_signal int
+#define TFP_SETTING_C_malloc_mode struct tfp_malloc_setting
+#define TFP_SETTING_C_totals enum tfp_totals
+#define TFP_SETTING_C_drain enum tfp_drain
+#define TFP_SETTING_C_full enum tfp_full
+
+/* One field a row, named as in the table; signal: 0 = none. */
+struct tfp_settings {
+#define TFP_SETTING(NAME, field, type, initial, range, help) TFP_SETTING_C_##type field;
+#include "preload/settings.def"
+#undef TFP_SETTING
+};
+
+/* The number of a row, in the order of the table: TFP_SETTING_OUT, TFP_SETTING_WINDOW, ... */
+enum tfp_setting_number {
+#define TFP_SETTING(NAME, field, type, initial, range, help) TFP_SETTING_##NAME,
+#include "preload/settings.def"
+#undef TFP_SETTING
+	TFP_SETTING_COUNT
+};
+
+/* A row as text. name has neither prefix nor dashes. */
+struct tfp_setting_row {
+	const char *name, *type, *initial, *range, *help;
+};
+
+/* What was wrong. row: the setting meant or, for an unknown name, the nearest one; -1 where none is near. */
+enum tfp_setting_fault { TFP_SETTING_FINE = 0, TFP_SETTING_UNKNOWN = 1, TFP_SETTING_BAD = 2 };
+struct tfp_setting_problem {
+	enum tfp_setting_fault fault;
+	int row;
+	char remedy[TFP_SETTING_REMEDY]; /* "the nearest setting is MALLOC", or the reason and the good values */
+};
+
+/* The row of that number, NULL beyond the last: loop with it. Static memory. */
+const struct tfp_setting_row *tfp_setting_row(int number);
+
+/* Every setting to its default. Any thread; writes only *settings. */
+void tfp_settings_default(struct tfp_settings *settings);
+
+/*
+ * Sets the setting `name` (as in the table, MALLOC) from `value`. Returns 0. On a problem returns -1, leaves *settings
+ * as it was and fills *problem. Any thread; writes only through its arguments.
+ */
+int tfp_settings_apply(struct tfp_settings *settings, const char *name, const char *value,
+		       struct tfp_setting_problem *problem);
+
+/*
+ * Writes the value of row `number` as text that tfp_settings_apply takes back; cut to `room` with its terminator.
+ * Returns the length written. TFP_SETTING_TEXT is always enough.
+ */
+size_t tfp_setting_format(const struct tfp_settings *settings, int number, char *to, size_t room);
+
+/*
+ * Whether `program` (a file name without its directory) is in a list of the settings ONLY or SKIP: names separated by
+ * commas, `*` for any letters, `default` for the built-in list of shells, compilers and helpers.
+ */
+int tfp_settings_names_program(const char *list, const char *program);
+
+/* The built-in list, one pattern after the other; NULL beyond the last. For the manual. */
+const char *tfp_settings_default_skip(int number);
+
+/* Of `count` words the one nearest to `word` by edit distance (case and - _ alike), -1 where none is near enough. */
+int tfp_nearest_word(const char *word, const char *const *words, int count);
+
+#endif
