@@ -1,55 +1,144 @@
 # SPDX-License-Identifier: Apache-2.0
-# tfprof: `make help` lists the targets. Objects and programs go to $(O); V=1 shows the commands; SAN=address,undefined
-# or SAN=thread builds the offline programs and unit tests with sanitizers into a folder of their own.
+# tfprof: `make help` lists the targets. Everything built lies in $(O); what third parties give lies in $(DEPS).
+#   O=DIR     where to build (default: build)            V=1   show the commands
+#   CC=...    gcc, clang, or a cross compiler            T=... only the tests whose names contain this
+#   SAN=address,undefined or SAN=thread: unit tests and offline programs with sanitizers, in a folder of their own
+# Sources are found by folder; a new file needs no line here. scripts/setup installs what the build needs.
 
-O ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma := ,
-CC ?= gcc
+O ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+PREFIX ?= /usr/local
 Q := $(if $(V),,@)
 SAY = $(if $(V),,@echo "  $(1)	$(2)";)
 
+ARCH := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+HOST_ARCH := $(shell uname -m)
+IS_CROSS := $(filter-out $(HOST_ARCH),$(ARCH))
+IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
+SOURCES ?= .deps/sources
+DEPS ?= .deps/$(ARCH)
+
 WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wpointer-arith -Wundef -Werror
 CFLAGS ?= -O2 -g
-BASE := -std=c11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -MMD -MP
-GUEST := $(BASE) -fPIC -fvisibility=hidden -fno-builtin -ftls-model=initial-exec -fno-omit-frame-pointer \
-	-fno-stack-protector -U_FORTIFY_SOURCE -Wstack-usage=2048
-OFFLINE := $(BASE) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+BASE = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD -MP
+# gcc writes what each function needs of the stack, and whom it calls, for scripts/lint/stack.
+STACK := $(if $(IS_CLANG),-Wframe-larger-than=2048,-Wstack-usage=2048 -fstack-usage -fcallgraph-info=su)
+GUEST = $(BASE) -isystem $(DEPS)/include -fPIC -fvisibility=hidden -fno-builtin -ftls-model=initial-exec \
+	-fno-stack-protector -U_FORTIFY_SOURCE -ffunction-sections -fdata-sections \
+	$(if $(filter aarch64,$(ARCH)),-mno-outline-atomics) $(if $(SAN),$(SANITIZE),$(STACK))
+OFFLINE = $(BASE) $(SANITIZE)
 
 WRITER := $(wildcard writer/*.c)
 COLLECTORS := $(wildcard collectors/*.c)
 PRELOAD := $(wildcard preload/*.c)
-LAUNCHER := $(wildcard launcher/*.c) preload/settings_parse.c preload/settings_names.c
+PARSER := $(wildcard preload/settings_*.c)
+LAUNCHER := $(wildcard launcher/*.c) $(PARSER)
 REDUCER := $(wildcard reducer/*.c reducer/*/*.c)
+UNIT := $(wildcard test/unit/*_test.c)
+TABLES := $(wildcard collectors/tables/*.def preload/*.def)
 
 objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
+without_main = $(filter-out %/main.o,$(1))
 GUEST_OBJECTS := $(call objects,guest,$(WRITER) $(COLLECTORS) $(PRELOAD))
 LAUNCHER_OBJECTS := $(call objects,offline,$(LAUNCHER))
 REDUCER_OBJECTS := $(call objects,offline,$(REDUCER))
+UNIT_TESTS := $(patsubst test/unit/%.c,$(O)/unit/%,$(UNIT))
+GUEST_ARCHIVES := $(DEPS)/libtfplz4.a $(if $(wildcard scripts/build-libunwind),$(DEPS)/libtfpunwind.a)
+REDUCER_LIBRARIES := -llz4 -ldw -lelf
+PROGRAMS := $(if $(SAN),,$(O)/libtfprof.so) $(if $(wildcard launcher/main.c),$(O)/tfprof) \
+	$(if $(IS_CROSS),,$(if $(wildcard reducer/main.c),$(O)/tfprof-reduce))
 
-.PHONY: all setup demo test test-all lint bench check-gpu install clean help
-all: $(O)/libtfprof.so $(O)/tfprof $(O)/tfprof-reduce ## build everything
+.PHONY: all needs demo test test-all unit run-tests run-test-all lint bench check-gpu docs install clean distclean help
+.DELETE_ON_ERROR:
+all: $(PROGRAMS) ## build everything
 
-$(O)/guest/%.o: %.c
+# Says what to install where something is missing; costs some milliseconds. Never forces a rebuild.
+needs:
+	$(Q)scripts/setup --check build
+
+$(O)/guest/%.o: %.c | needs $(GUEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(GUEST) -c -o $@ $<
 
-$(O)/offline/%.o: %.c
+$(O)/offline/%.o: %.c | needs
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(OFFLINE) -c -o $@ $<
 
-$(O)/libtfprof.so: $(GUEST_OBJECTS)
-	$(call SAY,LINK,$@)$(CC) -shared -o $@ $^ $(GUEST_ARCHIVES) -Wl,-z,defs -Wl,-z,now -Wl,--as-needed
+# The guest library: needs libc alone, exports the hook tables and the C API and nothing else.
+LINK_GUEST := -shared -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections \
+	-Wl,-Bsymbolic -Wl,--exclude-libs,ALL
+$(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
+	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \
+		-ldl -lpthread
+
+$(O)/exports.map: $(TABLES) scripts/exports | needs
+	@mkdir -p $(@D)
+	$(call SAY,GEN,$@)CC=$(CC) scripts/exports --map $(TABLES) >$@
 
 $(O)/tfprof: $(LAUNCHER_OBJECTS)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^
 
 $(O)/tfprof-reduce: $(REDUCER_OBJECTS)
-	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^ -llz4 -ldw -lelf
+	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^ $(REDUCER_LIBRARIES)
 
-clean: ## remove what was built
+# Built once a machine architecture, one make at a time, from the distribution's source packages.
+$(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs
+	@mkdir -p $(SOURCES) $(DEPS)
+	$(Q)CC=$(CC) flock .deps scripts/build-$* $(SOURCES) $(DEPS)
+	@touch $@
+
+# A unit test links archives of everything but the hooks and the main files, so it takes only what it names.
+$(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER))
+$(O)/libreducer.a: $(call without_main,$(REDUCER_OBJECTS))
+$(O)/liblauncher.a: $(call without_main,$(filter $(O)/offline/launcher/%,$(LAUNCHER_OBJECTS)))
+$(O)/lib%.a:
+	@rm -f $@
+	$(call SAY,AR,$@)$(AR) rcs $@ $^
+
+$(O)/unit/%: test/unit/%.c $(O)/libguest.a $(O)/libreducer.a $(O)/liblauncher.a $(GUEST_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call SAY,CC,$<)$(CC) $(OFFLINE) -isystem $(DEPS)/include -o $@ $(filter %.c %.a,$^) $(REDUCER_LIBRARIES) -lcmocka -lm \
+		-lpthread -ldl
+
+unit: $(UNIT_TESTS) ## build the unit tests
+
+demo: ## set up, build, profile a real Python training script, show the report
+	$(Q)scripts/setup build demo
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)O=$(O) examples/demo
+
+test: ## set up, build, run the tests; about 10 minutes
+	$(Q)scripts/setup build test
+	$(Q)$(MAKE) --no-print-directory run-tests
+
+test-all: ## the long tests too: sanitizers, other compilers, the long crash and stack comparisons
+	$(Q)scripts/setup build lint test test-all
+	$(Q)$(MAKE) --no-print-directory run-test-all
+
+lint: ## the fences: folders, symbols, stack use, style; under 3 minutes
+	$(Q)scripts/setup build lint
+	$(Q)$(MAKE) --no-print-directory all unit
+	$(Q)O=$(O) CC=$(CC) DEPS=$(DEPS) T=$(T) scripts/lint/run
+
+check-gpu: ## the tests that need a real GPU
+	@echo "check-gpu: nothing to check yet: this version records host memory only"
+
+install: all ## copy to $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(O)/tfprof $(O)/tfprof-reduce $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(O)/libtfprof.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 preload/tfprof.h $(DESTDIR)$(PREFIX)/include
+
+clean: ## remove what was built; .deps stays (see distclean)
 	rm -rf build build-*
 
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
+distclean: clean ## remove also what scripts/setup and the build fetched
+	rm -rf .deps .venv
 
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+-include $(wildcard test/Makefile.inc test/bench/Makefile.inc)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
