@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run: the tree of processes that name each other as parent or share a job id, with everything tables ask for.
+ *
+ * Rule: run_open reads headers, facts and counters (cheap); what is marked [scan] is there after run_scan, which streams
+ * all events of all processes once, in time order. All times are ns since the start of the run; TIME_UNKNOWN where they
+ * are not known. Strings end with a zero and belong to the run. A table reads a struct run and changes nothing.
+ */
+#ifndef REDUCER_MODEL_RUN_H
+#define REDUCER_MODEL_RUN_H
+
+#include "reducer/model/heap.h"
+#include "reducer/read/log.h"
+#include "reducer/read/stacks.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a process ended, as far as the log can say. */
+enum end_kind {
+	END_UNKNOWN = 0, /* no word from the process: killed (SIGKILL, SIGSEGV, ...) */
+	END_RUNNING = 1, /* a process with this pid and start time exists on this machine now */
+	END_EXIT = 2,    /* exit() or return from main */
+	END__EXIT = 3,   /* _exit(), quick_exit() */
+	END_EXEC = 4,    /* replaced by another program */
+	END_ABORT = 5,   /* abort() was entered */
+	END_SIGNAL = 6,  /* killed by a signal, as waitpid told `tfprof run` */
+};
+
+struct setting {
+	const char *name, *value; /* name without TFPROF_ */
+	int is_default;
+};
+struct setting_error {
+	const char *name, *value, *remedy;
+};
+/* host, environment and note facts */
+struct pair {
+	const char *name, *value;
+};
+
+struct module {
+	uint64_t id; /* what tfp_pc.module names */
+	uint64_t bias, start, end, device, inode;
+	const uint8_t *build_id; /* NULL = none */
+	size_t build_id_bytes;
+	const char *path;
+	int64_t loaded_ns, unloaded_ns; /* first needed; dlclose, TIME_UNKNOWN = never */
+};
+
+/* One thread, with its exact counters (both lanes). */
+struct thread {
+	uint32_t serial, tid; /* serial: ours, from 1; tid: the kernel's */
+	char name[17];        /* "" = unknown */
+	int has_ended;
+	int64_t start_ns, end_ns; /* end: TIME_UNKNOWN while it runs */
+	uint64_t allocations, frees, requested_bytes, allocated_bytes, freed_bytes;
+	uint64_t unknown_frees, unknown_freed_bytes;
+	uint64_t maps, unmaps, mapped_bytes, unmapped_bytes;
+	uint64_t own_allocations, own_bytes; /* calls by the library itself, not in the totals */
+};
+
+/* Something was lost: one row for each thread and kind. */
+struct loss {
+	uint32_t thread; /* serial, 0 = of no thread */
+	uint8_t kind;    /* number in losses.def */
+	const char *name, *help, *remedy;
+	uint64_t count;
+	int64_t first_ns, last_ns;
+};
+
+/* An edge of a capture window. */
+struct window {
+	int64_t time_ns;
+	int is_open;
+	unsigned cause, index; /* see records.def */
+	uint64_t live_bytes;
+};
+
+/* A stretch of time in which events were recorded. */
+struct window_range {
+	int64_t from_ns, to_ns;
+};
+
+struct step {
+	int64_t time_ns;
+	uint64_t number;
+	uint32_t thread;
+};
+
+/* Piecewise linear: ticks since origin -> ns since the run's start. Private to the model. */
+struct clock_map;
+
+struct process {
+	struct log *log;       /* header, live words, blocks */
+	uint64_t log_id;
+	const char *path;      /* of the log */
+	uint32_t pid, parent_pid;
+	const char *command;   /* comm */
+	const char *executable; /* host fact "executable", else the command */
+	const char **arguments; /* argv; the last entry is NULL */
+	size_t argument_count;
+	size_t parent;         /* index in run.processes; PROCESS_NONE = root */
+	size_t exec_before;    /* the image of the same pid that called exec to become this one, or PROCESS_NONE */
+	int is_fork;           /* made by fork, not by exec */
+	int has_static_allocator; /* malloc lies in the executable: heap calls cannot be seen */
+	int64_t start_ns, end_ns; /* end: best known (end record, else the last record) */
+	enum end_kind end;
+	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
+	int mode;              /* enum tfp_mode last in force */
+	int is_full;           /* setting MALLOC=full: heap account has kind EVENTS */
+
+	struct setting *settings;
+	size_t setting_count;
+	struct setting_error *setting_errors;
+	size_t setting_error_count;
+	struct pair *hosts, *environment, *notes;
+	size_t host_count, environment_count, note_count;
+	struct module *modules; /* in the order seen; ids are distinct */
+	size_t module_count;
+
+	struct thread *threads; /* [scan] by serial; before the scan, without those whose slot was reused */
+	size_t thread_count;
+	struct loss *losses;    /* [scan] likewise */
+	size_t loss_count;
+	struct account heap;    /* [scan] */
+	struct account mmap;    /* [scan] */
+	struct window *windows; /* [scan] by time */
+	size_t window_count;
+	struct window_range *ranges; /* [scan] */
+	size_t range_count;
+	struct step *steps;     /* [scan] */
+	size_t step_count;
+	uint64_t events;        /* [scan] records read */
+	uint64_t unknown_records; /* [scan] of kinds this program has no use for: read past */
+	struct clock_map *clock;
+	double ticks_per_ns;    /* mean over the process's life */
+};
+
+#define PROCESS_NONE SIZE_MAX
+
+/* A run that was found but not chosen. */
+struct run_brief {
+	char name[17];
+	int64_t realtime_ns;  /* start, since 1970 */
+	size_t process_count;
+	const char *command;  /* of its first process */
+};
+
+struct run {
+	char name[17];        /* what --run takes: hexadecimal */
+	int64_t realtime_ns;  /* start of the run since 1970: the earliest origin of its processes */
+	int utc_offset_s;
+	int64_t duration_ns;  /* to the last end */
+	struct process *processes; /* by start; a parent stands before its children */
+	size_t process_count;
+	struct run_brief *others;  /* newest first */
+	size_t other_count;
+	int is_scanned;
+	struct diag_list *diags;
+	void *private; /* storage of the strings */
+};
+
+struct run_options {
+	const char *name;    /* NULL = the newest, "all" = every log as one run, else a name or the start of one */
+	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
+	/* Called now and then with bytes of log read and in all; NULL = never. */
+	void (*progress)(void *context, uint64_t done, uint64_t all);
+	void *context;
+};
+
+/*
+ * Opens every *.tfp under the paths (files, or directories read one level deep), forms runs, chooses one. Logs that
+ * cannot be read are diags. NULL when nothing could be read: the diags say why. `diags` must outlive the run.
+ */
+struct run *run_open(const char *const *paths, size_t count, const struct run_options *options, struct diag_list *diags);
+void run_close(struct run *run);
+
+/* Streams all events once and fills what is marked [scan]. Idempotent. Returns -1 without memory. */
+int run_scan(struct run *run, const struct run_options *options);
+
+/* ns since the run's start of a time in the process's log (ticks since its origin). */
+int64_t process_ns(const struct process *process, uint64_t ticks);
+
+/* The module of that id, or NULL. */
+const struct module *process_module(const struct process *process, uint64_t id);
+
+/* Value of a setting in force ("" when the log has none of that name). */
+const char *process_setting(const struct process *process, const char *name);
+
+/* One word or a short sentence: "exit status 0", "killed by signal 9", "no word: killed", ... `room` at least 80. */
+const char *process_end_text(const struct process *process, char *text, size_t room);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One .tfp file, opened: header, live words, an index of its blocks, and ways to read each kind of block.
+ *
+ * Rule: the file is hostile. No size or count is believed before it was compared with what is there; memory never
+ * depends on a number that was not. Bytes are taken with pread, each once (a log may still be growing or be cut while
+ * we read; a mapping would die of SIGBUS, a second look could see another value).
+ * Damage is added to the diag list and skipped; everything else is still answered.
+ */
+#ifndef REDUCER_READ_LOG_H
+#define REDUCER_READ_LOG_H
+
+#include "reducer/read/diag.h"
+#include "writer/format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct schema; /* reducer/read/schema.h */
+
+/* A block that is not an events block: schema, end, chunk, threads, facts, pcs, nodes, or of a type we do not know. */
+struct log_block {
+	uint64_t offset;         /* of its header */
+	uint64_t payload;        /* offset of its payload */
+	uint64_t payload_bytes;  /* that the file really has; less than encoded_bytes where the file is cut */
+	struct tfp_block_header header;
+};
+
+/* An events block in the index: 16 bytes, because there can be a million. */
+struct log_extent {
+	uint64_t offset; /* of the block header */
+	uint64_t sequence;
+};
+
+/* All events of one thread and lane, in time order: the extents by sequence, then the chunks not drained yet. */
+struct log_stream {
+	uint32_t thread;
+	uint16_t lane;
+	struct log_extent *extents; /* ascending sequence */
+	size_t extent_count;
+	uint32_t *chunks; /* indexes into log.blocks, ascending sequence; none has a whole events block of its own */
+	size_t chunk_count;
+};
+
+struct log {
+	char *path;
+	int fd;
+	uint64_t bytes; /* size of the file when opened */
+	struct tfp_file_header header; /* fields the file's header is too short for are 0 */
+	struct tfp_file_live live;     /* taken once at open; all 0 when the file ends before them */
+	struct schema *schema;         /* from the file; built in where the file has none */
+	struct log_block *blocks;      /* all but events blocks, in file order */
+	size_t block_count;
+	struct log_stream *streams;    /* by thread, then lane */
+	size_t stream_count;
+	uint64_t events_blocks;        /* indexed, dropped by FULL=wrap not included */
+	uint64_t wrapped_blocks;       /* below live.dropped_from: skipped */
+	uint64_t duplicate_blocks;     /* a second events block of the same thread, lane and sequence: skipped */
+	uint64_t hole_bytes;           /* zeros where a block was reserved and never written */
+	uint64_t unknown_blocks;       /* of a type this reader does not know: skipped, kept in `blocks` for --dump */
+	struct diag_list *diags;       /* the caller's */
+};
+
+/*
+ * Opens and indexes a log; reads headers only (and the payloads that decide which chunks are still needed). NULL when
+ * the file cannot be read as a log (missing, empty, foreign, newer major, unknown incompatible features): one DIAG_FATAL
+ * says why. `diags` must outlive the log.
+ */
+struct log *log_open(const char *path, struct diag_list *diags);
+void log_close(struct log *log);
+
+/* Reads up to `bytes` at `offset` into `to`. Returns how many were there (0 at the end or on an error). */
+size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes);
+
+/* Reads the block header at `offset`. Returns 0, or -1 when there is no valid one. Adds no diag. */
+int log_block_at(const struct log *log, uint64_t offset, struct log_block *block);
+
+/*
+ * Payload of a sealed block, checksum compared and decompressed. Returns a buffer of *bytes bytes (freed by the caller
+ * with free), or NULL after adding a diag. At most TFP_RAW_MAX bytes are allocated.
+ */
+uint8_t *log_sealed(const struct log *log, const struct log_block *block, size_t *bytes);
+
+/* Exact counters of one thread, from its slot in the file. Copied field by field, missing ones are 0. */
+typedef int log_slot_visit(void *context, const struct tfp_thread_slot *slot);
+/* Calls `visit` for each slot whose state is not 0, in file order, until it returns non-zero; returns that, or 0. */
+int log_slots(const struct log *log, log_slot_visit *visit, void *context);
+
+/* One fact, decoded by the schema. Values stay valid during the visit only. */
+#define FACT_FIELDS_MAX 32
+struct fact_value {
+	uint64_t number;
+	const char *text; /* str fields: `length` bytes, not terminated; else NULL */
+	size_t length;
+};
+struct fact {
+	uint64_t offset; /* in the file */
+	uint64_t time;   /* ticks since origin */
+	uint16_t tag;
+	size_t count;    /* fields present, at most FACT_FIELDS_MAX, by schema index */
+	struct fact_value values[FACT_FIELDS_MAX];
+};
+typedef int log_fact_visit(void *context, const struct fact *fact);
+/* Calls `visit` for each whole fact in file order, until it returns non-zero; returns that, or 0. */
+int log_facts(const struct log *log, log_fact_visit *visit, void *context);
+
+/* What `tfprof run` appended after waitpid. Returns 1 when there is such a block, else 0. */
+int log_end(const struct log *log, struct tfp_end_payload *end);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call stacks of one log: nodes -> code addresses. Symbols are not our business (reducer/symbols).
+ *
+ * Rule: a parent's index is lower than its child's (a parent exists before its child is made), so a walk always ends; a
+ * node that breaks the rule is damage and reads as "no stack".
+ */
+#ifndef REDUCER_READ_STACKS_H
+#define REDUCER_READ_STACKS_H
+
+#include "reducer/read/log.h"
+
+struct stacks {
+	uint64_t *nodes; /* parent << 32 | pc index; 0 = absent; indexed by stack id */
+	uint32_t node_count;
+	struct tfp_pc *pcs; /* indexed by pc index; flags without TFP_PC_WRITTEN = absent */
+	uint32_t pc_count;
+};
+
+/* Reads the pcs and nodes blocks. NULL only without memory. A log without stacks gives counts of 0. */
+struct stacks *stacks_load(const struct log *log);
+void stacks_free(struct stacks *stacks);
+
+/*
+ * Frames of `stack`, innermost first, into `frames` (at most `room`). Returns how many there are in all (0 for id 0 or an
+ * id that is absent). A marker (flags TFP_PC_CUT_*, pc 0) stands outermost where the stack was cut.
+ */
+size_t stacks_frames(const struct stacks *stacks, uint32_t stack, const struct tfp_pc **frames, size_t room);
+
+#endif
