@@ -26,7 +26,7 @@ BASE = -std=c11 -D_GNU_SOURCE -I. $(WARN) $(CFLAGS) -fno-omit-frame-pointer -MMD
 # gcc writes what each function needs of the stack, and whom it calls, for scripts/lint/stack.
 STACK := $(if $(IS_CLANG),-Wframe-larger-than=2048,-Wstack-usage=2048 -fstack-usage -fcallgraph-info=su)
 GUEST = $(BASE) -isystem $(DEPS)/include -fPIC -fvisibility=hidden -fno-builtin -ftls-model=initial-exec \
-	-fno-stack-protector -U_FORTIFY_SOURCE -ffunction-sections -fdata-sections \
+	-fno-stack-protector -U_FORTIFY_SOURCE -Walloca -ffunction-sections -fdata-sections \
 	$(if $(filter aarch64,$(ARCH)),-mno-outline-atomics) $(if $(SAN),$(SANITIZE),$(STACK))
 OFFLINE = $(BASE) $(SANITIZE)
 
