@@ -67,7 +67,8 @@ $(O)/offline/%.o: %.c | needs
 	$(call SAY,CC,$<)$(CC) $(OFFLINE) -c -o $@ $<
 
 # The guest library: needs libc alone, exports the hook tables and the C API and nothing else.
-LINK_GUEST := -shared -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections \
+# No start files: theirs run at exit, where nothing of ours may.
+LINK_GUEST := -shared -nostartfiles -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections \
 	-Wl,-Bsymbolic -Wl,--exclude-libs,ALL
 $(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
 	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \
