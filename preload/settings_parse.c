@@ -9,6 +9,8 @@
 
 #include <signal.h>
 
+#include "writer/poison.h"
+
 /* ---- text without libc ---- */
 
 struct sink {
@@ -435,7 +437,7 @@ static const struct signal_name {
 #define SIGNAL_RT_FIRST 34 /* 32 and 33 belong to glibc */
 #define SIGNAL_RT_LAST 64
 
-static const char *parse_signal(const struct tfp_setting_row *row, const char *value, int *field)
+static const char *parse_signal_number(const struct tfp_setting_row *row, const char *value, int *field)
 {
 	size_t length = length_of(value), i;
 	const char *end, *name = value;
@@ -463,7 +465,7 @@ static const char *parse_signal(const struct tfp_setting_row *row, const char *v
 	return NULL;
 }
 
-static void print_signal(struct sink *sink, const struct tfp_setting_row *row, const int *field)
+static void print_signal_number(struct sink *sink, const struct tfp_setting_row *row, const int *field)
 {
 	size_t i;
 

@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every variable of ours begins so. TFP_JOB_VARIABLE is set by `tfprof run` for the job id and is not a setting. */
+/*
+ * Every variable of ours begins so. TFP_JOB_VARIABLE is no setting: `tfprof run` puts the job id there as 32 hexadecimal
+ * digits, first byte of tfp_file_header.job_id first.
+ */
 #define TFP_SETTING_PREFIX "TFPROF_"
 #define TFP_JOB_VARIABLE "TFPROF_JOB"
 
@@ -55,13 +58,13 @@ typedef char tfp_setting_text[TFP_SETTING_TEXT];
 #define TFP_SETTING_C_count uint32_t
 #define TFP_SETTING_C_flag int
 #define TFP_SETTING_C_window struct tfp_window
-#define TFP_SETTING_C_signal int
+#define TFP_SETTING_C_signal_number int
 #define TFP_SETTING_C_malloc_mode struct tfp_malloc_setting
 #define TFP_SETTING_C_totals enum tfp_totals
 #define TFP_SETTING_C_drain enum tfp_drain
 #define TFP_SETTING_C_full enum tfp_full
 
-/* One field a row, named as in the table; signal: 0 = none. */
+/* One field a row, named as in the table; window_signal: 0 = none. */
 struct tfp_settings {
 #define TFP_SETTING(NAME, field, type, initial, range, help) TFP_SETTING_C_##type field;
 #include "preload/settings.def"

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfprof doctor: what works here, what will be lost, what helps.
+ *
+ * Rule: a finding is something that was tried or read just now, never a guess from a version number; each check is one
+ * function and one row here.
+ */
+#include "launcher/doctor.h"
+
+#include "launcher/command.h"
+#include "launcher/manual.h"
+#include "launcher/options.h"
+#include "launcher/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static doctor_check *const checks[] = {
+	doctor_library, doctor_settings, doctor_output, doctor_trial,     doctor_clock,
+	doctor_libc,    doctor_memory,   doctor_limits, doctor_container, doctor_program,
+};
+
+static const struct command_option doctor_options[] = {
+	{'h', "help", NULL, "this page"},
+	{0, NULL, NULL, NULL},
+};
+
+void doctor_say(struct doctor *doctor, enum doctor_level level, const char *subject, const char *fact, const char *remedy)
+{
+	static const char *const words[] = {"ok", "note", "LOSS", "BLOCKED"};
+
+	printf("%-8s %-10s %s\n", words[level], subject, fact);
+	if (remedy && *remedy)
+		printf("%-19s %s\n", "", remedy);
+	if (level > doctor->worst)
+		doctor->worst = level;
+}
+
+static void take(int option, const char *argument, void *context)
+{
+	(void)option;
+	(void)argument;
+	*(int *)context = 1;
+}
+
+/* The exit status: 0 all works, 2 something will be lost, 1 nothing can be recorded. */
+static int status_of(enum doctor_level worst)
+{
+	if (worst == DOCTOR_BLOCKED)
+		return 1;
+	return worst == DOCTOR_LOSS ? 2 : 0;
+}
+
+static int doctor_main(int argc, char **argv)
+{
+	struct doctor *doctor = calloc(1, sizeof *doctor);
+	int wants_help = 0, first;
+	size_t i;
+
+	if (!doctor)
+		say_die("out of memory");
+	tfp_settings_default(&doctor->settings);
+	first = options_parse(&command_doctor, argc, argv, &doctor->settings, take, &wants_help);
+	if (wants_help) {
+		manual_command(manual_style("text"), &command_doctor);
+		return 0;
+	}
+	doctor->program = argv[first];
+	for (i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+		checks[i](doctor);
+		fflush(stdout);
+	}
+	return status_of(doctor->worst);
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.run = doctor_main,
+	.usage = "[PROGRAM]",
+	.help = "check this machine, the settings and a program; say what will be lost and what helps",
+	.options = doctor_options,
+	.more = "Each line is something tried or read now: ok works, note is worth knowing, LOSS means that a recording works but "
+		"misses or blurs something, BLOCKED that nothing can be recorded. A second line says what helps.\n\n"
+		"The trial records a short program of its own into the output directory and removes what it made.\n\n"
+		"Exit status: 0 all works, 2 something will be lost, 1 nothing can be recorded.",
+};

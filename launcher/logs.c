@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The logs that a run has left.
+ *
+ * Rule: only writer/format.h is known here; a log is found by what its header says, never by its name alone. The one
+ * thing written is the END block, at an offset taken from the log's own atomic file_end, as any writer of the log does.
+ */
+#include "launcher/logs.h"
+
+#include "launcher/say.h"
+#include "writer/format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* CRC-32C (Castagnoli, RFC 3720 B.4), bit by bit: a few hundred bytes a run. */
+static uint32_t crc32c(const void *data, size_t bytes)
+{
+	const uint8_t *at = data;
+	uint32_t crc = ~0u;
+	int bit;
+
+	for (; bytes; bytes--) {
+		crc ^= *at++;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+	}
+	return ~crc;
+}
+
+/* Returns 0 when `descriptor` begins with a whole header of a version we know. */
+static int read_header(int descriptor, struct tfp_file_header *header)
+{
+	if (pread(descriptor, header, sizeof *header, 0) != (ssize_t)sizeof *header)
+		return -1;
+	if (memcmp(header->magic, TFP_FILE_MAGIC, sizeof header->magic) || header->byte_order != TFP_BYTE_ORDER)
+		return -1;
+	if (header->major != TFP_FORMAT_MAJOR || header->header_bytes < sizeof *header)
+		return -1;
+	return header->header_crc == crc32c(header, offsetof(struct tfp_file_header, header_crc)) ? 0 : -1;
+}
+
+static void take(struct logs *logs, const char *path, const struct stat *facts, const struct tfp_file_header *header,
+		 int is_program)
+{
+	logs->count++;
+	logs->disk_bytes += (uint64_t)facts->st_blocks * 512; /* st_blocks: stat(2) */
+	if (!is_program || (logs->program && header->exec_count < logs->program_exec_count))
+		return;
+	free(logs->program);
+	logs->program = say_text("%s", path);
+	logs->program_exec_count = header->exec_count;
+}
+
+struct logs logs_find(const char *directory, const uint8_t job_id[16], int64_t since_s, pid_t pid, uint64_t start)
+{
+	struct logs logs = {0, 0, NULL, 0};
+	DIR *folder = opendir(directory);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		const char *suffix = strrchr(entry->d_name, '.');
+		struct tfp_file_header header;
+		struct stat facts;
+		char *path;
+		int descriptor;
+
+		if (!suffix || strcmp(suffix, ".tfp"))
+			continue;
+		path = say_text("%s/%s", directory, entry->d_name);
+		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (descriptor >= 0 && !fstat(descriptor, &facts) && S_ISREG(facts.st_mode) &&
+		    facts.st_mtime >= since_s && !read_header(descriptor, &header) &&
+		    !memcmp(header.job_id, job_id, sizeof header.job_id))
+			take(&logs, path, &facts, &header,
+			     header.pid == (uint32_t)pid && (!start || !header.process_start || header.process_start == start));
+		if (descriptor >= 0)
+			close(descriptor);
+		free(path);
+	}
+	if (folder)
+		closedir(folder);
+	return logs;
+}
+
+void logs_free(struct logs *logs)
+{
+	free(logs->program);
+	logs->program = NULL;
+}
+
+struct end_block {
+	struct tfp_block_header header;
+	struct tfp_end_payload payload;
+};
+
+static void fill_end(struct end_block *block, int wait_status, pid_t pid)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	memset(block, 0, sizeof *block);
+	block->payload.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	block->payload.wait_status = wait_status;
+	block->payload.pid = (uint32_t)pid;
+	block->header.sync = TFP_BLOCK_SYNC;
+	block->header.header_bytes = sizeof block->header;
+	block->header.type = TFP_BLOCK_END;
+	block->header.codec = TFP_CODEC_NONE;
+	block->header.encoded_bytes = block->header.raw_bytes = sizeof block->payload;
+	block->header.payload_crc = crc32c(&block->payload, sizeof block->payload);
+	block->header.header_crc = crc32c(&block->header, offsetof(struct tfp_block_header, header_crc));
+}
+
+static int append(int descriptor, struct tfp_file_live *live, int wait_status, pid_t pid)
+{
+	const uint64_t bytes = (sizeof(struct end_block) + 7) & ~UINT64_C(7);
+	struct end_block block;
+	uint64_t offset;
+	ssize_t length;
+
+	/* pairs with the writer's own fetch-add of file_end: threads of the dead process are gone, its helper may not be */
+	offset = __atomic_fetch_add(&live->file_end, bytes, __ATOMIC_ACQ_REL);
+	fill_end(&block, wait_status, pid);
+	length = pwrite(descriptor, &block, sizeof block, (off_t)offset);
+	if (length != (ssize_t)sizeof block) {
+		if (length >= 0)
+			errno = ENOSPC;
+		return -1;
+	}
+	if (live->end_kind == TFP_END_NONE) {
+		live->end_status = (uint64_t)(uint32_t)wait_status;
+		__atomic_store_n(&live->end_kind, TFP_END_WAITED, __ATOMIC_RELEASE); /* readers of a live log: status first */
+	}
+	return 0;
+}
+
+int logs_append_end(const char *path, int wait_status, pid_t pid)
+{
+	const size_t bytes = TFP_LIVE_OFFSET + sizeof(struct tfp_file_live);
+	int result = -1, descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct stat facts;
+	uint8_t *start;
+
+	if (descriptor < 0)
+		return -1;
+	if (!fstat(descriptor, &facts) && (size_t)facts.st_size >= bytes) {
+		start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+		if (start != MAP_FAILED) {
+			result = append(descriptor, (struct tfp_file_live *)(start + TFP_LIVE_OFFSET), wait_status, pid);
+			munmap(start, bytes);
+		}
+	}
+	close(descriptor);
+	return result;
+}
