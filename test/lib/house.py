@@ -225,3 +225,18 @@ def losses(paths):
         kind = row.get("kind") or row.get("loss")
         found[kind] = found.get(kind, 0) + row["count"]
     return found
+
+
+def in_own_mounts():
+    """Runs the case again in a mount namespace of its own, so that what it mounts is gone with it."""
+    if os.environ.get("TEST_OWN_MOUNTS"):
+        return
+    how = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+    if subprocess.run([*how, "true"], stderr=subprocess.DEVNULL).returncode:
+        skip("no mount namespace may be made here, neither as root nor as user")
+    os.environ["TEST_OWN_MOUNTS"] = "1"
+    os.execvp(how[0], [*how, "--", sys.executable, os.path.abspath(sys.argv[0])])
+
+
+def mount(kind, options, target):
+    subprocess.run(["mount", "-t", kind, "-o", options, "none", target], check=True)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program with an allocator of its own linked in, as a static jemalloc would be: nobody outside can see its calls. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static char room[1 << 20] __attribute__((aligned(16)));
+static size_t used;
+
+void *malloc(size_t size)
+{
+	size_t at = used;
+	if (size > sizeof room - at - 16)
+		return NULL;
+	*(size_t *)(room + at) = size;
+	used = (at + 16 + size + 15) & ~(size_t)15;
+	return room + at + 16;
+}
+
+void free(void *block)
+{
+	(void)block;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	void *block = malloc(count * size);
+	return block ? memset(block, 0, count * size) : NULL;
+}
+
+void *realloc(void *block, size_t size)
+{
+	void *fresh = malloc(size);
+	size_t old = block ? ((size_t *)block)[-2] : 0;
+	return fresh && block ? memcpy(fresh, block, old < size ? old : size) : fresh;
+}
+
+size_t malloc_usable_size(void *block);
+size_t malloc_usable_size(void *block)
+{
+	return block ? ((size_t *)block)[-2] : 0;
+}
+
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		free(malloc((size_t)i));
+	puts("own allocator");
+	return 0;
+}
