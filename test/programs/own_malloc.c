@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program with an allocator of its own linked in, as a static jemalloc would be: nobody outside can see its calls. */
+#include <malloc.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char room[1 << 20] __attribute__((aligned(16)));
@@ -35,7 +37,6 @@ void *realloc(void *block, size_t size)
 	return fresh && block ? memcpy(fresh, block, old < size ? old : size) : fresh;
 }
 
-size_t malloc_usable_size(void *block);
 size_t malloc_usable_size(void *block)
 {
 	return block ? ((size_t *)block)[-2] : 0;
