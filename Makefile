@@ -127,10 +127,15 @@ check-gpu: ## the tests that need a real GPU
 	@echo "check-gpu: nothing to check yet: this version records host memory only"
 
 install: all ## copy to $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib include share/man/man1 share/man/man7)
 	install -m 755 $(O)/tfprof $(O)/tfprof-reduce $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libtfprof.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 preload/tfprof.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 docs/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7
+
+docs: $(O)/tfprof $(O)/tfprof-reduce ## write the pages that come from the tables to docs/
+	$(Q)O=$(O) scripts/docs docs
 
 clean: ## remove what was built; .deps stays (see distclean)
 	rm -rf build build-*
