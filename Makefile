@@ -146,5 +146,5 @@ distclean: clean ## remove also what scripts/setup and the build fetched
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
--include $(wildcard test/Makefile.inc test/bench/Makefile.inc)
+-include $(wildcard test/Makefile.inc test/*/Makefile.inc)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
