@@ -67,7 +67,7 @@ void manual_overview(const struct manual_style *style)
 	const struct command *command;
 	int number;
 
-	style->title("tfprof", "record what a program does with its memory, at little cost, and report it");
+	style->title("tfprof", 1, "record what a program does with its memory, at little cost, and report it");
 	style->heading("Usage");
 	style->code("tfprof COMMAND [...]");
 	style->code("tfprof --version");
@@ -91,7 +91,7 @@ void manual_command(const struct manual_style *style, const struct command *comm
 	char *name = say_text("tfprof-%s", command->name);
 	char *usage = say_text("tfprof %s %s", command->name, command->usage);
 
-	style->title(name, command->help);
+	style->title(name, 1, command->help);
 	style->heading("Usage");
 	style->code(usage);
 	if (command->more)
@@ -131,7 +131,8 @@ void manual_settings(const struct manual_style *style)
 	char *skipped = default_skip();
 	int number;
 
-	style->title("tfprof settings", "Every setting, from the one table `preload/settings.def`.");
+	style->title("tfprof-settings", 7, "every setting of the recording library");
+	style->heading("Description");
 	style->paragraph("A setting is a variable of the environment that the library reads once, at the first intercepted "
 			 "call, or an option of `tfprof run`, which checks it aloud. The library itself never prints: a "
 			 "misspelt name or a bad value is noted in the log, and the report shows it first.");

@@ -9,8 +9,8 @@
 
 struct manual_style {
 	const char *name;
-	/* begins a page: its name for `man`, and one line of what it is */
-	void (*title)(const char *name, const char *summary);
+	/* begins a page: its name and section for `man`, and one line of what it is */
+	void (*title)(const char *name, int section, const char *summary);
 	void (*heading)(const char *text);
 	void (*paragraph)(const char *text);
 	void (*code)(const char *line);

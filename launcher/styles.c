@@ -31,11 +31,12 @@ static void print_wrapped(const char *text, size_t indent)
 	putchar('\n');
 }
 
-static void text_title(const char *name, const char *summary)
+static void text_title(const char *name, int section, const char *summary)
 {
 	char line[256];
 	size_t i;
 
+	(void)section;
 	snprintf(line, sizeof line, "%s", name);
 	for (i = 0; line[i]; i++)
 		if (line[i] == '-' && !strncmp(line, "tfprof-", i + 1))
@@ -87,14 +88,14 @@ static void man_put(const char *text)
 	putchar('\n');
 }
 
-static void man_title(const char *name, const char *summary)
+static void man_title(const char *name, int section, const char *summary)
 {
 	const char *letter;
 
 	fputs(".TH ", stdout);
 	for (letter = name; *letter; letter++)
 		putchar(toupper((unsigned char)*letter));
-	printf(" 1 \"\" \"tfprof\" \"User Commands\"\n.SH NAME\n%s \\- %s\n", name, summary);
+	printf(" %d \"\" tfprof\n.SH NAME\n%s \\- %s\n", section, name, summary);
 }
 
 static void man_heading(const char *text)
@@ -127,9 +128,19 @@ static void man_item(const char *term, const char *text)
 
 /* ---- Markdown ---- */
 
-static void markdown_title(const char *name, const char *summary)
+/* Text outside of code: < would begin a tag. */
+static void markdown_put(const char *text)
 {
-	printf("# %s\n\n%s\n", name, summary);
+	for (; *text; text++) {
+		if (*text == '<')
+			putchar('\\');
+		putchar(*text);
+	}
+}
+
+static void markdown_title(const char *name, int section, const char *summary)
+{
+	printf("# %s(%d): %s\n", name, section, summary);
 }
 
 static void markdown_heading(const char *text)
@@ -139,7 +150,9 @@ static void markdown_heading(const char *text)
 
 static void markdown_paragraph(const char *text)
 {
-	printf("\n%s\n", text);
+	putchar('\n');
+	markdown_put(text);
+	putchar('\n');
 }
 
 static void markdown_code(const char *line)
@@ -149,7 +162,8 @@ static void markdown_code(const char *line)
 
 static void markdown_item(const char *term, const char *text)
 {
-	printf("\n- **%s**: %s", term, text);
+	printf("\n- **%s**: ", term);
+	markdown_put(text);
 }
 
 static void markdown_list_end(void)
