@@ -37,7 +37,7 @@ PARSER := $(wildcard preload/settings_*.c)
 LAUNCHER := $(wildcard launcher/*.c) $(PARSER)
 REDUCER := $(wildcard reducer/*.c reducer/*/*.c)
 UNIT := $(wildcard test/unit/*_test.c)
-TABLES := $(wildcard collectors/tables/*.def preload/*.def)
+EXPORTED_BY := $(wildcard collectors/tables/*.def) preload/tfprof.h
 
 objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 without_main = $(filter-out %/main.o,$(1))
@@ -74,9 +74,9 @@ $(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
 	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \
 		-ldl -lpthread
 
-$(O)/exports.map: $(TABLES) scripts/exports | needs
+$(O)/exports.map: $(EXPORTED_BY) scripts/exports | needs
 	@mkdir -p $(@D)
-	$(call SAY,GEN,$@)CC=$(CC) scripts/exports --map $(TABLES) >$@
+	$(call SAY,GEN,$@)CC=$(CC) scripts/exports --map $(EXPORTED_BY) >$@
 
 $(O)/tfprof: $(LAUNCHER_OBJECTS)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^
