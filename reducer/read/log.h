@@ -26,20 +26,22 @@ struct log_block {
 	struct tfp_block_header header;
 };
 
-/* An events block in the index: 16 bytes, because there can be a million. */
-struct log_extent {
-	uint64_t offset; /* of the block header */
+/* A part of a stream: an events block, or a chunk that was not drained. 16 bytes, because there can be a million. */
+struct log_part {
+	uint64_t place; /* offset of the block header; bit 0 set: it is a chunk (blocks begin at multiples of 8) */
 	uint64_t sequence;
 };
 
-/* All events of one thread and lane, in time order: the extents by sequence, then the chunks not drained yet. */
+#define LOG_PART_OFFSET(part) ((part)->place & ~UINT64_C(7))
+#define LOG_PART_IS_CHUNK(part) ((part)->place & 1)
+
+/* All events of one thread and lane, in time order. */
 struct log_stream {
 	uint32_t thread;
 	uint16_t lane;
-	struct log_extent *extents; /* ascending sequence */
-	size_t extent_count;
-	uint32_t *chunks; /* indexes into log.blocks, ascending sequence; none has a whole events block of its own */
-	size_t chunk_count;
+	uint16_t is_sorted;
+	struct log_part *parts; /* ascending sequence; no sequence twice */
+	size_t count, capacity;
 };
 
 struct log {
@@ -59,6 +61,8 @@ struct log {
 	uint64_t hole_bytes;           /* zeros where a block was reserved and never written */
 	uint64_t unknown_blocks;       /* of a type this reader does not know: skipped, kept in `blocks` for --dump */
 	struct diag_list *diags;       /* the caller's */
+	uint32_t *stream_index;        /* private to scan.c: hash of thread and lane -> stream + 1 */
+	size_t stream_index_size, stream_capacity, block_capacity;
 };
 
 /*
@@ -74,6 +78,13 @@ size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 
 /* Reads the block header at `offset`. Returns 0, or -1 when there is no valid one. Adds no diag. */
 int log_block_at(const struct log *log, uint64_t offset, struct log_block *block);
+
+/*
+ * The next block whose header is valid at or behind `*offset` (a multiple of 8). Returns 1, or 0 at the end of the log.
+ * *gap receives the bytes passed over that were not zero-filled padding (see docs/format.md, "finding blocks"): 0 in a
+ * whole file; *is_zero whether they were all zero. *offset becomes the place to go on from.
+ */
+int log_block_next(const struct log *log, uint64_t *offset, struct log_block *block, uint64_t *gap, int *is_zero);
 
 /*
  * Payload of a sealed block, checksum compared and decompressed. Returns a buffer of *bytes bytes (freed by the caller

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays of decoded records. See batch.h. */
+#include "reducer/read/batch.h"
+
+#include <stdlib.h>
+
+static void drop_arrays(struct batch *batch)
+{
+	for (size_t tag = 0; tag < 256; tag++) {
+		for (size_t i = 0; batch->kinds[tag] != NULL && i < SCHEMA_FIELDS; i++)
+			free(batch->kinds[tag]->values[i]);
+		free(batch->kinds[tag]);
+		batch->kinds[tag] = NULL;
+	}
+	free(batch->times);
+	free(batch->rows);
+	free(batch->tags);
+	batch->times = NULL;
+	batch->rows = NULL;
+	batch->tags = NULL;
+	batch->capacity = 0;
+}
+
+int batch_begin(struct batch *batch, size_t records)
+{
+	size_t capacity = 16;
+
+	batch->count = 0;
+	for (size_t tag = 0; tag < 256; tag++)
+		if (batch->kinds[tag] != NULL)
+			batch->kinds[tag]->count = batch->kinds[tag]->present = 0;
+	if (records <= batch->capacity)
+		return 0;
+	while (capacity < records)
+		capacity *= 2;
+	drop_arrays(batch);
+	batch->times = malloc(capacity * sizeof *batch->times);
+	batch->rows = malloc(capacity * sizeof *batch->rows);
+	batch->tags = malloc(capacity);
+	if (batch->times == NULL || batch->rows == NULL || batch->tags == NULL) {
+		drop_arrays(batch);
+		return -1;
+	}
+	batch->capacity = capacity;
+	return 0;
+}
+
+struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
+{
+	struct batch_kind *kind = batch->kinds[tag];
+
+	if (kind == NULL) {
+		kind = calloc(1, sizeof *kind);
+		if (kind == NULL)
+			return NULL;
+		batch->kinds[tag] = kind;
+	}
+	batch->tags[batch->count] = tag;
+	batch->times[batch->count] = time;
+	batch->rows[batch->count++] = (uint16_t)kind->count++;
+	return kind;
+}
+
+uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field)
+{
+	if (kind->values[field] == NULL)
+		kind->values[field] = malloc(batch->capacity * sizeof(uint64_t));
+	if (kind->values[field] != NULL)
+		kind->present |= UINT32_C(1) << field;
+	return kind->values[field];
+}
+
+void batch_free(struct batch *batch)
+{
+	drop_arrays(batch);
+	batch->count = 0;
+}

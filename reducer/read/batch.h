@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Some hundred records, decoded: an array for each field of each kind of record that occurs.
+ *
+ * Rule: a batch belongs to its user and is filled again and again; it grows to what it must hold and no further.
+ */
+#ifndef REDUCER_READ_BATCH_H
+#define REDUCER_READ_BATCH_H
+
+#include "reducer/read/schema.h"
+
+#define BATCH_RECORDS 512 /* most records of a batch: their arrays fit the first-level cache */
+
+struct batch_kind {
+	uint32_t present; /* bit i: field i has values (a log of another version may lack some) */
+	uint32_t count;   /* rows */
+	uint64_t *values[SCHEMA_FIELDS]; /* by field index, then row; NULL where never present */
+};
+
+struct batch {
+	size_t count, capacity;
+	uint64_t *times;  /* ticks since origin */
+	uint16_t *rows;   /* of each record, its row within its kind */
+	uint8_t *tags;
+	struct batch_kind *kinds[256]; /* by tag; NULL = has not occurred yet */
+};
+
+/* Empties the batch and makes room for `records` (at most BATCH_RECORDS). Returns -1 without memory. */
+int batch_begin(struct batch *batch, size_t records);
+
+/* Adds a record of that tag; its row is the new kind->count - 1. NULL without memory. Room was made by batch_begin. */
+struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time);
+
+/* The values of a field, room for batch->capacity rows, marked present. NULL without memory. */
+uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field);
+
+/* The value of a field of record `i`, or 0 where the log has no such field (`field` may be -1). */
+static inline uint64_t batch_value(const struct batch *batch, size_t i, int field)
+{
+	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
+
+	if (field < 0 || !(kind->present >> field & 1))
+		return 0;
+	return kind->values[field][batch->rows[i]];
+}
+
+void batch_free(struct batch *batch);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bounded list of what is wrong. See diag.h. */
+#include "reducer/read/diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int diag_room(struct diag_list *list)
+{
+	struct diag *items;
+
+	if (list->count >= DIAG_KEPT)
+		return -1;
+	if (list->count % 64 != 0)
+		return 0;
+	items = realloc(list->items, (list->count + 64) * sizeof *items);
+	if (items == NULL)
+		return -1;
+	list->items = items;
+	return 0;
+}
+
+void diag_add(struct diag_list *list, enum diag_level level, const char *file, uint64_t offset, const char *remedy,
+	      const char *format, ...)
+{
+	char reason[512];
+	struct diag *item;
+	va_list arguments;
+
+	if (level >= DIAG_DAMAGE)
+		list->damage++;
+	if (diag_room(list) != 0) {
+		list->omitted++;
+		return;
+	}
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof reason, format, arguments);
+	va_end(arguments);
+	item = &list->items[list->count];
+	*item = (struct diag){.level = level, .file = strdup(file), .offset = offset, .reason = strdup(reason),
+			      .remedy = strdup(remedy)};
+	if (item->file != NULL && item->reason != NULL && item->remedy != NULL) {
+		list->count++;
+		return;
+	}
+	free((char *)item->file);
+	free((char *)item->reason);
+	free((char *)item->remedy);
+	list->omitted++;
+}
+
+void diag_free(struct diag_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free((char *)list->items[i].file);
+		free((char *)list->items[i].reason);
+		free((char *)list->items[i].remedy);
+	}
+	free(list->items);
+	*list = (struct diag_list){0};
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a log: header, live words, and the bytes of a block. The index is made in scan.c. See log.h. */
+#include "reducer/read/log.h"
+
+#include "reducer/read/crc32c.h"
+#include "reducer/read/scan.h"
+#include "reducer/read/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <lz4.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER_BYTES_LEAST (offsetof(struct tfp_file_header, header_crc) + 4) /* of format 1.0; later fields follow */
+#define HEADER_BYTES_MOST 1024 /* the live words begin there */
+
+size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
+{
+	size_t done = 0;
+
+	if (offset > INT64_MAX - bytes)
+		return 0;
+	while (done < bytes) {
+		ssize_t got = pread(log->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
+
+static int refuse(struct log *log, uint64_t offset, const char *remedy, const char *reason)
+{
+	diag_add(log->diags, DIAG_FATAL, log->path, offset, remedy, "%s", reason);
+	return -1;
+}
+
+static int check_header(struct log *log, const uint8_t *bytes, size_t got)
+{
+	struct tfp_file_header *header = &log->header;
+
+	if (got == 0)
+		return refuse(log, 0, "the program was killed before its first record, or the disk was full", "the file is empty");
+	if (got < 8 || memcmp(bytes, TFP_FILE_MAGIC, 8) != 0)
+		return refuse(log, 0, "name files that end in .tfp, or their directory", "this is not a tfprof log");
+	if (got < HEADER_BYTES_LEAST)
+		return refuse(log, got, "", "the file ends inside its header");
+	memcpy(header, bytes, HEADER_BYTES_LEAST);
+	if (header->byte_order != TFP_BYTE_ORDER)
+		return refuse(log, offsetof(struct tfp_file_header, byte_order), "",
+			      "the file was written on a machine of another byte order");
+	if (header->major != TFP_FORMAT_MAJOR)
+		return refuse(log, offsetof(struct tfp_file_header, major), "use the tfprof-reduce of the tfprof that wrote it",
+			      "the format is of another major version");
+	if (header->header_bytes < HEADER_BYTES_LEAST || header->header_bytes > HEADER_BYTES_MOST)
+		return refuse(log, offsetof(struct tfp_file_header, header_bytes), "", "the file header has an impossible size");
+	if (crc32c(bytes, offsetof(struct tfp_file_header, header_crc)) != header->header_crc)
+		return refuse(log, 0, "use another copy of the file", "the file header is damaged (checksum)");
+	if (header->features_incompat != 0)
+		return refuse(log, offsetof(struct tfp_file_header, features_incompat), "use a newer tfprof-reduce",
+			      "the file needs features that this program does not know");
+	return 0;
+}
+
+static void read_live(struct log *log)
+{
+	size_t bytes = log->header.live_bytes < sizeof log->live ? log->header.live_bytes : sizeof log->live;
+	size_t got = log_pread(log, log->header.live_offset, &log->live, bytes);
+
+	if (got < bytes)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, log->bytes, "", "the file ends inside its live words");
+}
+
+static int read_header(struct log *log)
+{
+	uint8_t bytes[HEADER_BYTES_MOST] = {0};
+	size_t got = log_pread(log, 0, bytes, sizeof bytes);
+
+	if (check_header(log, bytes, got) != 0)
+		return -1;
+	if (log->header.features_warn != 0)
+		diag_add(log->diags, DIAG_NOTE, log->path, 0, "use a newer tfprof-reduce",
+			 "the file uses features that this program does not know; it can be read without them");
+	if (log->header.page_bytes < 512 || log->header.page_bytes > 1u << 20 || log->header.page_bytes % 8 != 0)
+		return refuse(log, offsetof(struct tfp_file_header, page_bytes), "", "the page size is impossible");
+	read_live(log);
+	return 0;
+}
+
+static int open_file(struct log *log)
+{
+	struct stat status;
+
+	log->fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (log->fd < 0 || fstat(log->fd, &status) != 0) {
+		diag_add(log->diags, DIAG_FATAL, log->path, DIAG_NO_OFFSET, "", "cannot be opened: %s", strerror(errno));
+		return -1;
+	}
+	if (!S_ISREG(status.st_mode))
+		return refuse(log, DIAG_NO_OFFSET, "", "this is not a regular file");
+	log->bytes = (uint64_t)status.st_size;
+	return 0;
+}
+
+struct log *log_open(const char *path, struct diag_list *diags)
+{
+	struct log *log = calloc(1, sizeof *log);
+
+	if (log == NULL)
+		return NULL;
+	log->fd = -1;
+	log->diags = diags;
+	log->path = strdup(path);
+	if (log->path == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
+		log_close(log);
+		return NULL;
+	}
+	return log;
+}
+
+void log_close(struct log *log)
+{
+	if (log == NULL)
+		return;
+	if (log->fd >= 0)
+		close(log->fd);
+	for (size_t i = 0; i < log->stream_count; i++)
+		free(log->streams[i].parts);
+	free(log->streams);
+	free(log->stream_index);
+	free(log->blocks);
+	schema_free(log->schema);
+	free(log->path);
+	free(log);
+}
+
+/* The payload as it stands in the file, checksum compared; NULL with *reason set. */
+static uint8_t *read_encoded(const struct log *log, const struct log_block *block, const char **reason)
+{
+	uint64_t bytes = block->header.encoded_bytes;
+	uint8_t *encoded;
+
+	*reason = "the block is cut off";
+	if (block->payload_bytes < bytes)
+		return NULL;
+	*reason = "the block claims an impossible size";
+	if (bytes > TFP_RAW_MAX + TFP_RAW_MAX / 128)
+		return NULL;
+	*reason = "no memory for the block";
+	encoded = malloc(bytes + 1);
+	if (encoded == NULL)
+		return NULL;
+	*reason = "the block cannot be read";
+	if (log_pread(log, block->payload, encoded, bytes) != bytes) {
+		free(encoded);
+		return NULL;
+	}
+	*reason = "the block is damaged (checksum)";
+	if (crc32c(encoded, bytes) != block->header.payload_crc) {
+		free(encoded);
+		return NULL;
+	}
+	return encoded;
+}
+
+/* Decompresses; takes `encoded`. NULL with *reason set. */
+static uint8_t *decompress(const struct log_block *block, uint8_t *encoded, const char **reason)
+{
+	uint64_t raw_bytes = block->header.raw_bytes, bytes = block->header.encoded_bytes;
+	uint8_t *raw = NULL;
+
+	*reason = "the block claims an impossible size";
+	if (block->header.codec == TFP_CODEC_NONE && raw_bytes == bytes)
+		return encoded;
+	/* LZ4 never expands more than 255 times, so a small block cannot ask for much. */
+	if (block->header.codec == TFP_CODEC_LZ4 && raw_bytes <= TFP_RAW_MAX && raw_bytes / 255 <= bytes)
+		raw = malloc(raw_bytes + 1);
+	else if (block->header.codec != TFP_CODEC_NONE && block->header.codec != TFP_CODEC_LZ4)
+		*reason = "the block is compressed in a way that this program does not know";
+	if (raw != NULL &&
+	    LZ4_decompress_safe((char *)encoded, (char *)raw, (int)bytes, (int)raw_bytes) != (int)raw_bytes) {
+		*reason = "the block is damaged (compression)";
+		free(raw);
+		raw = NULL;
+	}
+	free(encoded);
+	return raw;
+}
+
+uint8_t *log_sealed(const struct log *log, const struct log_block *block, size_t *bytes)
+{
+	const char *reason;
+	uint8_t *raw = read_encoded(log, block, &reason);
+
+	if (raw != NULL)
+		raw = decompress(block, raw, &reason);
+	if (raw == NULL)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "", "%s", reason);
+	*bytes = block->header.raw_bytes;
+	return raw;
+}
