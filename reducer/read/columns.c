@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns of an events block: checked once, then decoded batch by batch. See columns.h and docs/format.md. */
+#include "reducer/read/columns.h"
+
+#include "reducer/read/events.h"
+#include "writer/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The heap address column is column (1, 0); it needs the sizes, column (1, 1), and speaks of records 1 and 2. */
+enum { TAG_ALLOC = 1, TAG_FREE = 2, FIELD_ADDRESS = 0, FIELD_REQUESTED = 1 };
+
+#define COLUMN_HEADER 16 /* bytes of struct tfp_column_header */
+
+/* Bytes below 128: each ends a varint. Written for the compiler to vectorise. */
+static size_t count_ends(const uint8_t *at, size_t bytes)
+{
+	size_t ends = 0;
+
+	while (bytes > 0) {
+		size_t part = bytes < 4096 ? bytes : 4096;
+		uint32_t sum = 0;
+
+		for (size_t i = 0; i < part; i++)
+			sum += at[i] >> 7;
+		ends += part - sum;
+		at += part;
+		bytes -= part;
+	}
+	return ends;
+}
+
+/* The varint at *at; bits beyond 64 are dropped. The caller knows that it ends. */
+static uint64_t take_varint(const uint8_t **at)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	const uint8_t *byte = *at;
+
+	for (; *byte >= 128; byte++, shift += 7)
+		value |= shift < 64 ? (uint64_t)(*byte & 127) << shift : 0;
+	value |= shift < 64 ? (uint64_t)*byte << shift : 0;
+	*at = byte + 1;
+	return value;
+}
+
+/* Whether the column holds exactly its values. 1 yes, 0 no, -1 the encoding is unknown. */
+static int check_column(const struct column *column)
+{
+	size_t bytes = (size_t)(column->end - column->at);
+	size_t ends = column->encoding <= TFP_ENCODE_DELTA ? count_ends(column->at, bytes) : 0;
+	int is_closed = bytes == 0 || column->end[-1] < 128;
+
+	switch (column->encoding) {
+	case TFP_ENCODE_CONST:
+		return ends == 1 && is_closed;
+	case TFP_ENCODE_VARINT:
+	case TFP_ENCODE_DELTA:
+		return ends == column->values && is_closed;
+	case TFP_ENCODE_BYTES:
+		return bytes == column->values;
+	case TFP_ENCODE_HEAP:
+		return column->tag == TAG_ALLOC && column->field == FIELD_ADDRESS;
+	default:
+		return -1;
+	}
+}
+
+/* Reads the column header at *at and goes behind its data. Returns 0, or -1 when it does not fit. */
+static int take_column(const struct columns *columns, size_t *at, struct column *column)
+{
+	struct tfp_column_header header;
+	size_t left = columns->raw_bytes - *at;
+
+	if (left < COLUMN_HEADER)
+		return -1;
+	memcpy(&header, columns->raw + *at, sizeof header);
+	if (header.bytes > left - COLUMN_HEADER)
+		return -1;
+	*column = (struct column){.at = columns->raw + *at + COLUMN_HEADER, .values = header.value_count,
+				  .tag = header.tag, .field = header.field, .encoding = header.encoding};
+	column->end = column->at + header.bytes;
+	*at += COLUMN_HEADER + header.bytes;
+	return 0;
+}
+
+/* The value of a constant column stands in `last` from now on. */
+static void prepare(struct column *column)
+{
+	if (column->encoding == TFP_ENCODE_CONST)
+		column->last = take_varint(&column->at);
+}
+
+static const char *add_frame_column(struct columns *columns, const struct column *column)
+{
+	struct column *to = column->field == 0 ? &columns->tags : &columns->times;
+	int is_tags = column->field == 0;
+
+	if (column->field > 1)
+		return NULL;
+	if (to->end != NULL)
+		return "two columns are the same";
+	if (column->values != columns->records || check_column(column) != 1)
+		return "the column of kinds or times is damaged";
+	if (is_tags != (column->encoding == TFP_ENCODE_BYTES) && !(is_tags && column->encoding == TFP_ENCODE_CONST) &&
+	    !(!is_tags && column->encoding == TFP_ENCODE_DELTA))
+		return "the column of kinds or times is encoded in a way that this program does not know";
+	*to = *column;
+	prepare(to);
+	return NULL;
+}
+
+/* Keeps a field's column for later; what it must agree with is checked when all are known. */
+static const char *add_field_column(struct columns *columns, const struct column *column)
+{
+	int is_good = check_column(column);
+
+	if (is_good == 0)
+		return "a column does not hold the values it claims";
+	if (is_good < 0 || column->field >= SCHEMA_FIELDS || column->tag > 255) {
+		columns->skipped++;
+		return NULL;
+	}
+	for (size_t i = 0; i < columns->field_count; i++)
+		if (columns->fields[i].tag == column->tag && columns->fields[i].field == column->field)
+			return "two columns are the same";
+	if (columns->field_count % 16 == 0) {
+		struct column *more = realloc(columns->fields, (columns->field_count + 16) * sizeof *more);
+
+		if (more == NULL)
+			return "no memory for the block";
+		columns->fields = more;
+	}
+	columns->fields[columns->field_count] = *column;
+	prepare(&columns->fields[columns->field_count++]);
+	return NULL;
+}
+
+static const char *take_columns(struct columns *columns)
+{
+	uint32_t counts[2];
+	size_t at = sizeof counts;
+	const char *reason = NULL;
+
+	if (columns->raw_bytes < sizeof counts)
+		return "the block is too short";
+	memcpy(counts, columns->raw, sizeof counts);
+	columns->records = counts[0];
+	/* Every record has a time of its own, at least a byte, so a small block cannot claim many. */
+	if (columns->records > EVENTS_RECORDS_MAX || columns->records > columns->raw_bytes)
+		return "the block claims an impossible number of records";
+	for (uint32_t i = 0; i < counts[1] && reason == NULL; i++) {
+		struct column column;
+
+		if (take_column(columns, &at, &column) != 0)
+			return "a column reaches beyond the block";
+		reason = column.tag == 0 ? add_frame_column(columns, &column) : add_field_column(columns, &column);
+	}
+	if (reason == NULL && columns->records > 0 && (columns->tags.end == NULL || columns->times.end == NULL))
+		reason = "the block has no column of kinds or times";
+	return reason;
+}
+
+static void count_tags(struct columns *columns)
+{
+	const struct column *tags = &columns->tags;
+
+	if (tags->encoding == TFP_ENCODE_CONST)
+		columns->of_tag[tags->last & 255] = columns->records;
+	else
+		for (const uint8_t *at = tags->at; at < tags->end; at++)
+			columns->of_tag[*at]++;
+}
+
+/* The heap column needs the sizes; without them it cannot be read. */
+static const char *prepare_heap(struct columns *columns, const struct column *column)
+{
+	uint32_t events = columns->of_tag[TAG_ALLOC] + columns->of_tag[TAG_FREE];
+	int has_sizes = columns->of_tag[TAG_ALLOC] == 0;
+
+	for (size_t i = 0; i < columns->field_count; i++)
+		has_sizes |= columns->fields[i].tag == TAG_ALLOC && columns->fields[i].field == FIELD_REQUESTED;
+	if (column->values != events)
+		return "the heap column does not fit the records";
+	if (!has_sizes) {
+		columns->skipped++;
+		return NULL;
+	}
+	columns->heap = heapcode_make(column->at, (size_t)(column->end - column->at), events);
+	return columns->heap == NULL ? "no memory for the block" : NULL;
+}
+
+/* Every column has a value for each of its records. */
+static const char *check_counts(struct columns *columns)
+{
+	const char *reason = NULL;
+
+	for (size_t i = 0; i < columns->field_count && reason == NULL; i++) {
+		const struct column *column = &columns->fields[i];
+
+		if (column->encoding == TFP_ENCODE_HEAP)
+			reason = prepare_heap(columns, column);
+		else if (column->values != columns->of_tag[column->tag])
+			reason = "a column does not fit the records";
+	}
+	return reason;
+}
+
+struct columns *columns_open(uint8_t *raw, size_t raw_bytes, unsigned time_shift, const char **reason)
+{
+	struct columns *columns = calloc(1, sizeof *columns);
+
+	*reason = "no memory for the block";
+	if (columns == NULL) {
+		free(raw);
+		return NULL;
+	}
+	columns->raw = raw;
+	columns->raw_bytes = raw_bytes;
+	columns->time_shift = time_shift;
+	*reason = time_shift > 32 ? "the time shift is impossible" : take_columns(columns);
+	if (*reason == NULL && columns->records > 0) {
+		count_tags(columns);
+		*reason = check_counts(columns);
+	}
+	if (*reason == NULL)
+		return columns;
+	columns_close(columns);
+	return NULL;
+}
+
+void columns_close(struct columns *columns)
+{
+	if (columns == NULL)
+		return;
+	heapcode_free(columns->heap);
+	free(columns->fields);
+	free(columns->raw);
+	free(columns);
+}
+
+/* The next values of a varint column. Most are one byte: eight at a time. */
+static void take_varints(struct column *column, uint64_t *to, size_t count)
+{
+	const uint8_t *at = column->at;
+	size_t i = 0;
+
+	while (i < count) {
+		uint64_t word;
+
+		if (count - i >= 8 && column->end - at >= 8) {
+			memcpy(&word, at, 8);
+			if ((word & UINT64_C(0x8080808080808080)) == 0) {
+				for (unsigned k = 0; k < 8; k++)
+					to[i + k] = at[k];
+				at += 8;
+				i += 8;
+				continue;
+			}
+		}
+		to[i++] = take_varint(&at);
+	}
+	column->at = at;
+}
+
+static void take_deltas(struct column *column, uint64_t *to, size_t count)
+{
+	uint64_t last = column->last;
+
+	take_varints(column, to, count);
+	for (size_t i = 0; i < count; i++) {
+		last += (to[i] >> 1) ^ (0 - (to[i] & 1));
+		to[i] = last;
+	}
+	column->last = last;
+}
+
+static void take_values(struct column *column, uint64_t *to, size_t count)
+{
+	switch (column->encoding) {
+	case TFP_ENCODE_CONST:
+		for (size_t i = 0; i < count; i++)
+			to[i] = column->last;
+		break;
+	case TFP_ENCODE_VARINT:
+		take_varints(column, to, count);
+		break;
+	case TFP_ENCODE_DELTA:
+		take_deltas(column, to, count);
+		break;
+	default:
+		for (size_t i = 0; i < count; i++)
+			to[i] = *column->at++;
+	}
+}
+
+/* Addresses of allocations and releases in the order of the records; the sizes were decoded before. */
+static int take_heap(struct columns *columns, struct batch *batch)
+{
+	struct batch_kind *alloc = batch->kinds[TAG_ALLOC], *release = batch->kinds[TAG_FREE];
+	uint64_t *of_alloc = NULL, *of_release = NULL;
+
+	if (alloc != NULL && alloc->count > 0)
+		of_alloc = batch_field(batch, alloc, FIELD_ADDRESS);
+	if (release != NULL && release->count > 0)
+		of_release = batch_field(batch, release, FIELD_ADDRESS);
+	if ((alloc != NULL && alloc->count > 0 && of_alloc == NULL) ||
+	    (release != NULL && release->count > 0 && of_release == NULL))
+		return -1;
+	for (size_t i = 0; i < batch->count; i++) {
+		uint16_t row = batch->rows[i];
+
+		if (batch->tags[i] == TAG_ALLOC)
+			of_alloc[row] = heapcode_alloc(columns->heap, alloc->values[FIELD_REQUESTED][row]);
+		else if (batch->tags[i] == TAG_FREE)
+			of_release[row] = heapcode_release(columns->heap);
+	}
+	return 0;
+}
+
+static int take_records(struct columns *columns, struct batch *batch, size_t count)
+{
+	uint64_t times[BATCH_RECORDS];
+	struct column *tags = &columns->tags;
+
+	take_deltas(&columns->times, times, count);
+	for (size_t i = 0; i < count; i++) {
+		uint8_t tag = tags->encoding == TFP_ENCODE_CONST ? (uint8_t)tags->last : *tags->at++;
+
+		if (batch_add(batch, tag, times[i] << columns->time_shift) == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+int columns_next(struct columns *columns, struct batch *batch)
+{
+	size_t count = columns->records - columns->done;
+
+	if (count > BATCH_RECORDS)
+		count = BATCH_RECORDS;
+	if (batch_begin(batch, count) != 0 || take_records(columns, batch, count) != 0)
+		return -1;
+	for (size_t i = 0; i < columns->field_count; i++) {
+		struct column *column = &columns->fields[i];
+		struct batch_kind *kind = batch->kinds[column->tag];
+		uint64_t *to;
+
+		if (column->encoding == TFP_ENCODE_HEAP || kind == NULL || kind->count == 0)
+			continue;
+		to = batch_field(batch, kind, column->field);
+		if (to == NULL)
+			return -1;
+		take_values(column, to, kind->count);
+	}
+	if (columns->heap != NULL && take_heap(columns, batch) != 0)
+		return -1;
+	columns->done += (uint32_t)count;
+	return (int)count;
+}

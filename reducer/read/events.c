@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The records of an events block or a chunk. See events.h. */
+#include "reducer/read/events.h"
+
+#include "reducer/read/columns.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct events {
+	const struct log *log;
+	struct columns *columns; /* of an events block; NULL = a chunk */
+	uint8_t *raw;            /* records of a chunk; owned */
+	uint64_t place;          /* offset of `raw` in the file */
+	size_t raw_bytes, raw_done;
+	struct events_skipped skipped;
+};
+
+static struct events *fail(struct events *events, uint64_t offset, enum diag_level level, const char *reason)
+{
+	diag_add(events->log->diags, level, events->log->path, offset, "", "%s", reason);
+	events_close(events);
+	return NULL;
+}
+
+static struct events *open_block(struct events *events, const struct log_block *block)
+{
+	const char *reason;
+	size_t bytes;
+	uint8_t *raw = log_sealed(events->log, block, &bytes);
+
+	if (raw == NULL) {
+		events_close(events);
+		return NULL;
+	}
+	events->columns = columns_open(raw, bytes, block->header.time_shift, &reason);
+	if (events->columns == NULL)
+		return fail(events, block->offset, DIAG_DAMAGE, reason);
+	events->skipped.columns = events->columns->skipped;
+	return events;
+}
+
+/* Takes head and records of a chunk at once; a process that still runs may give it other records at any moment. */
+static struct events *open_chunk(struct events *events, const struct log_block *block, uint64_t sequence)
+{
+	const struct log *log = events->log;
+	struct tfp_chunk chunk = {0}, after = {0};
+	uint64_t room = block->payload_bytes < sizeof chunk ? 0 : block->payload_bytes - sizeof chunk;
+
+	if (log_pread(log, block->payload, &chunk, sizeof chunk) < sizeof chunk)
+		return fail(events, block->offset, DIAG_DAMAGE, "the chunk is cut off");
+	if (chunk.used > room)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "",
+			 "the chunk claims %" PRIu64 " bytes of records, %" PRIu64 " are there", chunk.used, room);
+	events->raw_bytes = chunk.used < room ? chunk.used : room;
+	if (events->raw_bytes > TFP_RAW_MAX)
+		return fail(events, block->offset, DIAG_DAMAGE, "the chunk claims an impossible size");
+	events->place = block->payload + sizeof chunk;
+	events->raw = malloc(events->raw_bytes + 1);
+	if (events->raw == NULL)
+		return fail(events, block->offset, DIAG_DAMAGE, "no memory for the chunk");
+	events->raw_bytes = log_pread(log, events->place, events->raw, events->raw_bytes);
+	if (log_pread(log, block->payload, &after, sizeof after) < sizeof after || after.sequence != sequence ||
+	    chunk.sequence != sequence)
+		return fail(events, block->offset, DIAG_NOTE, "the program went on while its log was read; read it again for more");
+	return events;
+}
+
+struct events *events_open(const struct log *log, const struct log_part *part)
+{
+	struct events *events = calloc(1, sizeof *events);
+	struct log_block block;
+
+	if (events == NULL) {
+		diag_add(log->diags, DIAG_DAMAGE, log->path, LOG_PART_OFFSET(part), "", "no memory for the block");
+		return NULL;
+	}
+	events->log = log;
+	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
+		return fail(events, LOG_PART_OFFSET(part), DIAG_DAMAGE, "the block cannot be read any more");
+	return LOG_PART_IS_CHUNK(part) ? open_chunk(events, &block, part->sequence) : open_block(events, &block);
+}
+
+void events_close(struct events *events)
+{
+	if (events == NULL)
+		return;
+	columns_close(events->columns);
+	free(events->raw);
+	free(events);
+}
+
+uint64_t events_count(const struct events *events)
+{
+	return events->columns != NULL ? events->columns->records : events->raw_bytes / 8;
+}
+
+const struct events_skipped *events_skipped(const struct events *events)
+{
+	return &events->skipped;
+}
+
+static uint64_t load(const uint8_t *from, enum schema_type type)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, from, schema_type_bytes(type));
+	return value;
+}
+
+/* The schema's record at the start of `raw`, or NULL when its bytes make no sense. */
+static const struct schema_record *raw_record(const struct events *events, size_t at)
+{
+	const struct schema_record *record = events->log->schema->records[events->raw[at]];
+
+	if (record == NULL || record->is_fact || record->raw_bytes > events->raw_bytes - at)
+		return NULL;
+	return record;
+}
+
+static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
+{
+	const uint8_t *raw = events->raw + events->raw_done;
+	struct batch_kind *kind = batch_add(batch, raw[0], load(raw, TYPE_U64) >> TFP_TAG_BITS);
+
+	if (kind == NULL)
+		return -1;
+	for (uint32_t i = 0; i < record->field_count; i++) {
+		uint64_t *values = batch_field(batch, kind, i);
+
+		if (values == NULL)
+			return -1;
+		values[kind->count - 1] = load(raw + record->fields[i].offset, record->fields[i].type);
+	}
+	events->raw_done += record->raw_bytes;
+	return 0;
+}
+
+static int raw_next(struct events *events, struct batch *batch)
+{
+	size_t left = (events->raw_bytes - events->raw_done) / 8;
+
+	if (batch_begin(batch, left < BATCH_RECORDS ? left : BATCH_RECORDS) != 0)
+		return -1;
+	while (batch->count < BATCH_RECORDS && events->raw_bytes - events->raw_done >= 8) {
+		const struct schema_record *record = raw_record(events, events->raw_done);
+
+		if (record == NULL) {
+			diag_add(events->log->diags, DIAG_DAMAGE, events->log->path, events->place + events->raw_done, "",
+				 "a record of kind %u makes no sense; the %zu bytes from here on are skipped",
+				 events->raw[events->raw_done], events->raw_bytes - events->raw_done);
+			events->raw_done = events->raw_bytes;
+			break;
+		}
+		if (take_raw(events, batch, record) != 0)
+			return -1;
+	}
+	return (int)batch->count;
+}
+
+int events_next(struct events *events, struct batch *batch)
+{
+	return events->columns != NULL ? columns_next(events->columns, batch) : raw_next(events, batch);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The records of one events block or one chunk, batch by batch.
+ *
+ * Rule: a block is checked as a whole before its first record is given out (checksum, sizes, every column's length), so
+ * that it is read to its end or not at all. A chunk is read up to the first record that makes no sense.
+ */
+#ifndef REDUCER_READ_EVENTS_H
+#define REDUCER_READ_EVENTS_H
+
+#include "reducer/read/batch.h"
+#include "reducer/read/log.h"
+
+#define EVENTS_RECORDS_MAX (1u << 20) /* of a block; a chunk of 256 KiB holds 32768 at most, more than this is damage */
+
+struct events; /* private */
+
+/* What was passed over because this program does not know it. */
+struct events_skipped {
+	uint64_t columns; /* of an unknown encoding, or of a field number beyond SCHEMA_FIELDS */
+};
+
+/* Opens a part of a stream. NULL after adding a diag (damage, no memory). */
+struct events *events_open(const struct log *log, const struct log_part *part);
+
+/* Fills `batch` with the next records. Returns how many (0 = end). -1 without memory. */
+int events_next(struct events *events, struct batch *batch);
+
+/* Records in all: from the block's header; an upper bound for a chunk. */
+uint64_t events_count(const struct events *events);
+const struct events_skipped *events_skipped(const struct events *events);
+void events_close(struct events *events);
+
+#endif
