@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window api|signal|time MS: blocks of one size before a window, of another inside, of a third after it, so that a log
+ * shows what it recorded by size alone. api and signal: 1,000 blocks of 1111 bytes, then the window with 2,000 of 2222
+ * and the release of 500 from before, then 3,000 of 3333. time: until MS milliseconds have passed, blocks of 10,000 +
+ * milliseconds. window nested: ranges and steps of the C API on two threads.
+ */
+#include "preload/tfprof.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void *kept[1000];
+
+static void phases(void (*open)(void), void (*close)(void))
+{
+	for (int i = 0; i < 1000; i++)
+		kept[i] = malloc(1111);
+	open();
+	for (int i = 0; i < 2000; i++)
+		if (!malloc(2222))
+			exit(1);
+	for (int i = 0; i < 500; i++)
+		free(kept[i]);
+	close();
+	for (int i = 0; i < 3000; i++)
+		free(malloc(3333));
+}
+
+static void toggle(void)
+{
+	raise(SIGUSR2);
+}
+
+static void open_window(void)
+{
+	tfprof_start();
+	tfprof_start();
+}
+
+static void close_window(void)
+{
+	tfprof_stop();
+	tfprof_stop();
+}
+
+static long passed_ms(void)
+{
+	static struct timespec first;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!first.tv_sec)
+		first = now;
+	return (now.tv_sec - first.tv_sec) * 1000 + (now.tv_nsec - first.tv_nsec) / 1000000;
+}
+
+static void by_time(long limit_ms)
+{
+	for (long now = passed_ms(); now < limit_ms; now = passed_ms())
+		free(malloc((size_t)(10000 + now)));
+}
+
+static void *nested(void *name)
+{
+	for (uint64_t step = 1; step <= 10; step++) {
+		tfprof_step(step);
+		tfprof_push(name);
+		tfprof_push("inner");
+		free(malloc(4444));
+		tfprof_pop();
+		tfprof_pop();
+	}
+	tfprof_pop();
+	tfprof_push(NULL);
+	return NULL;
+}
+
+int main(int count, char **words)
+{
+	pthread_t thread;
+	if (count > 1 && !strcmp(words[1], "api"))
+		phases(open_window, close_window);
+	else if (count > 1 && !strcmp(words[1], "signal"))
+		phases(toggle, toggle);
+	else if (count > 2 && !strcmp(words[1], "time"))
+		by_time(atol(words[2]));
+	else if (count > 1 && !strcmp(words[1], "nested")) {
+		if (pthread_create(&thread, NULL, nested, "other"))
+			return 1;
+		pthread_join(thread, NULL);
+		nested("main");
+	} else
+		return 2;
+	return 0;
+}
