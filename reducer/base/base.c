@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every offline layer needs: giving up, memory, growing text, nearest names.
+ *
+ * Rule: knows nothing of logs or tables.
+ */
+#include "reducer/base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void base_die(const char *format, ...)
+{
+	va_list arguments;
+
+	fputs("tfprof-reduce: ", stderr);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+void *base_alloc(size_t count, size_t bytes)
+{
+	void *memory = calloc(count ? count : 1, bytes ? bytes : 1);
+
+	if (!memory)
+		base_die("out of memory (%zu times %zu bytes)", count, bytes);
+	return memory;
+}
+
+void *base_grow(void *array, size_t *room, size_t need, size_t bytes)
+{
+	size_t next = *room ? *room : 16;
+
+	if (need <= *room)
+		return array;
+	while (next < need)
+		next *= 2;
+	if (next > SIZE_MAX / bytes)
+		base_die("out of memory (%zu times %zu bytes)", next, bytes);
+	array = realloc(array, next * bytes);
+	if (!array)
+		base_die("out of memory (%zu bytes)", next * bytes);
+	*room = next;
+	return array;
+}
+
+char *base_copy(const void *bytes, size_t length)
+{
+	char *copy = base_alloc(length + 1, 1);
+
+	if (length)
+		memcpy(copy, bytes, length);
+	return copy;
+}
+
+void text_put(struct text *text, const void *bytes, size_t length)
+{
+	text->bytes = base_grow(text->bytes, &text->room, text->length + length + 1, 1);
+	if (length)
+		memcpy(text->bytes + text->length, bytes, length);
+	text->length += length;
+	text->bytes[text->length] = 0;
+}
+
+void text_string(struct text *text, const char *string)
+{
+	text_put(text, string, strlen(string));
+}
+
+void text_char(struct text *text, char c)
+{
+	text_put(text, &c, 1);
+}
+
+void text_fill(struct text *text, char c, size_t count)
+{
+	while (count--)
+		text_char(text, c);
+}
+
+void text_format(struct text *text, const char *format, ...)
+{
+	va_list arguments, again;
+	int length;
+
+	va_start(arguments, format);
+	va_copy(again, arguments);
+	length = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	if (length > 0) {
+		text->bytes = base_grow(text->bytes, &text->room, text->length + (size_t)length + 1, 1);
+		vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+		text->length += (size_t)length;
+	}
+	va_end(again);
+}
+
+void text_clear(struct text *text)
+{
+	text->length = 0;
+	if (text->bytes)
+		text->bytes[0] = 0;
+}
+
+void text_free(struct text *text)
+{
+	free(text->bytes);
+	*text = (struct text){0};
+}
+
+#define NEAREST_MAX 64 /* longer names are compared by their first bytes */
+
+/* Levenshtein's distance, one row at a time. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[NEAREST_MAX + 1], columns = strnlen(b, NEAREST_MAX), lines = strnlen(a, NEAREST_MAX);
+
+	for (size_t j = 0; j <= columns; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= lines; i++) {
+		size_t corner = row[0];
+		row[0] = i;
+		for (size_t j = 1; j <= columns; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+			corner = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[columns];
+}
+
+struct base_nearest base_nearest_start(const char *word)
+{
+	size_t length = strnlen(word, NEAREST_MAX);
+
+	return (struct base_nearest){.word = word, .best_distance = length / 3 + 2};
+}
+
+void base_nearest_offer(struct base_nearest *nearest, const char *candidate)
+{
+	size_t distance = edit_distance(nearest->word, candidate);
+
+	if (distance >= nearest->best_distance)
+		return;
+	nearest->best = candidate;
+	nearest->best_distance = distance;
+}

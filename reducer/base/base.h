@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every offline layer needs: the one way to give up, memory that does not fail, and text that grows.
+ *
+ * Rule: knows nothing of logs or tables; may be included by every folder of the reducer.
+ */
+#ifndef REDUCER_BASE_BASE_H
+#define REDUCER_BASE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Prints "tfprof-reduce: " and one sentence to stderr and leaves with status 1. For the edge of the program only. */
+_Noreturn void base_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* count * bytes of zeroed memory; dies when there is none. Free it with free(). */
+void *base_alloc(size_t count, size_t bytes);
+
+/* Makes room for `need` elements of `bytes` in `array` (at least doubling *room). Returns the array, moved perhaps. */
+void *base_grow(void *array, size_t *room, size_t need, size_t bytes);
+
+/* A copy of `length` bytes with a zero byte behind. Free it with free(). */
+char *base_copy(const void *bytes, size_t length);
+
+/* Bytes that grow; always followed by a zero byte once something was put. Start from {0}. */
+struct text {
+	char *bytes;
+	size_t length, room;
+};
+
+void text_put(struct text *text, const void *bytes, size_t length);
+void text_string(struct text *text, const char *string);
+void text_char(struct text *text, char c);
+void text_fill(struct text *text, char c, size_t count);
+void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_clear(struct text *text);
+void text_free(struct text *text);
+
+/* The candidate nearest to `word` by edit distance, or NULL when none is near enough to be worth naming. */
+struct base_nearest {
+	const char *word, *best;
+	size_t best_distance;
+};
+struct base_nearest base_nearest_start(const char *word);
+void base_nearest_offer(struct base_nearest *nearest, const char *candidate);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of tfprof-reduce.
+ *
+ * Rule: one row an option.
+ */
+#include "reducer/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct option_row {
+	const char *name;
+	char letter;          /* 0 = none */
+	const char *argument; /* what --help calls its value; NULL = takes none */
+	const char *help;
+	/* What it does: stores its value at `text`, or chooses an action, or calls `take`. */
+	size_t text; /* offset of a const char * in struct options; 0 = none */
+	enum action action;
+	void (*take)(struct options *options, const char *name, const char *value);
+};
+
+static uint64_t number(const char *name, const char *value, uint64_t smallest, uint64_t largest)
+{
+	char *end;
+	unsigned long long parsed;
+
+	errno = 0;
+	parsed = strtoull(value, &end, 10);
+	if (errno || end == value || *end || value[0] == '-' || parsed < smallest || parsed > largest)
+		base_die("--%s=%s: give a number from %llu to %llu", name, value, (unsigned long long)smallest,
+			 (unsigned long long)largest);
+	return parsed;
+}
+
+/* "1.5s" and the like, in ns; a bare number counts seconds. */
+static int64_t moment(const char *name, const char *value, const char **end)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+	char *after;
+	double count = strtod(value, &after);
+	size_t i = 0;
+
+	if (after == value || !(count >= 0) || count > 1e15)
+		base_die("--%s: '%s' is no time; write for example 1.5s-20s, 300ms- or -2m", name, value);
+	while (strncmp(after, units[i].suffix, strlen(units[i].suffix)) != 0)
+		i++;
+	*end = after + strlen(units[i].suffix);
+	return (int64_t)(count * units[i].ns);
+}
+
+static void take_window(struct options *options, const char *name, const char *value)
+{
+	const char *at = value;
+
+	if (*at != '-')
+		options->request.from_ns = moment(name, at, &at);
+	if (*at != '-')
+		base_die("--%s=%s: write FROM-TO, for example 1.5s-20s, 300ms- or -2m", name, value);
+	at++;
+	if (*at)
+		options->request.to_ns = moment(name, at, &at);
+	if (*at || options->request.from_ns > options->request.to_ns)
+		base_die("--%s=%s: write FROM-TO, for example 1.5s-20s, 300ms- or -2m", name, value);
+}
+
+static void take_output(struct options *options, const char *name, const char *value)
+{
+	if (!value[0])
+		base_die("--%s needs a path", name);
+	options->output = value;
+}
+
+static void take_name(struct options *options, const char *name, const char *value)
+{
+	char reason[256];
+	int error;
+
+	if (options->name_regex)
+		regfree(&options->name);
+	options->name_regex = NULL;
+	error = regcomp(&options->name, value, REG_EXTENDED);
+	if (error) {
+		regerror(error, &options->name, reason, sizeof(reason));
+		base_die("--%s=%s is no regular expression: %s", name, value, reason);
+	}
+	options->name_regex = value;
+}
+
+static void take_top(struct options *options, const char *name, const char *value)
+{
+	uint64_t top = number(name, value, 0, UINT32_MAX);
+
+	options->request.top = top ? (size_t)top : SIZE_MAX;
+	options->request.is_top_given = true;
+}
+
+static void take_points(struct options *options, const char *name, const char *value)
+{
+	options->request.points = (size_t)number(name, value, 6, 8192);
+}
+
+static void take_frames(struct options *options, const char *name, const char *value)
+{
+	options->report.frames = (unsigned)number(name, value, 0, 1000);
+}
+
+static void take_temporary(struct options *options, const char *name, const char *value)
+{
+	options->temporary = (unsigned)number(name, value, 1, 16);
+}
+
+static void take_jobs(struct options *options, const char *name, const char *value)
+{
+	(void)options;
+	number(name, value, 0, 4096);
+}
+
+#define TEXT(member) .text = offsetof(struct options, member)
+static const struct option_row rows[] = {
+	{"tables", 't', "ID[,ID]", "tables to print; the dotted beginning of several (memory), or all", TEXT(tables)},
+	{"format", 'f', "FORMAT", "text (default), csv, json, folded, markdown", TEXT(format)},
+	{"output", 'o', "PATH", "write to a file, or a directory where there are several files", .take = take_output},
+	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},
+	{"run", 0, "NAME|all", "another run than the newest, or all logs as one", TEXT(run)},
+	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
+	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
+	{"thread", 0, "TID|NAME", "only this thread", TEXT(request.thread)},
+	{"allocator", 0, "NAME", "only heap, or mmap", TEXT(request.allocator)},
+	{"name", 0, "REGEX", "only rows with a text or a function that matches", .take = take_name},
+	{"sort", 0, "COLUMN", "order rows by a column; -COLUMN the other way round", TEXT(request.sort)},
+	{"top", 0, "N", "only the first N rows; 0 = all", .take = take_top},
+	{"points", 0, "N", "rows of a timeline at most (default 1000)", .take = take_points},
+	{"frames", 0, "N", "frames of a stack shown as text (default 8)", .take = take_frames},
+	{"value", 0, "COLUMN", "weight of folded stacks: peak (default), leaked, total, allocations", TEXT(report.value)},
+	{"temporary", 0, "N", "a block is temporary when freed within N allocations of its thread (default 1)", .take = take_temporary},
+	{"sysroot", 0, "DIR", "look for programs and libraries below DIR", TEXT(symbols.sysroot)},
+	{"symbols", 0, "DIR[:DIR]", "folders with programs, libraries or debug files, looked in first", TEXT(symbols.path)},
+	{"check", 0, NULL, "check the logs and say what is damaged or lost", .action = ACTION_CHECK},
+	{"dump", 0, NULL, "print every record of a log", .action = ACTION_DUMP},
+	{"jobs", 'j', "N", "threads to use (one is used)", .take = take_jobs},
+	{"help", 'h', NULL, "this text", .action = ACTION_HELP},
+};
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+void options_help(FILE *file)
+{
+	fputs("usage: tfprof-reduce [OPTIONS] [LOG|DIR...]\n"
+	      "Reports on what libtfprof.so recorded. Without LOG or DIR: tfprof-out. Without -t: a summary.\n\n",
+	      file);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		char left[48];
+		int used = rows[i].letter ? snprintf(left, sizeof(left), "-%c, ", rows[i].letter) : 0;
+		snprintf(left + used, sizeof(left) - (size_t)used, "--%s%s%s", rows[i].name, rows[i].argument ? "=" : "",
+			 rows[i].argument ? rows[i].argument : "");
+		fprintf(file, "  %-24s %s\n", left, rows[i].help);
+	}
+	fputs("\nExit status: 0 whole, 1 cannot, 2 answered but something was damaged or lost.\n", file);
+}
+
+static const struct option_row *find_name(const char *word, size_t length)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (strlen(rows[i].name) == length && memcmp(rows[i].name, word, length) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+static const struct option_row *find_letter(char letter)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (letter && rows[i].letter == letter)
+			return &rows[i];
+	return NULL;
+}
+
+static _Noreturn void unknown_option(const char *word, size_t length)
+{
+	char *name = base_copy(word, length);
+	struct base_nearest nearest = base_nearest_start(name);
+
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		base_nearest_offer(&nearest, rows[i].name);
+	if (nearest.best)
+		base_die("there is no option '--%s'; did you mean '--%s'? --help shows all", name, nearest.best);
+	base_die("there is no option '--%s'; --help shows all", name);
+}
+
+/* Takes the option at words[*i]; its value may be the next word. */
+static void take_option(struct options *options, int count, char **words, int *i)
+{
+	const char *word = words[*i], *value = NULL;
+	const struct option_row *row;
+
+	if (word[1] == '-') {
+		size_t length = strcspn(word + 2, "=");
+		row = find_name(word + 2, length);
+		if (!row)
+			unknown_option(word + 2, length);
+		if (word[2 + length] == '=')
+			value = word + 3 + length;
+	} else {
+		row = find_letter(word[1]);
+		if (!row)
+			base_die("there is no option '-%c'; --help shows all", word[1]);
+		if (word[2])
+			value = word + 2;
+	}
+	if (!row->argument && value)
+		base_die("--%s takes no value", row->name);
+	if (row->argument && !value) {
+		if (*i + 1 >= count)
+			base_die("--%s needs a value: %s", row->name, row->argument);
+		value = words[++*i];
+	}
+	if (row->take)
+		row->take(options, row->name, value);
+	else if (row->text)
+		*(const char **)((char *)options + row->text) = value;
+	else
+		options->action = row->action;
+}
+
+void options_parse(struct options *options, int count, char **words)
+{
+	bool only_paths = false;
+
+	*options = (struct options){
+		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX, .points = 1000},
+		.report = {.frames = 8},
+	};
+	options->paths = base_alloc((size_t)count + 1, sizeof(*options->paths));
+	for (int i = 1; i < count; i++) {
+		if (only_paths || words[i][0] != '-' || !words[i][1])
+			options->paths[options->path_count++] = words[i];
+		else if (strcmp(words[i], "--") == 0)
+			only_paths = true;
+		else
+			take_option(options, count, words, &i);
+	}
+	if (options->name_regex)
+		options->request.name = &options->name;
+}
+
+void options_free(struct options *options)
+{
+	if (options->name_regex)
+		regfree(&options->name);
+	free(options->paths);
+}

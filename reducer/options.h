@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line of tfprof-reduce.
+ *
+ * Rule: one table of options makes the parser, --help and the nearest-name report.
+ */
+#ifndef REDUCER_OPTIONS_H
+#define REDUCER_OPTIONS_H
+
+#include "reducer/report/report.h"
+#include "reducer/symbols/symbols.h"
+#include "reducer/tables/request.h"
+
+enum action { ACTION_REPORT, ACTION_LIST, ACTION_CHECK, ACTION_DUMP, ACTION_HELP };
+
+struct options {
+	enum action action; /* first, so that no text lies at offset 0 */
+	const char *tables; /* -t; NULL = the summary */
+	const char *format; /* NULL = text */
+	const char *output; /* NULL = stdout */
+	const char *run;
+	const char *name_regex;
+	regex_t name;
+	unsigned temporary;
+	struct request request;         /* the filters; run and frames are set later */
+	struct report_options report;   /* width and colour are set later */
+	struct symbols_options symbols;
+	const char **paths; /* what is no option; of argv */
+	size_t path_count;
+};
+
+/* Dies with a sentence when an option is unknown or its value bad. Strings are those of argv. */
+void options_parse(struct options *options, int count, char **words);
+void options_free(struct options *options);
+
+/* What --help prints. */
+void options_help(FILE *file);
+
+#endif

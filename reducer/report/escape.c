@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hostile bytes made harmless.
+ *
+ * Rule: decoding is strict (shortest form, no surrogates): what a lenient reader might see differently is escaped.
+ */
+#include "reducer/report/escape.h"
+
+#include <locale.h>
+#include <wchar.h>
+
+/* Decodes one character. Returns its bytes, or 0 when *bytes is not valid UTF-8. */
+static size_t decode(const unsigned char *bytes, size_t length, uint32_t *character)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t count = bytes[0] < 0x80 ? 1 : bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : bytes[0] >= 0xc0 ? 2 : 0;
+
+	if (!count || count > length || bytes[0] >= 0xf8)
+		return 0;
+	*character = count == 1 ? bytes[0] : bytes[0] & (0x7fu >> count);
+	for (size_t i = 1; i < count; i++) {
+		if ((bytes[i] & 0xc0) != 0x80)
+			return 0;
+		*character = *character << 6 | (bytes[i] & 0x3f);
+	}
+	if (*character < smallest[count] || *character > 0x10ffff || (*character >= 0xd800 && *character < 0xe000))
+		return 0;
+	return count;
+}
+
+/* Control characters, line separators, and what changes the direction or hides: C0, C1, zero width, bidi, tags. */
+static bool is_dangerous(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || c == 0x61c || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static void put_visible(struct text *out, uint32_t c)
+{
+	if (c == '\n')
+		text_string(out, "\\n");
+	else if (c == '\t')
+		text_string(out, "\\t");
+	else if (c == '\r')
+		text_string(out, "\\r");
+	else
+		text_format(out, c < 0x80 ? "\\x%02x" : "\\u%04x", c);
+}
+
+void escape_visible(struct text *out, const char *bytes, size_t length)
+{
+	size_t i = 0;
+
+	text_put(out, "", 0);
+	while (i < length) {
+		uint32_t c;
+		size_t count = decode((const unsigned char *)bytes + i, length - i, &c);
+		if (!count)
+			text_format(out, "\\x%02x", (unsigned char)bytes[i]);
+		else if (is_dangerous(c))
+			put_visible(out, c);
+		else
+			text_put(out, bytes + i, count);
+		i += count ? count : 1;
+	}
+}
+
+void escape_json(struct text *out, const char *bytes, size_t length)
+{
+	size_t i = 0;
+
+	text_char(out, '"');
+	while (i < length) {
+		uint32_t c;
+		size_t count = decode((const unsigned char *)bytes + i, length - i, &c);
+		if (!count)
+			text_string(out, "\\ufffd");
+		else if (c == '"' || c == '\\')
+			text_format(out, "\\%c", (char)c);
+		else if (c == '\n')
+			text_string(out, "\\n");
+		else if (is_dangerous(c) && c < 0x10000)
+			text_format(out, "\\u%04x", c);
+		else
+			text_put(out, bytes + i, count);
+		i += count ? count : 1;
+	}
+	text_char(out, '"');
+}
+
+/* A locale that knows the widths of characters, whatever the user's is; made once, kept. */
+static locale_t width_locale(void)
+{
+	static locale_t locale;
+	static bool is_tried;
+
+	if (!is_tried)
+		locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	is_tried = true;
+	return locale;
+}
+
+static size_t character_width(uint32_t c)
+{
+	int width;
+	locale_t before;
+
+	if (c < 0x80 || !width_locale())
+		return 1;
+	before = uselocale(width_locale());
+	width = wcwidth((wchar_t)c);
+	uselocale(before);
+	return width < 0 ? 1 : (size_t)width;
+}
+
+size_t escape_width(const char *text, size_t length)
+{
+	size_t width = 0, i = 0;
+
+	while (i < length) {
+		uint32_t c = '?';
+		size_t count = decode((const unsigned char *)text + i, length - i, &c);
+		width += character_width(c);
+		i += count ? count : 1;
+	}
+	return width;
+}
+
+void escape_cut(struct text *text, size_t width)
+{
+	size_t used = 0, keep = 0, i = 0;
+
+	while (i < text->length) {
+		uint32_t c = '?';
+		size_t count = decode((const unsigned char *)text->bytes + i, text->length - i, &c);
+		used += character_width(c);
+		i += count ? count : 1;
+		if (used + 2 <= width)
+			keep = i;
+		if (used > width)
+			break;
+	}
+	if (used <= width)
+		return;
+	text->length = keep;
+	text_fill(text, '.', width < 2 ? width : 2);
+}

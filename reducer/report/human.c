@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers as people read them.
+ *
+ * Rule: three significant digits and the unit.
+ */
+#include "reducer/report/human.h"
+
+#include "reducer/report/escape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Three significant digits. */
+static void three_digits(struct text *out, double value, const char *unit)
+{
+	double size = value < 0 ? -value : value;
+
+	text_format(out, size < 9.995 ? "%.2f %s" : size < 99.95 ? "%.1f %s" : "%.0f %s", value, unit);
+}
+
+void human_bytes(struct text *out, int64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes > -1024 && bytes < 1024) {
+		text_format(out, "%" PRId64 " B", bytes);
+		return;
+	}
+	while ((value >= 999.5 || value <= -999.5) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	three_digits(out, value, units[unit]);
+}
+
+void human_ns(struct text *out, int64_t ns)
+{
+	double seconds = (double)ns / 1e9, size = seconds < 0 ? -seconds : seconds;
+	int64_t whole = (int64_t)(size + 0.5);
+
+	if (ns == 0)
+		text_string(out, "0 s");
+	else if (size < 999.5e-9)
+		text_format(out, "%" PRId64 " ns", ns);
+	else if (size < 999.5e-6)
+		three_digits(out, seconds * 1e6, "us");
+	else if (size < 0.9995)
+		three_digits(out, seconds * 1e3, "ms");
+	else if (size < 99.95)
+		three_digits(out, seconds, "s");
+	else if (whole < 3600)
+		text_format(out, "%s%" PRId64 " m %02" PRId64 " s", ns < 0 ? "-" : "", whole / 60, whole % 60);
+	else
+		text_format(out, "%s%" PRId64 " h %02" PRId64 " m", ns < 0 ? "-" : "", whole / 3600, whole % 3600 / 60);
+}
+
+void human_count(struct text *out, int64_t count)
+{
+	char digits[32];
+	size_t length;
+
+	if (count >= 10000000 || count <= -10000000) {
+		double millions = (double)count / 1e6;
+		bool is_large = millions >= 999.5 || millions <= -999.5;
+		three_digits(out, is_large ? millions / 1e3 : millions, is_large ? "G" : "M");
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%" PRId64, count < 0 ? -count : count);
+	length = strlen(digits);
+	if (count < 0)
+		text_char(out, '-');
+	for (size_t i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			text_char(out, ',');
+		text_char(out, digits[i]);
+	}
+}
+
+static void human_integer(struct text *out, enum table_unit unit, int64_t value)
+{
+	switch (unit) {
+	case UNIT_BYTES:
+		human_bytes(out, value);
+		break;
+	case UNIT_NS:
+		human_ns(out, value);
+		break;
+	case UNIT_COUNT:
+		human_count(out, value);
+		break;
+	case UNIT_NONE:
+	case UNIT_RATIO:
+		text_format(out, "%" PRId64, value);
+		break;
+	}
+}
+
+void human_cell(struct text *out, const struct table *table, size_t row, size_t column)
+{
+	const struct table_column *kind = &table->kind->columns[column];
+	size_t length;
+	const char *bytes;
+
+	if (!table_is_known(table, row, column))
+		return;
+	switch (kind->type) {
+	case TABLE_INTEGER:
+		human_integer(out, kind->unit, table_get_integer(table, row, column));
+		break;
+	case TABLE_REAL:
+		text_format(out, "%.3g", table_get_number(table, row, column));
+		break;
+	case TABLE_TEXT:
+		bytes = table_get_text(table, row, column, &length);
+		escape_visible(out, bytes, length);
+		break;
+	case TABLE_STACK:
+		break;
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Printing tables.
+ *
+ * Rule: a format prints any table and knows none by name; an analysis knows no format. A format is one file of this folder
+ * and one row in reports.def. Cells hold any bytes, and may be hostile: a format never prints one unescaped.
+ */
+#ifndef REDUCER_REPORT_REPORT_H
+#define REDUCER_REPORT_REPORT_H
+
+#include "reducer/tables/table.h"
+
+#include <stdio.h>
+
+struct report_options {
+	unsigned width;    /* columns of the terminal; text only */
+	unsigned frames;   /* frames shown of a stack; text only */
+	bool is_coloured;  /* text only */
+	const char *value; /* folded: the column to weigh by, or the beginning of its name; NULL = the first one */
+};
+
+/* Several tables of one run. */
+struct report_set {
+	struct table *const *tables;
+	size_t count;
+	const char *run;     /* name of the run; NULL = these tables are of no run */
+	const char *problem; /* a sentence when something was lost or damaged, else NULL */
+};
+
+struct report_kind {
+	const char *name, *suffix, *help;
+	bool is_for_reading; /* tables show their usual number of rows, not all */
+	bool is_single;      /* one table a file */
+	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
+};
+
+extern const struct report_kind *const report_kinds[];
+extern const size_t report_kind_count;
+
+/* The format of that name; dies with the nearest name when there is none. */
+const struct report_kind *report_find(const char *name);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The default report: one screen about a run.
+ *
+ * Rule: every part has a largest number of lines, and they add up to less than SUMMARY_LINES.
+ */
+#include "reducer/report/summary.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+#include "reducer/report/stack_text.h"
+#include "reducer/tables/losses.h"
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Most lines of each part: 3 + 7 + 6 + 10 + 17 + 7 + 4 + 5 = 59. */
+#define LOSS_ROWS 6
+#define PROCESS_ROWS 7
+#define SITE_ROWS 7
+#define NOTE_ROWS 6
+#define OTHER_ROWS 3
+#define SITE_FRAMES 4 /* functions named of a stack */
+
+struct summary {
+	FILE *file;
+	const struct request *request;
+	const struct report_options *options;
+	const char *where;
+	struct text line;
+	size_t notes; /* printed so far */
+};
+
+static void colour(const struct summary *summary, const char *code)
+{
+	if (summary->options->is_coloured)
+		fprintf(summary->file, "\033[%sm", code);
+}
+
+/* Prints and empties the line, cut to the width. */
+static void end_line(struct summary *summary)
+{
+	escape_cut(&summary->line, summary->options->width);
+	fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.length ? summary->line.bytes : "");
+	text_clear(&summary->line);
+}
+
+static void heading(struct summary *summary, const char *text)
+{
+	fputc('\n', summary->file);
+	colour(summary, "1");
+	text_string(&summary->line, text);
+	end_line(summary);
+	colour(summary, "0");
+}
+
+/* Appends a cell, padded to `width`: to the right where it is a number. */
+static void put_cell(struct summary *summary, const struct table *table, size_t row, const char *id, size_t width)
+{
+	size_t column = table_find_column(table->kind, id), used;
+	bool right = table->kind->columns[column].type != TABLE_TEXT;
+	struct text cell = {0};
+
+	if (table_is_known(table, row, column))
+		human_cell(&cell, table, row, column);
+	else
+		text_string(&cell, right ? "-" : "");
+	escape_cut(&cell, width);
+	used = escape_width(cell.bytes, cell.length);
+	if (right)
+		text_fill(&summary->line, ' ', width - used);
+	text_put(&summary->line, cell.bytes, cell.length);
+	if (!right)
+		text_fill(&summary->line, ' ', width - used);
+	text_free(&cell);
+}
+
+static void put_command(struct summary *summary, const struct process *process)
+{
+	text_string(&summary->line, "tfprof: ");
+	for (size_t i = 0; i < process->argument_count; i++) {
+		if (i)
+			text_char(&summary->line, ' ');
+		escape_visible(&summary->line, process->arguments[i], strnlen(process->arguments[i], 256));
+	}
+	if (!process->argument_count)
+		escape_visible(&summary->line, process->command, strlen(process->command));
+	end_line(summary);
+}
+
+static void put_start(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	time_t start = (time_t)(run->realtime_ns / 1000000000) + run->utc_offset_s;
+	char stamp[64] = "";
+	char end[128];
+	struct tm at;
+
+	if (run->realtime_ns && gmtime_r(&start, &at))
+		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S, ", &at);
+	text_format(&summary->line, "  %slasted ", stamp);
+	human_ns(&summary->line, run->duration_ns);
+	text_format(&summary->line, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
+	text_string(&summary->line, run->process_count == 1 ? ", end: " : ", first one's end: ");
+	process_end_text(&run->processes[0], end, sizeof(end));
+	escape_visible(&summary->line, end, strlen(end));
+	end_line(summary);
+}
+
+/* Settings that were refused, in red: the person meant something else. */
+static size_t put_refused(struct summary *summary)
+{
+	const struct process *process = &summary->request->run->processes[0];
+	size_t shown = 0;
+
+	for (size_t i = 0; i < process->setting_error_count && shown < 2; i++, shown++) {
+		const struct setting_error *error = &process->setting_errors[i];
+		text_string(&summary->line, "  REFUSED TFPROF_");
+		escape_visible(&summary->line, error->name, strnlen(error->name, 64));
+		text_char(&summary->line, '=');
+		escape_visible(&summary->line, error->value, strnlen(error->value, 64));
+		text_string(&summary->line, ": ");
+		escape_visible(&summary->line, error->remedy, strnlen(error->remedy, 256));
+		end_line(summary);
+	}
+	return shown;
+}
+
+static void put_losses(struct summary *summary)
+{
+	struct table *losses = tables_make(&table_losses, summary->request);
+	size_t severity = table_find_column(losses->kind, "severity"), shown = 0, length, lost = 0;
+
+	colour(summary, "31");
+	shown = put_refused(summary);
+	for (size_t row = 0; row < losses->shown_count; row++) {
+		const char *kind = table_get_text(losses, row, severity, &length);
+		if (length != 4 || memcmp(kind, "lost", 4) != 0)
+			continue;
+		if (lost++ >= LOSS_ROWS - shown - 1)
+			continue;
+		text_string(&summary->line, "  LOST ");
+		put_cell(summary, losses, row, "count", 9);
+		text_char(&summary->line, ' ');
+		human_cell(&summary->line, losses, row, table_find_column(losses->kind, "meaning"));
+		end_line(summary);
+	}
+	if (lost > LOSS_ROWS - shown - 1) {
+		text_format(&summary->line, "  ... and %zu more: -t losses", lost - (LOSS_ROWS - shown - 1));
+		end_line(summary);
+	}
+	colour(summary, "0");
+	if (!lost) {
+		text_string(&summary->line, "  Nothing was lost.");
+		end_line(summary);
+	}
+	table_free(losses);
+}
+
+static void put_memory(struct summary *summary)
+{
+	static const char *const ids[] = {"allocations", "allocated_bytes", "live_bytes", "peak_bytes", "peak_time_ns"};
+	static const size_t widths[] = {14, 12, 13, 12, 12};
+	struct table *totals = tables_make(&table_memory_summary, summary->request);
+	size_t scope = table_find_column(totals->kind, "scope"), length;
+	size_t kind = table_find_column(totals->kind, "peak_kind");
+
+	heading(summary, "Memory        allocations   allocated  live at end        peak   at (since start)");
+	for (size_t row = 0; row < totals->shown_count; row++) {
+		const char *name = table_get_text(totals, row, scope, &length);
+		if (length != 3 || memcmp(name, "job", 3) != 0)
+			break;
+		text_string(&summary->line, "  ");
+		put_cell(summary, totals, row, "allocator", 9);
+		for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+			put_cell(summary, totals, row, ids[i], widths[i]);
+		if (table_is_known(totals, row, kind)) {
+			text_string(&summary->line, "  ");
+			human_cell(&summary->line, totals, row, kind);
+		}
+		end_line(summary);
+	}
+	table_free(totals);
+}
+
+static void put_processes(struct summary *summary)
+{
+	struct table *table;
+	struct request request = *summary->request;
+
+	if (request.run->process_count < 2)
+		return;
+	request.sort = "peak_bytes";
+	table = tables_make(&table_processes, &request);
+	heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended");
+	for (size_t row = 0; row < table->shown_count && row < PROCESS_ROWS; row++) {
+		text_string(&summary->line, "  ");
+		put_cell(summary, table, row, "command", 12);
+		put_cell(summary, table, row, "process", 8);
+		put_cell(summary, table, row, "duration_ns", 11);
+		put_cell(summary, table, row, "peak_bytes", 12);
+		put_cell(summary, table, row, "live_bytes", 13);
+		text_string(&summary->line, "  ");
+		put_cell(summary, table, row, "end", 60);
+		end_line(summary);
+	}
+	if (table->shown_count > PROCESS_ROWS) {
+		text_format(&summary->line, "  ... and %zu more: -t processes", table->shown_count - PROCESS_ROWS);
+		end_line(summary);
+	}
+	table_free(table);
+}
+
+/* Functions of a stack from the first that is not an allocator's own: "load < main < ...". */
+struct chain {
+	struct summary *summary;
+	struct text first_place;
+	size_t count;
+};
+
+static void chain_add(void *context, const struct symbol_frame *frame)
+{
+	struct chain *chain = context;
+	struct text name = {0};
+
+	if (chain->count >= SITE_FRAMES || (!chain->count && frames_is_allocator(frame->function)))
+		return;
+	if (!chain->count++) {
+		const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
+		const char *base = strrchr(place, '/');
+		escape_visible(&chain->first_place, base ? base + 1 : place, strlen(base ? base + 1 : place));
+		if (frame->file && frame->line)
+			text_format(&chain->first_place, ":%u", frame->line);
+	} else {
+		text_string(&chain->summary->line, " < ");
+	}
+	stack_text_function(&name, frame);
+	escape_cut(&name, chain->count == 1 ? 44 : 32);
+	text_put(&chain->summary->line, name.bytes, name.length);
+	text_free(&name);
+}
+
+static void put_site(struct summary *summary, const struct table *sites, size_t row)
+{
+	struct chain chain = {.summary = summary};
+	size_t stack_column = table_find_column(sites->kind, "stack");
+	uint64_t stack;
+
+	put_cell(summary, sites, row, "peak_bytes", 12);
+	put_cell(summary, sites, row, "leaked_bytes", 12);
+	put_cell(summary, sites, row, "allocations", 12);
+	text_string(&summary->line, "  ");
+	if (!table_is_known(sites, row, stack_column)) {
+		text_string(&summary->line, "[no stack recorded]");
+		end_line(summary);
+		return;
+	}
+	stack = table_get_stack(sites, row, stack_column);
+	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, chain_add, &chain);
+	if (chain.first_place.length)
+		text_format(&summary->line, "  [%s]", chain.first_place.bytes);
+	end_line(summary);
+	text_free(&chain.first_place);
+}
+
+static void put_sites(struct summary *summary)
+{
+	struct request request = *summary->request;
+	struct table *sites;
+	size_t estimated;
+
+	request.top = SITE_ROWS;
+	request.is_top_given = true;
+	sites = tables_make(&table_memory_sites, &request);
+	if (sites->shown_count) {
+		estimated = table_is_known(sites, 0, table_find_column(sites->kind, "peak_error_bytes"));
+		heading(summary, estimated ? "Call stacks at the peak, estimated from samples (innermost function < its callers)"
+					   : "Call stacks at the peak (innermost function < its callers)");
+		text_string(&summary->line, "     at peak      leaked      allocs");
+		end_line(summary);
+	}
+	for (size_t row = 0; row < sites->shown_count; row++)
+		put_site(summary, sites, row);
+	if (sites->row_count > sites->shown_count) {
+		text_format(&summary->line, "  ... and %zu more: -t memory.sites", sites->row_count - sites->shown_count);
+		end_line(summary);
+	}
+	table_free(sites);
+}
+
+static void put_note(struct summary *summary, const char *text)
+{
+	if (summary->notes++ >= NOTE_ROWS)
+		return;
+	if (summary->notes == 1)
+		heading(summary, "Not recorded, or to know");
+	text_string(&summary->line, "  ");
+	escape_visible(&summary->line, text, strlen(text));
+	end_line(summary);
+}
+
+static void put_problem(void *context, const char *sentence)
+{
+	struct summary *summary = context;
+	struct text note = {0};
+
+	text_format(&note, "names: %s", sentence);
+	put_note(summary, note.bytes);
+	text_free(&note);
+}
+
+static void put_notes(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	struct table *sites = table_make(&table_memory_sites);
+
+	notes_recording(sites, summary->request);
+	notes_sampling(sites, summary->request);
+	for (size_t i = 0; i < sites->note_count; i++)
+		put_note(summary, sites->notes[i].text);
+	for (size_t i = 0; i < run->processes[0].note_count; i++)
+		put_note(summary, run->processes[0].notes[i].value);
+	table_free(sites);
+	frames_problems(summary->request->frames, put_problem, summary);
+}
+
+static void put_others(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+
+	if (run->other_count)
+		heading(summary, "Other runs here (--run NAME)");
+	for (size_t i = 0; i < run->other_count && i < OTHER_ROWS; i++) {
+		const struct run_brief *other = &run->others[i];
+		time_t start = (time_t)(other->realtime_ns / 1000000000) + run->utc_offset_s;
+		char stamp[64] = "";
+		struct tm at;
+		if (gmtime_r(&start, &at))
+			strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &at);
+		text_format(&summary->line, "  %s  %s  %zu process%s  ", other->name, stamp, other->process_count,
+			    other->process_count == 1 ? "" : "es");
+		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
+		if (i + 1 == OTHER_ROWS && run->other_count > OTHER_ROWS)
+			text_format(&summary->line, "  and %zu more", run->other_count - OTHER_ROWS);
+		end_line(summary);
+	}
+}
+
+static void put_next(struct summary *summary)
+{
+	static const char *const commands[] = {
+		"-t memory.sites              every call stack",
+		"-t memory -f csv -o tables   all memory tables as files",
+		"--list                       what else there is",
+	};
+
+	heading(summary, "Next");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		text_string(&summary->line, "  tfprof-reduce ");
+		escape_visible(&summary->line, summary->where, strlen(summary->where));
+		text_format(&summary->line, " %s", commands[i]);
+		end_line(summary);
+	}
+}
+
+void summary_write(FILE *file, const struct request *request, const struct report_options *options, const char *where)
+{
+	struct summary summary = {.file = file, .request = request, .options = options, .where = where};
+
+	put_command(&summary, &request->run->processes[0]);
+	put_start(&summary);
+	put_losses(&summary);
+	put_memory(&summary);
+	put_processes(&summary);
+	put_sites(&summary);
+	put_notes(&summary);
+	put_others(&summary);
+	put_next(&summary);
+	text_free(&summary.line);
+}

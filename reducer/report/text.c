@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text: tables for a terminal.
+ *
+ * Rule: fits the width it is given. First texts shrink, then columns with the highest `detail` go; what is not shown is
+ * named below the table. Numbers are right-aligned and carry their unit.
+ */
+#include "reducer/report/report.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+#include "reducer/report/stack_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define GAP 2         /* spaces between columns */
+#define TEXT_WIDEST 60 /* a longer text is cut even where there is room; csv and json have all of it */
+#define TEXT_NARROWEST 12
+#define DETAIL_FILES 3 /* columns of this detail are for csv and json */
+
+struct layout {
+	const struct table *table;
+	const struct report_options *options;
+	size_t *widths; /* 0 = not shown */
+	struct text cell;
+};
+
+static bool is_number(const struct table_column *column)
+{
+	return column->type == TABLE_INTEGER || column->type == TABLE_REAL;
+}
+
+/* Widest cell of a column; 0 when it has none. */
+static size_t natural_width(struct layout *layout, size_t column)
+{
+	const struct table *table = layout->table;
+	const struct table_column *kind = &table->kind->columns[column];
+	size_t widest = 0;
+
+	for (size_t row = 0; row < table->shown_count; row++) {
+		size_t width;
+		if (!table_is_known(table, row, column))
+			continue;
+		text_clear(&layout->cell);
+		human_cell(&layout->cell, table, row, column);
+		width = escape_width(layout->cell.bytes, layout->cell.length);
+		widest = width > widest ? width : widest;
+		widest = widest ? widest : 1;
+	}
+	if (kind->type == TABLE_TEXT && widest > TEXT_WIDEST)
+		widest = TEXT_WIDEST;
+	return widest && widest < strlen(kind->header) ? strlen(kind->header) : widest;
+}
+
+static size_t total_width(const struct layout *layout)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < layout->table->kind->column_count; i++)
+		if (layout->widths[i])
+			total += layout->widths[i] + GAP;
+	return total ? total - GAP : 0;
+}
+
+/* Takes width from the widest text. False when none can give. */
+static bool shrink_text(struct layout *layout)
+{
+	size_t widest = SIZE_MAX;
+
+	for (size_t i = 0; i < layout->table->kind->column_count; i++)
+		if (layout->table->kind->columns[i].type == TABLE_TEXT && layout->widths[i] > TEXT_NARROWEST)
+			if (widest == SIZE_MAX || layout->widths[i] > layout->widths[widest])
+				widest = i;
+	if (widest == SIZE_MAX)
+		return false;
+	layout->widths[widest]--;
+	return true;
+}
+
+/* Hides the last of the columns with the highest detail. False when only those of detail 0 are left. */
+static bool hide_column(struct layout *layout)
+{
+	size_t worst = SIZE_MAX;
+
+	for (size_t i = 0; i < layout->table->kind->column_count; i++) {
+		unsigned detail = layout->table->kind->columns[i].detail;
+		if (layout->widths[i] && detail && (worst == SIZE_MAX || detail >= layout->table->kind->columns[worst].detail))
+			worst = i;
+	}
+	if (worst == SIZE_MAX)
+		return false;
+	layout->widths[worst] = 0;
+	return true;
+}
+
+static void lay_out(struct layout *layout)
+{
+	const struct table_kind *kind = layout->table->kind;
+	size_t *natural;
+
+	for (size_t i = 0; i < kind->column_count; i++)
+		if (kind->columns[i].type != TABLE_STACK && kind->columns[i].detail < DETAIL_FILES)
+			layout->widths[i] = natural_width(layout, i);
+	natural = base_alloc(kind->column_count, sizeof(*natural));
+	memcpy(natural, layout->widths, kind->column_count * sizeof(*natural));
+	while (total_width(layout) > layout->options->width) {
+		if (shrink_text(layout))
+			continue;
+		if (!hide_column(layout))
+			break;
+		for (size_t i = 0; i < kind->column_count; i++) /* what was hidden gives the texts room again */
+			layout->widths[i] = layout->widths[i] ? natural[i] : 0;
+	}
+	free(natural);
+}
+
+static void colour(FILE *file, const struct report_options *options, const char *code)
+{
+	if (options->is_coloured)
+		fprintf(file, "\033[%sm", code);
+}
+
+static void put_padded(FILE *file, const struct text *cell, size_t width, bool right, bool is_last)
+{
+	size_t used = escape_width(cell->bytes, cell->length), pad = width > used ? width - used : 0;
+
+	if (right)
+		fprintf(file, "%*s", (int)pad, "");
+	fwrite(cell->bytes, 1, cell->length, file);
+	if (!right && !is_last)
+		fprintf(file, "%*s", (int)pad, "");
+}
+
+static size_t last_shown(const struct layout *layout)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < layout->table->kind->column_count; i++)
+		if (layout->widths[i])
+			last = i;
+	return last;
+}
+
+/* row == SIZE_MAX prints the headers. */
+static void put_row(FILE *file, struct layout *layout, size_t row)
+{
+	const struct table *table = layout->table;
+	size_t last = last_shown(layout);
+	bool is_first = true;
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		const struct table_column *column = &table->kind->columns[i];
+		if (!layout->widths[i])
+			continue;
+		if (!is_first)
+			fprintf(file, "%*s", GAP, "");
+		is_first = false;
+		text_clear(&layout->cell);
+		if (row == SIZE_MAX)
+			text_string(&layout->cell, column->header);
+		else
+			human_cell(&layout->cell, table, row, i);
+		escape_cut(&layout->cell, layout->widths[i]);
+		put_padded(file, &layout->cell, layout->widths[i], is_number(column), i == last);
+	}
+	fputc('\n', file);
+}
+
+/* Frames below a row. */
+struct stack_printer {
+	FILE *file;
+	const struct report_options *options;
+	size_t count;
+};
+
+static void put_frame(void *context, const struct symbol_frame *frame)
+{
+	struct stack_printer *printer = context;
+	struct text line = {0}, place = {0};
+	const char *base;
+	size_t width = printer->options->width;
+
+	if (printer->count++ >= printer->options->frames)
+		return;
+	stack_text_function(&line, frame);
+	if (frame->file) {
+		base = strrchr(frame->file, '/');
+		escape_visible(&place, base ? base + 1 : frame->file, strlen(base ? base + 1 : frame->file));
+		if (frame->line)
+			text_format(&place, ":%u", frame->line);
+	} else if (frame->is_named) {
+		escape_visible(&place, frame->module, strlen(frame->module));
+	}
+	escape_cut(&place, width / 3);
+	escape_cut(&line, width - 8 - place.length);
+	fprintf(printer->file, "      %s", line.bytes);
+	if (place.length) {
+		colour(printer->file, printer->options, "2");
+		fprintf(printer->file, "  %.*s", (int)place.length, place.bytes);
+		colour(printer->file, printer->options, "0");
+	}
+	fputc('\n', printer->file);
+	text_free(&line);
+	text_free(&place);
+}
+
+static void put_stacks(FILE *file, const struct layout *layout, size_t row)
+{
+	const struct table *table = layout->table;
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		struct stack_printer printer = {.file = file, .options = layout->options};
+		uint64_t stack;
+		if (table->kind->columns[i].type != TABLE_STACK || !table_is_known(table, row, i))
+			continue;
+		stack = table_get_stack(table, row, i);
+		frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &printer);
+		if (printer.count > printer.options->frames)
+			fprintf(file, "      ... %zu more (--frames)\n", printer.count - printer.options->frames);
+	}
+}
+
+/* A sentence, broken at spaces, later lines indented. */
+static void put_wrapped(FILE *file, const char *first, const char *sentence, unsigned width)
+{
+	struct text line = {0}, clean = {0};
+	size_t at = 0, indent = strlen(first);
+
+	escape_visible(&clean, sentence, strlen(sentence));
+	text_string(&line, first);
+	while (at < clean.length) {
+		size_t word = strcspn(clean.bytes + at, " ");
+		if (line.length > indent && line.length + 1 + word > width) {
+			fprintf(file, "%s\n", line.bytes);
+			text_clear(&line);
+			text_fill(&line, ' ', indent);
+		} else if (line.length > indent) {
+			text_char(&line, ' ');
+		}
+		text_put(&line, clean.bytes + at, word);
+		at += word;
+		at += strspn(clean.bytes + at, " ");
+	}
+	fprintf(file, "%s\n", line.bytes);
+	text_free(&line);
+	text_free(&clean);
+}
+
+static void put_notes(FILE *file, const struct table *table, const struct report_options *options)
+{
+	for (size_t i = 0; i < table->note_count; i++) {
+		char first[32];
+		snprintf(first, sizeof(first), "  %s: ", note_kind_name(table->notes[i].kind));
+		colour(file, options, table->notes[i].kind == NOTE_LOSS ? "31" : "33");
+		put_wrapped(file, first, table->notes[i].text, options->width);
+		colour(file, options, "0");
+	}
+}
+
+/* Which columns and rows are not shown. */
+static void put_rest(FILE *file, const struct layout *layout)
+{
+	const struct table *table = layout->table;
+	struct text line = {0};
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		const struct table_column *column = &table->kind->columns[i];
+		if (layout->widths[i] || column->type == TABLE_STACK || column->detail >= DETAIL_FILES || !table->shown_count)
+			continue;
+		text_format(&line, "%s%s", line.length ? ", " : "", column->id);
+	}
+	if (table->shown_count < table->row_count)
+		fprintf(file, "  ... and %zu more rows (--top %zu, or -f csv)\n", table->row_count - table->shown_count,
+			table->row_count);
+	if (line.length) {
+		colour(file, layout->options, "2");
+		put_wrapped(file, "  not shown (empty, or no room): ", line.bytes, layout->options->width);
+		colour(file, layout->options, "0");
+	}
+	text_free(&line);
+}
+
+static void put_table(FILE *file, const struct table *table, const struct report_options *options)
+{
+	struct layout layout = {.table = table, .options = options};
+
+	layout.widths = base_alloc(table->kind->column_count, sizeof(*layout.widths));
+	lay_out(&layout);
+	colour(file, options, "1");
+	fprintf(file, "%s (%s)", table->kind->title, table->kind->id);
+	colour(file, options, "0");
+	fputc('\n', file);
+	put_notes(file, table, options);
+	if (table->shown_count) {
+		colour(file, options, "4");
+		put_row(file, &layout, SIZE_MAX);
+		colour(file, options, "0");
+	} else {
+		fputs("  no rows\n", file);
+	}
+	for (size_t row = 0; row < table->shown_count; row++) {
+		put_row(file, &layout, row);
+		put_stacks(file, &layout, row);
+	}
+	put_rest(file, &layout);
+	free(layout.widths);
+	text_free(&layout.cell);
+}
+
+static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
+{
+	if (set->problem) {
+		colour(file, options, "31");
+		put_wrapped(file, "! ", set->problem, options->width);
+		colour(file, options, "0");
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		if (i)
+			fputc('\n', file);
+		put_table(file, set->tables[i], options);
+	}
+}
+
+const struct report_kind report_text = {
+	.name = "text",
+	.suffix = "txt",
+	.help = "for reading, fitted to the terminal (default)",
+	.is_for_reading = true,
+	.write = write_set,
+};

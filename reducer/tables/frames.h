@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call stacks of a run with their names: between the model (addresses of one process) and symbols (places in files).
+ *
+ * Rule: two stacks of different processes are the same if they name the same places in the same builds, whatever the
+ * addresses were; names are looked up only for stacks that someone wants to print.
+ */
+#ifndef REDUCER_TABLES_FRAMES_H
+#define REDUCER_TABLES_FRAMES_H
+
+#include "reducer/model/run.h"
+#include "reducer/symbols/symbols.h"
+
+struct frames;
+
+struct frames *frames_make(const struct run *run, const struct symbols_options *options);
+void frames_free(struct frames *frames);
+
+/* A value that is equal for equal stacks of any process of the run; 0 for "no stack". */
+uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack);
+
+/* Asks for the names of a stack; frames_resolve then looks all of them up at once. */
+void frames_want(struct frames *frames, size_t process, uint32_t stack);
+void frames_resolve(struct frames *frames);
+
+/* Calls `visit` for each function of a stack, innermost first; a cut stack ends with a frame whose `module` is "" and
+ * whose `function` says why in square brackets. Texts live during the call. */
+typedef void frames_visit(void *context, const struct symbol_frame *frame);
+void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context);
+
+/* The function that a person would name as the cause: the innermost one that is not an allocator's own. */
+struct frame_cause {
+	struct text function, file, module;
+	uint32_t line; /* 0 = unknown */
+};
+void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct frame_cause *cause);
+void frame_cause_free(struct frame_cause *cause);
+
+/* True for functions that only pass memory on: operator new, containers' allocators, an interpreter's allocator. */
+bool frames_is_allocator(const char *function);
+
+/* Modules whose names could not be had, as "path: reason" sentences, one call each. */
+void frames_problems(struct frames *frames, void (*visit)(void *context, const char *sentence), void *context);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * losses: everything that is missing from the answer, by kind, thread and time.
+ *
+ * Rule: what the library counted and what the reader found damaged stand in one table. Kinds that cost no record, only
+ * precision, are shown but do not make the exit status 2.
+ */
+#include "reducer/tables/losses.h"
+
+#include <string.h>
+
+enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, IS_LOST, MEANING, REMEDY, COLUMNS };
+
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty for a damaged file"},
+	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 1, "kernel thread id; empty = of no thread"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0, "name of the loss; damaged_log: found by the reader of the file"},
+	[COUNT] = {"count", "count", TABLE_INTEGER, UNIT_COUNT, 0, "how many; empty where that is not known"},
+	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 0, "when it happened first"},
+	[LAST] = {"last_ns", "last", TABLE_INTEGER, UNIT_NS, 1, "when it happened last"},
+	[IS_LOST] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 2, "lost: records are missing; degraded: precision only"},
+	[MEANING] = {"meaning", "meaning", TABLE_TEXT, UNIT_NONE, 0, "what is counted; for a damaged file: file, offset, reason"},
+	[REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, "what a person can do about it"},
+};
+
+enum loss_kind {
+#define TFP_LOSS(number, name, help, remedy) LOSS_##name = number,
+#include "writer/losses.def"
+#undef TFP_LOSS
+};
+
+bool loss_is_degraded(unsigned kind)
+{
+	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe;
+}
+
+static const struct thread *thread_find(const struct process *process, uint32_t serial)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial == serial)
+			return &process->threads[i];
+	return NULL;
+}
+
+static void add_losses(struct table *table, const struct request *request, const struct process *process)
+{
+	for (size_t i = 0; i < process->loss_count; i++) {
+		const struct loss *loss = &process->losses[i];
+		const struct thread *thread = loss->thread ? thread_find(process, loss->thread) : NULL;
+		if (request->thread && (!thread || !request_wants_thread(request, thread)))
+			continue;
+		table_row(table);
+		table_integer(table, PROCESS, process->pid);
+		if (thread)
+			table_integer(table, THREAD, thread->tid);
+		table_string(table, KIND, loss->name);
+		table_integer(table, COUNT, (int64_t)loss->count);
+		if (loss->first_ns != TIME_UNKNOWN)
+			table_integer(table, FIRST, loss->first_ns);
+		if (loss->last_ns != TIME_UNKNOWN)
+			table_integer(table, LAST, loss->last_ns);
+		table_string(table, IS_LOST, loss_is_degraded(loss->kind) ? "degraded" : "lost");
+		table_string(table, MEANING, loss->help);
+		table_string(table, REMEDY, loss->remedy);
+	}
+}
+
+static void add_damage(struct table *table, const struct diag_list *diags)
+{
+	struct text meaning = {0};
+
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		text_clear(&meaning);
+		text_string(&meaning, diag->file);
+		if (diag->offset != DIAG_NO_OFFSET)
+			text_format(&meaning, " at %llu", (unsigned long long)diag->offset);
+		text_format(&meaning, ": %s", diag->reason);
+		table_row(table);
+		table_string(table, KIND, diag->level == DIAG_NOTE ? "log_note" : "damaged_log");
+		table_string(table, IS_LOST, diag->level == DIAG_NOTE ? "degraded" : "lost");
+		table_text(table, MEANING, meaning.bytes, meaning.length);
+		if (diag->remedy[0])
+			table_string(table, REMEDY, diag->remedy);
+	}
+	if (diags->omitted)
+		table_note(table, NOTE_LOSS, "%llu more problems of the files are not listed.", (unsigned long long)diags->omitted);
+	text_free(&meaning);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	if (!request->process && !request->thread)
+		add_damage(table, request->run->diags);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			add_losses(table, request, &request->run->processes[i]);
+	if (!table->row_count)
+		table_note(table, NOTE_INFO, "Nothing was lost and no file is damaged.");
+}
+
+bool losses_any(const struct run *run)
+{
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].loss_count; k++)
+			if (!loss_is_degraded(run->processes[i].losses[k].kind))
+				return true;
+	return run->diags->damage > 0;
+}
+
+const struct table_kind table_losses = {
+	.id = "losses",
+	.title = "Losses",
+	.help = "Everything that is missing from the other tables: records that were dropped, files that are damaged.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_THREAD,
+	.needs_scan = true,
+	.fill = fill,
+};

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.sites: which call stacks the memory came from.
+ *
+ * Rule: the same stack in several processes is one row; numbers are exact in mode full and estimates with standard errors
+ * in mode sample, and the row says which.
+ */
+#include "reducer/tables/notes.h"
+
+#include "reducer/base/index.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PEAK, PEAK_BLOCKS, LEAKED, LEAKED_BLOCKS, TOTAL, ALLOCATIONS, REQUESTED, TEMPORARY, PEAK_ERROR, LEAKED_ERROR,
+	TOTAL_ERROR, ALLOCATIONS_ERROR, KIND, ALLOCATOR, PROCESSES, PROCESS, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS
+};
+
+static const struct table_column columns[] = {
+	[PEAK] = {"peak_bytes", "at peak", TABLE_INTEGER, UNIT_BYTES, 0,
+		  "usable bytes from here that were live when the process was at its peak"},
+	[PEAK_BLOCKS] = {"peak_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3, "blocks from here that were live then"},
+	[LEAKED] = {"leaked_bytes", "leaked", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes from here still live at the end"},
+	[LEAKED_BLOCKS] = {"leaked_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3, "blocks from here still live at the end"},
+	[TOTAL] = {"total_bytes", "total", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated from here in all"},
+	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0, "calls"},
+	[REQUESTED] = {"requested_bytes", "asked for", TABLE_INTEGER, UNIT_BYTES, 3, "bytes asked for in all"},
+	[TEMPORARY] = {"temporary", "temp.", TABLE_INTEGER, UNIT_COUNT, 1,
+		       "blocks freed before their thread allocated anything else; empty where calls were sampled"},
+	[PEAK_ERROR] = {"peak_error_bytes", "+-", TABLE_INTEGER, UNIT_BYTES, 1,
+			"standard error of peak_bytes; empty = exact"},
+	[LEAKED_ERROR] = {"leaked_error_bytes", "+- leaked", TABLE_INTEGER, UNIT_BYTES, 3, "standard error of leaked_bytes"},
+	[TOTAL_ERROR] = {"total_error_bytes", "+- total", TABLE_INTEGER, UNIT_BYTES, 3, "standard error of total_bytes"},
+	[ALLOCATIONS_ERROR] = {"allocations_error", "+- allocs", TABLE_INTEGER, UNIT_COUNT, 3, "standard error of allocations"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 3, "exact, or estimated from a sample"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2, "heap or mmap"},
+	[PROCESSES] = {"processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes allocated from here"},
+	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid; empty where there are several"},
+	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost function that is not an allocator's own"},
+	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 3, "its source file, from debug information"},
+	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 3, "line in that file"},
+	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "the program or library that holds it"},
+	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "functions, innermost first; in csv joined by ';', outermost first"},
+};
+
+/* One call stack, over all processes. */
+struct site {
+	uint64_t identity;
+	uint32_t process, stack, processes, allocator;
+	bool is_estimated;
+	struct heap_site sum;
+	double variance_allocations, variance_bytes, variance_live, variance_peak;
+};
+
+struct sites {
+	struct site *list;
+	size_t count, room;
+	struct base_index index;
+};
+
+static bool site_equal(const void *context, const void *key, uint32_t number)
+{
+	const struct site *have = &((const struct sites *)context)->list[number], *want = key;
+
+	return have->identity == want->identity && have->allocator == want->allocator;
+}
+
+static struct site *site_of(struct sites *sites, struct frames *frames, size_t process, uint32_t stack, uint32_t allocator)
+{
+	struct site key = {.identity = frames_identity(frames, process, stack), .allocator = allocator,
+			   .process = (uint32_t)process, .stack = stack};
+	uint64_t hash = base_mix(key.identity + allocator);
+	uint32_t number = base_index_find(&sites->index, hash, site_equal, sites, &key);
+
+	if (number == UINT32_MAX) {
+		number = (uint32_t)sites->count++;
+		sites->list = base_grow(sites->list, &sites->room, sites->count, sizeof(*sites->list));
+		sites->list[number] = key;
+		base_index_add(&sites->index, hash, number);
+	}
+	if (!sites->list[number].processes || sites->list[number].process != process)
+		sites->list[number].processes++;
+	sites->list[number].process = (uint32_t)process;
+	sites->list[number].stack = stack;
+	return &sites->list[number];
+}
+
+static void site_add(struct site *site, const struct heap_site *one, const struct heap_error *error)
+{
+	site->sum.allocations += one->allocations;
+	site->sum.requested_bytes += one->requested_bytes;
+	site->sum.bytes += one->bytes;
+	site->sum.temporary += one->temporary;
+	site->sum.live_blocks += one->live_blocks;
+	site->sum.live_bytes += one->live_bytes;
+	site->sum.peak_blocks += one->peak_blocks;
+	site->sum.peak_bytes += one->peak_bytes;
+	if (!error)
+		return;
+	site->is_estimated = true;
+	site->variance_allocations += error->allocations * error->allocations;
+	site->variance_bytes += error->bytes * error->bytes;
+	site->variance_live += error->live_bytes * error->live_bytes;
+	site->variance_peak += error->peak_bytes * error->peak_bytes;
+}
+
+static void take_account(struct sites *sites, const struct request *request, size_t process, const struct account *account,
+			 uint32_t allocator)
+{
+	for (size_t i = 0; i < account->site_count; i++)
+		site_add(site_of(sites, request->frames, process, account->sites[i].stack, allocator), &account->sites[i],
+			 account->errors ? &account->errors[i] : NULL);
+}
+
+static const char *const allocators[] = {"heap", "mmap"};
+
+static void put_errors(struct table *table, const struct site *site)
+{
+	table_integer(table, PEAK_ERROR, (int64_t)llround(sqrt(site->variance_peak)));
+	table_integer(table, LEAKED_ERROR, (int64_t)llround(sqrt(site->variance_live)));
+	table_integer(table, TOTAL_ERROR, (int64_t)llround(sqrt(site->variance_bytes)));
+	table_integer(table, ALLOCATIONS_ERROR, (int64_t)llround(sqrt(site->variance_allocations)));
+}
+
+static void add_row(struct table *table, const struct request *request, const struct site *site)
+{
+	table_row(table);
+	table_integer(table, PEAK, (int64_t)site->sum.peak_bytes);
+	table_integer(table, PEAK_BLOCKS, (int64_t)site->sum.peak_blocks);
+	table_integer(table, LEAKED, (int64_t)site->sum.live_bytes);
+	table_integer(table, LEAKED_BLOCKS, (int64_t)site->sum.live_blocks);
+	table_integer(table, TOTAL, (int64_t)site->sum.bytes);
+	table_integer(table, ALLOCATIONS, (int64_t)site->sum.allocations);
+	table_integer(table, REQUESTED, (int64_t)site->sum.requested_bytes);
+	if (site->is_estimated)
+		put_errors(table, site);
+	else
+		table_integer(table, TEMPORARY, (int64_t)site->sum.temporary);
+	table_string(table, KIND, site->is_estimated ? "estimated" : "exact");
+	table_string(table, ALLOCATOR, allocators[site->allocator]);
+	table_integer(table, PROCESSES, site->processes);
+	if (site->processes == 1)
+		table_integer(table, PROCESS, request->run->processes[site->process].pid);
+	if (site->identity)
+		table_stack(table, STACK, site->process, site->stack);
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->sum.peak_bytes != y->sum.peak_bytes)
+		return x->sum.peak_bytes > y->sum.peak_bytes ? -1 : 1;
+	if (x->sum.bytes != y->sum.bytes)
+		return x->sum.bytes > y->sum.bytes ? -1 : 1;
+	return x->identity < y->identity ? -1 : x->identity > y->identity;
+}
+
+static void note_processes(struct table *table, const struct request *request)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		count += request_wants_process(request, &request->run->processes[i]);
+	if (count > 1)
+		table_note(table, NOTE_INFERRED,
+			   "The sum of %zu processes: peak_bytes adds what each held at its own peak, which may be at different times.",
+			   count);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	struct sites sites = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		if (request_wants_allocator(request, allocators[0]))
+			take_account(&sites, request, i, &process->heap, 0);
+		if (request_wants_allocator(request, allocators[1]))
+			take_account(&sites, request, i, &process->mmap, 1);
+	}
+	if (sites.count)
+		qsort(sites.list, sites.count, sizeof(*sites.list), by_peak);
+	for (size_t i = 0; i < sites.count; i++)
+		add_row(table, request, &sites.list[i]);
+	base_index_free(&sites.index);
+	free(sites.list);
+	notes_recording(table, request);
+	notes_sampling(table, request);
+	note_processes(table, request);
+}
+
+static void name_row(struct table *table, size_t row)
+{
+	struct frame_cause cause = {0};
+	uint64_t stack;
+
+	if (!table_is_known(table, row, STACK)) {
+		table_set_text(table, row, FUNCTION, "[no stack recorded]", strlen("[no stack recorded]"));
+		return;
+	}
+	stack = table_get_stack(table, row, STACK);
+	frames_cause(table->frames, stack >> 32, (uint32_t)stack, &cause);
+	table_set_text(table, row, FUNCTION, cause.function.bytes, cause.function.length);
+	if (cause.file.length)
+		table_set_text(table, row, FILE_NAME, cause.file.bytes, cause.file.length);
+	if (cause.line)
+		table_set_integer(table, row, LINE, cause.line);
+	if (cause.module.length)
+		table_set_text(table, row, MODULE, cause.module.bytes, cause.module.length);
+	frame_cause_free(&cause);
+}
+
+const struct table_kind table_memory_sites = {
+	.id = "memory.sites",
+	.title = "Memory by call stack",
+	.help = "Where the memory came from: at the peak, leaked (still live at the end), in all, and temporary blocks.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_ALLOCATOR,
+	.text_rows = 15,
+	.needs_scan = true,
+	.fill = fill,
+	.name_row = name_row,
+};

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.summary: totals by job, process and thread, and by allocator.
+ *
+ * Rule: sums come from the exact counters of the threads, in every mode; peaks say how they are known.
+ */
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	SCOPE, ID, ALLOCATOR, ALLOCATIONS, FREES, REQUESTED, ALLOCATED, FREED, LIVE, PEAK, PEAK_TIME, REQUESTED_PEAK,
+	REQUESTED_PEAK_TIME, PEAK_KIND, PROCESS, NAME, COLUMNS
+};
+
+static const struct table_column columns[] = {
+	[SCOPE] = {"scope", "scope", TABLE_TEXT, UNIT_NONE, 0, "job (all processes of the run), process, or thread"},
+	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
+		       "heap: the malloc family; mmap: address space mapped by the program itself"},
+	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
+			 "blocks got; failed calls are not counted; a realloc is one free and one allocation"},
+	[FREES] = {"frees", "frees", TABLE_INTEGER, UNIT_COUNT, 1, "blocks given back; free(NULL) is not counted"},
+	[REQUESTED] = {"requested_bytes", "asked for", TABLE_INTEGER, UNIT_BYTES, 2,
+		       "sum of the sizes that the program asked for (allocations only: a free does not say its size)"},
+	[ALLOCATED] = {"allocated_bytes", "allocated", TABLE_INTEGER, UNIT_BYTES, 0,
+		       "sum of the usable sizes of the blocks got; mmap: whole pages"},
+	[FREED] = {"freed_bytes", "freed", TABLE_INTEGER, UNIT_BYTES, 1, "sum of the usable sizes of the blocks given back"},
+	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0,
+		  "usable bytes got and not given back at the end; of a thread: its own balance, negative where it frees what others "
+		  "allocated"},
+	[PEAK] = {"peak_bytes", "peak", TABLE_INTEGER, UNIT_BYTES, 0, "most usable bytes live at one time; see peak_kind"},
+	[PEAK_TIME] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 0, "when that was, from the start of the run"},
+	[REQUESTED_PEAK] = {"requested_peak_bytes", "peak asked", TABLE_INTEGER, UNIT_BYTES, 3,
+			    "most requested bytes live at one time; known in mode full only"},
+	[REQUESTED_PEAK_TIME] = {"requested_peak_time_ns", "asked peak at", TABLE_INTEGER, UNIT_NS, 3, "when that was"},
+	[PEAK_KIND] = {"peak_kind", "peak is", TABLE_TEXT, UNIT_NONE, 2,
+		       "exact; batched: exact to 64 KiB a thread; bound: of several processes, at most the sum of their curves"},
+	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid of the process or of the thread's process"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "name of the program or thread"},
+};
+
+/* What a row shows, gathered from one or more accounts. */
+struct totals {
+	uint64_t allocations, frees, requested, allocated, freed;
+};
+
+static void put_totals(struct table *table, const struct totals *totals)
+{
+	table_integer(table, ALLOCATIONS, (int64_t)totals->allocations);
+	table_integer(table, FREES, (int64_t)totals->frees);
+	table_integer(table, REQUESTED, (int64_t)totals->requested);
+	table_integer(table, ALLOCATED, (int64_t)totals->allocated);
+	table_integer(table, FREED, (int64_t)totals->freed);
+}
+
+static void begin_row(struct table *table, const char *scope, const char *id, const char *allocator, const char *name)
+{
+	table_row(table);
+	table_string(table, SCOPE, scope);
+	table_string(table, ID, id);
+	table_string(table, ALLOCATOR, allocator);
+	table_string(table, NAME, name);
+}
+
+typedef const struct account *account_of(const struct process *process);
+
+static const struct account *heap_of(const struct process *process)
+{
+	return process_has_heap(process) ? &process->heap : NULL;
+}
+
+static const struct account *mmap_of(const struct process *process)
+{
+	return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
+}
+
+static const struct {
+	const char *name;
+	account_of *of;
+} allocators[] = {{"heap", heap_of}, {"mmap", mmap_of}};
+#define ALLOCATOR_COUNT (sizeof(allocators) / sizeof(allocators[0]))
+
+static void put_peak(struct table *table, const struct account *account)
+{
+	if (account->kind == ACCOUNT_NONE)
+		return;
+	table_integer(table, PEAK, (int64_t)account->peak_bytes);
+	if (account->peak_time_ns != TIME_UNKNOWN)
+		table_integer(table, PEAK_TIME, account->peak_time_ns);
+	table_string(table, PEAK_KIND, account->is_peak_batched ? "batched" : "exact");
+	if (account->kind != ACCOUNT_EVENTS)
+		return;
+	table_integer(table, REQUESTED_PEAK, (int64_t)account->requested_peak_bytes);
+	if (account->requested_peak_time_ns != TIME_UNKNOWN)
+		table_integer(table, REQUESTED_PEAK_TIME, account->requested_peak_time_ns);
+}
+
+static struct totals account_totals(const struct account *account)
+{
+	return (struct totals){account->allocations, account->frees, account->requested_bytes, account->allocated_bytes,
+			       account->freed_bytes};
+}
+
+static void add_process(struct table *table, const struct process *process, size_t which)
+{
+	const struct account *account = allocators[which].of(process);
+	struct totals totals;
+	char id[32];
+
+	snprintf(id, sizeof(id), "%" PRIu32, process->pid);
+	begin_row(table, "process", id, allocators[which].name, process->command);
+	table_integer(table, PROCESS, process->pid);
+	if (!account)
+		return;
+	totals = account_totals(account);
+	put_totals(table, &totals);
+	table_integer(table, LIVE, (int64_t)account->live_bytes);
+	put_peak(table, account);
+}
+
+/* The curves of the wanted processes, added up. */
+static void put_job_peak(struct table *table, const struct request *request, size_t which)
+{
+	const struct run *run = request->run;
+	const struct timeline **curves = base_alloc(run->process_count, sizeof(*curves));
+	int64_t *ends = base_alloc(run->process_count, sizeof(*ends));
+	struct timeline sum = {0};
+	size_t count = 0, best = 0;
+	bool is_known = true;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct account *account = allocators[which].of(&run->processes[i]);
+		if (!request_wants_process(request, &run->processes[i]))
+			continue;
+		is_known &= account && account->kind != ACCOUNT_NONE;
+		ends[count] = run->processes[i].end_ns == TIME_UNKNOWN ? INT64_MAX : run->processes[i].end_ns;
+		curves[count] = account ? &account->timeline : &sum;
+		count++;
+	}
+	if (is_known && timeline_sum(curves, ends, count, &sum) != 0)
+		base_die("out of memory");
+	for (size_t i = 0; i < sum.count; i++)
+		if (sum.points[i].max > sum.points[best].max)
+			best = i;
+	if (is_known && sum.count) {
+		table_integer(table, PEAK, (int64_t)sum.points[best].max);
+		table_integer(table, PEAK_TIME, sum.points[best].max_time_ns);
+		table_string(table, PEAK_KIND, "bound");
+	}
+	if (is_known)
+		timeline_free(&sum);
+	free(curves);
+	free(ends);
+}
+
+static void add_job(struct table *table, const struct request *request, size_t which)
+{
+	struct totals totals = {0};
+	const struct account *only = NULL;
+	uint64_t live = 0;
+	size_t known = 0, wanted = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		const struct account *account = allocators[which].of(process);
+		if (!request_wants_process(request, process))
+			continue;
+		wanted++;
+		if (!account)
+			continue;
+		known++;
+		only = account;
+		totals.allocations += account->allocations;
+		totals.frees += account->frees;
+		totals.requested += account->requested_bytes;
+		totals.allocated += account->allocated_bytes;
+		totals.freed += account->freed_bytes;
+		live += account->live_bytes;
+	}
+	begin_row(table, "job", request->run->name, allocators[which].name, NULL);
+	if (!known)
+		return;
+	put_totals(table, &totals);
+	table_integer(table, LIVE, (int64_t)live);
+	if (wanted == 1)
+		put_peak(table, only);
+	else
+		put_job_peak(table, request, which);
+}
+
+static void add_thread(struct table *table, const struct process *process, const struct thread *thread, size_t which)
+{
+	struct totals heap = {thread->allocations, thread->frees, thread->requested_bytes, thread->allocated_bytes,
+			      thread->freed_bytes};
+	struct totals mmap = {thread->maps, thread->unmaps, thread->mapped_bytes, thread->mapped_bytes,
+			      thread->unmapped_bytes};
+	const struct totals *totals = which == 0 ? &heap : &mmap;
+	char id[32];
+
+	if (!allocators[which].of(process) || (which && !totals->allocations && !totals->frees))
+		return;
+	snprintf(id, sizeof(id), "%" PRIu32, thread->tid);
+	begin_row(table, "thread", id, allocators[which].name, thread->name[0] ? thread->name : NULL);
+	table_integer(table, PROCESS, process->pid);
+	put_totals(table, totals);
+	table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
+}
+
+/* In mode full the events must add up to what the counters say. */
+static void note_difference(struct table *table, const struct process *process)
+{
+	const struct account *heap = &process->heap;
+
+	if (heap->kind != ACCOUNT_EVENTS || process->window_count || process->loss_count)
+		return;
+	if (heap->event_allocations == heap->allocations && heap->event_frees == heap->frees &&
+	    heap->event_requested_bytes == heap->requested_bytes && heap->event_allocated_bytes == heap->allocated_bytes)
+		return;
+	table_note(table, NOTE_INFERRED,
+		   "Process %" PRIu32 ": the events say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
+		   " bytes, the counters %" PRIu64 ", %" PRIu64 ", %" PRIu64 "; the table shows the counters.",
+		   process->pid, heap->event_allocations, heap->event_frees, heap->event_allocated_bytes, heap->allocations,
+		   heap->frees, heap->allocated_bytes);
+}
+
+static void note_unknown(struct table *table, const struct request *request)
+{
+	uint64_t frees = 0, bytes = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		frees += process->heap.unknown_frees;
+		bytes += process->heap.unknown_freed_bytes;
+		note_difference(table, process);
+	}
+	if (frees)
+		table_note(table, NOTE_INFO,
+			   "%" PRIu64 " releases of blocks from before the recorder ran (%" PRIu64 " bytes) are counted apart.",
+			   frees, bytes);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	const struct run *run = request->run;
+
+	for (size_t a = 0; a < ALLOCATOR_COUNT; a++)
+		if (request_wants_allocator(request, allocators[a].name) && !request->thread)
+			add_job(table, request, a);
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t a = 0; a < ALLOCATOR_COUNT; a++)
+			if (request_wants_process(request, &run->processes[i]) && !request->thread &&
+			    request_wants_allocator(request, allocators[a].name))
+				add_process(table, &run->processes[i], a);
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].thread_count * ALLOCATOR_COUNT; k++) {
+			const struct thread *thread = &run->processes[i].threads[k / ALLOCATOR_COUNT];
+			if (request_wants_process(request, &run->processes[i]) && request_wants_thread(request, thread) &&
+			    request_wants_allocator(request, allocators[k % ALLOCATOR_COUNT].name))
+				add_thread(table, &run->processes[i], thread, k % ALLOCATOR_COUNT);
+		}
+	notes_recording(table, request);
+	note_unknown(table, request);
+}
+
+const struct table_kind table_memory_summary = {
+	.id = "memory.summary",
+	.title = "Memory totals",
+	.help = "What was allocated, given back and live, exact in every mode. Allocated, freed, live and peak count usable sizes "
+		"(malloc_usable_size), so that they balance; what was asked for stands beside them.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_THREAD | FILTER_ALLOCATOR,
+	.text_rows = 40,
+	.needs_scan = true,
+	.fill = fill,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.timeline: live memory over time.
+ *
+ * Rule: at most --points rows for an allocator; each stretch of time gives the moment of its highest value and its last
+ * one, so a peak never disappears.
+ */
+#include "reducer/tables/notes.h"
+
+#include <stdlib.h>
+
+enum { TIME, ALLOCATOR, LIVE, RESERVED, FREE_BYTES, FRAGMENTATION, COLUMNS };
+
+static const struct table_column columns[] = {
+	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0, "heap or mmap"},
+	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated and not freed; mmap: bytes mapped"},
+	[RESERVED] = {"reserved_bytes", "reserved", TABLE_INTEGER, UNIT_BYTES, 0,
+		      "what the allocator holds from the system; empty where it cannot be known"},
+	[FREE_BYTES] = {"free_bytes", "free", TABLE_INTEGER, UNIT_BYTES, 0, "reserved but not live; empty where it cannot be known"},
+	[FRAGMENTATION] = {"fragmentation", "fragm.", TABLE_REAL, UNIT_RATIO, 0,
+			   "1 - largest free block / free bytes; empty where it cannot be known"},
+};
+
+static void add_point(struct table *table, const struct request *request, const char *allocator, int64_t time_ns, uint64_t live)
+{
+	if (time_ns < request->from_ns || time_ns > request->to_ns)
+		return;
+	table_row(table);
+	table_integer(table, TIME, time_ns);
+	table_string(table, ALLOCATOR, allocator);
+	table_integer(table, LIVE, (int64_t)live);
+}
+
+static void add_curve(struct table *table, const struct request *request, const char *allocator, const struct timeline *curve,
+		      int64_t end_ns)
+{
+	struct timeline reduced = {0};
+
+	if (timeline_reduce(curve, request->points < 6 ? 2 : request->points / 2 - 1, &reduced) != 0)
+		base_die("out of memory");
+	for (size_t i = 0; i < reduced.count; i++) {
+		const struct timeline_point *point = &reduced.points[i];
+		int64_t end = i + 1 < reduced.count ? reduced.points[i + 1].time_ns - 1 : end_ns;
+		add_point(table, request, allocator, point->max_time_ns, point->max);
+		if (end > point->max_time_ns && (point->live != point->max || i + 1 == reduced.count))
+			add_point(table, request, allocator, end, point->live);
+	}
+	timeline_free(&reduced);
+}
+
+static void add_allocator(struct table *table, const struct request *request, bool is_heap)
+{
+	const struct run *run = request->run;
+	const struct timeline **curves = base_alloc(run->process_count, sizeof(*curves));
+	int64_t *ends = base_alloc(run->process_count, sizeof(*ends)), last = 0;
+	struct timeline sum = {0};
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		const struct account *account = is_heap ? &process->heap : &process->mmap;
+		if (!request_wants_process(request, process) || account->kind == ACCOUNT_NONE)
+			continue;
+		curves[count] = &account->timeline;
+		ends[count] = process->end_ns;
+		last = process->end_ns > last ? process->end_ns : last;
+		count++;
+	}
+	if (count > 1 && timeline_sum(curves, ends, count, &sum) != 0)
+		base_die("out of memory");
+	if (count)
+		add_curve(table, request, is_heap ? "heap" : "mmap", count > 1 ? &sum : curves[0], last);
+	if (count > 1) {
+		timeline_free(&sum);
+		table_note(table, NOTE_INFERRED,
+			   "%s: the sum of %zu processes; where several change at once a point is at most the sum of their highest values.",
+			   is_heap ? "heap" : "mmap", count);
+	}
+	free(curves);
+	free(ends);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	if (request_wants_allocator(request, "heap"))
+		add_allocator(table, request, true);
+	if (request_wants_allocator(request, "mmap"))
+		add_allocator(table, request, false);
+	table_note(table, NOTE_MISSING,
+		   "reserved_bytes, free_bytes and fragmentation are empty: libc does not tell them without stopping the program.");
+	notes_recording(table, request);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]) &&
+		    request->run->processes[i].heap.is_peak_batched) {
+			table_note(table, NOTE_INFERRED,
+				   "heap: between points live bytes may have been up to 64 KiB a thread higher; "
+				   "TFPROF_MALLOC=full gives every value.");
+			break;
+		}
+}
+
+const struct table_kind table_memory_timeline = {
+	.id = "memory.timeline",
+	.title = "Live memory over time",
+	.help = "The curve of live bytes, thinned to --points; no peak is left out.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_ALLOCATOR | FILTER_POINTS,
+	.text_rows = 40,
+	.needs_scan = true,
+	.fill = fill,
+};

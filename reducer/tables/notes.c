@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes that several analyses make.
+ *
+ * Rule: written from the log alone.
+ */
+#include "reducer/tables/notes.h"
+
+#include <string.h>
+
+static bool setting_is(const struct process *process, const char *name, const char *value)
+{
+	return strcmp(process_setting(process, name), value) == 0;
+}
+
+bool process_has_heap(const struct process *process)
+{
+	return !process->has_static_allocator && !setting_is(process, "MALLOC", "off") && !setting_is(process, "WINDOW", "off");
+}
+
+/* How many wanted processes is something true of, and the pid of the first. */
+struct count {
+	size_t processes;
+	uint32_t pid;
+};
+
+static void count_add(struct count *count, const struct process *process)
+{
+	if (!count->processes++)
+		count->pid = process->pid;
+}
+
+static void note_count(struct table *table, enum note_kind kind, const struct count *count, const char *sentence)
+{
+	if (count->processes == 1)
+		table_note(table, kind, "Process %u: %s", count->pid, sentence);
+	else if (count->processes)
+		table_note(table, kind, "%zu processes (first: %u): %s", count->processes, count->pid, sentence);
+}
+
+void notes_recording(struct table *table, const struct request *request)
+{
+	struct count built_in = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		if (process->has_static_allocator)
+			count_add(&built_in, process);
+		else if (setting_is(process, "MALLOC", "off"))
+			count_add(&off, process);
+		else if (setting_is(process, "WINDOW", "off"))
+			count_add(&closed, process);
+		else if (process->settings && !setting_is(process, "WINDOW", "all") && !setting_is(process, "WINDOW", ""))
+			count_add(&window, process);
+		if (process->log->header.flags & TFP_FILE_NOT_KILL_SAFE)
+			count_add(&unsafe, process);
+	}
+	note_count(table, NOTE_MISSING, &built_in,
+		   "the executable brings its own malloc, whose calls cannot be seen; heap numbers are unknown.");
+	note_count(table, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
+	note_count(table, NOTE_MISSING, &closed, "TFPROF_WINDOW=off, nothing was recorded.");
+	note_count(table, NOTE_MISSING, &window,
+		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
+	note_count(table, NOTE_MISSING, &unsafe,
+		   "the output directory is no local file system; what was not yet written when the process died is missing.");
+}
+
+void notes_sampling(struct table *table, const struct request *request)
+{
+	struct count totals = {0}, sampled = {0};
+	double interval = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !process_has_heap(process))
+			continue;
+		if (process->heap.kind == ACCOUNT_SAMPLED) {
+			count_add(&sampled, process);
+			interval = process->heap.sample_interval;
+		} else if (process->heap.kind != ACCOUNT_EVENTS) {
+			count_add(&totals, process);
+		}
+	}
+	note_count(table, NOTE_MISSING, &totals,
+		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
+	if (sampled.processes)
+		table_note(table, NOTE_INFERRED,
+			   "Estimated from a sample of one allocation each %.0f KiB or so; the +- columns are standard errors. "
+			   "TFPROF_MALLOC=full records every call.",
+			   interval / 1024);
+}

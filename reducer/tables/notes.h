@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Notes that several analyses make: what the settings of a run left unrecorded.
+ *
+ * Rule: written from the log alone; one sentence each, with what to do.
+ */
+#ifndef REDUCER_TABLES_NOTES_H
+#define REDUCER_TABLES_NOTES_H
+
+#include "reducer/tables/request.h"
+
+/* Did the malloc hooks count in this process? (MALLOC=off, WINDOW=off and allocators of the program's own hide it.) */
+bool process_has_heap(const struct process *process);
+
+/* Says which wanted processes have no heap numbers and why, and whether the window left part of the run out. */
+void notes_recording(struct table *table, const struct request *request);
+
+/* Says that sites or events were sampled, or not recorded at all, by the mode of the wanted processes. */
+void notes_sampling(struct table *table, const struct request *request);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * processes: what ran, and how each process ended.
+ *
+ * Rule: one row a process image (an exec makes a new one under the same pid), parents before children.
+ */
+#include "reducer/tables/notes.h"
+
+enum { PROCESS, PARENT, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, EVENTS, ARGUMENTS, LOG, COLUMNS };
+
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
+	[PARENT] = {"parent", "parent", TABLE_INTEGER, UNIT_NONE, 1, "pid of the parent"},
+	[COMMAND] = {"command", "command", TABLE_TEXT, UNIT_NONE, 0, "name of the program, as the kernel keeps it (15 bytes)"},
+	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 1, "first recorded moment, from the start of the run"},
+	[DURATION] = {"duration_ns", "lasted", TABLE_INTEGER, UNIT_NS, 0, "from the first to the last recorded moment"},
+	[END] = {"end", "end", TABLE_TEXT, UNIT_NONE, 0, "how it ended, as far as the log can say"},
+	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "threads that called a recorded function"},
+	[MODE] = {"malloc", "malloc", TABLE_TEXT, UNIT_NONE, 2, "setting MALLOC"},
+	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 1, "heap allocations"},
+	[PEAK] = {"peak_bytes", "heap peak", TABLE_INTEGER, UNIT_BYTES, 0, "most heap bytes live at one time, usable sizes"},
+	[LIVE] = {"live_bytes", "live at end", TABLE_INTEGER, UNIT_BYTES, 0, "heap bytes live at the end, usable sizes"},
+	[EVENTS] = {"events", "events", TABLE_INTEGER, UNIT_COUNT, 3, "records in its log"},
+	[ARGUMENTS] = {"arguments", "command line", TABLE_TEXT, UNIT_NONE, 2, "words of the command line, joined by spaces"},
+	[LOG] = {"log", "log", TABLE_TEXT, UNIT_NONE, 3, "path of its log"},
+};
+
+static void put_arguments(struct table *table, const struct process *process)
+{
+	struct text line = {0};
+
+	for (size_t i = 0; i < process->argument_count; i++)
+		text_format(&line, i ? " %s" : "%s", process->arguments[i]);
+	if (line.length)
+		table_text(table, ARGUMENTS, line.bytes, line.length);
+	text_free(&line);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	char end[128];
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		table_row(table);
+		table_integer(table, PROCESS, process->pid);
+		table_integer(table, PARENT, process->parent_pid);
+		table_string(table, COMMAND, process->command);
+		if (process->start_ns != TIME_UNKNOWN)
+			table_integer(table, START, process->start_ns);
+		if (process->start_ns != TIME_UNKNOWN && process->end_ns != TIME_UNKNOWN)
+			table_integer(table, DURATION, process->end_ns - process->start_ns);
+		table_string(table, END, process_end_text(process, end, sizeof(end)));
+		table_integer(table, THREADS, (int64_t)process->thread_count);
+		table_string(table, MODE, process_setting(process, "MALLOC"));
+		table_integer(table, EVENTS, (int64_t)process->events);
+		table_string(table, LOG, process->path);
+		put_arguments(table, process);
+		if (!process_has_heap(process))
+			continue;
+		table_integer(table, ALLOCATIONS, (int64_t)process->heap.allocations);
+		table_integer(table, LIVE, (int64_t)process->heap.live_bytes);
+		if (process->heap.kind != ACCOUNT_NONE)
+			table_integer(table, PEAK, (int64_t)process->heap.peak_bytes);
+	}
+	notes_recording(table, request);
+}
+
+const struct table_kind table_processes = {
+	.id = "processes",
+	.title = "Processes",
+	.help = "What ran, for how long, how it ended, and its heap in one line.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS,
+	.needs_scan = true,
+	.fill = fill,
+};

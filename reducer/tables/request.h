@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an analysis is given: the run, and what the user asked to see of it.
+ *
+ * Rule: an analysis reads a request and changes nothing; every filter it does not honour is noted by tables_make.
+ */
+#ifndef REDUCER_TABLES_REQUEST_H
+#define REDUCER_TABLES_REQUEST_H
+
+#include "reducer/model/run.h"
+#include "reducer/tables/frames.h"
+#include "reducer/tables/table.h"
+
+#include <regex.h>
+
+struct request {
+	struct run *run;
+	struct frames *frames;
+	int64_t from_ns, to_ns; /* --window: INT64_MIN, INT64_MAX = all */
+	const char *process;    /* --process: a pid or a command; NULL = all */
+	const char *thread;     /* --thread: a kernel thread id or a name; NULL = all */
+	const char *allocator;  /* --allocator; NULL = all */
+	const regex_t *name;    /* --name: rows with a text that matches; NULL = all */
+	const char *sort;       /* --sort: a column's id, after a '-' in reverse; NULL = as the analysis likes */
+	size_t top;             /* --top; SIZE_MAX = all */
+	bool is_top_given;
+	bool is_text;           /* for reading: without --top, a table shows its usual number of rows */
+	size_t points;          /* --points */
+};
+
+/* Does the request want this process, thread, allocator? */
+bool request_wants_process(const struct request *request, const struct process *process);
+bool request_wants_thread(const struct request *request, const struct thread *thread);
+bool request_wants_allocator(const struct request *request, const char *allocator);
+
+/* The analyses by symbol, and in the order of tables.def. */
+#define TABLE(symbol) extern const struct table_kind table_##symbol;
+#include "reducer/tables/tables.def"
+#undef TABLE
+extern const struct table_kind *const table_kinds[];
+extern const size_t table_kind_count;
+
+/*
+ * The kinds that `words` (ID[,ID...]; an id, the dotted beginning of several, or "all") names, each once, in the order of
+ * tables.def. *kinds is freed with free(). Dies with the nearest id when a word names none.
+ */
+size_t tables_select(const char *words, const struct table_kind ***kinds);
+
+/* Runs an analysis and what every table is asked for: names, --name, --sort, --top, notes on what was not honoured. */
+struct table *tables_make(const struct table_kind *kind, const struct request *request);
+
+#endif

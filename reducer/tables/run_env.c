@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_env: where and when the run took place.
+ *
+ * Rule: facts as logged; one that holds for every process stands once.
+ */
+#include "reducer/tables/request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { PROCESS, KIND, NAME, VALUE, COLUMNS };
+
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
+		  "run (found by the reducer), host (machine and process), environment (rank and device variables), note"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
+	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
+};
+
+static void add(struct table *table, const struct process *process, const char *kind, const char *name, const char *value)
+{
+	table_row(table);
+	if (process)
+		table_integer(table, PROCESS, process->pid);
+	table_string(table, KIND, kind);
+	table_string(table, NAME, name);
+	table_string(table, VALUE, value);
+}
+
+static void add_run(struct table *table, const struct run *run)
+{
+	time_t start = (time_t)(run->realtime_ns / 1000000000) + run->utc_offset_s;
+	int minutes = run->utc_offset_s / 60;
+	char text[64];
+	struct tm at;
+
+	add(table, NULL, "run", "name", run->name);
+	if (run->realtime_ns && gmtime_r(&start, &at)) {
+		size_t length = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &at);
+		snprintf(text + length, sizeof(text) - length, "%c%02d:%02d", minutes < 0 ? '-' : '+',
+			 (minutes < 0 ? -minutes : minutes) / 60, (minutes < 0 ? -minutes : minutes) % 60);
+		add(table, NULL, "run", "started", text);
+	}
+	snprintf(text, sizeof(text), "%.3f", (double)run->duration_ns / 1e9);
+	add(table, NULL, "run", "seconds", text);
+	snprintf(text, sizeof(text), "%zu", run->process_count);
+	add(table, NULL, "run", "processes", text);
+}
+
+typedef const struct pair *pairs_of(const struct process *process, size_t *count);
+
+static const struct pair *hosts(const struct process *process, size_t *count)
+{
+	*count = process->host_count;
+	return process->hosts;
+}
+
+static const struct pair *environment(const struct process *process, size_t *count)
+{
+	*count = process->environment_count;
+	return process->environment;
+}
+
+static const struct pair *notes(const struct process *process, size_t *count)
+{
+	*count = process->note_count;
+	return process->notes;
+}
+
+static bool has_pair(const struct process *process, pairs_of *of, const struct pair *pair)
+{
+	size_t count;
+	const struct pair *pairs = of(process, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(pairs[i].name, pair->name) == 0 && strcmp(pairs[i].value, pair->value) == 0)
+			return true;
+	return false;
+}
+
+static bool is_common(const struct run *run, pairs_of *of, const struct pair *pair)
+{
+	for (size_t i = 0; i < run->process_count; i++)
+		if (!has_pair(&run->processes[i], of, pair))
+			return false;
+	return true;
+}
+
+static void add_pairs(struct table *table, const struct request *request, pairs_of *of, const char *kind)
+{
+	const struct run *run = request->run;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		size_t count;
+		const struct pair *pairs = of(&run->processes[i], &count);
+		for (size_t k = 0; k < count; k++) {
+			bool common = is_common(run, of, &pairs[k]);
+			if (common ? i == 0 : request_wants_process(request, &run->processes[i]))
+				add(table, common ? NULL : &run->processes[i], kind, pairs[k].name, pairs[k].value);
+		}
+	}
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	add_run(table, request->run);
+	add_pairs(table, request, hosts, "host");
+	add_pairs(table, request, environment, "environment");
+	add_pairs(table, request, notes, "note");
+}
+
+const struct table_kind table_run_env = {
+	.id = "run_env",
+	.title = "Run and machine",
+	.help = "When and where the run took place, with what the library noticed about each process.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS,
+	.fill = fill,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows in columns: 9 bytes a cell, texts in one pool.
+ *
+ * Rule: printed order is a permutation; cells never move once set.
+ */
+#include "reducer/tables/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table *table_make(const struct table_kind *kind)
+{
+	struct table *table = base_alloc(1, sizeof(*table));
+
+	table->kind = kind;
+	table->cells = base_alloc(kind->column_count, sizeof(*table->cells));
+	return table;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		free(table->cells[i].values);
+		free(table->cells[i].is_known);
+	}
+	for (size_t i = 0; i < table->note_count; i++)
+		free(table->notes[i].text);
+	free(table->notes);
+	free(table->cells);
+	free(table->order);
+	text_free(&table->texts);
+	free(table);
+}
+
+void table_row(struct table *table)
+{
+	size_t room = table->room;
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		size_t flags_room = room, values_room = room;
+		struct table_cells *cells = &table->cells[i];
+		cells->values = base_grow(cells->values, &values_room, table->row_count + 1, sizeof(*cells->values));
+		cells->is_known = base_grow(cells->is_known, &flags_room, table->row_count + 1, sizeof(*cells->is_known));
+		cells->is_known[table->row_count] = false;
+		table->room = values_room;
+	}
+	table->row_count++;
+	table->shown_count = table->row_count;
+}
+
+static union table_value *last_cell(struct table *table, size_t column)
+{
+	table->cells[column].is_known[table->row_count - 1] = true;
+	return &table->cells[column].values[table->row_count - 1];
+}
+
+void table_integer(struct table *table, size_t column, int64_t value)
+{
+	last_cell(table, column)->integer = value;
+}
+
+void table_real(struct table *table, size_t column, double value)
+{
+	last_cell(table, column)->real = value;
+}
+
+/* Keeps a text; returns where. */
+static uint64_t pool_put(struct table *table, const char *bytes, size_t length)
+{
+	uint64_t offset = table->texts.length, count = length;
+
+	text_put(&table->texts, &count, sizeof(count));
+	text_put(&table->texts, bytes, length);
+	return offset;
+}
+
+void table_text(struct table *table, size_t column, const char *bytes, size_t length)
+{
+	last_cell(table, column)->text = pool_put(table, bytes, length);
+}
+
+void table_string(struct table *table, size_t column, const char *string)
+{
+	if (string)
+		table_text(table, column, string, strlen(string));
+}
+
+void table_stack(struct table *table, size_t column, uint32_t process, uint32_t stack)
+{
+	last_cell(table, column)->stack = (uint64_t)process << 32 | stack;
+}
+
+void table_set_integer(struct table *table, size_t row, size_t column, int64_t value)
+{
+	size_t place = table_place(table, row);
+
+	table->cells[column].is_known[place] = true;
+	table->cells[column].values[place].integer = value;
+}
+
+void table_set_text(struct table *table, size_t row, size_t column, const char *bytes, size_t length)
+{
+	size_t place = table_place(table, row);
+
+	table->cells[column].is_known[place] = true;
+	table->cells[column].values[place].text = pool_put(table, bytes, length);
+}
+
+void table_note(struct table *table, enum note_kind kind, const char *format, ...)
+{
+	va_list arguments;
+	char *text = NULL;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		base_die("out of memory");
+	table->notes = base_grow(table->notes, &table->note_room, table->note_count + 1, sizeof(*table->notes));
+	table->notes[table->note_count++] = (struct table_note){.kind = kind, .text = text};
+}
+
+const char *note_kind_name(enum note_kind kind)
+{
+	static const char *const names[] = {
+		[NOTE_INFO] = "info", [NOTE_INFERRED] = "inferred", [NOTE_MISSING] = "missing", [NOTE_LOSS] = "lost"};
+
+	return names[kind];
+}
+
+size_t table_place(const struct table *table, size_t row)
+{
+	return table->order ? table->order[row] : row;
+}
+
+bool table_is_known(const struct table *table, size_t row, size_t column)
+{
+	return table->cells[column].is_known[table_place(table, row)];
+}
+
+int64_t table_get_integer(const struct table *table, size_t row, size_t column)
+{
+	return table->cells[column].values[table_place(table, row)].integer;
+}
+
+double table_get_number(const struct table *table, size_t row, size_t column)
+{
+	const union table_value *value = &table->cells[column].values[table_place(table, row)];
+
+	return table->kind->columns[column].type == TABLE_REAL ? value->real : (double)value->integer;
+}
+
+static const char *pool_text(const struct table *table, uint64_t offset, size_t *length)
+{
+	uint64_t count;
+
+	memcpy(&count, table->texts.bytes + offset, sizeof(count));
+	*length = count;
+	return table->texts.bytes + offset + sizeof(count);
+}
+
+const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length)
+{
+	return pool_text(table, table->cells[column].values[table_place(table, row)].text, length);
+}
+
+uint64_t table_get_stack(const struct table *table, size_t row, size_t column)
+{
+	return table->cells[column].values[table_place(table, row)].stack;
+}
+
+size_t table_find_column(const struct table_kind *kind, const char *id)
+{
+	for (size_t i = 0; i < kind->column_count; i++)
+		if (strcmp(kind->columns[i].id, id) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+static void order_make(struct table *table)
+{
+	if (table->order || !table->row_count)
+		return;
+	table->order = base_alloc(table->row_count, sizeof(*table->order));
+	for (size_t i = 0; i < table->row_count; i++)
+		table->order[i] = (uint32_t)i;
+}
+
+struct sorting {
+	const struct table *table;
+	size_t column;
+	bool is_reversed;
+};
+
+static int compare_texts(const struct table *table, uint64_t a, uint64_t b)
+{
+	size_t a_length, b_length;
+	const char *a_text = pool_text(table, a, &a_length), *b_text = pool_text(table, b, &b_length);
+	int order = memcmp(a_text, b_text, a_length < b_length ? a_length : b_length);
+
+	return order ? order : a_length < b_length ? -1 : a_length > b_length;
+}
+
+static int compare_values(const struct sorting *sorting, const union table_value *a, const union table_value *b)
+{
+	switch (sorting->table->kind->columns[sorting->column].type) {
+	case TABLE_INTEGER:
+		return a->integer > b->integer ? -1 : a->integer < b->integer;
+	case TABLE_REAL:
+		return a->real > b->real ? -1 : a->real < b->real;
+	case TABLE_TEXT:
+		return compare_texts(sorting->table, a->text, b->text);
+	case TABLE_STACK:
+		break;
+	}
+	return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct sorting *sorting = context;
+	const struct table_cells *cells = &sorting->table->cells[sorting->column];
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order;
+
+	if (cells->is_known[x] != cells->is_known[y])
+		return cells->is_known[x] ? -1 : 1;
+	order = cells->is_known[x] ? compare_values(sorting, &cells->values[x], &cells->values[y]) : 0;
+	if (sorting->is_reversed)
+		order = -order;
+	return order ? order : x < y ? -1 : x > y; /* equal rows stay as they were added */
+}
+
+void table_sort(struct table *table, size_t column, bool is_reversed)
+{
+	struct sorting sorting = {.table = table, .column = column, .is_reversed = is_reversed};
+
+	order_make(table);
+	if (table->order)
+		qsort_r(table->order, table->shown_count, sizeof(*table->order), compare_rows, &sorting);
+}
+
+void table_keep(struct table *table, bool (*keep)(const struct table *table, size_t row, void *context), void *context)
+{
+	size_t kept = 0;
+
+	order_make(table);
+	for (size_t i = 0; i < table->shown_count; i++)
+		if (keep(table, i, context))
+			table->order[kept++] = table->order[i];
+	table->shown_count = kept;
+	table->row_count = kept;
+}
+
+void table_top(struct table *table, size_t count)
+{
+	if (count < table->shown_count)
+		table->shown_count = count;
+}
+
+const char *table_unit_name(enum table_unit unit)
+{
+	static const char *const names[] = {
+		[UNIT_NONE] = "", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio"};
+
+	return names[unit];
+}
+
+const char *table_type_name(enum table_type type)
+{
+	static const char *const names[] = {
+		[TABLE_INTEGER] = "integer", [TABLE_REAL] = "real", [TABLE_TEXT] = "text", [TABLE_STACK] = "stack"};
+
+	return names[type];
+}

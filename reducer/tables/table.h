@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A typed table: what every analysis yields and every format prints.
+ *
+ * Rule: a cell that is not known is empty, never 0; a column says its unit and what it means; what was not recorded, and
+ * what was inferred, stands in the table's notes. Knows nothing of logs or formats.
+ */
+#ifndef REDUCER_TABLES_TABLE_H
+#define REDUCER_TABLES_TABLE_H
+
+#include "reducer/base/base.h"
+
+enum table_type {
+	TABLE_INTEGER,
+	TABLE_REAL,
+	TABLE_TEXT,  /* any bytes: formats must escape them */
+	TABLE_STACK, /* a call stack, printed through frames.h */
+};
+
+enum table_unit { UNIT_NONE, UNIT_COUNT, UNIT_BYTES, UNIT_NS, UNIT_RATIO };
+
+struct table_column {
+	const char *id;     /* csv header, json key; [a-z_0-9] */
+	const char *header; /* short, for text */
+	enum table_type type;
+	enum table_unit unit;
+	unsigned detail;    /* 0 = always shown as text; higher ones are left out first where the width is too small */
+	const char *help;
+};
+
+/* Options that an analysis honours; others are answered with a note. sort, top and name work on every table. */
+enum table_filter {
+	FILTER_WINDOW = 1,
+	FILTER_PROCESS = 2,
+	FILTER_THREAD = 4,
+	FILTER_ALLOCATOR = 8,
+	FILTER_POINTS = 16,
+};
+
+struct table;
+struct request; /* reducer/tables/request.h */
+
+/* An analysis: one file of this folder and one row in tables.def. */
+struct table_kind {
+	const char *id, *title, *help;
+	const struct table_column *columns;
+	size_t column_count;
+	unsigned filters;   /* enum table_filter */
+	unsigned text_rows; /* rows that text shows unless --top is given; 0 = all */
+	bool needs_scan;    /* reads what run_scan fills */
+	void (*fill)(struct table *table, const struct request *request);
+	/* Fills the cells of a printed row that need the names of its stack. NULL = none do. */
+	void (*name_row)(struct table *table, size_t row);
+};
+
+enum note_kind {
+	NOTE_INFO,     /* how to read the table */
+	NOTE_INFERRED, /* some numbers were not recorded but follow from others, or are estimates or bounds */
+	NOTE_MISSING,  /* not recorded, by mode or window */
+	NOTE_LOSS,     /* lost or damaged: exit status 2 */
+};
+struct table_note {
+	enum note_kind kind;
+	char *text; /* one sentence */
+};
+
+union table_value {
+	int64_t integer;
+	double real;
+	uint64_t text;  /* offset of a length and bytes in `texts` */
+	uint64_t stack; /* process index << 32 | stack id */
+};
+
+struct table_cells {
+	union table_value *values;
+	bool *is_known;
+};
+
+struct frames; /* reducer/tables/frames.h */
+
+struct table {
+	const struct table_kind *kind;
+	size_t row_count, room;
+	uint32_t *order;      /* rows as they are to be printed; NULL = as added */
+	size_t shown_count;   /* rows left by --top; row_count when all */
+	struct table_cells *cells; /* one a column */
+	struct text texts;
+	struct frames *frames; /* for TABLE_STACK cells; not owned */
+	struct table_note *notes;
+	size_t note_count, note_room;
+};
+
+struct table *table_make(const struct table_kind *kind);
+void table_free(struct table *table);
+
+/* Begins a row, all cells empty. The functions below fill cells of the last row, each of its column's type. */
+void table_row(struct table *table);
+void table_integer(struct table *table, size_t column, int64_t value);
+void table_real(struct table *table, size_t column, double value);
+void table_text(struct table *table, size_t column, const char *bytes, size_t length);
+void table_string(struct table *table, size_t column, const char *string); /* NULL = leave empty */
+void table_stack(struct table *table, size_t column, uint32_t process, uint32_t stack);
+/* The same for a printed row. */
+void table_set_integer(struct table *table, size_t row, size_t column, int64_t value);
+void table_set_text(struct table *table, size_t row, size_t column, const char *bytes, size_t length);
+
+void table_note(struct table *table, enum note_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+const char *note_kind_name(enum note_kind kind);
+
+/* Reading. `row` counts as printed. */
+size_t table_place(const struct table *table, size_t row);
+bool table_is_known(const struct table *table, size_t row, size_t column);
+int64_t table_get_integer(const struct table *table, size_t row, size_t column);
+double table_get_number(const struct table *table, size_t row, size_t column); /* integer or real */
+const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length);
+uint64_t table_get_stack(const struct table *table, size_t row, size_t column);
+
+/* SIZE_MAX when there is no such column. */
+size_t table_find_column(const struct table_kind *kind, const char *id);
+
+/* Orders rows by a column: numbers descending, texts ascending, the other way round if `is_reversed`; empty cells last. */
+void table_sort(struct table *table, size_t column, bool is_reversed);
+/* Keeps the rows for which `keep` is true (in printed order) / the first `count`. */
+void table_keep(struct table *table, bool (*keep)(const struct table *table, size_t row, void *context), void *context);
+void table_top(struct table *table, size_t count);
+
+const char *table_unit_name(enum table_unit unit);
+const char *table_type_name(enum table_type type);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Choosing analyses by name, and what all of them are asked for.
+ *
+ * Rule: knows no analysis by name but through tables.def.
+ */
+#include "reducer/tables/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE(symbol) &table_##symbol,
+const struct table_kind *const table_kinds[] = {
+#include "reducer/tables/tables.def"
+};
+#undef TABLE
+const size_t table_kind_count = sizeof(table_kinds) / sizeof(table_kinds[0]);
+
+static bool word_names(const char *word, size_t length, const char *id)
+{
+	if (length == 3 && memcmp(word, "all", 3) == 0)
+		return true;
+	return strncmp(word, id, length) == 0 && (id[length] == 0 || id[length] == '.');
+}
+
+static _Noreturn void unknown_table(const char *word, size_t length)
+{
+	char *name = base_copy(word, length);
+	struct base_nearest nearest = base_nearest_start(name);
+
+	for (size_t i = 0; i < table_kind_count; i++) {
+		char view[64];
+		snprintf(view, sizeof(view), "%.*s", (int)strcspn(table_kinds[i]->id, "."), table_kinds[i]->id);
+		base_nearest_offer(&nearest, table_kinds[i]->id);
+		if (strcmp(view, name) == 0)
+			base_nearest_offer(&nearest, view);
+	}
+	if (nearest.best)
+		base_die("no table is called '%s'; did you mean '%s'? --list shows all", name, nearest.best);
+	base_die("no table is called '%s'; --list shows all", name);
+}
+
+size_t tables_select(const char *words, const struct table_kind ***kinds)
+{
+	bool *is_named = base_alloc(table_kind_count, sizeof(*is_named));
+	size_t count = 0;
+
+	while (*words) {
+		size_t length = strcspn(words, ",");
+		bool any = !length;
+		for (size_t i = 0; i < table_kind_count && length; i++)
+			if (word_names(words, length, table_kinds[i]->id))
+				any = is_named[i] = true;
+		if (!any)
+			unknown_table(words, length);
+		words += length + (words[length] == ',');
+	}
+	*kinds = base_alloc(table_kind_count, sizeof(**kinds));
+	for (size_t i = 0; i < table_kind_count; i++)
+		if (is_named[i])
+			(*kinds)[count++] = table_kinds[i];
+	free(is_named);
+	return count;
+}
+
+static bool is_number(const char *text, uint64_t number)
+{
+	char *end;
+
+	return strtoull(text, &end, 10) == number && end != text && !*end;
+}
+
+bool request_wants_process(const struct request *request, const struct process *process)
+{
+	return !request->process || is_number(request->process, process->pid) || strcmp(request->process, process->command) == 0;
+}
+
+bool request_wants_thread(const struct request *request, const struct thread *thread)
+{
+	return !request->thread || is_number(request->thread, thread->tid) || strcmp(request->thread, thread->name) == 0;
+}
+
+bool request_wants_allocator(const struct request *request, const char *allocator)
+{
+	return !request->allocator || strcmp(request->allocator, allocator) == 0;
+}
+
+/* --name: does one of the row's texts, or a function of its stack, match? */
+struct matching {
+	const regex_t *name;
+	bool is_hit;
+};
+
+static bool matches(const regex_t *name, const char *text, size_t length)
+{
+	regmatch_t range = {.rm_so = 0, .rm_eo = (regoff_t)length};
+
+	return regexec(name, text, 1, &range, REG_STARTEND) == 0;
+}
+
+static void match_frame(void *context, const struct symbol_frame *frame)
+{
+	struct matching *matching = context;
+
+	if (!matching->is_hit)
+		matching->is_hit = matches(matching->name, frame->function, strlen(frame->function));
+}
+
+static bool row_matches(const struct table *table, size_t row, void *context)
+{
+	struct matching matching = {.name = context};
+
+	for (size_t i = 0; i < table->kind->column_count && !matching.is_hit; i++) {
+		size_t length;
+		const char *text;
+		uint64_t stack;
+		if (!table_is_known(table, row, i))
+			continue;
+		if (table->kind->columns[i].type == TABLE_TEXT) {
+			text = table_get_text(table, row, i, &length);
+			matching.is_hit = matches(matching.name, text, length);
+		} else if (table->kind->columns[i].type == TABLE_STACK) {
+			stack = table_get_stack(table, row, i);
+			frames_walk(table->frames, stack >> 32, (uint32_t)stack, match_frame, &matching);
+		}
+	}
+	return matching.is_hit;
+}
+
+static void sort_rows(struct table *table, const char *sort)
+{
+	bool is_reversed = sort[0] == '-';
+	size_t column = table_find_column(table->kind, sort + is_reversed);
+	struct base_nearest nearest = base_nearest_start(sort + is_reversed);
+
+	if (column != SIZE_MAX) {
+		table_sort(table, column, is_reversed);
+		return;
+	}
+	for (size_t i = 0; i < table->kind->column_count; i++)
+		base_nearest_offer(&nearest, table->kind->columns[i].id);
+	if (nearest.best)
+		base_die("table %s has no column '%s'; did you mean '%s'?", table->kind->id, sort, nearest.best);
+	base_die("table %s has no column '%s'; --list shows all", table->kind->id, sort);
+}
+
+/* A filter that an analysis does not know would mislead silently. */
+static void note_ignored(struct table *table, const struct request *request)
+{
+	const struct {
+		bool is_given;
+		enum table_filter filter;
+		const char *option;
+	} given[] = {
+		{request->from_ns != INT64_MIN || request->to_ns != INT64_MAX, FILTER_WINDOW, "--window"},
+		{request->process, FILTER_PROCESS, "--process"},
+		{request->thread, FILTER_THREAD, "--thread"},
+		{request->allocator, FILTER_ALLOCATOR, "--allocator"},
+	};
+
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		if (given[i].is_given && !(table->kind->filters & given[i].filter))
+			table_note(table, NOTE_INFO, "%s was given, but this table has no such dimension: it shows everything.",
+				   given[i].option);
+}
+
+/* Looks up the names of all shown stacks at once, then fills the cells that need them. */
+static void name_rows(struct table *table)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		if (table->kind->columns[i].type != TABLE_STACK)
+			continue;
+		any = true;
+		for (size_t row = 0; row < table->shown_count; row++) {
+			uint64_t stack = table_is_known(table, row, i) ? table_get_stack(table, row, i) : 0;
+			if ((uint32_t)stack)
+				frames_want(table->frames, stack >> 32, (uint32_t)stack);
+		}
+	}
+	if (!any)
+		return;
+	frames_resolve(table->frames);
+	for (size_t row = 0; row < table->shown_count && table->kind->name_row; row++)
+		table->kind->name_row(table, row);
+}
+
+static bool sorts_by_text(const struct table *table, const char *sort)
+{
+	size_t column = sort ? table_find_column(table->kind, sort + (sort[0] == '-')) : SIZE_MAX;
+
+	return column != SIZE_MAX && table->kind->columns[column].type == TABLE_TEXT;
+}
+
+struct table *tables_make(const struct table_kind *kind, const struct request *request)
+{
+	struct table *table = table_make(kind);
+	bool needs_all_names = request->name || sorts_by_text(table, request->sort);
+
+	table->frames = request->frames;
+	note_ignored(table, request);
+	kind->fill(table, request);
+	if (needs_all_names)
+		name_rows(table);
+	if (request->name)
+		table_keep(table, row_matches, (void *)request->name);
+	if (request->sort)
+		sort_rows(table, request->sort);
+	if (request->is_top_given)
+		table_top(table, request->top);
+	else if (request->is_text && kind->text_rows)
+		table_top(table, kind->text_rows);
+	if (!needs_all_names)
+		name_rows(table);
+	return table;
+}
