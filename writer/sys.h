@@ -3,7 +3,7 @@
  * System calls made without libc, for code that runs inside the host.
  *
  * Rule: nothing here touches errno, is a cancellation point, or can be interposed. A negative result is -errno.
- * After tfp_sys_seal() every call answers -ENOSYS without entering the kernel (the host has forbidden system calls).
+ * After tfp_sys_seal(1) every call answers -ENOSYS without entering the kernel (the host has forbidden system calls).
  */
 #ifndef TFP_WRITER_SYS_H
 #define TFP_WRITER_SYS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 long tfp_sys(long number, long a, long b, long c, long d, long e, long f);
-void tfp_sys_seal(void);
+void tfp_sys_seal(int is_on);
 int tfp_sys_is_sealed(void);
 
 /* Private zeroed pages, outside every allocator. NULL when there are none. `wipe`: a fork child sees zeros. */

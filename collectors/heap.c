@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slow roads of the heap collector; see collectors/heap.h. */
+#include "collectors/heap.h"
+
+#include "writer/poison.h"
+
+struct tfp_heap tfp_heap;
+_Atomic uint32_t tfp_mode_now = TFP_MODE_COLD;
+
+#define POINT_NS 1000000u     /* a timeline point at most each millisecond, */
+#define POINT_JUMP_SHIFT 6    /* or when live moved by 1/64 of the peak and */
+#define POINT_LEAST 1048576   /* at least 1 MiB */
+
+/* Every 100 us at most, whatever jumps: 10,000 points a second and thread are 0.2 ms of it. */
+static int is_point_due(uint64_t live, uint64_t peak, uint64_t now)
+{
+	uint64_t last = tfp_state->heap_last;
+	uint64_t moved = live > last ? live - last : last - live;
+	uint64_t due = tfp_state->heap_next;
+
+	if (now >= due)
+		return moved > 0;
+	uint64_t least = peak >> POINT_JUMP_SHIFT > POINT_LEAST ? peak >> POINT_JUMP_SHIFT : POINT_LEAST;
+	return moved >= least && now + tfp_state->point_ticks >= due + tfp_state->point_ticks / 10;
+}
+
+static void put_point(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t live)
+{
+	uint64_t now = tfp_now(), peak = tfp_state->live->peak_bytes;
+
+	if (!is_point_due(live, peak, now))
+		return;
+	tfp_state->heap_next = now + tfp_state->point_ticks;
+	tfp_state->heap_last = live;
+	TFP_PUT(thread, lane, now, heap, .live = live, .peak = peak);
+}
+
+void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	struct tfp_file_live *process = tfp_state->live;
+	int64_t bytes = lane->pending;
+	uint64_t live = __atomic_add_fetch(&process->live_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+	uint64_t peak = __atomic_load_n(&process->peak_bytes, __ATOMIC_RELAXED);
+
+	lane->pending = 0;
+	while ((int64_t)live > (int64_t)peak)
+		if (__atomic_compare_exchange_n(&process->peak_bytes, &peak, live, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			process->peak_time = tfp_now(); /* a second thread may store between: both were at their peak */
+			break;
+		}
+	if (tfp_mode_now != TFP_MODE_FULL)
+		put_point(thread, lane, (int64_t)live > 0 ? live : 0);
+}
+
+uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller)
+{
+	uint32_t cut = 0;
+
+	if (!tfp_state->stacks)
+		return 0;
+	if (TFP_UNLIKELY(!lane->stacks)) {
+		lane->stacks = tfp_stack_cache_make(tfp_state->stacks);
+		if (!lane->stacks) {
+			tfp_loss_add(thread, TFP_LOSS_memory, 1, tfp_now());
+			return 0;
+		}
+	}
+	uint32_t stack = tfp_stack_capture(tfp_state->stacks, lane->stacks, caller->pc, caller->sp, caller->fp, &cut);
+	if (TFP_UNLIKELY(cut & (TFP_PC_CUT_UNKNOWN | TFP_PC_CUT_MEMORY)))
+		tfp_loss_add(thread, TFP_LOSS_stack_cut, 1, tfp_now());
+	if (TFP_UNLIKELY(!stack || (cut & TFP_PC_CUT_FULL)))
+		tfp_loss_add(thread, TFP_LOSS_stack_table, 1, tfp_now());
+	return stack;
+}
+
+void tfp_heap_sample(struct tfp_thread *thread, struct tfp_lane *lane, void *block, size_t size, uint64_t usable,
+		     unsigned function, const struct tfp_caller *caller)
+{
+	uint64_t now = tfp_now();
+
+	do
+		thread->sample_left += tfp_sampler_distance(&thread->random, tfp_heap.interval);
+	while (thread->sample_left < 0);
+	TFP_PUT(thread, lane, now, sample, .address = (uint64_t)(uintptr_t)block, .requested = size, .usable = usable,
+		.interval = tfp_heap.interval, .stack = tfp_caller_stack(thread, lane, caller), .function = (uint8_t)function);
+	if (tfp_sampler_add(block))
+		tfp_loss_add(thread, TFP_LOSS_sample_table, 1, now);
+}
+
+void tfp_heap_sample_freed(struct tfp_thread *thread, struct tfp_lane *lane, void *block)
+{
+	uint64_t now = tfp_now();
+
+	if (tfp_sampler_remove(block))
+		TFP_PUT(thread, lane, now, sample_free, .address = (uint64_t)(uintptr_t)block);
+}
+
+/*
+ * The thread's state and which lane this call uses: 0, or 1 inside a signal handler that interrupted a hook; deeper
+ * still, only counters are kept. NULL: nothing can be recorded.
+ */
+static struct tfp_thread *enter_slow(unsigned *lane, int *is_too_deep)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!thread || thread->is_ready != 1) {
+		thread = tfp_thread_start();
+		if (!thread)
+			return NULL;
+		/* Drawn before the thread's first allocation is weighed, so that it has its fair chance. */
+		if (!thread->sample_left)
+			thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval);
+	}
+	*lane = thread->depth ? 1 : 0;
+	*is_too_deep = thread->depth > 1;
+	thread->depth++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return thread;
+}
+
+static void leave_slow(struct tfp_thread *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->depth--;
+}
+
+/* A handler that interrupted a handler's record: exact counters, and a loss where a record was due. */
+static uint32_t mode_for(struct tfp_thread *thread, int is_too_deep)
+{
+	uint32_t mode = tfp_mode_now;
+
+	if (is_too_deep && mode > TFP_MODE_TOTALS) {
+		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
+		mode = TFP_MODE_TOTALS;
+	}
+	return mode;
+}
+
+void tfp_heap_allocated_slow(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
+{
+	unsigned lane;
+	int is_too_deep;
+	struct tfp_thread *thread = enter_slow(&lane, &is_too_deep);
+
+	if (!thread)
+		return;
+	if (thread->is_own) {
+		thread->slot->own_allocations++;
+		thread->slot->own_bytes += size;
+	} else {
+		tfp_heap_allocated_in(thread, lane, block, size, function, caller, mode_for(thread, is_too_deep));
+	}
+	leave_slow(thread);
+}
+
+void tfp_heap_freed_slow(void *block)
+{
+	unsigned lane;
+	int is_too_deep;
+	struct tfp_thread *thread = enter_slow(&lane, &is_too_deep);
+
+	if (!thread)
+		return;
+	if (!thread->is_own)
+		tfp_heap_freed_in(thread, lane, block, mode_for(thread, is_too_deep));
+	leave_slow(thread);
+}
+
+void tfp_heap_free_undone(void *block)
+{
+	unsigned number;
+	int is_too_deep;
+	struct tfp_thread *thread = tfp_mode_now > TFP_MODE_PASS ? enter_slow(&number, &is_too_deep) : NULL;
+
+	if (!thread)
+		return;
+	struct tfp_lane *lane = &thread->lanes[number];
+	uint64_t usable = tfp_usable(block, 0), now = tfp_now();
+	thread->slot->heap[number].frees--;
+	thread->slot->heap[number].freed_bytes -= usable;
+	tfp_heap_add(thread, lane, (int64_t)usable);
+	if (mode_for(thread, is_too_deep) == TFP_MODE_FULL)
+		TFP_PUT(thread, lane, now, free_undo, .address = (uint64_t)(uintptr_t)block);
+	leave_slow(thread);
+}

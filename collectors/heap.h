@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a call of the malloc family means: exact counters, sampled allocations, or a record of every event.
+ *
+ * Rule: a hook costs what its mode promises (off 2 ns, totals and sample 5 ns, full one rdtsc and a stack), keeps errno,
+ * and where it cannot record counts a loss. Allocations are noted after the real call, releases before it, so that the
+ * clock's order is the order in which addresses were reused.
+ */
+#ifndef TFP_COLLECTORS_HEAP_H
+#define TFP_COLLECTORS_HEAP_H
+
+#include "collectors/sampler.h"
+#include "collectors/stacks.h"
+#include "writer/stream.h"
+
+/* Where the host called us from: the caller's code address, stack pointer and frame pointer at that address. */
+struct tfp_caller {
+	uintptr_t pc, sp, fp;
+};
+
+/* Written at start-up, before the mode leaves COLD; read by every hook. */
+struct tfp_heap {
+	size_t (*usable_size)(void *); /* NULL where the allocator below cannot tell: requested sizes stand in */
+	int64_t batch;                 /* bytes of |pending| at which a lane adds to the process's live bytes; 0 = each call */
+	uint64_t interval;             /* of the sampler */
+	uint32_t frames;               /* setting STACKS */
+};
+extern struct tfp_heap tfp_heap TFP_HIDDEN;
+
+/* enum tfp_mode: what the hooks do now. Written by start-up and by collectors/window.c. */
+extern _Atomic uint32_t tfp_mode_now TFP_HIDDEN;
+
+#define TFP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define TFP_CALLS_PER_LOOK 256 /* hooked calls between two slow looks */
+
+/* The general road: no state yet, inside another hook, or the library's own call. Out of line. */
+void tfp_heap_allocated_slow(void *block, size_t size, unsigned function, const struct tfp_caller *caller);
+void tfp_heap_freed_slow(void *block);
+
+/* Adds the lane's pending bytes to the process's live bytes, and to its peak. */
+void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane);
+
+/* The sampler's distance is used up: records this block, draws the next distance. */
+void tfp_heap_sample(struct tfp_thread *thread, struct tfp_lane *lane, void *block, size_t size, uint64_t usable,
+		     unsigned function, const struct tfp_caller *caller);
+void tfp_heap_sample_freed(struct tfp_thread *thread, struct tfp_lane *lane, void *block);
+
+/* The stack of the caller; 0 where there is none. Makes the lane's cache on first use. */
+uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller);
+
+/* Every TFP_CALLS_PER_LOOK calls: windows, clock. collectors/window.c */
+void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane);
+
+static inline uint64_t tfp_usable(void *block, size_t size)
+{
+	return tfp_heap.usable_size ? tfp_heap.usable_size(block) : size;
+}
+
+static inline void tfp_heap_add(struct tfp_thread *thread, struct tfp_lane *lane, int64_t bytes)
+{
+	lane->pending += bytes;
+	if (TFP_UNLIKELY((uint64_t)(lane->pending + tfp_heap.batch) > (uint64_t)(2 * tfp_heap.batch)))
+		tfp_heap_flush(thread, lane);
+}
+
+static inline __attribute__((always_inline)) void tfp_heap_record(struct tfp_thread *thread, struct tfp_lane *lane,
+								  void *block, size_t size, uint64_t usable,
+								  unsigned function, const struct tfp_caller *caller)
+{
+	uint64_t now = tfp_now();
+	uint32_t stack = tfp_caller_stack(thread, lane, caller);
+	struct tfp_record_alloc *record = tfp_record_begin(thread, lane, sizeof *record, now);
+	uint64_t slack = usable - size;
+
+	if (TFP_UNLIKELY(!record))
+		return;
+	record->word = now << TFP_TAG_BITS | TFP_TAG_alloc;
+	record->address = (uint64_t)(uintptr_t)block;
+	record->requested = size;
+	record->stack = stack;
+	record->slack = slack < UINT16_MAX ? (uint16_t)slack : UINT16_MAX;
+	record->function = (uint8_t)function;
+	tfp_record_commit(lane, record, sizeof *record);
+	if (TFP_UNLIKELY(slack >= UINT16_MAX))
+		TFP_PUT(thread, lane, now, usable, .address = (uint64_t)(uintptr_t)block, .usable = usable);
+}
+
+/* Notes an allocation in lane `number` of a thread whose depth already covers this call. */
+static inline __attribute__((always_inline)) void tfp_heap_allocated_in(struct tfp_thread *thread, unsigned number,
+									void *block, size_t size, unsigned function,
+									const struct tfp_caller *caller, uint32_t mode)
+{
+	struct tfp_lane *lane = &thread->lanes[number];
+	struct tfp_heap_totals *totals = &thread->slot->heap[number];
+	uint64_t usable = tfp_usable(block, size);
+
+	totals->allocations++;
+	totals->requested_bytes += size;
+	totals->allocated_bytes += usable;
+	tfp_heap_add(thread, lane, (int64_t)usable);
+	if (mode == TFP_MODE_FULL) {
+		tfp_heap_record(thread, lane, block, size, usable, function, caller);
+	} else if (mode == TFP_MODE_SAMPLE) {
+		thread->sample_left -= (int64_t)usable;
+		if (TFP_UNLIKELY(thread->sample_left < 0))
+			tfp_heap_sample(thread, lane, block, size, usable, function, caller);
+	}
+	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+		tfp_look(thread, lane);
+}
+
+static inline __attribute__((always_inline)) void tfp_heap_freed_in(struct tfp_thread *thread, unsigned number, void *block,
+								    uint32_t mode)
+{
+	struct tfp_lane *lane = &thread->lanes[number];
+	struct tfp_heap_totals *totals = &thread->slot->heap[number];
+	uint64_t usable = tfp_usable(block, 0);
+
+	totals->frees++;
+	totals->freed_bytes += usable;
+	tfp_heap_add(thread, lane, -(int64_t)usable);
+	if (mode == TFP_MODE_FULL) {
+		uint64_t now = tfp_now();
+		TFP_PUT(thread, lane, now, free, .address = (uint64_t)(uintptr_t)block);
+	} else if (tfp_sampler_may_hold(block)) {
+		tfp_heap_sample_freed(thread, lane, block);
+	}
+	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+		tfp_look(thread, lane);
+}
+
+/* A signal handler that runs between these two sees depth 1 and uses lane 1. */
+#define TFP_ENTER(thread) \
+	do { \
+		(thread)->depth = 1; \
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); \
+	} while (0)
+#define TFP_LEAVE(thread) \
+	do { \
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); \
+		(thread)->depth = 0; \
+	} while (0)
+
+/* After a successful allocation of `size` bytes at `block`. Any thread, any context; keeps errno. */
+static inline __attribute__((always_inline)) void tfp_heap_allocated(void *block, size_t size, unsigned function,
+								     const struct tfp_caller *caller)
+{
+	struct tfp_thread *thread = tfp_self;
+	uint32_t mode = tfp_mode_now;
+
+	if (mode == TFP_MODE_PASS)
+		return;
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->depth)) {
+		tfp_heap_allocated_slow(block, size, function, caller);
+		return;
+	}
+	TFP_ENTER(thread);
+	tfp_heap_allocated_in(thread, 0, block, size, function, caller, mode);
+	TFP_LEAVE(thread);
+}
+
+/* Before `block` (not NULL) is given back. Any thread, any context; keeps errno. */
+static inline __attribute__((always_inline)) void tfp_heap_freed(void *block)
+{
+	struct tfp_thread *thread = tfp_self;
+	uint32_t mode = tfp_mode_now;
+
+	if (mode == TFP_MODE_PASS)
+		return;
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->depth)) {
+		tfp_heap_freed_slow(block);
+		return;
+	}
+	TFP_ENTER(thread);
+	tfp_heap_freed_in(thread, 0, block, mode);
+	TFP_LEAVE(thread);
+}
+
+/* The release noted last did not happen: a realloc failed. */
+void tfp_heap_free_undone(void *block);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forks, programs started, the end; see collectors/process.h. */
+#include "collectors/process.h"
+
+#include "collectors/heap.h"
+#include "writer/file.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <sys/syscall.h>
+
+#define SEEN_STRINGS 4096 /* hashes remembered; where two share a place the string is written again */
+#define STRING_MOST 4096  /* bytes of a text kept */
+
+/* Depth and lane as in heap.c; NULL where nothing is recorded, or in a process (vfork child) that only borrows our memory. */
+static struct tfp_thread *enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (tfp_mode_now <= TFP_MODE_PASS || !thread || thread->is_ready != 1 || thread->depth > 1)
+		return NULL;
+	*lane = &thread->lanes[thread->depth++];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return thread;
+}
+
+static void leave(struct tfp_thread *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->depth--;
+}
+
+static int is_live(void)
+{
+	return tfp_state && tfp_state->phase == TFP_STATE_READY;
+}
+
+static int is_borrowed(void)
+{
+	return tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid;
+}
+
+void tfp_fact_pair(uint8_t tag, const char *name, const char *value)
+{
+	struct tfp_fact_field fields[2] = {
+		{.is_text = 1, .text = {name, tfp_length(name)}},
+		{.is_text = 1, .text = {value, tfp_length(value)}},
+	};
+
+	tfp_store_fact(tag, fields, 2);
+}
+
+uint64_t tfp_string_id(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+	size_t length = 0;
+
+	for (; text[length] && length < STRING_MOST; length++)
+		hash = (hash ^ (unsigned char)text[length]) * UINT64_C(0x100000001b3);
+	uint64_t *seen = tfp_state->strings;
+	if (!seen) {
+		seen = tfp_pages_get(SEEN_STRINGS * sizeof *seen, 1); /* a race leaks one table of 32 KiB */
+		if (!seen)
+			return hash;
+		tfp_state->strings = seen;
+	}
+	if (__atomic_exchange_n(&seen[hash % SEEN_STRINGS], hash, __ATOMIC_RELAXED) != hash) {
+		struct tfp_fact_field fields[2] = {{.number = hash}, {.is_text = 1, .text = {text, length}}};
+		tfp_store_fact(TFP_TAG_string, fields, 2);
+	}
+	return hash;
+}
+
+void tfp_process_forking(void)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!is_live())
+		return;
+	uint64_t live = tfp_state->live->live_bytes;
+	if (thread && thread->is_ready == 1)
+		live += (uint64_t)(thread->lanes[0].pending + thread->lanes[1].pending);
+	tfp_origin.inherited_bytes = (int64_t)live > 0 ? live : 0;
+}
+
+void tfp_process_forked(int child)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = child > 0 ? enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), fork, .child = (uint32_t)child);
+	leave(thread);
+}
+
+int tfp_process_execing(const char *path)
+{
+	struct tfp_lane *lane;
+
+	if (!is_live())
+		return 0;
+	struct tfp_thread *thread = enter(&lane);
+	if (thread) {
+		TFP_PUT(thread, lane, tfp_now(), exec, .path = tfp_string_id(path));
+		leave(thread);
+	}
+	if (is_borrowed())
+		return 0;
+	tfp_state->live->end_time = tfp_now();
+	tfp_state->live->end_kind = TFP_END_EXEC;
+	tfp_file_sync();
+	return 1;
+}
+
+void tfp_process_exec_failed(void)
+{
+	tfp_state->live->end_kind = TFP_END_NONE;
+	tfp_state->live->end_time = 0;
+}
+
+void tfp_process_spawned(int child, const char *path)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = is_live() ? enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), spawn, .child = (uint32_t)child, .path = tfp_string_id(path));
+	leave(thread);
+}
+
+/* A last clock reading pins the end of the time line: without one the last second rests on an extrapolation. */
+static void put_last_clock(void)
+{
+	struct tfp_clock_set set;
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_sys_is_sealed() ? NULL : enter(&lane);
+
+	if (!thread)
+		return;
+	tfp_clock_read(&set);
+	TFP_PUT(thread, lane, tfp_now(), clock, .ticks = set.ticks, .raw = set.raw_ns, .monotonic = set.monotonic_ns,
+		.realtime = set.realtime_ns, .width = set.width_ticks);
+	if (lane->pending)
+		tfp_heap_flush(thread, lane);
+	leave(thread);
+}
+
+void tfp_process_ending(enum tfp_end_kind kind, int status)
+{
+	if (!is_live() || is_borrowed())
+		return;
+	put_last_clock();
+	tfp_state->live->end_status = (uint64_t)(int64_t)status;
+	tfp_state->live->end_time = tfp_now();
+	__atomic_store_n(&tfp_state->live->end_kind, (uint64_t)kind, __ATOMIC_RELEASE);
+	tfp_file_sync();
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process does that its log must tell: it forks, starts programs, ends. Rule: appends only; closes nothing.
+ */
+#ifndef TFP_COLLECTORS_PROCESS_H
+#define TFP_COLLECTORS_PROCESS_H
+
+#include "writer/format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Before and after a fork in the parent; child is what fork returned (negative: it failed). */
+void tfp_process_forking(void);
+void tfp_process_forked(int child);
+
+/* This process is about to run `path` in its place. Returns whether the log says so (undo with tfp_process_exec_failed). */
+int tfp_process_execing(const char *path);
+void tfp_process_exec_failed(void);
+
+/* posix_spawn returned; child is 0 when it failed. */
+void tfp_process_spawned(int child, const char *path);
+
+/* The process ends of its own will. Any thread, any context. */
+void tfp_process_ending(enum tfp_end_kind kind, int status);
+
+/* Writes a string fact unless this process wrote it before; its hash, for records. Any thread, any context. */
+uint64_t tfp_string_id(const char *text);
+
+/* Facts by one and by two texts: TFP_TAG_host, TFP_TAG_note, TFP_TAG_environment, ... */
+void tfp_fact_pair(uint8_t tag, const char *name, const char *value);
+
+#endif

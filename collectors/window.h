@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capture windows: when the collectors record, and the records that say so.
+ *
+ * Rule: a window's edge is where the recorder really changed over, and that moment is in the log. Time windows are
+ * looked at every TFP_CALLS_PER_LOOK hooked calls and at drains; a signal or the C API change over at once.
+ */
+#ifndef TFP_COLLECTORS_WINDOW_H
+#define TFP_COLLECTORS_WINDOW_H
+
+#include "writer/stream.h"
+
+enum tfp_window_cause {
+	TFP_CAUSE_START = 0,
+	TFP_CAUSE_TIME = 1,
+	TFP_CAUSE_SIGNAL = 2,
+	TFP_CAUSE_API = 3,
+	TFP_CAUSE_STEP = 4,
+	TFP_CAUSE_LAUNCH = 5,
+	TFP_CAUSE_LIMIT = 6,
+};
+
+#define TFP_WINDOWS 16
+
+/* One window: [from, to) in ticks since the job's first process began, or an inclusive range of step or launch numbers. */
+struct tfp_window_range {
+	enum tfp_window_cause unit;
+	uint64_t from, to;
+};
+
+struct tfp_window_plan {
+	uint32_t count; /* 0: always open, or only opened by hand */
+	int is_open_at_start;
+	enum tfp_mode open_mode, closed_mode;
+	struct tfp_window_range ranges[TFP_WINDOWS];
+};
+
+/* Sets the plan and the first mode. Start-up only, before the first record; a fork child keeps its parent's plan. */
+void tfp_window_begin(const struct tfp_window_plan *plan);
+
+/* Writes the record of the state a process begins with. Start-up, once the stream can be written. */
+void tfp_window_note_start(struct tfp_thread *thread, struct tfp_lane *lane);
+
+/* Opens or closes now. Any thread, any context (also a signal handler). */
+void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);
+void tfp_window_toggle(enum tfp_window_cause cause);
+
+/* The host began step `number`: opens and closes step windows. */
+void tfp_window_step(uint64_t number);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and handing on the environment; see preload/environment.h. */
+#include "preload/environment.h"
+
+#include "preload/settings_parse.h"
+#include "writer/state.h"
+#include "writer/sys.h"
+
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+extern char **environ;
+extern void *__libc_stack_end __attribute__((weak));
+
+/* The value handed on: 32 + 16 + 10 digits, two colons, the name, '=', the end. */
+#define VALUE_BYTES 96
+
+static int is_allowed = 1; /* setting ENV; written at start-up */
+
+/* Before libc's own constructor has run, environ is NULL: the kernel put argc, argv, 0, envp, 0 at the stack's end. */
+char *const *tfp_environment(void)
+{
+	static char *const nothing[1];
+
+	if (environ)
+		return environ;
+	if (!&__libc_stack_end || !__libc_stack_end)
+		return nothing;
+	uintptr_t *words = __libc_stack_end;
+	return (char *const *)(words + 1 + words[0] + 1);
+}
+
+static const char *value_of(const char *entry, const char *name)
+{
+	while (*name && *entry == *name) {
+		entry++;
+		name++;
+	}
+	return !*name && *entry == '=' ? entry + 1 : NULL;
+}
+
+const char *tfp_environment_get(const char *name)
+{
+	for (char *const *entry = tfp_environment(); *entry; entry++) {
+		const char *value = value_of(*entry, name);
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+void tfp_environment_allow(int allowed)
+{
+	is_allowed = allowed;
+}
+
+static char *put_hex(char *at, uint64_t value, unsigned digits)
+{
+	while (digits--)
+		*at++ = "0123456789abcdef"[value >> (4 * digits) & 15];
+	return at;
+}
+
+static void write_value(char *at)
+{
+	uint32_t count = tfp_origin.exec_count + 1;
+
+	for (const char *name = TFP_PARENT_VARIABLE "="; *name; name++)
+		*at++ = *name;
+	for (int i = 0; i < 16; i++)
+		at = put_hex(at, tfp_origin.job_id[i], 2);
+	*at++ = ':';
+	at = put_hex(at, tfp_origin.log_id, 16);
+	*at++ = ':';
+	at = put_hex(at, count, 8);
+	*at = 0;
+}
+
+char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment)
+{
+	size_t count = 0, used = 0;
+	int has_preload = 0;
+
+	changed->pages = NULL;
+	if (!is_allowed || !environment || !tfp_origin.log_id)
+		return environment;
+	for (; environment[count]; count++)
+		has_preload |= value_of(environment[count], "LD_PRELOAD") != NULL;
+	if (!has_preload)
+		return environment;
+	changed->bytes = (count + 2) * sizeof(char *) + VALUE_BYTES;
+	changed->pages = tfp_pages_get(changed->bytes, 0);
+	if (!changed->pages)
+		return environment;
+	char **copy = changed->pages;
+	char *value = (char *)(copy + count + 2);
+	for (size_t i = 0; i < count; i++)
+		if (!value_of(environment[i], TFP_PARENT_VARIABLE))
+			copy[used++] = environment[i];
+	write_value(value);
+	copy[used++] = value;
+	copy[used] = NULL;
+	return copy;
+}
+
+void tfp_environment_drop(struct tfp_environment *changed)
+{
+	if (changed->pages)
+		tfp_pages_put(changed->pages, changed->bytes);
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* `digits` hex digits; NULL when they are not there. */
+static const char *take_hex(const char *at, unsigned digits, uint64_t *value)
+{
+	*value = 0;
+	while (digits--) {
+		int digit = hex_digit(*at++);
+		if (digit < 0)
+			return NULL;
+		*value = *value << 4 | (uint64_t)digit;
+	}
+	return at;
+}
+
+static const char *take_job(const char *at, uint8_t *job_id)
+{
+	uint64_t byte = 0;
+
+	for (int i = 0; at && i < 16; i++) {
+		at = take_hex(at, 2, &byte);
+		job_id[i] = (uint8_t)byte;
+	}
+	if (!at)
+		tfp_fill(job_id, 0, 16);
+	return at;
+}
+
+void tfp_environment_descent(struct tfp_descent *descent)
+{
+	const char *parent = tfp_environment_get(TFP_PARENT_VARIABLE);
+	const char *job = tfp_environment_get(TFP_JOB_VARIABLE);
+	uint64_t count;
+
+	tfp_fill(descent, 0, sizeof *descent);
+	if (job)
+		take_job(job, descent->job_id);
+	if (!parent)
+		return;
+	const char *at = take_job(parent, descent->job_id);
+	if (!at || *at != ':' || !(at = take_hex(at + 1, 16, &descent->parent_log_id)) || *at != ':')
+		return;
+	if (take_hex(at + 1, 8, &count))
+		descent->exec_count = (uint32_t)count;
+}

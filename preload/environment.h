@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The environment: read at start-up, and handed on with one more variable to programs that the host starts.
+ *
+ * TFPROF_PARENT=<job id, 32 hex digits>:<log id, 16>:<programs run so far, 8>
+ * Rule: the host's own environment is never written. Memory comes from the kernel, not from malloc.
+ */
+#ifndef TFP_PRELOAD_ENVIRONMENT_H
+#define TFP_PRELOAD_ENVIRONMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TFP_PARENT_VARIABLE "TFPROF_PARENT"
+
+/* The variables of this process, also before libc has set environ. NULL-terminated; never NULL. */
+char *const *tfp_environment(void);
+
+/* The value of NAME in tfp_environment(), or NULL. */
+const char *tfp_environment_get(const char *name);
+
+/* A changed copy of an environment, while it is needed. */
+struct tfp_environment {
+	void *pages;
+	size_t bytes;
+};
+
+/* `environment` with TFPROF_PARENT, or itself where that is forbidden, pointless (no LD_PRELOAD) or impossible. */
+char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment);
+void tfp_environment_drop(struct tfp_environment *changed);
+
+/* Setting ENV. Start-up only. */
+void tfp_environment_allow(int is_allowed);
+
+/* What TFPROF_PARENT, TFPROF_JOB say of us: zeros where they say nothing. Start-up only. */
+struct tfp_descent {
+	uint8_t job_id[16];
+	uint64_t parent_log_id;
+	uint32_t exec_count;
+};
+void tfp_environment_descent(struct tfp_descent *descent);
+
+#endif

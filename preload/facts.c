@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of the process and its machine; see preload/facts.h. */
+#include "preload/facts.h"
+
+#include "collectors/process.h"
+#include "preload/environment.h"
+#include "preload/real.h"
+#include "writer/records.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#define COMMAND_BYTES 65536 /* of /proc/self/cmdline read; a longer command line is cut there */
+#define WORD_MOST 4096      /* bytes of one argument kept */
+
+/* Variables by which jobs tell ranks and devices apart. */
+static const char *const rank_variables[] = {
+	"RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK",
+	"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_JOB_ID", "SLURM_PROCID",
+	"SLURM_LOCALID", "SLURM_NTASKS", "HOROVOD_RANK", "TF_CONFIG", "JAX_PROCESS_ID", "TPU_WORKER_ID",
+	"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "JOB_ID",
+};
+
+/* Reads a small file whole; returns its length, 0 when it cannot. The text is terminated. */
+static size_t read_file(const char *path, char *text, size_t room)
+{
+	long file = tfp_sys(SYS_openat, -100 /* AT_FDCWD */, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0), got = 0;
+	size_t length = 0;
+
+	if (file < 0)
+		return 0;
+	while (length + 1 < room && (got = tfp_sys(SYS_read, file, (long)text + (long)length, (long)(room - 1 - length), 0, 0, 0)) > 0)
+		length += (size_t)got;
+	tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
+	text[length] = 0;
+	return length;
+}
+
+static uint64_t take_number(const char **at)
+{
+	uint64_t value = 0;
+
+	while (**at == ' ')
+		++*at;
+	for (; **at >= '0' && **at <= '9'; ++*at)
+		value = value * 10 + (uint64_t)(**at - '0');
+	return value;
+}
+
+/* Fields 4 (parent) and 22 (start) of a /proc/PID/stat; the command in field 2 may hold anything, so from its last ')'. */
+static void read_stat(const char *path, uint32_t *parent, uint64_t *start)
+{
+	char text[1024];
+	size_t length = read_file(path, text, sizeof text);
+
+	while (length && text[length - 1] != ')')
+		length--;
+	if (!length)
+		return;
+	const char *at = text + length;
+	at += *at == ' ' && at[1] ? 2 : 0; /* field 3: the state, one letter */
+	*parent = (uint32_t)take_number(&at);
+	for (int field = 5; field <= 22; field++) {
+		while (*at == ' ' || *at == '-')
+			at++;
+		*start = take_number(&at);
+	}
+}
+
+static void read_parent_start(struct tfp_file_header *header)
+{
+	char path[32] = "/proc/";
+	char digits[12];
+	unsigned count = 0;
+	char *at = path + 6;
+	uint32_t unused;
+
+	for (uint32_t pid = header->parent_pid; pid; pid /= 10)
+		digits[count++] = (char)('0' + pid % 10);
+	while (count)
+		*at++ = digits[--count];
+	tfp_copy(at, "/stat", 6);
+	read_stat(path, &unused, &header->parent_start);
+}
+
+/* 32 hex digits among dashes: /proc/sys/kernel/random/boot_id. */
+static void read_boot_id(uint8_t *id)
+{
+	char text[64];
+	int nibble = 0;
+
+	read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+	for (const char *at = text; *at && nibble < 32; at++) {
+		int digit = *at >= '0' && *at <= '9' ? *at - '0' : *at >= 'a' && *at <= 'f' ? *at - 'a' + 10 : -1;
+		if (digit >= 0) {
+			id[nibble / 2] = (uint8_t)(id[nibble / 2] << 4 | digit);
+			nibble++;
+		}
+	}
+}
+
+static int is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+void tfp_facts_identity(struct tfp_file_header *header, char *host, size_t room)
+{
+	struct utsname machine;
+	struct stat status;
+	size_t length = 0;
+
+	header->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	header->parent_pid = (uint32_t)tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	read_stat("/proc/self/stat", &header->parent_pid, &header->process_start);
+	if (header->parent_pid)
+		read_parent_start(header);
+	read_boot_id(header->boot_id);
+	if (tfp_sys(SYS_newfstatat, -100, (long)"/proc/self/ns/pid", (long)&status, 0, 0, 0) == 0)
+		header->pid_namespace = status.st_ino;
+	tfp_sys(SYS_prctl, 16 /* PR_GET_NAME */, (long)header->command, 0, 0, 0, 0);
+#if defined __x86_64__
+	header->architecture = EM_X86_64;
+#elif defined __aarch64__
+	header->architecture = EM_AARCH64;
+#endif
+	if (tfp_sys(SYS_uname, (long)&machine, 0, 0, 0, 0, 0) == 0)
+		for (; machine.nodename[length] && length + 1 < room; length++)
+			host[length] = is_plain(machine.nodename[length]) ? machine.nodename[length] : '_';
+	if (!length || host[0] == '.')
+		host[0] = '_';
+	host[length ? length : 1] = 0;
+}
+
+static void note_arguments(void)
+{
+	char *text = tfp_pages_get(COMMAND_BYTES, 0);
+	size_t length = text ? read_file("/proc/self/cmdline", text, COMMAND_BYTES) : 0, at = 0;
+
+	for (uint64_t index = 0; at < length; index++) {
+		size_t word = tfp_length(text + at);
+		struct tfp_fact_field fields[2] = {
+			{.number = index},
+			{.is_text = 1, .text = {text + at, word < WORD_MOST ? word : WORD_MOST}},
+		};
+		tfp_store_fact(TFP_TAG_argument, fields, 2);
+		at += word + 1;
+	}
+	if (text)
+		tfp_pages_put(text, COMMAND_BYTES);
+}
+
+static void note_link(const char *name, const char *path)
+{
+	char target[1024];
+	long length = tfp_sys(SYS_readlinkat, -100, (long)path, (long)target, sizeof target - 1, 0, 0);
+
+	if (length <= 0)
+		return;
+	target[length] = 0;
+	tfp_fact_pair(TFP_TAG_host, name, target);
+}
+
+static void note_cpus(void)
+{
+	unsigned char mask[1024]; /* the kernel's set: 8192 processors */
+	char text[12], *at = text + sizeof text - 1;
+	long bytes = tfp_sys(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0, 0, 0);
+	unsigned count = 0;
+
+	for (long i = 0; i < bytes; i++)
+		for (unsigned bits = mask[i]; bits; bits &= bits - 1)
+			count++;
+	*at = 0;
+	do
+		*--at = (char)('0' + count % 10);
+	while (count /= 10);
+	tfp_fact_pair(TFP_TAG_host, "cpus", at);
+}
+
+static void note_cpu_name(void)
+{
+	char text[1024];
+	size_t length = read_file("/proc/cpuinfo", text, sizeof text);
+
+	for (size_t at = 0; at + 10 < length; at++) {
+		if (!tfp_same(text + at, "model name", 10))
+			continue;
+		while (at < length && text[at] != ':')
+			at++;
+		size_t start = at + 2, end = start;
+		while (end < length && text[end] != '\n')
+			end++;
+		text[end] = 0;
+		if (start < end)
+			tfp_fact_pair(TFP_TAG_host, "cpu", text + start);
+		return;
+	}
+}
+
+void tfp_facts_process(void)
+{
+	struct utsname machine;
+
+	note_arguments();
+	for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
+		const char *value = tfp_environment_get(rank_variables[i]);
+		if (value && tfp_length(value) <= WORD_MOST)
+			tfp_fact_pair(TFP_TAG_environment, rank_variables[i], value);
+	}
+	note_link("executable", "/proc/self/exe");
+	note_link("directory", "/proc/self/cwd");
+	if (tfp_sys(SYS_uname, (long)&machine, 0, 0, 0, 0, 0) == 0) {
+		tfp_fact_pair(TFP_TAG_host, "hostname", machine.nodename);
+		tfp_fact_pair(TFP_TAG_host, "kernel", machine.release);
+	}
+	tfp_fact_pair(TFP_TAG_host, "libc", gnu_get_libc_version());
+	if (tfp_real_allocator())
+		tfp_fact_pair(TFP_TAG_host, "allocator", tfp_real_allocator());
+	note_cpus();
+	note_cpu_name();
+}

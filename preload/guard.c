@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Standing aside; see preload/guard.h. Rule: where in doubt, forward and record nothing. */
+#include "preload/guard.h"
+
+#include "collectors/window.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "preload/tfprof.h"
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+
+/* Present when a sanitizer's runtime shares the process; they replace malloc themselves and count on being first. */
+extern char __asan_init __attribute__((weak)), __tsan_init __attribute__((weak)), __msan_init __attribute__((weak)),
+	__lsan_init __attribute__((weak)), __hwasan_init __attribute__((weak));
+
+static int has_sanitizer(void)
+{
+	return &__asan_init || &__tsan_init || &__msan_init || &__lsan_init || &__hwasan_init;
+}
+
+/* Another copy of this library before us in the search order: it records, we forward. */
+static int is_second_instance(void)
+{
+	Dl_info first, mine;
+	void *symbol = dlsym(RTLD_DEFAULT, "tfprof_api_start");
+
+	return symbol && dladdr(symbol, &first) && dladdr((void *)&tfp_real, &mine) && first.dli_fbase != mine.dli_fbase;
+}
+
+/* The last part of a path. */
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+/* Under both its names: the file's, and what it was called as. */
+static int is_named(const char *list)
+{
+	char name[1024];
+	long length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
+
+	name[length > 0 ? length : 0] = 0;
+	if (tfp_settings_names_program(list, base_name(name)))
+		return 1;
+	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	length = file < 0 ? 0 : tfp_sys(SYS_read, file, (long)name, sizeof name - 1, 0, 0, 0);
+	if (file >= 0)
+		tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
+	name[length > 0 ? length : 0] = 0;
+	return tfp_settings_names_program(list, base_name(name));
+}
+
+int tfp_guard_stands_aside(void)
+{
+	if (getauxval(AT_SECURE) || has_sanitizer() || is_second_instance())
+		return 1;
+	if (tfp_settings.only[0] && !is_named(tfp_settings.only))
+		return 1;
+	return is_named(tfp_settings.skip);
+}
+
+/* glibc's usable size of a block of `size`, or 16 more where the rest of a free block was too small to split off. */
+static int looks_like_glibc(size_t size)
+{
+	void *block = tfp_real.malloc(size);
+	size_t expected = size < 25 ? 24 : ((size + 8 + 15) & ~(size_t)15) - 8;
+
+	if (!block)
+		return 0;
+	/* On the first bytes of a page another allocator's block may have nothing before it that could be read. */
+	size_t usable = ((uintptr_t)block & 4095) >= 16 ? tfp_real.malloc_usable_size(block) : 0;
+	tfp_real.free(block);
+	return usable == expected || usable == expected + 16;
+}
+
+size_t (*tfp_guard_usable_size(void))(void *)
+{
+	Dl_info allocator, sizer;
+
+	if (!tfp_real.malloc_usable_size)
+		return NULL;
+	if (dladdr(*(void **)(void *)&tfp_real.malloc, &allocator) &&
+	    dladdr(*(void **)(void *)&tfp_real.malloc_usable_size, &sizer) && allocator.dli_fbase == sizer.dli_fbase)
+		return tfp_real.malloc_usable_size;
+	/* Two objects: an interposer in front of libc (fine), or an allocator that has no such function (ask and it crashes). */
+	return looks_like_glibc(100) && looks_like_glibc(1000) && looks_like_glibc(5000) ? tfp_real.malloc_usable_size : NULL;
+}
+
+int tfp_guard_has_own_allocator(void)
+{
+	Dl_info first, mine;
+	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
+
+	return symbol && dladdr(symbol, &first) && dladdr((void *)&tfp_real, &mine) && first.dli_fbase != mine.dli_fbase;
+}
+
+static void toggle(int number)
+{
+	int error = errno;
+
+	(void)number;
+	tfp_window_toggle(TFP_CAUSE_SIGNAL);
+	errno = error;
+}
+
+void tfp_guard_signal(void)
+{
+	struct sigaction action = {.sa_handler = toggle, .sa_flags = SA_RESTART};
+
+	if (tfp_settings.window_signal > 0)
+		sigaction(tfp_settings.window_signal, &action, NULL);
+}

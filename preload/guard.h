@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the library must do nothing but forward, and other questions of safety asked once at start-up. */
+#ifndef TFP_PRELOAD_GUARD_H
+#define TFP_PRELOAD_GUARD_H
+
+#include <stddef.h>
+
+/* 1: a set-user-id program, a sanitizer's runtime, a second instance of us, or a program that ONLY or SKIP rules out. */
+int tfp_guard_stands_aside(void);
+
+/* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */
+size_t (*tfp_guard_usable_size(void))(void *);
+
+/* Whether the executable defines malloc itself: its own calls pass us by. */
+int tfp_guard_has_own_allocator(void);
+
+/* Installs the handler of setting SIGNAL. Constructor only. */
+void tfp_guard_signal(void);
+
+#endif

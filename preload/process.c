@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions about processes, descriptors and objects as the host calls them; see collectors/tables/process.def.
+ *
+ * Rule: the host meets no descriptor of ours, and a child learns its parent from one variable that is added to its
+ * environment (setting ENV=0 forbids it).
+ */
+#include "collectors/process.h"
+
+#include "collectors/heap.h"
+#include "preload/environment.h"
+#include "preload/real.h"
+#include "writer/drain.h"
+#include "writer/file.h"
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The real function once known, else the kernel's own. */
+#define REAL_OR(name, kernel) (tfp_resolve() == 0 && tfp_real.name ? tfp_real.name : (kernel))
+
+/* A system call with libc's convention of failure. */
+static long by_kernel(long number, long a, long b, long c)
+{
+	long result = tfp_sys(number, a, b, c, 0, 0, 0);
+
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+static int close_by_kernel(int descriptor)
+{
+	return (int)by_kernel(SYS_close, descriptor, 0, 0);
+}
+
+TFP_EXPORT int close(int descriptor)
+{
+	if (TFP_UNLIKELY(descriptor >= 0 && descriptor == tfp_file_descriptor())) {
+		errno = EBADF; /* the host never opened it */
+		return -1;
+	}
+	return REAL_OR(close, close_by_kernel)(descriptor);
+}
+
+static int close_range_by_kernel(unsigned first, unsigned last, int flags)
+{
+	return (int)by_kernel(SYS_close_range, first, last, flags);
+}
+
+TFP_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	int (*real)(unsigned, unsigned, int) = REAL_OR(close_range, close_range_by_kernel);
+	int ours = tfp_file_descriptor();
+
+	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last)
+		return real(first, last, flags);
+	int result = first < (unsigned)ours ? real(first, (unsigned)ours - 1, flags) : 0;
+	if (result == 0 && (unsigned)ours < last)
+		result = real((unsigned)ours + 1, last, flags);
+	return result;
+}
+
+/* For a libc without closefrom (before glibc 2.34), or before it is known. */
+static void closefrom_by_kernel(int first)
+{
+	struct rlimit limit = {1024, 1024};
+
+	if (tfp_sys(SYS_close_range, first, ~0u, 0, 0, 0, 0) == 0)
+		return;
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
+	for (uint64_t descriptor = (uint64_t)first; descriptor < limit.rlim_cur; descriptor++)
+		tfp_sys(SYS_close, (long)descriptor, 0, 0, 0, 0, 0);
+}
+
+TFP_EXPORT void closefrom(int first)
+{
+	void (*real)(int) = REAL_OR(closefrom, closefrom_by_kernel);
+	int ours = tfp_file_descriptor();
+
+	if (ours >= 0 && ours >= first) {
+		if (ours > first && close_range((unsigned)(first < 0 ? 0 : first), (unsigned)ours - 1, 0))
+			for (int descriptor = first < 0 ? 0 : first; descriptor < ours; descriptor++)
+				close_by_kernel(descriptor);
+		first = ours + 1;
+	}
+	real(first);
+}
+
+/* Ours steps out of the way of the number that the host asks for, and cannot be duplicated. -1: answer EBADF. */
+static int make_way(int from, int to)
+{
+	int ours = tfp_file_descriptor();
+
+	if (ours >= 0 && from == ours)
+		return -1;
+	if (ours >= 0 && to == ours)
+		tfp_file_move();
+	return 0;
+}
+
+static int dup2_by_kernel(int from, int to)
+{
+	if (from == to)
+		return by_kernel(SYS_fcntl, from, F_GETFD, 0) < 0 ? -1 : to;
+	return (int)by_kernel(SYS_dup3, from, to, 0);
+}
+
+TFP_EXPORT int dup2(int from, int to)
+{
+	if (TFP_UNLIKELY(make_way(from, to))) {
+		errno = EBADF;
+		return -1;
+	}
+	return REAL_OR(dup2, dup2_by_kernel)(from, to);
+}
+
+static int dup3_by_kernel(int from, int to, int flags)
+{
+	return (int)by_kernel(SYS_dup3, from, to, flags);
+}
+
+TFP_EXPORT int dup3(int from, int to, int flags)
+{
+	if (TFP_UNLIKELY(make_way(from, to))) {
+		errno = EBADF;
+		return -1;
+	}
+	return REAL_OR(dup3, dup3_by_kernel)(from, to, flags);
+}
+
+static pid_t fork_as(pid_t (*real)(void))
+{
+	tfp_drain_pause();
+	tfp_process_forking();
+	pid_t child = real();
+	if (child != 0) {
+		tfp_process_forked(child);
+		tfp_drain_resume();
+	}
+	return child;
+}
+
+TFP_EXPORT pid_t fork(void)
+{
+	tfp_resolve();
+	return fork_as(tfp_real.fork);
+}
+
+static pid_t fork_by_kernel(void)
+{
+	return (pid_t)by_kernel(SYS_clone, SIGCHLD, 0, 0);
+}
+
+TFP_EXPORT pid_t _Fork(void)
+{
+	tfp_resolve();
+	return fork_as(tfp_real._Fork ? tfp_real._Fork : fork_by_kernel); /* glibc before 2.34 has none */
+}
+
+/* What every exec does: the log says so, the environment names the parent; undone when the exec came back. */
+#define EXEC(path, environment, call) \
+	do { \
+		tfp_resolve(); \
+		int is_noted = tfp_process_execing(path); \
+		struct tfp_environment changed; \
+		char *const *with_parent = tfp_environment_make(&changed, environment); \
+		int result = (call); \
+		int error = errno; \
+		tfp_environment_drop(&changed); \
+		if (is_noted) \
+			tfp_process_exec_failed(); \
+		errno = error; \
+		return result; \
+	} while (0)
+
+TFP_EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
+{
+	EXEC(path, environment, tfp_real.execve(path, arguments, with_parent));
+}
+
+TFP_EXPORT int execv(const char *path, char *const *arguments)
+{
+	EXEC(path, environ, tfp_real.execve(path, arguments, with_parent));
+}
+
+TFP_EXPORT int execvp(const char *path, char *const *arguments)
+{
+	EXEC(path, environ, tfp_real.execvpe(path, arguments, with_parent));
+}
+
+TFP_EXPORT int execvpe(const char *path, char *const *arguments, char *const *environment)
+{
+	EXEC(path, environment, tfp_real.execvpe(path, arguments, with_parent));
+}
+
+TFP_EXPORT int fexecve(int file, char *const *arguments, char *const *environment)
+{
+	EXEC("(descriptor)", environment, tfp_real.fexecve(file, arguments, with_parent));
+}
+
+#define SPAWN(name) \
+	TFP_EXPORT int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
+			    const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) \
+	{ \
+		struct tfp_environment changed; \
+		pid_t started = 0; \
+\
+		tfp_resolve(); \
+		char *const *with_parent = tfp_environment_make(&changed, environment); \
+		int error = tfp_real.name(&started, path, actions, attributes, arguments, with_parent); \
+		int kept = errno; \
+		tfp_environment_drop(&changed); \
+		if (!error && child) \
+			*child = started; \
+		tfp_process_spawned(error ? 0 : started, path); \
+		errno = kept; \
+		return error; \
+	}
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
+
+TFP_EXPORT __attribute__((noreturn)) void _exit(int status)
+{
+	tfp_process_ending(TFP_END__EXIT, status);
+	if (tfp_resolve() == 0 && tfp_real._exit)
+		tfp_real._exit(status);
+	for (;;)
+		tfp_sys(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+TFP_EXPORT __attribute__((noreturn)) void _Exit(int status)
+{
+	_exit(status);
+}
+
+TFP_EXPORT __attribute__((noreturn)) void abort(void)
+{
+	tfp_process_ending(TFP_END_ABORT, 0);
+	if (tfp_resolve() == 0 && tfp_real.abort)
+		tfp_real.abort();
+	for (;;)
+		tfp_sys(SYS_kill, tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0), SIGABRT, 0, 0, 0, 0);
+}
+
+TFP_EXPORT int dlclose(void *object)
+{
+	tfp_resolve();
+	int result = tfp_real.dlclose(object);
+
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_state->stacks)
+		tfp_stacks_age(tfp_state->stacks);
+	return result;
+}
+
+TFP_EXPORT int unshare(int flags)
+{
+	tfp_resolve();
+	tfp_drain_pause();
+	int result = tfp_real.unshare(flags), error = errno;
+
+	tfp_drain_resume();
+	errno = error;
+	return result;
+}
+
+TFP_EXPORT int setns(int file, int type)
+{
+	tfp_resolve();
+	tfp_drain_pause();
+	int result = tfp_real.setns(file, type), error = errno;
+
+	tfp_drain_resume();
+	errno = error;
+	return result;
+}
+
+/*
+ * A filter may kill at any later system call of ours, in every thread (TSYNC): none is made after it. Where the host's
+ * call failed (a probe), all goes on as before.
+ */
+static void before_filter(void)
+{
+	tfp_drain_pause();
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_file_sync();
+	tfp_sys_seal(1);
+}
+
+static void after_filter(long result)
+{
+	if (result == 0)
+		return;
+	tfp_sys_seal(0);
+	tfp_drain_resume();
+}
+
+/* The headers declare these two variadic; the ABI is the same. */
+TFP_EXPORT int tfp_hook_prctl(int, unsigned long, unsigned long, unsigned long, unsigned long) __asm__("prctl");
+TFP_EXPORT long tfp_hook_syscall(long, long, long, long, long, long, long) __asm__("syscall");
+
+int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+	tfp_resolve();
+	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
+		before_filter();
+	int result = tfp_real.prctl(operation, a, b, c, d);
+	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
+		after_filter(result);
+	return result;
+}
+
+/* seccomp(SET_MODE_STRICT 0 or SET_MODE_FILTER 1), or the same by prctl. */
+static int installs_filter(long number, long a)
+{
+	return (number == SYS_seccomp && (a == 0 || a == 1)) || (number == SYS_prctl && a == PR_SET_SECCOMP);
+}
+
+long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	int is_filter = installs_filter(number, a);
+
+	if (TFP_UNLIKELY(is_filter))
+		before_filter();
+	tfp_resolve();
+	long result = tfp_real.syscall(number, a, b, c, d, e, f);
+	if (TFP_UNLIKELY(is_filter))
+		after_filter(result);
+	return result;
+}

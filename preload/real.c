@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking up the real functions; see preload/real.h. Rule: the only file of the library that calls dlsym. */
+#include "preload/real.h"
+
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+
+#define EARLY_BYTES 65536 /* dlerror's buffers before glibc 2.34 need some 100 bytes */
+
+struct tfp_real tfp_real;
+
+/* 0 not looked up, 1 being looked up, 2 done. Written by tfp_resolve alone. */
+static _Atomic int phase;
+static _Alignas(16) unsigned char early[EARLY_BYTES];
+static _Atomic size_t early_used;
+
+void *tfp_early_get(size_t bytes, size_t alignment)
+{
+	size_t old = early_used, start;
+
+	if (bytes > EARLY_BYTES || alignment > 16)
+		return NULL;
+	do {
+		/* 16 bytes before the block hold its size, for realloc */
+		start = (old + 16 + 15) & ~(size_t)15;
+		if (start + bytes > EARLY_BYTES)
+			return NULL;
+	} while (!__atomic_compare_exchange_n((size_t *)&early_used, &old, start + bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*(size_t *)(void *)(early + start - 16) = bytes;
+	return early + start;
+}
+
+int tfp_early_owns(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)early < EARLY_BYTES;
+}
+
+int tfp_resolve(void)
+{
+	int expected = 0;
+
+	if (phase == 2)
+		return 0;
+	if (!__atomic_compare_exchange_n((int *)&phase, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		return phase == 2 ? 0 : -1;
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
+#include "collectors/tables/malloc.def"
+#include "collectors/tables/process.def"
+#undef TFP_HOOK
+	*(void **)(void *)&tfp_real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	dlerror(); /* functions this libc lacks have left a message; it is not the host's */
+	__atomic_store_n((int *)&phase, 2, __ATOMIC_RELEASE);
+	return 0;
+}
+
+const char *tfp_real_allocator(void)
+{
+	Dl_info info;
+
+	return dladdr(*(void **)(void *)&tfp_real.malloc, &info) ? info.dli_fname : NULL;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start-up: from the first hooked call of a process (or a fork child) to a log that can be written.
+ *
+ * Rule: everything here may fail, and then the hooks forward and do nothing else. It runs inside malloc, before main,
+ * before libc's constructors, or in a fork child; it waits for nobody.
+ */
+#include "preload/start.h"
+
+#include "collectors/heap.h"
+#include "collectors/process.h"
+#include "collectors/window.h"
+#include "preload/environment.h"
+#include "preload/facts.h"
+#include "preload/guard.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "writer/file.h"
+#include "writer/records.h"
+#include "writer/schema.h"
+#include "writer/stream.h"
+#include "writer/sys.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+int (*const tfp_start_process)(void) = tfp_start;
+
+static _Atomic int is_loaded; /* settings, real functions and clock are ready; kept across fork */
+
+/* The host's program is one we leave alone; decided once, kept across fork. */
+static int is_passed_over;
+
+static void forward_only(void)
+{
+	tfp_mode_now = TFP_MODE_PASS;
+}
+
+/* What is done once per program: a fork child inherits it. */
+static int load_once(void)
+{
+	if (is_loaded)
+		return is_passed_over ? -1 : 0;
+	if (tfp_resolve())
+		return -1;
+	tfp_clock_choose();
+	tfp_settings_load();
+	tfp_environment_allow(tfp_settings.env);
+	is_passed_over = tfp_guard_stands_aside();
+	is_loaded = 1;
+	return is_passed_over ? -1 : 0;
+}
+
+/* The one state of this process: emptied by a fork, made by the first caller. NULL: somebody else is at it, or none. */
+static struct tfp_state *claim_state(void)
+{
+	struct tfp_state *state = tfp_state;
+	uint32_t cold = TFP_STATE_COLD;
+
+	if (!state) {
+		struct tfp_state *none = NULL;
+		state = tfp_pages_get(sizeof *state, 1);
+		if (!state)
+			return NULL;
+		if (!__atomic_compare_exchange_n(&tfp_state, &none, state, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			tfp_pages_put(state, sizeof *state);
+			state = none;
+		}
+	}
+	if (!__atomic_compare_exchange_n((uint32_t *)&state->phase, &cold, TFP_STATE_STARTING, 0, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return NULL;
+	return state;
+}
+
+static int is_zero(const uint8_t *bytes, size_t count)
+{
+	while (count--)
+		if (*bytes++)
+			return 0;
+	return 1;
+}
+
+/* Who we are and whose child. A fork child's parent is the process whose tfp_origin it inherited. */
+static void begin_origin(struct tfp_file_header *header)
+{
+	struct tfp_descent descent;
+	uint64_t random[3] = {0, 0, 0};
+
+	tfp_sys(SYS_getrandom, (long)random, sizeof random, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+	for (int i = 0; i < 3; i++) /* early at boot there is none: time and place must do */
+		random[i] ^= random[i] ? 0 : (tfp_ticks() * UINT64_C(0x9e3779b97f4a7c15)) ^ header->pid;
+	if (tfp_origin.log_id) {
+		tfp_origin.parent_log_id = tfp_origin.log_id;
+		tfp_origin.is_fork_child = 1;
+		header->flags |= TFP_FILE_FORKED;
+	} else {
+		tfp_environment_descent(&descent);
+		tfp_origin.parent_log_id = descent.parent_log_id;
+		tfp_origin.exec_count = descent.exec_count;
+		tfp_copy(tfp_origin.job_id, descent.job_id, sizeof tfp_origin.job_id);
+		if (is_zero(tfp_origin.job_id, sizeof tfp_origin.job_id))
+			tfp_copy(tfp_origin.job_id, random + 1, sizeof tfp_origin.job_id);
+		tfp_origin.job_ticks = header->origin.ticks;
+	}
+	tfp_origin.log_id = random[0] | 1;
+	tfp_origin.ticks = header->origin.ticks;
+	header->log_id = tfp_origin.log_id;
+	header->parent_log_id = tfp_origin.parent_log_id;
+	header->exec_count = tfp_origin.is_fork_child ? 0 : tfp_origin.exec_count;
+	tfp_copy(header->job_id, tfp_origin.job_id, sizeof header->job_id);
+}
+
+/* The parent's log is not ours: its descriptor came with the fork and is closed, if it still is that file. */
+static void leave_parent_log(void)
+{
+	struct stat status;
+
+	if (tfp_origin.descriptor >= 0 && tfp_sys(SYS_fstat, tfp_origin.descriptor, (long)&status, 0, 0, 0, 0) == 0 &&
+	    status.st_dev == tfp_origin.device && status.st_ino == tfp_origin.inode)
+		tfp_sys(SYS_close, tfp_origin.descriptor, 0, 0, 0, 0, 0);
+	tfp_origin.descriptor = -1;
+}
+
+static void set_intervals(struct tfp_state *state, uint64_t hz)
+{
+	state->clock_hz = hz;
+	state->second_ticks = hz ? hz : UINT64_C(2000000000);
+	state->point_ticks = state->second_ticks / 1000;
+	while ((UINT64_C(2) << state->time_shift) <= state->second_ticks / 1000000)
+		state->time_shift++;
+	state->clock_next = state->second_ticks / 100; /* a second reading soon, for short programs */
+}
+
+/* The header is stored, the first blocks follow. Returns 0, or a loss kind. */
+static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *header)
+{
+	char host[65];
+	struct tfp_clock_set now;
+
+	tfp_facts_identity(header, host, sizeof host);
+	begin_origin(header);
+	leave_parent_log();
+	tfp_clock_read(&now);
+	header->clock_hz = tfp_clock_hz(&header->origin, &now);
+	set_intervals(state, header->clock_hz);
+	struct tfp_file_options options = {
+		.directory = tfp_settings.out,
+		.host = host,
+		.max_bytes = tfp_settings.max_bytes,
+		.is_wrapping = tfp_settings.full == TFP_FULL_WRAP,
+	};
+	enum tfp_loss why = tfp_file_make(&options, header);
+	return why ? why : tfp_schema_store();
+}
+
+/* Settings into what the collectors read. Once per program; the sampler's table is made anew by nobody (a child finds it empty). */
+static void configure(void)
+{
+	tfp_heap.usable_size = tfp_guard_usable_size();
+	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : 65536;
+	tfp_heap.interval = tfp_settings.heap.sample_bytes;
+	tfp_heap.frames = tfp_settings.stacks;
+	enum tfp_mode mode = tfp_settings.heap.mode;
+	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
+		mode = TFP_MODE_TOTALS;
+	struct tfp_window_plan plan = {.open_mode = mode};
+	plan.is_open_at_start = tfp_settings.window.kind == TFP_WINDOW_ALL;
+	plan.closed_mode = mode > TFP_MODE_TOTALS ? TFP_MODE_TOTALS : mode;
+	if (tfp_settings.window.kind == TFP_WINDOW_OFF)
+		plan.closed_mode = TFP_MODE_PASS;
+	for (uint32_t i = 0; i < tfp_settings.window.count && i < TFP_WINDOWS; i++) {
+		const struct tfp_window_entry *entry = &tfp_settings.window.entries[i];
+		struct tfp_window_range *range = &plan.ranges[plan.count++];
+		uint64_t hz = tfp_state->second_ticks;
+		int is_time = entry->unit == TFP_WINDOW_TIME;
+		range->unit = is_time ? TFP_CAUSE_TIME : entry->unit == TFP_WINDOW_STEP ? TFP_CAUSE_STEP : TFP_CAUSE_LAUNCH;
+		range->from = is_time ? (uint64_t)((unsigned __int128)entry->from * hz / 1000000000u) : entry->from;
+		range->to = is_time ? (uint64_t)((unsigned __int128)entry->to * hz / 1000000000u) : entry->to;
+	}
+	tfp_window_begin(&plan);
+}
+
+/* A time window that begins at 0 is open from the first call. */
+static int start_state(struct tfp_state *state)
+{
+	static int is_configured; /* kept across fork */
+	struct tfp_file_header header = {.clock_kind = tfp_clock_kind};
+
+	tfp_clock_read(&header.origin);
+	state->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (make_log(state, &header))
+		return -1;
+	state->live->inherited_bytes = tfp_origin.is_fork_child ? tfp_origin.inherited_bytes : 0;
+	if (tfp_settings.stacks)
+		state->stacks = tfp_stacks_make(tfp_settings.stacks);
+	if (!is_configured)
+		configure();
+	is_configured = 1;
+	state->live->heap_mode = tfp_mode_now;
+	__atomic_store_n((uint32_t *)&state->phase, TFP_STATE_READY, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int tfp_start(void)
+{
+	if (load_once()) {
+		if (is_loaded)
+			forward_only();
+		return -1;
+	}
+	struct tfp_state *state = claim_state();
+	if (!state)
+		return tfp_state && tfp_state->phase == TFP_STATE_READY ? 0 : -1;
+	if (start_state(state)) {
+		state->phase = TFP_STATE_FAILED;
+		forward_only();
+		return -1;
+	}
+	tfp_facts_process();
+	tfp_settings_note();
+	if (tfp_guard_has_own_allocator())
+		tfp_fact_pair(TFP_TAG_note, "own_allocator",
+			      "The executable defines malloc itself: its own allocations cannot be seen, those of its libraries may be.");
+	if (!tfp_heap.usable_size)
+		tfp_fact_pair(TFP_TAG_note, "no_usable_size",
+			      "The allocator has no malloc_usable_size: sizes are those requested, and released bytes are not known.");
+	return 0;
+}
+
+/* on_exit: the handlers of the host have run, its destructors have not. */
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	tfp_process_ending(TFP_END_EXIT, status);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	if (tfp_mode_now != TFP_MODE_COLD || tfp_start() == 0)
+		tfp_thread_start();
+	if (tfp_mode_now != TFP_MODE_PASS)
+		on_exit(at_exit, NULL);
+	tfp_guard_signal();
+}

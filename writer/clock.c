@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chooses and reads the clocks; see writer/clock.h. Rule: a counter is used only where the kernel itself trusts it. */
+#include "writer/clock.h"
+
+#include "writer/sys.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "writer/poison.h"
+
+uint32_t tfp_clock_kind = TFP_CLOCK_MONOTONIC;
+
+static uint64_t system_clock_ns(clockid_t id)
+{
+	struct timespec now = {0, 0};
+
+	tfp_sys(SYS_clock_gettime, id, (long)&now, 0, 0, 0, 0);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+uint64_t tfp_clock_monotonic_ns(void)
+{
+	return system_clock_ns(CLOCK_MONOTONIC);
+}
+
+#if defined __x86_64__
+/* 1: the kernel keeps time with the TSC; 0: with something else; -1: it does not say (no sysfs). */
+static int kernel_uses_tsc(void)
+{
+	char name[8] = "";
+	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)"/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			    O_RDONLY | O_CLOEXEC, 0, 0, 0);
+
+	if (file < 0)
+		return -1;
+	long got = tfp_sys(SYS_read, file, (long)name, sizeof name - 1, 0, 0, 0);
+	tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
+	return got >= 4 && tfp_same(name, "tsc\n", 4);
+}
+
+static int tsc_is_invariant(void)
+{
+	uint32_t a = 0x80000000u, b, c = 0, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	if (a < 0x80000007u)
+		return 0;
+	a = 0x80000007u;
+	c = 0;
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return (int)(d >> 8 & 1); /* advanced power management information, bit 8: invariant TSC */
+}
+
+/* Where sysfs does not tell, the counter must keep step with CLOCK_MONOTONIC_RAW over 2 x 50 us to 1 %. */
+static int tsc_keeps_step(void)
+{
+	uint64_t rate[2];
+
+	for (int round = 0; round < 2; round++) {
+		uint32_t low, high;
+		uint64_t from_ns = system_clock_ns(CLOCK_MONOTONIC_RAW), to_ns;
+
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		uint64_t from = (uint64_t)high << 32 | low;
+		do
+			to_ns = system_clock_ns(CLOCK_MONOTONIC_RAW);
+		while (to_ns - from_ns < 50000);
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		rate[round] = (((uint64_t)high << 32 | low) - from) * 1000 / (to_ns - from_ns);
+	}
+	uint64_t difference = rate[0] > rate[1] ? rate[0] - rate[1] : rate[1] - rate[0];
+	return rate[0] > 100 && difference < rate[0] / 100;
+}
+#endif
+
+void tfp_clock_choose(void)
+{
+#if defined __x86_64__
+	int allowed = 0;
+	int by_kernel = kernel_uses_tsc();
+
+	if (tfp_sys(SYS_prctl, PR_GET_TSC, (long)&allowed, 0, 0, 0, 0) < 0 || allowed != PR_TSC_ENABLE)
+		return;
+	if (tsc_is_invariant() && (by_kernel > 0 || (by_kernel < 0 && tsc_keeps_step())))
+		tfp_clock_kind = TFP_CLOCK_TSC;
+#elif defined __aarch64__
+	tfp_clock_kind = TFP_CLOCK_CNTVCT;
+#endif
+}
+
+void tfp_clock_read(struct tfp_clock_set *set)
+{
+	set->width_ticks = UINT64_MAX;
+	for (int round = 0; round < 3; round++) {
+		uint64_t before = tfp_ticks();
+		uint64_t raw = system_clock_ns(CLOCK_MONOTONIC_RAW);
+		uint64_t monotonic = system_clock_ns(CLOCK_MONOTONIC);
+		uint64_t realtime = system_clock_ns(CLOCK_REALTIME);
+		uint64_t after = tfp_ticks();
+
+		if (after - before >= set->width_ticks)
+			continue;
+		set->width_ticks = after - before;
+		set->ticks = before + (after - before) / 2;
+		set->raw_ns = raw;
+		set->monotonic_ns = monotonic;
+		set->realtime_ns = realtime;
+	}
+}
+
+uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to)
+{
+#if defined __aarch64__
+	if (tfp_clock_kind == TFP_CLOCK_CNTVCT) {
+		uint64_t hz;
+
+		__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+		return hz;
+	}
+#endif
+	if (tfp_clock_kind == TFP_CLOCK_MONOTONIC)
+		return UINT64_C(1000000000);
+	uint64_t ns = to->monotonic_ns - from->monotonic_ns;
+	return ns < 10000 ? 0 : (uint64_t)((unsigned __int128)(to->ticks - from->ticks) * 1000000000u / ns);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clock of the log: a counter that costs one instruction where it can be trusted, and bracketed readings that tie
+ * it to the system's clocks. Rule: no libc. Offline code turns ticks into ns; here they stay ticks.
+ */
+#ifndef TFP_WRITER_CLOCK_H
+#define TFP_WRITER_CLOCK_H
+
+#include "writer/format.h"
+
+#include <stdint.h>
+
+/* enum tfp_clock_kind; written once by tfp_clock_choose, before any thread can read it. */
+extern uint32_t tfp_clock_kind __attribute__((visibility("hidden")));
+
+/* Chooses the counter. Call once per process image, first of all. */
+void tfp_clock_choose(void);
+
+/* Reads all clocks, best of three brackets. Any thread. About 1 us. */
+void tfp_clock_read(struct tfp_clock_set *set);
+
+/* Ticks a second between two readings; 0 where they are too close to tell. */
+uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to);
+
+uint64_t tfp_clock_monotonic_ns(void);
+
+/* Now, in ticks (absolute). Any thread, any context. */
+static inline uint64_t tfp_ticks(void)
+{
+#if defined __x86_64__
+	if (__builtin_expect(tfp_clock_kind == TFP_CLOCK_TSC, 1)) {
+		uint32_t low, high;
+
+		__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+		return (uint64_t)high << 32 | low;
+	}
+#elif defined __aarch64__
+	if (__builtin_expect(tfp_clock_kind == TFP_CLOCK_CNTVCT, 1)) {
+		uint64_t value;
+
+		__asm__ volatile("mrs %0, cntvct_el0" : "=r"(value)); /* no isb: order within 1 tick does not matter */
+		return value;
+	}
+#endif
+	return tfp_clock_monotonic_ns();
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Appending to the log; see writer/file.h. Rule: a failure is a loss kind, never an error of the host. */
+#include "writer/file.h"
+
+#include "writer/crc32c.h"
+#include "writer/log.h"
+#include "writer/state.h"
+#include "writer/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+static int is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+static int is_our_file(const struct tfp_log *log, long descriptor)
+{
+	struct stat status;
+
+	return tfp_sys(SYS_fstat, descriptor, (long)&status, 0, 0, 0, 0) == 0 && status.st_dev == log->device &&
+	       status.st_ino == log->inode;
+}
+
+/* Puts the descriptor where the host's own will not be: near the soft limit, below 1024. Under a limit of 64 none is kept. */
+long tfp_file_raise(long descriptor)
+{
+	struct rlimit limit = {1024, 1024};
+
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
+	if (limit.rlim_cur < 64)
+		return -1;
+	uint64_t top = limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
+	for (uint64_t low = top - 8; low > 16; low /= 2) {
+		long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)low, 0, 0, 0);
+		if (high >= 0)
+			return high;
+	}
+	return -1;
+}
+
+/* A descriptor of our file for one use; *is_kept says that it must not be closed after it. Negative: loss kind. */
+static long borrow(struct tfp_log *log, int *is_kept)
+{
+	long descriptor = tfp_origin.descriptor;
+
+	*is_kept = 1;
+	if (descriptor >= 0 && is_our_file(log, descriptor))
+		return descriptor;
+	descriptor = tfp_sys(SYS_openat, AT_FDCWD, (long)log->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	if (descriptor < 0)
+		return tfp_sys_is_sealed() ? -TFP_LOSS_sealed_process : -TFP_LOSS_output_gone;
+	if (!is_our_file(log, descriptor)) {
+		tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+		return -TFP_LOSS_output_gone;
+	}
+	/* A vfork child has its own descriptor table but our memory: what it opens must not become the parent's number. */
+	long high = tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid ? tfp_file_raise(descriptor) : -1;
+	if (high < 0) {
+		*is_kept = 0;
+		return descriptor;
+	}
+	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+	tfp_origin.descriptor = (int)high;
+	return high;
+}
+
+static void give_back(long descriptor, int is_kept)
+{
+	if (!is_kept)
+		tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+}
+
+/* Past RLIMIT_FSIZE a write or fallocate raises SIGXFSZ, which kills: ask first. */
+static int fits_file_limit(uint64_t end)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	return end <= limit.rlim_cur;
+}
+
+/* Hands out `bytes` at a multiple of `alignment`; 0 when max_bytes forbids it. */
+static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment)
+{
+	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
+
+	do {
+		start = (old + alignment - 1) & ~(alignment - 1);
+		if (log->max_bytes && start + bytes - log->dropped_bytes > log->max_bytes)
+			return 0;
+	} while (!__atomic_compare_exchange_n(&log->live->file_end, &old, start + bytes, 0, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return start;
+}
+
+static void finish_header(struct tfp_block_header *header, const void *payload)
+{
+	header->sync = TFP_BLOCK_SYNC;
+	header->header_bytes = sizeof *header;
+	header->payload_crc = payload ? tfp_crc32c(0, payload, header->encoded_bytes) : 0;
+	header->header_crc = tfp_crc32c(0, header, offsetof(struct tfp_block_header, header_crc));
+}
+
+/* Maps [offset, offset + bytes) of the log, space on disk assured. NULL with *why set. */
+static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum tfp_loss *why)
+{
+	*why = TFP_LOSS_memory;
+	if (offset + bytes <= log->first_bytes)
+		return log->first + offset;
+	if (log->is_shadow) {
+		void *memory = tfp_pages_get(bytes, 1);
+		uint32_t index = __atomic_fetch_add(&log->shadow_count, 1, __ATOMIC_RELAXED);
+
+		if (!memory || index >= TFP_SHADOWS)
+			return NULL;
+		log->shadows[index] = (struct tfp_shadow){offset, bytes, memory};
+		return memory;
+	}
+	*why = TFP_LOSS_output_write;
+	if (!fits_file_limit(offset + bytes))
+		return NULL;
+	int is_kept;
+	long descriptor = borrow(log, &is_kept);
+	if (descriptor < 0) {
+		*why = (enum tfp_loss)-descriptor;
+		return NULL;
+	}
+	long start = tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0);
+	if (!is_error(start)) {
+		*why = TFP_LOSS_memory;
+		start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (long)offset);
+	}
+	give_back(descriptor, is_kept);
+	if (is_error(start))
+		return NULL;
+	tfp_sys(SYS_madvise, start, (long)bytes, MADV_DONTFORK, 0, 0, 0);
+	return (void *)start;
+}
+
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, size_t *room, enum tfp_loss *why)
+{
+	struct tfp_log *log = tfp_state->log;
+	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
+	uint64_t offset = reserve(log, bytes, log->page_bytes);
+
+	if (!offset) {
+		*why = TFP_LOSS_output_limit;
+		return NULL;
+	}
+	struct tfp_block_header *block = map_part(log, offset, bytes, why);
+	if (!block)
+		return NULL;
+	*room = bytes - sizeof *header;
+	struct tfp_block_header mine = *header;
+	mine.is_live = 1;
+	mine.encoded_bytes = mine.raw_bytes = *room;
+	finish_header(&mine, NULL);
+	tfp_copy(block, &mine, sizeof mine);
+	return block + 1;
+}
+
+static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t bytes, uint64_t offset)
+{
+	const char *data = from;
+	int is_kept;
+
+	if (!fits_file_limit(offset + bytes))
+		return TFP_LOSS_output_write;
+	long descriptor = borrow(log, &is_kept);
+	if (descriptor < 0)
+		return (enum tfp_loss)-descriptor;
+	while (bytes) {
+		long done = tfp_sys(SYS_pwrite64, descriptor, (long)data, (long)bytes, (long)offset, 0, 0);
+		if (done == -EINTR)
+			continue;
+		if (done <= 0)
+			break;
+		data += done;
+		offset += (uint64_t)done;
+		bytes -= (uint64_t)done;
+	}
+	give_back(descriptor, is_kept);
+	return bytes ? TFP_LOSS_output_write : TFP_LOSS_NONE;
+}
+
+/* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
+static void drop_oldest(struct tfp_log *log, uint64_t bytes)
+{
+	int is_kept;
+	long descriptor = borrow(log, &is_kept);
+
+	if (descriptor < 0)
+		return;
+	while (log->live->file_end + bytes - log->dropped_bytes > log->max_bytes && log->oldest < log->newest) {
+		uint64_t index = __atomic_fetch_add(&log->oldest, 1, __ATOMIC_RELAXED);
+		struct tfp_extent gone = log->events[index % TFP_EVENT_BLOCKS];
+
+		if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				     (long)gone.offset, (long)gone.bytes, 0, 0)))
+			break;
+		__atomic_fetch_add(&log->dropped_bytes, gone.bytes, __ATOMIC_RELAXED);
+		log->live->dropped_from = gone.offset + gone.bytes;
+		if (tfp_self)
+			tfp_loss_add(tfp_self, TFP_LOSS_wrapped, gone.records, tfp_now());
+	}
+	give_back(descriptor, is_kept);
+}
+
+enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
+{
+	struct tfp_log *log = tfp_state->log;
+	uint64_t bytes = (sizeof *header + header->encoded_bytes + 7) & ~UINT64_C(7);
+	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8; /* holes are punched in whole pages */
+
+	if (log->is_wrapping)
+		bytes = (bytes + alignment - 1) & ~(alignment - 1);
+	if (log->is_wrapping && log->live->file_end + bytes - log->dropped_bytes > log->max_bytes)
+		drop_oldest(log, bytes);
+	uint64_t offset = reserve(log, bytes, alignment);
+	if (!offset)
+		return TFP_LOSS_output_limit;
+	uint64_t written = (sizeof *header + header->encoded_bytes + 7) & ~UINT64_C(7);
+	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, written - sizeof *header - header->encoded_bytes);
+	finish_header(header, (char *)space + sizeof *header);
+	tfp_copy(space, header, sizeof *header);
+	if (offset + written <= log->first_bytes) {
+		tfp_copy(log->first + offset, space, written);
+	} else {
+		enum tfp_loss why = write_at(log, space, written, offset);
+		if (why)
+			return why;
+	}
+	__atomic_fetch_add(&log->live->drained_bytes, written, __ATOMIC_RELAXED);
+	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
+		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
+		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){offset, bytes, header->records};
+	}
+	return TFP_LOSS_NONE;
+}
+
+int tfp_file_descriptor(void)
+{
+	return tfp_origin.descriptor;
+}
+
+void tfp_file_move(void)
+{
+	int old = tfp_origin.descriptor;
+	long high = tfp_file_raise(old);
+
+	tfp_origin.descriptor = high == old ? -1 : (int)high;
+	if (old >= 0)
+		tfp_sys(SYS_close, old, 0, 0, 0, 0, 0);
+}
+
+void tfp_file_sync(void)
+{
+	struct tfp_log *log = tfp_state->log;
+
+	if (!log->is_shadow)
+		return;
+	write_at(log, log->first, log->first_bytes, 0);
+	uint32_t count = log->shadow_count < TFP_SHADOWS ? log->shadow_count : TFP_SHADOWS;
+	for (uint32_t i = 0; i < count; i++)
+		if (log->shadows[i].memory)
+			write_at(log, log->shadows[i].memory, log->shadows[i].bytes, log->shadows[i].offset);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log file: made once, appended to at offsets handed out atomically, its live blocks mapped.
+ *
+ * Rule: no descriptor number is trusted. Before a write the file behind it is compared with the one we made, and every
+ * write goes to an offset of our own. Nothing here waits for another thread. State: tfp_state->log.
+ */
+#ifndef TFP_WRITER_FILE_H
+#define TFP_WRITER_FILE_H
+
+#include "writer/format.h"
+#include "writer/loss.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tfp_file_options {
+	const char *directory;
+	const char *host; /* first part of the file's name */
+	uint64_t max_bytes; /* 0 = none */
+	int is_wrapping;    /* at max_bytes give up the oldest events instead of the newest */
+};
+
+/*
+ * Makes the log of this process, maps its first part and stores `header`, which it completes (magic, sizes, checksum).
+ * tfp_state must exist; sets its log and live. Returns 0 or a loss kind. Start-up only.
+ */
+enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header);
+
+/*
+ * A new live block with room for at least `payload_bytes` (rounded up to whole pages; *room tells): its payload, mapped
+ * and zero, its header written. NULL with *why set when there is none. Any thread, any context.
+ */
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, size_t *room, enum tfp_loss *why);
+
+/*
+ * Appends a sealed block: completes `header` (sync, sizes, checksums) and writes it with header->encoded_bytes of
+ * payload. `space` has sizeof(struct tfp_block_header) bytes, then the payload, then 8 bytes that may be overwritten.
+ * Returns 0 or a loss kind. Any thread, any context.
+ */
+enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space);
+
+/* The number of our descriptor, or -1. The host does not own it: hooks hide it and step around it. */
+int tfp_file_descriptor(void);
+
+/* The host is about to put a file of its own at our number: ours moves elsewhere. */
+void tfp_file_move(void);
+
+/* Where private memory stands in for the mapping (no local file system), writes it to the log. Cheap otherwise. */
+void tfp_file_sync(void);
+
+#endif

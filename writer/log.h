@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What file.c and make.c share of one open log. Rule: nobody else includes this.
+ */
+#ifndef TFP_WRITER_LOG_H
+#define TFP_WRITER_LOG_H
+
+#include "writer/format.h"
+
+#include <stdint.h>
+
+#define TFP_SHADOWS 512          /* live blocks that private memory can stand in for; 512 x 16 KiB is a busy process */
+#define TFP_EVENT_BLOCKS 65536u  /* events blocks remembered for FULL=wrap; at 4 KiB and more each, 256 MiB of log */
+#define TFP_FIRST_BYTES 131072u  /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
+
+/* A live block kept in private memory because the file system cannot be mapped safely. */
+struct tfp_shadow {
+	uint64_t offset, bytes;
+	void *memory;
+};
+
+struct tfp_extent {
+	uint64_t offset, bytes;
+	uint64_t records;
+};
+
+/* In pages that a fork child finds empty; written by start-up, the counters by atomics. */
+struct tfp_log {
+	struct tfp_file_live *live;
+	unsigned char *first; /* the first first_bytes of the file */
+	uint64_t first_bytes;
+	uint64_t page_bytes;
+	uint64_t device, inode;
+	uint64_t max_bytes;
+	uint64_t dropped_bytes; /* given back by FULL=wrap */
+	struct tfp_extent *events; /* ring, FULL=wrap only */
+	uint64_t oldest, newest;   /* of the ring, counted from 0 */
+	int is_wrapping, is_shadow;
+	uint32_t shadow_count;
+	struct tfp_shadow shadows[TFP_SHADOWS];
+	char path[4096 + 320]; /* PATH_MAX and our name */
+};
+
+/* A duplicate of `descriptor` at a number that the host will not meet, or -1: keep none. The original stays open. */
+long tfp_file_raise(long descriptor);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making the log file at start-up: name, file system, first mapping, header. Rule: a failure leaves no file half made. */
+#include "writer/crc32c.h"
+#include "writer/file.h"
+#include "writer/log.h"
+#include "writer/state.h"
+#include "writer/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "writer/poison.h"
+
+/* f_type of statfs where a mapped, fallocated file never faults for good: local, and no copy on write after fallocate. */
+static const struct {
+	uint64_t magic;
+	int needs_nocow;
+} local_systems[] = {
+	{0xef53, 0},     /* ext2, ext3, ext4 */
+	{0x58465342, 0}, /* xfs */
+	{0x01021994, 0}, /* tmpfs */
+	{0x858458f6, 0}, /* ramfs */
+	{0x794c7630, 0}, /* overlayfs */
+	{0xf2f52010, 0}, /* f2fs */
+	{0x3153464a, 0}, /* jfs */
+	{0x9123683e, 1}, /* btrfs */
+};
+
+static char *add_text(char *at, char *end, const char *text)
+{
+	while (*text && at < end)
+		*at++ = *text++;
+	return at;
+}
+
+static char *add_number(char *at, char *end, uint64_t value, unsigned base, unsigned digits)
+{
+	char text[24];
+	unsigned count = 0;
+
+	do
+		text[count++] = "0123456789abcdef"[value % base];
+	while ((value /= base) || count < digits);
+	while (count && at < end)
+		*at++ = text[--count];
+	return at;
+}
+
+/* An absolute path, so that the host's chdir does not lose the log. 0, or -1 when it does not fit. */
+static int make_path(struct tfp_log *log, const struct tfp_file_options *options, const struct tfp_file_header *header)
+{
+	char *at = log->path, *end = log->path + sizeof log->path - 1;
+
+	if (options->directory[0] != '/') {
+		long got = tfp_sys(SYS_getcwd, (long)log->path, (long)sizeof log->path, 0, 0, 0, 0);
+		if (got <= 1 || log->path[0] != '/')
+			return -1;
+		at += got - 1;
+		at = at[-1] == '/' ? at : add_text(at, end, "/");
+	}
+	at = add_text(at, end, options->directory);
+	*at = 0;
+	tfp_sys(SYS_mkdirat, AT_FDCWD, (long)log->path, 0777, 0, 0, 0); /* it may exist; the open below tells */
+	at = add_text(at, end, "/");
+	at = add_text(at, end, options->host);
+	at = add_text(at, end, ".");
+	at = add_number(at, end, header->pid, 10, 1);
+	at = add_text(at, end, ".");
+	at = add_number(at, end, header->log_id, 16, 16);
+	at = add_text(at, end, ".tfp");
+	*at = 0;
+	return at < end ? 0 : -1;
+}
+
+static int is_mappable(long descriptor)
+{
+	struct statfs system;
+
+	if (tfp_sys(SYS_fstatfs, descriptor, (long)&system, 0, 0, 0, 0) < 0)
+		return 0;
+	for (size_t i = 0; i < sizeof local_systems / sizeof *local_systems; i++) {
+		if ((uint64_t)(uint32_t)system.f_type != local_systems[i].magic)
+			continue;
+		int flags = 0;
+		if (!local_systems[i].needs_nocow)
+			return 1;
+		if (tfp_sys(SYS_ioctl, descriptor, FS_IOC_GETFLAGS, (long)&flags, 0, 0, 0) < 0)
+			return 0;
+		flags |= FS_NOCOW_FL;
+		return tfp_sys(SYS_ioctl, descriptor, FS_IOC_SETFLAGS, (long)&flags, 0, 0, 0) == 0;
+	}
+	return 0;
+}
+
+/* Maps the first part, or puts private memory in its place. NULL: neither could be had. */
+static void *map_first(struct tfp_log *log, long descriptor)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	if (limit.rlim_cur < log->first_bytes)
+		return NULL;
+	if (is_mappable(descriptor)) {
+		long done = tfp_sys(SYS_fallocate, descriptor, 0, 0, (long)log->first_bytes, 0, 0);
+		if (done == -ENOSPC || done == -EDQUOT)
+			return NULL;
+		long start = done < 0 ? done
+				      : tfp_sys(SYS_mmap, 0, (long)log->first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+						descriptor, 0);
+		if (start >= 0 || start < -4095) {
+			tfp_sys(SYS_madvise, start, (long)log->first_bytes, MADV_DONTFORK, 0, 0, 0);
+			return (void *)start;
+		}
+	}
+	log->is_shadow = 1;
+	return tfp_pages_get(log->first_bytes, 1);
+}
+
+static void store_header(struct tfp_log *log, struct tfp_file_header *header)
+{
+	tfp_copy(header->magic, TFP_FILE_MAGIC, sizeof header->magic);
+	header->major = TFP_FORMAT_MAJOR;
+	header->minor = TFP_FORMAT_MINOR;
+	header->header_bytes = sizeof *header;
+	header->byte_order = TFP_BYTE_ORDER;
+	header->page_bytes = (uint32_t)log->page_bytes;
+	header->live_offset = TFP_LIVE_OFFSET;
+	header->live_bytes = sizeof(struct tfp_file_live);
+	header->thread_slot_bytes = sizeof(struct tfp_thread_slot);
+	header->loss_count = TFP_LOSS_SLOTS;
+	header->flags |= log->is_shadow ? TFP_FILE_NOT_KILL_SAFE : 0;
+	header->header_crc = tfp_crc32c(0, header, offsetof(struct tfp_file_header, header_crc));
+	tfp_copy(log->first, header, sizeof *header);
+}
+
+/* Opens the new file; its first part mapped. Returns the descriptor, or a negative loss kind. */
+static long open_log(struct tfp_log *log)
+{
+	struct stat status;
+	long descriptor = tfp_sys(SYS_openat, AT_FDCWD, (long)log->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+				  0666, 0, 0);
+
+	if (descriptor < 0)
+		return -TFP_LOSS_output_none;
+	if (tfp_sys(SYS_fstat, descriptor, (long)&status, 0, 0, 0, 0) == 0) {
+		log->device = status.st_dev;
+		log->inode = status.st_ino;
+		log->first = map_first(log, descriptor);
+	}
+	if (log->first)
+		return descriptor;
+	tfp_sys(SYS_unlinkat, AT_FDCWD, (long)log->path, 0, 0, 0, 0);
+	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+	return -TFP_LOSS_output_none;
+}
+
+enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header)
+{
+	struct tfp_log *log = tfp_pages_get(sizeof *log, 1);
+
+	if (!log)
+		return TFP_LOSS_memory;
+	uint64_t page = getauxval(AT_PAGESZ);
+	log->page_bytes = page ? page : 4096;
+	log->first_bytes = (TFP_FIRST_BYTES + log->page_bytes - 1) & ~(log->page_bytes - 1);
+	log->max_bytes = options->max_bytes;
+	log->is_wrapping = options->is_wrapping && options->max_bytes;
+	if (log->is_wrapping) {
+		log->events = tfp_pages_get(TFP_EVENT_BLOCKS * sizeof *log->events, 1);
+		log->is_wrapping = log->events != NULL;
+	}
+	long descriptor = make_path(log, options, header) ? -TFP_LOSS_output_none : open_log(log);
+	if (descriptor < 0) {
+		tfp_pages_put(log, sizeof *log);
+		return (enum tfp_loss)-descriptor;
+	}
+	long high = tfp_file_raise(descriptor);
+	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+	tfp_origin.descriptor = (int)high;
+	tfp_origin.device = log->device;
+	tfp_origin.inode = log->inode;
+	store_header(log, header);
+	log->live = (struct tfp_file_live *)(log->first + TFP_LIVE_OFFSET);
+	log->live->file_end = log->page_bytes;
+	tfp_state->log = log;
+	tfp_state->live = log->live;
+	return TFP_LOSS_NONE;
+}

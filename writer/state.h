@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of the recorder: of the process (struct tfp_state) and of each thread (struct tfp_thread).
+ *
+ * Rule: both lie in pages that a fork child finds empty (MADV_WIPEONFORK), and every pointer into the log's mapping is
+ * held there and nowhere else, so that a child (fork, _Fork, raw clone) can never write into its parent's log: its
+ * emptied page fails every room test and starts a log of its own. What must survive a fork is struct tfp_origin.
+ *
+ *   tfp_self (TLS, 8 bytes) --> struct tfp_thread --> lanes[0] normal, lanes[1] inside signal handlers --> chunk
+ *                                              `----> slot (exact counters, in the log)
+ */
+#ifndef TFP_WRITER_STATE_H
+#define TFP_WRITER_STATE_H
+
+#include "writer/clock.h"
+#include "writer/format.h"
+#include "writer/loss.h"
+#include "writer/segments.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tfp_stacks;
+struct tfp_stack_cache;
+struct tfp_scratch;
+struct tfp_log;
+
+/* One stream of records of one thread. */
+struct tfp_lane {
+	uint8_t *cursor; /* next free byte of the chunk */
+	uint8_t *end;    /* one past its last; both NULL while there is no chunk */
+	struct tfp_chunk *chunk;
+	struct tfp_stack_cache *stacks;
+	struct tfp_scratch *scratch; /* for draining; made on first use */
+	uint64_t scratch_bytes;
+	int64_t pending;     /* heap allocated - freed since it was last added to the process's live bytes */
+	uint64_t sequence;   /* of the chunk being filled */
+	uint64_t retry_time; /* no room: do not ask again before this tick */
+	uint64_t started;    /* when the chunk began to fill, ticks since origin */
+	uint32_t losing;     /* enum tfp_loss while there is no room, else 0 */
+};
+
+struct tfp_thread {
+	uint32_t is_ready; /* 0 in an emptied page */
+	uint32_t depth;    /* hooks of ours now on this thread's stack; 1 inside a hook, 2 in a handler that interrupted one */
+	int32_t calls_left; /* hooked calls until the next slow look (windows, clock) */
+	uint32_t serial;
+	int64_t sample_left; /* bytes until the next sample */
+	struct tfp_thread_slot *slot;
+	struct tfp_lane lanes[2];
+	uint64_t random; /* state of the sampler's generator, never 0 */
+	uint32_t tid;
+	uint32_t look_round; /* of tfp_state, when it was last asked whether this thread is gone */
+	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
+	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */
+};
+
+enum tfp_state_phase { TFP_STATE_COLD = 0, TFP_STATE_STARTING = 1, TFP_STATE_READY = 2, TFP_STATE_FAILED = 3 };
+
+/* The facts block being filled. The bytes used are counted in the block's last word. */
+struct tfp_facts {
+	uint8_t *base;
+	size_t room;
+};
+
+#define TFP_KNOWN_CHUNKS 2048 /* chunks that can change hands or be drained by another thread */
+
+/* Of the process, in pages of its own; a fork child finds zeros. Written by start-up, then only where said. */
+struct tfp_state {
+	_Atomic uint32_t phase; /* enum tfp_state_phase */
+	uint32_t pid;
+	struct tfp_log *log; /* writer/file.c */
+	struct tfp_file_live *live;
+	struct tfp_stacks *stacks;
+	struct tfp_segments pcs, nodes, slots;
+	struct tfp_facts facts;
+	uint64_t *strings; /* hashes of string facts already written; collectors/process.c */
+	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
+	_Atomic uint64_t clock_next;          /* when the next clock record is due */
+	_Atomic uint64_t heap_next;           /* when the next timeline point may be written */
+	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
+	_Atomic uint32_t chunk_count;
+	_Atomic uint32_t slot_count;
+	_Atomic uint32_t look_round;
+	uint64_t clock_hz;    /* 0 = unknown */
+	uint64_t second_ticks; /* a second, as far as known: between two clock records */
+	uint64_t point_ticks; /* between two points of the live-heap timeline */
+	uint32_t time_shift; /* of blocks that hold heap records alone: the largest with 2^shift ticks <= 1 us */
+	_Atomic(struct tfp_chunk *) chunks[TFP_KNOWN_CHUNKS];
+};
+
+/* What a process hands to its fork children: written at start-up (and in the child's own start-up), read by all. */
+struct tfp_origin {
+	uint64_t ticks; /* time 0 of the records */
+	uint64_t job_ticks; /* time 0 of the first process of this fork tree: time windows count from there */
+	uint64_t log_id, parent_log_id;
+	uint8_t job_id[16];
+	uint32_t exec_count;
+	uint32_t is_fork_child;
+	uint64_t inherited_bytes; /* live heap when this process last forked: what the child begins with */
+	int descriptor; /* of the log, -1 = none; a child finds its parent's here and closes it */
+	uint64_t device, inode; /* of the log */
+};
+
+#define TFP_HIDDEN __attribute__((visibility("hidden")))
+
+/* NULL until the library has started once in this process or an ancestor that it was forked from. */
+extern struct tfp_state *tfp_state TFP_HIDDEN;
+extern struct tfp_origin tfp_origin TFP_HIDDEN;
+extern __thread struct tfp_thread *tfp_self TFP_HIDDEN;
+
+/* Ticks since origin: the time of every record. */
+static inline uint64_t tfp_now(void)
+{
+	return tfp_ticks() - tfp_origin.ticks;
+}
+
+/* Counts `count` losses of `kind` in the thread's slot. Own thread only, any lane. */
+static inline void tfp_loss_add(struct tfp_thread *thread, enum tfp_loss kind, uint64_t count, uint64_t now)
+{
+	struct tfp_loss_slot *slot = &thread->slot->losses[kind];
+
+	if (!slot->count)
+		slot->first_time = now;
+	slot->last_time = now;
+	slot->count += count;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Putting records into a thread's stream: take room, fill, commit.
+ *
+ * Rule: a record is visible to a reader only once `used` is stored after it, so that SIGKILL tears nothing. A lane is
+ * used by its own thread alone, by one hook at a time (struct tfp_thread.depth says which lane).
+ */
+#ifndef TFP_WRITER_STREAM_H
+#define TFP_WRITER_STREAM_H
+
+#include "writer/records.h"
+#include "writer/state.h"
+
+/* The chunk is full or missing: drains it or gets another. Room, or NULL after counting one lost record. */
+void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t bytes, uint64_t now);
+
+/* Room for a record of `bytes` (a multiple of 8), or NULL: counted, go on without. Own thread only. */
+static inline void *tfp_record_begin(struct tfp_thread *thread, struct tfp_lane *lane, size_t bytes, uint64_t now)
+{
+	uint8_t *at = lane->cursor;
+
+	if (__builtin_expect((size_t)(lane->end - at) >= bytes, 1))
+		return at;
+	return tfp_lane_refill(thread, lane, bytes, now);
+}
+
+static inline void tfp_record_commit(struct tfp_lane *lane, void *record, size_t bytes)
+{
+	uint8_t *end = (uint8_t *)record + bytes;
+
+	lane->cursor = end;
+	/* Pairs with the reducer, which trusts the bytes below `used`. */
+	__atomic_store_n(&lane->chunk->used, (uint64_t)(end - (uint8_t *)(lane->chunk + 1)), __ATOMIC_RELEASE);
+}
+
+/*
+ * Writes a record of kind `name` whose fields are the designated initialisers that follow:
+ * TFP_PUT(thread, lane, now, heap, .live = live, .peak = peak). Evaluates to 1, or 0 when it was lost (and counted).
+ */
+#define TFP_PUT(thread, lane, now, name, ...) \
+	({ \
+		uint64_t put_now = (now); \
+		struct tfp_lane *put_lane = (lane); \
+		struct tfp_record_##name *put_record = tfp_record_begin((thread), put_lane, sizeof *put_record, put_now); \
+		if (put_record) { \
+			*put_record = (struct tfp_record_##name){__VA_ARGS__}; \
+			put_record->word = put_now << TFP_TAG_BITS | TFP_TAG_##name; \
+			tfp_record_commit(put_lane, put_record, sizeof *put_record); \
+		} \
+		put_record != NULL; \
+	})
+
+/*
+ * The state of the calling thread, made on first use (also in a fork child). NULL: none can be had; the caller forwards and counts nothing more.
+ */
+struct tfp_thread *tfp_thread_start(void);
+
+/* What tfp_thread_start calls when the process itself has not started. Defined by preload/start.c: 0 = it runs now. */
+extern int (*const tfp_start_process)(void) TFP_HIDDEN;
+
+/* Seals the records of `lane` now, with the memory of `scratch_of`. 0 or a loss kind. Its owner, or for an ended thread. */
+enum tfp_loss tfp_lane_seal(struct tfp_thread *owner, struct tfp_lane *lane, struct tfp_lane *scratch_of);
+
+/* The thread that filled the lane ended: seals what it left; the lane starts anew for thread `serial`. */
+void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t serial, uint64_t now);
+
+#endif

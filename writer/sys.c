@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Raw system calls and the few memory functions that guest code may use. Rule: no libc, no errno, no state but the seal.
+ */
+#include "writer/sys.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+/* Written by tfp_sys_seal, when the host installs a seccomp filter; read by everybody. Pairs with nothing. */
+static _Atomic int is_sealed;
+
+void tfp_sys_seal(int is_on)
+{
+	is_sealed = is_on;
+}
+
+int tfp_sys_is_sealed(void)
+{
+	return is_sealed;
+}
+
+long tfp_sys(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (__builtin_expect(is_sealed, 0))
+		return -ENOSYS;
+#if defined __x86_64__
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+#elif defined __aarch64__
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+#else
+#error "tfprof runs on x86-64 and aarch64"
+#endif
+}
+
+void *tfp_pages_get(size_t bytes, int wipe)
+{
+	long start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (start < 0 && start > -4096)
+		return NULL;
+	/* Without MADV_WIPEONFORK (before Linux 4.14) a child would go on in its parent's state: have none instead. */
+	if (wipe && tfp_sys(SYS_madvise, start, (long)bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		tfp_pages_put((void *)start, bytes);
+		return NULL;
+	}
+	return (void *)start;
+}
+
+void tfp_pages_put(void *start, size_t bytes)
+{
+	tfp_sys(SYS_munmap, (long)start, (long)bytes, 0, 0, 0, 0);
+}
+
+void *tfp_copy(void *to, const void *from, size_t bytes)
+{
+#if defined __x86_64__
+	void *out = to;
+
+	__asm__ volatile("rep movsb" : "+D"(out), "+S"(from), "+c"(bytes) : : "memory");
+#else
+	unsigned char *out = to;
+	const unsigned char *in = from;
+
+	for (; bytes >= 8; bytes -= 8, out += 8, in += 8)
+		__builtin_memcpy(out, in, 8);
+	while (bytes--)
+		*out++ = *in++;
+#endif
+	return to;
+}
+
+void *tfp_fill(void *to, int byte, size_t bytes)
+{
+#if defined __x86_64__
+	void *out = to;
+
+	__asm__ volatile("rep stosb" : "+D"(out), "+c"(bytes) : "a"(byte) : "memory");
+#else
+	volatile unsigned char *out = to;
+
+	while (bytes--)
+		*out++ = (unsigned char)byte;
+#endif
+	return to;
+}
+
+int tfp_same(const void *a, const void *b, size_t bytes)
+{
+	const unsigned char *x = a;
+	const unsigned char *y = b;
+
+	while (bytes && *x == *y) {
+		x++;
+		y++;
+		bytes--;
+	}
+	return bytes == 0;
+}
+
+size_t tfp_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length])
+		length++;
+	return length;
+}

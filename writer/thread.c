@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state of each thread: made on its first hooked call, taken over by a newer thread after it ended.
+ *
+ * Rule: a thread's end is learnt from the kernel (its id is gone), never from a destructor, so that everything a
+ * thread does while it is torn down is still recorded.
+ */
+#include "writer/stream.h"
+
+#include "writer/sys.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+#define LOOK_AT 8 /* older threads looked at when a new one starts: churn is kept up with, a start stays cheap */
+
+struct tfp_state *tfp_state;
+struct tfp_origin tfp_origin = {.descriptor = -1};
+__thread struct tfp_thread *tfp_self;
+
+/* 1 while this thread is inside tfp_thread_start: a signal handler that gets here then goes unrecorded. */
+static __thread uint32_t is_starting;
+
+static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct tfp_thread_slot), 3}; /* 4 KiB with header */
+
+static int is_gone(const struct tfp_thread *thread, uint32_t my_tid)
+{
+	return thread->tid == my_tid ||
+	       tfp_sys(SYS_tgkill, tfp_state->pid, thread->tid, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* Takes over the state of a thread that ended: its slot's state says who owns it, changed by compare-and-swap. */
+static struct tfp_thread *take_ended(uint32_t my_tid)
+{
+	int looked = 0;
+
+	for (struct tfp_thread *old = tfp_state->threads; old && looked < LOOK_AT; old = old->next) {
+		uint64_t in_use = 1;
+		if (!old->is_ready || old->look_round == tfp_state->look_round)
+			continue;
+		looked++;
+		old->look_round = tfp_state->look_round;
+		if (is_gone(old, my_tid) && __atomic_compare_exchange_n(&old->slot->state, &in_use, 2, 0, __ATOMIC_ACQ_REL,
+									__ATOMIC_RELAXED))
+			return old;
+	}
+	if (looked < LOOK_AT)
+		tfp_state->look_round++; /* everybody was looked at: begin anew */
+	return NULL;
+}
+
+static void fold_losses(struct tfp_thread *self, const struct tfp_thread_slot *old, uint64_t now)
+{
+	for (uint32_t kind = 1; kind < TFP_LOSS_SLOTS; kind++) {
+		const struct tfp_loss_slot *loss = &old->losses[kind];
+		if (loss->count)
+			TFP_PUT(self, self->lanes, now, loss, .serial = old->serial, .kind = (uint8_t)kind, .count = loss->count,
+				.first = loss->first_time, .last = loss->last_time);
+	}
+}
+
+/* What the ended thread's slot held goes into the new owner's stream. */
+static void fold_slot(struct tfp_thread *self, const struct tfp_thread_slot *old, uint64_t now)
+{
+	const struct tfp_heap_totals *heap = old->heap;
+	const struct tfp_map_totals *map = old->map;
+
+	TFP_PUT(self, self->lanes, now, thread_end, .serial = old->serial, .tid = old->tid, .start = old->start_time,
+		.end = now, .allocations = heap[0].allocations + heap[1].allocations, .frees = heap[0].frees + heap[1].frees,
+		.requested = heap[0].requested_bytes + heap[1].requested_bytes,
+		.allocated = heap[0].allocated_bytes + heap[1].allocated_bytes,
+		.freed = heap[0].freed_bytes + heap[1].freed_bytes, .maps = map[0].maps + map[1].maps,
+		.unmaps = map[0].unmaps + map[1].unmaps, .mapped = map[0].mapped_bytes + map[1].mapped_bytes,
+		.unmapped = map[0].unmapped_bytes + map[1].unmapped_bytes, .own_allocations = old->own_allocations,
+		.own = old->own_bytes);
+	fold_losses(self, old, now);
+}
+
+/*
+ * The ended thread's chunks are sealed under its serial, then filled under ours; what its slot counted goes into our
+ * stream, and only then is the slot cleared: a reader ignores the slot of a thread that has a thread_end record.
+ */
+static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, uint64_t now)
+{
+	for (uint16_t lane = 0; lane < 2; lane++)
+		tfp_lane_hand_over(self, &self->lanes[lane], serial, now);
+	self->serial = serial;
+	self->tid = tid;
+	self->depth = 0;
+	self->is_own = 0;
+	fold_slot(self, self->slot, now);
+	tfp_fill(self->slot, 0, sizeof *self->slot);
+}
+
+static struct tfp_thread *make_thread(void)
+{
+	uint32_t index = tfp_state->slot_count++;
+	struct tfp_thread *thread = tfp_pages_get(sizeof *thread, 1);
+
+	if (!thread)
+		return NULL;
+	thread->slot = tfp_segment_entry(&tfp_state->slots, &slots, index);
+	if (!thread->slot) {
+		tfp_pages_put(thread, sizeof *thread);
+		return NULL;
+	}
+	struct tfp_thread *head = tfp_state->threads;
+	do
+		thread->next = head;
+	while (!__atomic_compare_exchange_n((struct tfp_thread **)&tfp_state->threads, &head, thread, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED));
+	return thread;
+}
+
+static struct tfp_thread *begin_thread(void)
+{
+	uint32_t tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	uint64_t now = tfp_now();
+	struct tfp_thread *thread = take_ended(tid);
+	uint32_t serial = (uint32_t)__atomic_add_fetch(&tfp_state->live->threads_count, 1, __ATOMIC_RELAXED);
+
+	if (thread) {
+		take_over(thread, serial, tid, now);
+	} else {
+		thread = make_thread();
+		if (!thread)
+			return NULL;
+		thread->serial = serial;
+		thread->tid = tid;
+	}
+	struct tfp_thread_slot *slot = thread->slot;
+	slot->serial = serial;
+	slot->tid = tid;
+	slot->start_time = now;
+	tfp_sys(SYS_prctl, PR_GET_NAME, (long)slot->name, 0, 0, 0, 0);
+	__atomic_store_n(&slot->state, 1, __ATOMIC_RELEASE); /* read by the reducer and by take_ended */
+	thread->random = (tfp_ticks() ^ (uint64_t)serial << 32 ^ (uint64_t)(uintptr_t)thread) | 1;
+	thread->calls_left = 1; /* the first call takes the slow look */
+	thread->sample_left = 0;
+	thread->is_ready = 1;
+	return thread;
+}
+
+struct tfp_thread *tfp_thread_start(void)
+{
+	if (is_starting)
+		return NULL;
+	is_starting = 1;
+	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
+	if (!is_started)
+		is_started = tfp_start_process() == 0;
+	if (is_started && !(tfp_self && tfp_self->is_ready))
+		tfp_self = begin_thread();
+	is_starting = 0;
+	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : NULL;
+}
