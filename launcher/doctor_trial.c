@@ -131,6 +131,7 @@ static int record_ourselves(const struct tfp_settings *settings, uint8_t job_id[
 		say_die("out of memory");
 	*own = *settings;
 	unsetenv(TFP_JOB_VARIABLE);
+	unsetenv(TFP_PARENT_VARIABLE);
 	unsetenv(TFP_SETTING_PREFIX "ONLY");
 	unsetenv(TFP_SETTING_PREFIX "SKIP");
 	setenv(TFP_SETTING_PREFIX "MALLOC", "full", 1);

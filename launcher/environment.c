@@ -103,13 +103,13 @@ static void make_directory(struct tfp_settings *settings)
 	set(TFP_SETTING_PREFIX "OUT", absolute);
 }
 
-/* Returns 0 when `text` is 32 hexadecimal digits. */
+/* Returns 0 when `text` begins with 32 hexadecimal digits. */
 static int read_id(const char *text, uint8_t id[16])
 {
 	unsigned byte;
 	int i;
 
-	if (!text || strlen(text) != 32 || strspn(text, "0123456789abcdefABCDEF") != 32)
+	if (!text || strspn(text, "0123456789abcdefABCDEF") != 32)
 		return -1;
 	for (i = 0; i < 16; i++) {
 		sscanf(text + 2 * i, "%2x", &byte);
@@ -123,8 +123,9 @@ static void set_job(uint8_t id[16])
 	char text[33];
 	int i;
 
-	if (!read_id(getenv(TFP_JOB_VARIABLE), id))
-		return; /* we run inside a recorded job: one job id for all of it */
+	/* inside a recorded job: one job id for all of it; the library believes its parent first */
+	if (!read_id(getenv(TFP_PARENT_VARIABLE), id) || !read_id(getenv(TFP_JOB_VARIABLE), id))
+		return;
 	if (getrandom(id, 16, 0) != 16)
 		say_die("no random numbers for the job id: %s", strerror(errno));
 	for (i = 0; i < 16; i++)

@@ -48,9 +48,17 @@ static int read_header(int descriptor, struct tfp_file_header *header)
 	return header->header_crc == crc32c(header, offsetof(struct tfp_file_header, header_crc)) ? 0 : -1;
 }
 
-static void take(struct logs *logs, const char *path, const struct stat *facts, const struct tfp_file_header *header,
-		 int is_program)
+/* Whether the log is of that process, whatever job it believes to be in. */
+static int is_of(const struct tfp_file_header *header, pid_t pid, uint64_t start)
 {
+	return header->pid == (uint32_t)pid && (!start || !header->process_start || header->process_start == start);
+}
+
+static void take(struct logs *logs, const char *path, const struct stat *facts, const struct tfp_file_header *header,
+		 const uint8_t job_id[16], int is_program)
+{
+	if (!is_program && memcmp(header->job_id, job_id, sizeof header->job_id))
+		return;
 	logs->count++;
 	logs->disk_bytes += (uint64_t)facts->st_blocks * 512; /* st_blocks: stat(2) */
 	if (!is_program || (logs->program && header->exec_count < logs->program_exec_count))
@@ -78,10 +86,8 @@ struct logs logs_find(const char *directory, const uint8_t job_id[16], int64_t s
 		path = say_text("%s/%s", directory, entry->d_name);
 		descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 		if (descriptor >= 0 && !fstat(descriptor, &facts) && S_ISREG(facts.st_mode) &&
-		    facts.st_mtime >= since_s && !read_header(descriptor, &header) &&
-		    !memcmp(header.job_id, job_id, sizeof header.job_id))
-			take(&logs, path, &facts, &header,
-			     header.pid == (uint32_t)pid && (!start || !header.process_start || header.process_start == start));
+		    facts.st_mtime >= since_s && !read_header(descriptor, &header))
+			take(&logs, path, &facts, &header, job_id, is_of(&header, pid, start));
 		if (descriptor >= 0)
 			close(descriptor);
 		free(path);

@@ -47,6 +47,11 @@ static void complain_variable(const char *name, const char *value, const struct 
 		say_line(TFP_SETTING_PREFIX "%s is no setting; `tfprof run --help` lists them", name);
 }
 
+static int begins(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
 int options_environment(struct tfp_settings *settings)
 {
 	const size_t prefix = strlen(TFP_SETTING_PREFIX);
@@ -58,9 +63,9 @@ int options_environment(struct tfp_settings *settings)
 	for (entry = environ; *entry; entry++) {
 		const char *equals = strchr(*entry, '=');
 
-		if (!equals || strncmp(*entry, TFP_SETTING_PREFIX, prefix))
+		if (!equals || !begins(*entry, TFP_SETTING_PREFIX))
 			continue;
-		if (!strncmp(*entry, TFP_JOB_VARIABLE "=", strlen(TFP_JOB_VARIABLE "=")))
+		if (begins(*entry, TFP_JOB_VARIABLE "=") || begins(*entry, TFP_PARENT_VARIABLE "="))
 			continue;
 		copy_name(name, *entry + prefix, (size_t)(equals - *entry) - prefix);
 		if (!tfp_settings_apply(settings, name, equals + 1, &problem))

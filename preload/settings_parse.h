@@ -15,11 +15,13 @@
 #include <stdint.h>
 
 /*
- * Every variable of ours begins so. TFP_JOB_VARIABLE is no setting: `tfprof run` puts the job id there as 32 hexadecimal
- * digits, first byte of tfp_file_header.job_id first.
+ * Every variable of ours begins so. Two are no settings: `tfprof run` puts the job id into TFP_JOB_VARIABLE as 32
+ * hexadecimal digits, first byte of tfp_file_header.job_id first; the library puts descent into TFP_PARENT_VARIABLE,
+ * which begins with the same digits (preload/environment.h).
  */
 #define TFP_SETTING_PREFIX "TFPROF_"
 #define TFP_JOB_VARIABLE "TFPROF_JOB"
+#define TFP_PARENT_VARIABLE "TFPROF_PARENT"
 
 #define TFP_SETTING_TEXT 1024   /* bytes of a text or list with its terminator; Linux paths may be longer, ours not */
 #define TFP_SETTING_REMEDY 256  /* bytes of a remedy with its terminator; longer ones are cut */
