@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "writer/poison.h"
+
 TFP_EXPORT void tfprof_api_start(void);
 TFP_EXPORT void tfprof_api_stop(void);
 TFP_EXPORT void tfprof_api_step(uint64_t number);

@@ -17,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
+#include "writer/poison.h"
+
 #define COMMAND_BYTES 65536 /* of /proc/self/cmdline read; a longer command line is cut there */
 #define WORD_MOST 4096      /* bytes of one argument kept */
 
