@@ -15,10 +15,13 @@
 struct tfp_stacks;      /* process wide: rules, node index, module table; in memory that a fork child finds empty */
 struct tfp_stack_cache; /* of one thread and one lane: the last verified stacks */
 
-/* Makes the process-wide part. `frames` is the setting STACKS. NULL when there is no memory. Once per process image. */
+/*
+ * Makes the process-wide part. `frames` is the setting STACKS. NULL when there is no memory. Once per process image; a
+ * fork child, which finds it empty, makes it again (the same pages). glibc older than 2.35: every stack is one frame.
+ */
 struct tfp_stacks *tfp_stacks_make(uint32_t frames);
 
-/* Makes the cache of one thread and lane (at most 64 KiB, untouched pages cost nothing). NULL when there is no memory. */
+/* Makes the cache of one thread and lane (80 KiB, of which a stack of 30 frames touches 20). NULL when there is no memory. */
 struct tfp_stack_cache *tfp_stack_cache_make(struct tfp_stacks *stacks);
 void tfp_stack_cache_drop(struct tfp_stack_cache *cache);
 
@@ -31,7 +34,14 @@ void tfp_stack_cache_drop(struct tfp_stack_cache *cache);
 uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp, uint32_t *cut);
 
-/* dlclose has unmapped something: rules compiled before are aged. Any thread. */
+/*
+ * Put these around the real dlclose. In between nothing is taken from the caches, and afterwards what was compiled before
+ * is compared with what is mapped. Any thread; the calls nest.
+ */
+void tfp_stacks_unload_begin(struct tfp_stacks *stacks);
+void tfp_stacks_unload_end(struct tfp_stacks *stacks);
+
+/* Both at once: something has been unmapped, outside dlclose. */
 void tfp_stacks_age(struct tfp_stacks *stacks);
 
 #endif

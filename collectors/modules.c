@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of objects, and the facts about them. Rule: see modules.h; an object is told from another at the same
+ * addresses by its build id, or, where it has none, by its file and its tables.
+ *
+ * An id is serial << SLOT_BITS | slot, so that it says where it stands and is never used twice.
+ */
+#include "collectors/modules.h"
+
+#include "writer/records.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+#define SLOT_BITS 12
+#define SLOTS (1u << SLOT_BITS) /* objects mapped at a time; large Python processes have 1,500 */
+#define BUCKETS (2 * SLOTS)
+#define BUILD_ID_MAX 64 /* bytes; SHA-1 has 20 */
+
+#if !__GLIBC_PREREQ(2, 35)
+/* As <dlfcn.h> declares it from glibc 2.35 on, so that what is built with older headers finds it on newer systems. */
+struct dl_find_object {
+	unsigned long long dlfo_flags;
+	void *dlfo_map_start, *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
+	unsigned long long dlfo_reserved[7];
+};
+int _dl_find_object(void *address, struct dl_find_object *result);
+#endif
+#pragma weak _dl_find_object
+
+struct module {
+	_Atomic uint32_t id;    /* 0 = free */
+	_Atomic uint32_t epoch; /* when it was last compared with what is mapped */
+	uint32_t serial;        /* of the slot's last id */
+	uint32_t next;          /* of the same bucket, + 1 */
+	uint64_t print;         /* what tells it from another object */
+	struct dl_find_object found;
+	struct tfp_image image;
+};
+
+struct tfp_modules {
+	uint32_t used;             /* slots ever used */
+	uint32_t buckets[BUCKETS]; /* of start addresses: slot + 1 */
+	struct module slots[SLOTS];
+};
+
+const uint32_t tfp_modules_bytes = sizeof(struct tfp_modules);
+
+/* What is read of an object's headers. */
+struct headers {
+	uintptr_t bias;
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+	uint64_t hash; /* of the program headers */
+};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+	return hash;
+}
+
+static int find_object(uintptr_t pc, struct dl_find_object *found)
+{
+	return _dl_find_object && _dl_find_object((void *)pc, found) == 0;
+}
+
+int tfp_modules_is_mapped(uintptr_t pc)
+{
+	struct dl_find_object found;
+
+	return find_object(pc, &found);
+}
+
+static uint32_t *bucket_of(struct tfp_modules *modules, const struct dl_find_object *found)
+{
+	return &modules->buckets[((uintptr_t)found->dlfo_map_start >> 12) * 0x9e3779b1u % BUCKETS];
+}
+
+/* A GNU build id among the notes in [start, start + bytes). */
+static void find_build_id(struct headers *headers, const uint8_t *start, size_t bytes)
+{
+	while (bytes >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)start;
+		size_t name = ((size_t)note->n_namesz + 3) & ~(size_t)3;
+		size_t whole = sizeof(*note) + name + (((size_t)note->n_descsz + 3) & ~(size_t)3);
+
+		if (whole > bytes)
+			return;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && tfp_same(note + 1, "GNU", 4) &&
+		    note->n_descsz <= BUILD_ID_MAX) {
+			headers->build_id = start + sizeof(*note) + name;
+			headers->build_id_bytes = note->n_descsz;
+			return;
+		}
+		start += whole;
+		bytes -= whole;
+	}
+}
+
+static void add_readable(struct tfp_image *image, uintptr_t start, uintptr_t bytes)
+{
+	for (int i = 0; i < TFP_IMAGE_RANGES; i++)
+		if (!image->readable[i].end) {
+			image->readable[i].start = start;
+			image->readable[i].end = start + bytes;
+			return;
+		}
+}
+
+/* Reads the ELF and program headers at the start of an object that is in use. */
+static void read_headers(const struct dl_find_object *found, struct tfp_image *image, struct headers *headers)
+{
+	const ElfW(Ehdr) *elf = found->dlfo_map_start;
+	const ElfW(Phdr) *segments;
+
+	tfp_fill(image, 0, sizeof(*image));
+	tfp_fill(headers, 0, sizeof(*headers));
+	image->start = (uintptr_t)found->dlfo_map_start;
+	image->end = (uintptr_t)found->dlfo_map_end;
+	image->frames = (uintptr_t)found->dlfo_eh_frame;
+	headers->bias = found->dlfo_link_map->l_addr;
+	headers->hash = UINT64_C(0xcbf29ce484222325);
+	/* All linkers map the headers with the first segment; where one did not, nothing is known to be readable. */
+	if (!tfp_same(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(*segments) ||
+	    elf->e_phoff + (size_t)elf->e_phnum * sizeof(*segments) > 4096)
+		return;
+	segments = (const void *)((uintptr_t)found->dlfo_map_start + elf->e_phoff);
+	headers->hash = hash_bytes(headers->hash, segments, (size_t)elf->e_phnum * sizeof(*segments));
+	for (int i = 0; i < elf->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_R))
+			add_readable(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz);
+	for (int i = 0; i < elf->e_phnum && !headers->build_id; i++)
+		if (segments[i].p_type == PT_NOTE &&
+		    tfp_image_has(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz))
+			find_build_id(headers, (const uint8_t *)(headers->bias + segments[i].p_vaddr), segments[i].p_memsz);
+}
+
+/* The object's path in scratch[0 .. PATH_MAX): the loader's name, or what /proc says of the executable. */
+static struct tfp_text find_path(const struct dl_find_object *found, char *scratch)
+{
+	struct tfp_text path = { found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name) };
+	long length;
+
+	if (path.length >= 10 && tfp_same(path.bytes, "linux-vdso", 10))
+		return (struct tfp_text){ "[vdso]", 6 };
+	if (path.length)
+		return path;
+	length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)scratch, PATH_MAX - 1, 0, 0);
+	if (length <= 0)
+		length = 0;
+	scratch[length] = 0;
+	return (struct tfp_text){ scratch, (size_t)length };
+}
+
+static int find_file(const struct tfp_text *path, struct stat *file)
+{
+	tfp_fill(file, 0, sizeof(*file));
+	if (!path->length || ((const char *)path->bytes)[0] != '/')
+		return 0;
+	return tfp_sys(SYS_newfstatat, AT_FDCWD, (long)path->bytes, (long)file, 0, 0, 0) == 0;
+}
+
+/* What tells the object from another: its build id and place, or else its place, file and the start of its tables. */
+static uint64_t print_of(const struct dl_find_object *found, const struct tfp_image *image, const struct headers *headers)
+{
+	const char *name = found->dlfo_link_map->l_name;
+	uint64_t print = hash_bytes(headers->hash, &headers->bias, sizeof(headers->bias));
+	struct tfp_text path = { name, tfp_length(name) };
+	struct stat file;
+
+	print = hash_bytes(print, name, path.length);
+	if (headers->build_id)
+		return hash_bytes(print, headers->build_id, headers->build_id_bytes);
+	if (find_file(&path, &file)) {
+		print = hash_bytes(print, &file.st_ino, sizeof(file.st_ino));
+		print = hash_bytes(print, &file.st_mtim, sizeof(file.st_mtim));
+	}
+	for (uintptr_t at = image->frames; at < image->frames + 4096 && tfp_image_has(image, at, 8); at += 8)
+		print = hash_bytes(print, (const void *)at, 8);
+	return print;
+}
+
+static void forget(struct tfp_modules *modules, struct module *module)
+{
+	const struct tfp_fact_field id = { .number = module->id };
+	uint32_t *link = bucket_of(modules, &module->found);
+
+	while (*link && *link != (uint32_t)(module - modules->slots) + 1)
+		link = &modules->slots[*link - 1].next;
+	if (*link)
+		*link = module->next;
+	module->id = 0;
+	/* A fact that finds no room is counted by the store. */
+	(void)tfp_store_fact(TFP_TAG_module_unload, &id, 1);
+}
+
+static void write_fact(const struct module *module, const struct headers *headers, char *scratch)
+{
+	struct tfp_text path = find_path(&module->found, scratch);
+	struct stat file;
+	int is_known = find_file(&path, &file);
+	const struct tfp_fact_field fields[] = {
+		{ .number = module->id },
+		{ .number = headers->bias },
+		{ .number = module->image.start },
+		{ .number = module->image.end },
+		{ .number = is_known ? file.st_dev : 0 },
+		{ .number = is_known ? file.st_ino : 0 },
+		{ .is_text = 1, .text = { headers->build_id, headers->build_id_bytes } },
+		{ .is_text = 1, .text = path },
+	};
+
+	(void)tfp_store_fact(TFP_TAG_module, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
+static struct module *free_slot(struct tfp_modules *modules)
+{
+	if (modules->used < SLOTS)
+		return &modules->slots[modules->used++];
+	for (uint32_t i = 0; i < SLOTS; i++)
+		if (!modules->slots[i].id && modules->slots[i].serial < UINT32_MAX >> SLOT_BITS)
+			return &modules->slots[i];
+	return NULL;
+}
+
+static struct module *lookup(struct tfp_modules *modules, const struct dl_find_object *found)
+{
+	for (uint32_t at = *bucket_of(modules, found); at; at = modules->slots[at - 1].next)
+		if (modules->slots[at - 1].found.dlfo_map_start == found->dlfo_map_start)
+			return &modules->slots[at - 1];
+	return NULL;
+}
+
+uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch,
+			  struct tfp_image *image)
+{
+	struct dl_find_object found = { 0 };
+	struct headers headers;
+	struct module *module;
+	uint32_t *bucket;
+	uint64_t print;
+
+	if (!find_object(pc, &found))
+		return 0;
+	module = lookup(modules, &found);
+	if (module && module->epoch == epoch) {
+		*image = module->image;
+		return module->id;
+	}
+	read_headers(&found, image, &headers);
+	print = print_of(&found, image, &headers);
+	if (module && module->print == print) {
+		module->epoch = epoch;
+		return module->id;
+	}
+	if (module)
+		forget(modules, module);
+	module = free_slot(modules);
+	if (!module)
+		return 0;
+	bucket = bucket_of(modules, &found);
+	module->next = *bucket;
+	*bucket = (uint32_t)(module - modules->slots) + 1;
+	module->found = found;
+	module->image = *image;
+	module->print = print;
+	module->epoch = epoch;
+	module->serial++;
+	module->id = module->serial << SLOT_BITS | (uint32_t)(module - modules->slots);
+	write_fact(module, &headers, scratch);
+	return module->id;
+}
+
+static int is_same_place(const struct dl_find_object *a, const struct dl_find_object *b)
+{
+	return a->dlfo_map_start == b->dlfo_map_start && a->dlfo_map_end == b->dlfo_map_end &&
+	       a->dlfo_link_map == b->dlfo_link_map && a->dlfo_eh_frame == b->dlfo_eh_frame;
+}
+
+void tfp_modules_sweep(struct tfp_modules *modules)
+{
+	for (uint32_t i = 0; i < modules->used; i++) {
+		struct module *module = &modules->slots[i];
+		struct dl_find_object now = { 0 };
+
+		if (!module->id)
+			continue;
+		if (!find_object(module->image.start, &now) || !is_same_place(&now, &module->found))
+			forget(modules, module);
+	}
+}
+
+int tfp_modules_is_current(const struct tfp_modules *modules, uint32_t id, uint32_t epoch)
+{
+	const struct module *module = &modules->slots[id & (SLOTS - 1)];
+
+	return module->id == id && module->epoch == epoch;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects (executable, libraries, vdso) that code addresses of recorded stacks lie in, each a module fact.
+ *
+ * Rule: an object's memory is read only while one of its code addresses is known to be on a live stack; whether an
+ * address belongs to an object is asked of the loader's lock-free index (_dl_find_object, glibc 2.35), never of
+ * dl_iterate_phdr. Before glibc 2.35 nothing is known and stacks end at once, with a flag.
+ */
+#ifndef TFP_COLLECTORS_MODULES_H
+#define TFP_COLLECTORS_MODULES_H
+
+#include "collectors/unwind.h"
+
+#include <stdint.h>
+
+struct tfp_modules; /* table; its functions need the caller's lock unless they say otherwise */
+
+/* Bytes of pages for the table, and of the scratch memory (zeroed or not) that its functions use. */
+extern const uint32_t tfp_modules_bytes;
+#define TFP_MODULES_SCRATCH 8192 /* two paths of PATH_MAX */
+
+/*
+ * The id of the object that `pc` lies in as mapped now, and its image; 0 = no object is known there. Writes a module
+ * fact when it is new and a module_unload fact for one that lay there before. `epoch` as in tfp_modules_is_current.
+ */
+uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch,
+			  struct tfp_image *image);
+
+/*
+ * Forgets the objects that are no longer mapped, with a module_unload fact each. Reads none of their memory: an object
+ * replaced by another at the same addresses is noticed by tfp_modules_find. Call it when something was unmapped.
+ */
+void tfp_modules_sweep(struct tfp_modules *modules);
+
+/* Whether any object known to the loader lies at `pc`. Any thread, no lock. */
+int tfp_modules_is_mapped(uintptr_t pc);
+
+/* Whether module `id` was seen mapped, unchanged, since `epoch` began. Any thread, no lock. */
+int tfp_modules_is_current(const struct tfp_modules *modules, uint32_t id, uint32_t epoch);
+
+#endif

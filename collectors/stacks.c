@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process-wide part of stacks (rules and modules, one compiler at a time) and the fast path of tfp_stack_capture.
+ *
+ * Rule: as in stacks.h. The fast path reads the stack only where a frame that was just verified says that its caller's
+ * return address lies; a walk that finds anything else is stacks_walk.c's.
+ */
+#include "collectors/stacks_state.h"
+
+#include "writer/format.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+#define SCRATCH_STACK 65536 /* bytes for libunwind, which needs 6 KiB, and for our file names */
+#define LOCK_TRIES 2000     /* times the processor is yielded to whoever compiles; each compiles 2 us */
+
+/*
+ * Where the process-wide part lies: written by tfp_stacks_make alone. A fork child makes its own in the same pages, which
+ * it finds empty.
+ */
+static struct tfp_stacks *all_stacks;
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + 4095) & ~(size_t)4095;
+}
+
+struct tfp_stacks *tfp_stacks_make(uint32_t frames)
+{
+	struct tfp_stacks *stacks = all_stacks;
+	size_t bytes = whole_pages(sizeof(*stacks)) + whole_pages(tfp_modules_bytes) + TFP_MODULES_SCRATCH + SCRATCH_STACK;
+
+	if (!stacks)
+		stacks = tfp_pages_get(bytes, 1);
+	if (!stacks)
+		return NULL;
+	all_stacks = stacks;
+	stacks->frames = frames < TFP_STACK_FRAMES ? frames : TFP_STACK_FRAMES;
+	stacks->modules = (void *)((char *)stacks + whole_pages(sizeof(*stacks)));
+	stacks->scratch = (char *)stacks->modules + whole_pages(tfp_modules_bytes);
+	stacks->stack_top = (char *)stacks + bytes;
+	if (!tfp_sites_make(&stacks->sites) || !tfp_nodes_make(&stacks->nodes))
+		return NULL;
+	stacks->epoch = 1;
+	return stacks;
+}
+
+struct tfp_stack_cache *tfp_stack_cache_make(struct tfp_stacks *stacks)
+{
+	(void)stacks;
+	return tfp_pages_get(whole_pages(sizeof(struct tfp_stack_cache)), 1);
+}
+
+void tfp_stack_cache_drop(struct tfp_stack_cache *cache)
+{
+	tfp_pages_put(cache, whole_pages(sizeof(*cache)));
+}
+
+/* Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. */
+static int lock(struct tfp_stacks *stacks, uint64_t *mask)
+{
+	uint64_t all = UINT64_MAX;
+	uint32_t none = 0;
+
+	tfp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)mask, sizeof(all), 0, 0);
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		none = 0;
+		if (__atomic_compare_exchange_n(&stacks->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return 1;
+		tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	tfp_sys(SYS_rt_sigprocmask, 2, (long)mask, 0, sizeof(*mask), 0, 0);
+	return 0;
+}
+
+static void unlock(struct tfp_stacks *stacks, const uint64_t *mask)
+{
+	__atomic_store_n(&stacks->lock, 0, __ATOMIC_RELEASE);
+	tfp_sys(SYS_rt_sigprocmask, 2, (long)mask, 0, sizeof(*mask), 0, 0);
+}
+
+struct lookup {
+	struct tfp_stacks *stacks;
+	uint64_t key;
+	uint32_t epoch;
+	struct tfp_site *site;
+	int is_known; /* site is what was true in an earlier epoch */
+};
+
+/* On the scratch stack, under the lock. */
+static void find_site(void *argument)
+{
+	struct lookup *lookup = argument;
+	struct tfp_stacks *stacks = lookup->stacks;
+	struct tfp_site *site = lookup->site;
+	uintptr_t pc = (uintptr_t)(lookup->key & ~TFP_SITE_EXACT);
+	int is_exact = (lookup->key & TFP_SITE_EXACT) != 0;
+	uint32_t module = tfp_modules_find(stacks->modules, pc - !is_exact, lookup->epoch, stacks->scratch, &stacks->image);
+
+	if (!lookup->is_known || site->module != module || !site->pc) {
+		tfp_fill(site, 0, sizeof(*site));
+		site->module = module;
+		if (module)
+			tfp_unwind_compile(&stacks->image, pc, is_exact, &site->rule);
+		site->pc = tfp_store_pc(pc, module, is_exact ? TFP_PC_EXACT : 0);
+	}
+	site->epoch = lookup->epoch;
+	if (site->pc)
+		tfp_sites_put(&stacks->sites, lookup->key, site);
+}
+
+/* Whether what is known of a site is true now, without taking the lock. */
+static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, const struct tfp_site *site)
+{
+	/* Where no object was known there may be one by now. */
+	if (!site->module)
+		return !tfp_modules_is_mapped((uintptr_t)(key & ~TFP_SITE_EXACT));
+	if (__atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST))
+		return 0;
+	if (site->epoch == epoch)
+		return 1;
+	if (!tfp_modules_is_current(stacks->modules, site->module, epoch))
+		return 0;
+	tfp_sites_renew(&stacks->sites, key, site, epoch);
+	return 1;
+}
+
+int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site)
+{
+	struct lookup lookup = { .stacks = stacks, .key = key, .epoch = epoch, .site = site };
+	uint64_t mask;
+
+	if (tfp_sites_get(&stacks->sites, key, site) && is_current(stacks, key, epoch, site))
+		return 1;
+	if (!lock(stacks, &mask))
+		return 0;
+	/* While an object is being unmapped, what was compared with memory a moment ago may be so no longer. */
+	if (stacks->unloading)
+		lookup.epoch = __atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+	lookup.is_known = tfp_sites_get(&stacks->sites, key, site);
+	tfp_unwind_on_stack(stacks->stack_top, find_site, &lookup);
+	unlock(stacks, &mask);
+	return site->pc != 0;
+}
+
+uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag)
+{
+	_Atomic uint32_t *known = &stacks->markers[__builtin_ctz(flag) % TFP_STACK_MARKERS];
+	uint32_t pc = *known;
+
+	if (!pc) {
+		pc = tfp_store_pc(0, 0, flag);
+		*known = pc; /* two threads may store two of them: harmless */
+	}
+	return pc ? tfp_nodes_get(&stacks->nodes, 0, pc) : 0;
+}
+
+void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
+{
+	__atomic_add_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+}
+
+void tfp_stacks_unload_end(struct tfp_stacks *stacks)
+{
+	uint64_t mask;
+
+	if (lock(stacks, &mask)) {
+		tfp_modules_sweep(stacks->modules);
+		unlock(stacks, &mask);
+	}
+	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
+}
+
+void tfp_stacks_age(struct tfp_stacks *stacks)
+{
+	tfp_stacks_unload_begin(stacks);
+	tfp_stacks_unload_end(stacks);
+}
+
+/* Whether the cached stack is the one that begins with this frame. */
+static int is_unchanged(const struct tfp_stack_cache *cache, uint64_t key, uintptr_t sp, uintptr_t fp)
+{
+	const struct tfp_frame *newest = &cache->frames[cache->count - 1];
+	const struct tfp_word *word = &cache->words[newest->word_end];
+
+	if (newest->sp != sp || newest->key != key || (newest->fp != fp && newest->needs_fp))
+		return 0;
+	/* From the inside: each word is known to be on the live stack because the ones before were as they had been. */
+	while (word > cache->words && *(const uint64_t *)word[-1].address == word[-1].value)
+		word--;
+	return word == cache->words;
+}
+
+uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp, uint32_t *cut)
+{
+		/* Acquire: an object mapped before the epoch changed is seen as mapped. */
+	if (cache->count && cache->epoch == __atomic_load_n(&stacks->epoch, __ATOMIC_ACQUIRE) &&
+	    is_unchanged(cache, pc, sp, fp)) {
+		*cut = cache->cut;
+		return cache->frames[cache->count - 1].node;
+	}
+	return tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The insides of stacks, shared by stacks.c and stacks_walk.c alone.
+ *
+ * Rule: everything here lies in pages that a fork child finds empty, and an empty cache is a valid one.
+ *
+ *   cache:   frames[0] outermost (or where the stack was cut) ... frames[count - 1] the caller of the hook
+ *            words[0] ... words[frames[i].word_end - 1]: what must be unchanged on the stack for frames[0..i] to be true
+ */
+#ifndef TFP_COLLECTORS_STACKS_STATE_H
+#define TFP_COLLECTORS_STACKS_STATE_H
+
+#include "collectors/modules.h"
+#include "collectors/stacks.h"
+#include "collectors/stacks_index.h"
+#include "collectors/stacks_memory.h"
+
+#include <stdint.h>
+
+#define TFP_STACK_FRAMES 256 /* kept of one stack: the largest setting STACKS */
+#define TFP_STACK_MARKERS 4  /* TFP_PC_CUT_* are four bits in a row */
+#define TFP_FRAME_WORDS 3    /* of the stack that lead to a frame's caller: CFA, return address, frame pointer */
+
+struct tfp_stacks {
+	_Atomic uint32_t epoch;     /* changes when an object may have been unmapped; 0 in a fork child */
+	_Atomic uint32_t unloading; /* dlclose calls in progress */
+	_Atomic uint32_t lock;      /* 1: a thread compiles; taken with all signals blocked, for 2 us */
+	uint32_t frames;            /* setting STACKS */
+	_Atomic uint32_t markers[TFP_STACK_MARKERS]; /* pc index of each TFP_PC_CUT_*; 0 = not stored yet */
+	struct tfp_modules *modules;
+	void *scratch, *stack_top; /* of the compiler, under the lock */
+	struct tfp_image image;
+	struct tfp_sites sites;
+	struct tfp_nodes nodes;
+};
+
+/* A word of the stack and what it held. */
+struct tfp_word {
+	uintptr_t address;
+	uint64_t value;
+};
+
+/* A frame: the registers at its code address, and where on the stack its caller's are. */
+struct tfp_frame {
+	uint64_t key; /* code address, see tfp_sites */
+	uintptr_t sp, fp;
+	struct tfp_word ra;  /* address 0: outermost frame, or its caller is not known */
+	struct tfp_word cfa; /* address 0: computed from registers alone */
+	uintptr_t fp_address; /* of the caller's frame pointer; 0 = the same as here */
+	uint32_t pc;         /* index of the log's pcs */
+	uint32_t node;       /* of the stack that ends with this frame */
+	uint16_t word_end;
+	uint8_t uses_fp;  /* its own rule counts from fp */
+	uint8_t needs_fp; /* it or, through it, an older frame counts from fp: two frames are equal only with equal fp */
+	int32_t stretch;  /* of the stack memory that sp lies in */
+};
+
+struct tfp_stack_cache {
+	uint32_t epoch; /* in which frames are true; not the process's: empty */
+	uint32_t count;
+	uint32_t cut; /* TFP_PC_CUT_* beyond frames[0] */
+	uint32_t pending_count;
+	struct tfp_stack_memory memory;
+	struct tfp_frame frames[TFP_STACK_FRAMES];
+	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
+	struct tfp_frame pending[TFP_STACK_FRAMES]; /* new frames of the walk in progress, innermost first */
+};
+
+/* What is known of the code address `key` in `epoch`, compiled if need be. Returns 0 where nothing could be had. */
+int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site);
+
+/* The node of the marker TFP_PC_CUT_*, for the root of a stack that was cut; 0 = the log has no room. */
+uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag);
+
+/* tfp_stack_capture, when the innermost frame is not the last one's or something on the stack has changed. */
+uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
+			 uintptr_t fp, uint32_t *cut);
+
+#endif
