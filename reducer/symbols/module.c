@@ -29,10 +29,12 @@ static const Dwfl_Callbacks callbacks = {
 static enum candidate check_build_id(int descriptor, const struct lookup_module *module)
 {
 	enum candidate verdict = CANDIDATE_NOT_ELF;
-	Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
 	const void *id = NULL;
 	ssize_t length;
+	Elf *elf;
 
+	elf_version(EV_CURRENT); /* libelf refuses to work before it was asked */
+	elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
 	if (!elf)
 		return verdict;
 	if (elf_kind(elf) == ELF_K_ELF) {

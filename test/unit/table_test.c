@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of reducer/tables/table.c and reducer/base: cells, order, nearest names, the hash index.
+ *
+ * Rule: each expectation stands in the test.
+ */
+#include "reducer/base/index.h"
+#include "reducer/tables/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NUMBER, SHARE, NAME, COLUMNS };
+
+static const struct table_column columns[] = {
+	[NUMBER] = {"number", "number", TABLE_INTEGER, UNIT_COUNT, 0, "a number"},
+	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "a real"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "a text"},
+};
+static const struct table_kind kind = {.id = "test.table", .title = "Test", .help = "", .columns = columns, .column_count = COLUMNS};
+
+/* "30 b", "- c" (unknown), "10 a", "30 a" */
+static struct table *four_rows(void)
+{
+	struct table *table = table_make(&kind);
+	static const struct {
+		int64_t number;
+		const char *name;
+	} rows[] = {{30, "b"}, {-1, "c"}, {10, "a"}, {30, "a"}};
+
+	for (size_t i = 0; i < 4; i++) {
+		table_row(table);
+		if (rows[i].number >= 0)
+			table_integer(table, NUMBER, rows[i].number);
+		table_string(table, NAME, rows[i].name);
+	}
+	return table;
+}
+
+static void assert_names(const struct table *table, const char *wanted)
+{
+	char names[16] = "";
+
+	for (size_t i = 0; i < table->shown_count; i++) {
+		size_t length;
+		strncat(names, table_get_text(table, i, NAME, &length), 1);
+	}
+	assert_string_equal(names, wanted);
+}
+
+static void test_unset_cells_are_unknown(void **state)
+{
+	struct table *table = four_rows();
+
+	(void)state;
+	assert_int_equal(table->row_count, 4);
+	assert_false(table_is_known(table, 1, NUMBER));
+	assert_true(table_is_known(table, 0, NUMBER));
+	assert_false(table_is_known(table, 0, SHARE));
+	assert_int_equal(table_get_integer(table, 2, NUMBER), 10);
+	table_free(table);
+}
+
+static void test_order(void **state)
+{
+	struct table *table = four_rows();
+
+	(void)state;
+	assert_names(table, "bcaa");
+	table_sort(table, NUMBER, false);
+	assert_names(table, "baac"); /* largest first, equal ones as added, unknown last */
+	table_sort(table, NUMBER, true);
+	assert_names(table, "abac");
+	table_sort(table, NAME, false);
+	assert_names(table, "aabc");
+	table_top(table, 3);
+	assert_names(table, "aab");
+	assert_int_equal(table->row_count, 4);
+	table_top(table, 9);
+	assert_int_equal(table->shown_count, 3);
+	table_free(table);
+}
+
+static bool is_a(const struct table *table, size_t row, void *context)
+{
+	size_t length;
+
+	(void)context;
+	return table_get_text(table, row, NAME, &length)[0] == 'a';
+}
+
+static void test_keep(void **state)
+{
+	struct table *table = four_rows();
+
+	(void)state;
+	table_keep(table, is_a, NULL);
+	assert_int_equal(table->row_count, 2);
+	assert_names(table, "aa");
+	table_sort(table, NUMBER, false);
+	assert_int_equal(table_get_integer(table, 0, NUMBER), 30);
+	table_set_integer(table, 0, NUMBER, 5);
+	assert_int_equal(table_get_integer(table, 0, NUMBER), 5);
+	assert_int_equal(table_get_integer(table, 1, NUMBER), 10);
+	table_free(table);
+}
+
+static void test_text_of_any_bytes(void **state)
+{
+	static const char bytes[] = {'a', 0, '\n', (char)0xff, '"'};
+	struct table *table = table_make(&kind);
+	const char *got;
+	size_t length;
+
+	(void)state;
+	table_row(table);
+	table_text(table, NAME, bytes, sizeof(bytes));
+	got = table_get_text(table, 0, NAME, &length);
+	assert_int_equal(length, sizeof(bytes));
+	assert_memory_equal(got, bytes, length);
+	table_free(table);
+}
+
+static void test_empty_table(void **state)
+{
+	struct table *table = table_make(&kind);
+
+	(void)state;
+	table_sort(table, NAME, false);
+	table_keep(table, is_a, NULL);
+	table_top(table, 5);
+	assert_int_equal(table->shown_count, 0);
+	assert_int_equal(table_find_column(&kind, "share"), SHARE);
+	assert_int_equal(table_find_column(&kind, "shar"), SIZE_MAX);
+	table_free(table);
+}
+
+static const char *nearest(const char *word)
+{
+	static const char *const names[] = {"memory.sites", "memory.summary", "losses", "settings"};
+	struct base_nearest search = base_nearest_start(word);
+
+	for (size_t i = 0; i < 4; i++)
+		base_nearest_offer(&search, names[i]);
+	return search.best;
+}
+
+static void test_nearest_name(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("memory.site"), "memory.sites");
+	assert_string_equal(nearest("memry.sumary"), "memory.summary");
+	assert_string_equal(nearest("loses"), "losses");
+	assert_null(nearest("kernel_stats"));
+	assert_null(nearest(""));
+}
+
+static bool number_equal(const void *context, const void *key, uint32_t number)
+{
+	return ((const uint64_t *)context)[number] == *(const uint64_t *)key;
+}
+
+static void test_index(void **state)
+{
+	struct base_index index = {0};
+	static uint64_t keys[5000];
+
+	(void)state;
+	for (uint32_t i = 0; i < 5000; i++) {
+		keys[i] = (uint64_t)i * 4096;
+		assert_int_equal(base_index_find(&index, base_mix(keys[i]), number_equal, keys, &keys[i]), UINT32_MAX);
+		base_index_add(&index, base_mix(keys[i]), i);
+	}
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(base_index_find(&index, base_mix(keys[i]), number_equal, keys, &keys[i]), i);
+	base_index_free(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unset_cells_are_unknown), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_keep),                    cmocka_unit_test(test_text_of_any_bytes),
+		cmocka_unit_test(test_empty_table),             cmocka_unit_test(test_nearest_name),
+		cmocka_unit_test(test_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
