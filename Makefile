@@ -123,6 +123,11 @@ lint: ## the fences: folders, symbols, stack use, style; under 3 minutes
 	$(Q)$(MAKE) --no-print-directory all unit
 	$(Q)O=$(O) CC=$(CC) DEPS=$(DEPS) T=$(T) scripts/lint/run
 
+bench: ## goals and peers, interleaved; B=quick for a small one, R=rounds, W=workloads (test/bench/run says more)
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)O=$(O) B='$(B)' R='$(R)' W='$(W)' T='$(T)' test/bench/run
+
 check-gpu: ## the tests that need a real GPU
 	@echo "check-gpu: nothing to check yet: this version records host memory only"
 
