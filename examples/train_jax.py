@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small network with JAX on the CPU: a loader, compiled steps, a printed loss. `make demo` records it.
 
-It knows nothing of tfprof: run it alone with `python3 examples/train_jax.py`.
+It knows nothing of tfprof: run it alone with `python3 examples/train_jax.py [EPOCHS]`.
 """
+import sys
 import time
 
 import jax
@@ -12,7 +13,8 @@ import numpy as np
 from loader import CLASSES, FEATURES, Patterns, batches
 
 LAYERS = [FEATURES, 1024, 512, CLASSES]
-SAMPLES, BATCH, EPOCHS, RATE = 12800, 256, 6, 0.05
+SAMPLES, BATCH, RATE = 12800, 256, 0.05
+EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 6
 
 
 def make_parameters(key):

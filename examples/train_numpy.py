@@ -3,13 +3,15 @@
 
 `make demo` takes it where no framework can be had.
 """
+import sys
 import time
 
 import numpy as np
 
 from loader import CLASSES, FEATURES, Patterns, batches
 
-HIDDEN, SAMPLES, BATCH, EPOCHS, RATE = 128, 12800, 256, 6, 0.05
+HIDDEN, SAMPLES, BATCH, RATE = 128, 12800, 256, 0.05
+EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 6
 
 
 def train_step(parameters, images, labels):
