@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TFP_PARENT_VARIABLE "TFPROF_PARENT"
-
 /* The variables of this process, also before libc has set environ. NULL-terminated; never NULL. */
 char *const *tfp_environment(void);
 

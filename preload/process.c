@@ -29,15 +29,23 @@ extern char **environ;
 /* The real function once known, else the kernel's own. */
 #define REAL_OR(name, kernel) (tfp_resolve() == 0 && tfp_real.name ? tfp_real.name : (kernel))
 
-/* A system call with libc's convention of failure. */
-static long by_kernel(long number, long a, long b, long c)
+/*
+ * A system call with libc's convention of failure: what a hook does while the real function is still being looked up
+ * (an interposer in front of us may call us from within that lookup), or where libc has none.
+ */
+static long by_kernel6(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result = tfp_sys(number, a, b, c, 0, 0, 0);
+	long result = tfp_sys(number, a, b, c, d, e, f);
 
 	if (result >= 0 || result < -4095)
 		return result;
 	errno = (int)-result;
 	return -1;
+}
+
+static long by_kernel(long number, long a, long b, long c)
+{
+	return by_kernel6(number, a, b, c, 0, 0, 0);
 }
 
 static int close_by_kernel(int descriptor)
@@ -145,22 +153,20 @@ static pid_t fork_as(pid_t (*real)(void))
 	tfp_drain_pause();
 	tfp_process_forking();
 	pid_t child = real();
-	if (child != 0) {
+	if (child != 0)
 		tfp_process_forked(child);
-		tfp_drain_resume();
-	}
 	return child;
-}
-
-TFP_EXPORT pid_t fork(void)
-{
-	tfp_resolve();
-	return fork_as(tfp_real.fork);
 }
 
 static pid_t fork_by_kernel(void)
 {
 	return (pid_t)by_kernel(SYS_clone, SIGCHLD, 0, 0);
+}
+
+TFP_EXPORT pid_t fork(void)
+{
+	tfp_resolve();
+	return fork_as(tfp_real.fork ? tfp_real.fork : fork_by_kernel);
 }
 
 TFP_EXPORT pid_t _Fork(void)
@@ -268,22 +274,24 @@ TFP_EXPORT int unshare(int flags)
 {
 	tfp_resolve();
 	tfp_drain_pause();
-	int result = tfp_real.unshare(flags), error = errno;
-
-	tfp_drain_resume();
-	errno = error;
-	return result;
+	return tfp_real.unshare(flags);
 }
 
 TFP_EXPORT int setns(int file, int type)
 {
 	tfp_resolve();
 	tfp_drain_pause();
-	int result = tfp_real.setns(file, type), error = errno;
+	return tfp_real.setns(file, type);
+}
 
-	tfp_drain_resume();
-	errno = error;
-	return result;
+TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+	tfp_resolve();
+	int error = tfp_real.pthread_create(thread, attributes, start, argument);
+
+	if (!error)
+		tfp_drain_start(tfp_real.pthread_create);
+	return error;
 }
 
 /*
@@ -300,10 +308,8 @@ static void before_filter(void)
 
 static void after_filter(long result)
 {
-	if (result == 0)
-		return;
-	tfp_sys_seal(0);
-	tfp_drain_resume();
+	if (result != 0)
+		tfp_sys_seal(0);
 }
 
 /* The headers declare these two variadic; the ABI is the same. */
@@ -312,7 +318,8 @@ TFP_EXPORT long tfp_hook_syscall(long, long, long, long, long, long, long) __asm
 
 int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	tfp_resolve();
+	if (TFP_UNLIKELY(tfp_resolve()))
+		return (int)by_kernel6(SYS_prctl, operation, (long)a, (long)b, (long)c, (long)d, 0);
 	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
 		before_filter();
 	int result = tfp_real.prctl(operation, a, b, c, d);
@@ -331,9 +338,10 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 {
 	int is_filter = installs_filter(number, a);
 
+	if (TFP_UNLIKELY(tfp_resolve()))
+		return by_kernel6(number, a, b, c, d, e, f);
 	if (TFP_UNLIKELY(is_filter))
 		before_filter();
-	tfp_resolve();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);
 	if (TFP_UNLIKELY(is_filter))
 		after_filter(result);

@@ -7,6 +7,7 @@
 #ifndef TFP_PRELOAD_REAL_H
 #define TFP_PRELOAD_REAL_H
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -15,6 +15,7 @@
 #include "preload/guard.h"
 #include "preload/real.h"
 #include "preload/settings.h"
+#include "writer/drain.h"
 #include "writer/file.h"
 #include "writer/records.h"
 #include "writer/schema.h"
@@ -162,6 +163,8 @@ static void configure(void)
 	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : 65536;
 	tfp_heap.interval = tfp_settings.heap.sample_bytes;
 	tfp_heap.frames = tfp_settings.stacks;
+	tfp_drain_allow_thread(tfp_settings.drain == TFP_DRAIN_THREAD ||
+			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
 		mode = TFP_MODE_TOTALS;

@@ -1,11 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who drains full chunks; see docs/architecture.md. */
+/*
+ * Who drains full chunks: the thread that filled them, or a thread of ours.
+ *
+ * Rule: draining is a role. Whoever moves a chunk from FULL to DRAINING by compare-and-swap has it; a producer that finds
+ * no free chunk takes the role itself, so nobody ever waits for a drainer that is slow, stopped or gone. We are never
+ * the reason why a process has a second thread: ours starts when the host starts one of its own, and is gone
+ * before a fork, unshare or setns is made.
+ */
 #ifndef TFP_WRITER_DRAIN_H
 #define TFP_WRITER_DRAIN_H
-static inline void tfp_drain_pause(void)
-{
-}
-static inline void tfp_drain_resume(void)
-{
-}
+
+#include "writer/state.h"
+
+#include <pthread.h>
+
+typedef int tfp_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* Setting DRAIN: whether a thread of ours may drain at all. Start-up only; kept across fork. */
+void tfp_drain_allow_thread(int is_allowed);
+
+/* The host has just started a thread of its own: starts ours with the real pthread_create, unless it runs. Keeps errno. */
+void tfp_drain_start(tfp_pthread_create *create);
+
+/* Stops and joins our thread, if it runs. Waits for one chunk at most. It comes back with the host's next thread. */
+void tfp_drain_pause(void);
+
+int tfp_drain_is_running(void);
+
+/* Makes a chunk FULL and wakes our thread. 0; -1: it is not running any more, the chunk is full all the same. */
+int tfp_drain_hand_over(struct tfp_chunk *chunk);
+
 #endif

@@ -3,10 +3,11 @@
  * Column encoding of a chunk; see writer/encode.h and docs/format.md. One pass over the records to sort them by kind,
  * then a pass a column. Rule: every byte written stands in memory that tfp_scratch_bytes accounted for.
  *
- *   scratch: | struct tfp_scratch | offsets by record | offsets by kind | LZ4 state | columns ... | header, payload |
+ *   scratch: | struct tfp_scratch | offsets by record | offsets by kind | heap code | LZ4 state | columns | header, payload |
  */
 #include "writer/encode.h"
 
+#include "writer/heapcode.h"
 #include "writer/records.h"
 #include "writer/sys.h"
 
@@ -16,7 +17,7 @@
 enum { TAGS = 128 }; /* event tags are below; facts begin there */
 
 struct field {
-	uint8_t tag, index, width, is_delta;
+	uint8_t tag, index, width, transform;
 	uint16_t offset;
 };
 
@@ -43,6 +44,10 @@ enum { MOST_COLUMNS = 2
 
 struct tfp_scratch {
 	uint32_t count[TAGS], next[TAGS];
+	struct tfp_heapcode heap;
+	uint8_t *heap_memory;
+	const uint32_t *offsets; /* of all records, in their order */
+	uint32_t records;
 };
 
 struct output {
@@ -55,6 +60,12 @@ static size_t most_records(size_t bytes)
 	return bytes / 8 + 1; /* the smallest record is one word */
 }
 
+/* Alloc and free records in that many bytes: a free is the smaller. */
+static size_t most_heap(size_t bytes)
+{
+	return bytes / sizeof(struct tfp_record_free) + 1;
+}
+
 /* Columns of n raw bytes: a varint is at most 10 bytes for 8 of u64, 3 for 2 of u16, 2 for 1 of u8: at most double. */
 static size_t column_bytes(size_t bytes)
 {
@@ -65,7 +76,8 @@ size_t tfp_scratch_bytes(size_t chunk_bytes)
 {
 	size_t columns = column_bytes(chunk_bytes);
 
-	return sizeof(struct tfp_scratch) + 2 * most_records(chunk_bytes) * sizeof(uint32_t) + LZ4_STREAM_MINSIZE + columns +
+	return sizeof(struct tfp_scratch) + 2 * most_records(chunk_bytes) * sizeof(uint32_t) +
+	       tfp_heapcode_memory((uint32_t)most_heap(chunk_bytes)) + LZ4_STREAM_MINSIZE + columns +
 	       sizeof(struct tfp_block_header) + (size_t)LZ4_COMPRESSBOUND(columns) + 64;
 }
 
@@ -142,7 +154,26 @@ static void end_column(struct output *out, uint8_t *header_at, struct tfp_column
 	out->columns++;
 }
 
-static void put_field(struct output *out, const struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind,
+/* Addresses of alloc and free in one column, coded by what an allocator does next. */
+static void put_heap(struct output *out, struct tfp_scratch *scratch, const uint8_t *records)
+{
+	uint32_t events = scratch->count[TFP_TAG_alloc] + scratch->count[TFP_TAG_free];
+	struct tfp_column_header header = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP, .value_count = events};
+	uint8_t *start = out->at;
+
+	tfp_heapcode_begin(&scratch->heap, scratch->heap_memory, events, start + sizeof header);
+	for (uint32_t i = 0; i < scratch->records; i++) {
+		const uint8_t *record = records + scratch->offsets[i];
+		const struct tfp_record_alloc *alloc = (const void *)record;
+		if (*record == TFP_TAG_alloc)
+			tfp_heapcode_alloc(&scratch->heap, alloc->address, alloc->requested);
+		else if (*record == TFP_TAG_free)
+			tfp_heapcode_free(&scratch->heap, ((const struct tfp_record_free *)(const void *)record)->address);
+	}
+	end_column(out, start, header, scratch->heap.out);
+}
+
+static void put_field(struct output *out, struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind,
 		      const struct field *field)
 {
 	uint32_t count = scratch->count[field->tag];
@@ -150,9 +181,16 @@ static void put_field(struct output *out, const struct tfp_scratch *scratch, con
 	struct tfp_column_header header = {.tag = field->tag, .field = field->index, .value_count = count};
 	uint8_t *start = out->at, *data = start + sizeof header;
 	uint64_t changed;
-	uint8_t *end = put_any(data, records + field->offset, offsets, count, field->width, field->is_delta, &changed);
+	int is_delta = field->transform != T_plain;
 
-	header.encoding = field->is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
+	if (field->transform == T_heap && scratch->count[TFP_TAG_alloc]) {
+		if (field->tag == TFP_TAG_alloc)
+			put_heap(out, scratch, records);
+		return; /* the releases stand in the same column */
+	}
+	uint8_t *end = put_any(data, records + field->offset, offsets, count, field->width, is_delta, &changed);
+
+	header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
 	if (!changed) {
 		header.encoding = TFP_ENCODE_CONST;
 		end = put_varint(data, load(records + field->offset + offsets[0], field->width));
@@ -218,7 +256,7 @@ static void sort_by_kind(struct tfp_scratch *scratch, const uint8_t *records, co
 }
 
 /* Every field of every kind of record that occurs, in the order of records.def. */
-static void put_fields(struct output *out, const struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind)
+static void put_fields(struct output *out, struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind)
 {
 #define TFP_EVENT(tag, name, help) \
 	if (scratch->count[tag]) { \
@@ -227,7 +265,7 @@ static void put_fields(struct output *out, const struct tfp_scratch *scratch, co
 		uint8_t index = 0;
 #define TFP_FIELD(name, type, unit, transform, help) \
 	put_field(out, scratch, records, by_kind, \
-		  &(struct field){kind, index++, sizeof(((record *)0)->name), T_##transform != T_plain, offsetof(record, name)});
+		  &(struct field){kind, index++, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)});
 #define TFP_END() \
 	(void)kind, (void)index, (void)sizeof(record); \
 	}
@@ -255,12 +293,16 @@ void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_
 {
 	uint32_t *offsets = (uint32_t *)(scratch + 1);
 	uint32_t *by_kind = offsets + most_records(bytes);
-	uint8_t *lz4_state = (uint8_t *)(((uintptr_t)(by_kind + most_records(bytes)) + 15) & ~(uintptr_t)15);
+	uint8_t *heap_memory = (uint8_t *)(((uintptr_t)(by_kind + most_records(bytes)) + 15) & ~(uintptr_t)15);
+	uint8_t *lz4_state = heap_memory + ((tfp_heapcode_memory((uint32_t)most_heap(bytes)) + 15) & ~(size_t)15);
 	uint8_t *columns = lz4_state + LZ4_STREAM_MINSIZE;
 	struct output out = {.at = columns + 8};
 
 	uint32_t count = list_records(scratch, records, bytes, offsets);
 	sort_by_kind(scratch, records, offsets, count, by_kind);
+	scratch->heap_memory = heap_memory;
+	scratch->offsets = offsets;
+	scratch->records = count;
 	header->records = count;
 	header->time_shift = is_heap_only(scratch, count) ? (uint16_t)heap_time_shift : 0;
 	header->first_time = count ? load(records + offsets[0], 8) >> TFP_TAG_BITS : 0;

@@ -191,6 +191,20 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
 	return bytes ? TFP_LOSS_output_write : TFP_LOSS_NONE;
 }
 
+/* The draining thread has no slot of its own: what it gives up is counted for the newest thread, hence atomically. */
+static void count_wrapped(uint64_t records)
+{
+	const struct tfp_thread *thread = tfp_self ? tfp_self : tfp_state->threads;
+	uint64_t now = tfp_now();
+
+	if (!thread)
+		return;
+	struct tfp_loss_slot *loss = &thread->slot->losses[TFP_LOSS_wrapped];
+	if (!__atomic_fetch_add(&loss->count, records, __ATOMIC_RELAXED))
+		loss->first_time = now;
+	loss->last_time = now;
+}
+
 /* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
 static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 {
@@ -208,8 +222,7 @@ static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 			break;
 		__atomic_fetch_add(&log->dropped_bytes, gone.bytes, __ATOMIC_RELAXED);
 		log->live->dropped_from = gone.offset + gone.bytes;
-		if (tfp_self)
-			tfp_loss_add(tfp_self, TFP_LOSS_wrapped, gone.records, tfp_now());
+		count_wrapped(gone.records);
 	}
 	give_back(descriptor, is_kept);
 }

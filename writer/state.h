@@ -17,6 +17,7 @@
 #include "writer/loss.h"
 #include "writer/segments.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct tfp_lane {
 	uint64_t sequence;   /* of the chunk being filled */
 	uint64_t retry_time; /* no room: do not ask again before this tick */
 	uint64_t started;    /* when the chunk began to fill, ticks since origin */
+	uint32_t chunks;     /* made for this lane while the draining thread was behind */
 	uint32_t losing;     /* enum tfp_loss while there is no room, else 0 */
 };
 
@@ -63,6 +65,13 @@ struct tfp_facts {
 	size_t room;
 };
 
+/* The draining thread; writer/drain.c. */
+struct tfp_drainer {
+	uint32_t phase;
+	uint32_t asked; /* futex: raised when a chunk is full, and to stop */
+	pthread_t thread;
+};
+
 #define TFP_KNOWN_CHUNKS 2048 /* chunks that can change hands or be drained by another thread */
 
 /* Of the process, in pages of its own; a fork child finds zeros. Written by start-up, then only where said. */
@@ -73,6 +82,7 @@ struct tfp_state {
 	struct tfp_file_live *live;
 	struct tfp_stacks *stacks;
 	struct tfp_segments pcs, nodes, slots;
+	struct tfp_drainer drainer;
 	struct tfp_facts facts;
 	uint64_t *strings; /* hashes of string facts already written; collectors/process.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */

@@ -7,6 +7,7 @@
  */
 #include "writer/stream.h"
 
+#include "writer/drain.h"
 #include "writer/encode.h"
 #include "writer/file.h"
 #include "writer/sys.h"
@@ -16,6 +17,7 @@
 #define CHUNK_MOST (256u << 10)  /* the knee of size against latency (measured: 1 MiB saves 9 %, 64 KiB costs 10 %) */
 #define CHUNK_FIRST (16u << 10)  /* 300 idle threads stay below 5 MiB */
 #define GROW_BELOW_NS 20000000u  /* a chunk that fills faster than in 20 ms is worth doubling */
+#define LANE_CHUNKS 3            /* chunks a lane may add while the draining thread is behind; then it drains itself */
 #define RETRY_NS 100000000u      /* after a failure, ask again every 100 ms */
 
 /* Where hz is not known yet a tick is taken as half a nanosecond: only intervals of patience depend on it. */
@@ -85,16 +87,6 @@ static void begin_chunk(struct tfp_thread *thread, struct tfp_lane *lane, struct
 	lane->started = now;
 }
 
-static void leave_chunk(struct tfp_lane *lane)
-{
-	struct tfp_chunk *chunk = lane->chunk;
-
-	lane->cursor = lane->end = NULL;
-	lane->chunk = NULL;
-	__atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&chunk->state, chunk_state(TFP_CHUNK_FREE, 0), __ATOMIC_RELEASE);
-}
-
 /* Scratch memory large enough for the lane's chunk. 0, or a loss kind. */
 static enum tfp_loss need_scratch(struct tfp_lane *lane, size_t chunk_bytes)
 {
@@ -111,19 +103,19 @@ static enum tfp_loss need_scratch(struct tfp_lane *lane, size_t chunk_bytes)
 	return lane->scratch ? TFP_LOSS_NONE : TFP_LOSS_memory;
 }
 
-enum tfp_loss tfp_lane_seal(struct tfp_thread *owner, struct tfp_lane *lane, struct tfp_lane *scratch_of)
+/* Writes the chunk's records as an events block. The chunk stays as it is. */
+static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 {
-	struct tfp_chunk *chunk = lane->chunk;
 	uint64_t from = tfp_ticks();
 
-	if (!chunk || !chunk->used)
+	if (!chunk->used)
 		return TFP_LOSS_NONE;
 	enum tfp_loss why = need_scratch(scratch_of, chunk->size_bytes);
 	if (why)
 		return why;
 	struct tfp_block_header header = {
 		.type = TFP_BLOCK_EVENTS,
-		.thread = owner->serial,
+		.thread = chunk->thread,
 		.lane = chunk->lane,
 		.sequence = chunk->sequence,
 	};
@@ -134,21 +126,84 @@ enum tfp_loss tfp_lane_seal(struct tfp_thread *owner, struct tfp_lane *lane, str
 	return why;
 }
 
-/* Full chunk, drained: a larger one if it filled quickly, else the same again. */
-static void begin_next(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+static void free_chunk(struct tfp_chunk *chunk)
 {
-	struct tfp_chunk *chunk = lane->chunk;
-	size_t bytes = chunk->size_bytes + sizeof *chunk + sizeof(struct tfp_block_header);
+	__atomic_store_n(&chunk->used, 0, __ATOMIC_RELEASE); /* a reader must not take these records for the next ones */
+	__atomic_store_n(&chunk->state, chunk_state(TFP_CHUNK_FREE, 0), __ATOMIC_RELEASE);
+}
+
+enum tfp_loss tfp_chunk_drain(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
+{
+	uint64_t full = TFP_CHUNK_FULL;
+
+	/* Pairs with the release store in tfp_drain_hand_over: the records are seen whole. */
+	if (!__atomic_compare_exchange_n(&chunk->state, &full, TFP_CHUNK_DRAINING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return TFP_LOSS_NONE;
+	enum tfp_loss why = seal(chunk, scratch_of);
+	if (why)
+		__atomic_store_n(&chunk->state, TFP_CHUNK_FULL, __ATOMIC_RELEASE);
+	else
+		free_chunk(chunk);
+	return why;
+}
+
+static size_t whole_bytes(const struct tfp_chunk *chunk)
+{
+	return chunk->size_bytes + sizeof *chunk + sizeof(struct tfp_block_header);
+}
+
+/* The size the lane's next chunk should have: double where this one filled quickly. */
+static size_t next_bytes(const struct tfp_lane *lane, uint64_t now)
+{
+	size_t bytes = whole_bytes(lane->chunk);
+
+	return bytes < CHUNK_MOST && now - lane->started < ticks_of(GROW_BELOW_NS) ? bytes * 2 : bytes;
+}
+
+static void leave_chunk(struct tfp_lane *lane)
+{
+	lane->cursor = lane->end = NULL;
+	lane->chunk = NULL;
+}
+
+/* The full chunk goes to the draining thread and the lane to another one. -1: there is no such thread, or no other chunk. */
+static int hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
 	enum tfp_loss why;
 
-	if (bytes < CHUNK_MOST && now - lane->started < ticks_of(GROW_BELOW_NS)) {
-		struct tfp_chunk *larger = get_chunk(thread, (uint16_t)(lane - thread->lanes), bytes * 2, &why);
+	if (!tfp_drain_is_running())
+		return -1;
+	struct tfp_chunk *full = lane->chunk, *next = find_free(thread->serial, next_bytes(lane, now));
+	if (!next && lane->chunks < LANE_CHUNKS) {
+		next = get_chunk(thread, (uint16_t)(lane - thread->lanes), next_bytes(lane, now), &why);
+		lane->chunks += next != NULL;
+	}
+	if (!next)
+		return -1;
+	begin_chunk(thread, lane, next, now);
+	if (tfp_drain_hand_over(full)) /* it stopped just now: the next to come by drains it */
+		tfp_chunk_drain(full, lane);
+	return 0;
+}
+
+/* Drains the full chunk here and now; the lane goes on in it, or in a larger one. */
+static enum tfp_loss drain_here(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	struct tfp_chunk *chunk = lane->chunk;
+	size_t bytes = next_bytes(lane, now);
+	enum tfp_loss why = seal(chunk, lane);
+
+	if (why)
+		return why;
+	if (bytes > whole_bytes(chunk)) {
+		struct tfp_chunk *larger = get_chunk(thread, (uint16_t)(lane - thread->lanes), bytes, &why);
 		if (larger) {
-			leave_chunk(lane);
+			free_chunk(chunk);
 			chunk = larger;
 		}
 	}
 	begin_chunk(thread, lane, chunk, now);
+	return TFP_LOSS_NONE;
 }
 
 void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t serial, uint64_t now)
@@ -163,10 +218,9 @@ void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32
 		lane->sequence = 0;
 		return;
 	}
-	int is_sealed = !tfp_lane_seal(thread, lane, lane);
+	int is_sealed = !seal(chunk, lane);
 	lane->sequence = 0;
-	lane->cursor = lane->end = NULL;
-	lane->chunk = NULL;
+	leave_chunk(lane);
 	if (!is_sealed)
 		return; /* the chunk stays as it is, in use by nobody, for the reader */
 	thread->serial = serial;
@@ -193,11 +247,10 @@ void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t b
 		if (!chunk)
 			return count_loss(thread, lane, why, now);
 		begin_chunk(thread, lane, chunk, now);
-	} else {
-		why = tfp_lane_seal(thread, lane, lane);
+	} else if (hand_over(thread, lane, now)) {
+		why = drain_here(thread, lane, now);
 		if (why)
 			return count_loss(thread, lane, why, now);
-		begin_next(thread, lane, now);
 	}
 	lane->losing = 0;
 	tfp_file_sync();

@@ -58,8 +58,14 @@ struct tfp_thread *tfp_thread_start(void);
 /* What tfp_thread_start calls when the process itself has not started. Defined by preload/start.c: 0 = it runs now. */
 extern int (*const tfp_start_process)(void) TFP_HIDDEN;
 
-/* Seals the records of `lane` now, with the memory of `scratch_of`. 0 or a loss kind. Its owner, or for an ended thread. */
-enum tfp_loss tfp_lane_seal(struct tfp_thread *owner, struct tfp_lane *lane, struct tfp_lane *scratch_of);
+/*
+ * Seals a chunk that its lane has left as FULL and frees it, with the memory of `scratch_of`. 0; or a loss kind: it stays
+ * full. Whoever is first; for the others there is nothing to do (0).
+ */
+enum tfp_loss tfp_chunk_drain(struct tfp_chunk *chunk, struct tfp_lane *scratch_of);
+
+/* The calling thread is ours: no hooked call of it is the host's. */
+void tfp_thread_ignore(void);
 
 /* The thread that filled the lane ended: seals what it left; the lane starts anew for thread `serial`. */
 void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t serial, uint64_t now);

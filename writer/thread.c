@@ -144,6 +144,11 @@ static struct tfp_thread *begin_thread(void)
 	return thread;
 }
 
+void tfp_thread_ignore(void)
+{
+	is_starting = 1;
+}
+
 struct tfp_thread *tfp_thread_start(void)
 {
 	if (is_starting)
