@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ticks to nanoseconds. See clock.h. */
+#include "reducer/model/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KNOTS_MAX (1u << 20) /* 16 MiB; more readings than one a second for 12 days are thinned first */
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct clock_knot *left = a, *right = b;
+
+	return left->ticks < right->ticks ? -1 : left->ticks > right->ticks;
+}
+
+/* Drops readings that are close to the one before, or run backwards. The last one wins over one it is too close to. */
+static void thin(struct clock_map *map, uint64_t apart)
+{
+	size_t kept = 0;
+
+	if (map->count < 2)
+		return;
+	qsort(map->knots, map->count, sizeof *map->knots, by_ticks);
+	for (size_t i = 1; i < map->count; i++) {
+		int is_far = map->knots[i].ns >= map->knots[kept].ns + apart && map->knots[i].ticks > map->knots[kept].ticks;
+
+		if (is_far)
+			map->knots[++kept] = map->knots[i];
+	}
+	map->count = kept + 1;
+}
+
+int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns)
+{
+	if (map->count == KNOTS_MAX)
+		thin(map, CLOCK_APART_NS * UINT64_C(10));
+	if (map->count == map->capacity) {
+		size_t capacity = map->capacity == 0 ? 16 : map->capacity * 2;
+		struct clock_knot *knots = capacity > KNOTS_MAX ? NULL : realloc(map->knots, capacity * sizeof *knots);
+
+		if (knots == NULL)
+			return -1;
+		map->knots = knots;
+		map->capacity = capacity;
+	}
+	map->knots[map->count++] = (struct clock_knot){ticks, raw_ns};
+	return 0;
+}
+
+int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header)
+{
+	if (map->count == 0 || header->origin.ticks < map->first_ticks) {
+		map->first_ticks = header->origin.ticks;
+		map->first_realtime_ns = header->origin.realtime_ns;
+	}
+	if (header->clock_hz != 0)
+		map->clock_hz = header->clock_hz;
+	return clock_add(map, header->origin.ticks, header->origin.raw_ns);
+}
+
+/* Two readings far enough apart give the slope; else the process's own estimate; else one tick is one nanosecond. */
+void clock_settle(struct clock_map *map)
+{
+	const struct clock_knot *first, *last;
+	struct clock_knot shortest[2] = {{0, 0}, {0, 0}};
+
+	if (map->count == 0)
+		return;
+	qsort(map->knots, map->count, sizeof *map->knots, by_ticks);
+	shortest[0] = map->knots[0];
+	shortest[1] = map->knots[map->count - 1];
+	thin(map, CLOCK_APART_NS);
+	first = &map->knots[0];
+	last = &map->knots[map->count - 1];
+	if (map->kind == TFP_CLOCK_MONOTONIC)
+		map->ns_per_tick = 1;
+	else if (last->ns > first->ns && last->ticks > first->ticks)
+		map->ns_per_tick = (double)(last->ns - first->ns) / (double)(last->ticks - first->ticks);
+	else if (map->clock_hz != 0)
+		map->ns_per_tick = 1e9 / (double)map->clock_hz;
+	else if (shortest[1].ns > shortest[0].ns && shortest[1].ticks > shortest[0].ticks)
+		map->ns_per_tick = (double)(shortest[1].ns - shortest[0].ns) / (double)(shortest[1].ticks - shortest[0].ticks);
+	else
+		map->ns_per_tick = 1;
+	if (map->ns_per_tick < 1e-3 || map->ns_per_tick > 1e3)
+		map->ns_per_tick = 1;
+}
+
+/* ns on the map's own scale, relative to knot 0. */
+static double since_first_knot(const struct clock_map *map, uint64_t ticks)
+{
+	const struct clock_knot *knots = map->knots;
+	size_t low = 0, high = map->count - 1;
+
+	if (map->count < 2 || ticks <= knots[0].ticks)
+		return (double)(int64_t)(ticks - knots[0].ticks) * map->ns_per_tick;
+	if (ticks >= knots[high].ticks)
+		return (double)(knots[high].ns - knots[0].ns) + (double)(ticks - knots[high].ticks) * map->ns_per_tick;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (knots[middle].ticks <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (double)(knots[low].ns - knots[0].ns) +
+	       (double)(ticks - knots[low].ticks) * (double)(knots[high].ns - knots[low].ns) /
+		       (double)(knots[high].ticks - knots[low].ticks);
+}
+
+int64_t clock_ns(const struct clock_map *map, uint64_t ticks)
+{
+	double ns;
+
+	if (map->count == 0)
+		return map->offset_ns;
+	ns = since_first_knot(map, ticks) - since_first_knot(map, map->first_ticks);
+	if (ns > 9e18 || ns < -9e18)
+		return ns > 0 ? INT64_MAX / 2 : INT64_MIN / 2;
+	return map->offset_ns + (int64_t)(ns + (ns < 0 ? -0.5 : 0.5));
+}
+
+void clock_free(struct clock_map *map)
+{
+	free(map->knots);
+	memset(map, 0, sizeof *map);
+}

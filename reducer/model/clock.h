@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ticks to nanoseconds: piecewise linear through the bracketed clock readings. Private to the model.
+ *
+ * Rule: one map for all processes that share a counter (same boot, same kind of clock), so that their times compare to
+ * the tick; maps of different machines are joined by CLOCK_REALTIME and are only as good as its synchronisation.
+ */
+#ifndef REDUCER_MODEL_CLOCK_H
+#define REDUCER_MODEL_CLOCK_H
+
+#include "writer/format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct clock_knot {
+	uint64_t ticks, ns; /* absolute counter, CLOCK_MONOTONIC_RAW */
+};
+
+struct clock_map {
+	uint8_t boot_id[16];
+	uint32_t kind;
+	struct clock_knot *knots; /* after clock_settle: by ticks, at least CLOCK_APART_NS apart */
+	size_t count, capacity;
+	double ns_per_tick;       /* mean; before the first and behind the last knot */
+	uint64_t first_ticks;     /* earliest origin of a process; its time is first_realtime_ns */
+	uint64_t first_realtime_ns;
+	int64_t offset_ns;        /* of first_ticks from the run's start */
+	uint64_t clock_hz;        /* a process's own first estimate; 0 = none */
+};
+
+/* Closer readings say nothing about the slope: each is only exact to some 50 ns. 100 ms apart that is 1 in a million. */
+#define CLOCK_APART_NS 100000000u
+
+/* Adds a reading. Returns -1 without memory. */
+int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns);
+
+/* A process with this header uses the map. */
+int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header);
+
+/* Sorts and thins the knots and computes the mean slope. Call again after more readings. */
+void clock_settle(struct clock_map *map);
+
+/* ns since the run's start of an absolute counter value. */
+int64_t clock_ns(const struct clock_map *map, uint64_t ticks);
+void clock_free(struct clock_map *map);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A heap of cursors, one for each stream, by the time of the next record. See merge.h. */
+#include "reducer/model/merge.h"
+
+#include "reducer/read/events.h"
+
+#include <stdlib.h>
+
+/* A stream and where we are in it. A part is opened only when its first record may be next. */
+struct cursor {
+	uint64_t time;  /* of the next record, or a lower bound while no part is open; never runs backwards */
+	size_t stream;
+	size_t part;    /* the open one, or the next */
+	struct events *events;
+	struct batch *batch;
+	size_t next;    /* record of the batch */
+};
+
+struct merge {
+	const struct log *log;
+	struct cursor *heap; /* heap[0] is the earliest */
+	size_t count;
+	merge_visit *visit;
+	void *context;
+	merge_progress *progress;
+	void *progress_context;
+	struct merge_totals *totals;
+};
+
+static void sift_down(struct merge *merge, size_t at)
+{
+	struct cursor moved = merge->heap[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= merge->count)
+			break;
+		if (child + 1 < merge->count && merge->heap[child + 1].time < merge->heap[child].time)
+			child++;
+		if (merge->heap[child].time >= moved.time)
+			break;
+		merge->heap[at] = merge->heap[child];
+		at = child;
+	}
+	merge->heap[at] = moved;
+}
+
+/* When the records of a part begin, as far as is known without decoding it. */
+static uint64_t part_time(const struct log *log, const struct log_part *part)
+{
+	struct log_block block;
+	uint64_t word = 0;
+
+	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
+		return 0;
+	if (!LOG_PART_IS_CHUNK(part))
+		return block.header.time_shift > 32 ? 0
+						    : block.header.first_time >> block.header.time_shift << block.header.time_shift;
+	log_pread(log, block.payload + sizeof(struct tfp_chunk), &word, sizeof word);
+	return word >> TFP_TAG_BITS;
+}
+
+static void drop_batch(struct cursor *cursor)
+{
+	if (cursor->batch != NULL)
+		batch_free(cursor->batch);
+	free(cursor->batch);
+	cursor->batch = NULL;
+}
+
+static void note_time(struct cursor *cursor, uint64_t time)
+{
+	if (time > cursor->time)
+		cursor->time = time;
+}
+
+static void end_part(struct merge *merge, struct cursor *cursor)
+{
+	const struct log_stream *stream = &merge->log->streams[cursor->stream];
+
+	if (cursor->events != NULL) {
+		merge->totals->skipped_columns += events_skipped(cursor->events)->columns;
+		events_close(cursor->events);
+		cursor->events = NULL;
+	}
+	if (++cursor->part < stream->count) {
+		note_time(cursor, part_time(merge->log, &stream->parts[cursor->part]));
+		if (merge->progress != NULL && cursor->part % 16 == 0)
+			merge->progress(merge->progress_context, LOG_PART_OFFSET(&stream->parts[cursor->part]));
+	}
+}
+
+/* Makes the cursor's next record known. Returns 1, 0 when its part has ended or could not be opened, -1 without memory. */
+static int load(struct merge *merge, struct cursor *cursor)
+{
+	int got;
+
+	if (cursor->batch == NULL)
+		cursor->batch = calloc(1, sizeof *cursor->batch);
+	if (cursor->batch == NULL)
+		return -1;
+	if (cursor->events == NULL)
+		cursor->events = events_open(merge->log, &merge->log->streams[cursor->stream].parts[cursor->part]);
+	got = cursor->events == NULL ? 0 : events_next(cursor->events, cursor->batch);
+	if (got > 0) {
+		cursor->next = 0;
+		note_time(cursor, cursor->batch->times[0]);
+		return 1;
+	}
+	if (got == 0)
+		end_part(merge, cursor);
+	return got;
+}
+
+/* Hands out the cursor's records up to and including time `limit`. */
+static int hand_out(struct merge *merge, struct cursor *cursor, uint64_t limit)
+{
+	const struct batch *batch = cursor->batch;
+	size_t from = cursor->next, to = from;
+
+	while (to < batch->count && batch->times[to] <= limit)
+		to++;
+	if (to == from)
+		to++; /* its time ran backwards against its own stream */
+	cursor->next = to;
+	merge->totals->records += to - from;
+	if (to < batch->count)
+		note_time(cursor, batch->times[to]);
+	return merge->visit(merge->context, cursor->stream, batch, from, to);
+}
+
+static uint64_t second_time(const struct merge *merge)
+{
+	uint64_t time = UINT64_MAX;
+
+	for (size_t child = 1; child <= 2 && child < merge->count; child++)
+		if (merge->heap[child].time < time)
+			time = merge->heap[child].time;
+	return time;
+}
+
+/* One step of the earliest cursor. Returns 0, or what ended the merge. */
+static int step(struct merge *merge)
+{
+	struct cursor *first = &merge->heap[0];
+	int is_loaded = first->batch != NULL && first->events != NULL && first->next < first->batch->count;
+	int result = 0;
+
+	if (!is_loaded) {
+		result = load(merge, first);
+		if (result < 0)
+			return -1;
+	} else {
+		result = hand_out(merge, first, second_time(merge));
+		if (result != 0)
+			return result;
+	}
+	if (first->events == NULL && first->part >= merge->log->streams[first->stream].count) {
+		drop_batch(first);
+		merge->heap[0] = merge->heap[--merge->count];
+	}
+	if (merge->count > 0)
+		sift_down(merge, 0);
+	return 0;
+}
+
+int merge_log(const struct log *log, merge_visit *visit, void *context, merge_progress *progress, void *progress_context,
+	      struct merge_totals *totals)
+{
+	struct merge merge = {.log = log, .visit = visit, .context = context, .progress = progress,
+			      .progress_context = progress_context, .totals = totals};
+	int result = 0;
+
+	merge.heap = calloc(log->stream_count + 1, sizeof *merge.heap);
+	if (merge.heap == NULL)
+		return -1;
+	for (size_t i = 0; i < log->stream_count; i++)
+		if (log->streams[i].count > 0)
+			merge.heap[merge.count++] = (struct cursor){
+				.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
+	for (size_t at = merge.count / 2; at-- > 0;)
+		sift_down(&merge, at);
+	while (merge.count > 0 && result == 0)
+		result = step(&merge);
+	for (size_t i = 0; i < merge.count; i++) {
+		events_close(merge.heap[i].events);
+		drop_batch(&merge.heap[i]);
+	}
+	free(merge.heap);
+	return result;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Allocations and releases, paired by address. See pairs.h. */
+#include "reducer/model/pairs.h"
+
+#include <stdlib.h>
+
+#define GRAIN_NS 2500.0 /* drained times are cut to at most 1024 ns; two such, and some room */
+
+int pairs_begin(struct pairs *pairs, size_t stream_count, double ticks_per_ns, unsigned temporary)
+{
+	*pairs = (struct pairs){.stream_count = stream_count, .temporary = temporary == 0 ? 1 : temporary};
+	if (pairs->temporary > PAIRS_TEMPORARY_MAX)
+		pairs->temporary = PAIRS_TEMPORARY_MAX;
+	pairs->grain = (uint64_t)(GRAIN_NS * ticks_per_ns);
+	for (unsigned i = 0; i < HEAP_LIFE_CLASSES; i++) {
+		double ticks = (double)heap_life_limit(i) * ticks_per_ns;
+
+		pairs->life_limits[i] = ticks < 9e18 ? (uint64_t)ticks : UINT64_MAX;
+	}
+	tally_begin(&pairs->tally, 1);
+	pairs->streams = calloc(stream_count + 1, sizeof *pairs->streams);
+	pairs->histogram = calloc(1, sizeof *pairs->histogram);
+	return pairs->streams == NULL || pairs->histogram == NULL ? -1 : 0;
+}
+
+void pairs_free(struct pairs *pairs)
+{
+	live_free(&pairs->live);
+	tally_free(&pairs->tally);
+	free(pairs->streams);
+	free(pairs->histogram);
+}
+
+/* Number of the class of sizes in (2^(k-1), 2^k]. */
+static unsigned size_class(uint64_t bytes)
+{
+	unsigned class = bytes <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(bytes - 1);
+
+	return class < HEAP_SIZE_CLASSES ? class : HEAP_SIZE_CLASSES - 1;
+}
+
+/* Class of a life from `from` to `to`; stamps of two threads may cross a little. */
+static unsigned life_class(const struct pairs *pairs, uint64_t from, uint64_t to)
+{
+	uint64_t ticks = to < from ? 0 : to - from;
+	unsigned class = 0;
+
+	while (class < HEAP_LIFE_CLASSES - 2 && ticks >= pairs->life_limits[class])
+		class++;
+	return class;
+}
+
+static uint64_t requested_of(const struct live_block *block)
+{
+	return block->usable - block->slack;
+}
+
+static struct amount amount_of(const struct live_block *block)
+{
+	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = requested_of(block)};
+}
+
+static void count_life(struct pairs *pairs, const struct live_block *block, unsigned class, int times)
+{
+	unsigned size = size_class(requested_of(block));
+
+	pairs->histogram->blocks[size][class] += (uint64_t)(int64_t)times;
+	pairs->histogram->bytes[size][class] += (uint64_t)(int64_t)times * requested_of(block);
+}
+
+static void remember(struct pairs_unsettled *ring, unsigned *next, uint64_t *newest, struct pairs_unsettled entry)
+{
+	ring[(*next)++ % PAIRS_UNSETTLED] = entry;
+	*newest = entry.time + 1;
+}
+
+/* Whether an event at `address` within the grain before `time`, of another stream, waits in the ring. Takes it out. */
+static int settle(const struct pairs *pairs, struct pairs_unsettled *ring, uint64_t newest, size_t stream, uint64_t address,
+		  uint64_t time)
+{
+	if (newest == 0 || time > newest + pairs->grain || pairs->stream_count < 2)
+		return 0;
+	for (unsigned i = 0; i < PAIRS_UNSETTLED; i++) {
+		if (ring[i].address != address || ring[i].stream == stream || time > ring[i].time + pairs->grain)
+			continue;
+		ring[i].address = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/* The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. */
+static void replace(struct pairs *pairs, size_t stream, struct live_block *old, uint64_t time)
+{
+	struct amount amount = amount_of(old);
+
+	tally_take(&pairs->tally, old->stack, time, &amount);
+	count_life(pairs, old, life_class(pairs, old->time, time), 1);
+	remember(pairs->late, &pairs->late_next, &pairs->late_time,
+		 (struct pairs_unsettled){.address = old->address, .time = time, .stream = stream});
+	live_remove(&pairs->live, old);
+	pairs->replaced++;
+}
+
+void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block)
+{
+	struct live_block *old = live_find(&pairs->live, block->address);
+	struct pairs_stream *from = &pairs->streams[stream];
+	struct amount amount = amount_of(block);
+
+	if (old != NULL)
+		replace(pairs, stream, old, block->time);
+	from->recent[from->next_recent++ % pairs->temporary] = block->address;
+	tally_add(&pairs->tally, block->stack, block->time, &amount);
+	if (old == NULL && settle(pairs, pairs->early, pairs->early_time, stream, block->address, block->time)) {
+		/* It was released by another thread within the grain of the stamps. */
+		tally_take(&pairs->tally, block->stack, block->time, &amount);
+		count_life(pairs, block, 0, 1);
+		pairs->tally.frees++;
+		pairs->unknown_frees--;
+		pairs->reordered++;
+	} else if (block->address == 0 || live_put(&pairs->live, block) != 0) {
+		pairs->tally.is_out_of_memory |= block->address != 0;
+	}
+}
+
+static void settle_waiting(struct pairs *pairs, size_t stream)
+{
+	struct live_block block = pairs->streams[stream].waiting;
+
+	pairs->streams[stream].waiting.address = 0;
+	if (block.address != 0)
+		pairs_alloc(pairs, stream, &block);
+}
+
+void pairs_alloc_waiting(struct pairs *pairs, size_t stream, const struct live_block *block)
+{
+	settle_waiting(pairs, stream);
+	pairs->streams[stream].waiting = *block;
+}
+
+void pairs_usable(struct pairs *pairs, size_t stream, uint64_t address, uint64_t usable)
+{
+	struct live_block *waiting = &pairs->streams[stream].waiting;
+	uint64_t requested = requested_of(waiting);
+
+	if (waiting->address == address && usable >= requested && usable - requested <= UINT32_MAX) {
+		waiting->usable = usable;
+		waiting->slack = (uint32_t)(usable - requested);
+	}
+	settle_waiting(pairs, stream);
+}
+
+static int is_recent(const struct pairs *pairs, const struct pairs_stream *stream, uint64_t address)
+{
+	for (unsigned i = 0; i < pairs->temporary; i++)
+		if (stream->recent[i] == address)
+			return 1;
+	return 0;
+}
+
+void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
+{
+	struct pairs_stream *from = &pairs->streams[stream];
+	struct live_block *block;
+	struct heap_site *site;
+	struct amount amount;
+
+	if (from->waiting.address != 0)
+		settle_waiting(pairs, stream);
+	from->is_released_known = 0;
+	from->released.address = address;
+	if (settle(pairs, pairs->late, pairs->late_time, stream, address, time)) {
+		pairs->replaced--;
+		pairs->reordered++;
+		pairs->tally.frees++;
+		return;
+	}
+	block = live_find(&pairs->live, address);
+	if (block == NULL) {
+		pairs->unknown_frees++;
+		remember(pairs->early, &pairs->early_next, &pairs->early_time,
+			 (struct pairs_unsettled){.address = address, .time = time, .stream = stream});
+		return;
+	}
+	amount = amount_of(block);
+	site = tally_take(&pairs->tally, block->stack, time, &amount);
+	pairs->tally.frees++;
+	from->life_class = life_class(pairs, block->time, time);
+	count_life(pairs, block, from->life_class, 1);
+	if (is_recent(pairs, from, address))
+		site->temporary++;
+	from->released = *block;
+	from->is_released_known = 1;
+	live_remove(&pairs->live, block);
+}
+
+void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
+{
+	struct pairs_stream *from = &pairs->streams[stream];
+	struct live_block *block = &from->released;
+	struct amount amount = amount_of(block);
+
+	if (block->address != address || address == 0)
+		return;
+	if (!from->is_released_known) {
+		pairs->unknown_frees--;
+		settle(pairs, pairs->early, pairs->early_time, pairs->stream_count, address, time);
+		block->address = 0;
+		return;
+	}
+	tally_put_back(&pairs->tally, block->stack, time, &amount);
+	pairs->tally.frees--;
+	count_life(pairs, block, from->life_class, -1);
+	if (is_recent(pairs, from, address))
+		tally_site(&pairs->tally, block->stack)->temporary--;
+	if (live_put(&pairs->live, block) != 0)
+		pairs->tally.is_out_of_memory = 1;
+	block->address = 0;
+}
+
+void pairs_end(struct pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->stream_count; i++)
+		settle_waiting(pairs, i);
+	for (size_t i = 0; i < pairs->live.capacity; i++)
+		if (pairs->live.blocks[i].address != 0)
+			count_life(pairs, &pairs->live.blocks[i], HEAP_LIFE_CLASSES - 1, 1);
+}

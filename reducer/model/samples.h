@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Estimates from allocations that a Poisson sampler chose: each stands for 1 / p like it. Private to the model.
+ *
+ * Rule: an allocation of u usable bytes was chosen with p = 1 - exp(-u / interval) (records.def), so a sum over the
+ * chosen of x / p is an unbiased estimate of the sum over all of x, and the sum of x^2 (1 - p) / p^2 an unbiased estimate
+ * of its variance (Horvitz and Thompson, 1952; choices are independent).
+ */
+#ifndef REDUCER_MODEL_SAMPLES_H
+#define REDUCER_MODEL_SAMPLES_H
+
+#include "reducer/model/live.h"
+#include "reducer/model/tally.h"
+
+struct sample {
+	uint64_t address, time, requested, usable, interval;
+	uint32_t stack;
+};
+
+/* Variances of a site's estimates; peak saved as in tally.h. */
+struct sample_variance {
+	double allocations, bytes, live, peak;
+	uint64_t peak_mark;
+};
+
+#define SAMPLES_INTERVALS 16 /* distinct intervals of one process; the setting never changes while it runs */
+
+struct samples {
+	struct live_table live;
+	struct tally tally;
+	struct sample_variance *variances; /* by index of the tally's site */
+	size_t variance_capacity;
+	double intervals[SAMPLES_INTERVALS];
+	unsigned interval_count;
+	uint64_t count;
+};
+
+void samples_begin(struct samples *samples);
+void samples_free(struct samples *samples);
+void samples_alloc(struct samples *samples, const struct sample *sample);
+void samples_release(struct samples *samples, uint64_t address, uint64_t time);
+
+/* Hands sites and errors to the account. Returns -1 without memory. */
+int samples_finish(struct samples *samples, struct account *account);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an allocator's events add up to while they stream by: live bytes, peak, and both by call stack. Private to the
+ * model.
+ *
+ * Rule: an event costs the same whatever came before. What each site held at the peak is not copied at each new peak:
+ * a site saves what it held before its first change since the peak, marked with the peak's number; a newer peak makes
+ * the mark stale, and a site that did not change since still holds what it held.
+ */
+#ifndef REDUCER_MODEL_TALLY_H
+#define REDUCER_MODEL_TALLY_H
+
+#include "reducer/model/curve.h"
+#include "reducer/model/heap.h"
+
+/* Blocks and bytes that come or go at once. Estimates count blocks in units of 1 / TALLY_FRACTION. */
+struct amount {
+	uint64_t blocks, bytes, requested;
+};
+#define TALLY_FRACTION 65536u
+
+#define TALLY_STACKS_MAX (UINT32_C(1) << 26) /* as many as stacks.c takes in; larger ids count as "no stack" */
+
+struct tally {
+	struct heap_site *sites; /* in order of first use */
+	uint32_t *site_of;       /* stack id -> index in sites + 1 */
+	size_t site_count, site_capacity, stack_capacity;
+	uint64_t live, live_blocks, live_requested;
+	uint64_t peak, peak_time, requested_peak, requested_peak_time;
+	uint64_t peak_number; /* from 1; goes up at each new peak */
+	uint64_t allocations, frees, requested_bytes, allocated_bytes, freed_bytes;
+	int has_own_curve;    /* live is the curve; else it comes from points in the log */
+	int is_out_of_memory; /* something was left out */
+	struct curve curve;
+};
+
+void tally_begin(struct tally *tally, int has_own_curve);
+void tally_free(struct tally *tally);
+
+/* The site of a stack, made when it is new. Never NULL once tally_begin succeeded with memory; stays valid until the next call. */
+struct heap_site *tally_make_site(struct tally *tally, uint32_t stack);
+
+static inline struct heap_site *tally_site(struct tally *tally, uint32_t stack)
+{
+	if (stack < tally->stack_capacity && tally->site_of[stack] != 0)
+		return &tally->sites[tally->site_of[stack] - 1];
+	return tally_make_site(tally, stack);
+}
+
+/* Saves what the site held at the peak, before its first change since. */
+static inline void tally_touch(const struct tally *tally, struct heap_site *site)
+{
+	if (site->peak_mark == tally->peak_number)
+		return;
+	site->peak_mark = tally->peak_number;
+	site->peak_bytes = site->live_bytes;
+	site->peak_blocks = site->live_blocks;
+}
+
+static inline void tally_curve(struct tally *tally, uint64_t time)
+{
+	if (tally->has_own_curve && curve_add(&tally->curve, time, tally->live) != 0)
+		tally->is_out_of_memory = 1;
+}
+
+/* Something was allocated by `stack`. */
+static inline struct heap_site *tally_add(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount)
+{
+	struct heap_site *site = tally_site(tally, stack);
+
+	tally_touch(tally, site);
+	site->allocations += amount->blocks;
+	site->bytes += amount->bytes;
+	site->requested_bytes += amount->requested;
+	site->live_blocks += amount->blocks;
+	site->live_bytes += amount->bytes;
+	tally->allocations++;
+	tally->requested_bytes += amount->requested;
+	tally->allocated_bytes += amount->bytes;
+	tally->live += amount->bytes;
+	tally->live_blocks += amount->blocks;
+	tally->live_requested += amount->requested;
+	if (tally->live > tally->peak) {
+		tally->peak = tally->live;
+		tally->peak_time = time;
+		tally->peak_number++;
+	}
+	if (tally->live_requested > tally->requested_peak) {
+		tally->requested_peak = tally->live_requested;
+		tally->requested_peak_time = time;
+	}
+	tally_curve(tally, time);
+	return site;
+}
+
+/* Something that tally_add had counted for `stack` is gone. */
+static inline struct heap_site *tally_take(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount)
+{
+	struct heap_site *site = tally_site(tally, stack);
+
+	tally_touch(tally, site);
+	site->live_blocks -= amount->blocks;
+	site->live_bytes -= amount->bytes;
+	tally->freed_bytes += amount->bytes;
+	tally->live -= amount->bytes;
+	tally->live_blocks -= amount->blocks;
+	tally->live_requested -= amount->requested;
+	tally_curve(tally, time);
+	return site;
+}
+
+/* What tally_take took did not go after all. */
+void tally_put_back(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount);
+
+/* Makes the site's peak numbers final and hands the sites, sorted by stack, to the account. The tally has none after. */
+void tally_finish(struct tally *tally, struct account *account);
+
+#endif
