@@ -140,6 +140,11 @@ void tfp_heap_allocated_slow(void *block, size_t size, unsigned function, const 
 {
 	unsigned lane;
 	int is_too_deep;
+
+	if (tfp_mode_now == TFP_MODE_COLD) {
+		tfp_heap.first_block = block;
+		tfp_heap.first_size = size;
+	}
 	struct tfp_thread *thread = enter_slow(&lane, &is_too_deep);
 
 	if (!thread)

@@ -24,6 +24,8 @@ struct tfp_heap {
 	int64_t batch;                 /* bytes of |pending| at which a lane adds to the process's live bytes; 0 = each call */
 	uint64_t interval;             /* of the sampler */
 	uint32_t frames;               /* setting STACKS */
+	void *first_block;             /* the block whose allocation started us, NULL = none: start-up looks at its size */
+	size_t first_size;
 };
 extern struct tfp_heap tfp_heap TFP_HIDDEN;
 

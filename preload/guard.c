@@ -2,6 +2,7 @@
 /* Standing aside; see preload/guard.h. Rule: where in doubt, forward and record nothing. */
 #include "preload/guard.h"
 
+#include "collectors/heap.h"
 #include "collectors/window.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -72,16 +73,12 @@ int tfp_guard_stands_aside(void)
 }
 
 /* glibc's usable size of a block of `size`, or 16 more where the rest of a free block was too small to split off. */
-static int looks_like_glibc(size_t size)
+static int looks_like_glibc(void *block, size_t size)
 {
-	void *block = tfp_real.malloc(size);
 	size_t expected = size < 25 ? 24 : ((size + 8 + 15) & ~(size_t)15) - 8;
 
-	if (!block)
-		return 0;
 	/* On the first bytes of a page another allocator's block may have nothing before it that could be read. */
-	size_t usable = ((uintptr_t)block & 4095) >= 16 ? tfp_real.malloc_usable_size(block) : 0;
-	tfp_real.free(block);
+	size_t usable = block && ((uintptr_t)block & 4095) >= 16 ? tfp_real.malloc_usable_size(block) : 0;
 	return usable == expected || usable == expected + 16;
 }
 
@@ -95,15 +92,16 @@ size_t (*tfp_guard_usable_size(void))(void *)
 	    dladdr(*(void **)(void *)&tfp_real.malloc_usable_size, &sizer) && allocator.dli_fbase == sizer.dli_fbase)
 		return tfp_real.malloc_usable_size;
 	/* Two objects: an interposer in front of libc (fine), or an allocator that has no such function (ask and it crashes). */
-	return looks_like_glibc(100) && looks_like_glibc(1000) && looks_like_glibc(5000) ? tfp_real.malloc_usable_size : NULL;
+	return looks_like_glibc(tfp_heap.first_block, tfp_heap.first_size) ? tfp_real.malloc_usable_size : NULL;
 }
 
 int tfp_guard_has_own_allocator(void)
 {
-	Dl_info first, mine;
+	Dl_info first, program;
 	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
 
-	return symbol && dladdr(symbol, &first) && dladdr((void *)&tfp_real, &mine) && first.dli_fbase != mine.dli_fbase;
+	return symbol && dladdr(symbol, &first) && dladdr((void *)getauxval(AT_PHDR), &program) &&
+	       first.dli_fbase == program.dli_fbase;
 }
 
 static void toggle(int number)
