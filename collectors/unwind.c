@@ -49,6 +49,7 @@ struct question {
 	uint64_t words[WORDS]; /* addresses (in regions) of the words read, in the order of their regions */
 	int word_count;
 	int is_found; /* libunwind found call frame information */
+	uint64_t function; /* which begins here */
 };
 
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset)
@@ -213,6 +214,7 @@ static int find_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *inf
 		return -UNW_ENOINFO;
 	result = UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, info, need, argument);
 	question->is_found = result >= 0;
+	question->function = info->start_ip;
 	return result;
 }
 
@@ -333,7 +335,8 @@ static void signal_rule(struct tfp_rule *rule)
 	rule->fp_words = (int16_t)(fp / 8);
 }
 
-void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule)
+/* Lets libunwind take one step. */
+static void ask(struct question *question, struct tfp_rule *rule)
 {
 	static unw_accessors_t accessors = {
 		.find_proc_info = find_info,
@@ -344,9 +347,24 @@ void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exac
 		.access_fpreg = access_float,
 	};
 	static unw_cursor_t cursor; /* 1 to 2 KiB; begun anew by each caller, of whom there is one at a time */
-	struct question question = { .image = image, .ip = is_exact ? pc : pc - 1 };
 	unw_word_t ip = 0;
 	int result;
+
+	tfp_fill(rule, 0, sizeof(*rule));
+	if (unw_init_remote(&cursor, tfp_libunwind_space(&accessors), question) < 0)
+		return;
+	result = tfp_libunwind_step(&cursor);
+	if (result < 0 || !question->is_found)
+		return;
+	if (result == 0 && unw_get_reg(&cursor, UNW_TDEP_IP, &ip) >= 0 && ip == 0)
+		rule->kind = TFP_RULE_END;
+	else if (describe_step(question, &cursor, rule))
+		rule->kind = TFP_RULE_STEP;
+}
+
+void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule)
+{
+	struct question question = { .image = image, .ip = is_exact ? pc : pc - 1 };
 
 	tfp_fill(rule, 0, sizeof(*rule));
 	if (!is_exact && is_signal_return(image, pc)) {
@@ -356,15 +374,18 @@ void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exac
 	/* An object inside our regions would be taken for a stack. No kernel maps any there. */
 	if (image->end > REGION(1) && image->start < REGION(REGIONS))
 		return;
-	if (unw_init_remote(&cursor, tfp_libunwind_space(&accessors), &question) < 0)
-		return;
-	result = tfp_libunwind_step(&cursor);
-	if (result < 0 || !question.is_found)
-		return;
-	if (result == 0 && unw_get_reg(&cursor, UNW_TDEP_IP, &ip) >= 0 && ip == 0)
-		rule->kind = TFP_RULE_END;
-	else if (describe_step(&question, &cursor, rule))
-		rule->kind = TFP_RULE_STEP;
+	ask(&question, rule);
+	if (rule->kind == TFP_RULE_NONE && !is_exact) {
+		/*
+		 * Nothing covers the byte before: where a function begins here, nobody called from there. It is a return
+		 * address that was made up (makecontext, starts of threads), and the stack ends.
+		 */
+		question = (struct question){ .image = image, .ip = pc };
+		ask(&question, rule);
+		tfp_fill(rule, 0, sizeof(*rule));
+		if (question.is_found && question.function == pc)
+			rule->kind = TFP_RULE_END;
+	}
 }
 
 void tfp_unwind_on_stack(void *top, void (*function)(void *argument), void *argument)
