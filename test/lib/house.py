@@ -38,7 +38,10 @@ def check(fact, text):
 
 def equal(found, wanted, what):
     if found != wanted:
-        raise Failure(f"{what}: found {found!r}, wanted {wanted!r}")
+        found, wanted = repr(found), repr(wanted)
+        at = next((i for i, (one, other) in enumerate(zip(found, wanted)) if one != other), min(len(found), len(wanted)))
+        begin = max(0, at - 200) if max(len(found), len(wanted)) > 2000 else 0
+        raise Failure(f"{what}: found {found[begin:begin + 2000]}, wanted {wanted[begin:begin + 2000]}")
 
 
 def skip(reason):

@@ -27,4 +27,4 @@ def equal_to_oracle(argv, clean=lambda text: text, processes=1, threads=1, **mor
         check(images >= processes, f"{mode}: only {images} processes were compared")
         check(most >= threads, f"{mode}: only {most} threads took part")
         print(f"{mode}: {calls} calls of {images} processes, at most {most} threads: equal")
-    same(run(argv, {"SKIP": None}), wanted, "default settings", clean)
+    same(run(argv, {"SKIP": None}, **more), wanted, "default settings", clean)

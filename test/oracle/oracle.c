@@ -12,6 +12,8 @@
  * oracles name one peak there is one right answer. Results stand in a shared mapping of a file of their own for each
  * process image, $ORACLE_DIR/ROLE.PID.START.TSC, so that no kind of death loses them. test/lib/house.py reads it.
  */
+#include "test/oracle/blocks.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,18 +75,12 @@ struct result {
 	struct high highs[HIGH_COUNT]; /* of `all` */
 };
 
-struct block {
-	uintptr_t address;
-	uint64_t usable, requested;
-};
-
 /* Emptied by the kernel in a fork child, which thereby starts anew. */
 struct state {
 	atomic_int lock;
 	atomic_int is_open;
 	struct result *result;
-	struct block *table;
-	size_t table_slots, table_used;
+	struct blocks blocks;
 };
 
 enum kind { KIND_ALLOC, KIND_FREE, KIND_FREE_UNDO, KIND_MAP, KIND_UNMAP, KIND_FAILURE, KIND_NULL_FREE };
@@ -147,12 +143,6 @@ static uint64_t mono_ns(void)
 	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-static void *pages(size_t bytes)
-{
-	void *start = (void *)syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return start == MAP_FAILED ? NULL : start;
-}
-
 #define LOOK(name) *(void **)&next.name = dlsym(RTLD_NEXT, #name)
 
 /* dlsym allocates only when it fails; those calls are served from `early`. */
@@ -192,10 +182,10 @@ static int is_early(const void *block)
 static uint64_t start_ticks(void)
 {
 	char text[1024];
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	long got = fd < 0 ? 0 : syscall(SYS_read, fd, text, sizeof text - 1);
+	long fd = raw(SYS_openat, AT_FDCWD, (long)"/proc/self/stat", O_RDONLY | O_CLOEXEC, 0, 0);
+	long got = fd < 0 ? 0 : raw(SYS_read, fd, (long)text, sizeof text - 1, 0, 0);
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		raw(SYS_close, fd, 0, 0, 0, 0);
 	if (got <= 0)
 		return 0;
 	text[got] = 0;
@@ -207,22 +197,22 @@ static uint64_t start_ticks(void)
 
 static struct result *open_result(void)
 {
-	uint64_t pid = (uint64_t)syscall(SYS_getpid), start = start_ticks(), now = tsc();
+	uint64_t pid = (uint64_t)raw(SYS_getpid, 0, 0, 0, 0, 0), start = start_ticks(), now = tsc();
 	char path[640];
 	if (!directory[0] && getenv("ORACLE_DIR"))
 		snprintf(directory, sizeof directory, "%s", getenv("ORACLE_DIR"));
 	snprintf(path, sizeof path, "%s/" TEXT(ORACLE_ROLE) ".%llu.%llu.%llu", directory, (unsigned long long)pid,
 		 (unsigned long long)start, (unsigned long long)now);
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	long fd = raw(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666, 0);
 	if (fd < 0)
 		return &nowhere;
-	void *at = MAP_FAILED;
-	if (!syscall(SYS_ftruncate, fd, sizeof(struct result)))
-		at = (void *)syscall(SYS_mmap, 0, sizeof(struct result), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd);
-	if (at == MAP_FAILED)
+	long at = raw(SYS_ftruncate, fd, sizeof(struct result), 0, 0, 0);
+	if (!at)
+		at = raw(SYS_mmap, 0, sizeof(struct result), PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	raw(SYS_close, fd, 0, 0, 0, 0);
+	if (at < 0)
 		return &nowhere;
-	struct result *result = at;
+	struct result *result = (struct result *)at;
 	memcpy(result->magic, "ORACLE1", 8);
 	result->pid = pid;
 	result->start_ticks = start;
@@ -235,64 +225,8 @@ static struct result *open_result(void)
 static void open_state(void)
 {
 	state->result = open_result();
-	state->table_slots = 1 << 14;
-	state->table_used = 0;
-	state->table = pages(state->table_slots * sizeof(struct block));
+	blocks_begin(&state->blocks);
 	atomic_store(&state->is_open, 1);
-}
-
-static size_t home(uintptr_t address)
-{
-	return (size_t)((address >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (state->table_slots - 1);
-}
-
-static void table_put(struct block block);
-
-static void table_grow(void)
-{
-	struct block *old = state->table;
-	size_t slots = state->table_slots;
-	state->table = pages(2 * slots * sizeof *old);
-	state->table_slots = 2 * slots;
-	state->table_used = 0;
-	for (size_t i = 0; i < slots; i++)
-		if (old[i].address)
-			table_put(old[i]);
-	syscall(SYS_munmap, old, slots * sizeof *old);
-}
-
-static void table_put(struct block block)
-{
-	if (2 * (state->table_used + 1) > state->table_slots)
-		table_grow();
-	size_t at = home(block.address);
-	while (state->table[at].address)
-		at = (at + 1) & (state->table_slots - 1);
-	state->table[at] = block;
-	state->table_used++;
-}
-
-/* Takes the block out; .address is 0 where it was never put in. */
-static struct block table_take(uintptr_t address)
-{
-	size_t mask = state->table_slots - 1, at = home(address);
-	while (state->table[at].address && state->table[at].address != address)
-		at = (at + 1) & mask;
-	struct block found = state->table[at];
-	if (!found.address)
-		return found;
-	state->table_used--;
-	for (size_t hole = at, i = (at + 1) & mask;; i = (i + 1) & mask) {
-		struct block *block = &state->table[i];
-		if (!block->address) {
-			state->table[hole].address = 0;
-			return found;
-		}
-		if (((i - home(block->address)) & mask) < ((i - hole) & mask))
-			continue;
-		state->table[hole] = *block;
-		hole = i;
-	}
 }
 
 static void curve_add(struct curve *curve, int64_t bytes, struct high *highs)
@@ -319,7 +253,7 @@ static void count_alloc(struct result *r, const struct event *event)
 	r->allocations++;
 	r->requested += event->requested;
 	r->allocated += event->usable;
-	table_put((struct block){event->address, event->usable, event->requested});
+	blocks_put(&state->blocks, (struct block){event->address, event->usable, event->requested});
 	curve_add(&r->all, (int64_t)event->usable, r->highs);
 	curve_add(&r->known, (int64_t)event->usable, NULL);
 	curve_add(&r->asked, (int64_t)event->requested, NULL);
@@ -327,7 +261,7 @@ static void count_alloc(struct result *r, const struct event *event)
 
 static void count_free(struct result *r, struct event *event)
 {
-	struct block block = table_take(event->address);
+	struct block block = blocks_take(&state->blocks, event->address);
 	r->frees++;
 	r->freed += event->usable;
 	curve_add(&r->all, -(int64_t)event->usable, r->highs);
@@ -346,7 +280,7 @@ static void count_free_undo(struct result *r, const struct event *event)
 {
 	r->frees--;
 	r->freed -= event->usable;
-	table_put((struct block){event->address, event->usable, event->requested});
+	blocks_put(&state->blocks, (struct block){event->address, event->usable, event->requested});
 	r->all.live += (int64_t)event->usable;
 	r->known.live += (int64_t)event->usable;
 	r->asked.live += (int64_t)event->requested;
@@ -370,13 +304,37 @@ static void make_state(void)
 {
 	static atomic_int lock;
 	while (atomic_exchange(&lock, 1))
-		syscall(SYS_sched_yield);
+		raw(SYS_sched_yield, 0, 0, 0, 0, 0);
 	if (!state) {
 		struct state *fresh = pages(4096);
-		madvise(fresh, 4096, MADV_WIPEONFORK);
+		raw(SYS_madvise, (long)fresh, 4096, MADV_WIPEONFORK, 0, 0);
 		__atomic_store_n(&state, fresh, __ATOMIC_RELEASE);
 	}
 	atomic_store(&lock, 0);
+}
+
+/* Counts the event, if any, and what handlers left; takes `pending` back only if none was added meanwhile. */
+static void account(struct event *event)
+{
+	int done = 0, all;
+	if (!__atomic_load_n(&state, __ATOMIC_ACQUIRE))
+		make_state();
+	while (atomic_exchange_explicit(&state->lock, 1, memory_order_acquire))
+		raw(SYS_sched_yield, 0, 0, 0, 0, 0);
+	if (!atomic_load(&state->is_open))
+		open_state();
+	if (local.epoch != state->result->begin_tsc) {
+		local.epoch = state->result->begin_tsc;
+		state->result->threads++;
+	}
+	if (event)
+		count(event);
+	do {
+		while (done < local.pending_count)
+			count(&local.pending[done++]);
+		all = done;
+	} while (!__atomic_compare_exchange_n(&local.pending_count, &all, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	atomic_store_explicit(&state->lock, 0, memory_order_release);
 }
 
 /* errno is the host's. A handler that interrupts this very function leaves its events in `pending`. */
@@ -391,23 +349,12 @@ static void note(struct event *event)
 			local.pending[at] = *event, local.pending_count = at + 1;
 		return;
 	}
-	local.is_busy = 1;
-	if (!__atomic_load_n(&state, __ATOMIC_ACQUIRE))
-		make_state();
-	while (atomic_exchange_explicit(&state->lock, 1, memory_order_acquire))
-		syscall(SYS_sched_yield);
-	if (!atomic_load(&state->is_open))
-		open_state();
-	if (local.epoch != state->result->begin_tsc) {
-		local.epoch = state->result->begin_tsc;
-		state->result->threads++;
-	}
-	count(event);
-	for (int i = 0; i < local.pending_count; i++)
-		count(&local.pending[i]);
-	local.pending_count = 0;
-	atomic_store_explicit(&state->lock, 0, memory_order_release);
-	local.is_busy = 0;
+	do {
+		local.is_busy = 1;
+		account(event);
+		local.is_busy = 0;
+		event = NULL;
+	} while (local.pending_count);
 	errno = saved;
 }
 
@@ -523,6 +470,29 @@ SHOWN void *pvalloc(size_t size)
 	return is_ready() ? allocated(next.pvalloc(size), size) : NULL;
 }
 
+/* Beside malloc, so that nobody takes this library for an allocator with block sizes of its own. */
+SHOWN size_t malloc_usable_size(void *block)
+{
+	return is_ready() && !is_early(block) ? next.usable(block) : 0;
+}
+
+#ifdef ORACLE_C23
+/* What libtfprof.so looks up behind itself; where it is missing, ld.so allocates a message, which only outer would see. */
+SHOWN void free_sized(void *block, size_t size);
+SHOWN void free_sized(void *block, size_t size)
+{
+	(void)size;
+	free(block);
+}
+
+SHOWN void free_aligned_sized(void *block, size_t alignment, size_t size);
+SHOWN void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment;
+	free_sized(block, size);
+}
+#endif
+
 static void ranged(enum kind kind, void *address, size_t length)
 {
 	struct event event = {kind, (uintptr_t)address, (length + 4095) & ~(size_t)4095, 0};
@@ -532,7 +502,7 @@ static void ranged(enum kind kind, void *address, size_t length)
 SHOWN void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
 	if (!is_ready())
-		return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+		return MAP_FAILED;
 	void *start = next.mmap(address, length, protection, flags, fd, offset);
 	if (start != MAP_FAILED)
 		ranged(KIND_MAP, start, length);
@@ -547,7 +517,7 @@ SHOWN void *mmap64(void *address, size_t length, int protection, int flags, int 
 SHOWN int munmap(void *address, size_t length)
 {
 	if (!is_ready())
-		return (int)syscall(SYS_munmap, address, length);
+		return -1;
 	int status = next.munmap(address, length);
 	if (!status)
 		ranged(KIND_UNMAP, address, length);
@@ -561,7 +531,7 @@ SHOWN void *mremap(void *old, size_t old_length, size_t new_length, int flags, .
 	void *wanted = va_arg(more, void *);
 	va_end(more);
 	if (!is_ready())
-		return (void *)syscall(SYS_mremap, old, old_length, new_length, flags, wanted);
+		return MAP_FAILED;
 	void *start = next.mremap(old, old_length, new_length, flags, wanted);
 	if (start == MAP_FAILED)
 		return start;
