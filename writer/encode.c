@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Column encoding of a chunk; see writer/encode.h and docs/format.md. One pass over the records to sort them by kind,
- * then a pass a column. Rule: every byte written stands in memory that tfp_scratch_bytes accounted for.
+ * Column encoding of a chunk; see writer/encode.h and docs/format.md. One pass over the records for kinds, times and heap
+ * addresses, which also lists where the records of each kind lie; then a pass a field.
+ * Rule: every byte written stands in memory that tfp_scratch_bytes accounted for.
  *
- *   scratch: | struct tfp_scratch | offsets by record | offsets by kind | heap code | LZ4 state | columns | header, payload |
+ *   scratch: | struct tfp_scratch | lists of records | times | heap codes, their memory | LZ4 state | columns | header, payload |
  */
 #include "writer/encode.h"
 
 #include "writer/heapcode.h"
 #include "writer/records.h"
 #include "writer/sys.h"
+#include "writer/varint.h"
 
 #include <lz4.h>
 #include <stddef.h>
 
 enum { TAGS = 128 }; /* event tags are below; facts begin there */
 
+enum transform { T_plain, T_delta, T_heap, T_slack };
+
 struct field {
 	uint8_t tag, index, width, transform;
 	uint16_t offset;
 };
-
-enum transform { T_plain, T_delta, T_heap };
 
 #define TFP_FACT(tag, name, help)
 #define TFP_END()
@@ -44,10 +46,18 @@ enum { MOST_COLUMNS = 2
 
 struct tfp_scratch {
 	uint32_t count[TAGS], next[TAGS];
-	struct tfp_heapcode heap;
-	uint8_t *heap_memory;
-	const uint32_t *offsets; /* of all records, in their order */
-	uint32_t records;
+};
+
+/* Where in the scratch what lies, for chunks of a size. */
+struct areas {
+	uint32_t *allocs;  /* offsets of alloc records */
+	uint32_t *others;  /* of all others but free, which has no field beside its address */
+	uint32_t *by_kind; /* others, sorted */
+	uint8_t *times, *codes;
+	void *heap_memory;
+	void *lz4_state;
+	uint8_t *columns;
+	uint8_t *end;
 };
 
 struct output {
@@ -55,15 +65,23 @@ struct output {
 	uint32_t columns;
 };
 
+/* What the first pass found. */
+struct found {
+	uint32_t allocs, frees, others;
+	uint64_t first_time, last_time; /* ticks */
+	uint8_t *times_end, *codes_end;
+};
+
+_Static_assert(sizeof(struct tfp_record_free) == 16, "free has one field, its address; put_fields relies on it");
+
 static size_t most_records(size_t bytes)
 {
 	return bytes / 8 + 1; /* the smallest record is one word */
 }
 
-/* Alloc and free records in that many bytes: a free is the smaller. */
-static size_t most_heap(size_t bytes)
+static uint32_t most_heap_records(size_t bytes)
 {
-	return bytes / sizeof(struct tfp_record_free) + 1;
+	return (uint32_t)(bytes / sizeof(struct tfp_record_free) + 1);
 }
 
 /* Columns of n raw bytes: a varint is at most 10 bytes for 8 of u64, 3 for 2 of u16, 2 for 1 of u8: at most double. */
@@ -72,28 +90,33 @@ static size_t column_bytes(size_t bytes)
 	return 8 + bytes * 2 + most_records(bytes) * 11 + MOST_COLUMNS * sizeof(struct tfp_column_header);
 }
 
+static uint8_t *align(uint8_t *at)
+{
+	return (uint8_t *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
+}
+
+static struct areas lay_out(struct tfp_scratch *scratch, size_t bytes)
+{
+	struct areas areas;
+
+	areas.allocs = (uint32_t *)(scratch + 1);
+	areas.others = areas.allocs + bytes / sizeof(struct tfp_record_alloc) + 1;
+	areas.by_kind = areas.others + most_records(bytes);
+	areas.times = (uint8_t *)(areas.by_kind + most_records(bytes));
+	areas.codes = areas.times + most_records(bytes) * 10;
+	areas.heap_memory = align(areas.codes + most_heap_records(bytes) * TFP_HEAPCODE_CODE_MAX);
+	areas.lz4_state = align((uint8_t *)areas.heap_memory + tfp_heapcode_memory(most_heap_records(bytes)));
+	areas.columns = (uint8_t *)areas.lz4_state + LZ4_STREAM_MINSIZE;
+	areas.end = areas.columns + column_bytes(bytes);
+	return areas;
+}
+
 size_t tfp_scratch_bytes(size_t chunk_bytes)
 {
-	size_t columns = column_bytes(chunk_bytes);
+	uint8_t *begin = NULL;
+	size_t before = (size_t)(lay_out((struct tfp_scratch *)(void *)begin, chunk_bytes).end - begin);
 
-	return sizeof(struct tfp_scratch) + 2 * most_records(chunk_bytes) * sizeof(uint32_t) +
-	       tfp_heapcode_memory((uint32_t)most_heap(chunk_bytes)) + LZ4_STREAM_MINSIZE + columns +
-	       sizeof(struct tfp_block_header) + (size_t)LZ4_COMPRESSBOUND(columns) + 64;
-}
-
-static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
-{
-	while (value >= 0x80) {
-		*at++ = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	*at++ = (uint8_t)value;
-	return at;
-}
-
-static inline uint64_t zigzag(uint64_t difference)
-{
-	return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+	return before + sizeof(struct tfp_block_header) + (size_t)LZ4_COMPRESSBOUND(column_bytes(chunk_bytes)) + 64;
 }
 
 static inline uint64_t load(const uint8_t *from, unsigned width)
@@ -110,40 +133,92 @@ static inline uint64_t load(const uint8_t *from, unsigned width)
 	}
 }
 
-/* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end; *or_all: 0 if all equal. */
-static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, const uint8_t *records, const uint32_t *offsets,
-								 uint32_t count, unsigned width, int is_delta,
-								 uint64_t *or_all)
+/*
+ * Kinds, times and heap addresses of all records in their order; the tags go to `tags`. A record of no known size ends
+ * the chunk. Returns the number of records.
+ */
+static uint32_t first_pass(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records, size_t bytes,
+			   unsigned shift, uint8_t *tags, struct found *found)
 {
-	uint64_t first = load(records + offsets[0], width), before = 0, changed = 0;
+	struct tfp_heapcode heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
+	uint32_t *allocs = areas->allocs, *others = areas->others;
+	uint8_t *times = areas->times, *tag_at = tags;
+	uint64_t before = 0, word = 0;
+
+	tfp_fill(scratch, 0, sizeof *scratch);
+	for (size_t at = 0; at < bytes;) {
+		const uint8_t *record = records + at;
+		uint8_t tag = *record;
+		size_t size = tag < TAGS ? record_bytes[tag] : 0;
+
+		if (__builtin_expect(!size || at + size > bytes, 0))
+			break;
+		word = load(record, 8);
+		uint64_t time = word >> TFP_TAG_BITS >> shift;
+		if (tag == TFP_TAG_alloc) {
+			const struct tfp_record_alloc *alloc = (const void *)record;
+			*allocs++ = (uint32_t)at;
+			tfp_heapcode_alloc(&heap, alloc->address, alloc->requested);
+		} else if (tag == TFP_TAG_free) {
+			tfp_heapcode_free(&heap, ((const struct tfp_record_free *)(const void *)record)->address);
+		} else {
+			*others++ = (uint32_t)at;
+			scratch->count[tag]++;
+		}
+		*tag_at++ = tag;
+		times = tfp_put_varint(times, tfp_zigzag(time - before));
+		before = time;
+		at += size;
+	}
+	*found = (struct found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
+				.times_end = times, .codes_end = heap.out, .last_time = word >> TFP_TAG_BITS};
+	found->first_time = tag_at > tags ? load(records, 8) >> TFP_TAG_BITS : 0;
+	found->frees = (uint32_t)(tag_at - tags) - found->allocs - found->others;
+	scratch->count[TFP_TAG_alloc] = found->allocs;
+	return (uint32_t)(tag_at - tags);
+}
+
+/* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end. */
+static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, const uint8_t *records, const uint32_t *offsets,
+								 uint32_t count, unsigned width, int is_delta)
+{
+	uint64_t before = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = load(records + offsets[i], width);
-		changed |= value ^ first;
-		at = put_varint(at, is_delta ? zigzag(value - before) : value);
+		at = tfp_put_varint(at, is_delta ? tfp_zigzag(value - before) : value);
 		before = value;
 	}
-	*or_all = changed;
 	return at;
 }
 
 static uint8_t *put_any(uint8_t *at, const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned width,
-			int is_delta, uint64_t *changed)
+			int is_delta)
 {
 	switch (width << 1 | (unsigned)is_delta) {
 	case 1 << 1:
-		return put_values(at, records, offsets, count, 1, 0, changed);
+		return put_values(at, records, offsets, count, 1, 0);
 	case 2 << 1:
-		return put_values(at, records, offsets, count, 2, 0, changed);
+		return put_values(at, records, offsets, count, 2, 0);
 	case 4 << 1:
-		return put_values(at, records, offsets, count, 4, 0, changed);
+		return put_values(at, records, offsets, count, 4, 0);
 	case 4 << 1 | 1:
-		return put_values(at, records, offsets, count, 4, 1, changed);
+		return put_values(at, records, offsets, count, 4, 1);
 	case 8 << 1:
-		return put_values(at, records, offsets, count, 8, 0, changed);
+		return put_values(at, records, offsets, count, 8, 0);
 	default:
-		return put_values(at, records, offsets, count, width, is_delta, changed);
+		return put_values(at, records, offsets, count, width, is_delta);
 	}
+}
+
+static int is_constant(const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned width)
+{
+	uint64_t first = load(records + offsets[0], width);
+
+	for (uint32_t i = 1; i < count; i++)
+		if (load(records + offsets[i], width) != first)
+			return 0;
+	return 1;
 }
 
 static void end_column(struct output *out, uint8_t *header_at, struct tfp_column_header header, const uint8_t *end)
@@ -154,109 +229,68 @@ static void end_column(struct output *out, uint8_t *header_at, struct tfp_column
 	out->columns++;
 }
 
-/* Addresses of alloc and free in one column, coded by what an allocator does next. */
-static void put_heap(struct output *out, struct tfp_scratch *scratch, const uint8_t *records)
+/* A column that was written elsewhere. */
+static void put_ready(struct output *out, struct tfp_column_header header, const uint8_t *start, const uint8_t *end)
 {
-	uint32_t events = scratch->count[TFP_TAG_alloc] + scratch->count[TFP_TAG_free];
-	struct tfp_column_header header = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP, .value_count = events};
-	uint8_t *start = out->at;
+	size_t bytes = (size_t)(end - start);
 
-	tfp_heapcode_begin(&scratch->heap, scratch->heap_memory, events, start + sizeof header);
-	for (uint32_t i = 0; i < scratch->records; i++) {
-		const uint8_t *record = records + scratch->offsets[i];
-		const struct tfp_record_alloc *alloc = (const void *)record;
-		if (*record == TFP_TAG_alloc)
-			tfp_heapcode_alloc(&scratch->heap, alloc->address, alloc->requested);
-		else if (*record == TFP_TAG_free)
-			tfp_heapcode_free(&scratch->heap, ((const struct tfp_record_free *)(const void *)record)->address);
-	}
-	end_column(out, start, header, scratch->heap.out);
+	tfp_copy(out->at + sizeof header, start, bytes);
+	end_column(out, out->at, header, out->at + sizeof header + bytes);
 }
 
-static void put_field(struct output *out, struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind,
+/* Of alloc alone: what the usable size is beyond the usual rounding. Nothing at all where it never is. */
+static uint8_t *put_slack(uint8_t *at, const uint8_t *records, const uint32_t *offsets, uint32_t count)
+{
+	uint8_t *start = at;
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct tfp_record_alloc *alloc = (const void *)(records + offsets[i]);
+		uint64_t beyond = alloc->slack - tfp_usual_slack(alloc->requested);
+		any |= beyond;
+		at = tfp_put_varint(at, tfp_zigzag(beyond));
+	}
+	return any ? at : start;
+}
+
+static void put_field(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
 		      const struct field *field)
 {
 	uint32_t count = scratch->count[field->tag];
-	const uint32_t *offsets = by_kind + scratch->next[field->tag] - count;
+	const uint32_t *offsets = field->tag == TFP_TAG_alloc ? areas->allocs : areas->by_kind + scratch->next[field->tag] - count;
+	const uint8_t *values = records + field->offset;
 	struct tfp_column_header header = {.tag = field->tag, .field = field->index, .value_count = count};
-	uint8_t *start = out->at, *data = start + sizeof header;
-	uint64_t changed;
-	int is_delta = field->transform != T_plain;
+	uint8_t *start = out->at, *data = start + sizeof header, *end;
 
-	if (field->transform == T_heap && scratch->count[TFP_TAG_alloc]) {
-		if (field->tag == TFP_TAG_alloc)
-			put_heap(out, scratch, records);
-		return; /* the releases stand in the same column */
-	}
-	uint8_t *end = put_any(data, records + field->offset, offsets, count, field->width, is_delta, &changed);
-
-	header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
-	if (!changed) {
+	if (field->transform == T_slack) {
+		header.encoding = TFP_ENCODE_SLACK;
+		end = put_slack(data, records, offsets, count);
+	} else if (is_constant(values, offsets, count, field->width)) {
 		header.encoding = TFP_ENCODE_CONST;
-		end = put_varint(data, load(records + field->offset + offsets[0], field->width));
+		end = tfp_put_varint(data, load(values + offsets[0], field->width));
+	} else {
+		int is_delta = field->transform == T_delta;
+		header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
+		end = put_any(data, values, offsets, count, field->width, is_delta);
 	}
 	end_column(out, start, header, end);
 }
 
-/* The tag and time columns, and where each record lies. Returns the number of records. */
-static uint32_t list_records(struct tfp_scratch *scratch, const uint8_t *records, size_t bytes, uint32_t *offsets)
-{
-	uint32_t count = 0;
-	size_t at = 0;
-
-	tfp_fill(scratch, 0, sizeof *scratch);
-	while (at < bytes) {
-		uint8_t tag = records[at];
-		size_t size = tag < TAGS ? record_bytes[tag] : 0;
-		if (!size || at + size > bytes)
-			break;
-		offsets[count++] = (uint32_t)at;
-		scratch->count[tag]++;
-		at += size;
-	}
-	return count;
-}
-
-static void put_tags(struct output *out, const uint8_t *records, const uint32_t *offsets, uint32_t count)
-{
-	struct tfp_column_header header = {.encoding = TFP_ENCODE_BYTES, .value_count = count};
-	uint8_t *start = out->at, *at = start + sizeof header;
-
-	for (uint32_t i = 0; i < count; i++)
-		*at++ = records[offsets[i]];
-	end_column(out, start, header, at);
-}
-
-static void put_times(struct output *out, const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned shift)
-{
-	struct tfp_column_header header = {.field = 1, .encoding = TFP_ENCODE_DELTA, .value_count = count};
-	uint8_t *start = out->at, *at = start + sizeof header;
-	uint64_t before = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t time = load(records + offsets[i], 8) >> TFP_TAG_BITS >> shift;
-		at = put_varint(at, zigzag(time - before));
-		before = time;
-	}
-	end_column(out, start, header, at);
-}
-
-/* Offsets sorted by kind: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. */
-static void sort_by_kind(struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *offsets, uint32_t count,
-			 uint32_t *by_kind)
+/* Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. */
+static void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records, uint32_t others)
 {
 	uint32_t start = 0;
 
 	for (unsigned tag = 0; tag < TAGS; tag++) {
 		scratch->next[tag] = start;
-		start += scratch->count[tag];
+		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
 	}
-	for (uint32_t i = 0; i < count; i++)
-		by_kind[scratch->next[records[offsets[i]]]++] = offsets[i];
+	for (uint32_t i = 0; i < others; i++)
+		areas->by_kind[scratch->next[records[areas->others[i]]]++] = areas->others[i];
 }
 
-/* Every field of every kind of record that occurs, in the order of records.def. */
-static void put_fields(struct output *out, struct tfp_scratch *scratch, const uint8_t *records, const uint32_t *by_kind)
+/* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
+static void put_fields(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records)
 {
 #define TFP_EVENT(tag, name, help) \
 	if (scratch->count[tag]) { \
@@ -264,8 +298,10 @@ static void put_fields(struct output *out, struct tfp_scratch *scratch, const ui
 		const uint8_t kind = tag; \
 		uint8_t index = 0;
 #define TFP_FIELD(name, type, unit, transform, help) \
-	put_field(out, scratch, records, by_kind, \
-		  &(struct field){kind, index++, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)});
+	if (T_##transform != T_heap) \
+		put_field(out, scratch, areas, records, \
+			  &(struct field){kind, index, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)}); \
+	index++;
 #define TFP_END() \
 	(void)kind, (void)index, (void)sizeof(record); \
 	}
@@ -281,43 +317,53 @@ static void put_fields(struct output *out, struct tfp_scratch *scratch, const ui
 #undef TFP_FACT
 }
 
-static int is_heap_only(const struct tfp_scratch *scratch, uint32_t count)
+static int is_heap_only(const struct tfp_scratch *scratch, uint32_t others)
 {
-	return scratch->count[TFP_TAG_alloc] + scratch->count[TFP_TAG_free] + scratch->count[TFP_TAG_free_undo] +
-		       scratch->count[TFP_TAG_usable] ==
-	       count;
+	return scratch->count[TFP_TAG_free_undo] + scratch->count[TFP_TAG_usable] == others;
+}
+
+static void put_columns(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
+			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
+{
+	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1, .encoding = TFP_ENCODE_DELTA};
+	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP};
+	uint8_t *start = out->at, *tags_at = start + sizeof tags;
+	struct found found;
+	uint32_t count = first_pass(scratch, areas, records, bytes, heap_time_shift, tags_at, &found);
+
+	header->time_shift = (uint16_t)heap_time_shift;
+	if (!is_heap_only(scratch, found.others) && heap_time_shift) {
+		header->time_shift = 0; /* rare: a chunk with a clock record, a thread's end, a loss */
+		count = first_pass(scratch, areas, records, bytes, 0, tags_at, &found);
+	}
+	sort_by_kind(scratch, areas, records, found.others);
+	header->first_time = found.first_time;
+	header->last_time = found.last_time;
+	header->records = tags.value_count = times.value_count = count;
+	codes.value_count = found.allocs + found.frees;
+	end_column(out, start, tags, tags_at + count);
+	put_ready(out, times, areas->times, found.times_end);
+	if (codes.value_count)
+		put_ready(out, codes, areas->codes, found.codes_end);
+	put_fields(out, scratch, areas, records);
 }
 
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,
 		 uint32_t heap_time_shift, struct tfp_block_header *header)
 {
-	uint32_t *offsets = (uint32_t *)(scratch + 1);
-	uint32_t *by_kind = offsets + most_records(bytes);
-	uint8_t *heap_memory = (uint8_t *)(((uintptr_t)(by_kind + most_records(bytes)) + 15) & ~(uintptr_t)15);
-	uint8_t *lz4_state = heap_memory + ((tfp_heapcode_memory((uint32_t)most_heap(bytes)) + 15) & ~(size_t)15);
-	uint8_t *columns = lz4_state + LZ4_STREAM_MINSIZE;
+	struct areas areas = lay_out(scratch, bytes);
+	uint8_t *columns = areas.columns;
 	struct output out = {.at = columns + 8};
 
-	uint32_t count = list_records(scratch, records, bytes, offsets);
-	sort_by_kind(scratch, records, offsets, count, by_kind);
-	scratch->heap_memory = heap_memory;
-	scratch->offsets = offsets;
-	scratch->records = count;
-	header->records = count;
-	header->time_shift = is_heap_only(scratch, count) ? (uint16_t)heap_time_shift : 0;
-	header->first_time = count ? load(records + offsets[0], 8) >> TFP_TAG_BITS : 0;
-	header->last_time = count ? load(records + offsets[count - 1], 8) >> TFP_TAG_BITS : 0;
-	put_tags(&out, records, offsets, count);
-	put_times(&out, records, offsets, count, header->time_shift);
-	put_fields(&out, scratch, records, by_kind);
-	uint32_t counts[2] = {count, out.columns};
+	put_columns(&out, scratch, &areas, records, bytes, heap_time_shift, header);
+	uint32_t counts[2] = {header->records, out.columns};
 	__builtin_memcpy(columns, counts, sizeof counts);
 
 	uint8_t *space = (uint8_t *)(((uintptr_t)out.at + 7) & ~(uintptr_t)7);
 	uint8_t *payload = space + sizeof *header;
 	size_t room = (size_t)((uint8_t *)scratch + scratch_bytes - 8 - payload);
 	header->raw_bytes = (uint64_t)(out.at - columns);
-	int packed = LZ4_compress_fast_extState(lz4_state, (const char *)columns, (char *)payload, (int)header->raw_bytes,
+	int packed = LZ4_compress_fast_extState(areas.lz4_state, (const char *)columns, (char *)payload, (int)header->raw_bytes,
 						(int)room, 1);
 	header->codec = packed > 0 ? TFP_CODEC_LZ4 : TFP_CODEC_NONE;
 	header->encoded_bytes = packed > 0 ? (uint64_t)packed : header->raw_bytes;

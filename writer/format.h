@@ -179,7 +179,15 @@ enum tfp_encoding {
 	TFP_ENCODE_DELTA = 2,  /* zig-zag varint of the difference (mod 2^64) to the row before; before the first row: 0 */
 	TFP_ENCODE_BYTES = 3,  /* one byte a row */
 	TFP_ENCODE_HEAP = 4,   /* addresses of alloc and free together: docs/format.md, "heap addresses" */
+	TFP_ENCODE_SLACK = 5,  /* alloc's slack: zig-zag varint a row of what it is beyond tfp_usual_slack; no bytes = 0 each */
 };
+
+/* What rounding glibc's malloc adds to a request on 64-bit machines; other allocators come near. */
+static inline uint64_t tfp_usual_slack(uint64_t requested)
+{
+	return requested <= 24 ? 24 - requested : (((requested + 23) & ~UINT64_C(15)) - 8) - requested;
+}
+
 struct tfp_column_header {
 	uint16_t tag, field;
 	uint8_t encoding, zero[3];

@@ -3,8 +3,9 @@
  * The address column of alloc and free records (TFP_ENCODE_HEAP): what an allocator does next is mostly known.
  *
  * Rule: one code per event, in event order, from what this block alone said before; nothing is carried from block to
- * block. docs/format.md, "heap addresses", is the definition; the reducer has its own decoder. No calls, no allocation:
- * all state lies in the caller's memory.
+ * block, and whatever is not predicted is written as a distance, so every address can be written. docs/format.md, "heap
+ * addresses", is the definition; the reducer has its own decoder. No allocation: all state lies in the caller's memory.
+ * What is usual stands here, inline, because it is most of what a drained event costs; the rest is in heapcode.c.
  *
  *   free    most blocks are released while their allocation is still in the same block of records:
  *           code = how many allocations ago it was, or how far from the one released before, whichever is less
@@ -14,6 +15,8 @@
  */
 #ifndef TFP_WRITER_HEAPCODE_H
 #define TFP_WRITER_HEAPCODE_H
+
+#include "writer/varint.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,28 +32,110 @@
 #define TFP_HEAPCODE_CLASSES 256
 #define TFP_HEAPCODE_CODE_MAX 11 /* most bytes an event can take */
 
-struct tfp_heapcode_block; /* an address seen in this block of records */
+/* An address seen in this block of records. 16 bytes, so that those of a chunk stay in the processor's cache. */
+struct tfp_heapcode_block {
+	uint64_t address;
+	uint32_t below;      /* number of the next lower block of its stack << 8 | class; class 0: allocated in an earlier block */
+	uint32_t allocation; /* number of its allocation in this block of records, 0 = an earlier one, << 1 | is released */
+};
 
+/* Copied by value into a local of the loop that encodes, so that the compiler keeps it in registers. */
 struct tfp_heapcode {
-	struct tfp_heapcode_block *blocks; /* 1 .. count; the caller's memory */
-	uint32_t *index;                   /* hash of address -> newest of `blocks` with it; 0 = none */
+	struct tfp_heapcode_block *blocks; /* 1 .. count; no event has the address of block 0 */
+	uint32_t *index;     /* hash of address -> newest of `blocks` with it; 0 = none */
+	uint32_t *stacks;    /* by class: the top of its released blocks; 0 = empty */
+	uint64_t *next_same; /* by class: where its last allocation ended */
 	uint8_t *out;
 	uint64_t last_alloc, last_free, next; /* addresses */
 	uint32_t count, allocations;
 	uint32_t last_released; /* number of the allocation released last, of those made in this block of records */
 	unsigned index_shift;
-	uint32_t stacks[TFP_HEAPCODE_CLASSES];  /* top of each class's released blocks; 0 = empty */
-	uint64_t next_same[TFP_HEAPCODE_CLASSES];
 };
 
-/* Bytes of memory that tfp_heapcode_begin needs for that many events. 24 an event, and an index of 4 to 16. */
+/* Bytes of memory that tfp_heapcode_begin needs for that many events, at most 2^24: 3 KiB, and 22 to 28 an event. */
 size_t tfp_heapcode_memory(uint32_t events);
 
 /* Starts a block of records. `memory` is 8-byte aligned; `out` has room for TFP_HEAPCODE_CODE_MAX bytes an event. */
-void tfp_heapcode_begin(struct tfp_heapcode *code, void *memory, uint32_t events, uint8_t *out);
+struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out);
+
+/* The rare roads. The place of released block `number`, not the top of its stack, as a code; -1 when it has none. */
+int tfp_heapcode_place(struct tfp_heapcode_block *blocks, uint32_t *stacks, uint32_t number, unsigned class);
+/* An allocation, a release of which only the distance can be told. Return the end of the code. */
+uint8_t *tfp_heapcode_far_alloc(uint8_t *out, uint64_t difference);
+uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference);
+
+#define TFP_HEAPCODE_INLINE static inline __attribute__((always_inline))
+
+/* glibc's own classes of 16 bytes; close enough to those of other allocators for stacks to work. */
+TFP_HEAPCODE_INLINE unsigned tfp_heapcode_class(uint64_t requested)
+{
+	uint64_t class = (requested + 7) >> 4;
+
+	class += class == 0;
+	return class < TFP_HEAPCODE_CLASSES ? (unsigned)class : TFP_HEAPCODE_CLASSES - 1;
+}
+
+TFP_HEAPCODE_INLINE uint32_t *tfp_heapcode_slot(const struct tfp_heapcode *code, uint64_t address)
+{
+	uint32_t hash = (uint32_t)(address >> 4) * UINT32_C(0x9e3779b1); /* 2^32 / golden ratio */
+
+	return &code->index[hash >> code->index_shift];
+}
 
 /* The next event of the block. code->out - `out` of begin is the size so far. */
-void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t address, uint64_t requested);
-void tfp_heapcode_free(struct tfp_heapcode *code, uint64_t address);
+TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t address, uint64_t requested)
+{
+	unsigned class = tfp_heapcode_class(requested);
+	uint32_t *slot = tfp_heapcode_slot(code, address), number = *slot;
+	struct tfp_heapcode_block *block = &code->blocks[number];
+	int place = -1;
+
+	if (block->address == address && block->allocation & 1) {
+		if (__builtin_expect(code->stacks[class] == number, 1)) {
+			code->stacks[class] = block->below >> 8;
+			place = 0;
+		} else {
+			place = tfp_heapcode_place(code->blocks, code->stacks, number, class);
+		}
+	}
+	if (place < 0 && address == code->next)
+		place = TFP_HEAPCODE_NEXT;
+	else if (place < 0 && address == code->next_same[class])
+		place = TFP_HEAPCODE_NEXT_SAME;
+	if (place >= 0)
+		*code->out++ = (uint8_t)place;
+	else
+		code->out = tfp_heapcode_far_alloc(code->out, address - code->last_alloc);
+
+	*slot = ++code->count;
+	code->blocks[code->count] = (struct tfp_heapcode_block){address, class, ++code->allocations << 1};
+	code->last_alloc = address;
+	/* The size of the glibc chunk that serves such a request, header included. */
+	code->next = code->next_same[class] = address + (requested < 24 ? 32 : (requested + 23) & ~UINT64_C(15));
+}
+
+TFP_HEAPCODE_INLINE void tfp_heapcode_free(struct tfp_heapcode *code, uint64_t address)
+{
+	uint32_t *slot = tfp_heapcode_slot(code, address);
+	struct tfp_heapcode_block *block = &code->blocks[*slot];
+	uint32_t allocation = block->allocation >> 1;
+
+	if (__builtin_expect(block->address == address && allocation && !(block->allocation & 1), 1)) {
+		uint64_t age = code->allocations - allocation + 1;
+		uint64_t near = tfp_zigzag((uint64_t)allocation - code->last_released - 1);
+		code->out = tfp_put_varint(code->out, near < age ? 4 * near + 2 : 4 * age);
+		code->last_released = allocation;
+	} else {
+		code->out = tfp_heapcode_far_free(code->out, address - code->last_free);
+		*slot = ++code->count;
+		block = &code->blocks[code->count];
+		*block = (struct tfp_heapcode_block){.address = address};
+	}
+	unsigned class = block->below & (TFP_HEAPCODE_CLASSES - 1);
+	block->allocation |= 1;
+	block->below = code->stacks[class] << 8 | class;
+	code->stacks[class] = *slot;
+	code->last_free = address;
+}
 
 #endif

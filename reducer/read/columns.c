@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The heap address column is column (1, 0); it needs the sizes, column (1, 1), and speaks of records 1 and 2. */
-enum { TAG_ALLOC = 1, TAG_FREE = 2, FIELD_ADDRESS = 0, FIELD_REQUESTED = 1 };
+enum { TAG_ALLOC = 1, TAG_FREE = 2, FIELD_ADDRESS = 0, FIELD_REQUESTED = 1, FIELD_SLACK = 3 };
 
 #define COLUMN_HEADER 16 /* bytes of struct tfp_column_header */
 
@@ -49,7 +49,8 @@ static uint64_t take_varint(const uint8_t **at)
 static int check_column(const struct column *column)
 {
 	size_t bytes = (size_t)(column->end - column->at);
-	size_t ends = column->encoding <= TFP_ENCODE_DELTA ? count_ends(column->at, bytes) : 0;
+	int is_varint = column->encoding <= TFP_ENCODE_DELTA || column->encoding == TFP_ENCODE_SLACK;
+	size_t ends = is_varint ? count_ends(column->at, bytes) : 0;
 	int is_closed = bytes == 0 || column->end[-1] < 128;
 
 	switch (column->encoding) {
@@ -62,6 +63,10 @@ static int check_column(const struct column *column)
 		return bytes == column->values;
 	case TFP_ENCODE_HEAP:
 		return column->tag == TAG_ALLOC && column->field == FIELD_ADDRESS;
+	case TFP_ENCODE_SLACK:
+		if (column->tag != TAG_ALLOC || column->field != FIELD_SLACK)
+			return -1;
+		return bytes == 0 || (ends == column->values && is_closed);
 	default:
 		return -1;
 	}
@@ -295,6 +300,21 @@ static void take_values(struct column *column, uint64_t *to, size_t count)
 	}
 }
 
+/* Usable minus requested sizes; the requested ones were decoded before. */
+static void take_slack(struct column *column, const uint64_t *requested, uint64_t *to, size_t count)
+{
+	int is_usual = column->at == column->end && !column->last; /* no bytes from the start */
+
+	if (!is_usual)
+		take_varints(column, to, count);
+	column->last = !is_usual; /* the next batch must not take an emptied column for one without bytes */
+	for (size_t i = 0; i < count; i++) {
+		uint64_t beyond = is_usual ? 0 : (to[i] >> 1) ^ (0 - (to[i] & 1));
+
+		to[i] = beyond + tfp_usual_slack(requested ? requested[i] : 0);
+	}
+}
+
 /* Addresses of allocations and releases in the order of the records; the sizes were decoded before. */
 static int take_heap(struct columns *columns, struct batch *batch)
 {
@@ -352,7 +372,10 @@ int columns_next(struct columns *columns, struct batch *batch)
 		to = batch_field(batch, kind, column->field);
 		if (to == NULL)
 			return -1;
-		take_values(column, to, kind->count);
+		if (column->encoding == TFP_ENCODE_SLACK)
+			take_slack(column, kind->values[FIELD_REQUESTED], to, kind->count);
+		else
+			take_values(column, to, kind->count);
 	}
 	if (columns->heap != NULL && take_heap(columns, batch) != 0)
 		return -1;
