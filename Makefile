@@ -34,7 +34,7 @@ WRITER := $(wildcard writer/*.c)
 COLLECTORS := $(wildcard collectors/*.c)
 PRELOAD := $(wildcard preload/*.c)
 PARSER := $(wildcard preload/settings_*.c)
-LAUNCHER := $(wildcard launcher/*.c) $(PARSER)
+LAUNCHER := $(wildcard launcher/*.c)
 REDUCER := $(wildcard reducer/*.c reducer/*/*.c)
 UNIT := $(wildcard test/unit/*_test.c)
 EXPORTED_BY := $(wildcard collectors/tables/*.def) preload/tfprof.h
@@ -78,7 +78,8 @@ $(O)/exports.map: $(EXPORTED_BY) scripts/exports | needs
 	@mkdir -p $(@D)
 	$(call SAY,GEN,$@)CC=$(CC) scripts/exports --map $(EXPORTED_BY) >$@
 
-$(O)/tfprof: $(LAUNCHER_OBJECTS)
+# `tfprof run` checks settings with the library's parser, and its outside drainer encodes as the library does.
+$(O)/tfprof: $(LAUNCHER_OBJECTS) $(O)/libguest.a $(GUEST_ARCHIVES)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^
 
 $(O)/tfprof-reduce: $(REDUCER_OBJECTS)
@@ -93,12 +94,12 @@ $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs
 # A unit test links archives of everything but the hooks and the main files, so it takes only what it names.
 $(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER))
 $(O)/libreducer.a: $(call without_main,$(REDUCER_OBJECTS))
-$(O)/liblauncher.a: $(call without_main,$(filter $(O)/offline/launcher/%,$(LAUNCHER_OBJECTS)))
+$(O)/liblauncher.a: $(call without_main,$(LAUNCHER_OBJECTS))
 $(O)/lib%.a:
 	@rm -f $@
 	$(call SAY,AR,$@)$(AR) rcs $@ $^
 
-$(O)/unit/%: test/unit/%.c $(O)/libguest.a $(O)/libreducer.a $(O)/liblauncher.a $(GUEST_ARCHIVES)
+$(O)/unit/%: test/unit/%.c $(O)/libreducer.a $(O)/liblauncher.a $(O)/libguest.a $(GUEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(OFFLINE) -isystem $(DEPS)/include -o $@ $(filter %.c %.a,$^) $(REDUCER_LIBRARIES) -lcmocka -lm \
 		-lpthread -ldl
