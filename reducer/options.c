@@ -13,7 +13,7 @@
 struct option_row {
 	const char *name;
 	char letter;          /* 0 = none */
-	const char *argument; /* what --help calls its value; NULL = takes none */
+	const char *argument; /* what --help calls its value; NULL = takes none; "[...]" = may be left out, after = only */
 	const char *help;
 	/* What it does: stores its value at `text`, or chooses an action, or calls `take`. */
 	size_t text; /* offset of a const char * in struct options; 0 = none */
@@ -114,6 +114,14 @@ static void take_temporary(struct options *options, const char *name, const char
 	options->temporary = (unsigned)number(name, value, 1, 16);
 }
 
+static void take_help(struct options *options, const char *name, const char *value)
+{
+	options->action = ACTION_HELP;
+	if (value && strcmp(value, "man") != 0)
+		base_die("--%s=%s: only man is another form of this text", name, value);
+	options->wants_manual = value != NULL;
+}
+
 static void take_jobs(struct options *options, const char *name, const char *value)
 {
 	(void)options;
@@ -143,23 +151,82 @@ static const struct option_row rows[] = {
 	{"check", 0, NULL, "check the logs and say what is damaged or lost", .action = ACTION_CHECK},
 	{"dump", 0, NULL, "print every record of a log", .action = ACTION_DUMP},
 	{"jobs", 'j', "N", "threads to use (one is used)", .take = take_jobs},
-	{"help", 'h', NULL, "this text", .action = ACTION_HELP},
+	{"help", 'h', "[=man]", "this text, or its manual page", .take = take_help},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
+static const char usage[] = "tfprof-reduce [OPTIONS] [LOG|DIR...]";
+static const char description[] =
+	"Reports on what libtfprof.so recorded: logs (*.tfp), or directories of them. Without LOG or DIR: " OPTIONS_DEFAULT_LOGS
+	". Without -t: a summary of the newest run. A run is a tree of processes; other runs in the same directory are named.";
+static const char exit_status[] = "0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.";
+
+/* "-t, --tables=ID[,ID]" */
+static void put_term(struct text *term, const struct option_row *row)
+{
+	if (row->letter)
+		text_format(term, "-%c, ", row->letter);
+	text_format(term, "--%s", row->name);
+	if (row->argument)
+		text_format(term, row->argument[0] == '[' ? "%s" : "=%s", row->argument);
+}
+
 void options_help(FILE *file)
 {
-	fputs("usage: tfprof-reduce [OPTIONS] [LOG|DIR...]\n"
-	      "Reports on what libtfprof.so recorded. Without LOG or DIR: tfprof-out. Without -t: a summary.\n\n",
-	      file);
+	struct text lines = {0};
+
+	text_wrap(&lines, "", description, 100);
+	fprintf(file, "usage: %s\n%s\n", usage, lines.bytes);
+	text_free(&lines);
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		char left[48];
-		int used = rows[i].letter ? snprintf(left, sizeof(left), "-%c, ", rows[i].letter) : 0;
-		snprintf(left + used, sizeof(left) - (size_t)used, "--%s%s%s", rows[i].name, rows[i].argument ? "=" : "",
-			 rows[i].argument ? rows[i].argument : "");
-		fprintf(file, "  %-24s %s\n", left, rows[i].help);
+		struct text term = {0};
+		put_term(&term, &rows[i]);
+		fprintf(file, "  %-24s %s\n", term.bytes, rows[i].help);
+		text_free(&term);
 	}
-	fputs("\nExit status: 0 whole, 1 cannot, 2 answered but something was damaged or lost.\n", file);
+	fprintf(file, "\nExit status: %s\n", exit_status);
+}
+
+/* Text in a manual page: a '-' that can be copied, no accidental request. */
+static void put_roff(FILE *file, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '-' || *text == '\\')
+			fputc('\\', file);
+		fputc(*text == '\\' ? 'e' : *text, file);
+	}
+	fputc('\n', file);
+}
+
+static void put_roff_item(FILE *file, const char *term, const char *meaning)
+{
+	fputs(".TP\n.B ", file);
+	put_roff(file, term);
+	put_roff(file, meaning);
+}
+
+void options_manual(FILE *file)
+{
+	fputs(".TH TFPROF-REDUCE 1 \"\" tfprof\n.SH NAME\ntfprof-reduce \\- report on the logs of libtfprof.so\n.SH USAGE\n.PP\n", file);
+	put_roff(file, usage);
+	fputs(".SH DESCRIPTION\n.PP\n", file);
+	put_roff(file, description);
+	fputs(".SH OPTIONS\n", file);
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		struct text term = {0};
+		put_term(&term, &rows[i]);
+		put_roff_item(file, term.bytes, rows[i].help);
+		text_free(&term);
+	}
+	fputs(".SH TABLES\n", file);
+	for (size_t i = 0; i < table_kind_count; i++)
+		put_roff_item(file, table_kinds[i]->id, table_kinds[i]->help);
+	fputs(".SH FORMATS\n", file);
+	for (size_t i = 0; i < report_kind_count; i++)
+		put_roff_item(file, report_kinds[i]->name, report_kinds[i]->help);
+	fputs(".SH EXIT STATUS\n.PP\n", file);
+	put_roff(file, exit_status);
+	fputs(".SH SEE ALSO\n.PP\n.BR tfprof (1),\n.BR tfprof\\-settings (7)\n", file);
 }
 
 static const struct option_row *find_name(const char *word, size_t length)
@@ -212,7 +279,7 @@ static void take_option(struct options *options, int count, char **words, int *i
 	}
 	if (!row->argument && value)
 		base_die("--%s takes no value", row->name);
-	if (row->argument && !value) {
+	if (row->argument && row->argument[0] != '[' && !value) {
 		if (*i + 1 >= count)
 			base_die("--%s needs a value: %s", row->name, row->argument);
 		value = words[++*i];

@@ -99,6 +99,29 @@ void text_format(struct text *text, const char *format, ...)
 	va_end(again);
 }
 
+void text_wrap(struct text *text, const char *first, const char *sentence, size_t width)
+{
+	size_t indent = strlen(first), used = indent;
+
+	text_string(text, first);
+	while (*sentence) {
+		size_t word = strcspn(sentence, " ");
+		if (used > indent && used + 1 + word > width) {
+			text_char(text, '\n');
+			text_fill(text, ' ', indent);
+			used = indent;
+		} else if (used > indent) {
+			text_char(text, ' ');
+			used++;
+		}
+		text_put(text, sentence, word);
+		used += word;
+		sentence += word;
+		sentence += strspn(sentence, " ");
+	}
+	text_char(text, '\n');
+}
+
 void text_clear(struct text *text)
 {
 	text->length = 0;

@@ -35,6 +35,8 @@ void text_string(struct text *text, const char *string);
 void text_char(struct text *text, char c);
 void text_fill(struct text *text, char c, size_t count);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends `first` and a sentence, broken at spaces to lines of at most `width` bytes; later lines are indented as far. */
+void text_wrap(struct text *text, const char *first, const char *sentence, size_t width);
 void text_clear(struct text *text);
 void text_free(struct text *text);
 

@@ -103,20 +103,26 @@ static size_t list_changes(const struct timeline *const *from, const int64_t *en
 	return listed;
 }
 
-/* Adds up changes in order of time into points, one a change. */
-static void add_up(const struct change *changes, size_t count, uint64_t *live, struct timeline *to)
+/* Of one curve: where it stands, and the most it can have been since its last change. */
+struct standing {
+	uint64_t live, max;
+};
+
+/* Adds up changes in order of time into points, one a change. Maxima are added up too, so that the sum is a bound: where a
+ * curve was within its stretch when another one peaked is not known. */
+static void add_up(const struct change *changes, size_t count, struct standing *of, struct timeline *to)
 {
-	uint64_t sum = 0;
+	struct standing sum = {0};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct change *change = &changes[i];
-		uint64_t others = sum - live[change->curve];
 
+		sum.live += change->live - of[change->curve].live;
+		sum.max += change->max - of[change->curve].max;
+		of[change->curve] = (struct standing){change->live, change->max};
 		to->points[to->count++] = (struct timeline_point){.time_ns = change->time_ns,
 								  .max_time_ns = change->max_time_ns,
-								  .live = others + change->live, .max = others + change->max};
-		live[change->curve] = change->live;
-		sum = others + change->live;
+								  .live = sum.live, .max = sum.max};
 	}
 }
 
@@ -124,7 +130,7 @@ int timeline_sum(const struct timeline *const *from, const int64_t *ends_ns, siz
 {
 	struct timeline all = {0};
 	struct change *changes;
-	uint64_t *live;
+	struct standing *standing;
 	size_t total = 0;
 	int result = -1;
 
@@ -132,16 +138,16 @@ int timeline_sum(const struct timeline *const *from, const int64_t *ends_ns, siz
 	for (size_t i = 0; i < count; i++)
 		total += from[i]->count + 1;
 	changes = malloc((total + 1) * sizeof *changes);
-	live = calloc(count + 1, sizeof *live);
+	standing = calloc(count + 1, sizeof *standing);
 	all.points = malloc((total + 1) * sizeof *all.points);
-	if (changes != NULL && live != NULL && all.points != NULL) {
+	if (changes != NULL && standing != NULL && all.points != NULL) {
 		total = list_changes(from, ends_ns, count, changes);
 		qsort(changes, total, sizeof *changes, by_time);
-		add_up(changes, total, live, &all);
+		add_up(changes, total, standing, &all);
 		result = timeline_reduce(&all, TIMELINE_POINTS, to);
 	}
 	free(changes);
-	free(live);
+	free(standing);
 	timeline_free(&all);
 	return result;
 }

@@ -67,6 +67,8 @@ static void put_table(FILE *file, const struct table *table)
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
 {
 	(void)options;
+	if (set->title)
+		fprintf(file, "# %s\n\n", set->title);
 	if (set->problem)
 		fprintf(file, "**%s**\n\n", set->problem);
 	for (size_t i = 0; i < set->count; i++) {

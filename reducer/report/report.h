@@ -23,6 +23,7 @@ struct report_options {
 struct report_set {
 	struct table *const *tables;
 	size_t count;
+	const char *title;   /* of a document made of these tables, or NULL */
 	const char *run;     /* name of the run; NULL = these tables are of no run */
 	const char *problem; /* a sentence when something was lost or damaged, else NULL */
 };

@@ -17,11 +17,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Most lines of each part: 3 + 7 + 6 + 10 + 17 + 7 + 4 + 5 = 59. */
+/* Most lines of each part, with blank line and heading: start 2, losses 6, memory 4, processes 9, sites 18, notes 10,
+ * others 5, next 5: 59 in all. */
 #define LOSS_ROWS 6
-#define PROCESS_ROWS 7
+#define PROCESS_ROWS 6
 #define SITE_ROWS 7
-#define NOTE_ROWS 6
+#define NOTE_ROWS 4
+#define NOTE_LINES 2
 #define OTHER_ROWS 3
 #define SITE_FRAMES 4 /* functions named of a stack */
 
@@ -31,7 +33,8 @@ struct summary {
 	const struct report_options *options;
 	const char *where;
 	struct text line;
-	size_t notes; /* printed so far */
+	size_t notes;           /* printed so far */
+	const char *bound_note; /* to print with the notes, or NULL */
 };
 
 static void colour(const struct summary *summary, const char *code)
@@ -40,9 +43,11 @@ static void colour(const struct summary *summary, const char *code)
 		fprintf(summary->file, "\033[%sm", code);
 }
 
-/* Prints and empties the line, cut to the width. */
+/* Prints and empties the line, cut to the width, without blanks at its end. */
 static void end_line(struct summary *summary)
 {
+	while (summary->line.length && summary->line.bytes[summary->line.length - 1] == ' ')
+		summary->line.length--;
 	escape_cut(&summary->line, summary->options->width);
 	fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.length ? summary->line.bytes : "");
 	text_clear(&summary->line);
@@ -104,9 +109,11 @@ static void put_start(struct summary *summary)
 	text_format(&summary->line, "  %slasted ", stamp);
 	human_ns(&summary->line, run->duration_ns);
 	text_format(&summary->line, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
-	text_string(&summary->line, run->process_count == 1 ? ", end: " : ", first one's end: ");
-	process_end_text(&run->processes[0], end, sizeof(end));
-	escape_visible(&summary->line, end, strlen(end));
+	if (run->process_count == 1) {
+		process_end_text(&run->processes[0], end, sizeof(end));
+		text_string(&summary->line, ", ended: ");
+		escape_visible(&summary->line, end, strlen(end));
+	}
 	end_line(summary);
 }
 
@@ -167,8 +174,9 @@ static void put_memory(struct summary *summary)
 	struct table *totals = tables_make(&table_memory_summary, summary->request);
 	size_t scope = table_find_column(totals->kind, "scope"), length;
 	size_t kind = table_find_column(totals->kind, "peak_kind");
+	bool is_bound = false;
 
-	heading(summary, "Memory        allocations   allocated  live at end        peak   at (since start)");
+	heading(summary, "Memory        allocations   allocated  live at end        peak     peak at");
 	for (size_t row = 0; row < totals->shown_count; row++) {
 		const char *name = table_get_text(totals, row, scope, &length);
 		if (length != 3 || memcmp(name, "job", 3) != 0)
@@ -177,12 +185,12 @@ static void put_memory(struct summary *summary)
 		put_cell(summary, totals, row, "allocator", 9);
 		for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
 			put_cell(summary, totals, row, ids[i], widths[i]);
-		if (table_is_known(totals, row, kind)) {
-			text_string(&summary->line, "  ");
-			human_cell(&summary->line, totals, row, kind);
-		}
 		end_line(summary);
+		if (table_is_known(totals, row, kind))
+			is_bound |= table_get_text(totals, row, kind, &length)[0] == 'b' && length == strlen("bound");
 	}
+	if (is_bound)
+		summary->bound_note = ("The peak of several processes is an upper bound: at most the sum of their curves.");
 	table_free(totals);
 }
 
@@ -214,39 +222,41 @@ static void put_processes(struct summary *summary)
 	table_free(table);
 }
 
-/* Functions of a stack from the first that is not an allocator's own: "load < main < ...". */
+/* A stack from its first function that is not an allocator's own: that one with its place, then "< caller < caller". */
 struct chain {
-	struct summary *summary;
-	struct text first_place;
+	struct text first, callers;
 	size_t count;
 };
 
 static void chain_add(void *context, const struct symbol_frame *frame)
 {
 	struct chain *chain = context;
+	const char *place, *base;
 	struct text name = {0};
 
 	if (chain->count >= SITE_FRAMES || (!chain->count && frames_is_allocator(frame->function)))
 		return;
-	if (!chain->count++) {
-		const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
-		const char *base = strrchr(place, '/');
-		escape_visible(&chain->first_place, base ? base + 1 : place, strlen(base ? base + 1 : place));
-		if (frame->file && frame->line)
-			text_format(&chain->first_place, ":%u", frame->line);
-	} else {
-		text_string(&chain->summary->line, " < ");
-	}
 	stack_text_function(&name, frame);
-	escape_cut(&name, chain->count == 1 ? 44 : 32);
-	text_put(&chain->summary->line, name.bytes, name.length);
+	if (chain->count++) {
+		escape_cut(&name, 36);
+		text_format(&chain->callers, "%s< %s", chain->callers.length ? " " : "", name.bytes);
+	} else {
+		place = frame->file ? frame->file : frame->is_named ? frame->module : "";
+		base = strrchr(place, '/');
+		text_put(&chain->first, name.bytes, name.length);
+		text_string(&chain->first, place[0] ? "  [" : "");
+		escape_visible(&chain->first, base ? base + 1 : place, strlen(base ? base + 1 : place));
+		if (frame->file && frame->line)
+			text_format(&chain->first, ":%u", frame->line);
+		text_string(&chain->first, place[0] ? "]" : "");
+	}
 	text_free(&name);
 }
 
 static void put_site(struct summary *summary, const struct table *sites, size_t row)
 {
-	struct chain chain = {.summary = summary};
 	size_t stack_column = table_find_column(sites->kind, "stack");
+	struct chain chain = {0};
 	uint64_t stack;
 
 	put_cell(summary, sites, row, "peak_bytes", 12);
@@ -260,10 +270,17 @@ static void put_site(struct summary *summary, const struct table *sites, size_t 
 	}
 	stack = table_get_stack(sites, row, stack_column);
 	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, chain_add, &chain);
-	if (chain.first_place.length)
-		text_format(&summary->line, "  [%s]", chain.first_place.bytes);
+	if (chain.first.length)
+		text_put(&summary->line, chain.first.bytes, chain.first.length);
+	else
+		text_string(&summary->line, "[only an allocator's own functions]");
 	end_line(summary);
-	text_free(&chain.first_place);
+	if (chain.callers.length) {
+		text_format(&summary->line, "%*s%s", 14, "", chain.callers.bytes);
+		end_line(summary);
+	}
+	text_free(&chain.first);
+	text_free(&chain.callers);
 }
 
 static void put_sites(struct summary *summary)
@@ -277,10 +294,8 @@ static void put_sites(struct summary *summary)
 	sites = tables_make(&table_memory_sites, &request);
 	if (sites->shown_count) {
 		estimated = table_is_known(sites, 0, table_find_column(sites->kind, "peak_error_bytes"));
-		heading(summary, estimated ? "Call stacks at the peak, estimated from samples (innermost function < its callers)"
-					   : "Call stacks at the peak (innermost function < its callers)");
-		text_string(&summary->line, "     at peak      leaked      allocs");
-		end_line(summary);
+		heading(summary, estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
+					   : "     at peak      leaked      allocs  call stacks");
 	}
 	for (size_t row = 0; row < sites->shown_count; row++)
 		put_site(summary, sites, row);
@@ -291,15 +306,28 @@ static void put_sites(struct summary *summary)
 	table_free(sites);
 }
 
+/* A sentence on at most NOTE_LINES lines. */
 static void put_note(struct summary *summary, const char *text)
 {
+	struct text clean = {0}, lines = {0};
+	const char *at;
+
 	if (summary->notes++ >= NOTE_ROWS)
 		return;
 	if (summary->notes == 1)
 		heading(summary, "Not recorded, or to know");
-	text_string(&summary->line, "  ");
-	escape_visible(&summary->line, text, strlen(text));
-	end_line(summary);
+	escape_visible(&clean, text, strlen(text));
+	escape_cut(&clean, (summary->options->width - 10) * NOTE_LINES);
+	text_wrap(&lines, "  - ", clean.bytes, summary->options->width);
+	at = lines.bytes;
+	for (size_t i = 0; i < NOTE_LINES && *at; i++) {
+		size_t length = strcspn(at, "\n");
+		text_put(&summary->line, at, length);
+		end_line(summary);
+		at += length + (at[length] == '\n');
+	}
+	text_free(&clean);
+	text_free(&lines);
 }
 
 static void put_problem(void *context, const char *sentence)
@@ -319,6 +347,8 @@ static void put_notes(struct summary *summary)
 
 	notes_recording(sites, summary->request);
 	notes_sampling(sites, summary->request);
+	if (summary->bound_note)
+		put_note(summary, summary->bound_note);
 	for (size_t i = 0; i < sites->note_count; i++)
 		put_note(summary, sites->notes[i].text);
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
@@ -359,7 +389,8 @@ static void put_next(struct summary *summary)
 
 	heading(summary, "Next");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		text_string(&summary->line, "  tfprof-reduce ");
+		text_string(&summary->line, "  tfprof-reduce");
+		text_string(&summary->line, summary->where[0] ? " " : "");
 		escape_visible(&summary->line, summary->where, strlen(summary->where));
 		text_format(&summary->line, " %s", commands[i]);
 		end_line(summary);

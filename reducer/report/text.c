@@ -15,8 +15,9 @@
 #include <string.h>
 
 #define GAP 2         /* spaces between columns */
-#define TEXT_WIDEST 60 /* a longer text is cut even where there is room; csv and json have all of it */
+#define TEXT_WIDEST 72 /* a longer text is cut even where there is room; csv and json have all of it */
 #define TEXT_NARROWEST 12
+#define LINES_MOST 5 /* lines that the last text of a row may take */
 #define DETAIL_FILES 3 /* columns of this detail are for csv and json */
 
 struct layout {
@@ -121,15 +122,15 @@ static void colour(FILE *file, const struct report_options *options, const char 
 		fprintf(file, "\033[%sm", code);
 }
 
-static void put_padded(FILE *file, const struct text *cell, size_t width, bool right, bool is_last)
+static void put_padded(struct text *line, const struct text *cell, size_t width, bool right)
 {
 	size_t used = escape_width(cell->bytes, cell->length), pad = width > used ? width - used : 0;
 
 	if (right)
-		fprintf(file, "%*s", (int)pad, "");
-	fwrite(cell->bytes, 1, cell->length, file);
-	if (!right && !is_last)
-		fprintf(file, "%*s", (int)pad, "");
+		text_fill(line, ' ', pad);
+	text_put(line, cell->bytes, cell->length);
+	if (!right)
+		text_fill(line, ' ', pad);
 }
 
 static size_t last_shown(const struct layout *layout)
@@ -142,29 +143,54 @@ static size_t last_shown(const struct layout *layout)
 	return last;
 }
 
+/* Ends a row: its last cell, if it is a text, goes on in lines below, at most LINES_MOST in all. */
+static void put_last(FILE *file, struct layout *layout, struct text *line, size_t width)
+{
+	struct text lines = {0};
+	const char *next;
+
+	escape_cut(&layout->cell, width * LINES_MOST);
+	next = line->bytes ? line->bytes : "";
+	text_wrap(&lines, next, layout->cell.length ? layout->cell.bytes : "", line->length + width);
+	for (const char *at = lines.bytes; at && *at; at = next) {
+		size_t length = strcspn(at, "\n");
+		next = at[length] ? at + length + 1 : NULL;
+		while (length && at[length - 1] == ' ')
+			length--;
+		text_clear(&layout->cell);
+		text_put(&layout->cell, at, length);
+		escape_cut(&layout->cell, layout->options->width > line->length + 2 ? layout->options->width : line->length + width);
+		fprintf(file, "%s\n", layout->cell.bytes);
+	}
+	text_free(&lines);
+}
+
 /* row == SIZE_MAX prints the headers. */
 static void put_row(FILE *file, struct layout *layout, size_t row)
 {
 	const struct table *table = layout->table;
 	size_t last = last_shown(layout);
-	bool is_first = true;
+	struct text line = {0};
 
-	for (size_t i = 0; i < table->kind->column_count; i++) {
+	for (size_t i = 0; i <= last; i++) {
 		const struct table_column *column = &table->kind->columns[i];
 		if (!layout->widths[i])
 			continue;
-		if (!is_first)
-			fprintf(file, "%*s", GAP, "");
-		is_first = false;
+		if (line.length)
+			text_fill(&line, ' ', GAP);
 		text_clear(&layout->cell);
 		if (row == SIZE_MAX)
 			text_string(&layout->cell, column->header);
 		else
 			human_cell(&layout->cell, table, row, i);
+		if (i == last && !is_number(column))
+			break;
 		escape_cut(&layout->cell, layout->widths[i]);
-		put_padded(file, &layout->cell, layout->widths[i], is_number(column), i == last);
+		put_padded(&line, &layout->cell, layout->widths[i], is_number(column));
+		text_clear(&layout->cell);
 	}
-	fputc('\n', file);
+	put_last(file, layout, &line, layout->widths[last]);
+	text_free(&line);
 }
 
 /* Frames below a row. */
@@ -224,26 +250,12 @@ static void put_stacks(FILE *file, const struct layout *layout, size_t row)
 /* A sentence, broken at spaces, later lines indented. */
 static void put_wrapped(FILE *file, const char *first, const char *sentence, unsigned width)
 {
-	struct text line = {0}, clean = {0};
-	size_t at = 0, indent = strlen(first);
+	struct text lines = {0}, clean = {0};
 
 	escape_visible(&clean, sentence, strlen(sentence));
-	text_string(&line, first);
-	while (at < clean.length) {
-		size_t word = strcspn(clean.bytes + at, " ");
-		if (line.length > indent && line.length + 1 + word > width) {
-			fprintf(file, "%s\n", line.bytes);
-			text_clear(&line);
-			text_fill(&line, ' ', indent);
-		} else if (line.length > indent) {
-			text_char(&line, ' ');
-		}
-		text_put(&line, clean.bytes + at, word);
-		at += word;
-		at += strspn(clean.bytes + at, " ");
-	}
-	fprintf(file, "%s\n", line.bytes);
-	text_free(&line);
+	text_wrap(&lines, first, clean.bytes, width);
+	fputs(lines.bytes, file);
+	text_free(&lines);
 	text_free(&clean);
 }
 

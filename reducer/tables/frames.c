@@ -23,6 +23,7 @@ struct frames {
 	const struct run *run;
 	struct symbols *symbols;
 	struct process_frames *processes;
+	size_t process_count;
 };
 
 struct frames *frames_make(const struct run *run, const struct symbols_options *options)
@@ -31,6 +32,7 @@ struct frames *frames_make(const struct run *run, const struct symbols_options *
 
 	frames->run = run;
 	frames->symbols = symbols_make(options);
+	frames->process_count = run->process_count;
 	frames->processes = base_alloc(run->process_count, sizeof(*frames->processes));
 	return frames;
 }
@@ -39,7 +41,7 @@ void frames_free(struct frames *frames)
 {
 	if (!frames)
 		return;
-	for (size_t i = 0; i < frames->run->process_count; i++) {
+	for (size_t i = 0; i < frames->process_count; i++) {
 		if (frames->processes[i].stacks)
 			stacks_free(frames->processes[i].stacks);
 		free(frames->processes[i].locations);
@@ -96,12 +98,15 @@ static uint32_t location_of(struct frames *frames, size_t process, const struct 
 
 uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
 {
-	struct process_frames *of = frames_of(frames, process);
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
 	uint64_t identity = BASE_HASH;
+	struct process_frames *of;
 	size_t count;
 
-	if (!stack || stack >= of->stacks->node_count)
+	if (!stack)
+		return 0;
+	of = frames_of(frames, process);
+	if (stack >= of->stacks->node_count)
 		return 0;
 	if (of->identities[stack])
 		return of->identities[stack];

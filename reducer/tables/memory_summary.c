@@ -4,11 +4,11 @@
  *
  * Rule: sums come from the exact counters of the threads, in every mode; peaks say how they are known.
  */
+#include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
 	SCOPE, ID, ALLOCATOR, ALLOCATIONS, FREES, REQUESTED, ALLOCATED, FREED, LIVE, PEAK, PEAK_TIME, REQUESTED_PEAK,
@@ -65,22 +65,10 @@ static void begin_row(struct table *table, const char *scope, const char *id, co
 	table_string(table, NAME, name);
 }
 
-typedef const struct account *account_of(const struct process *process);
-
-static const struct account *heap_of(const struct process *process)
-{
-	return process_has_heap(process) ? &process->heap : NULL;
-}
-
-static const struct account *mmap_of(const struct process *process)
-{
-	return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
-}
-
 static const struct {
 	const char *name;
 	account_of *of;
-} allocators[] = {{"heap", heap_of}, {"mmap", mmap_of}};
+} allocators[] = {{"heap", account_heap}, {"mmap", account_mmap}};
 #define ALLOCATOR_COUNT (sizeof(allocators) / sizeof(allocators[0]))
 
 static void put_peak(struct table *table, const struct account *account)
@@ -121,39 +109,22 @@ static void add_process(struct table *table, const struct process *process, size
 	put_peak(table, account);
 }
 
-/* The curves of the wanted processes, added up. */
+/* The curves of the wanted processes, added up. Unknown if one of them is. */
 static void put_job_peak(struct table *table, const struct request *request, size_t which)
 {
-	const struct run *run = request->run;
-	const struct timeline **curves = base_alloc(run->process_count, sizeof(*curves));
-	int64_t *ends = base_alloc(run->process_count, sizeof(*ends));
-	struct timeline sum = {0};
-	size_t count = 0, best = 0;
-	bool is_known = true;
+	struct job_curve curve = job_curve(request, allocators[which].of);
+	const struct timeline_point *points = curve.timeline.points;
+	size_t best = 0;
 
-	for (size_t i = 0; i < run->process_count; i++) {
-		const struct account *account = allocators[which].of(&run->processes[i]);
-		if (!request_wants_process(request, &run->processes[i]))
-			continue;
-		is_known &= account && account->kind != ACCOUNT_NONE;
-		ends[count] = run->processes[i].end_ns == TIME_UNKNOWN ? INT64_MAX : run->processes[i].end_ns;
-		curves[count] = account ? &account->timeline : &sum;
-		count++;
-	}
-	if (is_known && timeline_sum(curves, ends, count, &sum) != 0)
-		base_die("out of memory");
-	for (size_t i = 0; i < sum.count; i++)
-		if (sum.points[i].max > sum.points[best].max)
+	for (size_t i = 0; i < curve.timeline.count; i++)
+		if (points[i].max > points[best].max)
 			best = i;
-	if (is_known && sum.count) {
-		table_integer(table, PEAK, (int64_t)sum.points[best].max);
-		table_integer(table, PEAK_TIME, sum.points[best].max_time_ns);
+	if (!curve.unknown && curve.timeline.count) {
+		table_integer(table, PEAK, (int64_t)points[best].max);
+		table_integer(table, PEAK_TIME, points[best].max_time_ns);
 		table_string(table, PEAK_KIND, "bound");
 	}
-	if (is_known)
-		timeline_free(&sum);
-	free(curves);
-	free(ends);
+	job_curve_free(&curve);
 }
 
 static void add_job(struct table *table, const struct request *request, size_t which)

@@ -5,9 +5,8 @@
  * Rule: at most --points rows for an allocator; each stretch of time gives the moment of its highest value and its last
  * one, so a peak never disappears.
  */
+#include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
-
-#include <stdlib.h>
 
 enum { TIME, ALLOCATOR, LIVE, RESERVED, FREE_BYTES, FRAGMENTATION, COLUMNS };
 
@@ -49,44 +48,27 @@ static void add_curve(struct table *table, const struct request *request, const 
 	timeline_free(&reduced);
 }
 
-static void add_allocator(struct table *table, const struct request *request, bool is_heap)
+static void add_allocator(struct table *table, const struct request *request, const char *allocator, account_of *of)
 {
-	const struct run *run = request->run;
-	const struct timeline **curves = base_alloc(run->process_count, sizeof(*curves));
-	int64_t *ends = base_alloc(run->process_count, sizeof(*ends)), last = 0;
-	struct timeline sum = {0};
-	size_t count = 0;
+	struct job_curve curve = job_curve(request, of);
 
-	for (size_t i = 0; i < run->process_count; i++) {
-		const struct process *process = &run->processes[i];
-		const struct account *account = is_heap ? &process->heap : &process->mmap;
-		if (!request_wants_process(request, process) || account->kind == ACCOUNT_NONE)
-			continue;
-		curves[count] = &account->timeline;
-		ends[count] = process->end_ns;
-		last = process->end_ns > last ? process->end_ns : last;
-		count++;
-	}
-	if (count > 1 && timeline_sum(curves, ends, count, &sum) != 0)
-		base_die("out of memory");
-	if (count)
-		add_curve(table, request, is_heap ? "heap" : "mmap", count > 1 ? &sum : curves[0], last);
-	if (count > 1) {
-		timeline_free(&sum);
+	if (curve.count)
+		add_curve(table, request, allocator, &curve.timeline, curve.end_ns);
+	if (curve.count > 1)
 		table_note(table, NOTE_INFERRED,
 			   "%s: the sum of %zu processes; where several change at once a point is at most the sum of their highest values.",
-			   is_heap ? "heap" : "mmap", count);
-	}
-	free(curves);
-	free(ends);
+			   allocator, curve.count);
+	if (curve.unknown && curve.count)
+		table_note(table, NOTE_MISSING, "%s: %zu processes without a curve are not in it.", allocator, curve.unknown);
+	job_curve_free(&curve);
 }
 
 static void fill(struct table *table, const struct request *request)
 {
 	if (request_wants_allocator(request, "heap"))
-		add_allocator(table, request, true);
+		add_allocator(table, request, "heap", account_heap);
 	if (request_wants_allocator(request, "mmap"))
-		add_allocator(table, request, false);
+		add_allocator(table, request, "mmap", account_mmap);
 	table_note(table, NOTE_MISSING,
 		   "reserved_bytes, free_bytes and fragmentation are empty: libc does not tell them without stopping the program.");
 	notes_recording(table, request);
