@@ -6,34 +6,27 @@
 
 #include <dlfcn.h>
 
-#define EARLY_BYTES 65536 /* dlerror's buffers before glibc 2.34 need some 100 bytes */
-
 struct tfp_real tfp_real;
 
 /* 0 not looked up, 1 being looked up, 2 done. Written by tfp_resolve alone. */
 static _Atomic int phase;
-static _Alignas(16) unsigned char early[EARLY_BYTES];
+_Alignas(16) unsigned char tfp_early[TFP_EARLY_BYTES];
 static _Atomic size_t early_used;
 
 void *tfp_early_get(size_t bytes, size_t alignment)
 {
 	size_t old = early_used, start;
 
-	if (bytes > EARLY_BYTES || alignment > 16)
+	if (bytes > TFP_EARLY_BYTES || alignment > 16)
 		return NULL;
 	do {
 		/* 16 bytes before the block hold its size, for realloc */
 		start = (old + 16 + 15) & ~(size_t)15;
-		if (start + bytes > EARLY_BYTES)
+		if (start + bytes > TFP_EARLY_BYTES)
 			return NULL;
 	} while (!__atomic_compare_exchange_n((size_t *)&early_used, &old, start + bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	*(size_t *)(void *)(early + start - 16) = bytes;
-	return early + start;
-}
-
-int tfp_early_owns(const void *block)
-{
-	return (uintptr_t)block - (uintptr_t)early < EARLY_BYTES;
+	*(size_t *)(void *)(tfp_early + start - 16) = bytes;
+	return tfp_early + start;
 }
 
 int tfp_resolve(void)

@@ -40,7 +40,14 @@ int tfp_resolve(void);
 
 /* Memory for calls that come before the real functions are known; never given back. NULL when it is used up. */
 void *tfp_early_get(size_t bytes, size_t alignment);
-int tfp_early_owns(const void *block);
+
+#define TFP_EARLY_BYTES 65536 /* dlerror's buffers before glibc 2.34 need some 100 bytes */
+extern unsigned char tfp_early[TFP_EARLY_BYTES] __attribute__((visibility("hidden")));
+
+static inline int tfp_early_owns(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)tfp_early < TFP_EARLY_BYTES;
+}
 
 /* The object the heap functions come from: its path, for the log. NULL = unknown. */
 const char *tfp_real_allocator(void);
