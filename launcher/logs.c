@@ -2,12 +2,13 @@
 /*
  * The logs that a run has left.
  *
- * Rule: only writer/format.h is known here; a log is found by what its header says, never by its name alone. The one
+ * Rule: a log is found by what its header says, never by its name alone. The one
  * thing written is the END block, at an offset taken from the log's own atomic file_end, as any writer of the log does.
  */
 #include "launcher/logs.h"
 
 #include "launcher/say.h"
+#include "writer/crc32c.h"
 #include "writer/format.h"
 
 #include <dirent.h>
@@ -21,21 +22,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* CRC-32C (Castagnoli, RFC 3720 B.4), bit by bit: a few hundred bytes a run. */
-static uint32_t crc32c(const void *data, size_t bytes)
-{
-	const uint8_t *at = data;
-	uint32_t crc = ~0u;
-	int bit;
-
-	for (; bytes; bytes--) {
-		crc ^= *at++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-	}
-	return ~crc;
-}
-
 /* Returns 0 when `descriptor` begins with a whole header of a version we know. */
 static int read_header(int descriptor, struct tfp_file_header *header)
 {
@@ -45,7 +31,7 @@ static int read_header(int descriptor, struct tfp_file_header *header)
 		return -1;
 	if (header->major != TFP_FORMAT_MAJOR || header->header_bytes < sizeof *header)
 		return -1;
-	return header->header_crc == crc32c(header, offsetof(struct tfp_file_header, header_crc)) ? 0 : -1;
+	return header->header_crc == tfp_crc32c(0, header, offsetof(struct tfp_file_header, header_crc)) ? 0 : -1;
 }
 
 /* Whether the log is of that process, whatever job it believes to be in. */
@@ -122,8 +108,8 @@ static void fill_end(struct end_block *block, int wait_status, pid_t pid)
 	block->header.type = TFP_BLOCK_END;
 	block->header.codec = TFP_CODEC_NONE;
 	block->header.encoded_bytes = block->header.raw_bytes = sizeof block->payload;
-	block->header.payload_crc = crc32c(&block->payload, sizeof block->payload);
-	block->header.header_crc = crc32c(&block->header, offsetof(struct tfp_block_header, header_crc));
+	block->header.payload_crc = tfp_crc32c(0, &block->payload, sizeof block->payload);
+	block->header.header_crc = tfp_crc32c(0, &block->header, offsetof(struct tfp_block_header, header_crc));
 }
 
 static int append(int descriptor, struct tfp_file_live *live, int wait_status, pid_t pid)

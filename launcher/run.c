@@ -8,6 +8,7 @@
 #include "launcher/child.h"
 #include "launcher/command.h"
 #include "launcher/environment.h"
+#include "launcher/helper.h"
 #include "launcher/logs.h"
 #include "launcher/manual.h"
 #include "launcher/options.h"
@@ -129,6 +130,7 @@ static int run_main(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof *run);
 	struct timespec started;
+	struct helper helper;
 
 	if (!run)
 		say_die("out of memory");
@@ -138,7 +140,9 @@ static int run_main(int argc, char **argv)
 		return 0;
 	}
 	clock_gettime(CLOCK_REALTIME_COARSE, &started); /* the clock of file times */
+	helper = helper_start(&run->settings, run->job_id);
 	run->end = child_run(run->program);
+	helper_finish(&helper);
 	if (run->end.exec_errno) {
 		say_line("cannot run %s: %s", run->program[0], strerror(run->end.exec_errno));
 		return WEXITSTATUS(run->end.wait_status);

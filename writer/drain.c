@@ -137,9 +137,17 @@ void tfp_drain_pause(void)
 	__atomic_store_n(&drainer->phase, NONE, __ATOMIC_RELEASE);
 }
 
+/* The outside drainer of `tfprof run` looked at this log within the last quarter of a second. */
+static int has_helper(void)
+{
+	uint64_t beat = __atomic_load_n(&tfp_state->live->helper_beat, __ATOMIC_ACQUIRE); /* stored by launcher/drainer.c */
+
+	return beat && (int64_t)(tfp_ticks() - beat) < (int64_t)(tfp_state->second_ticks / 4);
+}
+
 int tfp_drain_is_running(void)
 {
-	return __atomic_load_n(&tfp_state->drainer.phase, __ATOMIC_ACQUIRE) == RUNNING;
+	return __atomic_load_n(&tfp_state->drainer.phase, __ATOMIC_ACQUIRE) == RUNNING || has_helper();
 }
 
 int tfp_drain_hand_over(struct tfp_chunk *chunk)
@@ -147,6 +155,8 @@ int tfp_drain_hand_over(struct tfp_chunk *chunk)
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 
 	__atomic_store_n(&chunk->state, (uint64_t)TFP_CHUNK_FULL, __ATOMIC_RELEASE); /* pairs with tfp_chunk_drain */
+	if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) != RUNNING)
+		return has_helper() ? 0 : -1; /* the helper comes by on its own */
 	__atomic_fetch_add(&drainer->asked, 1, __ATOMIC_RELEASE);
 	futex_wake(&drainer->asked);
 	return tfp_drain_is_running() ? 0 : -1;

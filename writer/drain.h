@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who drains full chunks: the thread that filled them, or a thread of ours.
+ * Who drains full chunks: the thread that filled them, a thread of ours, or the helper of `tfprof run` (launcher/helper.c).
  *
  * Rule: draining is a role. Whoever moves a chunk from FULL to DRAINING by compare-and-swap has it; a producer that finds
  * no free chunk takes the role itself, so nobody ever waits for a drainer that is slow, stopped or gone. We are never
@@ -25,9 +25,10 @@ void tfp_drain_start(tfp_pthread_create *create);
 /* Stops and joins our thread, if it runs. Waits for one chunk at most. It comes back with the host's next thread. */
 void tfp_drain_pause(void);
 
+/* Whether somebody else drains now: our thread, or the helper of `tfprof run`. */
 int tfp_drain_is_running(void);
 
-/* Makes a chunk FULL and wakes our thread. 0; -1: it is not running any more, the chunk is full all the same. */
+/* Makes a chunk FULL and wakes our thread. 0; -1: nobody else drains any more, the chunk is full all the same. */
 int tfp_drain_hand_over(struct tfp_chunk *chunk);
 
 #endif
