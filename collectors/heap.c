@@ -52,6 +52,18 @@ void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane)
 		put_point(thread, lane, (int64_t)live > 0 ? live : 0);
 }
 
+void tfp_heap_prove(void *block)
+{
+	if (tfp_heap.reads_glibc && tfp_usable(block, 0) != tfp_heap.usable_size(block))
+		tfp_heap.reads_glibc = 0;
+}
+
+void tfp_heap_look_allocated(struct tfp_thread *thread, struct tfp_lane *lane, void *block)
+{
+	tfp_heap_prove(block);
+	tfp_look(thread, lane);
+}
+
 uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller)
 {
 	uint32_t cut = 0;

@@ -21,6 +21,7 @@ struct tfp_caller {
 /* Written at start-up, before the mode leaves COLD; read by every hook. */
 struct tfp_heap {
 	size_t (*usable_size)(void *); /* NULL where the allocator below cannot tell: requested sizes stand in */
+	uint32_t reads_glibc;          /* the block's own header says its size; see tfp_usable */
 	int64_t batch;                 /* bytes of |pending| at which a lane adds to the process's live bytes; 0 = each call */
 	uint64_t interval;             /* of the sampler */
 	uint32_t frames;               /* setting STACKS */
@@ -53,10 +54,25 @@ uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, cons
 /* Every TFP_CALLS_PER_LOOK calls: windows, clock. collectors/window.c */
 void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane);
 
+/*
+ * Usable bytes of a block. glibc keeps a chunk's size (its header of 8 bytes included, 16 where it was mapped) with three
+ * flags in the word before the block; reading it costs a load instead of a call that reads the next chunk's header too.
+ * Start-up and then every TFP_CALLS_PER_LOOK-th allocation compare it with malloc_usable_size (tfp_heap_prove).
+ */
 static inline uint64_t tfp_usable(void *block, size_t size)
 {
+	if (__builtin_expect(tfp_heap.reads_glibc, 1)) {
+		uint64_t word = ((const uint64_t *)block)[-1];
+		return (word & ~UINT64_C(7)) - 8 - ((word & 2) << 2); /* bit 1: mapped by itself */
+	}
 	return tfp_heap.usable_size ? tfp_heap.usable_size(block) : size;
 }
+
+/* Compares the header with the function, and gives the header up for good where they differ. */
+void tfp_heap_prove(void *block);
+
+/* Every TFP_CALLS_PER_LOOK-th call of a thread. */
+void tfp_heap_look_allocated(struct tfp_thread *thread, struct tfp_lane *lane, void *block);
 
 static inline void tfp_heap_add(struct tfp_thread *thread, struct tfp_lane *lane, int64_t bytes)
 {
@@ -108,7 +124,7 @@ static inline __attribute__((always_inline)) void tfp_heap_allocated_in(struct t
 			tfp_heap_sample(thread, lane, block, size, usable, function, caller);
 	}
 	if (TFP_UNLIKELY(--thread->calls_left <= 0))
-		tfp_look(thread, lane);
+		tfp_heap_look_allocated(thread, lane, block);
 }
 
 static inline __attribute__((always_inline)) void tfp_heap_freed_in(struct tfp_thread *thread, unsigned number, void *block,

@@ -95,6 +95,18 @@ size_t (*tfp_guard_usable_size(void))(void *)
 	return looks_like_glibc(tfp_heap.first_block, tfp_heap.first_size) ? tfp_real.malloc_usable_size : NULL;
 }
 
+int tfp_guard_allocator_is_glibc(void)
+{
+#if defined __x86_64__ && defined __LP64__
+	const char *object = tfp_real_allocator();
+	const char *name = object ? base_name(object) : "";
+
+	return tfp_same(name, "libc.so.6", 10) || tfp_same(name, "libc-2.", 7);
+#else
+	return 0; /* aarch64: blocks may be tagged */
+#endif
+}
+
 int tfp_guard_has_own_allocator(void)
 {
 	Dl_info first, program;

@@ -11,6 +11,9 @@ int tfp_guard_stands_aside(void);
 /* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */
 size_t (*tfp_guard_usable_size(void))(void *);
 
+/* Whether the allocator we forward to is glibc's own on x86-64, whose block headers are known. */
+int tfp_guard_allocator_is_glibc(void);
+
 /* Whether the executable defines malloc itself: its own calls pass us by. */
 int tfp_guard_has_own_allocator(void);
 

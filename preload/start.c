@@ -160,6 +160,9 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 static void configure(void)
 {
 	tfp_heap.usable_size = tfp_guard_usable_size();
+	tfp_heap.reads_glibc = tfp_heap.usable_size && tfp_guard_allocator_is_glibc();
+	if (tfp_heap.first_block)
+		tfp_heap_prove(tfp_heap.first_block);
 	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : 65536;
 	tfp_heap.interval = tfp_settings.heap.sample_bytes;
 	tfp_heap.frames = tfp_settings.stacks;
