@@ -201,11 +201,14 @@ static int is_unchanged(const struct tfp_stack_cache *cache, uint64_t key, uintp
 uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp, uint32_t *cut)
 {
-		/* Acquire: an object mapped before the epoch changed is seen as mapped. */
-	if (cache->count && cache->epoch == __atomic_load_n(&stacks->epoch, __ATOMIC_ACQUIRE) &&
-	    is_unchanged(cache, pc, sp, fp)) {
+	/* Acquire: an object mapped before the epoch changed is seen as mapped. */
+	uint32_t epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_ACQUIRE);
+	uint32_t node;
+
+	if (cache->count && cache->epoch == epoch && is_unchanged(cache, pc, sp, fp)) {
 		*cut = cache->cut;
 		return cache->frames[cache->count - 1].node;
 	}
-	return tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
+	node = tfp_stacks_recent(cache, epoch, pc, sp, fp, cut);
+	return node ? node : tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
 }

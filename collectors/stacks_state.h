@@ -55,6 +55,20 @@ struct tfp_frame {
 	int32_t stretch;  /* of the stack memory that sp lies in */
 };
 
+#define TFP_RECENT_WORDS 80 /* of a stack: 40 to 80 frames; deeper ones are not kept whole */
+#define TFP_RECENT_SETS 64  /* of two: 128 KiB where all are in use */
+
+/* A complete stack that was walked a second time, so that paths in turn do not push one another out of the cache. */
+struct tfp_recent {
+	uint64_t key;
+	uintptr_t sp, fp;
+	uint32_t epoch, node, cut;
+	uint16_t word_count; /* 0 = seen once: only key and sp are valid */
+	uint16_t needs_fp;
+	uint32_t offsets[TFP_RECENT_WORDS]; /* of the words from sp, bytes, outermost first */
+	uint64_t values[TFP_RECENT_WORDS];
+};
+
 struct tfp_stack_cache {
 	uint32_t epoch; /* in which frames are true; not the process's: empty */
 	uint32_t count;
@@ -64,6 +78,7 @@ struct tfp_stack_cache {
 	struct tfp_frame frames[TFP_STACK_FRAMES];
 	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
 	struct tfp_frame pending[TFP_STACK_FRAMES]; /* new frames of the walk in progress, innermost first */
+	struct tfp_recent recent[TFP_RECENT_SETS][2];
 };
 
 /* What is known of the code address `key` in `epoch`, compiled if need be. Returns 0 where nothing could be had. */
@@ -71,6 +86,13 @@ int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, str
 
 /* The node of the marker TFP_PC_CUT_*, for the root of a stack that was cut; 0 = the log has no room. */
 uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag);
+
+/* Whether recent holds this stack; then its node and cut. Else 0. */
+uint32_t tfp_stacks_recent(struct tfp_stack_cache *cache, uint32_t epoch, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			   uint32_t *cut);
+
+/* Notes that the cached stack was walked just now. */
+void tfp_stacks_remember(struct tfp_stack_cache *cache);
 
 /* tfp_stack_capture, when the innermost frame is not the last one's or something on the stack has changed. */
 uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,

@@ -332,5 +332,7 @@ uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	/* An object was unmapped meanwhile, or is being: what was found is true, but may not be for long. */
 	cache->epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) == innermost.epoch && !stacks->unloading ?
 			       innermost.epoch : 0;
+	if (node && cache->epoch)
+		tfp_stacks_remember(cache);
 	return node;
 }
