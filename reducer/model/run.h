@@ -46,6 +46,7 @@ struct module {
 	size_t build_id_bytes;
 	const char *path;
 	int64_t loaded_ns, unloaded_ns; /* first needed; dlclose, TIME_UNKNOWN = never */
+	uint64_t loaded_ticks, unloaded_ticks; /* private to the model; 0 = never */
 };
 
 /* One thread, with its exact counters (both lanes). */
@@ -134,7 +135,7 @@ struct process {
 	uint64_t events;        /* [scan] records read */
 	uint64_t unknown_records; /* [scan] of kinds this program has no use for: read past */
 	struct clock_map *clock;
-	double ticks_per_ns;    /* mean over the process's life */
+	uint64_t end_ticks;     /* private to the model */
 };
 
 #define PROCESS_NONE SIZE_MAX

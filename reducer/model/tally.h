@@ -26,6 +26,7 @@ struct tally {
 	uint32_t *site_of;       /* stack id -> index in sites + 1 */
 	size_t site_count, site_capacity, stack_capacity;
 	uint64_t live, live_blocks, live_requested;
+	int64_t base;         /* bytes that the curve stands higher: live when recording began, blocks unknown */
 	uint64_t peak, peak_time, requested_peak, requested_peak_time;
 	uint64_t peak_number; /* from 1; goes up at each new peak */
 	uint64_t allocations, frees, requested_bytes, allocated_bytes, freed_bytes;
@@ -59,7 +60,7 @@ static inline void tally_touch(const struct tally *tally, struct heap_site *site
 
 static inline void tally_curve(struct tally *tally, uint64_t time)
 {
-	if (tally->has_own_curve && curve_add(&tally->curve, time, tally->live) != 0)
+	if (tally->has_own_curve && curve_add(&tally->curve, time, tally->live + (uint64_t)tally->base) != 0)
 		tally->is_out_of_memory = 1;
 }
 

@@ -19,14 +19,43 @@
 #define HEADER_BYTES_LEAST (offsetof(struct tfp_file_header, header_crc) + 4) /* of format 1.0; later fields follow */
 #define HEADER_BYTES_MOST 1024 /* the live words begin there */
 
+struct log_file {
+	int descriptor; /* -1 = closed */
+	dev_t device;   /* of the file that was opened first: a path can come to name another */
+	ino_t inode;
+};
+
+/* The descriptor, opened again after log_rest. -1 when the file is gone. */
+static int descriptor_of(const struct log *log)
+{
+	struct log_file *file = log->file;
+	struct stat status;
+
+	if (file->descriptor >= 0)
+		return file->descriptor;
+	file->descriptor = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->descriptor >= 0 &&
+	    (fstat(file->descriptor, &status) != 0 || status.st_dev != file->device || status.st_ino != file->inode))
+		log_rest(log);
+	return file->descriptor;
+}
+
+void log_rest(const struct log *log)
+{
+	if (log->file->descriptor >= 0)
+		close(log->file->descriptor);
+	log->file->descriptor = -1;
+}
+
 size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 {
 	size_t done = 0;
+	int descriptor = descriptor_of(log);
 
-	if (offset > INT64_MAX - bytes)
+	if (descriptor < 0 || offset > INT64_MAX - bytes)
 		return 0;
 	while (done < bytes) {
-		ssize_t got = pread(log->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+		ssize_t got = pread(descriptor, (char *)to + done, bytes - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -35,6 +64,24 @@ size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 		done += (size_t)got;
 	}
 	return done;
+}
+
+uint64_t log_skip_hole(const struct log *log, uint64_t offset)
+{
+	int descriptor = descriptor_of(log);
+	off_t data = descriptor < 0 ? -1 : lseek(descriptor, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return log->bytes;
+	return (uint64_t)data > offset ? (uint64_t)data & ~UINT64_C(7) : offset;
+}
+
+uint64_t log_size_now(const struct log *log)
+{
+	int descriptor = descriptor_of(log);
+	struct stat status;
+
+	return descriptor < 0 || fstat(descriptor, &status) != 0 ? 0 : (uint64_t)status.st_size;
 }
 
 static int refuse(struct log *log, uint64_t offset, const char *remedy, const char *reason)
@@ -98,14 +145,17 @@ static int read_header(struct log *log)
 static int open_file(struct log *log)
 {
 	struct stat status;
+	int descriptor = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	log->fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (log->fd < 0 || fstat(log->fd, &status) != 0) {
+	log->file->descriptor = descriptor;
+	if (descriptor < 0 || fstat(descriptor, &status) != 0) {
 		diag_add(log->diags, DIAG_FATAL, log->path, DIAG_NO_OFFSET, "", "cannot be opened: %s", strerror(errno));
 		return -1;
 	}
 	if (!S_ISREG(status.st_mode))
 		return refuse(log, DIAG_NO_OFFSET, "", "this is not a regular file");
+	log->file->device = status.st_dev;
+	log->file->inode = status.st_ino;
 	log->bytes = (uint64_t)status.st_size;
 	return 0;
 }
@@ -116,10 +166,12 @@ struct log *log_open(const char *path, struct diag_list *diags)
 
 	if (log == NULL)
 		return NULL;
-	log->fd = -1;
 	log->diags = diags;
 	log->path = strdup(path);
-	if (log->path == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
+	log->file = calloc(1, sizeof *log->file);
+	if (log->file != NULL)
+		log->file->descriptor = -1;
+	if (log->path == NULL || log->file == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
 		log_close(log);
 		return NULL;
 	}
@@ -130,8 +182,9 @@ void log_close(struct log *log)
 {
 	if (log == NULL)
 		return;
-	if (log->fd >= 0)
-		close(log->fd);
+	if (log->file != NULL)
+		log_rest(log);
+	free(log->file);
 	for (size_t i = 0; i < log->stream_count; i++)
 		free(log->streams[i].parts);
 	free(log->streams);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct schema; /* reducer/read/schema.h */
+struct log_file;
 
 /* A block that is not an events block: schema, end, chunk, threads, facts, pcs, nodes, or of a type we do not know. */
 struct log_block {
@@ -46,7 +47,7 @@ struct log_stream {
 
 struct log {
 	char *path;
-	int fd;
+	struct log_file *file; /* private: the descriptor, opened again when it is needed */
 	uint64_t bytes; /* size of the file when opened */
 	struct tfp_file_header header; /* fields the file's header is too short for are 0 */
 	struct tfp_file_live live;     /* taken once at open; all 0 when the file ends before them */
@@ -73,8 +74,17 @@ struct log {
 struct log *log_open(const char *path, struct diag_list *diags);
 void log_close(struct log *log);
 
+/* Closes the descriptor until the next read, so that a run of thousands of processes needs few. */
+void log_rest(const struct log *log);
+
 /* Reads up to `bytes` at `offset` into `to`. Returns how many were there (0 at the end or on an error). */
 size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes);
+
+/* The next offset at or behind `offset` that may hold data (files can have holes); the end of the log when none does. */
+uint64_t log_skip_hole(const struct log *log, uint64_t offset);
+
+/* The size of the file now. */
+uint64_t log_size_now(const struct log *log);
 
 /* Reads the block header at `offset`. Returns 0, or -1 when there is no valid one. Adds no diag. */
 int log_block_at(const struct log *log, uint64_t offset, struct log_block *block);

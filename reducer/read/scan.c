@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define BLOCKS_MAX (1u << 18)  /* blocks that are not events: 32 MiB of index */
 #define STREAMS_MAX (1u << 20) /* threads and lanes: 40 MiB */
@@ -51,16 +49,6 @@ static uint64_t behind(const struct log_block *block)
 	return block->payload;
 }
 
-/* The next offset at or behind `offset` that is not in a hole of the (sparse) file; the end of the log when none is. */
-static uint64_t skip_hole(const struct log *log, uint64_t offset)
-{
-	off_t data = lseek(log->fd, (off_t)offset, SEEK_DATA);
-
-	if (data < 0)
-		return log->bytes;
-	return (uint64_t)data > offset ? (uint64_t)data & ~UINT64_C(7) : offset;
-}
-
 /* Index of the word of the window at which a valid header begins, or `count`; clears *is_zero at other bytes. */
 static size_t look(const struct log *log, uint64_t offset, const uint64_t *words, size_t count, struct log_block *block,
 		   int *is_zero)
@@ -89,7 +77,7 @@ static uint64_t resync(const struct log *log, uint64_t offset, struct log_block 
 			found = offset + at * 8;
 		if (at < count || count == 0)
 			break;
-		offset = skip_hole(log, offset + count * 8);
+		offset = log_skip_hole(log, offset + count * 8);
 	}
 	free(words);
 	return found;
@@ -364,15 +352,6 @@ static int load_schema(struct log *log)
 	return log->schema == NULL ? -1 : 0;
 }
 
-/* The size the file has now: one that is being written may have grown. */
-static void look_again(struct log *log)
-{
-	struct stat status;
-
-	if (fstat(log->fd, &status) == 0 && (uint64_t)status.st_size > log->bytes)
-		log->bytes = (uint64_t)status.st_size;
-}
-
 int scan_blocks(struct log *log)
 {
 	uint64_t offset = log->header.page_bytes, from = offset, gap;
@@ -384,8 +363,8 @@ int scan_blocks(struct log *log)
 			report_gap(log, from, gap, is_zero);
 		index_block(log, &block);
 		from = offset;
-		if (offset >= log->bytes)
-			look_again(log);
+		if (offset >= log->bytes && log_size_now(log) > log->bytes)
+			log->bytes = log_size_now(log); /* it is being written */
 	}
 	if (gap != 0)
 		report_gap(log, from, gap, is_zero);

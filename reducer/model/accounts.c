@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From tallies to accounts: which number is exact, which is batched, which is an estimate. See accounts.h, heap.h. */
+#include "reducer/model/accounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TICKS_PER_NS_UNKNOWN 1.0
+
+int accounts_begin(struct accounts *accounts, const struct process *process, unsigned temporary)
+{
+	double ns_per_tick = process->clock->ns_per_tick;
+
+	*accounts = (struct accounts){0};
+	samples_begin(&accounts->samples);
+	maps_begin(&accounts->maps);
+	return pairs_begin(&accounts->pairs, process->log->stream_count,
+			   ns_per_tick > 0 ? 1 / ns_per_tick : TICKS_PER_NS_UNKNOWN, temporary);
+}
+
+void accounts_free(struct accounts *accounts)
+{
+	pairs_free(&accounts->pairs);
+	samples_free(&accounts->samples);
+	maps_free(&accounts->maps);
+}
+
+void accounts_point(struct accounts *accounts, uint64_t time, uint64_t live, uint64_t peak)
+{
+	if (curve_add(&accounts->pairs.tally.curve, time, live) != 0)
+		accounts->pairs.tally.is_out_of_memory = 1;
+	if (peak > accounts->point_peak) {
+		accounts->point_peak = peak;
+		accounts->point_peak_time = time;
+	}
+}
+
+void accounts_window(struct accounts *accounts, const struct window *window)
+{
+	struct tally *tally = &accounts->pairs.tally;
+
+	if (window->is_open && window->cause == 0 && !accounts->has_edge && tally->allocations == 0)
+		return;
+	accounts->has_edge = 1;
+	/* From here on, what is live and not known stands below the curve of what is known. */
+	if (window->is_open)
+		tally->base = (int64_t)(window->live_bytes - tally->live);
+	if (curve_add(&tally->curve, (uint64_t)window->time_ns, window->live_bytes) != 0)
+		tally->is_out_of_memory = 1;
+}
+
+/* The curve as points whose times are still ticks. */
+static int take_curve(const struct curve *curve, struct timeline *timeline)
+{
+	timeline->points = calloc(curve->count + 1, sizeof *timeline->points);
+	if (timeline->points == NULL)
+		return -1;
+	for (size_t i = 0; i < curve->count; i++) {
+		const struct curve_point *point = &curve->points[i];
+
+		timeline->points[i] = (struct timeline_point){.time_ns = (int64_t)(point->start & INT64_MAX),
+							      .max_time_ns = (int64_t)(point->max_time & INT64_MAX),
+							      .live = point->live, .max = point->max};
+	}
+	timeline->count = curve->count;
+	return 0;
+}
+
+static uint64_t difference(uint64_t more, uint64_t less)
+{
+	return more > less ? more - less : 0;
+}
+
+/* Peak of what was not seen event by event: the log's own counter, or a higher point of the curve. */
+static void batched_peak(const struct accounts *accounts, const struct process *process, struct account *heap)
+{
+	const struct tfp_file_live *live = &process->log->live;
+	uint64_t time = live->peak_time;
+
+	heap->is_peak_batched = strcmp(process_setting(process, "TOTALS"), "exact") != 0;
+	heap->peak_bytes = live->peak_bytes;
+	if (accounts->point_peak > heap->peak_bytes) {
+		heap->peak_bytes = accounts->point_peak;
+		time = accounts->point_peak_time;
+	}
+	for (size_t i = 0; i < heap->timeline.count; i++) {
+		if (heap->timeline.points[i].max <= heap->peak_bytes)
+			continue;
+		heap->peak_bytes = heap->timeline.points[i].max;
+		time = (uint64_t)heap->timeline.points[i].max_time_ns;
+	}
+	heap->peak_time_ns = heap->peak_bytes == 0 ? TIME_UNKNOWN : (int64_t)(time & INT64_MAX);
+	heap->live_bytes = difference(heap->allocated_bytes + live->inherited_bytes, heap->freed_bytes);
+}
+
+static void exact_peak(const struct tally *tally, struct account *account)
+{
+	account->peak_bytes = tally->peak;
+	account->peak_time_ns = tally->peak == 0 ? TIME_UNKNOWN : (int64_t)(tally->peak_time & INT64_MAX);
+	account->live_bytes = tally->live;
+	account->live_blocks = tally->live_blocks;
+}
+
+static void count_events(const struct tally *tally, struct account *account)
+{
+	account->event_allocations = tally->allocations;
+	account->event_frees = tally->frees;
+	account->event_requested_bytes = tally->requested_bytes;
+	account->event_allocated_bytes = tally->allocated_bytes;
+	account->event_freed_bytes = tally->freed_bytes;
+}
+
+static void finish_full(struct accounts *accounts, const struct process *process, struct account *heap)
+{
+	struct pairs *pairs = &accounts->pairs;
+	struct tally *tally = &pairs->tally;
+
+	pairs_end(pairs);
+	heap->kind = ACCOUNT_EVENTS;
+	count_events(tally, heap);
+	heap->event_frees += pairs->unknown_frees;
+	heap->event_unknown_frees = pairs->unknown_frees;
+	heap->event_reordered = pairs->reordered;
+	heap->event_replaced = pairs->replaced;
+	heap->requested_peak_bytes = tally->requested_peak;
+	heap->requested_peak_time_ns =
+		tally->requested_peak == 0 ? TIME_UNKNOWN : (int64_t)(tally->requested_peak_time & INT64_MAX);
+	heap->live_blocks = tally->live_blocks;
+	if (accounts->has_edge)
+		batched_peak(accounts, process, heap);
+	else
+		exact_peak(tally, heap);
+	tally_finish(tally, heap);
+	heap->histogram = pairs->histogram;
+	pairs->histogram = NULL;
+}
+
+static int finish_heap(struct accounts *accounts, struct process *process)
+{
+	struct account *heap = &process->heap;
+	const char *mode = process_setting(process, "MALLOC");
+	int result = take_curve(&accounts->pairs.tally.curve, &heap->timeline);
+
+	if (accounts->has_events || process->is_full) {
+		finish_full(accounts, process, heap);
+	} else {
+		batched_peak(accounts, process, heap);
+		heap->kind = accounts->samples.count > 0 || strncmp(mode, "sample", 6) == 0 ? ACCOUNT_SAMPLED
+			     : heap->timeline.count > 0 || strcmp(mode, "totals") == 0       ? ACCOUNT_POINTS
+											     : ACCOUNT_NONE;
+		if (heap->kind == ACCOUNT_SAMPLED && samples_finish(&accounts->samples, heap) != 0)
+			result = -1;
+	}
+	if (heap->kind == ACCOUNT_NONE && heap->allocations > 0)
+		heap->kind = ACCOUNT_POINTS;
+	return result;
+}
+
+static int finish_mmap(struct accounts *accounts, struct process *process)
+{
+	struct maps *maps = &accounts->maps;
+	struct account *map = &process->mmap;
+
+	count_events(&maps->tally, map);
+	map->event_frees = maps->unmaps;
+	map->event_freed_bytes = maps->unmapped_bytes;
+	map->event_unknown_frees = maps->unknown_unmaps;
+	map->live_bytes = difference(map->allocated_bytes, map->freed_bytes);
+	if (maps->tally.allocations == 0 && maps->unmaps == 0)
+		return 0;
+	map->kind = ACCOUNT_EVENTS;
+	exact_peak(&maps->tally, map);
+	map->requested_peak_bytes = map->peak_bytes;
+	map->requested_peak_time_ns = map->peak_time_ns;
+	if (take_curve(&maps->tally.curve, &map->timeline) != 0)
+		return -1;
+	tally_finish(&maps->tally, map);
+	return 0;
+}
+
+int accounts_finish(struct accounts *accounts, struct process *process)
+{
+	const struct log *log = process->log;
+
+	if (accounts->pairs.tally.is_out_of_memory || accounts->samples.tally.is_out_of_memory ||
+	    accounts->maps.tally.is_out_of_memory)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
+			 "this machine has too little memory for the log's live blocks or sites; some are missing");
+	if (finish_heap(accounts, process) != 0)
+		return -1;
+	return finish_mmap(accounts, process);
+}

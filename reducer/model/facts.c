@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts of a process: settings, arguments, modules, pairs. Rule: a fact that the table below does not name is no loss. */
+#include "reducer/model/internal.h"
+
+#include "reducer/read/schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct read_facts {
+	struct pool *pool;
+	struct process *process;
+};
+
+typedef void take_fact(struct read_facts *read, const struct fact *fact);
+
+/* The text of a field by its place in records.def; "" when it is missing. Fields are only ever appended. */
+static const char *text(struct read_facts *read, const struct fact *fact, size_t field)
+{
+	if (field >= fact->count || fact->values[field].text == NULL)
+		return "";
+	return pool_text(read->pool, fact->values[field].text, fact->values[field].length);
+}
+
+static uint64_t number(const struct fact *fact, size_t field)
+{
+	return field < fact->count ? fact->values[field].number : 0;
+}
+
+static void take_setting(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	struct setting *settings = model_room(process->settings, process->setting_count, sizeof *settings);
+
+	if (settings == NULL)
+		return;
+	process->settings = settings;
+	settings[process->setting_count++] = (struct setting){.name = text(read, fact, 0), .value = text(read, fact, 1),
+							      .is_default = number(fact, 2) == 0};
+}
+
+static void take_setting_error(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	struct setting_error *errors = model_room(process->setting_errors, process->setting_error_count, sizeof *errors);
+
+	if (errors == NULL)
+		return;
+	process->setting_errors = errors;
+	errors[process->setting_error_count++] = (struct setting_error){
+		.name = text(read, fact, 0), .value = text(read, fact, 1), .remedy = text(read, fact, 2)};
+}
+
+static void add_pair(struct read_facts *read, const struct fact *fact, struct pair **pairs, size_t *count)
+{
+	struct pair *wider = model_room(*pairs, *count, sizeof **pairs);
+
+	if (wider == NULL)
+		return;
+	*pairs = wider;
+	wider[(*count)++] = (struct pair){.name = text(read, fact, 0), .value = text(read, fact, 1)};
+}
+
+static void take_host(struct read_facts *read, const struct fact *fact)
+{
+	add_pair(read, fact, &read->process->hosts, &read->process->host_count);
+}
+
+static void take_environment(struct read_facts *read, const struct fact *fact)
+{
+	add_pair(read, fact, &read->process->environment, &read->process->environment_count);
+}
+
+static void take_note(struct read_facts *read, const struct fact *fact)
+{
+	add_pair(read, fact, &read->process->notes, &read->process->note_count);
+}
+
+static void take_module(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	struct module *modules = model_room(process->modules, process->module_count, sizeof *modules), *module;
+
+	if (modules == NULL)
+		return;
+	process->modules = modules;
+	module = &modules[process->module_count++];
+	*module = (struct module){.id = number(fact, 0), .bias = number(fact, 1), .start = number(fact, 2),
+				  .end = number(fact, 3), .device = number(fact, 4), .inode = number(fact, 5),
+				  .path = text(read, fact, 7), .loaded_ticks = fact->time, .loaded_ns = TIME_UNKNOWN,
+				  .unloaded_ns = TIME_UNKNOWN};
+	if (fact->count > 6 && fact->values[6].length > 0) {
+		module->build_id = (const uint8_t *)text(read, fact, 6);
+		module->build_id_bytes = fact->values[6].length;
+	}
+}
+
+static void take_module_unload(struct read_facts *read, const struct fact *fact)
+{
+	for (size_t i = 0; i < read->process->module_count; i++)
+		if (read->process->modules[i].id == number(fact, 0))
+			read->process->modules[i].unloaded_ticks = fact->time;
+}
+
+/* Words come in order; a gap (a lost fact) reads as "". */
+static void take_argument(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	const char **arguments = model_room(process->arguments, process->argument_count, sizeof *arguments);
+
+	if (arguments == NULL)
+		return;
+	process->arguments = arguments;
+	arguments[process->argument_count++] = text(read, fact, 1);
+}
+
+static const struct {
+	const char *name;
+	take_fact *take;
+} known_facts[] = {
+	{"setting", take_setting},         {"setting_error", take_setting_error},
+	{"module", take_module},           {"module_unload", take_module_unload},
+	{"argument", take_argument},       {"environment", take_environment},
+	{"host", take_host},               {"note", take_note},
+};
+
+static int visit(void *context, const struct fact *fact)
+{
+	struct read_facts *read = context;
+	const struct schema_record *record = read->process->log->schema->records[fact->tag];
+
+	for (size_t i = 0; i < sizeof known_facts / sizeof *known_facts; i++)
+		if (strcmp(known_facts[i].name, record->name) == 0)
+			known_facts[i].take(read, fact);
+	return 0;
+}
+
+/* argv ends with NULL. */
+static void close_arguments(struct process *process)
+{
+	const char **arguments = model_room(process->arguments, process->argument_count, sizeof *arguments);
+
+	if (arguments != NULL)
+		process->arguments = arguments;
+	else
+		process->argument_count = 0;
+}
+
+void facts_read(struct pool *pool, struct process *process)
+{
+	struct read_facts read = {pool, process};
+
+	log_facts(process->log, visit, &read);
+	close_arguments(process);
+	for (size_t i = 0; i < process->host_count; i++)
+		if (strcmp(process->hosts[i].name, "executable") == 0)
+			process->executable = process->hosts[i].value;
+}

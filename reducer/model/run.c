@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening and closing a run, and its one pass over all events. See run.h. */
+#include "reducer/model/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+/* The logs named or found. */
+struct found {
+	struct log **logs;
+	size_t count;
+	struct diag_list *diags;
+};
+
+static void open_one(struct found *found, const char *path)
+{
+	struct log **logs = model_room(found->logs, found->count, sizeof *logs);
+
+	if (logs == NULL)
+		return;
+	found->logs = logs;
+	logs[found->count] = log_open(path, found->diags);
+	if (logs[found->count] == NULL)
+		return;
+	log_rest(logs[found->count]);
+	found->count++;
+}
+
+static int is_log_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 4 && strcmp(name + length - 4, ".tfp") == 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void open_directory(struct found *found, const char *path, DIR *directory)
+{
+	char **names = NULL;
+	size_t count = 0;
+
+	for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+		char **wider = is_log_name(entry->d_name) ? model_room(names, count, sizeof *names) : NULL;
+
+		if (wider == NULL)
+			continue;
+		names = wider;
+		if (asprintf(&names[count], "%s/%s", path, entry->d_name) >= 0)
+			count++;
+	}
+	if (count == 0)
+		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "name the directory that TFPROF_OUT named",
+			 "the directory holds no log (*.tfp)");
+	else
+		qsort(names, count, sizeof *names, by_name);
+	for (size_t i = 0; i < count; i++) {
+		open_one(found, names[i]);
+		free(names[i]);
+	}
+	free(names);
+}
+
+static void open_path(struct found *found, const char *path)
+{
+	DIR *directory = opendir(path);
+
+	if (directory == NULL) {
+		open_one(found, path);
+		return;
+	}
+	open_directory(found, path, directory);
+	closedir(directory);
+}
+
+static struct clock_map *clock_of(struct run_storage *storage, const struct tfp_file_header *header)
+{
+	struct clock_map *map;
+
+	for (size_t i = 0; i < storage->clock_count; i++) {
+		map = &storage->clocks[i];
+		if (map->kind == header->clock_kind && memcmp(map->boot_id, header->boot_id, sizeof map->boot_id) == 0)
+			return map;
+	}
+	map = &storage->clocks[storage->clock_count++];
+	memcpy(map->boot_id, header->boot_id, sizeof map->boot_id);
+	map->kind = header->clock_kind;
+	return map;
+}
+
+static int open_clocks(struct run *run)
+{
+	struct run_storage *storage = run->private;
+
+	storage->clocks = calloc(run->process_count, sizeof *storage->clocks); /* at most one each; pointers stay valid */
+	if (storage->clocks == NULL)
+		return -1;
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct tfp_file_header *header = &run->processes[i].log->header;
+
+		run->processes[i].clock = clock_of(storage, header);
+		if (clock_add_origin(run->processes[i].clock, header) != 0)
+			return -1;
+	}
+	for (size_t i = 0; i < storage->clock_count; i++) {
+		clock_settle(&storage->clocks[i]);
+		storage->clocks[i].offset_ns = (int64_t)storage->clocks[i].first_realtime_ns - run->realtime_ns;
+	}
+	return 0;
+}
+
+/* Whether a process of that id and start time runs on this machine now. */
+static int is_running(const struct tfp_file_header *header)
+{
+	char path[64], line[1024] = "", boot[40] = "", *at;
+	unsigned long long start = 0;
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+	uint8_t id[16] = {0};
+	size_t digits = 0;
+
+	if (file == NULL || header->process_start == 0)
+		return file != NULL ? fclose(file), 0 : 0;
+	at = fgets(boot, sizeof boot, file);
+	fclose(file);
+	for (; at != NULL && *at != 0 && digits < 32; at++)
+		if (*at != '-' && *at != '\n')
+			id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | (*at <= '9' ? *at - '0' : *at - 'a' + 10)), digits++;
+	if (memcmp(id, header->boot_id, sizeof id) != 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/%u/stat", header->pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	at = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
+	fclose(file);
+	/* Field 22, start time; the word behind the last ')' is field 3. */
+	if (at == NULL || sscanf(at + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+				 &start) != 1)
+		return 0;
+	return start == header->process_start;
+}
+
+/* What waitpid said wins: it is about the process, the rest is by the process. */
+static void take_wait_status(struct process *process, int status)
+{
+	if (WIFSIGNALED(status)) {
+		process->end = END_SIGNAL;
+		process->end_status = WTERMSIG(status);
+	} else if (WIFEXITED(status)) {
+		process->end = process->log->live.end_kind == TFP_END__EXIT ? END__EXIT : END_EXIT;
+		process->end_status = WEXITSTATUS(status);
+	}
+}
+
+static void read_end(struct process *process)
+{
+	static const enum end_kind kinds[] = {[TFP_END_NONE] = END_UNKNOWN, [TFP_END_EXIT] = END_EXIT,
+					      [TFP_END__EXIT] = END__EXIT,  [TFP_END_EXEC] = END_EXEC,
+					      [TFP_END_ABORT] = END_ABORT,  [TFP_END_WAITED] = END_UNKNOWN};
+	const struct tfp_file_live *live = &process->log->live;
+	struct tfp_end_payload end;
+
+	process->end = live->end_kind <= TFP_END_WAITED ? kinds[live->end_kind] : END_UNKNOWN;
+	process->end_status = (int)live->end_status;
+	if (live->end_kind != TFP_END_NONE)
+		process->end_ticks = live->end_time;
+	if (live->end_kind == TFP_END_WAITED)
+		take_wait_status(process, (int)live->end_status);
+	if (log_end(process->log, &end))
+		take_wait_status(process, end.wait_status);
+	else if (process->end == END_UNKNOWN && is_running(&process->log->header))
+		process->end = END_RUNNING;
+}
+
+/* The end of what is in the log, as far as block headers tell. */
+static void bound_end(struct process *process)
+{
+	const struct log *log = process->log;
+
+	for (size_t i = 0; i < log->stream_count; i++) {
+		size_t count = log->streams[i].count;
+		struct log_block block;
+
+		if (count > 0 && log_block_at(log, LOG_PART_OFFSET(&log->streams[i].parts[count - 1]), &block) == 0 &&
+		    block.header.last_time > process->end_ticks)
+			process->end_ticks = block.header.last_time;
+	}
+	if (log->live.peak_time > process->end_ticks)
+		process->end_ticks = log->live.peak_time;
+}
+
+static void open_process(struct run *run, struct process *process, const struct tree_choice *choice, size_t i)
+{
+	struct run_storage *storage = run->private;
+	const struct tfp_file_header *header = &choice->logs[i]->header;
+
+	process->log = choice->logs[i];
+	process->path = process->log->path;
+	process->log_id = header->log_id;
+	process->pid = header->pid;
+	process->parent_pid = header->parent_pid;
+	process->parent = choice->parents[i];
+	process->exec_before = choice->exec_before[i];
+	process->is_fork = (header->flags & TFP_FILE_FORKED) != 0;
+	process->has_static_allocator = (header->flags & TFP_FILE_STATIC_ALLOCATOR) != 0;
+	process->command = pool_text(&storage->pool, header->command, strnlen(header->command, sizeof header->command));
+	process->executable = process->command;
+	process->mode = (int)process->log->live.heap_mode;
+	facts_read(&storage->pool, process);
+	process->is_full = strcmp(process_setting(process, "MALLOC"), "full") == 0;
+	read_end(process);
+	bound_end(process);
+	threads_build(process, NULL);
+	storage->all_bytes += process->log->bytes;
+	log_rest(process->log);
+}
+
+/* Times that depend on the clock, and the run's length. */
+static void set_times(struct run *run)
+{
+	run->duration_ns = 0;
+	for (size_t i = 0; i < run->process_count; i++) {
+		struct process *process = &run->processes[i];
+
+		process->start_ns = process_ns(process, 0);
+		process->end_ns = process_ns(process, process->end_ticks);
+		if (process->end_ns > run->duration_ns)
+			run->duration_ns = process->end_ns;
+		times_threads(process);
+		times_modules(process);
+	}
+}
+
+static struct run *make_run(struct tree_choice *choice, struct run *run)
+{
+	run->processes = calloc(choice->count, sizeof *run->processes);
+	if (run->processes == NULL)
+		return NULL;
+	run->process_count = choice->count;
+	for (size_t i = 0; i < choice->count; i++)
+		open_process(run, &run->processes[i], choice, i);
+	if (open_clocks(run) != 0)
+		return NULL;
+	set_times(run);
+	return run;
+}
+
+struct run *run_open(const char *const *paths, size_t count, const struct run_options *options, struct diag_list *diags)
+{
+	struct found found = {.diags = diags};
+	struct run *run = calloc(1, sizeof *run);
+	struct tree_choice choice = {0};
+	int is_chosen;
+
+	if (run == NULL)
+		return NULL;
+	run->diags = diags;
+	run->private = calloc(1, sizeof(struct run_storage));
+	for (size_t i = 0; i < count; i++)
+		open_path(&found, paths[i]);
+	is_chosen = run->private != NULL && found.count > 0 &&
+		    tree_choose(found.logs, found.count, options == NULL ? NULL : options->name, run, &choice) == 0;
+	if (!is_chosen || make_run(&choice, run) == NULL) {
+		for (size_t i = 0; !is_chosen && i < found.count; i++)
+			log_close(found.logs[i]);
+		run_close(run);
+		run = NULL;
+	}
+	free(choice.parents);
+	free(choice.exec_before);
+	free(found.logs);
+	return run;
+}
+
+static void close_account(struct account *account)
+{
+	timeline_free(&account->timeline);
+	free(account->sites);
+	free(account->errors);
+	free(account->histogram);
+}
+
+static void close_process(struct process *process)
+{
+	free(process->settings);
+	free(process->setting_errors);
+	free(process->hosts);
+	free(process->environment);
+	free(process->notes);
+	free(process->modules);
+	free(process->arguments);
+	free(process->threads);
+	free(process->losses);
+	free(process->windows);
+	free(process->ranges);
+	free(process->steps);
+	close_account(&process->heap);
+	close_account(&process->mmap);
+	log_close(process->log);
+}
+
+void run_close(struct run *run)
+{
+	struct run_storage *storage;
+
+	if (run == NULL)
+		return;
+	storage = run->private;
+	for (size_t i = 0; i < run->process_count; i++)
+		close_process(&run->processes[i]);
+	for (size_t i = 0; storage != NULL && i < storage->clock_count; i++)
+		clock_free(&storage->clocks[i]);
+	if (storage != NULL) {
+		free(storage->clocks);
+		pool_free(&storage->pool);
+	}
+	free(storage);
+	free(run->processes);
+	free(run->others);
+	free(run);
+}
+
+/* Windows as stretches: from each opening to the next closing. */
+static void make_ranges(struct process *process)
+{
+	for (size_t i = 0; i < process->window_count; i++) {
+		struct window_range *ranges;
+
+		if (!process->windows[i].is_open || (i > 0 && process->windows[i - 1].is_open))
+			continue;
+		ranges = model_room(process->ranges, process->range_count, sizeof *ranges);
+		if (ranges == NULL)
+			return;
+		process->ranges = ranges;
+		ranges[process->range_count] = (struct window_range){process->windows[i].time_ns, process->end_ns};
+		for (size_t k = i + 1; k < process->window_count; k++)
+			if (!process->windows[k].is_open) {
+				ranges[process->range_count].to_ns = process->windows[k].time_ns;
+				break;
+			}
+		process->range_count++;
+	}
+}
+
+int run_scan(struct run *run, const struct run_options *options)
+{
+	struct run_storage *storage = run->private;
+	int result = 0;
+
+	if (run->is_scanned)
+		return 0;
+	run->is_scanned = 1;
+	for (size_t i = 0; i < run->process_count && result == 0; i++) {
+		result = process_scan(run, &run->processes[i], options);
+		storage->done_bytes += run->processes[i].log->bytes;
+	}
+	for (size_t i = 0; i < storage->clock_count; i++)
+		clock_settle(&storage->clocks[i]);
+	set_times(run);
+	for (size_t i = 0; i < run->process_count; i++) {
+		times_scanned(&run->processes[i]);
+		make_ranges(&run->processes[i]);
+	}
+	return result;
+}
+
+int64_t process_ns(const struct process *process, uint64_t ticks)
+{
+	return clock_ns(process->clock, process->log->header.origin.ticks + ticks);
+}
+
+const struct module *process_module(const struct process *process, uint64_t id)
+{
+	for (size_t i = 0; i < process->module_count; i++)
+		if (process->modules[i].id == id)
+			return &process->modules[i];
+	return NULL;
+}
+
+const char *process_setting(const struct process *process, const char *name)
+{
+	for (size_t i = 0; i < process->setting_count; i++)
+		if (strcmp(process->settings[i].name, name) == 0)
+			return process->settings[i].value;
+	return "";
+}
+
+const char *process_end_text(const struct process *process, char *text, size_t room)
+{
+	static const char *const texts[] = {[END_UNKNOWN] = "no word from the process: killed (SIGKILL, SIGSEGV, ...)",
+					    [END_RUNNING] = "still running",
+					    [END_EXIT] = "exit status %d",
+					    [END__EXIT] = "exit status %d (_exit)",
+					    [END_EXEC] = "replaced by another program (exec)",
+					    [END_ABORT] = "abort",
+					    [END_SIGNAL] = "killed by signal %d"};
+
+	switch (process->end) {
+	case END_EXIT:
+	case END__EXIT:
+		snprintf(text, room, process->end == END_EXIT ? "exit status %d" : "exit status %d (_exit)", process->end_status);
+		break;
+	case END_SIGNAL:
+		snprintf(text, room, "killed by signal %d (%s)", process->end_status, strsignal(process->end_status));
+		break;
+	default:
+		snprintf(text, room, "%s", texts[process->end]);
+	}
+	return text;
+}

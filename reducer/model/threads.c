@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads and losses of a process, from its slots and from the records of slots that were used again. */
+#include "reducer/model/internal.h"
+
+#include "reducer/read/schema.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *model_room(void *array, size_t count, size_t bytes)
+{
+	size_t capacity = count == 0 ? 8 : count * 2;
+
+	if (count >= MODEL_ENTRIES_MAX)
+		return NULL;
+	if (count == 0 || (count >= 8 && (count & (count - 1)) == 0))
+		array = realloc(array, capacity * bytes);
+	if (array != NULL)
+		memset((char *)array + count * bytes, 0, bytes);
+	return array;
+}
+
+struct build {
+	struct process *process;
+	const struct thread_list *more;
+};
+
+static void add_loss(struct process *process, const struct loss *loss)
+{
+	const struct schema_row *row = schema_loss(process->log->schema, loss->kind);
+	struct loss *losses = model_room(process->losses, process->loss_count, sizeof *losses), *to;
+
+	if (losses == NULL)
+		return;
+	process->losses = losses;
+	to = &losses[process->loss_count++];
+	*to = *loss;
+	to->name = row == NULL ? "unknown" : row->name;
+	to->help = row == NULL ? "a kind of loss that the log does not name" : row->help;
+	to->remedy = row == NULL ? "" : row->remedy;
+}
+
+/* A new thread of the process, all zero; NULL when there is no room. */
+static struct thread *add_thread(struct process *process)
+{
+	struct thread *threads = model_room(process->threads, process->thread_count, sizeof *threads);
+
+	if (threads == NULL)
+		return NULL;
+	process->threads = threads;
+	return &threads[process->thread_count++];
+}
+
+static int has_ended(const struct thread_list *more, uint32_t serial)
+{
+	for (size_t i = 0; more != NULL && i < more->thread_count; i++)
+		if (more->threads[i].serial == serial)
+			return 1;
+	return 0;
+}
+
+static void sum_lanes(const struct tfp_thread_slot *slot, struct thread *thread)
+{
+	for (int lane = 0; lane < 2; lane++) {
+		const struct tfp_heap_totals *heap = &slot->heap[lane];
+		const struct tfp_map_totals *map = &slot->map[lane];
+
+		thread->allocations += heap->allocations;
+		thread->frees += heap->frees;
+		thread->requested_bytes += heap->requested_bytes;
+		thread->allocated_bytes += heap->allocated_bytes;
+		thread->freed_bytes += heap->freed_bytes;
+		thread->unknown_frees += heap->unknown_frees;
+		thread->unknown_freed_bytes += heap->unknown_freed_bytes;
+		thread->maps += map->maps;
+		thread->unmaps += map->unmaps;
+		thread->mapped_bytes += map->mapped_bytes;
+		thread->unmapped_bytes += map->unmapped_bytes;
+	}
+	thread->own_allocations = slot->own_allocations;
+	thread->own_bytes = slot->own_bytes;
+}
+
+/* Ticks as a time that is converted later; 0 = unknown. */
+static int64_t as_time(uint64_t ticks)
+{
+	return ticks == 0 ? TIME_UNKNOWN : (int64_t)(ticks & INT64_MAX);
+}
+
+static int take_slot(void *context, const struct tfp_thread_slot *slot)
+{
+	struct build *build = context;
+	struct process *process = build->process;
+	struct thread *thread;
+
+	/* Serial 0: being cleared for its next thread. One with a thread_end record: that record holds what it counted. */
+	if (slot->serial == 0 || has_ended(build->more, slot->serial))
+		return 0;
+	thread = add_thread(process);
+	if (thread == NULL)
+		return 0;
+	thread->serial = slot->serial;
+	thread->tid = slot->tid;
+	memcpy(thread->name, slot->name, sizeof slot->name);
+	thread->has_ended = slot->state == 2;
+	thread->start_ns = (int64_t)(slot->start_time & INT64_MAX);
+	thread->end_ns = as_time(slot->end_time);
+	sum_lanes(slot, thread);
+	for (uint32_t kind = 0; kind < TFP_LOSS_SLOTS; kind++) {
+		const struct tfp_loss_slot *loss = &slot->losses[kind];
+
+		if (loss->count != 0)
+			add_loss(process, &(struct loss){.thread = slot->serial, .kind = (uint8_t)kind, .count = loss->count,
+							 .first_ns = (int64_t)(loss->first_time & INT64_MAX),
+							 .last_ns = (int64_t)(loss->last_time & INT64_MAX)});
+	}
+	return 0;
+}
+
+static int by_serial(const void *a, const void *b)
+{
+	const struct thread *left = a, *right = b;
+
+	return left->serial < right->serial ? -1 : left->serial > right->serial;
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	const struct loss *left = a, *right = b;
+
+	if (left->kind != right->kind)
+		return left->kind < right->kind ? -1 : 1;
+	return left->thread < right->thread ? -1 : left->thread > right->thread;
+}
+
+static void sum_threads(struct process *process)
+{
+	struct account *heap = &process->heap, *map = &process->mmap;
+
+	*heap = (struct account){.allocator = "heap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN};
+	*map = (struct account){.allocator = "mmap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN};
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct thread *thread = &process->threads[i];
+
+		heap->allocations += thread->allocations;
+		heap->frees += thread->frees;
+		heap->requested_bytes += thread->requested_bytes;
+		heap->allocated_bytes += thread->allocated_bytes;
+		heap->freed_bytes += thread->freed_bytes;
+		heap->unknown_frees += thread->unknown_frees;
+		heap->unknown_freed_bytes += thread->unknown_freed_bytes;
+		map->allocations += thread->maps;
+		map->frees += thread->unmaps;
+		map->requested_bytes += thread->mapped_bytes;
+		map->allocated_bytes += thread->mapped_bytes;
+		map->freed_bytes += thread->unmapped_bytes;
+	}
+}
+
+void threads_build(struct process *process, const struct thread_list *more)
+{
+	struct build build = {.process = process, .more = more};
+
+	free(process->threads);
+	free(process->losses);
+	process->threads = NULL;
+	process->losses = NULL;
+	process->thread_count = process->loss_count = 0;
+	log_slots(process->log, take_slot, &build);
+	for (size_t i = 0; more != NULL && i < more->thread_count; i++) {
+		struct thread *thread = add_thread(process);
+
+		if (thread != NULL)
+			*thread = more->threads[i];
+	}
+	for (size_t i = 0; more != NULL && i < more->loss_count; i++)
+		add_loss(process, &more->losses[i]);
+	if (process->thread_count > 0)
+		qsort(process->threads, process->thread_count, sizeof *process->threads, by_serial);
+	if (process->loss_count > 0)
+		qsort(process->losses, process->loss_count, sizeof *process->losses, by_kind);
+	sum_threads(process);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which logs form a run, and who is whose parent.
+ *
+ * Rule: logs that share a job id, or of which one names the other as its parent, are one run. Two runs are never mixed:
+ * the newest is taken unless one is named.
+ */
+#include "reducer/model/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tree {
+	struct log **logs; /* by start */
+	size_t count;
+	size_t *group;     /* index of the first log of the same run */
+	size_t *parents, *exec_before;
+};
+
+static int is_zero(const uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != 0)
+			return 0;
+	return 1;
+}
+
+static int same_machine(const struct tfp_file_header *a, const struct tfp_file_header *b)
+{
+	return memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0 && a->pid_namespace == b->pid_namespace;
+}
+
+/* The same process id at the same start time: one is the image that the other replaced by exec. */
+static int same_process(const struct tfp_file_header *a, const struct tfp_file_header *b)
+{
+	return same_machine(a, b) && a->pid == b->pid && a->process_start == b->process_start && a->process_start != 0;
+}
+
+static int is_parent(const struct tfp_file_header *child, const struct tfp_file_header *parent)
+{
+	if (child->parent_log_id != 0)
+		return child->parent_log_id == parent->log_id;
+	return same_machine(child, parent) && child->parent_pid == parent->pid &&
+	       child->parent_start == parent->process_start && child->parent_start != 0;
+}
+
+static int same_job(const struct tfp_file_header *a, const struct tfp_file_header *b)
+{
+	return !is_zero(a->job_id, sizeof a->job_id) && memcmp(a->job_id, b->job_id, sizeof a->job_id) == 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct log *left = *(struct log *const *)a, *right = *(struct log *const *)b;
+	uint64_t left_ns = left->header.origin.realtime_ns, right_ns = right->header.origin.realtime_ns;
+
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return left->header.log_id < right->header.log_id ? -1 : left->header.log_id > right->header.log_id;
+}
+
+static size_t group_of(struct tree *tree, size_t i)
+{
+	while (tree->group[i] != i)
+		i = tree->group[i] = tree->group[tree->group[i]];
+	return i;
+}
+
+static void join(struct tree *tree, size_t a, size_t b)
+{
+	size_t left = group_of(tree, a), right = group_of(tree, b);
+
+	if (left < right)
+		tree->group[right] = left;
+	else
+		tree->group[left] = right;
+}
+
+/* An earlier log is nearer to the truth the later it began: pids are used again, images replaced more than once. */
+static void link_log(struct tree *tree, size_t i)
+{
+	const struct tfp_file_header *header = &tree->logs[i]->header;
+
+	for (size_t k = i; k-- > 0;) {
+		const struct tfp_file_header *other = &tree->logs[k]->header;
+
+		if (same_process(header, other) && tree->exec_before[i] == PROCESS_NONE)
+			tree->exec_before[i] = k;
+		else if (is_parent(header, other) && !same_process(header, other) && tree->parents[i] == PROCESS_NONE)
+			tree->parents[i] = k;
+		if (same_process(header, other) || is_parent(header, other) || same_job(header, other))
+			join(tree, i, k);
+	}
+	if (tree->parents[i] == PROCESS_NONE && tree->exec_before[i] != PROCESS_NONE)
+		tree->parents[i] = tree->parents[tree->exec_before[i]];
+}
+
+static void name_run(const struct tfp_file_header *header, char name[17])
+{
+	uint64_t number;
+
+	memcpy(&number, header->job_id, sizeof number);
+	if (number == 0)
+		number = header->log_id;
+	snprintf(name, 17, "%016" PRIx64, number);
+}
+
+/* The group to take: the newest, or that of the name; the count when no run has the name. "all" takes everything. */
+static size_t choose_group(struct tree *tree, const char *name)
+{
+	char of_group[17];
+	size_t chosen = tree->count;
+
+	for (size_t i = 0; i < tree->count; i++) {
+		if (group_of(tree, i) != i)
+			continue;
+		name_run(&tree->logs[i]->header, of_group);
+		if (name == NULL || (*name != 0 && strncmp(of_group, name, strlen(name)) == 0))
+			chosen = i;
+	}
+	return chosen;
+}
+
+static void list_other(struct tree *tree, struct pool *pool, size_t group, struct run *run)
+{
+	struct run_brief *others = model_room(run->others, run->other_count, sizeof *others), *other;
+	const struct tfp_file_header *header = &tree->logs[group]->header;
+
+	if (others == NULL)
+		return;
+	run->others = others;
+	other = &others[run->other_count++];
+	name_run(header, other->name);
+	other->realtime_ns = (int64_t)header->origin.realtime_ns;
+	other->command = pool_text(pool, header->command, strnlen(header->command, sizeof header->command));
+	for (size_t i = group; i < tree->count; i++)
+		other->process_count += group_of(tree, i) == group;
+}
+
+/* Moves the logs of the chosen group to the front and closes the rest; indexes follow. */
+static size_t keep(struct tree *tree, size_t group, int is_all)
+{
+	size_t *place = calloc(tree->count + 1, sizeof *place), kept = 0;
+
+	if (place == NULL)
+		return 0;
+	for (size_t i = 0; i < tree->count; i++) {
+		place[i] = PROCESS_NONE;
+		if (!is_all && group_of(tree, i) != group) {
+			log_close(tree->logs[i]);
+			continue;
+		}
+		place[i] = kept;
+		tree->logs[kept] = tree->logs[i];
+		tree->parents[kept] = tree->parents[i] == PROCESS_NONE ? PROCESS_NONE : place[tree->parents[i]];
+		tree->exec_before[kept] = tree->exec_before[i] == PROCESS_NONE ? PROCESS_NONE : place[tree->exec_before[i]];
+		kept++;
+	}
+	free(place);
+	return kept;
+}
+
+static int find_run(struct tree *tree, const char *name, struct run *run)
+{
+	struct run_storage *storage = run->private;
+	int is_all = name != NULL && strcmp(name, "all") == 0;
+	size_t group = is_all ? 0 : choose_group(tree, name);
+
+	if (group == tree->count) {
+		diag_add(run->diags, DIAG_FATAL, name, DIAG_NO_OFFSET, "without --run the newest run is taken and the others listed",
+			 "no run has this name");
+		return -1;
+	}
+	name_run(&tree->logs[group]->header, run->name);
+	run->realtime_ns = (int64_t)tree->logs[group]->header.origin.realtime_ns;
+	run->utc_offset_s = tree->logs[group]->header.utc_offset_s;
+	for (size_t i = tree->count; !is_all && i-- > 0;)
+		if (group_of(tree, i) == i && i != group)
+			list_other(tree, &storage->pool, i, run);
+	tree->count = keep(tree, group, is_all);
+	return tree->count == 0 ? -1 : 0;
+}
+
+int tree_choose(struct log **logs, size_t count, const char *name, struct run *run, struct tree_choice *choice)
+{
+	struct tree tree = {.logs = logs, .count = count};
+	int result = -1;
+
+	tree.group = calloc(count + 1, sizeof *tree.group);
+	tree.parents = calloc(count + 1, sizeof *tree.parents);
+	tree.exec_before = calloc(count + 1, sizeof *tree.exec_before);
+	if (tree.group != NULL && tree.parents != NULL && tree.exec_before != NULL) {
+		qsort(logs, count, sizeof *logs, by_start);
+		for (size_t i = 0; i < count; i++) {
+			tree.group[i] = i;
+			tree.parents[i] = tree.exec_before[i] = PROCESS_NONE;
+			link_log(&tree, i);
+		}
+		result = find_run(&tree, name, run);
+	}
+	free(tree.group);
+	if (result != 0) {
+		free(tree.parents);
+		free(tree.exec_before);
+		return -1;
+	}
+	*choice = (struct tree_choice){logs, tree.parents, tree.exec_before, tree.count};
+	return 0;
+}
