@@ -142,7 +142,7 @@ static const struct option_row rows[] = {
 	{"name", 0, "REGEX", "only rows with a text or a function that matches", .take = take_name},
 	{"sort", 0, "COLUMN", "order rows by a column; -COLUMN the other way round", TEXT(request.sort)},
 	{"top", 0, "N", "only the first N rows; 0 = all", .take = take_top},
-	{"points", 0, "N", "rows of a timeline at most (default 1000)", .take = take_points},
+	{"points", 0, "N", "rows of a timeline at most (default 1000; as text 40)", .take = take_points},
 	{"frames", 0, "N", "frames of a stack shown as text (default 8)", .take = take_frames},
 	{"value", 0, "COLUMN", "weight of folded stacks: peak (default), leaked, total, allocations", TEXT(report.value)},
 	{"temporary", 0, "N", "a block is temporary when freed within N allocations of its thread (default 1)", .take = take_temporary},
@@ -297,7 +297,7 @@ void options_parse(struct options *options, int count, char **words)
 	bool only_paths = false;
 
 	*options = (struct options){
-		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX, .points = 1000},
+		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX},
 		.report = {.frames = 8},
 	};
 	options->paths = base_alloc((size_t)count + 1, sizeof(*options->paths));

@@ -19,7 +19,8 @@
 
 /* Most lines of each part, with blank line and heading: start 2, losses 6, memory 4, processes 9, sites 18, notes 10,
  * others 5, next 5: 59 in all. */
-#define LOSS_ROWS 6
+#define LOSS_ROWS 6    /* refused settings included */
+#define REFUSED_ROWS 4
 #define PROCESS_ROWS 6
 #define SITE_ROWS 7
 #define NOTE_ROWS 4
@@ -117,13 +118,13 @@ static void put_start(struct summary *summary)
 	end_line(summary);
 }
 
-/* Settings that were refused, in red: the person meant something else. */
+/* Settings that were refused: the person meant something else. Returns the lines used. */
 static size_t put_refused(struct summary *summary)
 {
 	const struct process *process = &summary->request->run->processes[0];
 	size_t shown = 0;
 
-	for (size_t i = 0; i < process->setting_error_count && shown < 2; i++, shown++) {
+	for (size_t i = 0; i < process->setting_error_count && shown < REFUSED_ROWS; i++, shown++) {
 		const struct setting_error *error = &process->setting_errors[i];
 		text_string(&summary->line, "  REFUSED TFPROF_");
 		escape_visible(&summary->line, error->name, strnlen(error->name, 64));
@@ -131,6 +132,11 @@ static size_t put_refused(struct summary *summary)
 		escape_visible(&summary->line, error->value, strnlen(error->value, 64));
 		text_string(&summary->line, ": ");
 		escape_visible(&summary->line, error->remedy, strnlen(error->remedy, 256));
+		if (shown + 1 == REFUSED_ROWS && i + 1 < process->setting_error_count) {
+			text_clear(&summary->line);
+			text_format(&summary->line, "  REFUSED %zu more TFPROF_ settings: -t settings",
+				    process->setting_error_count - i);
+		}
 		end_line(summary);
 	}
 	return shown;
@@ -225,6 +231,7 @@ static void put_processes(struct summary *summary)
 /* A stack from its first function that is not an allocator's own: that one with its place, then "< caller < caller". */
 struct chain {
 	struct text first, callers;
+	struct text last; /* name of the last one: a function that was split or inlined into itself is named once */
 	size_t count;
 };
 
@@ -237,6 +244,12 @@ static void chain_add(void *context, const struct symbol_frame *frame)
 	if (chain->count >= SITE_FRAMES || (!chain->count && frames_is_allocator(frame->function)))
 		return;
 	stack_text_function(&name, frame);
+	if (chain->count && strcmp(name.bytes, chain->last.bytes) == 0) {
+		text_free(&name);
+		return;
+	}
+	text_clear(&chain->last);
+	text_put(&chain->last, name.bytes, name.length);
 	if (chain->count++) {
 		escape_cut(&name, 36);
 		text_format(&chain->callers, "%s< %s", chain->callers.length ? " " : "", name.bytes);
@@ -257,12 +270,17 @@ static void put_site(struct summary *summary, const struct table *sites, size_t 
 {
 	size_t stack_column = table_find_column(sites->kind, "stack");
 	struct chain chain = {0};
+	const char *allocator;
 	uint64_t stack;
+	size_t length;
 
 	put_cell(summary, sites, row, "peak_bytes", 12);
 	put_cell(summary, sites, row, "leaked_bytes", 12);
 	put_cell(summary, sites, row, "allocations", 12);
 	text_string(&summary->line, "  ");
+	allocator = table_get_text(sites, row, table_find_column(sites->kind, "allocator"), &length);
+	if (length != 4 || memcmp(allocator, "heap", 4) != 0)
+		text_format(&summary->line, "%.*s: ", (int)length, allocator);
 	if (!table_is_known(sites, row, stack_column)) {
 		text_string(&summary->line, "[no stack recorded]");
 		end_line(summary);
@@ -281,6 +299,18 @@ static void put_site(struct summary *summary, const struct table *sites, size_t 
 	}
 	text_free(&chain.first);
 	text_free(&chain.callers);
+	text_free(&chain.last);
+}
+
+/* In mode totals there are none, and rows without one say nothing here. */
+static bool any_stack(const struct table *sites)
+{
+	size_t column = table_find_column(sites->kind, "stack");
+
+	for (size_t row = 0; row < sites->shown_count; row++)
+		if (table_is_known(sites, row, column))
+			return true;
+	return false;
 }
 
 static void put_sites(struct summary *summary)
@@ -292,11 +322,13 @@ static void put_sites(struct summary *summary)
 	request.top = SITE_ROWS;
 	request.is_top_given = true;
 	sites = tables_make(&table_memory_sites, &request);
-	if (sites->shown_count) {
-		estimated = table_is_known(sites, 0, table_find_column(sites->kind, "peak_error_bytes"));
-		heading(summary, estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
-					   : "     at peak      leaked      allocs  call stacks");
+	if (!any_stack(sites)) {
+		table_free(sites);
+		return;
 	}
+	estimated = table_is_known(sites, 0, table_find_column(sites->kind, "peak_error_bytes"));
+	heading(summary, estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
+				   : "     at peak      leaked      allocs  call stacks");
 	for (size_t row = 0; row < sites->shown_count; row++)
 		put_site(summary, sites, row);
 	if (sites->row_count > sites->shown_count) {

@@ -15,7 +15,7 @@ static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty for a damaged file"},
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 1, "kernel thread id; empty = of no thread"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0, "name of the loss; damaged_log: found by the reader of the file"},
-	[COUNT] = {"count", "count", TABLE_INTEGER, UNIT_COUNT, 0, "how many; empty where that is not known"},
+	[COUNT] = {"count", "count", TABLE_INTEGER, UNIT_COUNT, 0, "how many records, stacks, moments; of a damaged file: 1 a place"},
 	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 0, "when it happened first"},
 	[LAST] = {"last_ns", "last", TABLE_INTEGER, UNIT_NS, 1, "when it happened last"},
 	[IS_LOST] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 2, "lost: records are missing; degraded: precision only"},
@@ -78,6 +78,7 @@ static void add_damage(struct table *table, const struct diag_list *diags)
 		text_format(&meaning, ": %s", diag->reason);
 		table_row(table);
 		table_string(table, KIND, diag->level == DIAG_NOTE ? "log_note" : "damaged_log");
+		table_integer(table, COUNT, 1);
 		table_string(table, IS_LOST, diag->level == DIAG_NOTE ? "degraded" : "lost");
 		table_text(table, MEANING, meaning.bytes, meaning.length);
 		if (diag->remedy[0])

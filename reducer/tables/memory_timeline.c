@@ -89,7 +89,7 @@ const struct table_kind table_memory_timeline = {
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_ALLOCATOR | FILTER_POINTS,
-	.text_rows = 40,
+	.text_rows = 100, /* --points is smaller */
 	.needs_scan = true,
 	.fill = fill,
 };

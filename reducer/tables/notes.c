@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/notes.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool setting_is(const struct process *process, const char *name, const char *value)
@@ -30,9 +31,12 @@ static void count_add(struct count *count, const struct process *process)
 		count->pid = process->pid;
 }
 
-static void note_count(struct table *table, enum note_kind kind, const struct count *count, const char *sentence)
+static void note_count(struct table *table, const struct request *request, enum note_kind kind, const struct count *count,
+		       const char *sentence)
 {
-	if (count->processes == 1)
+	if (count->processes && request->run->process_count == 1)
+		table_note(table, kind, "%c%s", toupper((unsigned char)sentence[0]), sentence + 1);
+	else if (count->processes == 1)
 		table_note(table, kind, "Process %u: %s", count->pid, sentence);
 	else if (count->processes)
 		table_note(table, kind, "%zu processes (first: %u): %s", count->processes, count->pid, sentence);
@@ -57,13 +61,13 @@ void notes_recording(struct table *table, const struct request *request)
 		if (process->log->header.flags & TFP_FILE_NOT_KILL_SAFE)
 			count_add(&unsafe, process);
 	}
-	note_count(table, NOTE_MISSING, &built_in,
+	note_count(table, request, NOTE_MISSING, &built_in,
 		   "the executable brings its own malloc, whose calls cannot be seen; heap numbers are unknown.");
-	note_count(table, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
-	note_count(table, NOTE_MISSING, &closed, "TFPROF_WINDOW=off, nothing was recorded.");
-	note_count(table, NOTE_MISSING, &window,
+	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
+	note_count(table, request, NOTE_MISSING, &closed, "TFPROF_WINDOW=off, nothing was recorded.");
+	note_count(table, request, NOTE_MISSING, &window,
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
-	note_count(table, NOTE_MISSING, &unsafe,
+	note_count(table, request, NOTE_MISSING, &unsafe,
 		   "the output directory is no local file system; what was not yet written when the process died is missing.");
 }
 
@@ -83,7 +87,7 @@ void notes_sampling(struct table *table, const struct request *request)
 			count_add(&totals, process);
 		}
 	}
-	note_count(table, NOTE_MISSING, &totals,
+	note_count(table, request, NOTE_MISSING, &totals,
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
 	if (sampled.processes)
 		table_note(table, NOTE_INFERRED,

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfprof-reduce: from logs to reports.
+ *
+ * Rule: the edge of the offline side: here, and in base_die, things are printed and the exit status is decided: 0 whole,
+ * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.
+ */
+#include "reducer/options.h"
+#include "reducer/progress.h"
+#include "reducer/report/catalogue.h"
+#include "reducer/report/summary.h"
+#include "reducer/tables/losses.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WIDTH_UNKNOWN 100         /* where stdout is no terminal */
+#define WIDTH_LEAST 40
+#define POINTS_READ 40   /* of a timeline: what a person looks through */
+#define POINTS_FILE 1000 /* what a plot shows */
+
+static unsigned terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long width = 0;
+
+	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+		width = size.ws_col;
+	if (!width && columns)
+		width = strtoul(columns, NULL, 10);
+	if (!width || width > 1000)
+		width = WIDTH_UNKNOWN;
+	return width < WIDTH_LEAST ? WIDTH_LEAST : (unsigned)width;
+}
+
+/* https://no-color.org: any value that is not empty. */
+static bool wants_colour(const struct options *options)
+{
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return !options->output && isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]) &&
+	       !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+static FILE *open_file(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		base_die("cannot write %s: %s", path, strerror(errno));
+	return file;
+}
+
+static void close_file(FILE *file, const char *path)
+{
+	bool failed = ferror(file) != 0;
+
+	if (file == stdout ? fflush(file) != 0 : fclose(file) != 0)
+		failed = true;
+	if (failed)
+		base_die("cannot write %s: %s", path, strerror(errno));
+}
+
+/* One file a table under the folder `output`, which is made when it is missing. */
+static void write_files(const struct options *options, const struct report_kind *kind, const struct report_set *set)
+{
+	if (mkdir(options->output, 0777) != 0 && errno != EEXIST)
+		base_die("cannot make the directory %s: %s", options->output, strerror(errno));
+	for (size_t i = 0; i < set->count; i++) {
+		struct report_set one = *set;
+		struct text path = {0};
+		FILE *file;
+		text_format(&path, "%s/%s.%s", options->output, set->tables[i]->kind->id, kind->suffix);
+		one.tables = &set->tables[i];
+		one.count = 1;
+		file = open_file(path.bytes);
+		kind->write(file, &one, &options->report);
+		close_file(file, path.bytes);
+		text_free(&path);
+	}
+}
+
+static void write_report(const struct options *options, const struct report_kind *kind, const struct report_set *set)
+{
+	FILE *file = stdout;
+
+	if (kind->is_single && set->count > 1) {
+		write_files(options, kind, set);
+		return;
+	}
+	if (options->output)
+		file = open_file(options->output);
+	kind->write(file, set, &options->report);
+	close_file(file, options->output ? options->output : "the output");
+}
+
+/* csv has no place for notes: they go to stderr, so that they are not missed. */
+static void tell_notes(const struct table *table)
+{
+	for (size_t i = 0; i < table->note_count; i++)
+		fprintf(stderr, "%s: %s: %s\n", table->kind->id, note_kind_name(table->notes[i].kind), table->notes[i].text);
+}
+
+static int list(const struct options *options, const struct report_kind *format)
+{
+	const struct table_kind **kinds = NULL;
+	size_t kind_count = 0, count;
+	struct table **tables;
+	struct report_set set;
+
+	if (options->tables)
+		kind_count = tables_select(options->tables, &kinds);
+	tables = catalogue_make(kinds, kind_count, &count);
+	set = (struct report_set){.tables = tables, .count = count, .title = "Tables of tfprof-reduce (--list)"};
+	if (format->is_single && count > 1 && !options->output)
+		base_die("-f %s prints one table a file: give -o DIR", format->name);
+	write_report(options, format, &set);
+	catalogue_free(tables, count);
+	free(kinds);
+	return 0;
+}
+
+/* Opens the run; dies with the first reasons when there is none. */
+static struct run *open_run(const struct options *options, struct run_options *run_options, struct diag_list *diags)
+{
+	static const char *const default_paths[] = {OPTIONS_DEFAULT_LOGS};
+	const char *const *paths = options->path_count ? options->paths : default_paths;
+	size_t count = options->path_count ? options->path_count : 1;
+	struct run *run = run_open(paths, count, run_options, diags);
+	size_t i = 0;
+
+	if (run)
+		return run;
+	while (i + 1 < diags->count && i < 9) {
+		fprintf(stderr, "tfprof-reduce: %s: %s\n", diags->items[i].file, diags->items[i].reason);
+		i++;
+	}
+	if (i < diags->count)
+		base_die("%s: %s%s%s", diags->items[i].file, diags->items[i].reason, diags->items[i].remedy[0] ? "; " : "",
+			 diags->items[i].remedy);
+	base_die("no logs (*.tfp) in %s", paths[0]);
+}
+
+/* What the first line of a report and stderr say when the answer is not whole. */
+static void put_problem(struct text *problem, const struct run *run)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].loss_count; k++)
+			if (!loss_is_degraded(run->processes[i].losses[k].kind))
+				lost += run->processes[i].losses[k].count;
+	text_string(problem, "Not whole:");
+	if (lost)
+		text_format(problem, " %llu records were lost", (unsigned long long)lost);
+	if (run->diags->damage)
+		text_format(problem, "%s %llu places in the logs are damaged", lost ? " and" : "",
+			    (unsigned long long)run->diags->damage);
+	text_string(problem, " (-t losses says which).");
+}
+
+/* Runs the analyses and prints them. Returns the number of tables. */
+static void report(struct options *options, const struct report_kind *format, const struct table_kind *const *kinds,
+		   size_t kind_count, const char *problem)
+{
+	const struct request *request = &options->request;
+	struct table **tables = base_alloc(kind_count, sizeof(*tables));
+	struct report_set set = {.tables = tables, .count = kind_count, .run = request->run->name, .problem = problem};
+	struct progress progress;
+
+	progress_start(&progress, "tables");
+	for (size_t i = 0; i < kind_count; i++) {
+		progress_step(&progress, 0, 0);
+		tables[i] = tables_make(kinds[i], request);
+	}
+	progress_end(&progress);
+	write_report(options, format, &set);
+	for (size_t i = 0; i < kind_count; i++) {
+		if (format->is_single)
+			tell_notes(tables[i]);
+		table_free(tables[i]);
+	}
+	free(tables);
+}
+
+static bool any_needs_scan(const struct table_kind *const *kinds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (kinds[i]->needs_scan)
+			return true;
+	return false;
+}
+
+static void scan(struct run *run, struct run_options *run_options)
+{
+	struct progress progress;
+
+	progress_start(&progress, "reading");
+	run_options->progress = progress_step;
+	run_options->context = &progress;
+	if (run_scan(run, run_options) != 0)
+		base_die("out of memory while reading the logs");
+	progress_end(&progress);
+}
+
+static void write_summary(const struct options *options)
+{
+	FILE *file = options->output ? open_file(options->output) : stdout;
+
+	summary_write(file, &options->request, &options->report, options->path_count ? options->paths[0] : "");
+	close_file(file, options->output ? options->output : "the output");
+}
+
+/* Filters without -t would be ignored by the summary: say so instead. */
+static void check_usage(const struct options *options, const struct report_kind *format, size_t kind_count)
+{
+	const struct request *request = &options->request;
+
+	if (!options->tables && !kind_count &&
+	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->thread ||
+	     request->allocator || request->name || request->sort || request->is_top_given))
+		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
+	if (format->is_single && kind_count > 1 && !options->output)
+		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
+}
+
+static int reduce(struct options *options, const struct report_kind *format)
+{
+	struct diag_list diags = {0};
+	struct run_options run_options = {.name = options->run, .temporary = options->temporary};
+	const struct table_kind **kinds = NULL;
+	struct text problem = {0};
+	size_t kind_count = 0;
+	struct run *run;
+	int status = 0;
+
+	if (options->tables || !format->is_for_reading)
+		kind_count = tables_select(options->tables ? options->tables : "all", &kinds);
+	check_usage(options, format, kind_count);
+	run = open_run(options, &run_options, &diags);
+	if (!kind_count || any_needs_scan(kinds, kind_count))
+		scan(run, &run_options);
+	options->request.run = run;
+	options->request.frames = frames_make(run, &options->symbols);
+	options->request.is_text = format->is_for_reading;
+	if (!options->request.points)
+		options->request.points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
+	if (losses_any(run)) {
+		put_problem(&problem, run);
+		status = 2;
+	}
+	if (kind_count)
+		report(options, format, kinds, kind_count, problem.bytes);
+	else
+		write_summary(options);
+	if (status)
+		fprintf(stderr, "tfprof-reduce: %s\n", problem.bytes);
+	frames_free(options->request.frames);
+	run_close(run);
+	diag_free(&diags);
+	text_free(&problem);
+	free(kinds);
+	return status;
+}
+
+int main(int count, char **words)
+{
+	struct options options;
+	const struct report_kind *format;
+	int status = 0;
+
+	setlocale(LC_CTYPE, "");
+	options_parse(&options, count, words);
+	format = report_find(options.format ? options.format : "text");
+	options.report.width = terminal_width();
+	options.report.is_coloured = wants_colour(&options);
+	switch (options.action) {
+	case ACTION_HELP:
+		if (options.wants_manual)
+			options_manual(stdout);
+		else
+			options_help(stdout);
+		close_file(stdout, "the output");
+		break;
+	case ACTION_LIST:
+		status = list(&options, format);
+		break;
+	case ACTION_CHECK:
+	case ACTION_DUMP:
+	case ACTION_REPORT:
+		status = reduce(&options, format);
+		break;
+	}
+	options_free(&options);
+	return status;
+}

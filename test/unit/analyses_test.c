@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of the analyses in reducer/tables: a run made by hand goes in, cells come out.
+ *
+ * Rule: the model is not under test; every number that is expected stands in the test that expects it.
+ */
+#include "reducer/tables/losses.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct setting sampled[] = {{"MALLOC", "sample:512k", 1}, {"WINDOW", "all", 1}};
+static struct setting off[] = {{"MALLOC", "off", 0}, {"WINDOW", "all", 1}};
+static struct setting_error refused[] = {{"MALOC", "full", "did you mean TFPROF_MALLOC?"}};
+static struct thread threads[] = {
+	{.serial = 1, .tid = 100, .name = "main", .allocations = 10, .frees = 4, .requested_bytes = 1000, .allocated_bytes = 1100,
+	 .freed_bytes = 300, .maps = 1, .mapped_bytes = 4096},
+	{.serial = 2, .tid = 101, .name = "worker", .allocations = 1, .frees = 2, .requested_bytes = 10, .allocated_bytes = 24,
+	 .freed_bytes = 500},
+};
+static struct loss losses[] = {
+	{.thread = 2, .kind = 1, .name = "output_write", .help = "help", .remedy = "remedy", .count = 7, .first_ns = 5, .last_ns = 9},
+	{.thread = 1, .kind = 10, .name = "stack_cut", .help = "help", .remedy = "none", .count = 3, .first_ns = 1, .last_ns = 2},
+};
+static struct timeline_point points[] = {
+	{.time_ns = 0, .max_time_ns = 10, .live = 50, .max = 100},
+	{.time_ns = 20, .max_time_ns = 30, .live = 200, .max = 900},
+};
+static struct heap_site sites[] = {{.stack = 0, .allocations = 11, .requested_bytes = 1010, .bytes = 1124, .live_blocks = 5,
+				    .live_bytes = 324, .peak_blocks = 6, .peak_bytes = 900, .temporary = 2}};
+static struct heap_error errors[] = {{.allocations = 2, .bytes = 30, .live_bytes = 40, .peak_bytes = 50}};
+static struct heap_histogram histogram;
+static struct log log_of_all;
+
+struct fixture {
+	struct diag_list diags;
+	struct process processes[2];
+	struct run run;
+	struct request request;
+};
+
+static struct process exact_process(uint32_t pid)
+{
+	return (struct process){
+		.log = &log_of_all, .path = "a.tfp", .pid = pid, .parent_pid = 1, .command = "train", .end_ns = 40, .end = END_EXIT,
+		.settings = sampled, .setting_count = 2, .threads = threads, .thread_count = 2,
+		.heap = {.allocator = "heap", .kind = ACCOUNT_EVENTS, .allocations = 11, .frees = 6, .requested_bytes = 1010,
+			 .allocated_bytes = 1124, .freed_bytes = 800, .live_bytes = 324, .peak_bytes = 900, .peak_time_ns = 30,
+			 .requested_peak_bytes = 850, .requested_peak_time_ns = 29, .event_allocations = 11, .event_frees = 6,
+			 .event_requested_bytes = 1010, .event_allocated_bytes = 1124, .timeline = {points, 2}, .sites = sites,
+			 .site_count = 1, .histogram = &histogram},
+		.mmap = {.allocator = "mmap", .kind = ACCOUNT_NONE, .allocations = 1, .allocated_bytes = 4096, .live_bytes = 4096},
+	};
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->processes[0] = exact_process(100);
+	fixture->processes[1] = exact_process(200);
+	fixture->run = (struct run){.name = "0123456789abcdef", .processes = fixture->processes, .process_count = 2,
+				    .diags = &fixture->diags, .is_scanned = 1};
+	fixture->request = (struct request){.run = &fixture->run, .from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX,
+					    .points = 1000};
+	fixture->request.frames = frames_make(&fixture->run, &(struct symbols_options){0});
+	fixture->run.process_count = 1; /* most tests want one */
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	frames_free(fixture->request.frames);
+	diag_free(&fixture->diags);
+	free(fixture);
+	return 0;
+}
+
+/* The cell as text: "-" when unknown. */
+static const char *cell(const struct table *table, size_t row, const char *id)
+{
+	static char shown[4][256];
+	static unsigned next;
+	size_t column = table_find_column(table->kind, id), length;
+	char *out = shown[next++ % 4];
+
+	assert_int_not_equal(column, SIZE_MAX);
+	assert_true(row < table->shown_count);
+	if (!table_is_known(table, row, column))
+		return "-";
+	if (table->kind->columns[column].type == TABLE_TEXT) {
+		const char *bytes = table_get_text(table, row, column, &length);
+		snprintf(out, sizeof(shown[0]), "%.*s", (int)length, bytes);
+	} else {
+		snprintf(out, sizeof(shown[0]), "%lld", (long long)table_get_integer(table, row, column));
+	}
+	return out;
+}
+
+static void assert_cells(const struct table *table, size_t row, const char *const *wanted)
+{
+	for (; wanted[0]; wanted += 2)
+		assert_string_equal(cell(table, row, wanted[0]), wanted[1]);
+}
+#define CELLS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static bool has_note(const struct table *table, enum note_kind kind, const char *part)
+{
+	for (size_t i = 0; i < table->note_count; i++)
+		if (table->notes[i].kind == kind && strstr(table->notes[i].text, part))
+			return true;
+	return false;
+}
+
+static void test_summary_of_one_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table = tables_make(&table_memory_summary, &fixture->request);
+
+	assert_int_equal(table->shown_count, 7);
+	assert_cells(table, 0, CELLS("scope", "job", "id", "0123456789abcdef", "allocator", "heap", "allocations", "11", "frees", "6",
+				     "requested_bytes", "1010", "allocated_bytes", "1124", "freed_bytes", "800", "live_bytes", "324",
+				     "peak_bytes", "900", "peak_time_ns", "30", "requested_peak_bytes", "850", "peak_kind", "exact"));
+	assert_cells(table, 1, CELLS("scope", "job", "allocator", "mmap", "allocations", "1", "peak_bytes", "-", "peak_time_ns", "-"));
+	assert_cells(table, 2, CELLS("scope", "process", "id", "100", "name", "train", "process", "100"));
+	assert_cells(table, 4, CELLS("scope", "thread", "id", "100", "allocator", "heap", "live_bytes", "800", "peak_bytes", "-"));
+	assert_cells(table, 5, CELLS("scope", "thread", "id", "100", "allocator", "mmap", "allocated_bytes", "4096"));
+	assert_cells(table, 6, CELLS("scope", "thread", "id", "101", "allocator", "heap", "live_bytes", "-476", "name", "worker"));
+	table_free(table);
+}
+
+static void test_summary_filters(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->request.thread = "worker";
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_int_equal(table->shown_count, 1);
+	assert_cells(table, 0, CELLS("id", "101"));
+	table_free(table);
+	fixture->request.thread = NULL;
+	fixture->request.allocator = "mmap";
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_int_equal(table->shown_count, 3);
+	table_free(table);
+	fixture->request.process = "999";
+	fixture->request.allocator = NULL;
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_cells(table, 0, CELLS("scope", "job", "allocations", "-", "live_bytes", "-"));
+	table_free(table);
+}
+
+static void test_summary_adds_processes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->run.process_count = 2;
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_cells(table, 0, CELLS("allocations", "22", "live_bytes", "648", "peak_bytes", "1800", "peak_time_ns", "30", "peak_kind",
+				     "bound"));
+	table_free(table);
+}
+
+/* What is switched off is unknown, not 0. */
+static void test_off_is_empty(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->processes[0].settings = off;
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_cells(table, 0, CELLS("scope", "job", "allocations", "-", "live_bytes", "-", "peak_bytes", "-"));
+	assert_true(has_note(table, NOTE_MISSING, "TFPROF_MALLOC=off"));
+	table_free(table);
+	fixture->processes[0].settings = sampled;
+	fixture->processes[0].has_static_allocator = 1;
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_cells(table, 0, CELLS("allocator", "heap", "allocations", "-"));
+	assert_cells(table, 1, CELLS("allocator", "mmap", "allocations", "1"));
+	assert_true(has_note(table, NOTE_MISSING, "its own malloc") || has_note(table, NOTE_MISSING, "own malloc"));
+	table_free(table);
+}
+
+static void test_summary_tells_a_difference(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->processes[0].heap.event_allocations = 10;
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_true(has_note(table, NOTE_INFERRED, "the events say 10 allocations"));
+	table_free(table);
+}
+
+static void test_timeline_keeps_peak(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table = tables_make(&table_memory_timeline, &fixture->request);
+
+	assert_int_equal(table->shown_count, 4);
+	assert_cells(table, 0, CELLS("time_ns", "10", "allocator", "heap", "live_bytes", "100", "reserved_bytes", "-", "fragmentation", "-"));
+	assert_cells(table, 1, CELLS("time_ns", "19", "live_bytes", "50"));
+	assert_cells(table, 2, CELLS("time_ns", "30", "live_bytes", "900"));
+	assert_cells(table, 3, CELLS("time_ns", "40", "live_bytes", "200"));
+	table_free(table);
+	fixture->request.from_ns = 15;
+	fixture->request.to_ns = 35;
+	table = tables_make(&table_memory_timeline, &fixture->request);
+	assert_int_equal(table->shown_count, 2);
+	table_free(table);
+}
+
+static void test_sites_add_processes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->run.process_count = 2;
+	table = tables_make(&table_memory_sites, &fixture->request);
+	assert_int_equal(table->shown_count, 1);
+	assert_cells(table, 0, CELLS("peak_bytes", "1800", "leaked_bytes", "648", "total_bytes", "2248", "allocations", "22", "temporary",
+				     "4", "processes", "2", "process", "-", "kind", "exact", "peak_error_bytes", "-", "function",
+				     "[no stack recorded]"));
+	assert_true(has_note(table, NOTE_INFERRED, "The sum of 2 processes"));
+	table_free(table);
+}
+
+static void test_sampled_sites_have_errors(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->processes[0].heap.kind = ACCOUNT_SAMPLED;
+	fixture->processes[0].heap.errors = errors;
+	fixture->processes[0].heap.sample_interval = 524288;
+	table = tables_make(&table_memory_sites, &fixture->request);
+	assert_cells(table, 0, CELLS("kind", "estimated", "peak_error_bytes", "50", "leaked_error_bytes", "40", "total_error_bytes", "30",
+				     "allocations_error", "2", "temporary", "-"));
+	assert_true(has_note(table, NOTE_INFERRED, "each 512 KiB"));
+	table_free(table);
+}
+
+static void test_histogram(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	memset(&histogram, 0, sizeof(histogram));
+	histogram.blocks[5][2] = 7;
+	histogram.bytes[5][2] = 200;
+	histogram.blocks[0][HEAP_LIFE_CLASSES - 1] = 1;
+	table = tables_make(&table_memory_histogram, &fixture->request);
+	assert_int_equal(table->shown_count, 2);
+	assert_cells(table, 0, CELLS("size_from_bytes", "0", "size_to_bytes", "1", "life_from_ns", "-", "life_to_ns", "-", "blocks", "1"));
+	assert_cells(table, 1, CELLS("size_from_bytes", "17", "size_to_bytes", "32", "life_from_ns", "10000", "life_to_ns", "100000",
+				     "blocks", "7", "requested_bytes", "200"));
+	table_free(table);
+}
+
+static void test_losses(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table = tables_make(&table_losses, &fixture->request);
+
+	assert_int_equal(table->shown_count, 0);
+	assert_true(has_note(table, NOTE_INFO, "Nothing was lost"));
+	assert_false(losses_any(&fixture->run));
+	table_free(table);
+	fixture->processes[0].losses = &losses[1];
+	fixture->processes[0].loss_count = 1;
+	assert_false(losses_any(&fixture->run)); /* a stack that ends early costs no record */
+	fixture->processes[0].losses = losses;
+	fixture->processes[0].loss_count = 2;
+	assert_true(losses_any(&fixture->run));
+	diag_add(&fixture->diags, DIAG_DAMAGE, "b.tfp", 4096, "copy it again", "a block is damaged");
+	table = tables_make(&table_losses, &fixture->request);
+	assert_int_equal(table->shown_count, 3);
+	assert_cells(table, 0, CELLS("process", "-", "kind", "damaged_log", "severity", "lost", "meaning",
+				     "b.tfp at 4096: a block is damaged", "remedy", "copy it again"));
+	assert_cells(table, 1, CELLS("process", "100", "thread", "101", "kind", "output_write", "count", "7", "first_ns", "5", "last_ns", "9",
+				     "severity", "lost"));
+	assert_cells(table, 2, CELLS("kind", "stack_cut", "severity", "degraded"));
+	table_free(table);
+}
+
+static void test_settings(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->run.process_count = 2;
+	fixture->processes[0].setting_errors = refused;
+	fixture->processes[0].setting_error_count = 1;
+	fixture->processes[1].settings = off;
+	table = tables_make(&table_settings, &fixture->request);
+	assert_cells(table, 0, CELLS("process", "100", "name", "MALOC", "source", "refused", "problem", "did you mean TFPROF_MALLOC?"));
+	assert_cells(table, 1, CELLS("process", "100", "name", "MALLOC", "value", "sample:512k", "source", "default"));
+	assert_cells(table, 2, CELLS("process", "-", "name", "WINDOW", "value", "all"));
+	assert_cells(table, 3, CELLS("process", "200", "name", "MALLOC", "value", "off", "source", "environment"));
+	assert_int_equal(table->shown_count, 4);
+	table_free(table);
+}
+
+/* A filter that a table has no use for must not look as if it had worked. */
+static void test_unused_filter_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct table *table;
+
+	fixture->request.from_ns = 1;
+	table = tables_make(&table_memory_sites, &fixture->request);
+	assert_true(has_note(table, NOTE_INFO, "--window was given"));
+	table_free(table);
+}
+
+static void test_names_select(void **state)
+{
+	const struct table_kind **kinds;
+
+	(void)state;
+	assert_int_equal(tables_select("memory", &kinds), 4);
+	assert_string_equal(kinds[0]->id, "memory.summary");
+	free(kinds);
+	assert_int_equal(tables_select("losses,memory.sites,losses", &kinds), 2);
+	assert_string_equal(kinds[0]->id, "losses");
+	free(kinds);
+	assert_int_equal(tables_select("all", &kinds), table_kind_count);
+	free(kinds);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_summary_of_one_process),
+		TEST(test_summary_filters),
+		TEST(test_summary_adds_processes),
+		TEST(test_off_is_empty),
+		TEST(test_summary_tells_a_difference),
+		TEST(test_timeline_keeps_peak),
+		TEST(test_sites_add_processes),
+		TEST(test_sampled_sites_have_errors),
+		TEST(test_histogram),
+		TEST(test_losses),
+		TEST(test_settings),
+		TEST(test_unused_filter_is_told),
+		TEST(test_names_select),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of reducer/report: numbers as people read them, widths, and hostile bytes in every format.
+ *
+ * Rule: a hostile cell must not leave its field, its line or its string, nor reach a terminal as a command.
+ */
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+#include "reducer/report/report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BYTES, TIME, COUNT, NAME, EXTRA, COLUMNS };
+
+static const struct table_column columns[] = {
+	[BYTES] = {"size_bytes", "size", TABLE_INTEGER, UNIT_BYTES, 0, "a size"},
+	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "a time"},
+	[COUNT] = {"count", "count", TABLE_INTEGER, UNIT_COUNT, 1, "a count"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "a text"},
+	[EXTRA] = {"extra", "extra", TABLE_TEXT, UNIT_NONE, 2, "another"},
+};
+static const struct table_kind kind = {
+	.id = "test.table", .title = "Test", .help = "Help", .columns = columns, .column_count = COLUMNS};
+
+static struct table *table_of(const char *bytes, size_t length)
+{
+	struct table *table = table_make(&kind);
+
+	table_row(table);
+	table_integer(table, BYTES, 1536);
+	table_integer(table, COUNT, 1234567);
+	table_text(table, NAME, bytes, length);
+	table_string(table, EXTRA, "extra");
+	return table;
+}
+
+/* What a format prints for a table; freed with free(). */
+static char *printed(const char *format, struct table *table, unsigned width)
+{
+	struct report_options options = {.width = width, .frames = 8};
+	struct report_set set = {.tables = &table, .count = 1, .run = "run"};
+	char *out = NULL;
+	size_t length;
+	FILE *file = open_memstream(&out, &length);
+
+	assert_non_null(file);
+	report_find(format)->write(file, &set, &options);
+	fclose(file);
+	assert_int_equal(strlen(out), length); /* no zero byte left the table */
+	return out;
+}
+
+static void test_numbers(void **state)
+{
+	static const struct {
+		void (*print)(struct text *out, int64_t number);
+		int64_t number;
+		const char *wanted;
+	} cases[] = {
+		{human_bytes, 0, "0 B"}, {human_bytes, 1023, "1023 B"}, {human_bytes, 1024, "1.00 KiB"},
+		{human_bytes, 1048575, "1.00 MiB"}, {human_bytes, 128974848, "123 MiB"}, {human_bytes, -2048, "-2.00 KiB"},
+		{human_bytes, INT64_MAX, "8.00 EiB"}, {human_ns, 0, "0 s"}, {human_ns, 999, "999 ns"},
+		{human_ns, 1000, "1.00 us"}, {human_ns, 1234567, "1.23 ms"}, {human_ns, 12300000000, "12.3 s"},
+		{human_ns, 125000000000, "2 m 05 s"}, {human_ns, 3720000000000, "1 h 02 m"}, {human_count, 0, "0"},
+		{human_count, 1234567, "1,234,567"}, {human_count, -1000, "-1,000"}, {human_count, 12345678, "12.3 M"},
+	};
+	struct text out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text_clear(&out);
+		cases[i].print(&out, cases[i].number);
+		assert_string_equal(out.bytes, cases[i].wanted);
+	}
+	text_free(&out);
+}
+
+static void test_visible(void **state)
+{
+	static const struct {
+		const char *bytes, *wanted;
+	} cases[] = {
+		{"plain", "plain"}, {"a\nb\tc", "a\\nb\\tc"}, {"\033[2J", "\\x1b[2J"}, {"\xc3\xa4", "\xc3\xa4"},
+		{"\xff\xc3", "\\xff\\xc3"}, {"\xc0\xaf", "\\xc0\\xaf"}, {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+		{"\xe2\x80\xae" "evil", "\\u202eevil"}, {"\xc2\x9b", "\\u009b"}, {"\x7f", "\\x7f"},
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+	};
+	struct text out = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text_clear(&out);
+		escape_visible(&out, cases[i].bytes, strlen(cases[i].bytes));
+		assert_string_equal(out.bytes, cases[i].wanted);
+	}
+	text_clear(&out);
+	escape_json(&out, "a\"\\\n\x01\xff\xc3\xa4", 8);
+	assert_string_equal(out.bytes, "\"a\\\"\\\\\\n\\u0001\\ufffd\xc3\xa4\"");
+	text_free(&out);
+}
+
+static void test_cut(void **state)
+{
+	struct text text = {0};
+
+	(void)state;
+	text_string(&text, "\xe6\xbc\xa2\xe5\xad\x97 text"); /* two characters of two columns each */
+	assert_int_equal(escape_width(text.bytes, text.length), 9);
+	escape_cut(&text, 9);
+	assert_int_equal(text.length, 11);
+	escape_cut(&text, 5);
+	assert_int_equal(text.length, 5); /* one wide character and ".." */
+	text_free(&text);
+}
+
+static void assert_harmless(const char *out, const char *allowed)
+{
+	for (const unsigned char *c = (const unsigned char *)out; *c; c++)
+		assert_true(*c >= 0x20 ? *c != 0x7f : strchr(allowed, *c) != NULL);
+}
+
+static void test_hostile_cells(void **state)
+{
+	static const char hostile[] = "a,\"b\"\n\r\t\033]0;title\007\xff\xfe|`*;</script>\0hidden";
+	static const char *const formats[] = {"text", "csv", "json", "markdown"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct table *table = table_of(hostile, sizeof(hostile) - 1);
+		char *out;
+		table_note(table, NOTE_LOSS, "%s", hostile);
+		out = printed(formats[i], table, 80);
+		assert_harmless(out, strcmp(formats[i], "csv") == 0 ? "\r\n" : "\n");
+		free(out);
+		table_free(table);
+	}
+}
+
+static void test_csv(void **state)
+{
+	struct table *table = table_of("a,\"b\"\n", 6);
+	char *out = printed("csv", table, 80);
+
+	(void)state;
+	assert_string_equal(out, "size_bytes,time_ns,count,name,extra\r\n1536,,1234567,\"a,\"\"b\"\"\\n\",extra\r\n");
+	free(out);
+	table_free(table);
+}
+
+static void test_json(void **state)
+{
+	struct table *table = table_of("x", 1);
+	char *out = printed("json", table, 80);
+
+	(void)state;
+	assert_non_null(strstr(out, "{\"size_bytes\": 1536, \"time_ns\": null, \"count\": 1234567, \"name\": \"x\", \"extra\": \"extra\"}"));
+	assert_non_null(strstr(out, "{\"id\": \"size_bytes\", \"type\": \"integer\", \"unit\": \"bytes\", \"help\": \"a size\"}"));
+	assert_non_null(strstr(out, "\"is_whole\": true"));
+	free(out);
+	table_free(table);
+}
+
+/* 64 KiB in one cell: text cuts it, the others print all of it. */
+static void test_long_cell(void **state)
+{
+	struct text name = {0};
+	struct table *table;
+	char *out;
+
+	(void)state;
+	text_fill(&name, 'n', 65536);
+	table = table_of(name.bytes, name.length);
+	out = printed("text", table, 80);
+	for (char *line = strtok(out, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 80);
+	free(out);
+	out = printed("csv", table, 80);
+	assert_non_null(strstr(out, name.bytes));
+	free(out);
+	out = printed("json", table, 80);
+	assert_non_null(strstr(out, name.bytes));
+	free(out);
+	table_free(table);
+	text_free(&name);
+}
+
+static void test_text_width(void **state)
+{
+	struct table *table = table_of("a name", 6);
+	char *out = printed("text", table, 80);
+
+	(void)state;
+	assert_non_null(strstr(out, "    size      count  name    extra\n1.50 KiB  1,234,567  a name  extra\n"));
+	assert_non_null(strstr(out, "not shown (empty, or no room): time_ns"));
+	free(out);
+	out = printed("text", table, 20);
+	assert_non_null(strstr(out, "    size  name\n1.50 KiB  a name\n"));
+	free(out);
+	table_free(table);
+}
+
+static void test_problem_stands_in_the_output(void **state)
+{
+	struct table *table = table_of("x", 1);
+	struct report_options options = {.width = 80};
+	struct report_set set = {.tables = &table, .count = 1, .run = "run", .problem = "Not whole."};
+	static const char *const formats[] = {"text", "json", "markdown"};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		char *out = NULL;
+		size_t length;
+		FILE *file = open_memstream(&out, &length);
+		assert_non_null(file);
+		report_find(formats[i])->write(file, &set, &options);
+		fclose(file);
+		assert_non_null(strstr(out, "Not whole."));
+		free(out);
+	}
+	table_free(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),      cmocka_unit_test(test_visible),    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_hostile_cells), cmocka_unit_test(test_csv),       cmocka_unit_test(test_json),
+		cmocka_unit_test(test_long_cell),    cmocka_unit_test(test_text_width),
+		cmocka_unit_test(test_problem_stands_in_the_output),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
