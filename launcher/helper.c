@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,6 +161,7 @@ static void detach(struct helping *helping)
 
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_NAME, "tfprof-helper");
 	setsid();
 	dup2(alive, 0);
 	dup2(done, 1);
