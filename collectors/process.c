@@ -55,7 +55,7 @@ uint64_t tfp_string_id(const char *text)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
 	size_t length = 0;
 
-	for (; text[length] && length < STRING_MOST; length++)
+	for (; length < STRING_MOST && text[length]; length++)
 		hash = (hash ^ (unsigned char)text[length]) * UINT64_C(0x100000001b3);
 	uint64_t *seen = tfp_state->strings;
 	if (!seen) {
