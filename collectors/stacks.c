@@ -170,7 +170,10 @@ void tfp_stacks_unload_end(struct tfp_stacks *stacks)
 {
 	uint64_t mask;
 
-	if (lock(stacks, &mask)) {
+	/* A child forked meanwhile has nothing to forget, and has begun nothing. */
+	if (!stacks->unloading)
+		return;
+	if (stacks->modules && lock(stacks, &mask)) {
 		tfp_modules_sweep(stacks->modules);
 		unlock(stacks, &mask);
 	}

@@ -263,10 +263,14 @@ TFP_EXPORT __attribute__((noreturn)) void abort(void)
 TFP_EXPORT int dlclose(void *object)
 {
 	tfp_resolve();
+	struct tfp_stacks *stacks = tfp_state && tfp_state->phase == TFP_STATE_READY ? tfp_state->stacks : NULL;
+
+	if (stacks)
+		tfp_stacks_unload_begin(stacks);
 	int result = tfp_real.dlclose(object);
 
-	if (tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_state->stacks)
-		tfp_stacks_age(tfp_state->stacks);
+	if (stacks)
+		tfp_stacks_unload_end(stacks);
 	return result;
 }
 
