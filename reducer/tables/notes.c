@@ -64,7 +64,8 @@ void notes_recording(struct table *table, const struct request *request)
 	note_count(table, request, NOTE_MISSING, &built_in,
 		   "the executable brings its own malloc, whose calls cannot be seen; heap numbers are unknown.");
 	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
-	note_count(table, request, NOTE_MISSING, &closed, "TFPROF_WINDOW=off, only what the C API or the signal opened was recorded; totals are unknown.");
+	note_count(table, request, NOTE_MISSING, &closed,
+		   "TFPROF_WINDOW=off, only what the C API or the signal opened was recorded; totals are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
 	note_count(table, request, NOTE_MISSING, &unsafe,
