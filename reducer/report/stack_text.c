@@ -8,6 +8,7 @@
 
 #include "reducer/report/escape.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,36 @@ void stack_text_function(struct text *out, const struct symbol_frame *frame)
 	if (frame->is_near)
 		text_char(out, '~');
 	escape_visible(out, frame->function, strlen(frame->function));
+}
+
+/* Is the '<' at `at` the start of template arguments, not of an operator or of a Rust type? */
+static bool opens_arguments(const struct text *name, size_t at)
+{
+	static const char operator[] = "operator";
+	size_t length = sizeof(operator) - 1;
+
+	if (!at || !(isalnum((unsigned char)name->bytes[at - 1]) || name->bytes[at - 1] == '_'))
+		return false;
+	return at < length || memcmp(name->bytes + at - length, operator, length) != 0;
+}
+
+void stack_text_fit(struct text *name, size_t width)
+{
+	size_t kept = 0, depth = 0;
+
+	if (escape_width(name->bytes, name->length) <= width)
+		return;
+	for (size_t i = 0; i < name->length; i++) {
+		char c = name->bytes[i];
+		if (c == '<' && (depth || opens_arguments(name, i)) && !depth++)
+			name->bytes[kept++] = c;
+		if (c == '>' && depth)
+			depth--;
+		if (!depth)
+			name->bytes[kept++] = c;
+	}
+	name->length = kept;
+	escape_cut(name, width);
 }
 
 /* Names in the order visited, one after the other in `names`. */

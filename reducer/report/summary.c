@@ -36,6 +36,7 @@ struct summary {
 	struct text line;
 	size_t notes;           /* printed so far */
 	const char *bound_note; /* to print with the notes, or NULL */
+	bool has_near;          /* a name with a "~" was printed */
 };
 
 static void colour(const struct summary *summary, const char *code)
@@ -228,42 +229,69 @@ static void put_processes(struct summary *summary)
 	table_free(table);
 }
 
-/* A stack from its first function that is not an allocator's own: that one with its place, then "< caller < caller". */
+/* A stack from its first function that is not an allocator's own: that one, what it called, its place, its callers. */
 struct chain {
-	struct text first, callers;
-	struct text last; /* name of the last one: a function that was split or inlined into itself is named once */
+	struct text cause, via, place, callers;
+	struct text last; /* the name before: a function that calls itself is named once */
 	size_t count;
+	bool has_near;
 };
+
+static void chain_begin(struct chain *chain, const struct symbol_frame *frame, const struct text *name)
+{
+	const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
+	const char *base = strrchr(place, '/');
+
+	text_put(&chain->cause, name->bytes, name->length);
+	escape_visible(&chain->place, base ? base + 1 : place, strlen(base ? base + 1 : place));
+	if (frame->file && frame->line)
+		text_format(&chain->place, ":%u", frame->line);
+}
 
 static void chain_add(void *context, const struct symbol_frame *frame)
 {
 	struct chain *chain = context;
-	const char *place, *base;
 	struct text name = {0};
+	bool is_marker = frame->function[0] == '[' && !frame->module[0];
 
-	if (chain->count >= SITE_FRAMES || (!chain->count && frames_is_allocator(frame->function)))
+	if (chain->count >= SITE_FRAMES)
 		return;
 	stack_text_function(&name, frame);
-	if (chain->count && strcmp(name.bytes, chain->last.bytes) == 0) {
-		text_free(&name);
-		return;
+	if (!chain->count && !is_marker && frames_is_allocator(frame->function)) {
+		text_clear(&chain->via);
+		text_put(&chain->via, name.bytes, name.length);
+	} else if (!chain->count) {
+		chain_begin(chain, frame, &name);
+		chain->count = 1;
+	} else if (strcmp(name.bytes, chain->last.bytes) != 0) {
+		stack_text_fit(&name, 36);
+		text_format(&chain->callers, "%s< %s", chain->callers.length ? " " : "", is_marker ? "[unknown]" : name.bytes);
+		chain->count++;
 	}
+	chain->has_near |= frame->is_near;
 	text_clear(&chain->last);
 	text_put(&chain->last, name.bytes, name.length);
-	if (chain->count++) {
-		escape_cut(&name, 36);
-		text_format(&chain->callers, "%s< %s", chain->callers.length ? " " : "", name.bytes);
-	} else {
-		place = frame->file ? frame->file : frame->is_named ? frame->module : "";
-		base = strrchr(place, '/');
-		text_put(&chain->first, name.bytes, name.length);
-		text_string(&chain->first, place[0] ? "  [" : "");
-		escape_visible(&chain->first, base ? base + 1 : place, strlen(base ? base + 1 : place));
-		if (frame->file && frame->line)
-			text_format(&chain->first, ":%u", frame->line);
-		text_string(&chain->first, place[0] ? "]" : "");
-	}
 	text_free(&name);
+}
+
+static void put_chain(struct summary *summary, struct chain *chain)
+{
+	if (!chain->count)
+		text_string(&chain->cause, "[only an allocator's own functions]");
+	stack_text_fit(&chain->cause, 48);
+	text_put(&summary->line, chain->cause.bytes, chain->cause.length);
+	if (chain->via.length) {
+		stack_text_fit(&chain->via, 36);
+		text_format(&summary->line, " -> %.*s", (int)chain->via.length, chain->via.bytes);
+	}
+	if (chain->place.length)
+		text_format(&summary->line, "  [%s]", chain->place.bytes);
+	end_line(summary);
+	if (chain->callers.length) {
+		text_format(&summary->line, "%*s%s", 14, "", chain->callers.bytes);
+		end_line(summary);
+	}
+	summary->has_near |= chain->has_near;
 }
 
 static void put_site(struct summary *summary, const struct table *sites, size_t row)
@@ -288,16 +316,10 @@ static void put_site(struct summary *summary, const struct table *sites, size_t 
 	}
 	stack = table_get_stack(sites, row, stack_column);
 	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, chain_add, &chain);
-	if (chain.first.length)
-		text_put(&summary->line, chain.first.bytes, chain.first.length);
-	else
-		text_string(&summary->line, "[only an allocator's own functions]");
-	end_line(summary);
-	if (chain.callers.length) {
-		text_format(&summary->line, "%*s%s", 14, "", chain.callers.bytes);
-		end_line(summary);
-	}
-	text_free(&chain.first);
+	put_chain(summary, &chain);
+	text_free(&chain.cause);
+	text_free(&chain.via);
+	text_free(&chain.place);
 	text_free(&chain.callers);
 	text_free(&chain.last);
 }
@@ -372,6 +394,32 @@ static void put_problem(void *context, const char *sentence)
 	text_free(&note);
 }
 
+/* What cost precision, no record: by kind, over all processes. */
+static void put_degraded(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	uint64_t counts[TFP_LOSS_SLOTS] = {0};
+	const struct loss *named[TFP_LOSS_SLOTS] = {0};
+
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
+			const struct loss *loss = &run->processes[i].losses[k];
+			if (loss->kind >= TFP_LOSS_SLOTS || !loss_is_degraded(loss->kind))
+				continue;
+			counts[loss->kind] += loss->count;
+			named[loss->kind] = loss;
+		}
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		struct text note = {0};
+		if (!named[i])
+			continue;
+		human_count(&note, (int64_t)counts[i]);
+		text_format(&note, " %s.", named[i]->help);
+		put_note(summary, note.bytes);
+		text_free(&note);
+	}
+}
+
 static void put_notes(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -386,7 +434,10 @@ static void put_notes(struct summary *summary)
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
 		put_note(summary, run->processes[0].notes[i].value);
 	table_free(sites);
+	put_degraded(summary);
 	frames_problems(summary->request->frames, put_problem, summary);
+	if (summary->has_near)
+		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
 }
 
 static void put_others(struct summary *summary)
@@ -413,18 +464,19 @@ static void put_others(struct summary *summary)
 
 static void put_next(struct summary *summary)
 {
-	static const char *const commands[] = {
-		"-t memory.sites              every call stack",
-		"-t memory -f csv -o tables   all memory tables as files",
-		"--list                       what else there is",
+	static const struct {
+		const char *what, *options;
+	} commands[] = {
+		{"every call stack", "-t memory.sites"},
+		{"flame graph input", "-t memory.sites -f folded"},
+		{"tables as files", "-t memory -f csv -o tables"},
 	};
 
-	heading(summary, "Next");
+	heading(summary, "Next (tfprof-reduce --list shows what else there is)");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		text_string(&summary->line, "  tfprof-reduce");
+		text_format(&summary->line, "  %-18s tfprof-reduce %s", commands[i].what, commands[i].options);
 		text_string(&summary->line, summary->where[0] ? " " : "");
 		escape_visible(&summary->line, summary->where, strlen(summary->where));
-		text_format(&summary->line, " %s", commands[i]);
 		end_line(summary);
 	}
 }

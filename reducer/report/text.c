@@ -198,6 +198,8 @@ struct stack_printer {
 	FILE *file;
 	const struct report_options *options;
 	size_t count;
+	size_t skipped; /* an allocator's own functions, which come first; without them a stack begins with its cause */
+	bool is_counting, is_done; /* the first of two walks, which counts those; it has met another function */
 };
 
 static void put_frame(void *context, const struct symbol_frame *frame)
@@ -207,7 +209,13 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 	const char *base;
 	size_t width = printer->options->width;
 
-	if (printer->count++ >= printer->options->frames)
+	if (printer->is_counting) {
+		printer->is_done |= !frames_is_allocator(frame->function);
+		printer->skipped += !printer->is_done;
+		return;
+	}
+	printer->count++;
+	if (printer->count <= printer->skipped || printer->count > printer->skipped + printer->options->frames)
 		return;
 	stack_text_function(&line, frame);
 	if (frame->file) {
@@ -219,7 +227,7 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 		escape_visible(&place, frame->module, strlen(frame->module));
 	}
 	escape_cut(&place, width / 3);
-	escape_cut(&line, width - 8 - place.length);
+	stack_text_fit(&line, width - 8 - place.length);
 	fprintf(printer->file, "      %s", line.bytes);
 	if (place.length) {
 		colour(printer->file, printer->options, "2");
@@ -236,14 +244,18 @@ static void put_stacks(FILE *file, const struct layout *layout, size_t row)
 	const struct table *table = layout->table;
 
 	for (size_t i = 0; i < table->kind->column_count; i++) {
-		struct stack_printer printer = {.file = file, .options = layout->options};
+		struct stack_printer printer = {.file = file, .options = layout->options, .is_counting = true};
 		uint64_t stack;
 		if (table->kind->columns[i].type != TABLE_STACK || !table_is_known(table, row, i))
 			continue;
 		stack = table_get_stack(table, row, i);
 		frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &printer);
-		if (printer.count > printer.options->frames)
-			fprintf(file, "      ... %zu more (--frames)\n", printer.count - printer.options->frames);
+		if (!printer.is_done) /* nothing else in it */
+			printer.skipped = 0;
+		printer.is_counting = false;
+		frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &printer);
+		if (printer.count > printer.skipped + printer.options->frames)
+			fprintf(file, "      ... %zu more (--frames)\n", printer.count - printer.skipped - printer.options->frames);
 	}
 }
 

@@ -179,27 +179,47 @@ static bool outer_name(const struct unit *unit, size_t hit, Dwarf_Die *die, stru
 	return die_name(die, out);
 }
 
+/* A function that the compiler split and inlined back into itself: "called" at its own first line. */
+static bool is_split(Dwarf_Die *inner, Dwarf_Die *outer)
+{
+	const char *inner_name = dwarf_diename(inner), *outer_name = dwarf_diename(outer);
+	int line = 0;
+
+	return inner_name && outer_name && strcmp(inner_name, outer_name) == 0 && dwarf_decl_line(outer, &line) == 0 &&
+	       die_number(inner, DW_AT_call_line) == (Dwarf_Word)line;
+}
+
+/* Names the frame of one function of a chain. */
+static void name_frame(const struct unit *unit, size_t hit, size_t i, struct lookup_frame *frame, struct text *name)
+{
+	struct chain *chain = &unit->chains[hit];
+	bool is_outer = i == 0;
+
+	if (is_outer ? outer_name(unit, hit, &chain->dies[i], name) : die_name(&chain->dies[i], name))
+		frame->flags = LOOKUP_NAMED;
+	frame->function = name->bytes;
+	if (!is_outer)
+		frame->flags |= LOOKUP_INLINED;
+}
+
 /* Answers one hit: its chain from the inside out, each frame's line being where the one inside it was called. */
 static void answer_hit(struct unit *unit, size_t hit)
 {
 	struct chain *chain = &unit->chains[hit];
 	struct lookup_frame frames[FRAMES_MAX] = {0};
 	struct text names[FRAMES_MAX] = {0};
-	size_t count = chain->count;
+	size_t count = 0;
 
-	if (!count)
+	if (!chain->count)
 		return;
 	line_of(unit, hit_address(unit, hit), &frames[0]);
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Die *die = &chain->dies[count - 1 - i];
-		bool is_outer = i + 1 == count;
-		if (is_outer ? outer_name(unit, hit, die, &names[i]) : die_name(die, &names[i]))
-			frames[i].flags = LOOKUP_NAMED;
-		frames[i].function = names[i].bytes;
-		if (is_outer)
-			break;
-		frames[i].flags |= LOOKUP_INLINED;
-		call_site(unit, die, &frames[i + 1]);
+	for (size_t i = chain->count; i-- > 0;) {
+		if (i > 0 && is_split(&chain->dies[i], &chain->dies[i - 1]))
+			continue; /* the frame outside stands for both, with the line inside */
+		name_frame(unit, hit, i, &frames[count], &names[count]);
+		if (i > 0)
+			call_site(unit, &chain->dies[i], &frames[count + 1]);
+		count++;
 	}
 	unit->is_done[unit->hits[hit]] = true;
 	unit->answer(unit->context, unit->hits[hit], frames, count);

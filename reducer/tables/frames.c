@@ -168,19 +168,17 @@ void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_v
 	}
 }
 
-/* Functions that only pass memory on, by how their names begin. */
+/* Functions that only pass memory on, by how their names begin: allocators, and the standard libraries of C++ and Rust. */
 static const char *const allocators[] = {
-	"operator new", "std::allocat", "std::__new_allocator", "__gnu_cxx::new_allocator", "__gnu_cxx::__alloc",
-	"std::__allocat", "void* std::__", "std::__detail::_Hashtable_alloc", "malloc", "calloc", "realloc", "__libc_",
+	"operator new", "std::", "__gnu_cxx::", "core::", "<core::", "<std::", "malloc", "calloc", "realloc", "__libc_",
 	"PyMem_", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Realloc",
 	"_PyMem_", "_PyObject_GC_", "PyObject_GC_", "new_arena", "allocate_from_new_pool", "pymalloc_alloc", "_PyObject_Calloc",
 	"PyUnicode_New", "PyList_New", "PyBytes_FromStringAndSize", "_PyBytes_FromSize", "PyDict_New", "new_dict",
 	"new_keys_object", "PyTuple_New", "tuple_alloc", "list_new_prealloc", "_PyLong_New", "PyType_GenericAlloc", "_PyType_AllocNoTrack", "gc_alloc", "_PyObject_New", "_PyObject_Arena",
-	"alloc::alloc::", "alloc::raw_vec::", "alloc::vec::", "__rust_alloc", "__rust_realloc", "__rdl_", "<alloc::alloc::",
-	"<alloc::raw_vec::", "xmalloc", "xrealloc", "xcalloc", "g_malloc", "g_realloc", "g_slice_alloc", "safemalloc",
+	"alloc::", "<alloc::", "__rust_alloc", "__rust_realloc", "__rdl_", "xmalloc", "xrealloc", "xcalloc", "g_malloc", "g_realloc", "g_slice_alloc", "safemalloc",
 	"Perl_safesys", "sqlite3MemMalloc", "sqlite3MemRealloc", "mallocWithAlarm", "sqlite3Malloc", "sqlite3DbMalloc",
 	"sqlite3DbRealloc", "sqlite3Realloc", "sqlite3_malloc", "sqlite3_realloc", "zmalloc", "zcalloc", "zrealloc",
-	"ztrymalloc", "ztryrealloc", "aligned_alloc", "posix_memalign", "memalign", "std::_Vector_base", "mmap", "mmap64",
+	"ztrymalloc", "ztryrealloc", "aligned_alloc", "posix_memalign", "memalign", "mmap", "mmap64", "strdup", "strndup",
 };
 
 bool frames_is_allocator(const char *function)

@@ -36,7 +36,7 @@ struct frame_cause {
 void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct frame_cause *cause);
 void frame_cause_free(struct frame_cause *cause);
 
-/* True for functions that only pass memory on: operator new, containers' allocators, an interpreter's allocator. */
+/* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator. */
 bool frames_is_allocator(const char *function);
 
 /* Modules whose names could not be had, as "path: reason" sentences, one call each. */

@@ -36,7 +36,7 @@ static void take_curves(const struct request *request, account_of *of, struct jo
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		if (!account || account->kind == ACCOUNT_NONE) {
-			job->unknown++;
+			job->unknown += !account || account->allocations; /* one that never allocated is known to be 0 */
 			continue;
 		}
 		if (timeline_reduce(&account->timeline, points < POINTS_LEAST ? POINTS_LEAST : points, &curves[job->count]) != 0)

@@ -182,6 +182,16 @@ size_t table_find_column(const struct table_kind *kind, const char *id)
 	return SIZE_MAX;
 }
 
+size_t table_begins_column(const struct table_kind *kind, const char *word)
+{
+	size_t column = table_find_column(kind, word);
+
+	for (size_t i = 0; i < kind->column_count && column == SIZE_MAX && word[0]; i++)
+		if (strncmp(kind->columns[i].id, word, strlen(word)) == 0)
+			column = i;
+	return column;
+}
+
 static void order_make(struct table *table)
 {
 	if (table->order || !table->row_count)

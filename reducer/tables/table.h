@@ -117,6 +117,8 @@ uint64_t table_get_stack(const struct table *table, size_t row, size_t column);
 
 /* SIZE_MAX when there is no such column. */
 size_t table_find_column(const struct table_kind *kind, const char *id);
+/* The same for what a person typed: the column of that id, else the first whose id begins so. */
+size_t table_begins_column(const struct table_kind *kind, const char *word);
 
 /* Orders rows by a column: numbers descending, texts ascending, the other way round if `is_reversed`; empty cells last. */
 void table_sort(struct table *table, size_t column, bool is_reversed);

@@ -131,7 +131,7 @@ static bool row_matches(const struct table *table, size_t row, void *context)
 static void sort_rows(struct table *table, const char *sort)
 {
 	bool is_reversed = sort[0] == '-';
-	size_t column = table_find_column(table->kind, sort + is_reversed);
+	size_t column = table_begins_column(table->kind, sort + is_reversed);
 	struct base_nearest nearest = base_nearest_start(sort + is_reversed);
 
 	if (column != SIZE_MAX) {
@@ -189,7 +189,7 @@ static void name_rows(struct table *table)
 
 static bool sorts_by_text(const struct table *table, const char *sort)
 {
-	size_t column = sort ? table_find_column(table->kind, sort + (sort[0] == '-')) : SIZE_MAX;
+	size_t column = sort ? table_begins_column(table->kind, sort + (sort[0] == '-')) : SIZE_MAX;
 
 	return column != SIZE_MAX && table->kind->columns[column].type == TABLE_TEXT;
 }
