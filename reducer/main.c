@@ -5,6 +5,10 @@
  * Rule: the edge of the offline side: here, and in base_die, things are printed and the exit status is decided: 0 whole,
  * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.
  */
+#include "reducer/check.h"
+#include "reducer/dump.h"
+#include "reducer/check.h"
+#include "reducer/dump.h"
 #include "reducer/options.h"
 #include "reducer/progress.h"
 #include "reducer/report/catalogue.h"
@@ -271,6 +275,51 @@ static int reduce(struct options *options, const struct report_kind *format)
 	return status;
 }
 
+/* --dump and --check: the logs themselves, not what they say. */
+static int inspect(struct options *options)
+{
+	struct diag_list diags = {0};
+	struct run_options run_options = {.name = options->run, .temporary = options->temporary};
+	struct run *run = open_run(options, &run_options, &diags);
+	FILE *file = options->output ? open_file(options->output) : stdout;
+	int status;
+
+	if (options->action == ACTION_CHECK) {
+		scan(run, &run_options);
+		status = check_run(file, run, &run_options);
+	} else {
+		dump_run(file, run);
+		status = diags.damage ? 2 : 0;
+	}
+	close_file(file, options->output ? options->output : "the output");
+	run_close(run);
+	diag_free(&diags);
+	return status;
+}
+
+/* --check and --dump: the logs themselves, not tables. */
+static int inspect(const struct options *options)
+{
+	struct diag_list diags = {0};
+	struct run_options run_options = {.name = options->run};
+	struct run *run = open_run(options, &run_options, &diags);
+	FILE *file = options->output ? open_file(options->output) : stdout;
+	int status;
+
+	if (options->action == ACTION_CHECK) {
+		status = check_run(file, run, &run_options);
+		if (status == 1)
+			base_die("out of memory while reading the logs");
+	} else {
+		dump_run(file, run);
+		status = diags.damage ? 2 : 0;
+	}
+	close_file(file, options->output ? options->output : "the output");
+	run_close(run);
+	diag_free(&diags);
+	return status;
+}
+
 int main(int count, char **words)
 {
 	struct options options;
@@ -295,6 +344,8 @@ int main(int count, char **words)
 		break;
 	case ACTION_CHECK:
 	case ACTION_DUMP:
+		status = inspect(&options);
+		break;
 	case ACTION_REPORT:
 		status = reduce(&options, format);
 		break;

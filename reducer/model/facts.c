@@ -127,9 +127,9 @@ static const struct {
 static int visit(void *context, const struct fact *fact)
 {
 	struct read_facts *read = context;
-	const struct schema_record *record = read->process->log->schema->records[fact->tag];
+	const struct schema_record *record = fact->tag < 256 ? read->process->log->schema->records[fact->tag] : NULL;
 
-	for (size_t i = 0; i < sizeof known_facts / sizeof *known_facts; i++)
+	for (size_t i = 0; record != NULL && record->is_fact && i < sizeof known_facts / sizeof *known_facts; i++)
 		if (strcmp(known_facts[i].name, record->name) == 0)
 			known_facts[i].take(read, fact);
 	return 0;

@@ -106,6 +106,8 @@ uint8_t *log_sealed(const struct log *log, const struct log_block *block, size_t
 typedef int log_slot_visit(void *context, const struct tfp_thread_slot *slot);
 /* Calls `visit` for each slot whose state is not 0, in file order, until it returns non-zero; returns that, or 0. */
 int log_slots(const struct log *log, log_slot_visit *visit, void *context);
+/* Of one threads block. */
+int log_block_slots(const struct log *log, const struct log_block *block, log_slot_visit *visit, void *context);
 
 /* One fact, decoded by the schema. Values stay valid during the visit only. */
 #define FACT_FIELDS_MAX 32
@@ -118,12 +120,14 @@ struct fact {
 	uint64_t offset; /* in the file */
 	uint64_t time;   /* ticks since origin */
 	uint16_t tag;
-	size_t count;    /* fields present, at most FACT_FIELDS_MAX, by schema index */
+	size_t count;    /* fields present, at most FACT_FIELDS_MAX, by schema index; 0 for a kind the schema does not name */
 	struct fact_value values[FACT_FIELDS_MAX];
 };
 typedef int log_fact_visit(void *context, const struct fact *fact);
 /* Calls `visit` for each whole fact in file order, until it returns non-zero; returns that, or 0. */
 int log_facts(const struct log *log, log_fact_visit *visit, void *context);
+/* Of one facts block. *bad receives the offset of a fact that claims an impossible size (it ends the block), or 0. */
+int log_block_facts(const struct log *log, const struct log_block *block, log_fact_visit *visit, void *context, uint64_t *bad);
 
 /* What `tfprof run` appended after waitpid. Returns 1 when there is such a block, else 0. */
 int log_end(const struct log *log, struct tfp_end_payload *end);

@@ -4,7 +4,6 @@
 
 #include "reducer/read/schema.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,28 +39,33 @@ static void copy_slot(const struct log *log, const uint8_t *from, size_t stride,
 		memcpy(slot->losses, from + losses, kept * sizeof(struct tfp_loss_slot));
 }
 
-int log_slots(const struct log *log, log_slot_visit *visit, void *context)
+int log_block_slots(const struct log *log, const struct log_block *block, log_slot_visit *visit, void *context)
 {
 	size_t stride = log->header.thread_slot_bytes, bytes;
+	uint8_t *payload;
 	int result = 0;
 
 	if (stride < offsetof(struct tfp_thread_slot, losses) || stride % 8 != 0)
 		return 0;
-	for (size_t i = 0; i < log->block_count && result == 0; i++) {
-		uint8_t *payload;
+	payload = read_live_block(log, block, &bytes);
+	for (size_t at = 0; payload != NULL && bytes - at >= stride && result == 0; at += stride) {
+		struct tfp_thread_slot slot;
 
-		if (log->blocks[i].header.type != TFP_BLOCK_THREADS)
-			continue;
-		payload = read_live_block(log, &log->blocks[i], &bytes);
-		for (size_t at = 0; payload != NULL && bytes - at >= stride && result == 0; at += stride) {
-			struct tfp_thread_slot slot;
-
-			copy_slot(log, payload + at, stride, &slot);
-			if (slot.state != 0)
-				result = visit(context, &slot);
-		}
-		free(payload);
+		copy_slot(log, payload + at, stride, &slot);
+		if (slot.state != 0)
+			result = visit(context, &slot);
 	}
+	free(payload);
+	return result;
+}
+
+int log_slots(const struct log *log, log_slot_visit *visit, void *context)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < log->block_count && result == 0; i++)
+		if (log->blocks[i].header.type == TFP_BLOCK_THREADS)
+			result = log_block_slots(log, &log->blocks[i], visit, context);
 	return result;
 }
 
@@ -87,8 +91,8 @@ static size_t take_value(const uint8_t *at, size_t left, enum schema_type type, 
 	return 4 + (size_t)length;
 }
 
-/* The fact at `at` whose header says `bytes`. Returns 0, or -1 when its kind is unknown. */
-static int take_fact(const struct log *log, const uint8_t *at, const struct tfp_fact *header, struct fact *fact)
+/* The fact at `at`, whose header was read and fits. */
+static void take_fact(const struct log *log, const uint8_t *at, const struct tfp_fact *header, struct fact *fact)
 {
 	const struct schema_record *record = header->tag < 256 ? log->schema->records[header->tag] : NULL;
 	size_t done = sizeof *header, taken = 1;
@@ -96,77 +100,56 @@ static int take_fact(const struct log *log, const uint8_t *at, const struct tfp_
 	fact->tag = header->tag;
 	fact->time = header->time;
 	fact->count = 0;
-	if (record == NULL || !record->is_fact)
-		return -1;
-	while (fact->count < record->field_count && fact->count < FACT_FIELDS_MAX) {
+	while (record != NULL && record->is_fact && fact->count < record->field_count && fact->count < FACT_FIELDS_MAX) {
 		taken = take_value(at + done, header->bytes - done, record->fields[fact->count].type, &fact->values[fact->count]);
 		if (taken == 0)
 			break;
 		done += taken;
 		fact->count++;
 	}
-	return 0;
 }
 
-struct fact_walk {
-	const struct log *log;
-	log_fact_visit *visit;
-	void *context;
-	uint64_t unknown, damaged;
-};
-
-/* The facts of one block. A word of zeros is room that was reserved and never filled: the next fact may follow. */
-static int walk_facts(struct fact_walk *walk, const uint8_t *payload, size_t bytes, uint64_t offset)
+int log_block_facts(const struct log *log, const struct log_block *block, log_fact_visit *visit, void *context, uint64_t *bad)
 {
+	size_t bytes;
+	uint8_t *payload = read_live_block(log, block, &bytes);
 	int result = 0;
 
-	for (size_t at = 0; bytes - at >= sizeof(struct tfp_fact) && result == 0;) {
+	*bad = 0;
+	/* A word of zeros is room that was reserved and never filled: the next fact may follow. */
+	for (size_t at = 0, step; payload != NULL && bytes - at >= sizeof(struct tfp_fact) && result == 0; at += step) {
 		struct tfp_fact header;
-		struct fact fact;
+		struct fact fact = {.offset = block->payload + at};
 
 		memcpy(&header, payload + at, sizeof header);
-		if (header.bytes == 0) {
-			at += 8;
+		step = header.bytes == 0 ? 8 : header.bytes;
+		if (header.bytes == 0)
 			continue;
-		}
 		if (header.bytes < sizeof header || header.bytes % 8 != 0 || header.bytes > bytes - at) {
-			walk->damaged++;
-			return 0;
+			*bad = fact.offset;
+			break;
 		}
-		fact.offset = offset + at;
-		if (header.state == 1 && take_fact(walk->log, payload + at, &header, &fact) == 0)
-			result = walk->visit(walk->context, &fact);
-		else if (header.state == 1)
-			walk->unknown++;
-		at += header.bytes;
+		take_fact(log, payload + at, &header, &fact);
+		if (header.state == 1)
+			result = visit(context, &fact);
 	}
+	free(payload);
 	return result;
 }
 
 int log_facts(const struct log *log, log_fact_visit *visit, void *context)
 {
-	struct fact_walk walk = {.log = log, .visit = visit, .context = context};
+	uint64_t bad;
 	int result = 0;
 
 	for (size_t i = 0; i < log->block_count && result == 0; i++) {
-		const struct log_block *block = &log->blocks[i];
-		uint64_t damaged = walk.damaged;
-		uint8_t *payload;
-		size_t bytes;
-
-		if (block->header.type != TFP_BLOCK_FACTS)
+		if (log->blocks[i].header.type != TFP_BLOCK_FACTS)
 			continue;
-		payload = read_live_block(log, block, &bytes);
-		if (payload != NULL)
-			result = walk_facts(&walk, payload, bytes, block->payload);
-		free(payload);
-		if (walk.damaged != damaged)
-			diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "",
+		result = log_block_facts(log, &log->blocks[i], visit, context, &bad);
+		if (bad != 0)
+			diag_add(log->diags, DIAG_DAMAGE, log->path, bad, "",
 				 "a fact has an impossible size; those behind it are lost");
 	}
-	if (walk.unknown != 0)
-		diag_add(log->diags, DIAG_NOTE, log->path, DIAG_NO_OFFSET, "use a newer tfprof-reduce",
-			 "%" PRIu64 " facts are of kinds that the schema does not name", walk.unknown);
 	return result;
 }
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether logs are whole, and agree with themselves. See check.h. */
+#include "reducer/check.h"
+
+#include <inttypes.h>
+
+struct totals {
+	uint64_t bytes, events, blocks, stacks;
+};
+
+/* The exact counters of the threads and the events were written independently: they must agree where nothing was lost. */
+static void compare(const struct process *process, const char *what, uint64_t counted, uint64_t events)
+{
+	if (counted != events)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->path, DIAG_NO_OFFSET, "see -t losses for what was not recorded",
+			 "%s: the counters of the threads say %" PRIu64 ", the events %" PRIu64, what, counted, events);
+}
+
+/* Events cover the whole life only without windows, without losses, and when the process is not running on. */
+static int is_comparable(const struct process *process)
+{
+	const struct log *log = process->log;
+
+	for (size_t i = 0; i < process->window_count; i++)
+		if (!process->windows[i].is_open || process->windows[i].cause != 0)
+			return 0;
+	return process->is_full && process->end != END_RUNNING && log->live.dropped_from == 0;
+}
+
+static void check_counters(const struct process *process)
+{
+	const struct account *heap = &process->heap, *map = &process->mmap;
+
+	if (!is_comparable(process))
+		return;
+	compare(process, "heap allocations", heap->allocations, heap->event_allocations);
+	compare(process, "heap releases", heap->frees, heap->event_frees);
+	compare(process, "heap bytes requested", heap->requested_bytes, heap->event_requested_bytes);
+	compare(process, "heap bytes allocated", heap->allocated_bytes, heap->event_allocated_bytes);
+	compare(process, "maps", map->allocations, map->event_allocations);
+	compare(process, "unmaps", map->frees, map->event_frees);
+}
+
+/* Every stack that a site names is in the log. */
+static void check_stacks(const struct process *process, const struct account *account, const struct stacks *stacks)
+{
+	uint64_t missing = 0;
+
+	for (size_t i = 0; i < account->site_count; i++) {
+		uint32_t stack = account->sites[i].stack;
+
+		missing += stack != 0 && (stack >= stacks->node_count || stacks->nodes[stack] == 0);
+	}
+	if (missing != 0)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->path, DIAG_NO_OFFSET, "",
+			 "%s: %" PRIu64 " call stacks that events name are not in the log", account->allocator, missing);
+}
+
+static int check_process(const struct process *process, struct totals *totals)
+{
+	struct stacks *stacks = stacks_load(process->log);
+
+	if (stacks == NULL)
+		return -1;
+	check_counters(process);
+	check_stacks(process, &process->heap, stacks);
+	check_stacks(process, &process->mmap, stacks);
+	totals->bytes += process->log->bytes;
+	totals->events += process->events;
+	totals->blocks += process->log->block_count + process->log->events_blocks;
+	totals->stacks += stacks->node_count > 0 ? stacks->node_count - 1 : 0;
+	stacks_free(stacks);
+	return 0;
+}
+
+static void print_diags(FILE *out, const struct diag_list *diags)
+{
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+
+		fprintf(out, "%s: %s: ", diag->level == DIAG_NOTE ? "note" : "problem", diag->file);
+		if (diag->offset != DIAG_NO_OFFSET)
+			fprintf(out, "at byte %" PRIu64 ": ", diag->offset);
+		fprintf(out, "%s%s%s\n", diag->reason, diag->remedy[0] != 0 ? "; " : "", diag->remedy);
+	}
+	if (diags->omitted != 0)
+		fprintf(out, "problem: %" PRIu64 " more are not listed\n", diags->omitted);
+}
+
+int check_run(FILE *out, struct run *run, const struct run_options *options)
+{
+	struct totals totals = {0};
+
+	if (run_scan(run, options) != 0)
+		return 1;
+	for (size_t i = 0; i < run->process_count; i++)
+		if (check_process(&run->processes[i], &totals) != 0)
+			return 1;
+	print_diags(out, run->diags);
+	fprintf(out, "%s: %zu logs, %" PRIu64 " bytes, %" PRIu64 " blocks, %" PRIu64 " records, %" PRIu64 " stack nodes, %" PRIu64
+		" problems\n", run->diags->damage == 0 ? "whole" : "not whole", run->process_count, totals.bytes, totals.blocks,
+		totals.events, totals.stacks, run->diags->damage);
+	return run->diags->damage == 0 ? 0 : 2;
+}

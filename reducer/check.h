@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tfprof-reduce --check: reads everything there is and says what is wrong.
+ *
+ * Rule: one line a problem, then one line that sums up; nothing is repaired.
+ */
+#ifndef REDUCER_CHECK_H
+#define REDUCER_CHECK_H
+
+#include "reducer/model/run.h"
+
+#include <stdio.h>
+
+/* Checks every block of every log of the run (calls run_scan). Returns 0 when all is whole, 2 when something is damaged,
+ * 1 without memory. Losses that the log itself reports are not damage: -t losses lists them. */
+int check_run(FILE *out, struct run *run, const struct run_options *options);
+
+#endif
