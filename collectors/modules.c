@@ -46,6 +46,7 @@ struct module {
 	uint32_t serial;        /* of the slot's last id */
 	uint32_t next;          /* of the same bucket, + 1 */
 	uint64_t print;         /* what tells it from another object */
+	uint64_t name;          /* hash of the loader's name */
 	struct dl_find_object found;
 	struct tfp_image image;
 };
@@ -194,6 +195,11 @@ static uint64_t print_of(const struct dl_find_object *found, const struct tfp_im
 	return print;
 }
 
+static uint64_t name_of(const struct dl_find_object *found)
+{
+	return hash_bytes(0, found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name));
+}
+
 static void forget(struct tfp_modules *modules, struct module *module)
 {
 	const struct tfp_fact_field id = { .number = module->id };
@@ -257,7 +263,7 @@ uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t ep
 	if (!find_object(pc, &found))
 		return 0;
 	module = lookup(modules, &found);
-	if (module && module->epoch == epoch) {
+	if (module && module->epoch == epoch && epoch) {
 		*image = module->image;
 		return module->id;
 	}
@@ -276,6 +282,7 @@ uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t ep
 	module->next = *bucket;
 	*bucket = (uint32_t)(module - modules->slots) + 1;
 	module->found = found;
+	module->name = name_of(&found);
 	module->image = *image;
 	module->print = print;
 	module->epoch = epoch;
@@ -302,6 +309,18 @@ void tfp_modules_sweep(struct tfp_modules *modules)
 		if (!find_object(module->image.start, &now) || !is_same_place(&now, &module->found))
 			forget(modules, module);
 	}
+}
+
+int tfp_modules_is_same(const struct tfp_modules *modules, uint32_t id, uintptr_t pc)
+{
+	const struct module *module = &modules->slots[id & (SLOTS - 1)];
+	struct dl_find_object now = { 0 };
+
+	if (module->id != id || !find_object(pc, &now) || !is_same_place(&now, &module->found) || name_of(&now) != module->name)
+		return 0;
+	/* The id is cleared before anything else changes. Pairs with the release in tfp_modules_find. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return module->id == id;
 }
 
 int tfp_modules_is_current(const struct tfp_modules *modules, uint32_t id, uint32_t epoch)

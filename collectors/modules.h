@@ -21,7 +21,8 @@ extern const uint32_t tfp_modules_bytes;
 
 /*
  * The id of the object that `pc` lies in as mapped now, and its image; 0 = no object is known there. Writes a module
- * fact when it is new and a module_unload fact for one that lay there before. `epoch` as in tfp_modules_is_current.
+ * fact when it is new and a module_unload fact for one that lay there before. `epoch` as in tfp_modules_is_current; 0 = an object may be
+ * unmapped at any moment: nothing is taken from the table without being compared.
  */
 uint32_t tfp_modules_find(struct tfp_modules *modules, uintptr_t pc, uint32_t epoch, void *scratch,
 			  struct tfp_image *image);
@@ -34,6 +35,12 @@ void tfp_modules_sweep(struct tfp_modules *modules);
 
 /* Whether any object known to the loader lies at `pc`. Any thread, no lock. */
 int tfp_modules_is_mapped(uintptr_t pc);
+
+/*
+ * Whether what lies at `pc`, an address of a live stack, is module `id` as far as place and name say. For the time in
+ * which an epoch is ending: two files of one name at one place are told apart only afterwards. Any thread, no lock.
+ */
+int tfp_modules_is_same(const struct tfp_modules *modules, uint32_t id, uintptr_t pc);
 
 /* Whether module `id` was seen mapped, unchanged, since `epoch` began. Any thread, no lock. */
 int tfp_modules_is_current(const struct tfp_modules *modules, uint32_t id, uint32_t epoch);

@@ -11,13 +11,17 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "writer/poison.h"
 
 #define SCRATCH_STACK 65536 /* bytes for libunwind, which needs 6 KiB, and for our file names */
-#define LOCK_TRIES 2000     /* times the processor is yielded to whoever compiles; each compiles 2 us */
+#define LOCK_YIELDS 200     /* the processor is yielded this often to whoever compiles (2 us), then slept for */
+#define LOCK_SLEEPS 400     /* naps of LOCK_NAP_NS: 20 ms in all, longer than a processor is taken from a thread */
+#define LOCK_NAP_NS 50000
 
 /*
  * Where the process-wide part lies: written by tfp_stacks_make alone. A fork child makes its own in the same pages, which
@@ -61,27 +65,36 @@ void tfp_stack_cache_drop(struct tfp_stack_cache *cache)
 	tfp_pages_put(cache, whole_pages(sizeof(*cache)));
 }
 
+static int try_lock(struct tfp_stacks *stacks)
+{
+	uint32_t none = 0;
+
+	return __atomic_compare_exchange_n(&stacks->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
 /* Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. */
 static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 {
+	static const struct timespec nap = { 0, LOCK_NAP_NS };
 	uint64_t all = UINT64_MAX;
-	uint32_t none = 0;
 
-	tfp_sys(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)mask, sizeof(all), 0, 0);
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		none = 0;
-		if (__atomic_compare_exchange_n(&stacks->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)mask, sizeof(all), 0, 0);
+	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
+		if (try_lock(stacks))
 			return 1;
-		tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		if (i < LOCK_YIELDS)
+			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		else
+			tfp_sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
 	}
-	tfp_sys(SYS_rt_sigprocmask, 2, (long)mask, 0, sizeof(*mask), 0, 0);
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
 	return 0;
 }
 
 static void unlock(struct tfp_stacks *stacks, const uint64_t *mask)
 {
 	__atomic_store_n(&stacks->lock, 0, __ATOMIC_RELEASE);
-	tfp_sys(SYS_rt_sigprocmask, 2, (long)mask, 0, sizeof(*mask), 0, 0);
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
 }
 
 struct lookup {
@@ -121,7 +134,7 @@ static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, c
 	if (!site->module)
 		return !tfp_modules_is_mapped((uintptr_t)(key & ~TFP_SITE_EXACT));
 	if (__atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST))
-		return 0;
+		return tfp_modules_is_same(stacks->modules, site->module, (uintptr_t)(key & ~TFP_SITE_EXACT) - !(key & TFP_SITE_EXACT));
 	if (site->epoch == epoch)
 		return 1;
 	if (!tfp_modules_is_current(stacks->modules, site->module, epoch))
@@ -139,9 +152,8 @@ int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, str
 		return 1;
 	if (!lock(stacks, &mask))
 		return 0;
-	/* While an object is being unmapped, what was compared with memory a moment ago may be so no longer. */
 	if (stacks->unloading)
-		lookup.epoch = __atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+		lookup.epoch = 0;
 	lookup.is_known = tfp_sites_get(&stacks->sites, key, site);
 	tfp_unwind_on_stack(stacks->stack_top, find_site, &lookup);
 	unlock(stacks, &mask);
