@@ -7,8 +7,6 @@
  */
 #include "reducer/check.h"
 #include "reducer/dump.h"
-#include "reducer/check.h"
-#include "reducer/dump.h"
 #include "reducer/options.h"
 #include "reducer/progress.h"
 #include "reducer/report/catalogue.h"
@@ -286,27 +284,6 @@ static int inspect(struct options *options)
 
 	if (options->action == ACTION_CHECK) {
 		scan(run, &run_options);
-		status = check_run(file, run, &run_options);
-	} else {
-		dump_run(file, run);
-		status = diags.damage ? 2 : 0;
-	}
-	close_file(file, options->output ? options->output : "the output");
-	run_close(run);
-	diag_free(&diags);
-	return status;
-}
-
-/* --check and --dump: the logs themselves, not tables. */
-static int inspect(const struct options *options)
-{
-	struct diag_list diags = {0};
-	struct run_options run_options = {.name = options->run};
-	struct run *run = open_run(options, &run_options, &diags);
-	FILE *file = options->output ? open_file(options->output) : stdout;
-	int status;
-
-	if (options->action == ACTION_CHECK) {
 		status = check_run(file, run, &run_options);
 		if (status == 1)
 			base_die("out of memory while reading the logs");
