@@ -101,6 +101,14 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment)
 	return start;
 }
 
+/* What was handed out and could not be used goes back, unless somebody was handed the next piece. */
+static void unreserve(struct tfp_log *log, uint64_t start, uint64_t bytes)
+{
+	uint64_t end = start + bytes;
+
+	__atomic_compare_exchange_n(&log->live->file_end, &end, start, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static void finish_header(struct tfp_block_header *header, const void *payload)
 {
 	header->sync = TFP_BLOCK_SYNC;
@@ -156,8 +164,10 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 		return NULL;
 	}
 	struct tfp_block_header *block = map_part(log, offset, bytes, why);
-	if (!block)
+	if (!block) {
+		unreserve(log, offset, bytes);
 		return NULL;
+	}
 	*room = bytes - sizeof *header;
 	struct tfp_block_header mine = *header;
 	mine.is_live = 1;
@@ -248,8 +258,10 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 		tfp_copy(log->first + offset, space, written);
 	} else {
 		enum tfp_loss why = write_at(log, space, written, offset);
-		if (why)
+		if (why) {
+			unreserve(log, offset, bytes);
 			return why;
+		}
 	}
 	__atomic_fetch_add(&log->live->drained_bytes, written, __ATOMIC_RELAXED);
 	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
