@@ -251,6 +251,14 @@ TFP_EXPORT __attribute__((noreturn)) void _Exit(int status)
 	_exit(status);
 }
 
+TFP_EXPORT __attribute__((noreturn)) void quick_exit(int status)
+{
+	tfp_process_ending(TFP_END__EXIT, status);
+	if (tfp_resolve() == 0 && tfp_real.quick_exit)
+		tfp_real.quick_exit(status);
+	_exit(status);
+}
+
 TFP_EXPORT __attribute__((noreturn)) void abort(void)
 {
 	tfp_process_ending(TFP_END_ABORT, 0);
