@@ -143,35 +143,80 @@ static size_t put_refused(struct summary *summary)
 	return shown;
 }
 
+/* Losses by kind, over all processes and threads. */
+struct loss_sums {
+	uint64_t counts[TFP_LOSS_SLOTS];
+	const struct loss *named[TFP_LOSS_SLOTS]; /* NULL = none of this kind */
+};
+
+static struct loss_sums sum_losses(const struct run *run, bool is_degraded)
+{
+	struct loss_sums sums = {0};
+
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
+			const struct loss *loss = &run->processes[i].losses[k];
+			if (loss->kind >= TFP_LOSS_SLOTS || loss_is_degraded(loss->kind) != is_degraded)
+				continue;
+			sums.counts[loss->kind] += loss->count;
+			sums.named[loss->kind] = loss;
+		}
+	return sums;
+}
+
+/* One line of what is missing, until there is no room; *lines counts all. */
+static void put_lost(struct summary *summary, const struct text *line, size_t *lines)
+{
+	if (++*lines >= LOSS_ROWS)
+		return;
+	text_put(&summary->line, line->bytes, line->length);
+	end_line(summary);
+}
+
+static void put_damage(struct summary *summary, const struct diag_list *diags, size_t *lines)
+{
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		struct text line = {0};
+		if (diag->level == DIAG_NOTE)
+			continue;
+		text_string(&line, "  DAMAGED ");
+		escape_visible(&line, diag->file, strlen(diag->file));
+		text_string(&line, ": ");
+		escape_visible(&line, diag->reason, strlen(diag->reason));
+		put_lost(summary, &line, lines);
+		text_free(&line);
+	}
+}
+
 static void put_losses(struct summary *summary)
 {
-	struct table *losses = tables_make(&table_losses, summary->request);
-	size_t severity = table_find_column(losses->kind, "severity"), shown = 0, length, lost = 0;
+	const struct run *run = summary->request->run;
+	struct loss_sums sums = sum_losses(run, false);
+	size_t lines;
 
 	colour(summary, "31");
-	shown = put_refused(summary);
-	for (size_t row = 0; row < losses->shown_count; row++) {
-		const char *kind = table_get_text(losses, row, severity, &length);
-		if (length != 4 || memcmp(kind, "lost", 4) != 0)
+	lines = put_refused(summary);
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		struct text line = {0};
+		if (!sums.named[i])
 			continue;
-		if (lost++ >= LOSS_ROWS - shown - 1)
-			continue;
-		text_string(&summary->line, "  LOST ");
-		put_cell(summary, losses, row, "count", 9);
-		text_char(&summary->line, ' ');
-		human_cell(&summary->line, losses, row, table_find_column(losses->kind, "meaning"));
-		end_line(summary);
+		text_string(&line, "  LOST ");
+		human_count(&line, (int64_t)sums.counts[i]);
+		text_format(&line, " %s -> %s", sums.named[i]->help, sums.named[i]->remedy);
+		put_lost(summary, &line, &lines);
+		text_free(&line);
 	}
-	if (lost > LOSS_ROWS - shown - 1) {
-		text_format(&summary->line, "  ... and %zu more: -t losses", lost - (LOSS_ROWS - shown - 1));
+	put_damage(summary, run->diags, &lines);
+	if (lines >= LOSS_ROWS) {
+		text_format(&summary->line, "  ... %zu more: -t losses", lines - LOSS_ROWS + 1);
 		end_line(summary);
 	}
 	colour(summary, "0");
-	if (!lost) {
+	if (!losses_any(run)) {
 		text_string(&summary->line, "  Nothing was lost.");
 		end_line(summary);
 	}
-	table_free(losses);
 }
 
 static void put_memory(struct summary *summary)
@@ -394,27 +439,17 @@ static void put_problem(void *context, const char *sentence)
 	text_free(&note);
 }
 
-/* What cost precision, no record: by kind, over all processes. */
+/* What cost precision, no record. */
 static void put_degraded(struct summary *summary)
 {
-	const struct run *run = summary->request->run;
-	uint64_t counts[TFP_LOSS_SLOTS] = {0};
-	const struct loss *named[TFP_LOSS_SLOTS] = {0};
+	struct loss_sums sums = sum_losses(summary->request->run, true);
 
-	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
-			const struct loss *loss = &run->processes[i].losses[k];
-			if (loss->kind >= TFP_LOSS_SLOTS || !loss_is_degraded(loss->kind))
-				continue;
-			counts[loss->kind] += loss->count;
-			named[loss->kind] = loss;
-		}
 	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
 		struct text note = {0};
-		if (!named[i])
+		if (!sums.named[i])
 			continue;
-		human_count(&note, (int64_t)counts[i]);
-		text_format(&note, " %s.", named[i]->help);
+		human_count(&note, (int64_t)sums.counts[i]);
+		text_format(&note, " %s.", sums.named[i]->help);
 		put_note(summary, note.bytes);
 		text_free(&note);
 	}
