@@ -92,7 +92,7 @@ class Log:
 class Oracle:
     """One file of an oracle: see struct result in test/oracle/oracle.c."""
     WORDS = ("pid start begin_mono_ns begin_tsc threads allocations frees requested allocated freed unknown_frees "
-             "unknown_freed null_frees failures maps unmaps mapped unmapped dropped").split()
+             "unknown_freed null_frees failures maps unmaps mapped unmapped dropped inherited").split()
     CURVE = "live peak peak_mono_ns peak_tsc near_mono_ns high_count".split()
 
     def __init__(self, path):

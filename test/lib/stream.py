@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of a log, in the order in which each thread made them, for cases that must see single records.
 
-Rule: it reads what docs/format.md says and trusts the file otherwise: damage is the reader's business. Heap addresses are
-left out (their coding is an extra page). Facts come as records, too, of thread 0.
+Rule: it reads what docs/format.md says and trusts the file otherwise: damage is the reader's business. Addresses and slack are
+left out (their codings take a page each). Facts come as records, too, of thread 0.
 """
 import ctypes
 import ctypes.util
@@ -10,8 +10,9 @@ import struct
 
 SYNC = struct.pack("<Q", 0xb10cf97e5a5e1dd3)
 SCHEMA, EVENTS, CHUNK, THREADS, FACTS = 1, 2, 16, 17, 18
-CONST, VARINT, DELTA, BYTES, HEAP = range(5)
+CONST, VARINT, DELTA, BYTES = range(4)
 WIDTHS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i64": "q"}
+OWN_OFFSET = 48 + 2 * 64 + 2 * 32  # of own_allocations in a thread slot
 HEADER_BYTES, CHUNK_BYTES, MASK = 96, 64, (1 << 64) - 1
 
 _lz4 = None
@@ -71,9 +72,10 @@ class Schema:
 
 
 class Stream:
-    """header words, schema, and records: {(serial, lane): [dict of fields, with record and time]}."""
+    """Facts, threads, and lanes: {(serial, lane): [dict of fields, with record and time]}. only: skip blocks without any
+    record of this kind."""
 
-    def __init__(self, path):
+    def __init__(self, path, only=None):
         with open(path, "rb") as file:
             self.data = file.read()
         self.page, = struct.unpack_from("<I", self.data, 20)
@@ -82,6 +84,7 @@ class Stream:
         self.dropped_from, = struct.unpack_from("<Q", self.data, 1024 + 13 * 8)
         self.blocks = list(self.scan())
         self.schema = Schema(next(self.payload(b) for b in self.blocks if b["type"] == SCHEMA))
+        self.only = next((tag for tag, record in self.schema.records.items() if record[0] == only), None)
         self.facts = [fact for b in self.blocks if b["type"] == FACTS for fact in self.read_facts(b)]
         self.lanes = self.read_lanes()
         self.tids = self.read_threads()
@@ -125,11 +128,13 @@ class Stream:
     def read_events(self, block):
         raw = self.payload(block)
         _, columns = struct.unpack_from("<II", raw)
+        if self.only and self.only not in raw[24:24 + block["records"]]:
+            return  # the first column holds the tags, a byte each
         at, tags, times, values = 8, [], [], {}
         for _ in range(columns):
             tag, field, encoding, count, size = struct.unpack_from("<HHBxxxII", raw, at)
             data, at = raw[at + 16:at + 16 + size], at + 16 + size
-            if encoding == HEAP:
+            if encoding > BYTES:
                 continue
             decoded = column(encoding, data, count)
             if tag == 0 and field == 0:
@@ -191,9 +196,25 @@ class Stream:
         return tids
 
 
+def own_calls(path):
+    """(allocations, bytes) that the library itself caused by making threads; they are not in the totals."""
+    stream, own = Stream(path, only="thread_end"), [0, 0]
+    ended = {record["serial"]: record for records in stream.lanes.values() for record in records
+             if record["record"] == "thread_end"}
+    for record in ended.values():
+        own = [own[0] + record["own_allocations"], own[1] + record["own"]]
+    for block in stream.blocks:
+        if block["type"] == THREADS:
+            for at in range(block["at"], block["at"] + block["encoded"] - stream.slot_bytes + 1, stream.slot_bytes):
+                if struct.unpack_from("<QI", stream.data, at)[1] not in ended:
+                    calls, size = struct.unpack_from("<QQ", stream.data, at + OWN_OFFSET)
+                    own = [own[0] + calls, own[1] + size]
+    return tuple(own)
+
+
 def records_of(path, name):
     """All records and facts of one kind, by time."""
-    stream = Stream(path)
+    stream = Stream(path, only=name)
     found = [record for records in stream.lanes.values() for record in records if record["record"] == name]
     return sorted(found + [fact for fact in stream.facts if fact["record"] == name], key=lambda record: record["time"])
 

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -68,6 +69,7 @@ struct result {
 	uint64_t null_frees, failures;
 	uint64_t maps, unmaps, mapped, unmapped;
 	uint64_t dropped;       /* events lost to PENDING_COUNT: the comparison is void unless 0 */
+	int64_t inherited;      /* live in the parent when it forked this process; `all` begins with it */
 	struct curve all;       /* allocated - freed, whoever allocated */
 	struct curve known;     /* the same without the unknown releases */
 	struct curve asked;     /* requested bytes of known blocks */
@@ -101,6 +103,8 @@ struct local {
 
 static __thread struct local local __attribute__((tls_model("initial-exec")));
 static struct state *state;
+static struct result *last_result; /* survives a fork: in the child, the parent's */
+static int64_t forked_live = -1;   /* what was live when this thread's process forked; -1 = not by fork() */
 static struct result nowhere; /* where the file cannot be made */
 static char directory[512];
 static char early[EARLY_BYTES] __attribute__((aligned(64)));
@@ -218,13 +222,19 @@ static struct result *open_result(void)
 	result->start_ticks = start;
 	result->begin_mono_ns = mono_ns();
 	result->begin_tsc = now;
+	/* A raw clone runs no handler: its parent is asked now, and is right as long as it waits for its child. */
+	if (last_result)
+		result->inherited = forked_live >= 0 ? forked_live : last_result->all.live;
+	result->all = (struct curve){.live = result->inherited, .peak = result->inherited, .peak_mono_ns = result->begin_mono_ns,
+				     .peak_tsc = now, .near_mono_ns = result->begin_mono_ns};
 	return result;
 }
 
 /* Under the lock. */
 static void open_state(void)
 {
-	state->result = open_result();
+	state->result = last_result = open_result();
+	forked_live = -1;
 	blocks_begin(&state->blocks);
 	atomic_store(&state->is_open, 1);
 }
@@ -298,6 +308,22 @@ static void count(struct event *event)
 	case KIND_FAILURE: r->failures++; break;
 	case KIND_NULL_FREE: r->null_frees++; break;
 	}
+}
+
+static void before_fork(void)
+{
+	if (state && state->result)
+		forked_live = state->result->all.live;
+}
+
+static void after_fork(void)
+{
+	forked_live = -1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_atfork(before_fork, after_fork, NULL);
 }
 
 static void make_state(void)
