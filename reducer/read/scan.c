@@ -184,10 +184,18 @@ static int index_part(struct log *log, uint32_t thread, uint16_t lane, uint64_t 
 	return -1;
 }
 
+/* Bytes that the writer took back: a write failed half way (disk full) and nothing was written there since. */
+static int is_taken_back(const struct log *log, uint64_t offset)
+{
+	return log->live.file_end >= log->header.page_bytes && offset >= log->live.file_end;
+}
+
 static void index_events(struct log *log, const struct log_block *block)
 {
 	if (block->offset < log->live.dropped_from)
 		log->wrapped_blocks++;
+	else if (block->payload_bytes < block->header.encoded_bytes && is_taken_back(log, block->offset))
+		return;
 	else if (block->payload_bytes < block->header.encoded_bytes)
 		diag_add(log->diags, DIAG_NOTE, log->path, block->offset, "",
 			 "the file ends inside an events block (killed while writing it, or cut off)");
@@ -239,7 +247,7 @@ static void index_block(struct log *log, const struct log_block *block)
 
 static void report_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero)
 {
-	if (is_zero && from < log->live.dropped_from)
+	if ((is_zero && from < log->live.dropped_from) || is_taken_back(log, from))
 		return;
 	if (is_zero) {
 		log->hole_bytes += gap;
