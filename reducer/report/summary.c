@@ -119,28 +119,52 @@ static void put_start(struct summary *summary)
 	end_line(summary);
 }
 
+static void put_assignment(struct text *out, const struct setting_error *error)
+{
+	text_string(out, "TFPROF_");
+	escape_visible(out, error->name, strnlen(error->name, 64));
+	text_char(out, '=');
+	escape_visible(out, error->value, strnlen(error->value, 64));
+}
+
+/* Many refused settings: their names and values alone. Returns the lines used. */
+static size_t list_refused(struct summary *summary, const struct process *process)
+{
+	struct text list = {0}, lines = {0};
+	size_t used = 0;
+
+	for (size_t i = 0; i < process->setting_error_count; i++) {
+		put_assignment(&list, &process->setting_errors[i]);
+		text_string(&list, " ");
+	}
+	text_string(&list, "(-t settings says why)");
+	text_wrap(&lines, "  REFUSED ", list.bytes, summary->options->width);
+	for (const char *at = lines.bytes; *at && used < REFUSED_ROWS; used++) {
+		size_t length = strcspn(at, "\n");
+		text_put(&summary->line, at, length);
+		end_line(summary);
+		at += length + 1;
+	}
+	text_free(&list);
+	text_free(&lines);
+	return used;
+}
+
 /* Settings that were refused: the person meant something else. Returns the lines used. */
 static size_t put_refused(struct summary *summary)
 {
 	const struct process *process = &summary->request->run->processes[0];
-	size_t shown = 0;
 
-	for (size_t i = 0; i < process->setting_error_count && shown < REFUSED_ROWS; i++, shown++) {
-		const struct setting_error *error = &process->setting_errors[i];
-		text_string(&summary->line, "  REFUSED TFPROF_");
-		escape_visible(&summary->line, error->name, strnlen(error->name, 64));
-		text_char(&summary->line, '=');
-		escape_visible(&summary->line, error->value, strnlen(error->value, 64));
+	if (process->setting_error_count > REFUSED_ROWS)
+		return list_refused(summary, process);
+	for (size_t i = 0; i < process->setting_error_count; i++) {
+		text_string(&summary->line, "  REFUSED ");
+		put_assignment(&summary->line, &process->setting_errors[i]);
 		text_string(&summary->line, ": ");
-		escape_visible(&summary->line, error->remedy, strnlen(error->remedy, 256));
-		if (shown + 1 == REFUSED_ROWS && i + 1 < process->setting_error_count) {
-			text_clear(&summary->line);
-			text_format(&summary->line, "  REFUSED %zu more TFPROF_ settings: -t settings",
-				    process->setting_error_count - i);
-		}
+		escape_visible(&summary->line, process->setting_errors[i].remedy, strnlen(process->setting_errors[i].remedy, 256));
 		end_line(summary);
 	}
-	return shown;
+	return process->setting_error_count;
 }
 
 /* Losses by kind, over all processes and threads. */
