@@ -74,6 +74,8 @@ static void explain_no_log(const struct run *run, unsigned others)
 
 	program_examine(run->program[0], &run->settings, &program);
 	reason = program_reason(program.obstacle);
+	if (program.obstacle == PROGRAM_PASSED_OVER && others)
+		return; /* a shell or the like around what was meant */
 	if (program.interpreter[0] && *reason)
 		say_line("no log of %s, a script for %s: %s", run->program[0], program.interpreter, reason);
 	else if (*reason)
