@@ -62,7 +62,7 @@ void tfprof_api_push(const char *name)
 
 	if (!thread)
 		return;
-	TFP_PUT(thread, lane, tfp_now(), range_push, .name = tfp_string_id(name ? name : "(null)"));
+	TFP_PUT(thread, lane, tfp_now(), range_push, .name = tfp_string_id(name ? name : ""));
 	leave(thread);
 }
 
