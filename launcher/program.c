@@ -220,26 +220,28 @@ static enum program_obstacle judge_elf(int file)
 	return needs_sanitizer(&elf) || has_section(&elf, "asan_globals") ? PROGRAM_SANITIZER : PROGRAM_FINE;
 }
 
-/* Fills `interpreter` from a #! line. Returns 1 when the file is a script. */
-static int read_script(int file, char interpreter[PROGRAM_PATH])
-{
-	char line[257] = ""; /* the kernel reads 256 bytes (BINPRM_BUF_SIZE) */
-	char *start = line + 2, *end;
-
-	if (pread(file, line, sizeof line - 1, 0) < 3 || line[0] != '#' || line[1] != '!')
-		return 0;
-	start += strspn(start, " \t");
-	end = start + strcspn(start, " \t\n");
-	*end = 0;
-	strcpy(interpreter, start);
-	return 1;
-}
-
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+/* Fills `interpreter` from a #! line; `#!/usr/bin/env NAME` means NAME. Returns 1 when the file is a script. */
+static int read_script(int file, char interpreter[PROGRAM_PATH])
+{
+	char line[257] = ""; /* the kernel reads 256 bytes (BINPRM_BUF_SIZE) */
+	char *rest = line + 2, *word, *argument;
+
+	if (pread(file, line, sizeof line - 1, 0) < 3 || line[0] != '#' || line[1] != '!')
+		return 0;
+	line[strcspn(line, "\n")] = 0;
+	word = strtok_r(rest, " \t", &rest);
+	argument = strtok_r(rest, " \t", &rest);
+	strcpy(interpreter, word ? word : "");
+	if (word && !strcmp(file_name(word), "env") && argument && argument[0] != '-')
+		find(argument, interpreter);
+	return 1;
 }
 
 static int is_passed_over(const char *name, const struct tfp_settings *settings)
