@@ -94,6 +94,20 @@ void tfp_process_forked(int child)
 	leave(thread);
 }
 
+/* A last clock reading pins the end of the time line: without one the last second rests on an extrapolation. */
+static void put_last_clock(void)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_sys_is_sealed() ? NULL : enter(&lane);
+
+	if (!thread)
+		return;
+	tfp_clock_note(thread, lane);
+	if (lane->pending)
+		tfp_heap_flush(thread, lane);
+	leave(thread);
+}
+
 int tfp_process_execing(const char *path)
 {
 	struct tfp_lane *lane;
@@ -107,6 +121,7 @@ int tfp_process_execing(const char *path)
 	}
 	if (is_borrowed())
 		return 0;
+	put_last_clock();
 	tfp_state->live->end_time = tfp_now();
 	tfp_state->live->end_kind = TFP_END_EXEC;
 	tfp_file_sync();
@@ -127,23 +142,6 @@ void tfp_process_spawned(int child, const char *path)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), spawn, .child = (uint32_t)child, .path = tfp_string_id(path));
-	leave(thread);
-}
-
-/* A last clock reading pins the end of the time line: without one the last second rests on an extrapolation. */
-static void put_last_clock(void)
-{
-	struct tfp_clock_set set;
-	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_sys_is_sealed() ? NULL : enter(&lane);
-
-	if (!thread)
-		return;
-	tfp_clock_read(&set);
-	TFP_PUT(thread, lane, tfp_now(), clock, .ticks = set.ticks, .raw = set.raw_ns, .monotonic = set.monotonic_ns,
-		.realtime = set.realtime_ns, .width = set.width_ticks);
-	if (lane->pending)
-		tfp_heap_flush(thread, lane);
 	leave(thread);
 }
 

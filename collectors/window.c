@@ -109,15 +109,14 @@ static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, ui
 static void look_at_clock(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
 	uint64_t due = tfp_state->clock_next;
-	struct tfp_clock_set set;
 
 	if (now < due || tfp_sys_is_sealed() ||
-	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->clock_next, &due, now + tfp_state->second_ticks, 0,
+	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->clock_next, &due, now + tfp_state->clock_step * 10, 0,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	tfp_clock_read(&set);
-	TFP_PUT(thread, lane, now, clock, .ticks = set.ticks, .raw = set.raw_ns, .monotonic = set.monotonic_ns,
-		.realtime = set.realtime_ns, .width = set.width_ticks);
+	if (tfp_state->clock_step * 10 <= tfp_state->second_ticks)
+		tfp_state->clock_step *= 10;
+	tfp_clock_note(thread, lane);
 	tfp_file_sync();
 }
 

@@ -28,6 +28,8 @@
 
 int (*const tfp_start_process)(void) = tfp_start;
 
+#define WAIT_NS 50000000u /* 50 ms: longer than any start-up seen, shorter than a person notices */
+
 static _Atomic int is_loaded; /* settings, real functions and clock are ready; kept across fork */
 
 /* The host's program is one we leave alone; decided once, kept across fork. */
@@ -131,7 +133,8 @@ static void set_intervals(struct tfp_state *state, uint64_t hz)
 	state->point_ticks = state->second_ticks / 1000;
 	while ((UINT64_C(2) << state->time_shift) <= state->second_ticks / 1000000)
 		state->time_shift++;
-	state->clock_next = state->second_ticks / 100; /* a second reading soon, for short programs */
+	state->clock_step = state->second_ticks / 1000;
+	state->clock_next = state->clock_step; /* readings at 1, 11, 111 ms, then each second: short programs have some too */
 }
 
 /* The header is stored, the first blocks follow. Returns 0, or a loss kind. */
@@ -144,7 +147,7 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 	begin_origin(header);
 	leave_parent_log();
 	tfp_clock_read(&now);
-	header->clock_hz = tfp_clock_hz(&header->origin, &now);
+	header->clock_hz = tfp_origin.clock_hz ? tfp_origin.clock_hz : tfp_clock_hz(&header->origin, &now);
 	set_intervals(state, header->clock_hz);
 	struct tfp_file_options options = {
 		.directory = tfp_settings.out,
@@ -198,7 +201,11 @@ static int start_state(struct tfp_state *state)
 	state->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	if (make_log(state, &header))
 		return -1;
-	state->live->inherited_bytes = tfp_origin.is_fork_child ? tfp_origin.inherited_bytes : 0;
+	tfp_origin.start = header.origin;
+	if (tfp_origin.is_fork_child) {
+		state->live->inherited_bytes = tfp_origin.inherited_bytes;
+		state->live->live_bytes = state->live->peak_bytes = tfp_origin.inherited_bytes;
+	}
 	if (tfp_settings.stacks)
 		state->stacks = tfp_stacks_make(tfp_settings.stacks);
 	if (!is_configured)
@@ -207,6 +214,20 @@ static int start_state(struct tfp_state *state)
 	state->live->heap_mode = tfp_mode_now;
 	__atomic_store_n((uint32_t *)&state->phase, TFP_STATE_READY, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/*
+ * Another thread is starting us at this moment (0.2 ms, a slow disk apart): its calls and ours should both be recorded, so
+ * wait for it, but not for ever; calls that come meanwhile in this very thread do not get here (tfp_thread_start).
+ */
+static int wait_for_start(void)
+{
+	uint64_t begin = tfp_clock_monotonic_ns();
+
+	while (tfp_state && tfp_state->phase == TFP_STATE_STARTING && tfp_clock_monotonic_ns() - begin < WAIT_NS)
+		if (tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0) < 0)
+			break;
+	return tfp_state && tfp_state->phase == TFP_STATE_READY ? 0 : -1;
 }
 
 int tfp_start(void)
@@ -218,7 +239,7 @@ int tfp_start(void)
 	}
 	struct tfp_state *state = claim_state();
 	if (!state)
-		return tfp_state && tfp_state->phase == TFP_STATE_READY ? 0 : -1;
+		return wait_for_start();
 	if (start_state(state)) {
 		state->phase = TFP_STATE_FAILED;
 		forward_only();

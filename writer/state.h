@@ -86,7 +86,8 @@ struct tfp_state {
 	struct tfp_facts facts;
 	uint64_t *strings; /* hashes of string facts already written; collectors/process.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
-	_Atomic uint64_t clock_next;          /* when the next clock record is due */
+	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
+	uint64_t clock_step;                  /* and how long after the one before */
 	_Atomic uint64_t heap_next;           /* when the next timeline point may be written */
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
 	_Atomic uint32_t chunk_count;
@@ -107,6 +108,8 @@ struct tfp_origin {
 	uint8_t job_id[16];
 	uint32_t exec_count;
 	uint32_t is_fork_child;
+	struct tfp_clock_set start; /* the clocks at time 0 */
+	uint64_t clock_hz;        /* over the longest time known, 0 = not yet: what a fork child begins with */
 	uint64_t inherited_bytes; /* live heap when this process last forked: what the child begins with */
 	int descriptor; /* of the log, -1 = none; a child finds its parent's here and closes it */
 	uint64_t device, inode; /* of the log */

@@ -70,4 +70,7 @@ void tfp_thread_ignore(void);
 /* The thread that filled the lane ended: seals what it left; the lane starts anew for thread `serial`. */
 void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t serial, uint64_t now);
 
+/* Reads all clocks and writes the record; over 10 ms the rate for fork children comes from it too. Own thread, own lane. */
+void tfp_clock_note(struct tfp_thread *thread, struct tfp_lane *lane);
+
 #endif

@@ -162,3 +162,14 @@ struct tfp_thread *tfp_thread_start(void)
 	is_starting = 0;
 	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : NULL;
 }
+
+void tfp_clock_note(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	struct tfp_clock_set set;
+
+	tfp_clock_read(&set);
+	TFP_PUT(thread, lane, tfp_now(), clock, .ticks = set.ticks, .raw = set.raw_ns, .monotonic = set.monotonic_ns,
+		.realtime = set.realtime_ns, .width = set.width_ticks);
+	if (set.monotonic_ns - tfp_origin.start.monotonic_ns > 10000000)
+		tfp_origin.clock_hz = tfp_clock_hz(&tfp_origin.start, &set);
+}
