@@ -17,22 +17,6 @@
 #define FIRST_NODES 512   /* slots: 8 KiB */
 #define MOST_SLOTS (1u << 23) /* 128 MiB of nodes; more are entered in the log without being found again */
 
-struct tfp_site_table {
-	uint64_t mask, padding[3];
-	struct tfp_site_slot slots[];
-};
-
-struct tfp_node_table {
-	uint64_t mask, padding;
-	struct tfp_node_slot slots[];
-};
-
-static uint64_t mixed(uint64_t key)
-{
-	key *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-	return key ^ key >> 29;
-}
-
 #define KEPT 65536 /* bytes: the largest page, so that what follows it begins a page on every machine */
 
 /* Gives back what a table that was copied holds, but not its first page, which has the mask; the rest reads as zeros. */
@@ -74,58 +58,19 @@ int tfp_nodes_make(struct tfp_nodes *nodes)
 	return 1;
 }
 
-/* The slot of `key`, or the free one where it would stand. */
-static struct tfp_site_slot *site_slot(struct tfp_site_table *table, uint64_t key)
-{
-	uint64_t mask = table->mask;
-	uint64_t at = mixed(key) & mask;
-
-	for (;;) {
-		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
-
-		if (!found || found == key)
-			return &table->slots[at];
-		at = (at + 1) & mask;
-	}
-}
-
-#define EPOCH_SHIFT 33
-#define CHANGING (UINT64_C(1) << 32)
-
-int tfp_sites_get(struct tfp_sites *sites, uint64_t key, struct tfp_site *site)
-{
-	struct tfp_site_slot *slot = site_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
-	uint64_t head = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
-	uint64_t body[2];
-
-	if (slot->key != key || !head || (head & CHANGING))
-		return 0;
-	body[0] = __atomic_load_n(&slot->body[0], __ATOMIC_RELAXED);
-	body[1] = __atomic_load_n(&slot->body[1], __ATOMIC_RELAXED);
-	/* Pairs with the fence in write_slot: a body being changed shows a changed head. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&slot->head, __ATOMIC_RELAXED) != head)
-		return 0;
-	__builtin_memcpy(&site->rule, body, sizeof(site->rule));
-	site->pc = (uint32_t)(body[1] >> 32);
-	site->module = (uint32_t)head;
-	site->epoch = (uint32_t)(head >> EPOCH_SHIFT);
-	return 1;
-}
-
 void tfp_sites_renew(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site, uint32_t epoch)
 {
-	struct tfp_site_slot *slot = site_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
-	uint64_t head = (uint64_t)site->epoch << EPOCH_SHIFT | site->module;
+	struct tfp_site_slot *slot = tfp_sites_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
+	uint64_t head = (uint64_t)site->epoch << TFP_SITE_EPOCH_SHIFT | site->module;
 
 	if (slot->key == key)
-		__atomic_compare_exchange_n(&slot->head, &head, (uint64_t)epoch << EPOCH_SHIFT | site->module, 0, __ATOMIC_RELAXED,
+		__atomic_compare_exchange_n(&slot->head, &head, (uint64_t)epoch << TFP_SITE_EPOCH_SHIFT | site->module, 0, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 }
 
 static void write_slot(struct tfp_site_slot *slot, uint64_t key, const uint64_t *body, uint64_t head)
 {
-	__atomic_store_n(&slot->head, CHANGING, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->head, TFP_SITE_CHANGING, __ATOMIC_RELAXED);
 	/* Pairs with the fence in tfp_sites_get. */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__atomic_store_n(&slot->body[0], body[0], __ATOMIC_RELAXED);
@@ -148,7 +93,7 @@ static void grow_sites(struct tfp_sites *sites)
 		uint64_t body[2] = { from->body[0], from->body[1] };
 
 		if (from->key)
-			write_slot(site_slot(table, from->key), from->key, body, from->head);
+			write_slot(tfp_sites_slot(table, from->key), from->key, body, from->head);
 	}
 	/* Pairs with the loads of current: a reader finds whole entries. */
 	__atomic_store_n(&sites->current, table, __ATOMIC_RELEASE);
@@ -158,43 +103,29 @@ static void grow_sites(struct tfp_sites *sites)
 void tfp_sites_put(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site)
 {
 	struct tfp_site_table *table = sites->current;
-	struct tfp_site_slot *slot = site_slot(table, key);
+	struct tfp_site_slot *slot = tfp_sites_slot(table, key);
 	uint64_t body[2] = { 0, 0 };
 
 	if (!slot->key && sites->count >= (table->mask + 1) * 3 / 4) {
 		grow_sites(sites);
 		if (sites->current == table)
 			return;
-		slot = site_slot(sites->current, key);
+		slot = tfp_sites_slot(sites->current, key);
 	}
 	if (!slot->key)
 		sites->count++;
 	__builtin_memcpy(body, &site->rule, sizeof(site->rule));
 	body[1] = (body[1] & UINT32_MAX) | (uint64_t)site->pc << 32;
-	write_slot(slot, key, body, (uint64_t)site->epoch << EPOCH_SHIFT | site->module);
+	write_slot(slot, key, body, (uint64_t)site->epoch << TFP_SITE_EPOCH_SHIFT | site->module);
 }
 
 _Static_assert(sizeof(struct tfp_rule) == 12, "the rule and the pc index fill the body of a slot");
-
-static struct tfp_node_slot *node_slot(struct tfp_node_table *table, uint64_t key)
-{
-	uint64_t mask = table->mask;
-	uint64_t at = mixed(key) & mask;
-
-	for (;;) {
-		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
-
-		if (!found || found == key)
-			return &table->slots[at];
-		at = (at + 1) & mask;
-	}
-}
 
 /* Enters key -> id unless it is there. Two threads that enter the same key at once keep the first. */
 static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
 {
 	for (;;) {
-		struct tfp_node_slot *slot = node_slot(table, key);
+		struct tfp_node_slot *slot = tfp_nodes_slot(table, key);
 		uint64_t none = 0;
 
 		if (slot->key == key)
@@ -239,18 +170,14 @@ static void grow_nodes(struct tfp_nodes *nodes, struct tfp_node_table *old)
 	__atomic_store_n(&nodes->is_growing, 0, __ATOMIC_SEQ_CST);
 }
 
-uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
+uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
 	struct tfp_node_table *table = __atomic_load_n(&nodes->current, __ATOMIC_ACQUIRE);
-	struct tfp_node_slot *slot = node_slot(table, key);
-	uint32_t id;
+	uint32_t id = tfp_store_node(parent, pc);
 
-	if (slot->key == key && slot->id)
-		return (uint32_t)slot->id;
-	id = tfp_store_node(parent, pc);
 	/* A key without its id is being entered by someone whom a signal or the scheduler holds up: do not wait. */
-	if (!id || slot->key == key)
+	if (!id || tfp_nodes_slot(table, key)->key == key)
 		return id;
 	if (__atomic_add_fetch(&nodes->count, 1, __ATOMIC_RELAXED) > table->mask / 4 * 3) {
 		grow_nodes(nodes, table);

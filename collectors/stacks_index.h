@@ -30,6 +30,11 @@ struct tfp_site_slot {
 	_Atomic uint64_t body[2]; /* the rule, the pc index */
 };
 
+struct tfp_site_table {
+	uint64_t mask, padding[3];
+	struct tfp_site_slot slots[];
+};
+
 struct tfp_sites {
 	_Atomic(struct tfp_site_table *) current;
 	uint32_t count; /* keys in it; of the writer */
@@ -38,6 +43,11 @@ struct tfp_sites {
 struct tfp_node_slot {
 	_Atomic uint64_t key; /* parent node << 32 | pc index; 0 = free */
 	_Atomic uint64_t id;  /* 0 = not yet */
+};
+
+struct tfp_node_table {
+	uint64_t mask, padding;
+	struct tfp_node_slot slots[];
 };
 
 struct tfp_nodes {
@@ -50,8 +60,61 @@ struct tfp_nodes {
 int tfp_sites_make(struct tfp_sites *sites);
 int tfp_nodes_make(struct tfp_nodes *nodes);
 
+static inline uint64_t tfp_index_mix(uint64_t key)
+{
+	key *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+	return key ^ key >> 29;
+}
+
+/* The slot of `key`, or the free one where it would stand. */
+static inline struct tfp_site_slot *tfp_sites_slot(struct tfp_site_table *table, uint64_t key)
+{
+	uint64_t mask = table->mask;
+
+	for (uint64_t at = tfp_index_mix(key) & mask;; at = (at + 1) & mask) {
+		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
+
+		if (!found || found == key)
+			return &table->slots[at];
+	}
+}
+
+static inline struct tfp_node_slot *tfp_nodes_slot(struct tfp_node_table *table, uint64_t key)
+{
+	uint64_t mask = table->mask;
+
+	for (uint64_t at = tfp_index_mix(key) & mask;; at = (at + 1) & mask) {
+		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
+
+		if (!found || found == key)
+			return &table->slots[at];
+	}
+}
+
+#define TFP_SITE_EPOCH_SHIFT 33
+#define TFP_SITE_CHANGING (UINT64_C(1) << 32)
+
 /* Copies what is known of `key`. Returns 0 where there is nothing. Any thread. */
-int tfp_sites_get(struct tfp_sites *sites, uint64_t key, struct tfp_site *site);
+static inline int tfp_sites_get(struct tfp_sites *sites, uint64_t key, struct tfp_site *site)
+{
+	struct tfp_site_slot *slot = tfp_sites_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
+	uint64_t head = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
+	uint64_t body[2];
+
+	if (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) != key || !head || (head & TFP_SITE_CHANGING))
+		return 0;
+	body[0] = __atomic_load_n(&slot->body[0], __ATOMIC_RELAXED);
+	body[1] = __atomic_load_n(&slot->body[1], __ATOMIC_RELAXED);
+	/* Pairs with the fence of the writer: a body being changed shows a changed head. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&slot->head, __ATOMIC_RELAXED) != head)
+		return 0;
+	__builtin_memcpy(&site->rule, body, sizeof(site->rule));
+	site->pc = (uint32_t)(body[1] >> 32);
+	site->module = (uint32_t)head;
+	site->epoch = (uint32_t)(head >> TFP_SITE_EPOCH_SHIFT);
+	return 1;
+}
 
 /* Says that what is known of `key` is true in `epoch` also; does nothing where it changes meanwhile. Any thread. */
 void tfp_sites_renew(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site, uint32_t epoch);
@@ -59,7 +122,19 @@ void tfp_sites_renew(struct tfp_sites *sites, uint64_t key, const struct tfp_sit
 /* Enters or replaces what is known of `key`. One writer at a time. Without memory it is forgotten again. */
 void tfp_sites_put(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site);
 
-/* The node of code `pc` called from `parent`, made if it is new. 0 = the log has no room. Any thread. */
-uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc);
+/* Makes the node of code `pc` called from `parent`. 0 = the log has no room. Any thread. */
+uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc);
+
+/* The same, made only if it is new. */
+static inline uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
+{
+	uint64_t key = (uint64_t)parent << 32 | pc;
+	struct tfp_node_slot *slot = tfp_nodes_slot(__atomic_load_n(&nodes->current, __ATOMIC_ACQUIRE), key);
+	uint32_t id = (uint32_t)__atomic_load_n(&slot->id, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) == key && id)
+		return id;
+	return tfp_nodes_add(nodes, parent, pc);
+}
 
 #endif

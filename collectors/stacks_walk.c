@@ -23,24 +23,39 @@ struct walker {
 	uint64_t key;
 	uintptr_t sp, fp;
 	uintptr_t link_address; /* where the interrupted frame's link register was saved; 0 = it is not live */
+	uintptr_t low, span; /* of the words that may be read as they are: from low to low + span, first bytes */
 	int stretch;
-	int candidate; /* newest cached frame that can still be met */
-	uint32_t epoch;
+	int candidate;   /* newest cached frame that can still be met */
+	uint32_t epoch;  /* when the walk began */
+	uint32_t trusted; /* sites of this epoch need no second look; none while an object is being unmapped */
 	uint32_t cut;
-	uint32_t walked; /* frames stepped, not copied */
 };
+
+#define RED_ZONE 128 /* bytes below the stack pointer that a leaf function may use (x86-64 ABI 3.2.2) */
+
+/* Sets what may be read of the stretch that sp, which is live, lies in. Below it is nothing of the caller's. */
+static void set_reach(struct walker *walker)
+{
+	const struct tfp_stretch *stretch = &walker->cache->memory.stretches[walker->stretch];
+
+	walker->low = walker->sp - RED_ZONE > stretch->start ? walker->sp - RED_ZONE : stretch->start;
+	walker->span = stretch->end - 8 - walker->low;
+}
+
+static inline int is_in_reach(const struct walker *walker, uintptr_t address)
+{
+	return address - walker->low <= walker->span && !(address & 7);
+}
 
 /* Reads a word of the stack. Returns 0 where that may not be done. */
 static int read_word(struct walker *walker, uintptr_t address, uint64_t *value)
 {
-	const struct tfp_stretch *stretch = &walker->cache->memory.stretches[walker->stretch];
-
-	/* Below the stack pointer lies at most the red zone of 128 bytes. */
-	if ((address & 7) || address + 128 < walker->sp)
-		return 0;
-	if (address < stretch->start || address >= stretch->end)
-		if (!tfp_stack_memory_extend(&walker->cache->memory, walker->stretch, address))
+	if (!is_in_reach(walker, address)) {
+		if ((address & 7) || address < walker->low ||
+		    !tfp_stack_memory_extend(&walker->cache->memory, walker->stretch, address))
 			return 0;
+		set_reach(walker);
+	}
 	*value = *(const uint64_t *)address;
 	return 1;
 }
@@ -111,13 +126,43 @@ static int step(struct walker *walker, const struct tfp_rule *rule, struct tfp_f
 		walker->key |= TFP_SITE_EXACT;
 	walker->fp = fp;
 	walker->link_address = link;
+	walker->sp = cfa;
 	/* The caller's stack pointer may be one past the last word of its stack. */
 	if (!tfp_stack_memory_extend(&walker->cache->memory, walker->stretch, cfa - 8))
 		walker->stretch = tfp_stack_memory_at(&walker->cache->memory, cfa, 0);
-	walker->sp = cfa;
-	if (walker->stretch < 0)
+	if (walker->stretch < 0) {
 		walker->cut = TFP_PC_CUT_MEMORY;
-	return walker->stretch >= 0;
+		return 0;
+	}
+	set_reach(walker);
+	return 1;
+}
+
+/* step() for rules as nearly all are, and words known to be readable. Returns 0, with nothing done, where it is not so. */
+static inline int step_plainly(struct walker *walker, const struct tfp_rule *rule, struct tfp_frame *frame)
+{
+	uintptr_t cfa = (rule->is_cfa_fp ? walker->fp : walker->sp) + (uintptr_t)(intptr_t)rule->cfa;
+	uintptr_t ra = cfa + 8 * (uintptr_t)(intptr_t)rule->ra_words;
+	uintptr_t fp = cfa + 8 * (uintptr_t)(intptr_t)rule->fp_words;
+	uint64_t value, key;
+
+	if (rule->is_indirect || rule->is_signal || rule->ra_base != TFP_BASE_CFA || cfa <= walker->sp ||
+	    !is_in_reach(walker, cfa - 8) || !is_in_reach(walker, ra))
+		return 0;
+	value = *(const uint64_t *)ra;
+	key = plain_address(value);
+	if (!key || (rule->fp_base != TFP_BASE_KEPT && (rule->fp_base != TFP_BASE_CFA || !is_in_reach(walker, fp))))
+		return 0;
+	frame->ra.address = ra;
+	frame->ra.value = value;
+	if (rule->fp_base == TFP_BASE_CFA) {
+		frame->fp_address = fp;
+		walker->fp = *(const uintptr_t *)fp;
+	}
+	walker->key = key;
+	walker->sp = cfa;
+	walker->link_address = 0;
+	return 1;
 }
 
 static int is_same_frame(const struct tfp_frame *frame, const struct walker *walker)
@@ -162,6 +207,18 @@ static int verify(const struct tfp_stack_cache *cache, int newest)
 	return frame;
 }
 
+/* Whether find_cached could find something: passes over the frames that are gone. */
+static inline int may_be_cached(struct walker *walker)
+{
+	const struct tfp_frame *frames = walker->cache->frames;
+	int i = walker->candidate;
+
+	while (i >= 0 && frames[i].sp < walker->sp && frames[i].stretch == walker->stretch)
+		i--;
+	walker->candidate = i;
+	return i >= 0 && (frames[i].sp == walker->sp || frames[i].stretch != walker->stretch);
+}
+
 static struct tfp_frame *add_pending(struct walker *walker)
 {
 	struct tfp_frame *frame = &walker->cache->pending[walker->cache->pending_count++];
@@ -198,29 +255,47 @@ static void copy_frames(struct walker *walker, int newest, int oldest)
 	}
 }
 
+/*
+ * Where the walker has come to a cached frame: takes over what is proved, and returns its number if that is all, or else
+ * leaves the walker at the newest frame whose caller is another. -1: the walk goes on; -2: there is no room for more.
+ */
+static int join_cached(struct walker *walker)
+{
+	int cached = find_cached(walker);
+	int oldest;
+
+	if (cached < 0)
+		return -1;
+	oldest = verify(walker->cache, cached);
+	if (oldest == 0)
+		return cached;
+	if (walker->cache->pending_count + (uint32_t)(cached - oldest) >= TFP_STACK_FRAMES)
+		return -2;
+	if (cached > oldest) {
+		copy_frames(walker, cached, oldest);
+		set_reach(walker);
+	}
+	walker->candidate = oldest - 1;
+	return -1;
+}
+
 /* Walks to the end, the limit, or a cached frame that is proved to the end, whose number it returns; else -1. */
 static int walk(struct walker *walker)
 {
+	struct tfp_stacks *stacks = walker->stacks;
 	struct tfp_stack_cache *cache = walker->cache;
+	struct tfp_site site;
 
-	for (;;) {
-		struct tfp_site site;
+	for (uint32_t walked = 0;; walked++) {
 		struct tfp_frame *frame;
-		int cached = find_cached(walker);
+		int cached = may_be_cached(walker) ? join_cached(walker) : -1;
 
-		if (cached >= 0) {
-			int oldest = verify(cache, cached);
-
-			if (oldest == 0)
-				return cached;
-			if (cache->pending_count + (uint32_t)(cached - oldest) >= TFP_STACK_FRAMES)
-				break;
-			copy_frames(walker, cached, oldest);
-			walker->candidate = oldest - 1;
-		}
-		if (walker->walked++ == walker->stacks->frames || cache->pending_count == TFP_STACK_FRAMES)
+		if (cached >= 0)
+			return cached;
+		if (cached == -2 || walked == stacks->frames || cache->pending_count == TFP_STACK_FRAMES)
 			break;
-		if (!tfp_stacks_site(walker->stacks, walker->key, walker->epoch, &site)) {
+		if ((!tfp_sites_get(&stacks->sites, walker->key, &site) || site.epoch != walker->trusted || !site.module) &&
+		    !tfp_stacks_site(stacks, walker->key, walker->epoch, &site)) {
 			walker->cut = TFP_PC_CUT_FULL;
 			return -1;
 		}
@@ -231,7 +306,7 @@ static int walk(struct walker *walker)
 			return -1;
 		}
 		frame->uses_fp = site.rule.is_cfa_fp || site.rule.ra_base == TFP_BASE_FP || site.rule.fp_base == TFP_BASE_FP;
-		if (!step(walker, &site.rule, frame))
+		if (!step_plainly(walker, &site.rule, frame) && !step(walker, &site.rule, frame))
 			return -1;
 	}
 	walker->cut = TFP_PC_CUT_DEPTH;
@@ -290,6 +365,7 @@ static uint32_t walk_once(struct walker *walker, uint32_t *cut)
 
 	walker->candidate = (int)cache->count - 1;
 	walker->stretch = tfp_stack_memory_at(&cache->memory, walker->sp, 1);
+	set_reach(walker);
 	cache->pending_count = 0;
 	base = walk(walker);
 	*cut = 0;
@@ -313,25 +389,29 @@ static uint32_t walk_once(struct walker *walker, uint32_t *cut)
 uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
 			 uintptr_t fp, uint32_t *cut)
 {
-	const struct walker innermost = { .stacks = stacks, .cache = cache, .key = pc, .sp = sp, .fp = fp,
-					  .epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) };
-	struct walker walker = innermost;
-	uint32_t node;
+	struct walker walker = { .stacks = stacks, .cache = cache };
+	uint32_t node = 0;
 
-	if (cache->epoch != innermost.epoch)
+	walker.epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST);
+	walker.trusted = __atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST) ? UINT32_MAX : walker.epoch;
+	if (cache->epoch != walker.epoch)
 		cache->count = 0;
-	node = walk_once(&walker, cut);
-	if (!node && !*cut) {
-		/* Deeper than the cache: begin it anew with the innermost frames alone. */
-		cache->count = 0;
-		walker = innermost;
+	*cut = 0;
+	/* The second time where the stack is deeper than the cache, which begins anew with the innermost frames alone. */
+	for (int i = 0; i < 2 && !node && !*cut; i++) {
+		if (i)
+			cache->count = 0;
+		walker.key = pc;
+		walker.sp = sp;
+		walker.fp = fp;
+		walker.link_address = 0;
+		walker.cut = 0;
 		node = walk_once(&walker, cut);
 	}
 	if (!node)
 		cache->count = 0;
 	/* An object was unmapped meanwhile, or is being: what was found is true, but may not be for long. */
-	cache->epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) == innermost.epoch && !stacks->unloading ?
-			       innermost.epoch : 0;
+	cache->epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) == walker.epoch && !stacks->unloading ? walker.epoch : 0;
 	if (node && cache->epoch)
 		tfp_stacks_remember(cache);
 	return node;

@@ -283,8 +283,8 @@ static __attribute__((destructor)) void report(void)
 	snprintf(line, sizeof(line), "%llu %llu %llu %llu %llu %llu %d %s calls %llu pcs %u nodes %u facts %u\n",
 		 (unsigned long long)shim->totals.stacks, (unsigned long long)shim->totals.wrong,
 		 (unsigned long long)shim->totals.incomplete, (unsigned long long)shim->totals.deep,
-		 (unsigned long long)shim->totals.cut, (unsigned long long)shim->totals.nothing, (int)getpid(), program_invocation_short_name, (unsigned long long)shim->calls, shim->pc_count,
-		 shim->node_count, shim->fact_count);
+		 (unsigned long long)shim->totals.cut, (unsigned long long)shim->totals.nothing, (int)getpid(),
+		 program_invocation_short_name, (unsigned long long)shim->calls, shim->pc_count, shim->node_count, shim->fact_count);
 	if (write(file, line, strlen(line)) < 0)
 		_exit(99);
 	close(file);
