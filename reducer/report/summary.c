@@ -6,9 +6,9 @@
  */
 #include "reducer/report/summary.h"
 
+#include "reducer/report/causes.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
-#include "reducer/report/stack_text.h"
 #include "reducer/tables/losses.h"
 #include "reducer/tables/notes.h"
 
@@ -26,7 +26,6 @@
 #define NOTE_ROWS 4
 #define NOTE_LINES 2
 #define OTHER_ROWS 3
-#define SITE_FRAMES 4 /* functions named of a stack */
 
 struct summary {
 	FILE *file;
@@ -82,6 +81,17 @@ static void put_cell(struct summary *summary, const struct table *table, size_t 
 	text_put(&summary->line, cell.bytes, cell.length);
 	if (!right)
 		text_fill(&summary->line, ' ', width - used);
+	text_free(&cell);
+}
+
+/* Appends a number, right-aligned in `width`. */
+static void put_padded(struct summary *summary, void (*print)(struct text *out, int64_t number), int64_t number, size_t width)
+{
+	struct text cell = {0};
+
+	print(&cell, number);
+	text_fill(&summary->line, ' ', width > cell.length ? width - cell.length : 0);
+	text_put(&summary->line, cell.bytes, cell.length);
 	text_free(&cell);
 }
 
@@ -298,135 +308,33 @@ static void put_processes(struct summary *summary)
 	table_free(table);
 }
 
-/* A stack from its first function that is not an allocator's own: that one, what it called, its place, its callers. */
-struct chain {
-	struct text cause, via, place, callers;
-	struct text last; /* the name before: a function that calls itself is named once */
-	size_t count;
-	bool has_near;
-};
-
-static void chain_begin(struct chain *chain, const struct symbol_frame *frame, const struct text *name)
-{
-	const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
-	const char *base = strrchr(place, '/');
-
-	text_put(&chain->cause, name->bytes, name->length);
-	escape_visible(&chain->place, base ? base + 1 : place, strlen(base ? base + 1 : place));
-	if (frame->file && frame->line)
-		text_format(&chain->place, ":%u", frame->line);
-}
-
-static void chain_add(void *context, const struct symbol_frame *frame)
-{
-	struct chain *chain = context;
-	struct text name = {0};
-	bool is_marker = frame->function[0] == '[' && !frame->module[0];
-
-	if (chain->count >= SITE_FRAMES)
-		return;
-	stack_text_function(&name, frame);
-	if (!chain->count && !is_marker && frames_is_allocator(frame->function)) {
-		text_clear(&chain->via);
-		text_put(&chain->via, name.bytes, name.length);
-	} else if (!chain->count) {
-		chain_begin(chain, frame, &name);
-		chain->count = 1;
-	} else if (strcmp(name.bytes, chain->last.bytes) != 0) {
-		stack_text_fit(&name, 36);
-		text_format(&chain->callers, "%s< %s", chain->callers.length ? " " : "", is_marker ? "[unknown]" : name.bytes);
-		chain->count++;
-	}
-	chain->has_near |= frame->is_near;
-	text_clear(&chain->last);
-	text_put(&chain->last, name.bytes, name.length);
-	text_free(&name);
-}
-
-static void put_chain(struct summary *summary, struct chain *chain)
-{
-	if (!chain->count)
-		text_string(&chain->cause, "[only an allocator's own functions]");
-	stack_text_fit(&chain->cause, 48);
-	text_put(&summary->line, chain->cause.bytes, chain->cause.length);
-	if (chain->via.length) {
-		stack_text_fit(&chain->via, 36);
-		text_format(&summary->line, " -> %.*s", (int)chain->via.length, chain->via.bytes);
-	}
-	if (chain->place.length)
-		text_format(&summary->line, "  [%s]", chain->place.bytes);
-	end_line(summary);
-	if (chain->callers.length) {
-		text_format(&summary->line, "%*s%s", 14, "", chain->callers.bytes);
-		end_line(summary);
-	}
-	summary->has_near |= chain->has_near;
-}
-
-static void put_site(struct summary *summary, const struct table *sites, size_t row)
-{
-	size_t stack_column = table_find_column(sites->kind, "stack");
-	struct chain chain = {0};
-	const char *allocator;
-	uint64_t stack;
-	size_t length;
-
-	put_cell(summary, sites, row, "peak_bytes", 12);
-	put_cell(summary, sites, row, "leaked_bytes", 12);
-	put_cell(summary, sites, row, "allocations", 12);
-	text_string(&summary->line, "  ");
-	allocator = table_get_text(sites, row, table_find_column(sites->kind, "allocator"), &length);
-	if (length != 4 || memcmp(allocator, "heap", 4) != 0)
-		text_format(&summary->line, "%.*s: ", (int)length, allocator);
-	if (!table_is_known(sites, row, stack_column)) {
-		text_string(&summary->line, "[no stack recorded]");
-		end_line(summary);
-		return;
-	}
-	stack = table_get_stack(sites, row, stack_column);
-	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, chain_add, &chain);
-	put_chain(summary, &chain);
-	text_free(&chain.cause);
-	text_free(&chain.via);
-	text_free(&chain.place);
-	text_free(&chain.callers);
-	text_free(&chain.last);
-}
-
-/* In mode totals there are none, and rows without one say nothing here. */
-static bool any_stack(const struct table *sites)
-{
-	size_t column = table_find_column(sites->kind, "stack");
-
-	for (size_t row = 0; row < sites->shown_count; row++)
-		if (table_is_known(sites, row, column))
-			return true;
-	return false;
-}
-
+/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. */
 static void put_sites(struct summary *summary)
 {
-	struct request request = *summary->request;
-	struct table *sites;
-	size_t estimated;
+	struct causes causes = causes_make(summary->request);
 
-	request.top = SITE_ROWS;
-	request.is_top_given = true;
-	sites = tables_make(&table_memory_sites, &request);
-	if (!any_stack(sites)) {
-		table_free(sites);
-		return;
+	if (causes.count)
+		heading(summary, causes.is_estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
+						     : "     at peak      leaked      allocs  call stacks");
+	for (size_t i = 0; i < causes.count && i < SITE_ROWS; i++) {
+		const struct cause *cause = &causes.list[i];
+		put_padded(summary, human_bytes, cause->peak_bytes, 12);
+		put_padded(summary, human_bytes, cause->leaked_bytes, 12);
+		put_padded(summary, human_count, cause->allocations, 12);
+		text_string(&summary->line, "  ");
+		cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
+		end_line(summary);
+		if (cause->callers.length) {
+			text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
+			end_line(summary);
+		}
+		summary->has_near |= cause->has_near;
 	}
-	estimated = table_is_known(sites, 0, table_find_column(sites->kind, "peak_error_bytes"));
-	heading(summary, estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
-				   : "     at peak      leaked      allocs  call stacks");
-	for (size_t row = 0; row < sites->shown_count; row++)
-		put_site(summary, sites, row);
-	if (sites->row_count > sites->shown_count) {
-		text_format(&summary->line, "  ... and %zu more: -t memory.sites", sites->row_count - sites->shown_count);
+	if (causes.count > SITE_ROWS || causes.is_more) {
+		text_string(&summary->line, "  ... and more: -t memory.sites");
 		end_line(summary);
 	}
-	table_free(sites);
+	causes_free(&causes);
 }
 
 /* A sentence on at most NOTE_LINES lines. */
@@ -453,14 +361,45 @@ static void put_note(struct summary *summary, const char *text)
 	text_free(&lines);
 }
 
-static void put_problem(void *context, const char *sentence)
-{
-	struct summary *summary = context;
-	struct text note = {0};
+/* Modules grouped by what is wrong with them. */
+struct problems {
+	struct problem {
+		const char *reason, *first; /* path of the first such module */
+		size_t count;
+	} *list;
+	size_t count, room;
+};
 
-	text_format(&note, "names: %s", sentence);
-	put_note(summary, note.bytes);
-	text_free(&note);
+static void take_problem(void *context, const char *path, const char *reason)
+{
+	struct problems *problems = context;
+
+	for (size_t i = 0; i < problems->count; i++)
+		if (strcmp(problems->list[i].reason, reason) == 0) {
+			problems->list[i].count++;
+			return;
+		}
+	problems->list = base_grow(problems->list, &problems->room, problems->count + 1, sizeof(*problems->list));
+	problems->list[problems->count++] = (struct problem){.reason = reason, .first = path, .count = 1};
+}
+
+static void put_problems(struct summary *summary)
+{
+	struct problems problems = {0};
+
+	frames_problems(summary->request->frames, take_problem, &problems);
+	for (size_t i = 0; i < problems.count; i++) {
+		const struct problem *problem = &problems.list[i];
+		const char *base = strrchr(problem->first, '/');
+		struct text note = {0};
+		text_format(&note, "Names in %s", base ? base + 1 : problem->first);
+		if (problem->count > 1)
+			text_format(&note, " and %zu more modules", problem->count - 1);
+		text_format(&note, ": %s.", problem->reason);
+		put_note(summary, note.bytes);
+		text_free(&note);
+	}
+	free(problems.list);
 }
 
 /* What cost precision, no record. */
@@ -494,7 +433,7 @@ static void put_notes(struct summary *summary)
 		put_note(summary, run->processes[0].notes[i].value);
 	table_free(sites);
 	put_degraded(summary);
-	frames_problems(summary->request->frames, put_problem, summary);
+	put_problems(summary);
 	if (summary->has_near)
 		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
 }

@@ -124,11 +124,11 @@ static int try_recorded(const struct lookup_module *module, const char *sysroot,
 	text_format(&path, "%s%s", sysroot ? sysroot : "", module->path);
 	verdict = candidate_open(path.bytes, module, &descriptor);
 	if (verdict == CANDIDATE_MISSING)
-		text_format(problem, "%s: %s", path.bytes, strerror(errno));
+		text_format(problem, "the file is gone (%s)", strerror(errno));
 	else if (verdict == CANDIDATE_NOT_ELF)
-		text_format(problem, "%s is no longer an ELF file", path.bytes);
+		text_string(problem, "the file is no longer an ELF file");
 	else if (verdict == CANDIDATE_OTHER_BUILD)
-		text_format(problem, "%s is another build than the one that ran", path.bytes);
+		text_string(problem, "the file is another build than the one that ran");
 	if (descriptor < 0) {
 		text_clear(&path);
 		text_format(&path, "%s%s", sysroot ? sysroot : "", debug);
@@ -147,7 +147,7 @@ static bool dwfl_take(struct module_file *file, int descriptor, const char *name
 		file->module = dwfl_report_offline(file->dwfl, name, name, descriptor);
 	if (file->module)
 		return dwfl_report_end(file->dwfl, NULL, NULL) == 0;
-	text_format(&file->problem, "%s cannot be read: %s", name, dwfl_errmsg(-1));
+	text_format(&file->problem, "the file cannot be read: %s", dwfl_errmsg(-1));
 	close(descriptor);
 	return false;
 }
@@ -159,8 +159,7 @@ bool module_open(struct module_file *file, const struct lookup_module *module, c
 
 	*file = (struct module_file){0};
 	if (module->path[0] != '/') {
-		text_format(&file->problem, module->path[0] == '[' ? "%s is made by the kernel and has no file" : "%s has no folder",
-			    module->path[0] ? module->path : "a module without a path");
+		text_string(&file->problem, module->path[0] == '[' ? "made by the kernel, there is no file" : "its path is not known");
 		return false;
 	}
 	text_format(&folders, "%s%s:.debug:%s/usr/lib/debug", options->path ? ":" : "", options->path ? options->path : "",
@@ -174,7 +173,7 @@ bool module_open(struct module_file *file, const struct lookup_module *module, c
 	if (descriptor < 0)
 		return false;
 	if (!module->build_id_length)
-		text_format(&file->problem, "%s has no build id, so it may not be the file that ran", module->path);
+		text_string(&file->problem, "no build id: names are those of the file that is there now");
 	return dwfl_take(file, descriptor, module->path);
 }
 

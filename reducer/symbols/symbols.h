@@ -60,7 +60,7 @@ struct symbol_frame {
 size_t symbols_frame_count(const struct symbols *symbols, uint32_t location);
 struct symbol_frame symbols_frame(struct symbols *symbols, uint32_t location, size_t index);
 
-/* Modules handed out so far, and what stood in the way of one (NULL = nothing; a sentence without a full stop). */
+/* Modules handed out so far, and what stood in the way of one (NULL = nothing; the part of a sentence after its path). */
 uint32_t symbols_module_count(const struct symbols *symbols);
 const char *symbols_module_path(const struct symbols *symbols, uint32_t module);
 const char *symbols_module_problem(const struct symbols *symbols, uint32_t module);

@@ -267,7 +267,6 @@ void worker_run(const struct symbols_options *options, const struct lookup_batch
 		next = run_child(options, batches, next, count, sink, &status);
 		if (next >= count)
 			break;
-		text_format(&problem, "%s: ", batches[next].module->path);
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 			text_format(&problem, "reading its symbols took longer than %d s", MODULE_SECONDS);
 		else

@@ -179,6 +179,7 @@ static const char *const allocators[] = {
 	"Perl_safesys", "sqlite3MemMalloc", "sqlite3MemRealloc", "mallocWithAlarm", "sqlite3Malloc", "sqlite3DbMalloc",
 	"sqlite3DbRealloc", "sqlite3Realloc", "sqlite3_malloc", "sqlite3_realloc", "zmalloc", "zcalloc", "zrealloc",
 	"ztrymalloc", "ztryrealloc", "aligned_alloc", "posix_memalign", "memalign", "mmap", "mmap64", "strdup", "strndup",
+	"default_malloc", "default_calloc", "default_realloc", "PyDataMem_", "PyArray_NewFromDescr",
 };
 
 bool frames_is_allocator(const char *function)
@@ -231,11 +232,11 @@ void frame_cause_free(struct frame_cause *cause)
 	text_free(&cause->module);
 }
 
-void frames_problems(struct frames *frames, void (*visit)(void *context, const char *sentence), void *context)
+void frames_problems(struct frames *frames, void (*visit)(void *context, const char *path, const char *reason), void *context)
 {
 	for (uint32_t i = 1; i <= symbols_module_count(frames->symbols); i++) {
 		const char *problem = symbols_module_problem(frames->symbols, i);
 		if (problem)
-			visit(context, problem);
+			visit(context, symbols_module_path(frames->symbols, i), problem);
 	}
 }

@@ -39,7 +39,7 @@ void frame_cause_free(struct frame_cause *cause);
 /* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator. */
 bool frames_is_allocator(const char *function);
 
-/* Modules whose names could not be had, as "path: reason" sentences, one call each. */
-void frames_problems(struct frames *frames, void (*visit)(void *context, const char *sentence), void *context);
+/* Modules whose names could not be had, or may be those of another build: one call each. */
+void frames_problems(struct frames *frames, void (*visit)(void *context, const char *path, const char *reason), void *context);
 
 #endif

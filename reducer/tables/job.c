@@ -23,6 +23,21 @@ const struct account *account_mmap(const struct process *process)
 	return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
 }
 
+/* Where the curve is made of points, the peak itself may lie between two of them: it is put back where it was. */
+static void keep_peak(struct timeline *curve, const struct account *account)
+{
+	size_t i = curve->count;
+
+	if (account->peak_time_ns == TIME_UNKNOWN || !i)
+		return;
+	while (--i > 0 && curve->points[i].time_ns > account->peak_time_ns)
+		continue;
+	if (account->peak_bytes <= curve->points[i].max)
+		return;
+	curve->points[i].max = account->peak_bytes;
+	curve->points[i].max_time_ns = account->peak_time_ns;
+}
+
 /* One process after the other, thinned, into `curves`. */
 static void take_curves(const struct request *request, account_of *of, struct job_curve *job, struct timeline *curves,
 			int64_t *ends)
@@ -41,6 +56,7 @@ static void take_curves(const struct request *request, account_of *of, struct jo
 		}
 		if (timeline_reduce(&account->timeline, points < POINTS_LEAST ? POINTS_LEAST : points, &curves[job->count]) != 0)
 			base_die("out of memory");
+		keep_peak(&curves[job->count], account);
 		ends[job->count++] = end;
 		if (end != TIME_UNKNOWN && end > job->end_ns)
 			job->end_ns = end;

@@ -148,7 +148,7 @@ static void test_modules_that_cannot_be_used(void **state)
 	assert_unnamed(&(struct symbols_module){.path = "/nowhere/libgone.so", .path_length = 19}, "libgone.so+0x1234", "No such file");
 	assert_unnamed(&(struct symbols_module){.path = "/dev/null", .path_length = 9}, "null+0x1234", "no longer an ELF file");
 	assert_unnamed(&(struct symbols_module){.path = "[vdso]", .path_length = 6}, "[vdso]+0x1234", "made by the kernel");
-	assert_unnamed(&(struct symbols_module){.path = "", .path_length = 0}, "0x1234", "without a path");
+	assert_unnamed(&(struct symbols_module){.path = "", .path_length = 0}, "0x1234", "not known");
 }
 
 static void test_address_of_no_module(void **state)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call stacks shortened to causes.
+ *
+ * Rule: only the largest stacks are looked at, so that a summary costs the same whatever the run.
+ */
+#include "reducer/report/causes.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/stack_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STACKS_LOOKED_AT 256
+#define FRAMES_NAMED 4  /* functions named of a stack */
+#define NAME_WIDEST 36  /* columns of a caller's name */
+
+/* A cause in the making. */
+struct reading {
+	struct cause *cause;
+	struct text last; /* the name before: a function that calls itself is named once */
+	size_t count;     /* functions named so far */
+};
+
+static void read_first(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
+{
+	const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
+	const char *base = strrchr(place, '/');
+
+	text_put(&reading->cause->name, name->bytes, name->length);
+	escape_visible(&reading->cause->place, base ? base + 1 : place, strlen(base ? base + 1 : place));
+	if (frame->file && frame->line)
+		text_format(&reading->cause->place, ":%u", frame->line);
+	reading->count = 1;
+}
+
+static void read_frame(void *context, const struct symbol_frame *frame)
+{
+	struct reading *reading = context;
+	struct cause *cause = reading->cause;
+	struct text name = {0};
+	bool is_marker = frame->function[0] == '[' && !frame->module[0];
+
+	if (reading->count >= FRAMES_NAMED)
+		return;
+	stack_text_function(&name, frame);
+	cause->has_near |= frame->is_near;
+	if (!reading->count && !is_marker && frames_is_allocator(frame->function)) {
+		text_clear(&cause->via);
+		text_put(&cause->via, name.bytes, name.length);
+	} else if (!reading->count) {
+		read_first(reading, frame, &name);
+	} else if (!reading->last.length || strcmp(name.bytes, reading->last.bytes) != 0) {
+		struct text shown = {0};
+		text_put(&shown, name.bytes, name.length);
+		stack_text_fit(&shown, NAME_WIDEST);
+		text_format(&cause->callers, "%s< %.*s", cause->callers.length ? " " : "", is_marker ? 9 : (int)shown.length,
+			    is_marker ? "[unknown]" : shown.bytes);
+		text_free(&shown);
+		reading->count++;
+	}
+	text_clear(&reading->last);
+	text_put(&reading->last, name.bytes, name.length);
+	text_free(&name);
+}
+
+static int64_t number(const struct table *sites, size_t row, const char *id)
+{
+	size_t column = table_find_column(sites->kind, id);
+
+	return table_is_known(sites, row, column) ? table_get_integer(sites, row, column) : 0;
+}
+
+static void cause_free(struct cause *cause)
+{
+	text_free(&cause->name);
+	text_free(&cause->via);
+	text_free(&cause->place);
+	text_free(&cause->callers);
+}
+
+static bool read_stack(const struct table *sites, size_t row, struct cause *cause)
+{
+	size_t column = table_find_column(sites->kind, "stack"), length;
+	const char *allocator = table_get_text(sites, row, table_find_column(sites->kind, "allocator"), &length);
+	struct reading reading = {.cause = cause};
+	uint64_t stack;
+
+	if (!table_is_known(sites, row, column))
+		return false;
+	if (length != 4 || memcmp(allocator, "heap", 4) != 0)
+		text_format(&cause->name, "%.*s: ", (int)length, allocator);
+	stack = table_get_stack(sites, row, column);
+	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
+	if (!reading.count)
+		text_string(&cause->name, "[only an allocator's own functions]");
+	text_free(&reading.last);
+	return true;
+}
+
+static bool is_same(const struct text *a, const struct text *b)
+{
+	return a->length == b->length && (!a->length || memcmp(a->bytes, b->bytes, a->length) == 0);
+}
+
+/* The cause that reads the same, or a new one that takes over the texts of `read`. */
+static struct cause *cause_of(struct causes *causes, struct cause *read)
+{
+	for (size_t i = 0; i < causes->count; i++) {
+		struct cause *have = &causes->list[i];
+		if (!is_same(&have->name, &read->name) || !is_same(&have->via, &read->via) ||
+		    !is_same(&have->place, &read->place) || !is_same(&have->callers, &read->callers))
+			continue;
+		cause_free(read);
+		return have;
+	}
+	causes->list = base_grow(causes->list, &causes->room, causes->count + 1, sizeof(*causes->list));
+	causes->list[causes->count] = *read;
+	return &causes->list[causes->count++];
+}
+
+static int by_peak(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	if (x->peak_bytes != y->peak_bytes)
+		return x->peak_bytes > y->peak_bytes ? -1 : 1;
+	return x->allocations > y->allocations ? -1 : x->allocations < y->allocations;
+}
+
+struct causes causes_make(const struct request *request)
+{
+	struct request largest = *request;
+	struct causes causes = {0};
+	struct table *sites;
+
+	largest.top = STACKS_LOOKED_AT;
+	largest.is_top_given = true;
+	sites = tables_make(&table_memory_sites, &largest);
+	for (size_t row = 0; row < sites->shown_count; row++) {
+		struct cause read = {0}, *cause;
+		if (!read_stack(sites, row, &read))
+			continue;
+		cause = cause_of(&causes, &read);
+		cause->peak_bytes += number(sites, row, "peak_bytes");
+		cause->leaked_bytes += number(sites, row, "leaked_bytes");
+		cause->allocations += number(sites, row, "allocations");
+		causes.is_estimated |= table_is_known(sites, row, table_find_column(sites->kind, "peak_error_bytes"));
+	}
+	causes.is_more = causes.count && sites->row_count > sites->shown_count;
+	if (causes.count)
+		qsort(causes.list, causes.count, sizeof(*causes.list), by_peak);
+	table_free(sites);
+	return causes;
+}
+
+void causes_free(struct causes *causes)
+{
+	for (size_t i = 0; i < causes->count; i++)
+		cause_free(&causes->list[i]);
+	free(causes->list);
+}
+
+/* Appends a copy of `part`, fitted to `width`; returns the columns it took. */
+static size_t put_fitted(struct text *out, const struct text *part, size_t width)
+{
+	struct text copy = {0};
+	size_t used;
+
+	text_put(&copy, part->bytes ? part->bytes : "", part->length);
+	stack_text_fit(&copy, width);
+	used = escape_width(copy.bytes, copy.length);
+	text_put(out, copy.bytes, copy.length);
+	text_free(&copy);
+	return used;
+}
+
+void cause_text(const struct cause *cause, struct text *out, size_t width)
+{
+	struct text place = {0};
+	size_t left;
+
+	if (cause->place.length) {
+		text_string(&place, "  [");
+		put_fitted(&place, &cause->place, width * 2 / 5);
+		text_char(&place, ']');
+	}
+	left = width - escape_width(place.bytes ? place.bytes : "", place.length);
+	left -= put_fitted(out, &cause->name, cause->via.length && left > 40 ? left * 3 / 5 : left);
+	if (cause->via.length && left >= 16) {
+		text_string(out, " -> ");
+		put_fitted(out, &cause->via, left - 4);
+	}
+	text_put(out, place.bytes ? place.bytes : "", place.length);
+	text_free(&place);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call stacks of memory.sites, shortened to what a person looks for: who asked for the memory, of whom, called by whom.
+ *
+ * Rule: stacks that read the same after shortening are one cause; its numbers are their sum.
+ */
+#ifndef REDUCER_REPORT_CAUSES_H
+#define REDUCER_REPORT_CAUSES_H
+
+#include "reducer/tables/request.h"
+
+struct cause {
+	struct text name;    /* the first function that is not an allocator's own, and the allocator ("mmap: ") if not heap */
+	struct text via;     /* what it called; empty = the allocator itself */
+	struct text place;   /* file:line, or the module */
+	struct text callers; /* "< f < g" */
+	int64_t peak_bytes, leaked_bytes, allocations;
+	bool has_near;       /* a name is only the nearest one */
+};
+
+struct causes {
+	struct cause *list; /* by peak_bytes, then by allocations */
+	size_t count, room;
+	bool is_estimated;  /* some of the numbers are */
+	bool is_more;       /* there are stacks that were not looked at: smaller at the peak than all of these */
+};
+
+/* Looks up the names of the largest stacks at the peak. Empty where no stacks were recorded. */
+struct causes causes_make(const struct request *request);
+void causes_free(struct causes *causes);
+
+/* Appends "name -> via  [place]", fitted to `width` columns. */
+void cause_text(const struct cause *cause, struct text *out, size_t width);
+
+#endif
