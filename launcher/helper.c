@@ -163,6 +163,8 @@ static void detach(struct helping *helping)
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_NAME, "tfprof-helper");
 	setsid();
+	if (alive < 0 || done < 0 || null < 0)
+		_exit(1); /* the program drains itself */
 	dup2(alive, 0);
 	dup2(done, 1);
 	dup2(null, 2);
@@ -171,6 +173,7 @@ static void detach(struct helping *helping)
 	helping->alive = 0;
 	helping->done = 1;
 	helping->notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	/* without inotify new logs are found some milliseconds later, see help() */
 	inotify_add_watch(helping->notify, helping->settings->out, IN_CREATE | IN_MOVED_TO);
 	if (chdir("/"))
 		_exit(1);
