@@ -22,12 +22,11 @@ static void put_field(FILE *file, const struct text *field)
 		return;
 	}
 	fputc('"', file);
-	for (size_t i = 0; i < field->length; i++) {
-		if (field->bytes[i] == '"')
-			fputc('"', file);
-		fputc(field->bytes[i], file);
+	for (size_t i = 0, run; i <= field->length; i += run + 1) {
+		run = strcspn(field->bytes + i, "\"");
+		fwrite(field->bytes + i, 1, run, file);
+		fputs(i + run < field->length ? "\"\"" : "\"", file);
 	}
-	fputc('"', file);
 }
 
 static void put_cell(FILE *file, const struct table *table, size_t row, size_t column, struct text *field)

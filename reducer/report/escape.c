@@ -48,11 +48,21 @@ static void put_visible(struct text *out, uint32_t c)
 		text_format(out, c < 0x80 ? "\\x%02x" : "\\u%04x", c);
 }
 
-void escape_visible(struct text *out, const char *bytes, size_t length)
+/* Printable ASCII at the start of `bytes`, which is nearly everything. */
+static size_t plain_run(const char *bytes, size_t length)
 {
 	size_t i = 0;
 
-	text_put(out, "", 0);
+	while (i < length && bytes[i] >= 0x20 && bytes[i] < 0x7f)
+		i++;
+	return i;
+}
+
+void escape_visible(struct text *out, const char *bytes, size_t length)
+{
+	size_t i = plain_run(bytes, length);
+
+	text_put(out, bytes, i);
 	while (i < length) {
 		uint32_t c;
 		size_t count = decode((const unsigned char *)bytes + i, length - i, &c);

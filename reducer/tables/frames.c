@@ -185,7 +185,7 @@ static const char *const allocators[] = {
 bool frames_is_allocator(const char *function)
 {
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
-		if (strncmp(function, allocators[i], strlen(allocators[i])) == 0)
+		if (function[0] == allocators[i][0] && strncmp(function, allocators[i], strlen(allocators[i])) == 0)
 			return true;
 	return false;
 }
@@ -199,9 +199,12 @@ static void cause_look(void *context, const struct symbol_frame *frame)
 {
 	struct cause_search *search = context;
 	struct frame_cause *cause = search->cause;
-	bool is_cause = !frames_is_allocator(frame->function);
+	bool is_cause;
 
-	if (search->is_found || (search->has_first && !is_cause))
+	if (search->is_found)
+		return;
+	is_cause = !frames_is_allocator(frame->function);
+	if (search->has_first && !is_cause)
 		return;
 	text_clear(&cause->function);
 	text_clear(&cause->file);
