@@ -9,7 +9,7 @@ import signal
 import struct
 import time
 
-from house import Failure, check, program, scratch, start, summary
+from house import Failure, check, program, reduce, scratch, start, summary
 from stream import events_of
 
 HEADER_BYTES, SLOT_BYTES, SLOTS = 64, 64, 512
@@ -89,6 +89,7 @@ def compare(run, published, who):
             check(not done, f"{who}: no log of pid {pid}, which made {done} allocations")
             continue
         log = logs[pid]
+        reduce(log.path, "--check", status=(0,))
         rows = summary(log.path)
         check(len(rows) == 1, f"{who}: pid {pid} has {len(rows)} rows in memory.summary")
         row = rows[0]

@@ -202,7 +202,7 @@ def reduce(paths, *options, status=(0, 2)):
     done = subprocess.run([REDUCE, *options, *paths], env=clean_environment(None), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
     check(done.returncode in status, f"tfprof-reduce {' '.join(options)} {paths[0]}: exit status {done.returncode}, wanted "
-          f"{status}: {done.stderr.decode(errors='replace')[-2000:]}")
+          f"{status}: {(done.stderr or done.stdout).decode(errors='replace')[-2000:]}")
     return done.stdout.decode()
 
 

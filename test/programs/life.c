@@ -357,6 +357,25 @@ static int way_clone(void)
 	return 0;
 }
 
+/* A child that shares this process's memory and thread pointer; the parent waits. Promised is only that nothing breaks. */
+static int shared_child(void *nothing)
+{
+	(void)nothing;
+	churn(2000);
+	return 4;
+}
+
+static int way_clonevm(void)
+{
+	static char stack[262144] __attribute__((aligned(64)));
+	churn(1000);
+	pid_t child = clone(shared_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+	must(child >= 0, "clone");
+	wait_for(child, 4 << 8);
+	churn(100);
+	return 0;
+}
+
 /* The classic daemon: two forks and a new session; the parent learns over a pipe that the daemon ended. */
 static int way_daemon(void)
 {
@@ -451,7 +470,7 @@ static const struct {
 	{"storm", way_storm},         {"altstack", way_altstack},   {"threads", way_threads}, {"smallstack", way_smallstack},
 	{"fork", way_fork},           {"forkthreads", way_forkthreads}, {"vfork", way_vfork}, {"vforkfail", way_vforkfail},
 	{"spawn", way_spawn},         {"exec", way_exec},           {"clone", way_clone},   {"daemon", way_daemon},
-	{"coroutine", way_coroutine}, {"cancel", way_cancel},
+	{"coroutine", way_coroutine}, {"cancel", way_cancel},     {"clonevm", way_clonevm},
 };
 
 int main(int count, char **words)
