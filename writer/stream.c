@@ -232,6 +232,9 @@ static void *count_loss(struct tfp_thread *thread, struct tfp_lane *lane, enum t
 {
 	tfp_loss_add(thread, why, 1, now);
 	lane->losing = why;
+	/* No descriptor to be had passes sooner than a full disk. */
+	if (now >= lane->retry_time)
+		lane->retry_time = now + ticks_of(why == TFP_LOSS_output_gone ? RETRY_NS / 10 : RETRY_NS);
 	return NULL;
 }
 
@@ -241,7 +244,6 @@ void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t b
 
 	if (lane->losing && now < lane->retry_time)
 		return count_loss(thread, lane, (enum tfp_loss)lane->losing, now);
-	lane->retry_time = now + ticks_of(RETRY_NS);
 	if (!lane->chunk) {
 		struct tfp_chunk *chunk = get_chunk(thread, (uint16_t)(lane - thread->lanes), CHUNK_FIRST, &why);
 		if (!chunk)
