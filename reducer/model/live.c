@@ -3,61 +3,130 @@
 #include "reducer/model/live.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-static void place(struct live_table *table, const struct live_block *block)
+#define HUGE_FROM (4u << 20) /* bytes: a table that misses the TLB at every event is worth asking for large pages */
+
+static struct live_entry *map_entries(size_t capacity)
 {
-	size_t mask = table->capacity - 1, at = live_hash(table, block->address);
+	size_t bytes = capacity * sizeof(struct live_entry);
+	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	while (table->blocks[at].address != 0)
-		at = (at + 1) & mask;
-	table->blocks[at] = *block;
+	if (start == MAP_FAILED)
+		return NULL;
+	if (bytes >= HUGE_FROM)
+		madvise(start, bytes, MADV_HUGEPAGE);
+	return start;
+}
+
+static void unmap_entries(struct live_entry *entries, size_t capacity)
+{
+	if (entries != NULL)
+		munmap(entries, capacity * sizeof *entries);
+}
+
+static void place(struct live_table *table, const struct live_entry *entry)
+{
+	size_t at = live_home(table, entry->address);
+
+	while (table->entries[at].address != 0)
+		at = at + 1 == table->capacity ? 0 : at + 1;
+	table->entries[at] = *entry;
 }
 
 static int grow(struct live_table *table)
 {
-	struct live_table wider = {.capacity = table->capacity == 0 ? 256 : table->capacity * 2};
+	struct live_table wider = *table;
 
-	wider.shift = 64 - (unsigned)__builtin_ctzll(wider.capacity);
-	wider.blocks = calloc(wider.capacity, sizeof *wider.blocks);
-	if (wider.blocks == NULL)
+	wider.capacity = table->capacity == 0 ? 512 : table->capacity + table->capacity / 2;
+	wider.entries = map_entries(wider.capacity);
+	if (wider.entries == NULL)
 		return -1;
 	for (size_t i = 0; i < table->capacity; i++)
-		if (table->blocks[i].address != 0)
-			place(&wider, &table->blocks[i]);
-	wider.count = table->count;
-	free(table->blocks);
+		if (table->entries[i].address != 0)
+			place(&wider, &table->entries[i]);
+	unmap_entries(table->entries, table->capacity);
 	*table = wider;
 	return 0;
 }
 
+/* Where the sizes of the block are kept. Returns the place, or -1 without memory. */
+static int64_t put_odd(struct live_table *table, const struct live_block *block)
+{
+	uint32_t place_of = table->odd_free - 1;
+	struct live_odd *wider;
+
+	if (table->odd_free == 0) {
+		if ((table->odd_count & (table->odd_count - 1)) == 0) {
+			wider = realloc(table->odd, (table->odd_count == 0 ? 1 : table->odd_count * (size_t)2) * sizeof *wider);
+			if (wider == NULL || table->odd_count == UINT32_C(1) << 31)
+				return -1;
+			table->odd = wider;
+		}
+		place_of = table->odd_count++;
+	} else {
+		table->odd_free = table->odd[place_of].next_free;
+	}
+	table->odd[place_of] = (struct live_odd){.usable = block->usable, .slack = block->slack};
+	return place_of;
+}
+
 int live_put(struct live_table *table, const struct live_block *block)
 {
-	if (table->count >= table->capacity / 4 * 3 && grow(table) != 0)
+	uint64_t usable = block->usable, slack = block->slack, time = block->time >> 6;
+	uint64_t stack = block->stack < LIVE_STACKS_MAX ? block->stack : 0;
+	struct live_entry entry = {.address = block->address};
+
+	if (table->count >= table->capacity / 5 * 4 && grow(table) != 0)
 		return -1;
-	place(table, block);
+	if (usable >> 40 != 0 || slack >= UINT16_MAX) {
+		int64_t place_of = put_odd(table, block);
+
+		if (place_of < 0)
+			return -1;
+		usable = (uint64_t)place_of;
+		slack = UINT16_MAX;
+	}
+	entry.low = usable | time >> 22 << 40;
+	entry.high = stack | slack << 26 | time << 42;
+	place(table, &entry);
 	table->count++;
 	return 0;
 }
 
-void live_remove(struct live_table *table, struct live_block *block)
+/* Entries from `from` on to `to`, going around. */
+static size_t distance(const struct live_table *table, size_t from, size_t to)
 {
-	size_t mask = table->capacity - 1, hole = (size_t)(block - table->blocks);
+	return to >= from ? to - from : to + table->capacity - from;
+}
 
-	for (size_t at = (hole + 1) & mask; table->blocks[at].address != 0; at = (at + 1) & mask) {
-		size_t home = live_hash(table, table->blocks[at].address);
+void live_remove(struct live_table *table, struct live_entry *entry)
+{
+	size_t hole = (size_t)(entry - table->entries), at = hole;
 
+	if ((entry->high >> 26 & UINT16_MAX) == UINT16_MAX) {
+		uint64_t place_of = entry->low & ((UINT64_C(1) << 40) - 1);
+
+		table->odd[place_of].next_free = table->odd_free;
+		table->odd_free = (uint32_t)place_of + 1;
+	}
+	for (;;) {
+		at = at + 1 == table->capacity ? 0 : at + 1;
+		if (table->entries[at].address == 0)
+			break;
 		/* May it stand in the hole? Only when its home does not lie between the hole and where it stands. */
-		if (((at - home) & mask) >= ((at - hole) & mask)) {
-			table->blocks[hole] = table->blocks[at];
+		if (distance(table, live_home(table, table->entries[at].address), at) >= distance(table, hole, at)) {
+			table->entries[hole] = table->entries[at];
 			hole = at;
 		}
 	}
-	table->blocks[hole].address = 0;
+	table->entries[hole].address = 0;
 	table->count--;
 }
 
 void live_free(struct live_table *table)
 {
-	free(table->blocks);
+	unmap_entries(table->entries, table->capacity);
+	free(table->odd);
 	*table = (struct live_table){0};
 }

@@ -90,21 +90,22 @@ static int settle(const struct pairs *pairs, struct pairs_unsettled *ring, uint6
 }
 
 /* The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. */
-static void replace(struct pairs *pairs, size_t stream, struct live_block *old, uint64_t time)
+static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry, uint64_t time)
 {
-	struct amount amount = amount_of(old);
+	struct live_block old = live_get(&pairs->live, entry);
+	struct amount amount = amount_of(&old);
 
-	tally_take(&pairs->tally, old->stack, time, &amount);
-	count_life(pairs, old, life_class(pairs, old->time, time), 1);
+	tally_take(&pairs->tally, old.stack, time, &amount);
+	count_life(pairs, &old, life_class(pairs, old.time, time), 1);
 	remember(pairs->late, &pairs->late_next, &pairs->late_time,
-		 (struct pairs_unsettled){.address = old->address, .time = time, .stream = stream});
-	live_remove(&pairs->live, old);
+		 (struct pairs_unsettled){.address = old.address, .time = time, .stream = stream});
+	live_remove(&pairs->live, entry);
 	pairs->replaced++;
 }
 
 void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block)
 {
-	struct live_block *old = live_find(&pairs->live, block->address);
+	struct live_entry *old = live_find(&pairs->live, block->address);
 	struct pairs_stream *from = &pairs->streams[stream];
 	struct amount amount = amount_of(block);
 
@@ -162,7 +163,8 @@ static int is_recent(const struct pairs *pairs, const struct pairs_stream *strea
 void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
 {
 	struct pairs_stream *from = &pairs->streams[stream];
-	struct live_block *block;
+	struct live_entry *entry;
+	struct live_block block;
 	struct heap_site *site;
 	struct amount amount;
 
@@ -176,23 +178,24 @@ void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_
 		pairs->tally.frees++;
 		return;
 	}
-	block = live_find(&pairs->live, address);
-	if (block == NULL) {
+	entry = live_find(&pairs->live, address);
+	if (entry == NULL) {
 		pairs->unknown_frees++;
 		remember(pairs->early, &pairs->early_next, &pairs->early_time,
 			 (struct pairs_unsettled){.address = address, .time = time, .stream = stream});
 		return;
 	}
-	amount = amount_of(block);
-	site = tally_take(&pairs->tally, block->stack, time, &amount);
+	block = live_get(&pairs->live, entry);
+	amount = amount_of(&block);
+	site = tally_take(&pairs->tally, block.stack, time, &amount);
 	pairs->tally.frees++;
-	from->life_class = life_class(pairs, block->time, time);
-	count_life(pairs, block, from->life_class, 1);
+	from->life_class = life_class(pairs, block.time, time);
+	count_life(pairs, &block, from->life_class, 1);
 	if (is_recent(pairs, from, address))
 		site->temporary++;
-	from->released = *block;
+	from->released = block;
 	from->is_released_known = 1;
-	live_remove(&pairs->live, block);
+	live_remove(&pairs->live, entry);
 }
 
 void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
@@ -223,7 +226,12 @@ void pairs_end(struct pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->stream_count; i++)
 		settle_waiting(pairs, i);
-	for (size_t i = 0; i < pairs->live.capacity; i++)
-		if (pairs->live.blocks[i].address != 0)
-			count_life(pairs, &pairs->live.blocks[i], HEAP_LIFE_CLASSES - 1, 1);
+	for (size_t i = 0; i < pairs->live.capacity; i++) {
+		struct live_block block;
+
+		if (pairs->live.entries[i].address == 0)
+			continue;
+		block = live_get(&pairs->live, &pairs->live.entries[i]);
+		count_life(pairs, &block, HEAP_LIFE_CLASSES - 1, 1);
+	}
 }

@@ -96,21 +96,23 @@ void samples_alloc(struct samples *samples, const struct sample *sample)
 
 void samples_release(struct samples *samples, uint64_t address, uint64_t time)
 {
-	struct live_block *block = live_find(&samples->live, address);
+	struct live_entry *entry = live_find(&samples->live, address);
 	struct sample_variance *variance;
+	struct live_block block;
 	struct amount amount;
 	double p, u;
 
-	if (block == NULL)
+	if (entry == NULL)
 		return;
-	u = (double)block->usable;
-	p = chance(u, samples->intervals[block->slack]);
-	amount = estimate(block, 0, p);
-	variance = variance_of(samples, block->stack);
+	block = live_get(&samples->live, entry);
+	u = (double)block.usable;
+	p = chance(u, samples->intervals[block.slack]);
+	amount = estimate(&block, 0, p);
+	variance = variance_of(samples, block.stack);
 	if (variance != NULL)
 		variance->live -= u * u * (1 - p) / (p * p);
-	tally_take(&samples->tally, block->stack, time, &amount);
-	live_remove(&samples->live, block);
+	tally_take(&samples->tally, block.stack, time, &amount);
+	live_remove(&samples->live, entry);
 }
 
 static double root(double variance)
