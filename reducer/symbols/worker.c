@@ -134,7 +134,7 @@ static _Noreturn void child_run(int descriptor, const struct symbols_options *op
 
 	if (!sender.pipe || setrlimit(RLIMIT_CORE, &no_core) != 0)
 		_exit(1);
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they reserve address space */
 	if (setrlimit(RLIMIT_DATA, &(struct rlimit){CHILD_BYTES, CHILD_BYTES}) != 0)
 		_exit(1);
 #endif
