@@ -11,6 +11,7 @@
 
 #include "collectors/unwind.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 /* What is known of one code address. */
@@ -72,7 +73,7 @@ static inline struct tfp_site_slot *tfp_sites_slot(struct tfp_site_table *table,
 	uint64_t mask = table->mask;
 
 	for (uint64_t at = tfp_index_mix(key) & mask;; at = (at + 1) & mask) {
-		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
+		uint64_t found = atomic_load_explicit(&table->slots[at].key, memory_order_acquire);
 
 		if (!found || found == key)
 			return &table->slots[at];
@@ -84,7 +85,7 @@ static inline struct tfp_node_slot *tfp_nodes_slot(struct tfp_node_table *table,
 	uint64_t mask = table->mask;
 
 	for (uint64_t at = tfp_index_mix(key) & mask;; at = (at + 1) & mask) {
-		uint64_t found = __atomic_load_n(&table->slots[at].key, __ATOMIC_ACQUIRE);
+		uint64_t found = atomic_load_explicit(&table->slots[at].key, memory_order_acquire);
 
 		if (!found || found == key)
 			return &table->slots[at];
@@ -97,17 +98,17 @@ static inline struct tfp_node_slot *tfp_nodes_slot(struct tfp_node_table *table,
 /* Copies what is known of `key`. Returns 0 where there is nothing. Any thread. */
 static inline int tfp_sites_get(struct tfp_sites *sites, uint64_t key, struct tfp_site *site)
 {
-	struct tfp_site_slot *slot = tfp_sites_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
-	uint64_t head = __atomic_load_n(&slot->head, __ATOMIC_ACQUIRE);
+	struct tfp_site_slot *slot = tfp_sites_slot(atomic_load_explicit(&sites->current, memory_order_acquire), key);
+	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire);
 	uint64_t body[2];
 
-	if (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) != key || !head || (head & TFP_SITE_CHANGING))
+	if (atomic_load_explicit(&slot->key, memory_order_relaxed) != key || !head || (head & TFP_SITE_CHANGING))
 		return 0;
-	body[0] = __atomic_load_n(&slot->body[0], __ATOMIC_RELAXED);
-	body[1] = __atomic_load_n(&slot->body[1], __ATOMIC_RELAXED);
+	body[0] = atomic_load_explicit(&slot->body[0], memory_order_relaxed);
+	body[1] = atomic_load_explicit(&slot->body[1], memory_order_relaxed);
 	/* Pairs with the fence of the writer: a body being changed shows a changed head. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&slot->head, __ATOMIC_RELAXED) != head)
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&slot->head, memory_order_relaxed) != head)
 		return 0;
 	__builtin_memcpy(&site->rule, body, sizeof(site->rule));
 	site->pc = (uint32_t)(body[1] >> 32);
@@ -129,10 +130,10 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc);
 static inline uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
-	struct tfp_node_slot *slot = tfp_nodes_slot(__atomic_load_n(&nodes->current, __ATOMIC_ACQUIRE), key);
-	uint32_t id = (uint32_t)__atomic_load_n(&slot->id, __ATOMIC_ACQUIRE);
+	struct tfp_node_slot *slot = tfp_nodes_slot(atomic_load_explicit(&nodes->current, memory_order_acquire), key);
+	uint32_t id = (uint32_t)atomic_load_explicit(&slot->id, memory_order_acquire);
 
-	if (__atomic_load_n(&slot->key, __ATOMIC_RELAXED) == key && id)
+	if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key && id)
 		return id;
 	return tfp_nodes_add(nodes, parent, pc);
 }
