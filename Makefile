@@ -19,7 +19,8 @@ IS_CLANG := $(findstring clang,$(shell $(CC) --version 2>/dev/null))
 SOURCES ?= .deps/sources
 DEPS ?= .deps/$(ARCH)
 
-WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wpointer-arith -Wundef -Werror
+WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Wpointer-arith -Wundef -Werror \
+	$(if $(IS_CLANG),-Wno-string-plus-int)
 CFLAGS ?= -O2 -g
 # ThreadSanitizer does not follow fences, and gcc says so of each: -Wno-tsan.
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(IS_CLANG),,$(if $(filter thread,$(SAN)),-Wno-tsan))
