@@ -100,7 +100,7 @@ static void prepare(struct column *column)
 static const char *add_frame_column(struct columns *columns, const struct column *column)
 {
 	struct column *to = column->field == 0 ? &columns->tags : &columns->times;
-	int is_tags = column->field == 0;
+	int is_tags = column->field == 0, is_known;
 
 	if (column->field > 1)
 		return NULL;
@@ -108,8 +108,9 @@ static const char *add_frame_column(struct columns *columns, const struct column
 		return "two columns are the same";
 	if (column->values != columns->records || check_column(column) != 1)
 		return "the column of kinds or times is damaged";
-	if (is_tags != (column->encoding == TFP_ENCODE_BYTES) && !(is_tags && column->encoding == TFP_ENCODE_CONST) &&
-	    !(!is_tags && column->encoding == TFP_ENCODE_DELTA))
+	is_known = is_tags ? column->encoding == TFP_ENCODE_BYTES || column->encoding == TFP_ENCODE_CONST
+			   : column->encoding == TFP_ENCODE_DELTA;
+	if (!is_known)
 		return "the column of kinds or times is encoded in a way that this program does not know";
 	*to = *column;
 	prepare(to);
@@ -354,6 +355,29 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 	return 0;
 }
 
+/* Decodes the columns that stand alone, or those that need the sizes. */
+static int take_fields(struct columns *columns, struct batch *batch, int is_slack)
+{
+	for (size_t i = 0; i < columns->field_count; i++) {
+		struct column *column = &columns->fields[i];
+		struct batch_kind *kind = batch->kinds[column->tag];
+		uint64_t *to;
+
+		if (column->encoding == TFP_ENCODE_HEAP || kind == NULL || kind->count == 0 ||
+		    is_slack != (column->encoding == TFP_ENCODE_SLACK))
+			continue;
+		to = batch_field(batch, kind, column->field);
+		if (to == NULL)
+			return -1;
+		if (is_slack)
+			take_slack(column, kind->present >> FIELD_REQUESTED & 1 ? kind->values[FIELD_REQUESTED] : NULL, to,
+				   kind->count);
+		else
+			take_values(column, to, kind->count);
+	}
+	return 0;
+}
+
 int columns_next(struct columns *columns, struct batch *batch)
 {
 	size_t count = columns->records - columns->done;
@@ -362,21 +386,8 @@ int columns_next(struct columns *columns, struct batch *batch)
 		count = BATCH_RECORDS;
 	if (batch_begin(batch, count) != 0 || take_records(columns, batch, count) != 0)
 		return -1;
-	for (size_t i = 0; i < columns->field_count; i++) {
-		struct column *column = &columns->fields[i];
-		struct batch_kind *kind = batch->kinds[column->tag];
-		uint64_t *to;
-
-		if (column->encoding == TFP_ENCODE_HEAP || kind == NULL || kind->count == 0)
-			continue;
-		to = batch_field(batch, kind, column->field);
-		if (to == NULL)
-			return -1;
-		if (column->encoding == TFP_ENCODE_SLACK)
-			take_slack(column, kind->values[FIELD_REQUESTED], to, kind->count);
-		else
-			take_values(column, to, kind->count);
-	}
+	if (take_fields(columns, batch, 0) != 0 || take_fields(columns, batch, 1) != 0)
+		return -1;
 	if (columns->heap != NULL && take_heap(columns, batch) != 0)
 		return -1;
 	columns->done += (uint32_t)count;
