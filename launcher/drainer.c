@@ -67,7 +67,9 @@ static int read_header(int file, struct tfp_file_header *header)
 {
 	if (pread(file, header, sizeof *header, 0) != (ssize_t)sizeof *header || memcmp(header->magic, TFP_FILE_MAGIC, 8))
 		return -1;
-	if (header->major != TFP_FORMAT_MAJOR || header->header_bytes < sizeof *header || !header->page_bytes)
+	if (header->major != TFP_FORMAT_MAJOR || header->header_bytes < sizeof *header)
+		return -1;
+	if (header->page_bytes < 4096 || (header->page_bytes & (header->page_bytes - 1)))
 		return -1;
 	if (header->flags & TFP_FILE_NOT_KILL_SAFE)
 		return -1; /* its chunks are private memory of the program */
@@ -209,23 +211,52 @@ static int read_block(const struct drainer *drainer, uint64_t offset, struct tfp
 	return tfp_crc32c(0, header, offsetof(struct tfp_block_header, header_crc)) == header->header_crc ? 0 : -1;
 }
 
+/* Live blocks begin at a page, so up to a page before them is nobody's. */
+static int is_gap(const struct drainer *drainer, uint64_t at, uint64_t boundary)
+{
+	struct tfp_block_header header;
+
+	return at % drainer->header.page_bytes && !read_block(drainer, boundary, &header) && header.is_live;
+}
+
+/* Nothing whole at `hole`: it is looked at again each time, until it is whole or has been a hole for too long. */
+static void wait_for_hole(struct drainer *drainer, uint64_t hole, uint64_t next)
+{
+	drainer->scanned = hole;
+	if (drainer->hole != hole) {
+		drainer->hole = hole;
+		drainer->hole_since_ns = now_ns();
+	} else if (next && now_ns() - drainer->hole_since_ns > PATIENCE_NS) {
+		drainer->scanned = next;
+	}
+}
+
 /*
- * Blocks follow each other, live ones from the next page on. Where nothing whole begins at a page, somebody is still
- * writing there: what lies behind is looked at now, and that place again each time until it is whole or a hole for good.
+ * Blocks follow each other. Where nothing whole begins, somebody is still writing there, or failed to: what lies behind
+ * is looked for at the pages that follow.
  */
 static void scan(struct drainer *drainer)
 {
 	const uint64_t page = drainer->header.page_bytes;
-	uint64_t end = __atomic_load_n(&drainer->live->file_end, __ATOMIC_ACQUIRE), at = drainer->scanned, hole = 0;
+	uint64_t end = __atomic_load_n(&drainer->live->file_end, __ATOMIC_ACQUIRE), at = drainer->scanned, hole = 0, next = 0;
 	struct tfp_block_header header;
+	struct stat facts;
 
+	if (at + sizeof header > end || fstat(drainer->file, &facts))
+		return; /* most looks end here */
+	if (end > (uint64_t)facts.st_size)
+		end = (uint64_t)facts.st_size; /* space taken and not written yet */
 	while (at + sizeof header <= end) {
 		if (read_block(drainer, at, &header)) {
-			if (!hole && at % page == 0)
+			uint64_t boundary = (at + page) & ~(page - 1);
+
+			if (!hole && !is_gap(drainer, at, boundary))
 				hole = at;
-			at = (at + page) & ~(page - 1);
+			at = boundary;
 			continue;
 		}
+		if (hole && !next)
+			next = at;
 		if (header.type == TFP_BLOCK_CHUNK && header.encoded_bytes > sizeof(struct tfp_chunk) &&
 		    at + sizeof header + header.encoded_bytes <= end)
 			add_chunk(drainer, at, &header);
@@ -233,15 +264,8 @@ static void scan(struct drainer *drainer)
 		if (!hole)
 			drainer->scanned = at;
 	}
-	if (!hole)
-		return;
-	drainer->scanned = hole;
-	if (drainer->hole != hole) {
-		drainer->hole = hole;
-		drainer->hole_since_ns = now_ns();
-	} else if (now_ns() - drainer->hole_since_ns > PATIENCE_NS) {
-		drainer->scanned += page;
-	}
+	if (hole)
+		wait_for_hole(drainer, hole, next);
 }
 
 /* Takes `bytes` at the end of the log; 0 where MAX_BYTES forbids it. Pairs with reserve() of writer/file.c. */
