@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * churn [THREADS [CALLS [FORKS]]]: threads that allocate and free as fast as they can, in the program and in as many
- * children as asked. Rule: a thread's calls follow from its number alone, so that their count is known: CALLS
+ * churn [THREADS [CALLS [FORKS [wait]]]]: threads that allocate and free as fast as they can, in the program and in as many
+ * children as asked; `wait`: it begins after a line of input. Rule: a thread's calls follow from its number alone, so that their count is known: CALLS
  * allocations and as many frees a thread.
  */
 #include <pthread.h>
@@ -51,6 +51,8 @@ int main(int argc, char **argv)
 		calls = atol(argv[2]);
 	if (threads > THREADS_MAX)
 		return 2;
+	if (argc > 4)
+		getchar();
 	for (int i = 0; i < forks; i++)
 		if (!fork()) {
 			run(threads);
