@@ -273,11 +273,11 @@ static int reduce(struct options *options, const struct report_kind *format)
 	return status;
 }
 
-/* --dump and --check: the logs themselves, not what they say. */
+/* --dump and --check: the logs themselves, not what they say; of all runs, unless one is named. */
 static int inspect(struct options *options)
 {
 	struct diag_list diags = {0};
-	struct run_options run_options = {.name = options->run, .temporary = options->temporary};
+	struct run_options run_options = {.name = options->run ? options->run : "all", .temporary = options->temporary};
 	struct run *run = open_run(options, &run_options, &diags);
 	FILE *file = options->output ? open_file(options->output) : stdout;
 	int status;

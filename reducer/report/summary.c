@@ -276,7 +276,8 @@ static void put_memory(struct summary *summary)
 			is_bound |= table_get_text(totals, row, kind, &length)[0] == 'b' && length == strlen("bound");
 	}
 	if (is_bound)
-		summary->bound_note = ("The peak of several processes is an upper bound: at most the sum of their curves.");
+		summary->bound_note = "Several processes: the peak is at most this (their curves added up); call stacks "
+				      "count what each process held at its own peak.";
 	table_free(totals);
 }
 
@@ -313,9 +314,11 @@ static void put_sites(struct summary *summary)
 {
 	struct causes causes = causes_make(summary->request);
 
-	if (causes.count)
-		heading(summary, causes.is_estimated ? "     at peak      leaked      allocs  call stacks (estimated from samples)"
-						     : "     at peak      leaked      allocs  call stacks");
+	if (causes.count) {
+		text_string(&summary->line, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
+		text_string(&summary->line, "      leaked      allocs  call stacks");
+		heading(summary, causes.is_estimated ? " (estimated from samples)" : "");
+	}
 	for (size_t i = 0; i < causes.count && i < SITE_ROWS; i++) {
 		const struct cause *cause = &causes.list[i];
 		put_padded(summary, human_bytes, cause->peak_bytes, 12);
