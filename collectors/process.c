@@ -124,7 +124,7 @@ int tfp_process_execing(const char *path)
 	put_last_clock();
 	tfp_state->live->end_time = tfp_now();
 	tfp_state->live->end_kind = TFP_END_EXEC;
-	tfp_file_sync();
+	tfp_file_sync(); /* not the end: the exec may fail */
 	return 1;
 }
 
@@ -153,5 +153,5 @@ void tfp_process_ending(enum tfp_end_kind kind, int status)
 	tfp_state->live->end_status = (uint64_t)(int64_t)status;
 	tfp_state->live->end_time = tfp_now();
 	__atomic_store_n(&tfp_state->live->end_kind, (uint64_t)kind, __ATOMIC_RELEASE);
-	tfp_file_sync();
+	tfp_file_end();
 }

@@ -247,6 +247,7 @@ int tfp_start(void)
 	}
 	tfp_facts_process();
 	tfp_settings_note();
+	tfp_file_sync();
 	if (tfp_guard_has_own_allocator())
 		tfp_fact_pair(TFP_TAG_note, "own_allocator",
 			      "The executable defines malloc itself: its own allocations cannot be seen, those of its libraries may be.");

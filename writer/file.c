@@ -124,11 +124,14 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 	if (offset + bytes <= log->first_bytes)
 		return log->first + offset;
 	if (log->is_shadow) {
-		void *memory = tfp_pages_get(bytes, 1);
+		int is_kill_safe;
+		void *memory = tfp_shadow_map(log, offset, bytes, &is_kill_safe);
 		uint32_t index = __atomic_fetch_add(&log->shadow_count, 1, __ATOMIC_RELAXED);
 
 		if (!memory || index >= TFP_SHADOWS)
 			return NULL;
+		if (!is_kill_safe && tfp_self)
+			tfp_loss_add(tfp_self, TFP_LOSS_not_kill_safe, 1, tfp_now());
 		log->shadows[index] = (struct tfp_shadow){offset, bytes, memory};
 		return memory;
 	}
@@ -284,6 +287,13 @@ void tfp_file_move(void)
 	tfp_origin.descriptor = high == old ? -1 : (int)high;
 	if (old >= 0)
 		tfp_sys(SYS_close, old, 0, 0, 0, 0, 0);
+}
+
+void tfp_file_end(void)
+{
+	tfp_file_sync();
+	if (tfp_state->log->is_shadow)
+		tfp_shadow_end(tfp_state->log);
 }
 
 void tfp_file_sync(void)

@@ -49,4 +49,7 @@ void tfp_file_move(void);
 /* Where private memory stands in for the mapping (no local file system), writes it to the log. Cheap otherwise. */
 void tfp_file_sync(void);
 
+/* The same for the last time: what comes after is recorded only as far as it reaches the log by itself. */
+void tfp_file_end(void);
+
 #endif

@@ -74,7 +74,15 @@ struct tfp_file_header {
 
 #define TFP_FILE_STATIC_ALLOCATOR 1u /* the executable defines malloc itself: its calls cannot be seen */
 #define TFP_FILE_FORKED 2u           /* made by a fork child, not by an exec */
-#define TFP_FILE_NOT_KILL_SAFE 4u    /* live blocks were private memory and exist in this file only where sealed */
+/*
+ * The output directory is no local file system, so live blocks cannot be mapped in this file. They are copied here every
+ * second and at the end. Until the end the file TFP_SHADOW_DIRECTORY/tfprof.<log id, 16 hex digits>, if it exists and
+ * begins with the same header, holds them at the same offsets: its pages that are not all zero are the newer ones.
+ * TFP_FILE_NOT_KILL_SAFE: there is not even that, or only for a part.
+ */
+#define TFP_FILE_SHADOWED 8u
+#define TFP_FILE_NOT_KILL_SAFE 4u
+#define TFP_SHADOW_DIRECTORY "/dev/shm"
 
 #define TFP_LIVE_OFFSET 1024
 

@@ -13,7 +13,7 @@
 #define TFP_EVENT_BLOCKS 65536u  /* events blocks remembered for FULL=wrap; at 4 KiB and more each, 256 MiB of log */
 #define TFP_FIRST_BYTES 131072u  /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
 
-/* A live block kept in private memory because the file system cannot be mapped safely. */
+/* A live block kept in shared or private memory because the file system cannot be mapped safely. */
 struct tfp_shadow {
 	uint64_t offset, bytes;
 	void *memory;
@@ -31,15 +31,30 @@ struct tfp_log {
 	uint64_t first_bytes;
 	uint64_t page_bytes;
 	uint64_t device, inode;
+	uint64_t id;
 	uint64_t max_bytes;
 	uint64_t dropped_bytes; /* given back by FULL=wrap */
 	struct tfp_extent *events; /* ring, FULL=wrap only */
 	uint64_t oldest, newest;   /* of the ring, counted from 0 */
 	int is_wrapping, is_shadow;
+	uint64_t shadow_left; /* bytes that may still be taken of shared memory */
+	char shadow_path[64]; /* empty: none could be had */
 	uint32_t shadow_count;
 	struct tfp_shadow shadows[TFP_SHADOWS];
 	char path[4096 + 320]; /* PATH_MAX and our name */
 };
+
+/*
+ * Memory that stands in for [offset, offset + bytes) of the log: shared memory while there is some to spare, else private;
+ * *is_kill_safe says which. NULL: none.
+ */
+void *tfp_shadow_map(struct tfp_log *log, uint64_t offset, uint64_t bytes, int *is_kill_safe);
+
+/* The first part of the log in such memory. */
+void *tfp_shadow_begin(struct tfp_log *log);
+
+/* Removes the shared memory's name: the log holds everything. */
+void tfp_shadow_end(struct tfp_log *log);
 
 /* A duplicate of `descriptor` at a number that the host will not meet, or -1: keep none. The original stays open. */
 long tfp_file_raise(long descriptor);

@@ -120,7 +120,7 @@ static void *map_first(struct tfp_log *log, long descriptor)
 		}
 	}
 	log->is_shadow = 1;
-	return tfp_pages_get(log->first_bytes, 1);
+	return tfp_shadow_begin(log);
 }
 
 static void store_header(struct tfp_log *log, struct tfp_file_header *header)
@@ -135,7 +135,7 @@ static void store_header(struct tfp_log *log, struct tfp_file_header *header)
 	header->live_bytes = sizeof(struct tfp_file_live);
 	header->thread_slot_bytes = sizeof(struct tfp_thread_slot);
 	header->loss_count = TFP_LOSS_SLOTS;
-	header->flags |= log->is_shadow ? TFP_FILE_NOT_KILL_SAFE : 0;
+	header->flags |= !log->is_shadow ? 0 : log->shadow_path[0] ? TFP_FILE_SHADOWED : TFP_FILE_NOT_KILL_SAFE;
 	header->header_crc = tfp_crc32c(0, header, offsetof(struct tfp_file_header, header_crc));
 	tfp_copy(log->first, header, sizeof *header);
 }
@@ -168,6 +168,7 @@ enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_f
 	if (!log)
 		return TFP_LOSS_memory;
 	uint64_t page = getauxval(AT_PAGESZ);
+	log->id = header->log_id;
 	log->page_bytes = page ? page : 4096;
 	log->first_bytes = (TFP_FIRST_BYTES + log->page_bytes - 1) & ~(log->page_bytes - 1);
 	log->max_bytes = options->max_bytes;

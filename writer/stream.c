@@ -255,6 +255,5 @@ void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t b
 			return count_loss(thread, lane, why, now);
 	}
 	lane->losing = 0;
-	tfp_file_sync();
 	return (size_t)(lane->end - lane->cursor) >= bytes ? lane->cursor : count_loss(thread, lane, TFP_LOSS_memory, now);
 }

@@ -3,6 +3,7 @@
 #include "reducer/read/log.h"
 
 #include "reducer/read/crc32c.h"
+#include "reducer/read/overlay.h"
 #include "reducer/read/scan.h"
 #include "reducer/read/schema.h"
 
@@ -20,6 +21,7 @@
 #define HEADER_BYTES_MOST 1024 /* the live words begin there */
 
 struct log_file {
+	int overlay; /* the shared memory beside the log, -1 = none; stays open */
 	int descriptor; /* -1 = closed */
 	dev_t device;   /* of the file that was opened first: a path can come to name another */
 	ino_t inode;
@@ -63,11 +65,15 @@ size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 			break;
 		done += (size_t)got;
 	}
+	if (log->file->overlay >= 0)
+		done = overlay_apply(log->file->overlay, log->header.page_bytes, offset, to, bytes, done);
 	return done;
 }
 
 uint64_t log_skip_hole(const struct log *log, uint64_t offset)
 {
+	if (log->file->overlay >= 0)
+		return offset; /* what is a hole here may stand there */
 	int descriptor = descriptor_of(log);
 	off_t data = descriptor < 0 ? -1 : lseek(descriptor, (off_t)offset, SEEK_DATA);
 
@@ -138,6 +144,9 @@ static int read_header(struct log *log)
 			 "the file uses features that this program does not know; it can be read without them");
 	if (log->header.page_bytes < 512 || log->header.page_bytes > 1u << 20 || log->header.page_bytes % 8 != 0)
 		return refuse(log, offsetof(struct tfp_file_header, page_bytes), "", "the page size is impossible");
+	log->file->overlay = overlay_open(&log->header);
+	if (log->file->overlay >= 0 && overlay_end(log->file->overlay) > log->bytes)
+		log->bytes = overlay_end(log->file->overlay);
 	read_live(log);
 	return 0;
 }
@@ -170,7 +179,7 @@ struct log *log_open(const char *path, struct diag_list *diags)
 	log->path = strdup(path);
 	log->file = calloc(1, sizeof *log->file);
 	if (log->file != NULL)
-		log->file->descriptor = -1;
+		log->file->descriptor = log->file->overlay = -1;
 	if (log->path == NULL || log->file == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
 		log_close(log);
 		return NULL;
@@ -184,6 +193,8 @@ void log_close(struct log *log)
 		return;
 	if (log->file != NULL)
 		log_rest(log);
+	if (log->file != NULL && log->file->overlay >= 0)
+		close(log->file->overlay);
 	free(log->file);
 	for (size_t i = 0; i < log->stream_count; i++)
 		free(log->streams[i].parts);
