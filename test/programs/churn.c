@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * churn [THREADS [CALLS [FORKS [wait]]]]: threads that allocate and free as fast as they can, in the program and in as many
- * children as asked; `wait`: it begins after a line of input. Rule: a thread's calls follow from its number alone, so that their count is known: CALLS
- * allocations and as many frees a thread.
+ * churn [THREADS [CALLS [FORKS [wait]]]]: threads that allocate and free as fast as they can, in the program and in as
+ * many children as asked; `wait`: it begins after a line of input. Rule: a thread's calls follow from its number alone,
+ * so that their count is known: CALLS allocations and as many frees a thread.
  */
 #include <pthread.h>
 #include <stdio.h>
