@@ -60,8 +60,11 @@ static long passed_ms(void)
 
 static void by_time(long limit_ms)
 {
-	for (long now = passed_ms(); now < limit_ms; now = passed_ms())
+	for (long now = passed_ms(); now < limit_ms; now = passed_ms()) {
 		free(malloc((size_t)(10000 + now)));
+		for (volatile int spin = 0; spin < 5000; spin++)
+			;
+	}
 }
 
 static void *nested(void *name)
