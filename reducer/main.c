@@ -140,7 +140,8 @@ static struct run *open_run(const struct options *options, struct run_options *r
 	if (run)
 		return run;
 	if (!options->path_count && access(OPTIONS_DEFAULT_LOGS, F_OK) != 0)
-		base_die("there is no directory " OPTIONS_DEFAULT_LOGS " here; name one that holds logs, or make some: tfprof run -- PROGRAM");
+		base_die("there is no directory " OPTIONS_DEFAULT_LOGS " here; name one that holds logs, or make some: "
+			 "tfprof run -- PROGRAM");
 	while (i + 1 < diags->count && i < 9) {
 		fprintf(stderr, "tfprof-reduce: %s: %s\n", diags->items[i].file, diags->items[i].reason);
 		i++;

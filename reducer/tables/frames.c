@@ -168,25 +168,22 @@ void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_v
 	}
 }
 
-/* Functions that only pass memory on, by how their names begin: allocators, and the standard libraries of C++ and Rust. */
+#define PASSES_ON(name) name,
 static const char *const allocators[] = {
-	"operator new", "std::", "__gnu_cxx::", "core::", "<core::", "<std::", "malloc", "calloc", "realloc", "__libc_",
-	"PyMem_", "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc", "_PyObject_Malloc", "_PyObject_Realloc",
-	"_PyMem_", "_PyObject_GC_", "PyObject_GC_", "new_arena", "allocate_from_new_pool", "pymalloc_alloc", "_PyObject_Calloc",
-	"PyUnicode_New", "PyList_New", "PyBytes_FromStringAndSize", "_PyBytes_FromSize", "PyDict_New", "new_dict",
-	"new_keys_object", "PyTuple_New", "tuple_alloc", "list_new_prealloc", "_PyLong_New", "PyType_GenericAlloc", "_PyType_AllocNoTrack", "gc_alloc", "_PyObject_New", "_PyObject_Arena",
-	"alloc::", "<alloc::", "__rust_alloc", "__rust_realloc", "__rdl_", "xmalloc", "xrealloc", "xcalloc", "g_malloc", "g_realloc", "g_slice_alloc", "safemalloc",
-	"Perl_safesys", "sqlite3MemMalloc", "sqlite3MemRealloc", "mallocWithAlarm", "sqlite3Malloc", "sqlite3DbMalloc",
-	"sqlite3DbRealloc", "sqlite3Realloc", "sqlite3_malloc", "sqlite3_realloc", "zmalloc", "zcalloc", "zrealloc",
-	"ztrymalloc", "ztryrealloc", "aligned_alloc", "posix_memalign", "memalign", "mmap", "mmap64", "strdup", "strndup",
-	"default_malloc", "default_calloc", "default_realloc", "PyDataMem_", "PyArray_NewFromDescr",
+#include "reducer/tables/allocators.def"
 };
+#undef PASSES_ON
 
 bool frames_is_allocator(const char *function)
 {
-	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
-		if (function[0] == allocators[i][0] && strncmp(function, allocators[i], strlen(allocators[i])) == 0)
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
+		const char *name = allocators[i];
+		size_t same = 0;
+		while (name[same] && name[same] == function[same])
+			same++;
+		if (name[same] == '*' || (!name[same] && !function[same]))
 			return true;
+	}
 	return false;
 }
 

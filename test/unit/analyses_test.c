@@ -208,7 +208,8 @@ static void test_timeline_keeps_peak(void **state)
 	struct table *table = tables_make(&table_memory_timeline, &fixture->request);
 
 	assert_int_equal(table->shown_count, 4);
-	assert_cells(table, 0, CELLS("time_ns", "10", "allocator", "heap", "live_bytes", "100", "reserved_bytes", "-", "fragmentation", "-"));
+	assert_cells(table, 0, CELLS("time_ns", "10", "allocator", "heap", "live_bytes", "100", "reserved_bytes", "-",
+				     "fragmentation", "-"));
 	assert_cells(table, 1, CELLS("time_ns", "19", "live_bytes", "50"));
 	assert_cells(table, 2, CELLS("time_ns", "30", "live_bytes", "900"));
 	assert_cells(table, 3, CELLS("time_ns", "40", "live_bytes", "200"));
@@ -287,7 +288,8 @@ static void test_losses(void **state)
 	assert_int_equal(table->shown_count, 3);
 	assert_cells(table, 0, CELLS("process", "-", "kind", "damaged_log", "severity", "lost", "meaning",
 				     "b.tfp at 4096: a block is damaged", "remedy", "copy it again"));
-	assert_cells(table, 1, CELLS("process", "100", "thread", "101", "kind", "output_write", "count", "7", "first_ns", "5", "last_ns", "9",
+	assert_cells(table, 1, CELLS("process", "100", "thread", "101", "kind", "output_write", "count", "7", "first_ns", "5",
+				     "last_ns", "9",
 				     "severity", "lost"));
 	assert_cells(table, 2, CELLS("kind", "stack_cut", "severity", "degraded"));
 	table_free(table);

@@ -158,7 +158,8 @@ static void test_json(void **state)
 	char *out = printed("json", table, 80);
 
 	(void)state;
-	assert_non_null(strstr(out, "{\"size_bytes\": 1536, \"time_ns\": null, \"count\": 1234567, \"name\": \"x\", \"extra\": \"extra\"}"));
+	assert_non_null(strstr(out, "{\"size_bytes\": 1536, \"time_ns\": null, \"count\": 1234567, \"name\": \"x\", "
+				    "\"extra\": \"extra\"}"));
 	assert_non_null(strstr(out, "{\"id\": \"size_bytes\", \"type\": \"integer\", \"unit\": \"bytes\", \"help\": \"a size\"}"));
 	assert_non_null(strstr(out, "\"is_whole\": true"));
 	free(out);
