@@ -77,6 +77,26 @@ static void write_value(char *at)
 	*at = 0;
 }
 
+/* A vfork child runs in the memory of a process that it is not. */
+static int is_borrowed(void)
+{
+	return tfp_self && tfp_self->is_ready && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid;
+}
+
+/* The pages that the thread's last vfork child used, if they are large enough; it has exec'ed or ended since. */
+static void *lent_pages(size_t bytes)
+{
+	struct tfp_thread *self = tfp_self;
+
+	if (self->lent_bytes < bytes) {
+		if (self->lent)
+			tfp_pages_put(self->lent, self->lent_bytes);
+		self->lent = tfp_pages_get(2 * bytes, 1);
+		self->lent_bytes = self->lent ? 2 * bytes : 0;
+	}
+	return self->lent;
+}
+
 char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment)
 {
 	size_t count = 0, used = 0;
@@ -90,10 +110,9 @@ char *const *tfp_environment_make(struct tfp_environment *changed, char *const *
 	if (!has_preload)
 		return environment;
 	changed->bytes = (count + 2) * sizeof(char *) + VALUE_BYTES;
-	changed->pages = tfp_pages_get(changed->bytes, 0);
-	if (!changed->pages)
+	char **copy = is_borrowed() ? lent_pages(changed->bytes) : (changed->pages = tfp_pages_get(changed->bytes, 0));
+	if (!copy)
 		return environment;
-	char **copy = changed->pages;
 	char *value = (char *)(copy + count + 2);
 	for (size_t i = 0; i < count; i++)
 		if (!value_of(environment[i], TFP_PARENT_VARIABLE))

@@ -23,7 +23,10 @@ struct tfp_environment {
 	size_t bytes;
 };
 
-/* `environment` with TFPROF_PARENT, or itself where that is forbidden, pointless (no LD_PRELOAD) or impossible. */
+/*
+ * `environment` with TFPROF_PARENT, or itself where that is forbidden, pointless (no LD_PRELOAD) or impossible. What a
+ * vfork child makes stays in its parent's memory when it execs: its thread keeps it and uses it for the next one.
+ */
 char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment);
 void tfp_environment_drop(struct tfp_environment *changed);
 

@@ -26,6 +26,8 @@
 
 extern char **environ;
 
+#define FILTER_WITH_LISTENER 8 /* SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0 */
+
 /* The real function once known, else the kernel's own. */
 #define REAL_OR(name, kernel) (tfp_resolve() == 0 && tfp_real.name ? tfp_real.name : (kernel))
 
@@ -175,11 +177,17 @@ TFP_EXPORT pid_t _Fork(void)
 	return fork_as(tfp_real._Fork ? tfp_real._Fork : fork_by_kernel); /* glibc before 2.34 has none */
 }
 
+/* What the log says of a path: where the kernel answers EFAULT to it, it is not read here either. */
+static const char *readable(const char *path)
+{
+	return tfp_sys(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == -EFAULT ? "(unreadable)" : path;
+}
+
 /* What every exec does: the log says so, the environment names the parent; undone when the exec came back. */
 #define EXEC(path, environment, call) \
 	do { \
 		tfp_resolve(); \
-		int is_noted = tfp_process_execing(path); \
+		int is_noted = tfp_process_execing(readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment); \
 		int result = (call); \
@@ -225,12 +233,11 @@ TFP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
 \
 		tfp_resolve(); \
 		char *const *with_parent = tfp_environment_make(&changed, environment); \
-		int error = tfp_real.name(&started, path, actions, attributes, arguments, with_parent); \
+		/* libc stores the pid while signals are still blocked: a handler may count on it. */ \
+		int error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, with_parent); \
 		int kept = errno; \
 		tfp_environment_drop(&changed); \
-		if (!error && child) \
-			*child = started; \
-		tfp_process_spawned(error ? 0 : started, path); \
+		tfp_process_spawned(error ? 0 : child ? *child : started, readable(path)); \
 		errno = kept; \
 		return error; \
 	}
@@ -301,9 +308,25 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 	tfp_resolve();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 
-	if (!error)
+	if (TFP_UNLIKELY(error == EAGAIN) && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_drain_is_running()) {
+		tfp_drain_pause(); /* at a limit of threads ours makes room for the host's */
+		error = tfp_real.pthread_create(thread, attributes, start, argument);
+	} else if (!error) {
 		tfp_drain_start(tfp_real.pthread_create);
+	}
 	return error;
+}
+
+/* A process whose first thread is gone ends with its last thread: ours must not be that one. */
+TFP_EXPORT __attribute__((noreturn)) void pthread_exit(void *result)
+{
+	tfp_resolve();
+	if (tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0) == tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
+		tfp_drain_allow_thread(0);
+		tfp_drain_pause();
+	}
+	tfp_real.pthread_exit(result);
+	__builtin_unreachable();
 }
 
 /*
@@ -318,9 +341,9 @@ static void before_filter(void)
 	tfp_sys_seal(1);
 }
 
-static void after_filter(long result)
+static void after_filter(int is_installed)
 {
-	if (result != 0)
+	if (!is_installed)
 		tfp_sys_seal(0);
 }
 
@@ -336,7 +359,7 @@ int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned lon
 		before_filter();
 	int result = tfp_real.prctl(operation, a, b, c, d);
 	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
-		after_filter(result);
+		after_filter(result == 0);
 	return result;
 }
 
@@ -354,8 +377,10 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 		return by_kernel6(number, a, b, c, d, e, f);
 	if (TFP_UNLIKELY(is_filter))
 		before_filter();
+	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
+		tfp_drain_pause();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);
-	if (TFP_UNLIKELY(is_filter))
-		after_filter(result);
+	if (TFP_UNLIKELY(is_filter)) /* with a listener asked for, success is its descriptor; with TSYNC failure is a thread id */
+		after_filter(result == 0 || (number == SYS_seccomp && (b & FILTER_WITH_LISTENER) && result > 0));
 	return result;
 }

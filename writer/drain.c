@@ -131,7 +131,10 @@ void tfp_drain_pause(void)
 	__atomic_fetch_add(&drainer->asked, 1, __ATOMIC_RELEASE);
 	futex_wake(&drainer->asked);
 	struct tfp_thread *self = enter_own();
+	int before;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* fork is no cancellation point, so this join must be none */
 	pthread_join(drainer->thread, NULL);
+	pthread_setcancelstate(before, NULL);
 	if (self)
 		leave_own(self);
 	__atomic_store_n(&drainer->phase, NONE, __ATOMIC_RELEASE);

@@ -54,6 +54,8 @@ struct tfp_thread {
 	uint32_t tid;
 	uint32_t look_round; /* of tfp_state, when it was last asked whether this thread is gone */
 	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
+	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
+	uint64_t lent_bytes;
 	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */
 };
 

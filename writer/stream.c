@@ -213,6 +213,7 @@ void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32
 
 	lane->losing = 0;
 	lane->retry_time = 0;
+	__atomic_fetch_add(&tfp_state->live->live_bytes, (uint64_t)lane->pending, __ATOMIC_RELAXED);
 	lane->pending = 0;
 	if (!chunk) {
 		lane->sequence = 0;
