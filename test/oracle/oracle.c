@@ -69,7 +69,7 @@ struct result {
 	uint64_t null_frees, failures;
 	uint64_t maps, unmaps, mapped, unmapped;
 	uint64_t dropped;       /* events lost to PENDING_COUNT: the comparison is void unless 0 */
-	int64_t inherited;      /* live in the parent when it forked this process; `all` begins with it */
+	int64_t inherited;      /* live in the parent when it forked this process, where known; `all` begins with it */
 	struct curve all;       /* allocated - freed, whoever allocated */
 	struct curve known;     /* the same without the unknown releases */
 	struct curve asked;     /* requested bytes of known blocks */
@@ -103,8 +103,7 @@ struct local {
 
 static __thread struct local local __attribute__((tls_model("initial-exec")));
 static struct state *state;
-static struct result *last_result; /* survives a fork: in the child, the parent's */
-static int64_t forked_live = -1;   /* what was live when this thread's process forked; -1 = not by fork() */
+static int64_t forked_live; /* what was live when this process was forked; a raw clone runs no handler: 0, unknown */
 static struct result nowhere; /* where the file cannot be made */
 static char directory[512];
 static char early[EARLY_BYTES] __attribute__((aligned(64)));
@@ -222,9 +221,7 @@ static struct result *open_result(void)
 	result->start_ticks = start;
 	result->begin_mono_ns = mono_ns();
 	result->begin_tsc = now;
-	/* A raw clone runs no handler: its parent is asked now, and is right as long as it waits for its child. */
-	if (last_result)
-		result->inherited = forked_live >= 0 ? forked_live : last_result->all.live;
+	result->inherited = forked_live;
 	result->all = (struct curve){.live = result->inherited, .peak = result->inherited, .peak_mono_ns = result->begin_mono_ns,
 				     .peak_tsc = now, .near_mono_ns = result->begin_mono_ns};
 	return result;
@@ -233,8 +230,8 @@ static struct result *open_result(void)
 /* Under the lock. */
 static void open_state(void)
 {
-	state->result = last_result = open_result();
-	forked_live = -1;
+	state->result = open_result();
+	forked_live = 0;
 	blocks_begin(&state->blocks);
 	atomic_store(&state->is_open, 1);
 }
@@ -318,7 +315,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-	forked_live = -1;
+	forked_live = 0;
 }
 
 __attribute__((constructor)) static void begin(void)
