@@ -148,7 +148,7 @@ struct causes causes_make(const struct request *request)
 		cause->allocations += number(sites, row, "allocations");
 		causes.is_estimated |= table_is_known(sites, row, table_find_column(sites->kind, "peak_error_bytes"));
 	}
-	causes.is_more = causes.count && sites->row_count > sites->shown_count;
+	causes.is_more = causes.count && table_count(sites) > sites->shown_count;
 	if (causes.count)
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_peak);
 	table_free(sites);

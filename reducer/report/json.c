@@ -135,7 +135,7 @@ static void put_notes(FILE *file, const struct table *table)
 
 static void put_rows(FILE *file, const struct table *table)
 {
-	fprintf(file, "      \"row_count\": %zu,\n      \"rows\": [", table->row_count);
+	fprintf(file, "      \"row_count\": %zu,\n      \"rows\": [", table_count(table));
 	for (size_t row = 0; row < table->shown_count; row++) {
 		fputs(row ? ",\n        {" : "\n        {", file);
 		for (size_t i = 0; i < table->kind->column_count; i++) {

@@ -294,9 +294,8 @@ static void put_rest(FILE *file, const struct layout *layout)
 			continue;
 		text_format(&line, "%s%s", line.length ? ", " : "", column->id);
 	}
-	if (table->shown_count < table->row_count)
-		fprintf(file, "  ... and %zu more rows (--top %zu, or -f csv)\n", table->row_count - table->shown_count,
-			table->row_count);
+	if (table->shown_count < table_count(table))
+		fprintf(file, "  ... and %zu more rows (--top 0 for all)\n", table_count(table) - table->shown_count);
 	if (line.length) {
 		colour(file, layout->options, "2");
 		put_wrapped(file, "  not shown (empty, or no room): ", line.bytes, layout->options->width);

@@ -172,6 +172,7 @@ static void note_processes(struct table *table, const struct request *request)
 
 static void fill(struct table *table, const struct request *request)
 {
+	size_t limit = request_row_limit(request, table->kind);
 	struct sites sites = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -185,8 +186,9 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (sites.count)
 		qsort(sites.list, sites.count, sizeof(*sites.list), by_peak);
-	for (size_t i = 0; i < sites.count; i++)
+	for (size_t i = 0; i < sites.count && i < limit; i++)
 		add_row(table, request, &sites.list[i]);
+	table->omitted_count = sites.count - table->row_count;
 	base_index_free(&sites.index);
 	free(sites.list);
 	notes_recording(table, request);

@@ -33,6 +33,9 @@ bool request_wants_process(const struct request *request, const struct process *
 bool request_wants_thread(const struct request *request, const struct thread *thread);
 bool request_wants_allocator(const struct request *request, const char *allocator);
 
+/* How many rows of a table can be shown at most, if it adds them in its usual order; SIZE_MAX when all may matter. */
+size_t request_row_limit(const struct request *request, const struct table_kind *kind);
+
 /* The analyses by symbol, and in the order of tables.def. */
 #define TABLE(symbol) extern const struct table_kind table_##symbol;
 #include "reducer/tables/tables.def"

@@ -133,6 +133,11 @@ const char *note_kind_name(enum note_kind kind)
 	return names[kind];
 }
 
+size_t table_count(const struct table *table)
+{
+	return table->row_count + table->omitted_count;
+}
+
 size_t table_place(const struct table *table, size_t row)
 {
 	return table->order ? table->order[row] : row;

@@ -83,6 +83,7 @@ struct table {
 	size_t row_count, room;
 	uint32_t *order;      /* rows as they are to be printed; NULL = as added */
 	size_t shown_count;   /* rows left by --top; row_count when all */
+	size_t omitted_count; /* rows that the analysis knew would not be shown, and did not add */
 	struct table_cells *cells; /* one a column */
 	struct text texts;
 	struct frames *frames; /* for TABLE_STACK cells; not owned */
@@ -106,6 +107,9 @@ void table_set_text(struct table *table, size_t row, size_t column, const char *
 
 void table_note(struct table *table, enum note_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *note_kind_name(enum note_kind kind);
+
+/* Rows there are in all, shown or not. */
+size_t table_count(const struct table *table);
 
 /* Reading. `row` counts as printed. */
 size_t table_place(const struct table *table, size_t row);

@@ -194,6 +194,15 @@ static bool sorts_by_text(const struct table *table, const char *sort)
 	return column != SIZE_MAX && table->kind->columns[column].type == TABLE_TEXT;
 }
 
+size_t request_row_limit(const struct request *request, const struct table_kind *kind)
+{
+	if (request->name || request->sort)
+		return SIZE_MAX;
+	if (request->is_top_given)
+		return request->top;
+	return request->is_text && kind->text_rows ? kind->text_rows : SIZE_MAX;
+}
+
 struct table *tables_make(const struct table_kind *kind, const struct request *request)
 {
 	struct table *table = table_make(kind);

@@ -340,6 +340,19 @@ static void test_names_select(void **state)
 	free(kinds);
 }
 
+static void test_what_passes_memory_on(void **state)
+{
+	static const char *const yes[] = {"malloc", "operator new[]", "std::vector<int>::push_back", "PyMem_RawMalloc", "mmap",
+					  "alloc::raw_vec::finish_grow", "g_malloc0"};
+	static const char *const no[] = {"main", "malloc_my_pool", "mmap_reader_open", "PyMemory", "", "operator", "stdio_open"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(frames_is_allocator(yes[i]));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(frames_is_allocator(no[i]));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -358,6 +371,7 @@ int main(void)
 		TEST(test_settings),
 		TEST(test_unused_filter_is_told),
 		TEST(test_names_select),
+		TEST(test_what_passes_memory_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
