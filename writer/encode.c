@@ -95,11 +95,11 @@ static uint8_t *align(uint8_t *at)
 	return (uint8_t *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
 }
 
-static struct areas lay_out(struct tfp_scratch *scratch, size_t bytes)
+static struct areas lay_out(uint8_t *scratch, size_t bytes)
 {
 	struct areas areas;
 
-	areas.allocs = (uint32_t *)(scratch + 1);
+	areas.allocs = (uint32_t *)(void *)(scratch + sizeof(struct tfp_scratch));
 	areas.others = areas.allocs + bytes / sizeof(struct tfp_record_alloc) + 1;
 	areas.by_kind = areas.others + most_records(bytes);
 	areas.times = (uint8_t *)(areas.by_kind + most_records(bytes));
@@ -113,8 +113,8 @@ static struct areas lay_out(struct tfp_scratch *scratch, size_t bytes)
 
 size_t tfp_scratch_bytes(size_t chunk_bytes)
 {
-	uint8_t *begin = NULL;
-	size_t before = (size_t)(lay_out((struct tfp_scratch *)(void *)begin, chunk_bytes).end - begin);
+	uint8_t *begin = (uint8_t *)(uintptr_t)4096; /* any aligned address: nothing is read there */
+	size_t before = (size_t)(lay_out(begin, chunk_bytes).end - begin);
 
 	return before + sizeof(struct tfp_block_header) + (size_t)LZ4_COMPRESSBOUND(column_bytes(chunk_bytes)) + 64;
 }
@@ -351,7 +351,7 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, const s
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,
 		 uint32_t heap_time_shift, struct tfp_block_header *header)
 {
-	struct areas areas = lay_out(scratch, bytes);
+	struct areas areas = lay_out((uint8_t *)scratch, bytes);
 	uint8_t *columns = areas.columns;
 	struct output out = {.at = columns + 8};
 

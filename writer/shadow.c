@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
+#include "writer/poison.h"
+
 #define SHADOW_MOST (UINT64_C(8) << 20)
 
 static void write_path(struct tfp_log *log)
