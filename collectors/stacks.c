@@ -11,7 +11,6 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
-#include <stdatomic.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -70,7 +69,7 @@ static int try_lock(struct tfp_stacks *stacks)
 {
 	uint32_t none = 0;
 
-	return atomic_compare_exchange_strong_explicit(&stacks->lock, &none, 1, memory_order_acquire, memory_order_relaxed);
+	return __atomic_compare_exchange_n(&stacks->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 /* Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. */
@@ -94,7 +93,7 @@ static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 
 static void unlock(struct tfp_stacks *stacks, const uint64_t *mask)
 {
-	atomic_store_explicit(&stacks->lock, 0, memory_order_release);
+	__atomic_store_n(&stacks->lock, 0, __ATOMIC_RELEASE);
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
 }
 
@@ -105,6 +104,16 @@ struct lookup {
 	struct tfp_site *site;
 	int is_known; /* site is what was true in an earlier epoch */
 };
+
+/* Code that belongs to no object, which may still be a signal's return: some kernels and emulators keep that apart. */
+static void bare_image(struct tfp_image *image, uintptr_t pc)
+{
+	tfp_fill(image, 0, sizeof(*image));
+	if (!tfp_stack_memory_can_read(pc) || !tfp_stack_memory_can_read(pc + 8))
+		return;
+	image->readable[0].start = pc;
+	image->readable[0].end = pc + 16;
+}
 
 /* On the scratch stack, under the lock. */
 static void find_site(void *argument)
@@ -119,8 +128,9 @@ static void find_site(void *argument)
 	if (!lookup->is_known || site->module != module || !site->pc) {
 		tfp_fill(site, 0, sizeof(*site));
 		site->module = module;
-		if (module)
-			tfp_unwind_compile(&stacks->image, pc, is_exact, &site->rule);
+		if (!module)
+			bare_image(&stacks->image, pc);
+		tfp_unwind_compile(&stacks->image, pc, is_exact, &site->rule);
 		site->pc = tfp_store_pc(pc, module, is_exact ? TFP_PC_EXACT : 0);
 	}
 	site->epoch = lookup->epoch;
@@ -134,7 +144,7 @@ static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, c
 	/* Where no object was known there may be one by now. */
 	if (!site->module)
 		return !tfp_modules_is_mapped((uintptr_t)(key & ~TFP_SITE_EXACT));
-	if (atomic_load_explicit(&stacks->unloading, memory_order_seq_cst))
+	if (__atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST))
 		return tfp_modules_is_same(stacks->modules, site->module, (uintptr_t)(key & ~TFP_SITE_EXACT) - !(key & TFP_SITE_EXACT));
 	if (site->epoch == epoch)
 		return 1;
@@ -175,8 +185,8 @@ uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag)
 
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
 {
-	atomic_fetch_add_explicit(&stacks->unloading, 1, memory_order_seq_cst);
-	atomic_fetch_add_explicit(&stacks->epoch, 1, memory_order_seq_cst);
+	__atomic_add_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
 }
 
 void tfp_stacks_unload_end(struct tfp_stacks *stacks)
@@ -190,8 +200,8 @@ void tfp_stacks_unload_end(struct tfp_stacks *stacks)
 		tfp_modules_sweep(stacks->modules);
 		unlock(stacks, &mask);
 	}
-	atomic_fetch_add_explicit(&stacks->epoch, 1, memory_order_seq_cst);
-	atomic_fetch_sub_explicit(&stacks->unloading, 1, memory_order_seq_cst);
+	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_sub_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
 }
 
 void tfp_stacks_age(struct tfp_stacks *stacks)
@@ -209,7 +219,7 @@ static int is_unchanged(const struct tfp_stack_cache *cache, uint64_t key, uintp
 	if (newest->sp != sp || newest->key != key || (newest->fp != fp && newest->needs_fp))
 		return 0;
 	/* From the inside: each word is known to be on the live stack because the ones before were as they had been. */
-	while (word > cache->words && *(const uint64_t *)word[-1].address == word[-1].value)
+	while (word > cache->words && tfp_stack_word(word[-1].address) == word[-1].value)
 		word--;
 	return word == cache->words;
 }
@@ -218,7 +228,7 @@ uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *ca
 			   uintptr_t fp, uint32_t *cut)
 {
 	/* Acquire: an object mapped before the epoch changed is seen as mapped. */
-	uint32_t epoch = atomic_load_explicit(&stacks->epoch, memory_order_acquire);
+	uint32_t epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_ACQUIRE);
 	uint32_t node;
 
 	if (cache->count && cache->epoch == epoch && is_unchanged(cache, pc, sp, fp)) {

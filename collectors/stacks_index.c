@@ -7,7 +7,6 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,6 +43,7 @@ int tfp_sites_make(struct tfp_sites *sites)
 	if (!table)
 		return 0;
 	table->mask = FIRST_SITES - 1;
+	sites->count = 0;
 	sites->current = table;
 	return 1;
 }
@@ -55,29 +55,30 @@ int tfp_nodes_make(struct tfp_nodes *nodes)
 	if (!table)
 		return 0;
 	table->mask = FIRST_NODES - 1;
+	nodes->count = 0;
 	nodes->current = table;
 	return 1;
 }
 
 void tfp_sites_renew(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site, uint32_t epoch)
 {
-	struct tfp_site_slot *slot = tfp_sites_slot(atomic_load_explicit(&sites->current, memory_order_acquire), key);
+	struct tfp_site_slot *slot = tfp_sites_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
 	uint64_t head = (uint64_t)site->epoch << TFP_SITE_EPOCH_SHIFT | site->module;
 
 	if (slot->key == key)
-		atomic_compare_exchange_strong_explicit(&slot->head, &head, (uint64_t)epoch << TFP_SITE_EPOCH_SHIFT | site->module,
-							memory_order_relaxed, memory_order_relaxed);
+		__atomic_compare_exchange_n(&slot->head, &head, (uint64_t)epoch << TFP_SITE_EPOCH_SHIFT | site->module, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 }
 
 static void write_slot(struct tfp_site_slot *slot, uint64_t key, const uint64_t *body, uint64_t head)
 {
-	atomic_store_explicit(&slot->head, TFP_SITE_CHANGING, memory_order_relaxed);
+	__atomic_store_n(&slot->head, TFP_SITE_CHANGING, __ATOMIC_RELAXED);
 	/* Pairs with the fence in tfp_sites_get. */
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&slot->body[0], body[0], memory_order_relaxed);
-	atomic_store_explicit(&slot->body[1], body[1], memory_order_relaxed);
-	atomic_store_explicit(&slot->key, key, memory_order_release);
-	atomic_store_explicit(&slot->head, head, memory_order_release);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&slot->body[0], body[0], __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->body[1], body[1], __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->head, head, __ATOMIC_RELEASE);
 }
 
 static void grow_sites(struct tfp_sites *sites)
@@ -97,7 +98,7 @@ static void grow_sites(struct tfp_sites *sites)
 			write_slot(tfp_sites_slot(table, from->key), from->key, body, from->head);
 	}
 	/* Pairs with the loads of current: a reader finds whole entries. */
-	atomic_store_explicit(&sites->current, table, memory_order_release);
+	__atomic_store_n(&sites->current, table, __ATOMIC_RELEASE);
 	empty(old, site_bytes(slots));
 }
 
@@ -131,9 +132,9 @@ static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
 
 		if (slot->key == key)
 			return;
-		if (!atomic_compare_exchange_strong(&slot->key, &none, key))
+		if (!__atomic_compare_exchange_n(&slot->key, &none, key, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			continue;
-		atomic_store_explicit(&slot->id, id, memory_order_seq_cst);
+		__atomic_store_n(&slot->id, id, __ATOMIC_SEQ_CST);
 		return;
 	}
 }
@@ -141,7 +142,7 @@ static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
 static void copy_nodes(struct tfp_node_table *to, struct tfp_node_table *from)
 {
 	for (uint64_t i = 0; i <= from->mask; i++) {
-		uint64_t id = atomic_load_explicit(&from->slots[i].id, memory_order_seq_cst);
+		uint64_t id = __atomic_load_n(&from->slots[i].id, __ATOMIC_SEQ_CST);
 
 		if (id)
 			enter_node(to, from->slots[i].key, id);
@@ -158,29 +159,29 @@ static void grow_nodes(struct tfp_nodes *nodes, struct tfp_node_table *old)
 	uint32_t none = 0;
 	struct tfp_node_table *table;
 
-	if (slots >= MOST_SLOTS || !atomic_compare_exchange_strong(&nodes->is_growing, &none, 1))
+	if (slots >= MOST_SLOTS || !__atomic_compare_exchange_n(&nodes->is_growing, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
 	table = nodes->current == old ? tfp_pages_get(node_bytes(2 * slots), 1) : NULL;
 	if (table) {
 		table->mask = 2 * slots - 1;
 		copy_nodes(table, old);
-		atomic_store_explicit(&nodes->current, table, memory_order_seq_cst);
+		__atomic_store_n(&nodes->current, table, __ATOMIC_SEQ_CST);
 		copy_nodes(table, old);
 		empty(old, node_bytes(slots));
 	}
-	atomic_store_explicit(&nodes->is_growing, 0, memory_order_seq_cst);
+	__atomic_store_n(&nodes->is_growing, 0, __ATOMIC_SEQ_CST);
 }
 
 uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
-	struct tfp_node_table *table = atomic_load_explicit(&nodes->current, memory_order_acquire);
+	struct tfp_node_table *table = __atomic_load_n(&nodes->current, __ATOMIC_ACQUIRE);
 	uint32_t id = tfp_store_node(parent, pc);
 
 	/* A key without its id is being entered by someone whom a signal or the scheduler holds up: do not wait. */
 	if (!id || tfp_nodes_slot(table, key)->key == key)
 		return id;
-	if (atomic_fetch_add_explicit(&nodes->count, 1, memory_order_relaxed) + 1 > table->mask / 4 * 3) {
+	if (__atomic_add_fetch(&nodes->count, 1, __ATOMIC_RELAXED) > table->mask / 4 * 3) {
 		grow_nodes(nodes, table);
 		table = nodes->current;
 		/* It could not grow. A free slot must be left, or a search would not end. */
@@ -188,7 +189,7 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 			return id;
 	}
 	enter_node(table, key, id);
-	if (atomic_load_explicit(&nodes->current, memory_order_seq_cst) != table)
+	if (__atomic_load_n(&nodes->current, __ATOMIC_SEQ_CST) != table)
 		enter_node(nodes->current, key, id);
 	return id;
 }

@@ -21,9 +21,9 @@
 /* Where the initial thread's stack began, kept by the loader. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* Whether the word at `address` can be read: the kernel copies a signal set from there before it refuses the request. */
-static int can_read(uintptr_t address)
+int tfp_stack_memory_can_read(uintptr_t address)
 {
+	/* The kernel copies a signal set from there before it refuses the request. */
 	return tfp_sys(SYS_rt_sigprocmask, 0x7ffffff, (long)address, 0, 8, 0, 0) == -EINVAL;
 }
 
@@ -45,7 +45,7 @@ static int extend_down(struct tfp_stretch *stretch, uintptr_t sp)
 		return 0;
 	while (start > sp) {
 		start -= PAGE;
-		if (!can_read(start))
+		if (!tfp_stack_memory_can_read(start))
 			return 0;
 	}
 	stretch->start = start;
@@ -62,7 +62,7 @@ int tfp_stack_memory_at(struct tfp_stack_memory *memory, uintptr_t sp, int is_ce
 	if (sp < top && top - sp < MAIN_STACK)
 		return add(memory, top - MAIN_STACK, top);
 	sp &= ~(uintptr_t)7;
-	if (!is_certain && !can_read(sp))
+	if (!is_certain && !tfp_stack_memory_can_read(sp))
 		return -1;
 	for (int i = 0; i < TFP_STRETCHES; i++)
 		if (extend_down(&memory->stretches[i], sp))
@@ -77,7 +77,7 @@ int tfp_stack_memory_extend(struct tfp_stack_memory *memory, int number, uintptr
 	if (address < stretch->start || address - stretch->start > REACH + (stretch->end - stretch->start))
 		return 0;
 	while (address >= stretch->end) {
-		if (!can_read(stretch->end))
+		if (!tfp_stack_memory_can_read(stretch->end))
 			return 0;
 		stretch->end += PAGE;
 	}

@@ -22,6 +22,9 @@ struct tfp_stack_memory {
 	uint32_t next; /* to be replaced */
 };
 
+/* Whether the 8 bytes at `address` can be read: asked of the kernel, 0.1 us. Never, after seccomp. */
+int tfp_stack_memory_can_read(uintptr_t address);
+
 /*
  * The stretch that holds the live stack pointer `sp`, known or made. is_certain: the caller runs on it, so that its page
  * need not be asked for. Returns its number, or -1 where that page cannot be read.

@@ -22,7 +22,7 @@ static int is_true(const struct tfp_recent *recent, uintptr_t sp)
 {
 	unsigned i = recent->word_count;
 
-	while (i > 0 && *(const uint64_t *)(sp + recent->offsets[i - 1]) == recent->values[i - 1])
+	while (i > 0 && tfp_stack_word(sp + recent->offsets[i - 1]) == recent->values[i - 1])
 		i--;
 	return i == 0;
 }

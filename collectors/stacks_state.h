@@ -40,6 +40,12 @@ struct tfp_word {
 	uint64_t value;
 };
 
+/* The word there, which is on the live stack. It may lie in what AddressSanitizer puts around a caller's variables. */
+static inline __attribute__((no_sanitize("address", "thread"))) uint64_t tfp_stack_word(uintptr_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
 /* A frame: the registers at its code address, and where on the stack its caller's are. */
 struct tfp_frame {
 	uint64_t key; /* code address, see tfp_sites */

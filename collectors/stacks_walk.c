@@ -12,7 +12,6 @@
 #include "writer/format.h"
 #include "writer/sys.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 
 #include "writer/poison.h"
@@ -57,7 +56,7 @@ static int read_word(struct walker *walker, uintptr_t address, uint64_t *value)
 			return 0;
 		set_reach(walker);
 	}
-	*value = *(const uint64_t *)address;
+	*value = tfp_stack_word(address);
 	return 1;
 }
 
@@ -108,7 +107,7 @@ static int step(struct walker *walker, const struct tfp_rule *rule, struct tfp_f
 	frame->ra.address = rule->ra_base == TFP_BASE_KEPT ? walker->link_address :
 							      place_of(walker, rule->ra_base, rule->ra_words, cfa);
 	if (rule->ra_base == TFP_BASE_KEPT)
-		frame->ra.value = *(const uint64_t *)frame->ra.address; /* was in reach when the signal frame was left */
+		frame->ra.value = tfp_stack_word(frame->ra.address); /* was in reach when the signal frame was left */
 	else if (!read_word(walker, frame->ra.address, &frame->ra.value))
 		return 0;
 	if (rule->fp_base != TFP_BASE_KEPT) {
@@ -150,7 +149,7 @@ static inline int step_plainly(struct walker *walker, const struct tfp_rule *rul
 	if (rule->is_indirect || rule->is_signal || rule->ra_base != TFP_BASE_CFA || cfa <= walker->sp ||
 	    !is_in_reach(walker, cfa - 8) || !is_in_reach(walker, ra))
 		return 0;
-	value = *(const uint64_t *)ra;
+	value = tfp_stack_word(ra);
 	key = plain_address(value);
 	if (!key || (rule->fp_base != TFP_BASE_KEPT && (rule->fp_base != TFP_BASE_CFA || !is_in_reach(walker, fp))))
 		return 0;
@@ -158,7 +157,7 @@ static inline int step_plainly(struct walker *walker, const struct tfp_rule *rul
 	frame->ra.value = value;
 	if (rule->fp_base == TFP_BASE_CFA) {
 		frame->fp_address = fp;
-		walker->fp = *(const uintptr_t *)fp;
+		walker->fp = tfp_stack_word(fp);
 	}
 	walker->key = key;
 	walker->sp = cfa;
@@ -198,7 +197,7 @@ static int verify(const struct tfp_stack_cache *cache, int newest)
 	uint32_t end = cache->frames[newest].word_end;
 	int frame = newest;
 
-	while (end > 0 && *(const uint64_t *)cache->words[end - 1].address == cache->words[end - 1].value)
+	while (end > 0 && tfp_stack_word(cache->words[end - 1].address) == cache->words[end - 1].value)
 		end--;
 	if (end == 0)
 		return 0;
@@ -247,7 +246,7 @@ static void copy_frames(struct walker *walker, int newest, int oldest)
 		*frame = frames[i];
 		frame->fp = walker->fp;
 		if (frame->fp_address)
-			walker->fp = *(const uintptr_t *)frame->fp_address;
+			walker->fp = tfp_stack_word(frame->fp_address);
 		walker->key = frames[i - 1].key;
 		walker->sp = frames[i - 1].sp;
 		walker->stretch = frames[i - 1].stretch;
@@ -393,8 +392,8 @@ uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	struct walker walker = { .stacks = stacks, .cache = cache };
 	uint32_t node = 0;
 
-	walker.epoch = atomic_load_explicit(&stacks->epoch, memory_order_seq_cst);
-	walker.trusted = atomic_load_explicit(&stacks->unloading, memory_order_seq_cst) ? UINT32_MAX : walker.epoch;
+	walker.epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST);
+	walker.trusted = __atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST) ? UINT32_MAX : walker.epoch;
 	if (cache->epoch != walker.epoch)
 		cache->count = 0;
 	*cut = 0;
@@ -412,7 +411,7 @@ uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	if (!node)
 		cache->count = 0;
 	/* An object was unmapped meanwhile, or is being: what was found is true, but may not be for long. */
-	cache->epoch = atomic_load_explicit(&stacks->epoch, memory_order_seq_cst) == walker.epoch && !stacks->unloading ? walker.epoch : 0;
+	cache->epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) == walker.epoch && !stacks->unloading ? walker.epoch : 0;
 	if (node && cache->epoch)
 		tfp_stacks_remember(cache);
 	return node;

@@ -35,10 +35,15 @@ int tfp_libunwind_munmap(void *address, size_t bytes);
 enum region { IN_SP = 2, IN_FP = 4, IN_LINK = 6, IN_WORDS = 16, IN_OTHERS = 32, REGIONS = 48 };
 #define WORDS 16 /* words of the stack that one rule may read */
 
+/* By which register the code address is asked for before a step, and the return address read after one. */
 #if defined __x86_64__
+#define REGISTER_PC UNW_X86_64_RIP
+#define REGISTER_RETURN UNW_X86_64_RIP
 #define REGISTER_FP UNW_X86_64_RBP
 #define REGISTER_LINK (-1)
 #else
+#define REGISTER_PC UNW_AARCH64_PC
+#define REGISTER_RETURN UNW_AARCH64_X30
 #define REGISTER_FP UNW_AARCH64_X29
 #define REGISTER_LINK UNW_AARCH64_X30
 #endif
@@ -132,7 +137,7 @@ static int access_register(unw_addr_space_t space, unw_regnum_t number, unw_word
 	(void)space;
 	if (is_write)
 		return -UNW_EREADONLYREG;
-	if (number == UNW_TDEP_IP)
+	if (number == REGISTER_PC)
 		*value = question->ip;
 	else if (number == UNW_TDEP_SP)
 		*value = REGION(IN_SP);
@@ -276,7 +281,7 @@ static int describe_step(const struct question *question, unw_cursor_t *cursor, 
 	uint16_t base = TFP_BASE_KEPT;
 	int16_t words = 0;
 
-	if (unw_get_reg(cursor, UNW_TDEP_SP, &cfa) < 0 || unw_get_reg(cursor, UNW_TDEP_IP, &ra) < 0)
+	if (unw_get_reg(cursor, UNW_TDEP_SP, &cfa) < 0 || unw_get_reg(cursor, REGISTER_RETURN, &ra) < 0)
 		return 0;
 	if (!describe_cfa(question, cfa, rule))
 		return 0;
@@ -347,7 +352,6 @@ static void ask(struct question *question, struct tfp_rule *rule)
 		.access_fpreg = access_float,
 	};
 	static unw_cursor_t cursor; /* 1 to 2 KiB; begun anew by each caller, of whom there is one at a time */
-	unw_word_t ip = 0;
 	int result;
 
 	tfp_fill(rule, 0, sizeof(*rule));
@@ -356,7 +360,8 @@ static void ask(struct question *question, struct tfp_rule *rule)
 	result = tfp_libunwind_step(&cursor);
 	if (result < 0 || !question->is_found)
 		return;
-	if (result == 0 && unw_get_reg(&cursor, UNW_TDEP_IP, &ip) >= 0 && ip == 0)
+	/* 0: the return address is said to be undefined. */
+	if (result == 0)
 		rule->kind = TFP_RULE_END;
 	else if (describe_step(question, &cursor, rule))
 		rule->kind = TFP_RULE_STEP;

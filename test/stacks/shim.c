@@ -211,7 +211,7 @@ static void compare(struct lane *lane, uintptr_t from, uint32_t node, uint32_t c
 	show(lane, leaf, cut);
 }
 
-static __attribute__((noinline)) void record(uintptr_t pc, uintptr_t *frame)
+static __attribute__((noinline)) void record(uintptr_t pc, uintptr_t *frame, uintptr_t sp)
 {
 	uint32_t cut = 0, node;
 	struct lane *lane;
@@ -224,13 +224,13 @@ static __attribute__((noinline)) void record(uintptr_t pc, uintptr_t *frame)
 	lane = &lanes[depth - 1];
 	if (!lane->cache)
 		lane->cache = tfp_stack_cache_make(shim->stacks);
-	node = tfp_stack_capture(shim->stacks, lane->cache, pc, (uintptr_t)(frame + 2), frame[0], &cut);
+	node = tfp_stack_capture(shim->stacks, lane->cache, pc, sp, frame[0], &cut);
 	if (++shim->calls % shim->every == 0)
 		compare(lane, pc, node, cut);
 	depth--;
 }
 
-#define RECORD() record((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)), __builtin_frame_address(0))
+#define RECORD() record((uintptr_t)__builtin_return_address(0), __builtin_frame_address(0), (uintptr_t)__builtin_dwarf_cfa())
 
 EXPORT void *malloc(size_t size)
 {
