@@ -51,8 +51,8 @@ static inline void tfp_record_commit(struct tfp_lane *lane, void *record, size_t
 	})
 
 /*
-		struct tfp_record_##name *put_record = \
-			tfp_record_begin((thread), put_lane, sizeof *put_record, put_now); \
+ * The state of the calling thread, made on first use (also in a fork child). NULL: none can be had; the caller forwards
+ * and counts nothing more.
  */
 struct tfp_thread *tfp_thread_start(void);
 
