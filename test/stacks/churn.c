@@ -16,5 +16,5 @@ void enter(void (*function)(void), int depth)
 	function();
 	if (depth > 0)
 		enter(function, depth - 1);
-	room[depth] = 2;
+	room[depth] = (char)(room[depth] + 1);
 }
