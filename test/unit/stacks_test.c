@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks: what is captured is what was called, cuts are marked, tables grow and fill, children start over.
+ * Rule: the log is a double of writer/store.h in this file, so that each node can be looked at.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collectors/stacks.h"
+#include "collectors/stacks_index.h"
+#include "collectors/stacks_memory.h"
+#include "writer/format.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noipa))
+#define ROOM (1u << 20)
+
+static struct tfp_pc pcs[ROOM];
+static uint64_t nodes[ROOM];
+static _Atomic uint32_t pc_count, node_count, fact_count;
+static uint32_t pc_room = ROOM, node_room = ROOM;
+
+uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
+{
+	uint32_t index = pc_count + 1 < pc_room ? ++pc_count : 0;
+
+	if (index)
+		pcs[index] = (struct tfp_pc){ pc, module, flags };
+	return index;
+}
+
+uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
+{
+	uint32_t index = node_count + 1 < node_room ? ++node_count : 0;
+
+	if (index)
+		nodes[index] = (uint64_t)parent << 32 | pc_index;
+	return index;
+}
+
+int tfp_store_fact(uint8_t tag, const struct tfp_fact_field *fields, size_t count)
+{
+	(void)tag;
+	(void)fields;
+	(void)count;
+	fact_count++;
+	return 0;
+}
+
+static struct tfp_stacks *stacks;
+static struct tfp_stack_cache *cache;
+static uint32_t cut;
+static volatile int sink;
+
+static int begin_with(uint32_t frames)
+{
+	stacks = tfp_stacks_make(frames);
+	cache = stacks ? tfp_stack_cache_make(stacks) : NULL;
+	return cache ? 0 : -1;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	pc_room = node_room = ROOM;
+	return begin_with(64);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	tfp_stack_cache_drop(cache);
+	return 0;
+}
+
+static NOINLINE uint32_t capture(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+
+	return tfp_stack_capture(stacks, cache, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),
+				 frame[0], &cut);
+}
+
+static NOINLINE uint32_t capture_below(int depth)
+{
+	uint32_t node = depth ? capture_below(depth - 1) : capture();
+
+	sink = depth;
+	return node;
+}
+
+static NOINLINE uint32_t other_capture_below(int depth)
+{
+	uint32_t node = capture_below(depth);
+
+	sink = -depth;
+	return node;
+}
+
+static uint32_t length_of(uint32_t node)
+{
+	uint32_t length = 0;
+
+	for (; node; node = (uint32_t)(nodes[node] >> 32))
+		length++;
+	return length;
+}
+
+static const struct tfp_pc *pc_of(uint32_t node)
+{
+	return &pcs[(uint32_t)nodes[node]];
+}
+
+static const struct tfp_pc *root_of(uint32_t node)
+{
+	while (nodes[node] >> 32)
+		node = (uint32_t)(nodes[node] >> 32);
+	return pc_of(node);
+}
+
+static void test_a_stack_is_what_was_called(void **state)
+{
+	uint32_t stack[2], parent;
+
+	(void)state;
+	/* One call site: volatile keeps the loop from being unrolled. */
+	for (volatile int i = 0; i < 2; i++)
+		stack[i] = capture_below(0);
+	assert_int_equal(cut, 0);
+	assert_int_not_equal(stack[0], 0);
+	assert_int_equal(stack[0], stack[1]);
+	/* The caller of the hook first, then this function, which is in the executable. */
+	assert_in_range(pc_of(stack[0])->pc, (uintptr_t)capture_below, (uintptr_t)capture_below + 200);
+	parent = (uint32_t)(nodes[stack[0]] >> 32);
+	assert_in_range(pc_of(parent)->pc, (uintptr_t)test_a_stack_is_what_was_called, (uintptr_t)test_a_stack_is_what_was_called + 400);
+	assert_int_not_equal(pc_of(parent)->module, 0);
+	assert_int_equal(pc_of(parent)->module, pc_of(stack[0])->module);
+	assert_int_not_equal(fact_count, 0);
+}
+
+static void test_stacks_share_their_callers(void **state)
+{
+	uint32_t five = 0, six = 0, again = 0, other = 0;
+
+	(void)state;
+	for (volatile int i = 0; i < 3; i++) {
+		five = capture_below(i == 1 ? 6 : 5);
+		six = i == 1 ? five : six;
+		other = other_capture_below(5);
+		again = i == 0 ? five : again;
+	}
+	assert_int_equal(five, again);
+	assert_int_not_equal(five, six);
+	assert_int_not_equal(five, other);
+	assert_int_equal(length_of(six), length_of(five) + 1);
+	assert_int_equal(length_of(other), length_of(five) + 1);
+}
+
+static void test_depth_is_cut_and_marked(void **state)
+{
+	uint32_t stack;
+
+	(void)state;
+	tfp_stack_cache_drop(cache);
+	assert_int_equal(begin_with(5), 0);
+	stack = capture_below(50);
+	assert_int_equal(cut, TFP_PC_CUT_DEPTH);
+	assert_int_equal(length_of(stack), 6);
+	assert_int_equal(root_of(stack)->flags, TFP_PC_CUT_DEPTH);
+	assert_int_equal(root_of(stack)->pc, 0);
+	/* Towards the outside all frames are new again, and then the end is in reach. */
+	stack = capture_below(0);
+	assert_int_equal(length_of(stack), 6);
+}
+
+static void test_deep_recursion_grows_by_a_node_a_frame(void **state)
+{
+	uint32_t before, stack = 0;
+
+	(void)state;
+	capture_below(10);
+	before = node_count;
+	for (int depth = 11; depth < 200; depth++)
+		stack = capture_below(depth);
+	assert_int_equal(cut, 0);
+	assert_in_range(length_of(stack), 200, 256);
+	/* The leaf, and the frame that was the leaf's caller and now calls on: two or three new ones for each stack. */
+	assert_in_range(node_count - before, 189, 3 * 189);
+	before = node_count;
+	for (int depth = 200; depth < 1000; depth++)
+		stack = capture_below(depth);
+	assert_int_equal(cut, TFP_PC_CUT_DEPTH);
+	assert_in_range(length_of(stack), 64, 257);
+	assert_in_range(node_count - before, 1, 4 * 800);
+}
+
+static void test_full_tables_give_no_stack(void **state)
+{
+	(void)state;
+	node_room = node_count + 1;
+	assert_int_equal(other_capture_below(33), 0);
+	assert_int_equal(cut, TFP_PC_CUT_FULL);
+	node_room = ROOM;
+	assert_int_not_equal(other_capture_below(33), 0);
+	assert_int_equal(cut, 0);
+}
+
+static void test_a_child_starts_over(void **state)
+{
+	int status = 0;
+
+	(void)state;
+	capture_below(3);
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct tfp_stacks *again = tfp_stacks_make(64);
+		uint32_t before = pc_count;
+		uint32_t stack = again == stacks ? capture_below(3) : 0;
+
+		_exit(stack && !cut && pc_count > before ? 7 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 7 << 8);
+}
+
+static void test_without_system_calls_the_main_stack_is_walked(void **state)
+{
+	int status = 0;
+
+	(void)state;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		begin_with(64);
+		tfp_sys_seal(1);
+		uint32_t stack = capture_below(9);
+
+		_exit(stack && !cut && length_of(stack) > 10 ? 7 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 7 << 8);
+}
+
+static void test_unloading_changes_no_stack(void **state)
+{
+	uint32_t stack[4];
+
+	(void)state;
+	for (volatile int i = 0; i < 4; i++) {
+		if (i == 1)
+			tfp_stacks_unload_begin(stacks);
+		if (i == 3)
+			tfp_stacks_unload_end(stacks);
+		stack[i] = capture_below(4);
+		assert_int_equal(cut, 0);
+		assert_int_equal(stack[i], stack[0]);
+	}
+}
+
+static void test_nodes_survive_growth(void **state)
+{
+	static struct tfp_nodes table;
+	static uint32_t ids[100000];
+
+	(void)state;
+	assert_int_equal(tfp_nodes_make(&table), 1);
+	for (uint32_t i = 0; i < 100000; i++)
+		ids[i] = tfp_nodes_get(&table, i / 7, i % 7 + 1);
+	for (uint32_t i = 0; i < 100000; i++) {
+		assert_int_equal(tfp_nodes_get(&table, i / 7, i % 7 + 1), ids[i]);
+		assert_int_equal(nodes[ids[i]], (uint64_t)(i / 7) << 32 | (i % 7 + 1));
+	}
+}
+
+static struct tfp_nodes shared;
+
+static void *add_nodes(void *argument)
+{
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint32_t id = tfp_nodes_get(&shared, i, 1);
+
+		if (!id || nodes[id] != ((uint64_t)i << 32 | 1))
+			return argument;
+	}
+	return NULL;
+}
+
+static void test_threads_add_the_same_nodes(void **state)
+{
+	pthread_t threads[4];
+	uint32_t before = node_count;
+
+	(void)state;
+	assert_int_equal(tfp_nodes_make(&shared), 1);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_nodes, &shared), 0);
+	for (int i = 0; i < 4; i++) {
+		void *wrong = &shared;
+
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
+	/* A race may make a node twice, or leave it out of the table; when there is none, what was added is found. */
+	assert_in_range(node_count - before, 20000, 80000);
+	assert_null(add_nodes(&shared));
+	before = node_count;
+	assert_null(add_nodes(&shared));
+	assert_int_equal(node_count, before);
+}
+
+static void test_sites_survive_growth_and_replacement(void **state)
+{
+	static struct tfp_sites table;
+	struct tfp_site site = { .epoch = 1 }, found;
+
+	(void)state;
+	assert_int_equal(tfp_sites_make(&table), 1);
+	for (uint32_t i = 1; i <= 5000; i++) {
+		site.pc = i;
+		site.module = i * 3;
+		site.rule.cfa = (int32_t)i;
+		tfp_sites_put(&table, (uint64_t)i << 4, &site);
+	}
+	site.pc = 77;
+	tfp_sites_put(&table, 16, &site);
+	for (uint32_t i = 1; i <= 5000; i++) {
+		assert_int_equal(tfp_sites_get(&table, (uint64_t)i << 4, &found), 1);
+		assert_int_equal(found.pc, i == 1 ? 77 : i);
+		assert_int_equal(found.rule.cfa, i == 1 ? 5000 : i);
+	}
+	assert_int_equal(tfp_sites_get(&table, 17, &found), 0);
+	assert_int_equal(tfp_sites_get(&table, 32, &found), 1);
+	tfp_sites_renew(&table, 32, &found, 9);
+	assert_int_equal(tfp_sites_get(&table, 32, &found), 1);
+	assert_int_equal(found.epoch, 9);
+}
+
+static void test_only_readable_pages_are_stack(void **state)
+{
+	static struct tfp_stack_memory memory;
+	char *pages = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int stretch;
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	assert_int_equal(mprotect(pages + 3 * 4096, 4096, PROT_NONE), 0);
+	stretch = tfp_stack_memory_at(&memory, (uintptr_t)pages + 4096 + 64, 0);
+	assert_true(stretch >= 0);
+	assert_int_equal(tfp_stack_memory_extend(&memory, stretch, (uintptr_t)pages + 2 * 4096 + 8), 1);
+	assert_int_equal(tfp_stack_memory_extend(&memory, stretch, (uintptr_t)pages + 3 * 4096), 0);
+	/* The same stack, further down. */
+	assert_int_equal(tfp_stack_memory_at(&memory, (uintptr_t)pages + 8, 1), stretch);
+	assert_int_equal(tfp_stack_memory_at(&memory, (uintptr_t)pages + 3 * 4096 + 8, 0), -1);
+	assert_int_equal(munmap(pages, 4 * 4096), 0);
+	assert_int_equal(tfp_stack_memory_can_read((uintptr_t)pages), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_stack_is_what_was_called, begin, end),
+		cmocka_unit_test_setup_teardown(test_stacks_share_their_callers, begin, end),
+		cmocka_unit_test_setup_teardown(test_depth_is_cut_and_marked, begin, end),
+		cmocka_unit_test_setup_teardown(test_deep_recursion_grows_by_a_node_a_frame, begin, end),
+		cmocka_unit_test_setup_teardown(test_full_tables_give_no_stack, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_child_starts_over, begin, end),
+		cmocka_unit_test_setup_teardown(test_without_system_calls_the_main_stack_is_walked, begin, end),
+		cmocka_unit_test_setup_teardown(test_unloading_changes_no_stack, begin, end),
+		cmocka_unit_test(test_nodes_survive_growth),
+		cmocka_unit_test(test_threads_add_the_same_nodes),
+		cmocka_unit_test(test_sites_survive_growth_and_replacement),
+		cmocka_unit_test(test_only_readable_pages_are_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
