@@ -42,7 +42,7 @@ void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane)
 	uint64_t live = __atomic_add_fetch(&process->live_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
 	uint64_t peak = __atomic_load_n(&process->peak_bytes, __ATOMIC_RELAXED);
 
-	lane->pending = 0;
+	lane->pending -= bytes; /* what a handler added meanwhile stays */
 	while ((int64_t)live > (int64_t)peak)
 		if (__atomic_compare_exchange_n(&process->peak_bytes, &peak, live, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			process->peak_time = tfp_now(); /* a second thread may store between: both were at their peak */
@@ -85,14 +85,23 @@ uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, cons
 	return stack;
 }
 
+/* A thread's first distance is drawn when its first allocation, of `usable` bytes, is weighed. 1: which is no sample then. */
+static int is_undrawn(struct tfp_thread *thread, uint64_t usable)
+{
+	if (thread->sample_left >= TFP_SAMPLE_UNDRAWN)
+		return 0;
+	thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval) - (int64_t)usable;
+	return thread->sample_left >= 0;
+}
+
 void tfp_heap_sample(struct tfp_thread *thread, struct tfp_lane *lane, void *block, size_t size, uint64_t usable,
 		     unsigned function, const struct tfp_caller *caller)
 {
 	uint64_t now = tfp_now();
 
-	do
-		thread->sample_left += tfp_sampler_distance(&thread->random, tfp_heap.interval);
-	while (thread->sample_left < 0);
+	if (is_undrawn(thread, usable))
+		return;
+	thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval); /* from here on: distances have no memory */
 	TFP_PUT(thread, lane, now, sample, .address = (uint64_t)(uintptr_t)block, .requested = size, .usable = usable,
 		.interval = tfp_heap.interval, .stack = tfp_caller_stack(thread, lane, caller), .function = (uint8_t)function);
 	if (tfp_sampler_add(block))
@@ -103,100 +112,130 @@ void tfp_heap_sample_freed(struct tfp_thread *thread, struct tfp_lane *lane, voi
 {
 	uint64_t now = tfp_now();
 
-	if (tfp_sampler_remove(block))
-		TFP_PUT(thread, lane, now, sample_free, .address = (uint64_t)(uintptr_t)block);
+	if (!tfp_sampler_remove(block))
+		return;
+	thread->sample_released = (uint64_t)(uintptr_t)block;
+	TFP_PUT(thread, lane, now, sample_free, .address = (uint64_t)(uintptr_t)block);
 }
 
-/*
- * The thread's state and which lane this call uses: 0, or 1 inside a signal handler that interrupted a hook; deeper
- * still, only counters are kept. NULL: nothing can be recorded.
- */
-static struct tfp_thread *enter_slow(unsigned *lane, int *is_too_deep)
+/* The thread's state and which lane this call uses; see tfp_thread_enter. NULL: nothing can be recorded. */
+static struct tfp_thread *enter_slow(uint32_t *lane)
 {
 	struct tfp_thread *thread = tfp_self;
 
-	if (!thread || thread->is_ready != 1) {
+	if (!thread || thread->is_ready != 1)
 		thread = tfp_thread_start();
-		if (!thread)
-			return NULL;
-		/* Drawn before the thread's first allocation is weighed, so that it has its fair chance. */
-		if (!thread->sample_left)
-			thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval);
-	}
-	*lane = thread->depth ? 1 : 0;
-	*is_too_deep = thread->depth > 1;
-	thread->depth++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (thread)
+		*lane = tfp_thread_enter(thread);
 	return thread;
 }
 
-static void leave_slow(struct tfp_thread *thread)
+/*
+ * A handler that interrupted a handler's record: exact counters alone, because the lane that its hook would use is being
+ * written; `lost` records are counted. `blocks` is 1, or -1 for a release.
+ */
+static void count_deep(struct tfp_thread *thread, int blocks, uint64_t requested, uint64_t usable, unsigned lost)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth--;
+	struct tfp_heap_totals *totals = &thread->slot->heap[1];
+	uint64_t bytes = blocks > 0 ? usable : 0 - usable;
+
+	if (blocks > 0) {
+		totals->allocations++;
+		totals->requested_bytes += requested;
+		totals->allocated_bytes += usable;
+	} else {
+		totals->frees++;
+		totals->freed_bytes += usable;
+	}
+	__atomic_fetch_add(&tfp_state->live->live_bytes, bytes, __ATOMIC_RELAXED);
+	if (lost)
+		tfp_loss_add(thread, TFP_LOSS_nested, lost, tfp_now());
 }
 
-/* A handler that interrupted a handler's record: exact counters, and a loss where a record was due. */
-static uint32_t mode_for(struct tfp_thread *thread, int is_too_deep)
+/* Whether the sampler would have taken the block. */
+static unsigned is_sample_due(struct tfp_thread *thread, uint64_t usable)
 {
-	uint32_t mode = tfp_mode_now;
-
-	if (is_too_deep && mode > TFP_MODE_TOTALS) {
-		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
-		mode = TFP_MODE_TOTALS;
-	}
-	return mode;
+	if (tfp_mode_now != TFP_MODE_SAMPLE)
+		return 0;
+	thread->sample_left -= (int64_t)usable;
+	if (thread->sample_left >= 0 || is_undrawn(thread, usable))
+		return 0;
+	thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval);
+	return 1;
 }
 
 void tfp_heap_allocated_slow(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
 {
-	unsigned lane;
-	int is_too_deep;
+	uint32_t lane;
 
 	if (tfp_mode_now == TFP_MODE_COLD) {
 		tfp_heap.first_block = block;
 		tfp_heap.first_size = size;
 	}
-	struct tfp_thread *thread = enter_slow(&lane, &is_too_deep);
+	struct tfp_thread *thread = enter_slow(&lane);
 
 	if (!thread)
 		return;
+	uint32_t mode = tfp_mode_now;
+	uint64_t usable = tfp_usable(block, size);
 	if (thread->is_own) {
 		thread->slot->own_allocations++;
 		thread->slot->own_bytes += size;
+	} else if (lane > 1) {
+		count_deep(thread, 1, size, usable, mode == TFP_MODE_FULL || is_sample_due(thread, usable));
 	} else {
-		tfp_heap_allocated_in(thread, lane, block, size, function, caller, mode_for(thread, is_too_deep));
+		tfp_heap_allocated_in(thread, lane, block, size, function, caller, mode);
 	}
-	leave_slow(thread);
+	tfp_thread_leave(thread);
 }
 
 void tfp_heap_freed_slow(void *block)
 {
-	unsigned lane;
-	int is_too_deep;
-	struct tfp_thread *thread = enter_slow(&lane, &is_too_deep);
+	uint32_t lane;
+	struct tfp_thread *thread = enter_slow(&lane);
 
 	if (!thread)
 		return;
-	if (!thread->is_own)
-		tfp_heap_freed_in(thread, lane, block, mode_for(thread, is_too_deep));
-	leave_slow(thread);
+	uint32_t mode = tfp_mode_now;
+	if (lane > 1 && !thread->is_own)
+		count_deep(thread, -1, 0, tfp_usable(block, 0),
+			   mode == TFP_MODE_FULL || (tfp_sampler_may_hold(block) && tfp_sampler_remove(block)));
+	else if (!thread->is_own)
+		tfp_heap_freed_in(thread, lane, block, mode);
+	tfp_thread_leave(thread);
+}
+
+/* The block was a sample and was said to be released: it is one still. */
+static void undo_sample_free(struct tfp_thread *thread, struct tfp_lane *lane, void *block)
+{
+	uint64_t now = tfp_now();
+
+	if (thread->sample_released != (uint64_t)(uintptr_t)block)
+		return;
+	thread->sample_released = 0;
+	if (tfp_sampler_add(block))
+		tfp_loss_add(thread, TFP_LOSS_sample_table, 1, now);
+	TFP_PUT(thread, lane, now, free_undo, .address = (uint64_t)(uintptr_t)block);
 }
 
 void tfp_heap_free_undone(void *block)
 {
-	unsigned number;
-	int is_too_deep;
-	struct tfp_thread *thread = tfp_mode_now > TFP_MODE_PASS ? enter_slow(&number, &is_too_deep) : NULL;
+	uint32_t number;
+	struct tfp_thread *thread = tfp_mode_now > TFP_MODE_PASS ? enter_slow(&number) : NULL;
 
 	if (!thread)
 		return;
-	struct tfp_lane *lane = &thread->lanes[number];
+	struct tfp_lane *lane = &thread->lanes[number & 1];
+	struct tfp_heap_totals *totals = &thread->slot->heap[number ? 1 : 0];
 	uint64_t usable = tfp_usable(block, 0), now = tfp_now();
-	thread->slot->heap[number].frees--;
-	thread->slot->heap[number].freed_bytes -= usable;
-	tfp_heap_add(thread, lane, (int64_t)usable);
-	if (mode_for(thread, is_too_deep) == TFP_MODE_FULL)
+	totals->frees--;
+	totals->freed_bytes -= usable;
+	__atomic_fetch_add(&tfp_state->live->live_bytes, usable, __ATOMIC_RELAXED);
+	if (number > 1)
+		tfp_loss_add(thread, TFP_LOSS_nested, tfp_mode_now == TFP_MODE_FULL, now);
+	else if (tfp_mode_now == TFP_MODE_FULL)
 		TFP_PUT(thread, lane, now, free_undo, .address = (uint64_t)(uintptr_t)block);
-	leave_slow(thread);
+	else
+		undo_sample_free(thread, lane, block);
+	tfp_thread_leave(thread);
 }

@@ -150,6 +150,7 @@ static inline __attribute__((always_inline)) void tfp_heap_freed_in(struct tfp_t
 /* A signal handler that runs between these two sees depth 1 and uses lane 1. */
 #define TFP_ENTER(thread) \
 	do { \
+		(thread)->entered = (uintptr_t)__builtin_frame_address(0); \
 		(thread)->depth = 1; \
 		__atomic_signal_fence(__ATOMIC_SEQ_CST); \
 	} while (0)

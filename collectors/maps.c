@@ -7,7 +7,7 @@
 #define PAGE UINT64_C(4096) /* lengths are rounded as the kernel does on x86-64; on 64 KiB pages they are a lower bound */
 
 /* As enter_slow of heap.c, for calls that are rare anyway. NULL: nothing can be recorded. */
-static struct tfp_thread *enter(unsigned *lane)
+static struct tfp_thread *enter(uint32_t *lane)
 {
 	struct tfp_thread *thread = tfp_self;
 
@@ -17,50 +17,55 @@ static struct tfp_thread *enter(unsigned *lane)
 		thread = tfp_thread_start();
 	if (!thread || thread->is_own)
 		return NULL;
-	if (thread->depth > 1) {
-		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
-		return NULL;
-	}
-	*lane = thread->depth++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*lane = tfp_thread_enter(thread);
 	return thread;
 }
 
-static void leave(struct tfp_thread *thread)
+/* Where no record can be made (a handler that interrupted a handler's record) one is lost. */
+static int is_too_deep(struct tfp_thread *thread, uint32_t lane, uint64_t now)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth--;
+	if (lane <= 1)
+		return 0;
+	tfp_loss_add(thread, TFP_LOSS_nested, 1, now);
+	tfp_thread_leave(thread);
+	return 1;
 }
 
 void tfp_map_added(const struct tfp_map_change *change, const struct tfp_caller *caller)
 {
-	unsigned number;
+	uint32_t number;
 	struct tfp_thread *thread = enter(&number);
 
 	if (!thread)
 		return;
-	struct tfp_lane *lane = &thread->lanes[number];
+	struct tfp_map_totals *totals = &thread->slot->map[number ? 1 : 0];
 	uint64_t length = (change->length + PAGE - 1) & ~(PAGE - 1), now = tfp_now();
-	thread->slot->map[number].maps++;
-	thread->slot->map[number].mapped_bytes += length;
+	totals->maps++;
+	totals->mapped_bytes += length;
+	if (is_too_deep(thread, number, now))
+		return;
+	struct tfp_lane *lane = &thread->lanes[number];
 	uint32_t stack = tfp_mode_now >= TFP_MODE_SAMPLE ? tfp_caller_stack(thread, lane, caller) : 0;
 	TFP_PUT(thread, lane, now, map, .address = change->address, .length = length, .stack = stack,
 		.protection = change->protection, .flags = change->flags, .function = (uint8_t)change->function);
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 void tfp_map_removed(const struct tfp_map_change *change)
 {
-	unsigned number;
+	uint32_t number;
 	struct tfp_thread *thread = enter(&number);
 
 	if (!thread)
 		return;
-	struct tfp_lane *lane = &thread->lanes[number];
+	struct tfp_map_totals *totals = &thread->slot->map[number ? 1 : 0];
 	uint64_t length = (change->length + PAGE - 1) & ~(PAGE - 1), now = tfp_now();
-	thread->slot->map[number].unmaps++;
-	thread->slot->map[number].unmapped_bytes += length;
+	totals->unmaps++;
+	totals->unmapped_bytes += length;
+	if (is_too_deep(thread, number, now))
+		return;
+	struct tfp_lane *lane = &thread->lanes[number];
 	TFP_PUT(thread, lane, now, unmap, .address = change->address, .length = length,
 		.function = (uint8_t)change->function);
-	leave(thread);
+	tfp_thread_leave(thread);
 }

@@ -17,17 +17,9 @@ static struct tfp_thread *enter(struct tfp_lane **lane)
 {
 	struct tfp_thread *thread = tfp_self;
 
-	if (tfp_mode_now <= TFP_MODE_PASS || !thread || thread->is_ready != 1 || thread->depth > 1)
+	if (tfp_mode_now <= TFP_MODE_PASS || !thread || thread->is_ready != 1)
 		return NULL;
-	*lane = &thread->lanes[thread->depth++];
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return thread;
-}
-
-static void leave(struct tfp_thread *thread)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth--;
+	return tfp_thread_enter_lane(thread, lane);
 }
 
 static int is_live(void)
@@ -91,7 +83,7 @@ void tfp_process_forked(int child)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), fork, .child = (uint32_t)child);
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 /* A last clock reading pins the end of the time line: without one the last second rests on an extrapolation. */
@@ -105,7 +97,7 @@ static void put_last_clock(void)
 	tfp_clock_note(thread, lane);
 	if (lane->pending)
 		tfp_heap_flush(thread, lane);
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 int tfp_process_execing(const char *path)
@@ -117,7 +109,7 @@ int tfp_process_execing(const char *path)
 	struct tfp_thread *thread = enter(&lane);
 	if (thread) {
 		TFP_PUT(thread, lane, tfp_now(), exec, .path = tfp_string_id(path));
-		leave(thread);
+		tfp_thread_leave(thread);
 	}
 	if (is_borrowed())
 		return 0;
@@ -142,7 +134,7 @@ void tfp_process_spawned(int child, const char *path)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), spawn, .child = (uint32_t)child, .path = tfp_string_id(path));
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 void tfp_process_ending(enum tfp_end_kind kind, int status)

@@ -13,6 +13,7 @@ static struct tfp_window_plan plan;
 static _Atomic int is_open_now;
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
+static _Atomic int last_step_window = -1; /* the one that held at the last step */
 
 void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
@@ -39,27 +40,27 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 
 	if (!__atomic_compare_exchange_n((int *)&is_open_now, &before, is_open, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
-	if (lane->pending)
+	if (lane && lane->pending)
 		tfp_heap_flush(thread, lane);
 	tfp_mode_now = is_open ? plan.open_mode : plan.closed_mode;
 	tfp_state->live->heap_mode = tfp_mode_now;
 	if (is_open)
 		opened_by = (int)cause;
-	put_edge(thread, lane, cause, index);
+	if (lane)
+		put_edge(thread, lane, cause, index);
+	else /* inside a handler that interrupted a handler's record */
+		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
 }
 
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
 {
 	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
-	if (!thread || thread->depth > 1)
+	if (!thread)
 		return;
-	struct tfp_lane *lane = &thread->lanes[thread->depth];
-	thread->depth++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	change_in(thread, lane, is_open, cause, index);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth--;
+	uint32_t number = tfp_thread_enter(thread);
+	change_in(thread, number <= 1 ? &thread->lanes[number] : NULL, is_open, cause, index);
+	tfp_thread_leave(thread);
 }
 
 void tfp_window_toggle(enum tfp_window_cause cause)
@@ -67,26 +68,31 @@ void tfp_window_toggle(enum tfp_window_cause cause)
 	tfp_window_change(!is_open_now, cause, 0);
 }
 
-void tfp_window_step(uint64_t number)
+/* Which window of that unit holds `now`, a time or a number; -1 = none. Step and launch windows hold their last number. */
+static int window_at(enum tfp_window_cause unit, uint64_t now)
 {
 	for (uint32_t i = 0; i < plan.count; i++) {
 		const struct tfp_window_range *range = &plan.ranges[i];
-		if (range->unit != TFP_CAUSE_STEP)
-			continue;
-		if (number == range->from || (!is_open_now && number > range->from && number <= range->to))
-			tfp_window_change(1, TFP_CAUSE_STEP, i);
-		else if (number == range->to + 1)
-			tfp_window_change(0, TFP_CAUSE_STEP, i);
+		if (range->unit == unit && now >= range->from && (now < range->to || (now == range->to && unit != TFP_CAUSE_TIME)))
+			return (int)i;
 	}
+	return -1;
 }
 
-/* Which time window holds `now`, -1 = none. */
-static int window_at(uint64_t now)
+/* Only an edge changes anything, so that a signal or the C API can close a window early or open one by hand. */
+static int is_edge(_Atomic int *last, int at)
 {
-	for (uint32_t i = 0; i < plan.count; i++)
-		if (plan.ranges[i].unit == TFP_CAUSE_TIME && now >= plan.ranges[i].from && now < plan.ranges[i].to)
-			return (int)i;
-	return -1;
+	int before = __atomic_exchange_n((int *)last, at, __ATOMIC_RELAXED);
+
+	return before != at;
+}
+
+void tfp_window_step(uint64_t number)
+{
+	int at = window_at(TFP_CAUSE_STEP, number);
+
+	if (is_edge(&last_step_window, at) && (at >= 0 || opened_by == TFP_CAUSE_STEP))
+		tfp_window_change(at >= 0, TFP_CAUSE_STEP, at >= 0 ? (uint32_t)at : 0);
 }
 
 static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
@@ -97,12 +103,8 @@ static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, ui
 		has_time |= plan.ranges[i].unit == TFP_CAUSE_TIME;
 	if (!has_time)
 		return;
-	int at = window_at(now + tfp_origin.ticks - tfp_origin.job_ticks);
-	/* Only an edge changes anything, so that a signal or the C API can close a time window early or open one by hand. */
-	if (at == last_time_window)
-		return;
-	last_time_window = at;
-	if (at >= 0 || opened_by == TFP_CAUSE_TIME)
+	int at = window_at(TFP_CAUSE_TIME, now + tfp_origin.ticks - tfp_origin.job_ticks);
+	if (is_edge(&last_time_window, at) && (at >= 0 || opened_by == TFP_CAUSE_TIME))
 		change_in(thread, lane, at >= 0, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
 }
 

@@ -20,17 +20,7 @@ static struct tfp_thread *enter(struct tfp_lane **lane)
 {
 	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
-	if (!thread || thread->depth > 1)
-		return NULL;
-	*lane = &thread->lanes[thread->depth++];
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	return thread;
-}
-
-static void leave(struct tfp_thread *thread)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->depth--;
+	return thread ? tfp_thread_enter_lane(thread, lane) : NULL;
 }
 
 void tfprof_api_start(void)
@@ -52,7 +42,7 @@ void tfprof_api_step(uint64_t number)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), step, .number = number);
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 void tfprof_api_push(const char *name)
@@ -63,7 +53,7 @@ void tfprof_api_push(const char *name)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), range_push, .name = tfp_string_id(name ? name : ""));
-	leave(thread);
+	tfp_thread_leave(thread);
 }
 
 void tfprof_api_pop(void)
@@ -74,5 +64,5 @@ void tfprof_api_pop(void)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), range_pop, .word = 0);
-	leave(thread);
+	tfp_thread_leave(thread);
 }

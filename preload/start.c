@@ -22,6 +22,7 @@
 #include "writer/stream.h"
 #include "writer/sys.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -266,9 +267,12 @@ static void at_exit(int status, void *unused)
 
 __attribute__((constructor)) static void begin(void)
 {
-	if (tfp_mode_now != TFP_MODE_COLD || tfp_start() == 0)
+	int error = errno;
+
+	if (tfp_start() == 0) {
 		tfp_thread_start();
-	if (tfp_mode_now != TFP_MODE_PASS)
 		on_exit(at_exit, NULL);
-	tfp_guard_signal();
+		tfp_guard_signal();
+	}
+	errno = error; /* 0 when main begins */
 }

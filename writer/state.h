@@ -45,9 +45,11 @@ struct tfp_lane {
 struct tfp_thread {
 	uint32_t is_ready; /* 0 in an emptied page */
 	uint32_t depth;    /* hooks of ours now on this thread's stack; 1 inside a hook, 2 in a handler that interrupted one */
+	uintptr_t entered; /* frame of the outermost of them; see tfp_thread_enter */
 	int32_t calls_left; /* hooked calls until the next slow look (windows, clock) */
 	uint32_t serial;
-	int64_t sample_left; /* bytes until the next sample */
+	int64_t sample_left; /* bytes until the next sample; below TFP_SAMPLE_UNDRAWN: none drawn yet */
+	uint64_t sample_released; /* address in the sample_free record written last, for a realloc that fails */
 	struct tfp_thread_slot *slot;
 	struct tfp_lane lanes[2];
 	uint64_t random; /* state of the sampler's generator, never 0 */
@@ -58,6 +60,8 @@ struct tfp_thread {
 	uint64_t lent_bytes;
 	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */
 };
+
+#define TFP_SAMPLE_UNDRAWN (INT64_MIN / 2) /* a thread begins at INT64_MIN / 4 * 3 and cannot allocate its way up to here */
 
 enum tfp_state_phase { TFP_STATE_COLD = 0, TFP_STATE_STARTING = 1, TFP_STATE_READY = 2, TFP_STATE_FAILED = 3 };
 

@@ -24,10 +24,13 @@ static inline void *tfp_record_begin(struct tfp_thread *thread, struct tfp_lane 
 	return tfp_lane_refill(thread, lane, bytes, now);
 }
 
+/* Where somebody else has used the lane meanwhile (two threads on one TLS, a handler that switched stacks) nothing is kept. */
 static inline void tfp_record_commit(struct tfp_lane *lane, void *record, size_t bytes)
 {
 	uint8_t *end = (uint8_t *)record + bytes;
 
+	if (__builtin_expect(lane->cursor != (uint8_t *)record, 0))
+		return;
 	lane->cursor = end;
 	/* Pairs with the reducer, which trusts the bytes below `used`. */
 	__atomic_store_n(&lane->chunk->used, (uint64_t)(end - (uint8_t *)(lane->chunk + 1)), __ATOMIC_RELEASE);
@@ -49,6 +52,47 @@ static inline void tfp_record_commit(struct tfp_lane *lane, void *record, size_t
 		} \
 		put_record != NULL; \
 	})
+
+/* Whether the hooks that `depth` counts are gone: a signal handler left them by longjmp. Slow: asks the kernel. */
+int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame);
+
+/*
+ * Enters a hook by the slow road. Returns the lane to use, 0 or 1 (inside a handler that interrupted a hook); 2 and more:
+ * too deep, no lane may be touched. Pairs with tfp_thread_leave. Own thread, any context.
+ */
+static inline __attribute__((always_inline)) uint32_t tfp_thread_enter(struct tfp_thread *thread)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	if (thread->depth && tfp_thread_is_left(thread, frame))
+		thread->depth = 0;
+	if (!thread->depth)
+		thread->entered = frame;
+	uint32_t lane = thread->depth++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return lane;
+}
+
+static inline void tfp_thread_leave(struct tfp_thread *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->depth -= thread->depth > 0;
+}
+
+/* The same for a hook that is there for its record alone: NULL, and the record counted as lost, where it is too deep. */
+static inline __attribute__((always_inline)) struct tfp_thread *tfp_thread_enter_lane(struct tfp_thread *thread,
+										      struct tfp_lane **lane)
+{
+	uint32_t number = tfp_thread_enter(thread);
+
+	if (number <= 1) {
+		*lane = &thread->lanes[number];
+		return thread;
+	}
+	tfp_thread_leave(thread);
+	tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
+	return NULL;
+}
 
 /*
  * The state of the calling thread, made on first use (also in a fork child). NULL: none can be had; the caller forwards

@@ -10,11 +10,14 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "writer/poison.h"
 
+#define STACK_SPAN 262144 /* bytes between two frames of one stack; what a longjmp skips is seldom more */
+#define SIGNAL_FRAME 512 /* bytes; x86-64 has 900 and more, aarch64 4,600; our own out-of-line part needs half of it */
 #define LOOK_AT 8 /* older threads looked at when a new one starts: churn is kept up with, a start stays cheap */
 
 struct tfp_state *tfp_state;
@@ -95,6 +98,20 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	tfp_fill(self->slot, 0, sizeof *self->slot);
 }
 
+/*
+ * The stack grows down, and a handler's hook lies at least a signal frame below the hook it interrupted; a hook that began
+ * at or below the one now beginning has been left, if both are on one stack: not where we are on the alternate signal
+ * stack, nor so far apart that it may be another coroutine's.
+ */
+int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame)
+{
+	stack_t alternate = {.ss_flags = SS_DISABLE};
+
+	if (thread->is_own || frame + SIGNAL_FRAME <= thread->entered || frame > thread->entered + STACK_SPAN)
+		return 0;
+	return tfp_sys(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) == 0 && !(alternate.ss_flags & SS_ONSTACK);
+}
+
 static struct tfp_thread *make_thread(void)
 {
 	uint32_t index = tfp_state->slot_count++;
@@ -139,7 +156,8 @@ static struct tfp_thread *begin_thread(void)
 	__atomic_store_n(&slot->state, 1, __ATOMIC_RELEASE); /* read by the reducer and by take_ended */
 	thread->random = (tfp_ticks() ^ (uint64_t)serial << 32 ^ (uint64_t)(uintptr_t)thread) | 1;
 	thread->calls_left = 1; /* the first call takes the slow look */
-	thread->sample_left = 0;
+	thread->sample_left = INT64_MIN / 4 * 3;
+	thread->sample_released = 0;
 	thread->is_ready = 1;
 	return thread;
 }
