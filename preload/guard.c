@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -110,10 +111,14 @@ int tfp_guard_allocator_is_glibc(void)
 int tfp_guard_has_own_allocator(void)
 {
 	Dl_info first, program;
+	ElfW(Sym) *entry = NULL;
 	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
 
-	return symbol && dladdr(symbol, &first) && dladdr((void *)getauxval(AT_PHDR), &program) &&
-	       first.dli_fbase == program.dli_fbase;
+	if (!symbol || !dladdr1(symbol, &first, (void **)&entry, RTLD_DL_SYMENT) ||
+	    !dladdr((void *)getauxval(AT_PHDR), &program) || first.dli_fbase != program.dli_fbase)
+		return 0;
+	/* A position-dependent program that takes malloc's address has a stub there, and the symbol stays undefined. */
+	return entry && entry->st_shndx != SHN_UNDEF;
 }
 
 static void toggle(int number)
