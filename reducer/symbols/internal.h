@@ -69,12 +69,13 @@ struct module_file {
 bool module_open(struct module_file *file, const struct lookup_module *module, const struct symbols_options *options);
 void module_close(struct module_file *file);
 
-/* The functions of a module's symbol table, by address. */
+/* The symbol table's answers to a batch. The batch must outlive them. */
 struct names;
-struct names *names_read(Dwfl_Module *module);
+struct names *names_read(Dwfl_Module *module, const struct lookup_batch *batch);
 void names_free(struct names *names);
-/* The symbol at or before `address` (file numbering); NULL = none. *is_near: the address lies outside its size. */
-const char *names_find(const struct names *names, uint64_t address, uint64_t *offset, bool *is_near);
+/* The symbol that covers the address at `place` of the batch, else (*is_near) the last one before it; NULL = none.
+ * *offset: how far the address lies behind its start. */
+const char *names_find(const struct names *names, size_t place, uint64_t *offset, bool *is_near);
 
 /* Answers every address of the batch that debug information covers; is_done[i] is set for those it answered. */
 typedef void lines_answer(void *context, size_t i, const struct lookup_frame *frames, size_t count);

@@ -173,7 +173,7 @@ static bool outer_name(const struct unit *unit, size_t hit, Dwarf_Die *die, stru
 
 	if (dwarf_hasattr_integrate(die, DW_AT_linkage_name) && die_name(die, out))
 		return true;
-	symbol = names_find(unit->names, unit->batch->addresses[unit->hits[hit]], &offset, &is_near);
+	symbol = names_find(unit->names, unit->hits[hit], &offset, &is_near);
 	if (symbol && !is_near && symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R') && demangle(symbol, out))
 		return true;
 	return die_name(die, out);

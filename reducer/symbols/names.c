@@ -1,34 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of an ELF symbol table, sorted by address.
+ * Functions of an ELF symbol table, for a batch of addresses.
  *
- * Rule: libdwfl finds the table (the file's own, its debug file's, the compressed one), we search it: its own search
- * walks the whole table for each address. Names belong to libdwfl and live until the module is closed.
+ * Rule: one pass over the table, memory by the number of addresses: a framework's library has a million symbols. libdwfl
+ * finds the table (the file's own, its debug file's, the compressed one), but its own search walks all of it for each
+ * address. Names belong to libdwfl and live until the module is closed; those of symbols that lose are not even read.
  */
 #include "reducer/symbols/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct name {
-	uint64_t start, end; /* file numbering; end == start where the symbol has no size */
-	const char *name;
-	uint32_t rank; /* of several at one address the lowest is shown */
+	uint64_t start;   /* file numbering */
+	const char *name; /* NULL = none yet */
+	uint32_t rank;    /* of several at one address the lowest is shown */
 };
 
 struct names {
-	struct name *list;
-	size_t count, room;
+	const struct lookup_batch *batch;
+	struct name *covers; /* by place in the batch: the innermost symbol whose size covers the address */
+	struct name *before; /* by place: the last symbol that starts after the address before and not after this one */
 };
 
-/* Prefers what has a size, then what the author exported, then names without underscores in front. */
-static uint32_t name_rank(const GElf_Sym *symbol, const char *name)
+/* Prefers what has a size, then what the author exported. */
+static uint32_t symbol_rank(const GElf_Sym *symbol)
 {
 	uint32_t rank = symbol->st_size ? 0 : 8;
 
 	if (GELF_ST_BIND(symbol->st_info) != STB_GLOBAL)
 		rank += GELF_ST_BIND(symbol->st_info) == STB_WEAK ? 1 : 2;
-	return rank + (name[0] == '_' && name[1] == '_' ? 3 : 0);
+	return rank;
+}
+
+/* Of two names of one function, is this the one that its author would use? */
+static bool has_fewer_underscores(const char *name, const char *other)
+{
+	while (*name == '_' && *other == '_') {
+		name++;
+		other++;
+	}
+	return *name != '_' && *other == '_';
+}
+
+static void offer(struct name *best, const struct name *offered)
+{
+	if (best->name && best->start > offered->start)
+		return;
+	if (best->name && best->start == offered->start &&
+	    (best->rank < offered->rank ||
+	     (best->rank == offered->rank && !has_fewer_underscores(offered->name, best->name))))
+		return;
+	*best = *offered;
+}
+
+/* First place whose address is not below `address`. */
+static size_t place_from(const struct lookup_batch *batch, uint64_t address)
+{
+	size_t low = 0, high = batch->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (batch->addresses[middle] < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 static bool is_function(const GElf_Sym *symbol)
@@ -38,72 +75,62 @@ static bool is_function(const GElf_Sym *symbol)
 	return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && symbol->st_size);
 }
 
-static int by_address(const void *a, const void *b)
+static void take_symbol(struct names *names, const struct name *name, uint64_t size)
 {
-	const struct name *x = a, *y = b;
+	const struct lookup_batch *batch = names->batch;
+	size_t place = place_from(batch, name->start);
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0; /* the best last, where the search ends */
+	if (place == batch->count)
+		return;
+	offer(&names->before[place], name);
+	for (; place < batch->count && batch->addresses[place] - name->start < size; place++)
+		offer(&names->covers[place], name);
 }
 
-struct names *names_read(Dwfl_Module *module)
+struct names *names_read(Dwfl_Module *module, const struct lookup_batch *batch)
 {
 	struct names *names = base_alloc(1, sizeof(*names));
 	int count = dwfl_module_getsymtab(module);
 	GElf_Addr bias = 0;
 
+	names->batch = batch;
+	names->covers = base_alloc(batch->count, sizeof(*names->covers));
+	names->before = base_alloc(batch->count, sizeof(*names->before));
 	dwfl_module_getelf(module, &bias);
 	for (int i = 1; i < count; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
 		GElf_Word section;
 		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
-		if (!name || !name[0] || section == SHN_UNDEF || !is_function(&symbol))
+		if (!name || !symbol.st_name || section == SHN_UNDEF || !is_function(&symbol))
 			continue;
-		names->list = base_grow(names->list, &names->room, names->count + 1, sizeof(*names->list));
-		names->list[names->count++] = (struct name){
-			.start = address - bias,
-			.end = address - bias + symbol.st_size,
-			.name = name,
-			.rank = name_rank(&symbol, name),
-		};
+		take_symbol(names, &(struct name){.start = address - bias, .name = name, .rank = symbol_rank(&symbol)},
+			    symbol.st_size);
 	}
-	if (names->count)
-		qsort(names->list, names->count, sizeof(*names->list), by_address);
+	for (size_t i = 1; i < batch->count; i++)
+		if (!names->before[i].name)
+			names->before[i] = names->before[i - 1];
 	return names;
 }
 
 void names_free(struct names *names)
 {
-	if (names)
-		free(names->list);
+	if (!names)
+		return;
+	free(names->covers);
+	free(names->before);
 	free(names);
 }
 
-const char *names_find(const struct names *names, uint64_t address, uint64_t *offset, bool *is_near)
+const char *names_find(const struct names *names, size_t place, uint64_t *offset, bool *is_near)
 {
-	size_t low = 0, high = names->count;
+	const struct name *found = &names->covers[place];
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (names->list[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	*is_near = !found->name;
+	if (!found->name)
+		found = &names->before[place];
+	if (!found->name || !found->name[0])
 		return NULL;
-	/* A short symbol may lie inside a longer one: look back a little for one that covers the address. */
-	for (size_t back = 1; back <= 8 && back <= low; back++) {
-		const struct name *name = &names->list[low - back];
-		if (address >= name->end)
-			continue;
-		*offset = address - name->start;
-		*is_near = false;
-		return name->name;
-	}
-	*offset = address - names->list[low - 1].start;
-	*is_near = true;
-	return names->list[low - 1].name;
+	*offset = names->batch->addresses[place] - found->start;
+	return found->name;
 }

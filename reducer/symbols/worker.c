@@ -88,7 +88,7 @@ static void send_names(struct sender *sender, const struct names *names)
 		struct lookup_frame frame = {.flags = LOOKUP_NAMED};
 		uint64_t offset;
 		bool is_near;
-		const char *name = names_find(names, sender->batch->addresses[i], &offset, &is_near);
+		const char *name = names_find(names, i, &offset, &is_near);
 		if (!name)
 			continue;
 		demangle(name, &readable);
@@ -114,7 +114,7 @@ static void child_batch(struct sender *sender, const struct symbols_options *opt
 		send_text(sender->pipe, file.problem.bytes);
 	}
 	if (is_open) {
-		struct names *names = names_read(file.module);
+		struct names *names = names_read(file.module, sender->batch);
 		send_names(sender, names);
 		lines_resolve(file.module, names, sender->batch, send_frames, sender);
 		names_free(names);

@@ -92,7 +92,7 @@ void notes_sampling(struct table *table, const struct request *request)
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
 	if (sampled.processes)
 		table_note(table, NOTE_INFERRED,
-			   "Estimated from a sample of one allocation each %.0f KiB or so; the +- columns are standard errors. "
-			   "TFPROF_MALLOC=full records every call.",
+			   "Call stacks and sizes are estimated from a sample of about one allocation each %.0f KiB; memory.sites "
+			   "tells the standard errors. TFPROF_MALLOC=full records every call.",
 			   interval / 1024);
 }

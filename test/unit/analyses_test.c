@@ -247,7 +247,7 @@ static void test_sampled_sites_have_errors(void **state)
 	table = tables_make(&table_memory_sites, &fixture->request);
 	assert_cells(table, 0, CELLS("kind", "estimated", "peak_error_bytes", "50", "leaked_error_bytes", "40", "total_error_bytes", "30",
 				     "allocations_error", "2", "temporary", "-"));
-	assert_true(has_note(table, NOTE_INFERRED, "each 512 KiB"));
+	assert_true(has_note(table, NOTE_INFERRED, "each 512 KiB;"));
 	table_free(table);
 }
 
