@@ -50,8 +50,9 @@ void accounts_window(struct accounts *accounts, const struct window *window)
 }
 
 /* The curve as points whose times are still ticks. */
-static int take_curve(const struct curve *curve, struct timeline *timeline)
+static int take_curve(struct curve *curve, struct timeline *timeline)
 {
+	curve_finish(curve);
 	timeline->points = calloc(curve->count + 1, sizeof *timeline->points);
 	if (timeline->points == NULL)
 		return -1;

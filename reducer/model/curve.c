@@ -27,6 +27,14 @@ static void join(struct curve *curve)
 	curve->count = kept + 1;
 }
 
+void curve_finish(struct curve *curve)
+{
+	while (curve->count > TIMELINE_POINTS && curve->width < 63) {
+		curve->width++;
+		join(curve);
+	}
+}
+
 static int make_room(struct curve *curve)
 {
 	size_t capacity = curve->capacity == 0 ? 64 : curve->capacity * 2;
@@ -42,10 +50,7 @@ static int make_room(struct curve *curve)
 		curve->capacity = capacity;
 		return 0;
 	}
-	while (curve->count > TIMELINE_POINTS && curve->width < 63) {
-		curve->width++;
-		join(curve);
-	}
+	curve_finish(curve);
 	return 0;
 }
 

@@ -41,6 +41,9 @@ static inline int curve_add(struct curve *curve, uint64_t time, uint64_t live)
 	return 0;
 }
 
+/* Widens until at most TIMELINE_POINTS stretches are left. */
+void curve_finish(struct curve *curve);
+
 void curve_free(struct curve *curve);
 
 #endif

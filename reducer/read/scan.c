@@ -382,6 +382,7 @@ int scan_blocks(struct log *log)
 			 log->live.file_end - log->bytes);
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);
-	qsort(log->streams, log->stream_count, sizeof *log->streams, by_thread);
+	if (log->stream_count > 0)
+		qsort(log->streams, log->stream_count, sizeof *log->streams, by_thread);
 	return load_schema(log);
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes logs in memory, block by block, whole or broken on purpose: for unit tests, the fuzzer's corpus, measurements.
+ *
+ * Rule: headers and checksums are right unless a test spoils them afterwards; the writer's own encoder makes the columns,
+ * so what reads back right was written right.
+ */
+#ifndef TEST_LOGMAKER_H
+#define TEST_LOGMAKER_H
+
+#include "writer/format.h"
+#include "writer/records.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct maker {
+	uint8_t *bytes; /* the log so far */
+	size_t size, capacity;
+	struct tfp_file_header header; /* change it, then maker_finish */
+	struct tfp_file_live live;
+};
+
+/* Raw records, one after the other, as in a chunk. */
+struct maker_records {
+	uint8_t bytes[1 << 18];
+	size_t size;
+};
+
+/* An empty log: header of process 100 whose clock runs at 1 tick = 1 ns from tick 1000, one page of live words. */
+void maker_begin(struct maker *maker);
+void maker_free(struct maker *maker);
+
+/* Appends a sealed block. `fields` may be NULL; type, codec and sizes are set. Returns the offset of its header. */
+size_t maker_sealed(struct maker *maker, uint16_t type, const struct tfp_block_header *fields, const void *payload,
+		    size_t bytes);
+
+/* Appends a live block at the next page, its payload padded to whole pages. Returns the offset of its header. */
+size_t maker_live(struct maker *maker, uint16_t type, const struct tfp_block_header *fields, const void *payload, size_t bytes);
+
+/* Appends the schema that the writer would write, with `more` lines behind it (may be ""). */
+size_t maker_schema(struct maker *maker, const char *more);
+
+/* Adds a record: MAKER_ADD(records, time, alloc, .address = 16, .requested = 8). */
+#define MAKER_ADD(records, time, name, ...) \
+	do { \
+		struct tfp_record_##name maker_record = {.word = (uint64_t)(time) << TFP_TAG_BITS | TFP_TAG_##name, __VA_ARGS__}; \
+		maker_add(records, &maker_record, sizeof maker_record); \
+	} while (0)
+void maker_add(struct maker_records *records, const void *record, size_t bytes);
+
+/* The records as an events block, or as a chunk. Returns the offset of the header. */
+size_t maker_events(struct maker *maker, uint32_t thread, uint16_t lane, uint64_t sequence, unsigned time_shift,
+		    const struct maker_records *records);
+size_t maker_chunk(struct maker *maker, uint32_t thread, uint16_t lane, uint64_t sequence, const struct maker_records *records);
+
+/* A facts block with one fact of that tag; `values` ends with NULL, "#N" is the number N. Returns the offset of the header. */
+size_t maker_fact(struct maker *maker, uint16_t tag, const char *const *values);
+
+/* Writes the header (completed) and the live words over the start of the log. Call last. */
+void maker_finish(struct maker *maker);
+
+/* Computes the checksum of the block header at `offset` anew, after a test changed it. */
+void maker_repair(struct maker *maker, size_t offset);
+
+/* Writes the first `bytes` of the log to a file. Returns 0 or -1. */
+int maker_write(const struct maker *maker, const char *path, size_t bytes);
+
+/* A log with every kind of record, fact and block, two threads and a signal lane, unknown records, holes. */
+void maker_everything(struct maker *maker);
+
+/* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */
+void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t live);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a made log: make_log everything PATH, or make_log busy PATH THREADS COUNT LIVE.
+ *
+ * Rule: the same words make the same bytes.
+ */
+#include "test/logmaker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int count, char **words)
+{
+	struct maker maker;
+	int result;
+
+	if (count == 3 && strcmp(words[1], "everything") == 0) {
+		maker_everything(&maker);
+	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
+		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+	} else {
+		fprintf(stderr, "make_log everything PATH | busy PATH THREADS COUNT LIVE\n");
+		return 1;
+	}
+	result = maker_write(&maker, words[2], maker.size);
+	maker_free(&maker);
+	return result == 0 ? 0 : 1;
+}
