@@ -18,6 +18,7 @@
 #include <link.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "writer/poison.h"
@@ -122,11 +123,30 @@ static void add_readable(struct tfp_image *image, uintptr_t start, uintptr_t byt
 		}
 }
 
-/* Reads the ELF and program headers at the start of an object that is in use. */
-static void read_headers(const struct dl_find_object *found, struct tfp_image *image, struct headers *headers)
+/*
+ * The program headers of an object that is in use, and how many; NULL where they cannot be had. The kernel tells those of
+ * the program itself, which has gaps between its segments where it is no PIE: its map starts at the segment asked for.
+ */
+static const ElfW(Phdr) *find_segments(const struct dl_find_object *found, int *count)
 {
 	const ElfW(Ehdr) *elf = found->dlfo_map_start;
-	const ElfW(Phdr) *segments;
+
+	*count = (int)getauxval(AT_PHNUM);
+	if (!found->dlfo_link_map->l_name[0] && getauxval(AT_PHDR))
+		return (const void *)getauxval(AT_PHDR);
+	*count = elf->e_phnum;
+	/* All linkers map the headers with the first segment; where one did not, nothing is known to be readable. */
+	if (!tfp_same(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    elf->e_phoff + (size_t)elf->e_phnum * sizeof(ElfW(Phdr)) > 4096)
+		return NULL;
+	return (const void *)((uintptr_t)found->dlfo_map_start + elf->e_phoff);
+}
+
+/* Reads the program headers of an object that is in use. */
+static void read_headers(const struct dl_find_object *found, struct tfp_image *image, struct headers *headers)
+{
+	int count;
+	const ElfW(Phdr) *segments = find_segments(found, &count);
 
 	tfp_fill(image, 0, sizeof(*image));
 	tfp_fill(headers, 0, sizeof(*headers));
@@ -135,16 +155,19 @@ static void read_headers(const struct dl_find_object *found, struct tfp_image *i
 	image->frames = (uintptr_t)found->dlfo_eh_frame;
 	headers->bias = found->dlfo_link_map->l_addr;
 	headers->hash = UINT64_C(0xcbf29ce484222325);
-	/* All linkers map the headers with the first segment; where one did not, nothing is known to be readable. */
-	if (!tfp_same(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(*segments) ||
-	    elf->e_phoff + (size_t)elf->e_phnum * sizeof(*segments) > 4096)
+	if (!segments)
 		return;
-	segments = (const void *)((uintptr_t)found->dlfo_map_start + elf->e_phoff);
-	headers->hash = hash_bytes(headers->hash, segments, (size_t)elf->e_phnum * sizeof(*segments));
-	for (int i = 0; i < elf->e_phnum; i++)
-		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_R))
-			add_readable(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz);
-	for (int i = 0; i < elf->e_phnum && !headers->build_id; i++)
+	headers->hash = hash_bytes(headers->hash, segments, (size_t)count * sizeof(*segments));
+	for (int i = 0; i < count; i++) {
+		uintptr_t start = headers->bias + segments[i].p_vaddr, end = start + segments[i].p_memsz;
+		if (segments[i].p_type != PT_LOAD)
+			continue;
+		image->start = start < image->start ? start : image->start;
+		image->end = end > image->end ? end : image->end;
+		if (segments[i].p_flags & PF_R)
+			add_readable(image, start, segments[i].p_memsz);
+	}
+	for (int i = 0; i < count && !headers->build_id; i++)
 		if (segments[i].p_type == PT_NOTE &&
 		    tfp_image_has(image, headers->bias + segments[i].p_vaddr, segments[i].p_memsz))
 			find_build_id(headers, (const uint8_t *)(headers->bias + segments[i].p_vaddr), segments[i].p_memsz);

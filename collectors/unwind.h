@@ -40,7 +40,7 @@ struct tfp_rule {
 	uint16_t is_signal : 1; /* the frame of a signal's return: the next address is the interrupted instruction itself */
 };
 
-#define TFP_IMAGE_RANGES 4 /* objects have one readable segment per protection: code, constants, data, relro */
+#define TFP_IMAGE_RANGES 16 /* readable segments of an object: 4 by default, node has 6, prelinked or padded ones more */
 
 /* A mapped object, as far as its call frame information goes. */
 struct tfp_image {
