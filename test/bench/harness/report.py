@@ -12,6 +12,7 @@ TABLES = [
     # group of workloads, title, metric, digits
     ("micro", "ns an event added to the plain loop (min - min)", "added_ns", 1),
     ("micro", "the same as a ratio to one rdtsc", "added_rdtsc", 2),
+    ("micro", "processor time of the program itself (helpers not counted), ns an event added", "added_own_cpu_ns", 1),
     ("micro", "loop time, ratio to plain: min/min | median of the rounds' ratios", "ratios", 2),
     ("micro", "processor time of all threads and helpers, ratio to plain", "cpu_ratio", 2),
     ("micro", "instructions an event added (callgrind, start-up cancelled)", "instructions", 0),
