@@ -95,15 +95,16 @@ $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs
 
 # A unit test links archives of everything but the hooks and the main files, so it takes only what it names.
 $(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER))
+$(O)/libtest.a: $(call objects,offline,$(wildcard test/logmaker.c))
 $(O)/libreducer.a: $(call without_main,$(REDUCER_OBJECTS))
 $(O)/liblauncher.a: $(call without_main,$(LAUNCHER_OBJECTS))
 $(O)/lib%.a:
 	@rm -f $@
 	$(call SAY,AR,$@)$(AR) rcs $@ $^
 
-$(O)/unit/%: test/unit/%.c $(O)/libreducer.a $(O)/liblauncher.a $(O)/libguest.a $(GUEST_ARCHIVES)
+$(O)/unit/%: test/unit/%.c $(O)/libtest.a $(O)/libreducer.a $(O)/liblauncher.a $(O)/libguest.a $(GUEST_ARCHIVES)
 	@mkdir -p $(@D)
-	$(call SAY,CC,$<)$(CC) $(OFFLINE) -isystem $(DEPS)/include -o $@ $(filter %.c %.a,$^) $(REDUCER_LIBRARIES) -lcmocka -lm \
+	$(call SAY,CC,$<)$(CC) $(OFFLINE) -isystem $(DEPS)/include -o $@ $(filter %.c,$^) $(filter %.a,$^) $(REDUCER_LIBRARIES) -lcmocka -lm \
 		-lpthread -ldl
 
 unit: $(UNIT_TESTS) ## build the unit tests
