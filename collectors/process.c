@@ -65,12 +65,13 @@ uint64_t tfp_string_id(const char *text)
 
 void tfp_process_forking(void)
 {
-	struct tfp_thread *thread = tfp_self;
+	/* A process that does nothing but fork again must be there to be named as a parent. */
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
 	if (!is_live())
 		return;
 	uint64_t live = tfp_state->live->live_bytes;
-	if (thread && thread->is_ready == 1)
+	if (thread)
 		live += (uint64_t)(thread->lanes[0].pending + thread->lanes[1].pending);
 	tfp_origin.inherited_bytes = (int64_t)live > 0 ? live : 0;
 }

@@ -31,8 +31,23 @@ static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct t
 
 static int is_gone(const struct tfp_thread *thread, uint32_t my_tid)
 {
-	return thread->tid == my_tid ||
-	       tfp_sys(SYS_tgkill, tfp_state->pid, thread->tid, 0, 0, 0, 0) == -ESRCH;
+	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
+
+	return tid == my_tid || tfp_sys(SYS_tgkill, tfp_state->pid, tid, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* Asked again once the slot is ours: between the question and the taking somebody else may have taken it over and begun. */
+static int claim_ended(struct tfp_thread *old, uint32_t my_tid)
+{
+	uint64_t in_use = 1;
+
+	if (!is_gone(old, my_tid) || !__atomic_compare_exchange_n(&old->slot->state, &in_use, 2, 0, __ATOMIC_ACQ_REL,
+								  __ATOMIC_RELAXED))
+		return 0;
+	if (is_gone(old, my_tid))
+		return 1;
+	__atomic_store_n(&old->slot->state, 1, __ATOMIC_RELEASE);
+	return 0;
 }
 
 /* Takes over the state of a thread that ended: its slot's state says who owns it, changed by compare-and-swap. */
@@ -41,13 +56,11 @@ static struct tfp_thread *take_ended(uint32_t my_tid)
 	int looked = 0;
 
 	for (struct tfp_thread *old = tfp_state->threads; old && looked < LOOK_AT; old = old->next) {
-		uint64_t in_use = 1;
 		if (!old->is_ready || old->look_round == tfp_state->look_round)
 			continue;
 		looked++;
 		old->look_round = tfp_state->look_round;
-		if (is_gone(old, my_tid) && __atomic_compare_exchange_n(&old->slot->state, &in_use, 2, 0, __ATOMIC_ACQ_REL,
-									__ATOMIC_RELAXED))
+		if (claim_ended(old, my_tid))
 			return old;
 	}
 	if (looked < LOOK_AT)
@@ -55,23 +68,24 @@ static struct tfp_thread *take_ended(uint32_t my_tid)
 	return NULL;
 }
 
-static void fold_losses(struct tfp_thread *self, const struct tfp_thread_slot *old, uint64_t now)
+/* What could not be put (no room) stays in the slot. */
+static void fold_losses(struct tfp_thread *self, struct tfp_thread_slot *old, uint64_t now)
 {
 	for (uint32_t kind = 1; kind < TFP_LOSS_SLOTS; kind++) {
-		const struct tfp_loss_slot *loss = &old->losses[kind];
-		if (loss->count)
-			TFP_PUT(self, self->lanes, now, loss, .serial = old->serial, .kind = (uint8_t)kind, .count = loss->count,
-				.first = loss->first_time, .last = loss->last_time);
+		struct tfp_loss_slot *loss = &old->losses[kind];
+		if (loss->count && TFP_PUT(self, self->lanes, now, loss, .serial = old->serial, .kind = (uint8_t)kind,
+					   .count = loss->count, .first = loss->first_time, .last = loss->last_time))
+			*loss = (struct tfp_loss_slot){0, 0, 0};
 	}
 }
 
-/* What the ended thread's slot held goes into the new owner's stream. */
-static void fold_slot(struct tfp_thread *self, const struct tfp_thread_slot *old, uint64_t now)
+/* What the ended thread's slot counted goes into the new owner's stream. Returns 0 where there is no room for it. */
+static int fold_slot(struct tfp_thread *self, struct tfp_thread_slot *old, uint64_t now)
 {
 	const struct tfp_heap_totals *heap = old->heap;
 	const struct tfp_map_totals *map = old->map;
 
-	TFP_PUT(self, self->lanes, now, thread_end, .serial = old->serial, .tid = old->tid, .start = old->start_time,
+	return TFP_PUT(self, self->lanes, now, thread_end, .serial = old->serial, .tid = old->tid, .start = old->start_time,
 		.end = now, .allocations = heap[0].allocations + heap[1].allocations, .frees = heap[0].frees + heap[1].frees,
 		.requested = heap[0].requested_bytes + heap[1].requested_bytes,
 		.allocated = heap[0].allocated_bytes + heap[1].allocated_bytes,
@@ -79,12 +93,12 @@ static void fold_slot(struct tfp_thread *self, const struct tfp_thread_slot *old
 		.unmaps = map[0].unmaps + map[1].unmaps, .mapped = map[0].mapped_bytes + map[1].mapped_bytes,
 		.unmapped = map[0].unmapped_bytes + map[1].unmapped_bytes, .own_allocations = old->own_allocations,
 		.own = old->own_bytes);
-	fold_losses(self, old, now);
 }
 
 /*
  * The ended thread's chunks are sealed under its serial, then filled under ours; what its slot counted goes into our
- * stream, and only then is the slot cleared: a reader ignores the slot of a thread that has a thread_end record.
+ * stream, and only then is the slot cleared: a reader ignores the slot of a thread that has a thread_end record. Where the
+ * log has no room for that record the counters stay and go on as ours: the sum over all threads is exact in any case.
  */
 static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, uint64_t now)
 {
@@ -94,8 +108,10 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	self->tid = tid;
 	self->depth = 0;
 	self->is_own = 0;
-	fold_slot(self, self->slot, now);
-	tfp_fill(self->slot, 0, sizeof *self->slot);
+	int is_folded = fold_slot(self, self->slot, now);
+	fold_losses(self, self->slot, now);
+	if (is_folded)
+		tfp_fill(self->slot, 0, offsetof(struct tfp_thread_slot, losses));
 }
 
 /*
