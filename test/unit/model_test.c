@@ -8,11 +8,14 @@
 #include "reducer/model/pairs.h"
 #include "reducer/model/run.h"
 #include "reducer/model/samples.h"
-#include "test/logmaker.c"
+#include "test/logmaker.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -117,6 +120,12 @@ static void test_peak_and_what_was_live_at_it(void **state)
 	drop_pairs(pairs);
 }
 
+static uint64_t next_random(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return *state >> 16;
+}
+
 /* A slow way to the same numbers: every site copied at every new peak. */
 static void test_peak_sites_equal_the_slow_way(void **state)
 {
@@ -127,7 +136,7 @@ static void test_peak_sites_equal_the_slow_way(void **state)
 
 	(void)state;
 	for (uint64_t i = 0; i < EVENTS; i++) {
-		uint64_t place = xorshift(&random) % PLACES, site = place % SITES;
+		uint64_t place = next_random(&random) % PLACES, site = place % SITES;
 
 		if (size[place] != 0) {
 			pairs_release(pairs, 0, 0x1000 + place * 16, i);
@@ -136,7 +145,7 @@ static void test_peak_sites_equal_the_slow_way(void **state)
 			size[place] = 0;
 			continue;
 		}
-		size[place] = 1 + xorshift(&random) % 1000;
+		size[place] = 1 + next_random(&random) % 1000;
 		alloc(pairs, 0, i, 0x1000 + place * 16, size[place], (uint32_t)site + 1);
 		live[site] += size[place];
 		sum += size[place];
@@ -287,7 +296,7 @@ static void test_samples_are_unbiased(void **state)
 			const struct sample sample = {.address = k * 16, .requested = BYTES, .usable = BYTES, .interval = INTERVAL,
 						      .stack = 1, .time = k};
 
-			if ((double)(xorshift(&random) >> 11) * 0x1p-53 < p)
+			if ((double)(next_random(&random) & 0xffffffff) * 0x1p-32 < p)
 				samples_alloc(&samples, &sample);
 		}
 		assert_int_equal(samples_finish(&samples, &account), 0);
