@@ -73,7 +73,7 @@ static void fill(struct table *table, const struct request *request)
 		   "reserved_bytes, free_bytes and fragmentation are empty: libc does not tell them without stopping the program.");
 	notes_recording(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
-		if (request_wants_process(request, &request->run->processes[i]) &&
+		if (request_wants_process(request, &request->run->processes[i]) && table->row_count &&
 		    request->run->processes[i].heap.is_peak_batched) {
 			table_note(table, NOTE_INFERRED,
 				   "heap: between points live bytes may have been up to 64 KiB a thread higher; "
