@@ -46,6 +46,7 @@ void stack_text_fit(struct text *name, size_t width)
 			name->bytes[kept++] = c;
 	}
 	name->length = kept;
+	name->bytes[kept] = 0;
 	escape_cut(name, width);
 }
 

@@ -8,6 +8,7 @@
 
 #include "reducer/base/index.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,14 +177,9 @@ static const char *const allocators[] = {
 
 bool frames_is_allocator(const char *function)
 {
-	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++) {
-		const char *name = allocators[i];
-		size_t same = 0;
-		while (name[same] && name[same] == function[same])
-			same++;
-		if (name[same] == '*' || (!name[same] && !function[same]))
+	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
+		if (allocators[i][0] == function[0] && fnmatch(allocators[i], function, FNM_NOESCAPE) == 0)
 			return true;
-	}
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/report/report.h"
+#include "reducer/report/stack_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,6 +117,33 @@ static void test_cut(void **state)
 	escape_cut(&text, 5);
 	assert_int_equal(text.length, 5); /* one wide character and ".." */
 	text_free(&text);
+}
+
+/* The arguments of templates go first; the text ends where its length says. */
+static void test_fit_names(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t width;
+		const char *wanted;
+	} cases[] = {
+		{"std::map<int, std::vector<int> >::operator[]", 60, "std::map<int, std::vector<int> >::operator[]"},
+		{"std::map<int, std::vector<int> >::operator[]", 30, "std::map<>::operator[]"},
+		{"std::map<int, std::vector<int> >::operator[]", 10, "std::map.."},
+		{"operator<< <char, std::traits>", 20, "operator<< <char, .."},
+		{"f<g<h>, i>::j<k>", 12, "f<>::j<>"},
+		{"unbalanced<a<b", 12, "unbalanced<"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct text text = {0};
+		text_string(&text, cases[i].name);
+		stack_text_fit(&text, cases[i].width);
+		assert_string_equal(text.bytes, cases[i].wanted);
+		assert_int_equal(text.length, strlen(cases[i].wanted));
+		text_free(&text);
+	}
 }
 
 static void assert_harmless(const char *out, const char *allowed)
@@ -232,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),      cmocka_unit_test(test_visible),    cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_hostile_cells), cmocka_unit_test(test_csv),       cmocka_unit_test(test_json),
 		cmocka_unit_test(test_long_cell),    cmocka_unit_test(test_text_width),
+		cmocka_unit_test(test_fit_names),
 		cmocka_unit_test(test_problem_stands_in_the_output),
 	};
 
