@@ -18,11 +18,15 @@ static struct tfp_recent *set_of(struct tfp_stack_cache *cache, uint64_t key, ui
 	return cache->recent[(hash >> 32) % TFP_RECENT_SETS];
 }
 
-static int is_true(const struct tfp_recent *recent, uintptr_t sp)
+static int is_true(const struct tfp_stack_cache *cache, const struct tfp_recent *recent, uintptr_t sp)
 {
+	const uint32_t *offsets = &cache->recent_offsets[recent->first % TFP_RECENT_WORDS];
+	const uint64_t *values = &cache->recent_values[recent->first % TFP_RECENT_WORDS];
 	unsigned i = recent->word_count;
 
-	while (i > 0 && tfp_stack_word(sp + recent->offsets[i - 1]) == recent->values[i - 1])
+	if (cache->recent_words - recent->first > TFP_RECENT_WORDS)
+		return 0;
+	while (i > 0 && tfp_stack_word(sp + offsets[i - 1]) == values[i - 1])
 		i--;
 	return i == 0;
 }
@@ -34,34 +38,37 @@ uint32_t tfp_stacks_recent(struct tfp_stack_cache *cache, uint32_t epoch, uintpt
 
 	for (int i = 0; i < 2; i++)
 		if (set[i].key == pc && set[i].sp == sp && set[i].word_count && set[i].epoch == epoch &&
-		    (set[i].fp == fp || !set[i].needs_fp) && is_true(&set[i], sp)) {
+		    (set[i].fp == fp || !set[i].needs_fp) && is_true(cache, &set[i], sp)) {
 			*cut = set[i].cut;
 			return set[i].node;
 		}
 	return 0;
 }
 
-static void fill(struct tfp_recent *recent, const struct tfp_stack_cache *cache)
+static void fill(struct tfp_recent *recent, struct tfp_stack_cache *cache)
 {
 	const struct tfp_frame *newest = &cache->frames[cache->count - 1];
+	uint32_t count = newest->word_end;
+	uint32_t room = TFP_RECENT_WORDS - (uint32_t)(cache->recent_words % TFP_RECENT_WORDS);
+	uint64_t first = cache->recent_words + (room < count ? room : 0);
+	uint32_t at = (uint32_t)(first % TFP_RECENT_WORDS);
 
-	recent->word_count = 0;
-	if (newest->word_end > TFP_RECENT_WORDS)
-		return;
-	for (unsigned i = 0; i < newest->word_end; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		uintptr_t offset = cache->words[i].address - newest->sp;
 
 		if (offset > UINT32_MAX)
 			return;
-		recent->offsets[i] = (uint32_t)offset;
-		recent->values[i] = cache->words[i].value;
+		cache->recent_offsets[at + i] = (uint32_t)offset;
+		cache->recent_values[at + i] = cache->words[i].value;
 	}
+	cache->recent_words = first + count;
+	recent->first = first;
 	recent->fp = newest->fp;
 	recent->needs_fp = newest->needs_fp;
 	recent->epoch = cache->epoch;
 	recent->node = newest->node;
 	recent->cut = cache->cut;
-	recent->word_count = newest->word_end;
+	recent->word_count = (uint16_t)count;
 }
 
 void tfp_stacks_remember(struct tfp_stack_cache *cache)

@@ -61,18 +61,17 @@ struct tfp_frame {
 	int32_t stretch;  /* of the stack memory that sp lies in */
 };
 
-#define TFP_RECENT_WORDS 80 /* of a stack: 40 to 80 frames; deeper ones are not kept whole */
-#define TFP_RECENT_SETS 64  /* of two: 128 KiB where all are in use */
+#define TFP_RECENT_SETS 512    /* of two; 56 KiB */
+#define TFP_RECENT_WORDS 8192u /* of all stacks together, 12 bytes each: 500 stacks of 10 frames, 100 of 60 */
 
 /* A complete stack that was walked a second time, so that paths in turn do not push one another out of the cache. */
 struct tfp_recent {
 	uint64_t key;
 	uintptr_t sp, fp;
 	uint32_t epoch, node, cut;
+	uint64_t first; /* its first word, counted from the beginning of time: gone once TFP_RECENT_WORDS came after it */
 	uint16_t word_count; /* 0 = seen once: only key and sp are valid */
 	uint16_t needs_fp;
-	uint32_t offsets[TFP_RECENT_WORDS]; /* of the words from sp, bytes, outermost first */
-	uint64_t values[TFP_RECENT_WORDS];
 };
 
 struct tfp_stack_cache {
@@ -85,6 +84,9 @@ struct tfp_stack_cache {
 	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
 	struct tfp_frame pending[TFP_STACK_FRAMES]; /* new frames of the walk in progress, innermost first */
 	struct tfp_recent recent[TFP_RECENT_SETS][2];
+	uint64_t recent_words; /* ever written: a ring */
+	uint32_t recent_offsets[TFP_RECENT_WORDS]; /* of the words from their stack's sp, bytes, outermost first */
+	uint64_t recent_values[TFP_RECENT_WORDS];
 };
 
 /* What is known of the code address `key` in `epoch`, compiled if need be. Returns 0 where nothing could be had. */
