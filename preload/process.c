@@ -57,7 +57,7 @@ static int close_by_kernel(int descriptor)
 
 TFP_EXPORT int close(int descriptor)
 {
-	if (TFP_UNLIKELY(descriptor >= 0 && descriptor == tfp_file_descriptor())) {
+	if (TFP_UNLIKELY(tfp_file_is_at(descriptor))) {
 		errno = EBADF; /* the host never opened it */
 		return -1;
 	}
@@ -74,7 +74,7 @@ TFP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	int (*real)(unsigned, unsigned, int) = REAL_OR(close_range, close_range_by_kernel);
 	int ours = tfp_file_descriptor();
 
-	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last)
+	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last || !tfp_file_is_at(ours))
 		return real(first, last, flags);
 	int result = first < (unsigned)ours ? real(first, (unsigned)ours - 1, flags) : 0;
 	if (result == 0 && (unsigned)ours < last)
@@ -99,7 +99,7 @@ TFP_EXPORT void closefrom(int first)
 	void (*real)(int) = REAL_OR(closefrom, closefrom_by_kernel);
 	int ours = tfp_file_descriptor();
 
-	if (ours >= 0 && ours >= first) {
+	if (ours >= 0 && ours >= first && tfp_file_is_at(ours)) {
 		if (ours > first && close_range((unsigned)(first < 0 ? 0 : first), (unsigned)ours - 1, 0))
 			for (int descriptor = first < 0 ? 0 : first; descriptor < ours; descriptor++)
 				close_by_kernel(descriptor);
@@ -111,11 +111,9 @@ TFP_EXPORT void closefrom(int first)
 /* Ours steps out of the way of the number that the host asks for, and cannot be duplicated. -1: answer EBADF. */
 static int make_way(int from, int to)
 {
-	int ours = tfp_file_descriptor();
-
-	if (ours >= 0 && from == ours)
+	if (tfp_file_is_at(from))
 		return -1;
-	if (ours >= 0 && to == ours)
+	if (tfp_file_is_at(to))
 		tfp_file_move();
 	return 0;
 }

@@ -16,6 +16,8 @@
 
 #include "writer/poison.h"
 
+#define COUNTERS_BYTES 131072u /* of MAX_BYTES, for the counters of 100 threads that begin once events have used up the rest */
+
 static int is_error(long result)
 {
 	return result < 0 && result > -4096;
@@ -49,7 +51,8 @@ long tfp_file_raise(long descriptor)
 /* A descriptor of our file for one use; *is_kept says that it must not be closed after it. Negative: loss kind. */
 static long borrow(struct tfp_log *log, int *is_kept)
 {
-	long descriptor = tfp_origin.descriptor;
+	int known = __atomic_load_n(&tfp_origin.descriptor, __ATOMIC_ACQUIRE);
+	long descriptor = known;
 
 	*is_kept = 1;
 	if (descriptor >= 0 && is_our_file(log, descriptor))
@@ -68,7 +71,8 @@ static long borrow(struct tfp_log *log, int *is_kept)
 		return descriptor;
 	}
 	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
-	tfp_origin.descriptor = (int)high;
+	/* Another thread, or a handler that came between, may have reopened it too: then this one is for once. */
+	*is_kept = __atomic_compare_exchange_n(&tfp_origin.descriptor, &known, (int)high, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return high;
 }
 
@@ -87,14 +91,14 @@ static int fits_file_limit(uint64_t end)
 	return end <= limit.rlim_cur;
 }
 
-/* Hands out `bytes` at a multiple of `alignment`; 0 when max_bytes forbids it. */
-static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment)
+/* Hands out `bytes` at a multiple of `alignment`; 0 when max_bytes, less what is to be kept free, forbids it. */
+static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free)
 {
 	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
 
 	do {
 		start = (old + alignment - 1) & ~(alignment - 1);
-		if (log->max_bytes && start + bytes - log->dropped_bytes > log->max_bytes)
+		if (log->max_bytes && start + bytes + kept_free - log->dropped_bytes > log->max_bytes)
 			return 0;
 	} while (!__atomic_compare_exchange_n(&log->live->file_end, &old, start + bytes, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
@@ -125,10 +129,11 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		return log->first + offset;
 	if (log->is_shadow) {
 		int is_kill_safe;
-		void *memory = tfp_shadow_map(log, offset, bytes, &is_kill_safe);
-		uint32_t index = __atomic_fetch_add(&log->shadow_count, 1, __ATOMIC_RELAXED);
+		uint32_t index = log->shadow_count < TFP_SHADOWS ? __atomic_fetch_add(&log->shadow_count, 1, __ATOMIC_RELAXED)
+								 : TFP_SHADOWS;
+		void *memory = index < TFP_SHADOWS ? tfp_shadow_map(log, offset, bytes, &is_kill_safe) : NULL;
 
-		if (!memory || index >= TFP_SHADOWS)
+		if (!memory)
 			return NULL;
 		if (!is_kill_safe && tfp_self)
 			tfp_loss_add(tfp_self, TFP_LOSS_not_kill_safe, 1, tfp_now());
@@ -160,7 +165,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	uint64_t offset = reserve(log, bytes, log->page_bytes);
+	uint64_t offset = reserve(log, bytes, log->page_bytes, header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES);
 
 	if (!offset) {
 		*why = TFP_LOSS_output_limit;
@@ -218,18 +223,30 @@ static void count_wrapped(uint64_t records)
 	loss->last_time = now;
 }
 
+/* Whether `bytes` more fit, and another block can be remembered. */
+static int has_room(const struct tfp_log *log, uint64_t bytes)
+{
+	return log->live->file_end + bytes + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes &&
+	       log->newest - log->oldest < TFP_EVENT_BLOCKS;
+}
+
 /* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
 static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 {
 	int is_kept;
-	long descriptor = borrow(log, &is_kept);
+	long descriptor = has_room(log, bytes) ? -1 : borrow(log, &is_kept);
 
 	if (descriptor < 0)
 		return;
-	while (log->live->file_end + bytes - log->dropped_bytes > log->max_bytes && log->oldest < log->newest) {
-		uint64_t index = __atomic_fetch_add(&log->oldest, 1, __ATOMIC_RELAXED);
-		struct tfp_extent gone = log->events[index % TFP_EVENT_BLOCKS];
+	while (!has_room(log, bytes)) {
+		uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
+		struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS], gone = *oldest;
 
+		/* The last condition: its writer is between taking the number and saying what it stands for. */
+		if (index >= log->newest || gone.index != index || !gone.bytes)
+			break;
+		if (!__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
 		if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				     (long)gone.offset, (long)gone.bytes, 0, 0)))
 			break;
@@ -248,9 +265,9 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 
 	if (log->is_wrapping)
 		bytes = (bytes + alignment - 1) & ~(alignment - 1);
-	if (log->is_wrapping && log->live->file_end + bytes - log->dropped_bytes > log->max_bytes)
+	if (log->is_wrapping)
 		drop_oldest(log, bytes);
-	uint64_t offset = reserve(log, bytes, alignment);
+	uint64_t offset = reserve(log, bytes, alignment, COUNTERS_BYTES);
 	if (!offset)
 		return TFP_LOSS_output_limit;
 	uint64_t written = (sizeof *header + header->encoded_bytes + 7) & ~UINT64_C(7);
@@ -269,7 +286,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	__atomic_fetch_add(&log->live->drained_bytes, written, __ATOMIC_RELAXED);
 	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
 		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
-		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){offset, bytes, header->records};
+		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, bytes, header->records};
 	}
 	return TFP_LOSS_NONE;
 }
@@ -279,14 +296,32 @@ int tfp_file_descriptor(void)
 	return tfp_origin.descriptor;
 }
 
+int tfp_file_is_at(int descriptor)
+{
+	struct stat status;
+
+	if (descriptor < 0 || descriptor != tfp_origin.descriptor)
+		return 0;
+	if (tfp_sys(SYS_fstat, descriptor, (long)&status, 0, 0, 0, 0) == 0 && status.st_dev == tfp_origin.device &&
+	    status.st_ino == tfp_origin.inode)
+		return 1;
+	/* It was closed behind our back and the number is the host's now. */
+	__atomic_compare_exchange_n(&tfp_origin.descriptor, &descriptor, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return 0;
+}
+
 void tfp_file_move(void)
 {
 	int old = tfp_origin.descriptor;
-	long high = tfp_file_raise(old);
 
-	tfp_origin.descriptor = high == old ? -1 : (int)high;
-	if (old >= 0)
+	/* A vfork child has descriptors of its own: what it puts at the number does not touch ours. */
+	if (old < 0 || (tfp_state && tfp_state->pid && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid))
+		return;
+	long high = tfp_file_raise(old);
+	if (__atomic_compare_exchange_n(&tfp_origin.descriptor, &old, (int)high, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		tfp_sys(SYS_close, old, 0, 0, 0, 0, 0);
+	else if (high >= 0)
+		tfp_sys(SYS_close, high, 0, 0, 0, 0, 0);
 }
 
 void tfp_file_end(void)

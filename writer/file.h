@@ -43,6 +43,9 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space);
 /* The number of our descriptor, or -1. The host does not own it: hooks hide it and step around it. */
 int tfp_file_descriptor(void);
 
+/* Whether our file is (still) at that number. Cheap where the number is not ours. */
+int tfp_file_is_at(int descriptor);
+
 /* The host is about to put a file of its own at our number: ours moves elsewhere. */
 void tfp_file_move(void);
 

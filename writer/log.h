@@ -20,6 +20,7 @@ struct tfp_shadow {
 };
 
 struct tfp_extent {
+	uint64_t index; /* of all extents, so that a place in the ring tells whose it is */
 	uint64_t offset, bytes;
 	uint64_t records;
 };

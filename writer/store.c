@@ -53,28 +53,51 @@ static uint8_t *make_facts_block(size_t payload_bytes, size_t *room)
 	return tfp_file_live_block(&header, payload_bytes, room, &why);
 }
 
-/* Room for a fact: bumped off the newest facts block, or a block of its own where two threads need a new one at once. */
-static uint8_t *facts_room(uint32_t bytes)
+/* The first word of a fact: its size and kind are there from the moment that its room is taken. */
+static uint64_t first_word(uint32_t bytes, uint8_t tag)
+{
+	return bytes | (uint64_t)tag << 32;
+}
+
+/*
+ * Takes room in the block: the first free place gets the fact's first word by compare-and-swap, so that a reader finds its
+ * way past a fact that was never finished. The block's last word says from where on to look. NULL: it is full.
+ */
+static uint8_t *take_room(const struct tfp_facts *facts, uint8_t *base, uint32_t bytes, uint8_t tag)
+{
+	uint64_t *from = (uint64_t *)(base + facts->room) - 1;
+	uint64_t at = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+
+	while (at + bytes + sizeof *from <= facts->room) {
+		uint64_t there = 0;
+		if (__atomic_compare_exchange_n((uint64_t *)(base + at), &there, first_word(bytes, tag), 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE)) {
+			__atomic_store_n(from, at + bytes, __ATOMIC_RELEASE); /* a lower bound: a later one may be overwritten */
+			return base + at;
+		}
+		at += (uint32_t)there;
+	}
+	return NULL;
+}
+
+/* Room for a fact: in the newest facts block, or in a block of its own where two threads need a new one at once. */
+static uint8_t *facts_room(uint32_t bytes, uint8_t tag)
 {
 	struct tfp_facts *facts = &tfp_state->facts;
 	uint8_t *base = __atomic_load_n(&facts->base, __ATOMIC_ACQUIRE);
+	uint8_t *place = base ? take_room(facts, base, bytes, tag) : NULL;
 	size_t room;
 
-	if (base) {
-		/* The offset lives in the block's own last word, so that base and offset always belong together. */
-		uint64_t *used = (uint64_t *)(base + facts->room) - 1;
-		uint64_t at = __atomic_fetch_add(used, bytes, __ATOMIC_RELAXED);
-		if (at + bytes + sizeof *used <= facts->room)
-			return base + at;
-	}
-	if (bytes > FACTS_BYTES / 2)
-		return make_facts_block(bytes, &room);
-	uint8_t *made = make_facts_block(FACTS_BYTES, &room);
+	if (place)
+		return place;
+	/* 8 more: the last word of a facts block is never a fact's. */
+	uint8_t *made = make_facts_block(bytes > FACTS_BYTES / 2 ? bytes + 8 : FACTS_BYTES, &room);
 	if (!made)
 		return NULL;
+	__atomic_store_n((uint64_t *)made, first_word(bytes, tag), __ATOMIC_RELEASE);
 	if (!base)
 		facts->room = room; /* start-up, one thread; every later block is as large */
-	if (room != facts->room)
+	if (room != facts->room || bytes > FACTS_BYTES / 2)
 		return made;
 	((uint64_t *)(made + room))[-1] = bytes;
 	__atomic_compare_exchange_n(&facts->base, &base, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -93,7 +116,7 @@ static uint32_t fact_bytes(const struct tfp_fact_field *fields, size_t count)
 int tfp_store_fact(uint8_t tag, const struct tfp_fact_field *fields, size_t count)
 {
 	uint32_t bytes = fact_bytes(fields, count);
-	uint8_t *room = bytes ? facts_room(bytes) : NULL;
+	uint8_t *room = bytes ? facts_room(bytes, tag) : NULL;
 
 	if (!room) {
 		if (tfp_self)
@@ -102,8 +125,6 @@ int tfp_store_fact(uint8_t tag, const struct tfp_fact_field *fields, size_t coun
 	}
 	struct tfp_fact *fact = (struct tfp_fact *)room;
 	uint8_t *at = room + sizeof *fact;
-	fact->bytes = bytes;
-	fact->tag = tag;
 	fact->time = tfp_now();
 	for (size_t i = 0; i < count; i++) {
 		uint32_t length = (uint32_t)fields[i].text.length;
