@@ -3,7 +3,7 @@
  * Which logs form a run, and who is whose parent.
  *
  * Rule: logs that share a job id, or of which one names the other as its parent, are one run. Two runs are never mixed:
- * the newest is taken unless one is named.
+ * the newest is taken unless one is named; one that ran within the life of another is not the newest.
  */
 #include "reducer/model/internal.h"
 
@@ -107,7 +107,32 @@ static void name_run(const struct tfp_file_header *header, char name[17])
 	snprintf(name, 17, "%016" PRIx64, number);
 }
 
-/* The group to take: the newest, or that of the name; the count when no run has the name. "all" takes everything. */
+/* When the process of a log ended, ns since 1970; 0 when the log does not say. */
+static uint64_t end_realtime_ns(const struct log *log)
+{
+	const struct tfp_file_header *header = &log->header;
+
+	if (log->live.end_kind == TFP_END_NONE || log->live.end_time == 0 || header->clock_hz == 0)
+		return 0;
+	return header->origin.realtime_ns + (uint64_t)((double)log->live.end_time * 1e9 / (double)header->clock_hz);
+}
+
+/* Did the run of log `i` begin and end while the first process of another one lived? Then that one most likely started it
+ * through a program that keeps no log and hands no job id on (system() and popen() do so by the shell). */
+static int is_within_another(struct tree *tree, size_t i)
+{
+	const struct tfp_file_header *header = &tree->logs[i]->header;
+
+	for (size_t k = 0; k < i; k++)
+		if (group_of(tree, k) == k && same_machine(&tree->logs[k]->header, header) &&
+		    end_realtime_ns(tree->logs[k]) > header->origin.realtime_ns &&
+		    end_realtime_ns(tree->logs[k]) >= end_realtime_ns(tree->logs[i]))
+			return 1;
+	return 0;
+}
+
+/* The group to take: that of the name, or the newest that is not within another; the count when no run has the name.
+ * "all" takes everything. */
 static size_t choose_group(struct tree *tree, const char *name)
 {
 	char of_group[17];
@@ -117,7 +142,7 @@ static size_t choose_group(struct tree *tree, const char *name)
 		if (group_of(tree, i) != i)
 			continue;
 		name_run(&tree->logs[i]->header, of_group);
-		if (name == NULL || (*name != 0 && strncmp(of_group, name, strlen(name)) == 0))
+		if (name == NULL ? !is_within_another(tree, i) : (*name != 0 && strncmp(of_group, name, strlen(name)) == 0))
 			chosen = i;
 	}
 	return chosen;

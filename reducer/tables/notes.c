@@ -83,14 +83,18 @@ void notes_sampling(struct table *table, const struct request *request)
 			continue;
 		if (process->heap.kind == ACCOUNT_SAMPLED) {
 			count_add(&sampled, process);
-			interval = process->heap.sample_interval;
+			interval = process->heap.sample_interval > interval ? process->heap.sample_interval : interval;
 		} else if (process->heap.kind != ACCOUNT_EVENTS) {
 			count_add(&totals, process);
 		}
 	}
 	note_count(table, request, NOTE_MISSING, &totals,
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
-	if (sampled.processes)
+	if (sampled.processes && interval <= 0)
+		table_note(table, NOTE_MISSING,
+			   "no allocation was chosen by the sampler: too little was allocated; run with TFPROF_MALLOC=full, or a "
+			   "smaller sample:BYTES, for call stacks.");
+	else if (sampled.processes)
 		table_note(table, NOTE_INFERRED,
 			   "Call stacks and sizes are estimated from a sample of about one allocation each %.0f KiB; memory.sites "
 			   "tells the standard errors. TFPROF_MALLOC=full records every call.",
