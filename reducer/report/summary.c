@@ -456,9 +456,9 @@ static void put_others(struct summary *summary)
 			strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &at);
 		text_format(&summary->line, "  %s  %s  %zu process%s  ", other->name, stamp, other->process_count,
 			    other->process_count == 1 ? "" : "es");
-		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
 		if (other->realtime_ns > run->realtime_ns && other->realtime_ns < run->realtime_ns + run->duration_ns)
-			text_string(&summary->line, ", began during this run");
+			text_string(&summary->line, "within this run: ");
+		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
 		if (i + 1 == OTHER_ROWS && run->other_count > OTHER_ROWS)
 			text_format(&summary->line, "  and %zu more", run->other_count - OTHER_ROWS);
 		end_line(summary);
