@@ -12,6 +12,7 @@
 #include "writer/sys.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -69,7 +70,7 @@ static int try_lock(struct tfp_stacks *stacks)
 {
 	uint32_t none = 0;
 
-	return __atomic_compare_exchange_n(&stacks->lock, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+	return atomic_compare_exchange_strong_explicit(&stacks->lock, &none, 1, memory_order_acquire, memory_order_relaxed);
 }
 
 /* Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. */
@@ -93,7 +94,7 @@ static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 
 static void unlock(struct tfp_stacks *stacks, const uint64_t *mask)
 {
-	__atomic_store_n(&stacks->lock, 0, __ATOMIC_RELEASE);
+	atomic_store_explicit(&stacks->lock, 0, memory_order_release);
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
 }
 
@@ -144,7 +145,7 @@ static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, c
 	/* Where no object was known there may be one by now. */
 	if (!site->module)
 		return !tfp_modules_is_mapped((uintptr_t)(key & ~TFP_SITE_EXACT));
-	if (__atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST))
+	if (atomic_load(&stacks->unloading))
 		return tfp_modules_is_same(stacks->modules, site->module, (uintptr_t)(key & ~TFP_SITE_EXACT) - !(key & TFP_SITE_EXACT));
 	if (site->epoch == epoch)
 		return 1;
@@ -185,8 +186,8 @@ uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag)
 
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
 {
-	__atomic_add_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
+	atomic_fetch_add(&stacks->unloading, 1);
+	atomic_fetch_add(&stacks->epoch, 1);
 }
 
 void tfp_stacks_unload_end(struct tfp_stacks *stacks)
@@ -200,8 +201,8 @@ void tfp_stacks_unload_end(struct tfp_stacks *stacks)
 		tfp_modules_sweep(stacks->modules);
 		unlock(stacks, &mask);
 	}
-	__atomic_add_fetch(&stacks->epoch, 1, __ATOMIC_SEQ_CST);
-	__atomic_sub_fetch(&stacks->unloading, 1, __ATOMIC_SEQ_CST);
+	atomic_fetch_add(&stacks->epoch, 1);
+	atomic_fetch_sub(&stacks->unloading, 1);
 }
 
 void tfp_stacks_age(struct tfp_stacks *stacks)
@@ -228,7 +229,7 @@ uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *ca
 			   uintptr_t fp, uint32_t *cut)
 {
 	/* Acquire: an object mapped before the epoch changed is seen as mapped. */
-	uint32_t epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_ACQUIRE);
+	uint32_t epoch = atomic_load_explicit(&stacks->epoch, memory_order_acquire);
 	uint32_t node;
 
 	if (cache->count && cache->epoch == epoch && is_unchanged(cache, pc, sp, fp)) {

@@ -7,6 +7,7 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -62,23 +63,22 @@ int tfp_nodes_make(struct tfp_nodes *nodes)
 
 void tfp_sites_renew(struct tfp_sites *sites, uint64_t key, const struct tfp_site *site, uint32_t epoch)
 {
-	struct tfp_site_slot *slot = tfp_sites_slot(__atomic_load_n(&sites->current, __ATOMIC_ACQUIRE), key);
+	struct tfp_site_slot *slot = tfp_sites_slot(atomic_load_explicit(&sites->current, memory_order_acquire), key);
 	uint64_t head = (uint64_t)site->epoch << TFP_SITE_EPOCH_SHIFT | site->module;
 
 	if (slot->key == key)
-		__atomic_compare_exchange_n(&slot->head, &head, (uint64_t)epoch << TFP_SITE_EPOCH_SHIFT | site->module, 0, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+		atomic_compare_exchange_strong(&slot->head, &head, (uint64_t)epoch << TFP_SITE_EPOCH_SHIFT | site->module);
 }
 
 static void write_slot(struct tfp_site_slot *slot, uint64_t key, const uint64_t *body, uint64_t head)
 {
-	__atomic_store_n(&slot->head, TFP_SITE_CHANGING, __ATOMIC_RELAXED);
+	atomic_store_explicit(&slot->head, TFP_SITE_CHANGING, memory_order_relaxed);
 	/* Pairs with the fence in tfp_sites_get. */
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&slot->body[0], body[0], __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->body[1], body[1], __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->head, head, __ATOMIC_RELEASE);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&slot->body[0], body[0], memory_order_relaxed);
+	atomic_store_explicit(&slot->body[1], body[1], memory_order_relaxed);
+	atomic_store_explicit(&slot->key, key, memory_order_release);
+	atomic_store_explicit(&slot->head, head, memory_order_release);
 }
 
 static void grow_sites(struct tfp_sites *sites)
@@ -98,7 +98,7 @@ static void grow_sites(struct tfp_sites *sites)
 			write_slot(tfp_sites_slot(table, from->key), from->key, body, from->head);
 	}
 	/* Pairs with the loads of current: a reader finds whole entries. */
-	__atomic_store_n(&sites->current, table, __ATOMIC_RELEASE);
+	atomic_store_explicit(&sites->current, table, memory_order_release);
 	empty(old, site_bytes(slots));
 }
 
@@ -132,9 +132,9 @@ static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
 
 		if (slot->key == key)
 			return;
-		if (!__atomic_compare_exchange_n(&slot->key, &none, key, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		if (!atomic_compare_exchange_strong(&slot->key, &none, key))
 			continue;
-		__atomic_store_n(&slot->id, id, __ATOMIC_SEQ_CST);
+		atomic_store(&slot->id, id);
 		return;
 	}
 }
@@ -142,7 +142,7 @@ static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
 static void copy_nodes(struct tfp_node_table *to, struct tfp_node_table *from)
 {
 	for (uint64_t i = 0; i <= from->mask; i++) {
-		uint64_t id = __atomic_load_n(&from->slots[i].id, __ATOMIC_SEQ_CST);
+		uint64_t id = atomic_load(&from->slots[i].id);
 
 		if (id)
 			enter_node(to, from->slots[i].key, id);
@@ -159,29 +159,29 @@ static void grow_nodes(struct tfp_nodes *nodes, struct tfp_node_table *old)
 	uint32_t none = 0;
 	struct tfp_node_table *table;
 
-	if (slots >= MOST_SLOTS || !__atomic_compare_exchange_n(&nodes->is_growing, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (slots >= MOST_SLOTS || !atomic_compare_exchange_strong(&nodes->is_growing, &none, 1))
 		return;
 	table = nodes->current == old ? tfp_pages_get(node_bytes(2 * slots), 1) : NULL;
 	if (table) {
 		table->mask = 2 * slots - 1;
 		copy_nodes(table, old);
-		__atomic_store_n(&nodes->current, table, __ATOMIC_SEQ_CST);
+		atomic_store(&nodes->current, table);
 		copy_nodes(table, old);
 		empty(old, node_bytes(slots));
 	}
-	__atomic_store_n(&nodes->is_growing, 0, __ATOMIC_SEQ_CST);
+	atomic_store(&nodes->is_growing, 0);
 }
 
 uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
-	struct tfp_node_table *table = __atomic_load_n(&nodes->current, __ATOMIC_ACQUIRE);
+	struct tfp_node_table *table = atomic_load_explicit(&nodes->current, memory_order_acquire);
 	uint32_t id = tfp_store_node(parent, pc);
 
 	/* A key without its id is being entered by someone whom a signal or the scheduler holds up: do not wait. */
 	if (!id || tfp_nodes_slot(table, key)->key == key)
 		return id;
-	if (__atomic_add_fetch(&nodes->count, 1, __ATOMIC_RELAXED) > table->mask / 4 * 3) {
+	if (atomic_fetch_add_explicit(&nodes->count, 1, memory_order_relaxed) + 1 > table->mask / 4 * 3) {
 		grow_nodes(nodes, table);
 		table = nodes->current;
 		/* It could not grow. A free slot must be left, or a search would not end. */
@@ -189,7 +189,7 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 			return id;
 	}
 	enter_node(table, key, id);
-	if (__atomic_load_n(&nodes->current, __ATOMIC_SEQ_CST) != table)
+	if (atomic_load(&nodes->current) != table)
 		enter_node(nodes->current, key, id);
 	return id;
 }

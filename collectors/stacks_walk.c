@@ -12,6 +12,7 @@
 #include "writer/format.h"
 #include "writer/sys.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "writer/poison.h"
@@ -392,8 +393,8 @@ uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	struct walker walker = { .stacks = stacks, .cache = cache };
 	uint32_t node = 0;
 
-	walker.epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST);
-	walker.trusted = __atomic_load_n(&stacks->unloading, __ATOMIC_SEQ_CST) ? UINT32_MAX : walker.epoch;
+	walker.epoch = atomic_load(&stacks->epoch);
+	walker.trusted = atomic_load(&stacks->unloading) ? UINT32_MAX : walker.epoch;
 	if (cache->epoch != walker.epoch)
 		cache->count = 0;
 	*cut = 0;
@@ -411,7 +412,7 @@ uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	if (!node)
 		cache->count = 0;
 	/* An object was unmapped meanwhile, or is being: what was found is true, but may not be for long. */
-	cache->epoch = __atomic_load_n(&stacks->epoch, __ATOMIC_SEQ_CST) == walker.epoch && !stacks->unloading ? walker.epoch : 0;
+	cache->epoch = atomic_load(&stacks->epoch) == walker.epoch && !stacks->unloading ? walker.epoch : 0;
 	if (node && cache->epoch)
 		tfp_stacks_remember(cache);
 	return node;
