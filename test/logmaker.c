@@ -5,11 +5,13 @@
 #include "writer/crc32c.h"
 #include "writer/encode.h"
 
+#include <lz4.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PAGE 4096u
+#define SEED_PAGE 512u
 
 static void *must(void *memory)
 {
@@ -104,14 +106,15 @@ size_t maker_sealed(struct maker *maker, uint16_t type, const struct tfp_block_h
 size_t maker_live(struct maker *maker, uint16_t type, const struct tfp_block_header *fields, const void *payload, size_t bytes)
 {
 	struct tfp_block_header header = {0};
-	size_t whole = (sizeof header + bytes + PAGE - 1) / PAGE * PAGE - sizeof header, offset;
+	size_t page = maker->header.page_bytes, offset;
+	size_t whole = (sizeof header + bytes + page - 1) / page * page - sizeof header;
 
 	if (fields != NULL)
 		header = *fields;
 	header.type = type;
 	header.is_live = 1;
 	header.encoded_bytes = header.raw_bytes = whole;
-	pad(maker, PAGE);
+	pad(maker, page);
 	offset = put_block(maker, &header, payload, bytes);
 	append(maker, NULL, whole - bytes);
 	return offset;
@@ -181,7 +184,16 @@ size_t maker_events(struct maker *maker, uint32_t thread, uint16_t lane, uint64_
 
 	memset(scratch, 0, scratch_bytes);
 	space = tfp_encode(scratch, scratch_bytes, records->bytes, records->size, time_shift, &header);
-	offset = maker_sealed(maker, TFP_BLOCK_EVENTS, &header, space + sizeof header, header.encoded_bytes);
+	if (maker->is_plain && header.codec == TFP_CODEC_LZ4) {
+		char *raw = must(malloc(header.raw_bytes));
+
+		LZ4_decompress_safe((char *)space + sizeof header, raw, (int)header.encoded_bytes, (int)header.raw_bytes);
+		header.codec = TFP_CODEC_NONE;
+		offset = maker_sealed(maker, TFP_BLOCK_EVENTS, &header, raw, header.raw_bytes);
+		free(raw);
+	} else {
+		offset = maker_sealed(maker, TFP_BLOCK_EVENTS, &header, space + sizeof header, header.encoded_bytes);
+	}
 	free(scratch);
 	return offset;
 }
@@ -192,9 +204,9 @@ size_t maker_chunk(struct maker *maker, uint32_t thread, uint16_t lane, uint64_t
 	struct tfp_chunk chunk = {.sequence = sequence, .used = records->size, .thread = thread, .lane = lane,
 				  .state = TFP_CHUNK_FILLING | (uint64_t)thread << 8};
 	uint8_t *payload = must(malloc(sizeof chunk + records->size));
-	size_t offset;
+	size_t offset, page = maker->header.page_bytes;
 
-	chunk.size_bytes = (sizeof header + sizeof chunk + records->size + PAGE - 1) / PAGE * PAGE - sizeof header - sizeof chunk;
+	chunk.size_bytes = (sizeof header + sizeof chunk + records->size + page - 1) / page * page - sizeof header - sizeof chunk;
 	memcpy(payload, &chunk, sizeof chunk);
 	memcpy(payload + sizeof chunk, records->bytes, records->size);
 	offset = maker_live(maker, TFP_BLOCK_CHUNK, &header, payload, sizeof chunk + records->size);
@@ -226,7 +238,7 @@ void maker_finish(struct maker *maker)
 	maker->live.file_end = maker->size;
 	maker->header.header_crc = tfp_crc32c(0, &maker->header, offsetof(struct tfp_file_header, header_crc));
 	memcpy(maker->bytes, &maker->header, sizeof maker->header);
-	memcpy(maker->bytes + TFP_LIVE_OFFSET, &maker->live, sizeof maker->live);
+	memcpy(maker->bytes + maker->header.live_offset, &maker->live, sizeof maker->live);
 }
 
 void maker_repair(struct maker *maker, size_t offset)
@@ -292,7 +304,8 @@ static void add_facts(struct maker *maker)
 	maker_fact(maker, 250, (const char *const[]){"#9", NULL});
 }
 
-void maker_everything(struct maker *maker)
+/* All but header and schema. */
+static void fill(struct maker *maker)
 {
 	struct maker_records *records = must(calloc(1, sizeof *records));
 	struct tfp_thread_slot slots[2] = {{.state = 1, .serial = 1, .tid = 100, .name = "one"},
@@ -304,9 +317,6 @@ void maker_everything(struct maker *maker)
 						    .allocated_bytes = 1148704, .freed_bytes = 104};
 	slots[0].map[0] = (struct tfp_map_totals){1, 1, 8192, 4096};
 	slots[1].losses[4] = (struct tfp_loss_slot){7, 100, 200};
-	maker_begin(maker);
-	maker_schema(maker, "record\t100\tfuture\tevent\t24\tfrom tomorrow\nfield\t100\t0\twhere\tu64\taddress\tplain\t8\t\n"
-			    "field\t100\t1\thow\ti64\tcount\tplain\t16\t\nnovelty\t1\thook\t1\n");
 	add_facts(maker);
 	maker_live(maker, TFP_BLOCK_THREADS, NULL, slots, sizeof slots);
 	add_stacks(maker);
@@ -317,7 +327,7 @@ void maker_everything(struct maker *maker)
 	MAKER_ADD(records, 1100, free, .address = 0x1000);
 	maker_events(maker, 1, 0, 2, 0, records);
 	maker_sealed(maker, 9, NULL, "unknown kind of block", 21);
-	append(maker, NULL, 5000); /* a hole */
+	append(maker, NULL, maker->header.page_bytes + 904); /* a hole */
 	records->size = 0;
 	MAKER_ADD(records, 1050, alloc, .address = 0x9000, .requested = 24, .function = 1);
 	maker_add(records, future, sizeof future);
@@ -331,6 +341,26 @@ void maker_everything(struct maker *maker)
 	maker->live.heap_mode = TFP_MODE_FULL;
 	maker_finish(maker);
 	free(records);
+}
+
+static const char future_schema[] = "record\t100\tfuture\tevent\t24\tfrom tomorrow\n"
+				    "field\t100\t0\twhere\tu64\taddress\tplain\t8\t\n"
+				    "field\t100\t1\thow\ti64\tcount\tplain\t16\t\nnovelty\t1\thook\t1\n";
+
+void maker_everything(struct maker *maker)
+{
+	maker_begin(maker);
+	maker_schema(maker, future_schema);
+	fill(maker);
+}
+
+void maker_seed(struct maker *maker)
+{
+	maker_begin(maker);
+	maker->is_plain = 1;
+	maker->size = maker->header.page_bytes = SEED_PAGE;
+	maker->header.live_offset = 256;
+	fill(maker);
 }
 
 static uint64_t xorshift(uint64_t *state)

@@ -19,6 +19,7 @@ struct maker {
 	size_t size, capacity;
 	struct tfp_file_header header; /* change it, then maker_finish */
 	struct tfp_file_live live;
+	int is_plain; /* events blocks are not compressed: what the fuzzer changes is then what a decoder sees */
 };
 
 /* Raw records, one after the other, as in a chunk. */
@@ -68,6 +69,9 @@ int maker_write(const struct maker *maker, const char *path, size_t bytes);
 
 /* A log with every kind of record, fact and block, two threads and a signal lane, unknown records, holes. */
 void maker_everything(struct maker *maker);
+
+/* The same without a schema, with pages of 512 bytes and plain columns: small, for the fuzzer to begin with. */
+void maker_seed(struct maker *maker);
 
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */
 void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t live);

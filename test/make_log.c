@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, or make_log busy PATH THREADS COUNT LIVE.
+ * Writes a made log: make_log everything PATH, make_log seed PATH, or make_log busy PATH THREADS COUNT LIVE.
  *
  * Rule: the same words make the same bytes.
  */
@@ -17,10 +17,12 @@ int main(int count, char **words)
 
 	if (count == 3 && strcmp(words[1], "everything") == 0) {
 		maker_everything(&maker);
+	} else if (count == 3 && strcmp(words[1], "seed") == 0) {
+		maker_seed(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else {
-		fprintf(stderr, "make_log everything PATH | busy PATH THREADS COUNT LIVE\n");
+		fprintf(stderr, "make_log everything PATH | seed PATH | busy PATH THREADS COUNT LIVE\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);
