@@ -125,9 +125,10 @@ static struct tfp_thread *enter_slow(uint32_t *lane)
 
 	if (!thread || thread->is_ready != 1)
 		thread = tfp_thread_start();
-	if (thread)
-		*lane = tfp_thread_enter(thread);
-	return thread;
+	if (!thread)
+		return NULL;
+	*lane = tfp_thread_enter(thread);
+	return thread->is_ready == 1 ? thread : NULL;
 }
 
 /*

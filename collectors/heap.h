@@ -169,11 +169,16 @@ static inline __attribute__((always_inline)) void tfp_heap_allocated(void *block
 
 	if (mode == TFP_MODE_PASS)
 		return;
-	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->depth)) {
+	if (TFP_UNLIKELY(!thread || thread->depth)) {
 		tfp_heap_allocated_slow(block, size, function, caller);
 		return;
 	}
 	TFP_ENTER(thread);
+	if (TFP_UNLIKELY(thread->is_ready != 1)) { /* last: a handler may have forked just before, and we are in the child */
+		TFP_LEAVE(thread);
+		tfp_heap_allocated_slow(block, size, function, caller);
+		return;
+	}
 	tfp_heap_allocated_in(thread, 0, block, size, function, caller, mode);
 	TFP_LEAVE(thread);
 }
@@ -186,11 +191,16 @@ static inline __attribute__((always_inline)) void tfp_heap_freed(void *block)
 
 	if (mode == TFP_MODE_PASS)
 		return;
-	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->depth)) {
+	if (TFP_UNLIKELY(!thread || thread->depth)) {
 		tfp_heap_freed_slow(block);
 		return;
 	}
 	TFP_ENTER(thread);
+	if (TFP_UNLIKELY(thread->is_ready != 1)) { /* last: a handler may have forked just before, and we are in the child */
+		TFP_LEAVE(thread);
+		tfp_heap_freed_slow(block);
+		return;
+	}
 	tfp_heap_freed_in(thread, 0, block, mode);
 	TFP_LEAVE(thread);
 }

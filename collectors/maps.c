@@ -18,7 +18,7 @@ static struct tfp_thread *enter(uint32_t *lane)
 	if (!thread || thread->is_own)
 		return NULL;
 	*lane = tfp_thread_enter(thread);
-	return thread;
+	return thread->is_ready == 1 ? thread : NULL;
 }
 
 /* Where no record can be made (a handler that interrupted a handler's record) one is lost. */

@@ -101,6 +101,42 @@ static void put_last_clock(void)
 	tfp_thread_leave(thread);
 }
 
+static _Atomic uint32_t forks_inside; /* such forks now in progress; a child sees how many there were */
+
+int tfp_process_forks_inside(void)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!is_live() || !thread || thread->is_ready != 1 || !thread->depth)
+		return forks_inside != 0;
+	uint32_t lane = tfp_thread_enter(thread);
+	tfp_thread_leave(thread);
+	if (!lane) /* that hook is gone */
+		return forks_inside != 0;
+	forks_inside++;
+	tfp_pages_keep(1);
+	tfp_loss_add(thread, TFP_LOSS_interrupted_fork, 1, tfp_now());
+	return 1;
+}
+
+void tfp_process_forked_inside(int child)
+{
+	if (!child) {
+		forks_inside = 0;
+		tfp_mode_now = TFP_MODE_PASS;
+		tfp_pages_detach();
+		if (!tfp_state)
+			return;
+		tfp_state->phase = TFP_STATE_FAILED;
+		tfp_state->drainer.phase = 0;
+		if (tfp_state->log)
+			tfp_file_abandon();
+		return;
+	}
+	if (tfp_self && tfp_self->depth && --forks_inside == 0)
+		tfp_pages_keep(0);
+}
+
 int tfp_process_execing(const char *path)
 {
 	struct tfp_lane *lane;

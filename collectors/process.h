@@ -14,6 +14,13 @@
 void tfp_process_forking(void);
 void tfp_process_forked(int child);
 
+/*
+ * The same where a signal handler that interrupted a hook of this thread forks: the child lives on, without a recorder.
+ * Returns whether it is so, and then forked_inside comes after the fork, in both processes, with what fork returned.
+ */
+int tfp_process_forks_inside(void);
+void tfp_process_forked_inside(int child);
+
 /* This process is about to run `path` in its place. Returns whether the log says so (undo with tfp_process_exec_failed). */
 int tfp_process_execing(const char *path);
 void tfp_process_exec_failed(void);

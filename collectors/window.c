@@ -59,6 +59,8 @@ void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
 	if (!thread)
 		return;
 	uint32_t number = tfp_thread_enter(thread);
+	if (thread->is_ready != 1)
+		return;
 	change_in(thread, number <= 1 ? &thread->lanes[number] : NULL, is_open, cause, index);
 	tfp_thread_leave(thread);
 }

@@ -152,9 +152,14 @@ static pid_t fork_as(pid_t (*real)(void))
 {
 	tfp_drain_pause();
 	tfp_process_forking();
+	int is_inside = tfp_process_forks_inside();
 	pid_t child = real();
+	int error = errno;
+	if (is_inside)
+		tfp_process_forked_inside(child);
 	if (child != 0)
 		tfp_process_forked(child);
+	errno = error;
 	return child;
 }
 

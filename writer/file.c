@@ -83,7 +83,7 @@ static void give_back(long descriptor, int is_kept)
 }
 
 /* Past RLIMIT_FSIZE a write or fallocate raises SIGXFSZ, which kills: ask first. */
-static int fits_file_limit(uint64_t end)
+int tfp_file_fits(uint64_t end)
 {
 	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
 
@@ -141,7 +141,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		return memory;
 	}
 	*why = TFP_LOSS_output_write;
-	if (!fits_file_limit(offset + bytes))
+	if (!tfp_file_fits(offset + bytes))
 		return NULL;
 	int is_kept;
 	long descriptor = borrow(log, &is_kept);
@@ -157,7 +157,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 	give_back(descriptor, is_kept);
 	if (is_error(start))
 		return NULL;
-	tfp_sys(SYS_madvise, start, (long)bytes, MADV_DONTFORK, 0, 0, 0);
+	tfp_pages_share((void *)start, bytes);
 	return (void *)start;
 }
 
@@ -190,7 +190,7 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
 	const char *data = from;
 	int is_kept;
 
-	if (!fits_file_limit(offset + bytes))
+	if (!tfp_file_fits(offset + bytes))
 		return TFP_LOSS_output_write;
 	long descriptor = borrow(log, &is_kept);
 	if (descriptor < 0)
@@ -308,6 +308,18 @@ int tfp_file_is_at(int descriptor)
 	/* It was closed behind our back and the number is the host's now. */
 	__atomic_compare_exchange_n(&tfp_origin.descriptor, &descriptor, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	return 0;
+}
+
+void tfp_file_abandon(void)
+{
+	struct tfp_log *log = tfp_state->log;
+	int descriptor = tfp_origin.descriptor;
+
+	if (tfp_file_is_at(descriptor))
+		tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
+	tfp_origin.descriptor = -1;
+	log->path[0] = log->shadow_path[0] = 0;
+	log->inode = 0;
 }
 
 void tfp_file_move(void)

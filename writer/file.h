@@ -46,6 +46,9 @@ int tfp_file_descriptor(void);
 /* Whether our file is (still) at that number. Cheap where the number is not ours. */
 int tfp_file_is_at(int descriptor);
 
+/* In a fork child that must not touch its parent's log: no write can reach it any more. */
+void tfp_file_abandon(void);
+
 /* The host is about to put a file of its own at our number: ours moves elsewhere. */
 void tfp_file_move(void);
 

@@ -57,6 +57,9 @@ void *tfp_shadow_begin(struct tfp_log *log);
 /* Removes the shared memory's name: the log holds everything. */
 void tfp_shadow_end(struct tfp_log *log);
 
+/* Whether RLIMIT_FSIZE allows a file to end there. */
+int tfp_file_fits(uint64_t end);
+
 /* A duplicate of `descriptor` at a number that the host will not meet, or -1: keep none. The original stays open. */
 long tfp_file_raise(long descriptor);
 

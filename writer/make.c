@@ -115,7 +115,7 @@ static void *map_first(struct tfp_log *log, long descriptor)
 				      : tfp_sys(SYS_mmap, 0, (long)log->first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 						descriptor, 0);
 		if (start >= 0 || start < -4095) {
-			tfp_sys(SYS_madvise, start, (long)log->first_bytes, MADV_DONTFORK, 0, 0, 0);
+			tfp_pages_share((void *)start, log->first_bytes);
 			return (void *)start;
 		}
 	}

@@ -44,6 +44,8 @@ static uint64_t bytes_to_spare(void)
 /* [offset, offset + bytes) of the shared file, allocated and mapped. NULL: there is no room. */
 static void *map_shared(struct tfp_log *log, uint64_t offset, uint64_t bytes, int flags)
 {
+	if (!tfp_file_fits(offset + bytes))
+		return NULL;
 	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)log->shadow_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600, 0, 0);
 
 	if (file < 0)
@@ -54,7 +56,7 @@ static void *map_shared(struct tfp_log *log, uint64_t offset, uint64_t bytes, in
 	tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
 	if (start < 0 && start > -4096)
 		return NULL;
-	tfp_sys(SYS_madvise, start, (long)bytes, MADV_DONTFORK, 0, 0, 0);
+	tfp_pages_share((void *)start, bytes);
 	return (void *)start;
 }
 

@@ -58,7 +58,8 @@ int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame);
 
 /*
  * Enters a hook by the slow road. Returns the lane to use, 0 or 1 (inside a handler that interrupted a hook); 2 and more:
- * too deep, no lane may be touched. Pairs with tfp_thread_leave. Own thread, any context.
+ * too deep, no lane may be touched. Pairs with tfp_thread_leave. Own thread, any context. The caller asks is_ready after
+ * it: a handler may have forked just before, and this is the child, which has no state yet.
  */
 static inline __attribute__((always_inline)) uint32_t tfp_thread_enter(struct tfp_thread *thread)
 {
@@ -85,6 +86,8 @@ static inline __attribute__((always_inline)) struct tfp_thread *tfp_thread_enter
 {
 	uint32_t number = tfp_thread_enter(thread);
 
+	if (thread->is_ready != 1)
+		return NULL;
 	if (number <= 1) {
 		*lane = &thread->lanes[number];
 		return thread;

@@ -5,7 +5,6 @@
 #include "writer/sys.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "writer/poison.h"
@@ -52,25 +51,6 @@ long tfp_sys(long number, long a, long b, long c, long d, long e, long f)
 #else
 #error "tfprof runs on x86-64 and aarch64"
 #endif
-}
-
-void *tfp_pages_get(size_t bytes, int wipe)
-{
-	long start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (start < 0 && start > -4096)
-		return NULL;
-	/* Without MADV_WIPEONFORK (before Linux 4.14) a child would go on in its parent's state: have none instead. */
-	if (wipe && tfp_sys(SYS_madvise, start, (long)bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
-		tfp_pages_put((void *)start, bytes);
-		return NULL;
-	}
-	return (void *)start;
-}
-
-void tfp_pages_put(void *start, size_t bytes)
-{
-	tfp_sys(SYS_munmap, (long)start, (long)bytes, 0, 0, 0, 0);
 }
 
 void *tfp_copy(void *to, const void *from, size_t bytes)

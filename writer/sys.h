@@ -19,6 +19,16 @@ int tfp_sys_is_sealed(void);
 void *tfp_pages_get(size_t bytes, int wipe);
 void tfp_pages_put(void *start, size_t bytes);
 
+/* Shared pages just mapped: a fork child finds nothing there. */
+void tfp_pages_share(void *start, size_t bytes);
+
+/*
+ * Around a fork inside a signal handler that interrupted a hook: with 1 the child finds private pages as they are, with 0
+ * empty again. In that child: zeros of its own stand where shared pages were. See writer/pages.c.
+ */
+void tfp_pages_keep(int is_kept);
+void tfp_pages_detach(void);
+
 /* memcpy, memset, memcmp, strlen without libc's (interposable, ifunc'ed) ones. */
 void *tfp_copy(void *to, const void *from, size_t bytes);
 void *tfp_fill(void *to, int byte, size_t bytes);

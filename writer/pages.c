@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages of ours, outside every allocator, and what becomes of them in a fork child: it finds private ones empty and shared
+ * ones gone, so that it can never write into its parent's log.
+ *
+ * Rule: all of them are listed, because of the one child that must find them: a fork made inside a signal handler that
+ * interrupted a hook of ours. There the hook goes on in the child with what it has in its registers, so private pages are
+ * kept for that fork and private zeros put where the shared ones were; nothing is recorded there.
+ */
+#include "writer/sys.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "writer/poison.h"
+
+#define LISTED 255 /* of a list: 4 KiB, about 60 threads */
+
+/* Pages have at least 4096 bytes, so the low bit of the length says which kind it is. */
+#define SHARED 1u
+
+struct region {
+	_Atomic uintptr_t start; /* 0 = free */
+	uintptr_t bytes;
+};
+
+struct list {
+	_Atomic(struct list *) next;
+	uintptr_t padding;
+	struct region regions[LISTED];
+};
+
+/* Kept across fork, as what it lists is mapped there, too, or is gone for good; then it is listed in vain. */
+static struct list first;
+
+static struct list *after(struct list *list)
+{
+	struct list *none = NULL, *next = list->next;
+
+	if (next)
+		return next;
+	next = tfp_pages_get(sizeof *next, 0);
+	if (next && !__atomic_compare_exchange_n((struct list **)&list->next, &none, next, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		tfp_pages_put(next, sizeof *next);
+		next = none;
+	}
+	return next;
+}
+
+/* Where no more can be listed, a fork out of a handler may end its child: no worse than without the list. */
+static void enter(uintptr_t start, uintptr_t bytes)
+{
+	for (struct list *list = &first; list; list = after(list)) {
+		for (int i = 0; i < LISTED; i++) {
+			uintptr_t none = 0;
+			if (list->regions[i].start ||
+			    !__atomic_compare_exchange_n((uintptr_t *)&list->regions[i].start, &none, 1, 0, __ATOMIC_ACQ_REL,
+							 __ATOMIC_RELAXED))
+				continue;
+			list->regions[i].bytes = bytes;
+			__atomic_store_n(&list->regions[i].start, start, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
+static void strike(uintptr_t start)
+{
+	for (struct list *list = &first; list; list = list->next)
+		for (int i = 0; i < LISTED; i++)
+			if (list->regions[i].start == start)
+				__atomic_store_n(&list->regions[i].start, 0, __ATOMIC_RELEASE);
+}
+
+void *tfp_pages_get(size_t bytes, int wipe)
+{
+	long start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (start < 0 && start > -4096)
+		return NULL;
+	if (!wipe)
+		return (void *)start;
+	/* Without MADV_WIPEONFORK (before Linux 4.14) a child would go on in its parent's state: have none instead. */
+	if (tfp_sys(SYS_madvise, start, (long)bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		tfp_sys(SYS_munmap, start, (long)bytes, 0, 0, 0, 0);
+		return NULL;
+	}
+	enter((uintptr_t)start, (bytes + 4095) & ~(uintptr_t)4095);
+	return (void *)start;
+}
+
+void tfp_pages_put(void *start, size_t bytes)
+{
+	strike((uintptr_t)start);
+	tfp_sys(SYS_munmap, (long)start, (long)bytes, 0, 0, 0, 0);
+}
+
+void tfp_pages_share(void *start, size_t bytes)
+{
+	tfp_sys(SYS_madvise, (long)start, (long)bytes, MADV_DONTFORK, 0, 0, 0);
+	enter((uintptr_t)start, ((bytes + 4095) & ~(uintptr_t)4095) | SHARED);
+}
+
+void tfp_pages_keep(int is_kept)
+{
+	for (struct list *list = &first; list; list = list->next)
+		for (int i = 0; i < LISTED; i++)
+			if (list->regions[i].start > 1 && !(list->regions[i].bytes & SHARED))
+				tfp_sys(SYS_madvise, (long)list->regions[i].start, (long)list->regions[i].bytes,
+					is_kept ? MADV_KEEPONFORK : MADV_WIPEONFORK, 0, 0, 0);
+}
+
+void tfp_pages_detach(void)
+{
+	for (struct list *list = &first; list; list = list->next)
+		for (int i = 0; i < LISTED; i++)
+			if (list->regions[i].start > 1 && (list->regions[i].bytes & SHARED))
+				tfp_sys(SYS_mmap, (long)list->regions[i].start, (long)(list->regions[i].bytes & ~(uintptr_t)SHARED),
+					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
