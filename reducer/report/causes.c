@@ -89,7 +89,8 @@ static bool read_stack(const struct table *sites, size_t row, struct cause *caus
 
 	if (!table_is_known(sites, row, column))
 		return false;
-	if (length != 4 || memcmp(allocator, "heap", 4) != 0)
+	cause->is_heap = length == 4 && memcmp(allocator, "heap", 4) == 0;
+	if (!cause->is_heap)
 		text_format(&cause->name, "%.*s: ", (int)length, allocator);
 	stack = table_get_stack(sites, row, column);
 	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
@@ -124,6 +125,8 @@ static int by_peak(const void *a, const void *b)
 {
 	const struct cause *x = a, *y = b;
 
+	if (x->is_heap != y->is_heap)
+		return x->is_heap ? -1 : 1;
 	if (x->peak_bytes != y->peak_bytes)
 		return x->peak_bytes > y->peak_bytes ? -1 : 1;
 	return x->allocations > y->allocations ? -1 : x->allocations < y->allocations;

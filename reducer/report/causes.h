@@ -16,10 +16,11 @@ struct cause {
 	struct text callers; /* "< f < g" */
 	int64_t peak_bytes, leaked_bytes, allocations;
 	bool has_near;       /* a name is only the nearest one */
+	bool is_heap;
 };
 
 struct causes {
-	struct cause *list; /* by peak_bytes, then by allocations */
+	struct cause *list; /* the heap's, then those of other allocators (with peaks of their own); each by peak_bytes */
 	size_t count, room;
 	bool is_estimated;  /* some of the numbers are */
 	bool is_more;       /* there are stacks that were not looked at: smaller at the peak than all of these */

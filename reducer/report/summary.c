@@ -23,6 +23,7 @@
 #define REFUSED_ROWS 4
 #define PROCESS_ROWS 6
 #define SITE_ROWS 7
+#define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
 #define NOTE_ROWS 4
 #define NOTE_LINES 2
 #define OTHER_ROWS 3
@@ -309,30 +310,42 @@ static void put_processes(struct summary *summary)
 	table_free(table);
 }
 
-/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. */
+static void put_cause(struct summary *summary, const struct cause *cause)
+{
+	put_padded(summary, human_bytes, cause->peak_bytes, 12);
+	put_padded(summary, human_bytes, cause->leaked_bytes, 12);
+	put_padded(summary, human_count, cause->allocations, 12);
+	text_string(&summary->line, "  ");
+	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
+	end_line(summary);
+	if (cause->callers.length) {
+		text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
+		end_line(summary);
+	}
+	summary->has_near |= cause->has_near;
+}
+
+/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. Address space that was
+ * mapped is often far larger than what the heap holds, and has a peak of its own: it keeps its place behind. */
 static void put_sites(struct summary *summary)
 {
 	struct causes causes = causes_make(summary->request);
+	size_t heap = 0, shown_heap, others;
 
+	while (heap < causes.count && causes.list[heap].is_heap)
+		heap++;
+	others = causes.count - heap;
+	shown_heap = SITE_ROWS - (others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS);
+	shown_heap = heap < shown_heap ? heap : shown_heap;
 	if (causes.count) {
 		text_string(&summary->line, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
 		text_string(&summary->line, "      leaked      allocs  call stacks");
 		heading(summary, causes.is_estimated ? " (estimated from samples)" : "");
 	}
-	for (size_t i = 0; i < causes.count && i < SITE_ROWS; i++) {
-		const struct cause *cause = &causes.list[i];
-		put_padded(summary, human_bytes, cause->peak_bytes, 12);
-		put_padded(summary, human_bytes, cause->leaked_bytes, 12);
-		put_padded(summary, human_count, cause->allocations, 12);
-		text_string(&summary->line, "  ");
-		cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
-		end_line(summary);
-		if (cause->callers.length) {
-			text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
-			end_line(summary);
-		}
-		summary->has_near |= cause->has_near;
-	}
+	for (size_t i = 0; i < shown_heap; i++)
+		put_cause(summary, &causes.list[i]);
+	for (size_t i = 0; i < others && shown_heap + i < SITE_ROWS; i++)
+		put_cause(summary, &causes.list[heap + i]);
 	if (causes.count > SITE_ROWS || causes.is_more) {
 		text_string(&summary->line, "  ... and more: -t memory.sites");
 		end_line(summary);
