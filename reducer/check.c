@@ -33,12 +33,16 @@ static void check_counters(const struct process *process)
 
 	if (!is_comparable(process))
 		return;
+	if (!process_counters_agree(process, map)) {
+		compare(process, "maps", map->allocations, map->event_allocations);
+		compare(process, "unmaps", map->frees, map->event_frees);
+	}
+	if (process_counters_agree(process, heap))
+		return;
 	compare(process, "heap allocations", heap->allocations, heap->event_allocations);
 	compare(process, "heap releases", heap->frees, heap->event_frees);
 	compare(process, "heap bytes requested", heap->requested_bytes, heap->event_requested_bytes);
 	compare(process, "heap bytes allocated", heap->allocated_bytes, heap->event_allocated_bytes);
-	compare(process, "maps", map->allocations, map->event_allocations);
-	compare(process, "unmaps", map->frees, map->event_frees);
 }
 
 /* Every stack that a site names is in the log. */

@@ -191,3 +191,16 @@ int accounts_finish(struct accounts *accounts, struct process *process)
 		return -1;
 	return finish_mmap(accounts, process);
 }
+
+int process_counters_agree(const struct process *process, const struct account *account)
+{
+	int is_cut = process->end == END_UNKNOWN || process->end == END_SIGNAL || process->thread_count > 1;
+	uint64_t allowed = is_cut ? 2 * (uint64_t)process->thread_count : 0;
+	uint64_t allocations = account->allocations - account->event_allocations;
+	uint64_t frees = account->frees - account->event_frees;
+
+	if (allocations > allowed || frees > allowed)
+		return 0;
+	return allocations != 0 || (account->requested_bytes == account->event_requested_bytes &&
+				    account->allocated_bytes == account->event_allocated_bytes);
+}

@@ -50,9 +50,10 @@ static unsigned life_class(const struct pairs *pairs, uint64_t from, uint64_t to
 	return class;
 }
 
+/* Some allocators answer a usable size below the request (tcmalloc: 0 for its first block), so slack has a sign. */
 static uint64_t requested_of(const struct live_block *block)
 {
-	return block->usable - block->slack;
+	return block->usable - (uint64_t)(int64_t)(int32_t)block->slack;
 }
 
 static struct amount amount_of(const struct live_block *block)
@@ -143,11 +144,11 @@ void pairs_alloc_waiting(struct pairs *pairs, size_t stream, const struct live_b
 void pairs_usable(struct pairs *pairs, size_t stream, uint64_t address, uint64_t usable)
 {
 	struct live_block *waiting = &pairs->streams[stream].waiting;
-	uint64_t requested = requested_of(waiting);
+	int64_t slack = (int64_t)(usable - requested_of(waiting));
 
-	if (waiting->address == address && usable >= requested && usable - requested <= UINT32_MAX) {
+	if (waiting->address == address && slack >= INT32_MIN && slack <= INT32_MAX) {
 		waiting->usable = usable;
-		waiting->slack = (uint32_t)(usable - requested);
+		waiting->slack = (uint32_t)slack;
 	}
 	settle_waiting(pairs, stream);
 }

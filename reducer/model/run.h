@@ -183,6 +183,13 @@ int run_scan(struct run *run, const struct run_options *options);
 /* ns since the run's start of a time in the process's log (ticks since its origin). */
 int64_t process_ns(const struct process *process, uint64_t ticks);
 
+/*
+ * Whether the counters of the threads and the events say the same of this account. A thread that was killed inside a hook
+ * has counted a call that it had not recorded yet (nothing was lost: the call had not returned), so where the process
+ * ended without a word or had several threads, a call more for each thread and lane agrees too.
+ */
+int process_counters_agree(const struct process *process, const struct account *account);
+
 /* The module of that id, or NULL. */
 const struct module *process_module(const struct process *process, uint64_t id);
 

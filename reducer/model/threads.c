@@ -25,6 +25,8 @@ struct build {
 	const struct thread_list *more;
 };
 
+enum { LOSS_THREAD_STATE = 14 }; /* losses.def */
+
 static void add_loss(struct process *process, const struct loss *loss)
 {
 	const struct schema_row *row = schema_loss(process->log->schema, loss->kind);
@@ -175,6 +177,8 @@ void threads_build(struct process *process, const struct thread_list *more)
 	}
 	for (size_t i = 0; more != NULL && i < more->loss_count; i++)
 		add_loss(process, &more->losses[i]);
+	if (process->log->live.early_calls != 0) /* of no thread */
+		add_loss(process, &(struct loss){.kind = LOSS_THREAD_STATE, .count = process->log->live.early_calls});
 	if (process->thread_count > 0)
 		qsort(process->threads, process->thread_count, sizeof *process->threads, by_serial);
 	if (process->loss_count > 0)

@@ -187,8 +187,7 @@ static void note_difference(struct table *table, const struct process *process)
 
 	if (heap->kind != ACCOUNT_EVENTS || process->window_count || process->loss_count)
 		return;
-	if (heap->event_allocations == heap->allocations && heap->event_frees == heap->frees &&
-	    heap->event_requested_bytes == heap->requested_bytes && heap->event_allocated_bytes == heap->allocated_bytes)
+	if (process_counters_agree(process, heap))
 		return;
 	table_note(table, NOTE_INFERRED,
 		   "Process %" PRIu32 ": the events say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
