@@ -10,6 +10,7 @@
 #include "reducer/symbols/demangle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,18 +127,32 @@ static void child_batch(struct sender *sender, const struct symbols_options *opt
 		_exit(1);
 }
 
+/* No core files, no words of libraries on stderr, no more memory than CHILD_BYTES, or than the user allows. */
+static void limit_child(void)
+{
+	struct rlimit limit = {0, 0};
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (setrlimit(RLIMIT_CORE, &limit) != 0 || getrlimit(RLIMIT_DATA, &limit) != 0)
+		_exit(1);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they reserve address space */
+	if (limit.rlim_cur > CHILD_BYTES)
+		limit.rlim_cur = CHILD_BYTES;
+	if (setrlimit(RLIMIT_DATA, &limit) != 0 || (nowhere >= 0 && dup2(nowhere, STDERR_FILENO) < 0))
+		_exit(1);
+#endif
+	if (nowhere >= 0)
+		close(nowhere);
+}
+
 static _Noreturn void child_run(int descriptor, const struct symbols_options *options, const struct lookup_batch *batches,
 				size_t first, size_t count)
 {
-	struct rlimit no_core = {0, 0};
 	struct sender sender = {.pipe = fdopen(descriptor, "w")};
 
-	if (!sender.pipe || setrlimit(RLIMIT_CORE, &no_core) != 0)
+	if (!sender.pipe)
 		_exit(1);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they reserve address space */
-	if (setrlimit(RLIMIT_DATA, &(struct rlimit){CHILD_BYTES, CHILD_BYTES}) != 0)
-		_exit(1);
-#endif
+	limit_child();
 	signal(SIGALRM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	unsetenv("DEBUGINFOD_URLS"); /* libdwfl would ask the network */
@@ -270,7 +285,7 @@ void worker_run(const struct symbols_options *options, const struct lookup_batch
 		if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
 			text_format(&problem, "reading its symbols took longer than %d s", MODULE_SECONDS);
 		else
-			text_string(&problem, "its symbols cannot be read, the file is damaged");
+			text_string(&problem, "its symbols cannot be read (a damaged file, or too little memory)");
 		sink->problem(sink->context, next++, problem.bytes);
 		text_free(&problem);
 	}
