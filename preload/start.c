@@ -198,6 +198,8 @@ static int start_state(struct tfp_state *state)
 	static int is_configured; /* kept across fork */
 	struct tfp_file_header header = {.clock_kind = tfp_clock_kind};
 
+	if (tfp_guard_has_own_allocator())
+		header.flags |= TFP_FILE_STATIC_ALLOCATOR;
 	tfp_clock_read(&header.origin);
 	state->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	if (make_log(state, &header))
@@ -249,9 +251,6 @@ int tfp_start(void)
 	tfp_facts_process();
 	tfp_settings_note();
 	tfp_file_sync();
-	if (tfp_guard_has_own_allocator())
-		tfp_fact_pair(TFP_TAG_note, "own_allocator",
-			      "The executable defines malloc itself: its own allocations cannot be seen, those of its libraries may be.");
 	if (!tfp_heap.usable_size)
 		tfp_fact_pair(TFP_TAG_note, "no_usable_size",
 			      "The allocator has no malloc_usable_size: sizes are those requested, and released bytes are not known.");
