@@ -108,7 +108,7 @@ int tfp_guard_allocator_is_glibc(void)
 #endif
 }
 
-int tfp_guard_has_own_allocator(void)
+static int defines_malloc(void)
 {
 	Dl_info first, program;
 	ElfW(Sym) *entry = NULL;
@@ -119,6 +119,15 @@ int tfp_guard_has_own_allocator(void)
 		return 0;
 	/* A position-dependent program that takes malloc's address has a stub there, and the symbol stays undefined. */
 	return entry && entry->st_shndx != SHN_UNDEF;
+}
+
+int tfp_guard_has_own_allocator(void)
+{
+	static int answer = -1; /* kept across fork, as the loader's lock may be held by nobody in a child */
+
+	if (answer < 0)
+		answer = defines_malloc();
+	return answer;
 }
 
 static void toggle(int number)

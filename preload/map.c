@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define MAP_KEEPS_OLD 4 /* MREMAP_DONTUNMAP, Linux 5.7 */
+
 /* During the lookup itself (dlsym) no real function is known: the kernel's is the same but for errno. */
 static void *map_by_kernel(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset)
 {
@@ -69,7 +71,8 @@ TFP_EXPORT void *mremap(void *address, size_t old_length, size_t new_length, int
 	/* Noted after the call: a failed mremap leaves the old range, and nobody else can be given it before us when it moved
 	 * in place. Where it moved away another thread's map of the old range can stand before this record: same tick order. */
 	if (start != MAP_FAILED) {
-		tfp_map_removed(&(struct tfp_map_change){(uintptr_t)address, old_length, 0, 0, TFP_HOOK_mremap});
+		if (old_length && !(flags & MAP_KEEPS_OLD))
+			tfp_map_removed(&(struct tfp_map_change){(uintptr_t)address, old_length, 0, 0, TFP_HOOK_mremap});
 		note_map(start, new_length, 0, 0, TFP_HOOK_mremap, TFP_CALLER);
 	}
 	return start;

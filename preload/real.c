@@ -50,7 +50,10 @@ int tfp_resolve(void)
 
 const char *tfp_real_allocator(void)
 {
+	static const char *name; /* kept across fork: in a child the loader's lock may be held by nobody */
 	Dl_info info;
 
-	return dladdr(*(void **)(void *)&tfp_real.malloc, &info) ? info.dli_fname : NULL;
+	if (!name)
+		name = dladdr(*(void **)(void *)&tfp_real.malloc, &info) ? info.dli_fname : "";
+	return *name ? name : NULL;
 }

@@ -108,7 +108,9 @@ static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 {
 	uint64_t from = tfp_ticks();
 
-	if (!chunk->used)
+	uint64_t used = chunk->used < chunk->size_bytes ? chunk->used : chunk->size_bytes;
+
+	if (!used)
 		return TFP_LOSS_NONE;
 	enum tfp_loss why = need_scratch(scratch_of, chunk->size_bytes);
 	if (why)
@@ -119,7 +121,7 @@ static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 		.lane = chunk->lane,
 		.sequence = chunk->sequence,
 	};
-	void *space = tfp_encode(scratch_of->scratch, scratch_of->scratch_bytes, (uint8_t *)(chunk + 1), chunk->used,
+	void *space = tfp_encode(scratch_of->scratch, scratch_of->scratch_bytes, (uint8_t *)(chunk + 1), used,
 				 tfp_state->time_shift, &header);
 	why = tfp_file_seal(&header, space);
 	__atomic_fetch_add(&tfp_state->live->drain_ticks, tfp_ticks() - from, __ATOMIC_RELAXED);
@@ -171,7 +173,7 @@ static int hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 {
 	enum tfp_loss why;
 
-	if (!tfp_drain_is_running())
+	if (!tfp_drain_is_running() || tfp_state->chunk_count > TFP_KNOWN_CHUNKS) /* our thread may not know of this one */
 		return -1;
 	struct tfp_chunk *full = lane->chunk, *next = find_free(thread->serial, next_bytes(lane, now));
 	if (!next && lane->chunks < LANE_CHUNKS) {

@@ -24,6 +24,8 @@ struct tfp_state *tfp_state;
 struct tfp_origin tfp_origin = {.descriptor = -1};
 __thread struct tfp_thread *tfp_self;
 
+#define IGNORED 2 /* the thread is ours */
+
 /* 1 while this thread is inside tfp_thread_start: a signal handler that gets here then goes unrecorded. */
 static __thread uint32_t is_starting;
 
@@ -152,6 +154,10 @@ static struct tfp_thread *begin_thread(void)
 {
 	uint32_t tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	uint64_t now = tfp_now();
+
+	/* Another process in our memory (clone with CLONE_VM and a TLS of its own): its threads look as if they had ended. */
+	if (!tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid)
+		return NULL;
 	struct tfp_thread *thread = take_ended(tid);
 	uint32_t serial = (uint32_t)__atomic_add_fetch(&tfp_state->live->threads_count, 1, __ATOMIC_RELAXED);
 
@@ -180,13 +186,21 @@ static struct tfp_thread *begin_thread(void)
 
 void tfp_thread_ignore(void)
 {
-	is_starting = 1;
+	is_starting = IGNORED;
+}
+
+/* What could not be recorded for want of a state is counted where it belongs to nobody. */
+static struct tfp_thread *none(void)
+{
+	if (is_starting != IGNORED && tfp_state && tfp_state->phase == TFP_STATE_READY)
+		__atomic_fetch_add(&tfp_state->live->early_calls, 1, __ATOMIC_RELAXED);
+	return NULL;
 }
 
 struct tfp_thread *tfp_thread_start(void)
 {
 	if (is_starting)
-		return NULL;
+		return none();
 	is_starting = 1;
 	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
 	if (!is_started)
@@ -194,7 +208,7 @@ struct tfp_thread *tfp_thread_start(void)
 	if (is_started && !(tfp_self && tfp_self->is_ready))
 		tfp_self = begin_thread();
 	is_starting = 0;
-	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : NULL;
+	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : none();
 }
 
 void tfp_clock_note(struct tfp_thread *thread, struct tfp_lane *lane)
