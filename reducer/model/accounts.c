@@ -72,6 +72,17 @@ static uint64_t difference(uint64_t more, uint64_t less)
 	return more > less ? more - less : 0;
 }
 
+/* Inside windows a release of a block from before has no size, so the curve only knows a bound; the counter knows better. */
+static void lower_to(struct timeline *timeline, uint64_t peak)
+{
+	for (size_t i = 0; i < timeline->count; i++) {
+		struct timeline_point *point = &timeline->points[i];
+
+		point->max = point->max > peak ? peak : point->max;
+		point->live = point->live > peak ? peak : point->live;
+	}
+}
+
 /* Peak of what was not seen event by event: the log's own counter, or a higher point of the curve. */
 static void batched_peak(const struct accounts *accounts, const struct process *process, struct account *heap)
 {
@@ -84,6 +95,8 @@ static void batched_peak(const struct accounts *accounts, const struct process *
 		heap->peak_bytes = accounts->point_peak;
 		time = accounts->point_peak_time;
 	}
+	if (accounts->has_edge && heap->kind == ACCOUNT_EVENTS && heap->peak_bytes > 0)
+		lower_to(&heap->timeline, heap->peak_bytes);
 	for (size_t i = 0; i < heap->timeline.count; i++) {
 		if (heap->timeline.points[i].max <= heap->peak_bytes)
 			continue;

@@ -63,6 +63,18 @@ static void add_allocator(struct table *table, const struct request *request, co
 	job_curve_free(&curve);
 }
 
+static void note_batched(struct table *table, const struct process *process)
+{
+	if (process->heap.kind == ACCOUNT_EVENTS)
+		table_note(table, NOTE_INFERRED,
+			   "heap: inside a window live bytes are at most this: releases of blocks from before it have no known size; "
+			   "its edges are exact to 64 KiB a thread.");
+	else
+		table_note(table, NOTE_INFERRED,
+			   "heap: between points live bytes may have been up to 64 KiB a thread higher; TFPROF_MALLOC=full gives "
+			   "every value.");
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	if (request_wants_allocator(request, "heap"))
@@ -75,9 +87,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]) && table->row_count &&
 		    request->run->processes[i].heap.is_peak_batched) {
-			table_note(table, NOTE_INFERRED,
-				   "heap: between points live bytes may have been up to 64 KiB a thread higher; "
-				   "TFPROF_MALLOC=full gives every value.");
+			note_batched(table, &request->run->processes[i]);
 			break;
 		}
 }

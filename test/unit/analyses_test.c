@@ -295,6 +295,32 @@ static void test_losses(void **state)
 	table_free(table);
 }
 
+static void test_windows(void **state)
+{
+	static struct window edges[] = {
+		{.time_ns = 5, .is_open = 1, .cause = 1, .live_bytes = 100},
+		{.time_ns = 8, .is_open = 0, .cause = 2, .live_bytes = 90},
+		{.time_ns = 20, .is_open = 1, .cause = 3, .live_bytes = 80},
+	};
+	struct fixture *fixture = *state;
+	struct table *table = tables_make(&table_windows, &fixture->request);
+
+	assert_int_equal(table->shown_count, 0);
+	table_free(table);
+	fixture->processes[0].windows = edges;
+	fixture->processes[0].window_count = 3;
+	table = tables_make(&table_windows, &fixture->request);
+	assert_int_equal(table->shown_count, 2);
+	assert_cells(table, 0, CELLS("process", "100", "opened_ns", "5", "closed_ns", "8", "length_ns", "3", "opened_by", "time",
+				     "closed_by", "signal", "live_opened_bytes", "100", "live_closed_bytes", "90"));
+	assert_cells(table, 1, CELLS("opened_ns", "20", "closed_ns", "-", "length_ns", "-", "opened_by", "C API", "closed_by", "-"));
+	table_free(table);
+	fixture->request.to_ns = 10;
+	table = tables_make(&table_windows, &fixture->request);
+	assert_int_equal(table->shown_count, 1);
+	table_free(table);
+}
+
 static void test_settings(void **state)
 {
 	struct fixture *fixture = *state;
@@ -369,6 +395,7 @@ int main(void)
 		TEST(test_histogram),
 		TEST(test_losses),
 		TEST(test_settings),
+		TEST(test_windows),
 		TEST(test_unused_filter_is_told),
 		TEST(test_names_select),
 		TEST(test_what_passes_memory_on),

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * windows: when events were recorded.
+ *
+ * Rule: the real edges, as logged; a window that was still open at the end has no closing time.
+ */
+#include "reducer/tables/notes.h"
+
+enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_CLOSED, COLUMNS };
+
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
+	[OPENED] = {"opened_ns", "opened", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
+	[CLOSED] = {"closed_ns", "closed", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run; empty = open to the end"},
+	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = open to the end"},
+	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0, "start of the process, time, signal, C API, step, launch"},
+	[CLOSED_BY] = {"closed_by", "closed by", TABLE_TEXT, UNIT_NONE, 0, "the same, or the output limit"},
+	[LIVE_OPENED] = {"live_opened_bytes", "live then", TABLE_INTEGER, UNIT_BYTES, 0,
+			 "heap bytes live when it opened, batched: what was allocated before, whose sites are unknown"},
+	[LIVE_CLOSED] = {"live_closed_bytes", "live at close", TABLE_INTEGER, UNIT_BYTES, 0, "heap bytes live when it closed, batched"},
+};
+
+/* records.def, window.cause */
+static const char *cause_name(unsigned cause)
+{
+	static const char *const names[] = {"start", "time", "signal", "C API", "step", "launch", "output limit"};
+
+	return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "a later kind of edge";
+}
+
+static bool is_in(const struct request *request, int64_t from_ns, int64_t to_ns)
+{
+	return from_ns <= request->to_ns && to_ns >= request->from_ns;
+}
+
+static void add_process(struct table *table, const struct request *request, const struct process *process)
+{
+	for (size_t i = 0; i < process->window_count; i++) {
+		const struct window *edge = &process->windows[i];
+		const struct window *end = i + 1 < process->window_count ? edge + 1 : NULL;
+		bool is_closed = end && !end->is_open;
+		if (!edge->is_open || !is_in(request, edge->time_ns, is_closed ? end->time_ns : INT64_MAX))
+			continue;
+		table_row(table);
+		table_integer(table, PROCESS, process->pid);
+		table_integer(table, OPENED, edge->time_ns);
+		table_string(table, OPENED_BY, cause_name(edge->cause));
+		table_integer(table, LIVE_OPENED, (int64_t)edge->live_bytes);
+		if (!is_closed)
+			continue;
+		table_integer(table, CLOSED, end->time_ns);
+		table_integer(table, LENGTH, end->time_ns - edge->time_ns);
+		table_string(table, CLOSED_BY, cause_name(end->cause));
+		table_integer(table, LIVE_CLOSED, (int64_t)end->live_bytes);
+	}
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			add_process(table, request, &request->run->processes[i]);
+	if (!table->row_count)
+		table_note(table, NOTE_INFO, "No edges are in the logs: with TFPROF_WINDOW=all everything is recorded.");
+	notes_recording(table, request);
+}
+
+const struct table_kind table_windows = {
+	.id = "windows",
+	.title = "Capture windows",
+	.help = "When events were recorded, as it really happened; totals go on outside of windows.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW,
+	.needs_scan = true,
+	.fill = fill,
+};
