@@ -52,7 +52,7 @@ static inline size_t live_home(const struct live_table *table, uint64_t address)
 }
 
 /* Brings the place of an address into the cache: call it some events ahead. */
-static inline void live_prefetch(const struct live_table *table, uint64_t address)
+static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *table, uint64_t address)
 {
 	if (table->capacity != 0)
 		__builtin_prefetch(&table->entries[live_home(table, address)], 1);

@@ -75,12 +75,9 @@ static void remember(struct pairs_unsettled *ring, unsigned *next, uint64_t *new
 	*newest = entry.time + 1;
 }
 
-/* Whether an event at `address` within the grain before `time`, of another stream, waits in the ring. Takes it out. */
-static int settle(const struct pairs *pairs, struct pairs_unsettled *ring, uint64_t newest, size_t stream, uint64_t address,
-		  uint64_t time)
+static int find_unsettled(const struct pairs *pairs, struct pairs_unsettled *ring, size_t stream, uint64_t address,
+			  uint64_t time)
 {
-	if (newest == 0 || time > newest + pairs->grain || pairs->stream_count < 2)
-		return 0;
 	for (unsigned i = 0; i < PAIRS_UNSETTLED; i++) {
 		if (ring[i].address != address || ring[i].stream == stream || time > ring[i].time + pairs->grain)
 			continue;
@@ -88,6 +85,15 @@ static int settle(const struct pairs *pairs, struct pairs_unsettled *ring, uint6
 		return 1;
 	}
 	return 0;
+}
+
+/* Whether an event at `address` within the grain before `time`, of another stream, waits in the ring. Takes it out. */
+static inline int settle(const struct pairs *pairs, struct pairs_unsettled *ring, uint64_t newest, size_t stream,
+			 uint64_t address, uint64_t time)
+{
+	if (newest == 0 || time > newest + pairs->grain || pairs->stream_count < 2)
+		return 0;
+	return find_unsettled(pairs, ring, stream, address, time);
 }
 
 /* The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. */
@@ -112,7 +118,8 @@ void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *bl
 
 	if (old != NULL)
 		replace(pairs, stream, old, block->time);
-	from->recent[from->next_recent++ % pairs->temporary] = block->address;
+	from->recent[from->next_recent] = block->address;
+	from->next_recent = from->next_recent + 1 == pairs->temporary ? 0 : from->next_recent + 1;
 	tally_add(&pairs->tally, block->stack, block->time, &amount);
 	if (old == NULL && settle(pairs, pairs->early, pairs->early_time, stream, block->address, block->time)) {
 		/* It was released by another thread within the grain of the stamps. */

@@ -340,17 +340,26 @@ static int take_heap(struct columns *columns, struct batch *batch)
 	return 0;
 }
 
+/* Kinds and times. The batch has room for all; only a kind that is new to it may need memory. */
 static int take_records(struct columns *columns, struct batch *batch, size_t count)
 {
-	uint64_t times[BATCH_RECORDS];
 	struct column *tags = &columns->tags;
 
-	take_deltas(&columns->times, times, count);
+	take_deltas(&columns->times, batch->times, count);
 	for (size_t i = 0; i < count; i++) {
 		uint8_t tag = tags->encoding == TFP_ENCODE_CONST ? (uint8_t)tags->last : *tags->at++;
+		struct batch_kind *kind = batch->kinds[tag];
+		uint64_t time = batch->times[i] << columns->time_shift;
 
-		if (batch_add(batch, tag, times[i] << columns->time_shift) == NULL)
-			return -1;
+		if (kind == NULL) {
+			if (batch_add(batch, tag, time) == NULL)
+				return -1;
+			continue;
+		}
+		batch->times[i] = time;
+		batch->tags[i] = tag;
+		batch->rows[i] = (uint16_t)kind->count++;
+		batch->count++;
 	}
 	return 0;
 }
