@@ -73,7 +73,10 @@ static int try_lock(struct tfp_stacks *stacks)
 	return atomic_compare_exchange_strong_explicit(&stacks->lock, &none, 1, memory_order_acquire, memory_order_relaxed);
 }
 
-/* Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. */
+/*
+ * Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. Whoever holds
+ * the lock may be gone (a vfork child that was killed): nobody waits a second time then, and stacks do without new rules.
+ */
 static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 {
 	static const struct timespec nap = { 0, LOCK_NAP_NS };
@@ -81,13 +84,18 @@ static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)mask, sizeof(all), 0, 0);
 	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
-		if (try_lock(stacks))
+		if (try_lock(stacks)) {
+			stacks->is_stuck = 0;
 			return 1;
+		}
+		if (stacks->is_stuck)
+			break;
 		if (i < LOCK_YIELDS)
 			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 		else
 			tfp_sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
 	}
+	stacks->is_stuck = 1;
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
 	return 0;
 }
