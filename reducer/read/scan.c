@@ -197,8 +197,7 @@ static void index_events(struct log *log, const struct log_block *block)
 	else if (block->payload_bytes < block->header.encoded_bytes && is_taken_back(log, block->offset))
 		return;
 	else if (block->payload_bytes < block->header.encoded_bytes)
-		diag_add(log->diags, DIAG_NOTE, log->path, block->offset, "",
-			 "the file ends inside an events block (killed while writing it, or cut off)");
+		log->torn = *block;
 	else if (index_part(log, block->header.thread, block->header.lane, block->offset, block->header.sequence) == 0)
 		log->events_blocks++;
 }
@@ -360,6 +359,22 @@ static int load_schema(struct log *log)
 	return log->schema == NULL ? -1 : 0;
 }
 
+/* The events block inside which the file ends. Its records are not lost where their chunk still holds them. */
+static void report_torn(struct log *log)
+{
+	const struct tfp_block_header *header = &log->torn.header;
+	int is_kept = 0;
+
+	if (log->torn.offset == 0)
+		return;
+	for (size_t i = 0; i < log->stream_count; i++)
+		for (size_t k = 0; k < log->streams[i].count && log->streams[i].thread == header->thread; k++)
+			is_kept |= log->streams[i].lane == header->lane && log->streams[i].parts[k].sequence == header->sequence;
+	diag_add(log->diags, is_kept ? DIAG_NOTE : DIAG_DAMAGE, log->path, log->torn.offset, "",
+		 "the file ends inside an events block (killed while writing it, or cut off)%s",
+		 is_kept ? "; its records are still in their chunk" : "");
+}
+
 int scan_blocks(struct log *log)
 {
 	uint64_t offset = log->header.page_bytes, from = offset, gap;
@@ -374,7 +389,7 @@ int scan_blocks(struct log *log)
 		if (offset >= log->bytes && log_size_now(log) > log->bytes)
 			log->bytes = log_size_now(log); /* it is being written */
 	}
-	if (gap != 0)
+	if (gap != 0 && from != log->torn.payload)
 		report_gap(log, from, gap, is_zero);
 	if (log->live.file_end > log->bytes)
 		diag_add(log->diags, log->live.end_kind == TFP_END_NONE ? DIAG_NOTE : DIAG_DAMAGE, log->path, log->bytes, "",
@@ -382,6 +397,7 @@ int scan_blocks(struct log *log)
 			 log->live.file_end - log->bytes);
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);
+	report_torn(log);
 	if (log->stream_count > 0)
 		qsort(log->streams, log->stream_count, sizeof *log->streams, by_thread);
 	return load_schema(log);
