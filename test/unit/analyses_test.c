@@ -196,9 +196,9 @@ static void test_summary_tells_a_difference(void **state)
 	struct fixture *fixture = *state;
 	struct table *table;
 
-	fixture->processes[0].heap.event_allocations = 10;
+	fixture->processes[0].heap.event_allocations = 1; /* of 11: more than calls in flight explain */
 	table = tables_make(&table_memory_summary, &fixture->request);
-	assert_true(has_note(table, NOTE_INFERRED, "the events say 10 allocations"));
+	assert_true(has_note(table, NOTE_INFERRED, "the events say 1 allocations"));
 	table_free(table);
 }
 
