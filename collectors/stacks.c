@@ -142,7 +142,8 @@ static void find_site(void *argument)
 		tfp_unwind_compile(&stacks->image, pc, is_exact, &site->rule);
 		site->pc = tfp_store_pc(pc, module, is_exact ? TFP_PC_EXACT : 0);
 	}
-	site->epoch = lookup->epoch;
+	/* What belongs to no object is asked for each time, whatever the epoch; 0 would say that nothing is known. */
+	site->epoch = module ? lookup->epoch : 1;
 	if (site->pc)
 		tfp_sites_put(&stacks->sites, lookup->key, site);
 }

@@ -272,6 +272,46 @@ static void test_unloading_changes_no_stack(void **state)
 	}
 }
 
+#if defined __x86_64__
+static uint32_t captured;
+
+static NOINLINE void capture_from_stub(void)
+{
+	captured = capture();
+	sink = 9;
+}
+
+static void test_code_without_tables_ends_the_stack(void **state)
+{
+	/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t before = 0, first = 0, parent;
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	for (int i = 0; i < 5; i++) {
+		if (i == 2)
+			tfp_stacks_unload_begin(stacks);
+		((void (*)(void (*)(void)))page)(capture_from_stub);
+		assert_int_equal(cut, TFP_PC_CUT_UNKNOWN);
+		first = i ? first : captured;
+		before = i ? before : pc_count;
+	}
+	tfp_stacks_unload_end(stacks);
+	/* The same stack each time, of three entries: the function, the stub, the marker. */
+	assert_int_equal(captured, first);
+	assert_int_equal(pc_count, before);
+	assert_int_equal(length_of(first), 3);
+	parent = (uint32_t)(nodes[first] >> 32);
+	assert_int_equal(pc_of(parent)->pc, (uintptr_t)page + 6);
+	assert_int_equal(pc_of(parent)->module, 0);
+	assert_int_equal(root_of(first)->flags, TFP_PC_CUT_UNKNOWN);
+	assert_int_equal(munmap(page, 4096), 0);
+}
+#endif
+
 static void test_nodes_survive_growth(void **state)
 {
 	static struct tfp_nodes table;
@@ -381,6 +421,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_child_starts_over, begin, end),
 		cmocka_unit_test_setup_teardown(test_without_system_calls_the_main_stack_is_walked, begin, end),
 		cmocka_unit_test_setup_teardown(test_unloading_changes_no_stack, begin, end),
+#if defined __x86_64__
+		cmocka_unit_test_setup_teardown(test_code_without_tables_ends_the_stack, begin, end),
+#endif
 		cmocka_unit_test(test_nodes_survive_growth),
 		cmocka_unit_test(test_threads_add_the_same_nodes),
 		cmocka_unit_test(test_sites_survive_growth_and_replacement),
