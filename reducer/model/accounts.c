@@ -72,7 +72,8 @@ static uint64_t difference(uint64_t more, uint64_t less)
 	return more > less ? more - less : 0;
 }
 
-/* Inside windows a release of a block from before has no size, so the curve only knows a bound; the counter knows better. */
+/* Where only some events are there (windows, losses), releases are missing and the curve only knows a bound; the counter
+ * knows better. */
 static void lower_to(struct timeline *timeline, uint64_t peak)
 {
 	for (size_t i = 0; i < timeline->count; i++) {
@@ -83,7 +84,10 @@ static void lower_to(struct timeline *timeline, uint64_t peak)
 	}
 }
 
-/* Peak of what was not seen event by event: the log's own counter, or a higher point of the curve. */
+/*
+ * Peak of what was not seen event by event: the log's own counter, or a higher point of the timeline. A curve made of
+ * some of the events only knows a bound (releases are missing), so it is not asked.
+ */
 static void batched_peak(const struct accounts *accounts, const struct process *process, struct account *heap)
 {
 	const struct tfp_file_live *live = &process->log->live;
@@ -95,7 +99,7 @@ static void batched_peak(const struct accounts *accounts, const struct process *
 		heap->peak_bytes = accounts->point_peak;
 		time = accounts->point_peak_time;
 	}
-	if (accounts->has_edge && heap->kind == ACCOUNT_EVENTS && heap->peak_bytes > 0)
+	if (heap->kind == ACCOUNT_EVENTS && heap->peak_bytes > 0)
 		lower_to(&heap->timeline, heap->peak_bytes);
 	for (size_t i = 0; i < heap->timeline.count; i++) {
 		if (heap->timeline.points[i].max <= heap->peak_bytes)
@@ -124,6 +128,14 @@ static void count_events(const struct tally *tally, struct account *account)
 	account->event_freed_bytes = tally->freed_bytes;
 }
 
+/* Whether the events tell all: none given up, and as many as were counted but for one a killed thread (see check.c). */
+static int is_whole(const struct accounts *accounts, const struct process *process, const struct account *heap)
+{
+	uint64_t missing = difference(heap->allocations, heap->event_allocations) + difference(heap->frees, heap->event_frees);
+
+	return !accounts->has_edge && process->log->live.dropped_from == 0 && missing <= process->thread_count;
+}
+
 static void finish_full(struct accounts *accounts, const struct process *process, struct account *heap)
 {
 	struct pairs *pairs = &accounts->pairs;
@@ -140,10 +152,10 @@ static void finish_full(struct accounts *accounts, const struct process *process
 	heap->requested_peak_time_ns =
 		tally->requested_peak == 0 ? TIME_UNKNOWN : (int64_t)(tally->requested_peak_time & INT64_MAX);
 	heap->live_blocks = tally->live_blocks;
-	if (accounts->has_edge)
-		batched_peak(accounts, process, heap);
-	else
+	if (is_whole(accounts, process, heap))
 		exact_peak(tally, heap);
+	else
+		batched_peak(accounts, process, heap);
 	tally_finish(tally, heap);
 	heap->histogram = pairs->histogram;
 	pairs->histogram = NULL;
