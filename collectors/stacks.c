@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process-wide part of stacks (rules and modules, one compiler at a time) and the fast path of tfp_stack_capture.
+ * The process-wide part of stacks: rules and modules, one compiler at a time.
  *
- * Rule: as in stacks.h. The fast path reads the stack only where a frame that was just verified says that its caller's
- * return address lies; a walk that finds anything else is stacks_walk.c's.
+ * Rule: as in stacks.h. Who reads the stack is stacks_fast.c, stacks_recent.c and stacks_walk.c, and only where a frame
+ * that was just verified says that its caller's return address lies.
  */
 #include "collectors/stacks_state.h"
 
@@ -218,33 +218,4 @@ void tfp_stacks_age(struct tfp_stacks *stacks)
 {
 	tfp_stacks_unload_begin(stacks);
 	tfp_stacks_unload_end(stacks);
-}
-
-/* Whether the cached stack is the one that begins with this frame. */
-static int is_unchanged(const struct tfp_stack_cache *cache, uint64_t key, uintptr_t sp, uintptr_t fp)
-{
-	const struct tfp_frame *newest = &cache->frames[cache->count - 1];
-	const struct tfp_word *word = &cache->words[newest->word_end];
-
-	if (newest->sp != sp || newest->key != key || (newest->fp != fp && newest->needs_fp))
-		return 0;
-	/* From the inside: each word is known to be on the live stack because the ones before were as they had been. */
-	while (word > cache->words && tfp_stack_word(word[-1].address) == word[-1].value)
-		word--;
-	return word == cache->words;
-}
-
-uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp, uint32_t *cut)
-{
-	/* Acquire: an object mapped before the epoch changed is seen as mapped. */
-	uint32_t epoch = atomic_load_explicit(&stacks->epoch, memory_order_acquire);
-	uint32_t node;
-
-	if (cache->count && cache->epoch == epoch && is_unchanged(cache, pc, sp, fp)) {
-		*cut = cache->cut;
-		return cache->frames[cache->count - 1].node;
-	}
-	node = tfp_stacks_recent(cache, epoch, pc, sp, fp, cut);
-	return node ? node : tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
 }

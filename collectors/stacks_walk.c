@@ -61,19 +61,6 @@ static int read_word(struct walker *walker, uintptr_t address, uint64_t *value)
 	return 1;
 }
 
-/* A return address without its signature (pointer authentication, aarch64; bit 55 would be a kernel address). */
-static uint64_t plain_address(uint64_t value)
-{
-#if defined __aarch64__
-	register uint64_t x30 __asm__("x30") = value;
-
-	__asm__("hint #7" : "+r"(x30)); /* xpaclri; does nothing on processors without it */
-	return x30;
-#else
-	return value;
-#endif
-}
-
 static uintptr_t place_of(const struct walker *walker, unsigned base, int words, uintptr_t cfa)
 {
 	uintptr_t from = base == TFP_BASE_CFA ? cfa : base == TFP_BASE_SP ? walker->sp : walker->fp;
@@ -119,7 +106,7 @@ static int step(struct walker *walker, const struct tfp_rule *rule, struct tfp_f
 	if (rule->is_signal)
 		link = frame->fp_address + 8; /* of use on aarch64, where x30 follows x29 in the saved registers */
 	walker->cut = 0;
-	walker->key = plain_address(frame->ra.value);
+	walker->key = tfp_plain_address(frame->ra.value);
 	/* Nothing follows a return address of 0: the first function of a thread or coroutine. */
 	if (!walker->key)
 		return 0;
@@ -151,7 +138,7 @@ static inline int step_plainly(struct walker *walker, const struct tfp_rule *rul
 	    !is_in_reach(walker, cfa - 8) || !is_in_reach(walker, ra))
 		return 0;
 	value = tfp_stack_word(ra);
-	key = plain_address(value);
+	key = tfp_plain_address(value);
 	if (!key || (rule->fp_base != TFP_BASE_KEPT && (rule->fp_base != TFP_BASE_CFA || !is_in_reach(walker, fp))))
 		return 0;
 	frame->ra.address = ra;
