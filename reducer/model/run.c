@@ -2,6 +2,8 @@
 /* Opening and closing a run, and its one pass over all events. See run.h. */
 #include "reducer/model/internal.h"
 
+#include "reducer/read/schema.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -28,6 +30,8 @@ static void open_one(struct found *found, const char *path)
 	if (logs[found->count] == NULL)
 		return;
 	log_rest(logs[found->count]);
+	if (found->count > 0)
+		logs[found->count]->schema = schema_share(logs[found->count]->schema, logs[found->count - 1]->schema);
 	found->count++;
 }
 

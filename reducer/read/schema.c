@@ -145,6 +145,7 @@ struct schema *schema_parse(const char *text, size_t bytes)
 	}
 	memcpy(schema->text, text, bytes);
 	schema->text[bytes] = 0;
+	schema->text_bytes = bytes;
 	for (line = schema->text; line != NULL && line < schema->text + bytes;) {
 		char *end = memchr(line, '\n', (size_t)(schema->text + bytes - line));
 
@@ -222,9 +223,20 @@ struct schema *schema_built_in(void)
 	return schema;
 }
 
+struct schema *schema_share(struct schema *mine, struct schema *other)
+{
+	/* Both texts were cut into words the same way, so they are equal when the schemas are. */
+	if (mine->text_bytes != other->text_bytes || mine->is_built_in != other->is_built_in ||
+	    memcmp(mine->text, other->text, mine->text_bytes) != 0)
+		return mine;
+	schema_free(mine);
+	other->shares++;
+	return other;
+}
+
 void schema_free(struct schema *schema)
 {
-	if (schema == NULL)
+	if (schema == NULL || schema->shares-- > 0)
 		return;
 	for (size_t i = 0; i < 256; i++)
 		free(schema->records[i]);

@@ -45,6 +45,8 @@ struct schema {
 	uint32_t skipped_lines; /* of a kind, type or tag that this reader does not know */
 	int is_built_in;
 	char *text; /* what the names point into */
+	size_t text_bytes;
+	uint32_t shares; /* logs beyond the first that use it */
 };
 
 /* Parses `bytes` of schema text; takes a copy. NULL without memory. */
@@ -53,6 +55,10 @@ struct schema *schema_parse(const char *text, size_t bytes);
 /* What this program was built with. NULL without memory. */
 struct schema *schema_built_in(void);
 void schema_free(struct schema *schema);
+
+/* Whichever of the two says the same is kept for both: returns `other`, and `mine` is freed, or `mine`. A run of a thousand
+ * processes has one schema. */
+struct schema *schema_share(struct schema *mine, struct schema *other);
 
 /* The record of that name, or NULL. */
 const struct schema_record *schema_record(const struct schema *schema, const char *name);
