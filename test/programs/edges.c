@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs at the edge of what a recorder inside them can bear, one a name: see the table at the end.
+ *
+ * Rule: each is right and ends with status 0 without a recorder; what it prints, if anything, is the same with one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/tfprof.h"
+
+static int error_at_start;
+
+static void must(int is_true, const char *what)
+{
+	if (is_true)
+		return;
+	dprintf(2, "edges: %s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+static void churn(int count)
+{
+	void *volatile kept[64] = {NULL};
+
+	for (int i = 0; i < count; i++) {
+		free(kept[i % 64]);
+		kept[i % 64] = malloc((size_t)(i % 500) + 1);
+	}
+	for (int i = 0; i < 64; i++)
+		free(kept[i]);
+}
+
+static void *churn_some(void *nothing)
+{
+	churn(1000);
+	return nothing;
+}
+
+static void *churn_much(void *nothing)
+{
+	churn(300000);
+	return nothing;
+}
+
+/* Maps and unmaps a page: what a handler may do at any instant. */
+static void map_page(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED)
+		munmap(page, 4096);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* One signal a millisecond from now; the handler asks for the next, so that the program goes on in between. */
+static void once(int is_wanted)
+{
+	struct itimerval value = {{0, 0}, {0, is_wanted ? 1000 : 0}};
+
+	setitimer(ITIMER_REAL, &value, NULL);
+}
+
+static void on_alarm(void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	sigaction(SIGALRM, &action, NULL);
+	once(1);
+}
+
+/* The first thread ends alone; the process must end with its last one. */
+static int way_lastthread(void)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, churn_much, NULL), "pthread_create");
+	pthread_exit(NULL);
+}
+
+static void *fork_cancelled(void *came_back)
+{
+	churn(1000);
+	pthread_cancel(pthread_self());
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	*(int *)came_back = 1;
+	waitpid(child, NULL, 0);
+	return NULL;
+}
+
+/* fork is no cancellation point. */
+static int way_cancelfork(void)
+{
+	int came_back = 0;
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, fork_cancelled, &came_back), "pthread_create");
+	pthread_join(thread, NULL);
+	return !came_back;
+}
+
+static long pages(void)
+{
+	long count = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	must(file && fscanf(file, "%ld", &count) == 1, "statm");
+	fclose(file);
+	return count;
+}
+
+static __attribute__((noinline)) void vfork_true(void)
+{
+	char *words[] = {"/bin/true", NULL}, *environment[] = {"LD_PRELOAD=", NULL};
+	pid_t child = vfork();
+
+	if (!child) {
+		execve(words[0], words, environment);
+		_exit(1);
+	}
+	waitpid(child, NULL, 0);
+}
+
+/* 2,000 vfork children that exec leave no memory behind in their parent. */
+static int way_vforkleak(void)
+{
+	vfork_true();
+	long before = pages();
+	for (int i = 0; i < 2000; i++)
+		vfork_true();
+	must(pages() - before < 500, "memory grew");
+	return 0;
+}
+
+/* Paths that are no addresses: EFAULT, not a crash. */
+static int way_badpath(void)
+{
+	char *words[] = {"x", NULL};
+
+	for (intptr_t path = -1; path <= 0; path++) {
+		errno = 0;
+		must(execve((const char *)path, words, words + 1) == -1 && errno == EFAULT, "execve of a bad path");
+	}
+	return 0;
+}
+
+/* A filter with a listener: the call succeeds with a descriptor. It kills whoever writes at an offset or asks for limits. */
+static int way_listener(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pwrite64, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+	churn(1000);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) < 0)
+		return 77;
+	churn(500000);
+	return 0;
+}
+
+/* Closes everything without libc, then opens as many files as there may be, and closes them. */
+static int way_rawclose(void)
+{
+	struct rlimit limit;
+
+	churn(100);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (long descriptor = 3; descriptor < (long)limit.rlim_cur && descriptor < 4096; descriptor++)
+		syscall(SYS_close, descriptor);
+	for (int turn = 0; turn < 2; turn++) {
+		for (int descriptor = 3; descriptor < (int)limit.rlim_cur && descriptor < 4096; descriptor++)
+			must(open("/dev/null", O_RDWR) == descriptor, "open");
+		churn(50000);
+		for (int descriptor = 3; descriptor < (int)limit.rlim_cur && descriptor < 4096; descriptor++)
+			must(!close(descriptor), "close");
+	}
+	return 0;
+}
+
+/* 500 threads, one after the other, once the log is full. */
+static int way_latethreads(void)
+{
+	pthread_t thread;
+
+	churn(3000000);
+	for (int i = 0; i < 500; i++) {
+		must(!pthread_create(&thread, NULL, churn_some, NULL), "pthread_create");
+		pthread_join(thread, NULL);
+	}
+	return 0;
+}
+
+static pid_t first_process;
+static volatile sig_atomic_t forks, bad_children;
+
+static void fork_now(int number)
+{
+	int status = 0, error = errno;
+
+	(void)number;
+	if (getpid() != first_process)
+		return;
+	pid_t child = fork();
+	if (child > 0 && waitpid(child, &status, 0) == child) {
+		forks++;
+		bad_children += status != 0;
+	}
+	if (child)
+		once(1);
+	errno = error;
+}
+
+/* A handler forks at any instant of malloc and free; the child goes on with what was interrupted. */
+static int way_handlerfork(void)
+{
+	double end = seconds() + 1;
+
+	first_process = getpid();
+	on_alarm(fork_now);
+	while (seconds() < end) {
+		churn(1000);
+		if (getpid() == first_process)
+			continue;
+		map_page();
+		churn(1000);
+		_exit(0);
+	}
+	once(0);
+	must(forks > 20, "too few forks");
+	must(!bad_children, "a child died");
+	return 0;
+}
+
+static sigjmp_buf again;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(again, 1);
+}
+
+/* A handler leaves mmap and munmap by siglongjmp at any instant, 500 times; then 1,000 allocations of 77 bytes. */
+static int way_longjmp(void)
+{
+	volatile int jumps = 0;
+
+	on_alarm(jump);
+	if (sigsetjmp(again, 1) && ++jumps < 500)
+		once(1);
+	while (jumps < 500)
+		map_page();
+	for (int i = 0; i < 1000; i++) {
+		void *volatile block = malloc(77);
+		free(block);
+	}
+	return 0;
+}
+
+/* Steps 1 to 4, then 10 and 11: an allocation of 1000 bytes and the step's number in each. */
+static int way_steps(void)
+{
+	for (unsigned step = 1; step <= 11; step = step == 4 ? 10 : step + 1) {
+		tfprof_step(step);
+		void *volatile block = malloc(1000 + step);
+		free(block);
+	}
+	return 0;
+}
+
+/* One allocation of 24 bytes. */
+static int way_one(void)
+{
+	void *volatile block = malloc(24);
+
+	free(block);
+	return 0;
+}
+
+/* A large block that a realloc cannot give more to, and that stays. */
+static int way_reallocfails(void)
+{
+	void *block = malloc(10000000);
+	void *volatile larger = realloc(block, SIZE_MAX / 2 - 4096);
+
+	return larger != NULL;
+}
+
+static int way_errno(void)
+{
+	return error_at_start;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} ways[] = {
+	{"lastthread", way_lastthread}, {"cancelfork", way_cancelfork}, {"vforkleak", way_vforkleak},     {"badpath", way_badpath},
+	{"listener", way_listener},     {"rawclose", way_rawclose},     {"latethreads", way_latethreads}, {"longjmp", way_longjmp},
+	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
+	{"reallocfails", way_reallocfails}, {"errno", way_errno},
+};
+
+int main(int count, char **words)
+{
+	error_at_start = errno;
+	for (size_t i = 0; count > 1 && i < sizeof ways / sizeof *ways; i++)
+		if (!strcmp(ways[i].name, words[1]))
+			return ways[i].run();
+	fprintf(stderr, "edges: which way?\n");
+	return 2;
+}
