@@ -13,8 +13,8 @@
 extern char **environ;
 extern void *__libc_stack_end __attribute__((weak));
 
-/* The value handed on: 32 + 16 + 10 digits, two colons, the name, '=', the end. */
-#define VALUE_BYTES 96
+/* The value handed on: 32 + 16 + 8 + 8 + 8 + 16 digits, five colons, the name, '=', the end. */
+#define VALUE_BYTES 128
 
 static int is_allowed = 1; /* setting ENV; written at start-up */
 
@@ -62,18 +62,45 @@ static char *put_hex(char *at, uint64_t value, unsigned digits)
 	return at;
 }
 
-static void write_value(char *at)
+/* Of a program that is passed over; written once at its start, kept by its fork children. */
+static struct tfp_descent passed_on;
+static int is_passing_on;
+
+void tfp_environment_pass_on(const struct tfp_descent *descent)
 {
-	uint32_t count = tfp_origin.exec_count + 1;
+	passed_on = *descent;
+	is_passing_on = 1;
+}
+
+/* What our children are told: our log, or what we were told ourselves. */
+static struct tfp_descent told(void)
+{
+	struct tfp_descent ours = {.parent_log_id = tfp_origin.log_id, .exec_count = tfp_origin.exec_count + 1};
+
+	tfp_copy(ours.job_id, tfp_origin.job_id, sizeof ours.job_id);
+	return is_passing_on ? passed_on : ours;
+}
+
+#define FOR_CHILD UINT32_C(0x80000000)
+
+static void write_value(char *at, int is_spawn)
+{
+	struct tfp_descent descent = told();
 
 	for (const char *name = TFP_PARENT_VARIABLE "="; *name; name++)
 		*at++ = *name;
 	for (int i = 0; i < 16; i++)
-		at = put_hex(at, tfp_origin.job_id[i], 2);
+		at = put_hex(at, descent.job_id[i], 2);
 	*at++ = ':';
-	at = put_hex(at, tfp_origin.log_id, 16);
+	at = put_hex(at, descent.parent_log_id, 16);
 	*at++ = ':';
-	at = put_hex(at, count, 8);
+	at = put_hex(at, descent.exec_count, 8);
+	*at++ = ':';
+	at = put_hex(at, (uint64_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) | (is_spawn ? FOR_CHILD : 0), 8);
+	*at++ = ':';
+	at = put_hex(at, descent.parent_pid, 8);
+	*at++ = ':';
+	at = put_hex(at, descent.parent_start, 16);
 	*at = 0;
 }
 
@@ -97,13 +124,13 @@ static void *lent_pages(size_t bytes)
 	return self->lent;
 }
 
-char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment)
+char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment, int is_spawn)
 {
 	size_t count = 0, used = 0;
 	int has_preload = 0;
 
 	changed->pages = NULL;
-	if (!is_allowed || !environment || !tfp_origin.log_id)
+	if (!is_allowed || !environment || !(tfp_origin.log_id || is_passing_on))
 		return environment;
 	for (; environment[count]; count++)
 		has_preload |= value_of(environment[count], "LD_PRELOAD") != NULL;
@@ -117,7 +144,7 @@ char *const *tfp_environment_make(struct tfp_environment *changed, char *const *
 	for (size_t i = 0; i < count; i++)
 		if (!value_of(environment[i], TFP_PARENT_VARIABLE))
 			copy[used++] = environment[i];
-	write_value(value);
+	write_value(value, is_spawn);
 	copy[used++] = value;
 	copy[used] = NULL;
 	return copy;
@@ -162,20 +189,35 @@ static const char *take_job(const char *at, uint8_t *job_id)
 	return at;
 }
 
+/* The numbers behind the job id, each after a colon; NULL where one is missing. */
+static const char *take_numbers(const char *at, const unsigned *digits, uint64_t *numbers, int count)
+{
+	for (int i = 0; at && i < count; i++)
+		at = *at == ':' ? take_hex(at + 1, digits[i], &numbers[i]) : NULL;
+	return at;
+}
+
 void tfp_environment_descent(struct tfp_descent *descent)
 {
+	static const unsigned digits[5] = {16, 8, 8, 8, 16};
 	const char *parent = tfp_environment_get(TFP_PARENT_VARIABLE);
 	const char *job = tfp_environment_get(TFP_JOB_VARIABLE);
-	uint64_t count;
+	uint64_t numbers[5];
 
 	tfp_fill(descent, 0, sizeof *descent);
 	if (job)
 		take_job(job, descent->job_id);
 	if (!parent)
 		return;
-	const char *at = take_job(parent, descent->job_id);
-	if (!at || *at != ':' || !(at = take_hex(at + 1, 16, &descent->parent_log_id)) || *at != ':')
+	if (!take_numbers(take_job(parent, descent->job_id), digits, numbers, 5))
 		return;
-	if (take_hex(at + 1, 8, &count))
-		descent->exec_count = (uint32_t)count;
+	uint64_t meant = (uint64_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (numbers[2] & FOR_CHILD)
+		meant = (uint64_t)tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0) | FOR_CHILD;
+	if (numbers[2] != meant)
+		return; /* stale: meant for somebody else; the job is the same all the same */
+	descent->parent_log_id = numbers[0];
+	descent->exec_count = (uint32_t)numbers[1];
+	descent->parent_pid = (uint32_t)numbers[3];
+	descent->parent_start = numbers[4];
 }

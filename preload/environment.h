@@ -2,7 +2,11 @@
 /*
  * The environment: read at start-up, and handed on with one more variable to programs that the host starts.
  *
- * TFPROF_PARENT=<job id, 32 hex digits>:<log id, 16>:<programs run so far, 8>
+ * TFPROF_PARENT=<job id, 32 hex digits>:<log id, 16>:<programs run so far, 8>:<handed on by pid, 8>:<pid, 8>:<start, 16>
+ * The last two name the nearest ancestor that keeps a log where it could not be told the log's id (it started a shell by
+ * system() or popen(), whose exec libc makes past our hooks; a passed-over shell hands this on). It is believed only
+ * by whom it was meant for, because libc's own spawns hand on stale ones: an exec means the process itself, a spawn (top
+ * bit of the pid set) a child of that pid.
  * Rule: the host's own environment is never written. Memory comes from the kernel, not from malloc.
  */
 #ifndef TFP_PRELOAD_ENVIRONMENT_H
@@ -27,7 +31,7 @@ struct tfp_environment {
  * `environment` with TFPROF_PARENT, or itself where that is forbidden, pointless (no LD_PRELOAD) or impossible. What a
  * vfork child makes stays in its parent's memory when it execs: its thread keeps it and uses it for the next one.
  */
-char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment);
+char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment, int is_spawn);
 void tfp_environment_drop(struct tfp_environment *changed);
 
 /* Setting ENV. Start-up only. */
@@ -38,7 +42,12 @@ struct tfp_descent {
 	uint8_t job_id[16];
 	uint64_t parent_log_id;
 	uint32_t exec_count;
+	uint32_t parent_pid; /* where parent_log_id is 0 and somebody between us keeps no log; 0 = the kernel's word stands */
+	uint64_t parent_start;
 };
 void tfp_environment_descent(struct tfp_descent *descent);
+
+/* This program is passed over: what it hands on to the programs that it starts. Once, before any of them. */
+void tfp_environment_pass_on(const struct tfp_descent *descent);
 
 #endif

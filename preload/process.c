@@ -192,7 +192,7 @@ static const char *readable(const char *path)
 		tfp_resolve(); \
 		int is_noted = tfp_process_execing(readable(path)); \
 		struct tfp_environment changed; \
-		char *const *with_parent = tfp_environment_make(&changed, environment); \
+		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
 		int result = (call); \
 		int error = errno; \
 		tfp_environment_drop(&changed); \
@@ -235,7 +235,7 @@ TFP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
 		pid_t started = 0; \
 \
 		tfp_resolve(); \
-		char *const *with_parent = tfp_environment_make(&changed, environment); \
+		char *const *with_parent = tfp_environment_make(&changed, environment, 1); \
 		/* libc stores the pid while signals are still blocked: a handler may count on it. */ \
 		int error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, with_parent); \
 		int kept = errno; \

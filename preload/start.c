@@ -41,6 +41,35 @@ static void forward_only(void)
 	tfp_mode_now = TFP_MODE_PASS;
 }
 
+static int is_zero(const uint8_t *bytes, size_t count)
+{
+	while (count--)
+		if (*bytes++)
+			return 0;
+	return 1;
+}
+
+/*
+ * The program keeps no log, but what it starts may: it hands on what it was told. Told nothing, or something stale, it
+ * names its own parent; where that keeps a log, the reducer finds it by pid and start time.
+ */
+static void pass_on(void)
+{
+	struct tfp_descent descent;
+	struct tfp_file_header self = {.pid = 0};
+	char host[65];
+
+	tfp_environment_descent(&descent);
+	if (!descent.parent_log_id && !descent.parent_pid) {
+		tfp_facts_identity(&self, host, sizeof host);
+		descent.parent_pid = self.parent_pid;
+		descent.parent_start = self.parent_start;
+	}
+	if (is_zero(descent.job_id, sizeof descent.job_id)) /* what it starts is one job */
+		tfp_sys(SYS_getrandom, (long)descent.job_id, sizeof descent.job_id, 1 /* GRND_NONBLOCK */, 0, 0, 0);
+	tfp_environment_pass_on(&descent);
+}
+
 /* What is done once per program: a fork child inherits it. */
 static int load_once(void)
 {
@@ -52,6 +81,8 @@ static int load_once(void)
 	tfp_settings_load();
 	tfp_environment_allow(tfp_settings.env);
 	is_passed_over = tfp_guard_stands_aside();
+	if (is_passed_over)
+		pass_on();
 	is_loaded = 1;
 	return is_passed_over ? -1 : 0;
 }
@@ -78,14 +109,6 @@ static struct tfp_state *claim_state(void)
 	return state;
 }
 
-static int is_zero(const uint8_t *bytes, size_t count)
-{
-	while (count--)
-		if (*bytes++)
-			return 0;
-	return 1;
-}
-
 /* Who we are and whose child. A fork child's parent is the process whose tfp_origin it inherited. */
 static void begin_origin(struct tfp_file_header *header)
 {
@@ -103,6 +126,10 @@ static void begin_origin(struct tfp_file_header *header)
 		tfp_environment_descent(&descent);
 		tfp_origin.parent_log_id = descent.parent_log_id;
 		tfp_origin.exec_count = descent.exec_count;
+		if (descent.parent_pid) {
+			header->parent_pid = descent.parent_pid;
+			header->parent_start = descent.parent_start;
+		}
 		tfp_copy(tfp_origin.job_id, descent.job_id, sizeof tfp_origin.job_id);
 		if (is_zero(tfp_origin.job_id, sizeof tfp_origin.job_id))
 			tfp_copy(tfp_origin.job_id, random + 1, sizeof tfp_origin.job_id);
