@@ -52,7 +52,7 @@ REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lm
 PROGRAMS := $(if $(SAN),,$(O)/libtfprof.so) $(if $(wildcard launcher/main.c),$(O)/tfprof) \
 	$(if $(IS_CROSS),,$(if $(wildcard reducer/main.c),$(O)/tfprof-reduce))
 
-.PHONY: all needs demo test test-all unit run-tests run-test-all lint bench check-gpu docs install clean distclean help
+.PHONY: all needs demo test test-all unit run-tests run-test-all lint bench check-gpu docs install clean distclean help print-flags
 .DELETE_ON_ERROR:
 all: $(PROGRAMS) ## build everything
 
@@ -142,6 +142,9 @@ install: all ## copy to $(DESTDIR)$(PREFIX)
 	install -m 644 preload/tfprof.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 docs/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7
+
+print-flags:
+	@echo '-std=c11 -D_GNU_SOURCE -I. $(WARN)'
 
 docs: $(O)/tfprof $(O)/tfprof-reduce ## write the pages that come from the tables to docs/
 	$(Q)O=$(O) scripts/docs docs

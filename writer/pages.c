@@ -59,7 +59,7 @@ static void enter(uintptr_t start, uintptr_t bytes)
 							 __ATOMIC_RELAXED))
 				continue;
 			list->regions[i].bytes = bytes;
-			__atomic_store_n(&list->regions[i].start, start, __ATOMIC_RELEASE);
+			__atomic_store_n((uintptr_t *)&list->regions[i].start, start, __ATOMIC_RELEASE);
 			return;
 		}
 	}
@@ -70,7 +70,7 @@ static void strike(uintptr_t start)
 	for (struct list *list = &first; list; list = list->next)
 		for (int i = 0; i < LISTED; i++)
 			if (list->regions[i].start == start)
-				__atomic_store_n(&list->regions[i].start, 0, __ATOMIC_RELEASE);
+				__atomic_store_n((uintptr_t *)&list->regions[i].start, 0, __ATOMIC_RELEASE);
 }
 
 void *tfp_pages_get(size_t bytes, int wipe)
