@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#define SMALL_CAPACITY (1u << 20) /* entries: below, half of them stay empty, because short searches cost little memory there */
 #define HUGE_FROM (4u << 20) /* bytes: a table that misses the TLB at every event is worth asking for large pages */
 
 static struct live_entry *map_entries(size_t capacity)
@@ -71,13 +72,19 @@ static int64_t put_odd(struct live_table *table, const struct live_block *block)
 	return place_of;
 }
 
+/* Entries at which a larger table is due. */
+static size_t limit_of(const struct live_table *table)
+{
+	return table->capacity < SMALL_CAPACITY ? table->capacity / 2 : table->capacity / 5 * 4;
+}
+
 int live_put(struct live_table *table, const struct live_block *block)
 {
 	uint64_t usable = block->usable, slack = block->slack, time = block->time >> 6;
 	uint64_t stack = block->stack < LIVE_STACKS_MAX ? block->stack : 0;
 	struct live_entry entry = {.address = block->address};
 
-	if (table->count >= table->capacity / 5 * 4 && grow(table) != 0)
+	if (table->count >= limit_of(table) && grow(table) != 0)
 		return -1;
 	if (usable >> 40 != 0 || slack >= UINT16_MAX) {
 		int64_t place_of = put_odd(table, block);

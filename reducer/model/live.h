@@ -3,7 +3,8 @@
  * The blocks that are live now, by address: a table with open addressing, 24 bytes an entry.
  *
  * Rule: linear probing, removal moves later entries back, so there are no grave markers and a run of any length works
- * in the memory of its most live blocks: 30 to 45 bytes each (half as large again when four fifths full).
+ * in the memory of its most live blocks: 30 to 45 bytes each (half as large again when four fifths full; while it is
+ * small, when half full).
  *
  *   bit 63                              0
  *   | address                           |
