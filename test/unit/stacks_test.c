@@ -24,7 +24,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline, optnone))
+#else
 #define NOINLINE __attribute__((noinline, noipa))
+#endif
 #define ROOM (1u << 20)
 
 static struct tfp_pc pcs[ROOM];
