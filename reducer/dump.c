@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIVE_BYTES_MAX (UINT64_C(1) << 30) /* of one block that is looked through: a hostile file can have holes of any size */
+
 /* Counts for the last line. */
 struct dump {
 	FILE *out;
@@ -286,7 +288,7 @@ static void put_entries(struct dump *dump, const struct log_block *block, size_t
 {
 	uint64_t index = block->header.first_index, words[2] = {0, 0};
 
-	for (uint64_t done = 0; done + bytes <= block->payload_bytes; done += bytes, index++) {
+	for (uint64_t done = 0; done + bytes <= block->payload_bytes && done < LIVE_BYTES_MAX; done += bytes, index++) {
 		if (log_pread(dump->log, block->payload + done, words, bytes) < bytes)
 			break;
 		if (words[0] != 0 || words[1] != 0)

@@ -16,6 +16,8 @@ static uint8_t *read_live_block(const struct log *log, const struct log_block *b
 	uint8_t *payload;
 
 	*bytes = 0;
+	if (block->payload_bytes > LIVE_BYTES_MAX)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "", "the block claims an impossible size");
 	if (block->payload_bytes == 0 || block->payload_bytes > LIVE_BYTES_MAX)
 		return NULL;
 	payload = malloc(block->payload_bytes);

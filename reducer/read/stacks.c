@@ -74,7 +74,7 @@ static void take_block(struct gather *gather, const struct log_block *block)
 			 "the block begins at an impossible index");
 		return;
 	}
-	for (uint64_t done = 0; done < block->payload_bytes;) {
+	for (uint64_t done = 0; done < block->payload_bytes && index < gather->most;) {
 		uint64_t left = block->payload_bytes - done;
 		size_t got = log_pread(gather->log, block->payload + done, piece, left < sizeof piece ? left : sizeof piece);
 
