@@ -61,7 +61,7 @@ def micro(results, plan):
 def slow_peers(results, plan):
     """The peers of microseconds an event: a fiftieth of the work, the added cost an event is what compares."""
     for name in ("jemalloc-all", "gperftools"):
-        for tool in available([tools.BY_NAME[name]], results):
+        for tool in plan.pick_tools(name, results):
             for workload in plan.pick_workloads(("micro",), results):
                 try:
                     results.add(workload.name, name, run_once(workload, tool, plan.size(workload) // 50)[0])
