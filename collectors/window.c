@@ -25,7 +25,7 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, enum tfp_window_cause cause, uint32_t index)
 {
 	TFP_PUT(thread, lane, tfp_now(), window, .is_open = (uint8_t)is_open_now, .cause = (uint8_t)cause, .index = index,
-		.live = tfp_state->live->live_bytes);
+		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes);
 }
 
 void tfp_window_note_start(struct tfp_thread *thread, struct tfp_lane *lane)

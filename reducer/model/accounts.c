@@ -42,6 +42,8 @@ void accounts_window(struct accounts *accounts, const struct window *window)
 	if (window->is_open && window->cause == 0 && !accounts->has_edge && tally->allocations == 0)
 		return;
 	accounts->has_edge = 1;
+	if (window->live_bytes == UINT64_MAX)
+		return; /* WINDOW=off: what was live before is not known; the curve is that of blocks from inside */
 	/* From here on, what is live and not known stands below the curve of what is known. */
 	if (window->is_open)
 		tally->base = (int64_t)(window->live_bytes - tally->live);
@@ -161,6 +163,28 @@ static void finish_full(struct accounts *accounts, const struct process *process
 	pairs->histogram = NULL;
 }
 
+/*
+ * WINDOW=off: calls were counted only in windows opened by hand. In mode full what was live is known of blocks from inside,
+ * and releases of others are kept apart; else nothing is known but the counts.
+ */
+static void finish_blind(struct accounts *accounts, struct account *heap)
+{
+	if (heap->kind != ACCOUNT_EVENTS) {
+		heap->is_live_unknown = 1;
+		heap->live_bytes = heap->peak_bytes = 0;
+		heap->peak_time_ns = TIME_UNKNOWN;
+		heap->timeline.count = 0;
+		return;
+	}
+	exact_peak(&accounts->pairs.tally, heap);
+	heap->is_peak_batched = 0;
+	heap->unknown_frees = heap->event_unknown_frees;
+	heap->unknown_freed_bytes = difference(heap->freed_bytes, heap->event_freed_bytes);
+	heap->frees = difference(heap->frees, heap->unknown_frees);
+	heap->event_frees = difference(heap->event_frees, heap->unknown_frees);
+	heap->freed_bytes = heap->event_freed_bytes;
+}
+
 static int finish_heap(struct accounts *accounts, struct process *process)
 {
 	struct account *heap = &process->heap;
@@ -179,6 +203,8 @@ static int finish_heap(struct accounts *accounts, struct process *process)
 	}
 	if (heap->kind == ACCOUNT_NONE && heap->allocations > 0)
 		heap->kind = ACCOUNT_POINTS;
+	if (strcmp(process_setting(process, "WINDOW"), "off") == 0)
+		finish_blind(accounts, heap);
 	return result;
 }
 

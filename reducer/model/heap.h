@@ -85,6 +85,7 @@ struct account {
 	uint64_t requested_peak_bytes;    /* peak of the requested sizes; kind EVENTS only */
 	int64_t requested_peak_time_ns;
 	int is_peak_batched;              /* the peak is exact only to 64 KiB a thread */
+	int is_live_unknown;              /* counted in windows alone (WINDOW=off): nothing is known of live, peak, or the curve */
 
 	struct timeline timeline;
 	struct heap_site *sites;   /* one for each stack id that allocated, by stack id */

@@ -75,7 +75,7 @@ struct window {
 	int64_t time_ns;
 	int is_open;
 	unsigned cause, index; /* see records.def */
-	uint64_t live_bytes;
+	uint64_t live_bytes; /* UINT64_MAX = unknown */
 };
 
 /* A stretch of time in which events were recorded. */

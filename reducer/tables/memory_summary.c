@@ -73,7 +73,7 @@ static const struct {
 
 static void put_peak(struct table *table, const struct account *account)
 {
-	if (account->kind == ACCOUNT_NONE)
+	if (account->kind == ACCOUNT_NONE || account->is_live_unknown)
 		return;
 	table_integer(table, PEAK, (int64_t)account->peak_bytes);
 	if (account->peak_time_ns != TIME_UNKNOWN)
@@ -105,7 +105,8 @@ static void add_process(struct table *table, const struct process *process, size
 		return;
 	totals = account_totals(account);
 	put_totals(table, &totals);
-	table_integer(table, LIVE, (int64_t)account->live_bytes);
+	if (!account->is_live_unknown)
+		table_integer(table, LIVE, (int64_t)account->live_bytes);
 	put_peak(table, account);
 }
 
@@ -132,7 +133,7 @@ static void add_job(struct table *table, const struct request *request, size_t w
 	struct totals totals = {0};
 	const struct account *only = NULL;
 	uint64_t live = 0;
-	size_t known = 0, wanted = 0;
+	size_t known = 0, wanted = 0, unknown_live = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -150,15 +151,17 @@ static void add_job(struct table *table, const struct request *request, size_t w
 		totals.allocated += account->allocated_bytes;
 		totals.freed += account->freed_bytes;
 		live += account->live_bytes;
+		unknown_live += account->is_live_unknown != 0;
 	}
 	begin_row(table, "job", request->run->name, allocators[which].name, NULL);
 	if (!known)
 		return;
 	put_totals(table, &totals);
-	table_integer(table, LIVE, (int64_t)live);
+	if (!unknown_live)
+		table_integer(table, LIVE, (int64_t)live);
 	if (wanted == 1)
 		put_peak(table, only);
-	else
+	else if (!unknown_live)
 		put_job_peak(table, request, which);
 }
 

@@ -16,7 +16,8 @@ static bool setting_is(const struct process *process, const char *name, const ch
 
 bool process_has_heap(const struct process *process)
 {
-	return !process->has_static_allocator && !setting_is(process, "MALLOC", "off") && !setting_is(process, "WINDOW", "off");
+	return !process->has_static_allocator && !setting_is(process, "MALLOC", "off") &&
+	       (!setting_is(process, "WINDOW", "off") || process->heap.allocations || process->heap.frees);
 }
 
 /* How many wanted processes is something true of, and the pid of the first. */
@@ -62,10 +63,11 @@ void notes_recording(struct table *table, const struct request *request)
 			count_add(&unsafe, process);
 	}
 	note_count(table, request, NOTE_MISSING, &built_in,
-		   "the executable brings its own malloc, whose calls cannot be seen; heap numbers are unknown.");
+		   "the executable brings its own allocator, whose calls cannot be seen; heap numbers are unknown.");
 	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
 	note_count(table, request, NOTE_MISSING, &closed,
-		   "TFPROF_WINDOW=off, only what the C API or the signal opened was recorded; totals are unknown.");
+		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "
+		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
 	note_count(table, request, NOTE_MISSING, &unsafe,

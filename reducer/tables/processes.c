@@ -61,6 +61,8 @@ static void fill(struct table *table, const struct request *request)
 		if (!process_has_heap(process))
 			continue;
 		table_integer(table, ALLOCATIONS, (int64_t)process->heap.allocations);
+		if (process->heap.is_live_unknown)
+			continue;
 		table_integer(table, LIVE, (int64_t)process->heap.live_bytes);
 		if (process->heap.kind != ACCOUNT_NONE)
 			table_integer(table, PEAK, (int64_t)process->heap.peak_bytes);

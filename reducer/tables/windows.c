@@ -28,6 +28,12 @@ static const char *cause_name(unsigned cause)
 	return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "a later kind of edge";
 }
 
+static void put_live(struct table *table, size_t column, const struct window *edge)
+{
+	if (edge->live_bytes != UINT64_MAX)
+		table_integer(table, column, (int64_t)edge->live_bytes);
+}
+
 static bool is_in(const struct request *request, int64_t from_ns, int64_t to_ns)
 {
 	return from_ns <= request->to_ns && to_ns >= request->from_ns;
@@ -45,13 +51,13 @@ static void add_process(struct table *table, const struct request *request, cons
 		table_integer(table, PROCESS, process->pid);
 		table_integer(table, OPENED, edge->time_ns);
 		table_string(table, OPENED_BY, cause_name(edge->cause));
-		table_integer(table, LIVE_OPENED, (int64_t)edge->live_bytes);
+		put_live(table, LIVE_OPENED, edge);
 		if (!is_closed)
 			continue;
 		table_integer(table, CLOSED, end->time_ns);
 		table_integer(table, LENGTH, end->time_ns - edge->time_ns);
 		table_string(table, CLOSED_BY, cause_name(end->cause));
-		table_integer(table, LIVE_CLOSED, (int64_t)end->live_bytes);
+		put_live(table, LIVE_CLOSED, end);
 	}
 }
 
