@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of preload/environment.c: what is handed on is understood again, bad values are nothing, the host's own
+ * environment stays as it is.
+ *
+ * Rule: the file under test is included below, as only the hooks' own objects hold it.
+ */
+#include "preload/environment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "writer/stream.h"
+
+static int never(void)
+{
+	return -1;
+}
+int (*const tfp_start_process)(void) = never;
+
+static void begin(uint64_t log_id, uint32_t exec_count)
+{
+	tfp_origin.log_id = log_id;
+	tfp_origin.exec_count = exec_count;
+	for (int i = 0; i < 16; i++)
+		tfp_origin.job_id[i] = (uint8_t)(17 * i);
+}
+
+static const char *value_in(char *const *environment)
+{
+	const char *found = NULL;
+
+	for (; *environment; environment++) {
+		if (strncmp(*environment, "TFPROF_PARENT=", 14))
+			continue;
+		assert_null(found); /* once */
+		found = *environment + 14;
+	}
+	return found;
+}
+
+static void test_what_is_handed_on_is_understood(void **state)
+{
+	static const uint64_t ids[] = {1, UINT64_MAX, UINT64_C(0x0123456789abcdef)};
+	char *host[] = {(char *)"A=1", (char *)"LD_PRELOAD=x", (char *)"TFPROF_PARENT=old", (char *)"B=", NULL};
+	struct tfp_environment changed;
+	struct tfp_descent descent;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin(ids[i], 7);
+		char *const *made = tfp_environment_make(&changed, host, 0);
+		assert_ptr_not_equal(made, host);
+		assert_string_equal(made[0], "A=1");
+		assert_string_equal(host[2], "TFPROF_PARENT=old");
+		assert_non_null(value_in(made));
+		setenv("TFPROF_PARENT", value_in(made), 1);
+		tfp_environment_drop(&changed);
+		tfp_environment_descent(&descent);
+		assert_int_equal(descent.parent_log_id, ids[i]);
+		assert_memory_equal(descent.job_id, tfp_origin.job_id, 16);
+		assert_int_equal(descent.exec_count, 8);
+	}
+	unsetenv("TFPROF_PARENT");
+}
+
+static void test_where_nothing_is_handed_on(void **state)
+{
+	char *without[] = {(char *)"A=1", NULL}, *with[] = {(char *)"LD_PRELOAD=x", NULL}, *none[] = {NULL};
+	struct tfp_environment changed;
+
+	(void)state;
+	begin(5, 0);
+	assert_null(tfp_environment_make(&changed, NULL, 0));
+	assert_ptr_equal(tfp_environment_make(&changed, without, 0), without);
+	assert_ptr_equal(tfp_environment_make(&changed, none, 0), none);
+	tfp_environment_allow(0);
+	assert_ptr_equal(tfp_environment_make(&changed, with, 0), with);
+	tfp_environment_allow(1);
+}
+
+static void test_bad_values_are_nothing(void **state)
+{
+	static const char *const bad[] = {
+		"", ":", "00", "xyz", "00112233445566778899aabbccddeeff", "00112233445566778899aabbccddeeff:",
+		"00112233445566778899aabbccddeef", "00112233445566778899AABBCCDDEEFF:0000000000000001:00000000",
+		"00112233445566778899aabbccddeeff 0000000000000001:00000000", "\xff\xff\xff\xff",
+	};
+	struct tfp_descent descent;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		setenv("TFPROF_PARENT", bad[i], 1);
+		tfp_environment_descent(&descent);
+		assert_int_equal(descent.parent_log_id, 0);
+		assert_int_equal(descent.exec_count, 0);
+	}
+	unsetenv("TFPROF_PARENT");
+	setenv("TFPROF_JOB", "000102030405060708090a0b0c0d0e0f", 1);
+	tfp_environment_descent(&descent);
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(descent.job_id[i], i);
+	unsetenv("TFPROF_JOB");
+}
+
+static void test_names_are_found_whole(void **state)
+{
+	(void)state;
+	setenv("TFPROF_TEST_NAME_LONGER", "no", 1);
+	assert_null(tfp_environment_get("TFPROF_TEST_NAME"));
+	setenv("TFPROF_TEST_NAME", "", 1);
+	assert_string_equal(tfp_environment_get("TFPROF_TEST_NAME"), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_handed_on_is_understood),
+		cmocka_unit_test(test_where_nothing_is_handed_on),
+		cmocka_unit_test(test_bad_values_are_nothing),
+		cmocka_unit_test(test_names_are_found_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#include "preload/environment.c"
