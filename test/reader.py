@@ -10,14 +10,12 @@ import sys
 MASK = (1 << 64) - 1
 SYNC = (0xB10CF97E5A5E1DD3).to_bytes(8, "little")
 KINDS = {1: "schema", 2: "events", 3: "end", 16: "chunk", 17: "threads", 18: "facts", 19: "pcs", 20: "nodes"}
-HEADER = [("header_bytes", 12, "I"), ("byte_order", 16, "I"), ("page_bytes", 20, "I"), ("features_compat", 24, "Q"),
-          ("features_warn", 32, "Q"), ("features_incompat", 40, "Q"), ("log_id", 48, "Q"), ("parent_log_id", 56, "Q"),
-          ("job_id", 64, "16s"), ("boot_id", 80, "16s"), ("pid_namespace", 96, "Q"), ("pid", 104, "I"),
-          ("parent_pid", 108, "I"), ("process_start", 112, "Q"), ("parent_start", 120, "Q"), ("exec_count", 128, "I"),
-          ("utc_offset_s", 132, "I"), ("clock_kind", 136, "I"), ("architecture", 140, "I"), ("clock_hz", 144, "Q"),
-          ("origin.ticks", 152, "Q"), ("origin.raw_ns", 160, "Q"), ("origin.monotonic_ns", 168, "Q"),
-          ("origin.realtime_ns", 176, "Q"), ("origin.width_ticks", 184, "Q"), ("live_offset", 192, "I"),
-          ("live_bytes", 196, "I"), ("thread_slot_bytes", 200, "I"), ("loss_count", 204, "I"), ("flags", 208, "I")]
+# name, offset and struct letter of the header's fields that are printed
+HEADER = """header_bytes 12 I|byte_order 16 I|page_bytes 20 I|features_compat 24 Q|features_warn 32 Q|features_incompat 40 Q|log_id 48 Q
+parent_log_id 56 Q|job_id 64 16s|boot_id 80 16s|pid_namespace 96 Q|pid 104 I|parent_pid 108 I|process_start 112 Q
+parent_start 120 Q|exec_count 128 I|utc_offset_s 132 I|clock_kind 136 I|architecture 140 I|clock_hz 144 Q|origin.ticks 152 Q
+origin.raw_ns 160 Q|origin.monotonic_ns 168 Q|origin.realtime_ns 176 Q|origin.width_ticks 184 Q|live_offset 192 I
+live_bytes 196 I|thread_slot_bytes 200 I|loss_count 204 I|flags 208 I""".replace("\n", "|").split("|")
 LIVE = ("file_end pcs_count nodes_count threads_count live_bytes peak_bytes peak_time end_kind end_status end_time heap_mode "
         "drained_bytes drain_ticks dropped_from helper_beat own_bytes inherited_bytes early_calls").split()
 HEAP = "allocations frees requested_bytes allocated_bytes freed_bytes unknown_frees unknown_freed_bytes".split()
@@ -39,11 +37,11 @@ def crc32c(data):
 
 
 def u32(data, at):
-    return struct.unpack_from("<I", data, at)[0]
+    return int.from_bytes(data[at:at + 4], "little")
 
 
 def u64(data, at):
-    return struct.unpack_from("<Q", data, at)[0]
+    return int.from_bytes(data[at:at + 8], "little")
 
 
 def text(data):
@@ -193,8 +191,8 @@ class Reader:
     def dump(self):
         data = self.data
         self.put("log", *struct.unpack_from("<HH", data, 8), len(data))
-        for name, at, form in HEADER:
-            value = struct.unpack_from("<" + form, data, at)[0]
+        for name, at, form in map(str.split, HEADER):
+            value = struct.unpack_from("<" + form, data, int(at))[0]
             self.put("header", name, value.hex() if form == "16s" else value)
         self.put("header", "command", text(data[216:232].split(b"\0")[0]))
         for name, value in zip(LIVE, self.live):
@@ -273,7 +271,7 @@ class Reader:
             else:
                 found[tag, field] = (encoding, raw[place + 16:place + 16 + size], values)
             place += 16 + size
-        tags = column(found[0, 0][0], *found[0, 0][1:])if count else []
+        tags = column(found[0, 0][0], *found[0, 0][1:]) if count else []
         times = column(found[0, 1][0], *found[0, 1][1:]) if count else []
         decoded = {key: column(*entry) for key, entry in found.items() if key[0] and entry[0] < 4}
         if found.get((1, 3), (0,))[0] == 5:
