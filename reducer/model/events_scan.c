@@ -73,6 +73,7 @@ static void take_free(struct process_scan *scan, size_t stream, const struct bat
 static void take_free_undo(struct process_scan *scan, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	pairs_undo(&scan->accounts.pairs, stream, value(batch, i, fields[0]), batch->times[i]);
+	samples_undo(&scan->accounts.samples, value(batch, i, fields[0]), batch->times[i]);
 }
 
 static void take_usable(struct process_scan *scan, size_t stream, const struct batch *batch, size_t i, const int *fields)

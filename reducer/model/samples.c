@@ -112,7 +112,28 @@ void samples_release(struct samples *samples, uint64_t address, uint64_t time)
 	if (variance != NULL)
 		variance->live -= u * u * (1 - p) / (p * p);
 	tally_take(&samples->tally, block.stack, time, &amount);
+	samples->released = block;
 	live_remove(&samples->live, entry);
+}
+
+void samples_undo(struct samples *samples, uint64_t address, uint64_t time)
+{
+	struct live_block *block = &samples->released;
+	struct sample_variance *variance;
+	struct amount amount;
+	double p, u = (double)block->usable;
+
+	if (address == 0 || block->address != address || live_find(&samples->live, address) != NULL)
+		return;
+	p = chance(u, samples->intervals[block->slack]);
+	amount = estimate(block, 0, p);
+	variance = variance_of(samples, block->stack);
+	if (variance != NULL)
+		variance->live += u * u * (1 - p) / (p * p);
+	tally_put_back(&samples->tally, block->stack, time, &amount);
+	if (live_put(&samples->live, block) != 0)
+		samples->tally.is_out_of_memory = 1;
+	block->address = 0;
 }
 
 static double root(double variance)

@@ -33,12 +33,15 @@ struct samples {
 	double intervals[SAMPLES_INTERVALS];
 	unsigned interval_count;
 	uint64_t count;
+	struct live_block released; /* the last one, for samples_undo; address 0 = none */
 };
 
 void samples_begin(struct samples *samples);
 void samples_free(struct samples *samples);
 void samples_alloc(struct samples *samples, const struct sample *sample);
 void samples_release(struct samples *samples, uint64_t address, uint64_t time);
+/* The last release was none: the realloc behind it failed. Of another address: nothing. */
+void samples_undo(struct samples *samples, uint64_t address, uint64_t time);
 
 /* Hands sites and errors to the account. Returns -1 without memory. */
 int samples_finish(struct samples *samples, struct account *account);

@@ -3,7 +3,7 @@
  * Unit tests of preload/environment.c: what is handed on is understood again, bad values are nothing, the host's own
  * environment stays as it is.
  *
- * Rule: the file under test is included below, as only the hooks' own objects hold it.
+ * Rule: the file under test is compiled beside this one (test/unit/Makefile.inc), as only the hooks' own objects hold it.
  */
 #include "preload/environment.h"
 
@@ -129,5 +129,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#include "preload/environment.c"
