@@ -262,31 +262,29 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + header->encoded_bytes + 7) & ~UINT64_C(7);
 	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8; /* holes are punched in whole pages */
+	uint64_t whole = (bytes + alignment - 1) & ~(alignment - 1);
 
 	if (log->is_wrapping)
-		bytes = (bytes + alignment - 1) & ~(alignment - 1);
-	if (log->is_wrapping)
-		drop_oldest(log, bytes);
+		drop_oldest(log, whole);
 	uint64_t offset = reserve(log, bytes, alignment, COUNTERS_BYTES);
 	if (!offset)
 		return TFP_LOSS_output_limit;
-	uint64_t written = (sizeof *header + header->encoded_bytes + 7) & ~UINT64_C(7);
-	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, written - sizeof *header - header->encoded_bytes);
+	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, bytes - sizeof *header - header->encoded_bytes);
 	finish_header(header, (char *)space + sizeof *header);
 	tfp_copy(space, header, sizeof *header);
-	if (offset + written <= log->first_bytes) {
-		tfp_copy(log->first + offset, space, written);
+	if (offset + bytes <= log->first_bytes) {
+		tfp_copy(log->first + offset, space, bytes);
 	} else {
-		enum tfp_loss why = write_at(log, space, written, offset);
+		enum tfp_loss why = write_at(log, space, bytes, offset);
 		if (why) {
 			unreserve(log, offset, bytes);
 			return why;
 		}
 	}
-	__atomic_fetch_add(&log->live->drained_bytes, written, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&log->live->drained_bytes, bytes, __ATOMIC_RELAXED);
 	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
 		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
-		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, bytes, header->records};
+		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, whole, header->records};
 	}
 	return TFP_LOSS_NONE;
 }
