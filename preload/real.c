@@ -29,6 +29,17 @@ void *tfp_early_get(size_t bytes, size_t alignment)
 	return tfp_early + start;
 }
 
+/*
+ * Names that a current libc lacks. A lookup that fails makes the loader allocate its message, from the executable's own
+ * allocator where it has one, which may be inside its start-up, under its lock, and calling us: a deadlock. free does
+ * what these do.
+ */
+static inline int is_left_to_free(const char *name)
+{
+	return !__builtin_strcmp(name, "cfree") || !__builtin_strcmp(name, "free_sized") ||
+	       !__builtin_strcmp(name, "free_aligned_sized");
+}
+
 int tfp_resolve(void)
 {
 	int expected = 0;
@@ -38,7 +49,8 @@ int tfp_resolve(void)
 	if (!__atomic_compare_exchange_n((int *)&phase, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return phase == 2 ? 0 : -1;
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
-	*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
+	if (!is_left_to_free(#name)) \
+		*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
 #undef TFP_HOOK
