@@ -44,7 +44,7 @@ def compare_counts(row, inner, outer, columns, own, who):
     for column, name in columns.items():
         low, high = sorted((getattr(inner, name), getattr(outer, name)))
         least, most = low - allowed.get(name, (0, 0))[1], high - allowed.get(name, (0, 0))[0]
-        if not least <= row[column] <= most:
+        if not isinstance(row[column], int) or not least <= row[column] <= most:
             wrong.append(f"{column} {row[column]}, oracle {least}" + ("" if least == most else f" to {most}"))
     check(not wrong, f"{who}: {'; '.join(wrong)}")
 
