@@ -10,6 +10,7 @@ _Atomic uint32_t tfp_mode_now = TFP_MODE_COLD;
 #define POINT_NS 1000000u     /* a timeline point at most each millisecond, */
 #define POINT_JUMP_SHIFT 6    /* or when live moved by 1/64 of the peak and */
 #define POINT_LEAST 1048576   /* at least 1 MiB */
+#define EXACT_MOVE 65536      /* a move that TOTALS=exact notes at once, as the other setting does */
 
 /* Every 100 us at most, whatever jumps: 10,000 points a second and thread are 0.2 ms of it. */
 static int is_point_due(uint64_t live, uint64_t peak, uint64_t now)
@@ -26,7 +27,7 @@ static int is_point_due(uint64_t live, uint64_t peak, uint64_t now)
 
 static void put_point(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t live)
 {
-	uint64_t now = tfp_now(), peak = tfp_state->live->peak_bytes;
+	uint64_t now = tfp_now(), peak = __atomic_load_n(&tfp_state->live->peak_bytes, __ATOMIC_RELAXED);
 
 	if (!is_point_due(live, peak, now))
 		return;
@@ -48,8 +49,17 @@ void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane)
 			process->peak_time = tfp_now(); /* a second thread may store between: both were at their peak */
 			break;
 		}
-	if (tfp_mode_now != TFP_MODE_FULL)
+	/* TOTALS=exact comes here with each call and leaves small moves to tfp_heap_point: reading the clock costs more. */
+	if (tfp_mode_now != TFP_MODE_FULL && (tfp_heap.batch || live - tfp_state->heap_last + EXACT_MOVE > 2 * EXACT_MOVE))
 		put_point(thread, lane, (int64_t)live > 0 ? live : 0);
+}
+
+void tfp_heap_point(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	int64_t live = (int64_t)__atomic_load_n(&tfp_state->live->live_bytes, __ATOMIC_RELAXED);
+
+	if (tfp_mode_now != TFP_MODE_FULL && !tfp_heap.batch)
+		put_point(thread, lane, live > 0 ? (uint64_t)live : 0);
 }
 
 void tfp_heap_prove(void *block)

@@ -43,6 +43,9 @@ void tfp_heap_freed_slow(void *block);
 /* Adds the lane's pending bytes to the process's live bytes, and to its peak. */
 void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane);
 
+/* The timeline point that TOTALS=exact owes for small moves. In every slow look. */
+void tfp_heap_point(struct tfp_thread *thread, struct tfp_lane *lane);
+
 /* The sampler's distance is used up: records this block, draws the next distance. */
 void tfp_heap_sample(struct tfp_thread *thread, struct tfp_lane *lane, void *block, size_t size, uint64_t usable,
 		     unsigned function, const struct tfp_caller *caller);

@@ -131,4 +131,5 @@ void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane)
 	thread->calls_left = TFP_CALLS_PER_LOOK;
 	look_at_windows(thread, lane, now);
 	look_at_clock(thread, lane, now);
+	tfp_heap_point(thread, lane);
 }
