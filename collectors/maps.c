@@ -31,7 +31,8 @@ static int is_too_deep(struct tfp_thread *thread, uint32_t lane, uint64_t now)
 	return 1;
 }
 
-void tfp_map_added(const struct tfp_map_change *change, const struct tfp_caller *caller)
+/* caller: of a map; NULL: an unmap. */
+static void note(const struct tfp_map_change *change, const struct tfp_caller *caller)
 {
 	uint32_t number;
 	struct tfp_thread *thread = enter(&number);
@@ -40,32 +41,28 @@ void tfp_map_added(const struct tfp_map_change *change, const struct tfp_caller 
 		return;
 	struct tfp_map_totals *totals = &thread->slot->map[number ? 1 : 0];
 	uint64_t length = (change->length + PAGE - 1) & ~(PAGE - 1), now = tfp_now();
-	totals->maps++;
-	totals->mapped_bytes += length;
+	*(caller ? &totals->maps : &totals->unmaps) += 1;
+	*(caller ? &totals->mapped_bytes : &totals->unmapped_bytes) += length;
 	if (is_too_deep(thread, number, now))
 		return;
 	struct tfp_lane *lane = &thread->lanes[number];
-	uint32_t stack = tfp_mode_now >= TFP_MODE_SAMPLE ? tfp_caller_stack(thread, lane, caller) : 0;
-	TFP_PUT(thread, lane, now, map, .address = change->address, .length = length, .stack = stack,
-		.protection = change->protection, .flags = change->flags, .function = (uint8_t)change->function);
+	if (caller) {
+		uint32_t stack = tfp_mode_now >= TFP_MODE_SAMPLE ? tfp_caller_stack(thread, lane, caller) : 0;
+		TFP_PUT(thread, lane, now, map, .address = change->address, .length = length, .stack = stack,
+			.protection = change->protection, .flags = change->flags, .function = (uint8_t)change->function);
+	} else {
+		TFP_PUT(thread, lane, now, unmap, .address = change->address, .length = length,
+			.function = (uint8_t)change->function);
+	}
 	tfp_thread_leave(thread);
+}
+
+void tfp_map_added(const struct tfp_map_change *change, const struct tfp_caller *caller)
+{
+	note(change, caller);
 }
 
 void tfp_map_removed(const struct tfp_map_change *change)
 {
-	uint32_t number;
-	struct tfp_thread *thread = enter(&number);
-
-	if (!thread)
-		return;
-	struct tfp_map_totals *totals = &thread->slot->map[number ? 1 : 0];
-	uint64_t length = (change->length + PAGE - 1) & ~(PAGE - 1), now = tfp_now();
-	totals->unmaps++;
-	totals->unmapped_bytes += length;
-	if (is_too_deep(thread, number, now))
-		return;
-	struct tfp_lane *lane = &thread->lanes[number];
-	TFP_PUT(thread, lane, now, unmap, .address = change->address, .length = length,
-		.function = (uint8_t)change->function);
-	tfp_thread_leave(thread);
+	note(change, NULL);
 }

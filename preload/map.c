@@ -26,25 +26,18 @@ static void note_map(void *start, size_t length, int protection, int flags, unsi
 			      caller);
 }
 
-TFP_EXPORT void *mmap(void *address, size_t length, int protection, int flags, int descriptor, off_t offset)
-{
-	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve())
-		return map_by_kernel(address, length, protection, flags, descriptor, offset);
-	void *start = tfp_real.mmap(address, length, protection, flags, descriptor, offset);
-
-	note_map(start, length, protection, flags, TFP_HOOK_mmap, TFP_CALLER);
-	return start;
-}
-
-TFP_EXPORT void *mmap64(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset)
-{
-	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve())
-		return map_by_kernel(address, length, protection, flags, descriptor, offset);
-	void *start = tfp_real.mmap64(address, length, protection, flags, descriptor, offset);
-
-	note_map(start, length, protection, flags, TFP_HOOK_mmap64, TFP_CALLER);
-	return start;
-}
+#define MMAP(name, offset_type) \
+	TFP_EXPORT void *name(void *address, size_t length, int protection, int flags, int descriptor, offset_type offset) \
+	{ \
+		if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve()) \
+			return map_by_kernel(address, length, protection, flags, descriptor, offset); \
+		void *start = tfp_real.name(address, length, protection, flags, descriptor, offset); \
+\
+		note_map(start, length, protection, flags, TFP_HOOK_##name, TFP_CALLER); \
+		return start; \
+	}
+MMAP(mmap, off_t)
+MMAP(mmap64, off64_t)
 
 TFP_EXPORT int munmap(void *address, size_t length)
 {
