@@ -43,6 +43,7 @@ struct tfp_log {
 	uint32_t shadow_count;
 	struct tfp_shadow shadows[TFP_SHADOWS];
 	char path[4096 + 320]; /* PATH_MAX and our name */
+	char unborn[4096 + 320]; /* the name until the header stands: whoever sees a .tfp sees a log */
 };
 
 /*

@@ -76,7 +76,11 @@ static int make_path(struct tfp_log *log, const struct tfp_file_options *options
 	at = add_number(at, end, header->log_id, 16, 16);
 	at = add_text(at, end, ".tfp");
 	*at = 0;
-	return at < end ? 0 : -1;
+	if (at >= end)
+		return -1;
+	tfp_copy(log->unborn, log->path, sizeof log->path);
+	tfp_copy(log->unborn + (at - log->path) - 3, "new", 3);
+	return 0;
 }
 
 static int is_mappable(long descriptor)
@@ -144,7 +148,7 @@ static void store_header(struct tfp_log *log, struct tfp_file_header *header)
 static long open_log(struct tfp_log *log)
 {
 	struct stat status;
-	long descriptor = tfp_sys(SYS_openat, AT_FDCWD, (long)log->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+	long descriptor = tfp_sys(SYS_openat, AT_FDCWD, (long)log->unborn, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				  0666, 0, 0);
 
 	if (descriptor < 0)
@@ -156,9 +160,18 @@ static long open_log(struct tfp_log *log)
 	}
 	if (log->first)
 		return descriptor;
-	tfp_sys(SYS_unlinkat, AT_FDCWD, (long)log->path, 0, 0, 0, 0);
+	tfp_sys(SYS_unlinkat, AT_FDCWD, (long)log->unborn, 0, 0, 0, 0);
 	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
 	return -TFP_LOSS_output_none;
+}
+
+/* The header stands, also in the file itself where that is not mapped: the file gets its name. */
+static void name_log(struct tfp_log *log, long descriptor, const struct tfp_file_header *header)
+{
+	if (log->is_shadow)
+		tfp_sys(SYS_pwrite64, descriptor, (long)header, sizeof *header, 0, 0, 0);
+	if (tfp_sys(SYS_renameat, AT_FDCWD, (long)log->unborn, AT_FDCWD, (long)log->path, 0, 0) < 0)
+		tfp_copy(log->path, log->unborn, sizeof log->path);
 }
 
 enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header)
@@ -182,14 +195,15 @@ enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_f
 		tfp_pages_put(log, sizeof *log);
 		return (enum tfp_loss)-descriptor;
 	}
+	log->live = (struct tfp_file_live *)(log->first + TFP_LIVE_OFFSET);
+	log->live->file_end = log->page_bytes;
+	store_header(log, header);
+	name_log(log, descriptor, header);
 	long high = tfp_file_raise(descriptor);
 	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
 	tfp_origin.descriptor = (int)high;
 	tfp_origin.device = log->device;
 	tfp_origin.inode = log->inode;
-	store_header(log, header);
-	log->live = (struct tfp_file_live *)(log->first + TFP_LIVE_OFFSET);
-	log->live->file_end = log->page_bytes;
 	tfp_state->log = log;
 	tfp_state->live = log->live;
 	return TFP_LOSS_NONE;
