@@ -95,7 +95,7 @@ char *tfp_schema_write(char *at, const char *end)
 
 #define SCHEMA_MOST 32768 /* bytes of the text; the tables make a third of it today */
 
-enum tfp_loss tfp_schema_store(void)
+enum tfp_loss tfp_schema_store(const char *more)
 {
 	size_t bytes = sizeof(struct tfp_block_header) + SCHEMA_MOST + 8;
 	char *space = tfp_pages_get(bytes, 0);
@@ -104,7 +104,8 @@ enum tfp_loss tfp_schema_store(void)
 		return TFP_LOSS_memory;
 	char *text = space + sizeof(struct tfp_block_header);
 	struct tfp_block_header header = {.type = TFP_BLOCK_SCHEMA};
-	header.raw_bytes = (uint64_t)(tfp_schema_write(text, text + SCHEMA_MOST) - text);
+	char *end = tfp_schema_write(text, text + SCHEMA_MOST);
+	header.raw_bytes = (uint64_t)(tfp_schema_add(end, text + SCHEMA_MOST, more) - text);
 	header.encoded_bytes = header.raw_bytes;
 	enum tfp_loss why = tfp_file_seal(&header, space);
 	tfp_pages_put(space, bytes);

@@ -11,8 +11,8 @@
 char *tfp_schema_add(char *at, const char *end, const char *text);
 char *tfp_schema_add_number(char *at, const char *end, unsigned number);
 
-/* Writes the schema block of a new log. 0 or a loss kind. Start-up only. */
-enum tfp_loss tfp_schema_store(void);
+/* Writes the schema block of a new log; `more` are lines of tables that lie above this folder. 0 or a loss kind. Start-up only. */
+enum tfp_loss tfp_schema_store(const char *more);
 
 /* Writes the text of the writer's tables to [at, end); returns its end. About 12 KiB. Start-up only. */
 char *tfp_schema_write(char *at, const char *end);
