@@ -36,8 +36,8 @@ void *tfp_early_get(size_t bytes, size_t alignment)
  */
 static inline int is_left_to_free(const char *name)
 {
-	return !__builtin_strcmp(name, "cfree") || !__builtin_strcmp(name, "free_sized") ||
-	       !__builtin_strcmp(name, "free_aligned_sized");
+	return tfp_same(name, "cfree", sizeof "cfree") || tfp_same(name, "free_sized", sizeof "free_sized") ||
+	       tfp_same(name, "free_aligned_sized", sizeof "free_aligned_sized");
 }
 
 int tfp_resolve(void)
