@@ -24,7 +24,6 @@ struct tfp_heap {
 	uint32_t reads_glibc;          /* the block's own header says its size; see tfp_usable */
 	int64_t batch;                 /* bytes of |pending| at which a lane adds to the process's live bytes; 0 = each call */
 	uint64_t interval;             /* of the sampler */
-	uint32_t frames;               /* setting STACKS */
 	void *first_block;             /* the block whose allocation started us, NULL = none: start-up looks at its size */
 	size_t first_size;
 };

@@ -213,9 +213,3 @@ void tfp_stacks_unload_end(struct tfp_stacks *stacks)
 	atomic_fetch_add(&stacks->epoch, 1);
 	atomic_fetch_sub(&stacks->unloading, 1);
 }
-
-void tfp_stacks_age(struct tfp_stacks *stacks)
-{
-	tfp_stacks_unload_begin(stacks);
-	tfp_stacks_unload_end(stacks);
-}

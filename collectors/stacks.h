@@ -44,7 +44,4 @@ uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *ca
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks);
 void tfp_stacks_unload_end(struct tfp_stacks *stacks);
 
-/* Both at once: something has been unmapped, outside dlclose. */
-void tfp_stacks_age(struct tfp_stacks *stacks);
-
 #endif

@@ -28,11 +28,6 @@ static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, enum tfp_
 		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes);
 }
 
-void tfp_window_note_start(struct tfp_thread *thread, struct tfp_lane *lane)
-{
-	put_edge(thread, lane, TFP_CAUSE_START, 0);
-}
-
 static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause,
 		      uint32_t index)
 {
@@ -118,7 +113,7 @@ static void look_at_clock(struct tfp_thread *thread, struct tfp_lane *lane, uint
 	    !__atomic_compare_exchange_n((uint64_t *)&tfp_state->clock_next, &due, now + tfp_state->clock_step * 10, 0,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
-	if (tfp_state->clock_step * 10 <= tfp_state->second_ticks)
+	if (tfp_state->clock_step * 100 <= tfp_state->second_ticks) /* 1, 10, 100 ms: the next one is ten steps away */
 		tfp_state->clock_step *= 10;
 	tfp_clock_note(thread, lane);
 	tfp_file_sync();

@@ -38,9 +38,6 @@ struct tfp_window_plan {
 /* Sets the plan and the first mode. Start-up only, before the first record; a fork child keeps its parent's plan. */
 void tfp_window_begin(const struct tfp_window_plan *plan);
 
-/* Writes the record of the state a process begins with. Start-up, once the stream can be written. */
-void tfp_window_note_start(struct tfp_thread *thread, struct tfp_lane *lane);
-
 /* Opens or closes now. Any thread, any context (also a signal handler). */
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);
 void tfp_window_toggle(enum tfp_window_cause cause);

@@ -3,7 +3,7 @@
  * Start-up: from the first hooked call of a process (or a fork child) to a log that can be written.
  *
  * Rule: everything here may fail, and then the hooks forward and do nothing else. It runs inside malloc, before main,
- * before libc's constructors, or in a fork child; it waits for nobody.
+ * before libc's constructors, or in a fork child; it waits for nobody but another thread's start-up (WAIT_NS at most).
  */
 #include "preload/start.h"
 
@@ -204,7 +204,6 @@ static void configure(void)
 		tfp_heap_prove(tfp_heap.first_block);
 	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : 65536;
 	tfp_heap.interval = tfp_settings.heap.sample_bytes;
-	tfp_heap.frames = tfp_settings.stacks;
 	tfp_drain_allow_thread(tfp_settings.drain == TFP_DRAIN_THREAD ||
 			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));
 	enum tfp_mode mode = tfp_settings.heap.mode;
@@ -227,7 +226,7 @@ static void configure(void)
 	tfp_window_begin(&plan);
 }
 
-/* A time window that begins at 0 is open from the first call. */
+/* Log, stacks, and once per program the settings: then the hooks may record. Returns -1 where there is no log. */
 static int start_state(struct tfp_state *state)
 {
 	static int is_configured; /* kept across fork */

@@ -113,7 +113,7 @@ struct tfp_file_live {
 	uint64_t drain_ticks;   /* time spent draining, all threads */
 	uint64_t dropped_from;  /* FULL=wrap: event blocks below this offset were given up; 0 = none */
 	uint64_t helper_beat;   /* ticks of the outside drainer's last look; 0 = no helper */
-	uint64_t own_bytes;     /* private memory mapped by the library itself */
+	uint64_t own_bytes;     /* private memory mapped by the library itself; 0 = not told (this version never does) */
 	uint64_t inherited_bytes; /* heap that was live in the parent when it forked us, batched; 0 = none or unknown */
 	uint64_t early_calls;   /* hooked calls that found no state: forwarded, not counted elsewhere */
 };

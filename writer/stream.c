@@ -107,7 +107,6 @@ static enum tfp_loss need_scratch(struct tfp_lane *lane, size_t chunk_bytes)
 static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 {
 	uint64_t from = tfp_ticks();
-
 	uint64_t used = chunk->used < chunk->size_bytes ? chunk->used : chunk->size_bytes;
 
 	if (!used)
