@@ -299,6 +299,8 @@ static void print_choice(struct sink *sink, const struct tfp_setting_row *row, u
 CHOICE(totals)
 CHOICE(drain)
 CHOICE(full)
+CHOICE(cuda)
+CHOICE(cuda_graph)
 
 static const char *const mode_words[] = {
 	[TFP_MODE_PASS] = "off", [TFP_MODE_TOTALS] = "totals", [TFP_MODE_SAMPLE] = "sample", [TFP_MODE_FULL] = "full"};

@@ -93,7 +93,7 @@ char *tfp_schema_write(char *at, const char *end)
 	return at;
 }
 
-#define SCHEMA_MOST 32768 /* bytes of the text; the tables make a third of it today */
+#define SCHEMA_MOST 131072 /* bytes of the text; the tables make a sixth of it today */
 
 enum tfp_loss tfp_schema_store(const char *more)
 {
