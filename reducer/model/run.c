@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing a run, and its one pass over all events. See run.h. */
-#include "reducer/model/internal.h"
+#include "reducer/model/scan.h"
 
 #include "reducer/read/schema.h"
 
@@ -306,6 +306,7 @@ static void close_process(struct process *process)
 	free(process->windows);
 	free(process->ranges);
 	free(process->steps);
+	scan_close(process);
 	close_account(&process->heap);
 	close_account(&process->mmap);
 	log_close(process->log);
@@ -371,6 +372,7 @@ int run_scan(struct run *run, const struct run_options *options)
 	set_times(run);
 	for (size_t i = 0; i < run->process_count; i++) {
 		times_scanned(&run->processes[i]);
+		scan_times(&run->processes[i]);
 		make_ranges(&run->processes[i]);
 	}
 	return result;

@@ -132,6 +132,8 @@ struct process {
 	size_t range_count;
 	struct step *steps;     /* [scan] */
 	size_t step_count;
+	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
+	size_t op_count;
 	uint64_t events;        /* [scan] records read */
 	uint64_t unknown_records; /* [scan] of kinds this program has no use for: read past */
 	struct clock_map *clock;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the pass over the records takes of the process itself: clock, windows, steps, threads that ended, losses. See scan.h.
+ *
+ * Rule: fills in what the other subjects read when they finish, so it stands first in the list.
+ */
+#include "reducer/model/clock.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+
+struct taken {
+	struct scan *scan;
+	struct thread_list ended;
+};
+
+static void take_clock(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	(void)stream;
+	clock_add(taken->scan->process->clock, batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]));
+}
+
+static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct process *process = taken->scan->process;
+	struct window *windows = model_room(process->windows, process->window_count, sizeof *windows);
+
+	(void)stream;
+	if (windows == NULL)
+		return;
+	process->windows = windows;
+	windows[process->window_count] = (struct window){
+		.time_ns = (int64_t)batch->times[i], .is_open = batch_value(batch, i, fields[0]) != 0,
+		.cause = (unsigned)batch_value(batch, i, fields[1]), .index = (unsigned)batch_value(batch, i, fields[2]),
+		.live_bytes = batch_value(batch, i, fields[3])};
+	process->window_count++;
+}
+
+static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct process *process = taken->scan->process;
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	steps[process->step_count++] = (struct step){.time_ns = (int64_t)batch->times[i], .number = batch_value(batch, i, fields[0]),
+						     .thread = process->log->streams[stream].thread};
+}
+
+static void take_thread_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct thread_list *ended = &taken->ended;
+	struct thread *threads = model_room(ended->threads, ended->thread_count, sizeof *threads);
+
+	(void)stream;
+	if (threads == NULL)
+		return;
+	ended->threads = threads;
+	threads[ended->thread_count++] = (struct thread){
+		.serial = (uint32_t)batch_value(batch, i, fields[0]), .tid = (uint32_t)batch_value(batch, i, fields[1]), .has_ended = 1,
+		.start_ns = (int64_t)batch_value(batch, i, fields[2]), .end_ns = (int64_t)batch_value(batch, i, fields[3]),
+		.allocations = batch_value(batch, i, fields[4]), .frees = batch_value(batch, i, fields[5]),
+		.requested_bytes = batch_value(batch, i, fields[6]), .allocated_bytes = batch_value(batch, i, fields[7]),
+		.freed_bytes = batch_value(batch, i, fields[8]), .maps = batch_value(batch, i, fields[9]),
+		.unmaps = batch_value(batch, i, fields[10]), .mapped_bytes = batch_value(batch, i, fields[11]),
+		.unmapped_bytes = batch_value(batch, i, fields[12]), .own_allocations = batch_value(batch, i, fields[13]),
+		.own_bytes = batch_value(batch, i, fields[14])};
+}
+
+static void take_loss(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct thread_list *ended = &taken->ended;
+	struct loss *losses = model_room(ended->losses, ended->loss_count, sizeof *losses);
+
+	(void)stream;
+	if (losses == NULL)
+		return;
+	ended->losses = losses;
+	losses[ended->loss_count++] = (struct loss){
+		.thread = (uint32_t)batch_value(batch, i, fields[0]), .kind = (uint8_t)batch_value(batch, i, fields[1]),
+		.count = batch_value(batch, i, fields[2]), .first_ns = (int64_t)batch_value(batch, i, fields[3]),
+		.last_ns = (int64_t)batch_value(batch, i, fields[4])};
+}
+
+static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)state, (void)stream, (void)batch, (void)i, (void)fields;
+}
+
+static const struct scan_record records[] = {
+	{"clock", take_clock, 0, {"ticks", "raw"}},
+	{"window", take_window, 0, {"is_open", "cause", "index", "live"}},
+	{"step", take_step, 0, {"number"}},
+	{"thread_end", take_thread_end, 0,
+	 {"serial", "tid", "start", "end", "allocations", "frees", "requested", "allocated", "freed", "maps", "unmaps", "mapped",
+	  "unmapped", "own_allocations", "own"}},
+	{"loss", take_loss, 0, {"serial", "kind", "count", "first", "last"}},
+	{"range_push", take_nothing, 0, {NULL}},
+	{"range_pop", take_nothing, 0, {NULL}},
+	{"fork", take_nothing, 0, {NULL}},
+	{"exec", take_nothing, 0, {NULL}},
+	{"spawn", take_nothing, 0, {NULL}},
+};
+
+static void *begin(struct scan *scan)
+{
+	struct taken *taken = calloc(1, sizeof *taken);
+
+	if (taken != NULL)
+		taken->scan = scan;
+	return taken;
+}
+
+static int finish(void *state)
+{
+	struct taken *taken = state;
+
+	threads_build(taken->scan->process, &taken->ended);
+	return 0;
+}
+
+static void drop(void *state)
+{
+	struct taken *taken = state;
+
+	if (taken == NULL)
+		return;
+	free(taken->ended.threads);
+	free(taken->ended.losses);
+	free(taken);
+}
+
+const struct scan_subject process_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+};

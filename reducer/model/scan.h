@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a subject (heap, GPU, ranges, ...) takes part in the one pass over all records of a process. Private to the model.
+ *
+ * Rule: a subject names the records, facts and fields that it wants and keeps its own state; it sees only those, in time
+ * order. Several subjects may want the same record: they get it in the order of the list in events_scan.c. A field that the
+ * log lacks has index -1 and reads as 0.
+ *
+ * To add a subject: a file <name>_scan.c with a struct scan_subject, one line here, one in the list of events_scan.c.
+ */
+#ifndef REDUCER_MODEL_SCAN_H
+#define REDUCER_MODEL_SCAN_H
+
+#include "reducer/model/internal.h"
+#include "reducer/model/live.h"
+#include "reducer/read/batch.h"
+
+#define SCAN_FIELDS 24 /* most fields that a subject takes of a record */
+
+/*
+ * The operation that a thread is in, for whoever attributes something to it while the records stream by. Set by the subject
+ * that keeps the ranges of each thread, in its `begin`; `current` stays NULL where nothing does.
+ * current() answers for the thread behind a stream (index in log->streams): a number into process->op_names, 0 = none.
+ */
+struct scan_ops {
+	void *state;
+	uint32_t (*current)(void *state, size_t stream);
+};
+
+/* One pass over one process. */
+struct scan {
+	struct run *run;
+	const struct run_options *options; /* may be NULL */
+	struct process *process;
+	struct scan_ops ops;
+	const struct live_table *live; /* of the heap: places are brought into the cache some events ahead; NULL = none */
+};
+
+/* Record `i` of the batch; `fields` are its field indexes in the order in which the subject named them. Times are ticks. */
+typedef void scan_take(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+
+struct scan_record {
+	const char *name;
+	scan_take *take;
+	int is_heap; /* the first field is an address in scan->live */
+	const char *fields[SCAN_FIELDS];
+};
+
+/* A fact; `fields` as above. All facts are taken before the first record. */
+typedef void scan_take_fact(void *state, const struct fact *fact, const int *fields);
+
+struct scan_fact {
+	const char *name;
+	scan_take_fact *take;
+	const char *fields[SCAN_FIELDS];
+};
+
+struct scan_subject {
+	const struct scan_record *records;
+	size_t record_count;
+	const struct scan_fact *facts;
+	size_t fact_count;
+	/* Before the first fact. NULL without memory. */
+	void *(*begin)(struct scan *scan);
+	/* Behind the last record: fills in the process; times stay ticks. Returns -1 without memory. */
+	int (*finish)(void *state);
+	void (*free)(void *state);
+	/* Turns the times that `finish` left in the process into ns; all clocks are settled. NULL = has none. */
+	void (*times)(struct process *process);
+	/* Frees what `finish` left in the process. NULL = nothing. */
+	void (*close)(struct process *process);
+};
+
+extern const struct scan_subject process_subject, heap_subject;
+
+/* Calls times / close of all subjects. events_scan.c */
+void scan_times(struct process *process);
+void scan_close(struct process *process);
+
+/* The value of a field of a fact, 0 where it has none; its text, NULL where it has none. */
+static inline uint64_t fact_number(const struct fact *fact, int field)
+{
+	return field >= 0 && (size_t)field < fact->count ? fact->values[field].number : 0;
+}
+
+static inline const struct fact_value *fact_text(const struct fact *fact, int field)
+{
+	return field >= 0 && (size_t)field < fact->count && fact->values[field].text != NULL ? &fact->values[field] : NULL;
+}
+
+/* The same as batch_value with the record's kind and row at hand: for the kinds that come by the million. */
+static inline uint64_t scan_value(const struct batch_kind *kind, uint16_t row, int field)
+{
+	return field >= 0 && kind->present >> field & 1 ? kind->values[field][row] : 0;
+}
+
+#endif
