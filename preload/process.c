@@ -157,8 +157,10 @@ static pid_t fork_as(pid_t (*real)(void))
 	int error = errno;
 	if (is_inside)
 		tfp_process_forked_inside(child);
-	if (child != 0)
+	if (child != 0) {
 		tfp_process_forked(child);
+		tfp_drain_resume(tfp_real.pthread_create);
+	}
 	errno = error;
 	return child;
 }
@@ -296,14 +298,18 @@ TFP_EXPORT int unshare(int flags)
 {
 	tfp_resolve();
 	tfp_drain_pause();
-	return tfp_real.unshare(flags);
+	int result = tfp_real.unshare(flags);
+	tfp_drain_resume(tfp_real.pthread_create);
+	return result;
 }
 
 TFP_EXPORT int setns(int file, int type)
 {
 	tfp_resolve();
 	tfp_drain_pause();
-	return tfp_real.setns(file, type);
+	int result = tfp_real.setns(file, type);
+	tfp_drain_resume(tfp_real.pthread_create);
+	return result;
 }
 
 TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
@@ -383,6 +389,8 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_pause();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);
+	if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
+		tfp_drain_resume(tfp_real.pthread_create);
 	if (TFP_UNLIKELY(is_filter)) /* with a listener asked for, success is its descriptor; with TSYNC failure is a thread id */
 		after_filter(result == 0 || (number == SYS_seccomp && (b & FILTER_WITH_LISTENER) && result > 0));
 	return result;

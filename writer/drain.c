@@ -6,30 +6,21 @@
 #include "writer/sys.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
 #define STACK_BYTES (256u << 10) /* encoder and LZ4 need 2 KiB: their memory is mapped; the rest is libc's thread start */
+#define TASK_STACK_BYTES (1u << 20) /* a task calls a library of others */
+#define PAUSE_MS 2000u /* a task that waits for a stuck driver must not keep the host from forking */
 
-/* struct tfp_drainer.phase */
-enum { NONE = 0, STARTING = 1, RUNNING = 2, STOPPING = 3 };
+/* struct tfp_drainer.phase, a futex. GONE: the thread has made its last step and can be joined at once. */
+enum { NONE = 0, STARTING = 1, RUNNING = 2, STOPPING = 3, GONE = 4 };
 
 static int is_thread_allowed; /* written at start-up */
 
 void tfp_drain_allow_thread(int is_allowed)
 {
 	is_thread_allowed = is_allowed;
-}
-
-static void futex_wait(uint32_t *word, uint32_t value)
-{
-	tfp_sys(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, 0, 0, 0);
-}
-
-static void futex_wake(uint32_t *word)
-{
-	tfp_sys(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
 }
 
 /* Drains every full chunk. Returns 0, or -1 when one could not be written: it stays full. */
@@ -47,10 +38,20 @@ static int drain_all(struct tfp_lane *scratch)
 	return result;
 }
 
+/* Runs the task, if there is one and this thread can have a state to write with. Milliseconds until it is due again. */
+static uint32_t run_task(struct tfp_drainer *drainer)
+{
+	tfp_drain_task *task = __atomic_load_n(&drainer->task, __ATOMIC_ACQUIRE);
+	struct tfp_thread *self = task ? tfp_thread_own() : NULL;
+
+	return self ? task(self) : TFP_DRAIN_NEVER;
+}
+
 static void *drain_thread(void *unused)
 {
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 	struct tfp_lane scratch = {.cursor = NULL};
+	uint32_t stopping = STOPPING;
 
 	(void)unused;
 	tfp_thread_ignore();
@@ -60,33 +61,17 @@ static void *drain_thread(void *unused)
 		drain_all(&scratch);
 		if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING)
 			break;
-		futex_wait(&drainer->asked, asked);
+		tfp_futex_wait(&drainer->asked, asked, run_task(drainer));
 	}
 	if (scratch.scratch)
 		tfp_pages_put(scratch.scratch, scratch.scratch_bytes);
+	__atomic_compare_exchange_n(&drainer->phase, &stopping, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	tfp_futex_wake(&drainer->phase);
 	return NULL;
 }
 
-/* While libc works for us its allocations are ours, not the host's. Pairs with leave_own. */
-static struct tfp_thread *enter_own(void)
-{
-	struct tfp_thread *self = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
-
-	if (self) {
-		self->depth++;
-		self->is_own++;
-	}
-	return self;
-}
-
-static void leave_own(struct tfp_thread *self)
-{
-	self->is_own--;
-	self->depth--;
-}
-
 /* With every signal blocked but libc's own two: the host's handlers never run on our thread. */
-static int create_blocked(tfp_pthread_create *create, pthread_t *thread)
+static int create_blocked(tfp_pthread_create *create, pthread_t *thread, size_t stack_bytes)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
@@ -94,49 +79,92 @@ static int create_blocked(tfp_pthread_create *create, pthread_t *thread)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_attr_setstacksize(&attributes, stack_bytes);
 	int error = create(thread, &attributes, drain_thread, NULL);
 	pthread_attr_destroy(&attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 
+static void join(struct tfp_drainer *drainer)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* fork is no cancellation point, so this join must be none */
+	pthread_join(drainer->thread, NULL);
+	pthread_setcancelstate(before, NULL);
+}
+
+static int change_phase(struct tfp_drainer *drainer, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&drainer->phase, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 void tfp_drain_start(tfp_pthread_create *create)
 {
-	uint32_t none = NONE;
-
-	if (!is_thread_allowed || !tfp_state || tfp_state->phase != TFP_STATE_READY || tfp_sys_is_sealed())
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY || tfp_sys_is_sealed())
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
-	if (!__atomic_compare_exchange_n(&drainer->phase, &none, STARTING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!is_thread_allowed && !drainer->task)
+		return;
+	if (change_phase(drainer, STOPPING, RUNNING)) /* it had not stopped within PAUSE_MS: it goes on */
+		return;
+	int is_left = change_phase(drainer, GONE, STARTING);
+	if (!is_left && !change_phase(drainer, NONE, STARTING))
 		return;
 	int error = errno;
-	struct tfp_thread *self = enter_own();
-	int failed = !self || create_blocked(create, &drainer->thread);
-	if (self)
-		leave_own(self);
+	struct tfp_thread *self = tfp_own_begin();
+	if (is_left)
+		join(drainer);
+	int failed = !self || create_blocked(create, &drainer->thread, drainer->task ? TASK_STACK_BYTES : STACK_BYTES);
+	tfp_own_end(self);
 	__atomic_store_n(&drainer->phase, failed ? NONE : RUNNING, __ATOMIC_RELEASE);
 	errno = error;
 }
 
+void tfp_drain_resume(tfp_pthread_create *create)
+{
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_state->drainer.task)
+		tfp_drain_start(create);
+}
+
+int tfp_drain_task_set(tfp_drain_task *task)
+{
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		return -1;
+	__atomic_store_n(&tfp_state->drainer.task, task, __ATOMIC_RELEASE);
+	tfp_drain_wake();
+	return 0;
+}
+
+void tfp_drain_wake(void)
+{
+	__atomic_fetch_add(&tfp_state->drainer.asked, 1, __ATOMIC_RELEASE);
+	tfp_futex_wake(&tfp_state->drainer.asked);
+}
+
+int tfp_drain_has_thread(void)
+{
+	return tfp_state && __atomic_load_n(&tfp_state->drainer.phase, __ATOMIC_ACQUIRE) == RUNNING;
+}
+
 void tfp_drain_pause(void)
 {
-	uint32_t running = RUNNING;
-
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
-	if (!__atomic_compare_exchange_n(&drainer->phase, &running, STOPPING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!change_phase(drainer, RUNNING, STOPPING))
 		return;
-	__atomic_fetch_add(&drainer->asked, 1, __ATOMIC_RELEASE);
-	futex_wake(&drainer->asked);
-	struct tfp_thread *self = enter_own();
-	int before;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* fork is no cancellation point, so this join must be none */
-	pthread_join(drainer->thread, NULL);
-	pthread_setcancelstate(before, NULL);
-	if (self)
-		leave_own(self);
+	tfp_drain_wake();
+	uint64_t begin = tfp_clock_monotonic_ns();
+	while (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING &&
+	       tfp_clock_monotonic_ns() - begin < PAUSE_MS * UINT64_C(1000000))
+		tfp_futex_wait(&drainer->phase, STOPPING, PAUSE_MS / 8);
+	if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) != GONE)
+		return;
+	struct tfp_thread *self = tfp_own_begin();
+	join(drainer);
+	tfp_own_end(self);
 	__atomic_store_n(&drainer->phase, NONE, __ATOMIC_RELEASE);
 }
 
@@ -150,7 +178,7 @@ static int has_helper(void)
 
 int tfp_drain_is_running(void)
 {
-	return __atomic_load_n(&tfp_state->drainer.phase, __ATOMIC_ACQUIRE) == RUNNING || has_helper();
+	return (is_thread_allowed && tfp_drain_has_thread()) || has_helper();
 }
 
 int tfp_drain_hand_over(struct tfp_chunk *chunk)
@@ -160,7 +188,6 @@ int tfp_drain_hand_over(struct tfp_chunk *chunk)
 	__atomic_store_n(&chunk->state, (uint64_t)TFP_CHUNK_FULL, __ATOMIC_RELEASE); /* pairs with tfp_chunk_drain */
 	if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) != RUNNING)
 		return has_helper() ? 0 : -1; /* the helper comes by on its own */
-	__atomic_fetch_add(&drainer->asked, 1, __ATOMIC_RELEASE);
-	futex_wake(&drainer->asked);
+	tfp_drain_wake();
 	return tfp_drain_is_running() ? 0 : -1;
 }

@@ -22,8 +22,28 @@ void tfp_drain_allow_thread(int is_allowed);
 /* The host has just started a thread of its own: starts ours with the real pthread_create, unless it runs. Keeps errno. */
 void tfp_drain_start(tfp_pthread_create *create);
 
-/* Stops and joins our thread, if it runs. Waits for one chunk at most. It comes back with the host's next thread. */
+/*
+ * Stops and joins our thread, if it runs. Waits for one chunk, or for a task's library, 2 s at most: then it lives on. It
+ * comes back with the host's next thread, or by tfp_drain_resume.
+ */
 void tfp_drain_pause(void);
+
+/*
+ * Work for our thread beside draining: called on it at once, when woken, and when the milliseconds it returned have passed.
+ * It gets a state of its own, whose lane 0 it writes; what it allocates is not the host's. With a task set our thread
+ * is started whatever DRAIN says (it then drains nothing), and again after each pause.
+ */
+#define TFP_DRAIN_NEVER UINT32_MAX
+int tfp_drain_task_set(tfp_drain_task *task);
+
+/* Has the task run soon. Any thread, any context, once tfp_drain_task_set was called in this process. */
+void tfp_drain_wake(void);
+
+/* Our thread runs: a task will. */
+int tfp_drain_has_thread(void);
+
+/* After a fork, unshare or setns, in the parent: where there is a task its thread is started again. Keeps errno. */
+void tfp_drain_resume(tfp_pthread_create *create);
 
 /* Whether somebody else drains now: our thread, or the helper of `tfprof run`. */
 int tfp_drain_is_running(void);

@@ -71,9 +71,13 @@ struct tfp_facts {
 	size_t room;
 };
 
+/* Work of our thread beside draining; writer/drain.h. Milliseconds until it is due again. */
+typedef uint32_t tfp_drain_task(struct tfp_thread *self);
+
 /* The draining thread; writer/drain.c. */
 struct tfp_drainer {
 	uint32_t phase;
+	tfp_drain_task *task;
 	uint32_t asked; /* futex: raised when a chunk is full, and to stop */
 	pthread_t thread;
 };

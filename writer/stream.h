@@ -115,6 +115,16 @@ enum tfp_loss tfp_chunk_drain(struct tfp_chunk *chunk, struct tfp_lane *scratch_
 /* The calling thread is ours: no hooked call of it is the host's. */
 void tfp_thread_ignore(void);
 
+/* A state for the calling thread, which is ours: it stands inside a hook for good, and owns lane 0. NULL: none to be had. */
+struct tfp_thread *tfp_thread_own(void);
+
+/*
+ * While others work for us on a thread of the host, its allocations are ours. Begin returns the thread's state, or NULL
+ * (then they count as the host's). Nestable. The pair must not be left by longjmp.
+ */
+struct tfp_thread *tfp_own_begin(void);
+void tfp_own_end(struct tfp_thread *self);
+
 /* The thread that filled the lane ended: seals what it left; the lane starts anew for thread `serial`. */
 void tfp_lane_hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint32_t serial, uint64_t now);
 

@@ -5,7 +5,9 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "writer/poison.h"
 
@@ -51,6 +53,18 @@ long tfp_sys(long number, long a, long b, long c, long d, long e, long f)
 #else
 #error "tfprof runs on x86-64 and aarch64"
 #endif
+}
+
+void tfp_futex_wait(uint32_t *word, uint32_t value, uint32_t ms)
+{
+	struct timespec limit = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+	tfp_sys(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value, ms == UINT32_MAX ? 0 : (long)&limit, 0, 0);
+}
+
+void tfp_futex_wake(uint32_t *word)
+{
+	tfp_sys(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
 }
 
 void *tfp_copy(void *to, const void *from, size_t bytes)

@@ -15,6 +15,10 @@ long tfp_sys(long number, long a, long b, long c, long d, long e, long f);
 void tfp_sys_seal(int is_on);
 int tfp_sys_is_sealed(void);
 
+/* Waits while *word is `value`, `ms` milliseconds at most (UINT32_MAX: for ever); may return early. Wakes all who wait. */
+void tfp_futex_wait(uint32_t *word, uint32_t value, uint32_t ms);
+void tfp_futex_wake(uint32_t *word);
+
 /* Private zeroed pages, outside every allocator. NULL when there are none. `wipe`: a fork child sees zeros. */
 void *tfp_pages_get(size_t bytes, int wipe);
 void tfp_pages_put(void *start, size_t bytes);

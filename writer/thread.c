@@ -189,6 +189,37 @@ void tfp_thread_ignore(void)
 	is_starting = IGNORED;
 }
 
+struct tfp_thread *tfp_thread_own(void)
+{
+	if (tfp_self && tfp_self->is_ready == 1)
+		return tfp_self;
+	is_starting = 0;
+	struct tfp_thread *self = tfp_thread_start();
+	is_starting = IGNORED;
+	if (self)
+		self->depth = self->is_own = 1;
+	return self;
+}
+
+struct tfp_thread *tfp_own_begin(void)
+{
+	struct tfp_thread *self = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+
+	if (self) {
+		self->depth++;
+		self->is_own++;
+	}
+	return self;
+}
+
+void tfp_own_end(struct tfp_thread *self)
+{
+	if (!self)
+		return;
+	self->is_own--;
+	self->depth--;
+}
+
 /* What could not be recorded for want of a state is counted where it belongs to nobody. */
 static struct tfp_thread *none(void)
 {
