@@ -292,6 +292,7 @@ struct tfp_cupti_api {
 #define TFP_CUPTI_FUNCTION(is_needed, field, name, parameters) int(*field) parameters;
 	TFP_CUPTI_FUNCTIONS(TFP_CUPTI_FUNCTION)
 #undef TFP_CUPTI_FUNCTION
+	int has_session_question; /* cuptiIsTracingSessionRunning is there: from 13.3 on */
 	uint32_t version; /* as cuptiGetVersion has it: 18 = 11.8 to 12.1, 130001 = 13.0.1 */
 	char path[512];   /* of the library */
 };

@@ -11,7 +11,8 @@
 
 #include "writer/poison.h"
 
-#define RECENT 8192u          /* shapes found by pointer; a training step has hundreds */
+#define RECENT_SETS 2048u     /* of RECENT_WAYS shapes found by pointer; a training step has hundreds */
+#define RECENT_WAYS 4u        /* with one way, each pair of kernels that share a place would be looked up by content for ever */
 #define SHAPE_SLOTS (1u << 18)
 #define SHAPES_MOST 180000u   /* whole shapes; 60 MB of facts */
 #define NAMES_MOST 200000u    /* with those that kept their name alone */
@@ -20,8 +21,9 @@
 #define PAGE 4096u            /* no machine has smaller ones: a read up to such a border faults in whole */
 
 struct recent {
-	struct tfp_shape_key key;
-	uint32_t epoch, id; /* id 0 = empty */
+	struct tfp_shape_key keys[RECENT_WAYS];
+	uint32_t ids[RECENT_WAYS]; /* 0 = empty */
+	uint32_t epoch, next;	   /* the way to be used for a new one */
 };
 
 struct shape {
@@ -40,7 +42,7 @@ struct tfp_cupti_tables {
 	uint32_t shape_count, queue_count;
 	uint64_t lost;
 	struct queue *last_queue;
-	struct recent recent[RECENT];
+	struct recent recent[RECENT_SETS];
 	struct shape shapes[SHAPE_SLOTS];
 	struct queue queues[QUEUE_SLOTS];
 	char name[TFP_NAME_MOST + PAGE];
@@ -198,26 +200,40 @@ static int is_same_key(const struct tfp_shape_key *a, const struct tfp_shape_key
 	const uint64_t *x = (const uint64_t *)(const void *)a, *y = (const uint64_t *)(const void *)b;
 	uint64_t differs = 0;
 
-	for (size_t i = 0; i < sizeof *a / 8; i++)
+	if (a->name != b->name)
+		return 0;
+	for (size_t i = 1; i < sizeof *a / 8; i++)
 		differs |= x[i] ^ y[i];
 	return !differs;
+}
+
+static uint32_t find_recent(const struct recent *set, const struct tfp_shape_key *key)
+{
+	for (uint32_t way = 0; way < RECENT_WAYS; way++)
+		if (set->ids[way] && is_same_key(&set->keys[way], key))
+			return set->ids[way];
+	return 0;
 }
 
 uint32_t tfp_cupti_shape(struct tfp_cupti_tables *tables, const struct tfp_shape_key *key)
 {
 	uint32_t epoch = tables->epoch;
-	uint64_t hash = mix(mix(mix((uintptr_t)key->name, (uint64_t)key->grid[0] << 32 | key->grid[1]),
-				(uint64_t)key->block[0] << 32 | key->dynamic_shared), key->grid[2]);
-	struct recent *recent = &tables->recent[hash >> 32 & (RECENT - 1)];
+	uint64_t hash = mix((uintptr_t)key->name ^ (uint64_t)key->grid[0] << 44 ^ (uint64_t)key->grid[1] << 28 ^ key->grid[2],
+			    (uint64_t)key->block[0] << 32 ^ key->dynamic_shared);
+	struct recent *set = &tables->recent[hash >> 32 & (RECENT_SETS - 1)];
+	uint32_t id = set->epoch == epoch ? find_recent(set, key) : 0;
 
-	if (recent->id && recent->epoch == epoch && is_same_key(&recent->key, key))
-		return recent->id;
-	uint32_t id = find_by_content(tables, key);
-	if (id && tables->shape_count < SHAPES_MOST) { /* once full, each is counted as lost */
-		recent->key = *key;
-		recent->epoch = epoch;
-		recent->id = id;
-	}
+	if (id)
+		return id;
+	id = find_by_content(tables, key);
+	if (!id || tables->shape_count >= SHAPES_MOST) /* once full, each is counted as lost */
+		return id;
+	if (set->epoch != epoch)
+		for (uint32_t way = 0; way < RECENT_WAYS; way++)
+			set->ids[way] = 0;
+	set->epoch = epoch;
+	set->keys[set->next % RECENT_WAYS] = *key;
+	set->ids[set->next++ % RECENT_WAYS] = id;
 	return id;
 }
 
