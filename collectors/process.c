@@ -3,14 +3,12 @@
 #include "collectors/process.h"
 
 #include "collectors/heap.h"
+#include "collectors/names.h"
 #include "writer/file.h"
 #include "writer/store.h"
 #include "writer/sys.h"
 
 #include <sys/syscall.h>
-
-#define SEEN_STRINGS 4096 /* hashes remembered; where two share a place the string is written again */
-#define STRING_MOST 4096  /* bytes of a text kept */
 
 /* Depth and lane as in heap.c; NULL where nothing is recorded, or in a process (vfork child) that only borrows our memory. */
 static struct tfp_thread *enter(struct tfp_lane **lane)
@@ -44,23 +42,7 @@ void tfp_fact_pair(uint8_t tag, const char *name, const char *value)
 
 uint64_t tfp_string_id(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
-	size_t length = 0;
-
-	for (; length < STRING_MOST && text[length]; length++)
-		hash = (hash ^ (unsigned char)text[length]) * UINT64_C(0x100000001b3);
-	uint64_t *seen = tfp_state->strings;
-	if (!seen) {
-		seen = tfp_pages_get(SEEN_STRINGS * sizeof *seen, 1); /* a race leaks one table of 32 KiB */
-		if (!seen)
-			return hash;
-		tfp_state->strings = seen;
-	}
-	if (__atomic_exchange_n(&seen[hash % SEEN_STRINGS], hash, __ATOMIC_RELAXED) != hash) {
-		struct tfp_fact_field fields[2] = {{.number = hash}, {.is_text = 1, .text = {text, length}}};
-		tfp_store_fact(TFP_TAG_string, fields, 2);
-	}
-	return hash;
+	return tfp_name_id(text, tfp_length(text));
 }
 
 void tfp_process_forking(void)

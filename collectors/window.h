@@ -38,6 +38,9 @@ struct tfp_window_plan {
 /* Sets the plan and the first mode. Start-up only, before the first record; a fork child keeps its parent's plan. */
 void tfp_window_begin(const struct tfp_window_plan *plan);
 
+/* Whether a window is open: what the collectors that have no mode of their own obey. Written by window.c; kept across fork. */
+extern _Atomic uint32_t tfp_is_open TFP_HIDDEN;
+
 /* Opens or closes now. Any thread, any context (also a signal handler). */
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);
 void tfp_window_toggle(enum tfp_window_cause cause);

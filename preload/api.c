@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C API of preload/tfprof.h, behind its weak names. Rule: any thread, any context; never fails aloud. */
-#include "collectors/process.h"
+#include "collectors/ranges.h"
 #include "collectors/window.h"
 #include "preload/real.h"
-#include "writer/stream.h"
-
-#include <errno.h>
 
 #include "writer/poison.h"
 
@@ -14,14 +11,6 @@ TFP_EXPORT void tfprof_api_stop(void);
 TFP_EXPORT void tfprof_api_step(uint64_t number);
 TFP_EXPORT void tfprof_api_push(const char *name);
 TFP_EXPORT void tfprof_api_pop(void);
-
-/* The thread and the lane to write to; NULL where nothing can be recorded. Pairs with leave. */
-static struct tfp_thread *enter(struct tfp_lane **lane)
-{
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
-
-	return thread ? tfp_thread_enter_lane(thread, lane) : NULL;
-}
 
 void tfprof_api_start(void)
 {
@@ -35,34 +24,17 @@ void tfprof_api_stop(void)
 
 void tfprof_api_step(uint64_t number)
 {
-	struct tfp_lane *lane;
-
-	tfp_window_step(number);
-	struct tfp_thread *thread = enter(&lane);
-	if (!thread)
-		return;
-	TFP_PUT(thread, lane, tfp_now(), step, .number = number);
-	tfp_thread_leave(thread);
+	tfp_step_begin(TFP_FROM_api, number, 0);
 }
 
 void tfprof_api_push(const char *name)
 {
-	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
+	struct tfp_range_name range = {.text = name ? name : ""};
 
-	if (!thread)
-		return;
-	TFP_PUT(thread, lane, tfp_now(), range_push, .name = tfp_string_id(name ? name : ""));
-	tfp_thread_leave(thread);
+	tfp_range_push(TFP_FROM_api, 0, &range, NULL);
 }
 
 void tfprof_api_pop(void)
 {
-	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
-
-	if (!thread)
-		return;
-	TFP_PUT(thread, lane, tfp_now(), range_pop, .word = 0);
-	tfp_thread_leave(thread);
+	tfp_range_pop(TFP_FROM_api, 0);
 }

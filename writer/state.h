@@ -25,6 +25,27 @@ struct tfp_stacks;
 struct tfp_stack_cache;
 struct tfp_scratch;
 struct tfp_log;
+struct tfp_gpu_blocks;
+struct tfp_names;
+struct tfp_op_names;
+struct tfp_name_cache;
+
+#define TFP_GPU_FRAMES 8 /* GPU calls inside one another that are followed: library, runtime, driver, and a handler's */
+
+/* A GPU call that a thread is inside of; collectors/gpu_calls.c. */
+struct tfp_gpu_frame {
+	uintptr_t frame;      /* of the hook or callback that noted it: tells calls that were left by longjmp */
+	uint32_t function;    /* of the function fact */
+	uint32_t correlation; /* as CUPTI's callback said, 0 = not yet */
+	uint32_t context;
+	uint32_t flags; /* of gpu_call */
+};
+
+struct tfp_gpu_thread {
+	uint32_t depth;
+	uint32_t device; /* the runtime's current device + 1 as far as its own calls told, 0 = unknown */
+	struct tfp_gpu_frame frames[TFP_GPU_FRAMES];
+};
 
 /* One stream of records of one thread. */
 struct tfp_lane {
@@ -32,6 +53,7 @@ struct tfp_lane {
 	uint8_t *end;    /* one past its last; both NULL while there is no chunk */
 	struct tfp_chunk *chunk;
 	struct tfp_stack_cache *stacks;
+	struct tfp_name_cache *names; /* collectors/names.c; made on first use */
 	struct tfp_scratch *scratch; /* for draining; made on first use */
 	uint64_t scratch_bytes;
 	int64_t pending;     /* heap allocated - freed since it was last added to the process's live bytes */
@@ -94,7 +116,8 @@ struct tfp_state {
 	struct tfp_segments pcs, nodes, slots;
 	struct tfp_drainer drainer;
 	struct tfp_facts facts;
-	uint64_t *strings; /* hashes of string facts already written; collectors/process.c */
+	struct tfp_names *names; /* string facts already written; collectors/names.c */
+	struct tfp_op_names *op_names; /* collectors/opnames.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
 	uint64_t clock_step;                  /* and how long after the one before */
@@ -108,6 +131,10 @@ struct tfp_state {
 	uint64_t point_ticks; /* between two points of the live-heap timeline */
 	uint32_t time_shift; /* of blocks that hold heap records alone: the largest with 2^shift ticks <= 1 us */
 	_Atomic(struct tfp_chunk *) chunks[TFP_KNOWN_CHUNKS];
+	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
+	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */
+	_Atomic uint64_t *gpu_names;          /* bit set: the kernel name's fact is in this log; collectors/gpu_names.c */
+	struct tfp_gpu_blocks *gpu_blocks;    /* collectors/gpu_blocks.c */
 };
 
 /* What a process hands to its fork children: written at start-up (and in the child's own start-up), read by all. */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges, marks and steps; see collectors/ranges.h. */
+#include "collectors/ranges.h"
+
+#include "collectors/heap.h"
+#include "collectors/window.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+static const uint8_t trust_of[TFP_RANGE_SOURCES] = {
+#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = trust,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+/* Kept across fork: a child goes on counting where its parent was. */
+static _Atomic uint64_t last_range;                  /* id of a process-wide range */
+static _Atomic uint64_t steps_of[TFP_RANGE_SOURCES]; /* number of the last step */
+static _Atomic uint32_t best_trust;                  /* of the sources that have marked a step */
+
+/* The thread and the lane to write to; NULL where nothing can be recorded. Pairs with tfp_thread_leave. */
+static inline struct tfp_thread *enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1)) {
+		thread = tfp_thread_start();
+		if (!thread)
+			return NULL;
+	}
+	return tfp_thread_enter_lane(thread, lane);
+}
+
+/* The slow look that hooked calls take turns at: a host that only pushes ranges must see its windows close. */
+static inline void count_call(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+		tfp_look(thread, lane);
+}
+
+static void put_detail(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, const struct tfp_range_detail *detail)
+{
+	if (detail->payload_type || detail->category || detail->colour)
+		TFP_PUT(thread, lane, now, range_detail, .payload = detail->payload, .category = detail->category,
+			.colour = detail->colour, .payload_type = detail->payload_type);
+	if (detail->payload_type == 255)
+		TFP_PUT(thread, lane, now, range_words, .schema = detail->schema, .bytes = detail->bytes,
+			.a = detail->words[0], .b = detail->words[1], .c = detail->words[2], .d = detail->words[3]);
+}
+
+/* Digits at the end of a text, as the number of a step; TFP_STEP_COUNTED where there are none, or too many. */
+static uint64_t number_in(const char *text)
+{
+	size_t length = tfp_length(text), from = length;
+	uint64_t number = 0;
+
+	while (from && text[from - 1] >= '0' && text[from - 1] <= '9')
+		from--;
+	if (from == length || length - from > 18)
+		return TFP_STEP_COUNTED;
+	for (; from < length; from++)
+		number = number * 10 + (uint64_t)(text[from] - '0');
+	return number;
+}
+
+static void note_step(enum tfp_range_source source, const struct tfp_range_name *name, uint64_t id,
+		      const struct tfp_range_detail *detail)
+{
+	uint64_t number = name->text ? number_in(name->text) : TFP_STEP_COUNTED;
+
+	if (number == TFP_STEP_COUNTED && detail && (detail->payload_type == 1 || detail->payload_type == 4))
+		number = detail->payload;
+	tfp_step_begin(source, number, id);
+}
+
+/* The name's id; where STEP_RANGE matches it the step is noted first. Leaves the lane for that and enters it again. */
+static inline __attribute__((always_inline)) struct tfp_thread *named(struct tfp_thread *thread, struct tfp_lane **lane,
+								      enum tfp_range_source source,
+								      const struct tfp_range_name *name,
+								      const struct tfp_range_detail *detail, uint64_t *id)
+{
+	struct tfp_name room;
+	uint32_t is_step = name->is_step;
+
+	*id = name->id;
+	if (name->text) {
+		const struct tfp_name *found = tfp_name_of(*lane, name->text, &room);
+		*id = found->id;
+		is_step = found->is_step;
+	}
+	if (TFP_UNLIKELY(is_step)) {
+		tfp_thread_leave(thread);
+		note_step(source, name, *id, detail);
+		return enter(lane);
+	}
+	return thread;
+}
+
+static inline int is_wanted(void)
+{
+	return tfp_is_open || tfp_step_pattern.count;
+}
+
+void tfp_range_push(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
+		    const struct tfp_range_detail *detail)
+{
+	struct tfp_lane *lane;
+	uint64_t id;
+
+	if (!is_wanted())
+		return;
+	struct tfp_thread *thread = enter(&lane);
+	if (thread)
+		thread = named(thread, &lane, source, name, detail, &id);
+	if (!thread)
+		return;
+	if (tfp_is_open) {
+		uint64_t now = tfp_now();
+		if (TFP_UNLIKELY(detail != NULL))
+			put_detail(thread, lane, now, detail);
+		TFP_PUT(thread, lane, now, range_push, .name = id, .domain = domain, .source = (uint8_t)source);
+		count_call(thread, lane);
+	}
+	tfp_thread_leave(thread);
+}
+
+void tfp_range_pop(enum tfp_range_source source, uint32_t domain)
+{
+	struct tfp_lane *lane;
+	uint64_t now = tfp_now(); /* the range ends before our own work */
+
+	struct tfp_thread *thread = tfp_is_open ? enter(&lane) : NULL;
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, now, range_pop, .domain = domain, .source = (uint8_t)source);
+	tfp_thread_leave(thread);
+}
+
+void tfp_range_mark(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
+		    const struct tfp_range_detail *detail)
+{
+	struct tfp_lane *lane;
+	uint64_t id;
+
+	if (!is_wanted())
+		return;
+	struct tfp_thread *thread = enter(&lane);
+	if (thread)
+		thread = named(thread, &lane, source, name, detail, &id);
+	if (!thread)
+		return;
+	if (tfp_is_open) {
+		uint64_t now = tfp_now();
+		if (detail)
+			put_detail(thread, lane, now, detail);
+		TFP_PUT(thread, lane, now, mark, .name = id, .domain = domain, .source = (uint8_t)source);
+		count_call(thread, lane);
+	}
+	tfp_thread_leave(thread);
+}
+
+uint64_t tfp_range_start(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
+			 const struct tfp_range_detail *detail)
+{
+	struct tfp_lane *lane;
+	uint64_t range = ++last_range, id;
+
+	if (!is_wanted())
+		return range;
+	struct tfp_thread *thread = enter(&lane);
+	if (thread)
+		thread = named(thread, &lane, source, name, detail, &id);
+	if (!thread)
+		return range;
+	if (tfp_is_open) {
+		uint64_t now = tfp_now();
+		if (detail)
+			put_detail(thread, lane, now, detail);
+		TFP_PUT(thread, lane, now, range_start, .id = range, .name = id, .domain = domain, .source = (uint8_t)source);
+		count_call(thread, lane);
+	}
+	tfp_thread_leave(thread);
+	return range;
+}
+
+void tfp_range_end(uint64_t id)
+{
+	struct tfp_lane *lane;
+	uint64_t now = tfp_now();
+	struct tfp_thread *thread = tfp_is_open ? enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, now, range_end, .id = id);
+	tfp_thread_leave(thread);
+}
+
+void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name)
+{
+	struct tfp_lane *lane;
+	uint32_t best = best_trust, trust = trust_of[source];
+
+	while (trust > best && !__atomic_compare_exchange_n((uint32_t *)&best_trust, &best, trust, 0, __ATOMIC_RELAXED,
+							    __ATOMIC_RELAXED))
+		;
+	if (number == TFP_STEP_COUNTED)
+		number = ++steps_of[source];
+	else
+		steps_of[source] = number;
+	if (trust >= best)
+		tfp_window_step(number); /* an edge stands before the step that made it */
+	struct tfp_thread *thread = enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), step, .number = number, .name = name, .source = (uint8_t)source);
+	tfp_thread_leave(thread);
+}
+
+void tfp_step_end(enum tfp_range_source source)
+{
+	struct tfp_lane *lane;
+	uint64_t now = tfp_now();
+	struct tfp_thread *thread = enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, now, step_end, .number = steps_of[source]);
+	tfp_thread_leave(thread);
+}
+
+void tfp_range_domain(uint32_t id, const char *text, size_t length, enum tfp_range_source source)
+{
+	struct tfp_fact_field fields[3] = {{.number = id}, {.is_text = 1, .text = {text, length}}, {.number = source}};
+
+	tfp_store_fact(TFP_TAG_range_domain, fields, 3);
+}
+
+void tfp_range_category(uint32_t domain, uint32_t category, const char *text)
+{
+	struct tfp_fact_field fields[3] = {{.number = domain}, {.number = category},
+					   {.is_text = 1, .text = {text, tfp_length(text)}}};
+
+	tfp_store_fact(TFP_TAG_range_category, fields, 3);
+}
+
+void tfp_range_object(unsigned kind, uint64_t object, const char *text)
+{
+	struct tfp_fact_field fields[3] = {{.number = kind}, {.number = object}, {.is_text = 1, .text = {text, tfp_length(text)}}};
+
+	tfp_store_fact(TFP_TAG_named_object, fields, 3);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program that announces what it does through NVIDIA's own header: announce WHAT [COUNT]
+ *
+ * everything: each function of the interface once or twice, on two threads, with ends that have no beginning; steps: COUNT
+ * steps named "step N", each with ranges inside; bench: COUNT pairs, ns a pair on stdout; many: COUNT distinct names;
+ * fork: ranges and registered strings in a child that goes on with its parent's handles; pairs: COUNT pairs in silence.
+ */
+#include <nvtx3/nvToolsExt.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static nvtxDomainHandle_t domain;
+static nvtxStringHandle_t registered;
+static nvtxRangeId_t across;
+
+static nvtxEventAttributes_t event(const char *text)
+{
+	nvtxEventAttributes_t made = {0};
+
+	made.version = NVTX_VERSION;
+	made.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+	made.messageType = NVTX_MESSAGE_TYPE_ASCII;
+	made.message.ascii = text;
+	return made;
+}
+
+static void *other_thread(void *unused)
+{
+	(void)unused;
+	nvtxRangePop(); /* nothing is open here */
+	nvtxRangePushA("worker");
+	nvtxRangeEnd(across);
+	nvtxRangePop();
+	return NULL;
+}
+
+static void with_payloads(void)
+{
+	nvtxEventAttributes_t made = event("payload");
+
+	made.category = 7;
+	made.colorType = NVTX_COLOR_ARGB;
+	made.color = 0xff102030;
+	made.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+	made.payload.llValue = -5;
+	nvtxRangePushEx(&made);
+	nvtxRangePop();
+	made.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE;
+	made.payload.dValue = 0.5;
+	nvtxDomainRangePushEx(domain, &made);
+	nvtxDomainRangePop(domain);
+	made = event(NULL);
+	made.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	made.message.registered = registered;
+	nvtxDomainRangePushEx(domain, &made);
+	nvtxDomainMarkEx(domain, &made);
+	nvtxDomainRangePop(domain);
+}
+
+/* As NCCL does it: an extended payload {schema, size, data}; the layout is {communicator, bytes, operator}. */
+static void as_collective(void)
+{
+	struct {
+		uint64_t schema, size;
+		const void *data;
+	} payload;
+	struct {
+		uint64_t communicator, bytes;
+		uint32_t operation, padding;
+	} data = {0xc0ffee, 2000, 2, 0x1a1a1a1a};
+	nvtxEventAttributes_t made = event("ncclAllReduce");
+	nvtxDomainHandle_t nccl = nvtxDomainCreateA("NCCL");
+
+	payload.schema = 16777220;
+	payload.size = sizeof data;
+	payload.data = &data;
+	made.payloadType = (int32_t)0xDFBD0009;
+	made.reserved0 = 1;
+	made.payload.ullValue = (uint64_t)(uintptr_t)&payload;
+	nvtxDomainRangePushEx(nccl, &made);
+	nvtxDomainRangePop(nccl);
+}
+
+static void everything(void)
+{
+	static char long_name[70000];
+	pthread_t thread;
+
+	domain = nvtxDomainCreateA("house");
+	registered = nvtxDomainRegisterStringA(domain, "kitchen");
+	nvtxNameOsThreadA((uint32_t)getpid(), "the first");
+	nvtxNameCategoryA(7, "seven");
+	nvtxDomainNameCategoryA(domain, 7, "seven of the house");
+	int levels[4] = {nvtxRangePushA("outer"), nvtxRangePushW(L"\u00fcber"), 0, 0};
+	levels[2] = nvtxRangePop();
+	levels[3] = nvtxRangePop();
+	printf("%d %d %d %d\n", levels[0], levels[1], levels[2], levels[3]);
+	with_payloads();
+	as_collective();
+	/* Two domains that do not nest in each other. */
+	nvtxEventAttributes_t crossed = event("crossed");
+	nvtxDomainRangePushEx(domain, &crossed);
+	nvtxRangePushA("inside");
+	nvtxDomainRangePop(domain);
+	nvtxRangePop();
+	across = nvtxRangeStartA("across");
+	pthread_create(&thread, NULL, other_thread, NULL);
+	pthread_join(thread, NULL);
+	nvtxRangeEnd(987654321); /* never began */
+	nvtxMarkA("mark");
+	nvtxRangePushA(NULL);
+	nvtxRangePop();
+	memset(long_name, 'x', sizeof long_name - 1);
+	nvtxRangePushA(long_name);
+	nvtxRangePop();
+	char reused[16] = "first";
+	nvtxRangePushA(reused);
+	nvtxRangePop();
+	strcpy(reused, "second");
+	nvtxRangePushA(reused);
+	nvtxRangePop();
+	nvtxRangePushA("never ended");
+	nvtxDomainDestroy(domain);
+}
+
+static void steps(long count)
+{
+	for (long i = 0; i < count; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "step %ld", i + 100);
+		nvtxRangePushA(name);
+		nvtxRangePushA("forward");
+		free(malloc(1111));
+		nvtxRangePop();
+		nvtxRangePushA("backward");
+		nvtxRangePop();
+		nvtxRangePop();
+	}
+}
+
+static double now(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return (double)at.tv_sec * 1e9 + (double)at.tv_nsec;
+}
+
+static void pairs(long count)
+{
+	for (long i = 0; i < count; i++) {
+		nvtxRangePushA("a range of the bench");
+		nvtxRangePop();
+	}
+}
+
+static void many(long count)
+{
+	for (int round = 0; round < 2; round++)
+		for (long i = 0; i < count; i++) {
+			char name[40];
+			snprintf(name, sizeof name, "name number %ld", i);
+			nvtxRangePushA(name);
+			nvtxRangePop();
+		}
+}
+
+static void forked(void)
+{
+	domain = nvtxDomainCreateA("house");
+	registered = nvtxDomainRegisterStringA(domain, "kitchen");
+	nvtxEventAttributes_t made = event(NULL);
+	made.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
+	made.message.registered = registered;
+	nvtxDomainRangePushEx(domain, &made);
+	nvtxRangePushA("plain");
+	pid_t child = fork();
+	if (child == 0) {
+		nvtxDomainRangePushEx(domain, &made);
+		nvtxRangePushA("plain");
+		nvtxRangePop();
+		nvtxDomainRangePop(domain);
+		exit(0);
+	}
+	waitpid(child, NULL, 0);
+	nvtxRangePop();
+	nvtxDomainRangePop(domain);
+}
+
+int main(int count, char **words)
+{
+	const char *what = count > 1 ? words[1] : "everything";
+	long number = count > 2 ? atol(words[2]) : 1000;
+
+	if (!strcmp(what, "everything"))
+		everything();
+	else if (!strcmp(what, "steps"))
+		steps(number);
+	else if (!strcmp(what, "many"))
+		many(number);
+	else if (!strcmp(what, "fork"))
+		forked();
+	else if (!strcmp(what, "pairs"))
+		pairs(number);
+	else if (!strcmp(what, "bench")) {
+		pairs(number / 10);
+		double from = now();
+		pairs(number);
+		printf("%.2f\n", (now() - from) / (double)number);
+	} else
+		return 2;
+	return 0;
+}
