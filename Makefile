@@ -45,7 +45,7 @@ objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 without_main = $(filter-out %/main.o,$(1))
 GUEST_OBJECTS := $(call objects,guest,$(WRITER) $(COLLECTORS) $(PRELOAD))
 LAUNCHER_OBJECTS := $(call objects,offline,$(LAUNCHER))
-REDUCER_OBJECTS := $(call objects,offline,$(REDUCER))
+REDUCER_OBJECTS := $(call objects,offline,$(REDUCER)) $(O)/html/assets.o
 UNIT_TESTS := $(patsubst test/unit/%.c,$(O)/unit/%,$(UNIT))
 GUEST_ARCHIVES := $(DEPS)/libtfplz4.a $(if $(wildcard scripts/build-unwind),$(DEPS)/libtfpunwind.a)
 REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lsqlite3 -lm
@@ -86,6 +86,14 @@ $(O)/tfprof: $(LAUNCHER_OBJECTS) $(O)/libguest.a $(GUEST_ARCHIVES)
 
 $(O)/tfprof-reduce: $(REDUCER_OBJECTS)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^ $(REDUCER_LIBRARIES)
+
+# What every HTML report has in common: own pages and the distribution's chart and table libraries, as C.
+$(O)/html/assets.c: scripts/html-assets $(wildcard reducer/report/html/*) | needs
+	@mkdir -p $(@D)
+	$(call SAY,GEN,$@)scripts/html-assets >$@
+
+$(O)/html/assets.o: $(O)/html/assets.c
+	$(Q)$(CC) $(OFFLINE) -c -o $@ $<
 
 # Built once a machine architecture, one make at a time, from the distribution's source packages.
 $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs

@@ -75,6 +75,12 @@ static void take_output(struct options *options, const char *name, const char *v
 	options->output = value;
 }
 
+static void take_html(struct options *options, const char *name, const char *value)
+{
+	take_output(options, name, value);
+	options->format = "html";
+}
+
 static void take_name(struct options *options, const char *name, const char *value)
 {
 	char reason[256];
@@ -131,8 +137,9 @@ static void take_jobs(struct options *options, const char *name, const char *val
 #define TEXT(member) .text = offsetof(struct options, member)
 static const struct option_row rows[] = {
 	{"tables", 't', "ID[,ID]", "tables to print; the dotted beginning of several (memory), or all", TEXT(tables)},
-	{"format", 'f', "FORMAT", "text (default), csv, json, folded, markdown", TEXT(format)},
+	{"format", 'f', "FORMAT", "text (default), csv, json, folded, markdown, html, sqlite", TEXT(format)},
 	{"output", 'o', "PATH", "write to a file, or a directory where there are several files", .take = take_output},
+	{"html", 0, "FILE", "all tables and charts in one file for a browser: -f html -o FILE", .take = take_html},
 	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},
 	{"run", 0, "NAME|all", "another run than the newest, or all logs as one", TEXT(run)},
 	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * html: one file that needs no network: all tables as data, and the page that shows them (reducer/report/html).
+ *
+ * Rule: the file has at most HTML_MOST bytes whatever the run's length: each table gets a share of what is left, and says
+ * how many of its rows are in. Texts are shown by the page as text, never as markup; here they cannot end their element,
+ * because every '<' is written \u003c. Call stacks are lists of numbers of frames that stand once.
+ */
+#include "reducer/report/html.h"
+#include "reducer/report/report.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/stack_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HTML_MOST 5000000u    /* bytes */
+#define HTML_SAFE_INTEGER 53  /* bits that a JavaScript number holds exactly; larger ones are written as texts */
+#define HTML_TEXT_MOST 4096u  /* bytes of one cell */
+
+/* Frames already written, by the hash of what is shown of them. */
+struct frame_index {
+	uint64_t *hashes; /* 0 = free */
+	uint32_t *numbers;
+	size_t capacity, count;
+	struct text list;
+};
+
+struct page {
+	struct text body; /* the tables */
+	struct frame_index frames;
+	size_t most;      /* bytes that body and frames may have together */
+};
+
+/* A JSON string that is also harmless inside a script element: see escape_visible for what control characters become. */
+static void put_text(struct text *out, const char *bytes, size_t length)
+{
+	struct text visible = {0}, quoted = {0};
+	size_t kept = length < HTML_TEXT_MOST ? length : HTML_TEXT_MOST;
+
+	escape_visible(&visible, bytes, kept);
+	if (kept < length)
+		text_format(&visible, "... (%zu bytes)", length);
+	escape_json(&quoted, visible.length ? visible.bytes : "", visible.length);
+	for (size_t i = 0; i < quoted.length; i++) {
+		if (quoted.bytes[i] == '<')
+			text_string(out, "\\u003c");
+		else
+			text_char(out, quoted.bytes[i]);
+	}
+	text_free(&visible);
+	text_free(&quoted);
+}
+
+static void put_string(struct text *out, const char *string)
+{
+	if (string)
+		put_text(out, string, strlen(string));
+	else
+		text_string(out, "null");
+}
+
+static void frames_grow(struct frame_index *frames)
+{
+	struct frame_index larger = {.capacity = frames->capacity ? frames->capacity * 2 : 1024, .count = frames->count, .list = frames->list};
+
+	larger.hashes = base_alloc(larger.capacity, sizeof *larger.hashes);
+	larger.numbers = base_alloc(larger.capacity, sizeof *larger.numbers);
+	for (size_t i = 0; i < frames->capacity; i++) {
+		size_t at = frames->hashes[i] & (larger.capacity - 1);
+		if (!frames->hashes[i])
+			continue;
+		while (larger.hashes[at])
+			at = (at + 1) & (larger.capacity - 1);
+		larger.hashes[at] = frames->hashes[i];
+		larger.numbers[at] = frames->numbers[i];
+	}
+	free(frames->hashes);
+	free(frames->numbers);
+	*frames = larger;
+}
+
+static uint64_t hash_of(const struct text *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+
+	for (size_t i = 0; i < text->length; i++)
+		hash = (hash ^ (unsigned char)text->bytes[i]) * UINT64_C(0x100000001b3);
+	return hash ? hash : 1;
+}
+
+static uint32_t frame_number(struct frame_index *frames, const struct text *words)
+{
+	uint64_t hash = hash_of(words);
+
+	if (frames->count * 2 >= frames->capacity)
+		frames_grow(frames);
+	size_t at = hash & (frames->capacity - 1);
+	while (frames->hashes[at] && frames->hashes[at] != hash)
+		at = (at + 1) & (frames->capacity - 1);
+	if (!frames->hashes[at]) {
+		frames->hashes[at] = hash;
+		frames->numbers[at] = (uint32_t)frames->count++;
+		text_string(&frames->list, frames->numbers[at] ? "," : "");
+		text_put(&frames->list, words->bytes, words->length);
+	}
+	return frames->numbers[at];
+}
+
+struct stack_writer {
+	struct page *page;
+	struct text words, name;
+	size_t count;
+};
+
+static void put_frame(void *context, const struct symbol_frame *frame)
+{
+	struct stack_writer *writer = context;
+
+	text_clear(&writer->words);
+	text_clear(&writer->name);
+	stack_text_function(&writer->name, frame);
+	for (size_t i = 0; i < writer->name.length; i++) /* as in folded stacks, where ';' parts frames */
+		if (writer->name.bytes[i] == ';')
+			writer->name.bytes[i] = ':';
+	text_string(&writer->words, "{\"name\":");
+	put_text(&writer->words, writer->name.length ? writer->name.bytes : "", writer->name.length);
+	if (frame->module[0]) {
+		text_string(&writer->words, ",\"module\":");
+		put_string(&writer->words, frame->module);
+	}
+	if (frame->file) {
+		text_string(&writer->words, ",\"file\":");
+		put_string(&writer->words, frame->file);
+		text_format(&writer->words, ",\"line\":%" PRIu32, frame->line);
+	}
+	text_char(&writer->words, '}');
+	text_format(&writer->page->body, "%s%" PRIu32, writer->count++ ? "," : "", frame_number(&writer->page->frames, &writer->words));
+}
+
+static void put_stack(struct page *page, const struct table *table, uint64_t stack)
+{
+	struct stack_writer writer = {.page = page};
+
+	text_char(&page->body, '[');
+	frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &writer);
+	text_char(&page->body, ']');
+	text_free(&writer.words);
+	text_free(&writer.name);
+}
+
+static void put_integer(struct text *out, int64_t value)
+{
+	int64_t most = INT64_C(1) << HTML_SAFE_INTEGER;
+	const char *quote = value > most || value < -most ? "\"" : "";
+
+	text_format(out, "%s%" PRId64 "%s", quote, value, quote);
+}
+
+static void put_cell(struct page *page, const struct table *table, size_t row, size_t column)
+{
+	const char *bytes;
+	size_t length;
+
+	if (!table_is_known(table, row, column)) {
+		text_string(&page->body, "null");
+		return;
+	}
+	switch (table->kind->columns[column].type) {
+	case TABLE_INTEGER:
+		put_integer(&page->body, table_get_integer(table, row, column));
+		break;
+	case TABLE_REAL:
+		if (isfinite(table_get_number(table, row, column)))
+			text_format(&page->body, "%.9g", table_get_number(table, row, column));
+		else
+			text_string(&page->body, "null");
+		break;
+	case TABLE_TEXT:
+		bytes = table_get_text(table, row, column, &length);
+		put_text(&page->body, bytes, length);
+		break;
+	case TABLE_STACK:
+		put_stack(page, table, table_get_stack(table, row, column));
+		break;
+	}
+}
+
+static void put_columns(struct text *out, const struct table_kind *kind)
+{
+	for (size_t i = 0; i < kind->column_count; i++) {
+		const struct table_column *column = &kind->columns[i];
+
+		text_format(out, "%s{\"id\":\"%s\",\"type\":\"%s\",\"unit\":\"%s\",\"header\":", i ? "," : "", column->id,
+			    table_type_name(column->type), column->unit == UNIT_NONE ? "none" : table_unit_name(column->unit));
+		put_string(out, column->header);
+		text_string(out, ",\"help\":");
+		put_string(out, column->help);
+		text_char(out, '}');
+	}
+}
+
+static void put_notes(struct text *out, const struct table *table)
+{
+	for (size_t i = 0; i < table->note_count; i++) {
+		text_format(out, "%s{\"kind\":\"%s\",\"text\":", i ? "," : "", note_kind_name(table->notes[i].kind));
+		put_string(out, table->notes[i].text);
+		text_char(out, '}');
+	}
+}
+
+/* Writes rows until the table has used `share` bytes. A row that does not fit is taken back. */
+static void put_rows(struct page *page, const struct table *table, size_t share)
+{
+	size_t begin = page->body.length + page->frames.list.length;
+
+	for (size_t row = 0; row < table->shown_count; row++) {
+		size_t before = page->body.length;
+
+		text_string(&page->body, row ? ",[" : "[");
+		for (size_t i = 0; i < table->kind->column_count; i++) {
+			text_string(&page->body, i ? "," : "");
+			put_cell(page, table, row, i);
+		}
+		text_char(&page->body, ']');
+		if (page->body.length + page->frames.list.length - begin > share) {
+			page->body.length = before;
+			page->body.bytes[before] = 0;
+			return;
+		}
+	}
+}
+
+static void put_table(struct page *page, const struct table *table, size_t share)
+{
+	text_format(&page->body, "{\"id\":\"%s\",\"title\":", table->kind->id);
+	put_string(&page->body, table->kind->title);
+	text_string(&page->body, ",\"help\":");
+	put_string(&page->body, table->kind->help);
+	text_format(&page->body, ",\"row_count\":%zu,\"columns\":[", table_count(table));
+	put_columns(&page->body, table->kind);
+	text_string(&page->body, "],\"notes\":[");
+	put_notes(&page->body, table);
+	text_string(&page->body, "],\"rows\":[");
+	put_rows(page, table, share);
+	text_string(&page->body, "]}");
+}
+
+/* Every table gets an equal part of what those before it have left. */
+static void put_tables(struct page *page, const struct report_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		size_t used = page->body.length + page->frames.list.length;
+
+		text_string(&page->body, i ? "," : "");
+		put_table(page, set->tables[i], used < page->most ? (page->most - used) / (set->count - i) : 0);
+	}
+}
+
+static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
+{
+	struct page page = {.most = HTML_MOST - report_html_head_bytes - report_html_tail_bytes - 100000 /* heads and notes */};
+	struct text head = {0};
+
+	(void)options;
+	put_tables(&page, set);
+	text_string(&head, "{\"run\":");
+	put_string(&head, set->run);
+	text_string(&head, ",\"title\":");
+	put_string(&head, set->title);
+	text_string(&head, ",\"problem\":");
+	put_string(&head, set->problem);
+	fwrite(report_html_head, 1, report_html_head_bytes, file);
+	fprintf(file, "%s,\"frames\":[%s],\"tables\":[%s]}", head.bytes, page.frames.list.length ? page.frames.list.bytes : "",
+		page.body.length ? page.body.bytes : "");
+	fwrite(report_html_tail, 1, report_html_tail_bytes, file);
+	text_free(&head);
+	text_free(&page.body);
+	text_free(&page.frames.list);
+	free(page.frames.hashes);
+	free(page.frames.numbers);
+}
+
+const struct report_kind report_html = {
+	.name = "html",
+	.suffix = "html",
+	.help = "one file with tables and charts for a browser, at most 5 MB, without network; --html FILE is -f html -o FILE",
+	.write = write_set,
+};
