@@ -301,6 +301,7 @@ CHOICE(drain)
 CHOICE(full)
 CHOICE(cuda)
 CHOICE(cuda_graph)
+CHOICE(ops)
 
 static const char *const mode_words[] = {
 	[TFP_MODE_PASS] = "off", [TFP_MODE_TOTALS] = "totals", [TFP_MODE_SAMPLE] = "sample", [TFP_MODE_FULL] = "full"};

@@ -80,6 +80,11 @@ struct tfp_thread {
 	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
 	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
 	uint64_t lent_bytes;
+	uint64_t op_step; /* PyTorch op of this thread whose end ends a step, 0 = none */
+	uint32_t op_serial; /* `serial` when the framework_thread record was written */
+	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
+	uint16_t op_device; /* and the device it is for */
+	struct tfp_gpu_thread gpu;
 	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */
 };
 
@@ -104,6 +109,12 @@ struct tfp_drainer {
 	pthread_t thread;
 };
 
+/* How far full blocks of nodes were packed; writer/pack.c. */
+struct tfp_packer {
+	uint32_t segment; /* the next one; TFP_SEGMENTS: no more */
+	uint32_t is_busy;
+};
+
 #define TFP_KNOWN_CHUNKS 2048 /* chunks that can change hands or be drained by another thread */
 
 /* Of the process, in pages of its own; a fork child finds zeros. Written by start-up, then only where said. */
@@ -114,6 +125,7 @@ struct tfp_state {
 	struct tfp_file_live *live;
 	struct tfp_stacks *stacks;
 	struct tfp_segments pcs, nodes, slots;
+	struct tfp_packer packer;
 	struct tfp_drainer drainer;
 	struct tfp_facts facts;
 	struct tfp_names *names; /* string facts already written; collectors/names.c */
@@ -126,15 +138,15 @@ struct tfp_state {
 	_Atomic uint32_t chunk_count;
 	_Atomic uint32_t slot_count;
 	_Atomic uint32_t look_round;
+	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
+	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */
+	_Atomic uint64_t *gpu_names;          /* bit set: the kernel name's fact is in this log; collectors/gpu_names.c */
+	struct tfp_gpu_blocks *gpu_blocks;    /* collectors/gpu_blocks.c */
 	uint64_t clock_hz;    /* 0 = unknown */
 	uint64_t second_ticks; /* a second, as far as known: between two clock records */
 	uint64_t point_ticks; /* between two points of the live-heap timeline */
 	uint32_t time_shift; /* of blocks that hold heap records alone: the largest with 2^shift ticks <= 1 us */
 	_Atomic(struct tfp_chunk *) chunks[TFP_KNOWN_CHUNKS];
-	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
-	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */
-	_Atomic uint64_t *gpu_names;          /* bit set: the kernel name's fact is in this log; collectors/gpu_names.c */
-	struct tfp_gpu_blocks *gpu_blocks;    /* collectors/gpu_blocks.c */
 };
 
 /* What a process hands to its fork children: written at start-up (and in the child's own start-up), read by all. */

@@ -10,6 +10,7 @@
 #define REDUCER_MODEL_RUN_H
 
 #include "reducer/model/heap.h"
+#include "reducer/model/ops.h"
 #include "reducer/read/log.h"
 #include "reducer/read/stacks.h"
 
@@ -126,6 +127,9 @@ struct process {
 	size_t loss_count;
 	struct account heap;    /* [scan] */
 	struct account mmap;    /* [scan] */
+	struct account *framework_accounts; /* [scan] one an allocator of a framework; stack of a site: index in ops + 1 */
+	size_t framework_account_count;
+	struct ops ops;         /* [scan] of frameworks */
 	struct window *windows; /* [scan] by time */
 	size_t window_count;
 	struct window_range *ranges; /* [scan] */

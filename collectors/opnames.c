@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of op names; see collectors/opnames.h. */
+#include "collectors/opnames.h"
+
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define NAMES 32768u     /* places; a large model has some thousand ops */
+#define PROBES 32u       /* places looked at for one name */
+#define TEXT_MOST 4096u  /* bytes of a text kept */
+
+/* In pages that a fork child finds empty: it tells its names anew in its own log. */
+struct tfp_op_names {
+	_Atomic uint64_t hashes[NAMES]; /* 0 = free; taken by compare-and-swap, never given back */
+	uint8_t kinds[NAMES];           /* written by the collector of the name; any thread writes the same */
+};
+
+static struct tfp_op_names *table(void)
+{
+	struct tfp_op_names *names = __atomic_load_n(&tfp_state->op_names, __ATOMIC_ACQUIRE), *none = NULL;
+
+	if (names)
+		return names;
+	names = tfp_pages_get(sizeof *names, 1);
+	if (names && !__atomic_compare_exchange_n(&tfp_state->op_names, &none, names, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		tfp_pages_put(names, sizeof *names);
+		names = none;
+	}
+	return names;
+}
+
+static inline uint64_t word_at(const char *text)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, text, sizeof word);
+	return word;
+}
+
+/* A multiplication folded to 64 bits for each 8 bytes; the constants are the golden ratio's and an odd random one. */
+static inline uint64_t fold(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t hash_text(const char *text, size_t length)
+{
+	uint64_t hash = length * UINT64_C(0xd6e8feb86659fd93) + 1, last = 0;
+	const char *end = text + length;
+
+	if (length >= 8) {
+		for (; end - text > 8; text += 8)
+			hash = fold(hash, word_at(text));
+		last = word_at(end - 8);
+	} else {
+		for (size_t i = 0; i < length; i++)
+			last = last << 8 | (unsigned char)text[i];
+	}
+	hash = fold(hash, last) ^ hash >> 7;
+	return hash ? hash : 1;
+}
+
+static uint32_t tell(struct tfp_thread *thread, uint32_t name, const char *text, size_t length)
+{
+	struct tfp_fact_field fields[2] = {
+		{.number = name},
+		{.is_text = 1, .text = {text, length < TEXT_MOST ? length : TEXT_MOST}},
+	};
+
+	(void)thread; /* a fact that finds no room is counted where it is stored */
+	tfp_store_fact(TFP_TAG_op_name, fields, 2);
+	return name;
+}
+
+uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
+{
+	struct tfp_op_names *names = table();
+	uint64_t hash = hash_text(text, length);
+
+	for (uint32_t probe = 0; names && probe < PROBES; probe++) {
+		uint32_t place = (uint32_t)(hash + probe) % NAMES;
+		uint64_t there = __atomic_load_n((uint64_t *)&names->hashes[place], __ATOMIC_RELAXED);
+		if (there == hash)
+			return place + 1;
+		if (there)
+			continue;
+		if (__atomic_compare_exchange_n((uint64_t *)&names->hashes[place], &there, hash, 0, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return tell(thread, place + 1, text, length);
+		if (there == hash) /* another thread was quicker; it tells the text */
+			return place + 1;
+	}
+	tfp_loss_add(thread, TFP_LOSS_op_names, 1, tfp_now());
+	return 0;
+}
+
+size_t tfp_op_length(const char *text, size_t most)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	const char *aligned = (const char *)((uintptr_t)text & ~(uintptr_t)7);
+	unsigned skipped = (unsigned)(text - aligned) * 8;
+	uint64_t word = word_at(aligned) | (skipped ? ~UINT64_C(0) >> (64 - skipped) : 0);
+
+	for (;;) {
+		uint64_t zeros = (word - ones) & ~word & ones << 7;
+		if (zeros) {
+			size_t length = (size_t)(aligned - text) + (size_t)(__builtin_ctzll(zeros) / 8);
+			return length < most ? length : most;
+		}
+		aligned += 8;
+		if ((size_t)(aligned - text) >= most)
+			return most;
+		word = word_at(aligned);
+	}
+}
+
+uint8_t *tfp_op_kind(uint32_t name)
+{
+	return name ? &tfp_state->op_names->kinds[name - 1] : NULL;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PyTorch's calls mean; see collectors/pytorch.h. */
+#include "collectors/pytorch.h"
+
+#include "collectors/opnames.h"
+#include "collectors/heap.h"
+#include "collectors/process.h"
+#include "collectors/pytorch_layout.h"
+#include "collectors/ranges.h"
+#include "collectors/window.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define NAME_MOST 65536 /* bytes of a name looked at */
+#define ADDED 16        /* op_begin.scope: may end on another thread */
+
+/* The scopes we ask for; the others (per kernel type, static runtime, ...) tell the same ops again. */
+enum scope { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7 };
+
+enum state { UNSEEN, ATTACHING, ATTACHED, ABSENT };
+
+/* Written by the one thread that attaches, before the callback is registered. Kept across fork, as PyTorch's own state is. */
+static struct tfp_pytorch_api api;
+static struct tfp_pytorch_layout layout;
+static int has_shapes;
+static _Atomic int state;
+
+static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
+static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
+
+static inline struct tfp_thread *enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!tfp_is_open)
+		return NULL;
+	if (!thread || thread->is_ready != 1)
+		thread = tfp_thread_start();
+	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
+}
+
+static int begins(const char *text, const char *with)
+{
+	while (*with)
+		if (*text++ != *with++)
+			return 0;
+	return 1;
+}
+
+/* What a name says of steps: the ends of Optimizer.step are their borders; the first begins with what comes before it. */
+static uint8_t kind_of(const char *name)
+{
+	if (begins(name, "Optimizer.step#"))
+		return TFP_OP_STEP;
+	return begins(name, "enumerate(DataLoader)#") || begins(name, "Optimizer.zero_grad#") ? TFP_OP_FIRST : TFP_OP_PLAIN;
+}
+
+/* An op that speaks of steps has begun. Rare; outside of our hook, as steps are recorded by one of their own. */
+static __attribute__((noinline)) void note_step(uint8_t kind, const char *text, uint64_t key)
+{
+	uint64_t none = 0;
+
+	if (kind == TFP_OP_STEP) {
+		uint64_t name = tfp_name_hash(text, tfp_op_length(text, NAME_MOST));
+		if (tfp_self && (__atomic_compare_exchange_n((uint64_t *)&stepper, &none, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+				 none == name))
+			tfp_self->op_step = key;
+	} else if (__atomic_compare_exchange_n((uint64_t *)&is_stepping, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		tfp_step_begin(TFP_FROM_record_function, TFP_STEP_COUNTED, 0);
+	}
+}
+
+/* Optimizer.step is over: so is the step, and the next one begins. */
+static __attribute__((noinline)) void end_step(struct tfp_thread *thread)
+{
+	thread->op_step = 0;
+	if (__atomic_exchange_n((uint64_t *)&is_stepping, 1, __ATOMIC_RELAXED))
+		tfp_step_end(TFP_FROM_record_function);
+	tfp_step_begin(TFP_FROM_record_function, TFP_STEP_COUNTED, 0);
+}
+
+/* Once a thread: what PyTorch calls it, so that a backward op finds the thread of its forward op. */
+static __attribute__((noinline)) void tell_thread(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	thread->op_serial = thread->serial;
+	if (api.thread_id)
+		TFP_PUT(thread, lane, now, framework_thread, .id = api.thread_id(), .source = TFP_FROM_record_function);
+}
+
+static void put_link(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, const uint8_t *function)
+{
+	int64_t sequence = *(const int64_t *)(const void *)(function + layout.sequence);
+	uint64_t forward = *(const uint64_t *)(const void *)(function + layout.forward_thread);
+
+	if (sequence >= 0)
+		TFP_PUT(thread, lane, now, op_link, .sequence = (uint64_t)sequence, .forward_thread = (uint32_t)forward);
+}
+
+/* Returns what the name says of steps: enum tfp_op_kind. */
+static uint8_t put_op(struct tfp_thread *thread, struct tfp_lane *lane, const uint8_t *function, const char *text)
+{
+	uint64_t now = tfp_now(), key = (uint64_t)(uintptr_t)function;
+	uint8_t scope = layout.is_known ? (uint8_t)(function[layout.scope] | (function[layout.is_async] ? ADDED : 0)) : FUNCTION;
+	uint32_t name = tfp_op_name(thread, text, tfp_op_length(text, NAME_MOST));
+	uint8_t *kind = tfp_op_kind(name);
+
+	if (TFP_UNLIKELY(thread->op_serial != thread->serial))
+		tell_thread(thread, lane, now);
+	TFP_PUT(thread, lane, now, op_begin, .name = name, .key = key, .source = TFP_FROM_record_function, .scope = scope);
+	if (layout.is_known)
+		put_link(thread, lane, now, function);
+	if (has_shapes)
+		tfp_pytorch_put_inputs(thread, lane, now, function, &api, &layout);
+	if (!kind)
+		return kind_of(text);
+	if (TFP_UNLIKELY(!*kind))
+		*kind = kind_of(text);
+	return *kind;
+}
+
+/* Called by PyTorch at the begin of each op; what it returns by `context` is kept by PyTorch: nothing. */
+static void *op_start(void **context, const void *function)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+	uint8_t kind = TFP_OP_PLAIN;
+
+	*context = NULL;
+	if (thread) {
+		kind = put_op(thread, lane, function, api.name(function));
+		tfp_thread_leave(thread);
+	} else if (layout.is_known && ((const uint8_t *)function)[layout.scope] == USER) {
+		kind = kind_of(api.name(function)); /* no window is open: steps are counted all the same */
+	}
+	if (TFP_UNLIKELY(kind != TFP_OP_PLAIN))
+		note_step(kind, api.name(function), (uint64_t)(uintptr_t)function);
+	return context;
+}
+
+static void op_end(const void *function, void *context)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+	uint64_t key = (uint64_t)(uintptr_t)function;
+
+	(void)context;
+	if (thread) {
+		TFP_PUT(thread, lane, tfp_now(), op_end, .key = key, .source = TFP_FROM_record_function);
+		tfp_thread_leave(thread);
+	}
+	thread = tfp_self;
+	if (TFP_UNLIKELY(thread && thread->is_ready == 1 && thread->op_step == key))
+		end_step(thread);
+}
+
+static void tell(const char *how, const char *detail)
+{
+	struct tfp_fact_field fields[3] = {
+		{.is_text = 1, .text = {"pytorch", sizeof "pytorch" - 1}},
+		{.is_text = 1, .text = {how, tfp_length(how)}},
+		{.is_text = 1, .text = {detail, tfp_length(detail)}},
+	};
+
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_store_fact(TFP_TAG_framework, fields, 3);
+}
+
+int tfp_pytorch_is_settled(void)
+{
+	return state != UNSEEN;
+}
+
+void tfp_pytorch_absent(const char *why)
+{
+	int unseen = UNSEEN;
+
+	if (!__atomic_compare_exchange_n((int *)&state, &unseen, ABSENT, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	tell("absent", why);
+	tfp_fact_pair(TFP_TAG_note, "pytorch_absent", why);
+}
+
+static void tell_parts(int wants_shapes)
+{
+	if (!layout.is_known) {
+		tell("partly", "ops by name, allocations; no sequence numbers, scopes, shapes: the layout of RecordFunction is not the expected one");
+		tfp_fact_pair(TFP_TAG_note, "pytorch_layout",
+			      "The layout of PyTorch's RecordFunction could not be proved: ops have names and times alone.");
+	} else if (wants_shapes && !has_shapes) {
+		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.1 and newer have)");
+		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes", "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");
+	} else {
+		tell("on", has_shapes ? "ops, sequence numbers, scopes, shapes, allocations" : "ops, sequence numbers, scopes, allocations");
+	}
+}
+
+void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
+{
+	int unseen = UNSEEN;
+
+	if (!__atomic_compare_exchange_n((int *)&state, &unseen, ATTACHING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	api = *found;
+	tfp_pytorch_find_layout(&layout, &api);
+	has_shapes = wants_shapes && layout.is_known && api.is_defined && api.dimensions && api.sizes && api.type && api.layout &&
+		     api.modes && api.input_count;
+	tell_parts(wants_shapes);
+	struct tfp_pytorch_callback callback = {.start = op_start, .end = op_end, .probability = 1.0,
+						.needs_inputs = (uint8_t)has_shapes};
+	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = callback.scopes[USER] = 1;
+	api.add_callback(callback);
+	state = ATTACHED;
+}
+
+/* "pytorch cpu", "pytorch cuda:0": the number of that name. The last one is remembered, a thread seldom uses two. */
+static uint32_t allocator_name(struct tfp_thread *thread, uint16_t device)
+{
+	static const char *const kinds[] = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla",
+					    "vulkan", "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia"};
+	uint8_t kind = (uint8_t)device, index = (uint8_t)(device >> 8);
+	char text[32] = "pytorch ";
+	size_t length = sizeof "pytorch " - 1;
+
+	if (thread->op_allocator && thread->op_device == device)
+		return thread->op_allocator;
+	const char *name = kind < sizeof kinds / sizeof *kinds ? kinds[kind] : "other";
+	while (*name)
+		text[length++] = *name++;
+	if (kind) { /* the CPU's index is -1 */
+		text[length++] = ':';
+		if (index >= 10)
+			text[length++] = (char)('0' + index / 10 % 10);
+		text[length++] = (char)('0' + index % 10);
+	}
+	thread->op_device = device;
+	thread->op_allocator = tfp_op_name(thread, text, length);
+	return thread->op_allocator;
+}
+
+static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_t reserved, uint16_t device, uint8_t operation)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), block, .address = (uint64_t)(uintptr_t)block, .bytes = bytes, .total = total,
+		.reserved = reserved, .allocator = allocator_name(thread, device), .operation = operation);
+	tfp_thread_leave(thread);
+}
+
+#define CPU ((uint16_t)0xff00) /* kind 0, index -1, as PyTorch has it */
+
+void tfp_pytorch_allocated(const void *block, size_t bytes)
+{
+	put_block(block, bytes, 0, 0, CPU, 1);
+}
+
+void tfp_pytorch_freed(const void *block)
+{
+	put_block(block, 0, 0, 0, CPU, 2);
+}
+
+void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device)
+{
+	if ((uint8_t)device) /* the CPU's come through alloc_cpu, whether or not anybody asked for reports */
+		put_block(block, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, total, reserved, device, bytes < 0 ? 2 : 1);
+}
+
+void tfp_pytorch_refused(int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device)
+{
+	put_block(NULL, (uint64_t)bytes, total, reserved, device, 3);
+}

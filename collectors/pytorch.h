@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch: ops, ranges of record_function, steps, and what its allocators hand out.
+ *
+ * Rule: built upon functions that PyTorch exports and upon a layout that is found by building an object with them, never
+ * upon its version; what cannot be proved is left out, with a reason in the log (fact framework). PyTorch 1.13 to 2.x.
+ *
+ *   preload/pytorch.c  looks up, is called in PyTorch's place   ->   here: what the calls mean
+ */
+#ifndef TFP_COLLECTORS_PYTORCH_H
+#define TFP_COLLECTORS_PYTORCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TFP_PYTORCH_HIDDEN __attribute__((visibility("hidden")))
+
+/* at::RecordFunctionCallback: trivially copyable, so passed by value on the stack. Unchanged from 1.13 to 2.15. */
+struct tfp_pytorch_callback {
+	void *(*start)(void **context, const void *function); /* unique_ptr<ObserverContext> (*)(const RecordFunction &) */
+	void (*end)(const void *function, void *context);
+	double probability;
+	uint8_t scopes[10]; /* by RecordScope */
+	uint8_t needs_inputs, needs_outputs, needs_ids;
+};
+
+/* Functions of PyTorch, by what they are here. NULL = this PyTorch has none. */
+struct tfp_pytorch_api {
+	uint64_t (*add_callback)(struct tfp_pytorch_callback);
+	const char *(*name)(const void *function);
+	size_t (*input_count)(const void *function);
+	uint64_t (*thread_id)(void);
+	void (*construct)(void *function, uint8_t scope);
+	void (*destroy)(void *function);
+	void (*set_async)(void *function);
+	/* The C shim, 2.1 and newer: 0 = done. */
+	int (*is_defined)(const void *tensor, uint8_t *is_defined);
+	int (*dimensions)(const void *tensor, int64_t *count);
+	int (*sizes)(const void *tensor, int64_t **sizes);
+	int (*type)(const void *tensor, int32_t *type);
+	int (*layout)(const void *tensor, int32_t *layout);
+	int64_t (*modes)(void); /* Python dispatch modes of this thread: tensors may have no shape of their own */
+};
+
+/* PyTorch is there: proves the layout, registers. `wants_shapes`: setting OPS. Once a program, any thread, may allocate. */
+void tfp_pytorch_attach(const struct tfp_pytorch_api *api, int wants_shapes);
+
+/* It is there and cannot be used: says so in the log. */
+void tfp_pytorch_absent(const char *why);
+
+/* Whether a callback is registered or given up. */
+int tfp_pytorch_is_settled(void);
+
+/* A CPU block was handed out (not NULL), or is about to be given back. */
+void tfp_pytorch_allocated(const void *block, size_t bytes);
+void tfp_pytorch_freed(const void *block);
+
+/* PyTorch's own report: bytes is negative for a release; device is {int8 kind, int8 index}, kind 0 the CPU. */
+void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device);
+void tfp_pytorch_refused(int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device);
+
+#endif

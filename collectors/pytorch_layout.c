@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layout of RecordFunction, and shapes of inputs; see collectors/pytorch_layout.h.
+ *
+ *   RecordFunction:  vptr | callbacks .. thread id, scope .. | name .. | sequence = -1 | inputs {0, 0} | .. outputs {0, 0, 0} |
+ *                    forward thread = 0 | handle = 0 | is_async | ..
+ */
+#include "collectors/pytorch_layout.h"
+
+#include "collectors/opnames.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define OBJECT_WORDS 256  /* 2 KiB; sizeof(RecordFunction) is 344 in 2.15 */
+#define SCOPE_SEEN 7      /* RecordScope::USER: no byte of a thread id or a flag */
+#define FILL UINT64_C(0xa5a5a5a5a5a5a5a5)
+#define IVALUE_BYTES 16   /* payload, tag; since 1.0 */
+#define IVALUE_TENSOR 1   /* the tag */
+#define INPUTS_MOST 16    /* tensors of one op whose shapes are kept */
+#define SHAPE_TEXT 480    /* bytes of the text of all shapes; a hook has 1 KiB of stack */
+
+/* The object; used once, by the thread that attaches. */
+static _Alignas(16) uint64_t object[OBJECT_WORDS];
+
+static int find_scope(struct tfp_pytorch_layout *layout, uint64_t thread)
+{
+	for (unsigned i = 1; i + 1 < OBJECT_WORDS; i++) {
+		const uint8_t *after = (const uint8_t *)&object[i + 1];
+		if (object[i] == thread && after[0] == SCOPE_SEEN && after[1] <= 1 && after[2] <= 1) {
+			layout->scope = (uint16_t)((i + 1) * 8);
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* The first -1 behind the scope, with the two zeros of an empty list behind it. */
+static int find_sequence(struct tfp_pytorch_layout *layout)
+{
+	for (unsigned i = layout->scope / 8 + 1; i + 2 < OBJECT_WORDS; i++) {
+		if (object[i] != ~UINT64_C(0))
+			continue;
+		layout->sequence = (uint16_t)(i * 8);
+		layout->inputs = (uint16_t)(i * 8 + 8);
+		return object[i + 1] == 0 && object[i + 2] == 0 ? 0 : -1;
+	}
+	return -1;
+}
+
+/* What set_async changed, one byte from 0 to 1; the thread and the handle lie before it, both still 0. */
+static int find_async(struct tfp_pytorch_layout *layout, const struct tfp_pytorch_api *api)
+{
+	const uint8_t *bytes = (const uint8_t *)object;
+	uint8_t before[OBJECT_WORDS]; /* of each word the lowest byte */
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < OBJECT_WORDS; i++)
+		before[i] = bytes[i * 8];
+	api->set_async(object);
+	for (unsigned i = layout->inputs / 8 + 4; i < OBJECT_WORDS; i++) {
+		if (bytes[i * 8] == before[i])
+			continue;
+		if (found || before[i] != 0 || bytes[i * 8] != 1)
+			return -1;
+		found = i;
+	}
+	if (!found || object[found - 1] || object[found - 2])
+		return -1;
+	layout->is_async = (uint16_t)(found * 8);
+	layout->forward_thread = (uint16_t)(found * 8 - 16);
+	return 0;
+}
+
+void tfp_pytorch_find_layout(struct tfp_pytorch_layout *layout, const struct tfp_pytorch_api *api)
+{
+	layout->is_known = 0;
+	if (!api->construct || !api->destroy || !api->set_async || !api->thread_id)
+		return;
+	for (unsigned i = 0; i < OBJECT_WORDS; i++)
+		object[i] = FILL;
+	api->construct(object, SCOPE_SEEN);
+	if (object[OBJECT_WORDS - 1] != FILL || object[OBJECT_WORDS / 2] != FILL) /* far larger than any known: leave it */
+		return;
+	layout->is_known = find_scope(layout, api->thread_id()) == 0 && find_sequence(layout) == 0 && find_async(layout, api) == 0;
+	api->destroy(object);
+}
+
+/* torch's ScalarType as its own short names; the numbers never change. */
+static const char *type_name(int32_t type)
+{
+	static const char *const names[] = {"uint8", "int8", "int16", "int32", "int64", "half", "float", "double", "chalf",
+					    "cfloat", "cdouble", "bool", "qint8", "quint8", "qint32", "bfloat16"};
+
+	return type >= 0 && type < (int32_t)(sizeof names / sizeof *names) ? names[type] : "other";
+}
+
+static char *put_number(char *at, uint64_t number)
+{
+	char digits[20];
+	unsigned count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+/* "float[32,64]"; returns `at` where the tensor cannot say it, or there is no room (32 bytes a dimension would be too many). */
+static char *put_tensor(char *at, const char *end, const void *tensor, const struct tfp_pytorch_api *api)
+{
+	uint8_t is_defined = 0;
+	int64_t dimensions = 0, *sizes = NULL;
+	int32_t type = -1, layout = -1;
+
+	if (api->is_defined(tensor, &is_defined) || !is_defined || api->layout(tensor, &layout) || layout != 0 ||
+	    api->dimensions(tensor, &dimensions) || dimensions < 0 || end - at < 24 + 21 * dimensions ||
+	    api->sizes(tensor, &sizes) || api->type(tensor, &type))
+		return at;
+	for (const char *name = type_name(type); *name;)
+		*at++ = *name++;
+	*at++ = '[';
+	for (int64_t i = 0; i < dimensions; i++) {
+		if (i)
+			*at++ = ',';
+		at = put_number(at, (uint64_t)sizes[i]);
+	}
+	*at++ = ']';
+	return at;
+}
+
+void tfp_pytorch_put_inputs(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, const uint8_t *function,
+			    const struct tfp_pytorch_api *api, const struct tfp_pytorch_layout *layout)
+{
+	const uint8_t *values = *(const uint8_t *const *)(const void *)(function + layout->inputs);
+	uint64_t count = *(const uint64_t *)(const void *)(function + layout->inputs + 8);
+	char text[SHAPE_TEXT], *at = text;
+
+	/* Under a dispatch mode of Python's tensors may be without data or shape: asking those would print an error. */
+	if (!values || !count || count != api->input_count(function) || api->modes() > 0)
+		return;
+	for (uint64_t i = 0; i < count && i < INPUTS_MOST; i++, values += IVALUE_BYTES) {
+		char *before = at;
+		if (*(const uint32_t *)(const void *)(values + 8) != IVALUE_TENSOR)
+			continue;
+		if (at != text)
+			*at++ = ';';
+		char *after = put_tensor(at, text + sizeof text, values, api);
+		at = after == at ? before : after;
+	}
+	if (at != text)
+		TFP_PUT(thread, lane, now, op_inputs, .shapes = tfp_op_name(thread, text, (size_t)(at - text)));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects that the host has loaded, and symbols in them: frameworks lie in libraries that are not in the global scope.
+ *
+ * Rule: nothing is ever loaded by this, and no lookup leaves an error message for the host's dlerror. Takes the loader's
+ * lock and may allocate: not for hooks that run often; once per framework.
+ */
+#ifndef TFP_PRELOAD_OBJECTS_H
+#define TFP_PRELOAD_OBJECTS_H
+
+/* A handle of the loaded object of that soname or path; NULL = it is not loaded. Kept for good. */
+void *tfp_object_find(const char *name);
+
+/* A symbol of the object or of one that it needs; NULL = none. */
+void *tfp_object_symbol(void *object, const char *name);
+
+/* The path of the object that holds the code address, as the loader knows it; NULL = none. The loader's memory. */
+const char *tfp_object_of(const void *address);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PyTorch's functions as its libraries call them; see collectors/tables/pytorch.def.
+ *
+ * Rule: each calls the real one, with what it was given, and returns what that returned; the real one is found through the
+ * object that called us, because Python loads PyTorch outside of the global scope. Nothing of ours is held over a call that
+ * may throw.
+ */
+#include "collectors/pytorch.h"
+
+#include "collectors/heap.h"
+#include "preload/objects.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "writer/sys.h"
+
+#include <errno.h>
+
+#include "writer/poison.h"
+
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
+#include "collectors/tables/pytorch.def"
+#undef TFP_HOOK
+
+#define TRIES 64u /* calls of memoryProfilingEnabled at which libtorch_cpu is looked for; libc10 comes just before it */
+
+/* The real functions. Written by whoever needs one first; every thread finds the same. */
+static struct {
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
+#include "collectors/tables/pytorch.def"
+#undef TFP_HOOK
+} real;
+
+/* The function of that name in the caller's object or what it needs, but never ours. */
+static void *find_real(const char *name, const void *caller, const void *ours)
+{
+	const char *path = tfp_object_of(caller);
+	void *object = path ? tfp_object_find(path) : NULL;
+	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
+
+	return symbol == ours ? NULL : symbol;
+}
+
+#define REAL(name) \
+	({ \
+		void *found = *(void *volatile *)(void *)&real.name; \
+		if (TFP_UNLIKELY(!found)) { \
+			int error = errno; \
+			found = find_real(#name, __builtin_return_address(0), (const void *)name); \
+			*(void *volatile *)(void *)&real.name = found; \
+			errno = error; \
+		} \
+		(__typeof__(real.name))found; \
+	})
+
+static void *symbol(void *object, const char *name)
+{
+	return tfp_object_symbol(object, name);
+}
+
+/* "libtorch_cpu.so" with what stands behind ".so" in the name of a library of the same build: pip has nothing, Debian .1.13 */
+static void *find_torch(const char *sibling)
+{
+	char name[64] = "libtorch_cpu.so";
+	size_t length = sizeof "libtorch_cpu.so" - 1, at = 0, from = 0;
+
+	for (; sibling && sibling[at]; at++)
+		if (tfp_same(sibling + at, ".so", 3))
+			from = at + 3;
+	for (; from && sibling[from] && length + 1 < sizeof name; from++)
+		name[length++] = sibling[from];
+	return tfp_object_find(name);
+}
+
+static void attach(void *torch)
+{
+	struct tfp_pytorch_api api = {0};
+
+	*(void **)(void *)&api.add_callback = symbol(torch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	*(void **)(void *)&api.name = symbol(torch, "_ZNK2at14RecordFunction4nameEv");
+	*(void **)(void *)&api.input_count = symbol(torch, "_ZNK2at14RecordFunction10num_inputsEv");
+	*(void **)(void *)&api.thread_id = symbol(torch, "_ZN2at14RecordFunction15currentThreadIdEv");
+	*(void **)(void *)&api.construct = symbol(torch, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE");
+	*(void **)(void *)&api.destroy = symbol(torch, "_ZN2at14RecordFunctionD1Ev");
+	*(void **)(void *)&api.set_async = symbol(torch, "_ZN2at14RecordFunction9_setAsyncEv");
+	*(void **)(void *)&api.is_defined = symbol(torch, "aoti_torch_is_defined");
+	*(void **)(void *)&api.dimensions = symbol(torch, "aoti_torch_get_dim");
+	*(void **)(void *)&api.sizes = symbol(torch, "aoti_torch_get_sizes");
+	*(void **)(void *)&api.type = symbol(torch, "aoti_torch_get_dtype");
+	*(void **)(void *)&api.layout = symbol(torch, "aoti_torch_get_layout");
+	*(void **)(void *)&api.modes = symbol(torch, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");
+	if (!api.add_callback || !api.name)
+		tfp_pytorch_absent("PyTorch was loaded, but exports no at::addGlobalCallback: its ops are not recorded.");
+	else
+		tfp_pytorch_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+}
+
+/* PyTorch has called: on the first occasions libtorch_cpu, which holds the ops, may not be there yet. */
+static __attribute__((noinline)) void meet(const void *caller)
+{
+	static _Atomic uint32_t tries;
+	static _Atomic int is_busy; /* what attaching allocates comes here again */
+	int error = errno;
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+
+	if (thread && !__atomic_exchange_n((int *)&is_busy, 1, __ATOMIC_ACQUIRE)) {
+		void *torch = find_torch(tfp_object_of(caller));
+		if (torch)
+			attach(torch);
+		else if (__atomic_add_fetch((uint32_t *)&tries, 1, __ATOMIC_RELAXED) == TRIES)
+			tfp_pytorch_absent("libc10 was loaded, but no libtorch_cpu beside it: PyTorch's ops are not recorded.");
+		__atomic_store_n((int *)&is_busy, 0, __ATOMIC_RELEASE);
+	}
+	errno = error;
+}
+
+static inline int is_wanted(void)
+{
+	return tfp_settings.ops != TFP_OPS_OFF;
+}
+
+#define MEET() \
+	do { \
+		if (TFP_UNLIKELY(!tfp_pytorch_is_settled() && is_wanted())) \
+			meet(__builtin_return_address(0)); \
+	} while (0)
+
+char _ZN3c1022memoryProfilingEnabledEv(void)
+{
+	char (*next)(void) = REAL(_ZN3c1022memoryProfilingEnabledEv);
+
+	MEET();
+	return next ? next() : 0;
+}
+
+void *_ZN3c109alloc_cpuEm(size_t bytes)
+{
+	void *(*next)(size_t) = REAL(_ZN3c109alloc_cpuEm);
+	void *block = next ? next(bytes) : NULL;
+
+	MEET();
+	if (block && is_wanted())
+		tfp_pytorch_allocated(block, bytes);
+	return block;
+}
+
+void _ZN3c108free_cpuEPv(void *block)
+{
+	void (*next)(void *) = REAL(_ZN3c108free_cpuEPv);
+
+	if (block && is_wanted())
+		tfp_pytorch_freed(block);
+	if (next)
+		next(block);
+}
+
+#define REPORT(name, total_type) \
+	void name(void *block, int64_t bytes, total_type total, total_type reserved, uint16_t device) \
+	{ \
+		void (*next)(void *, int64_t, total_type, total_type, uint16_t) = REAL(name); \
+\
+		MEET(); \
+		if (is_wanted()) \
+			tfp_pytorch_report(block, bytes, (uint64_t)total, (uint64_t)reserved, device); \
+		if (next) \
+			next(block, bytes, total, reserved, device); \
+	}
+REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, uint64_t)
+REPORT(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, int64_t)
+
+#define REFUSE(name, total_type) \
+	void name(int64_t bytes, total_type total, total_type reserved, uint16_t device) \
+	{ \
+		void (*next)(int64_t, total_type, total_type, uint16_t) = REAL(name); \
+\
+		if (is_wanted()) \
+			tfp_pytorch_refused(bytes, (uint64_t)total, (uint64_t)reserved, device); \
+		if (next) \
+			next(bytes, total, reserved, device); \
+	}
+REFUSE(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE, uint64_t)
+REFUSE(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE, int64_t)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts of frameworks' allocators; see reducer/model/ops_blocks.h. */
+#include "reducer/model/ops_blocks.h"
+
+#include "reducer/model/live.h"
+#include "reducer/model/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALLOCATORS_MAX 256 /* of one process; each device of each framework is one */
+
+struct allocator {
+	const char *name;
+	struct live_table live;
+	struct tally tally;
+	uint64_t frees, unknown_frees, unknown_freed_bytes, replaced;
+};
+
+struct blocks {
+	struct allocator *items[ALLOCATORS_MAX];
+	size_t count;
+	int is_short; /* memory, or places for allocators */
+};
+
+struct blocks *blocks_begin(void)
+{
+	return calloc(1, sizeof(struct blocks));
+}
+
+void blocks_free(struct blocks *blocks)
+{
+	if (blocks == NULL)
+		return;
+	for (size_t i = 0; i < blocks->count; i++) {
+		live_free(&blocks->items[i]->live);
+		tally_free(&blocks->items[i]->tally);
+		free(blocks->items[i]);
+	}
+	free(blocks);
+}
+
+static struct allocator *find(struct blocks *blocks, const char *name)
+{
+	struct allocator *made;
+
+	for (size_t i = 0; i < blocks->count; i++)
+		if (blocks->items[i]->name == name || strcmp(blocks->items[i]->name, name) == 0)
+			return blocks->items[i];
+	made = blocks->count == ALLOCATORS_MAX ? NULL : calloc(1, sizeof *made);
+	if (made == NULL) {
+		blocks->is_short = 1;
+		return NULL;
+	}
+	made->name = name;
+	tally_begin(&made->tally, 1);
+	blocks->items[blocks->count++] = made;
+	return made;
+}
+
+static struct amount amount_of(const struct live_block *block)
+{
+	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = block->usable - block->slack};
+}
+
+void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint32_t op,
+		uint64_t time)
+{
+	struct allocator *allocator = find(blocks, name);
+	uint64_t slack = requested <= bytes ? bytes - requested : 0;
+	struct live_block block = {.address = address, .time = time, .usable = bytes, .stack = op,
+				   .slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack};
+	struct live_entry *old;
+
+	if (allocator == NULL)
+		return;
+	old = live_find(&allocator->live, address);
+	if (old != NULL) { /* its release is not in the log: it went in a closed window, or was lost */
+		struct live_block before = live_get(&allocator->live, old);
+		struct amount gone = amount_of(&before);
+		tally_take(&allocator->tally, before.stack, time, &gone);
+		live_remove(&allocator->live, old);
+		allocator->replaced++;
+	}
+	struct amount amount = amount_of(&block);
+	tally_add(&allocator->tally, op, time, &amount);
+	if (address == 0 || live_put(&allocator->live, &block) != 0)
+		blocks->is_short = 1;
+}
+
+void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t time)
+{
+	struct allocator *allocator = find(blocks, name);
+	struct live_entry *entry = allocator == NULL ? NULL : live_find(&allocator->live, address);
+
+	if (allocator == NULL)
+		return;
+	if (entry == NULL) {
+		allocator->unknown_frees++;
+		allocator->unknown_freed_bytes += bytes;
+		return;
+	}
+	struct live_block block = live_get(&allocator->live, entry);
+	struct amount amount = amount_of(&block);
+	allocator->frees++;
+	tally_take(&allocator->tally, block.stack, time, &amount);
+	live_remove(&allocator->live, entry);
+}
+
+static int take_curve(struct curve *curve, struct timeline *timeline)
+{
+	curve_finish(curve);
+	timeline->points = calloc(curve->count + 1, sizeof *timeline->points);
+	if (timeline->points == NULL)
+		return -1;
+	for (size_t i = 0; i < curve->count; i++)
+		timeline->points[i] = (struct timeline_point){.time_ns = (int64_t)curve->points[i].start,
+							      .max_time_ns = (int64_t)curve->points[i].max_time,
+							      .live = curve->points[i].live, .max = curve->points[i].max};
+	timeline->count = curve->count;
+	return 0;
+}
+
+static int finish_one(struct allocator *allocator, struct account *account)
+{
+	struct tally *tally = &allocator->tally;
+
+	*account = (struct account){
+		.allocator = allocator->name, .kind = ACCOUNT_EVENTS,
+		.allocations = tally->allocations, .frees = allocator->frees,
+		.requested_bytes = tally->requested_bytes, .allocated_bytes = tally->allocated_bytes,
+		.freed_bytes = tally->freed_bytes, .unknown_frees = allocator->unknown_frees,
+		.unknown_freed_bytes = allocator->unknown_freed_bytes,
+		.event_allocations = tally->allocations, .event_frees = allocator->frees,
+		.event_requested_bytes = tally->requested_bytes, .event_allocated_bytes = tally->allocated_bytes,
+		.event_freed_bytes = tally->freed_bytes, .event_unknown_frees = allocator->unknown_frees,
+		.event_replaced = allocator->replaced, .live_bytes = tally->live, .live_blocks = tally->live_blocks,
+		.peak_bytes = tally->peak, .peak_time_ns = tally->peak == 0 ? TIME_UNKNOWN : (int64_t)tally->peak_time,
+		.requested_peak_bytes = tally->requested_peak,
+		.requested_peak_time_ns = tally->requested_peak == 0 ? TIME_UNKNOWN : (int64_t)tally->requested_peak_time,
+	};
+	if (take_curve(&tally->curve, &account->timeline) != 0)
+		return -1;
+	tally_finish(tally, account);
+	return 0;
+}
+
+int blocks_finish(struct blocks *blocks, struct process *process)
+{
+	if (blocks->count == 0)
+		return 0;
+	process->framework_accounts = calloc(blocks->count, sizeof *process->framework_accounts);
+	if (process->framework_accounts == NULL)
+		return -1;
+	for (size_t i = 0; i < blocks->count; i++) {
+		blocks->is_short |= blocks->items[i]->tally.is_out_of_memory;
+		if (finish_one(blocks->items[i], &process->framework_accounts[i]) != 0)
+			return -1;
+		process->framework_account_count++;
+	}
+	if (blocks->is_short)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
+			 "this machine has too little memory for the live blocks of the frameworks' allocators; some are missing");
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The allocators of frameworks while their records stream by. Private to the model.
+ *
+ * Rule: one account an allocator, every event counted, live bytes by address; a release of a block that was handed out
+ * before recording began is counted apart.
+ */
+#ifndef REDUCER_MODEL_OPS_BLOCKS_H
+#define REDUCER_MODEL_OPS_BLOCKS_H
+
+#include "reducer/model/internal.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct blocks; /* all allocators of one process */
+
+struct blocks *blocks_begin(void);
+void blocks_free(struct blocks *blocks);
+
+/* A block of `bytes` was handed out, for op number `op` (an index in struct ops, + 1; 0 = none). Times are ticks. */
+void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint32_t op,
+		uint64_t time);
+void blocks_remove(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t time);
+
+/* Sets process->framework_accounts. Returns -1 without memory. */
+int blocks_finish(struct blocks *blocks, struct process *process);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ops of frameworks and their allocators, from the records of the log. See scan.h, ops.h.
+ *
+ * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
+ * innermost op open on the thread.
+ */
+#include "reducer/model/ops_blocks.h"
+#include "reducer/model/ops_stacks.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+
+#define NAMES_MAX 65536u /* as in ops_stacks.c */
+#define UNFORWARD (OPS_NONE - 1)
+
+/* A block_detail whose block comes next in the stream. */
+struct detail {
+	int is_there;
+	uint64_t requested;
+	uint32_t op;
+};
+
+struct taken {
+	struct scan *scan;
+	const char *names[NAMES_MAX];
+	struct op_stacks stacks;
+	size_t *stack_of; /* by stream */
+	struct detail *details;
+	struct blocks *blocks;
+	uint64_t refused;
+};
+
+static struct pool *pool_of(struct taken *taken)
+{
+	struct run_storage *storage = taken->scan->run->private;
+
+	return &storage->pool;
+}
+
+static void take_name(void *state, const struct fact *fact, const int *fields)
+{
+	struct taken *taken = state;
+	uint64_t id = fact_number(fact, fields[0]);
+	const struct fact_value *text = fact_text(fact, fields[1]);
+
+	if (id < NAMES_MAX && text != NULL)
+		taken->names[id] = pool_text(pool_of(taken), text->text, text->length);
+}
+
+static const char *name_of(const struct taken *taken, uint64_t id)
+{
+	return id < NAMES_MAX && taken->names[id] != NULL ? taken->names[id] : "";
+}
+
+static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct op_frame frame = {.key = batch_value(batch, i, fields[1]), .begin = batch->times[i],
+				 .source = (uint8_t)batch_value(batch, i, fields[2]),
+				 .scope = (uint8_t)batch_value(batch, i, fields[3])};
+
+	op_stacks_push(&taken->stacks, taken->stack_of[stream], (uint32_t)batch_value(batch, i, fields[0]), frame);
+}
+
+static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	op_stacks_pop(&taken->stacks, taken->stack_of[stream], batch_value(batch, i, fields[0]),
+		      (uint8_t)batch_value(batch, i, fields[1]), batch->times[i]);
+}
+
+static void take_link(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	op_stacks_link(&taken->stacks, taken->stack_of[stream], batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]));
+}
+
+static void take_thread(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	taken->stacks.stacks[taken->stack_of[stream]].framework_id = batch_value(batch, i, fields[0]);
+}
+
+static void take_detail(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	taken->details[stream] = (struct detail){.is_there = 1, .requested = batch_value(batch, i, fields[0]),
+						 .op = (uint32_t)batch_value(batch, i, fields[1])};
+}
+
+/* The op that a block is for: what the framework says, else the innermost one open. An index + 1, or 0. */
+static uint32_t owner_of(struct taken *taken, size_t stream, const struct detail *detail)
+{
+	uint32_t op = OPS_NONE;
+
+	if (detail->is_there && detail->op != 0)
+		op = op_stacks_sum(&taken->stacks, detail->op, 4 /* annotation */, 0);
+	if (op == OPS_NONE)
+		op = op_stacks_top(&taken->stacks, taken->stack_of[stream]);
+	return op == OPS_NONE ? 0 : op + 1;
+}
+
+static void take_block(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	uint64_t address = batch_value(batch, i, fields[0]), bytes = batch_value(batch, i, fields[1]);
+	const char *allocator = name_of(taken, batch_value(batch, i, fields[2]));
+	uint64_t operation = batch_value(batch, i, fields[3]);
+	struct detail detail = taken->details[stream];
+
+	taken->details[stream].is_there = 0;
+	if (operation == 3) {
+		taken->refused++;
+	} else if (operation == 2) {
+		blocks_remove(taken->blocks, allocator, address, bytes, batch->times[i]);
+	} else if (operation == 1) {
+		uint32_t op = owner_of(taken, stream, &detail);
+		blocks_add(taken->blocks, allocator, address, bytes, detail.is_there ? detail.requested : bytes, op, batch->times[i]);
+		if (op != 0) {
+			taken->stacks.sums[op - 1].allocations++;
+			taken->stacks.sums[op - 1].allocated_bytes += bytes;
+		}
+	}
+}
+
+static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	(void)stream;
+	if (batch_value(batch, i, fields[0]) != 0)
+		op_stacks_clear(&taken->stacks);
+}
+
+static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)state, (void)stream, (void)batch, (void)i, (void)fields;
+}
+
+static const struct scan_record records[] = {
+	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, 0, {"key", "source"}},
+	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
+	{"op_inputs", take_nothing, 0, {NULL}},
+	{"trace", take_nothing, 0, {NULL}},
+	{"trace_number", take_nothing, 0, {NULL}},
+	{"block", take_block, 0, {"address", "bytes", "allocator", "operation"}},
+	{"block_detail", take_detail, 0, {"requested", "op"}},
+	{"framework_thread", take_thread, 0, {"id"}},
+	{"framework_session", take_nothing, 0, {NULL}},
+	{"window", take_window, 0, {"is_open"}},
+};
+
+static const struct scan_fact facts[] = {
+	{"op_name", take_name, {"id", "text"}},
+};
+
+static void drop(void *state)
+{
+	struct taken *taken = state;
+
+	if (taken == NULL)
+		return;
+	op_stacks_free(&taken->stacks);
+	blocks_free(taken->blocks);
+	free(taken->stack_of);
+	free(taken->details);
+	free(taken);
+}
+
+/* The stack of each stream: both lanes of a thread share one. */
+static int find_threads(struct taken *taken)
+{
+	const struct log *log = taken->scan->process->log;
+	uint32_t *threads = calloc(log->stream_count + 1, sizeof *threads);
+	size_t count = 0;
+	int result = -1;
+
+	for (size_t s = 0; threads != NULL && s < log->stream_count; s++) { /* streams are sorted by thread */
+		if (count == 0 || threads[count - 1] != log->streams[s].thread)
+			threads[count++] = log->streams[s].thread;
+		taken->stack_of[s] = count - 1;
+	}
+	if (threads != NULL)
+		result = op_stacks_begin(&taken->stacks, threads, count);
+	free(threads);
+	return result;
+}
+
+static void *begin(struct scan *scan)
+{
+	struct taken *taken = calloc(1, sizeof *taken);
+	size_t streams = scan->process->log->stream_count + 1;
+
+	if (taken == NULL)
+		return NULL;
+	taken->scan = scan;
+	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
+	taken->details = calloc(streams, sizeof *taken->details);
+	taken->blocks = blocks_begin();
+	if (taken->stack_of != NULL && taken->details != NULL && taken->blocks != NULL && find_threads(taken) == 0)
+		return taken;
+	drop(taken);
+	return NULL;
+}
+
+static int finish(void *state)
+{
+	struct taken *taken = state;
+	struct process *process = taken->scan->process;
+	struct op_stacks *stacks = &taken->stacks;
+	struct ops *ops = &process->ops;
+
+	op_stacks_clear(stacks);
+	ops->items = calloc(stacks->sum_count + 1, sizeof *ops->items);
+	if (ops->items == NULL)
+		return -1;
+	for (size_t i = 0; i < stacks->sum_count; i++) {
+		const struct op_sum *sum = &stacks->sums[i];
+		const char *forward = sum->forward < UNFORWARD ? name_of(taken, stacks->sums[sum->forward].name) : NULL;
+		ops->items[ops->count++] = (struct op){
+			.name = name_of(taken, sum->name), .source = sum->source, .is_range = sum->is_range,
+			.occurrences = sum->occurrences, .total_ns = (int64_t)sum->total, .self_ns = (int64_t)sum->self,
+			.allocations = sum->allocations, .allocated_bytes = sum->allocated_bytes, .forward = forward,
+			.joined = sum->joined};
+	}
+	ops->unfinished = stacks->unfinished;
+	ops->unbegun = stacks->unbegun;
+	ops->crossed = stacks->crossed;
+	ops->overlapped = stacks->overlapped;
+	ops->nameless = stacks->nameless;
+	ops->unjoined = stacks->unjoined;
+	ops->refused = taken->refused;
+	if (stacks->is_short)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
+			 "this machine has too little memory for the ops of the log; some are missing");
+	return blocks_finish(taken->blocks, process);
+}
+
+static void account_times(const struct process *process, struct account *account)
+{
+	if (account->peak_time_ns != TIME_UNKNOWN)
+		account->peak_time_ns = process_ns(process, (uint64_t)account->peak_time_ns);
+	if (account->requested_peak_time_ns != TIME_UNKNOWN)
+		account->requested_peak_time_ns = process_ns(process, (uint64_t)account->requested_peak_time_ns);
+	for (size_t i = 0; i < account->timeline.count; i++) {
+		struct timeline_point *point = &account->timeline.points[i];
+		point->time_ns = process_ns(process, (uint64_t)point->time_ns);
+		point->max_time_ns = process_ns(process, (uint64_t)point->max_time_ns);
+	}
+}
+
+/* Sums of durations are scaled by the mean rate of the clock over the process: it differs from the piecewise one by ppm. */
+static void times(struct process *process)
+{
+	uint64_t ticks = process->end_ticks;
+	double rate = ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
+
+	for (size_t i = 0; i < process->ops.count; i++) {
+		struct op *op = &process->ops.items[i];
+		op->total_ns = (int64_t)((double)op->total_ns * rate + 0.5);
+		op->self_ns = (int64_t)((double)op->self_ns * rate + 0.5);
+	}
+	for (size_t i = 0; i < process->framework_account_count; i++)
+		account_times(process, &process->framework_accounts[i]);
+}
+
+static void close_process(struct process *process)
+{
+	for (size_t i = 0; i < process->framework_account_count; i++) {
+		free(process->framework_accounts[i].sites);
+		free(process->framework_accounts[i].timeline.points);
+	}
+	free(process->framework_accounts);
+	free(process->ops.items);
+}
+
+const struct scan_subject ops_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.facts = facts,
+	.fact_count = sizeof facts / sizeof *facts,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+	.times = times,
+	.close = close_process,
+};

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each thread is in the middle of, and the sums over what ended. Private to the model.
+ *
+ * Rule: an end is matched by source and key, innermost first, on its own thread and then on the others; what lies above an
+ * op that ends stays open. Memory follows the ops open at once and the names, not the log's length.
+ */
+#ifndef REDUCER_MODEL_OPS_STACKS_H
+#define REDUCER_MODEL_OPS_STACKS_H
+
+#include "reducer/model/ops.h"
+
+#define OPS_NONE UINT32_MAX
+
+/* Sums of one op; times are ticks. */
+struct op_sum {
+	uint32_t name; /* id of the op_name fact */
+	unsigned source;
+	int is_range;
+	uint64_t occurrences, total, self, joined, allocations, allocated_bytes;
+	uint32_t forward; /* index of the forward op; OPS_NONE = none yet; OPS_NONE - 1 = several */
+	uint32_t open;    /* how many are open now on one thread: the outermost counts for `total` */
+};
+
+/* An op that has begun. */
+struct op_frame {
+	uint64_t key, begin, children; /* ticks */
+	uint32_t op;                   /* index of its sum */
+	uint8_t source, is_inner;      /* is_inner: one of the same name was open already on the thread */
+	uint8_t scope;
+};
+
+struct op_stack {
+	uint32_t thread; /* serial */
+	struct op_frame *frames;
+	size_t count, room;
+	uint64_t framework_id; /* what the framework calls the thread, 0 = not said */
+};
+
+/* The last forward op with a sequence number, by number; a ring, since numbers grow. */
+#define OPS_SEQUENCES 65536u
+struct op_sequence {
+	uint64_t sequence, thread; /* framework_thread.id */
+	uint32_t op;               /* + 1; 0 = empty */
+};
+
+struct op_stacks {
+	struct op_stack *stacks; /* one a thread */
+	size_t stack_count;
+	struct op_sum *sums;
+	size_t sum_count, sum_room;
+	uint32_t *sum_of; /* by name id, source and is_range: index + 1 */
+	struct op_sequence *sequences;
+	uint64_t unfinished, unbegun, crossed, overlapped, nameless, unjoined;
+	int is_short; /* of memory: something was left out */
+};
+
+/* Returns -1 without memory. `threads`: their serials, each once. */
+int op_stacks_begin(struct op_stacks *ops, const uint32_t *threads, size_t count);
+void op_stacks_free(struct op_stacks *ops);
+
+/* The sum for a name; OPS_NONE when there is no memory, or the id is beyond any that the library gives. */
+uint32_t op_stacks_sum(struct op_stacks *ops, uint32_t name, unsigned source, int is_range);
+
+/* `frame` with key, begin, source, scope set. */
+void op_stacks_push(struct op_stacks *ops, size_t stack, uint32_t name, struct op_frame frame);
+void op_stacks_pop(struct op_stacks *ops, size_t stack, uint64_t key, uint8_t source, uint64_t time);
+
+/* The op begun last on the thread is of that sequence; a backward one finds its forward op. */
+void op_stacks_link(struct op_stacks *ops, size_t stack, uint64_t sequence, uint64_t forward_thread);
+
+/* The innermost op, not a range, that is open on the thread: its index, or OPS_NONE. */
+uint32_t op_stacks_top(const struct op_stacks *ops, size_t stack);
+
+/* A window opened: what is open has lost its end. */
+void op_stacks_clear(struct op_stacks *ops);
+
+#endif
