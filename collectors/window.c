@@ -11,8 +11,8 @@
 /* Written by tfp_window_begin, before the first record; then only is_open, by compare-and-swap. Kept across fork. */
 static struct tfp_window_plan plan;
 static _Atomic int is_open_now;
-static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 _Atomic uint32_t tfp_is_open; /* the same, for others to read */
+static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 
@@ -20,9 +20,9 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
 	plan = *wanted;
 	is_open_now = plan.is_open_at_start;
+	tfp_is_open = (uint32_t)plan.is_open_at_start;
 	tfp_mode_now = is_open_now ? plan.open_mode : plan.closed_mode;
 }
-	tfp_is_open = (uint32_t)plan.is_open_at_start;
 
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, enum tfp_window_cause cause, uint32_t index)
 {
@@ -39,9 +39,9 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 		return;
 	if (lane && lane->pending)
 		tfp_heap_flush(thread, lane);
+	tfp_is_open = (uint32_t)is_open;
 	tfp_mode_now = is_open ? plan.open_mode : plan.closed_mode;
 	tfp_state->live->heap_mode = tfp_mode_now;
-	tfp_is_open = (uint32_t)is_open;
 	if (is_open)
 		opened_by = (int)cause;
 	if (lane)
