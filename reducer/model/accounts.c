@@ -51,8 +51,7 @@ void accounts_window(struct accounts *accounts, const struct window *window)
 		tally->is_out_of_memory = 1;
 }
 
-/* The curve as points whose times are still ticks. */
-static int take_curve(struct curve *curve, struct timeline *timeline)
+int accounts_take_curve(struct curve *curve, struct timeline *timeline)
 {
 	curve_finish(curve);
 	timeline->points = calloc(curve->count + 1, sizeof *timeline->points);
@@ -189,7 +188,7 @@ static int finish_heap(struct accounts *accounts, struct process *process)
 {
 	struct account *heap = &process->heap;
 	const char *mode = process_setting(process, "MALLOC");
-	int result = take_curve(&accounts->pairs.tally.curve, &heap->timeline);
+	int result = accounts_take_curve(&accounts->pairs.tally.curve, &heap->timeline);
 
 	if (accounts->has_events || process->is_full) {
 		finish_full(accounts, process, heap);
@@ -224,10 +223,50 @@ static int finish_mmap(struct accounts *accounts, struct process *process)
 	exact_peak(&maps->tally, map);
 	map->requested_peak_bytes = map->peak_bytes;
 	map->requested_peak_time_ns = map->peak_time_ns;
-	if (take_curve(&maps->tally.curve, &map->timeline) != 0)
+	if (accounts_take_curve(&maps->tally.curve, &map->timeline) != 0)
 		return -1;
 	tally_finish(&maps->tally, map);
 	return 0;
+}
+
+int accounts_take_pairs(struct pairs *pairs, struct account *account)
+{
+	struct tally *tally = &pairs->tally;
+
+	pairs_end(pairs);
+	account->kind = ACCOUNT_EVENTS;
+	count_events(tally, account);
+	account->event_frees += pairs->unknown_frees;
+	account->event_unknown_frees = account->unknown_frees = pairs->unknown_frees;
+	account->event_reordered = pairs->reordered;
+	account->event_replaced = pairs->replaced;
+	account->allocations = tally->allocations;
+	account->frees = tally->frees;
+	account->requested_bytes = tally->requested_bytes;
+	account->allocated_bytes = tally->allocated_bytes;
+	account->freed_bytes = tally->freed_bytes;
+	account->requested_peak_bytes = tally->requested_peak;
+	account->requested_peak_time_ns =
+		tally->requested_peak == 0 ? TIME_UNKNOWN : (int64_t)(tally->requested_peak_time & INT64_MAX);
+	exact_peak(tally, account);
+	if (accounts_take_curve(&tally->curve, &account->timeline) != 0)
+		return -1;
+	tally_finish(tally, account);
+	account->histogram = pairs->histogram;
+	pairs->histogram = NULL;
+	return tally->is_out_of_memory ? -1 : 0;
+}
+
+struct account *process_add_account(struct process *process, const char *allocator)
+{
+	struct account *accounts = model_room(process->accounts, process->account_count, sizeof *accounts);
+
+	if (accounts == NULL)
+		return NULL;
+	process->accounts = accounts;
+	accounts += process->account_count++;
+	*accounts = (struct account){.allocator = allocator, .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN};
+	return accounts;
 }
 
 int accounts_finish(struct accounts *accounts, struct process *process)

@@ -29,4 +29,15 @@ void accounts_window(struct accounts *accounts, const struct window *window);
 /* Fills process->heap and process->mmap, whose totals are there already. Times are ticks. Returns -1 without memory. */
 int accounts_finish(struct accounts *accounts, struct process *process);
 
+/* The curve as points whose times are still ticks. Returns -1 without memory. */
+int accounts_take_curve(struct curve *curve, struct timeline *timeline);
+
+/* Ends the pairs and fills an account of kind EVENTS with what they add up to: totals, peak, curve, sites, histogram. Times
+ * are ticks. The pairs are still to be freed. Returns -1 without memory. */
+int accounts_take_pairs(struct pairs *pairs, struct account *account);
+
+/* A new account of the process, besides heap and mmap; `allocator` lives as long as the run. NULL without memory. The others'
+ * places move. */
+struct account *process_add_account(struct process *process, const char *allocator);
+
 #endif

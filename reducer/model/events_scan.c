@@ -19,6 +19,7 @@ static const struct scan_subject *const subjects[] = {
 	&process_subject,
 	&heap_subject,
 	&ops_subject,
+	&gpu_subject,
 };
 #define SUBJECTS (sizeof subjects / sizeof *subjects)
 

@@ -64,7 +64,7 @@ struct heap_histogram {
 };
 
 struct account {
-	const char *allocator; /* "heap", "mmap" */
+	const char *allocator; /* "heap", "mmap", "device:0", "pinned", a framework's name, ... */
 	enum account_kind kind;
 
 	/* Summed over the counters of all threads: exact in every mode. */
@@ -88,6 +88,7 @@ struct account {
 	int is_live_unknown;              /* counted in windows alone (WINDOW=off): nothing is known of live, peak, or the curve */
 
 	struct timeline timeline;
+	struct timeline reserved;  /* what the allocator holds from below; no points = unknown */
 	struct heap_site *sites;   /* one for each stack id that allocated, by stack id */
 	struct heap_error *errors; /* parallel to sites; NULL unless kind SAMPLED */
 	size_t site_count;

@@ -287,6 +287,7 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 static void close_account(struct account *account)
 {
 	timeline_free(&account->timeline);
+	timeline_free(&account->reserved);
 	free(account->sites);
 	free(account->errors);
 	free(account->histogram);
@@ -309,6 +310,9 @@ static void close_process(struct process *process)
 	scan_close(process);
 	close_account(&process->heap);
 	close_account(&process->mmap);
+	for (size_t i = 0; i < process->account_count; i++)
+		close_account(&process->accounts[i]);
+	free(process->accounts);
 	log_close(process->log);
 }
 
@@ -381,6 +385,18 @@ int run_scan(struct run *run, const struct run_options *options)
 int64_t process_ns(const struct process *process, uint64_t ticks)
 {
 	return clock_ns(process->clock, process->log->header.origin.ticks + ticks);
+}
+
+const struct account *process_account(const struct process *process, const char *allocator)
+{
+	if (strcmp(allocator, "heap") == 0)
+		return &process->heap;
+	if (strcmp(allocator, "mmap") == 0)
+		return &process->mmap;
+	for (size_t i = 0; i < process->account_count; i++)
+		if (strcmp(process->accounts[i].allocator, allocator) == 0)
+			return &process->accounts[i];
+	return NULL;
 }
 
 const struct module *process_module(const struct process *process, uint64_t id)

@@ -127,6 +127,9 @@ struct process {
 	size_t loss_count;
 	struct account heap;    /* [scan] */
 	struct account mmap;    /* [scan] */
+	struct account *accounts; /* [scan] of other allocators: devices, pinned memory, frameworks; names are distinct */
+	size_t account_count;
+	struct gpu *gpu;        /* [scan] reducer/model/gpu.h; NULL = the log says nothing about GPUs */
 	struct account *framework_accounts; /* [scan] one an allocator of a framework; stack of a site: index in ops + 1 */
 	size_t framework_account_count;
 	struct ops ops;         /* [scan] of frameworks */
@@ -171,6 +174,9 @@ struct run {
 struct run_options {
 	const char *name;    /* NULL = the newest, "all" = every log as one run, else a name or the start of one */
 	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
+	int wants_launches;  /* keep every launch (struct gpu_launch): 120 bytes each */
+	int has_window;      /* GPU sums take only what began in from_ns .. to_ns (ns of the run; edges exact to the clock's error) */
+	int64_t from_ns, to_ns;
 	/* Called now and then with bytes of log read and in all; NULL = never. */
 	void (*progress)(void *context, uint64_t done, uint64_t all);
 	void *context;
@@ -195,6 +201,9 @@ int64_t process_ns(const struct process *process, uint64_t ticks);
  * ended without a word or had several threads, a call more for each thread and lane agrees too.
  */
 int process_counters_agree(const struct process *process, const struct account *account);
+
+/* The account of that allocator, or NULL. */
+const struct account *process_account(const struct process *process, const char *allocator);
 
 /* The module of that id, or NULL. */
 const struct module *process_module(const struct process *process, uint64_t id);

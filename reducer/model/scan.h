@@ -71,7 +71,7 @@ struct scan_subject {
 	void (*close)(struct process *process);
 };
 
-extern const struct scan_subject process_subject, heap_subject, ops_subject;
+extern const struct scan_subject process_subject, heap_subject, ops_subject, gpu_subject;
 
 /* Calls times / close of all subjects. events_scan.c */
 void scan_times(struct process *process);

@@ -20,20 +20,28 @@ void times_threads(struct process *process)
 	}
 }
 
+static void convert_timeline(const struct process *process, struct timeline *timeline)
+{
+	for (size_t i = 0; i < timeline->count; i++) {
+		convert(process, &timeline->points[i].time_ns);
+		convert(process, &timeline->points[i].max_time_ns);
+	}
+}
+
 static void convert_account(const struct process *process, struct account *account)
 {
 	convert(process, &account->peak_time_ns);
 	convert(process, &account->requested_peak_time_ns);
-	for (size_t i = 0; i < account->timeline.count; i++) {
-		convert(process, &account->timeline.points[i].time_ns);
-		convert(process, &account->timeline.points[i].max_time_ns);
-	}
+	convert_timeline(process, &account->timeline);
+	convert_timeline(process, &account->reserved);
 }
 
 void times_scanned(struct process *process)
 {
 	convert_account(process, &process->heap);
 	convert_account(process, &process->mmap);
+	for (size_t i = 0; i < process->account_count; i++)
+		convert_account(process, &process->accounts[i]);
 	for (size_t i = 0; i < process->window_count; i++)
 		convert(process, &process->windows[i].time_ns);
 	for (size_t i = 0; i < process->step_count; i++)

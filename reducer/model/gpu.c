@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tables ask a struct gpu, its times in ns, its end. See gpu.h. */
+#include "reducer/model/gpu_scan.h"
+
+#include "reducer/model/clock.h"
+
+#include <stdlib.h>
+
+const char *gpu_kind_name(enum gpu_kind kind)
+{
+	static const char *const names[] = {
+		[GPU_OTHER] = "other", [GPU_LAUNCH] = "launch", [GPU_COPY] = "copy", [GPU_SET] = "set", [GPU_GRAPH] = "graph",
+		[GPU_ALLOC] = "alloc", [GPU_FREE] = "free", [GPU_SYNC] = "sync", [GPU_EVENT] = "event", [GPU_STREAM] = "stream",
+		[GPU_MODULE] = "module", [GPU_CONTEXT] = "context", [GPU_LIBRARY] = "library"};
+
+	return kind < GPU_KINDS ? names[kind] : "other";
+}
+
+const char *gpu_pairing_name(enum gpu_pairing pairing)
+{
+	static const char *const names[] = {[GPU_PAIRED] = "paired", [GPU_DEVICE_ONLY] = "device-only",
+					    [GPU_HOST_ONLY] = "host-only", [GPU_NOT_LAUNCHED] = "not-launched"};
+
+	return pairing < GPU_PAIRINGS ? names[pairing] : "";
+}
+
+const char *gpu_reason_text(enum gpu_reason reason)
+{
+	static const char *const texts[] = {
+#define GPU_REASON(name, text) [GPU_REASON_##name] = text,
+#include "reducer/model/gpu_reasons.def"
+#undef GPU_REASON
+	};
+
+	return reason < GPU_REASONS ? texts[reason] : "";
+}
+
+int64_t gpu_run_ns(const struct gpu *gpu, uint64_t device_time)
+{
+	return process_ns(gpu->clock->process, gpu_clock_ticks(gpu->clock, device_time, NULL));
+}
+
+uint32_t gpu_queue_device(const struct gpu *gpu, uint32_t queue)
+{
+	return queue < gpu->queue_count ? gpu->queues[queue].device : GPU_NONE;
+}
+
+int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t architecture)
+{
+	uint32_t place = number_map_find(&gpu->code_of, architecture, name);
+
+	if (place == NUMBER_MAP_NONE)
+		place = number_map_find(&gpu->code_of, 0, name);
+	return place == NUMBER_MAP_NONE ? -1 : (int64_t)(gpu->codes[place].matrix & INT64_MAX);
+}
+
+static uint64_t scaled(uint64_t ticks, double ns_per_tick)
+{
+	return (uint64_t)((double)ticks * ns_per_tick + 0.5);
+}
+
+static void convert_launch(const struct gpu *gpu, struct gpu_launch *launch, double ns_per_tick)
+{
+	if (launch->host_ns != TIME_UNKNOWN)
+		launch->host_ns = process_ns(gpu->clock->process, (uint64_t)launch->host_ns);
+	launch->host_duration_ns = scaled(launch->host_duration_ns, ns_per_tick);
+	if (launch->device_ns != TIME_UNKNOWN)
+		launch->device_ns = gpu_run_ns(gpu, (uint64_t)launch->device_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct gpu_launch *left = a, *right = b;
+	int64_t from = left->host_ns == TIME_UNKNOWN ? left->device_ns : left->host_ns;
+	int64_t to = right->host_ns == TIME_UNKNOWN ? right->device_ns : right->host_ns;
+
+	if (from != to)
+		return from < to ? -1 : 1;
+	return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+}
+
+void gpu_times(struct process *process)
+{
+	struct gpu *gpu = process->gpu;
+	double ns_per_tick = process->clock->ns_per_tick;
+
+	if (gpu == NULL)
+		return;
+	for (size_t i = 0; i < gpu->api_count; i++)
+		spread_scale(&gpu->apis[i].times, ns_per_tick);
+	for (size_t i = 0; i < gpu->library_call_count; i++)
+		spread_scale(&gpu->library_calls[i].times, ns_per_tick);
+	for (size_t i = 0; i < gpu->wait_count; i++) {
+		gpu->waits[i].host_ns = scaled(gpu->waits[i].host_ns, ns_per_tick);
+		if (gpu->waits[i].kind == 0)
+			spread_scale(&gpu->waits[i].times, ns_per_tick);
+	}
+	for (size_t i = 0; i < gpu->compile_count; i++)
+		if (gpu->compiles[i].is_host)
+			spread_scale(&gpu->compiles[i].times, ns_per_tick);
+	for (size_t i = 0; i < gpu->graph_count; i++)
+		gpu->graphs[i].host_ns = scaled(gpu->graphs[i].host_ns, ns_per_tick);
+	for (size_t i = 0; i < gpu->launch_count; i++)
+		convert_launch(gpu, &gpu->launches[i], ns_per_tick);
+	if (gpu->launch_count > 0)
+		qsort(gpu->launches, gpu->launch_count, sizeof *gpu->launches, by_time);
+}
+
+static void free_sums(struct gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->kernel_count; i++)
+		spread_free(&gpu->kernels[i].times);
+	for (size_t i = 0; i < gpu->copy_count; i++)
+		spread_free(&gpu->copies[i].times);
+	for (size_t i = 0; i < gpu->api_count; i++)
+		spread_free(&gpu->apis[i].times);
+	for (size_t i = 0; i < gpu->wait_count; i++)
+		spread_free(&gpu->waits[i].times);
+	for (size_t i = 0; i < gpu->library_call_count; i++)
+		spread_free(&gpu->library_calls[i].times);
+	for (size_t i = 0; i < gpu->compile_count; i++)
+		spread_free(&gpu->compiles[i].times);
+	for (size_t i = 0; i < gpu->queue_count; i++)
+		gpu_lane_free(&gpu->queues[i].lane);
+	for (size_t i = 0; i < gpu->sweep_count; i++)
+		gpu_sweep_free(&gpu->sweeps[i]);
+	spread_free(&gpu->queue_delays);
+}
+
+void gpu_free(struct gpu *gpu)
+{
+	if (gpu == NULL)
+		return;
+	free_sums(gpu);
+	free(gpu->functions);
+	free(gpu->devices);
+	free(gpu->contexts);
+	free(gpu->streams);
+	free(gpu->shapes);
+	free(gpu->queues);
+	free(gpu->codes);
+	free(gpu->names);
+	free(gpu->kernels);
+	free(gpu->copies);
+	free(gpu->apis);
+	free(gpu->waits);
+	free(gpu->library_calls);
+	free(gpu->graphs);
+	free(gpu->compiles);
+	free(gpu->launches);
+	free(gpu->pools);
+	free(gpu->memory_checks);
+	free(gpu->sweeps);
+	number_map_free(&gpu->code_of);
+	if (gpu->clock != NULL)
+		gpu_clock_free(gpu->clock);
+	free(gpu->clock);
+	free(gpu);
+}
+
+void gpu_close(struct process *process)
+{
+	gpu_free(process->gpu);
+	process->gpu = NULL;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Device times and ticks. See gpu_clock.h. */
+#include "reducer/model/gpu_clock.h"
+
+#include "reducer/model/clock.h"
+#include "reducer/model/run.h"
+
+#include <stdlib.h>
+
+#define KNOTS_MAX (1u << 18)      /* three days of one a second */
+#define APART_NS 10000000.0       /* closer readings say nothing about the slope */
+#define SAME_CLOCK_NS 1000000     /* CUPTI's clock is CLOCK_REALTIME when it lies no further off */
+#define DRIFT_LEAST 2e-5          /* relative: 20 us a second, what a free oscillator does */
+#define DRIFT_MOST 6e-4           /* the kernel slews by at most 5e-4; beyond that it was a step */
+
+int gpu_clock_begin(struct gpu_clock *clock, const struct process *process)
+{
+	const struct tfp_file_header *header = &process->log->header;
+
+	*clock = (struct gpu_clock){.process = process, .ns_per_tick = process->clock->ns_per_tick, .drift = DRIFT_LEAST};
+	if (!(clock->ns_per_tick > 0))
+		clock->ns_per_tick = 1;
+	clock->knots = calloc(16, sizeof *clock->knots);
+	if (clock->knots == NULL)
+		return -1;
+	clock->room = 16;
+	clock->knots[0] = (struct gpu_knot){.ticks = 0, .ns = header->origin.realtime_ns};
+	clock->count = 1;
+	return 0;
+}
+
+void gpu_clock_free(struct gpu_clock *clock)
+{
+	free(clock->knots);
+	*clock = (struct gpu_clock){0};
+}
+
+static double distance(double a)
+{
+	return a < 0 ? -a : a;
+}
+
+/* How far the clock went off the mean between two readings, and what that means. */
+static uint32_t between(struct gpu_clock *clock, const struct gpu_knot *last, uint64_t ticks, uint64_t ns)
+{
+	double passed = (double)(ticks - last->ticks) * clock->ns_per_tick;
+	double off = distance((double)(int64_t)(ns - last->ns) - passed), drift = passed > 0 ? off / passed : 0;
+
+	if (drift > DRIFT_MOST && passed > APART_NS)
+		return off < 4e9 ? (uint32_t)off : UINT32_MAX;
+	if (drift > clock->drift && passed > 50 * APART_NS)
+		clock->drift = drift;
+	return 0;
+}
+
+static int make_room(struct gpu_clock *clock)
+{
+	struct gpu_knot *knots;
+
+	if (clock->count < clock->room)
+		return 0;
+	if (clock->room >= KNOTS_MAX)
+		return -1;
+	knots = realloc(clock->knots, clock->room * 2 * sizeof *knots);
+	if (knots == NULL)
+		return -1;
+	clock->knots = knots;
+	clock->room *= 2;
+	return 0;
+}
+
+static void add(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks)
+{
+	struct gpu_knot *last = &clock->knots[clock->count - 1];
+	double width = (double)width_ticks * clock->ns_per_tick / 2;
+	uint32_t error = width < 1e9 ? (uint32_t)width : 1000000000u;
+
+	if (clock->count > 0 && ticks <= last->ticks)
+		return;
+	if (clock->count > 1 && (double)(ticks - last->ticks) * clock->ns_per_tick < APART_NS &&
+	    distance((double)(int64_t)(ns - last->ns) - (double)(ticks - last->ticks) * clock->ns_per_tick) < 1000)
+		return;
+	if (make_room(clock) != 0)
+		return;
+	last = &clock->knots[clock->count - 1];
+	if (clock->count > 0) {
+		uint32_t step = between(clock, last, ticks, ns);
+
+		error = step > UINT32_MAX - error ? UINT32_MAX : error + step;
+	}
+	clock->knots[clock->count++] = (struct gpu_knot){ticks, ns, error};
+}
+
+void gpu_clock_realtime(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks)
+{
+	if (!clock->is_own && ns != 0)
+		add(clock, ticks, ns, width_ticks);
+}
+
+void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks)
+{
+	uint64_t error;
+	int64_t off = (int64_t)(ns - gpu_clock_ns(clock, ticks, &error));
+
+	if (ns == 0)
+		return;
+	if (!clock->has_reading && (off > SAME_CLOCK_NS + (int64_t)error || off < -SAME_CLOCK_NS - (int64_t)error)) {
+		clock->is_own = 1;
+		clock->count = 0;
+	}
+	clock->has_reading = 1;
+	if (clock->count == 0)
+		clock->knots[clock->count++] = (struct gpu_knot){ticks, ns, 0};
+	else
+		add(clock, ticks, ns, width_ticks);
+}
+
+/* Index of the last knot whose key is not above; 0 before the first. Most questions are about the last stretch. */
+static size_t segment(const struct gpu_clock *clock, uint64_t key, int is_ns)
+{
+	size_t low = 0, high = clock->count;
+
+	if (clock->count > 1 && (is_ns ? clock->knots[clock->count - 1].ns : clock->knots[clock->count - 1].ticks) <= key)
+		return clock->count - 1;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if ((is_ns ? clock->knots[middle].ns : clock->knots[middle].ticks) <= key)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ns a tick from a knot on, and the error of what is `ns` away from it. */
+static double slope(const struct gpu_clock *clock, size_t at)
+{
+	const struct gpu_knot *knots = clock->knots;
+
+	if (at + 1 >= clock->count && at > 0 && knots[at].error < 1000000)
+		at--; /* behind the last: as it went before */
+	if (at + 1 >= clock->count || knots[at + 1].ticks <= knots[at].ticks || knots[at + 1].ns <= knots[at].ns)
+		return clock->ns_per_tick;
+	if ((double)(knots[at + 1].ticks - knots[at].ticks) * clock->ns_per_tick < APART_NS)
+		return clock->ns_per_tick;
+	return (double)(knots[at + 1].ns - knots[at].ns) / (double)(knots[at + 1].ticks - knots[at].ticks);
+}
+
+static void tell_error(const struct gpu_clock *clock, size_t at, double away_ns, uint64_t *error)
+{
+	double beyond = at + 1 >= clock->count || away_ns < 0 ? distance(away_ns) * clock->drift : 0;
+
+	if (error == NULL)
+		return;
+	*error = clock->knots[at].error;
+	if (at + 1 < clock->count)
+		*error = clock->knots[at + 1].error > *error ? clock->knots[at + 1].error : *error;
+	*error += beyond < 9e18 ? (uint64_t)beyond : UINT64_C(9000000000000000000);
+}
+
+uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error)
+{
+	size_t at = segment(clock, ticks, 0);
+	const struct gpu_knot *knot = &clock->knots[at];
+	double away = (double)(int64_t)(ticks - knot->ticks) * slope(clock, at);
+
+	tell_error(clock, at, away, error);
+	return away < 0 && -away > (double)knot->ns ? 0 : knot->ns + (uint64_t)(int64_t)away;
+}
+
+uint64_t gpu_clock_ticks(const struct gpu_clock *clock, uint64_t ns, uint64_t *error)
+{
+	size_t at = segment(clock, ns, 1);
+	const struct gpu_knot *knot = &clock->knots[at];
+	double away_ns = (double)(int64_t)(ns - knot->ns), away = away_ns / slope(clock, at);
+
+	tell_error(clock, at, away_ns, error);
+	if (away > 9e18)
+		away = 9e18;
+	return away < 0 && -away > (double)knot->ticks ? 0 : knot->ticks + (uint64_t)(int64_t)away;
+}

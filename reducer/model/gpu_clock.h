@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Device times (CUPTI's clock) against the ticks of the log. Private to the model.
+ *
+ * Rule: piecewise linear through readings, never one line through all: CLOCK_REALTIME is stepped and slewed. Every answer
+ * has an error: the width of the readings, a step that lies between two of them, the drift since the last one.
+ */
+#ifndef REDUCER_MODEL_GPU_CLOCK_H
+#define REDUCER_MODEL_GPU_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct process;
+
+struct gpu_knot {
+	uint64_t ticks;    /* since the log's origin */
+	uint64_t ns;       /* device time */
+	uint32_t error;    /* ns, of the reading and of a step between it and the one before */
+};
+
+struct gpu_clock {
+	const struct process *process;
+	struct gpu_knot *knots; /* by ticks */
+	size_t count, room;
+	double ns_per_tick;     /* mean, until two readings say better */
+	double drift;           /* relative: how far the slopes seen so far differ from the mean */
+	int is_own;             /* CUPTI's clock is not CLOCK_REALTIME: only gpu_clock records count */
+	int has_reading;        /* CUPTI's clock was read at least once */
+};
+
+/* `ns_per_tick` must not be 0. The origin (ticks 0) is the first reading of CLOCK_REALTIME. Returns -1 without memory. */
+int gpu_clock_begin(struct gpu_clock *clock, const struct process *process);
+void gpu_clock_free(struct gpu_clock *clock);
+
+/* A clock record: CLOCK_REALTIME at `ticks` (since the origin). */
+void gpu_clock_realtime(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks);
+
+/* A gpu_clock record: CUPTI's clock itself. */
+void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks);
+
+/* Device time at `ticks`, and the other way round (0 for times before the log). *error receives ns. May be NULL. */
+uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error);
+uint64_t gpu_clock_ticks(const struct gpu_clock *clock, uint64_t ns, uint64_t *error);
+
+#endif

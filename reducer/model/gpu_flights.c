@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls and device records in flight. See gpu_flights.h. */
+#include "reducer/model/gpu_flights.h"
+
+#include "reducer/model/gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int flights_begin(struct gpu_flights *flights, double ticks_per_ns)
+{
+	*flights = (struct gpu_flights){.wait_ticks = (uint64_t)(FLIGHTS_WAIT_NS * ticks_per_ns)};
+	flights->slabs = calloc(FLIGHTS_MAX / FLIGHTS_SLAB, sizeof *flights->slabs);
+	flights->index_room = 1024;
+	flights->index = calloc(flights->index_room, sizeof *flights->index);
+	return flights->slabs == NULL || flights->index == NULL ? -1 : 0;
+}
+
+void flights_free(struct gpu_flights *flights)
+{
+	for (uint32_t i = 0; i < flights->slab_count; i++)
+		free(flights->slabs[i]);
+	free(flights->slabs);
+	free(flights->index);
+}
+
+static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t place)
+{
+	return &flights->slabs[place / FLIGHTS_SLAB][place % FLIGHTS_SLAB];
+}
+
+/* Ids come one after the other: 16 neighbours share a line of the cache, blocks of them lie anywhere. */
+static uint32_t home_of(const struct gpu_flights *flights, uint64_t correlation)
+{
+	uint64_t block = (correlation >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	return (uint32_t)(block << 4 | (correlation & 15)) & (flights->index_room - 1);
+}
+
+/* Where in the index the id stands, or would stand. */
+static uint32_t slot_of(const struct gpu_flights *flights, uint64_t correlation)
+{
+	uint32_t at = home_of(flights, correlation);
+
+	while (flights->index[at] != 0 && flight_at(flights, flights->index[at] - 1)->correlation != correlation)
+		at = (at + 1) & (flights->index_room - 1);
+	return at;
+}
+
+struct gpu_flight *flights_find(const struct gpu_flights *flights, uint64_t correlation)
+{
+	uint32_t place = flights->index[slot_of(flights, correlation)];
+
+	return place == 0 ? NULL : flight_at(flights, place - 1);
+}
+
+static int widen_index(struct gpu_flights *flights)
+{
+	uint32_t *old = flights->index, room = flights->index_room;
+	uint32_t *wider = calloc((size_t)room * 2, sizeof *wider);
+
+	if (wider == NULL)
+		return -1;
+	flights->index = wider;
+	flights->index_room = room * 2;
+	for (uint32_t i = 0; i < room; i++)
+		if (old[i] != 0)
+			wider[slot_of(flights, flight_at(flights, old[i] - 1)->correlation)] = old[i];
+	free(old);
+	return 0;
+}
+
+/* Takes a place out of the index; those behind it move up to where they are found. */
+static void forget(struct gpu_flights *flights, uint64_t correlation)
+{
+	uint32_t mask = flights->index_room - 1, hole = slot_of(flights, correlation);
+
+	for (uint32_t at = (hole + 1) & mask; flights->index[at] != 0; at = (at + 1) & mask) {
+		uint32_t home = home_of(flights, flight_at(flights, flights->index[at] - 1)->correlation);
+
+		if (((at - home) & mask) < ((at - hole) & mask))
+			continue;
+		flights->index[hole] = flights->index[at];
+		hole = at;
+	}
+	flights->index[hole] = 0;
+}
+
+static uint32_t place_in_index(const struct gpu_flights *flights, const struct gpu_flight *flight)
+{
+	return flights->index[slot_of(flights, flight->correlation)];
+}
+
+static void unlink_flight(struct gpu_flights *flights, struct gpu_flight *flight)
+{
+	if (flight->previous != 0)
+		flight_at(flights, flight->previous - 1)->next = flight->next;
+	else
+		flights->first[flight->list] = flight->next;
+	if (flight->next != 0)
+		flight_at(flights, flight->next - 1)->previous = flight->previous;
+	else
+		flights->last[flight->list] = flight->previous;
+}
+
+static void link_last(struct gpu_flights *flights, struct gpu_flight *flight, uint32_t place, enum flight_list list)
+{
+	flight->list = (uint8_t)list;
+	flight->next = 0;
+	flight->previous = flights->last[list];
+	if (flight->previous != 0)
+		flight_at(flights, flight->previous - 1)->next = place;
+	else
+		flights->first[list] = place;
+	flights->last[list] = place;
+}
+
+static void settle(struct gpu_flights *flights, uint32_t place, int is_crowded)
+{
+	struct gpu_flight *flight = flight_at(flights, place - 1);
+
+	unlink_flight(flights, flight);
+	forget(flights, flight->correlation);
+	flights->count--;
+	flights->settle(flights->context, flight, is_crowded);
+	flight->next = flights->free;
+	flights->free = place;
+}
+
+static void move(struct gpu_flights *flights, struct gpu_flight *flight, uint32_t place, enum flight_list list)
+{
+	unlink_flight(flights, flight);
+	link_last(flights, flight, place, list);
+}
+
+static int is_launch(const struct gpu_flight *flight)
+{
+	return flight->kind >= GPU_LAUNCH && flight->kind <= GPU_GRAPH;
+}
+
+/* Looks at the eldest of each list, so that as many leave as come. */
+static void age(struct gpu_flights *flights, uint64_t time)
+{
+	uint32_t place = flights->first[FLIGHT_FRESH];
+	struct gpu_flight *flight = place == 0 ? NULL : flight_at(flights, place - 1);
+
+	if (flight != NULL && flights->insertions - flight->born > FLIGHTS_KEEP) {
+		if (flight->has == (FLIGHT_CALL | FLIGHT_DEVICE) && flight->kind == GPU_LAUNCH)
+			settle(flights, place, 0);
+		else
+			move(flights, flight, place, FLIGHT_WAITING);
+	}
+	for (int i = 0; i < 2; i++) {
+		place = flights->first[FLIGHT_WAITING];
+		flight = place == 0 ? NULL : flight_at(flights, place - 1);
+		if (flight == NULL || time < flight->time + flights->wait_ticks)
+			return;
+		if (flight->has == (FLIGHT_CALL | FLIGHT_DEVICE) || (!is_launch(flight) && flight->has == FLIGHT_CALL))
+			settle(flights, place, 0);
+		else
+			move(flights, flight, place, FLIGHT_OLD);
+	}
+}
+
+/* An unused place, + 1; the eldest is pushed out when there is none. 0 without memory. */
+static uint32_t take_place(struct gpu_flights *flights)
+{
+	uint32_t place;
+
+	if (flights->free == 0 && flights->used == flights->slab_count * FLIGHTS_SLAB && flights->used < FLIGHTS_MAX) {
+		flights->slabs[flights->slab_count] = calloc(FLIGHTS_SLAB, sizeof **flights->slabs);
+		flights->slab_count += flights->slabs[flights->slab_count] != NULL;
+	}
+	if (flights->free == 0 && flights->used < flights->slab_count * FLIGHTS_SLAB)
+		return ++flights->used;
+	for (int list = FLIGHT_OLD; list >= 0 && flights->free == 0; list--)
+		if (flights->first[list] != 0)
+			settle(flights, flights->first[list], 1);
+	place = flights->free;
+	if (place != 0)
+		flights->free = flight_at(flights, place - 1)->next;
+	return place;
+}
+
+struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation, uint64_t time)
+{
+	struct gpu_flight *flight;
+	uint32_t place;
+
+	age(flights, time);
+	place = take_place(flights);
+	if (place == 0 || ((uint64_t)(flights->count + 1) * 2 > flights->index_room && widen_index(flights) != 0 &&
+			   flights->count + 1 >= flights->index_room)) {
+		flights->is_cut = 1;
+		return NULL;
+	}
+	flight = flight_at(flights, place - 1);
+	*flight = (struct gpu_flight){.correlation = correlation, .born = ++flights->insertions, .time = time};
+	link_last(flights, flight, place, FLIGHT_FRESH);
+	flights->index[slot_of(flights, correlation)] = place;
+	flights->count++;
+	return flight;
+}
+
+void flights_touch(struct gpu_flights *flights, struct gpu_flight *flight, uint64_t time)
+{
+	flight->time = time;
+	if (flight->list == FLIGHT_FRESH && flights->insertions - flight->born < FLIGHTS_KEEP / 2)
+		return;
+	flight->born = flights->insertions;
+	move(flights, flight, place_in_index(flights, flight), FLIGHT_FRESH);
+}
+
+void flights_end(struct gpu_flights *flights)
+{
+	for (int list = 0; list < FLIGHT_LISTS; list++)
+		while (flights->first[list] != 0)
+			settle(flights, flights->first[list], 0);
+}

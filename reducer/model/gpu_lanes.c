@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Busy time over time. See gpu_lanes.h. */
+#include "reducer/model/gpu_lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_WIDTH 10 /* log2: 1024 ns */
+#define WIDTH_MAX 53
+
+/* Doubles the width: pairs of cells become one. The origin stays a multiple of the width. */
+static void widen(struct gpu_lane *lane)
+{
+	uint64_t odd = lane->origin >> lane->width & 1;
+
+	for (uint32_t i = 0; i < GPU_LANE_CELLS / 2 + 1; i++) {
+		uint64_t sum = 0;
+
+		for (uint64_t k = 0; k < 2; k++) {
+			uint64_t at = 2 * (uint64_t)i + k - odd;
+
+			sum += at < GPU_LANE_CELLS ? lane->cells[at] : 0; /* before the first one `at` wraps */
+		}
+		/* Cells at or before i are read already: 2i - 1 >= i but for i = 0, where cell 0 is read first. */
+		lane->cells[i] = sum;
+	}
+	memset(lane->cells + GPU_LANE_CELLS / 2 + 1, 0, (GPU_LANE_CELLS / 2 - 1) * sizeof *lane->cells);
+	lane->width++;
+	lane->origin = lane->origin >> lane->width << lane->width;
+}
+
+/* Moves the cells up so that an earlier origin fits. */
+static void begin_earlier(struct gpu_lane *lane, uint64_t from)
+{
+	uint64_t shift;
+
+	while (lane->width < WIDTH_MAX && ((lane->origin - (from >> lane->width << lane->width)) >> lane->width) +
+						  ((lane->last - lane->origin) >> lane->width) + 1 >= GPU_LANE_CELLS)
+		widen(lane);
+	shift = (lane->origin - (from >> lane->width << lane->width)) >> lane->width;
+	if (shift >= GPU_LANE_CELLS)
+		return;
+	memmove(lane->cells + shift, lane->cells, (GPU_LANE_CELLS - shift) * sizeof *lane->cells);
+	memset(lane->cells, 0, shift * sizeof *lane->cells);
+	lane->origin -= shift << lane->width;
+}
+
+static int begin(struct gpu_lane *lane, uint64_t from)
+{
+	lane->cells = calloc(GPU_LANE_CELLS, sizeof *lane->cells);
+	if (lane->cells == NULL) {
+		lane->is_cut = 1;
+		return -1;
+	}
+	lane->width = FIRST_WIDTH;
+	lane->origin = from >> FIRST_WIDTH << FIRST_WIDTH;
+	lane->first = from;
+	lane->last = from;
+	return 0;
+}
+
+void gpu_lane_add(struct gpu_lane *lane, uint64_t from, uint64_t to)
+{
+	if (lane->cells == NULL && (lane->is_cut || begin(lane, from) != 0))
+		return;
+	if (from < lane->origin)
+		begin_earlier(lane, from);
+	while (lane->width < WIDTH_MAX && to > lane->origin && (to - 1 - lane->origin) >> lane->width >= GPU_LANE_CELLS)
+		widen(lane);
+	lane->first = from < lane->first ? from : lane->first;
+	lane->last = to > lane->last ? to : lane->last;
+	lane->busy_ns += to - from;
+	lane->intervals++;
+	while (from < to) {
+		uint64_t at = (from - lane->origin) >> lane->width, next = lane->origin + ((at + 1) << lane->width);
+		uint64_t end = to < next ? to : next;
+
+		if (at >= GPU_LANE_CELLS)
+			return;
+		lane->cells[at] += end - from;
+		from = end;
+	}
+}
+
+void gpu_lane_free(struct gpu_lane *lane)
+{
+	free(lane->cells);
+	lane->cells = NULL;
+}
+
+/* What of [start, end) lies behind `*covered`; moves that on. */
+static void cover(struct gpu_lane *lane, uint64_t *covered, uint64_t start, uint64_t end)
+{
+	if (start < *covered)
+		start = *covered;
+	if (end > start)
+		gpu_lane_add(lane, start, end);
+	if (end > *covered)
+		*covered = end;
+}
+
+/* Starts come in order, so what is covered once ends at busy_end and what is covered twice at second_end. */
+static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
+{
+	uint64_t twice = interval->end < sweep->busy_end ? interval->end : sweep->busy_end;
+
+	cover(&sweep->overlap, &sweep->second_end, interval->start, twice);
+	cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
+	if (interval->kind == 1) /* GPU_LAUNCH */
+		cover(&sweep->kernels, &sweep->kernel_end, interval->start, interval->end);
+	else
+		cover(&sweep->copies, &sweep->copy_end, interval->start, interval->end);
+	sweep->passed = interval->start;
+}
+
+static void take_first(struct gpu_sweep *sweep, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		take(sweep, &sweep->waiting[i]);
+	sweep->waiting_count -= count;
+	memmove(sweep->waiting, sweep->waiting + count, sweep->waiting_count * sizeof *sweep->waiting);
+}
+
+void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval)
+{
+	size_t at;
+
+	if (sweep->waiting == NULL && !sweep->is_cut)
+		sweep->waiting = calloc(GPU_SWEEP_WAITING, sizeof *sweep->waiting);
+	if (sweep->waiting == NULL) {
+		sweep->is_cut = 1;
+		return;
+	}
+	if (interval->start < sweep->passed) {
+		sweep->late++;
+		cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
+		return;
+	}
+	if (sweep->waiting_count == GPU_SWEEP_WAITING)
+		take_first(sweep, GPU_SWEEP_WAITING / 4);
+	for (at = sweep->waiting_count; at > 0 && sweep->waiting[at - 1].start > interval->start; at--)
+		sweep->waiting[at] = sweep->waiting[at - 1];
+	sweep->waiting[at] = *interval;
+	sweep->waiting_count++;
+}
+
+void gpu_sweep_end(struct gpu_sweep *sweep)
+{
+	if (sweep->waiting != NULL)
+		take_first(sweep, sweep->waiting_count);
+	free(sweep->waiting);
+	sweep->waiting = NULL;
+}
+
+void gpu_sweep_free(struct gpu_sweep *sweep)
+{
+	gpu_lane_free(&sweep->busy);
+	gpu_lane_free(&sweep->overlap);
+	gpu_lane_free(&sweep->kernels);
+	gpu_lane_free(&sweep->copies);
+	free(sweep->waiting);
+	sweep->waiting = NULL;
+}

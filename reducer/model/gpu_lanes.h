@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Busy time over time: of a queue, and of a device with all its queues. Private to the model but for reading.
+ *
+ * Rule: memory is bounded: stretches of equal width, doubled whenever there are too many. Intervals come nearly in order;
+ * of one that comes too late
+ * for the union of its device only what lies behind the others counts, and `late` says how many there were.
+ */
+#ifndef REDUCER_MODEL_GPU_LANES_H
+#define REDUCER_MODEL_GPU_LANES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GPU_LANE_CELLS 1024  /* stretches of a lane */
+#define GPU_SWEEP_WAITING 16384 /* intervals of a device that wait for earlier ones: 384 KiB */
+
+/* Busy ns by stretch. */
+struct gpu_lane {
+	uint64_t *cells;   /* NULL = nothing yet */
+	uint64_t origin;   /* device time of the first one, a multiple of the width */
+	unsigned width;    /* log2 of ns */
+	uint32_t used;     /* cells up to the last one that is not 0 */
+	uint64_t first, last; /* device times: of the first start, of the last end */
+	uint64_t busy_ns, intervals;
+	int is_cut;        /* no memory */
+};
+
+/* Adds busy time [from, to) in device time. */
+void gpu_lane_add(struct gpu_lane *lane, uint64_t from, uint64_t to);
+void gpu_lane_free(struct gpu_lane *lane);
+
+struct gpu_interval {
+	uint64_t start, end;
+	uint32_t queue, kind; /* kind: enum gpu_kind */
+};
+
+/* The union of a device's intervals. */
+struct gpu_sweep {
+	uint32_t device;
+	struct gpu_lane busy;     /* at least one interval */
+	struct gpu_lane overlap;  /* at least two at once */
+	struct gpu_lane kernels, copies; /* the union of each kind */
+	struct gpu_interval *waiting; /* by start */
+	size_t waiting_count;
+	uint64_t passed;          /* start of the last one taken */
+	uint64_t busy_end, second_end, kernel_end, copy_end; /* ends of what is covered so far */
+	uint64_t late;            /* intervals that came after later ones had been taken */
+	int is_cut;
+};
+
+void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval);
+/* Takes all that wait. */
+void gpu_sweep_end(struct gpu_sweep *sweep);
+void gpu_sweep_free(struct gpu_sweep *sweep);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of devices, pinned and managed memory: from the host's calls, and from CUPTI's records, each by itself.
+ *
+ * Rule: what the hooks saw makes the account, because it has call stacks and exact times; CUPTI's records make it where no
+ * hook saw any (static runtime, driver calls through pointers). Both sums are kept, so that they can be compared.
+ */
+#include "reducer/model/gpu_scan.h"
+
+#include "reducer/model/accounts.h"
+#include "reducer/model/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE(f) batch_value(batch, i, fields[f])
+#define GRAIN_NS 10000000.0 /* records of several buffers may stand that far out of order */
+
+enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4 };
+enum { ALLOCATED = 1, RELEASED = 2 };
+
+static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
+{
+	if (flavour == FLAVOUR_MANAGED)
+		return "managed";
+	if (flavour == FLAVOUR_PINNED)
+		return "pinned";
+	if (flavour == FLAVOUR_REGISTERED)
+		return "registered";
+	if (device == GPU_NONE)
+		return "device:?";
+	snprintf(text, 32, "device:%u", device);
+	return text;
+}
+
+/* Stream ordered, mapped and array memory lie on the device like any other. */
+static uint32_t plain_flavour(uint64_t flavour)
+{
+	return flavour >= FLAVOUR_MANAGED && flavour <= FLAVOUR_REGISTERED ? (uint32_t)flavour : FLAVOUR_DEVICE;
+}
+
+static int begin_pairs(struct gpu_scan *scan, struct pairs *pairs)
+{
+	const struct process *process = scan->scan->process;
+	double ns_per_tick = process->clock->ns_per_tick > 0 ? process->clock->ns_per_tick : 1;
+	size_t streams = process->log->stream_count < 2 ? 2 : process->log->stream_count;
+
+	if (pairs_begin(pairs, streams, 1 / ns_per_tick, 0) != 0)
+		return -1;
+	pairs->grain = (uint64_t)(GRAIN_NS / ns_per_tick);
+	return 0;
+}
+
+/* The blocks of an allocator, made when it is new; NULL where there are too many. */
+static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uint32_t device)
+{
+	struct run_storage *storage = scan->scan->run->private;
+	struct gpu_blocks *wider, *blocks;
+	const char *name;
+	char text[32];
+
+	if (flavour != FLAVOUR_DEVICE)
+		device = GPU_NONE;
+	for (size_t i = 0; i < scan->block_count; i++)
+		if (scan->blocks[i].flavour == flavour && scan->blocks[i].device == device)
+			return &scan->blocks[i];
+	wider = scan->block_count >= GPU_DEVICES_MAX ? NULL : model_room(scan->blocks, scan->block_count, sizeof *wider);
+	if (wider == NULL) {
+		scan->gpu->counts.left_out++;
+		return NULL;
+	}
+	scan->blocks = wider;
+	blocks = &wider[scan->block_count];
+	if (begin_pairs(scan, &blocks->calls) != 0 || begin_pairs(scan, &blocks->cupti) != 0) {
+		pairs_free(&blocks->calls);
+		pairs_free(&blocks->cupti);
+		return NULL;
+	}
+	scan->block_count++;
+	blocks->flavour = flavour;
+	blocks->device = device;
+	name = name_of(flavour, device, text);
+	blocks->name = pool_text(&storage->pool, name, strlen(name));
+	return blocks;
+}
+
+static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour)
+{
+	struct gpu_blocks *blocks = NULL;
+
+	for (size_t i = 0; i < scan->block_count && blocks == NULL; i++)
+		if (scan->blocks[i].flavour == flavour && live_find(&scan->blocks[i].calls.live, address) != NULL)
+			blocks = &scan->blocks[i];
+	if (blocks == NULL) /* from before, or its allocation stands a little later in the log */
+		for (size_t i = 0; i < scan->block_count && blocks == NULL; i++)
+			if (scan->blocks[i].flavour == flavour)
+				blocks = &scan->blocks[i];
+	if (blocks == NULL)
+		blocks = blocks_of(scan, flavour, GPU_NONE);
+	if (blocks != NULL)
+		pairs_release(&blocks->calls, call->stream, address, call->begin);
+}
+
+void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
+{
+	const uint64_t *values = arguments->values;
+	struct live_block block = {.time = call->end, .stack = call->stack};
+	struct gpu_blocks *blocks;
+
+	if (arguments->kind != call->kind || call->result != 0 || values[0] == 0)
+		return;
+	if (call->kind == GPU_FREE) {
+		release(scan, call, values[0], plain_flavour(values[2]));
+		return;
+	}
+	blocks = blocks_of(scan, plain_flavour(values[5]), (uint32_t)values[4]);
+	if (blocks == NULL)
+		return;
+	block.address = values[0];
+	block.usable = values[1];
+	pairs_alloc(&blocks->calls, call->stream, &block);
+}
+
+static struct gpu_pool *pool_at(struct gpu_scan *scan, uint64_t address, uint32_t device)
+{
+	uint32_t place = number_map_find(&scan->pool_rows, device, address);
+	struct gpu_pool *pool;
+
+	if (place != NUMBER_MAP_NONE)
+		return &scan->gpu->pools[place];
+	pool = GPU_ROOM(scan, pools, pool_count);
+	if (pool == NULL)
+		return NULL;
+	*pool = (struct gpu_pool){.address = address, .device = device};
+	number_map_set(&scan->pool_rows, device, address, (uint32_t)scan->gpu->pool_count - 1);
+	return pool;
+}
+
+/* A pool's size as it is now, and what its device holds with it. */
+static void set_pool(struct gpu_scan *scan, struct gpu_blocks *blocks, struct gpu_pool *pool, uint64_t bytes, uint64_t used,
+		     uint64_t time)
+{
+	blocks->reserved += bytes - pool->bytes;
+	pool->bytes = bytes;
+	pool->used = used;
+	pool->most_bytes = bytes > pool->most_bytes ? bytes : pool->most_bytes;
+	pool->most_used = used > pool->most_used ? used : pool->most_used;
+	if (curve_add(&blocks->held, time, blocks->reserved + blocks->plain) != 0)
+		scan->gpu->counts.left_out++;
+}
+
+static uint32_t stack_of(struct gpu_scan *scan, uint64_t correlation)
+{
+	const struct gpu_flight *flight = correlation == 0 ? NULL : flights_find(&scan->flights, correlation);
+
+	return flight != NULL && flight->has & FLIGHT_CALL ? flight->stack : 0;
+}
+
+void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	uint64_t timestamp = VALUE(0), kind = VALUE(5), flags = VALUE(6), bytes = VALUE(3);
+	uint32_t flavour = kind == 5 || kind == 7 ? FLAVOUR_MANAGED : kind == 2 ? FLAVOUR_PINNED : FLAVOUR_DEVICE;
+	uint64_t time = timestamp == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, timestamp, NULL);
+	struct gpu_blocks *blocks = kind == 1 ? NULL : blocks_of(scan, flavour, (uint32_t)VALUE(7));
+	struct gpu_pool *pool = blocks != NULL && flags & 2 && VALUE(8) != 0 ? pool_at(scan, VALUE(8), blocks->device) : NULL;
+	const struct live_block block = {.address = VALUE(2), .time = time, .usable = bytes, .stack = stack_of(scan, VALUE(1))};
+	int is_release = VALUE(4) == RELEASED;
+
+	(void)stream;
+	scan->any = 1;
+	if (blocks == NULL || block.address == 0)
+		return;
+	/* Two numbers of streams, so that a release and an allocation that cross are settled like those of two threads. */
+	if (is_release)
+		pairs_release(&blocks->cupti, 1, block.address, time);
+	else
+		pairs_alloc(&blocks->cupti, 0, &block);
+	if (pool != NULL) {
+		set_pool(scan, blocks, pool, VALUE(9) != 0 ? VALUE(9) : pool->bytes, VALUE(10), time);
+		return;
+	}
+	blocks->plain = is_release ? blocks->plain - (bytes < blocks->plain ? bytes : blocks->plain) : blocks->plain + bytes;
+	if (curve_add(&blocks->held, time, blocks->reserved + blocks->plain) != 0)
+		scan->gpu->counts.left_out++;
+}
+
+void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	uint32_t device = (uint32_t)VALUE(2);
+	struct gpu_pool *pool = pool_at(scan, VALUE(0), device);
+	struct gpu_blocks *blocks = blocks_of(scan, FLAVOUR_DEVICE, device);
+
+	(void)stream;
+	scan->any = 1;
+	if (pool == NULL || blocks == NULL)
+		return;
+	pool->threshold = VALUE(5);
+	pool->trims += VALUE(1) == 3;
+	pool->is_destroyed = VALUE(1) == 2;
+	set_pool(scan, blocks, pool, pool->is_destroyed ? 0 : VALUE(3), pool->is_destroyed ? 0 : VALUE(4), batch->times[i]);
+}
+
+void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_device *device = gpu_device_at(scan, (uint32_t)VALUE(0));
+
+	(void)stream;
+	scan->any = 1;
+	if (device == NULL || VALUE(2) == 0)
+		return;
+	device->answers++;
+	device->total = VALUE(2);
+	device->least_free = VALUE(1) < device->least_free ? VALUE(1) : device->least_free;
+}
+
+void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	uint32_t device = fields[3] >= 0 ? (uint32_t)VALUE(3) : scan->gpu->device_count == 1 ? scan->gpu->devices[0].id : GPU_NONE;
+	struct gpu_blocks *blocks = blocks_of(scan, plain_flavour(VALUE(0)), device);
+
+	(void)stream;
+	if (blocks == NULL)
+		return;
+	/* From here on, what is live and not known stands below the curve of what is known. */
+	blocks->calls.tally.base = (int64_t)(VALUE(2) - blocks->calls.tally.live);
+	if (curve_add(&blocks->calls.tally.curve, batch->times[i], VALUE(2)) != 0)
+		scan->gpu->counts.left_out++;
+}
+
+static void check(struct gpu_scan *scan, const struct gpu_blocks *blocks, int is_from_cupti)
+{
+	struct gpu_memory_check *row = GPU_ROOM(scan, memory_checks, memory_check_count);
+	const struct tally *calls = &blocks->calls.tally, *cupti = &blocks->cupti.tally;
+
+	if (row == NULL)
+		return;
+	*row = (struct gpu_memory_check){
+		.allocator = blocks->name, .call_allocations = calls->allocations, .call_frees = calls->frees,
+		.call_bytes = calls->allocated_bytes, .call_peak = calls->peak, .call_live = calls->live,
+		.call_unknown_frees = blocks->calls.unknown_frees, .cupti_allocations = cupti->allocations,
+		.cupti_frees = cupti->frees, .cupti_bytes = cupti->allocated_bytes, .cupti_peak = cupti->peak,
+		.cupti_live = cupti->live, .cupti_unknown_frees = blocks->cupti.unknown_frees, .is_from_cupti = is_from_cupti};
+}
+
+/* The highest point of a curve that stands on something unknown. */
+static void peak_of_curve(struct account *account)
+{
+	for (size_t i = 0; i < account->timeline.count; i++) {
+		if (account->timeline.points[i].max <= account->peak_bytes)
+			continue;
+		account->peak_bytes = account->timeline.points[i].max;
+		account->peak_time_ns = account->timeline.points[i].max_time_ns;
+	}
+}
+
+static int make_account(struct gpu_scan *scan, struct gpu_blocks *blocks)
+{
+	int is_from_cupti = blocks->calls.tally.allocations == 0 && blocks->cupti.tally.allocations > 0;
+	struct pairs *pairs = is_from_cupti ? &blocks->cupti : &blocks->calls;
+	struct account *account = process_add_account(scan->scan->process, blocks->name);
+
+	if (account == NULL)
+		return -1;
+	check(scan, blocks, is_from_cupti);
+	if (accounts_take_pairs(pairs, account) != 0)
+		return -1;
+	if (pairs->tally.base != 0)
+		peak_of_curve(account);
+	return blocks->held.count == 0 ? 0 : accounts_take_curve(&blocks->held, &account->reserved);
+}
+
+int gpu_memory_finish(struct gpu_scan *scan)
+{
+	for (size_t i = 0; i < scan->block_count; i++)
+		if (make_account(scan, &scan->blocks[i]) != 0)
+			return -1;
+	return 0;
+}
+
+void gpu_memory_free(struct gpu_scan *scan)
+{
+	for (size_t i = 0; i < scan->block_count; i++) {
+		pairs_free(&scan->blocks[i].calls);
+		pairs_free(&scan->blocks[i].cupti);
+		curve_free(&scan->blocks[i].held);
+	}
+	free(scan->blocks);
+}

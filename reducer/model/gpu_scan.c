@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the pass over the records takes of GPUs: unpacks records and hands them to the files that know what they mean.
+ *
+ * Rule: one function a kind of record; an argument record waits for the gpu_call right behind it in its stream.
+ */
+#include "reducer/model/gpu_scan.h"
+
+#include "reducer/model/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE(f) batch_value(batch, i, fields[f])
+
+static void keep_arguments(struct gpu_scan *scan, size_t stream, enum gpu_kind kind, const struct batch *batch, size_t i,
+			   const int *fields, int count)
+{
+	struct gpu_arguments *arguments = &scan->arguments[stream];
+
+	scan->any = 1;
+	arguments->kind = kind;
+	arguments->is_library = kind == GPU_LIBRARY;
+	arguments->is_object = 0;
+	for (int f = 0; f < count; f++)
+		arguments->values[f] = VALUE(f);
+}
+
+static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_LAUNCH, batch, i, fields, 9);
+}
+
+static void take_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_COPY, batch, i, fields, 5);
+}
+
+static void take_set(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_SET, batch, i, fields, 4);
+}
+
+static void take_alloc(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_ALLOC, batch, i, fields, 6);
+}
+
+static void take_free(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_FREE, batch, i, fields, 3);
+}
+
+static void take_object(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+
+	keep_arguments(scan, stream, GPU_OTHER, batch, i, fields, 2);
+	scan->arguments[stream].is_object = 1;
+}
+
+static void take_library(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	keep_arguments(state, stream, GPU_LIBRARY, batch, i, fields, GPU_LIBRARY_ARGUMENTS);
+}
+
+static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)batch, (void)i, (void)fields;
+	gpu_library_begin(state, stream);
+}
+
+static void sum_module_call(struct gpu_scan *scan, const struct gpu_call *call)
+{
+	const struct gpu_compile key = {.what = "call that loads or unloads code", .device = GPU_NONE, .function = call->function,
+					.is_host = 1};
+
+	gpu_sum_compile(scan, &key, call->duration, 1, 0);
+}
+
+static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
+	uint16_t row = batch->rows[i];
+	struct gpu_arguments *arguments = &scan->arguments[stream];
+	struct gpu_call call = {.end = batch->times[i], .duration = scan_value(kind, row, fields[0]),
+				.correlation = scan_value(kind, row, fields[1]),
+				.function = gpu_function_at(scan, (uint32_t)scan_value(kind, row, fields[2])),
+				.stack = (uint32_t)scan_value(kind, row, fields[3]),
+				.context = (uint32_t)scan_value(kind, row, fields[4]),
+				.result = (uint32_t)scan_value(kind, row, fields[5]),
+				.flags = (uint32_t)scan_value(kind, row, fields[6]), .stream = stream,
+				.thread = scan->scan->process->log->streams[stream].thread};
+	const struct scan_ops *ops = &scan->scan->ops;
+
+	scan->any = 1;
+	call.begin = call.duration > call.end ? 0 : call.end - call.duration;
+	call.op = ops->current == NULL ? 0 : ops->current(ops->state, stream);
+	call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
+	gpu_sum_call(scan, &call);
+	if (call.kind == GPU_LIBRARY)
+		gpu_library_end(scan, &call, arguments);
+	else if (call.kind == GPU_ALLOC || call.kind == GPU_FREE)
+		gpu_memory_call(scan, &call, arguments);
+	else if (call.kind == GPU_MODULE)
+		sum_module_call(scan, &call);
+	if ((call.kind >= GPU_LAUNCH && call.kind <= GPU_GRAPH) || (call.correlation != 0 && call.kind != GPU_LIBRARY) ||
+	    call.kind == GPU_SYNC)
+		gpu_pair_call(scan, &call, arguments);
+	arguments->kind = GPU_OTHER;
+	arguments->is_library = arguments->is_object = 0;
+}
+
+/* The fields that all device records share: start, duration, correlation, graph, node. */
+static struct gpu_record record_of(struct gpu_scan *scan, enum gpu_kind kind, const struct batch *batch, size_t i, const int *fields)
+{
+	const struct batch_kind *rows = batch->kinds[batch->tags[i]];
+	uint16_t row = batch->rows[i];
+
+	scan->any = 1;
+	return (struct gpu_record){.kind = kind, .time = batch->times[i], .start = scan_value(rows, row, fields[0]),
+				   .duration = scan_value(rows, row, fields[1]), .correlation = scan_value(rows, row, fields[2]),
+				   .graph = (uint32_t)scan_value(rows, row, fields[3]), .node = scan_value(rows, row, fields[4]),
+				   .shape = GPU_NONE, .queue = GPU_NONE, .source_device = GPU_NONE, .destination_device = GPU_NONE};
+}
+
+static void take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_record record = record_of(scan, GPU_LAUNCH, batch, i, fields);
+
+	(void)stream;
+	record.shape = gpu_shape_at(scan, VALUE(5));
+	record.queue = gpu_queue_at(scan, VALUE(6));
+	gpu_pair_record(scan, &record);
+}
+
+static void take_device_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_record record = record_of(scan, GPU_COPY, batch, i, fields);
+
+	(void)stream;
+	record.bytes = VALUE(5);
+	record.queue = gpu_queue_at(scan, VALUE(6));
+	record.copy_kind = (uint32_t)VALUE(7);
+	record.source = (uint32_t)VALUE(8);
+	record.destination = (uint32_t)VALUE(9);
+	record.flags = (uint32_t)VALUE(10);
+	record.source_device = (uint32_t)VALUE(11);
+	record.destination_device = (uint32_t)VALUE(12);
+	gpu_pair_record(scan, &record);
+}
+
+static void take_device_set(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_record record = record_of(scan, GPU_SET, batch, i, fields);
+
+	(void)stream;
+	record.bytes = VALUE(5);
+	record.queue = gpu_queue_at(scan, VALUE(6));
+	record.destination = (uint32_t)VALUE(7);
+	record.flags = (uint32_t)VALUE(8);
+	gpu_pair_record(scan, &record);
+}
+
+static void take_graph_run(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_record record = record_of(scan, GPU_GRAPH, batch, i, fields);
+
+	(void)stream;
+	record.queue = gpu_queue_at(scan, VALUE(5));
+	gpu_pair_record(scan, &record);
+}
+
+static void take_device_wait(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_record record = record_of(scan, GPU_SYNC, batch, i, fields);
+
+	(void)stream;
+	record.copy_kind = (uint32_t)VALUE(5);
+	record.source = (uint32_t)VALUE(6);
+	record.destination = (uint32_t)VALUE(7);
+	record.flags = (uint32_t)VALUE(8);
+	gpu_pair_wait(scan, &record);
+}
+
+static uint32_t function_of(struct gpu_scan *scan, uint64_t correlation)
+{
+	const struct gpu_flight *flight = correlation == 0 ? NULL : flights_find(&scan->flights, correlation);
+
+	return flight != NULL && flight->has & FLIGHT_CALL ? flight->function : GPU_NONE;
+}
+
+static void take_overhead(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	static const char *const kinds[] = {"", "CUPTI: buffer flush", "CUPTI: instrumentation", "CUPTI: resources", "module load",
+					    "lazy function load", "command queue full", "CUPTI: buffer request", "managed memory set-up"};
+	struct gpu_scan *scan = state;
+	uint64_t start = VALUE(0), duration = VALUE(1), kind = VALUE(3);
+	struct gpu_compile key = {.what = "driver or CUPTI: other", .device = GPU_NONE, .function = function_of(scan, VALUE(2))};
+
+	(void)stream;
+	scan->any = 1;
+	if (kind == 1)
+		key.what = "driver compiler";
+	else if (kind % 65536 == 0 && kind / 65536 > 0 && kind / 65536 < sizeof kinds / sizeof *kinds)
+		key.what = kinds[kind / 65536];
+	scan->gpu->counts.overheads++;
+	if (duration <= INT64_MAX)
+		scan->gpu->counts.overhead_ns += duration;
+	gpu_sum_compile(scan, &key, duration, start != 0 && duration <= INT64_MAX, 0);
+}
+
+static void take_jit(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	static const char *const kinds[2][4] = {
+		{"PTX to cubin", "PTX to cubin: cache loaded", "PTX to cubin: cache stored", "PTX to cubin: compiled"},
+		{"NVVM IR to PTX", "NVVM IR to PTX: cache loaded", "NVVM IR to PTX: cache stored", "NVVM IR to PTX: compiled"}};
+	struct gpu_scan *scan = state;
+	uint64_t start = VALUE(0), duration = VALUE(1), entry = VALUE(3), operation = VALUE(4);
+	struct gpu_compile key = {.device = (uint32_t)VALUE(5), .function = function_of(scan, VALUE(2))};
+
+	(void)stream;
+	scan->any = 1;
+	key.what = kinds[entry == 2][operation < 4 ? operation : 0];
+	gpu_sum_compile(scan, &key, duration, start != 0 && duration <= INT64_MAX, VALUE(6));
+}
+
+static void take_module(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct gpu_compile key = {.what = VALUE(1) == 2 ? "module unloaded" : "module loaded", .device = GPU_NONE,
+					.function = GPU_NONE};
+
+	(void)stream;
+	scan->any = 1;
+	gpu_sum_compile(scan, &key, 0, 0, VALUE(0));
+}
+
+static void take_clock(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	uint64_t origin = scan->scan->process->log->header.origin.ticks, ticks = VALUE(0);
+
+	(void)stream;
+	if (ticks >= origin)
+		gpu_clock_realtime(scan->clock, ticks - origin, VALUE(1), VALUE(2));
+}
+
+static void take_gpu_clock(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	uint64_t origin = scan->scan->process->log->header.origin.ticks, ticks = VALUE(0);
+
+	(void)stream;
+	scan->any = 1;
+	scan->gpu->has_clock = 1;
+	if (ticks >= origin)
+		gpu_clock_reading(scan->clock, ticks - origin, VALUE(2), VALUE(1));
+}
+
+static void take_managed(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	struct gpu_counts *counts = &scan->gpu->counts;
+	uint64_t value = VALUE(0), kind = VALUE(1);
+
+	(void)stream;
+	scan->any = 1;
+	if (kind == 1 || kind == 2)
+		counts->managed_bytes[kind - 1] += value;
+	else if (kind == 3 || kind == 4)
+		counts->managed_faults[kind - 3] += value;
+}
+
+static void take_node(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct scan_ops *ops = &scan->scan->ops;
+	uint64_t original = VALUE(2);
+	struct gpu_graph *graph;
+
+	scan->any = 1;
+	gpu_node_made(scan, VALUE(1), original, original != 0 || ops->current == NULL ? 0 : ops->current(ops->state, stream));
+	graph = original == 0 ? NULL : gpu_graph_at(scan, (uint32_t)VALUE(0));
+	if (graph != NULL)
+		graph->nodes++;
+}
+
+static void take_state(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	int value = (int)VALUE(0);
+
+	(void)stream;
+	scan->any = 1;
+	if (value == 1) {
+		scan->first_on = scan->first_on == 0 ? batch->times[i] : scan->first_on;
+		scan->last_on = batch->times[i];
+	} else if (value == 4 && scan->state == 1) {
+		scan->last_off = batch->times[i];
+	}
+	scan->state = value >= 0 && value <= 5 ? value : -1;
+	scan->gpu->state = scan->state;
+}
+
+static const struct scan_record records[] = {
+	{"gpu_call", take_call, 0, {"duration", "correlation", "function", "stack", "context", "result", "flags"}},
+	{"gpu_launch", take_launch, 0, {"kernel", "stream", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared"}},
+	{"gpu_copy", take_copy, 0, {"bytes", "destination", "source", "stream", "kind"}},
+	{"gpu_set", take_set, 0, {"bytes", "destination", "stream", "value"}},
+	{"gpu_alloc", take_alloc, 0, {"address", "bytes", "stream", "pool", "device", "flavour"}},
+	{"gpu_free", take_free, 0, {"address", "stream", "flavour"}},
+	{"gpu_object", take_object, 0, {"object", "other"}},
+	{"library_call", take_library, 0, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
+	{"call_begin", take_begin, 0, {"function"}},
+	{"kernel", take_kernel, 0, {"start", "duration", "correlation", "graph", "node", "shape", "queue"}},
+	{"device_copy", take_device_copy, 0,
+	 {"start", "duration", "correlation", "graph", "node", "bytes", "queue", "kind", "source", "destination", "flags",
+	  "source_device", "destination_device"}},
+	{"device_set", take_device_set, 0,
+	 {"start", "duration", "correlation", "graph", "node", "bytes", "queue", "memory", "flags"}},
+	{"graph_run", take_graph_run, 0, {"start", "duration", "correlation", "graph", "", "queue"}},
+	{"device_wait", take_device_wait, 0, {"start", "duration", "correlation", "", "", "kind", "context", "stream", "event"}},
+	{"device_memory", gpu_take_device_memory, 0,
+	 {"timestamp", "correlation", "address", "bytes", "operation", "kind", "flags", "device", "pool", "pool_bytes", "pool_used"}},
+	{"device_pool", gpu_take_device_pool, 0, {"address", "operation", "device", "bytes", "used", "threshold"}},
+	{"device_room", gpu_take_device_room, 0, {"device", "free", "total"}},
+	{"gpu_live", gpu_take_live, 0, {"flavour", "blocks", "bytes", "device"}},
+	{"gpu_overhead", take_overhead, 0, {"start", "duration", "correlation", "kind"}},
+	{"jit", take_jit, 0, {"start", "duration", "correlation", "entry", "operation", "device", "bytes"}},
+	{"gpu_module", take_module, 0, {"bytes", "operation"}},
+	{"gpu_clock", take_gpu_clock, 0, {"ticks", "width", "timestamp"}},
+	{"clock", take_clock, 0, {"ticks", "realtime", "width"}},
+	{"managed", take_managed, 0, {"value", "kind"}},
+	{"graph_node", take_node, 0, {"graph", "node", "original"}},
+	{"gpu_state", take_state, 0, {"state"}},
+};
+
+static void drop(void *state)
+{
+	struct gpu_scan *scan = state;
+	struct number_map *const maps[] = {
+		&scan->function_of, &scan->device_of, &scan->context_of, &scan->stream_of, &scan->shape_of, &scan->queue_of, &scan->name_of,
+		&scan->text_of, &scan->kernel_rows, &scan->copy_rows, &scan->api_rows, &scan->wait_rows, &scan->library_rows,
+		&scan->graph_rows, &scan->compile_rows, &scan->pool_rows, &scan->node_rows};
+
+	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+		number_map_free(maps[i]);
+	flights_free(&scan->flights);
+	gpu_memory_free(scan);
+	gpu_free(scan->gpu);
+	free(scan->arguments);
+	free(scan->pending);
+	free(scan->instances);
+	free(scan->texts);
+	free(scan->node_ops);
+	free(scan);
+}
+
+static int open_scan(struct gpu_scan *scan)
+{
+	const struct process *process = scan->scan->process;
+	const struct run_options *options = scan->scan->options;
+	double ns_per_tick = process->clock->ns_per_tick > 0 ? process->clock->ns_per_tick : 1;
+
+	scan->gpu = calloc(1, sizeof *scan->gpu);
+	scan->arguments = calloc(process->log->stream_count + 1, sizeof *scan->arguments);
+	if (scan->gpu == NULL || scan->arguments == NULL || flights_begin(&scan->flights, 1 / ns_per_tick) != 0)
+		return -1;
+	scan->gpu->clock = calloc(1, sizeof *scan->gpu->clock);
+	scan->clock = scan->gpu->clock;
+	if (scan->clock == NULL || gpu_clock_begin(scan->clock, process) != 0)
+		return -1;
+	scan->flights.settle = gpu_pair_settle;
+	scan->flights.context = scan;
+	scan->state = scan->gpu->state = -1;
+	scan->from_ns = options == NULL || !options->has_window ? INT64_MIN : options->from_ns;
+	scan->to_ns = options == NULL || !options->has_window ? INT64_MAX : options->to_ns;
+	scan->has_window = options != NULL && options->has_window;
+	return 0;
+}
+
+static void *begin(struct scan *pass)
+{
+	struct gpu_scan *scan = calloc(1, sizeof *scan);
+
+	if (scan == NULL)
+		return NULL;
+	scan->scan = pass;
+	if (open_scan(scan) == 0)
+		return scan;
+	drop(scan);
+	return NULL;
+}
+
+static int finish(void *state)
+{
+	struct gpu_scan *scan = state;
+	struct gpu *gpu = scan->gpu;
+
+	flights_end(&scan->flights);
+	if (!scan->any && gpu->function_count == 0 && gpu->device_count == 0)
+		return 0;
+	for (size_t i = 0; i < gpu->sweep_count; i++) {
+		gpu_sweep_end(&gpu->sweeps[i]);
+		gpu->counts.late_lanes += gpu->sweeps[i].late;
+	}
+	gpu->counts.left_out += scan->flights.is_cut != 0;
+	if (gpu_memory_finish(scan) != 0)
+		return -1;
+	scan->scan->process->gpu = gpu;
+	scan->gpu = NULL;
+	return 0;
+}
+
+const struct scan_subject gpu_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.facts = gpu_facts,
+	.fact_count = GPU_FACT_KINDS,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+	.times = gpu_times,
+	.close = gpu_close,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The GPU's part of a pass, shared by the gpu_*.c files. Private to the model.
+ *
+ * Rule: gpu_scan.c unpacks, gpu_pair.c decides what belongs together, gpu_sums.c and gpu_memory.c add up.
+ */
+#ifndef REDUCER_MODEL_GPU_SCAN_H
+#define REDUCER_MODEL_GPU_SCAN_H
+
+#include "reducer/model/gpu.h"
+#include "reducer/model/gpu_clock.h"
+#include "reducer/model/gpu_flights.h"
+#include "reducer/model/pairs.h"
+#include "reducer/model/scan.h"
+
+#define GPU_PENDING_MAX 65536u /* device records that came before their call, kept at one moment */
+#define GPU_FACT_KINDS 9
+#define GPU_LANES_MAX 4096u    /* queues with a busy curve: 8 KiB each */
+#define GPU_DEVICES_MAX 256u
+#define GPU_SUMS_MAX (1u << 20) /* distinct rows of one sum */
+
+/* The argument record in front of a call, by stream. */
+struct gpu_arguments {
+	enum gpu_kind kind;     /* GPU_OTHER: none */
+	uint64_t values[GPU_LIBRARY_ARGUMENTS];
+	int is_library, is_object;
+	uint32_t open[8];       /* library calls that began and did not end, places in `instances` + 1 */
+	uint32_t open_count;
+};
+
+/* A gpu_call record. */
+struct gpu_call {
+	uint64_t begin, end, duration, correlation;
+	uint32_t function, stack, context, result, flags, thread, op;
+	enum gpu_kind kind;
+	size_t stream;
+};
+
+/* A kernel, device_copy, device_set or graph_run record. */
+struct gpu_record {
+	enum gpu_kind kind;
+	uint64_t start, duration, correlation, bytes, node, time;
+	uint32_t shape, queue, graph;   /* shape, queue: places, GPU_NONE = unknown */
+	uint32_t copy_kind, source, destination, flags, source_device, destination_device;
+	uint32_t next;                  /* pending: of the same flight, + 1 */
+};
+
+/* A library call while it is open, or while launches of it are in flight. */
+struct gpu_instance {
+	uint32_t row;                   /* in library_calls, GPU_NONE while open */
+	uint32_t flights, is_open;
+	uint64_t launches, device_ns, kernel_count;
+	uint32_t kernels[4], is_more;
+	uint32_t next_free;
+};
+
+/* Blocks of one allocator, from one source. */
+struct gpu_blocks {
+	uint32_t flavour, device;       /* of calls: device 0xffffffff = not of a device */
+	const char *name;               /* "device:0", "pinned", "registered", "managed" */
+	struct pairs calls, cupti;
+	uint64_t reserved, plain;       /* bytes: in pools as CUPTI last said, and outside of them */
+	struct curve held;              /* their sum over time */
+};
+
+struct gpu_scan {
+	struct scan *scan;
+	struct gpu *gpu;
+	struct gpu_clock *clock;
+	struct gpu_flights flights;
+	struct gpu_arguments *arguments; /* by stream */
+	struct gpu_record *pending;
+	uint32_t pending_count, pending_free;
+	struct gpu_instance *instances;
+	uint32_t instance_count, instance_free;
+	struct gpu_blocks *blocks;
+	size_t block_count;
+	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
+		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks;
+	const char **texts;             /* of string facts */
+	size_t text_count;
+	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
+	uint32_t node_count;
+	uint32_t lanes;                 /* queues with cells */
+	uint64_t last_decoded;          /* ticks of the last device record */
+	uint64_t first_on, last_on;     /* ticks when CUPTI began to record first, last; 0 = never */
+	uint64_t last_off;              /* ticks when a window's end stopped it last; 0 = never */
+	int state;                      /* enum of gpu_state, -1 = none came yet */
+	int any;                        /* something about GPUs was seen */
+	int64_t from_ns, to_ns;         /* --window, ns of the run */
+	int has_window;
+};
+
+/* An array of the gpu, with room for one more; counts what is left out. NULL without room. */
+#define GPU_ROOM(scan, array, count) gpu_room(scan, (void **)&(scan)->gpu->array, &(scan)->gpu->count, sizeof *(scan)->gpu->array)
+void *gpu_room(struct gpu_scan *scan, void **array, size_t *count, size_t bytes);
+
+/* gpu_facts.c: facts, and places of what they name; GPU_NONE = unknown. */
+extern const struct scan_fact gpu_facts[GPU_FACT_KINDS];
+uint32_t gpu_function_at(struct gpu_scan *scan, uint32_t number);
+uint32_t gpu_shape_at(struct gpu_scan *scan, uint64_t id);
+uint32_t gpu_queue_at(struct gpu_scan *scan, uint64_t id);
+uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t length);
+uint32_t gpu_kernel_by_hash(struct gpu_scan *scan, uint64_t hash);
+struct gpu_device *gpu_device_at(struct gpu_scan *scan, uint32_t id);
+
+/* gpu_pair.c */
+void gpu_pair_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
+void gpu_pair_record(struct gpu_scan *scan, const struct gpu_record *record);
+/* A device_wait record: kind GPU_SYNC, copy_kind = its kind, source = context, destination = stream, flags = event. */
+void gpu_pair_wait(struct gpu_scan *scan, const struct gpu_record *record);
+void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded);
+/* Is this time of the run (ticks), or device time, inside --window? */
+int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks);
+int gpu_wants_device(const struct gpu_scan *scan, uint64_t ns);
+
+/* gpu_sums.c. `flight` may be NULL: no call is known. */
+void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, struct gpu_flight *flight, unsigned impossible);
+void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call);
+void gpu_sum_wait(struct gpu_scan *scan, const struct gpu_wait *key, uint64_t duration, int is_timed, uint64_t host_ns);
+/* `key`: what, device, function, is_host. */
+void gpu_sum_compile(struct gpu_scan *scan, const struct gpu_compile *key, uint64_t duration, int is_timed, uint64_t bytes);
+struct gpu_graph *gpu_graph_at(struct gpu_scan *scan, uint32_t id);
+/* The op of a graph node; remembers one. */
+uint32_t gpu_node_op(struct gpu_scan *scan, uint64_t node);
+void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint32_t op);
+
+/* gpu_library.c: library calls and what runs for them. */
+void gpu_library_begin(struct gpu_scan *scan, size_t stream);
+void gpu_library_end(struct gpu_scan *scan, const struct gpu_call *call, struct gpu_arguments *arguments);
+uint32_t gpu_library_enter(struct gpu_scan *scan, size_t stream);
+void gpu_library_leave(struct gpu_scan *scan, uint32_t instance);
+void gpu_library_ran(struct gpu_scan *scan, uint32_t instance, uint32_t kernel, uint64_t ns);
+
+/* gpu_memory.c */
+void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
+void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+int gpu_memory_finish(struct gpu_scan *scan);
+void gpu_memory_free(struct gpu_scan *scan);
+
+/* gpu.c */
+void gpu_free(struct gpu *gpu);
+void gpu_times(struct process *process);
+void gpu_close(struct process *process);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adds up kernels, copies, calls, waits, graphs and compilations by what distinguishes them.
+ *
+ * Rule: memory follows the number of distinct things, never the number of records; what finds no room is counted.
+ */
+#include "reducer/model/gpu_scan.h"
+
+#include <stdlib.h>
+
+/* The busy curves: of the queue, and of its device. */
+static void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
+{
+	struct gpu *gpu = scan->gpu;
+	struct gpu_queue *queue = record->queue == GPU_NONE ? NULL : &gpu->queues[record->queue];
+	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .queue = record->queue,
+					.kind = record->kind};
+	struct gpu_sweep *sweep = NULL;
+
+	if (queue == NULL || record->duration == 0)
+		return;
+	if (queue->lane.cells == NULL && scan->lanes++ >= GPU_LANES_MAX)
+		return;
+	gpu_lane_add(&queue->lane, interval.start, interval.end);
+	for (size_t i = 0; i < gpu->sweep_count; i++)
+		if (gpu->sweeps[i].device == queue->device)
+			sweep = &gpu->sweeps[i];
+	if (sweep == NULL && gpu->sweep_count < GPU_DEVICES_MAX) {
+		sweep = GPU_ROOM(scan, sweeps, sweep_count);
+		if (sweep != NULL)
+			sweep->device = queue->device;
+	}
+	if (sweep != NULL)
+		gpu_sweep_add(sweep, &interval);
+}
+
+static void sum_kernel(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread, unsigned bits)
+{
+	uint64_t high = (uint64_t)record->shape << 32 | op, low = (uint64_t)record->queue << 32 | thread;
+	uint32_t place = number_map_find(&scan->kernel_rows, high, low);
+	struct gpu_kernel *kernel;
+
+	if (place == NUMBER_MAP_NONE) {
+		kernel = GPU_ROOM(scan, kernels, kernel_count);
+		if (kernel == NULL)
+			return;
+		*kernel = (struct gpu_kernel){.shape = record->shape, .op = op, .queue = record->queue, .thread = thread};
+		place = (uint32_t)scan->gpu->kernel_count - 1;
+		number_map_set(&scan->kernel_rows, high, low, place);
+	}
+	kernel = &scan->gpu->kernels[place];
+	kernel->occurrences++;
+	if (bits != 0)
+		kernel->untimed++;
+	else
+		spread_add(&kernel->times, record->duration);
+}
+
+static struct gpu_copy *copy_at(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
+{
+	uint64_t high = (uint64_t)op << 32 | (record->copy_kind & 255) << 24 | (record->source & 255) << 16 |
+			(record->destination & 255) << 8 | (record->flags & 255);
+	uint64_t low = (uint64_t)record->queue << 40 ^ (uint64_t)thread << 16 ^ (uint64_t)(record->source_device & 255) << 8 ^
+		       (record->destination_device & 255);
+	uint32_t place = number_map_find(&scan->copy_rows, high, low);
+	struct gpu_copy *copy;
+
+	if (place != NUMBER_MAP_NONE)
+		return &scan->gpu->copies[place];
+	copy = GPU_ROOM(scan, copies, copy_count);
+	if (copy == NULL)
+		return NULL;
+	*copy = (struct gpu_copy){.kind = record->copy_kind, .source = record->source, .destination = record->destination,
+				  .flags = record->flags, .source_device = record->source_device,
+				  .destination_device = record->destination_device, .op = op, .queue = record->queue,
+				  .thread = thread, .least_bytes = UINT64_MAX};
+	number_map_set(&scan->copy_rows, high, low, (uint32_t)scan->gpu->copy_count - 1);
+	return copy;
+}
+
+static void sum_copy(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread, unsigned bits)
+{
+	struct gpu_copy *copy = copy_at(scan, record, op, thread);
+	double bandwidth;
+
+	if (copy == NULL)
+		return;
+	copy->occurrences++;
+	copy->bytes += record->bytes;
+	copy->least_bytes = record->bytes < copy->least_bytes ? record->bytes : copy->least_bytes;
+	copy->most_bytes = record->bytes > copy->most_bytes ? record->bytes : copy->most_bytes;
+	if (bits != 0) {
+		copy->untimed++;
+		return;
+	}
+	spread_add(&copy->times, record->duration);
+	copy->timed_bytes += record->bytes;
+	bandwidth = record->duration == 0 ? 0 : (double)record->bytes * 1e9 / (double)record->duration;
+	copy->best_bandwidth = bandwidth > copy->best_bandwidth ? bandwidth : copy->best_bandwidth;
+}
+
+struct gpu_graph *gpu_graph_at(struct gpu_scan *scan, uint32_t id)
+{
+	uint32_t place = number_map_find(&scan->graph_rows, 0, id);
+	struct gpu_graph *graph;
+
+	if (place != NUMBER_MAP_NONE)
+		return &scan->gpu->graphs[place];
+	graph = GPU_ROOM(scan, graphs, graph_count);
+	if (graph == NULL)
+		return NULL;
+	*graph = (struct gpu_graph){.id = id};
+	number_map_set(&scan->graph_rows, 0, id, (uint32_t)scan->gpu->graph_count - 1);
+	return graph;
+}
+
+static void sum_graph(struct gpu_scan *scan, const struct gpu_record *record, unsigned bits)
+{
+	struct gpu_graph *graph = record->graph == 0 ? NULL : gpu_graph_at(scan, record->graph);
+
+	if (graph == NULL)
+		return;
+	graph->kernels += record->kind == GPU_LAUNCH;
+	graph->copies += record->kind == GPU_COPY;
+	graph->sets += record->kind == GPU_SET;
+	graph->is_whole |= record->kind == GPU_GRAPH;
+	if (bits == 0)
+		graph->device_ns += record->duration;
+}
+
+void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, struct gpu_flight *flight, unsigned bits)
+{
+	uint32_t op = record->node == 0 ? 0 : gpu_node_op(scan, record->node);
+	uint32_t thread = flight == NULL ? 0 : flight->thread;
+
+	if (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start))
+		return;
+	if (op == 0 && flight != NULL)
+		op = flight->op;
+	if (record->kind == GPU_LAUNCH)
+		sum_kernel(scan, record, op, thread, bits);
+	else if (record->kind == GPU_COPY || record->kind == GPU_SET)
+		sum_copy(scan, record, op, thread, bits);
+	sum_graph(scan, record, bits);
+	if (bits == 0)
+		add_busy(scan, record);
+}
+
+void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call)
+{
+	uint64_t high = (uint64_t)call->function << 32 | call->result;
+	uint32_t place = number_map_find(&scan->api_rows, high, call->thread);
+	struct gpu_api *api;
+
+	scan->gpu->counts.calls++;
+	if (!gpu_wants_ticks(scan, call->begin))
+		return;
+	if (place == NUMBER_MAP_NONE) {
+		api = GPU_ROOM(scan, apis, api_count);
+		if (api == NULL)
+			return;
+		*api = (struct gpu_api){.function = call->function, .result = call->result, .thread = call->thread};
+		place = (uint32_t)scan->gpu->api_count - 1;
+		number_map_set(&scan->api_rows, high, call->thread, place);
+	}
+	api = &scan->gpu->apis[place];
+	api->captured += (call->flags & 4) != 0;
+	api->nested += (call->flags & 8) != 0;
+	spread_add(&api->times, call->duration);
+}
+
+void gpu_sum_wait(struct gpu_scan *scan, const struct gpu_wait *key, uint64_t duration, int is_timed, uint64_t host_ns)
+{
+	uint64_t high = (uint64_t)key->function << 32 | key->thread;
+	uint64_t low = (((uint64_t)key->kind << 32 | key->context) * UINT64_C(0xff51afd7ed558ccd)) ^
+		       (((uint64_t)key->stream << 32 | key->event) * UINT64_C(0x9e3779b97f4a7c15));
+	uint32_t place = number_map_find(&scan->wait_rows, high, low);
+	struct gpu_wait *wait;
+
+	if (place == NUMBER_MAP_NONE) {
+		wait = GPU_ROOM(scan, waits, wait_count);
+		if (wait == NULL)
+			return;
+		*wait = *key;
+		place = (uint32_t)scan->gpu->wait_count - 1;
+		number_map_set(&scan->wait_rows, high, low, place);
+	}
+	wait = &scan->gpu->waits[place];
+	wait->occurrences++;
+	wait->host_ns += host_ns;
+	if (is_timed)
+		spread_add(&wait->times, duration);
+	else
+		wait->untimed++;
+}
+
+void gpu_sum_compile(struct gpu_scan *scan, const struct gpu_compile *key, uint64_t duration, int is_timed, uint64_t bytes)
+{
+	uint64_t high = (uint64_t)(uintptr_t)key->what, low = (uint64_t)key->device << 32 | key->function;
+	uint32_t place = number_map_find(&scan->compile_rows, high, low);
+	struct gpu_compile *row;
+
+	if (place == NUMBER_MAP_NONE) {
+		row = GPU_ROOM(scan, compiles, compile_count);
+		if (row == NULL)
+			return;
+		*row = *key;
+		place = (uint32_t)scan->gpu->compile_count - 1;
+		number_map_set(&scan->compile_rows, high, low, place);
+	}
+	row = &scan->gpu->compiles[place];
+	row->occurrences++;
+	row->bytes += bytes;
+	if (is_timed)
+		spread_add(&row->times, duration);
+	else
+		row->untimed++;
+}
+
+uint32_t gpu_node_op(struct gpu_scan *scan, uint64_t node)
+{
+	uint32_t place = number_map_find(&scan->node_rows, 0, node);
+
+	return place == NUMBER_MAP_NONE ? 0 : scan->node_ops[place];
+}
+
+void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint32_t op)
+{
+	uint32_t *wider;
+
+	if (original != 0)
+		op = gpu_node_op(scan, original);
+	if (op == 0)
+		return;
+	wider = model_room(scan->node_ops, scan->node_count, sizeof *wider);
+	if (wider == NULL)
+		return;
+	scan->node_ops = wider;
+	wider[scan->node_count] = op;
+	number_map_set(&scan->node_rows, 0, node, scan->node_count++);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How values are distributed, while they stream by: count, sum, least, most, percentiles.
+ *
+ * Rule: percentiles are exact while there are at most SPREAD_EXACT values; beyond that they come from classes whose middle
+ * is at most 1/128 off, and `is_classed` says so. Count, sum, least and most are always exact.
+ */
+#ifndef REDUCER_MODEL_SPREAD_H
+#define REDUCER_MODEL_SPREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPREAD_EXACT 512      /* values kept as they are: 4 KiB */
+#define SPREAD_CLASSES 64     /* of each power of two */
+
+struct spread {
+	uint64_t count, sum, least, most;
+	uint64_t *values;     /* room is a power of two, at most SPREAD_EXACT; NULL once classed */
+	uint32_t **octaves;   /* [64], each SPREAD_CLASSES counts or NULL; NULL while exact */
+	int is_classed;
+	int is_cut;           /* no memory: percentiles are unknown */
+	double scale;         /* of the classes' values, after spread_scale; 0 = 1 */
+};
+
+/* The rare part of spread_add: keeps the value for the percentiles. */
+void spread_keep(struct spread *spread, uint64_t value);
+
+static inline void spread_add(struct spread *spread, uint64_t value)
+{
+	if (spread->count == 0 || value < spread->least)
+		spread->least = value;
+	if (value > spread->most)
+		spread->most = value;
+	spread_keep(spread, value);
+	spread->count++;
+	spread->sum += value;
+}
+
+/* Multiplies every value, once, after the last was added. Merging what was scaled differently is not possible. */
+void spread_scale(struct spread *spread, double factor);
+
+/* Adds all of `from`. */
+void spread_merge(struct spread *to, const struct spread *from);
+
+/* The smallest value that at least `percent` of a hundred are not above (nearest rank). 0 without values. */
+uint64_t spread_percentile(const struct spread *spread, unsigned percent);
+void spread_free(struct spread *spread);
+
+#endif
