@@ -94,6 +94,17 @@ SIM_API int cuptiActivityDisable(uint32_t kind)
 	return result;
 }
 
+SIM_API int cuptiIsTracingSessionRunning(uint8_t *is_running)
+{
+	CHECK_READY();
+	if (!is_running)
+		return SIM_CUPTI_INVALID_PARAMETER;
+	*is_running = 0;
+	for (uint32_t kind = 0; kind < SIM_KIND_COUNT; kind++)
+		*is_running |= sim_kind_is_on(kind);
+	return SIM_CUPTI_OK;
+}
+
 SIM_API int cuptiActivityRegisterCallbacks(sim_request_function request, sim_complete_function complete)
 {
 	int result = sim_cupti_ready();
