@@ -311,6 +311,10 @@ struct sim_resource {
 	struct sim_graph_exec *exec;
 };
 
+/* A kernel launched by a library with a runtime of its own: cbid 211 around 307, no exported function called. Needs a current
+ * context (the program has made one). Returns a cudaError_t. */
+int sim_private_launch(const char *name, const uint32_t grid[3], const uint32_t block[3], uint64_t shared, void *stream);
+
 /* ---- subscribing: the CUPTI front ---- */
 
 /*

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Virtual memory management: addresses reserved, physical memory made, the one mapped to the other.
+ *
+ * Rule: physical memory is a memory file, so that one handle mapped twice is the same memory; a device's free memory
+ * counts handles, not maps.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inner.h"
+
+#define GRAIN ((size_t)2 << 20)	/* allocation granularity */
+
+struct physical {
+	uint32_t magic;
+	int device, file;
+	size_t bytes;
+	int users;		/* maps, and the handle itself */
+};
+struct range {
+	uint64_t address;
+	size_t bytes;
+	char *backing;
+	struct range *next;
+};
+struct map {
+	uint64_t address;
+	size_t bytes;
+	struct physical *physical;
+	struct map *next;
+};
+
+static struct range *ranges;	/* reserved addresses; under the lock, as all below */
+static struct map *maps;
+static size_t physical_bytes[SIM_DEVICES_MAX];
+
+static void *reserve(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int sim_map_reserve(size_t bytes, size_t alignment, uint64_t *address)
+{
+	struct range *range;
+
+	if (!bytes || bytes % GRAIN || !address || alignment > GRAIN)
+		return SIM_INVALID_VALUE;
+	range = sim_allocate(sizeof *range);
+	range->address = (uintptr_t)reserve(bytes + GRAIN);
+	range->backing = reserve(bytes);
+	if (!range->address || !range->backing)
+		return SIM_OUT_OF_MEMORY;
+	range->address = (range->address + GRAIN - 1) / GRAIN * GRAIN;
+	range->bytes = bytes;
+	sim_lock();
+	range->next = ranges;
+	ranges = range;
+	sim_unlock();
+	*address = range->address;
+	return SIM_OK;
+}
+
+static struct range *range_of(uint64_t address, size_t bytes)
+{
+	struct range *range = ranges;
+
+	while (range && !(address >= range->address && address + bytes <= range->address + range->bytes))
+		range = range->next;
+	return range;
+}
+
+int sim_map_release(uint64_t address, size_t bytes)
+{
+	struct range **at, *range = NULL;
+
+	sim_lock();
+	for (at = &ranges; *at; at = &(*at)->next)
+		if ((*at)->address == address && (*at)->bytes == bytes) {
+			range = *at;
+			*at = range->next;
+			break;
+		}
+	sim_unlock();
+	if (!range)
+		return SIM_INVALID_VALUE;
+	munmap(range->backing, bytes);
+	free(range);
+	return SIM_OK;
+}
+
+int sim_map_create(int device, size_t bytes, uint64_t *handle)
+{
+	struct sim_machine *machine = sim_machine_at(device);
+	struct physical *physical;
+	bool is_room;
+
+	if (!machine || !bytes || bytes % GRAIN || !handle)
+		return SIM_INVALID_VALUE;
+	sim_lock();
+	is_room = bytes <= sim_machine_free(machine);
+	if (is_room)
+		physical_bytes[device] += bytes;
+	sim_unlock();
+	if (!is_room)
+		return SIM_OUT_OF_MEMORY;
+	physical = sim_allocate(sizeof *physical);
+	*physical = (struct physical){SIM_MAGIC_PHYSICAL, device, memfd_create("simgpu", MFD_CLOEXEC), bytes, 1};
+	if (physical->file < 0 || ftruncate(physical->file, (off_t)bytes))
+		return SIM_OUT_OF_MEMORY;
+	*handle = (uintptr_t)physical;
+	return SIM_OK;
+}
+
+static struct physical *physical_of(uint64_t handle)
+{
+	struct physical *physical = (struct physical *)(uintptr_t)handle;
+
+	return physical && physical->magic == SIM_MAGIC_PHYSICAL ? physical : NULL;
+}
+
+/* Lock held. */
+static void drop_user(struct physical *physical)
+{
+	if (--physical->users)
+		return;
+	physical_bytes[physical->device] -= physical->bytes;
+	close(physical->file);
+	physical->magic = SIM_MAGIC_DEAD;
+}
+
+int sim_map_drop(uint64_t handle)
+{
+	struct physical *physical = physical_of(handle);
+
+	if (!physical)
+		return SIM_INVALID_VALUE;
+	sim_lock();
+	drop_user(physical);
+	sim_unlock();
+	return SIM_OK;
+}
+
+int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle)
+{
+	struct physical *physical = physical_of(handle);
+	struct range *range;
+	struct map *map;
+	void *at;
+
+	if (!physical || !bytes || bytes % GRAIN || offset % GRAIN || offset + bytes > physical->bytes)
+		return SIM_INVALID_VALUE;
+	map = sim_allocate(sizeof *map);
+	sim_lock();
+	range = range_of(address, bytes);
+	for (struct map *one = maps; range && one; one = one->next)
+		if (address < one->address + one->bytes && one->address < address + bytes)
+			range = NULL;
+	at = range ? mmap(range->backing + (address - range->address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			  physical->file, (off_t)offset) : MAP_FAILED;
+	if (at == MAP_FAILED) {
+		sim_unlock();
+		free(map);
+		return SIM_INVALID_VALUE;
+	}
+	*map = (struct map){address, bytes, physical, maps};
+	maps = map;
+	physical->users++;
+	sim_unlock();
+	return SIM_OK;
+}
+
+int sim_map_unmap(uint64_t address, size_t bytes)
+{
+	struct map **at = &maps, *map = NULL;
+	struct range *range;
+
+	sim_lock();
+	for (; *at; at = &(*at)->next)
+		if ((*at)->address == address && (*at)->bytes == bytes) {
+			map = *at;
+			*at = map->next;
+			break;
+		}
+	range = map ? range_of(address, bytes) : NULL;
+	if (range)
+		mmap(range->backing + (address - range->address), bytes, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (map)
+		drop_user(map->physical);
+	sim_unlock();
+	free(map);
+	return map ? SIM_OK : SIM_INVALID_VALUE;
+}
+
+bool sim_map_place(uint64_t address, struct sim_place *place)
+{
+	struct range *range;
+	bool is_found = false;
+
+	if (!__atomic_load_n(&maps, __ATOMIC_RELAXED))
+		return false;
+	sim_lock();
+	for (struct map *map = maps; map && !is_found; map = map->next) {
+		if (address < map->address || address >= map->address + map->bytes)
+			continue;
+		range = range_of(map->address, map->bytes);
+		place->kind = 3;
+		place->device = map->physical->device;
+		place->base = map->address;
+		place->bytes = map->bytes;
+		place->host = range->backing + (address - range->address);
+		is_found = true;
+	}
+	sim_unlock();
+	return is_found;
+}
+
+size_t sim_map_bytes(int device)
+{
+	return physical_bytes[device];
+}
