@@ -73,6 +73,8 @@ static const struct good {
 	{TFP_SETTING_MALLOC, "sample:1M", "sample:1M"},
 	{TFP_SETTING_MALLOC, "sample:1000000", "sample:1000000"},
 	{TFP_SETTING_TOTALS, "exact", "exact"},
+	{TFP_SETTING_OPS, "off", "off"},
+	{TFP_SETTING_OPS, "shapes", "shapes"},
 	{TFP_SETTING_TOTALS, "batched", "batched"},
 	{TFP_SETTING_DRAIN, "inline", "inline"},
 	{TFP_SETTING_DRAIN, "thread", "thread"},
