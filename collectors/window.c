@@ -2,6 +2,7 @@
 /* Capture windows and the slow look that drives them; see collectors/window.h. */
 #include "collectors/window.h"
 
+#include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
 #include "writer/file.h"
 #include "writer/sys.h"
@@ -15,6 +16,7 @@ _Atomic uint32_t tfp_is_open; /* the same, for others to read */
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
+static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
 
 void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
@@ -48,6 +50,7 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 		put_edge(thread, lane, cause, index);
 	else /* inside a handler that interrupted a handler's record */
 		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
+	tfp_gpu_window(thread, lane, is_open);
 }
 
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
@@ -85,6 +88,31 @@ static int is_edge(_Atomic int *last, int at)
 	int before = __atomic_exchange_n((int *)last, at, __ATOMIC_RELAXED);
 
 	return before != at;
+}
+
+void tfp_window_launch(uint64_t number)
+{
+	int at = window_at(TFP_CAUSE_LAUNCH, number);
+
+	if (number != tfp_state->gpu_launches) /* another thread's launch came later: that one decides */
+		return;
+	if (is_edge(&last_launch_window, at) && (at >= 0 || opened_by == TFP_CAUSE_LAUNCH))
+		tfp_window_change(at >= 0, TFP_CAUSE_LAUNCH, at >= 0 ? (uint32_t)at : 0);
+}
+
+void tfp_window_launched(uint64_t number)
+{
+	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0 && window_at(TFP_CAUSE_LAUNCH, number + 1) < 0 &&
+	    is_edge(&last_launch_window, -1) && opened_by == TFP_CAUSE_LAUNCH)
+		tfp_window_change(0, TFP_CAUSE_LAUNCH, 0);
+}
+
+int tfp_window_awaits_launch(uint64_t made)
+{
+	for (uint32_t i = 0; i < plan.count; i++)
+		if (plan.ranges[i].unit == TFP_CAUSE_LAUNCH && plan.ranges[i].to > made)
+			return 1;
+	return 0;
 }
 
 void tfp_window_step(uint64_t number)

@@ -45,6 +45,14 @@ extern _Atomic uint32_t tfp_is_open TFP_HIDDEN;
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);
 void tfp_window_toggle(enum tfp_window_cause cause);
 
+/*
+ * Around GPU launch `number` of this process, counted from 1: opens before the first launch of a window, closes after its
+ * last. Of launches that several threads make at once the newest decides. awaits: after `made` launches, whether a later one can open a window.
+ */
+void tfp_window_launch(uint64_t number);
+void tfp_window_launched(uint64_t number);
+int tfp_window_awaits_launch(uint64_t made);
+
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 

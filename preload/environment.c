@@ -156,6 +156,48 @@ void tfp_environment_drop(struct tfp_environment *changed)
 		tfp_pages_put(changed->pages, changed->bytes);
 }
 
+#define OFFERED 4 /* variables offered at once */
+
+/* "name=value" at `at`; what lies behind it. */
+static char *put_variable(char *at, const char *name, const char *value)
+{
+	while (*name)
+		*at++ = *name++;
+	*at++ = '=';
+	while (*value)
+		*at++ = *value++;
+	*at++ = 0;
+	return at;
+}
+
+/* libc takes a table that is not its own for the host's, and copies it before it adds to it: ours may stay where it is. */
+void tfp_environment_offer(const char *const *names, const char *value)
+{
+	const char *missing[OFFERED];
+	size_t count = 0, used = 0, bytes = sizeof(char *);
+
+	if (!is_allowed || !environ || !value[0])
+		return;
+	for (; *names && count < OFFERED; names++)
+		if (!tfp_environment_get(*names)) {
+			missing[count++] = *names;
+			bytes += tfp_length(*names) + tfp_length(value) + 2 + sizeof(char *);
+		}
+	while (environ[used])
+		used++;
+	char **table = count ? tfp_pages_get(bytes + used * sizeof(char *), 0) : NULL;
+	if (!table)
+		return;
+	char *text = (char *)(table + used + count + 1);
+	for (size_t i = 0; i < used; i++)
+		table[i] = environ[i];
+	for (size_t i = 0; i < count; i++) {
+		table[used + i] = text;
+		text = put_variable(text, missing[i], value);
+	}
+	environ = table;
+}
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -7,7 +7,8 @@
  * system() or popen(), whose exec libc makes past our hooks; a passed-over shell hands this on). It is believed only
  * by whom it was meant for, because libc's own spawns hand on stale ones: an exec means the process itself, a spawn (top
  * bit of the pid set) a child of that pid.
- * Rule: the host's own environment is never written. Memory comes from the kernel, not from malloc.
+ * Rule: the host's own environment keeps its strings and their order; at most variables that it lacks are put behind them
+ * (tfp_environment_offer, before main). Memory comes from the kernel, not from malloc.
  */
 #ifndef TFP_PRELOAD_ENVIRONMENT_H
 #define TFP_PRELOAD_ENVIRONMENT_H
@@ -20,6 +21,12 @@ char *const *tfp_environment(void);
 
 /* The value of NAME in tfp_environment(), or NULL. */
 const char *tfp_environment_get(const char *name);
+
+/*
+ * Gives this program, and so its children, each variable of `names` (NULL-terminated) that it has not, with that value.
+ * Nothing where setting ENV forbids it. Constructor only, while there is one thread.
+ */
+void tfp_environment_offer(const char *const *names, const char *value);
 
 /* A changed copy of an environment, while it is needed. */
 struct tfp_environment {

@@ -8,6 +8,7 @@
 #include "collectors/process.h"
 
 #include "collectors/heap.h"
+#include "preload/cuda_real.h"
 #include "preload/environment.h"
 #include "preload/real.h"
 #include "writer/drain.h"
@@ -291,6 +292,7 @@ TFP_EXPORT int dlclose(void *object)
 
 	if (stacks)
 		tfp_stacks_unload_end(stacks);
+	tfp_cuda_unloaded();
 	return result;
 }
 

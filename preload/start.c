@@ -7,12 +7,14 @@
  */
 #include "preload/start.h"
 
+#include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
 #include "preload/environment.h"
 #include "preload/facts.h"
 #include "preload/guard.h"
+#include "preload/injection.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 #include "writer/drain.h"
@@ -39,6 +41,7 @@ static int is_passed_over;
 static void forward_only(void)
 {
 	tfp_mode_now = TFP_MODE_PASS;
+	tfp_gpu_mask = 0;
 }
 
 static int is_zero(const uint8_t *bytes, size_t count)
@@ -226,6 +229,21 @@ static void configure(void)
 	tfp_window_begin(&plan);
 }
 
+static void configure_gpu(void)
+{
+	int wants_cupti = tfp_settings.cuda == TFP_CUDA_CUPTI;
+	struct tfp_gpu_plan plan = {
+		.is_on = tfp_settings.cuda != TFP_CUDA_OFF,
+		.wants_cupti = wants_cupti,
+		.records_all = tfp_settings.cuda_api,
+		.follows_closed = tfp_settings.window.kind != TFP_WINDOW_OFF,
+		.attend = tfp_injection_attend,
+	};
+
+	tfp_gpu_begin(&plan);
+	tfp_gpu_attend(wants_cupti);
+}
+
 /* Log, stacks, and once per program the settings: then the hooks may record. Returns -1 where there is no log. */
 static int start_state(struct tfp_state *state)
 {
@@ -247,6 +265,8 @@ static int start_state(struct tfp_state *state)
 		state->stacks = tfp_stacks_make(tfp_settings.stacks);
 	if (!is_configured)
 		configure();
+	if (!is_configured)
+		configure_gpu();
 	is_configured = 1;
 	state->live->heap_mode = tfp_mode_now;
 	__atomic_store_n((uint32_t *)&state->phase, TFP_STATE_READY, __ATOMIC_RELEASE);
@@ -305,6 +325,7 @@ __attribute__((constructor)) static void begin(void)
 	if (tfp_start() == 0) {
 		tfp_thread_start();
 		on_exit(at_exit, NULL);
+		tfp_injection_offer();
 		tfp_guard_signal();
 	}
 	errno = error; /* 0 when main begins */

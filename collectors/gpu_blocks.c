@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live GPU blocks; see collectors/gpu_blocks.h. */
+#include "collectors/gpu_blocks.h"
+
+#include "collectors/gpu_calls.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define SLOTS 65536u /* 1 MiB of which only touched pages exist; frameworks hold hundreds of blocks, few programs more than 10,000 */
+#define PROBES 64u   /* slots looked at before the table counts as full */
+#define GONE 1u      /* a slot that was used and is free again: later ones may lie behind it */
+#define BYTES_MASK (UINT64_MAX >> 4) /* the flavour stands in the top 4 bits of `size` */
+
+struct slot {
+	_Atomic uint64_t address; /* 0 = never used */
+	_Atomic uint64_t size;    /* flavour and bytes */
+};
+
+/* In pages that a fork child finds empty: CUDA does not live on in it. */
+struct tfp_gpu_blocks {
+	_Atomic uint64_t blocks[TFP_GPU_FLAVOURS], bytes[TFP_GPU_FLAVOURS];
+	struct slot slots[SLOTS];
+};
+
+static struct tfp_gpu_blocks *table(void)
+{
+	struct tfp_gpu_blocks *none = NULL, *blocks = __atomic_load_n(&tfp_state->gpu_blocks, __ATOMIC_ACQUIRE);
+
+	if (blocks)
+		return blocks;
+	blocks = tfp_pages_get(sizeof *blocks, 1);
+	if (blocks && !__atomic_compare_exchange_n(&tfp_state->gpu_blocks, &none, blocks, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		tfp_pages_put(blocks, sizeof *blocks);
+		blocks = none;
+	}
+	return blocks;
+}
+
+/* Blocks are aligned to 256 bytes and more: multiply (golden ratio), take the top bits. */
+static uint32_t place_of(uint64_t address)
+{
+	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+}
+
+void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour)
+{
+	struct tfp_gpu_blocks *blocks = address > GONE ? table() : NULL;
+
+	for (uint32_t i = 0; blocks && i < PROBES; i++) {
+		struct slot *slot = &blocks->slots[(place_of(address) + i) % SLOTS];
+		uint64_t there = slot->address;
+		if (there > GONE || !__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, address, 0, __ATOMIC_ACQ_REL,
+								 __ATOMIC_RELAXED))
+			continue;
+		slot->size = (uint64_t)flavour << 60 | (bytes & BYTES_MASK);
+		blocks->blocks[flavour]++;
+		blocks->bytes[flavour] += bytes;
+		return;
+	}
+	if (address > GONE)
+		tfp_loss_add(thread, TFP_LOSS_gpu_blocks, 1, tfp_now());
+}
+
+uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour)
+{
+	struct tfp_gpu_blocks *blocks = address > GONE ? tfp_state->gpu_blocks : NULL;
+
+	for (uint32_t i = 0; blocks && i < PROBES; i++) {
+		struct slot *slot = &blocks->slots[(place_of(address) + i) % SLOTS];
+		uint64_t there = slot->address;
+		if (!there)
+			break;
+		if (there != address)
+			continue;
+		uint64_t size = slot->size;
+		if (!__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			break; /* somebody else released it too: theirs */
+		*flavour = (uint32_t)(size >> 60);
+		blocks->blocks[*flavour & 7]--;
+		blocks->bytes[*flavour & 7] -= size & BYTES_MASK;
+		return size & BYTES_MASK;
+	}
+	return 0;
+}
+
+void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
+
+	for (uint32_t flavour = 1; blocks && flavour < TFP_GPU_FLAVOURS; flavour++)
+		if (blocks->blocks[flavour])
+			TFP_PUT(thread, lane, tfp_now(), gpu_live, .blocks = blocks->blocks[flavour],
+				.bytes = blocks->bytes[flavour], .flavour = (uint8_t)flavour);
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU calls: hooks, callbacks, and how they find each other; see collectors/gpu_calls.h. */
+#include "collectors/gpu_calls.h"
+
+#include "collectors/gpu_blocks.h"
+#include "collectors/gpu_names.h"
+#include "collectors/gpu_records.h"
+#include "collectors/gpu_state.h"
+#include "collectors/names.h"
+#include "writer/sys.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#define CALLBACK UINT32_C(0x80000000) /* bit of a function number: noted by a callback, no hook is on the path */
+#define LIBRARY_FIRST 1000u           /* hook numbers from here on are of libraries above CUDA; collectors/tables */
+#define NEAR 262144u /* bytes: frames further apart may be on two stacks, where their order says nothing */
+
+/* tfp_gpu_seen.scratch between entry and exit; otherwise the begin in ticks, shifted, and whether it is nested. */
+enum { UNSEEN = 0, IGNORED = 1, TAKEN = 2, BEGIN_SHIFT = 2 };
+
+static const char *const words[] = {
+#define TFP_GPU_KIND(name, word, has_stack, is_rare) word,
+	TFP_GPU_KINDS(TFP_GPU_KIND)
+#undef TFP_GPU_KIND
+};
+
+static const uint8_t has_stack_of[] = {
+#define TFP_GPU_KIND(name, word, has_stack, is_rare) has_stack,
+	TFP_GPU_KINDS(TFP_GPU_KIND)
+#undef TFP_GPU_KIND
+};
+
+/*
+ * Whether the call noted at `noted` was left by longjmp: the stack grows down, and a live one encloses whoever asks at
+ * `here`. Only where both are on one stack: a handler on an alternate stack may lie above what it interrupted.
+ */
+static int is_left(uintptr_t noted, uintptr_t here)
+{
+	stack_t alternate = {.ss_flags = SS_DISABLE};
+
+	if (noted > here || here - noted > NEAR)
+		return 0;
+	return tfp_sys(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) == 0 && !(alternate.ss_flags & SS_ONSTACK);
+}
+
+/* The innermost call that this thread is in at `here`, NULL = none. */
+static inline struct tfp_gpu_frame *innermost(struct tfp_gpu_thread *gpu, uintptr_t here)
+{
+	while (gpu->depth) {
+		struct tfp_gpu_frame *frame = &gpu->frames[gpu->depth - 1];
+		if (__builtin_expect(frame->frame > here, 1) || !is_left(frame->frame, here))
+			return frame;
+		gpu->depth--;
+	}
+	return NULL;
+}
+
+/* Notes a call; its index, TFP_GPU_FRAMES where there is no room. A handler between any two lines leaves depth as it was. */
+static inline uint32_t push(struct tfp_gpu_thread *gpu, uintptr_t here, uint32_t function, uint32_t flags)
+{
+	uint32_t index = gpu->depth;
+
+	if (TFP_UNLIKELY(index >= TFP_GPU_FRAMES))
+		return TFP_GPU_FRAMES;
+	gpu->depth = index + 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	gpu->frames[index] = (struct tfp_gpu_frame){.frame = here, .function = function, .flags = flags};
+	return index;
+}
+
+/* Takes a lane where the thread's depth is known: 0 is the common road. NULL: counted, write nothing. */
+static inline struct tfp_lane *take_lane(struct tfp_thread *thread)
+{
+	struct tfp_lane *lane;
+
+	if (__builtin_expect(!thread->depth, 1)) {
+		TFP_ENTER(thread);
+		if (__builtin_expect(thread->is_ready == 1, 1))
+			return &thread->lanes[0];
+		TFP_LEAVE(thread);
+		return NULL; /* a handler has forked: this is the child */
+	}
+	return tfp_thread_enter_lane(thread, &lane) ? lane : NULL;
+}
+
+static inline void note_function(const struct tfp_gpu_function *function)
+{
+	if (TFP_UNLIKELY(!tfp_gpu_function_is_noted(function->number)))
+		tfp_gpu_function_note(function->number, function->name, function->library, words[function->kind],
+				      function->arguments);
+}
+
+/* A library's kernels are launched inside its call: the record that its call began lets them find it. */
+static void write_begin(struct tfp_thread *thread, const struct tfp_gpu_function *function)
+{
+	struct tfp_lane *lane = take_lane(thread);
+
+	if (!lane)
+		return;
+	note_function(function);
+	TFP_PUT(thread, lane, tfp_now(), call_begin, .function = function->number);
+	tfp_thread_leave(thread);
+}
+
+/* The thread's state for a call that takes the slow road; NULL: it cannot be noted. */
+static struct tfp_thread *thread_of_call(struct tfp_gpu_call *call)
+{
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+
+	if (!thread || thread->is_own)
+		return NULL;
+	return tfp_gpu_is_asked(call->function->kind) ? thread : NULL; /* the start has just set the mask */
+}
+
+void tfp_gpu_enter(struct tfp_gpu_call *call)
+{
+	struct tfp_thread *thread = tfp_self;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	call->thread = NULL;
+	call->argument = TFP_GPU_NONE;
+	call->launch = 0;
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->is_own)) {
+		thread = thread_of_call(call);
+		if (!thread)
+			return;
+	}
+	if (TFP_UNLIKELY(tfp_gpu_attention))
+		tfp_gpu_before(call->function->kind, thread, &call->launch);
+	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
+	call->index = push(&thread->gpu, here, call->function->number, outer ? TFP_GPU_HOOKED | TFP_GPU_NESTED : TFP_GPU_HOOKED);
+	call->is_recorded = tfp_gpu_mode != TFP_GPU_OFF;
+	call->thread = thread;
+	if (TFP_UNLIKELY(call->function->kind == TFP_GPU_KIND_library && call->is_recorded))
+		write_begin(thread, call->function);
+	call->begin = tfp_now();
+}
+
+void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
+{
+	uint32_t flavour = 0;
+
+	call->values[3] = call->thread ? tfp_gpu_block_remove(address, &flavour) : 0;
+}
+
+/* What the call did to the memory that the host holds. */
+static void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
+{
+	uint64_t *values = call->values;
+
+	if (call->argument == TFP_GPU_ALLOC && result == 0) {
+		tfp_gpu_block_add(thread, values[0], values[1], (uint32_t)values[5]);
+	} else if (call->argument == TFP_GPU_FREE && result != 0 && values[3]) {
+		tfp_gpu_block_add(thread, values[0], values[3], (uint32_t)values[2]);
+		values[3] = 0;
+	} else if (call->argument == TFP_GPU_DEVICE && result == 0) {
+		thread->gpu.device = (uint32_t)values[0] + 1;
+	}
+}
+
+/* The arguments of work that CUPTI reports itself are left out; not those of a call that failed or was captured. */
+static uint32_t argument_of(const struct tfp_gpu_call *call, const struct tfp_gpu_done *done)
+{
+	uint32_t kind = call->function->kind;
+
+	if (kind > TFP_GPU_KIND_set && kind != TFP_GPU_KIND_graph_launch)
+		return call->argument;
+	if (done->result || (done->flags & TFP_GPU_CAPTURED))
+		return call->argument;
+	int is_reported = tfp_gpu_has_device_records(call->thread, done->now);
+	return is_reported && kind <= TFP_GPU_KIND_set ? TFP_GPU_NONE : call->argument;
+}
+
+static void write_call(struct tfp_thread *thread, struct tfp_gpu_call *call, struct tfp_gpu_done *done)
+{
+	const struct tfp_gpu_function *function = call->function;
+	struct tfp_lane *lane = take_lane(thread);
+
+	if (!lane)
+		return;
+	note_function(function);
+	if (done->argument == TFP_GPU_LAUNCH)
+		call->values[0] = tfp_gpu_name_id(call->values[0]);
+	if (has_stack_of[function->kind])
+		done->stack = tfp_caller_stack(thread, lane, &call->caller);
+	tfp_gpu_put(thread, lane, done);
+	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+		tfp_look(thread, lane);
+	tfp_thread_leave(thread);
+}
+
+void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
+{
+	struct tfp_thread *thread = call->thread;
+	struct tfp_gpu_done done = {.begin = call->begin, .now = tfp_now(), .function = call->function->number, .result = result,
+				    .flags = TFP_GPU_HOOKED, .values = call->values};
+
+	if (!thread || TFP_UNLIKELY(thread->is_ready != 1 || thread != tfp_self)) /* another process, or another coroutine's thread */
+		return;
+	if (__builtin_expect(call->index < TFP_GPU_FRAMES, 1)) {
+		struct tfp_gpu_frame *frame = &thread->gpu.frames[call->index];
+		if (__builtin_expect(thread->gpu.depth > call->index && frame->function == done.function, 1)) {
+			done.flags = frame->flags;
+			done.context = frame->context;
+			done.correlation = frame->correlation ? tfp_gpu_widen(frame->correlation) : 0;
+			thread->gpu.depth = call->index;
+		}
+	}
+	follow_memory(thread, call, result);
+	if (call->is_recorded && tfp_gpu_is_kept(call->function->kind)) {
+		done.argument = argument_of(call, &done);
+		if (done.argument == TFP_GPU_ROOM)
+			call->values[1] = done.context;
+		write_call(thread, call, &done);
+	}
+	if (TFP_UNLIKELY(call->launch))
+		tfp_gpu_after(call->launch);
+}
+
+/* A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. */
+static int hook_takes(struct tfp_gpu_frame *frame, const struct tfp_gpu_seen *seen)
+{
+	int is_driver = frame->function >= 600;
+
+	if (!frame || frame->function >= LIBRARY_FIRST || frame->correlation)
+		return 0;
+	return !is_driver || (seen->function >> 16 & 0x7fff) == 1;
+}
+
+void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
+{
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	*seen->scratch = UNSEEN;
+	if (!thread || thread->is_own)
+		return;
+	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
+	if (outer && seen->correlation && outer->correlation == seen->correlation) {
+		*seen->scratch = IGNORED;
+		return;
+	}
+	if (outer && hook_takes(outer, seen)) {
+		outer->correlation = seen->correlation;
+		outer->context = seen->context;
+		outer->flags |= TFP_GPU_CALLED_BACK;
+		*seen->scratch = TAKEN;
+		return;
+	}
+	uint32_t flags = outer ? TFP_GPU_CALLED_BACK | TFP_GPU_NESTED : TFP_GPU_CALLED_BACK;
+	uint64_t launch = 0;
+	if (TFP_UNLIKELY(tfp_gpu_attention) && seen->is_launch)
+		tfp_gpu_before(TFP_GPU_KIND_launch, thread, &launch);
+	uint32_t index = push(&thread->gpu, here, seen->function, flags);
+	if (index < TFP_GPU_FRAMES) {
+		thread->gpu.frames[index].correlation = seen->correlation;
+		thread->gpu.frames[index].context = seen->context;
+	}
+	/* Bit 0: nested, bit 1: a window was open. A begin below 2^60 ticks: 11 years at 3.3 GHz. */
+	*seen->scratch = (tfp_now() + 1) << BEGIN_SHIFT | (tfp_gpu_mode != TFP_GPU_OFF) << 1 | (outer != NULL);
+}
+
+/* The frame that this callback's entry noted, NULL where it is gone. */
+static struct tfp_gpu_frame *frame_of(struct tfp_gpu_thread *gpu, const struct tfp_gpu_seen *seen)
+{
+	for (uint32_t i = gpu->depth; i > 0; i--)
+		if (gpu->frames[i - 1].function == seen->function && gpu->frames[i - 1].correlation == seen->correlation) {
+			gpu->depth = i - 1;
+			return &gpu->frames[i - 1];
+		}
+	return NULL;
+}
+
+/* A call that only the callback saw. */
+static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, struct tfp_gpu_done *done)
+{
+	uint64_t values[TFP_GPU_VALUES] = {0};
+	struct tfp_lane *lane = take_lane(thread);
+
+	if (!lane)
+		return;
+	if (TFP_UNLIKELY(!tfp_gpu_function_is_noted(seen->function)))
+		tfp_gpu_function_note(seen->function, seen->name,
+				      (seen->function >> 16 & 0x7fff) == 1 ? "cuda driver" : "cuda runtime", seen->kind, NULL);
+	if (seen->caller)
+		done->stack = tfp_caller_stack(thread, lane, seen->caller);
+	/* A captured launch has no device record to name it. Its grid is not known here. */
+	if (seen->symbol && (done->flags & TFP_GPU_CAPTURED)) {
+		values[0] = tfp_name_id(seen->symbol, tfp_length(seen->symbol));
+		values[1] = UINT64_MAX;
+		done->argument = TFP_GPU_LAUNCH;
+		done->values = values;
+	}
+	tfp_gpu_put(thread, lane, done);
+	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+		tfp_look(thread, lane);
+	tfp_thread_leave(thread);
+}
+
+void tfp_gpu_seen_exit(const struct tfp_gpu_seen *seen)
+{
+	struct tfp_thread *thread = tfp_self;
+	uint64_t scratch = *seen->scratch;
+	struct tfp_gpu_done done = {.now = tfp_now(), .begin = (scratch >> BEGIN_SHIFT) - 1, .function = seen->function,
+				    .context = seen->context, .result = seen->result, .flags = TFP_GPU_CALLED_BACK};
+
+	if (scratch <= TAKEN || !thread || thread->is_ready != 1)
+		return;
+	struct tfp_gpu_frame *frame = frame_of(&thread->gpu, seen);
+	done.flags |= frame ? frame->flags : scratch & 1 ? TFP_GPU_NESTED : 0;
+	done.correlation = tfp_gpu_widen(seen->correlation);
+	if (scratch & 2)
+		write_seen(thread, seen, &done);
+	if (TFP_UNLIKELY(tfp_gpu_attention) && seen->is_launch)
+		tfp_gpu_after(tfp_state->gpu_launches);
+}
+
+void tfp_gpu_seen_captured(void)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (thread && thread->is_ready == 1 && thread->gpu.depth)
+		thread->gpu.frames[thread->gpu.depth - 1].flags |= TFP_GPU_CAPTURED;
+}
+
+uint32_t tfp_gpu_correlation_now(void)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	return thread && thread->is_ready == 1 && thread->gpu.depth ? thread->gpu.frames[thread->gpu.depth - 1].correlation : 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the GPU collectors are to do now: mode and mask by setting and window, launches counted, the CUPTI engine behind.
+ * Rule: written by few, read by every hook; private to collectors/gpu_*.c.
+ */
+#ifndef TFP_COLLECTORS_GPU_STATE_H
+#define TFP_COLLECTORS_GPU_STATE_H
+
+#include "collectors/gpu_calls.h"
+
+/* Bits: something is to be done before a call. 0 is the common case. */
+enum { TFP_GPU_COUNT = 1, TFP_GPU_ATTEND = 2, TFP_GPU_EDGE = 4 };
+extern _Atomic uint32_t tfp_gpu_attention TFP_HIDDEN;
+
+/* Does it. *launch: the number of this launch where launches are counted. */
+void tfp_gpu_before(uint32_t kind, struct tfp_thread *thread, uint64_t *launch);
+
+/* Launch `number` has returned. */
+void tfp_gpu_after(uint64_t number);
+
+/* Kinds that get a record: the rare ones only with CUDA_API=1. */
+extern uint32_t tfp_gpu_kept TFP_HIDDEN;
+static inline int tfp_gpu_is_kept(uint32_t kind)
+{
+	return (int)(tfp_gpu_kept >> kind & 1);
+}
+
+/* Whether CUPTI reports what the device does; where it should and does not, the call counts as one without times. */
+int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);
+
+uint64_t tfp_gpu_widen(uint32_t correlation);
+
+#endif

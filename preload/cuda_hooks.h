@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wrapper that each row of collectors/tables/cuda_*.def becomes, and the helpers of its meaning.
+ *
+ * Rule: result and errno are the real function's; a function that is not there answers with its own interface's code for
+ * "no driver"; where nothing is recorded the wrapper ends in a jump to the real one.
+ */
+#ifndef TFP_PRELOAD_CUDA_HOOKS_H
+#define TFP_PRELOAD_CUDA_HOOKS_H
+
+#include "collectors/gpu_calls.h"
+#include "collectors/gpu_types.h"
+#include "preload/caller.h"
+#include "preload/cuda_real.h"
+#include "preload/real.h"
+
+/* What is returned where the function itself is missing: an interface's own word for it. */
+#define TFP_CUDA_NO_RUNTIME 35 /* cudaErrorInsufficientDriver */
+#define TFP_CUDA_NO_DRIVER 3   /* CUDA_ERROR_NOT_INITIALIZED */
+
+/* As the real function means the call: the code that it will return to us is not the caller's, so it is found here. */
+#define TFP_CUDA_REAL(name) tfp_cuda_real(&slot_##name, (uintptr_t)__builtin_return_address(0))
+
+#define TFP_CUDA_SLOT(function) static struct tfp_cuda_slot slot_##function = {.name = #function};
+#define TFP_CUDA_ROW(number, function, library, kind, names) \
+	TFP_CUDA_SLOT(function) \
+	static const struct tfp_gpu_function function_##function = {#function, library, names, number, TFP_GPU_KIND_##kind};
+
+#define TFP_CUDA_WRAPPER(number, type, name, parameters, arguments, kind, library, missing, names, before, after) \
+	TFP_CUDA_ROW(number, name, library, kind, names) \
+	TFP_EXPORT type name parameters; \
+	type name parameters \
+	{ \
+		type(*real) parameters = (type(*) parameters)TFP_CUDA_REAL(name); \
+\
+		if (TFP_UNLIKELY(!real)) \
+			return missing; \
+		if (!tfp_gpu_is_asked(TFP_GPU_KIND_##kind)) \
+			return real arguments; \
+		struct tfp_gpu_call call; \
+		call.function = &function_##name; \
+		call.caller = *TFP_CALLER; \
+		tfp_gpu_enter(&call); \
+		before type result = real arguments; \
+		if (call.thread) { \
+			after; \
+			tfp_gpu_leave(&call, (uint32_t)result); \
+		} \
+		return result; \
+	}
+
+/* Numbers of the rows that have wrappers written out. */
+enum {
+#define TFP_GPU_HOOK(number, type, name, parameters, arguments, kind, meaning)
+#define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning) TFP_CUDA_NUMBER_##name = number,
+#include "collectors/tables/cuda_driver.def"
+#include "collectors/tables/cuda_runtime.def"
+#undef TFP_GPU_HOOK
+#undef TFP_GPU_HOOK_BY_HAND
+};
+
+/* The thread's current device where the runtime's own calls told it; all ones = unknown. */
+uint64_t tfp_cuda_device(const struct tfp_gpu_call *call);
+
+/* Meanings that take more than a line; preload/cuda_arguments.c. What is pointed to may be NULL. */
+void tfp_cuda_launch(struct tfp_gpu_call *call, const void *kernel, const void *config, uint64_t otherwise);
+void tfp_cuda_launch_driver(struct tfp_gpu_call *call, const void *kernel, const void *config, uint64_t otherwise);
+void tfp_cuda_copy_3d(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
+void tfp_cuda_copy_3d_peer(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
+void tfp_cuda_copy_driver_2d(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
+void tfp_cuda_copy_driver_3d(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
+void tfp_cuda_alloc_3d(struct tfp_gpu_call *call, const void *pitched, const struct tfp_gpu_extent *extent, int result);
+uint64_t tfp_cuda_array_bytes(const void *channels, size_t width, size_t height, size_t depth);
+uint64_t tfp_cuda_driver_array_bytes(const void *wanted);
+uint64_t tfp_cuda_driver_array_3d_bytes(const void *wanted);
+
+/* Shapes that stand in descriptors: asked for with the library's own functions; preload/cuda_shapes.c. */
+void tfp_cuda_matmul(struct tfp_gpu_call *call, const void *real, void *operation, void *a, void *b, void *d);
+void tfp_cuda_layout(struct tfp_gpu_call *call, const void *real, void *layout);
+void tfp_cuda_convolution(struct tfp_gpu_call *call, const void *real, void *input, void *filter);
+void tfp_cuda_tensor(struct tfp_gpu_call *call, const void *real, void *tensor);
+
+#endif

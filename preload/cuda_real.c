@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding real GPU functions by caller; see preload/cuda_real.h. */
+#include "preload/cuda_real.h"
+
+#include "preload/real.h"
+#include "writer/state.h"
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+
+#define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
+#define SLOTS 1024u /* functions: all tables together */
+
+/* A function as one calling object means it. Written once, then published by its slot's list; only `size` becomes 0 later. */
+struct tfp_cuda_known {
+	struct tfp_cuda_known *next;
+	uintptr_t from;
+	_Atomic uintptr_t size; /* 0 = no longer true */
+	void *real;
+};
+
+/* Of the process image; kept across fork. Written under `is_busy`; only the lists of the slots are read without. */
+static struct tfp_cuda_known *known;
+static uint32_t known_count;
+static struct tfp_cuda_slot *filled[SLOTS];
+static uint32_t filled_count;
+static _Atomic int is_busy;
+
+/* An object's code addresses. */
+struct span {
+	uintptr_t from, size;
+};
+
+/* Loader calls may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
+static void is_ours(int more)
+{
+	if (tfp_self && tfp_self->is_ready == 1)
+		tfp_self->is_own += (uint32_t)more;
+}
+
+/* From the first to the last loaded byte, by the object's own program headers. */
+static struct span span_of(const struct link_map *map, uintptr_t base)
+{
+	const ElfW(Ehdr) *header = (const void *)base;
+	const ElfW(Phdr) *part = (const void *)(base + header->e_phoff);
+	uintptr_t end = base, bias = map->l_addr;
+
+	if (!tfp_same(header->e_ident, ELFMAG, SELFMAG))
+		return (struct span){base, 0};
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (part[i].p_type == PT_LOAD && bias + part[i].p_vaddr + part[i].p_memsz > end)
+			end = bias + part[i].p_vaddr + part[i].p_memsz;
+	return (struct span){base, end - base};
+}
+
+static int is_ourselves(const void *function)
+{
+	Dl_info theirs, ours;
+
+	return dladdr(function, &theirs) && dladdr((const void *)&tfp_cuda_find, &ours) && theirs.dli_fbase == ours.dli_fbase;
+}
+
+/* In the object of that name and in those it needs; NULL = none but us. */
+static void *find_in(const char *path, const char *name)
+{
+	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	void *function = object ? dlsym(object, name) : NULL;
+
+	if (object && tfp_real.dlclose)
+		tfp_real.dlclose(object); /* gives back the reference that this very dlopen took */
+	return function && !is_ourselves(function) ? function : NULL;
+}
+
+/* Asks the loader. *span: the calling object; of code that it does not know (made at run time) the page. */
+static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+	void *function = NULL;
+
+	*span = (struct span){caller & ~(uintptr_t)4095, 4096};
+	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
+		*span = span_of(map, (uintptr_t)info.dli_fbase);
+		if (map->l_name && map->l_name[0]) /* the program itself has none: its scope is the global one */
+			function = find_in(map->l_name, name);
+	}
+	if (!function)
+		function = dlsym(RTLD_NEXT, name);
+	dlerror();
+	return function;
+}
+
+static void *find_known(struct tfp_cuda_slot *slot, uintptr_t caller)
+{
+	struct tfp_cuda_known *one = __atomic_load_n((struct tfp_cuda_known **)&slot->others, __ATOMIC_ACQUIRE);
+
+	while (one && caller - one->from >= one->size)
+		one = one->next;
+	return one ? one->real : NULL;
+}
+
+/* One thread at a time; nobody waits: who does not get in asks the loader again with the next call. */
+static int begin_writing(void)
+{
+	int free_now = 0;
+
+	return __atomic_compare_exchange_n((int *)&is_busy, &free_now, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void end_writing(void)
+{
+	__atomic_store_n((int *)&is_busy, 0, __ATOMIC_RELEASE);
+}
+
+/* The first object that calls a function gets the slot itself. */
+static void keep(struct tfp_cuda_slot *slot, struct span span, void *function)
+{
+	if (!span.size || !begin_writing())
+		return;
+	if (!slot->real && filled_count < SLOTS) {
+		slot->real = function;
+		slot->from = span.from;
+		filled[filled_count++] = slot;
+		__atomic_store_n(&slot->size, span.size, __ATOMIC_RELEASE); /* read by tfp_cuda_real: last */
+		end_writing();
+		return;
+	}
+	if (!known)
+		known = tfp_pages_get(KNOWN * sizeof *known, 0);
+	if (known && known_count < KNOWN) {
+		struct tfp_cuda_known *one = &known[known_count++];
+		*one = (struct tfp_cuda_known){.next = slot->others, .from = span.from, .size = span.size, .real = function};
+		__atomic_store_n((struct tfp_cuda_known **)&slot->others, one, __ATOMIC_RELEASE); /* pairs with find_known */
+	}
+	end_writing();
+}
+
+void *tfp_cuda_find(struct tfp_cuda_slot *slot, uintptr_t caller)
+{
+	void *function = find_known(slot, caller);
+	int error = errno;
+	struct span span;
+
+	if (function || tfp_resolve())
+		return function;
+	is_ours(1);
+	function = ask_loader(slot->name, caller, &span);
+	if (function)
+		keep(slot, span, function);
+	is_ours(-1);
+	errno = error;
+	return function;
+}
+
+void *tfp_cuda_sibling(const void *real, const char *name)
+{
+	int error = errno;
+	Dl_info info;
+
+	is_ours(1);
+	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name) : NULL;
+	dlerror();
+	is_ours(-1);
+	errno = error;
+	return function;
+}
+
+static int is_mapped(const void *address, uintptr_t base)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) && (!base || (uintptr_t)info.dli_fbase == base);
+}
+
+/* Callers and functions still at their places stay; what is gone is never believed again. */
+void tfp_cuda_unloaded(void)
+{
+	int error = errno;
+
+	if (!filled_count || !begin_writing())
+		return;
+	for (uint32_t i = 0; i < known_count; i++)
+		if (known[i].size && (!is_mapped((void *)known[i].from, known[i].from) || !is_mapped(known[i].real, 0)))
+			known[i].size = 0;
+	for (uint32_t i = 0; i < filled_count; i++)
+		if (filled[i]->size && (!is_mapped((void *)filled[i]->from, filled[i]->from) || !is_mapped(filled[i]->real, 0)))
+			__atomic_store_n(&filled[i]->size, 0, __ATOMIC_RELEASE);
+	end_writing();
+	errno = error;
+}

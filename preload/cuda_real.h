@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The real functions behind the GPU hooks.
+ *
+ * Two runtimes may share a process (two releases, each behind the libraries that were built for it), and either may come
+ * after us or never. So the answer depends on who asks: the object that the caller's code lies in, then what follows us
+ * in the global search order. Without us the loader would have found the same function by version and scope.
+ *
+ * Rule: found once for each function and calling object, kept until a dlclose changes what is mapped; never RTLD_DEFAULT,
+ * nothing is loaded, no error message is left for the host's dlerror.
+ */
+#ifndef TFP_PRELOAD_CUDA_REAL_H
+#define TFP_PRELOAD_CUDA_REAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One a function: what was found first, and the code that may use it. Filled once; `size` last. */
+struct tfp_cuda_known;
+struct tfp_cuda_slot {
+	const char *name;
+	uintptr_t from, size; /* the calling object's code; size 0 = not filled, or no longer true */
+	void *real;
+	struct tfp_cuda_known *_Atomic others; /* what further objects mean by it */
+};
+
+/* The general road: looks among the callers known, then asks the loader. NULL: there is no such function. Keeps errno. */
+void *tfp_cuda_find(struct tfp_cuda_slot *slot, uintptr_t caller);
+
+/* The function that code at `caller` means. */
+static inline void *tfp_cuda_real(struct tfp_cuda_slot *slot, uintptr_t caller)
+{
+	uintptr_t size = __atomic_load_n(&slot->size, __ATOMIC_ACQUIRE); /* pairs with tfp_cuda_find */
+
+	if (__builtin_expect(caller - slot->from < size, 1))
+		return slot->real;
+	return tfp_cuda_find(slot, caller);
+}
+
+/* A further function of the object that `real` lies in, or of those it needs; NULL = none. Slow; the caller keeps it. */
+void *tfp_cuda_sibling(const void *real, const char *name);
+
+/* After a dlclose: what was found in objects that are gone is forgotten. */
+void tfp_cuda_unloaded(void);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entering by CUDA's injection or by a hooked call; see preload/injection.h. */
+#include "preload/injection.h"
+
+#include "collectors/process.h"
+#include "preload/cuda_hooks.h"
+#include "preload/environment.h"
+#include "preload/settings.h"
+#include "writer/records.h"
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/syscall.h>
+
+#define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
+#define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
+#define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
+
+TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, "cuda driver", context, NULL)
+TFP_EXPORT int cuInit(unsigned flags);
+TFP_EXPORT int InitializeInjection(void);
+
+/* What is known of the driver; only forward. Kept across fork: a child of a process that has CUDA has none. */
+enum { NOTHING = 0, AWAITED = 1, DECIDED = 2 };
+static _Atomic int phase;
+
+/* Written by the constructor. */
+static char own_path[PATH_BYTES];
+
+/* The path by which the loader knows us, made absolute: the host may change its directory before CUDA looks. */
+static void find_own_path(void)
+{
+	size_t used = 0;
+	Dl_info ours;
+
+	if (!dladdr((const void *)&tfp_injection_offer, &ours) || !ours.dli_fname)
+		return;
+	size_t length = tfp_length(ours.dli_fname);
+	if (ours.dli_fname[0] != '/') {
+		long got = tfp_sys(SYS_getcwd, (long)own_path, PATH_BYTES, 0, 0, 0, 0); /* counts the terminator */
+		used = got > 1 && own_path[0] == '/' ? (size_t)got : 0;
+		if (used)
+			own_path[used - 1] = '/';
+	}
+	if ((ours.dli_fname[0] == '/' || used) && used + length < PATH_BYTES)
+		tfp_copy(own_path + used, ours.dli_fname, length + 1);
+	else
+		own_path[0] = 0;
+}
+
+void tfp_injection_offer(void)
+{
+	static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
+	static const char *const only_nvtx[] = {NVTX_VARIABLE, NULL};
+
+	find_own_path();
+	tfp_environment_offer(tfp_settings.cuda == TFP_CUDA_OFF ? only_nvtx : both, own_path);
+}
+
+/* Whether CUDA is told to come to us: our own path, or one that somebody gave for us. */
+static int is_awaited(void)
+{
+	const char *path = tfp_environment_get(CUDA_VARIABLE);
+	size_t length = tfp_length(own_path);
+
+	return path && length && tfp_length(path) == length && tfp_same(path, own_path, length);
+}
+
+/* The driver works and nobody has told CUPTI's collector yet. */
+static void enter(void)
+{
+	const struct tfp_gpu_engine *engine = tfp_gpu_engine();
+
+	if (__atomic_exchange_n((int *)&phase, DECIDED, __ATOMIC_ACQ_REL) == DECIDED)
+		return;
+	tfp_gpu_attend(0);
+	if (engine && tfp_settings.cuda == TFP_CUDA_CUPTI)
+		engine->enter();
+}
+
+/* With what `driver` is: 0 = no device, or none that works. */
+static int has_device(int (*count_devices)(int *))
+{
+	int count = 0;
+
+	return count_devices && count_devices(&count) == 0 && count > 0;
+}
+
+/* Loader calls may allocate: not the host's allocations. */
+static void is_ours(int more)
+{
+	if (tfp_self && tfp_self->is_ready == 1)
+		tfp_self->is_own += (uint32_t)more;
+}
+
+/* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. */
+static void start_driver(void)
+{
+	int (*start)(unsigned) = NULL, (*count)(int *) = NULL, works;
+
+	is_ours(1);
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
+	if (driver) {
+		start = (int (*)(unsigned))dlsym(driver, "cuInit");
+		count = (int (*)(int *))dlsym(driver, "cuDeviceGetCount");
+	}
+	dlerror();
+	is_ours(-1);
+	works = start && start(0) == 0 && has_device(count);
+	if (works)
+		enter();
+	__atomic_store_n((int *)&phase, DECIDED, __ATOMIC_RELEASE);
+	tfp_gpu_attend(0);
+}
+
+void tfp_injection_attend(void)
+{
+	int nothing = NOTHING, error = errno;
+
+	if (phase == DECIDED)
+		tfp_gpu_attend(0);
+	else if (is_awaited() && __atomic_compare_exchange_n((int *)&phase, &nothing, AWAITED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return; /* the call that is about to be made brings CUDA to us; the next one looks whether it did */
+	else
+		start_driver();
+	errno = error;
+}
+
+int cuInit(unsigned flags)
+{
+	int (*real)(unsigned) = (int (*)(unsigned))TFP_CUDA_REAL(cuInit);
+	struct tfp_gpu_call call;
+
+	if (!real)
+		return TFP_CUDA_NO_DRIVER;
+	if (!tfp_gpu_is_asked(TFP_GPU_KIND_context))
+		return real(flags);
+	call.function = &function_cuInit;
+	call.caller = *TFP_CALLER;
+	tfp_gpu_enter(&call);
+	int result = real(flags);
+	if (call.thread)
+		tfp_gpu_leave(&call, (uint32_t)result);
+	if (result == 0 && phase != DECIDED && tfp_settings.cuda == TFP_CUDA_CUPTI) {
+		int error = errno;
+		if (has_device((int (*)(int *))tfp_cuda_sibling((const void *)real, "cuDeviceGetCount")))
+			enter();
+		errno = error;
+	}
+	return result;
+}
+
+/* Loaded by CUDA alone, in a program that lost LD_PRELOAD: the log says what it cannot hold. */
+static void note_alone(void)
+{
+	Dl_info first, ours;
+	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
+
+	if (symbol && dladdr(symbol, &first) && dladdr((const void *)&tfp_injection_offer, &ours) &&
+	    first.dli_fbase != ours.dli_fbase)
+		tfp_fact_pair(TFP_TAG_note, "injected_only",
+			      "The library was loaded by CUDA, not preloaded: host memory and calls by symbol are not recorded.");
+}
+
+int InitializeInjection(void)
+{
+	int error = errno;
+
+	if (tfp_thread_start() && tfp_settings.cuda != TFP_CUDA_OFF) {
+		note_alone();
+		enter();
+	}
+	errno = error;
+	return 1; /* what the driver takes for success */
+}

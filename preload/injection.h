@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the CUDA driver and NVTX come to know of us, and when CUPTI may be entered.
+ *
+ *   road (a): cuInit -> CUDA_INJECTION64_PATH -> InitializeInjection
+ *   road (b): a hooked call that starts CUDA anyway, where nobody came by (a): our own cuInit with a device behind it
+ *
+ * Rule: CUPTI is never touched before the driver is seen to work, and libcuda is opened only by a call that is about to.
+ */
+#ifndef TFP_PRELOAD_INJECTION_H
+#define TFP_PRELOAD_INJECTION_H
+
+/* Names this library in the variables of CUDA and NVTX, where they are unset. Constructor only. */
+void tfp_injection_offer(void);
+
+/* Before a call that may start CUDA (collectors/gpu_calls.h, attend). */
+void tfp_injection_attend(void);
+
+#endif
