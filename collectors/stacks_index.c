@@ -15,8 +15,8 @@
 #include "writer/poison.h"
 
 #define FIRST_SITES 256   /* slots: 8 KiB; `true` has 20 addresses, CPython 6,600 */
-#define FIRST_NODES 512   /* slots: 8 KiB */
-#define MOST_SLOTS (1u << 23) /* 128 MiB of nodes; more are entered in the log without being found again */
+#define FIRST_NODES 1024  /* slots: 4 KiB */
+#define MOST_SLOTS (1u << 23) /* 256 MiB of sites, 32 MiB of nodes; more are not found again */
 
 #define HUGE_PAGE (1u << 21) /* bytes, x86-64 and aarch64 with pages of 4 KiB */
 #define KEPT 65536 /* bytes: the largest page, so that what follows it begins a page on every machine */
@@ -35,7 +35,7 @@ static size_t site_bytes(uint64_t slots)
 
 static size_t node_bytes(uint64_t slots)
 {
-	return sizeof(struct tfp_node_table) + slots * sizeof(struct tfp_node_slot);
+	return sizeof(struct tfp_node_table) + slots * sizeof(uint32_t);
 }
 
 int tfp_sites_make(struct tfp_sites *sites)
@@ -58,6 +58,7 @@ int tfp_nodes_make(struct tfp_nodes *nodes)
 		return 0;
 	table->mask = FIRST_NODES - 1;
 	nodes->count = 0;
+	nodes->log = tfp_store_nodes();
 	nodes->current = table;
 	return 1;
 }
@@ -125,28 +126,26 @@ void tfp_sites_put(struct tfp_sites *sites, uint64_t key, const struct tfp_site 
 _Static_assert(sizeof(struct tfp_rule) == 12, "the rule and the pc index fill the body of a slot");
 
 /* Enters key -> id unless it is there. Two threads that enter the same key at once keep the first. */
-static void enter_node(struct tfp_node_table *table, uint64_t key, uint64_t id)
+static void enter_node(const struct tfp_nodes *nodes, struct tfp_node_table *table, uint64_t key, uint32_t id)
 {
-	for (;;) {
-		struct tfp_node_slot *slot = tfp_nodes_slot(table, key);
-		uint64_t none = 0;
+	uint32_t value = id | (uint32_t)(tfp_index_mix(key) >> 56) << TFP_NODE_BITS;
 
-		if (slot->key == key)
+	for (;;) {
+		uint32_t found, none = 0;
+		_Atomic uint32_t *slot = tfp_nodes_slot(nodes->log, table, key, &found);
+
+		if (found || atomic_compare_exchange_strong(slot, &none, value))
 			return;
-		if (!atomic_compare_exchange_strong(&slot->key, &none, key))
-			continue;
-		atomic_store(&slot->id, id);
-		return;
 	}
 }
 
-static void copy_nodes(struct tfp_node_table *to, struct tfp_node_table *from)
+static void copy_nodes(const struct tfp_nodes *nodes, struct tfp_node_table *to, struct tfp_node_table *from)
 {
 	for (uint64_t i = 0; i <= from->mask; i++) {
-		uint64_t id = atomic_load(&from->slots[i].id);
+		uint32_t id = atomic_load(&from->slots[i]) & ((1u << TFP_NODE_BITS) - 1);
 
 		if (id)
-			enter_node(to, from->slots[i].key, id);
+			enter_node(nodes, to, tfp_store_node_word(nodes->log, id), id);
 	}
 }
 
@@ -168,9 +167,9 @@ static void grow_nodes(struct tfp_nodes *nodes, struct tfp_node_table *old)
 		if (node_bytes(2 * slots) >= HUGE_PAGE)
 			tfp_sys(SYS_madvise, (long)table, (long)node_bytes(2 * slots), MADV_HUGEPAGE, 0, 0, 0);
 		table->mask = 2 * slots - 1;
-		copy_nodes(table, old);
+		copy_nodes(nodes, table, old);
 		atomic_store(&nodes->current, table);
-		copy_nodes(table, old);
+		copy_nodes(nodes, table, old);
 		empty(old, node_bytes(slots));
 	}
 	atomic_store(&nodes->is_growing, 0);
@@ -182,8 +181,8 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 	struct tfp_node_table *table = atomic_load_explicit(&nodes->current, memory_order_acquire);
 	uint32_t id = tfp_store_node(parent, pc);
 
-	/* A key without its id is being entered by someone whom a signal or the scheduler holds up: do not wait. */
-	if (!id || tfp_nodes_slot(table, key)->key == key)
+	/* Numbers that fit no slot come after 2^24 nodes: those are in the log alone. */
+	if (!id || id >> TFP_NODE_BITS)
 		return id;
 	if (atomic_fetch_add_explicit(&nodes->count, 1, memory_order_relaxed) + 1 > table->mask / 4 * 3) {
 		grow_nodes(nodes, table);
@@ -192,8 +191,8 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 		if (nodes->count > table->mask / 8 * 7)
 			return id;
 	}
-	enter_node(table, key, id);
+	enter_node(nodes, table, key, id);
 	if (atomic_load(&nodes->current) != table)
-		enter_node(nodes->current, key, id);
+		enter_node(nodes, nodes->current, key, id);
 	return id;
 }

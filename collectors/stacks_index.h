@@ -10,6 +10,7 @@
 #define TFP_COLLECTORS_STACKS_INDEX_H
 
 #include "collectors/unwind.h"
+#include "writer/store.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -41,18 +42,20 @@ struct tfp_sites {
 	uint32_t count; /* keys in it; of the writer */
 };
 
-struct tfp_node_slot {
-	_Atomic uint64_t key; /* parent node << 32 | pc index; 0 = free */
-	_Atomic uint64_t id;  /* 0 = not yet */
-};
+/*
+ * A slot is 4 bytes: the number of a node, and bits of its hash, so that few nodes are looked at in vain. The node itself,
+ * in the log, is what the key is compared with: 400,000 nodes (a compiler, CPython) need 2 MiB here. 0 = free.
+ */
+#define TFP_NODE_BITS 24 /* nodes with larger numbers are not entered */
 
 struct tfp_node_table {
 	uint64_t mask, padding;
-	struct tfp_node_slot slots[];
+	_Atomic uint32_t slots[];
 };
 
 struct tfp_nodes {
 	_Atomic(struct tfp_node_table *) current;
+	const struct tfp_segments *log; /* the nodes themselves */
 	_Atomic uint32_t count;
 	_Atomic uint32_t is_growing;
 };
@@ -80,14 +83,19 @@ static inline struct tfp_site_slot *tfp_sites_slot(struct tfp_site_table *table,
 	}
 }
 
-static inline struct tfp_node_slot *tfp_nodes_slot(struct tfp_node_table *table, uint64_t key)
+/* The slot of `key`, whose number goes to *id, or the free one where it would stand (*id 0). */
+static inline _Atomic uint32_t *tfp_nodes_slot(const struct tfp_segments *log, struct tfp_node_table *table, uint64_t key,
+					       uint32_t *id)
 {
-	uint64_t mask = table->mask;
+	uint64_t mask = table->mask, hash = tfp_index_mix(key);
+	uint32_t tag = (uint32_t)(hash >> 56) << TFP_NODE_BITS;
 
-	for (uint64_t at = tfp_index_mix(key) & mask;; at = (at + 1) & mask) {
-		uint64_t found = atomic_load_explicit(&table->slots[at].key, memory_order_acquire);
+	for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
+		/* Acquire: the node stands in the log before its number stands here. */
+		uint32_t found = atomic_load_explicit(&table->slots[at], memory_order_acquire);
 
-		if (!found || found == key)
+		*id = found & ((1u << TFP_NODE_BITS) - 1);
+		if (!found || ((found & ~((1u << TFP_NODE_BITS) - 1)) == tag && tfp_store_node_word(log, *id) == key))
 			return &table->slots[at];
 	}
 }
@@ -130,10 +138,10 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc);
 static inline uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
-	struct tfp_node_slot *slot = tfp_nodes_slot(atomic_load_explicit(&nodes->current, memory_order_acquire), key);
-	uint32_t id = (uint32_t)atomic_load_explicit(&slot->id, memory_order_acquire);
+	uint32_t id;
 
-	if (atomic_load_explicit(&slot->key, memory_order_relaxed) == key && id)
+	tfp_nodes_slot(nodes->log, atomic_load_explicit(&nodes->current, memory_order_acquire), key, &id);
+	if (__builtin_expect(id != 0, 1))
 		return id;
 	return tfp_nodes_add(nodes, parent, pc);
 }

@@ -4,6 +4,7 @@
 
 #include "reducer/read/events.h"
 #include "reducer/read/schema.h"
+#include "reducer/read/stacks.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -317,6 +318,20 @@ static void put_nodes(struct dump *dump, const struct log_block *block)
 	put_entries(dump, block, sizeof(uint64_t), put_node);
 }
 
+static void put_packed_nodes(struct dump *dump, const struct log_block *block)
+{
+	size_t bytes, count = 0;
+	uint8_t *payload = log_sealed(dump->log, block, &bytes);
+	uint64_t *words = payload != NULL ? packed_nodes(payload, bytes, block->header.first_index, &count) : NULL;
+
+	if (words == NULL)
+		put_bad(dump, block->offset);
+	for (size_t i = 0; i < count && words != NULL; i++)
+		put_node(dump->out, block->header.first_index + i, &words[i]);
+	free(words);
+	free(payload);
+}
+
 static const struct {
 	uint16_t type;
 	const char *name;
@@ -326,6 +341,7 @@ static const struct {
 	{TFP_BLOCK_END, "end", put_end},           {TFP_BLOCK_CHUNK, "chunk", put_chunk},
 	{TFP_BLOCK_THREADS, "threads", put_slots}, {TFP_BLOCK_FACTS, "facts", put_facts},
 	{TFP_BLOCK_PCS, "pcs", put_pcs},           {TFP_BLOCK_NODES, "nodes", put_nodes},
+	{TFP_BLOCK_PACKED_NODES, "packed_nodes", put_packed_nodes},
 };
 
 static void put_block(struct dump *dump, const struct log_block *block)

@@ -290,7 +290,11 @@ static void add_stacks(struct maker *maker)
 	const uint64_t nodes[] = {0, UINT64_C(0) << 32 | 1, UINT64_C(1) << 32 | 2};
 
 	maker_live(maker, TFP_BLOCK_PCS, NULL, pcs, sizeof pcs);
+	const uint8_t packed[] = {2, 0, 0, 0, 2, 0, 0, 0, 0, 1, 1, 2}; /* nodes 3 (of 2) and 4 (of 2) */
+
 	maker_live(maker, TFP_BLOCK_NODES, NULL, nodes, sizeof nodes);
+	maker_sealed(maker, TFP_BLOCK_PACKED_NODES, &(struct tfp_block_header){.first_index = 3, .records = 2}, packed,
+		     sizeof packed);
 }
 
 static void add_facts(struct maker *maker)
@@ -311,7 +315,7 @@ static void fill(struct maker *maker)
 	struct tfp_thread_slot slots[2] = {{.state = 1, .serial = 1, .tid = 100, .name = "one"},
 					   {.state = 2, .serial = 2, .tid = 101, .name = "two"}};
 	struct tfp_end_payload end = {.realtime_ns = 1, .wait_status = 9, .pid = 100};
-	const uint64_t future[3] = {UINT64_C(180) << 8 | 100, 0x1234, 77};
+	const uint64_t future[3] = {UINT64_C(180) << 8 | 31, 0x1234, 77};
 
 	slots[0].heap[0] = (struct tfp_heap_totals){.allocations = 3, .frees = 1, .requested_bytes = 1048700,
 						    .allocated_bytes = 1148704, .freed_bytes = 104};
@@ -343,9 +347,9 @@ static void fill(struct maker *maker)
 	free(records);
 }
 
-static const char future_schema[] = "record\t100\tfuture\tevent\t24\tfrom tomorrow\n"
-				    "field\t100\t0\twhere\tu64\taddress\tplain\t8\t\n"
-				    "field\t100\t1\thow\ti64\tcount\tplain\t16\t\nnovelty\t1\thook\t1\n";
+static const char future_schema[] = "record\t31\tfuture\tevent\t24\tfrom tomorrow\n"
+				    "field\t31\t0\twhere\tu64\taddress\tplain\t8\t\n"
+				    "field\t31\t1\thow\ti64\tcount\tplain\t16\t\nnovelty\t1\thook\t1\n";
 
 void maker_everything(struct maker *maker)
 {

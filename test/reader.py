@@ -9,7 +9,7 @@ import sys
 
 MASK = (1 << 64) - 1
 SYNC = (0xB10CF97E5A5E1DD3).to_bytes(8, "little")
-KINDS = {1: "schema", 2: "events", 3: "end", 16: "chunk", 17: "threads", 18: "facts", 19: "pcs", 20: "nodes"}
+KINDS = {1: "schema", 2: "events", 3: "end", 4: "packed_nodes", 16: "chunk", 17: "threads", 18: "facts", 19: "pcs", 20: "nodes"}
 # name, offset and struct letter of the header's fields that are printed
 HEADER = """header_bytes 12 I|byte_order 16 I|page_bytes 20 I|features_compat 24 Q|features_warn 32 Q|features_incompat 40 Q|log_id 48 Q
 parent_log_id 56 Q|job_id 64 16s|boot_id 80 16s|pid_namespace 96 Q|pid 104 I|parent_pid 108 I|process_start 112 Q
@@ -373,6 +373,20 @@ class Reader:
             word = u64(payload, i * 8)
             if word:
                 self.put("node", head[7] + i, word >> 32, word & 0xFFFFFFFF)
+
+    def packed_nodes(self, at, head, begin, payload):
+        raw, out, index = self.sealed(head, payload), [], head[7]
+        try:
+            count, size = struct.unpack_from("<II", raw or b"", 0)
+            parent_at, pc_at = 8, 8 + size
+            for i in range(count):
+                back, parent_at = varint(raw[:8 + size], parent_at)
+                pc, pc_at = varint(raw, pc_at)
+                out.append((index + i, index + i - 1 - back, pc))
+        except (struct.error, IndexError):
+            return self.put_bad(at)
+        for words in out:
+            self.put("node", *words)
 
 
 if __name__ == "__main__":

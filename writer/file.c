@@ -161,7 +161,8 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 	return (void *)start;
 }
 
-void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, size_t *room, enum tfp_loss *why)
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
+			  enum tfp_loss *why)
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
@@ -176,10 +177,10 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 		unreserve(log, offset, bytes);
 		return NULL;
 	}
-	*room = bytes - sizeof *header;
+	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
 	struct tfp_block_header mine = *header;
 	mine.is_live = 1;
-	mine.encoded_bytes = mine.raw_bytes = *room;
+	mine.encoded_bytes = mine.raw_bytes = place->room;
 	finish_header(&mine, NULL);
 	tfp_copy(block, &mine, sizeof mine);
 	return block + 1;
@@ -287,6 +288,48 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, whole, header->records};
 	}
 	return TFP_LOSS_NONE;
+}
+
+int tfp_file_can_detach(uint64_t offset)
+{
+	const struct tfp_log *log = tfp_state->log;
+
+	return !log->is_shadow && offset >= log->first_bytes;
+}
+
+/* Puts private memory with the same content in the place of mapped pages. There is no instant without it. */
+static int make_private(char *pages, uint64_t bytes)
+{
+	long copy = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (is_error(copy))
+		return -1;
+	tfp_copy((void *)copy, pages, bytes);
+	/* A fork child finds nothing there, as before (tfp_pages_share). */
+	if (!is_error(tfp_sys(SYS_madvise, copy, (long)bytes, MADV_DONTFORK, 0, 0, 0)) &&
+	    !is_error(tfp_sys(SYS_mremap, copy, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)pages, 0)))
+		return 0;
+	tfp_sys(SYS_munmap, copy, (long)bytes, 0, 0, 0, 0);
+	return -1;
+}
+
+int tfp_file_detach(void *payload, size_t bytes, uint64_t offset)
+{
+	struct tfp_log *log = tfp_state->log;
+	uint64_t page = log->page_bytes, whole = (sizeof(struct tfp_block_header) + bytes + page - 1) & ~(page - 1);
+	int is_kept;
+	long descriptor = borrow(log, &is_kept);
+
+	if (descriptor < 0)
+		return -1;
+	int result = make_private((char *)payload - sizeof(struct tfp_block_header) + page, whole - page);
+	if (!result)
+		result = is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					  (long)(offset + page), (long)(whole - page), 0, 0)) ? -1 : 0;
+	if (!result)
+		__atomic_fetch_add(&log->dropped_bytes, whole - page, __ATOMIC_RELAXED);
+	give_back(descriptor, is_kept);
+	return result;
 }
 
 int tfp_file_descriptor(void)

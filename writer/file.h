@@ -27,11 +27,18 @@ struct tfp_file_options {
  */
 enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header);
 
+/* Where a live block lies. */
+struct tfp_live_place {
+	size_t room;     /* bytes of payload: up to the end of its last page */
+	uint64_t offset; /* of its header in the log */
+};
+
 /*
- * A new live block with room for at least `payload_bytes` (rounded up to whole pages; *room tells): its payload, mapped
- * and zero, its header written. NULL with *why set when there is none. Any thread, any context.
+ * A new live block with room for at least `payload_bytes`: its payload, mapped and zero, its header written. NULL with
+ * *why set when there is none. Any thread, any context.
  */
-void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, size_t *room, enum tfp_loss *why);
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
+			  enum tfp_loss *why);
 
 /*
  * Appends a sealed block: completes `header` (sync, sizes, checksums) and writes it with header->encoded_bytes of
@@ -39,6 +46,16 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
  * Returns 0 or a loss kind. Any thread, any context.
  */
 enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space);
+
+/* Whether tfp_file_detach can be asked for the live block whose header lies at `offset` of the log. */
+int tfp_file_can_detach(uint64_t offset);
+
+/*
+ * What the live block's payload holds stands elsewhere in the log by now: gives the disk space of its pages back, but the
+ * first, which has the header. The memory stays, with its content, and is private; nobody may write to it meanwhile.
+ * 0; -1: it cannot be done here, and the block is as it was, or has private memory while its copy in the log stays.
+ */
+int tfp_file_detach(void *payload, size_t bytes, uint64_t offset);
 
 /* The number of our descriptor, or -1. The host does not own it: hooks hide it and step around it. */
 int tfp_file_descriptor(void);

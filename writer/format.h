@@ -122,6 +122,7 @@ enum tfp_block_type {
 	TFP_BLOCK_SCHEMA = 1,  /* sealed: text, see tfp_schema_text */
 	TFP_BLOCK_EVENTS = 2,  /* sealed: columns of one chunk */
 	TFP_BLOCK_END = 3,     /* sealed: struct tfp_end_payload, by tfprof run */
+	TFP_BLOCK_PACKED_NODES = 4, /* sealed: what stood in a full block of nodes */
 	TFP_BLOCK_CHUNK = 16,  /* live: struct tfp_chunk, then raw records */
 	TFP_BLOCK_THREADS = 17, /* live: array of struct tfp_thread_slot */
 	TFP_BLOCK_FACTS = 18,  /* live: facts, row by row */

@@ -9,7 +9,7 @@
 #include "writer/poison.h"
 
 static const struct tfp_segment_kind pcs = {TFP_BLOCK_PCS, sizeof(struct tfp_pc), 1000};   /* 16 KiB with its header */
-static const struct tfp_segment_kind nodes = {TFP_BLOCK_NODES, sizeof(uint64_t), 2036};    /* 16 KiB with its header */
+static const struct tfp_segment_kind nodes = {TFP_BLOCK_NODES, sizeof(uint64_t), TFP_NODES_FIRST};
 #define FACTS_BYTES 16000u /* of a facts block; one fact may be larger, up to FACT_MAX */
 #define FACT_MAX 65536u
 
@@ -34,6 +34,11 @@ uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
 	return index;
 }
 
+struct tfp_segments *tfp_store_nodes(void)
+{
+	return &tfp_state->nodes;
+}
+
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
 {
 	uint32_t index = next_index(&tfp_state->live->nodes_count);
@@ -48,9 +53,12 @@ uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
 static uint8_t *make_facts_block(size_t payload_bytes, size_t *room)
 {
 	struct tfp_block_header header = {.type = TFP_BLOCK_FACTS};
+	struct tfp_live_place place = {0, 0};
 	enum tfp_loss why;
+	uint8_t *block = tfp_file_live_block(&header, payload_bytes, &place, &why);
 
-	return tfp_file_live_block(&header, payload_bytes, room, &why);
+	*room = place.room;
+	return block;
 }
 
 /* The first word of a fact: its size and kind are there from the moment that its room is taken. */

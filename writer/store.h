@@ -10,6 +10,7 @@
 #define TFP_WRITER_STORE_H
 
 #include "writer/format.h"
+#include "writer/segments.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,24 @@ uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags);
 
 /* Adds the node (parent, pc). Returns its index, or 0 when there is no room. The caller keeps them distinct. */
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index);
+
+#define TFP_NODES_FIRST 2048 /* entries of the first block of nodes: a power of two, for tfp_segment_of */
+
+/* The array of nodes that tfp_store_node fills. */
+struct tfp_segments *tfp_store_nodes(void);
+
+/*
+ * The node at an index that tfp_store_node gave: parent << 32 | pc index. 0 where it is being entered just now; the index
+ * may come from another thread, if it was published after tfp_store_node returned.
+ */
+static inline __attribute__((always_inline)) uint64_t tfp_store_node_word(const struct tfp_segments *nodes, uint32_t index)
+{
+	uint64_t start;
+	unsigned segment = tfp_segment_of(TFP_NODES_FIRST, index, &start);
+	const unsigned char *base = __atomic_load_n((unsigned char *const *)&nodes->base[segment], __ATOMIC_RELAXED);
+
+	return __atomic_load_n((const uint64_t *)(const void *)base + (index - start), __ATOMIC_RELAXED);
+}
 
 /* A str field of a fact: not terminated, may hold any byte. */
 struct tfp_text {

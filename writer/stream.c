@@ -10,6 +10,7 @@
 #include "writer/drain.h"
 #include "writer/encode.h"
 #include "writer/file.h"
+#include "writer/pack.h"
 #include "writer/sys.h"
 
 #include "writer/poison.h"
@@ -62,11 +63,11 @@ static struct tfp_chunk *get_chunk(struct tfp_thread *thread, uint16_t lane, siz
 	if (chunk)
 		return chunk;
 	struct tfp_block_header header = {.type = TFP_BLOCK_CHUNK, .thread = thread->serial, .lane = lane};
-	size_t room;
-	chunk = tfp_file_live_block(&header, bytes - sizeof header, &room, why);
+	struct tfp_live_place place;
+	chunk = tfp_file_live_block(&header, bytes - sizeof header, &place, why);
 	if (!chunk)
 		return NULL;
-	chunk->size_bytes = room - sizeof *chunk;
+	chunk->size_bytes = place.room - sizeof *chunk;
 	chunk->state = chunk_state(TFP_CHUNK_FILLING, thread->serial);
 	uint32_t index = tfp_state->chunk_count++;
 	if (index < TFP_KNOWN_CHUNKS)
@@ -123,6 +124,8 @@ static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 	void *space = tfp_encode(scratch_of->scratch, scratch_of->scratch_bytes, (uint8_t *)(chunk + 1), used,
 				 tfp_state->time_shift, &header);
 	why = tfp_file_seal(&header, space);
+	if (!why)
+		tfp_pack_nodes(scratch_of->scratch, scratch_of->scratch_bytes);
 	__atomic_fetch_add(&tfp_state->live->drain_ticks, tfp_ticks() - from, __ATOMIC_RELAXED);
 	return why;
 }

@@ -259,15 +259,27 @@ static uint8_t *decompress(const struct log_block *block, uint8_t *encoded, cons
 	return raw;
 }
 
+static uint8_t *read_sealed(const struct log *log, const struct log_block *block, size_t *bytes, const char **reason)
+{
+	uint8_t *raw = read_encoded(log, block, reason);
+
+	*bytes = block->header.raw_bytes;
+	return raw != NULL ? decompress(block, raw, reason) : NULL;
+}
+
 uint8_t *log_sealed(const struct log *log, const struct log_block *block, size_t *bytes)
 {
 	const char *reason;
-	uint8_t *raw = read_encoded(log, block, &reason);
+	uint8_t *raw = read_sealed(log, block, bytes, &reason);
 
-	if (raw != NULL)
-		raw = decompress(block, raw, &reason);
 	if (raw == NULL)
 		diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "", "%s", reason);
-	*bytes = block->header.raw_bytes;
 	return raw;
+}
+
+uint8_t *log_sealed_quietly(const struct log *log, const struct log_block *block, size_t *bytes)
+{
+	const char *reason;
+
+	return read_sealed(log, block, bytes, &reason);
 }

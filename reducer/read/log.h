@@ -103,6 +103,9 @@ int log_block_next(const struct log *log, uint64_t *offset, struct log_block *bl
  */
 uint8_t *log_sealed(const struct log *log, const struct log_block *block, size_t *bytes);
 
+/* The same without a diag: where it is not yet known whether the block is needed. */
+uint8_t *log_sealed_quietly(const struct log *log, const struct log_block *block, size_t *bytes);
+
 /* Exact counters of one thread, from its slot in the file. Copied field by field, missing ones are 0. */
 typedef int log_slot_visit(void *context, const struct tfp_thread_slot *slot);
 /* Calls `visit` for each slot whose state is not 0, in file order, until it returns non-zero; returns that, or 0. */

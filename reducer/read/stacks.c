@@ -9,6 +9,44 @@
 #define NODES_MAX (UINT32_C(1) << 26) /* 512 MiB of nodes; believed only as far as the file holds them */
 #define PCS_MAX (UINT32_C(1) << 24)
 
+/* Reads a varint of at most 32 bits; returns what follows it, NULL where there is none. */
+static const uint8_t *take_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
+{
+	*value = 0;
+	for (unsigned shift = 0; at < end && shift < 35; shift += 7) {
+		*value |= (uint64_t)(*at & 127) << shift;
+		if (*at++ < 128)
+			return *value <= UINT32_MAX ? at : NULL;
+	}
+	return NULL;
+}
+
+uint64_t *packed_nodes(const uint8_t *payload, size_t bytes, uint64_t first, size_t *count)
+{
+	uint32_t head[2];
+	const uint8_t *parents = payload + sizeof head, *pcs, *end = payload + bytes;
+	uint64_t *words, back, pc;
+
+	if (bytes < sizeof head)
+		return NULL;
+	memcpy(head, payload, sizeof head);
+	if (head[1] > bytes - sizeof head || head[0] > head[1] || head[0] > bytes - sizeof head - head[1])
+		return NULL;
+	words = malloc(((size_t)head[0] + 1) * sizeof *words);
+	pcs = parents + head[1];
+	for (uint32_t i = 0; words != NULL && i < head[0]; i++) {
+		parents = take_varint(parents, payload + sizeof head + head[1], &back);
+		pcs = parents != NULL ? take_varint(pcs, end, &pc) : NULL;
+		if (pcs == NULL || back >= first + i) { /* a parent comes before its child */
+			free(words);
+			return NULL;
+		}
+		words[i] = (first + i - 1 - back) << 32 | pc;
+	}
+	*count = head[0];
+	return words;
+}
+
 /* Entries of `type` blocks, `entry` bytes each, into an array that grows as far as the file has entries. */
 struct gather {
 	const struct log *log;
@@ -97,6 +135,41 @@ static void gather_all(struct gather *gather)
 			take_block(gather, &gather->log->blocks[i]);
 }
 
+/* Whether the live block holds all that a packed one which cannot be read should have held. */
+static int is_there(const struct gather *nodes, const struct tfp_block_header *packed)
+{
+	for (uint64_t i = packed->first_index; i < packed->first_index + packed->records; i++)
+		if (i != 0 && (i >= nodes->count || ((uint64_t *)(void *)nodes->array)[i] == 0))
+			return 0;
+	return 1;
+}
+
+/* After the live blocks: a writer that died while it packed left those as they were. */
+static void take_packed(struct gather *nodes, const struct log_block *block)
+{
+	uint64_t *words = NULL, first = block->header.first_index;
+	size_t bytes = 0, count = 0;
+	uint8_t *payload = log_sealed_quietly(nodes->log, block, &bytes);
+
+	/* The pages that the nodes had before are in the file, too, if only as a hole. */
+	if (payload != NULL && first <= nodes->log->bytes / nodes->entry)
+		words = packed_nodes(payload, bytes, first, &count);
+	if (words != NULL)
+		put_piece(nodes, first, (uint8_t *)words, count * sizeof *words);
+	else if (!is_there(nodes, &block->header))
+		diag_add(nodes->log->diags, DIAG_DAMAGE, nodes->log->path, block->offset, "",
+			 "packed stack nodes cannot be read; stacks that need them are unknown");
+	free(words);
+	free(payload);
+}
+
+static void gather_packed(struct gather *nodes)
+{
+	for (size_t i = 0; i < nodes->log->block_count; i++)
+		if (nodes->log->blocks[i].header.type == TFP_BLOCK_PACKED_NODES)
+			take_packed(nodes, &nodes->log->blocks[i]);
+}
+
 /* Drops nodes that break the rule parent < child, or name a code address that is not there. */
 static void check_nodes(const struct log *log, struct stacks *stacks)
 {
@@ -124,6 +197,7 @@ struct stacks *stacks_load(const struct log *log)
 	struct stacks *stacks = calloc(1, sizeof *stacks);
 
 	gather_all(&nodes);
+	gather_packed(&nodes);
 	gather_all(&pcs);
 	log_rest(log);
 	if (stacks == NULL || nodes.is_out_of_memory || pcs.is_out_of_memory) {

@@ -17,7 +17,13 @@ struct stacks {
 	uint32_t pc_count;
 };
 
-/* Reads the pcs and nodes blocks. NULL only without memory. A log without stacks gives counts of 0. */
+/*
+ * The nodes of a packed block whose payload is given and whose first index is `first`; NULL where it is damaged (or there
+ * is no memory). The caller frees them.
+ */
+uint64_t *packed_nodes(const uint8_t *payload, size_t bytes, uint64_t first, size_t *count);
+
+/* Reads the pcs and nodes blocks, packed ones too. NULL only without memory. A log without stacks gives counts of 0. */
 struct stacks *stacks_load(const struct log *log);
 void stacks_free(struct stacks *stacks);
 

@@ -10,6 +10,7 @@
  *   STACKSHIM_SHOW=1    prints the first wrong stack of each process to stderr
  */
 #include "collectors/stacks.h"
+#include "test/stacks/flat.h"
 #include "writer/format.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -52,6 +53,7 @@ struct shim {
 	struct totals totals;
 	struct tfp_pc *pcs;
 	uint64_t *nodes;
+	struct tfp_segments segments; /* over nodes */
 	uint64_t every;
 };
 
@@ -74,6 +76,12 @@ uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
 		return 0;
 	shim->pcs[index] = (struct tfp_pc){ pc, module, flags | TFP_PC_WRITTEN };
 	return index;
+}
+
+struct tfp_segments *tfp_store_nodes(void)
+{
+	flat_segments(&shim->segments, shim->nodes, MOST_NODES);
+	return &shim->segments;
 }
 
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)

@@ -6,7 +6,7 @@
  * Rule: each figure is the best of 15 passes; doubles of writer/store.h keep the log's cost out.
  */
 #include "collectors/stacks.h"
-#include "writer/store.h"
+#include "test/stacks/flat.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,9 @@
 
 static struct tfp_stacks *stacks;
 static struct tfp_stack_cache *cache;
-static uint32_t pcs, nodes;
+#define MOST_NODES (1u << 22)
+static uint32_t pcs, node_count;
+static uint64_t nodes[MOST_NODES];
 static uint32_t last_node;
 static volatile uint32_t sink;
 static long rounds = 20000;
@@ -35,11 +37,20 @@ uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
 	return ++pcs;
 }
 
+struct tfp_segments *tfp_store_nodes(void)
+{
+	static struct tfp_segments segments;
+
+	flat_segments(&segments, nodes, MOST_NODES);
+	return &segments;
+}
+
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
 {
-	(void)parent;
-	(void)pc_index;
-	return ++nodes;
+	if (node_count + 1 == MOST_NODES)
+		return 0;
+	nodes[++node_count] = (uint64_t)parent << 32 | pc_index;
+	return node_count;
 }
 
 int tfp_store_fact(uint8_t tag, const struct tfp_fact_field *fields, size_t count)

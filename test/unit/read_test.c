@@ -459,6 +459,43 @@ static void test_stacks_cannot_loop(void **state)
 	maker_free(&maker);
 }
 
+/* Nodes 2 and 3 stand in a packed block, in a live one too if `is_kept`; `broken`: the packed one is damaged. */
+static void check_packed(int is_kept, int is_broken, size_t frames_of_3, uint64_t damage)
+{
+	const uint64_t nodes[] = {0, 1, UINT64_C(1) << 32 | 1, UINT64_C(2) << 32 | 1};
+	const struct tfp_pc pcs[] = {{0, 0, 0}, {0x400000, 0, TFP_PC_WRITTEN}};
+	const uint8_t packed[] = {2, 0, 0, 0, 2, 0, 0, 0, 0, is_broken ? 200 : 0, 1, 1};
+	const struct tfp_pc *frames[8];
+	struct maker maker;
+	struct diag_list diags;
+
+	maker_begin(&maker);
+	maker_schema(&maker, "");
+	maker_live(&maker, TFP_BLOCK_PCS, NULL, pcs, sizeof pcs);
+	maker_live(&maker, TFP_BLOCK_NODES, NULL, nodes, is_kept ? sizeof nodes : 16);
+	maker_sealed(&maker, TFP_BLOCK_PACKED_NODES, &(struct tfp_block_header){.first_index = 2, .records = 2}, packed,
+		     sizeof packed);
+	maker_finish(&maker);
+	struct log *log = open_bytes(&maker, maker.size, &diags);
+	struct stacks *stacks = stacks_load(log);
+	assert_int_equal(stacks_frames(stacks, 1, frames, 8), 1);
+	assert_int_equal(stacks_frames(stacks, 3, frames, 8), frames_of_3);
+	assert_int_equal(diags.damage, damage);
+	stacks_free(stacks);
+	log_close(log);
+	diag_free(&diags);
+	maker_free(&maker);
+}
+
+static void test_packed_nodes(void **state)
+{
+	(void)state;
+	check_packed(0, 0, 3, 0);
+	check_packed(1, 0, 3, 0);
+	check_packed(1, 1, 3, 0); /* killed while it packed: what was to be packed is still there */
+	check_packed(0, 1, 0, 1);
+}
+
 static void test_dropped_blocks_are_not_missed(void **state)
 {
 	struct maker maker;
@@ -528,6 +565,7 @@ int main(void)
 		cmocka_unit_test(test_times_in_another_encoding_are_not_believed),
 		cmocka_unit_test(test_sizes_that_lie_are_damage),
 		cmocka_unit_test(test_stacks_cannot_loop),
+		cmocka_unit_test(test_packed_nodes),
 		cmocka_unit_test(test_dropped_blocks_are_not_missed),
 		cmocka_unit_test(test_heap_addresses_come_back),
 	};

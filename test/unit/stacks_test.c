@@ -13,6 +13,7 @@
 #include "collectors/stacks.h"
 #include "collectors/stacks_index.h"
 #include "collectors/stacks_memory.h"
+#include "test/stacks/flat.h"
 #include "writer/format.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -43,6 +44,14 @@ uint32_t tfp_store_pc(uint64_t pc, uint32_t module, uint32_t flags)
 	if (index)
 		pcs[index] = (struct tfp_pc){ pc, module, flags };
 	return index;
+}
+
+struct tfp_segments *tfp_store_nodes(void)
+{
+	static struct tfp_segments segments;
+
+	flat_segments(&segments, nodes, ROOM);
+	return &segments;
 }
 
 uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
