@@ -119,6 +119,8 @@ const struct tfp_nvtx_handle *tfp_nvtx_known(const void *handle)
 	if (!place || (uintptr_t)handle - (uintptr_t)place->bytes >= place->used || (uintptr_t)handle % 16)
 		return NULL;
 	struct tfp_nvtx_handle *known = (struct tfp_nvtx_handle *)(uintptr_t)handle;
+	if (!tfp_self || tfp_self->is_ready != 1) /* a fork child's log must be there before it is told */
+		tfp_thread_start();
 	if (known->log_id != tfp_origin.log_id)
 		tell(known);
 	return known;

@@ -17,6 +17,7 @@
 /* In the order in which they get a record, and in which they finish. */
 static const struct scan_subject *const subjects[] = {
 	&process_subject,
+	&ranges_subject,
 	&heap_subject,
 	&ops_subject,
 	&gpu_subject,

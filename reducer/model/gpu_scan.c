@@ -96,7 +96,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 
 	scan->any = 1;
 	call.begin = call.duration > call.end ? 0 : call.end - call.duration;
-	call.op = ops->current == NULL ? 0 : ops->current(ops->state, stream);
+	call.op = ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL);
 	call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
 	gpu_sum_call(scan, &call);
 	if (call.kind == GPU_LIBRARY)
@@ -286,7 +286,7 @@ static void take_node(void *state, size_t stream, const struct batch *batch, siz
 	struct gpu_graph *graph;
 
 	scan->any = 1;
-	gpu_node_made(scan, VALUE(1), original, original != 0 || ops->current == NULL ? 0 : ops->current(ops->state, stream));
+	gpu_node_made(scan, VALUE(1), original, original != 0 || ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL));
 	graph = original == 0 ? NULL : gpu_graph_at(scan, (uint32_t)VALUE(0));
 	if (graph != NULL)
 		graph->nodes++;

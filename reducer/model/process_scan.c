@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the pass over the records takes of the process itself: clock, windows, steps, threads that ended, losses. See scan.h.
+ * What the pass over the records takes of the process itself: clock, windows, threads that ended, losses. See scan.h.
  *
  * Rule: fills in what the other subjects read when they finish, so it stands first in the list.
  */
@@ -37,19 +37,6 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 		.cause = (unsigned)batch_value(batch, i, fields[1]), .index = (unsigned)batch_value(batch, i, fields[2]),
 		.live_bytes = batch_value(batch, i, fields[3])};
 	process->window_count++;
-}
-
-static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
-{
-	struct taken *taken = state;
-	struct process *process = taken->scan->process;
-	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
-
-	if (steps == NULL)
-		return;
-	process->steps = steps;
-	steps[process->step_count++] = (struct step){.time_ns = (int64_t)batch->times[i], .number = batch_value(batch, i, fields[0]),
-						     .thread = process->log->streams[stream].thread};
 }
 
 static void take_thread_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -97,13 +84,10 @@ static void take_nothing(void *state, size_t stream, const struct batch *batch, 
 static const struct scan_record records[] = {
 	{"clock", take_clock, 0, {"ticks", "raw"}},
 	{"window", take_window, 0, {"is_open", "cause", "index", "live"}},
-	{"step", take_step, 0, {"number"}},
 	{"thread_end", take_thread_end, 0,
 	 {"serial", "tid", "start", "end", "allocations", "frees", "requested", "allocated", "freed", "maps", "unmaps", "mapped",
 	  "unmapped", "own_allocations", "own"}},
 	{"loss", take_loss, 0, {"serial", "kind", "count", "first", "last"}},
-	{"range_push", take_nothing, 0, {NULL}},
-	{"range_pop", take_nothing, 0, {NULL}},
 	{"fork", take_nothing, 0, {NULL}},
 	{"exec", take_nothing, 0, {NULL}},
 	{"spawn", take_nothing, 0, {NULL}},

@@ -11,6 +11,7 @@
 
 #include "reducer/model/heap.h"
 #include "reducer/model/ops.h"
+#include "reducer/model/range_rows.h"
 #include "reducer/read/log.h"
 #include "reducer/read/stacks.h"
 
@@ -84,12 +85,6 @@ struct window_range {
 	int64_t from_ns, to_ns;
 };
 
-struct step {
-	int64_t time_ns;
-	uint64_t number;
-	uint32_t thread;
-};
-
 /* Piecewise linear: ticks since origin -> ns since the run's start. Private to the model. */
 struct clock_map;
 
@@ -137,8 +132,9 @@ struct process {
 	size_t window_count;
 	struct window_range *ranges; /* [scan] */
 	size_t range_count;
-	struct step *steps;     /* [scan] */
+	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
+	struct range_rows range_rows; /* [scan] */
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
 	size_t op_count;
 	uint64_t events;        /* [scan] records read */

@@ -13,6 +13,7 @@
 
 #include "reducer/model/internal.h"
 #include "reducer/model/live.h"
+#include "reducer/model/op_names.h"
 #include "reducer/read/batch.h"
 
 #define SCAN_FIELDS 24 /* most fields that a subject takes of a record */
@@ -20,11 +21,16 @@
 /*
  * The operation that a thread is in, for whoever attributes something to it while the records stream by. Set by the subject
  * that keeps the ranges of each thread, in its `begin`; `current` stays NULL where nothing does.
- * current() answers for the thread behind a stream (index in log->streams): a number into process->op_names, 0 = none.
+ * current() answers for the thread behind a stream (index in log->streams): a number into process->op_names, 0 = none;
+ * *since receives the ticks at which it began (may be NULL). ranges_scan.c sets it first; a subject that knows ops puts its own
+ * in place and asks the one before it where its own began earlier. Numbers come from op_names_number(scan->op_names, text).
+ * word() takes part in finding steps that nobody marked: something happened on a thread that repeats from step to step.
  */
 struct scan_ops {
 	void *state;
-	uint32_t (*current)(void *state, size_t stream);
+	uint32_t (*current)(void *state, size_t stream, uint64_t *since);
+	void *word_state;
+	void (*word)(void *state, uint64_t key, uint64_t time);
 };
 
 /* One pass over one process. */
@@ -33,6 +39,7 @@ struct scan {
 	const struct run_options *options; /* may be NULL */
 	struct process *process;
 	struct scan_ops ops;
+	struct op_names *op_names; /* becomes process->op_names; never NULL */
 	const struct live_table *live; /* of the heap: places are brought into the cache some events ahead; NULL = none */
 };
 
@@ -71,7 +78,7 @@ struct scan_subject {
 	void (*close)(struct process *process);
 };
 
-extern const struct scan_subject process_subject, heap_subject, ops_subject, gpu_subject;
+extern const struct scan_subject process_subject, ranges_subject, heap_subject, ops_subject, gpu_subject;
 
 /* Calls times / close of all subjects. events_scan.c */
 void scan_times(struct process *process);

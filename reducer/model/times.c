@@ -44,8 +44,6 @@ void times_scanned(struct process *process)
 		convert_account(process, &process->accounts[i]);
 	for (size_t i = 0; i < process->window_count; i++)
 		convert(process, &process->windows[i].time_ns);
-	for (size_t i = 0; i < process->step_count; i++)
-		convert(process, &process->steps[i].time_ns);
 }
 
 void times_modules(struct process *process)

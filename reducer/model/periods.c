@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The period of a stream of words; see reducer/model/periods.h. */
+#include "reducer/model/periods.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MOST (1u << 20)   /* kept: 16 MiB; beyond, the most frequent word is dropped */
+#define SYMBOLS_MOST (1u << 18) /* distinct words; more are not looked at */
+#define CANDIDATES 64           /* anchors tried: the counts that most symbols share */
+#define STEPS_LEAST 5           /* like segments: fewer may be chance */
+#define WORDS_LEAST 3           /* words of the median segment, */
+#define KINDS_LEAST 2           /* of so many kinds: a call repeated is no step */
+#define ALIKE 0.6               /* likeness from which a segment is one like the others; random streams stay below */
+#define SHARE_LEAST 0.6         /* of the segments, and of the time, that are alike */
+#define ROUNDS_MOST 16          /* rounds of a loop inside a step */
+#define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
+
+int periods_begin(struct periods *periods)
+{
+	memset(periods, 0, sizeof *periods);
+	periods->place_count = 1024;
+	periods->places = calloc(periods->place_count, sizeof *periods->places);
+	return periods->places == NULL ? -1 : 0;
+}
+
+void periods_free(struct periods *periods)
+{
+	free(periods->words);
+	free(periods->symbols);
+	free(periods->places);
+	memset(periods, 0, sizeof *periods);
+}
+
+static uint64_t mix(uint64_t value)
+{
+	value *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+	return value ^ value >> 29;
+}
+
+static void *wider(void *array, size_t *room, size_t bytes)
+{
+	size_t wanted = *room == 0 ? 512 : *room * 2;
+	void *grown = realloc(array, wanted * bytes);
+
+	if (grown != NULL)
+		*room = wanted;
+	return grown;
+}
+
+static int rehash(struct periods *periods)
+{
+	size_t count = periods->place_count * 2;
+	uint32_t *places = calloc(count, sizeof *places);
+
+	if (places == NULL)
+		return -1;
+	for (uint32_t i = 0; i < periods->symbol_count; i++) {
+		uint64_t at = mix(periods->symbols[i].key);
+		while (places[at % count] != 0)
+			at++;
+		places[at % count] = i + 1;
+	}
+	free(periods->places);
+	periods->places = places;
+	periods->place_count = count;
+	return 0;
+}
+
+/* The symbol of a key, made on first sight; NULL where there is no room. */
+static struct period_symbol *symbol_of(struct periods *periods, uint64_t key)
+{
+	uint64_t at = mix(key);
+
+	for (; periods->places[at % periods->place_count] != 0; at++) {
+		struct period_symbol *symbol = &periods->symbols[periods->places[at % periods->place_count] - 1];
+		if (symbol->key == key)
+			return symbol;
+	}
+	if (periods->symbol_count >= SYMBOLS_MOST)
+		return NULL;
+	if (periods->symbol_count == periods->symbol_room) {
+		struct period_symbol *symbols = wider(periods->symbols, &periods->symbol_room, sizeof *symbols);
+		if (symbols == NULL)
+			return NULL;
+		periods->symbols = symbols;
+	}
+	periods->places[at % periods->place_count] = (uint32_t)periods->symbol_count + 1;
+	periods->symbols[periods->symbol_count++] = (struct period_symbol){.key = key};
+	if (periods->symbol_count * 2 > periods->place_count && rehash(periods) != 0)
+		periods->is_short = 1; /* no more words: the table must not fill up */
+	return &periods->symbols[periods->symbol_count - 1];
+}
+
+/* Drops the words of the most frequent symbols until a quarter of the room is free. */
+static void drop_frequent(struct periods *periods)
+{
+	while (periods->count > WORDS_MOST / 4 * 3) {
+		size_t most = 0, kept = 0;
+		for (size_t i = 0; i < periods->symbol_count; i++)
+			if (periods->symbols[i].count > periods->symbols[most].count)
+				most = i;
+		periods->symbols[most].is_dropped = 1;
+		periods->symbols[most].count = 0;
+		for (size_t i = 0; i < periods->count; i++)
+			if (periods->words[i].symbol != most)
+				periods->words[kept++] = periods->words[i];
+		periods->count = kept;
+	}
+}
+
+void periods_add(struct periods *periods, uint64_t key, uint64_t time)
+{
+	if (periods->is_short)
+		return;
+	struct period_symbol *symbol = symbol_of(periods, key);
+	if (symbol == NULL || symbol->is_dropped)
+		return;
+	if (periods->count == periods->room) {
+		struct period_word *words = wider(periods->words, &periods->room, sizeof *words);
+		if (words == NULL) {
+			periods->is_short = 1;
+			return;
+		}
+		periods->words = words;
+	}
+	symbol->count++;
+	periods->words[periods->count++] = (struct period_word){.time = time, .symbol = (uint32_t)(symbol - periods->symbols)};
+	if (periods->count == WORDS_MOST)
+		drop_frequent(periods);
+}
+
+/* The words by symbol, in time order within each. */
+struct sorted {
+	uint32_t *words;  /* indexes into periods->words */
+	uint32_t *starts; /* by symbol, one more at the end */
+};
+
+static int sort_words(const struct periods *periods, struct sorted *sorted)
+{
+	uint32_t *next = calloc(periods->symbol_count + 1, sizeof *next), at = 0;
+
+	sorted->words = malloc((periods->count + 1) * sizeof *sorted->words);
+	sorted->starts = malloc((periods->symbol_count + 1) * sizeof *sorted->starts);
+	if (next == NULL || sorted->words == NULL || sorted->starts == NULL) {
+		free(next);
+		return -1;
+	}
+	for (size_t i = 0; i < periods->symbol_count; at += periods->symbols[i++].count)
+		next[i] = sorted->starts[i] = at;
+	sorted->starts[periods->symbol_count] = at;
+	for (size_t i = 0; i < periods->count; i++)
+		sorted->words[next[periods->words[i].symbol]++] = (uint32_t)i;
+	free(next);
+	return 0;
+}
+
+/* An anchor and what its segments look like. */
+struct trial {
+	uint32_t anchor; /* symbol */
+	size_t segments, alike;
+	double alike_time, likeness; /* share of the time; mean of the like ones */
+	size_t median_words, median_kinds;
+};
+
+/* Scratch of a trial, by segment. */
+struct segments {
+	uint32_t *words, *shared, *of_symbol; /* words in it; shared with the median one; of the symbol at hand */
+	size_t count;
+};
+
+static int compare_counts(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The segment that the word lies in, walking on from `segment`; words before the first anchor have none. */
+static size_t walk(const uint32_t *anchors, size_t count, size_t segment, uint32_t word)
+{
+	while (segment + 1 < count && anchors[segment + 1] <= word)
+		segment++;
+	return segment;
+}
+
+/* One symbol's part in all segments: how many of it the median segment has, and how many of those each one shares. */
+static uint32_t weigh_symbol(const struct sorted *sorted, uint32_t symbol, const uint32_t *anchors, struct segments *segments,
+			     uint32_t *hit, uint32_t *scratch)
+{
+	uint32_t hits = 0, median = 0;
+	size_t segment = 0;
+
+	for (uint32_t i = sorted->starts[symbol]; i < sorted->starts[symbol + 1]; i++) {
+		if (sorted->words[i] < anchors[0])
+			continue;
+		segment = walk(anchors, segments->count, segment, sorted->words[i]);
+		if (segments->of_symbol[segment]++ == 0)
+			hit[hits++] = (uint32_t)segment;
+		segments->words[segment]++;
+	}
+	if (hits * 2 > segments->count) {
+		for (uint32_t i = 0; i < hits; i++)
+			scratch[i] = segments->of_symbol[hit[i]];
+		qsort(scratch, hits, sizeof *scratch, compare_counts);
+		median = scratch[hits - 1 - segments->count / 2]; /* the segments without it stand below all of these */
+	}
+	for (uint32_t i = 0; i < hits; i++) {
+		uint32_t here = segments->of_symbol[hit[i]];
+		segments->shared[hit[i]] += here < median ? here : median;
+		segments->of_symbol[hit[i]] = 0;
+	}
+	return median;
+}
+
+static double likeness_of(const struct segments *segments, size_t i, size_t median_words)
+{
+	double all = (double)segments->words[i] + (double)median_words - (double)segments->shared[i];
+
+	return all > 0 ? (double)segments->shared[i] / all : 0;
+}
+
+static uint64_t end_of(const struct periods *periods, const uint32_t *anchors, size_t count, size_t i)
+{
+	return periods->words[i + 1 < count ? anchors[i + 1] : periods->count - 1].time;
+}
+
+static void judge(const struct periods *periods, const uint32_t *anchors, const struct segments *segments, struct trial *trial)
+{
+	double alike_time = 0, all_time = 0, likeness = 0;
+
+	for (size_t i = 0; i < segments->count; i++) {
+		double like = likeness_of(segments, i, trial->median_words);
+		double time = (double)(end_of(periods, anchors, segments->count, i) - periods->words[anchors[i]].time);
+		all_time += time;
+		if (like < ALIKE)
+			continue;
+		trial->alike++;
+		likeness += like;
+		alike_time += time;
+	}
+	trial->alike_time = all_time > 0 ? alike_time / all_time : 0;
+	trial->likeness = trial->alike > 0 ? likeness / (double)trial->alike : 0;
+}
+
+static void free_segments(struct segments *segments)
+{
+	free(segments->words);
+	free(segments->shared);
+	free(segments->of_symbol);
+}
+
+static int make_segments(struct segments *segments, size_t count)
+{
+	segments->count = count;
+	segments->words = calloc(count, sizeof(uint32_t));
+	segments->shared = calloc(count, sizeof(uint32_t));
+	segments->of_symbol = calloc(count, sizeof(uint32_t));
+	return segments->words != NULL && segments->shared != NULL && segments->of_symbol != NULL ? 0 : -1;
+}
+
+/* Cuts the stream at an anchor. The segments stay with the caller. -1: no memory. */
+static int try_anchor(const struct periods *periods, const struct sorted *sorted, struct trial *trial, struct segments *segments)
+{
+	const uint32_t *anchors = &sorted->words[sorted->starts[trial->anchor]];
+	size_t count = periods->symbols[trial->anchor].count;
+	uint32_t *hit = malloc(2 * count * sizeof *hit);
+	int result = make_segments(segments, count);
+
+	trial->segments = count;
+	for (uint32_t s = 0; hit != NULL && result == 0 && s < periods->symbol_count; s++) {
+		uint32_t median = periods->symbols[s].count == 0 ? 0 : weigh_symbol(sorted, s, anchors, segments, hit, hit + count);
+		trial->median_words += median;
+		trial->median_kinds += median > 0;
+	}
+	if (hit == NULL)
+		result = -1;
+	free(hit);
+	if (result == 0)
+		judge(periods, anchors, segments, trial);
+	return result;
+}
+
+static int is_period(const struct trial *trial)
+{
+	return trial->alike >= STEPS_LEAST && trial->median_words >= WORDS_LEAST && trial->median_kinds >= KINDS_LEAST &&
+	       (double)trial->alike >= SHARE_LEAST * (double)trial->segments && trial->alike_time >= SHARE_LEAST;
+}
+
+static double share(const struct trial *trial)
+{
+	return (double)trial->alike / (double)trial->segments;
+}
+
+/* Is `longer` the better one of two periods? */
+static int is_better(const struct trial *longer, const struct trial *shorter)
+{
+	return longer->segments * ROUNDS_MOST >= shorter->segments && share(longer) >= share(shorter) + BETTER_BY;
+}
+
+/* A count of occurrences, how many symbols share it, and the first of them. */
+struct rank {
+	uint32_t count, sharers, first;
+};
+
+static int by_count(const void *a, const void *b)
+{
+	const struct rank *one = a, *other = b;
+
+	if (one->count != other->count)
+		return one->count < other->count ? 1 : -1;
+	return one->first < other->first ? -1 : one->first > other->first;
+}
+
+static int by_sharers(const void *a, const void *b)
+{
+	const struct rank *one = a, *other = b;
+
+	if (one->sharers != other->sharers)
+		return one->sharers < other->sharers ? 1 : -1;
+	return by_count(a, b);
+}
+
+/* The counts that most symbols share, most frequent first: the shortest period comes first. */
+static size_t find_candidates(const struct periods *periods, struct rank *ranks)
+{
+	size_t count = 0, kept = 0;
+
+	for (uint32_t s = 0; s < periods->symbol_count; s++)
+		if (periods->symbols[s].count >= STEPS_LEAST)
+			ranks[count++] = (struct rank){periods->symbols[s].count, 1, s};
+	qsort(ranks, count, sizeof *ranks, by_count);
+	for (size_t i = 0; i < count; i++)
+		if (kept > 0 && ranks[kept - 1].count == ranks[i].count)
+			ranks[kept - 1].sharers++;
+		else
+			ranks[kept++] = ranks[i];
+	qsort(ranks, kept, sizeof *ranks, by_sharers);
+	kept = kept < CANDIDATES ? kept : CANDIDATES;
+	qsort(ranks, kept, sizeof *ranks, by_count);
+	return kept;
+}
+
+/* The best anchor, or *has_best 0. */
+static int find_best(const struct periods *periods, const struct sorted *sorted, struct trial *best, int *has_best)
+{
+	struct rank *ranks = malloc((periods->symbol_count + 1) * sizeof *ranks);
+	size_t count = ranks == NULL ? 0 : find_candidates(periods, ranks);
+	int result = ranks == NULL ? -1 : 0;
+
+	*has_best = 0;
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		struct trial trial = {.anchor = ranks[i].first};
+		struct segments segments = {NULL, NULL, NULL, 0};
+		result = try_anchor(periods, sorted, &trial, &segments);
+		free_segments(&segments);
+		if (result == 0 && is_period(&trial) && (!*has_best || is_better(&trial, best))) {
+			*best = trial;
+			*has_best = 1;
+		}
+	}
+	free(ranks);
+	return result;
+}
+
+static int make_steps(const struct periods *periods, const struct sorted *sorted, const struct trial *best,
+		      struct period_found *found)
+{
+	const uint32_t *anchors = &sorted->words[sorted->starts[best->anchor]];
+	struct trial again = {.anchor = best->anchor};
+	struct segments segments = {NULL, NULL, NULL, 0};
+	int result = try_anchor(periods, sorted, &again, &segments);
+
+	found->steps = result == 0 ? calloc(best->segments, sizeof *found->steps) : NULL;
+	for (size_t i = 0; found->steps != NULL && i < best->segments; i++)
+		found->steps[i] = (struct period_step){.begin = periods->words[anchors[i]].time,
+						       .end = end_of(periods, anchors, best->segments, i),
+						       .likeness = likeness_of(&segments, i, again.median_words)};
+	free_segments(&segments);
+	if (found->steps == NULL)
+		return -1;
+	found->count = best->segments;
+	found->anchor = periods->symbols[best->anchor].key;
+	found->confidence = share(best) * best->likeness;
+	return 0;
+}
+
+int periods_find(const struct periods *periods, struct period_found *found)
+{
+	struct sorted sorted = {NULL, NULL};
+	struct trial best = {.anchor = 0};
+	int has_best = 0, result = 0;
+
+	memset(found, 0, sizeof *found);
+	if (periods->count >= STEPS_LEAST * WORDS_LEAST)
+		result = sort_words(periods, &sorted);
+	if (result == 0 && sorted.words != NULL)
+		result = find_best(periods, &sorted, &best, &has_best);
+	if (result == 0 && has_best)
+		result = make_steps(periods, &sorted, &best, found);
+	free(sorted.words);
+	free(sorted.starts);
+	return result;
+}

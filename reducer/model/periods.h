@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that nobody marked: the period of a stream of words (ranges, ops, GPU calls), and how sure it is.
+ *
+ * An anchor is a word whose occurrences cut the stream into segments of nearly the same composition (order does not count:
+ * threads shuffle it). Composition is compared with the median one: shared words over all words (Jaccard), 1 = the same.
+ * Of several anchors the shortest period counts whose like segments make up most of the time, unless a longer one of at
+ * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not.
+ * Rule: an estimate, and called one; where no anchor is regular there are no steps. Knows nothing of logs.
+ */
+#ifndef REDUCER_MODEL_PERIODS_H
+#define REDUCER_MODEL_PERIODS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct period_word {
+	uint64_t time;
+	uint32_t symbol;
+};
+
+struct period_symbol {
+	uint64_t key;
+	uint32_t count; /* words kept */
+	int is_dropped; /* too frequent to be kept: never an anchor, and not compared */
+};
+
+struct periods {
+	struct period_word *words;
+	size_t count, room;
+	struct period_symbol *symbols;
+	size_t symbol_count, symbol_room;
+	uint32_t *places; /* hash table of indexes + 1 into symbols */
+	size_t place_count;
+	int is_short;
+};
+
+struct period_step {
+	uint64_t begin, end; /* of the last: the last word */
+	double likeness;     /* of its composition to the median one, 0 to 1 */
+};
+
+struct period_found {
+	struct period_step *steps; /* malloc'ed; NULL = no period */
+	size_t count;
+	uint64_t anchor;   /* key of the word that begins each */
+	double confidence; /* share of segments that are alike times the mean likeness of those */
+};
+
+int periods_begin(struct periods *periods);
+void periods_free(struct periods *periods);
+
+/* A word; times do not fall. key: any number that means the same each time it comes. */
+void periods_add(struct periods *periods, uint64_t key, uint64_t time);
+
+/* Returns -1 without memory; no period is no failure. */
+int periods_find(const struct periods *periods, struct period_found *found);
+
+#endif

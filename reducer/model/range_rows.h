@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named ranges of a process, summed by name, for the tables. See ranges.h for what the times mean. */
+#ifndef REDUCER_MODEL_RANGE_ROWS_H
+#define REDUCER_MODEL_RANGE_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct range_row {
+	const char *name;   /* NULL = not kept: the table of names was full */
+	const char *domain; /* "" = the default one of its source */
+	unsigned source;    /* row of range_sources.def */
+	uint64_t occurrences, nested, marks, cut, process_wide, elsewhere;
+	int64_t total_ns, self_ns, min_ns, max_ns;
+	uint64_t bytes, with_bytes; /* of structured payloads that say so */
+};
+
+struct range_rows {
+	struct range_row *items;
+	size_t count;
+	uint64_t unbegun, crossed, unfollowed; /* see struct ranges; unfollowed: too deep or too many at once */
+	int is_shared; /* the first row stands for several names: there were too many */
+};
+
+/* How a step is known: row of range_sources.def, or found by its period. */
+#define STEP_BY_PERIOD 255
+
+struct step {
+	int64_t time_ns;
+	int64_t end_ns;     /* said or implied by its range; TIME_UNKNOWN = lasts until the next one of its source */
+	uint64_t number;
+	uint32_t thread;    /* serial, 0 = of no thread (found by period) */
+	unsigned source;
+	const char *name;   /* of the range or word that marks it; NULL = none */
+	double confidence;  /* 1: marked; less: found by period */
+	int is_chosen;      /* of the source that is trusted most */
+};
+
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranges, marks and steps, from the records of the log; and, where nobody marked a step, steps by period. See scan.h.
+ *
+ * Rule: this file unpacks and names; ranges.c knows how ranges nest, periods.c what repeats. Stands before every subject that
+ * asks what a thread is in.
+ */
+#include "reducer/model/periods.h"
+#include "reducer/model/ranges.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNNUMBERED UINT32_MAX
+
+/* Texts by their hash. */
+struct texts {
+	struct text_of {
+		uint64_t hash;
+		const char *text; /* NULL = free */
+	} *places;
+	size_t count, room;
+};
+
+struct domain {
+	uint32_t id;
+	const char *name;
+};
+
+/* What came before a range or a step in its stream and belongs to it. */
+struct waiting {
+	uint32_t step;   /* index + 1 into process->steps of a step whose range comes next, 0 = none */
+	uint64_t words[2]; /* the first of a structured payload: communicator, bytes */
+	int has_words;
+};
+
+struct taken {
+	struct scan *scan;
+	struct ranges ranges;
+	struct periods periods;
+	struct op_names op_names;
+	struct texts texts;
+	struct domain *domains;
+	size_t domain_count;
+	size_t *stack_of;         /* by stream */
+	struct waiting *waiting;  /* by stream */
+	uint32_t *op_of;          /* by sum: its number in op_names, UNNUMBERED = not asked yet */
+	size_t op_room;
+};
+
+static struct pool *pool_of(struct taken *taken)
+{
+	struct run_storage *storage = taken->scan->run->private;
+
+	return &storage->pool;
+}
+
+static struct text_of *find_text(struct texts *texts, uint64_t hash)
+{
+	uint64_t at = hash;
+
+	while (texts->places[at % texts->room].text != NULL && texts->places[at % texts->room].hash != hash)
+		at++;
+	return &texts->places[at % texts->room];
+}
+
+static void grow_texts(struct texts *texts)
+{
+	struct texts wider = {.count = texts->count, .room = texts->room * 2};
+
+	wider.places = calloc(wider.room, sizeof *wider.places);
+	if (wider.places == NULL)
+		return; /* found again more slowly, until it is full */
+	for (size_t i = 0; i < texts->room; i++)
+		if (texts->places[i].text != NULL)
+			*find_text(&wider, texts->places[i].hash) = texts->places[i];
+	free(texts->places);
+	*texts = wider;
+}
+
+static void take_string(void *state, const struct fact *fact, const int *fields)
+{
+	struct taken *taken = state;
+	const struct fact_value *text = fact_text(fact, fields[1]);
+
+	if (taken->texts.count * 2 >= taken->texts.room)
+		grow_texts(&taken->texts);
+	if (text == NULL || taken->texts.count + 1 >= taken->texts.room)
+		return;
+	struct text_of *place = find_text(&taken->texts, fact_number(fact, fields[0]));
+	if (place->text == NULL) {
+		*place = (struct text_of){fact_number(fact, fields[0]), pool_text(pool_of(taken), text->text, text->length)};
+		taken->texts.count++;
+	}
+}
+
+static void take_domain(void *state, const struct fact *fact, const int *fields)
+{
+	struct taken *taken = state;
+	const struct fact_value *text = fact_text(fact, fields[1]);
+	struct domain *domains = model_room(taken->domains, taken->domain_count, sizeof *domains);
+
+	if (domains == NULL || text == NULL)
+		return;
+	taken->domains = domains;
+	domains[taken->domain_count++] = (struct domain){(uint32_t)fact_number(fact, fields[0]),
+							 pool_text(pool_of(taken), text->text, text->length)};
+}
+
+static const char *text_of(struct taken *taken, uint64_t hash)
+{
+	return find_text(&taken->texts, hash)->text;
+}
+
+static const char *domain_of(const struct taken *taken, uint32_t id)
+{
+	for (size_t i = 0; i < taken->domain_count; i++)
+		if (taken->domains[i].id == id)
+			return taken->domains[i].name;
+	return "";
+}
+
+static void add_words(struct taken *taken, size_t stream, uint32_t sum)
+{
+	struct waiting *waiting = &taken->waiting[stream];
+
+	if (!waiting->has_words)
+		return;
+	waiting->has_words = 0;
+	if (strcmp(domain_of(taken, taken->ranges.sums[sum].domain), "NCCL") != 0)
+		return; /* only NCCL's layout is known: communicator, bytes, ... */
+	taken->ranges.sums[sum].bytes += waiting->words[1];
+	taken->ranges.sums[sum].with_bytes++;
+}
+
+static void say_word(void *state, uint64_t key, uint64_t time)
+{
+	periods_add(&((struct taken *)state)->periods, key, time);
+}
+
+static void take_push(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), (uint32_t)batch_value(batch, i, fields[1]),
+				  (uint8_t)batch_value(batch, i, fields[2]));
+
+	ranges_push(&taken->ranges, taken->stack_of[stream], sum, batch->times[i], taken->waiting[stream].step);
+	taken->waiting[stream].step = 0;
+	add_words(taken, stream, sum);
+	say_word(taken, batch_value(batch, i, fields[0]), batch->times[i]);
+}
+
+static void take_pop(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	uint32_t step = ranges_pop(&taken->ranges, taken->stack_of[stream], (uint32_t)batch_value(batch, i, fields[0]),
+				   (uint8_t)batch_value(batch, i, fields[1]), batch->times[i]);
+
+	if (step != 0)
+		taken->scan->process->steps[step - 1].end_ns = (int64_t)batch->times[i];
+}
+
+static uint32_t thread_of(const struct taken *taken, size_t stream)
+{
+	return taken->scan->process->log->streams[stream].thread;
+}
+
+static void take_start(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[1]), (uint32_t)batch_value(batch, i, fields[2]),
+				  (uint8_t)batch_value(batch, i, fields[3]));
+
+	ranges_start(&taken->ranges, batch_value(batch, i, fields[0]), sum, thread_of(taken, stream), batch->times[i]);
+	taken->waiting[stream].step = 0;
+	add_words(taken, stream, sum);
+	say_word(taken, batch_value(batch, i, fields[1]), batch->times[i]);
+}
+
+static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+
+	ranges_end(&taken->ranges, batch_value(batch, i, fields[0]), thread_of(taken, stream), batch->times[i]);
+}
+
+static void take_mark(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), (uint32_t)batch_value(batch, i, fields[1]),
+				  (uint8_t)batch_value(batch, i, fields[2]));
+
+	taken->ranges.sums[sum].marks++;
+	taken->waiting[stream].step = 0;
+	add_words(taken, stream, sum);
+	say_word(taken, batch_value(batch, i, fields[0]), batch->times[i]);
+}
+
+static void take_words(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct waiting *waiting = &((struct taken *)state)->waiting[stream];
+
+	waiting->has_words = batch_value(batch, i, fields[0]) >= 16;
+	waiting->words[0] = batch_value(batch, i, fields[1]);
+	waiting->words[1] = batch_value(batch, i, fields[2]);
+}
+
+static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct process *process = taken->scan->process;
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+	uint64_t name = batch_value(batch, i, fields[1]);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	steps[process->step_count++] = (struct step){
+		.time_ns = (int64_t)batch->times[i], .end_ns = TIME_UNKNOWN, .number = batch_value(batch, i, fields[0]),
+		.thread = thread_of(taken, stream), .source = (unsigned)batch_value(batch, i, fields[2]),
+		.name = name == 0 ? NULL : text_of(taken, name), .confidence = 1};
+	taken->waiting[stream].step = name == 0 ? 0 : (uint32_t)process->step_count;
+}
+
+static void take_step_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct process *process = ((struct taken *)state)->scan->process;
+
+	(void)stream;
+	for (size_t s = process->step_count; s > 0; s--)
+		if (process->steps[s - 1].number == batch_value(batch, i, fields[0])) {
+			process->steps[s - 1].end_ns = (int64_t)batch->times[i];
+			return;
+		}
+}
+
+static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)stream;
+	if (batch_value(batch, i, fields[0]) == 0)
+		ranges_cut(&((struct taken *)state)->ranges, batch->times[i]);
+}
+
+/* A GPU call's function repeats from step to step as ranges do; bit 63 keeps it apart from hashes that are small by chance. */
+static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)stream;
+	say_word(state, batch_value(batch, i, fields[0]) | UINT64_C(1) << 63, batch->times[i]);
+}
+
+static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)stream;
+	if (batch_value(batch, i, fields[0]) != 0)
+		say_word(state, batch_value(batch, i, fields[0]), batch->times[i]);
+}
+
+static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)state, (void)stream, (void)batch, (void)i, (void)fields;
+}
+
+static const struct scan_record records[] = {
+	{"range_push", take_push, 0, {"name", "domain", "source"}},
+	{"range_pop", take_pop, 0, {"domain", "source"}},
+	{"range_start", take_start, 0, {"id", "name", "domain", "source"}},
+	{"range_end", take_end, 0, {"id"}},
+	{"range_detail", take_nothing, 0, {NULL}},
+	{"range_words", take_words, 0, {"bytes", "a", "b"}},
+	{"mark", take_mark, 0, {"name", "domain", "source"}},
+	{"step", take_step, 0, {"number", "name", "source"}},
+	{"step_end", take_step_end, 0, {"number"}},
+	{"window", take_window, 0, {"is_open"}},
+	{"gpu_launch", take_launch, 0, {"kernel"}},
+	{"gpu_call", take_call, 0, {"function"}},
+};
+
+static const struct scan_fact facts[] = {
+	{"string", take_string, {"hash", "text"}},
+	{"range_domain", take_domain, {"id", "name"}},
+};
+
+/* The number of a sum's name in op_names. */
+static uint32_t op_of(struct taken *taken, uint32_t sum)
+{
+	if (sum >= taken->op_room) {
+		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
+		uint32_t *wider = realloc(taken->op_of, room * sizeof *wider);
+		if (wider == NULL)
+			return 0;
+		for (size_t i = taken->op_room; i < room; i++)
+			wider[i] = UNNUMBERED;
+		taken->op_of = wider;
+		taken->op_room = room;
+	}
+	if (taken->op_of[sum] == UNNUMBERED)
+		taken->op_of[sum] = op_names_number(&taken->op_names, text_of(taken, taken->ranges.sums[sum].name));
+	return taken->op_of[sum];
+}
+
+static uint32_t current(void *state, size_t stream, uint64_t *since)
+{
+	struct taken *taken = state;
+	uint64_t begin;
+	uint32_t sum = ranges_top(&taken->ranges, taken->stack_of[stream], &begin);
+
+	if (since != NULL)
+		*since = begin;
+	return begin == 0 && sum == 0 ? 0 : op_of(taken, sum);
+}
+
+static void drop(void *state)
+{
+	struct taken *taken = state;
+
+	if (taken == NULL)
+		return;
+	ranges_free(&taken->ranges);
+	periods_free(&taken->periods);
+	op_names_free(&taken->op_names);
+	free(taken->texts.places);
+	free(taken->domains);
+	free(taken->stack_of);
+	free(taken->waiting);
+	free(taken->op_of);
+	free(taken);
+}
+
+/* The stack of each stream: both lanes of a thread share one. Returns how many there are. */
+static size_t number_stacks(struct taken *taken)
+{
+	const struct log *log = taken->scan->process->log;
+	size_t count = 0;
+
+	for (size_t s = 0; s < log->stream_count; s++) { /* streams are sorted by thread */
+		count += s == 0 || log->streams[s - 1].thread != log->streams[s].thread;
+		taken->stack_of[s] = count - 1;
+	}
+	return count;
+}
+
+static void *begin(struct scan *scan)
+{
+	struct taken *taken = calloc(1, sizeof *taken);
+	size_t streams = scan->process->log->stream_count + 1;
+
+	if (taken == NULL)
+		return NULL;
+	taken->scan = scan;
+	taken->texts.room = 1024;
+	taken->texts.places = calloc(taken->texts.room, sizeof *taken->texts.places);
+	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
+	taken->waiting = calloc(streams, sizeof *taken->waiting);
+	if (taken->texts.places == NULL || taken->stack_of == NULL || taken->waiting == NULL ||
+	    ranges_begin(&taken->ranges, number_stacks(taken)) != 0 || periods_begin(&taken->periods) != 0 ||
+	    op_names_begin(&taken->op_names) != 0) {
+		drop(taken);
+		return NULL;
+	}
+	scan->ops = (struct scan_ops){.state = taken, .current = current, .word_state = taken, .word = say_word};
+	scan->op_names = &taken->op_names;
+	return taken;
+}
+
+static void add_row(struct taken *taken, const struct range_sum *sum)
+{
+	struct range_rows *rows = &taken->scan->process->range_rows;
+	int is_shared = sum == taken->ranges.sums;
+
+	rows->is_shared |= is_shared;
+	rows->items[rows->count++] = (struct range_row){
+		.name = is_shared ? NULL : text_of(taken, sum->name), .domain = domain_of(taken, sum->domain), .source = sum->source,
+		.occurrences = sum->occurrences, .nested = sum->nested, .marks = sum->marks, .cut = sum->cut,
+		.process_wide = sum->process_wide, .elsewhere = sum->elsewhere, .total_ns = (int64_t)sum->total,
+		.self_ns = (int64_t)sum->self, .min_ns = sum->occurrences == 0 ? 0 : (int64_t)sum->min, .max_ns = (int64_t)sum->max,
+		.bytes = sum->bytes, .with_bytes = sum->with_bytes};
+}
+
+/* Higher counts more; the step column of range_sources.def. */
+static unsigned trust_in(unsigned source)
+{
+	static const unsigned char trusts[] = {
+#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = trust,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+	};
+
+	return source < sizeof trusts ? trusts[source] : 0;
+}
+
+static void choose_steps(struct process *process)
+{
+	unsigned best = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (trust_in(process->steps[i].source) > best)
+			best = trust_in(process->steps[i].source);
+	for (size_t i = 0; i < process->step_count; i++)
+		process->steps[i].is_chosen = trust_in(process->steps[i].source) == best;
+}
+
+/* Nobody marked a step: those by period, if there are any. */
+static int estimate_steps(struct taken *taken)
+{
+	struct process *process = taken->scan->process;
+	struct period_found found;
+
+	if (process->step_count > 0)
+		return 0;
+	if (periods_find(&taken->periods, &found) != 0)
+		return -1;
+	for (size_t i = 0; i < found.count; i++) {
+		struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+		if (steps == NULL)
+			break;
+		process->steps = steps;
+		steps[process->step_count++] = (struct step){
+			.time_ns = (int64_t)found.steps[i].begin, .end_ns = (int64_t)found.steps[i].end, .number = i + 1,
+			.source = STEP_BY_PERIOD, .name = text_of(taken, found.anchor), .is_chosen = 1,
+			.confidence = found.confidence * found.steps[i].likeness};
+	}
+	free(found.steps);
+	return 0;
+}
+
+static int finish(void *state)
+{
+	struct taken *taken = state;
+	struct process *process = taken->scan->process;
+	struct range_rows *rows = &process->range_rows;
+
+	ranges_cut(&taken->ranges, process->end_ticks);
+	rows->items = calloc(taken->ranges.sum_count, sizeof *rows->items);
+	if (rows->items == NULL)
+		return -1;
+	for (size_t i = 0; i < taken->ranges.sum_count; i++)
+		if (taken->ranges.sums[i].occurrences + taken->ranges.sums[i].marks > 0)
+			add_row(taken, &taken->ranges.sums[i]);
+	rows->unbegun = taken->ranges.unbegun;
+	rows->crossed = taken->ranges.crossed;
+	rows->unfollowed = taken->ranges.too_deep + taken->ranges.too_many;
+	if (taken->ranges.is_short || taken->periods.is_short)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
+			 "this machine has too little memory for the ranges of the log; some are missing");
+	process->op_names = taken->op_names.names;
+	process->op_count = taken->op_names.count;
+	taken->op_names.names = NULL; /* the process's now; close_process frees it */
+	if (estimate_steps(taken) != 0)
+		return -1;
+	choose_steps(process);
+	return 0;
+}
+
+/* Sums of durations are scaled by the mean rate of the clock over the process: it differs from the piecewise one by ppm. */
+static void times(struct process *process)
+{
+	uint64_t ticks = process->end_ticks;
+	double rate = ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
+
+	for (size_t i = 0; i < process->range_rows.count; i++) {
+		struct range_row *row = &process->range_rows.items[i];
+		row->total_ns = (int64_t)((double)row->total_ns * rate + 0.5);
+		row->self_ns = (int64_t)((double)row->self_ns * rate + 0.5);
+		row->min_ns = (int64_t)((double)row->min_ns * rate + 0.5);
+		row->max_ns = (int64_t)((double)row->max_ns * rate + 0.5);
+	}
+	for (size_t i = 0; i < process->step_count; i++) {
+		process->steps[i].time_ns = process_ns(process, (uint64_t)process->steps[i].time_ns);
+		if (process->steps[i].end_ns != TIME_UNKNOWN)
+			process->steps[i].end_ns = process_ns(process, (uint64_t)process->steps[i].end_ns);
+	}
+}
+
+static void close_process(struct process *process)
+{
+	free(process->range_rows.items);
+	free((void *)(uintptr_t)process->op_names);
+}
+
+const struct scan_subject ranges_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.facts = facts,
+	.fact_count = sizeof facts / sizeof *facts,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+	.times = times,
+	.close = close_process,
+};

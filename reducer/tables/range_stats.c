@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * range_stats: what the program said it was doing, by name.
+ *
+ * Rule: a range is what somebody announced (NVTX, the C API, a framework), never what we guess; ranges that a window or the
+ * end of the records cut have times that are lower bounds, and the row says how many.
+ */
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+
+enum {
+	PROCESS, NAME, DOMAIN, SOURCE, OCCURRENCES, TOTAL, SELF, AVERAGE, LEAST, MOST, NESTED, MARKS, CUT, WIDE, ELSEWHERE, BYTES,
+	COLUMNS
+};
+
+static const struct table_column columns[] = {
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 1, "pid as the process saw it"},
+	[NAME] = {"name", "range", TABLE_TEXT, UNIT_NONE, 0, "as the program called it; empty = its table of names was full"},
+	[DOMAIN] = {"domain", "domain", TABLE_TEXT, UNIT_NONE, 1, "NVTX domain; empty = the default one"},
+	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 1, "who announced it"},
+	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "ranges of this name, on all threads"},
+	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
+		   "with what was inside; a range inside one of the same name on its thread counts once"},
+	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0,
+		  "without the ranges directly inside; empty for ranges of the whole process, which no thread owns"},
+	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by the occurrences that count for it"},
+	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 2, "shortest occurrence"},
+	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "longest occurrence"},
+	[NESTED] = {"nested", "recursive", TABLE_INTEGER, UNIT_COUNT, 3, "of the occurrences, those inside one of the same name"},
+	[MARKS] = {"marks", "marks", TABLE_INTEGER, UNIT_COUNT, 3, "moments marked with this name, without a duration"},
+	[CUT] = {"cut", "cut", TABLE_INTEGER, UNIT_COUNT, 3,
+		 "of the occurrences, those still open when a window closed or the records ended: their times are lower bounds"},
+	[WIDE] = {"process_wide", "process-wide", TABLE_INTEGER, UNIT_COUNT, 3, "of the occurrences, those that any thread may end"},
+	[ELSEWHERE] = {"ended_elsewhere", "other thread", TABLE_INTEGER, UNIT_COUNT, 3, "of these, those that another thread ended"},
+	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 2, "sum of the sizes that the ranges announced (NCCL); empty = none did"},
+};
+
+/* range_sources.def, by number. */
+static const char *source_name(unsigned source)
+{
+	static const char *const names[] = {
+#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = #name,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+	};
+
+	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
+}
+
+static void add_row(struct table *table, const struct process *process, const struct range_row *row)
+{
+	uint64_t outermost = row->occurrences - row->nested;
+
+	table_row(table);
+	table_integer(table, PROCESS, process->pid);
+	table_string(table, NAME, row->name);
+	table_string(table, DOMAIN, row->domain);
+	table_string(table, SOURCE, source_name(row->source));
+	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
+	table_integer(table, NESTED, (int64_t)row->nested);
+	table_integer(table, MARKS, (int64_t)row->marks);
+	table_integer(table, CUT, (int64_t)row->cut);
+	table_integer(table, WIDE, (int64_t)row->process_wide);
+	table_integer(table, ELSEWHERE, (int64_t)row->elsewhere);
+	if (row->with_bytes != 0)
+		table_integer(table, BYTES, (int64_t)row->bytes);
+	if (row->occurrences == 0)
+		return;
+	table_integer(table, TOTAL, row->total_ns);
+	if (row->occurrences > row->process_wide)
+		table_integer(table, SELF, row->self_ns);
+	if (outermost > 0)
+		table_integer(table, AVERAGE, row->total_ns / (int64_t)outermost);
+	table_integer(table, LEAST, row->min_ns);
+	table_integer(table, MOST, row->max_ns);
+}
+
+static void add_notes(struct table *table, const struct process *process)
+{
+	const struct range_rows *rows = &process->range_rows;
+
+	if (rows->unbegun != 0)
+		table_note(table, NOTE_MISSING, "Process %u: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
+			   "never was): they are left out.", process->pid, rows->unbegun);
+	if (rows->crossed != 0)
+		table_note(table, NOTE_INFO, "Process %u: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
+			   "the later one counts as inside.", process->pid, rows->crossed);
+	if (rows->unfollowed != 0)
+		table_note(table, NOTE_LOSS, "Process %u: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
+			   process->pid, rows->unfollowed);
+	if (rows->is_shared)
+		table_note(table, NOTE_INFERRED, "Process %u: the row without a name stands for all names beyond the first 262,143.", process->pid);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		if (!request_wants_process(request, process))
+			continue;
+		for (size_t i = 0; i < process->range_rows.count; i++)
+			add_row(table, process, &process->range_rows.items[i]);
+		add_notes(table, process);
+	}
+	table_sort(table, TOTAL, false);
+	if (table->row_count == 0)
+		table_note(table, NOTE_INFO, "Nothing announced a range: no NVTX, no call of the C API, no framework that does.");
+	notes_recording(table, request);
+}
+
+const struct table_kind table_range_stats = {
+	.id = "range_stats",
+	.title = "Named ranges",
+	.help = "What the program and its libraries announced with NVTX or the C API: how often, how long, with and without what was inside.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS,
+	.text_rows = 30,
+	.needs_scan = true,
+	.fill = fill,
+};

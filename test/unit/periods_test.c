@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps from periodicity: found in jobs as they are, and none in programs without any. */
+#include "reducer/model/periods.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct periods periods;
+static struct period_found found;
+static uint64_t now;
+static uint64_t seed;
+
+static int make(void **state)
+{
+	(void)state;
+	now = 0;
+	seed = 12345;
+	return periods_begin(&periods);
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	periods_free(&periods);
+	free(found.steps);
+	found.steps = NULL;
+	return 0;
+}
+
+static uint32_t chance(uint32_t below)
+{
+	seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+	return (uint32_t)(seed >> 33) % below;
+}
+
+static void word(uint64_t key, uint64_t took)
+{
+	periods_add(&periods, key, now);
+	now += took;
+}
+
+static void words(uint64_t first, int count)
+{
+	for (int i = 0; i < count; i++)
+		word(first + (uint64_t)i, 10 + chance(5));
+}
+
+enum { LOAD = 1, FORWARD = 100, BACKWARD = 200, UPDATE = 300, SAVE = 400, START = 500, SCORE = 600, OTHER = 700 };
+
+static void train_step(int variant)
+{
+	word(LOAD, 50);
+	words(FORWARD, 10);
+	words(OTHER + variant * 10, 3); /* kernels that depend on the shape */
+	words(BACKWARD, 12);
+	words(UPDATE, 6);
+}
+
+static void evaluate(int batches)
+{
+	for (int i = 0; i < batches; i++) {
+		word(LOAD, 50);
+		words(FORWARD, 10);
+		word(SCORE, 10);
+	}
+}
+
+static void finds(size_t steps, double least)
+{
+	assert_int_equal(periods_find(&periods, &found), 0);
+	assert_int_equal(found.count, steps);
+	assert_true(found.confidence >= least && found.confidence <= 1);
+	for (size_t i = 0; i + 1 < found.count; i++)
+		assert_int_equal(found.steps[i].end, found.steps[i + 1].begin);
+}
+
+static void finds_none(void)
+{
+	assert_int_equal(periods_find(&periods, &found), 0);
+	assert_int_equal(found.count, 0);
+	assert_null(found.steps);
+}
+
+static void a_plain_loop(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 50; i++)
+		train_step(0);
+	finds(50, 0.99);
+	assert_int_equal(found.anchor, LOAD);
+	assert_true(found.steps[7].likeness > 0.99);
+}
+
+static void a_whole_job(void **state)
+{
+	(void)state;
+	words(START, 80);
+	for (int i = 0; i < 3; i++) { /* warm-up: everything twice, other kernels are tried */
+		train_step(1);
+		words(START, 20);
+	}
+	for (int i = 0; i < 100; i++) {
+		train_step((int)chance(4));
+		if (i % 40 == 39) {
+			evaluate(10);
+			words(SAVE, 60);
+		}
+	}
+	words(SAVE, 60);
+	finds(103, 0.7);
+	assert_true(found.anchor >= OTHER || found.anchor >= BACKWARD);
+}
+
+/* Twelve equal layers forward, twelve backward, then the update: the step is the whole, not the layer. */
+static void layers_are_no_steps(void **state)
+{
+	(void)state;
+	for (int step = 0; step < 30; step++) {
+		word(LOAD, 20);
+		for (int layer = 0; layer < 12; layer++)
+			words(FORWARD, 5);
+		for (int layer = 0; layer < 12; layer++)
+			words(BACKWARD, 7);
+		words(UPDATE, 4);
+	}
+	finds(30, 0.99);
+}
+
+static void only_forward_layers_are_no_steps(void **state)
+{
+	(void)state;
+	for (int step = 0; step < 30; step++) {
+		word(LOAD, 20);
+		for (int layer = 0; layer < 12; layer++)
+			words(FORWARD, 5);
+		words(SCORE, 4);
+	}
+	finds(30, 0.99);
+}
+
+static void epochs_are_no_steps(void **state)
+{
+	(void)state;
+	for (int epoch = 0; epoch < 8; epoch++) {
+		for (int step = 0; step < 60; step++)
+			train_step(0);
+		evaluate(4);
+		words(SAVE, 10);
+	}
+	finds(480, 0.9);
+}
+
+static void chance_has_no_steps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		word(FORWARD + chance(30), 5 + chance(50));
+	finds_none();
+}
+
+static void few_kinds_by_chance_have_no_steps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20000; i++)
+		word(FORWARD + chance(6), 5 + chance(50));
+	finds_none();
+}
+
+/* A server: requests of ten kinds, each with words of its own, in any order. */
+static void mixed_requests_are_no_steps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		words(1000 + 50 * chance(10), 4 + (int)chance(20));
+	finds_none();
+}
+
+static void one_call_repeated_is_no_step(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5000; i++)
+		word(FORWARD, 10);
+	finds_none();
+}
+
+static void straight_code_has_no_steps(void **state)
+{
+	(void)state;
+	words(START, 5000);
+	finds_none();
+}
+
+static void four_are_too_few(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		train_step(0);
+	finds_none();
+}
+
+static void millions_of_words_fit(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		train_step(0);
+		for (int j = 0; j < 1000; j++)
+			word(START + (uint64_t)(j % 2), 1);
+	}
+	assert_true(periods.count <= 1u << 20);
+	finds(3000, 0.99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_plain_loop, make, drop),
+		cmocka_unit_test_setup_teardown(a_whole_job, make, drop),
+		cmocka_unit_test_setup_teardown(layers_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(only_forward_layers_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(epochs_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(chance_has_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(few_kinds_by_chance_have_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(mixed_requests_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(one_call_repeated_is_no_step, make, drop),
+		cmocka_unit_test_setup_teardown(straight_code_has_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(four_are_too_few, make, drop),
+		cmocka_unit_test_setup_teardown(millions_of_words_fit, make, drop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
