@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* soname: libnvidia-ml.so.1 */
+/*
+ * A fake NVML: what a sampler asks of it about the simulated devices. Settings of the scenario: nvml_busy (percent, 50),
+ * nvml_milliwatt (200000), nvml_celsius (45), nvml_error (every call but nvmlInit returns this).
+ * Rule: no driver, no NVML: nvmlInit says 9 (driver not loaded). Results: 0 success, 1 uninitialized, 2 invalid argument,
+ * 6 not found, 7 insufficient size.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "library.h"
+
+static _Atomic int users; /* of nvmlInit */
+
+static int check(const void *answer)
+{
+	if (!users)
+		return 1;
+	if (!answer)
+		return 2;
+	return (int)sim_setting("nvml_error", 0);
+}
+
+SIM_LIBRARY_API int nvmlInit_v2(void)
+{
+	if (sim_setting("no_driver", 0))
+		return 9;
+	users++;
+	return 0;
+}
+
+SIM_LIBRARY_API int nvmlInitWithFlags(unsigned flags)
+{
+	(void)flags;
+	return nvmlInit_v2();
+}
+
+SIM_LIBRARY_API int nvmlShutdown(void)
+{
+	if (!users)
+		return 1;
+	users--;
+	return 0;
+}
+
+SIM_LIBRARY_API const char *nvmlErrorString(int result)
+{
+	return result ? "simulated error" : "Success";
+}
+
+SIM_LIBRARY_API int nvmlSystemGetDriverVersion(char *text, unsigned length)
+{
+	int result = check(text);
+
+	if (!result && snprintf(text, length, "580.00.00") >= (int)length)
+		return 7;
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetCount_v2(unsigned *count)
+{
+	int result = check(count);
+
+	if (!result)
+		*count = (unsigned)sim_setting("devices", 1);
+	return result;
+}
+
+/* The handle of a device is its number plus one. */
+static unsigned number_of(const void *device)
+{
+	return (unsigned)(uintptr_t)device - 1;
+}
+
+static int check_device(const void *device, const void *answer)
+{
+	int result = check(answer);
+
+	return result ? result : device && number_of(device) < sim_setting("devices", 1) ? 0 : 2;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetHandleByIndex_v2(unsigned number, void **device)
+{
+	int result = check(device);
+
+	if (!result && number >= sim_setting("devices", 1))
+		return 2;
+	if (!result)
+		*device = (void *)(uintptr_t)(number + 1);
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetIndex(void *device, unsigned *number)
+{
+	int result = check_device(device, number);
+
+	if (!result)
+		*number = number_of(device);
+	return result;
+}
+
+static const struct sim_device *facts_of(const void *device)
+{
+	return sim_device_at((int)number_of(device));
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetName(void *device, char *text, unsigned length)
+{
+	int result = check_device(device, text);
+
+	if (!result && snprintf(text, length, "%s", facts_of(device) ? facts_of(device)->name : "") >= (int)length)
+		return 7;
+	return result;
+}
+
+/* "GPU-" and the 16 bytes in the usual grouping: 8, 4, 4, 4, 12 digits. */
+SIM_LIBRARY_API int nvmlDeviceGetUUID(void *device, char *text, unsigned length)
+{
+	int result = check_device(device, text);
+	char all[48] = "GPU-";
+	size_t at = 4;
+
+	if (result)
+		return result;
+	for (int i = 0; i < 16; i++) {
+		uint8_t byte = facts_of(device) ? facts_of(device)->uuid[i] : 0;
+
+		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", byte);
+	}
+	if (at >= length)
+		return 7;
+	memcpy(text, all, at + 1);
+	return 0;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
+{
+	char text[48];
+	int result = check(device);
+
+	for (unsigned i = 0; !result && i < sim_setting("devices", 1); i++) {
+		void *one = (void *)(uintptr_t)(i + 1);
+
+		result = nvmlDeviceGetUUID(one, text, sizeof(text));
+		if (!result && !strcmp(text, uuid)) {
+			*device = one;
+			return 0;
+		}
+	}
+	return result ? result : 6;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetUtilizationRates(void *device, unsigned rates[2])
+{
+	int result = check_device(device, rates);
+
+	if (!result) {
+		rates[0] = (unsigned)sim_setting("nvml_busy", 50);
+		rates[1] = rates[0] / 2;
+	}
+	return result;
+}
+
+/* nvmlMemory_t: total, free, used. */
+SIM_LIBRARY_API int nvmlDeviceGetMemoryInfo(void *device, unsigned long long memory[3])
+{
+	int result = check_device(device, memory);
+
+	if (!result) {
+		memory[0] = facts_of(device) ? facts_of(device)->capacity : 0;
+		memory[2] = facts_of(device) ? facts_of(device)->reserved_by_system : 0;
+		memory[1] = memory[0] - memory[2];
+	}
+	return result;
+}
+
+static int give(void *device, unsigned *to, uint64_t value)
+{
+	int result = check_device(device, to);
+
+	if (!result)
+		*to = (unsigned)value;
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+	(void)sensor;
+	return give(device, celsius, sim_setting("nvml_celsius", 45));
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatt)
+{
+	return give(device, milliwatt, sim_setting("nvml_milliwatt", 200000));
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *milliwatt)
+{
+	return give(device, milliwatt, 700000);
+}
+
+/* Clocks: 0 graphics, 1 SM, 2 memory; MHz. */
+SIM_LIBRARY_API int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *mhz)
+{
+	const struct sim_device *facts = device ? facts_of(device) : NULL;
+
+	return give(device, mhz, !facts ? 0 : (unsigned)(clock == 2 ? facts->memory_clock_khz : facts->clock_khz) / 1000);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetPcieThroughput(void *device, int counter, unsigned *kilobytes)
+{
+	(void)counter;
+	return give(device, kilobytes, 1000);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoule)
+{
+	int result = check_device(device, millijoule);
+
+	if (!result)
+		*millijoule = sim_clock_now() / 1000000000u * sim_setting("nvml_milliwatt", 200000);
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons)
+{
+	int result = check_device(device, reasons);
+
+	if (!result)
+		*reasons = 0;
+	return result;
+}
