@@ -202,6 +202,18 @@ static bool any_needs_scan(const struct table_kind *const *kinds, size_t count)
 	return false;
 }
 
+/* What the one pass must know beforehand. */
+static void prepare_scan(struct run_options *run_options, const struct request *request, const struct table_kind *const *kinds,
+			 size_t count)
+{
+	run_options->has_window = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
+	run_options->from_ns = request->from_ns;
+	run_options->to_ns = request->to_ns;
+	for (size_t i = 0; i < count; i++)
+		if (kinds[i]->needs_launches)
+			run_options->wants_launches = 1;
+}
+
 static void scan(struct run *run, struct run_options *run_options)
 {
 	struct progress progress;
@@ -229,7 +241,7 @@ static void check_usage(const struct options *options, const struct report_kind 
 
 	if (!options->tables && !kind_count &&
 	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->thread ||
-	     request->allocator || request->name || request->sort || request->is_top_given))
+	     request->allocator || request->device || request->stream || request->name || request->sort || request->is_top_given))
 		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)
 		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
@@ -249,6 +261,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 		kind_count = tables_select(options->tables ? options->tables : "all", &kinds);
 	check_usage(options, format, kind_count);
 	run = open_run(options, &run_options, &diags);
+	prepare_scan(&run_options, &options->request, kinds, kind_count);
 	if (!kind_count || any_needs_scan(kinds, kind_count))
 		scan(run, &run_options);
 	options->request.run = run;

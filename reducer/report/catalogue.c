@@ -50,7 +50,8 @@ static void put_options(struct table *table, unsigned filters)
 		const char *name;
 	} names[] = {
 		{FILTER_WINDOW, "--window"},       {FILTER_PROCESS, "--process"}, {FILTER_THREAD, "--thread"},
-		{FILTER_ALLOCATOR, "--allocator"}, {FILTER_POINTS, "--points"},
+		{FILTER_ALLOCATOR, "--allocator"}, {FILTER_DEVICE, "--device"},   {FILTER_STREAM, "--stream"},
+		{FILTER_POINTS, "--points"},
 	};
 	struct text list = {0};
 

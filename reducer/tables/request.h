@@ -20,6 +20,8 @@ struct request {
 	const char *process;    /* --process: a pid or a command; NULL = all */
 	const char *thread;     /* --thread: a kernel thread id or a name; NULL = all */
 	const char *allocator;  /* --allocator; NULL = all */
+	const char *device;     /* --device: a number or a name; NULL = all */
+	const char *stream;     /* --stream: a number or a name; NULL = all */
 	const regex_t *name;    /* --name: rows with a text that matches; NULL = all */
 	const char *sort;       /* --sort: a column's id, after a '-' in reverse; NULL = as the analysis likes */
 	size_t top;             /* --top; SIZE_MAX = all */

@@ -35,6 +35,8 @@ enum table_filter {
 	FILTER_THREAD = 4,
 	FILTER_ALLOCATOR = 8,
 	FILTER_POINTS = 16,
+	FILTER_DEVICE = 32,
+	FILTER_STREAM = 64,
 };
 
 struct table;
@@ -48,6 +50,7 @@ struct table_kind {
 	unsigned filters;   /* enum table_filter */
 	unsigned text_rows; /* rows that text shows unless --top is given; 0 = all */
 	bool needs_scan;    /* reads what run_scan fills */
+	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
 	void (*fill)(struct table *table, const struct request *request);
 	/* Fills the cells of a printed row that need the names of its stack. NULL = none do. */
 	void (*name_row)(struct table *table, size_t row);

@@ -157,6 +157,8 @@ static void note_ignored(struct table *table, const struct request *request)
 		{request->process, FILTER_PROCESS, "--process"},
 		{request->thread, FILTER_THREAD, "--thread"},
 		{request->allocator, FILTER_ALLOCATOR, "--allocator"},
+		{request->device, FILTER_DEVICE, "--device"},
+		{request->stream, FILTER_STREAM, "--stream"},
 	};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tables about GPUs share. See gpu_rows.h. */
+#include "reducer/tables/gpu_rows.h"
+
+#include "reducer/symbols/demangle.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_number(const char *text, uint64_t number)
+{
+	char *end;
+
+	return strtoull(text, &end, 10) == number && end != text && !*end;
+}
+
+const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id)
+{
+	for (size_t i = 0; i < gpu->device_count; i++)
+		if (gpu->devices[i].id == id)
+			return &gpu->devices[i];
+	return NULL;
+}
+
+bool gpu_wants_device_number(const struct request *request, const struct gpu *gpu, uint32_t device)
+{
+	const struct gpu_device *known = gpu_find_device(gpu, device);
+
+	return !request->device || (device != GPU_NONE && is_number(request->device, device)) ||
+	       (known && strcmp(request->device, known->name) == 0);
+}
+
+static bool wants_stream(const struct request *request, const struct gpu *gpu, const struct gpu_queue *queue)
+{
+	if (!request->stream || is_number(request->stream, queue->stream))
+		return true;
+	for (size_t i = 0; i < gpu->stream_count; i++)
+		if (gpu->streams[i].context == queue->context && gpu->streams[i].id == queue->stream)
+			return strcmp(request->stream, gpu->streams[i].name) == 0;
+	return false;
+}
+
+bool gpu_wants_queue(const struct request *request, const struct gpu *gpu, uint32_t queue)
+{
+	if (!request->device && !request->stream)
+		return true;
+	if (queue >= gpu->queue_count)
+		return false;
+	return gpu_wants_device_number(request, gpu, gpu->queues[queue].device) && wants_stream(request, gpu, &gpu->queues[queue]);
+}
+
+/* Threads stand by serial. */
+static const struct thread *thread_of(const struct process *process, uint32_t serial)
+{
+	size_t low = 0, high = process->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (process->threads[middle].serial == serial)
+			return &process->threads[middle];
+		if (process->threads[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+bool gpu_wants_thread(const struct request *request, const struct process *process, uint32_t thread)
+{
+	const struct thread *known = request->thread ? thread_of(process, thread) : NULL;
+
+	return !request->thread || (known && request_wants_thread(request, known));
+}
+
+void gpu_put_device(struct table *table, size_t column, uint32_t device)
+{
+	if (device != GPU_NONE)
+		table_integer(table, column, device);
+}
+
+void gpu_put_thread(struct table *table, size_t column, const struct process *process, uint32_t thread)
+{
+	const struct thread *known = thread_of(process, thread);
+
+	if (known)
+		table_integer(table, column, known->tid);
+}
+
+void gpu_put_op(struct table *table, size_t column, const struct process *process, uint32_t op)
+{
+	if (op != 0 && op < process->op_count)
+		table_string(table, column, process->op_names[op]);
+}
+
+void gpu_put_function(struct table *table, size_t column, const struct gpu *gpu, uint32_t function)
+{
+	if (function < gpu->function_count)
+		table_string(table, column, gpu->functions[function].name);
+}
+
+void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name)
+{
+	struct text readable = {0};
+
+	if (name >= gpu->name_count)
+		return;
+	demangle(gpu->names[name], &readable);
+	text_put(out, readable.bytes, readable.length);
+	text_free(&readable);
+}
+
+void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, uint32_t name)
+{
+	struct text text = {0};
+
+	if (name >= gpu->name_count)
+		return;
+	gpu_kernel_text(&text, gpu, name);
+	table_text(table, column, text.length ? text.bytes : "", text.length);
+	text_free(&text);
+}
+
+const char *gpu_copy_name(uint32_t kind)
+{
+	static const char *const names[] = {"set",  "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
+}
+
+const char *gpu_memory_name(uint32_t kind)
+{
+	static const char *const names[] = {NULL,    "pageable", "pinned", "device", "array", "managed", "device static",
+					    "managed static"};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
+}
+
+void gpu_put_spread(struct table *table, size_t first, const struct spread *spread)
+{
+	if (!spread->count)
+		return;
+	table_integer(table, first + SPREAD_TOTAL, (int64_t)spread->sum);
+	table_integer(table, first + SPREAD_AVERAGE, (int64_t)(spread->sum / spread->count));
+	table_integer(table, first + SPREAD_LEAST, (int64_t)spread->least);
+	table_integer(table, first + SPREAD_MOST, (int64_t)spread->most);
+	if (spread->is_cut)
+		return;
+	table_integer(table, first + SPREAD_MEDIAN, (int64_t)spread_percentile(spread, 50));
+	table_integer(table, first + SPREAD_P99, (int64_t)spread_percentile(spread, 99));
+}
+
+void gpu_note_percentiles(struct table *table, bool any_classed)
+{
+	if (any_classed)
+		table_note(table, NOTE_INFERRED,
+			   "p50_ns and p99_ns are exact for rows of up to %d values; where percentiles says classed, they are at most "
+			   "1/128 off.",
+			   SPREAD_EXACT);
+}
+
+bool gpu_any(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
+			return true;
+	table_note(table, NOTE_MISSING, "Nothing about GPUs was recorded: the program made no CUDA call that tfprof saw.");
+	return false;
+}
+
+static void note_reasons(struct table *table, const struct process *process, enum gpu_pairing pairing)
+{
+	const struct gpu_counts *counts = &process->gpu->counts;
+
+	for (unsigned reason = 1; reason < GPU_REASONS; reason++)
+		if (counts->reasons[pairing][reason])
+			table_note(table, pairing == GPU_NOT_LAUNCHED ? NOTE_INFO : NOTE_MISSING,
+				   "Process %" PRIu32 ": %" PRIu64 " %s: %s.", process->pid, counts->reasons[pairing][reason],
+				   pairing == GPU_NOT_LAUNCHED ? "calls started nothing"
+				   : pairing == GPU_HOST_ONLY  ? "launches are host-only"
+							       : "launches are device-only",
+				   gpu_reason_text(reason));
+}
+
+static void note_impossible(struct table *table, const struct process *process)
+{
+	static const char *const texts[GPU_IMPOSSIBLE_KINDS] = {"have no times (start and end 0)", "end before they start",
+								"start before their call began", "end after they were read"};
+	const struct gpu_counts *counts = &process->gpu->counts;
+
+	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
+		if (counts->impossible[i])
+			table_note(table, NOTE_LOSS,
+				   "Process %" PRIu32 ": %" PRIu64 " device records %s: counted, but in no sum of time.", process->pid,
+				   counts->impossible[i], texts[i]);
+}
+
+static void note_oddities(struct table *table, const struct process *process)
+{
+	const struct gpu_counts *counts = &process->gpu->counts;
+
+	if (counts->duplicates)
+		table_note(table, NOTE_INFO, "Process %" PRIu32 ": %" PRIu64 " device records came twice; each counts once.",
+			   process->pid, counts->duplicates);
+	if (counts->repeated_calls)
+		table_note(table, NOTE_LOSS, "Process %" PRIu32 ": %" PRIu64 " calls carry the correlation id of an earlier one.",
+			   process->pid, counts->repeated_calls);
+	if (counts->unknown_shapes || counts->unknown_queues)
+		table_note(table, NOTE_LOSS,
+			   "Process %" PRIu32 ": %" PRIu64 " kernels without name and shape, %" PRIu64
+			   " records without device and stream: those facts are not in the log.",
+			   process->pid, counts->unknown_shapes, counts->unknown_queues);
+	if (counts->left_out)
+		table_note(table, NOTE_LOSS, "Process %" PRIu32 ": %" PRIu64 " things found no room and are missing.", process->pid,
+			   counts->left_out);
+}
+
+static void note_clock(struct table *table, const struct process *process)
+{
+	const struct gpu *gpu = process->gpu;
+
+	if (gpu->counts.device_records && !gpu->has_clock)
+		table_note(table, NOTE_INFERRED,
+			   "Process %" PRIu32 ": CUPTI's clock was not read; device times are taken for CLOCK_REALTIME.", process->pid);
+	else if (gpu->clock_error_ns > GPU_SKEW_NS)
+		table_note(table, NOTE_INFERRED, "Process %" PRIu32 ": device times may be up to %.1f us off against the host's.",
+			   process->pid, (double)gpu->clock_error_ns / 1e3);
+}
+
+void gpu_notes(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!process->gpu || !request_wants_process(request, process))
+			continue;
+		note_reasons(table, process, GPU_HOST_ONLY);
+		note_reasons(table, process, GPU_DEVICE_ONLY);
+		note_reasons(table, process, GPU_NOT_LAUNCHED);
+		note_impossible(table, process);
+		note_oddities(table, process);
+		note_clock(table, process);
+	}
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_stats: which kernels the time on the devices went to.
+ *
+ * Rule: one row a kernel with its launch configuration and operation; sums are exact, names demangled. Whether tensor cores
+ * were used is read from the code of the loaded module where the log holds it; else it is guessed from the name, and said so.
+ */
+#include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/occupancy.h"
+#include "reducer/tables/tensor_names.h"
+
+#include "reducer/base/index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RANK, NAME, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, SHARED, BLOCK, GRID, OP, ELIGIBLE, USED, OCCURRENCES, TOTAL, AVERAGE,
+	LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES, DEVICE, MANGLED, COLUMNS
+};
+
+static const struct table_column columns[] = {
+	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 0, "by total time"},
+	[NAME] = {"kernel_name", "kernel", TABLE_TEXT, UNIT_NONE, 0, "its name, demangled, without parameters"},
+	[REGISTERS] = {"registers_per_thread", "regs", TABLE_INTEGER, UNIT_COUNT, 2, "registers of a thread"},
+	[STATIC_SHARED] = {"static_shared_bytes", "static sh.", TABLE_INTEGER, UNIT_BYTES, 4, "shared memory of a block, fixed in the code"},
+	[DYNAMIC_SHARED] = {"dynamic_shared_bytes", "dyn. sh.", TABLE_INTEGER, UNIT_BYTES, 4, "shared memory of a block, asked for at launch"},
+	[SHARED] = {"shared_bytes", "shared", TABLE_INTEGER, UNIT_BYTES, 3, "both together"},
+	[BLOCK] = {"block", "block", TABLE_TEXT, UNIT_NONE, 2, "threads of a block: x,y,z"},
+	[GRID] = {"grid", "grid", TABLE_TEXT, UNIT_NONE, 2, "blocks: x,y,z"},
+	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 1, "operation that its launching thread was in; empty = none was known"},
+	[ELIGIBLE] = {"tensor_core_eligible", "tc could", TABLE_INTEGER, UNIT_NONE, 3,
+		      "1 = a matrix product or convolution, by the name of operation or kernel (inferred)"},
+	[USED] = {"tensor_core_used", "tc", TABLE_INTEGER, UNIT_NONE, 2, "1 = holds matrix instructions; see tensor_core_source"},
+	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "how often it ran"},
+	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "time on the device, in all"},
+	[AVERAGE] = {"avg_ns", "avg", TABLE_INTEGER, UNIT_NS, 0, "total_ns / occurrences with a time"},
+	[LEAST] = {"min_ns", "min", TABLE_INTEGER, UNIT_NS, 1, "shortest"},
+	[MOST] = {"max_ns", "max", TABLE_INTEGER, UNIT_NS, 1, "longest"},
+	[MEDIAN] = {"p50_ns", "p50", TABLE_INTEGER, UNIT_NS, 3, "half took at most that"},
+	[P99] = {"p99_ns", "p99", TABLE_INTEGER, UNIT_NS, 3, "99 of 100 took at most that"},
+	[OCCUPANCY] = {"occupancy_percent", "occup. %", TABLE_REAL, UNIT_NONE, 2,
+		       "warps that fit on a multiprocessor at once, of the most it takes (theoretical)"},
+	[LIMIT] = {"occupancy_limit", "limited by", TABLE_TEXT, UNIT_NONE, 3, "what keeps more blocks from fitting"},
+	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 1, "of the time of all kernels shown and not shown"},
+	[SOURCE] = {"tensor_core_source", "tc from", TABLE_TEXT, UNIT_NONE, 4, "code: the module's own instructions; name: inferred from it"},
+	[UNTIMED] = {"untimed", "untimed", TABLE_INTEGER, UNIT_COUNT, 4, "occurrences with impossible times: not in the times"},
+	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
+	[LOCAL] = {"local_bytes", "local", TABLE_INTEGER, UNIT_BYTES, 4, "local memory of a thread: spilled registers and arrays"},
+	[CLUSTER] = {"cluster", "cluster", TABLE_TEXT, UNIT_NONE, 4, "blocks of a cluster: x,y,z; empty = none"},
+	[WAVES] = {"waves", "waves", TABLE_REAL, UNIT_NONE, 4, "blocks of the grid / blocks that fit on the device at once"},
+	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 3, "CUDA ordinal; empty where it ran on several"},
+	[MANGLED] = {"mangled_name", "mangled", TABLE_TEXT, UNIT_NONE, 5, "its name as the linker knows it"},
+};
+
+/* A row: the same kernel, configuration and operation, over processes, queues and threads. */
+struct row {
+	const struct process *process; /* one of them */
+	const struct gpu_shape *shape; /* NULL = unknown */
+	const char *op;
+	uint32_t device;               /* GPU_NONE - 1 = several */
+	uint64_t occurrences, untimed;
+	struct spread times;
+};
+#define SEVERAL (GPU_NONE - 1)
+
+struct rows {
+	struct row *list;
+	size_t count, room;
+	struct base_index index;
+};
+
+static const char *name_of(const struct row *row)
+{
+	const struct gpu *gpu = row->process->gpu;
+
+	return row->shape && row->shape->kernel < gpu->name_count ? gpu->names[row->shape->kernel] : "";
+}
+
+/* All but name and id of two shapes. */
+static bool same_shape(const struct gpu_shape *a, const struct gpu_shape *b)
+{
+	return memcmp(a->grid, b->grid, sizeof(a->grid)) == 0 && memcmp(a->block, b->block, sizeof(a->block)) == 0 &&
+	       memcmp(a->cluster, b->cluster, sizeof(a->cluster)) == 0 && a->registers == b->registers &&
+	       a->static_shared == b->static_shared && a->dynamic_shared == b->dynamic_shared && a->local_bytes == b->local_bytes &&
+	       a->kind == b->kind;
+}
+
+static bool row_equal(const void *context, const void *key, uint32_t number)
+{
+	const struct row *have = &((const struct rows *)context)->list[number], *want = key;
+
+	if (!have->shape || !want->shape)
+		return have->shape == want->shape && strcmp(have->op, want->op) == 0;
+	return strcmp(have->op, want->op) == 0 && same_shape(have->shape, want->shape) && strcmp(name_of(have), name_of(want)) == 0;
+}
+
+static uint64_t row_hash(const struct row *row)
+{
+	const char *name = name_of(row);
+	uint64_t hash = base_hash(base_hash(BASE_HASH, name, strlen(name)), row->op, strlen(row->op));
+
+	if (!row->shape)
+		return hash;
+	hash = base_hash(hash, row->shape->grid, sizeof(row->shape->grid));
+	return base_hash(hash, row->shape->block, sizeof(row->shape->block));
+}
+
+static struct row *row_of(struct rows *rows, const struct row *key)
+{
+	uint64_t hash = row_hash(key);
+	uint32_t number = base_index_find(&rows->index, hash, row_equal, rows, key);
+
+	if (number == UINT32_MAX) {
+		number = (uint32_t)rows->count++;
+		rows->list = base_grow(rows->list, &rows->room, rows->count, sizeof(*rows->list));
+		rows->list[number] = *key;
+		base_index_add(&rows->index, hash, number);
+	}
+	return &rows->list[number];
+}
+
+static void take_process(struct rows *rows, const struct request *request, const struct process *process)
+{
+	const struct gpu *gpu = process->gpu;
+
+	for (size_t i = 0; i < gpu->kernel_count; i++) {
+		const struct gpu_kernel *kernel = &gpu->kernels[i];
+		struct row key = {.process = process, .device = gpu_queue_device(gpu, kernel->queue)}, *row;
+		if (!gpu_wants_queue(request, gpu, kernel->queue) || !gpu_wants_thread(request, process, kernel->thread))
+			continue;
+		key.shape = kernel->shape < gpu->shape_count ? &gpu->shapes[kernel->shape] : NULL;
+		key.op = kernel->op < process->op_count ? process->op_names[kernel->op] : "";
+		row = row_of(rows, &key);
+		row->occurrences += kernel->occurrences;
+		row->untimed += kernel->untimed;
+		row->device = row->device == key.device ? row->device : SEVERAL;
+		spread_merge(&row->times, &kernel->times);
+	}
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->times.sum != y->times.sum)
+		return x->times.sum > y->times.sum ? -1 : 1;
+	return x->occurrences != y->occurrences ? (x->occurrences > y->occurrences ? -1 : 1) : strcmp(name_of(x), name_of(y));
+}
+
+static void put_three(struct table *table, size_t column, const uint32_t three[3])
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%u,%u,%u", three[0], three[1], three[2]);
+	table_string(table, column, text);
+}
+
+static void put_occupancy(struct table *table, const struct row *row)
+{
+	const struct gpu_shape *shape = row->shape;
+	const struct gpu_device *device =
+		row->device == SEVERAL ? gpu_find_device(row->process->gpu, 0) : gpu_find_device(row->process->gpu, row->device);
+	struct occupancy_device limits;
+	struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
+					  (uint64_t)shape->static_shared + shape->dynamic_shared};
+	struct occupancy occupancy;
+	char text[64];
+
+	if (!device || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
+		return;
+	limits = (struct occupancy_device){.major = (unsigned)device->major, .minor = (unsigned)device->minor,
+					   .warps = device->warps, .blocks = device->blocks, .registers = device->registers,
+					   .shared_bytes = device->shared_bytes};
+	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
+		return;
+	table_real(table, OCCUPANCY, 100.0 * (double)occupancy.warps / (double)occupancy.most_warps);
+	table_string(table, LIMIT, occupancy_limit_text(occupancy.limits, text));
+	if (occupancy.blocks && device->multiprocessors)
+		table_real(table, WAVES, (double)shape->grid[0] * shape->grid[1] * shape->grid[2] /
+						 ((double)occupancy.blocks * (double)device->multiprocessors));
+}
+
+static void put_tensor(struct table *table, const struct row *row)
+{
+	const struct gpu *gpu = row->process->gpu;
+	const struct gpu_device *device = gpu_find_device(gpu, row->device);
+	uint32_t architecture = device ? (uint32_t)(device->major * 10 + device->minor) : 0;
+	int64_t matrix = gpu_matrix_instructions(gpu, row->shape->kernel, architecture);
+	bool used = matrix >= 0 ? matrix > 0 : tensor_name_uses(name_of(row));
+
+	table_integer(table, USED, used);
+	table_string(table, SOURCE, matrix >= 0 ? "code" : "name");
+	table_integer(table, ELIGIBLE, used || tensor_name_could(name_of(row), row->op));
+}
+
+static void put_shape(struct table *table, const struct row *row)
+{
+	const struct gpu_shape *shape = row->shape;
+
+	gpu_put_kernel(table, NAME, row->process->gpu, shape->kernel);
+	table_string(table, MANGLED, name_of(row));
+	table_integer(table, REGISTERS, shape->registers);
+	table_integer(table, STATIC_SHARED, shape->static_shared);
+	table_integer(table, DYNAMIC_SHARED, shape->dynamic_shared);
+	table_integer(table, SHARED, (int64_t)shape->static_shared + shape->dynamic_shared);
+	table_integer(table, LOCAL, shape->local_bytes);
+	put_three(table, BLOCK, shape->block);
+	put_three(table, GRID, shape->grid);
+	if (shape->cluster[0])
+		put_three(table, CLUSTER, shape->cluster);
+	put_occupancy(table, row);
+	put_tensor(table, row);
+}
+
+static void add_row(struct table *table, const struct row *row, size_t rank, uint64_t all)
+{
+	table_row(table);
+	table_integer(table, RANK, (int64_t)rank);
+	if (row->shape)
+		put_shape(table, row);
+	else
+		table_string(table, NAME, "[unknown: its name was not recorded]");
+	if (row->op[0])
+		table_string(table, OP, row->op);
+	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
+	table_integer(table, UNTIMED, (int64_t)row->untimed);
+	gpu_put_spread(table, TOTAL, &row->times);
+	table_string(table, PERCENTILES, row->times.is_classed ? "classed" : "exact");
+	if (all)
+		table_real(table, SHARE, (double)row->times.sum / (double)all);
+	if (row->device != SEVERAL)
+		gpu_put_device(table, DEVICE, row->device);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	size_t limit = request_row_limit(request, table->kind);
+	struct rows rows = {0};
+	uint64_t all = 0;
+	bool any_classed = false;
+
+	if (!gpu_any(table, request))
+		return;
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
+			take_process(&rows, request, &request->run->processes[i]);
+	if (rows.count)
+		qsort(rows.list, rows.count, sizeof(*rows.list), by_total);
+	for (size_t i = 0; i < rows.count; i++)
+		all += rows.list[i].times.sum;
+	for (size_t i = 0; i < rows.count; i++) {
+		any_classed |= rows.list[i].times.is_classed != 0;
+		if (i < limit)
+			add_row(table, &rows.list[i], i + 1, all);
+		spread_free(&rows.list[i].times);
+	}
+	table->omitted_count = rows.count - table->row_count;
+	base_index_free(&rows.index);
+	free(rows.list);
+	gpu_note_percentiles(table, any_classed);
+	table_note(table, NOTE_INFERRED,
+		   "tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
+	gpu_notes(table, request);
+}
+
+const struct table_kind table_kernel_stats = {
+	.id = "kernel_stats",
+	.title = "Kernels",
+	.help = "Every kernel by launch configuration and operation: how often, how long, how much of the device it can fill.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = GPU_FILTERS,
+	.text_rows = 25,
+	.needs_scan = true,
+	.fill = fill,
+};
