@@ -7,6 +7,8 @@
  */
 #include "preload/settings_parse.h"
 
+#include "collectors/match.h"
+
 #include <signal.h>
 
 #include "writer/poison.h"
@@ -193,6 +195,18 @@ static const char *parse_names(const struct tfp_setting_row *row, const char *va
 }
 
 #define print_names print_text
+
+static const char *parse_pattern(const struct tfp_setting_row *row, const char *value, tfp_setting_text *field)
+{
+	static struct tfp_pattern trial; /* start-up, one thread; the collector makes its own */
+	const char *why = *value ? tfp_pattern_make(&trial, value) : NULL;
+
+	if (why || *value)
+		return why ? why : parse_text(row, value, field);
+	(*field)[0] = 0;
+	return NULL;
+}
+#define print_pattern print_text
 
 static const char *parse_size(const struct tfp_setting_row *row, const char *value, uint64_t *field)
 {

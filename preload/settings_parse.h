@@ -59,6 +59,7 @@ struct tfp_malloc_setting {
 typedef char tfp_setting_text[TFP_SETTING_TEXT];
 #define TFP_SETTING_C_text tfp_setting_text
 #define TFP_SETTING_C_names tfp_setting_text
+#define TFP_SETTING_C_pattern tfp_setting_text
 #define TFP_SETTING_C_size uint64_t
 #define TFP_SETTING_C_count uint32_t
 #define TFP_SETTING_C_flag int

@@ -9,6 +9,7 @@
 
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
+#include "collectors/names.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
 #include "preload/environment.h"
@@ -209,6 +210,8 @@ static void configure(void)
 	tfp_heap.interval = tfp_settings.heap.sample_bytes;
 	tfp_drain_allow_thread(tfp_settings.drain == TFP_DRAIN_THREAD ||
 			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));
+	if (tfp_settings.step_range[0])
+		tfp_pattern_make(&tfp_step_pattern, tfp_settings.step_range); /* the parser has seen that it is good */
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
 		mode = TFP_MODE_TOTALS;

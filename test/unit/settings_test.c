@@ -75,6 +75,8 @@ static const struct good {
 	{TFP_SETTING_TOTALS, "exact", "exact"},
 	{TFP_SETTING_OPS, "off", "off"},
 	{TFP_SETTING_OPS, "shapes", "shapes"},
+	{TFP_SETTING_STEP_RANGE, "^step \\d+$|train", "^step \\d+$|train"},
+	{TFP_SETTING_STEP_RANGE, "", ""},
 	{TFP_SETTING_TOTALS, "batched", "batched"},
 	{TFP_SETTING_DRAIN, "inline", "inline"},
 	{TFP_SETTING_DRAIN, "thread", "thread"},
@@ -109,6 +111,8 @@ static const struct bad {
 	int number;
 	const char *value, *why;
 } bad[] = {
+	{TFP_SETTING_STEP_RANGE, "(a)", "groups and counts"},
+	{TFP_SETTING_STEP_RANGE, "step|", "an alternative is empty"},
 	{TFP_SETTING_OUT, "", "it is empty"},
 	{TFP_SETTING_WINDOW, "", "an entry begins with neither"},
 	{TFP_SETTING_WINDOW, "never", "an entry begins with neither"},
