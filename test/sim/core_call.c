@@ -65,6 +65,8 @@ void sim_call_enter(struct sim_call *call)
 
 	call->outer = innermost;
 	call->correlation = innermost ? innermost->correlation : new_correlation();
+	if (innermost && innermost->is_per_thread)
+		call->is_per_thread = true;
 	call->context = context;
 	call->context_id = context ? context->id : 0;
 	call->thread = sim_thread_id();
