@@ -92,9 +92,28 @@ def unzigzag(value):
     return value >> 1 ^ -(value & 1)
 
 
+def steps(data, count):
+    values, at, last = [], 0, 0
+    while at < len(data):
+        kept, step, at = data[at] >> 4, data[at] & 15, at + 1
+        if step == 14:
+            step, at = 14 + data[at], at + 1
+        elif step == 15:
+            step, at = varint(data, at)
+            step = unzigzag(step)
+        elif step == 0:
+            kept *= 16
+        values += [last] * kept
+        last = last + step & MASK
+        values += [last] * (step != 0)
+    return values + [last] * (count - len(values))
+
+
 def column(encoding, data, count):
     if encoding == 3:
         return list(data)
+    if encoding == 6:
+        return steps(data, count)
     values, at, last = [], 0, 0
     if encoding == 0:
         return [varint(data, 0)[0]] * count
@@ -266,7 +285,7 @@ class Reader:
         place, found, skipped = 8, {}, 0
         for _ in range(columns):
             tag, field, encoding, values, size = struct.unpack_from("<HHB3xII", raw, place)
-            if encoding > 5 or field >= 32 or (encoding == 5 and (tag, field) != (1, 3)):
+            if encoding > 6 or field >= 32 or (encoding > 4 and (tag, field) != {5: (1, 3), 6: (0, 1)}[encoding]):
                 skipped += 1
             else:
                 found[tag, field] = (encoding, raw[place + 16:place + 16 + size], values)

@@ -11,6 +11,7 @@
 #include "writer/heapcode.h"
 #include "writer/records.h"
 #include "writer/sys.h"
+#include "writer/times.h"
 #include "writer/varint.h"
 
 #include <lz4.h>
@@ -103,7 +104,7 @@ static struct areas lay_out(uint8_t *scratch, size_t bytes)
 	areas.others = areas.allocs + bytes / sizeof(struct tfp_record_alloc) + 1;
 	areas.by_kind = areas.others + most_records(bytes);
 	areas.times = (uint8_t *)(areas.by_kind + most_records(bytes));
-	areas.codes = areas.times + most_records(bytes) * 10;
+	areas.codes = areas.times + most_records(bytes) * TFP_STEPS_MOST;
 	areas.heap_memory = align(areas.codes + most_heap_records(bytes) * TFP_HEAPCODE_CODE_MAX);
 	areas.lz4_state = align((uint8_t *)areas.heap_memory + tfp_heapcode_memory(most_heap_records(bytes)));
 	areas.columns = (uint8_t *)areas.lz4_state + LZ4_STREAM_MINSIZE;
@@ -135,15 +136,17 @@ static inline uint64_t load(const uint8_t *from, unsigned width)
 
 /*
  * Kinds, times and heap addresses of all records in their order; the tags go to `tags`. A record of no known size ends
- * the chunk. Returns the number of records.
+ * the chunk. Returns the number of records. `has_steps`, a constant: times as steps; else as differences.
  */
-static uint32_t first_pass(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records, size_t bytes,
-			   unsigned shift, uint8_t *tags, struct found *found)
+static inline __attribute__((always_inline)) uint32_t first_pass(struct tfp_scratch *scratch, const struct areas *areas,
+								 const uint8_t *records, size_t bytes, unsigned shift,
+								 int has_steps, uint8_t *tags, struct found *found)
 {
 	struct tfp_heapcode heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
 	uint32_t *allocs = areas->allocs, *others = areas->others;
-	uint8_t *times = areas->times, *tag_at = tags;
-	uint64_t before = 0, word = 0;
+	struct tfp_steps times = {.out = areas->times};
+	uint8_t *tag_at = tags;
+	uint64_t word = 0;
 
 	tfp_fill(scratch, 0, sizeof *scratch);
 	for (size_t at = 0; at < bytes;) {
@@ -166,16 +169,34 @@ static uint32_t first_pass(struct tfp_scratch *scratch, const struct areas *area
 			scratch->count[tag]++;
 		}
 		*tag_at++ = tag;
-		times = tfp_put_varint(times, tfp_zigzag(time - before));
-		before = time;
+		if (has_steps) {
+			tfp_steps_put(&times, time);
+		} else {
+			times.out = tfp_put_varint(times.out, tfp_zigzag(time - times.before));
+			times.before = time;
+		}
 		at += size;
 	}
 	*found = (struct found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
-				.times_end = times, .codes_end = heap.out, .last_time = word >> TFP_TAG_BITS};
+				.times_end = times.out, .codes_end = heap.out, .last_time = word >> TFP_TAG_BITS};
 	found->first_time = tag_at > tags ? load(records, 8) >> TFP_TAG_BITS : 0;
 	found->frees = (uint32_t)(tag_at - tags) - found->allocs - found->others;
 	scratch->count[TFP_TAG_alloc] = found->allocs;
 	return (uint32_t)(tag_at - tags);
+}
+
+static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct areas *areas,
+							  const uint8_t *records, size_t bytes, unsigned shift, uint8_t *tags,
+							  struct found *found)
+{
+	return first_pass(scratch, areas, records, bytes, shift, 1, tags, found);
+}
+
+static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scratch *scratch, const struct areas *areas,
+								const uint8_t *records, size_t bytes, uint8_t *tags,
+								struct found *found)
+{
+	return first_pass(scratch, areas, records, bytes, 0, 0, tags, found);
 }
 
 /* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end. */
@@ -325,16 +346,18 @@ static int is_heap_only(const struct tfp_scratch *scratch, uint32_t others)
 static void put_columns(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
 			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
 {
-	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1, .encoding = TFP_ENCODE_DELTA};
+	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1};
 	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP};
 	uint8_t *start = out->at, *tags_at = start + sizeof tags;
 	struct found found;
-	uint32_t count = first_pass(scratch, areas, records, bytes, heap_time_shift, tags_at, &found);
+	uint32_t count = pass_with_steps(scratch, areas, records, bytes, heap_time_shift, tags_at, &found);
 
+	times.encoding = TFP_ENCODE_STEPS;
 	header->time_shift = (uint16_t)heap_time_shift;
-	if (!is_heap_only(scratch, found.others) && heap_time_shift) {
+	if (!is_heap_only(scratch, found.others)) {
 		header->time_shift = 0; /* rare: a chunk with a clock record, a thread's end, a loss */
-		count = first_pass(scratch, areas, records, bytes, 0, tags_at, &found);
+		times.encoding = TFP_ENCODE_DELTA;
+		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
 	}
 	sort_by_kind(scratch, areas, records, found.others);
 	header->first_time = found.first_time;

@@ -189,6 +189,7 @@ enum tfp_encoding {
 	TFP_ENCODE_BYTES = 3,  /* one byte a row */
 	TFP_ENCODE_HEAP = 4,   /* addresses of alloc and free together: docs/format.md, "heap addresses" */
 	TFP_ENCODE_SLACK = 5,  /* alloc's slack: zig-zag varint a row of what it is beyond tfp_usual_slack; no bytes = 0 each */
+	TFP_ENCODE_STEPS = 6,  /* times alone: where they change and by how much; docs/format.md, "steps" */
 };
 
 /* What rounding glibc's malloc adds to a request on 64-bit machines; other allocators come near. */

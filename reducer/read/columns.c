@@ -45,6 +45,49 @@ static uint64_t take_varint(const uint8_t **at)
 	return value;
 }
 
+/*
+ * The next byte of a column of steps, with what belongs to it: *kept rows have the time before, then one adds *step (not
+ * where it is 0). NULL where it is cut off.
+ */
+static inline const uint8_t *take_step(const uint8_t *at, const uint8_t *end, uint32_t *kept, uint64_t *step)
+{
+	uint8_t byte = *at++;
+	const uint8_t *last = at;
+
+	*kept = byte >> 4;
+	*step = byte & 15;
+	if (*step == 0)
+		*kept *= 16;
+	if (*step < 14)
+		return at;
+	if (*step == 14) {
+		*step += at < end ? *at : 0;
+		return at < end ? at + 1 : NULL;
+	}
+	while (last < end && *last >= 128)
+		last++;
+	if (last == end)
+		return NULL;
+	*step = take_varint(&at);
+	*step = (*step >> 1) ^ (0 - (*step & 1));
+	return at;
+}
+
+static int are_steps_whole(const struct column *column)
+{
+	const uint8_t *at = column->at;
+	uint64_t rows = 0, step;
+	uint32_t kept;
+
+	while (at != NULL && at < column->end && rows <= column->values) {
+		at = take_step(at, column->end, &kept, &step);
+		rows += kept + (step != 0);
+		if (kept == 0 && step == 0)
+			return 0; /* says nothing: no writer writes it */
+	}
+	return at == column->end && rows <= column->values;
+}
+
 /* Whether the column holds exactly its values. 1 yes, 0 no, -1 the encoding is unknown. */
 static int check_column(const struct column *column)
 {
@@ -67,6 +110,8 @@ static int check_column(const struct column *column)
 		if (column->tag != TAG_ALLOC || column->field != FIELD_SLACK)
 			return -1;
 		return bytes == 0 || (ends == column->values && is_closed);
+	case TFP_ENCODE_STEPS:
+		return column->tag == 0 && column->field == 1 ? are_steps_whole(column) : -1;
 	default:
 		return -1;
 	}
@@ -109,7 +154,7 @@ static const char *add_frame_column(struct columns *columns, const struct column
 	if (column->values != columns->records || check_column(column) != 1)
 		return "the column of kinds or times is damaged";
 	is_known = is_tags ? column->encoding == TFP_ENCODE_BYTES || column->encoding == TFP_ENCODE_CONST
-			   : column->encoding == TFP_ENCODE_DELTA;
+			   : column->encoding == TFP_ENCODE_DELTA || column->encoding == TFP_ENCODE_STEPS;
 	if (!is_known)
 		return "the column of kinds or times is encoded in a way that this program does not know";
 	*to = *column;
@@ -282,6 +327,32 @@ static void take_deltas(struct column *column, uint64_t *to, size_t count)
 	column->last = last;
 }
 
+static void take_steps(struct column *column, uint64_t *to, size_t count)
+{
+	uint64_t last = column->last, step = column->step;
+	uint32_t kept = column->kept;
+	size_t i = 0;
+
+	while (i < count) {
+		if (kept == 0 && step != 0) {
+			to[i++] = last += step;
+			step = 0;
+		} else if (kept != 0 || column->at == column->end) { /* behind the last byte all rows keep the time */
+			size_t rows = column->at == column->end && kept == 0 ? count - i : kept < count - i ? kept : count - i;
+
+			for (size_t k = 0; k < rows; k++)
+				to[i + k] = last;
+			i += rows;
+			kept -= kept != 0 ? (uint32_t)rows : 0;
+		} else {
+			column->at = take_step(column->at, column->end, &kept, &step);
+		}
+	}
+	column->last = last;
+	column->step = step;
+	column->kept = kept;
+}
+
 static void take_values(struct column *column, uint64_t *to, size_t count)
 {
 	switch (column->encoding) {
@@ -345,7 +416,10 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 {
 	struct column *tags = &columns->tags;
 
-	take_deltas(&columns->times, batch->times, count);
+	if (columns->times.encoding == TFP_ENCODE_STEPS)
+		take_steps(&columns->times, batch->times, count);
+	else
+		take_deltas(&columns->times, batch->times, count);
 	for (size_t i = 0; i < count; i++) {
 		uint8_t tag = tags->encoding == TFP_ENCODE_CONST ? (uint8_t)tags->last : *tags->at++;
 		struct batch_kind *kind = batch->kinds[tag];

@@ -16,6 +16,8 @@ struct column {
 	uint32_t values;
 	uint16_t tag, field;
 	uint8_t encoding;
+	uint32_t kept;    /* steps: rows still to come that keep `last` */
+	uint64_t step;    /* steps: what the row after them adds; 0 = none yet to come */
 };
 
 struct columns {
