@@ -9,18 +9,52 @@
 #include "reducer/tables/notes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define POINTS_IN_ALL (1u << 17) /* of all curves; at 72 bytes each while they are added up */
 #define POINTS_LEAST 16
 
-const struct account *account_heap(const struct process *process)
+const struct account *job_account(const struct process *process, const char *allocator)
 {
-	return process_has_heap(process) ? &process->heap : NULL;
+	if (strcmp(allocator, "heap") == 0)
+		return process_has_heap(process) ? &process->heap : NULL;
+	if (strcmp(allocator, "mmap") == 0)
+		return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
+	return process_account(process, allocator);
 }
 
-const struct account *account_mmap(const struct process *process)
+static void add_name(const struct request *request, const char *name, const char ***names, size_t *count, size_t *room)
 {
-	return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
+	if (!request_wants_allocator(request, name))
+		return;
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp((*names)[i], name) == 0)
+			return;
+	*names = base_grow(*names, room, *count + 1, sizeof(**names));
+	(*names)[(*count)++] = name;
+}
+
+size_t job_allocators(const struct request *request, const char ***names)
+{
+	size_t count = 0, room = 0;
+
+	*names = NULL;
+	add_name(request, "heap", names, &count, &room);
+	add_name(request, "mmap", names, &count, &room);
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->account_count && request_wants_process(request, process); k++)
+			add_name(request, process->accounts[k].allocator, names, &count, &room);
+	}
+	return count;
+}
+
+/* Of allocators besides heap and mmap, a process without an account never used it: that is known to be 0. */
+static bool is_unknown(const struct account *account, const char *allocator)
+{
+	bool is_basic = strcmp(allocator, "heap") == 0 || strcmp(allocator, "mmap") == 0;
+
+	return account ? account->allocations > 0 : is_basic;
 }
 
 /* Where the curve is made of points, the peak itself may lie between two of them: it is put back where it was. */
@@ -39,19 +73,19 @@ static void keep_peak(struct timeline *curve, const struct account *account)
 }
 
 /* One process after the other, thinned, into `curves`. */
-static void take_curves(const struct request *request, account_of *of, struct job_curve *job, struct timeline *curves,
+static void take_curves(const struct request *request, const char *allocator, struct job_curve *job, struct timeline *curves,
 			int64_t *ends)
 {
 	const struct run *run = request->run;
 	size_t points = POINTS_IN_ALL / (run->process_count ? run->process_count : 1);
 
 	for (size_t i = 0; i < run->process_count; i++) {
-		const struct account *account = of(&run->processes[i]);
+		const struct account *account = job_account(&run->processes[i], allocator);
 		int64_t end = run->processes[i].end_ns;
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		if (!account || account->kind == ACCOUNT_NONE) {
-			job->unknown += !account || account->allocations; /* one that never allocated is known to be 0 */
+			job->unknown += is_unknown(account, allocator); /* one that never allocated is known to be 0 */
 			continue;
 		}
 		if (timeline_reduce(&account->timeline, points < POINTS_LEAST ? POINTS_LEAST : points, &curves[job->count]) != 0)
@@ -63,7 +97,7 @@ static void take_curves(const struct request *request, account_of *of, struct jo
 	}
 }
 
-struct job_curve job_curve(const struct request *request, account_of *of)
+struct job_curve job_curve(const struct request *request, const char *allocator)
 {
 	size_t room = request->run->process_count;
 	struct timeline *curves = base_alloc(room, sizeof(*curves));
@@ -71,7 +105,7 @@ struct job_curve job_curve(const struct request *request, account_of *of)
 	int64_t *ends = base_alloc(room, sizeof(*ends));
 	struct job_curve job = {0};
 
-	take_curves(request, of, &job, curves, ends);
+	take_curves(request, allocator, &job, curves, ends);
 	for (size_t i = 0; i < job.count; i++)
 		list[i] = &curves[i];
 	if (job.count == 1)

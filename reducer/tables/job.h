@@ -10,9 +10,11 @@
 #include "reducer/tables/request.h"
 
 /* The account of one allocator in a process; NULL = it has none, or nothing is known of it. */
-typedef const struct account *account_of(const struct process *process);
-const struct account *account_heap(const struct process *process);
-const struct account *account_mmap(const struct process *process);
+const struct account *job_account(const struct process *process, const char *allocator);
+
+/* The allocators of the wanted processes that --allocator wants: heap, mmap, then the others as they first occur, each once.
+ * *names is freed with free(). */
+size_t job_allocators(const struct request *request, const char ***names);
 
 /* The live curve of the wanted processes. count: curves in it; 1 = that process's own, exact as it is. */
 struct job_curve {
@@ -21,7 +23,7 @@ struct job_curve {
 	size_t unknown; /* wanted processes of which there is no curve */
 	int64_t end_ns; /* of the last process */
 };
-struct job_curve job_curve(const struct request *request, account_of *of);
+struct job_curve job_curve(const struct request *request, const char *allocator);
 void job_curve_free(struct job_curve *curve);
 
 #endif

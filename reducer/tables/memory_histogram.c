@@ -4,6 +4,7 @@
  *
  * Rule: one row a pair of classes that occurred.
  */
+#include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 enum { ALLOCATOR, SIZE_FROM, SIZE_TO, LIFE_FROM, LIFE_TO, BLOCKS, BYTES, COLUMNS };
 
 static const struct table_column columns[] = {
-	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 1, "heap or mmap"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 1, "heap, mmap, device:N, pinned, managed, a framework's"},
 	[SIZE_FROM] = {"size_from_bytes", "size from", TABLE_INTEGER, UNIT_BYTES, 0, "smallest requested size of the class"},
 	[SIZE_TO] = {"size_to_bytes", "size to", TABLE_INTEGER, UNIT_BYTES, 0, "largest requested size of the class"},
 	[LIFE_FROM] = {"life_from_ns", "lived from", TABLE_INTEGER, UNIT_NS, 0,
@@ -44,29 +45,31 @@ static void sum_into(struct heap_histogram *sum, const struct heap_histogram *on
 		}
 }
 
-static void add_allocator(struct table *table, const struct request *request, bool is_heap)
+static void add_allocator(struct table *table, const struct request *request, const char *allocator)
 {
 	struct heap_histogram *sum = base_alloc(1, sizeof(*sum));
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		const struct account *account = is_heap ? &process->heap : &process->mmap;
-		if (request_wants_process(request, process) && account->histogram)
+		const struct account *account = process_account(process, allocator);
+		if (request_wants_process(request, process) && account && account->histogram)
 			sum_into(sum, account->histogram);
 	}
 	for (unsigned size = 0; size < HEAP_SIZE_CLASSES; size++)
 		for (unsigned life = 0; life < HEAP_LIFE_CLASSES; life++)
 			if (sum->blocks[size][life])
-				add_cell(table, is_heap ? "heap" : "mmap", size, life, sum->blocks[size][life], sum->bytes[size][life]);
+				add_cell(table, allocator, size, life, sum->blocks[size][life], sum->bytes[size][life]);
 	free(sum);
 }
 
 static void fill(struct table *table, const struct request *request)
 {
-	if (request_wants_allocator(request, "heap"))
-		add_allocator(table, request, true);
-	if (request_wants_allocator(request, "mmap"))
-		add_allocator(table, request, false);
+	const char **names;
+	size_t count = job_allocators(request, &names);
+
+	for (size_t i = 0; i < count; i++)
+		add_allocator(table, request, names[i]);
+	free(names);
 	notes_recording(table, request);
 	notes_sampling(table, request);
 }

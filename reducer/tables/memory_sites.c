@@ -5,6 +5,7 @@
  * Rule: the same stack in several processes is one row; numbers are exact in mode full and estimates with standard errors
  * in mode sample, and the row says which.
  */
+#include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
 #include "reducer/base/index.h"
@@ -35,7 +36,7 @@ static const struct table_column columns[] = {
 	[TOTAL_ERROR] = {"total_error_bytes", "+- total", TABLE_INTEGER, UNIT_BYTES, 3, "standard error of total_bytes"},
 	[ALLOCATIONS_ERROR] = {"allocations_error", "+- allocs", TABLE_INTEGER, UNIT_COUNT, 3, "standard error of allocations"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 3, "exact, or estimated from a sample"},
-	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2, "heap or mmap"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 2, "heap, mmap, device:N, pinned, managed, a framework's"},
 	[PROCESSES] = {"processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes allocated from here"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid; empty where there are several"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost function that is not an allocator's own"},
@@ -114,8 +115,6 @@ static void take_account(struct sites *sites, const struct request *request, siz
 			 account->errors ? &account->errors[i] : NULL);
 }
 
-static const char *const allocators[] = {"heap", "mmap"};
-
 static void put_errors(struct table *table, const struct site *site)
 {
 	table_integer(table, PEAK_ERROR, (int64_t)llround(sqrt(site->variance_peak)));
@@ -124,7 +123,7 @@ static void put_errors(struct table *table, const struct site *site)
 	table_integer(table, ALLOCATIONS_ERROR, (int64_t)llround(sqrt(site->variance_allocations)));
 }
 
-static void add_row(struct table *table, const struct request *request, const struct site *site)
+static void add_row(struct table *table, const struct request *request, const struct site *site, const char *const *allocators)
 {
 	table_row(table);
 	table_integer(table, PEAK, (int64_t)site->sum.peak_bytes);
@@ -172,25 +171,26 @@ static void note_processes(struct table *table, const struct request *request)
 
 static void fill(struct table *table, const struct request *request)
 {
-	size_t limit = request_row_limit(request, table->kind);
+	size_t limit = request_row_limit(request, table->kind), allocator_count;
 	struct sites sites = {0};
+	const char **allocators;
+
+	allocator_count = job_allocators(request, &allocators);
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		if (!request_wants_process(request, process))
-			continue;
-		if (request_wants_allocator(request, allocators[0]))
-			take_account(&sites, request, i, &process->heap, 0);
-		if (request_wants_allocator(request, allocators[1]))
-			take_account(&sites, request, i, &process->mmap, 1);
+		for (size_t a = 0; a < allocator_count && request_wants_process(request, process); a++)
+			if (process_account(process, allocators[a]))
+				take_account(&sites, request, i, process_account(process, allocators[a]), (uint32_t)a);
 	}
 	if (sites.count)
 		qsort(sites.list, sites.count, sizeof(*sites.list), by_peak);
 	for (size_t i = 0; i < sites.count && i < limit; i++)
-		add_row(table, request, &sites.list[i]);
+		add_row(table, request, &sites.list[i], allocators);
 	table->omitted_count = sites.count - table->row_count;
 	base_index_free(&sites.index);
 	free(sites.list);
+	free(allocators);
 	notes_recording(table, request);
 	notes_sampling(table, request);
 	note_processes(table, request);

@@ -7,8 +7,12 @@
 #include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
+#include "reducer/model/gpu.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	SCOPE, ID, ALLOCATOR, ALLOCATIONS, FREES, REQUESTED, ALLOCATED, FREED, LIVE, PEAK, PEAK_TIME, REQUESTED_PEAK,
@@ -19,7 +23,8 @@ static const struct table_column columns[] = {
 	[SCOPE] = {"scope", "scope", TABLE_TEXT, UNIT_NONE, 0, "job (all processes of the run), process, or thread"},
 	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
-		       "heap: the malloc family; mmap: address space mapped by the program itself"},
+		       "heap: the malloc family; mmap: address space mapped by the program itself; device:N: memory of that GPU; pinned, "
+		       "registered: host memory that devices reach; managed; a framework's own allocator"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
 			 "blocks got; failed calls are not counted; a realloc is one free and one allocation"},
 	[FREES] = {"frees", "frees", TABLE_INTEGER, UNIT_COUNT, 1, "blocks given back; free(NULL) is not counted"},
@@ -65,12 +70,6 @@ static void begin_row(struct table *table, const char *scope, const char *id, co
 	table_string(table, NAME, name);
 }
 
-static const struct {
-	const char *name;
-	account_of *of;
-} allocators[] = {{"heap", account_heap}, {"mmap", account_mmap}};
-#define ALLOCATOR_COUNT (sizeof(allocators) / sizeof(allocators[0]))
-
 static void put_peak(struct table *table, const struct account *account)
 {
 	if (account->kind == ACCOUNT_NONE || account->is_live_unknown)
@@ -92,14 +91,14 @@ static struct totals account_totals(const struct account *account)
 			       account->freed_bytes};
 }
 
-static void add_process(struct table *table, const struct process *process, size_t which)
+static void add_process(struct table *table, const struct process *process, const char *allocator)
 {
-	const struct account *account = allocators[which].of(process);
+	const struct account *account = job_account(process, allocator);
 	struct totals totals;
 	char id[32];
 
 	snprintf(id, sizeof(id), "%" PRIu32, process->pid);
-	begin_row(table, "process", id, allocators[which].name, process->command);
+	begin_row(table, "process", id, allocator, process->command);
 	table_integer(table, PROCESS, process->pid);
 	if (!account)
 		return;
@@ -111,9 +110,9 @@ static void add_process(struct table *table, const struct process *process, size
 }
 
 /* The curves of the wanted processes, added up. Unknown if one of them is. */
-static void put_job_peak(struct table *table, const struct request *request, size_t which)
+static void put_job_peak(struct table *table, const struct request *request, const char *allocator)
 {
-	struct job_curve curve = job_curve(request, allocators[which].of);
+	struct job_curve curve = job_curve(request, allocator);
 	const struct timeline_point *points = curve.timeline.points;
 	size_t best = 0;
 
@@ -128,7 +127,7 @@ static void put_job_peak(struct table *table, const struct request *request, siz
 	job_curve_free(&curve);
 }
 
-static void add_job(struct table *table, const struct request *request, size_t which)
+static void add_job(struct table *table, const struct request *request, const char *allocator)
 {
 	struct totals totals = {0};
 	const struct account *only = NULL;
@@ -137,7 +136,7 @@ static void add_job(struct table *table, const struct request *request, size_t w
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		const struct account *account = allocators[which].of(process);
+		const struct account *account = job_account(process, allocator);
 		if (!request_wants_process(request, process))
 			continue;
 		wanted++;
@@ -153,7 +152,7 @@ static void add_job(struct table *table, const struct request *request, size_t w
 		live += account->live_bytes;
 		unknown_live += account->is_live_unknown != 0;
 	}
-	begin_row(table, "job", request->run->name, allocators[which].name, NULL);
+	begin_row(table, "job", request->run->name, allocator, NULL);
 	if (!known)
 		return;
 	put_totals(table, &totals);
@@ -162,22 +161,23 @@ static void add_job(struct table *table, const struct request *request, size_t w
 	if (wanted == 1)
 		put_peak(table, only);
 	else if (!unknown_live)
-		put_job_peak(table, request, which);
+		put_job_peak(table, request, allocator);
 }
 
-static void add_thread(struct table *table, const struct process *process, const struct thread *thread, size_t which)
+static void add_thread(struct table *table, const struct process *process, const struct thread *thread, const char *allocator)
 {
 	struct totals heap = {thread->allocations, thread->frees, thread->requested_bytes, thread->allocated_bytes,
 			      thread->freed_bytes};
 	struct totals mmap = {thread->maps, thread->unmaps, thread->mapped_bytes, thread->mapped_bytes,
 			      thread->unmapped_bytes};
-	const struct totals *totals = which == 0 ? &heap : &mmap;
+	bool is_heap = strcmp(allocator, "heap") == 0;
+	const struct totals *totals = is_heap ? &heap : &mmap;
 	char id[32];
 
-	if (!allocators[which].of(process) || (which && !totals->allocations && !totals->frees))
+	if (!job_account(process, allocator) || (!is_heap && !totals->allocations && !totals->frees))
 		return;
 	snprintf(id, sizeof(id), "%" PRIu32, thread->tid);
-	begin_row(table, "thread", id, allocators[which].name, thread->name[0] ? thread->name : NULL);
+	begin_row(table, "thread", id, allocator, thread->name[0] ? thread->name : NULL);
 	table_integer(table, PROCESS, process->pid);
 	put_totals(table, totals);
 	table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
@@ -217,27 +217,69 @@ static void note_unknown(struct table *table, const struct request *request)
 			   frees, bytes);
 }
 
+/* CUPTI's own count of device memory beside that of the calls. */
+static void note_check(struct table *table, const struct process *process, const struct gpu_memory_check *check)
+{
+	bool agrees = check->call_allocations == check->cupti_allocations && check->call_frees == check->cupti_frees &&
+		      check->call_bytes == check->cupti_bytes;
+
+	if (check->is_from_cupti)
+		table_note(table, NOTE_INFERRED, "Process %" PRIu32 ", %s: from CUPTI's records; the calls were not seen by hooks.",
+			   process->pid, check->allocator);
+	else if (check->cupti_allocations && !agrees)
+		table_note(table, NOTE_INFERRED,
+			   "Process %" PRIu32 ", %s: the calls say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
+			   " bytes, CUPTI %" PRIu64 ", %" PRIu64 ", %" PRIu64 "; the table shows the calls.",
+			   process->pid, check->allocator, check->call_allocations, check->call_frees, check->call_bytes,
+			   check->cupti_allocations, check->cupti_frees, check->cupti_bytes);
+}
+
+/* Whether an allocator that a thread has no counters for is heap or mmap. */
+static bool has_threads(const char *allocator)
+{
+	return strcmp(allocator, "heap") == 0 || strcmp(allocator, "mmap") == 0;
+}
+
+static void add_threads(struct table *table, const struct request *request, const struct process *process, const char *const *names,
+			size_t count)
+{
+	for (size_t k = 0; k < process->thread_count; k++)
+		for (size_t a = 0; a < count; a++)
+			if (has_threads(names[a]) && request_wants_thread(request, &process->threads[k]))
+				add_thread(table, process, &process->threads[k], names[a]);
+}
+
+static void note_checks(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; process->gpu && k < process->gpu->memory_check_count; k++)
+			if (request_wants_process(request, process) &&
+			    request_wants_allocator(request, process->gpu->memory_checks[k].allocator))
+				note_check(table, process, &process->gpu->memory_checks[k]);
+	}
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	const struct run *run = request->run;
+	const char **names;
+	size_t count = job_allocators(request, &names);
 
-	for (size_t a = 0; a < ALLOCATOR_COUNT; a++)
-		if (request_wants_allocator(request, allocators[a].name) && !request->thread)
-			add_job(table, request, a);
+	for (size_t a = 0; a < count && !request->thread; a++)
+		add_job(table, request, names[a]);
+	for (size_t i = 0; i < run->process_count && !request->thread; i++)
+		for (size_t a = 0; a < count; a++)
+			if (request_wants_process(request, &run->processes[i]) &&
+			    (has_threads(names[a]) || process_account(&run->processes[i], names[a])))
+				add_process(table, &run->processes[i], names[a]);
 	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t a = 0; a < ALLOCATOR_COUNT; a++)
-			if (request_wants_process(request, &run->processes[i]) && !request->thread &&
-			    request_wants_allocator(request, allocators[a].name))
-				add_process(table, &run->processes[i], a);
-	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].thread_count * ALLOCATOR_COUNT; k++) {
-			const struct thread *thread = &run->processes[i].threads[k / ALLOCATOR_COUNT];
-			if (request_wants_process(request, &run->processes[i]) && request_wants_thread(request, thread) &&
-			    request_wants_allocator(request, allocators[k % ALLOCATOR_COUNT].name))
-				add_thread(table, &run->processes[i], thread, k % ALLOCATOR_COUNT);
-		}
+		if (request_wants_process(request, &run->processes[i]))
+			add_threads(table, request, &run->processes[i], names, count);
+	free(names);
 	notes_recording(table, request);
 	note_unknown(table, request);
+	note_checks(table, request);
 }
 
 const struct table_kind table_memory_summary = {

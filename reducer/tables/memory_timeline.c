@@ -8,11 +8,13 @@
 #include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
+#include <stdlib.h>
+
 enum { TIME, ALLOCATOR, LIVE, RESERVED, FREE_BYTES, FRAGMENTATION, COLUMNS };
 
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
-	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0, "heap or mmap"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0, "heap, mmap, device:N, pinned, managed, a framework's"},
 	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated and not freed; mmap: bytes mapped"},
 	[RESERVED] = {"reserved_bytes", "reserved", TABLE_INTEGER, UNIT_BYTES, 0,
 		      "what the allocator holds from the system; empty where it cannot be known"},
@@ -21,39 +23,91 @@ static const struct table_column columns[] = {
 			   "1 - largest free block / free bytes; empty where it cannot be known"},
 };
 
-static void add_point(struct table *table, const struct request *request, const char *allocator, int64_t time_ns, uint64_t live)
+/* What the allocators of one row are, and what they held from below; both by time. */
+struct curves {
+	const char *allocator;
+	const struct timeline *live;
+	const struct timeline *reserved; /* NULL = unknown */
+	int64_t end_ns;
+};
+
+/* The value of a curve at a time; false before it begins. */
+static bool value_at(const struct timeline *curve, int64_t time_ns, uint64_t *value)
 {
+	size_t low = 0, high = curve->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (curve->points[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	*value = time_ns >= curve->points[low - 1].max_time_ns ? curve->points[low - 1].live : curve->points[low - 1].max;
+	if (time_ns == curve->points[low - 1].max_time_ns)
+		*value = curve->points[low - 1].max;
+	return true;
+}
+
+static void add_point(struct table *table, const struct request *request, const struct curves *curves, int64_t time_ns, uint64_t live)
+{
+	uint64_t reserved;
+
 	if (time_ns < request->from_ns || time_ns > request->to_ns)
 		return;
 	table_row(table);
 	table_integer(table, TIME, time_ns);
-	table_string(table, ALLOCATOR, allocator);
+	table_string(table, ALLOCATOR, curves->allocator);
 	table_integer(table, LIVE, (int64_t)live);
+	if (!curves->reserved || !value_at(curves->reserved, time_ns, &reserved) || reserved < live)
+		return;
+	table_integer(table, RESERVED, (int64_t)reserved);
+	table_integer(table, FREE_BYTES, (int64_t)(reserved - live));
 }
 
-static void add_curve(struct table *table, const struct request *request, const char *allocator, const struct timeline *curve,
-		      int64_t end_ns)
+static void add_curve(struct table *table, const struct request *request, const struct curves *curves)
 {
 	struct timeline reduced = {0};
 
-	if (timeline_reduce(curve, request->points < 6 ? 2 : request->points / 2 - 1, &reduced) != 0)
+	if (timeline_reduce(curves->live, request->points < 6 ? 2 : request->points / 2 - 1, &reduced) != 0)
 		base_die("out of memory");
 	for (size_t i = 0; i < reduced.count; i++) {
 		const struct timeline_point *point = &reduced.points[i];
-		int64_t end = i + 1 < reduced.count ? reduced.points[i + 1].time_ns - 1 : end_ns;
-		add_point(table, request, allocator, point->max_time_ns, point->max);
+		int64_t end = i + 1 < reduced.count ? reduced.points[i + 1].time_ns - 1 : curves->end_ns;
+		add_point(table, request, curves, point->max_time_ns, point->max);
 		if (end > point->max_time_ns && (point->live != point->max || i + 1 == reduced.count))
-			add_point(table, request, allocator, end, point->live);
+			add_point(table, request, curves, end, point->live);
 	}
 	timeline_free(&reduced);
 }
 
-static void add_allocator(struct table *table, const struct request *request, const char *allocator, account_of *of)
+/* What one process's allocator held; NULL where several processes are summed, or it is not known. */
+static const struct timeline *reserved_of(const struct request *request, const char *allocator)
 {
-	struct job_curve curve = job_curve(request, of);
+	const struct timeline *only = NULL;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct account *account = request_wants_process(request, &request->run->processes[i])
+							? job_account(&request->run->processes[i], allocator)
+							: NULL;
+		if (!account || account->kind == ACCOUNT_NONE)
+			continue;
+		if (only)
+			return NULL;
+		only = &account->reserved;
+	}
+	return only && only->count ? only : NULL;
+}
+
+static void add_allocator(struct table *table, const struct request *request, const char *allocator)
+{
+	struct job_curve curve = job_curve(request, allocator);
+	struct curves curves = {allocator, &curve.timeline, curve.count == 1 ? reserved_of(request, allocator) : NULL, curve.end_ns};
 
 	if (curve.count)
-		add_curve(table, request, allocator, &curve.timeline, curve.end_ns);
+		add_curve(table, request, &curves);
 	if (curve.count > 1)
 		table_note(table, NOTE_INFERRED,
 			   "%s: the sum of %zu processes; where several change at once a point is at most the sum of their highest values.",
@@ -77,12 +131,15 @@ static void note_batched(struct table *table, const struct process *process)
 
 static void fill(struct table *table, const struct request *request)
 {
-	if (request_wants_allocator(request, "heap"))
-		add_allocator(table, request, "heap", account_heap);
-	if (request_wants_allocator(request, "mmap"))
-		add_allocator(table, request, "mmap", account_mmap);
+	const char **names;
+	size_t count = job_allocators(request, &names);
+
+	for (size_t i = 0; i < count; i++)
+		add_allocator(table, request, names[i]);
+	free(names);
 	table_note(table, NOTE_MISSING,
-		   "reserved_bytes, free_bytes and fragmentation are empty: libc does not tell them without stopping the program.");
+		   "reserved_bytes, free_bytes and fragmentation are empty for heap and mmap: libc does not tell them without stopping "
+		   "the program; elsewhere where the allocator did not tell.");
 	notes_recording(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]) && table->row_count &&
