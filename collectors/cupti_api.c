@@ -5,7 +5,7 @@
  * Rule: the copy that the host has mapped comes first, then the one that belongs to the CUDA runtime it has mapped, then
  * what the loader finds, then the toolkit: two copies in one process fight for one subscriber. Never newer than the driver.
  */
-#include "collectors/cupti_api.h"
+#include "collectors/cupti_state.h"
 
 #include "writer/sys.h"
 
@@ -222,4 +222,16 @@ void tfp_cupti_measure(const struct tfp_cupti_api *api, struct tfp_cupti_strides
 			strides->of[kind] = (uint16_t)((const uint8_t *)record - buffer);
 	}
 	tfp_pages_put(words, PROBE_BYTES);
+}
+
+int tfp_cupti_devices(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int (*get_count)(int *) = NULL, count = 0;
+
+	if (driver)
+		*(void **)(void *)&get_count = dlsym(driver, "cuDeviceGetCount");
+	if (!get_count || get_count(&count)) /* inside cuInit it answers that it is not yet initialised */
+		return -1;
+	return count;
 }

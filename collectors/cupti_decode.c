@@ -23,15 +23,21 @@ static int take_correlation(struct tfp_cupti_reading *reading, uint32_t correlat
 	struct tfp_cupti_decoder *decoder = reading->decoder;
 
 	*wide = tfp_cupti_widen_near(reading->newest, correlation);
-	if (!correlation || (*wide >= decoder->from && *wide <= decoder->to))
+	if (!correlation)
 		return 1;
+	for (uint32_t i = 0; i < decoder->wanted_count; i++)
+		if (*wide >= decoder->wanted[i].from && *wide <= decoder->wanted[i].to)
+			return 1;
 	decoder->outside++;
 	return 0;
 }
 
-static void note_times(struct tfp_cupti_reading *reading, uint64_t start, uint64_t end)
+/* Of work on the device. */
+static void note_work(struct tfp_cupti_reading *reading, uint64_t correlation, uint64_t start, uint64_t end)
 {
 	reading->decoder->timeless += !start || !end;
+	if (correlation > reading->decoder->last_kernel)
+		reading->decoder->last_kernel = correlation;
 }
 
 static uint32_t queue_of(struct tfp_cupti_reading *reading, uint32_t device, uint32_t context, uint32_t stream,
@@ -77,8 +83,7 @@ static void read_kernel(struct tfp_cupti_reading *reading, const void *record)
 
 	if (!take_correlation(reading, kernel->correlation, &correlation))
 		return;
-	note_times(reading, kernel->start, kernel->end);
-	reading->decoder->kernels += !kernel->graph;
+	note_work(reading, correlation, kernel->start, kernel->end);
 	uint32_t shape = shape_of(reading, kernel);
 	uint32_t queue = queue_of(reading, kernel->device, kernel->context, kernel->stream, kernel->channel, kernel->channel_kind);
 	TFP_PUT(reading->thread, reading->lane, reading->now, kernel, .start = kernel->start,
@@ -93,7 +98,7 @@ static void read_memcpy(struct tfp_cupti_reading *reading, const void *record)
 
 	if (!take_correlation(reading, copy->correlation, &correlation))
 		return;
-	note_times(reading, copy->start, copy->end);
+	note_work(reading, correlation, copy->start, copy->end);
 	uint32_t queue = queue_of(reading, copy->device, copy->context, copy->stream, copy->channel, copy->channel_kind);
 	TFP_PUT(reading->thread, reading->lane, reading->now, device_copy, .start = copy->start,
 		.duration = copy->end - copy->start, .correlation = correlation, .bytes = copy->bytes, .queue = queue,
@@ -109,7 +114,7 @@ static void read_memcpy2(struct tfp_cupti_reading *reading, const void *record)
 
 	if (!take_correlation(reading, copy->correlation, &correlation))
 		return;
-	note_times(reading, copy->start, copy->end);
+	note_work(reading, correlation, copy->start, copy->end);
 	uint32_t queue = queue_of(reading, copy->device, copy->context, copy->stream, copy->channel, copy->channel_kind);
 	TFP_PUT(reading->thread, reading->lane, reading->now, device_copy, .start = copy->start,
 		.duration = copy->end - copy->start, .correlation = correlation, .bytes = copy->bytes, .queue = queue,
@@ -125,7 +130,7 @@ static void read_memset(struct tfp_cupti_reading *reading, const void *record)
 
 	if (!take_correlation(reading, set->correlation, &correlation))
 		return;
-	note_times(reading, set->start, set->end);
+	note_work(reading, correlation, set->start, set->end);
 	uint32_t queue = queue_of(reading, set->device, set->context, set->stream, set->channel, set->channel_kind);
 	TFP_PUT(reading->thread, reading->lane, reading->now, device_set, .start = set->start, .duration = set->end - set->start,
 		.correlation = correlation, .bytes = set->bytes, .queue = queue, .value = set->value,
@@ -200,7 +205,7 @@ static void read_graph(struct tfp_cupti_reading *reading, const void *record)
 
 	if (!take_correlation(reading, graph->correlation, &correlation))
 		return;
-	note_times(reading, graph->start, graph->end);
+	note_work(reading, correlation, graph->start, graph->end);
 	TFP_PUT(reading->thread, reading->lane, reading->now, graph_run, .start = graph->start,
 		.duration = graph->end - graph->start, .correlation = correlation, .graph = graph->graph,
 		.queue = queue_of(reading, graph->device, graph->context, graph->stream, 0, 0));

@@ -13,6 +13,13 @@
 #include "collectors/cupti_tables.h"
 #include "writer/stream.h"
 
+#define TFP_CUPTI_RANGES 8 /* windows whose records may still be on their way */
+
+/* Correlation ids of calls made inside windows, both ends included; the newest window first. No window: nothing is wanted. */
+struct tfp_cupti_range {
+	uint64_t from, to;
+};
+
 /* Written by whoever owns it; the counters by tfp_cupti_decode. */
 struct tfp_cupti_decoder {
 	struct tfp_cupti_strides strides;
@@ -21,9 +28,10 @@ struct tfp_cupti_decoder {
 	int (*next_record)(uint8_t *, size_t, const void **); /* of the library: where it goes on; NULL = by the strides alone */
 	void (*release)(void *);     /* the host's free, for what CUPTI says its reader frees; NULL = left alone */
 	_Atomic uint64_t *newest;    /* the newest correlation id known, 64 bits */
-	uint64_t from, to;           /* correlation ids whose records are wanted, both included */
+	struct tfp_cupti_range wanted[TFP_CUPTI_RANGES];
+	uint32_t wanted_count;
 	uint64_t records;            /* read, of every kind */
-	uint64_t kernels;            /* of them kernels wanted, outside graphs */
+	uint64_t last_kernel;        /* largest correlation id of a kernel, copy or set read */
 	uint64_t outside;            /* not wanted: their calls were made outside the window */
 	uint64_t unreadable;         /* of a kind or size not known, or no kind at all */
 	uint64_t timeless;           /* with start or end 0 */

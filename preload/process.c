@@ -7,6 +7,7 @@
  */
 #include "collectors/process.h"
 
+#include "collectors/cupti.h"
 #include "collectors/heap.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
@@ -252,6 +253,7 @@ SPAWN(posix_spawnp)
 
 TFP_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
+	tfp_cupti_end();
 	tfp_process_ending(TFP_END__EXIT, status);
 	if (tfp_resolve() == 0 && tfp_real._exit)
 		tfp_real._exit(status);
@@ -266,6 +268,7 @@ TFP_EXPORT __attribute__((noreturn)) void _Exit(int status)
 
 TFP_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
+	tfp_cupti_end();
 	tfp_process_ending(TFP_END__EXIT, status);
 	if (tfp_resolve() == 0 && tfp_real.quick_exit)
 		tfp_real.quick_exit(status);

@@ -8,6 +8,7 @@
 #include "preload/start.h"
 
 #include "collectors/gpu_calls.h"
+#include "collectors/cupti.h"
 #include "collectors/heap.h"
 #include "collectors/names.h"
 #include "collectors/process.h"
@@ -32,6 +33,7 @@
 
 int (*const tfp_start_process)(void) = tfp_start;
 
+#define CUDA_BUFFER_BYTES (4u << 20) /* where the setting is 0: 19,000 kernels */
 #define WAIT_NS 50000000u /* 50 ms: longer than any start-up seen, shorter than a person notices */
 
 static _Atomic int is_loaded; /* settings, real functions and clock are ready; kept across fork */
@@ -199,6 +201,42 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 	return why ? why : tfp_schema_store(hook_lines);
 }
 
+/* on_exit: CUDA still works, as its own handlers, registered before this one, have not run. */
+static void before_cuda_ends(int status, void *unused)
+{
+	(void)status;
+	(void)unused;
+	tfp_cupti_end();
+}
+
+#define EXIT_HANDLERS 3 /* when a window opens, and once contexts exist: CUDA may have registered more meanwhile */
+
+/* Kept across fork, as the handlers are. */
+static void register_before_cuda(void)
+{
+	static _Atomic uint32_t registered;
+
+	if (registered < EXIT_HANDLERS && __atomic_fetch_add((uint32_t *)&registered, 1, __ATOMIC_RELAXED) < EXIT_HANDLERS)
+		on_exit(before_cuda_ends, NULL);
+}
+
+static void configure_cupti(void)
+{
+	const char *toolkit = tfp_environment_get("CUDA_HOME");
+	const struct tfp_cupti_options options = {
+		.buffer_bytes = tfp_settings.cuda_buffer ? tfp_settings.cuda_buffer : CUDA_BUFFER_BYTES,
+		.flush_ms = (uint32_t)tfp_settings.cuda_flush,
+		.is_graph_level = tfp_settings.cuda_graph == TFP_CUDA_GRAPH_GRAPH,
+		.is_all_api = tfp_settings.cuda_api,
+		.toolkit = toolkit ? toolkit : "",
+		.create = tfp_real.pthread_create,
+		.release = tfp_real.free,
+		.at_exit = register_before_cuda,
+	};
+
+	tfp_cupti_begin(&options);
+}
+
 /* Settings into what the collectors read. Once per program; the sampler's table is made anew by nobody (a child finds it empty). */
 static void configure(void)
 {
@@ -243,6 +281,8 @@ static void configure_gpu(void)
 		.attend = tfp_injection_attend,
 	};
 
+	if (wants_cupti)
+		configure_cupti();
 	tfp_gpu_begin(&plan);
 	tfp_gpu_attend(wants_cupti);
 }
@@ -318,6 +358,7 @@ int tfp_start(void)
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
+	tfp_cupti_end();
 	tfp_process_ending(TFP_END_EXIT, status);
 }
 

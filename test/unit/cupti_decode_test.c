@@ -121,7 +121,8 @@ static struct fixture *begin(const struct version *version)
 	fixture->decoder.tables = tfp_cupti_tables_make(note_fact);
 	fixture->decoder.fact = note_fact;
 	fixture->decoder.newest = &fixture->newest;
-	fixture->decoder.to = UINT64_MAX;
+	fixture->decoder.wanted[0].to = UINT64_MAX;
+	fixture->decoder.wanted_count = 1;
 	fixture->newest = 1000;
 	return fixture;
 }
@@ -520,14 +521,15 @@ static void outside_the_window(void **unused)
 	struct fixture *fixture = begin(&versions[9]);
 
 	(void)unused;
-	fixture->decoder.from = 990;
-	fixture->decoder.to = 1000;
+	fixture->decoder.wanted[0] = (struct tfp_cupti_range){995, 1000};
+	fixture->decoder.wanted[1] = (struct tfp_cupti_range){990, 992};
+	fixture->decoder.wanted_count = 2;
 	for (uint32_t correlation = 988; correlation <= 1002; correlation++)
 		add_kernel(fixture, 216, kernel_name, 11, correlation);
 	decode(fixture);
-	assert_int_equal(fixture->decoder.outside, 4);
+	assert_int_equal(fixture->decoder.outside, 6);
 	assert_int_equal(fixture->decoder.records, 15);
-	assert_int_equal((size_t)(fixture->lane.cursor - (uint8_t *)(fixture->lane.chunk + 1)) / sizeof(struct tfp_record_kernel), 11);
+	assert_int_equal((size_t)(fixture->lane.cursor - (uint8_t *)(fixture->lane.chunk + 1)) / sizeof(struct tfp_record_kernel), 9);
 	end(fixture);
 }
 

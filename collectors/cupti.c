@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When CUPTI is entered, asked, and left; see collectors/cupti.h. */
+#include "collectors/cupti.h"
+
+#include "collectors/cupti_state.h"
+#include "collectors/gpu_calls.h"
+#include "collectors/process.h"
+
+#include "writer/records.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define OLDEST 17u /* cuptiGetVersion of 11.6 and 11.7: records of older ones have another front */
+
+struct tfp_cupti *tfp_cupti;
+struct tfp_cupti_options tfp_cupti_options; /* written by tfp_cupti_begin */
+
+static _Atomic int is_entered; /* in this process or one that it was forked from, where CUDA is of no use any more */
+
+void tfp_cupti_begin(const struct tfp_cupti_options *options)
+{
+	static const struct tfp_gpu_engine engine = {
+		.enter = tfp_cupti_enter,
+		.window = tfp_cupti_window,
+		.widen = tfp_cupti_widen,
+		.is_recording = tfp_cupti_is_recording,
+	};
+
+	tfp_cupti_options = *options;
+	tfp_gpu_engine_set(&engine);
+}
+
+int tfp_cupti_is_recording(void)
+{
+	const struct tfp_cupti *cupti = tfp_cupti;
+
+	if (cupti && cupti->phase == TFP_CUPTI_ON)
+		return cupti->is_enabled != 0;
+	return cupti && (cupti->phase == TFP_CUPTI_TAKEN || cupti->phase == TFP_CUPTI_YIELDED) ? -1 : 0;
+}
+
+/* Latched: CUPTI is not touched again. */
+static void refuse(struct tfp_cupti *cupti, const char *text, uint32_t result)
+{
+	cupti->result = result;
+	cupti->phase = TFP_CUPTI_REFUSED;
+	tfp_cupti_note("cupti_refused", text, result);
+	tfp_cupti_put_state(TFP_GPU_STATE_REFUSED, result);
+}
+
+/* The library is found and is one that we can read. 0, or -1: refused, or too early. */
+static int find(struct tfp_cupti *cupti, int devices)
+{
+	struct tfp_cupti_api *api = &cupti->api;
+
+	if (!api->get_version && tfp_cupti_open(api, tfp_cupti_options.toolkit)) {
+		refuse(cupti, "No libcupti could be opened that the driver serves: only the host's calls are recorded. Code ", 0);
+		return -1;
+	}
+	/* Without a device that answers its calls recurse until the stack is used up. Our thread asks again. */
+	cupti->is_fragile = tfp_cupti_is_fragile(api) && devices < 1;
+	if (cupti->is_fragile)
+		return -1;
+	uint32_t result = api->version ? 0 : (uint32_t)api->get_version(&api->version);
+	if (result || api->version < OLDEST) {
+		refuse(cupti, result ? "CUPTI does not tell its version; result " : "CUPTI is older than 11.7: version ",
+		       result ? result : api->version);
+		return -1;
+	}
+	return 0;
+}
+
+/* TAKEN is left when the other one has left; the state is written when it changes. */
+static void be_taken(struct tfp_cupti *cupti)
+{
+	uint32_t before = __atomic_exchange_n((uint32_t *)&cupti->phase, TFP_CUPTI_TAKEN, __ATOMIC_ACQ_REL);
+
+	if (before != TFP_CUPTI_TAKEN)
+		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
+}
+
+static int subscribe(struct tfp_cupti *cupti)
+{
+	if (find(cupti, tfp_cupti_devices()))
+		return -1;
+	uint32_t result = (uint32_t)cupti->api.subscribe(&cupti->subscriber, tfp_cupti_called, NULL);
+	if (result == TFP_CUPTI_MULTIPLE_SUBSCRIBERS) {
+		be_taken(cupti);
+		return -1;
+	}
+	if (!result)
+		result = tfp_cupti_prepare(cupti);
+	if (result) {
+		refuse(cupti, "CUPTI could not be entered: only the host's calls are recorded. Result ", result);
+		return -1;
+	}
+	cupti->phase = TFP_CUPTI_ON;
+	tfp_fact_pair(TFP_TAG_note, "cupti_path", cupti->api.path);
+	tfp_cupti_note("cupti_version", "cuptiGetVersion says ", cupti->api.version);
+	return 0;
+}
+
+/* The windows' ranges of correlation ids, as the decoder wants them: the newest first. Under is_busy. */
+static void begin_range(struct tfp_cupti *cupti)
+{
+	struct tfp_cupti_decoder *decoder = &cupti->decoder;
+
+	for (uint32_t i = TFP_CUPTI_RANGES - 1; i; i--)
+		decoder->wanted[i] = decoder->wanted[i - 1];
+	decoder->wanted[0] = (struct tfp_cupti_range){cupti->newest + 1, UINT64_MAX};
+	decoder->wanted_count += decoder->wanted_count < TFP_CUPTI_RANGES;
+}
+
+static void open_up(struct tfp_cupti *cupti)
+{
+	tfp_cupti_ask_callbacks(cupti, 2);
+	uint32_t result = cupti->is_enabled ? TFP_CUPTI_SUCCESS : tfp_cupti_enable(cupti);
+	if (result) {
+		cupti->api.unsubscribe(cupti->subscriber);
+		refuse(cupti, "CUPTI does not record kernels: only the host's calls are recorded. Result ", result);
+		return;
+	}
+	if (cupti->close_time || !cupti->decoder.wanted_count || !cupti->is_enabled)
+		begin_range(cupti);
+	cupti->close_time = 0;
+	cupti->quiet_flushes = 0;
+	cupti->is_enabled = 1;
+	tfp_cupti_options.at_exit();
+	tfp_cupti_put_state(TFP_GPU_STATE_CUPTI, 0);
+}
+
+/* Nothing new is wanted; what runs on the device is waited for by our thread, which then comes to shut_down. */
+static void begin_closing(struct tfp_cupti *cupti)
+{
+	cupti->decoder.wanted[0].to = cupti->newest;
+	cupti->quiet_flushes = 0;
+	cupti->close_time = tfp_ticks();
+	tfp_cupti_put_state(TFP_GPU_STATE_CLOSED, 0);
+}
+
+#define QUIET_FLUSHES 2      /* that brought nothing, once the last launch of the window was seen to have run */
+#define CLOSE_SECONDS 60     /* a kernel that runs longer is lost to the window that it was launched in, and said to be */
+
+static int is_settled(const struct tfp_cupti *cupti)
+{
+	if (tfp_ticks() - cupti->close_time > CLOSE_SECONDS * tfp_state->second_ticks)
+		return 1;
+	return cupti->quiet_flushes >= QUIET_FLUSHES && cupti->decoder.last_kernel >= cupti->last_launch;
+}
+
+static void shut_down(struct tfp_cupti *cupti)
+{
+	tfp_cupti_disable(cupti);
+	cupti->is_enabled = 0;
+	cupti->close_time = 0;
+	tfp_cupti_ask_callbacks(cupti, tfp_gpu_counts_launches());
+}
+
+/* One step towards what is wanted. Under is_busy. */
+static void step(struct tfp_cupti *cupti, int may_wait)
+{
+	int is_wanted = cupti->is_open || tfp_gpu_counts_launches();
+
+	if ((cupti->phase == TFP_CUPTI_KNOWN || (cupti->phase == TFP_CUPTI_TAKEN && may_wait)) && is_wanted && subscribe(cupti))
+		return;
+	if (cupti->phase != TFP_CUPTI_ON)
+		return;
+	if (cupti->is_open && (!cupti->is_enabled || cupti->close_time))
+		open_up(cupti);
+	else if (!cupti->is_open && !cupti->is_enabled)
+		tfp_cupti_ask_callbacks(cupti, tfp_gpu_counts_launches());
+	else if (!cupti->is_open && !cupti->close_time)
+		begin_closing(cupti);
+	else if (!cupti->is_open && may_wait && is_settled(cupti))
+		shut_down(cupti);
+}
+
+static int take_role(struct tfp_cupti *cupti)
+{
+	uint32_t free_state = 0;
+
+	return __atomic_compare_exchange_n((uint32_t *)&cupti->is_busy, &free_state, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void tfp_cupti_apply(int may_wait)
+{
+	struct tfp_cupti *cupti = tfp_cupti;
+
+	if (!cupti || !cupti->phase || cupti->phase >= TFP_CUPTI_REFUSED || !take_role(cupti)) /* who has the role looks again */
+		return;
+	struct tfp_thread *self = tfp_own_begin();
+	uint32_t before;
+	do {
+		before = cupti->is_open;
+		step(cupti, may_wait);
+	} while (cupti->is_open != before);
+	tfp_own_end(self);
+	__atomic_store_n((uint32_t *)&cupti->is_busy, 0, __ATOMIC_RELEASE);
+}
+
+void tfp_cupti_window(int is_open, int may_call)
+{
+	struct tfp_cupti *cupti = tfp_cupti;
+
+	if (!cupti || !cupti->phase)
+		return;
+	cupti->is_open = is_open != 0;
+	if (may_call)
+		tfp_cupti_apply(0);
+	else
+		tfp_drain_wake();
+}
+
+int tfp_cupti_enter(void)
+{
+	int before = 0;
+
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY ||
+	    !__atomic_compare_exchange_n((int *)&is_entered, &before, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return -1;
+	struct tfp_cupti *cupti = tfp_pages_get(sizeof *cupti, 1);
+	if (!cupti)
+		return -1;
+	cupti->decoder.tables = tfp_cupti_tables_make(tfp_store_fact);
+	if (!cupti->decoder.tables) {
+		tfp_pages_put(cupti, sizeof *cupti);
+		return -1;
+	}
+	cupti->decoder.fact = tfp_store_fact;
+	cupti->decoder.newest = &cupti->newest;
+	cupti->decoder.release = tfp_cupti_options.release;
+	cupti->is_open = tfp_gpu_mode == TFP_GPU_FULL;
+	tfp_cupti = cupti;
+	__atomic_store_n((uint32_t *)&cupti->phase, TFP_CUPTI_KNOWN, __ATOMIC_RELEASE);
+	tfp_cupti_apply(0);
+	if (cupti->phase < TFP_CUPTI_REFUSED) { /* also for windows to come, and for another profiler to leave */
+		tfp_drain_task_set(tfp_cupti_task);
+		tfp_drain_start(tfp_cupti_options.create);
+	}
+	return cupti->phase < TFP_CUPTI_REFUSED ? 0 : -1;
+}
+
+void tfp_cupti_yield(void)
+{
+	struct tfp_cupti *cupti = tfp_cupti;
+	uint32_t on = TFP_CUPTI_ON;
+
+	if (!cupti || cupti->phase != TFP_CUPTI_ON || !take_role(cupti))
+		return;
+	struct tfp_thread *self = tfp_own_begin();
+	if (__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_YIELDED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+		cupti->api.flush_all(0);
+		if (cupti->is_enabled)
+			tfp_cupti_disable(cupti);
+		tfp_cupti_ask_callbacks(cupti, 0);
+		cupti->api.unsubscribe(cupti->subscriber);
+		cupti->is_enabled = 0;
+		cupti->close_time = 0;
+	}
+	tfp_own_end(self);
+	__atomic_store_n((uint32_t *)&cupti->is_busy, 0, __ATOMIC_RELEASE);
+	tfp_drain_wake();
+}
+
+void tfp_cupti_yielded(int has_subscribed)
+{
+	uint32_t yielded = TFP_CUPTI_YIELDED;
+
+	if (!tfp_cupti || tfp_cupti->phase != TFP_CUPTI_YIELDED)
+		return;
+	if (has_subscribed)
+		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
+	else
+		__atomic_compare_exchange_n((uint32_t *)&tfp_cupti->phase, &yielded, TFP_CUPTI_KNOWN, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	tfp_drain_wake();
+}
+
+void tfp_cupti_returned(void)
+{
+	tfp_cupti_yielded(0);
+}

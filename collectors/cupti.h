@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CUPTI, the record of what devices did: when it is entered, what it is asked for, when it is left alone.
+ *
+ *   COLD --driver is up--> KNOWN --window opens--> ON (subscribed) --window closes, device done--> ON, kinds off
+ *                            |                      |--another profiler asks--> TAKEN --it leaves--> KNOWN
+ *                            `--> TAKEN (39)        |--CUPTI gives up--> FAILED
+ *                            `--> REFUSED           `--process ends--> ENDED
+ *
+ * Rule: CUPTI is touched only after the driver was seen to work, and never again once it failed (on some hosts each call
+ * of it recurses to death). No kind is enabled before the first window opens. A fork child is inert. Nothing here changes
+ * what the host sees; what is not recorded is in the log with its reason: gpu_state records, notes, losses.
+ */
+#ifndef TFP_COLLECTORS_CUPTI_H
+#define TFP_COLLECTORS_CUPTI_H
+
+#include "writer/drain.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of the settings, and what only preload/ may know. */
+struct tfp_cupti_options {
+	size_t buffer_bytes;
+	uint32_t flush_ms;
+	int is_graph_level;              /* a record for each graph that ran, not for each of its nodes */
+	int is_all_api;                  /* callbacks for every function */
+	const char *toolkit;             /* CUDA_HOME, or "" */
+	tfp_pthread_create *create;      /* the real one */
+	void (*release)(void *);         /* the real free */
+	void (*at_exit)(void);           /* has tfp_cupti_end called before CUDA's own exit handlers */
+};
+
+/* Once per program, at start-up. Registers with collectors/gpu_calls.h. */
+void tfp_cupti_begin(const struct tfp_cupti_options *options);
+
+/* The driver works: we stand inside its cuInit (InitializeInjection), or a cuInit of ours succeeded. 0, or -1. */
+int tfp_cupti_enter(void);
+
+/* A window opened or closed. may_call: the caller stands where CUPTI may be entered, else our thread does it soon. */
+void tfp_cupti_window(int is_open, int may_call);
+
+/* 32 bits of CUPTI's into 64. Any thread. */
+uint64_t tfp_cupti_widen(uint32_t correlation);
+
+/* 1 = device records come, 0 = none, -1 = another profiler holds CUPTI. */
+int tfp_cupti_is_recording(void);
+
+/* The process ends: what devices did is fetched, for 2 s at most. May be called again; then only what came since is read. */
+void tfp_cupti_end(void);
+
+/* Another profiler of the host is about to subscribe: CUPTI is handed over. It has, or has not; it left. */
+void tfp_cupti_yield(void);
+void tfp_cupti_yielded(int has_subscribed);
+void tfp_cupti_returned(void);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What CUPTI calls on the host's threads: calls of the two APIs, contexts, streams, modules, graph nodes, its own failure.
+ *
+ * Rule: a call of an API costs a look-up and a record; nothing here waits, and CUPTI's functions are called only where it
+ * allows them: to ask for ids.
+ */
+#include "collectors/cubin.h"
+#include "collectors/cupti_state.h"
+#include "collectors/gpu_calls.h"
+
+#include "writer/records.h"
+
+#include "writer/poison.h"
+
+#define CBIDS 1024u /* of a domain; the largest in use is below 850 */
+
+#define IS_LAUNCH(kind) ((kind)[0] == 'l' || (kind)[0] == 'g') /* "launch", "graph" */
+
+const struct tfp_cupti_row tfp_cupti_rows[] = {
+#define TFP_CALLBACK(domain, cbid, name, kind) {domain, cbid, IS_LAUNCH(kind), #name, kind},
+#include "collectors/cupti_callbacks.def"
+#undef TFP_CALLBACK
+};
+const uint32_t tfp_cupti_row_count = sizeof tfp_cupti_rows / sizeof tfp_cupti_rows[0];
+
+/* Row number + 1 by callback id, for the driver's domain 1 and the runtime's 2. */
+enum {
+#define TFP_CALLBACK(domain, cbid, name, kind) ROW_##domain##_##cbid,
+#include "collectors/cupti_callbacks.def"
+#undef TFP_CALLBACK
+};
+static const uint16_t row_of[2 * CBIDS] = {
+#define TFP_CALLBACK(domain, cbid, name, kind) [((domain) - 1) * CBIDS + (cbid)] = ROW_##domain##_##cbid + 1,
+#include "collectors/cupti_callbacks.def"
+#undef TFP_CALLBACK
+};
+
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
+{
+	uint64_t before = *most;
+
+	while (before < value &&
+	       !__atomic_compare_exchange_n((uint64_t *)most, &before, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+uint64_t tfp_cupti_widen(uint32_t correlation)
+{
+	return tfp_cupti ? tfp_cupti_widen_near(tfp_cupti->newest, correlation) : correlation;
+}
+
+static int is_captured(void)
+{
+	const struct tfp_gpu_thread *gpu = tfp_self && tfp_self->is_ready == 1 ? &tfp_self->gpu : NULL;
+
+	return gpu && gpu->depth && gpu->depth <= TFP_GPU_FRAMES && (gpu->frames[gpu->depth - 1].flags & TFP_GPU_CAPTURED);
+}
+
+/* Where we stand, as hooks have it: the stack is then walked through CUPTI and the driver, as far as they can be. */
+#define CALLER_HERE \
+	{(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), *(uintptr_t *)__builtin_frame_address(0)}
+
+static void api_called(struct tfp_cupti *cupti, uint32_t domain,
+									  uint32_t cbid, const struct tfp_cupti_call *call,
+									  const struct tfp_caller *caller)
+{
+	uint32_t row = cbid < CBIDS ? row_of[(domain - 1) * CBIDS + cbid] : 0;
+	struct tfp_gpu_seen seen = {
+		.function = 1u << 31 | domain << 16 | cbid,
+		.name = row ? tfp_cupti_rows[row - 1].name : call->function,
+		.kind = row ? tfp_cupti_rows[row - 1].kind : "other",
+		.is_launch = row ? tfp_cupti_rows[row - 1].is_launch : 0,
+		.correlation = call->correlation,
+		.context = call->context_id,
+		.scratch = call->scratch,
+		.caller = caller,
+	};
+
+	if (seen.is_launch)
+		seen.symbol = call->symbol;
+	if (!call->site) {
+		raise_to(&cupti->newest, tfp_cupti_widen_near(cupti->newest, call->correlation));
+		tfp_gpu_seen_enter(&seen);
+		return;
+	}
+	seen.result = call->result ? *(const uint32_t *)call->result : 0;
+	if (seen.is_launch && !seen.result && cupti->is_open && !is_captured())
+		raise_to(&cupti->last_launch, tfp_cupti_widen_near(cupti->newest, call->correlation));
+	tfp_gpu_seen_exit(&seen);
+}
+
+/* A lane of the calling thread; pairs with tfp_thread_leave. */
+static struct tfp_thread *enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+
+	return thread ? tfp_thread_enter_lane(thread, lane) : NULL;
+}
+
+void tfp_cupti_put_state(uint32_t state, uint32_t result)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), gpu_state, .state = (uint8_t)state, .code = result);
+	tfp_thread_leave(thread);
+}
+
+#define NUMBER(value) {.number = (uint64_t)(value)}
+
+static void stream_created(const struct tfp_cupti *cupti, const struct tfp_cupti_resource_data *data)
+{
+	uint32_t context = 0, stream = 0;
+
+	if (!cupti->api.stream_id || !cupti->api.context_id || cupti->api.context_id(data->context, &context) ||
+	    cupti->api.stream_id(data->context, data->handle, 0, &stream))
+		return;
+	const struct tfp_fact_field fields[] = {
+		NUMBER(context), NUMBER(stream), NUMBER(0), NUMBER(0), NUMBER((uintptr_t)data->handle),
+	};
+	tfp_store_fact(TFP_TAG_stream, fields, sizeof fields / sizeof fields[0]);
+}
+
+static void module_changed(struct tfp_cupti *cupti, uint32_t operation, const struct tfp_cupti_resource_data *data)
+{
+	const struct tfp_cupti_module_data *module = data->descriptor;
+	struct tfp_lane *lane;
+	uint32_t context = 0;
+
+	if (operation == 2 && cupti->decoder.tables)
+		tfp_cupti_tables_forget(cupti->decoder.tables);
+	if (!module)
+		return;
+	if (cupti->api.context_id && data->context)
+		cupti->api.context_id(data->context, &context);
+	struct tfp_thread *thread = enter(&lane);
+	if (thread) {
+		TFP_PUT(thread, lane, tfp_now(), gpu_module, .module = module->module, .context = context,
+			.operation = (uint8_t)operation, .bytes = module->bytes);
+		tfp_thread_leave(thread);
+	}
+	if (operation == 1)
+		tfp_cubin_note(cupti, module);
+}
+
+/* The stack of the call that made the node, where a hook or callback noted one, is that of its gpu_call. */
+static void node_made(const struct tfp_cupti *cupti, int is_clone, const struct tfp_cupti_graph_data *data)
+{
+	struct tfp_lane *lane;
+	uint32_t graph = 0;
+	uint64_t node = 0, original = 0;
+
+	if (!data || !cupti->api.node_id || cupti->api.node_id(data->node, &node))
+		return;
+	if (cupti->api.graph_id)
+		cupti->api.graph_id(data->graph, &graph);
+	if (is_clone)
+		cupti->api.node_id(data->original_node, &original);
+	else
+		tfp_gpu_seen_captured();
+	struct tfp_thread *thread = enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), graph_node, .graph = graph, .node = node, .original = original, .kind = data->node_type);
+	tfp_thread_leave(thread);
+}
+
+static void resource_changed(struct tfp_cupti *cupti, uint32_t cbid, const struct tfp_cupti_resource_data *data)
+{
+	switch (cbid) {
+	case TFP_CUPTI_CONTEXT_CREATED:
+		tfp_cupti_options.at_exit(); /* CUDA's own exit handlers are registered by now: ours comes before them */
+		break;
+	case TFP_CUPTI_CONTEXT_DESTROYED:
+		if (cupti->decoder.tables)
+			tfp_cupti_tables_forget(cupti->decoder.tables);
+		break;
+	case TFP_CUPTI_STREAM_CREATED:
+		stream_created(cupti, data);
+		break;
+	case TFP_CUPTI_MODULE_LOADED:
+	case TFP_CUPTI_MODULE_UNLOADED:
+		module_changed(cupti, cbid == TFP_CUPTI_MODULE_LOADED ? 1 : 2, data);
+		break;
+	case TFP_CUPTI_NODE_CREATED:
+	case TFP_CUPTI_NODE_CLONED:
+		node_made(cupti, cbid == TFP_CUPTI_NODE_CLONED, data->descriptor);
+		break;
+	default:
+		break;
+	}
+}
+
+/* CUPTI has taken itself down. */
+static void failed(struct tfp_cupti *cupti)
+{
+	uint32_t on = TFP_CUPTI_ON;
+
+	if (!__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_FAILED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	cupti->is_enabled = 0;
+	tfp_cupti_put_state(TFP_GPU_STATE_FAILED, 0);
+	tfp_cupti_note("cupti_failed", "CUPTI stopped for good: device times end here. State callback ", TFP_CUPTI_STATE_FATAL);
+}
+
+void tfp_cupti_called(void *user, uint32_t domain, uint32_t cbid,
+									 const void *data)
+{
+	struct tfp_cupti *cupti = tfp_cupti;
+
+	(void)user;
+	if (!cupti || !data || cupti->phase != TFP_CUPTI_ON) /* also in a fork child */
+		return;
+	if (domain == TFP_CUPTI_DOMAIN_RUNTIME || domain == TFP_CUPTI_DOMAIN_DRIVER)
+		api_called(cupti, domain, cbid, data, &(struct tfp_caller)CALLER_HERE);
+	else if (domain == TFP_CUPTI_DOMAIN_RESOURCE && cupti->is_open)
+		resource_changed(cupti, cbid, data);
+	else if (domain == TFP_CUPTI_DOMAIN_STATE && cbid == TFP_CUPTI_STATE_FATAL)
+		failed(cupti);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What CUPTI is asked for: attributes, kinds of records, callbacks. See collectors/cupti.h.
+ *
+ * Rule: each refusal is noted once and harms nothing else; kernels are what the rest hangs on.
+ */
+#include "collectors/cupti_buffers.h"
+#include "collectors/cupti_state.h"
+#include "collectors/process.h"
+
+#include "writer/records.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define DEVICE_BUFFER_BYTES (8u << 20) /* 3.2 MB is the default; fewer allocations in the launch path */
+#define DEVICE_BUFFERS 32u             /* 256 MB of a device at most: better lose records than the job */
+
+/* Concurrent kernels come first: the other kinds are worth little without. 51 stands in for the nodes of graphs. */
+static const uint8_t kinds[] = {
+	TFP_CUPTI_CONCURRENT_KERNEL, TFP_CUPTI_MEMCPY,  TFP_CUPTI_MEMCPY2, TFP_CUPTI_MEMSET,      TFP_CUPTI_SYNCHRONIZATION,
+	TFP_CUPTI_OVERHEAD,          TFP_CUPTI_DEVICE,  TFP_CUPTI_CONTEXT, TFP_CUPTI_STREAM,      TFP_CUPTI_NAME,
+	TFP_CUPTI_MEMORY2,           TFP_CUPTI_MEMORY_POOL, TFP_CUPTI_JIT, TFP_CUPTI_GRAPH_TRACE,
+};
+
+static const uint8_t resources[] = {
+	TFP_CUPTI_CONTEXT_CREATED, TFP_CUPTI_CONTEXT_DESTROYED, TFP_CUPTI_STREAM_CREATED, TFP_CUPTI_MODULE_LOADED,
+	TFP_CUPTI_MODULE_UNLOADED, TFP_CUPTI_NODE_CREATED,      TFP_CUPTI_NODE_CLONED,
+};
+
+void tfp_cupti_note(const char *name, const char *text, uint64_t number)
+{
+	char line[700];
+	size_t length = tfp_length(text), at = sizeof line;
+	char digits[20];
+	size_t count = 0;
+
+	if (length > sizeof line - sizeof digits - 1)
+		length = sizeof line - sizeof digits - 1;
+	tfp_copy(line, text, length);
+	for (at = sizeof digits; number || at == sizeof digits; number /= 10) {
+		digits[--at] = (char)('0' + number % 10);
+		count++;
+	}
+	tfp_copy(line + length, digits + at, count);
+	line[length + count] = 0;
+	tfp_fact_pair(TFP_TAG_note, name, line);
+}
+
+static void set_attribute(struct tfp_cupti *cupti, uint32_t attribute, void *value, size_t bytes)
+{
+	if (cupti->api.set_attribute && cupti->api.set_attribute(attribute, &bytes, value))
+		tfp_cupti_note("cupti_attribute", "CUPTI refused attribute ", attribute);
+}
+
+static void set_attributes(struct tfp_cupti *cupti)
+{
+	size_t device_bytes = DEVICE_BUFFER_BYTES, device_buffers = DEVICE_BUFFERS;
+	uint8_t yes = 1, no = 0;
+
+	set_attribute(cupti, TFP_CUPTI_DEVICE_BUFFER_SIZE, &device_bytes, sizeof device_bytes);
+	set_attribute(cupti, TFP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &device_buffers, sizeof device_buffers);
+	set_attribute(cupti, TFP_CUPTI_ZEROED_BUFFERS, &yes, sizeof yes);
+	if (cupti->api.version >= 21) /* 12.3 */
+		set_attribute(cupti, TFP_CUPTI_PER_THREAD_BUFFERS, &no, sizeof no); /* 200 threads would hold 800 MB */
+}
+
+uint32_t tfp_cupti_prepare(struct tfp_cupti *cupti)
+{
+	if (tfp_cupti_buffers_make(tfp_cupti_options.buffer_bytes))
+		return TFP_CUPTI_UNKNOWN;
+	if (cupti->api.thread_id_type)
+		cupti->api.thread_id_type(1); /* gettid */
+	tfp_cupti_measure(&cupti->api, &cupti->decoder.strides);
+	set_attributes(cupti);
+	return (uint32_t)cupti->api.register_callbacks(tfp_cupti_buffers_request, tfp_cupti_buffers_complete);
+}
+
+static int is_asked(uint32_t kind)
+{
+	return kind != TFP_CUPTI_GRAPH_TRACE || tfp_cupti_options.is_graph_level;
+}
+
+uint32_t tfp_cupti_enable(struct tfp_cupti *cupti)
+{
+	static uint64_t noted; /* kinds whose refusal is in a log of this program; changed under is_busy */
+
+	for (size_t i = 0; i < sizeof kinds; i++) {
+		uint32_t kind = kinds[i];
+		uint32_t result = is_asked(kind) ? (uint32_t)cupti->api.enable(kind) : TFP_CUPTI_SUCCESS;
+		if (!result)
+			continue;
+		if (!(noted >> kind & 1)) {
+			noted |= UINT64_C(1) << kind;
+			tfp_cupti_note("cupti_kind", "CUPTI does not record activity kind ", kind);
+			tfp_cupti_note("cupti_kind_result", "because it answered ", result);
+		}
+		if (kind == TFP_CUPTI_CONCURRENT_KERNEL)
+			return result;
+	}
+	return TFP_CUPTI_SUCCESS;
+}
+
+void tfp_cupti_disable(struct tfp_cupti *cupti)
+{
+	for (size_t i = 0; i < sizeof kinds; i++)
+		if (is_asked(kinds[i]))
+			cupti->api.disable(kinds[i]);
+}
+
+/* 0 none, 1 launches alone (they are counted for windows to come), 2 all that we record. */
+void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int wanted)
+{
+	struct tfp_cupti_api *api = &cupti->api;
+	uint32_t before = __atomic_exchange_n((uint32_t *)&cupti->has_callbacks, (uint32_t)wanted, __ATOMIC_ACQ_REL);
+
+	if (before == (uint32_t)wanted)
+		return;
+	for (uint32_t i = 0; i < tfp_cupti_row_count; i++) {
+		const struct tfp_cupti_row *row = &tfp_cupti_rows[i];
+		api->enable_callback(wanted == 2 || (wanted && row->is_launch), cupti->subscriber, row->domain, row->cbid);
+	}
+	for (size_t i = 0; i < sizeof resources; i++)
+		api->enable_callback(wanted == 2, cupti->subscriber, TFP_CUPTI_DOMAIN_RESOURCE, resources[i]);
+	api->enable_callback(wanted != 0, cupti->subscriber, TFP_CUPTI_DOMAIN_STATE, TFP_CUPTI_STATE_FATAL);
+	if (tfp_cupti_options.is_all_api && api->enable_domain) {
+		api->enable_domain(wanted == 2, cupti->subscriber, TFP_CUPTI_DOMAIN_RUNTIME);
+		api->enable_domain(wanted == 2, cupti->subscriber, TFP_CUPTI_DOMAIN_DRIVER);
+	}
+}
+
+/* Migrations and faults of managed memory: from the program's first such allocation on, since watching them costs a thread. */
+void tfp_cupti_enable_managed(struct tfp_cupti *cupti)
+{
+	static const uint8_t counters[] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct tfp_cupti_managed_config configs[sizeof counters];
+	int devices = tfp_cupti_devices();
+
+	if (!cupti->api.managed_counters)
+		return;
+	uint32_t result = TFP_CUPTI_UNKNOWN;
+	for (int device = 0; device < devices; device++) {
+		for (size_t i = 0; i < sizeof counters; i++)
+			configs[i] = (struct tfp_cupti_managed_config){1 /* this process, one device */, counters[i], (uint32_t)device, 1};
+		result = (uint32_t)cupti->api.managed_counters(configs, 4); /* all devices have the first four */
+		cupti->api.managed_counters(configs + 4, sizeof counters - 4);
+	}
+	if (!result)
+		result = (uint32_t)cupti->api.enable(TFP_CUPTI_UNIFIED_MEMORY);
+	tfp_cupti_note("cupti_managed", "Managed memory was used; recording its migrations and faults answered ", result);
+}

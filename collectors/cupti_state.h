@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the CUPTI collector share. Rule: nobody else includes this. */
+#ifndef TFP_COLLECTORS_CUPTI_STATE_H
+#define TFP_COLLECTORS_CUPTI_STATE_H
+
+#include "collectors/cupti.h"
+#include "collectors/cupti_decode.h"
+
+enum tfp_cupti_phase {
+	TFP_CUPTI_COLD = 0,
+	TFP_CUPTI_KNOWN = 1,
+	TFP_CUPTI_ON = 2,
+	TFP_CUPTI_TAKEN = 3,   /* by another profiler; asked again each flush period */
+	TFP_CUPTI_YIELDED = 4, /* to one that we saw come, and shall see leave */
+	TFP_CUPTI_REFUSED = 5,
+	TFP_CUPTI_FAILED = 6,
+	TFP_CUPTI_ENDED = 7,
+};
+
+/* gpu_state.state */
+enum { TFP_GPU_STATE_NOTHING = 0, TFP_GPU_STATE_CUPTI = 1, TFP_GPU_STATE_REFUSED = 2, TFP_GPU_STATE_TAKEN = 3,
+       TFP_GPU_STATE_CLOSED = 4, TFP_GPU_STATE_FAILED = 5 };
+
+/* In pages that a fork child finds empty. */
+struct tfp_cupti {
+	_Atomic uint32_t phase;       /* enum tfp_cupti_phase */
+	_Atomic uint32_t is_busy;     /* somebody is changing the phase or the kinds; never waited for */
+	_Atomic uint32_t is_open;     /* a window is */
+	_Atomic uint32_t is_enabled;  /* the kinds are */
+	_Atomic uint32_t is_fragile;  /* not to be entered before a device was seen */
+	_Atomic uint32_t has_callbacks;
+	_Atomic uint32_t is_reading;  /* somebody decodes; never waited for */
+	_Atomic uint32_t end_asked, end_done; /* futexes: the exit flush */
+	_Atomic uint64_t newest;      /* correlation id, 64 bits */
+	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window */
+	_Atomic uint64_t open_from;   /* correlation ids above this one belong to the window that is open */
+	_Atomic uint64_t close_time;  /* ticks; 0 = no window is closing */
+	_Atomic uint64_t code_ticks, code_facts; /* spent on, written of loaded code */
+	_Atomic uint64_t code_skipped;
+	uint64_t next_flush, next_clock; /* ticks; our thread */
+	uint64_t noted_lost, noted_unreadable;
+	uint32_t is_managed;          /* unified memory is watched, or was refused */
+	uint32_t quiet_flushes;       /* in a row that brought nothing, since the window closed */
+	uint32_t result;              /* the last CUptiResult that meant something */
+	void *subscriber;
+	struct tfp_cupti_api api;
+	struct tfp_cupti_decoder decoder;
+};
+
+/* NULL until the driver was seen; kept across fork, what it points to is not. */
+extern struct tfp_cupti *tfp_cupti TFP_HIDDEN;
+extern struct tfp_cupti_options tfp_cupti_options TFP_HIDDEN;
+
+/* cupti.c: does what the windows, the driver and other profilers ask for. `may_wait`: our thread, which may take its time. */
+void tfp_cupti_apply(int may_wait);
+
+/* cupti_kinds.c: attributes, kinds and callbacks. 0, or a result when nothing could be had. */
+uint32_t tfp_cupti_prepare(struct tfp_cupti *cupti);
+uint32_t tfp_cupti_enable(struct tfp_cupti *cupti);
+void tfp_cupti_disable(struct tfp_cupti *cupti);
+void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int is_wanted);
+void tfp_cupti_enable_managed(struct tfp_cupti *cupti);
+void tfp_cupti_note(const char *name, const char *text, uint64_t number);
+
+/* cupti_callbacks.c: functions whose calls are asked for, and what CUPTI then calls. */
+struct tfp_cupti_row {
+	uint16_t domain, cbid;
+	uint8_t is_launch; /* of a kernel or a graph */
+	const char *name, *kind;
+};
+extern const struct tfp_cupti_row tfp_cupti_rows[] TFP_HIDDEN;
+extern const uint32_t tfp_cupti_row_count TFP_HIDDEN;
+void tfp_cupti_called(void *user, uint32_t domain, uint32_t cbid, const void *data);
+
+/* cupti_task.c: our thread's work. Milliseconds until the next time. */
+uint32_t tfp_cupti_task(struct tfp_thread *self);
+
+/* Reads every buffer that CUPTI gave back. The lane's thread; nothing where another is at it. Returns records read. */
+uint64_t tfp_cupti_read_all(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane);
+
+/* A gpu_state record of the calling thread. */
+void tfp_cupti_put_state(uint32_t state, uint32_t result);
+
+/* The number of devices that the driver has, or -1 while it does not answer. cupti_api.c */
+int tfp_cupti_devices(void);
+
+#endif
