@@ -55,6 +55,7 @@ struct question {
 	int word_count;
 	int is_found; /* libunwind found call frame information */
 	uint64_t function; /* which begins here */
+	uintptr_t near, near_span; /* the range read last: words begin at near to near + near_span */
 };
 
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset)
@@ -105,14 +106,35 @@ static int is_stack_region(uint64_t region)
 	return region == IN_SP || region == IN_FP || (region >= IN_WORDS && region < IN_WORDS + WORDS);
 }
 
+/* libunwind reads byte by byte, hundreds of them an address, nearly all in one range: that one is looked at first. */
+static int read_image(struct question *question, uintptr_t address)
+{
+	const struct tfp_image *image = question->image;
+
+	for (int i = 0; i < TFP_IMAGE_RANGES; i++) {
+		uintptr_t start = image->readable[i].start, end = image->readable[i].end;
+
+		if (address >= start && address < end && end - address >= 8) {
+			question->near = start;
+			question->near_span = end - start - 8;
+			return 1;
+		}
+	}
+	return 0;
+}
+
 static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int is_write, void *argument)
 {
 	struct question *question = argument;
 
 	(void)space;
+	if (__builtin_expect(!is_write && address - question->near <= question->near_span && question->near_span, 1)) {
+		*value = load64(address);
+		return 0;
+	}
 	if (is_write)
 		return -UNW_EINVAL;
-	if (tfp_image_has(question->image, address, sizeof(*value))) {
+	if (read_image(question, address)) {
 		*value = load64(address);
 		return 0;
 	}
