@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core.h"
+#include "cupti_state.h"
 
 #ifndef SIM_OWN_RELEASE
 #define SIM_OWN_RELEASE 1300 /* the release of this library's soname, when the scenario names none */
@@ -76,7 +76,7 @@ void sim_release_settle(void)
 		if (kinds[i].release > sim_release)
 			continue;
 		kind_family[kinds[i].kind] = kinds[i].family;
-		kind_bytes[kinds[i].kind] = family_bytes(kinds[i].family);
+		kind_bytes[kinds[i].kind] = family_bytes(kinds[i].family) + (uint32_t)sim_fault_longer();
 	}
 }
 

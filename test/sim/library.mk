@@ -4,7 +4,7 @@
 
 sim_library_sonames = $(shell sed -n 's,^/\* soname: \(.*\) \*/$$,\1,p' $(1))
 SIM_LIBRARY_SOURCES := $(wildcard test/sim/library_*.c)
-SIM_LIBRARIES :=
+SIM_LIBRARIES =
 
 # The math libraries carry a version node, NCCL and NVML do not.
 define sim_library_rules
