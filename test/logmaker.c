@@ -427,3 +427,96 @@ void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t 
 	free(used);
 	free(sequences);
 }
+
+static const char *const gpu_functions[][4] = {
+	{"200", "cudaLaunchKernel", "launch", ""}, {"201", "cudaGraphLaunch", "graph", ""},  {"202", "cudaMemcpyAsync", "copy", ""},
+	{"203", "cudaStreamSynchronize", "sync", ""}, {"204", "cudaMalloc", "alloc", ""},     {"205", "cudaFree", "free", ""},
+	{"206", "cublasSgemm_v2", "library", "m,n,k"}, {"207", "cuModuleLoadData", "module", ""}};
+
+static const char *number(char text[24], uint64_t value)
+{
+	snprintf(text, 24, "#%llu", (unsigned long long)value);
+	return text;
+}
+
+void maker_gpu_facts(struct maker *maker, unsigned shapes, unsigned queues)
+{
+	char id[24], stream[24], name[24];
+
+	for (size_t i = 0; i < sizeof gpu_functions / sizeof *gpu_functions; i++) {
+		snprintf(id, sizeof id, "#%s", gpu_functions[i][0]);
+		maker_fact(maker, TFP_TAG_function,
+			   (const char *const[]){id, gpu_functions[i][1], i == 6 ? "cublas" : "cuda runtime", gpu_functions[i][2],
+						 gpu_functions[i][3], NULL});
+	}
+	maker_fact(maker, TFP_TAG_device,
+		   (const char *const[]){"#0", "Made GPU", "0123456789abcdef", "#9", "#0", "#132", "#85899345920", "#3352000000000",
+					 "#1980000000", "#52428800", "#32", "#64", "#32", "#233472", "#65536", "#49152", "#0", NULL});
+	maker_fact(maker, TFP_TAG_context, (const char *const[]){"#1", "#0", "#7", "#0", NULL});
+	for (unsigned i = 0; i < shapes; i++) {
+		snprintf(name, sizeof name, "k%u", i + 1);
+		maker_fact(maker, TFP_TAG_shape,
+			   (const char *const[]){number(id, i + 1), name, "#64", "#1", "#1", "#256", "#1", "#1", "#32", "#0", "#1024",
+						 "#0", "#0", "#0", "#0", "#0", "#0", "#0", "#0", NULL});
+	}
+	for (unsigned i = 0; i < queues; i++)
+		maker_fact(maker, TFP_TAG_queue,
+			   (const char *const[]){number(id, i + 1), "#0", "#1", number(stream, 7 + i), "#0", "#1", NULL});
+}
+
+/* Room for a record of any kind, or the block is written. */
+static void spill(struct maker *maker, uint32_t thread, uint64_t *sequence, struct maker_records *records)
+{
+	if (records->size + 256 <= sizeof records->bytes)
+		return;
+	maker_events(maker, thread, 0, ++*sequence, 0, records);
+	records->size = 0;
+}
+
+static void add_launch(struct maker_records *calls, struct maker_records *device, uint64_t i, unsigned thread, uint64_t realtime)
+{
+	uint64_t time = 1000 + i * 1000, start = realtime + time + 300;
+
+	if (i % 100 == 99) {
+		MAKER_ADD(calls, time + 200, gpu_call, .duration = 200, .correlation = i + 1, .function = 202, .stack = 1, .flags = 3);
+		MAKER_ADD(device, time + 20000, device_copy, .start = start, .duration = 400, .correlation = i + 1, .bytes = 4096,
+			  .queue = thread + 1, .kind = 1, .source = 2, .destination = 3, .flags = 1);
+		return;
+	}
+	MAKER_ADD(calls, time + 200, gpu_call, .duration = 200, .correlation = i + 1, .function = 200, .stack = 1, .flags = 3);
+	MAKER_ADD(device, time + 20000, kernel, .start = start, .duration = 500 + i % 64, .correlation = i + 1,
+		  .shape = 1 + (uint32_t)(i % 16), .queue = thread + 1);
+}
+
+void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
+{
+	struct maker_records *calls = must(calloc(threads, sizeof *calls)), *device = must(calloc(1, sizeof *device));
+	uint64_t *sequences = must(calloc(threads + 1, sizeof *sequences));
+
+	maker_begin(maker);
+	maker_schema(maker, "");
+	maker_fact(maker, TFP_TAG_setting, (const char *const[]){"CUDA", "cupti", "#0", NULL});
+	maker_gpu_facts(maker, 16, threads);
+	add_stacks(maker);
+	for (uint64_t i = 0; i < launches; i++) {
+		unsigned thread = (unsigned)(i % threads);
+
+		spill(maker, thread + 1, &sequences[thread], &calls[thread]);
+		spill(maker, threads + 1, &sequences[threads], device);
+		if (i % 1000000 == 0)
+			MAKER_ADD(device, 1000 + i * 1000 + 20000 - 1, gpu_clock, .ticks = maker->header.origin.ticks + i * 1000,
+				  .width = 40, .timestamp = maker->header.origin.realtime_ns + i * 1000);
+		add_launch(&calls[thread], device, i, thread, maker->header.origin.realtime_ns);
+	}
+	for (unsigned thread = 0; thread < threads; thread++)
+		if (calls[thread].size != 0)
+			maker_chunk(maker, thread + 1, 0, ++sequences[thread], &calls[thread]);
+	if (device->size != 0)
+		maker_chunk(maker, threads + 1, 0, ++sequences[threads], device);
+	maker->live.end_kind = TFP_END_EXIT;
+	maker->live.end_time = launches * 1000 + 100000;
+	maker_finish(maker);
+	free(calls);
+	free(device);
+	free(sequences);
+}

@@ -76,4 +76,13 @@ void maker_seed(struct maker *maker);
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */
 void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t live);
 
+/* What a log says of one device 0, its context 1 and a function: launch (number 200), graph launch (201), copy (202), sync
+ * (203), alloc (204), free (205), library call (206, arguments m, n, k), module (207). `shapes` shapes, ids from 1, named k1,
+ * k2, ... and `queues` queues, ids from 1, on streams 7, 8, ... Bracketed clock readings are the caller's. */
+void maker_gpu_facts(struct maker *maker, unsigned shapes, unsigned queues);
+
+/* `launches` kernel launches of `threads` threads on as many streams, with their device records in a lane of their own, a
+ * flush of 20000 ticks behind; every hundredth is a copy. The origin's CLOCK_REALTIME is device time. */
+void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, make_log seed PATH, or make_log busy PATH THREADS COUNT LIVE.
+ * Writes a made log: make_log everything PATH, make_log seed PATH, make_log busy PATH THREADS COUNT LIVE, or make_log gpu
+ * PATH THREADS LAUNCHES.
  *
  * Rule: the same words make the same bytes.
  */
@@ -21,8 +22,10 @@ int main(int count, char **words)
 		maker_seed(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
+	} else if (count == 5 && strcmp(words[1], "gpu") == 0) {
+		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10));
 	} else {
-		fprintf(stderr, "make_log everything PATH | seed PATH | busy PATH THREADS COUNT LIVE\n");
+		fprintf(stderr, "make_log everything PATH | seed PATH | busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);
