@@ -117,9 +117,9 @@ $(O)/unit/%: test/unit/%.c $(O)/libtest.a $(O)/libreducer.a $(O)/liblauncher.a $
 
 unit: $(UNIT_TESTS) ## build the unit tests
 
-demo: ## set up, build, profile a real Python training script, show the report
+demo: ## set up, build, profile a real Python training script and a CUDA one, show the reports
 	$(Q)scripts/setup build demo
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory all sim
 	$(Q)O=$(O) examples/demo
 
 test: ## set up, build, run the tests; about 10 minutes
@@ -148,6 +148,8 @@ install: all ## copy to $(DESTDIR)$(PREFIX)
 	install -m 755 $(O)/tfprof $(O)/tfprof-reduce $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(O)/libtfprof.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 preload/tfprof.h $(DESTDIR)$(PREFIX)/include
+	install -d $(DESTDIR)$(PREFIX)/share/tfprof
+	install -m 644 preload/tfprof.py $(DESTDIR)$(PREFIX)/share/tfprof
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 docs/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7
 

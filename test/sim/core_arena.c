@@ -30,7 +30,7 @@ struct sim_arena {
 
 static char *reserve(size_t bytes)
 {
-	char *memory = mmap(NULL, bytes + SEGMENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *memory = sim_map_memory(NULL, bytes + SEGMENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (memory == MAP_FAILED)
 		abort();

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "inner.h"
@@ -39,7 +40,7 @@ static size_t physical_bytes[SIM_DEVICES_MAX];
 
 static void *reserve(size_t bytes)
 {
-	void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = sim_map_memory(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }
@@ -88,7 +89,7 @@ int sim_map_release(uint64_t address, size_t bytes)
 	sim_unlock();
 	if (!range)
 		return SIM_INVALID_VALUE;
-	munmap(range->backing, bytes);
+	syscall(SYS_munmap, range->backing, bytes);
 	free(range);
 	return SIM_OK;
 }
@@ -160,7 +161,7 @@ int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle)
 	for (struct map *one = maps; range && one; one = one->next)
 		if (address < one->address + one->bytes && one->address < address + bytes)
 			range = NULL;
-	at = range ? mmap(range->backing + (address - range->address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+	at = range ? sim_map_memory(range->backing + (address - range->address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 			  physical->file, (off_t)offset) : MAP_FAILED;
 	if (at == MAP_FAILED) {
 		sim_unlock();
@@ -188,7 +189,7 @@ int sim_map_unmap(uint64_t address, size_t bytes)
 		}
 	range = map ? range_of(address, bytes) : NULL;
 	if (range)
-		mmap(range->backing + (address - range->address), bytes, PROT_NONE,
+		sim_map_memory(range->backing + (address - range->address), bytes, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (map)
 		drop_user(map->physical);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,12 +33,12 @@ static bool move_window(void)
 	long page = sysconf(_SC_PAGESIZE);
 
 	if (window)
-		munmap(window, WINDOW);
+		syscall(SYS_munmap, window, WINDOW);
 	window_at += (off_t)used;
 	used = (size_t)(window_at % page);
 	window_at -= (off_t)used;
 	window = ftruncate(file, window_at + (off_t)WINDOW) ? MAP_FAILED :
-		mmap(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, file, window_at);
+		sim_map_memory(NULL, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, file, window_at);
 	if (window != MAP_FAILED)
 		return true;
 	fprintf(stderr, "simgpu: the oracle log cannot grow: %s\n", strerror(errno));

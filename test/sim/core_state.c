@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inner.h"
 #include "oracle.h"
@@ -41,6 +43,11 @@ void *sim_allocate(size_t bytes)
 	if (!memory)
 		abort();
 	return memory;
+}
+
+void *sim_map_memory(void *at, size_t bytes, int protection, int flags, int file, long offset)
+{
+	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
 }
 
 static void note_fork(void)

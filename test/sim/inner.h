@@ -200,6 +200,8 @@ int sim_init(void);			/* cuInit: devices, injection; once */
 int sim_check(void);			/* SIM_OK or why no API call may go on */
 struct sim_machine *sim_machine_at(int ordinal);
 void *sim_allocate(size_t bytes);	/* zeroed; ends the process when memory ends */
+/* mmap by the bare system call: simulated hardware is no memory of the program, and a recorder of maps shall not see it. */
+void *sim_map_memory(void *at, size_t bytes, int protection, int flags, int file, long offset);
 void sim_finish(void);
 bool sim_is_finished(void);
 extern __thread bool sim_in_host_function;
