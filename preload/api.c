@@ -11,6 +11,9 @@ TFP_EXPORT void tfprof_api_stop(void);
 TFP_EXPORT void tfprof_api_step(uint64_t number);
 TFP_EXPORT void tfprof_api_push(const char *name);
 TFP_EXPORT void tfprof_api_pop(void);
+TFP_EXPORT uint64_t tfprof_api_begin(const char *name);
+TFP_EXPORT void tfprof_api_end(uint64_t range);
+TFP_EXPORT void tfprof_api_mark(const char *name);
 
 void tfprof_api_start(void)
 {
@@ -37,4 +40,23 @@ void tfprof_api_push(const char *name)
 void tfprof_api_pop(void)
 {
 	tfp_range_pop(TFP_FROM_api, 0);
+}
+
+uint64_t tfprof_api_begin(const char *name)
+{
+	struct tfp_range_name range = {.text = name ? name : ""};
+
+	return tfp_range_start(TFP_FROM_api, 0, &range, NULL);
+}
+
+void tfprof_api_end(uint64_t range)
+{
+	tfp_range_end(range);
+}
+
+void tfprof_api_mark(const char *name)
+{
+	struct tfp_range_name range = {.text = name ? name : ""};
+
+	tfp_range_mark(TFP_FROM_api, 0, &range, NULL);
 }

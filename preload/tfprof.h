@@ -38,6 +38,9 @@ void tfprof_api_stop(void) __attribute__((weak));
 void tfprof_api_step(uint64_t number) __attribute__((weak));
 void tfprof_api_push(const char *name) __attribute__((weak));
 void tfprof_api_pop(void) __attribute__((weak));
+uint64_t tfprof_api_begin(const char *name) __attribute__((weak));
+void tfprof_api_end(uint64_t range) __attribute__((weak));
+void tfprof_api_mark(const char *name) __attribute__((weak));
 
 /* Opens the window now, whatever TFPROF_WINDOW says; nothing when it is open. The exact moment is in the log. */
 static inline void tfprof_start(void)
@@ -87,6 +90,37 @@ static inline void tfprof_pop(void)
 	TFPROF_FIND(&entry, tfprof_api_pop);
 	if (entry)
 		entry();
+}
+
+/*
+ * A named range of the whole process: it need not nest, and any thread may end it by the number that its beginning returned
+ * (0 without the library). For what is spread over threads, coroutines or callbacks.
+ */
+static inline uint64_t tfprof_begin(const char *name)
+{
+	uint64_t (*entry)(const char *);
+
+	TFPROF_FIND(&entry, tfprof_api_begin);
+	return entry ? entry(name) : 0;
+}
+
+static inline void tfprof_end(uint64_t range)
+{
+	void (*entry)(uint64_t);
+
+	TFPROF_FIND(&entry, tfprof_api_end);
+	if (entry)
+		entry(range);
+}
+
+/* This moment has a name. */
+static inline void tfprof_mark(const char *name)
+{
+	void (*entry)(const char *);
+
+	TFPROF_FIND(&entry, tfprof_api_mark);
+	if (entry)
+		entry(name);
 }
 
 #ifdef __cplusplus
