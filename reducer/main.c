@@ -167,6 +167,8 @@ static void put_problem(struct text *problem, const struct run *run)
 	if (run->diags->damage)
 		text_format(problem, "%s %llu places in the logs are damaged", lost ? " and" : "",
 			    (unsigned long long)run->diags->damage);
+	if (!lost && !run->diags->damage)
+		text_string(problem, " something about GPUs is missing");
 	text_string(problem, " (-t losses says which).");
 }
 

@@ -9,6 +9,7 @@
 #include "reducer/report/causes.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/report/summary_gpu.h"
 #include "reducer/tables/losses.h"
 #include "reducer/tables/notes.h"
 
@@ -18,7 +19,7 @@
 #include <time.h>
 
 /* Most lines of each part, with blank line and heading: start 2, losses 6, memory 4, processes 9, sites 18, notes 10,
- * others 5, next 5: 59 in all. */
+ * others 5, next 5: 59 in all. With a GPU: memory 6, GPU 7, processes 8, sites 12, notes 8: 59 again. */
 #define LOSS_ROWS 6    /* refused settings included */
 #define REFUSED_ROWS 4
 #define PROCESS_ROWS 6
@@ -27,6 +28,7 @@
 #define NOTE_ROWS 4
 #define NOTE_LINES 2
 #define OTHER_ROWS 3
+#define MEMORY_ROWS 4  /* heap, mmap, and the first of the others */
 
 struct summary {
 	FILE *file;
@@ -36,6 +38,7 @@ struct summary {
 	struct text line;
 	size_t notes;           /* printed so far */
 	const char *bound_note; /* to print with the notes, or NULL */
+	size_t fewer;           /* rows less in processes and notes, three times that in sites: the GPU has lines of its own */
 	bool has_near;          /* a name with a "~" was printed */
 };
 
@@ -266,7 +269,7 @@ static void put_memory(struct summary *summary)
 	heading(summary, "Memory        allocations   allocated  live at end        peak     peak at");
 	for (size_t row = 0; row < totals->shown_count; row++) {
 		const char *name = table_get_text(totals, row, scope, &length);
-		if (length != 3 || memcmp(name, "job", 3) != 0)
+		if (length != 3 || memcmp(name, "job", 3) != 0 || row >= MEMORY_ROWS)
 			break;
 		text_string(&summary->line, "  ");
 		put_cell(summary, totals, row, "allocator", 9);
@@ -282,6 +285,22 @@ static void put_memory(struct summary *summary)
 	table_free(totals);
 }
 
+static void put_gpu(struct summary *summary)
+{
+	struct text lines = {0};
+
+	summary_gpu(&lines, summary->request);
+	if (lines.length) {
+		heading(summary, SUMMARY_GPU_HEADING);
+		summary->fewer = 1;
+	}
+	for (const char *at = lines.bytes; at && *at; at += strcspn(at, "\n") + 1) {
+		text_put(&summary->line, at, strcspn(at, "\n"));
+		end_line(summary);
+	}
+	text_free(&lines);
+}
+
 static void put_processes(struct summary *summary)
 {
 	struct table *table;
@@ -292,7 +311,7 @@ static void put_processes(struct summary *summary)
 	request.sort = "peak_bytes";
 	table = tables_make(&table_processes, &request);
 	heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended");
-	for (size_t row = 0; row < table->shown_count && row < PROCESS_ROWS; row++) {
+	for (size_t row = 0; row < table->shown_count && row < PROCESS_ROWS - summary->fewer; row++) {
 		text_string(&summary->line, "  ");
 		put_cell(summary, table, row, "command", 12);
 		put_cell(summary, table, row, "process", 8);
@@ -303,8 +322,9 @@ static void put_processes(struct summary *summary)
 		put_cell(summary, table, row, "end", 60);
 		end_line(summary);
 	}
-	if (table->shown_count > PROCESS_ROWS) {
-		text_format(&summary->line, "  ... and %zu more: -t processes", table->shown_count - PROCESS_ROWS);
+	if (table->shown_count > PROCESS_ROWS - summary->fewer) {
+		text_format(&summary->line, "  ... and %zu more: -t processes",
+			    table->shown_count - (PROCESS_ROWS - summary->fewer));
 		end_line(summary);
 	}
 	table_free(table);
@@ -330,12 +350,12 @@ static void put_cause(struct summary *summary, const struct cause *cause)
 static void put_sites(struct summary *summary)
 {
 	struct causes causes = causes_make(summary->request);
-	size_t heap = 0, shown_heap, others;
+	size_t heap = 0, shown_heap, others, rows = SITE_ROWS - 3 * summary->fewer;
 
 	while (heap < causes.count && causes.list[heap].is_heap)
 		heap++;
 	others = causes.count - heap;
-	shown_heap = SITE_ROWS - (others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS);
+	shown_heap = rows - (others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS);
 	shown_heap = heap < shown_heap ? heap : shown_heap;
 	if (causes.count) {
 		text_string(&summary->line, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
@@ -344,9 +364,9 @@ static void put_sites(struct summary *summary)
 	}
 	for (size_t i = 0; i < shown_heap; i++)
 		put_cause(summary, &causes.list[i]);
-	for (size_t i = 0; i < others && shown_heap + i < SITE_ROWS; i++)
+	for (size_t i = 0; i < others && shown_heap + i < rows; i++)
 		put_cause(summary, &causes.list[heap + i]);
-	if (causes.count > SITE_ROWS || causes.is_more) {
+	if (causes.count > rows || causes.is_more) {
 		text_string(&summary->line, "  ... and more: -t memory.sites");
 		end_line(summary);
 	}
@@ -359,7 +379,7 @@ static void put_note(struct summary *summary, const char *text)
 	struct text clean = {0}, lines = {0};
 	const char *at;
 
-	if (summary->notes++ >= NOTE_ROWS)
+	if (summary->notes++ >= NOTE_ROWS - summary->fewer)
 		return;
 	if (summary->notes == 1)
 		heading(summary, "Not recorded, or to know");
@@ -505,6 +525,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	put_start(&summary);
 	put_losses(&summary);
 	put_memory(&summary);
+	put_gpu(&summary);
 	put_processes(&summary);
 	put_sites(&summary);
 	put_notes(&summary);

@@ -7,6 +7,8 @@
  */
 #include "reducer/tables/losses.h"
 
+#include "reducer/model/gpu.h"
+
 #include <string.h>
 
 enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, IS_LOST, MEANING, REMEDY, COLUMNS };
@@ -65,6 +67,62 @@ static void add_losses(struct table *table, const struct request *request, const
 	}
 }
 
+/* Something about GPUs that is missing or cannot be; what was left out on purpose is none of it. */
+static bool is_missing(unsigned pairing, unsigned reason)
+{
+	return (pairing == GPU_HOST_ONLY || pairing == GPU_DEVICE_ONLY) && reason != GPU_REASON_HOOKS && reason != GPU_REASON_WINDOW &&
+	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH;
+}
+
+static void add_gpu(struct table *table, const struct process *process, const char *kind, uint64_t count, bool is_lost,
+		    const char *meaning)
+{
+	if (!count)
+		return;
+	table_row(table);
+	table_integer(table, PROCESS, process->pid);
+	table_string(table, KIND, kind);
+	table_integer(table, COUNT, (int64_t)count);
+	table_string(table, IS_LOST, is_lost ? "lost" : "degraded");
+	table_string(table, MEANING, meaning);
+	table_string(table, REMEDY, is_lost ? "-t launches shows them; the other rows here tell more" : "none needed");
+}
+
+static void add_gpus(struct table *table, const struct process *process)
+{
+	static const char *const texts[GPU_IMPOSSIBLE_KINDS] = {
+		"device records without a time: in no sum of time", "device records that end before they start: in no sum of time",
+		"device records that start before their call began: in no sum of time",
+		"device records that end after they were read: in no sum of time"};
+	const struct gpu_counts *counts = &process->gpu->counts;
+
+	for (unsigned reason = 1; reason < GPU_REASONS; reason++) {
+		add_gpu(table, process, "gpu_host_only", counts->reasons[GPU_HOST_ONLY][reason], is_missing(GPU_HOST_ONLY, reason),
+			gpu_reason_text(reason));
+		add_gpu(table, process, "gpu_device_only", counts->reasons[GPU_DEVICE_ONLY][reason],
+			is_missing(GPU_DEVICE_ONLY, reason), gpu_reason_text(reason));
+	}
+	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
+		add_gpu(table, process, "gpu_impossible_time", counts->impossible[i], true, texts[i]);
+	add_gpu(table, process, "gpu_duplicate", counts->duplicates, false, "device records that came twice; each counts once");
+	add_gpu(table, process, "gpu_repeated_call", counts->repeated_calls, true, "calls with the correlation id of an earlier one");
+	add_gpu(table, process, "gpu_unknown_shape", counts->unknown_shapes, true, "kernels whose name and shape are not in the log");
+	add_gpu(table, process, "gpu_unknown_queue", counts->unknown_queues, true,
+		"device records whose device and stream are not in the log");
+	add_gpu(table, process, "gpu_left_out", counts->left_out, true, "things about GPUs that found no room in this program");
+}
+
+/* Whether the GPU's part of a process is not whole. */
+static bool lost_gpu(const struct gpu_counts *counts)
+{
+	for (unsigned reason = 1; reason < GPU_REASONS; reason++)
+		if ((counts->reasons[GPU_HOST_ONLY][reason] && is_missing(GPU_HOST_ONLY, reason)) ||
+		    (counts->reasons[GPU_DEVICE_ONLY][reason] && is_missing(GPU_DEVICE_ONLY, reason)))
+			return true;
+	return counts->impossible_records || counts->repeated_calls || counts->unknown_shapes || counts->unknown_queues ||
+	       counts->left_out;
+}
+
 static void add_damage(struct table *table, const struct diag_list *diags)
 {
 	struct text meaning = {0};
@@ -94,18 +152,24 @@ static void fill(struct table *table, const struct request *request)
 	if (!request->process && !request->thread)
 		add_damage(table, request->run->diags);
 	for (size_t i = 0; i < request->run->process_count; i++)
-		if (request_wants_process(request, &request->run->processes[i]))
+		if (request_wants_process(request, &request->run->processes[i])) {
 			add_losses(table, request, &request->run->processes[i]);
+			if (request->run->processes[i].gpu && !request->thread)
+				add_gpus(table, &request->run->processes[i]);
+		}
 	if (!table->row_count)
 		table_note(table, NOTE_INFO, "Nothing was lost and no file is damaged.");
 }
 
 bool losses_any(const struct run *run)
 {
-	for (size_t i = 0; i < run->process_count; i++)
+	for (size_t i = 0; i < run->process_count; i++) {
 		for (size_t k = 0; k < run->processes[i].loss_count; k++)
 			if (!loss_is_degraded(run->processes[i].losses[k].kind))
 				return true;
+		if (run->processes[i].gpu && lost_gpu(&run->processes[i].gpu->counts))
+			return true;
+	}
 	return run->diags->damage > 0;
 }
 

@@ -6,6 +6,8 @@
  */
 #include "reducer/tables/request.h"
 
+#include "reducer/model/gpu.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,7 +17,7 @@ enum { PROCESS, KIND, NAME, VALUE, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
-		  "run (found by the reducer), host (machine and process), environment (rank and device variables), note"},
+		  "run (found by the reducer), host (machine and process), environment (rank and device variables), note, gpu"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
 };
@@ -104,12 +106,71 @@ static void add_pairs(struct table *table, const struct request *request, pairs_
 	}
 }
 
+static void add_number(struct table *table, const struct process *process, const char *name, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	if (value)
+		add(table, process, "gpu", name, text);
+}
+
+/* A device as CUPTI describes it, and what the driver answered about its memory. */
+static void add_device(struct table *table, const struct process *process, const struct gpu_device *device)
+{
+	char name[64], text[96];
+
+	snprintf(name, sizeof(name), "device %u", device->id);
+	add(table, process, "gpu", name, device->name);
+	snprintf(name, sizeof(name), "device %u compute capability", device->id);
+	snprintf(text, sizeof(text), "%u.%u", (unsigned)device->major, (unsigned)device->minor);
+	if (device->major)
+		add(table, process, "gpu", name, text);
+	snprintf(name, sizeof(name), "device %u multiprocessors", device->id);
+	add_number(table, process, name, device->multiprocessors);
+	snprintf(name, sizeof(name), "device %u memory bytes", device->id);
+	add_number(table, process, name, device->memory_bytes);
+	snprintf(name, sizeof(name), "device %u memory bytes a second", device->id);
+	add_number(table, process, name, device->bandwidth);
+	snprintf(name, sizeof(name), "device %u Hz", device->id);
+	add_number(table, process, name, device->clock);
+	snprintf(name, sizeof(name), "device %u least free bytes (driver)", device->id);
+	if (device->answers)
+		add_number(table, process, name, device->least_free);
+	snprintf(name, sizeof(name), "device %u total bytes (driver)", device->id);
+	if (device->answers)
+		add_number(table, process, name, device->total);
+}
+
+static void add_gpu(struct table *table, const struct process *process)
+{
+	static const char *const states[] = {"off", "CUPTI", "hooks alone: CUPTI refused", "hooks alone: another profiler held CUPTI",
+					     "hooks alone: window closed", "hooks alone: CUPTI failed for good"};
+	const struct gpu *gpu = process->gpu;
+
+	for (size_t i = 0; i < gpu->device_count; i++)
+		add_device(table, process, &gpu->devices[i]);
+	if (gpu->state >= 0 && gpu->state < 6)
+		add(table, process, "gpu", "recorded by, at the end", states[gpu->state]);
+	add_number(table, process, "device records", gpu->counts.device_records);
+	add_number(table, process, "calls", gpu->counts.calls);
+	add_number(table, process, "most clock error ns", gpu->clock_error_ns);
+	add_number(table, process, "managed bytes to device", gpu->counts.managed_bytes[0]);
+	add_number(table, process, "managed bytes to host", gpu->counts.managed_bytes[1]);
+	add_number(table, process, "managed faults of the CPU", gpu->counts.managed_faults[0]);
+	add_number(table, process, "managed faults of the GPU", gpu->counts.managed_faults[1]);
+	add_number(table, process, "ns that CUPTI and the driver took for themselves", gpu->counts.overhead_ns);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	add_run(table, request->run);
 	add_pairs(table, request, hosts, "host");
 	add_pairs(table, request, environment, "environment");
 	add_pairs(table, request, notes, "note");
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
+			add_gpu(table, &request->run->processes[i]);
 }
 
 const struct table_kind table_run_env = {
@@ -119,5 +180,6 @@ const struct table_kind table_run_env = {
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
+	.needs_scan = true,
 	.fill = fill,
 };
