@@ -5,6 +5,7 @@
 #include "writer/state.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stddef.h>
 
 /* What the loader allocates for us meanwhile is not the host's. */
@@ -39,4 +40,15 @@ const char *tfp_object_of(const void *address)
 	Dl_info info;
 
 	return dladdr(address, &info) ? info.dli_fname : NULL;
+}
+
+void *tfp_object_real(const char *name, const void *caller, const void *ours)
+{
+	int error = errno;
+	const char *path = tfp_object_of(caller);
+	void *object = path ? tfp_object_find(path) : NULL;
+	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
+
+	errno = error;
+	return symbol == ours ? NULL : symbol;
 }

@@ -14,6 +14,23 @@ void *tfp_object_find(const char *name);
 /* A symbol of the object or of one that it needs; NULL = none. */
 void *tfp_object_symbol(void *object, const char *name);
 
+/*
+ * The function of that name that an interposed call was meant for: in the caller's object or what it needs, never `ours`.
+ * `caller`: the return address. NULL = none. Keeps errno.
+ */
+void *tfp_object_real(const char *name, const void *caller, const void *ours);
+
+/* `pointer`, once it holds the real function `name`; looked up at the first call. Every thread finds the same. */
+#define TFP_OBJECT_REAL(pointer, name) \
+	({ \
+		void *found = *(void *volatile *)(void *)&(pointer); \
+		if (__builtin_expect(!found, 0)) { \
+			found = tfp_object_real(#name, __builtin_return_address(0), (const void *)name); \
+			*(void *volatile *)(void *)&(pointer) = found; \
+		} \
+		(__typeof__(pointer))found; \
+	})
+
 /* The path of the object that holds the code address, as the loader knows it; NULL = none. The loader's memory. */
 const char *tfp_object_of(const void *address);
 

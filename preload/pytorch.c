@@ -31,27 +31,7 @@ static struct {
 #undef TFP_HOOK
 } real;
 
-/* The function of that name in the caller's object or what it needs, but never ours. */
-static void *find_real(const char *name, const void *caller, const void *ours)
-{
-	const char *path = tfp_object_of(caller);
-	void *object = path ? tfp_object_find(path) : NULL;
-	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
-
-	return symbol == ours ? NULL : symbol;
-}
-
-#define REAL(name) \
-	({ \
-		void *found = *(void *volatile *)(void *)&real.name; \
-		if (TFP_UNLIKELY(!found)) { \
-			int error = errno; \
-			found = find_real(#name, __builtin_return_address(0), (const void *)name); \
-			*(void *volatile *)(void *)&real.name = found; \
-			errno = error; \
-		} \
-		(__typeof__(real.name))found; \
-	})
+#define REAL(name) TFP_OBJECT_REAL(real.name, name)
 
 static void *symbol(void *object, const char *name)
 {

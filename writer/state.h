@@ -84,6 +84,8 @@ struct tfp_thread {
 	uint32_t op_serial; /* `serial` when the framework_thread record was written */
 	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
 	uint16_t op_device; /* and the device it is for */
+	uint16_t op_nested; /* an allocator of TensorFlow is calling another one: that one's blocks are part of its own */
+	char *op_text; /* a page for putting texts together; collectors/tensorflow_trace.c */
 	struct tfp_gpu_thread gpu;
 	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */
 };

@@ -20,6 +20,7 @@ struct op {
 	int64_t total_ns, self_ns;
 	uint64_t allocations, allocated_bytes; /* by the framework's allocators while it was the innermost op */
 	const char *forward; /* of a backward function: the forward op it was made for; NULL = none or several */
+	int is_ns;           /* private to the model: its times were ns from the start */
 	uint64_t joined;     /* of its occurrences, how many found theirs */
 };
 

@@ -5,13 +5,16 @@
  * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
  * innermost op open on the thread.
  */
+#include "reducer/base/index.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NAMES_MAX 65536u /* as in ops_stacks.c */
+#define ANNOTATION 4 /* row of range_sources.def: ops of graphs */
 #define UNFORWARD (OPS_NONE - 1)
 
 /* A block_detail whose block comes next in the stream. */
@@ -24,6 +27,8 @@ struct detail {
 struct taken {
 	struct scan *scan;
 	const char *names[NAMES_MAX];
+	uint32_t typed[NAMES_MAX]; /* of a node's name without its type: the name with it, + 1; 0 = not looked for yet */
+	struct base_index nodes;   /* names with a type, by the part before it */
 	struct op_stacks stacks;
 	size_t *stack_of; /* by stream */
 	struct detail *details;
@@ -38,6 +43,24 @@ static struct pool *pool_of(struct taken *taken)
 	return &storage->pool;
 }
 
+/* TensorFlow's ops are name:Type there; all others are ranges. */
+static int is_op_name(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon != NULL && colon != name && ((colon[1] >= 'A' && colon[1] <= 'Z') || colon[1] == '_') &&
+	       strpbrk(colon + 1, ": ") == NULL && strpbrk(name, " (") == NULL;
+}
+
+static bool is_node(const void *context, const void *key, uint32_t number)
+{
+	const struct taken *taken = context;
+	const char *node = key, *name = taken->names[number];
+	size_t length = strlen(node);
+
+	return strncmp(name, node, length) == 0 && name[length] == ':';
+}
+
 static void take_name(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
@@ -46,6 +69,12 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 
 	if (id < NAMES_MAX && text != NULL)
 		taken->names[id] = pool_text(pool_of(taken), text->text, text->length);
+	else
+		return;
+	if (is_op_name(taken->names[id])) {
+		const char *colon = strchr(taken->names[id], ':');
+		base_index_add(&taken->nodes, base_hash(BASE_HASH, taken->names[id], (size_t)(colon - taken->names[id])), (uint32_t)id);
+	}
 }
 
 static const char *name_of(const struct taken *taken, uint64_t id)
@@ -93,15 +122,27 @@ static void take_detail(void *state, size_t stream, const struct batch *batch, s
 						 .op = (uint32_t)batch_value(batch, i, fields[1])};
 }
 
+/* The framework names the node alone; ops are called node:Type. The id of that name, or of the node's where there is none. */
+static uint32_t typed_name(struct taken *taken, uint32_t node)
+{
+	const char *name = name_of(taken, node);
+
+	if (node >= NAMES_MAX || *name == 0)
+		return node;
+	if (taken->typed[node] == 0) {
+		uint32_t found = base_index_find(&taken->nodes, base_hash(BASE_HASH, name, strlen(name)), is_node, taken, name);
+		taken->typed[node] = (found == UINT32_MAX ? node : found) + 1;
+	}
+	return taken->typed[node] - 1;
+}
+
 /* The op that a block is for: what the framework says, else the innermost one open. An index + 1, or 0. */
 static uint32_t owner_of(struct taken *taken, size_t stream, const struct detail *detail)
 {
-	uint32_t op = OPS_NONE;
+	uint32_t top = op_stacks_top(&taken->stacks, taken->stack_of[stream]), op = top;
 
-	if (detail->is_there && detail->op != 0)
-		op = op_stacks_sum(&taken->stacks, detail->op, 4 /* annotation */, 0);
-	if (op == OPS_NONE)
-		op = op_stacks_top(&taken->stacks, taken->stack_of[stream]);
+	if (detail->is_there && detail->op != 0 && (top == OPS_NONE || taken->stacks.sums[top].name != detail->op))
+		op = op_stacks_sum(&taken->stacks, typed_name(taken, detail->op), ANNOTATION, 0);
 	return op == OPS_NONE ? 0 : op + 1;
 }
 
@@ -128,6 +169,17 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 	}
 }
 
+static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	struct op_span span = {.start = batch_value(batch, i, fields[1]), .duration = batch_value(batch, i, fields[2])};
+	uint64_t name = batch_value(batch, i, fields[0]);
+
+	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
+		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
+				!is_op_name(name_of(taken, name)), span);
+}
+
 static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -147,7 +199,7 @@ static const struct scan_record records[] = {
 	{"op_end", take_end, 0, {"key", "source"}},
 	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
 	{"op_inputs", take_nothing, 0, {NULL}},
-	{"trace", take_nothing, 0, {NULL}},
+	{"trace", take_trace, 0, {"name", "start", "duration", "source", "kind"}},
 	{"trace_number", take_nothing, 0, {NULL}},
 	{"block", take_block, 0, {"address", "bytes", "allocator", "operation"}},
 	{"block_detail", take_detail, 0, {"requested", "op"}},
@@ -168,6 +220,7 @@ static void drop(void *state)
 		return;
 	op_stacks_free(&taken->stacks);
 	blocks_free(taken->blocks);
+	base_index_free(&taken->nodes);
 	free(taken->stack_of);
 	free(taken->details);
 	free(taken);
@@ -227,7 +280,7 @@ static int finish(void *state)
 			.name = name_of(taken, sum->name), .source = sum->source, .is_range = sum->is_range,
 			.occurrences = sum->occurrences, .total_ns = (int64_t)sum->total, .self_ns = (int64_t)sum->self,
 			.allocations = sum->allocations, .allocated_bytes = sum->allocated_bytes, .forward = forward,
-			.joined = sum->joined};
+			.joined = sum->joined, .is_ns = sum->is_ns};
 	}
 	ops->unfinished = stacks->unfinished;
 	ops->unbegun = stacks->unbegun;
@@ -263,6 +316,8 @@ static void times(struct process *process)
 
 	for (size_t i = 0; i < process->ops.count; i++) {
 		struct op *op = &process->ops.items[i];
+		if (op->is_ns)
+			continue;
 		op->total_ns = (int64_t)((double)op->total_ns * rate + 0.5);
 		op->self_ns = (int64_t)((double)op->self_ns * rate + 0.5);
 	}

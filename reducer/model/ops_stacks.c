@@ -3,10 +3,12 @@
 #include "reducer/model/ops_stacks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NAMES_MAX 65536u  /* ids are below; the library gives at most half as many */
 #define SOURCES_MAX 8u    /* rows of range_sources.def that mark ops are below */
 #define DEPTH_MAX 100000u /* open at once on a thread: recursion without end is no reason to run out of memory */
+#define SPANS_MAX 65536u  /* ranges known at their end, kept for one that may come around them */
 #define SEVERAL (OPS_NONE - 1)
 #define BACKWARD 1 /* RecordScope::BACKWARD_FUNCTION */
 #define FUNCTION 0
@@ -26,7 +28,7 @@ int op_stacks_begin(struct op_stacks *ops, const uint32_t *threads, size_t count
 void op_stacks_free(struct op_stacks *ops)
 {
 	for (size_t i = 0; i < ops->stack_count; i++)
-		free(ops->stacks[i].frames);
+		free(ops->stacks[i].frames), free(ops->stacks[i].spans);
 	free(ops->stacks);
 	free(ops->sums);
 	free(ops->sum_of);
@@ -175,6 +177,48 @@ uint32_t op_stacks_top(const struct op_stacks *ops, size_t at)
 		if (!ops->sums[stack->frames[i].op].is_range)
 			return stack->frames[i].op;
 	return OPS_NONE;
+}
+
+/* Room for one more span; where there are too many the older half is taken for outermost ones. */
+static int make_span_room(struct op_stack *stack)
+{
+	size_t room = stack->span_room == 0 ? 64 : stack->span_room * 2;
+	struct op_span *spans;
+
+	if (stack->span_count < stack->span_room)
+		return 0;
+	if (room > SPANS_MAX) {
+		size_t kept = stack->span_count / 2;
+		memmove(stack->spans, stack->spans + stack->span_count - kept, kept * sizeof *stack->spans);
+		stack->span_count = kept;
+		return 0;
+	}
+	spans = realloc(stack->spans, room * sizeof *spans);
+	if (spans == NULL)
+		return -1;
+	stack->spans = spans;
+	stack->span_room = room;
+	return 0;
+}
+
+void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned source, int is_range, struct op_span span)
+{
+	struct op_stack *stack = &ops->stacks[at];
+	uint32_t number = op_stacks_sum(ops, name, source, is_range);
+	uint64_t inside = 0;
+
+	while (stack->span_count > 0 && stack->spans[stack->span_count - 1].start >= span.start)
+		inside += stack->spans[--stack->span_count].duration;
+	if (number == OPS_NONE || make_span_room(stack) != 0) {
+		ops->is_short = 1;
+		return;
+	}
+	stack->spans[stack->span_count++] = span;
+	ops->nameless += name == 0;
+	ops->sums[number].is_ns = 1;
+	ops->sums[number].occurrences++;
+	ops->sums[number].total += span.duration;
+	ops->sums[number].self += span.duration > inside ? span.duration - inside : 0;
 }
 
 void op_stacks_clear(struct op_stacks *ops)

@@ -18,8 +18,14 @@ struct op_sum {
 	unsigned source;
 	int is_range;
 	uint64_t occurrences, total, self, joined, allocations, allocated_bytes;
+	int is_ns;        /* total and self are ns */
 	uint32_t forward; /* index of the forward op; OPS_NONE = none yet; OPS_NONE - 1 = several */
 	uint32_t open;    /* how many are open now on one thread: the outermost counts for `total` */
+};
+
+/* A range known at its end, of which no later one may be known yet that it lies in. Times are ns of CLOCK_REALTIME. */
+struct op_span {
+	uint64_t start, duration;
 };
 
 /* An op that has begun. */
@@ -35,6 +41,8 @@ struct op_stack {
 	struct op_frame *frames;
 	size_t count, room;
 	uint64_t framework_id; /* what the framework calls the thread, 0 = not said */
+	struct op_span *spans; /* by end */
+	size_t span_count, span_room;
 };
 
 /* The last forward op with a sequence number, by number; a ring, since numbers grow. */
@@ -71,6 +79,9 @@ void op_stacks_link(struct op_stacks *ops, size_t stack, uint64_t sequence, uint
 
 /* The innermost op, not a range, that is open on the thread: its index, or OPS_NONE. */
 uint32_t op_stacks_top(const struct op_stacks *ops, size_t stack);
+
+/* A range that is over; those inside it came before it. `is_range`: it is no op. */
+void op_stacks_trace(struct op_stacks *ops, size_t stack, uint32_t name, unsigned source, int is_range, struct op_span span);
 
 /* A window opened: what is open has lost its end. */
 void op_stacks_clear(struct op_stacks *ops);

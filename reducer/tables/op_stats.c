@@ -33,12 +33,18 @@ static const struct table_column columns[] = {
 	[DEVICE_CUMULATIVE] = {"device_cumulative_percent", "device sum %", TABLE_REAL, UNIT_NONE, 3, "this row and those before it"},
 	[HOST_SELF] = {"host_self_percent", "host %", TABLE_REAL, UNIT_NONE, 0, "of the self time of all host rows"},
 	[HOST_CUMULATIVE] = {"host_cumulative_percent", "host sum %", TABLE_REAL, UNIT_NONE, 1, "this row and those before it"},
-	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 2, "who said so: record_function (PyTorch), annotation or traceme (TensorFlow)"},
+	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 2, "who said so: record_function (PyTorch), annotation, eager or traceme (TensorFlow)"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 2,
 			 "blocks that the framework's allocators handed out for it: named by the framework, or while it was the innermost op"},
 	[ALLOCATED] = {"allocated_bytes", "allocated", TABLE_INTEGER, UNIT_BYTES, 2, "bytes of those"},
 	[FORWARD] = {"forward_name", "forward of", TABLE_TEXT, UNIT_NONE, 3,
 		     "PyTorch's backward functions: the op that they go with, where it is one; joined by sequence number"},
+};
+
+enum source {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
 };
 
 /* range_sources.def, by number. */
@@ -119,6 +125,26 @@ static void add_process(struct rows *rows, const struct ops *ops)
 	rows->sum.overlapped += ops->overlapped;
 	rows->sum.nameless += ops->nameless;
 	rows->sum.unjoined += ops->unjoined;
+}
+
+static const struct row *find_row(const struct rows *rows, const char *name, unsigned source)
+{
+	struct op wanted = {.name = name, .source = source};
+	uint32_t number = base_index_find(&rows->index, hash_op(&wanted), is_same_op, rows, &wanted);
+
+	return number == UINT32_MAX ? NULL : &rows->items[number];
+}
+
+/* TensorFlow may tell an op twice: by its annotation, or its eager call, and by a TraceMe event. The first counts. */
+static bool is_told_twice(const struct rows *rows, const struct row *row)
+{
+	const char *colon = strchr(row->first->name, ':');
+
+	if (row->first->source != SOURCE_traceme)
+		return false;
+	if (find_row(rows, row->first->name, SOURCE_annotation))
+		return true;
+	return colon && find_row(rows, colon + 1, SOURCE_eager);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -208,9 +234,18 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		room += request->run->processes[i].ops.count;
 	rows.items = base_alloc(room + 1, sizeof(*rows.items));
+	bool *is_twice = base_alloc(room + 1, sizeof(*is_twice));
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(&rows, &request->run->processes[i].ops);
+	size_t kept = 0;
+	for (size_t i = 0; i < rows.count; i++)
+		is_twice[i] = is_told_twice(&rows, &rows.items[i]);
+	for (size_t i = 0; i < rows.count; i++)
+		if (!is_twice[i])
+			rows.items[kept++] = rows.items[i];
+	rows.count = kept;
+	free(is_twice);
 	qsort(rows.items, rows.count, sizeof(*rows.items), compare_rows);
 	for (size_t i = 0; i < rows.count; i++)
 		sum += rows.items[i].self;

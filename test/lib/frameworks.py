@@ -8,7 +8,7 @@ import glob
 import os
 import subprocess
 
-from house import REDUCE, TOP, Failure, check, clean_environment, scratch
+from house import REDUCE, TOP, Failure, check, clean_environment, equal, scratch, table
 
 WHEELS = os.path.join(TOP, ".venv/bin/python")
 SYSTEM = "/usr/bin/python3"
@@ -75,7 +75,7 @@ class Records:
 
 class Op:
     def __init__(self, begin, name, fields):
-        self.begin, self.name, self.scope, self.key = begin, name, fields["scope"], fields["key"]
+        self.begin, self.name, self.scope, self.key, self.source = begin, name, fields["scope"], fields["key"], fields["source"]
         self.end = self.sequence = self.shapes = None
         self.forward_thread = self.children = 0
         self.parent = None
@@ -107,3 +107,44 @@ def ops_of(records, names):
                 stack[-1].children += op.end - op.begin
     check(not stack, f"{len(stack)} ops were not ended: {[op.name for op in stack][:5]}")
     return found, blocks
+
+
+def sums_of(logs):
+    """Of all ops that are no ranges: (source, name) -> [occurrences, total, self, clock's ticks a second]."""
+    found = {}
+    for log in logs:
+        records = Records(log.path)
+        for place, of_thread in records.threads.items():
+            for op in ops_of(of_thread, records.names)[0] if place[1] == 0 else []:
+                if op.scope & 7 == 7:
+                    continue
+                outer, parent = True, op.parent
+                while parent is not None:
+                    outer = outer and (parent.source, parent.name, parent.scope & 7 == 7) != (op.source, op.name, False)
+                    parent = parent.parent
+                row = found.setdefault((op.source, op.name), [0, 0, 0, log.clock_hz])
+                row[0] += 1
+                row[1] += op.end - op.begin if outer else 0
+                row[2] += op.end - op.begin - op.children
+    return found
+
+
+def compare_op_stats(folder, logs, sources, what):
+    """op_stats against sums made here from single records. sources: number -> name of those to compare. Its rows."""
+    rows = table(folder, "op_stats")
+    told = {}
+    for row in (row for row in rows if row["occurrences"]):
+        name = row["name"] if "::" in row["name"] or row["type"] in row["name"] else f"{row['name']}:{row['type']}"
+        told[row["source"], name if row["source"] != "annotation" else f"{row['name']}:{row['type']}"] = row
+    wanted = {(sources[source], name): row for (source, name), row in sums_of(logs).items() if source in sources}
+    ours = {key: row["occurrences"] for key, row in told.items() if key[0] in sources.values() and row["occurrences"]}
+    equal(sorted(ours.items() - {(key, row[0]) for key, row in wanted.items()}),
+          sorted({(key, row[0]) for key, row in wanted.items()} - ours.items()), f"{what}: occurrences by op that differ")
+    for key, (count, total, self_ticks, hz) in wanted.items():
+        for column, ticks in (("total_ns", total), ("self_ns", self_ticks)):
+            expected = ticks * 1e9 / hz
+            check(abs(told[key][column] - expected) <= expected * 1e-3 + 10 * count,
+                  f"{what}: {column} of {key} is {told[key][column]}, the records say {expected}")
+    equal([row["rank"] for row in rows], list(range(1, len(rows) + 1)), f"{what}: ranks")
+    check(abs(float(rows[-1]["host_cumulative_percent"]) - 100) < 0.01, f"{what}: shares do not add up to 100")
+    return rows

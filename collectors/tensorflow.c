@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What TensorFlow's calls mean: ops, eager calls, steps, sessions; see collectors/tensorflow.h. */
+#include "collectors/tensorflow.h"
+
+#include "collectors/heap.h"
+#include "collectors/opnames.h"
+#include "collectors/process.h"
+#include "collectors/ranges.h"
+#include "collectors/tensorflow_prove.h"
+#include "collectors/tensorflow_trace.h"
+#include "collectors/window.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define NAME_MOST 65536
+#define LEVEL_ALL 3  /* TraceMe levels: 1 user, 2 info, 3 verbose (with shapes) */
+#define LEVEL_OPS 2  /* ops where the ends of annotations cannot be seen */
+#define LEVEL_USER 1
+#define USER_SCOPE 7
+
+/* Written by the one thread that attaches, before anything is switched on; kept across fork. */
+static struct tfp_tensorflow_api api;
+static _Atomic int is_settled, is_attached;
+static int our_level;
+static _Atomic int sessions; /* of the host's own profiler, open now */
+static struct tfp_proof annotations, names;
+
+struct tfp_thread *tfp_tensorflow_enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!tfp_is_open)
+		return NULL;
+	if (!thread || thread->is_ready != 1)
+		thread = tfp_thread_start();
+	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
+}
+
+static void tell(const char *how, const char *detail)
+{
+	struct tfp_fact_field fields[3] = {
+		{.is_text = 1, .text = {"tensorflow", sizeof "tensorflow" - 1}},
+		{.is_text = 1, .text = {how, tfp_length(how)}},
+		{.is_text = 1, .text = {detail, tfp_length(detail)}},
+	};
+
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_store_fact(TFP_TAG_framework, fields, 3);
+}
+
+void tfp_tensorflow_refuted(const char *what)
+{
+	tell("partly", what);
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_fact_pair(TFP_TAG_note, "tensorflow_layout", what);
+}
+
+int tfp_tensorflow_is_settled(void)
+{
+	return is_settled;
+}
+
+void tfp_tensorflow_absent(const char *why)
+{
+	if (__atomic_exchange_n((int *)&is_settled, 1, __ATOMIC_ACQ_REL))
+		return;
+	tell("absent", why);
+	tfp_fact_pair(TFP_TAG_note, "tensorflow_absent", why);
+}
+
+/* Unless somebody traces already: then the level is theirs until they stop. */
+static void raise_level(void)
+{
+	int off = -1;
+
+	if (api.trace_level)
+		__atomic_compare_exchange_n((int *)api.trace_level, &off, our_level, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_all)
+{
+	if (__atomic_exchange_n((int *)&is_settled, 1, __ATOMIC_ACQ_REL))
+		return;
+	api = *found;
+	int has_annotations = api.enable_annotations && api.has_pop;
+	our_level = wants_all ? LEVEL_ALL : has_annotations ? LEVEL_USER : LEVEL_OPS;
+	tfp_tensorflow_begin_trace(&api);
+	is_attached = 1;
+	raise_level();
+	if (has_annotations)
+		api.enable_annotations(1);
+	tell(has_annotations && api.trace_level ? "on" : "partly",
+	     has_annotations ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
+			     : "ops by TraceMe (this TensorFlow does not show the ends of annotations), eager calls, steps, allocations of "
+			       "oneDNN's and of BFC allocators");
+}
+
+int tfp_tensorflow_is_watched(void)
+{
+	return sessions > 0;
+}
+
+static void put_session(int is_open, int level)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), framework_session, .is_open = (uint8_t)is_open, .level = (uint8_t)level,
+		.source = TFP_FROM_traceme);
+	tfp_thread_leave(thread);
+}
+
+void tfp_tensorflow_session_begin(int level)
+{
+	int ours = our_level;
+
+	if (!is_attached || !api.trace_level)
+		return;
+	put_session(1, level);
+	/* Start answers "no" where the level is set already. */
+	__atomic_compare_exchange_n((int *)api.trace_level, &ours, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	sessions++;
+}
+
+void tfp_tensorflow_session_began(int is_open)
+{
+	if (is_open || !is_attached || !api.trace_level)
+		return;
+	sessions--;
+	put_session(0, 0);
+	raise_level();
+}
+
+void tfp_tensorflow_session_ended(void)
+{
+	if (!is_attached || !api.trace_level || sessions <= 0)
+		return;
+	sessions--;
+	put_session(0, 0);
+	raise_level();
+	if (api.enable_annotations && api.has_pop)
+		api.enable_annotations(1); /* a session that used a device has switched them off */
+}
+
+void tfp_tensorflow_push(const char *name, size_t length)
+{
+	struct tfp_lane *lane;
+
+	if (!is_attached || !TFP_PROVE(&annotations, tfp_prove_text(name, length)))
+		return;
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+	if (!thread)
+		return;
+	size_t visible = tfp_tensorflow_plain(name, length < NAME_MOST ? length : NAME_MOST);
+	/* Ops have no arguments; what has some is a compiler's pass, a module or the like: a range. */
+	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, name, visible), .source = TFP_FROM_annotation,
+		.scope = visible < length ? USER_SCOPE : 0);
+	tfp_thread_leave(thread);
+}
+
+void tfp_tensorflow_pop(void)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = is_attached && !annotations.is_refuted ? tfp_tensorflow_enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), op_end, .source = TFP_FROM_annotation);
+	tfp_thread_leave(thread);
+}
+
+static int holds(const char *text, const char *part)
+{
+	for (; *text; text++) {
+		size_t i = 0;
+		while (part[i] && text[i] == part[i])
+			i++;
+		if (!part[i])
+			return 1;
+	}
+	return 0;
+}
+
+/* Functions made by tf.function are called __inference_NAME_NUMBER; Keras trains, and tests, by one of these. */
+static uint8_t kind_of(const char *name)
+{
+	if (!holds(name, "__inference_"))
+		return TFP_OP_PLAIN;
+	return holds(name, "_train_function_") || holds(name, "_multi_step_on_iterator_") || holds(name, "_one_step_on_iterator_")
+		       ? TFP_OP_STEP
+		       : TFP_OP_FIRST;
+}
+
+/* The name of an eager op; NULL = cannot be had. Kind: TFP_OP_STEP a step, TFP_OP_FIRST another function. */
+static const char *eager_name(const void *op)
+{
+	const char *name = is_attached && api.op_name ? api.op_name(op, NULL) : NULL;
+
+	return name && TFP_PROVE(&names, tfp_prove_text(name, 1)) ? name : NULL;
+}
+
+void tfp_tensorflow_execute(const void *op)
+{
+	struct tfp_lane *lane;
+	const char *text = eager_name(op);
+	uint8_t kind = text ? kind_of(text) : TFP_OP_PLAIN;
+
+	if (!text)
+		return;
+	if (kind == TFP_OP_STEP)
+		tfp_step_begin(TFP_FROM_eager, TFP_STEP_COUNTED, 0);
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, text, tfp_op_length(text, NAME_MOST)),
+		.key = (uint64_t)(uintptr_t)op, .source = TFP_FROM_eager, .scope = kind == TFP_OP_PLAIN ? 0 : USER_SCOPE);
+	if (kind == TFP_OP_STEP)
+		thread->op_step = (uint64_t)(uintptr_t)op;
+	tfp_thread_leave(thread);
+}
+
+void tfp_tensorflow_executed(const void *op)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = is_attached && !names.is_refuted && api.op_name ? tfp_tensorflow_enter(&lane) : NULL;
+
+	if (thread) {
+		TFP_PUT(thread, lane, tfp_now(), op_end, .key = (uint64_t)(uintptr_t)op, .source = TFP_FROM_eager);
+		tfp_thread_leave(thread);
+	}
+	thread = tfp_self;
+	if (thread && thread->is_ready == 1 && thread->op_step == (uint64_t)(uintptr_t)op) {
+		thread->op_step = 0;
+		tfp_step_end(TFP_FROM_eager);
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow: ops, function calls, steps, TraceMe ranges, and what its allocators hand out.
+ *
+ * Rule: what arrives is looked at with care until PROVE_MOST pieces of its kind were as expected (memory is read through
+ * the kernel, which says no instead of crashing); one that is not turns its kind off for good, with a reason in the log.
+ * TensorFlow's own profiler keeps what it asks for, and we see its session too. TensorFlow 2.15 and newer.
+ */
+#ifndef TFP_COLLECTORS_TENSORFLOW_H
+#define TFP_COLLECTORS_TENSORFLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What of TensorFlow we call or set; NULL = this one has it not. */
+struct tfp_tensorflow_api {
+	_Atomic int *trace_level;                 /* -1 = nothing is traced */
+	void (*enable_annotations)(uint8_t is_on); /* 2.17 and newer */
+	const void *(*memory_annotation)(void);
+	const char *(*op_name)(const void *op, void *status);
+	size_t (*block_bytes)(const void *allocator, const void *block); /* of a BFC allocator */
+	size_t (*allocator_name)(const void *allocator, char *text, size_t room); /* of a BFC allocator: its length */
+	int has_pop; /* the end of an annotation can be seen */
+};
+
+/* TensorFlow loads: sets its switches. `wants_all`: setting OPS=shapes. Once a program. */
+void tfp_tensorflow_attach(const struct tfp_tensorflow_api *api, int wants_all);
+void tfp_tensorflow_absent(const char *why);
+int tfp_tensorflow_is_settled(void);
+
+/* An eager call began and ended. */
+void tfp_tensorflow_execute(const void *op);
+void tfp_tensorflow_executed(const void *op);
+
+/* An annotation was pushed and popped. */
+void tfp_tensorflow_push(const char *name, size_t length);
+void tfp_tensorflow_pop(void);
+
+/* TraceMeRecorder::Event: 48 bytes; read only. */
+void tfp_tensorflow_record(const void *event);
+/* Whether the host's own profiler wants events. */
+int tfp_tensorflow_is_watched(void);
+
+/* Around Start and Stop of the host's own profiler: ours steps aside and comes back. */
+void tfp_tensorflow_session_begin(int level);
+void tfp_tensorflow_session_began(int is_open);
+void tfp_tensorflow_session_ended(void);
+
+/*
+ * Around a call of an allocator that may call another one: `enter` says whether this is the outer one. Then the block that
+ * came (NULL = none); before a release, freed.
+ */
+int tfp_tensorflow_enter_allocator(void);
+void tfp_tensorflow_leave_allocator(void);
+void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes);
+void tfp_tensorflow_freed(const char *allocator, const void *self, const void *block); /* allocator NULL: a BFC one, which has a name of its own */
+
+#endif

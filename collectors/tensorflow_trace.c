@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TraceMe events; see collectors/tensorflow.h.
+ *
+ *   name#key=value,key=value#    values may hold commas; a number becomes a trace_number record, the rest stays one text
+ *
+ * Rule: what is stored is bounded: the changing numbers never become part of an interned text.
+ */
+#include "collectors/tensorflow_trace.h"
+
+#include "collectors/heap.h"
+#include "collectors/opnames.h"
+#include "collectors/ranges.h"
+#include "collectors/tensorflow_prove.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define TEXT_ROOM 4096u          /* the page that arguments are put together in */
+#define ARGUMENTS_MOST 32        /* numbers of one event */
+#define TIME_BACK_NS 86400000000000LL /* a day: an event is younger; only while it is proved */
+
+/* tsl::profiler::TraceMeRecorder::Event with libstdc++'s std::string. */
+struct event {
+	const char *text;
+	uint64_t length;
+	char within[16];
+	int64_t start, end; /* ns since 1970; an end below 0 is -id of an activity that begins, a start below 0 of one that ends */
+};
+_Static_assert(sizeof(struct event) == 48, "as in TensorFlow 2.15 to 2.21");
+
+static struct tfp_proof events;
+
+size_t tfp_tensorflow_plain(const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (name[i] == '#')
+			return i;
+	return length;
+}
+
+static int is_young(int64_t time, int64_t now)
+{
+	return time > now - TIME_BACK_NS && time <= now + 1000000000;
+}
+
+/* What the layout of an event promises: a readable name, and times of this day. */
+static int is_expected(const void *at)
+{
+	struct event event;
+	struct tfp_clock_set now;
+
+	if (tfp_prove_read(&event, at, sizeof event) || !tfp_prove_text(event.text, event.length))
+		return 0;
+	tfp_clock_read(&now);
+	int64_t time = (int64_t)now.realtime_ns;
+	if (event.start < 0)
+		return is_young(event.end, time);
+	return is_young(event.start, time) && (event.end < 0 || (event.end >= event.start && is_young(event.end, time)));
+}
+
+/* A piece of arguments: key=value. */
+struct piece {
+	const char *key, *value;
+	size_t key_length, value_length;
+};
+
+static int is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+}
+
+/* Where the next ",key=" begins, or the end: a comma that no word and '=' follow belongs to the value. */
+static const char *piece_end(const char *at, const char *end)
+{
+	for (; at < end; at++) {
+		const char *word = at + 1;
+		if (*at != ',')
+			continue;
+		while (word < end && is_word(*word))
+			word++;
+		if (word < end && *word == '=' && word > at + 1)
+			return at;
+	}
+	return end;
+}
+
+static int as_number(const char *text, size_t length, uint64_t *number)
+{
+	size_t i = length && text[0] == '-';
+	uint64_t value = 0;
+
+	if (i == length || length > 20)
+		return -1;
+	for (; i < length; i++) {
+		if (text[i] < '0' || text[i] > '9')
+			return -1;
+		value = value * 10 + (uint64_t)(text[i] - '0');
+	}
+	*number = text[0] == '-' ? 0 - value : value;
+	return 0;
+}
+
+static char *page_of(struct tfp_thread *thread)
+{
+	if (!thread->op_text)
+		thread->op_text = tfp_pages_get(TEXT_ROOM, 1);
+	return thread->op_text;
+}
+
+/* Numbers of one event, kept until its own record is written. */
+struct numbers {
+	uint32_t count;
+	uint32_t names[ARGUMENTS_MOST];
+	uint64_t values[ARGUMENTS_MOST];
+};
+
+/* Tells numbers from the rest: those go to `numbers`, the rest becomes one text. Returns its id, 0 = nothing is left. */
+static uint32_t split(struct tfp_thread *thread, const char *at, const char *end, struct numbers *numbers)
+{
+	char *page = page_of(thread);
+	size_t used = 0;
+
+	while (page && at < end) {
+		const char *stop = piece_end(at, end), *value = at;
+		uint64_t number;
+		while (value < stop && *value != '=')
+			value++;
+		if (value < stop && numbers->count < ARGUMENTS_MOST && as_number(value + 1, (size_t)(stop - value - 1), &number) == 0) {
+			numbers->names[numbers->count] = tfp_op_name(thread, at, (size_t)(value - at));
+			numbers->values[numbers->count++] = number;
+		} else if (stop > at && used + (size_t)(stop - at) + 1 < TEXT_ROOM) {
+			if (used)
+				page[used++] = ',';
+			tfp_copy(page + used, at, (size_t)(stop - at));
+			used += (size_t)(stop - at);
+		}
+		at = stop + 1;
+	}
+	return used ? tfp_op_name(thread, page, used) : 0;
+}
+
+static void put_event(struct tfp_thread *thread, struct tfp_lane *lane, const struct event *event)
+{
+	struct numbers numbers;
+	uint64_t now = tfp_now();
+	size_t length = event->length < TFP_PROVE_TEXT ? event->length : TFP_PROVE_TEXT;
+	size_t plain = tfp_tensorflow_plain(event->text, length);
+	const char *end = event->text + length;
+	uint8_t kind = event->end < 0 ? 1 : event->start < 0 ? 2 : 0;
+	int64_t start = kind == 2 ? event->end : event->start;
+	int64_t duration = kind == 0 ? event->end - event->start : kind == 1 ? -event->end : -event->start;
+
+	numbers.count = 0;
+	if (plain < length && end > event->text + plain + 1 && end[-1] == '#')
+		end--;
+	uint32_t name = tfp_op_name(thread, event->text, plain);
+	uint32_t arguments = plain < length ? split(thread, event->text + plain + 1, end, &numbers) : 0;
+	TFP_PUT(thread, lane, now, trace, .name = name, .start = (uint64_t)start, .duration = (uint64_t)duration,
+		.arguments = arguments, .source = TFP_FROM_traceme, .kind = kind);
+	for (uint32_t i = 0; i < numbers.count; i++)
+		TFP_PUT(thread, lane, now, trace_number, .name = numbers.names[i], .value = numbers.values[i]);
+}
+
+void tfp_tensorflow_record(const void *event)
+{
+	struct tfp_lane *lane;
+	int was_refuted = events.is_refuted != 0;
+
+	if (!tfp_tensorflow_is_settled())
+		return;
+	if (!TFP_PROVE(&events, is_expected(event))) {
+		if (!was_refuted)
+			tfp_tensorflow_refuted("TraceMe events are not laid out as expected: they are not recorded.");
+		return;
+	}
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+	if (!thread)
+		return;
+	put_event(thread, lane, event);
+	tfp_thread_leave(thread);
+}

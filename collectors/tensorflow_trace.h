@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TraceMe events and allocations of TensorFlow. Private to collectors/tensorflow*.c; the rule of tensorflow.h holds. */
+#ifndef TFP_COLLECTORS_TENSORFLOW_TRACE_H
+#define TFP_COLLECTORS_TENSORFLOW_TRACE_H
+
+#include "collectors/tensorflow.h"
+#include "writer/stream.h"
+
+/* The lane to write to, inside a window and outside of our own calls; NULL = nothing. Pairs with tfp_thread_leave. */
+struct tfp_thread *tfp_tensorflow_enter(struct tfp_lane **lane);
+
+/* Something was not as believed: what, and that it is off. */
+void tfp_tensorflow_refuted(const char *what);
+
+/* Once, before anything is switched on. */
+void tfp_tensorflow_begin_trace(const struct tfp_tensorflow_api *api);
+
+/* The length of a name up to its '#', behind which its arguments stand. */
+size_t tfp_tensorflow_plain(const char *name, size_t length);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow's functions as its libraries call them; see collectors/tables/tensorflow.def.
+ *
+ * Rule: each calls the real one with what it was given and returns what that returned; Record alone does so only while the
+ * host's own profiler wants the event, because nobody else would ever collect it.
+ */
+#include "collectors/tensorflow.h"
+
+#include "collectors/heap.h"
+#include "preload/objects.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "writer/sys.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
+#include "collectors/tables/tensorflow.def"
+#undef TFP_HOOK
+
+#define FRAMEWORK "libtensorflow_framework.so.2"
+#define TSL(rest) "_ZN3tsl8profiler" rest
+
+/* The real functions. Written by whoever needs one first; every thread finds the same. */
+static struct {
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
+#include "collectors/tables/tensorflow.def"
+#undef TFP_HOOK
+	void (*allocator_name)(void *result, const void *self);
+} real;
+
+#define REAL(name) TFP_OBJECT_REAL(real.name, name)
+
+static inline int is_wanted(void)
+{
+	return tfp_settings.ops != TFP_OPS_OFF;
+}
+
+/* libstdc++'s std::string. */
+struct string {
+	char *text;
+	size_t length;
+	char within[16];
+};
+
+/* BFCAllocator::Name() makes a string; ours are short enough to lie within it, others came from malloc. */
+static size_t allocator_name(const void *self, char *text, size_t room)
+{
+	struct string name = {NULL, 0, {0}};
+
+	if (!real.allocator_name)
+		return 0;
+	real.allocator_name(&name, self);
+	size_t length = name.length < room ? name.length : room;
+	if (name.text)
+		tfp_copy(text, name.text, length);
+	if (name.text && name.text != name.within)
+		free(name.text);
+	return length;
+}
+
+/* The annotation's switch to 2.16 is a plain word, and its ends cannot be seen: it is left alone. */
+static void attach(void *framework)
+{
+	struct tfp_tensorflow_api api = {.allocator_name = allocator_name};
+	void *cc = tfp_object_find("libtensorflow_cc.so.2");
+
+	*(void **)(void *)&api.trace_level = tfp_object_symbol(framework, TSL("8internal13g_trace_levelE"));
+	*(void **)(void *)&api.enable_annotations = tfp_object_symbol(framework, TSL("15AnnotationStack6EnableEb"));
+	*(void **)(void *)&api.memory_annotation =
+		tfp_object_symbol(framework, TSL("27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv"));
+	*(void **)(void *)&api.block_bytes = tfp_object_symbol(framework, "_ZNK3tsl12BFCAllocator13AllocatedSizeEPKv");
+	*(void **)(void *)&real.allocator_name = tfp_object_symbol(framework, "_ZN3tsl12BFCAllocator4NameB5cxx11Ev");
+	api.has_pop = tfp_object_symbol(framework, TSL("15AnnotationStack13PopAnnotationEv")) != NULL;
+	if (cc)
+		*(void **)(void *)&api.op_name = tfp_object_symbol(cc, "TFE_OpGetName");
+	if (!api.trace_level && !api.enable_annotations)
+		tfp_tensorflow_absent("TensorFlow was loaded, but exports neither its trace level nor its annotations.");
+	else
+		tfp_tensorflow_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+}
+
+static __attribute__((noinline)) void meet(void)
+{
+	int error = errno;
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	void *framework = thread ? tfp_object_find(FRAMEWORK) : NULL;
+
+	if (framework)
+		attach(framework);
+	else if (thread)
+		tfp_tensorflow_absent("TensorFlow was met, but " FRAMEWORK " is not loaded: it is not recorded.");
+	errno = error;
+}
+
+/* TensorFlow's second library calls this from its constructors: the first one is there by then. */
+void _ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceESt14default_deleteIS3_EERKN10tensorflow14ProfileOptionsEEE(void *factory)
+{
+	void (*next)(void *) = REAL(
+		_ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceESt14default_deleteIS3_EERKN10tensorflow14ProfileOptionsEEE);
+
+	if (is_wanted() && !tfp_tensorflow_is_settled())
+		meet();
+	if (next)
+		next(factory);
+}
+
+void _ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE(void *event)
+{
+	void (*next)(void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE);
+
+	if (is_wanted())
+		tfp_tensorflow_record(event);
+	if (next && (!is_wanted() || !tfp_tensorflow_is_settled() || tfp_tensorflow_is_watched()))
+		next(event);
+}
+
+#define START(name, parameters, arguments) \
+	char name parameters \
+	{ \
+		char(*next) parameters = REAL(name); \
+		char result = 0; \
+\
+		if (is_wanted()) \
+			tfp_tensorflow_session_begin(level); \
+		if (next) \
+			result = next arguments; \
+		if (is_wanted()) \
+			tfp_tensorflow_session_began(result); \
+		return result; \
+	}
+START(_ZN3tsl8profiler15TraceMeRecorder5StartEi, (int level), (level))
+START(_ZN3tsl8profiler15TraceMeRecorder5StartEim, (int level, uint64_t filter), (level, filter))
+START(_ZN3tsl8profiler15TraceMeRecorder5StartEimb, (int level, uint64_t filter, char flag), (level, filter, flag))
+START(_ZN3tsl8profiler15TraceMeRecorder14StartRecordingEi, (void *self, int level), (self, level))
+
+void *_ZN3tsl8profiler15TraceMeRecorder4StopEv(void *result)
+{
+	void *(*next)(void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder4StopEv);
+	void *made = next ? next(result) : result;
+
+	if (is_wanted())
+		tfp_tensorflow_session_ended();
+	return made;
+}
+
+void *_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv(void *result, void *self)
+{
+	void *(*next)(void *, void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv);
+	void *made = next ? next(result, self) : result;
+
+	if (is_wanted())
+		tfp_tensorflow_session_ended();
+	return made;
+}
+
+void _ZN3tsl8profiler15AnnotationStack14PushAnnotationESt17basic_string_viewIcSt11char_traitsIcEE(size_t length, const char *name)
+{
+	void (*next)(size_t, const char *) =
+		REAL(_ZN3tsl8profiler15AnnotationStack14PushAnnotationESt17basic_string_viewIcSt11char_traitsIcEE);
+
+	if (is_wanted())
+		tfp_tensorflow_push(name, length);
+	if (next)
+		next(length, name);
+}
+
+void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
+{
+	void (*next)(void) = REAL(_ZN3tsl8profiler15AnnotationStack13PopAnnotationEv);
+
+	if (is_wanted())
+		tfp_tensorflow_pop();
+	if (next)
+		next();
+}
+
+#define ALLOCATE(name, parameters, arguments, allocator) \
+	void *name parameters \
+	{ \
+		void *(*next)parameters = REAL(name); \
+		int is_outer = is_wanted() && tfp_tensorflow_enter_allocator(); \
+		void *block = next ? next arguments : NULL; \
+\
+		if (is_wanted()) \
+			tfp_tensorflow_leave_allocator(); \
+		if (is_outer && block) \
+			tfp_tensorflow_allocated(allocator, self, block, bytes); \
+		return block; \
+	}
+ALLOCATE(_ZN10tensorflow15MklCPUAllocator11AllocateRawEmm, (void *self, size_t alignment, size_t bytes), (self, alignment, bytes),
+	 "mklcpu")
+ALLOCATE(_ZN3tsl12BFCAllocator11AllocateRawEmmRKNS_20AllocationAttributesE,
+	 (void *self, size_t alignment, size_t bytes, const void *attributes), (self, alignment, bytes, attributes), NULL)
+
+#define RELEASE(name, allocator) \
+	void name(void *self, void *block) \
+	{ \
+		void (*next)(void *, void *) = REAL(name); \
+		int is_outer = is_wanted() && tfp_tensorflow_enter_allocator(); \
+\
+		if (is_outer && block) \
+			tfp_tensorflow_freed(allocator, self, block); \
+		if (next) \
+			next(self, block); \
+		if (is_wanted()) \
+			tfp_tensorflow_leave_allocator(); \
+	}
+RELEASE(_ZN10tensorflow15MklCPUAllocator13DeallocateRawEPv, "mklcpu")
+RELEASE(_ZN3tsl12BFCAllocator13DeallocateRawEPv, NULL)
+
+void TFE_Execute(void *op, void **results, int *count, void *status)
+{
+	void (*next)(void *, void **, int *, void *) = REAL(TFE_Execute);
+
+	if (is_wanted())
+		tfp_tensorflow_execute(op);
+	if (next)
+		next(op, results, count, status);
+	if (is_wanted())
+		tfp_tensorflow_executed(op);
+}
