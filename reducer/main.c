@@ -118,6 +118,8 @@ static int list(const struct options *options, const struct report_kind *format)
 
 	if (options->tables)
 		kind_count = tables_select(options->tables, &kinds);
+	if (format->write_run)
+		base_die("-f %s prints no tables: --list takes text, csv, json or markdown", format->name);
 	tables = catalogue_make(kinds, kind_count, &count);
 	set = (struct report_set){.tables = tables, .count = count, .title = "Tables of tfprof-reduce (--list)"};
 	if (format->is_single && count > 1 && !options->output)
@@ -228,6 +230,15 @@ static void scan(struct run *run, struct run_options *run_options)
 	progress_end(&progress);
 }
 
+/* A format of the time line. */
+static void write_run(const struct options *options, const struct report_kind *format)
+{
+	FILE *file = options->output ? open_file(options->output) : stdout;
+
+	format->write_run(file, &options->request);
+	close_file(file, options->output ? options->output : "the output");
+}
+
 static void write_summary(const struct options *options)
 {
 	FILE *file = options->output ? open_file(options->output) : stdout;
@@ -241,6 +252,11 @@ static void check_usage(const struct options *options, const struct report_kind 
 {
 	const struct request *request = &options->request;
 
+	if (format->write_run) {
+		if (options->tables)
+			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
+		return;
+	}
 	if (!options->tables && !kind_count &&
 	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->thread ||
 	     request->allocator || request->device || request->stream || request->name || request->sort || request->is_top_given))
@@ -259,7 +275,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 	struct run *run;
 	int status = 0;
 
-	if (options->tables || !format->is_for_reading)
+	if (!format->write_run && (options->tables || !format->is_for_reading))
 		kind_count = tables_select(options->tables ? options->tables : "all", &kinds);
 	check_usage(options, format, kind_count);
 	run = open_run(options, &run_options, &diags);
@@ -275,7 +291,9 @@ static int reduce(struct options *options, const struct report_kind *format)
 		put_problem(&problem, run);
 		status = 2;
 	}
-	if (kind_count)
+	if (format->write_run)
+		write_run(options, format);
+	else if (kind_count)
 		report(options, format, kinds, kind_count, problem.bytes);
 	else
 		write_summary(options);

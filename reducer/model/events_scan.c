@@ -42,6 +42,8 @@ struct bound_fact {
 
 struct process_scan {
 	struct scan scan;
+	const struct scan_subject *const *subjects;
+	size_t subject_count;          /* at most SUBJECTS */
 	void *states[SUBJECTS];
 	struct bound *known[256];      /* by tag; NULL = of no use here */
 	struct bound_fact *facts[256];
@@ -99,15 +101,15 @@ static int bind_fact(struct process_scan *scan, const struct scan_fact *wanted, 
 /* Starts every subject and binds names of the log's schema to its functions. Returns -1 without memory. */
 static int begin_subjects(struct process_scan *scan)
 {
-	for (size_t s = 0; s < SUBJECTS; s++) {
-		scan->states[s] = subjects[s]->begin(&scan->scan);
+	for (size_t s = 0; s < scan->subject_count; s++) {
+		scan->states[s] = scan->subjects[s]->begin(&scan->scan);
 		if (scan->states[s] == NULL)
 			return -1;
-		for (size_t k = 0; k < subjects[s]->record_count; k++)
-			if (bind_record(scan, &subjects[s]->records[k], scan->states[s]) != 0)
+		for (size_t k = 0; k < scan->subjects[s]->record_count; k++)
+			if (bind_record(scan, &scan->subjects[s]->records[k], scan->states[s]) != 0)
 				return -1;
-		for (size_t k = 0; k < subjects[s]->fact_count; k++)
-			if (bind_fact(scan, &subjects[s]->facts[k], scan->states[s]) != 0)
+		for (size_t k = 0; k < scan->subjects[s]->fact_count; k++)
+			if (bind_fact(scan, &scan->subjects[s]->facts[k], scan->states[s]) != 0)
 				return -1;
 	}
 	return 0;
@@ -161,6 +163,16 @@ static int visit(void *context, size_t stream, const struct batch *batch, size_t
 	return 0;
 }
 
+static int visit_again(void *context, size_t stream, const struct batch *batch, size_t from, size_t to)
+{
+	struct process_scan *scan = context;
+
+	for (size_t i = from; i < to; i++)
+		for (const struct bound *bound = scan->known[batch->tags[i]]; bound != NULL; bound = bound->next)
+			bound->take(bound->state, stream, batch, i, bound->fields);
+	return 0;
+}
+
 static void progress(void *context, uint64_t bytes)
 {
 	struct process_scan *scan = context;
@@ -188,17 +200,17 @@ static void report_unknown(const struct process_scan *scan)
 
 static int finish_subjects(struct process_scan *scan)
 {
-	for (size_t s = 0; s < SUBJECTS; s++)
-		if (subjects[s]->finish(scan->states[s]) != 0)
+	for (size_t s = 0; s < scan->subject_count; s++)
+		if (scan->subjects[s]->finish(scan->states[s]) != 0)
 			return -1;
 	return 0;
 }
 
 static void free_subjects(struct process_scan *scan)
 {
-	for (size_t s = 0; s < SUBJECTS; s++)
+	for (size_t s = 0; s < scan->subject_count; s++)
 		if (scan->states[s] != NULL)
-			subjects[s]->free(scan->states[s]);
+			scan->subjects[s]->free(scan->states[s]);
 	pool_free(&scan->pool);
 }
 
@@ -210,6 +222,8 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	if (scan == NULL)
 		return -1;
 	scan->scan = (struct scan){.run = run, .options = options, .process = process};
+	scan->subjects = subjects;
+	scan->subject_count = SUBJECTS;
 	if (begin_subjects(scan) == 0) {
 		read_facts(scan);
 		result = merge_log(process->log, visit, scan, progress, scan, &scan->totals);
@@ -218,6 +232,28 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	if (scan->last_time > process->end_ticks)
 		process->end_ticks = scan->last_time;
 	report_unknown(scan);
+	if (result == 0)
+		result = finish_subjects(scan);
+	log_rest(process->log);
+	free_subjects(scan);
+	free(scan);
+	return result;
+}
+
+int process_scan_again(struct run *run, struct process *process, const struct scan_subject *subject, void *context)
+{
+	struct process_scan *scan = calloc(1, sizeof *scan);
+	int result = -1;
+
+	if (scan == NULL)
+		return -1;
+	scan->scan = (struct scan){.run = run, .process = process, .context = context};
+	scan->subjects = &subject;
+	scan->subject_count = 1;
+	if (begin_subjects(scan) == 0) {
+		read_facts(scan);
+		result = merge_log(process->log, visit_again, scan, NULL, NULL, &scan->totals);
+	}
 	if (result == 0)
 		result = finish_subjects(scan);
 	log_rest(process->log);

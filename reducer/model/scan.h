@@ -39,6 +39,7 @@ struct scan {
 	const struct run_options *options; /* may be NULL */
 	struct process *process;
 	struct scan_ops ops;
+	void *context; /* process_scan_again's; NULL in the first pass */
 	struct op_names *op_names; /* becomes process->op_names; never NULL */
 	const struct live_table *live; /* of the heap: places are brought into the cache some events ahead; NULL = none */
 };
@@ -79,6 +80,12 @@ struct scan_subject {
 };
 
 extern const struct scan_subject process_subject, ranges_subject, heap_subject, ops_subject, gpu_subject;
+
+/*
+ * A pass of its own for one subject, once run_scan has settled clocks and names: `begin` finds `context` in the scan. Changes
+ * nothing in the process. Returns what `finish` returned, -1 without memory.
+ */
+int process_scan_again(struct run *run, struct process *process, const struct scan_subject *subject, void *context);
 
 /* Calls times / close of all subjects. events_scan.c */
 void scan_times(struct process *process);

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HTML_MOST 5000000u    /* bytes */
-#define HTML_SAFE_INTEGER 53  /* bits that a JavaScript number holds exactly; larger ones are written as texts */
-#define HTML_TEXT_MOST 4096u  /* bytes of one cell */
+#define HTML_MOST 5000000u   /* bytes */
+#define HTML_SAFE_INTEGER 53 /* bits that a JavaScript number holds exactly; larger ones are written as texts */
+#define HTML_TEXT_MOST 4096u /* bytes of one cell */
 
 /* Frames already written, by the hash of what is shown of them. */
 struct frame_index {
@@ -32,7 +32,7 @@ struct frame_index {
 struct page {
 	struct text body; /* the tables */
 	struct frame_index frames;
-	size_t most;      /* bytes that body and frames may have together */
+	size_t most; /* bytes that body and frames may have together */
 };
 
 /* A JSON string that is also harmless inside a script element: see escape_visible for what control characters become. */
@@ -65,7 +65,8 @@ static void put_string(struct text *out, const char *string)
 
 static void frames_grow(struct frame_index *frames)
 {
-	struct frame_index larger = {.capacity = frames->capacity ? frames->capacity * 2 : 1024, .count = frames->count, .list = frames->list};
+	struct frame_index larger = {
+		.capacity = frames->capacity ? frames->capacity * 2 : 1024, .count = frames->count, .list = frames->list};
 
 	larger.hashes = base_alloc(larger.capacity, sizeof *larger.hashes);
 	larger.numbers = base_alloc(larger.capacity, sizeof *larger.numbers);
@@ -138,7 +139,8 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 		text_format(&writer->words, ",\"line\":%" PRIu32, frame->line);
 	}
 	text_char(&writer->words, '}');
-	text_format(&writer->page->body, "%s%" PRIu32, writer->count++ ? "," : "", frame_number(&writer->page->frames, &writer->words));
+	text_format(&writer->page->body, "%s%" PRIu32, writer->count++ ? "," : "",
+		    frame_number(&writer->page->frames, &writer->words));
 }
 
 static void put_stack(struct page *page, const struct table *table, uint64_t stack)

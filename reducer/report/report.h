@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+struct request; /* reducer/tables/request.h */
+
 struct report_options {
 	unsigned width;    /* columns of the terminal; text only */
 	unsigned frames;   /* frames shown of a stack; text only */
@@ -33,6 +35,8 @@ struct report_kind {
 	bool is_for_reading; /* tables show their usual number of rows, not all */
 	bool is_single;      /* one table a file */
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
+	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
+	void (*write_run)(FILE *file, const struct request *request);
 };
 
 extern const struct report_kind *const report_kinds[];

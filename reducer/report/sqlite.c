@@ -212,7 +212,8 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 	text_format(&path, "%s/tfprof-reduce.XXXXXX", folder && *folder ? folder : "/tmp");
 	int descriptor = mkstemp(path.bytes);
 	if (descriptor < 0)
-		base_die("-f sqlite: cannot make %s: %s; set TMPDIR to a folder that can be written", path.bytes, strerror(errno));
+		base_die("-f sqlite: cannot make %s: %s; set TMPDIR to a folder that can be written", path.bytes,
+			 strerror(errno));
 	int status = sqlite3_open(path.bytes, &database.handle);
 	if (status == SQLITE_OK) /* SQLite opens the file with the first statement */
 		status = sqlite3_exec(database.handle, begin, NULL, NULL, NULL);
