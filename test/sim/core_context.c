@@ -4,6 +4,7 @@
  *
  * Rule: an error that breaks a context stays with it until it is destroyed or its device is reset.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,26 +161,22 @@ int sim_context_wait(struct sim_context *context)
 	return context->machine->is_lost ? SIM_DEVICE_LOST : context->error;
 }
 
+/* Recursive, because a subscriber that hears of the new context may ask for it. */
+static pthread_mutex_t primary_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 int sim_primary_retain(struct sim_machine *machine, struct sim_context **context)
 {
-	static __thread bool is_making;
 	int result = SIM_OK;
 
-	sim_lock();
-	if (sim_context_is_live(machine->primary) || is_making) {
-		machine->primary_count++;
-		*context = machine->primary;
-		sim_unlock();
-		return SIM_OK;
+	pthread_mutex_lock(&primary_lock);
+	if (!sim_context_is_live(machine->primary)) {
+		result = sim_context_new(machine, machine->primary_flags, true, &machine->primary);
+		machine->primary_count = 0;
 	}
-	sim_unlock();
-	is_making = true;
-	result = sim_context_new(machine, machine->primary_flags, true, context);
-	is_making = false;
-	sim_lock();
-	machine->primary = result ? NULL : *context;
-	machine->primary_count = 1;
-	sim_unlock();
+	if (!result)
+		machine->primary_count++;
+	*context = result ? NULL : machine->primary;
+	pthread_mutex_unlock(&primary_lock);
 	return result;
 }
 
@@ -187,9 +184,9 @@ int sim_primary_release(struct sim_machine *machine, bool is_reset)
 {
 	struct sim_context *gone = NULL;
 
-	sim_lock();
+	pthread_mutex_lock(&primary_lock);
 	if (!is_reset && !machine->primary_count) {
-		sim_unlock();
+		pthread_mutex_unlock(&primary_lock);
 		return SIM_INVALID_CONTEXT;
 	}
 	if (is_reset || --machine->primary_count <= 0) {
@@ -197,7 +194,7 @@ int sim_primary_release(struct sim_machine *machine, bool is_reset)
 		machine->primary = NULL;
 		machine->primary_count = 0;
 	}
-	sim_unlock();
+	pthread_mutex_unlock(&primary_lock);
 	return sim_context_is_live(gone) ? sim_context_destroy(gone) : SIM_OK;
 }
 
