@@ -236,11 +236,12 @@ void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 	*seen->scratch = UNSEEN;
 	if (!thread || thread->is_own)
 		return;
-	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
-	if (outer && seen->correlation && outer->correlation == seen->correlation) {
+	/* Asked before the frames' addresses: a callback's own frame is gone when the next callback comes. */
+	if (thread->gpu.depth && seen->correlation && thread->gpu.frames[thread->gpu.depth - 1].correlation == seen->correlation) {
 		*seen->scratch = IGNORED;
 		return;
 	}
+	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
 	if (outer && hook_takes(outer, seen)) {
 		outer->correlation = seen->correlation;
 		outer->context = seen->context;

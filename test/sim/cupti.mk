@@ -17,6 +17,9 @@ $(SIM_CUPTI_OBJECTS): $(O)/sim/objects/%.o: test/sim/%.c
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(SIM_CUPTI_FLAGS) -c -o $@ $<
 
+# What else lies in a release's folder, by links: so that the collector finds that CUPTI beside the runtime, and no other.
+SIM_BESIDE = libsimgpu.so libcuda.so.1 $(foreach number,$(SIM_RUNTIMES),libcudart.so.$(number)) $(notdir $(SIM_LIBRARIES))
+
 define sim_cupti_rules
 $(O)/sim/cupti/$(1)/exports.map: test/sim/cupti_exports.txt test/sim/cupti.mk
 	@mkdir -p $$(@D)
@@ -27,6 +30,7 @@ $(O)/sim/cupti/$(1)/layout.o: test/sim/cupti_layout.c
 $(call sim_cupti_file,$(1)): $(SIM_CUPTI_OBJECTS) $(O)/sim/cupti/$(1)/layout.o $(O)/sim/cupti/$(1)/exports.map | $(O)/sim/lib/libsimgpu.so
 	$$(call SAY,LINK,$$@)$$(CC) -shared -o $$@ $$(filter %.o,$$^) -Wl,-soname,$$(@F) -Wl,--version-script=$$(@D)/exports.map \
 		-Wl,-z,defs -Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/../../lib' -L$(O)/sim/lib -lsimgpu -lpthread
+	@for name in $(SIM_BESIDE); do ln -sf ../../lib/$$$$name $$(@D)/$$$$name; done
 endef
 $(foreach release,$(SIM_CUPTI_RELEASES),$(eval $(call sim_cupti_rules,$(release))))
 
