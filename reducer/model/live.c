@@ -35,11 +35,18 @@ static void place(struct live_table *table, const struct live_entry *entry)
 	table->entries[at] = *entry;
 }
 
+/* Entries at which a table larger than that is due. */
+static size_t limit_of(size_t capacity)
+{
+	return capacity < SMALL_CAPACITY ? capacity / 2 : capacity / 5 * 4;
+}
+
 static int grow(struct live_table *table)
 {
 	struct live_table wider = *table;
 
 	wider.capacity = table->capacity == 0 ? 512 : table->capacity + table->capacity / 2;
+	wider.limit = limit_of(wider.capacity);
 	wider.entries = map_entries(wider.capacity);
 	if (wider.entries == NULL)
 		return -1;
@@ -72,19 +79,13 @@ static int64_t put_odd(struct live_table *table, const struct live_block *block)
 	return place_of;
 }
 
-/* Entries at which a larger table is due. */
-static size_t limit_of(const struct live_table *table)
-{
-	return table->capacity < SMALL_CAPACITY ? table->capacity / 2 : table->capacity / 5 * 4;
-}
-
 int live_put(struct live_table *table, const struct live_block *block)
 {
 	uint64_t usable = block->usable, slack = block->slack, time = block->time >> 6;
 	uint64_t stack = block->stack < LIVE_STACKS_MAX ? block->stack : 0;
 	struct live_entry entry = {.address = block->address};
 
-	if (table->count >= limit_of(table) && grow(table) != 0)
+	if (table->count >= table->limit && grow(table) != 0)
 		return -1;
 	if (usable >> 40 != 0 || slack >= UINT16_MAX) {
 		int64_t place_of = put_odd(table, block);

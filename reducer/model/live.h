@@ -41,6 +41,7 @@ struct live_odd {
 struct live_table {
 	struct live_entry *entries;
 	size_t capacity, count;
+	size_t limit; /* entries at which a larger table is due */
 	struct live_odd *odd;
 	uint32_t odd_count, odd_free; /* odd_free: place + 1 of the first unused one */
 };
@@ -52,25 +53,44 @@ static inline size_t live_home(const struct live_table *table, uint64_t address)
 	return (size_t)((unsigned __int128)hash * table->capacity >> 64);
 }
 
-/* Brings the place of an address into the cache: call it some events ahead. */
+/* Whether the table is too large for the second-level cache (256 KiB and more), so that fetching ahead is worth it. */
+static inline int live_is_far(const struct live_table *table)
+{
+	return table->capacity * sizeof(struct live_entry) > 262144;
+}
+
+/* Brings the place of an address into the cache: call it some events ahead, where live_is_far says so. */
 static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *table, uint64_t address)
 {
 	if (table->capacity != 0)
 		__builtin_prefetch(&table->entries[live_home(table, address)], 1);
 }
 
+/* The entry of that address, or NULL; *hole: the place where it would stand, unless the table is empty or the address 0. */
+static inline struct live_entry *live_seek(const struct live_table *table, uint64_t address, struct live_entry **hole)
+{
+	struct live_entry *entry, *end = table->entries + table->capacity;
+
+	*hole = NULL;
+	if (table->count == 0 || address == 0)
+		return NULL;
+	for (entry = &table->entries[live_home(table, address)]; entry->address != address;) {
+		if (entry->address == 0) {
+			*hole = entry;
+			return NULL;
+		}
+		if (++entry == end)
+			entry = table->entries;
+	}
+	return entry;
+}
+
 /* The entry of that address, or NULL. Valid until the next put or remove. */
 static inline struct live_entry *live_find(const struct live_table *table, uint64_t address)
 {
-	if (table->count == 0 || address == 0)
-		return NULL;
-	for (size_t at = live_home(table, address);;) {
-		if (table->entries[at].address == address)
-			return &table->entries[at];
-		if (table->entries[at].address == 0)
-			return NULL;
-		at = at + 1 == table->capacity ? 0 : at + 1;
-	}
+	struct live_entry *hole;
+
+	return live_seek(table, address, &hole);
 }
 
 /* What an entry stands for. */
@@ -94,8 +114,36 @@ static inline struct live_block live_get(const struct live_table *table, const s
 /* Adds a block whose address is not in the table and not 0. Returns -1 without memory. */
 int live_put(struct live_table *table, const struct live_block *block);
 
+/* The same where live_seek just found that hole, or NULL. */
+static inline int live_put_at(struct live_table *table, struct live_entry *hole, const struct live_block *block)
+{
+	uint64_t time = block->time >> 6;
+
+	if (hole == NULL || table->count >= table->limit || block->usable >> 40 != 0 || block->slack >= UINT16_MAX ||
+	    block->stack >= LIVE_STACKS_MAX)
+		return live_put(table, block);
+	hole->address = block->address;
+	hole->low = block->usable | time >> 22 << 40;
+	hole->high = block->stack | (uint64_t)block->slack << 26 | time << 42;
+	table->count++;
+	return 0;
+}
+
 /* Removes an entry that live_find returned. */
 void live_remove(struct live_table *table, struct live_entry *entry);
+
+/* The same; short where nothing stands behind the entry. */
+static inline void live_drop(struct live_table *table, struct live_entry *entry)
+{
+	size_t next = (size_t)(entry - table->entries) + 1;
+
+	if (next == table->capacity || table->entries[next].address != 0 || (entry->high >> 26 & UINT16_MAX) == UINT16_MAX) {
+		live_remove(table, entry);
+		return;
+	}
+	entry->address = 0;
+	table->count--;
+}
 
 void live_free(struct live_table *table);
 

@@ -112,12 +112,14 @@ static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry
 
 void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block)
 {
-	struct live_entry *old = live_find(&pairs->live, block->address);
+	struct live_entry *hole, *old = live_seek(&pairs->live, block->address, &hole);
 	struct pairs_stream *from = &pairs->streams[stream];
 	struct amount amount = amount_of(block);
 
-	if (old != NULL)
+	if (old != NULL) {
 		replace(pairs, stream, old, block->time);
+		hole = NULL; /* removal moves entries */
+	}
 	from->recent[from->next_recent] = block->address;
 	from->next_recent = from->next_recent + 1 == pairs->temporary ? 0 : from->next_recent + 1;
 	tally_add(&pairs->tally, block->stack, block->time, &amount);
@@ -128,7 +130,7 @@ void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *bl
 		pairs->tally.frees++;
 		pairs->unknown_frees--;
 		pairs->reordered++;
-	} else if (block->address == 0 || live_put(&pairs->live, block) != 0) {
+	} else if (block->address == 0 || live_put_at(&pairs->live, hole, block) != 0) {
 		pairs->tally.is_out_of_memory |= block->address != 0;
 	}
 }
@@ -203,7 +205,7 @@ void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_
 		site->temporary++;
 	from->released = block;
 	from->is_released_known = 1;
-	live_remove(&pairs->live, entry);
+	live_drop(&pairs->live, entry);
 }
 
 void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)

@@ -45,16 +45,19 @@ int batch_begin(struct batch *batch, size_t records)
 	return 0;
 }
 
+struct batch_kind *batch_kind(struct batch *batch, uint8_t tag)
+{
+	if (batch->kinds[tag] == NULL)
+		batch->kinds[tag] = calloc(1, sizeof *batch->kinds[tag]);
+	return batch->kinds[tag];
+}
+
 struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
 {
-	struct batch_kind *kind = batch->kinds[tag];
+	struct batch_kind *kind = batch_kind(batch, tag);
 
-	if (kind == NULL) {
-		kind = calloc(1, sizeof *kind);
-		if (kind == NULL)
-			return NULL;
-		batch->kinds[tag] = kind;
-	}
+	if (kind == NULL)
+		return NULL;
 	batch->tags[batch->count] = tag;
 	batch->times[batch->count] = time;
 	batch->rows[batch->count++] = (uint16_t)kind->count++;

@@ -28,6 +28,9 @@ struct batch {
 /* Empties the batch and makes room for `records` (at most BATCH_RECORDS). Returns -1 without memory. */
 int batch_begin(struct batch *batch, size_t records);
 
+/* The rows of a kind, made on first use. NULL without memory. */
+struct batch_kind *batch_kind(struct batch *batch, uint8_t tag);
+
 /* Adds a record of that tag; its row is the new kind->count - 1. NULL without memory. Room was made by batch_begin. */
 struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time);
 

@@ -400,14 +400,8 @@ static int take_heap(struct columns *columns, struct batch *batch)
 	if ((alloc != NULL && alloc->count > 0 && of_alloc == NULL) ||
 	    (release != NULL && release->count > 0 && of_release == NULL))
 		return -1;
-	for (size_t i = 0; i < batch->count; i++) {
-		uint16_t row = batch->rows[i];
-
-		if (batch->tags[i] == TAG_ALLOC)
-			of_alloc[row] = heapcode_alloc(columns->heap, alloc->values[FIELD_REQUESTED][row]);
-		else if (batch->tags[i] == TAG_FREE)
-			of_release[row] = heapcode_release(columns->heap);
-	}
+	heapcode_decode(columns->heap, batch->tags, batch->count, of_alloc != NULL ? alloc->values[FIELD_REQUESTED] : NULL,
+			of_alloc, of_release);
 	return 0;
 }
 
@@ -420,21 +414,22 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 		take_steps(&columns->times, batch->times, count);
 	else
 		take_deltas(&columns->times, batch->times, count);
-	for (size_t i = 0; i < count; i++) {
-		uint8_t tag = tags->encoding == TFP_ENCODE_CONST ? (uint8_t)tags->last : *tags->at++;
-		struct batch_kind *kind = batch->kinds[tag];
-		uint64_t time = batch->times[i] << columns->time_shift;
-
-		if (kind == NULL) {
-			if (batch_add(batch, tag, time) == NULL)
-				return -1;
-			continue;
-		}
-		batch->times[i] = time;
-		batch->tags[i] = tag;
-		batch->rows[i] = (uint16_t)kind->count++;
-		batch->count++;
+	for (size_t i = 0; i < count; i++)
+		batch->times[i] <<= columns->time_shift;
+	if (tags->encoding == TFP_ENCODE_CONST) {
+		memset(batch->tags, (uint8_t)tags->last, count);
+	} else {
+		memcpy(batch->tags, tags->at, count);
+		tags->at += count;
 	}
+	for (size_t i = 0; i < count; i++) {
+		struct batch_kind *kind = batch->kinds[batch->tags[i]];
+
+		if (kind == NULL && (kind = batch_kind(batch, batch->tags[i])) == NULL)
+			return -1;
+		batch->rows[i] = (uint16_t)kind->count++;
+	}
+	batch->count = count;
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct heapcode *heapcode_make(const uint8_t *codes, size_t bytes, uint32_t even
 
 	if (code == NULL)
 		return NULL;
-	code->at = codes;
+	code->state.at = codes;
 	code->end = codes + bytes;
 	code->capacity = events;
 	code->blocks = malloc(((size_t)events + 1) * sizeof *code->blocks);
@@ -39,13 +39,16 @@ void heapcode_free(struct heapcode *code)
 	free(code);
 }
 
-static uint64_t take_varint(struct heapcode *code)
+/* A varint; where the codes end, 0. */
+static inline uint64_t take_varint(const uint8_t **at, const uint8_t *end)
 {
 	uint64_t value = 0;
 	unsigned shift = 0;
 
-	while (code->at < code->end) {
-		uint8_t byte = *code->at++;
+	if (*at < end && **at < 128)
+		return *(*at)++;
+	while (*at < end) {
+		uint8_t byte = *(*at)++;
 
 		if (shift < 64)
 			value |= (uint64_t)(byte & 127) << shift;
@@ -62,81 +65,95 @@ static uint64_t unzigzag(uint64_t value)
 }
 
 /* Takes the block at that place of a stack, counted from the top. Its address, or 0. */
-static uint64_t take_released(struct heapcode *code, unsigned class, uint64_t place)
+static inline uint64_t take_released(struct heapcode_block *blocks, uint32_t *link, uint64_t place)
 {
-	uint32_t *link = &code->stacks[class];
 	uint32_t found;
 
 	for (; place > 0 && *link != 0; place--)
-		link = &code->blocks[*link].below;
+		link = &blocks[*link].below;
 	found = *link;
 	if (found == 0)
 		return 0;
-	*link = code->blocks[found].below;
-	return code->blocks[found].address;
+	*link = blocks[found].below;
+	return blocks[found].address;
 }
 
-uint64_t heapcode_alloc(struct heapcode *code, uint64_t requested)
+static inline uint64_t take_alloc(struct heapcode *tables, struct heapcode_state *state, uint64_t requested)
 {
-	uint64_t value = take_varint(code), wide = (requested + 7) >> 4, address;
+	uint64_t value = take_varint(&state->at, tables->end), wide = (requested + 7) >> 4, address;
 	unsigned class = wide < 1 ? 1 : wide < HEAPCODE_CLASSES ? (unsigned)wide : HEAPCODE_CLASSES - 1;
 
-	if (code->count == code->capacity)
+	if (state->count == tables->capacity)
 		return 0;
 	if (value < CODE_STRAYS)
-		address = take_released(code, class, value);
+		address = take_released(tables->blocks, &tables->stacks[class], value);
 	else if (value < CODE_NEXT)
-		address = take_released(code, 0, value - CODE_STRAYS);
+		address = take_released(tables->blocks, &tables->stacks[0], value - CODE_STRAYS);
 	else if (value == CODE_NEXT)
-		address = code->next;
+		address = state->next;
 	else if (value == CODE_NEXT_SAME)
-		address = code->next_same[class];
+		address = tables->next_same[class];
 	else if (value == CODE_EXACT)
-		address = code->last_alloc + unzigzag(take_varint(code));
+		address = state->last_alloc + unzigzag(take_varint(&state->at, tables->end));
 	else
-		address = code->last_alloc + unzigzag(value - CODE_FAR) * 16;
-	code->blocks[++code->count] = (struct heapcode_block){.address = address, .class = (uint8_t)class};
-	code->by_allocation[++code->allocations] = code->count;
-	code->last_alloc = address;
-	code->next = code->next_same[class] = address + (requested < 24 ? 32 : (requested + 23) & ~UINT64_C(15));
+		address = state->last_alloc + unzigzag(value - CODE_FAR) * 16;
+	tables->blocks[++state->count] = (struct heapcode_block){.address = address, .class = (uint8_t)class};
+	tables->by_allocation[++state->allocations] = state->count;
+	state->last_alloc = address;
+	state->next = tables->next_same[class] = address + (requested < 24 ? 32 : (requested + 23) & ~UINT64_C(15));
 	return address;
 }
 
-/* The allocation that a code of heapcode_release names, or 0. */
-static uint32_t named_allocation(const struct heapcode *code, uint64_t value)
+/* The block that the code of a release names, or 0. */
+static inline uint32_t named_block(const struct heapcode *tables, struct heapcode_state *state, uint64_t value)
 {
-	uint64_t number = value % 4 == 0 ? code->allocations + 1 - value / 4 : code->last_released + 1 + unzigzag(value / 4);
+	uint64_t number = value % 4 == 0 ? state->allocations + 1 - value / 4 : state->last_released + 1 + unzigzag(value / 4);
+	uint32_t found;
 
-	if (number < 1 || number > code->allocations || code->blocks[code->by_allocation[number]].is_released)
+	if (number < 1 || number > state->allocations)
 		return 0;
-	return (uint32_t)number;
+	found = tables->by_allocation[number];
+	if (tables->blocks[found].is_released)
+		return 0;
+	state->last_released = (uint32_t)number;
+	return found;
 }
 
-uint64_t heapcode_release(struct heapcode *code)
+static inline uint64_t take_release(struct heapcode *tables, struct heapcode_state *state)
 {
-	uint64_t value = take_varint(code);
-	uint32_t named = 0, number;
+	uint64_t value = take_varint(&state->at, tables->end);
+	uint32_t number;
 	struct heapcode_block *block;
 
-	if (code->count == code->capacity)
+	if (state->count == tables->capacity)
 		return 0;
-	if (value != 0 && value % 2 == 0)
-		named = named_allocation(code, value);
-	if (named != 0) {
-		code->last_released = named;
-		number = code->by_allocation[named];
-	} else {
-		number = ++code->count;
-		code->blocks[number] = (struct heapcode_block){0};
+	number = value != 0 && value % 2 == 0 ? named_block(tables, state, value) : 0;
+	if (number == 0) {
+		number = ++state->count;
+		tables->blocks[number] = (struct heapcode_block){0};
 		if (value == 0)
-			code->blocks[number].address = code->last_free + unzigzag(take_varint(code));
+			tables->blocks[number].address = state->last_free + unzigzag(take_varint(&state->at, tables->end));
 		else if (value % 2 == 1)
-			code->blocks[number].address = code->last_free + unzigzag(value >> 1) * 16;
+			tables->blocks[number].address = state->last_free + unzigzag(value >> 1) * 16;
 	}
-	block = &code->blocks[number];
+	block = &tables->blocks[number];
 	block->is_released = 1;
-	block->below = code->stacks[block->class];
-	code->stacks[block->class] = number;
-	code->last_free = block->address;
+	block->below = tables->stacks[block->class];
+	tables->stacks[block->class] = number;
+	state->last_free = block->address;
 	return block->address;
+}
+
+void heapcode_decode(struct heapcode *code, const uint8_t *tags, size_t count, const uint64_t *requested, uint64_t *of_alloc,
+		     uint64_t *of_release)
+{
+	struct heapcode_state state = code->state; /* a copy that the compiler can keep in registers */
+
+	for (size_t i = 0; i < count; i++) {
+		if (tags[i] == HEAPCODE_ALLOC)
+			*of_alloc++ = take_alloc(code, &state, *requested++);
+		else if (tags[i] == HEAPCODE_RELEASE)
+			*of_release++ = take_release(code, &state);
+	}
+	code->state = state;
 }

@@ -19,12 +19,18 @@ struct heapcode_block {
 	uint8_t is_released;
 };
 
+struct heapcode_state {
+	const uint8_t *at;
+	uint32_t count, allocations, last_released;
+	uint64_t last_alloc, last_free, next;
+};
+
 struct heapcode {
-	const uint8_t *at, *end;
+	struct heapcode_state state;
+	const uint8_t *end;
 	struct heapcode_block *blocks; /* 1 .. allocations and releases; those seen */
 	uint32_t *by_allocation;       /* number of the allocation, from 1 -> index in blocks */
-	uint32_t capacity, count, allocations, last_released;
-	uint64_t last_alloc, last_free, next;
+	uint32_t capacity;
 	uint32_t stacks[HEAPCODE_CLASSES];
 	uint64_t next_same[HEAPCODE_CLASSES];
 };
@@ -33,8 +39,13 @@ struct heapcode {
 struct heapcode *heapcode_make(const uint8_t *codes, size_t bytes, uint32_t events);
 void heapcode_free(struct heapcode *code);
 
-/* Address of the next event, which is an allocation of that size, or a release. At most `events` calls in all. */
-uint64_t heapcode_alloc(struct heapcode *code, uint64_t requested);
-uint64_t heapcode_release(struct heapcode *code);
+enum { HEAPCODE_ALLOC = 1, HEAPCODE_RELEASE = 2 }; /* tags */
+
+/*
+ * Addresses of the next records: `tags` are the kinds of `count` of them, `requested` the sizes of the allocations, in
+ * their order; `of_alloc` and `of_release` receive the addresses likewise. At most `events` in all.
+ */
+void heapcode_decode(struct heapcode *code, const uint8_t *tags, size_t count, const uint64_t *requested, uint64_t *of_alloc,
+		     uint64_t *of_release);
 
 #endif

@@ -539,9 +539,14 @@ static void test_heap_addresses_come_back(void **state)
 			tfp_heapcode_free(&encoder, addresses[i]);
 	}
 	decoder = heapcode_make(out, (size_t)(encoder.out - out), EVENTS);
-	for (size_t i = 0; i < EVENTS; i++)
-		assert_int_equal(sizes[i] != 0 ? heapcode_alloc(decoder, sizes[i]) : heapcode_release(decoder), addresses[i]);
-	assert_ptr_equal(decoder->at, decoder->end);
+	for (size_t i = 0; i < EVENTS; i++) {
+		const uint8_t tag = sizes[i] != 0 ? HEAPCODE_ALLOC : HEAPCODE_RELEASE;
+		uint64_t address = 1;
+
+		heapcode_decode(decoder, &tag, 1, &sizes[i], &address, &address);
+		assert_int_equal(address, addresses[i]);
+	}
+	assert_ptr_equal(decoder->state.at, decoder->end);
 	heapcode_free(decoder);
 	free(addresses);
 	free(sizes);
