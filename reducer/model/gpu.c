@@ -11,7 +11,8 @@ const char *gpu_kind_name(enum gpu_kind kind)
 	static const char *const names[] = {
 		[GPU_OTHER] = "other", [GPU_LAUNCH] = "launch", [GPU_COPY] = "copy", [GPU_SET] = "set", [GPU_GRAPH] = "graph",
 		[GPU_ALLOC] = "alloc", [GPU_FREE] = "free", [GPU_SYNC] = "sync", [GPU_EVENT] = "event", [GPU_STREAM] = "stream",
-		[GPU_MODULE] = "module", [GPU_CONTEXT] = "context", [GPU_LIBRARY] = "library"};
+		[GPU_MODULE] = "module", [GPU_CONTEXT] = "context", [GPU_LIBRARY] = "library",
+		[GPU_GRAPH_WORK] = "graph work"};
 
 	return kind < GPU_KINDS ? names[kind] : "other";
 }

@@ -22,7 +22,7 @@
 /* What a call asks for, or a device record is. */
 enum gpu_kind {
 	GPU_OTHER, GPU_LAUNCH, GPU_COPY, GPU_SET, GPU_GRAPH, GPU_ALLOC, GPU_FREE, GPU_SYNC, GPU_EVENT, GPU_STREAM, GPU_MODULE,
-	GPU_CONTEXT, GPU_LIBRARY, GPU_KINDS
+	GPU_CONTEXT, GPU_LIBRARY, GPU_GRAPH_WORK, GPU_KINDS
 };
 const char *gpu_kind_name(enum gpu_kind kind);
 

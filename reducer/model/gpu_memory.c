@@ -102,6 +102,18 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 		pairs_release(&blocks->calls, call->stream, address, call->begin);
 }
 
+/* The device that a call allocated on: as the hook knew it, else by the call's context, else the only one there is. */
+static uint32_t device_of(struct gpu_scan *scan, const struct gpu_call *call, uint32_t device)
+{
+	uint32_t place = call->context == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->context_of, 0, call->context);
+
+	if (device != GPU_NONE)
+		return device;
+	if (place != NUMBER_MAP_NONE)
+		return scan->gpu->contexts[place].device;
+	return scan->gpu->device_count == 1 ? scan->gpu->devices[0].id : GPU_NONE;
+}
+
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
 {
 	const uint64_t *values = arguments->values;
@@ -114,7 +126,7 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 		release(scan, call, values[0], plain_flavour(values[2]));
 		return;
 	}
-	blocks = blocks_of(scan, plain_flavour(values[5]), (uint32_t)values[4]);
+	blocks = blocks_of(scan, plain_flavour(values[5]), device_of(scan, call, (uint32_t)values[4]));
 	if (blocks == NULL)
 		return;
 	block.address = values[0];
@@ -141,6 +153,8 @@ static struct gpu_pool *pool_at(struct gpu_scan *scan, uint64_t address, uint32_
 static void set_pool(struct gpu_scan *scan, struct gpu_blocks *blocks, struct gpu_pool *pool, uint64_t bytes, uint64_t used,
 		     uint64_t time)
 {
+	if (bytes == 0 && !pool->is_destroyed) /* not said: at least what is handed out */
+		bytes = pool->bytes > used ? pool->bytes : used;
 	blocks->reserved += bytes - pool->bytes;
 	pool->bytes = bytes;
 	pool->used = used;
@@ -148,6 +162,14 @@ static void set_pool(struct gpu_scan *scan, struct gpu_blocks *blocks, struct gp
 	pool->most_used = used > pool->most_used ? used : pool->most_used;
 	if (curve_add(&blocks->held, time, blocks->reserved + blocks->plain) != 0)
 		scan->gpu->counts.left_out++;
+}
+
+/* What is handed out of a pool after one more event, where the record does not say it. */
+static uint64_t used_after(const struct gpu_pool *pool, uint64_t bytes, int is_release)
+{
+	if (is_release)
+		return pool->used > bytes ? pool->used - bytes : 0;
+	return pool->used + bytes;
 }
 
 static uint32_t stack_of(struct gpu_scan *scan, uint64_t correlation)
@@ -178,7 +200,7 @@ void gpu_take_device_memory(void *state, size_t stream, const struct batch *batc
 	else
 		pairs_alloc(&blocks->cupti, 0, &block);
 	if (pool != NULL) {
-		set_pool(scan, blocks, pool, VALUE(9) != 0 ? VALUE(9) : pool->bytes, VALUE(10), time);
+		set_pool(scan, blocks, pool, VALUE(9), VALUE(10) != 0 ? VALUE(10) : used_after(pool, bytes, is_release), time);
 		return;
 	}
 	blocks->plain = is_release ? blocks->plain - (bytes < blocks->plain ? bytes : blocks->plain) : blocks->plain + bytes;
@@ -200,7 +222,8 @@ void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch,
 	pool->threshold = VALUE(5);
 	pool->trims += VALUE(1) == 3;
 	pool->is_destroyed = VALUE(1) == 2;
-	set_pool(scan, blocks, pool, pool->is_destroyed ? 0 : VALUE(3), pool->is_destroyed ? 0 : VALUE(4), batch->times[i]);
+	set_pool(scan, blocks, pool, pool->is_destroyed ? 0 : VALUE(3), pool->is_destroyed ? 0 : VALUE(4),
+		 VALUE(6) == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, VALUE(6), NULL));
 }
 
 void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

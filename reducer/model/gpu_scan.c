@@ -329,7 +329,7 @@ static const struct scan_record records[] = {
 	{"device_wait", take_device_wait, 0, {"start", "duration", "correlation", "", "", "kind", "context", "stream", "event"}},
 	{"device_memory", gpu_take_device_memory, 0,
 	 {"timestamp", "correlation", "address", "bytes", "operation", "kind", "flags", "device", "pool", "pool_bytes", "pool_used"}},
-	{"device_pool", gpu_take_device_pool, 0, {"address", "operation", "device", "bytes", "used", "threshold"}},
+	{"device_pool", gpu_take_device_pool, 0, {"address", "operation", "device", "bytes", "used", "threshold", "timestamp"}},
 	{"device_room", gpu_take_device_room, 0, {"device", "free", "total"}},
 	{"gpu_live", gpu_take_live, 0, {"flavour", "blocks", "bytes", "device"}},
 	{"gpu_overhead", take_overhead, 0, {"start", "duration", "correlation", "kind"}},

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of what the reducer makes of GPU records: pairing and its reasons, impossible times, clocks, memory, sums.
+ *
+ * Rule: each expectation stands in the test; every log is made here. Device time is CLOCK_REALTIME: the origin's plus ticks.
+ */
+#include "reducer/model/gpu.h"
+#include "reducer/model/run.h"
+#include "reducer/tables/occupancy.h"
+#include "reducer/tables/tensor_names.h"
+#include "test/logmaker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define REALTIME UINT64_C(1700000000000000000) /* of maker_begin */
+#define AT(ticks) (REALTIME + (ticks))
+#define ORIGIN 1000 /* ticks */
+
+/* A log being made: thread 1 calls, thread 2 is ours and writes device records. */
+struct made {
+	struct maker maker;
+	struct maker_records *calls, *device;
+	char path[64];
+	struct diag_list diags;
+	struct run *run;
+};
+
+static struct made *begin_made(void)
+{
+	struct made *made = calloc(1, sizeof *made);
+
+	made->calls = calloc(1, sizeof *made->calls);
+	made->device = calloc(1, sizeof *made->device);
+	snprintf(made->path, sizeof made->path, "gpu_test.%d.tfp", (int)getpid());
+	maker_begin(&made->maker);
+	maker_schema(&made->maker, "");
+	maker_gpu_facts(&made->maker, 2, 2);
+	made->maker.live.end_kind = TFP_END_EXIT;
+	made->maker.live.end_time = 1000000000;
+	return made;
+}
+
+static struct gpu *scan_with(struct made *made, const struct run_options *options)
+{
+	const char *paths[1] = {made->path};
+
+	if (made->calls->size != 0)
+		maker_chunk(&made->maker, 1, 0, 1, made->calls);
+	if (made->device->size != 0)
+		maker_chunk(&made->maker, 2, 0, 1, made->device);
+	maker_finish(&made->maker);
+	assert_int_equal(maker_write(&made->maker, made->path, made->maker.size), 0);
+	made->run = run_open(paths, 1, NULL, &made->diags);
+	assert_non_null(made->run);
+	assert_int_equal(run_scan(made->run, options), 0);
+	assert_non_null(made->run->processes[0].gpu);
+	return made->run->processes[0].gpu;
+}
+
+static struct gpu *scan(struct made *made)
+{
+	return scan_with(made, &(struct run_options){.wants_launches = 1});
+}
+
+static void end_made(struct made *made)
+{
+	run_close(made->run);
+	diag_free(&made->diags);
+	unlink(made->path);
+	maker_free(&made->maker);
+	free(made->calls);
+	free(made->device);
+	free(made);
+}
+
+static void call(struct made *made, uint64_t begin, uint64_t end, uint32_t function, uint64_t correlation, uint32_t flags,
+		 uint32_t result)
+{
+	MAKER_ADD(made->calls, end, gpu_call, .duration = end - begin, .correlation = correlation, .function = function, .stack = 1,
+		  .flags = (uint8_t)flags, .result = result, .context = 1);
+}
+
+static void kernel(struct made *made, uint64_t decoded, uint64_t start, uint64_t duration, uint64_t correlation)
+{
+	MAKER_ADD(made->device, decoded, kernel, .start = start, .duration = duration, .correlation = correlation, .shape = 1,
+		  .queue = 1);
+}
+
+enum { LAUNCH = 200, GRAPH = 201, COPY = 202, SYNC = 203, ALLOC = 204, FREE = 205, GEMM = 206, MODULE = 207 };
+
+static void test_call_and_record_meet_in_either_order(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 200, LAUNCH, 1, 3, 0);
+	kernel(made, 900, AT(250), 50, 1);
+	kernel(made, 950, AT(320), 60, 2); /* decoded while its call still ran */
+	call(made, 300, 1000, LAUNCH, 2, 3, 0);
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 2);
+	assert_int_equal(gpu->counts.launches[GPU_DEVICE_ONLY] + gpu->counts.launches[GPU_HOST_ONLY], 0);
+	assert_int_equal(gpu->counts.impossible_records, 0);
+	assert_int_equal(gpu->kernel_count, 1);
+	assert_int_equal(gpu->kernels[0].occurrences, 2);
+	assert_int_equal(gpu->kernels[0].times.sum, 110);
+	assert_int_equal(gpu->kernels[0].times.least, 50);
+	assert_int_equal(gpu->kernels[0].times.most, 60);
+	assert_int_equal(gpu->kernels[0].thread, 1);
+	assert_int_equal(gpu->launch_count, 2);
+	assert_int_equal(gpu->launches[0].host_ns, 100);
+	assert_int_equal(gpu->launches[0].device_ns, 250);
+	assert_int_equal(gpu->launches[1].host_ns, 300);
+	assert_int_equal(gpu->launches[1].host_duration_ns, 700);
+	assert_int_equal(gpu->launches[1].device_span_ns, 60);
+	end_made(made);
+}
+
+static void test_each_launch_has_one_class_and_a_reason(void **state)
+{
+	struct made *made = begin_made();
+	const struct gpu_counts *counts;
+
+	(void)state;
+	call(made, 100, 110, LAUNCH, 1, 3 | 4, 0);  /* captured */
+	call(made, 120, 130, LAUNCH, 2, 3, 700);    /* failed */
+	MAKER_ADD(made->calls, 150, gpu_copy, .bytes = 0, .kind = 1);
+	call(made, 140, 150, COPY, 3, 3, 0);        /* nothing to copy */
+	call(made, 160, 170, LAUNCH, 4, 3, 0);      /* its record never came */
+	call(made, 180, 190, LAUNCH, 0, 1, 0);      /* no identity */
+	call(made, 200, 210, SYNC, 5, 3, 0);        /* no launch */
+	kernel(made, 900, AT(300), 10, 77);         /* no call */
+	kernel(made, 901, AT(320), 10, 0);          /* started by the device */
+	counts = &scan(made)->counts;
+	assert_int_equal(counts->launches[GPU_PAIRED], 0);
+	assert_int_equal(counts->launches[GPU_NOT_LAUNCHED], 3);
+	assert_int_equal(counts->reasons[GPU_NOT_LAUNCHED][GPU_REASON_CAPTURED], 1);
+	assert_int_equal(counts->reasons[GPU_NOT_LAUNCHED][GPU_REASON_FAILED], 1);
+	assert_int_equal(counts->reasons[GPU_NOT_LAUNCHED][GPU_REASON_EMPTY], 1);
+	assert_int_equal(counts->launches[GPU_HOST_ONLY], 2);
+	assert_int_equal(counts->reasons[GPU_HOST_ONLY][GPU_REASON_UNKNOWN], 1);
+	assert_int_equal(counts->reasons[GPU_HOST_ONLY][GPU_REASON_NO_IDENTITY], 1);
+	assert_int_equal(counts->launches[GPU_DEVICE_ONLY], 2);
+	assert_int_equal(counts->reasons[GPU_DEVICE_ONLY][GPU_REASON_NO_CALL], 1);
+	assert_int_equal(counts->reasons[GPU_DEVICE_ONLY][GPU_REASON_DEVICE_LAUNCH], 1);
+	end_made(made);
+}
+
+/* What recorded the device at the time of the call, and what was lost, is the reason. */
+static void test_reasons_come_from_what_the_log_says(void **state)
+{
+	static const struct {
+		unsigned recorder, loss;
+		int is_killed;
+		enum gpu_reason reason;
+	} cases[] = {{2, 0, 0, GPU_REASON_REFUSED},    {3, 0, 0, GPU_REASON_TAKEN},   {4, 0, 0, GPU_REASON_WINDOW},
+		     {5, 0, 0, GPU_REASON_CUPTI_FAILED}, {1, 19, 0, GPU_REASON_DROPPED}, {1, 24, 0, GPU_REASON_DIED},
+		     {1, 0, 1, GPU_REASON_DIED},       {0, 0, 0, GPU_REASON_NOT_STARTED}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct made *made = begin_made();
+		const struct gpu_counts *counts;
+
+		MAKER_ADD(made->calls, 50, gpu_state, .state = (uint8_t)cases[i].recorder);
+		call(made, 160, 170, LAUNCH, 4, 3, 0);
+		if (cases[i].loss != 0)
+			MAKER_ADD(made->calls, 180, loss, .serial = 1, .kind = (uint8_t)cases[i].loss, .count = 1);
+		if (cases[i].is_killed)
+			made->maker.live.end_kind = TFP_END_NONE;
+		counts = &scan(made)->counts;
+		assert_int_equal(counts->launches[GPU_HOST_ONLY], 1);
+		assert_int_equal(counts->reasons[GPU_HOST_ONLY][cases[i].reason], 1);
+		end_made(made);
+	}
+}
+
+static void test_a_graph_is_one_launch_with_many_records(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->calls, 50, graph_node, .graph = 9, .node = 101, .original = 1);
+	MAKER_ADD(made->calls, 51, graph_node, .graph = 9, .node = 102, .original = 2);
+	call(made, 100, 200, GRAPH, 1, 3, 0);
+	for (unsigned i = 0; i < 3; i++)
+		MAKER_ADD(made->device, 900 + i, kernel, .start = AT(250 + 100 * i), .duration = 50, .correlation = 1, .shape = 1 + i % 2,
+			  .queue = 1, .graph = 9, .node = 101 + i);
+	MAKER_ADD(made->device, 910, device_set, .start = AT(600), .duration = 25, .correlation = 1, .bytes = 64, .queue = 1, .graph = 9,
+		  .node = 104);
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 1);
+	assert_int_equal(gpu->counts.kinds[GPU_PAIRED][GPU_GRAPH], 1);
+	assert_int_equal(gpu->counts.duplicates, 0);
+	assert_int_equal(gpu->graph_count, 1);
+	assert_int_equal(gpu->graphs[0].id, 9);
+	assert_int_equal(gpu->graphs[0].launches, 1);
+	assert_int_equal(gpu->graphs[0].kernels, 3);
+	assert_int_equal(gpu->graphs[0].sets, 1);
+	assert_int_equal(gpu->graphs[0].nodes, 2);
+	assert_int_equal(gpu->graphs[0].device_ns, 175);
+	assert_int_equal(gpu->graphs[0].span_ns, 375); /* 250 to 625 */
+	assert_int_equal(gpu->launches[0].records, 4);
+	end_made(made);
+}
+
+static void test_impossible_times_count_and_stay_out_of_sums(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	for (unsigned i = 1; i <= 5; i++)
+		call(made, 1000000 + 100 * i, 1000000 + 100 * i + 10, LAUNCH, i, 3, 0);
+	kernel(made, 2000000, 0, 0, 1);                         /* no time */
+	kernel(made, 2000001, AT(1000500), UINT64_MAX - 9, 2);  /* ends before it starts */
+	kernel(made, 2000002, AT(900000), 50, 3);               /* 100 us before its call */
+	kernel(made, 2000003, AT(3000000), 50, 4);              /* ends 1 ms after it was read */
+	kernel(made, 2000004, AT(1000490), 50, 5);              /* 10 ns before its call: within the clocks' error */
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 5);
+	assert_int_equal(gpu->counts.impossible_records, 4);
+	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
+		assert_int_equal(gpu->counts.impossible[i], 1);
+	assert_int_equal(gpu->kernels[0].occurrences, 5);
+	assert_int_equal(gpu->kernels[0].untimed, 4);
+	assert_int_equal(gpu->kernels[0].times.sum, 50);
+	assert_int_equal(gpu->launches[0].device_ns, TIME_UNKNOWN);
+	assert_int_equal(gpu->launches[0].impossible, GPU_NO_TIME);
+	end_made(made);
+}
+
+static void test_a_double_counts_once(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 110, LAUNCH, 1, 3, 0);
+	call(made, 120, 130, LAUNCH, 1, 3, 0); /* the same id again */
+	kernel(made, 900, AT(200), 50, 1);
+	kernel(made, 901, AT(200), 50, 1);
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.duplicates, 1);
+	assert_int_equal(gpu->counts.repeated_calls, 1);
+	assert_int_equal(gpu->kernels[0].occurrences, 1);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 1);
+	assert_int_equal(gpu->counts.launches[GPU_HOST_ONLY], 1);
+	end_made(made);
+}
+
+/* CLOCK_REALTIME was set forward by an hour between two readings; each side is converted by its own. */
+static void test_a_step_of_the_clock_moves_no_launch(void **state)
+{
+	const uint64_t second = 1000000000, hour = 3600 * second;
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 4; i++)
+		MAKER_ADD(made->device, i * second, gpu_clock, .ticks = ORIGIN + i * second, .width = 20,
+			  .timestamp = AT(i * second) + (i > 2 ? hour : 0));
+	call(made, second + 1000, second + 2000, LAUNCH, 1, 3, 0);
+	call(made, 3 * second + 1000, 3 * second + 2000, LAUNCH, 2, 3, 0);
+	kernel(made, 4 * second + 1, AT(second + 1500), 50, 1);
+	kernel(made, 4 * second + 2, AT(3 * second + 1500) + hour, 50, 2);
+	made->maker.live.end_time = 5 * second;
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.impossible_records, 0);
+	assert_true(gpu->has_clock);
+	assert_in_range(gpu->launches[0].device_ns, second + 1480, second + 1520);
+	assert_in_range(gpu->launches[1].device_ns, 3 * second + 1480, 3 * second + 1520);
+	end_made(made);
+}
+
+/* CUPTI's clock need not be CLOCK_REALTIME: what was read of it counts. */
+static void test_a_clock_of_its_own_is_followed(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->device, 10, gpu_clock, .ticks = ORIGIN + 10, .width = 20, .timestamp = 5000010);
+	call(made, 1000, 2000, LAUNCH, 1, 3, 0);
+	kernel(made, 9000, 5001500, 50, 1);
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.impossible_records, 0);
+	assert_int_equal(gpu->launches[0].device_ns, 1500);
+	end_made(made);
+}
+
+static void test_device_memory_from_calls_and_from_cupti(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device, *pinned;
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 1);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	MAKER_ADD(made->calls, 130, gpu_alloc, .address = 0x9000, .bytes = 100, .device = 0xffffffff, .flavour = 5);
+	call(made, 120, 130, ALLOC, 2, 3, 0); /* its device by its context */
+	MAKER_ADD(made->calls, 150, gpu_alloc, .address = 0x500, .bytes = 64, .device = 0xffffffff, .flavour = 3);
+	call(made, 140, 150, ALLOC, 3, 3, 0);
+	MAKER_ADD(made->calls, 170, gpu_alloc, .address = 0, .bytes = 1u << 30, .device = 0, .flavour = 1);
+	call(made, 160, 170, ALLOC, 4, 3, 2); /* failed */
+	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
+	call(made, 200, 300, FREE, 5, 3, 0);
+	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(110), .correlation = 1, .address = 0x1000, .bytes = 4096,
+		  .operation = 1, .kind = 3, .device = 0);
+	MAKER_ADD(made->device, 901, device_memory, .timestamp = AT(205), .correlation = 5, .address = 0x1000, .bytes = 4096,
+		  .operation = 2, .kind = 3, .device = 0);
+	MAKER_ADD(made->device, 902, device_room, .device = 0, .free = 1000, .total = 5000);
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	pinned = process_account(&made->run->processes[0], "pinned");
+	assert_non_null(device);
+	assert_non_null(pinned);
+	assert_int_equal(device->allocations, 2);
+	assert_int_equal(device->frees, 1);
+	assert_int_equal(device->allocated_bytes, 4196);
+	assert_int_equal(device->live_bytes, 100);
+	assert_int_equal(device->peak_bytes, 4196);
+	assert_int_equal(device->peak_time_ns, 130);
+	assert_int_equal(pinned->live_bytes, 64);
+	assert_int_equal(gpu->memory_checks[0].call_allocations, 2);
+	assert_int_equal(gpu->memory_checks[0].cupti_allocations, 1);
+	assert_int_equal(gpu->memory_checks[0].cupti_frees, 1);
+	assert_int_equal(gpu->devices[0].least_free, 1000);
+	end_made(made);
+}
+
+/* No hook was on the path (static runtime): CUPTI's records make the account, the callback gives the stack. */
+static void test_memory_that_only_cupti_saw(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 110, ALLOC, 1, 2, 0);
+	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(108), .correlation = 1, .address = 0x1000, .bytes = 512,
+		  .operation = 1, .kind = 3, .device = 0);
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_non_null(device);
+	assert_int_equal(device->live_bytes, 512);
+	assert_int_equal(device->site_count, 1);
+	assert_int_equal(device->sites[0].stack, 1);
+	assert_true(gpu->memory_checks[0].is_from_cupti);
+	end_made(made);
+}
+
+static void test_a_library_call_owns_what_it_launched(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) { /* the same shapes twice */
+		uint64_t at = 1000 * i;
+
+		MAKER_ADD(made->calls, at + 100, call_begin, .function = GEMM);
+		call(made, at + 110, at + 120, LAUNCH, 1 + 2 * i, 3 | 8, 0);
+		call(made, at + 130, at + 140, LAUNCH, 2 + 2 * i, 3 | 8, 0);
+		MAKER_ADD(made->calls, at + 150, library_call, .a = 64, .b = 32, .c = 16);
+		call(made, at + 100, at + 150, GEMM, 0, 1, 0);
+		kernel(made, 9000 + at, AT(at + 200), 40, 1 + 2 * i);
+		MAKER_ADD(made->device, at + 9001, kernel, .start = AT(at + 300), .duration = 2, .correlation = 2 + 2 * i, .shape = 2,
+			  .queue = 1);
+	}
+	call(made, 5000, 5010, LAUNCH, 9, 3, 0); /* outside of any */
+	kernel(made, 19000, AT(5020), 1000, 9);
+	gpu = scan(made);
+	assert_int_equal(gpu->library_call_count, 1);
+	assert_int_equal(gpu->library_calls[0].calls, 2);
+	assert_int_equal(gpu->library_calls[0].arguments[1], 32);
+	assert_int_equal(gpu->library_calls[0].launches, 4);
+	assert_int_equal(gpu->library_calls[0].kernel_count, 4);
+	assert_int_equal(gpu->library_calls[0].device_ns, 84);
+	assert_int_equal(gpu->library_calls[0].times.sum, 100);
+	assert_string_equal(gpu->names[gpu->library_calls[0].kernels[0]], "k1");
+	assert_string_equal(gpu->names[gpu->library_calls[0].kernels[1]], "k2");
+	assert_int_equal(gpu->library_calls[0].kernels[2], GPU_NONE);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 5);
+	end_made(made);
+}
+
+static void test_waits_know_their_call(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 500, SYNC, 1, 3, 0);
+	MAKER_ADD(made->device, 900, device_wait, .start = AT(110), .duration = 380, .correlation = 1, .kind = 3, .context = 1,
+		  .stream = 7, .event = 0xffffffff);
+	call(made, 600, 700, SYNC, 2, 3, 0); /* CUPTI said nothing: there was nothing to wait for */
+	gpu = scan(made);
+	assert_int_equal(gpu->wait_count, 2);
+	assert_int_equal(gpu->waits[0].kind, 3);
+	assert_int_equal(gpu->waits[0].stream, 7);
+	assert_int_equal(gpu->waits[0].times.sum, 380);
+	assert_int_equal(gpu->waits[0].host_ns, 400);
+	assert_string_equal(gpu->functions[gpu->waits[0].function].name, "cudaStreamSynchronize");
+	assert_int_equal(gpu->waits[1].kind, 0);
+	assert_int_equal(gpu->waits[1].times.sum, 100);
+	end_made(made);
+}
+
+static void test_busy_is_the_union_and_overlap_what_runs_at_once(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	kernel(made, 9000, AT(1000), 100, 1);
+	MAKER_ADD(made->device, 9001, kernel, .start = AT(1050), .duration = 100, .correlation = 2, .shape = 1, .queue = 2);
+	MAKER_ADD(made->device, 9002, device_copy, .start = AT(1060), .duration = 10, .correlation = 3, .bytes = 9, .queue = 2, .kind = 1);
+	kernel(made, 9003, AT(2000), 30, 4);
+	gpu = scan(made);
+	assert_int_equal(gpu->sweep_count, 1);
+	assert_int_equal(gpu->sweeps[0].busy.busy_ns, 180);    /* 1000..1150, 2000..2030 */
+	assert_int_equal(gpu->sweeps[0].overlap.busy_ns, 50);  /* 1050..1100; the copy lies inside */
+	assert_int_equal(gpu->sweeps[0].kernels.busy_ns, 180);
+	assert_int_equal(gpu->sweeps[0].copies.busy_ns, 10);
+	assert_int_equal(gpu->queues[0].lane.busy_ns, 130);
+	assert_int_equal(gpu->queues[1].lane.busy_ns, 110);
+	end_made(made);
+}
+
+/* A lane holds what it got, however far apart. */
+static void test_lanes_widen_without_losing_time(void **state)
+{
+	struct gpu_lane lane = {0};
+	uint64_t sum = 0, busy = 0, at = 1u << 20;
+
+	(void)state;
+	for (uint64_t i = 0; i < 5000; i++) {
+		gpu_lane_add(&lane, at, at + 700);
+		sum += 700;
+		at += 1 + i * i % 9000;
+	}
+	gpu_lane_add(&lane, 5000, 5100); /* long before the first */
+	for (size_t i = 0; i < GPU_LANE_CELLS; i++)
+		busy += lane.cells[i];
+	assert_int_equal(busy, sum + 100);
+	assert_int_equal(lane.busy_ns, sum + 100);
+	assert_int_equal(lane.first, 5000);
+	gpu_lane_free(&lane);
+}
+
+static void test_a_window_leaves_the_rest_out(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	for (unsigned i = 1; i <= 9; i++) {
+		call(made, 1000 * i, 1000 * i + 10, LAUNCH, i, 3, 0);
+		kernel(made, 100000 + i, AT(1000 * i + 100), 50, i);
+	}
+	gpu = scan_with(made, &(struct run_options){.has_window = 1, .from_ns = 3000, .to_ns = 5999});
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 3);
+	assert_int_equal(gpu->kernels[0].occurrences, 3);
+	assert_int_equal(gpu->apis[0].times.count, 3);
+	end_made(made);
+}
+
+/* Records whose shape and queue are not in the log, ids that make no sense, half a log: counted, answered. */
+static void test_hostile_logs_are_answered(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->calls, 60, gpu_call, .duration = UINT64_MAX, .correlation = 5, .function = 4000000000u, .stack = 4000000000u,
+		  .context = 4000000000u, .result = 4000000000u, .flags = 255);
+	MAKER_ADD(made->calls, 70, gpu_free, .address = 77, .flavour = 200);
+	call(made, 65, 70, FREE, 6, 3, 0);
+	MAKER_ADD(made->calls, 80, gpu_alloc, .address = 77, .bytes = UINT64_MAX, .device = 12345, .flavour = 200);
+	call(made, 75, 80, ALLOC, 7, 3, 0);
+	call(made, 85, 90, GEMM, 8, 3, 0); /* a library call that never began */
+	MAKER_ADD(made->device, 900, kernel, .start = UINT64_MAX, .duration = UINT64_MAX, .correlation = UINT64_MAX, .shape = 4000000000u,
+		  .queue = 4000000000u, .graph = 4000000000u, .node = UINT64_MAX);
+	MAKER_ADD(made->device, 901, device_copy, .start = 1, .duration = 1, .correlation = 5, .bytes = UINT64_MAX, .queue = 9,
+		  .kind = 255, .source = 255, .destination = 255, .flags = 255);
+	MAKER_ADD(made->device, 902, gpu_clock, .ticks = UINT64_MAX, .width = UINT64_MAX, .timestamp = UINT64_MAX);
+	MAKER_ADD(made->device, 903, device_memory, .timestamp = UINT64_MAX, .address = UINT64_MAX, .bytes = UINT64_MAX, .operation = 9,
+		  .kind = 99, .device = 99, .pool = 1, .flags = 255);
+	MAKER_ADD(made->device, 904, jit, .entry = 255, .operation = 255);
+	MAKER_ADD(made->device, 905, gpu_overhead, .kind = 4000000000u, .duration = UINT64_MAX);
+	MAKER_ADD(made->device, 906, gpu_state, .state = 255, .code = 1);
+	gpu = scan(made);
+	assert_int_equal(gpu->counts.unknown_shapes, 1);
+	assert_int_equal(gpu->counts.unknown_queues, 2);
+	assert_int_equal(gpu->counts.launches[GPU_PAIRED], 1);
+	assert_int_equal(gpu->counts.launches[GPU_DEVICE_ONLY], 1);
+	assert_int_equal(gpu->kernels[0].shape, GPU_NONE);
+	end_made(made);
+}
+
+/* Ten times as many as are kept in flight, and none of them ever answered: all counted, memory bounded. */
+static void test_more_in_flight_than_are_kept(void **state)
+{
+	struct made *made = begin_made();
+	uint64_t sequence = 0;
+	struct gpu *gpu;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 400000; i++) {
+		call(made, 100 * i, 100 * i + 10, LAUNCH, i, 3, 0);
+		if (made->calls->size + 256 > sizeof made->calls->bytes) {
+			maker_events(&made->maker, 1, 0, ++sequence, 0, made->calls);
+			made->calls->size = 0;
+		}
+	}
+	maker_events(&made->maker, 1, 0, ++sequence, 0, made->calls);
+	made->calls->size = 0;
+	gpu = scan_with(made, NULL);
+	assert_int_equal(gpu->counts.launches[GPU_HOST_ONLY], 400000);
+	assert_int_equal(gpu->counts.reasons[GPU_HOST_ONLY][GPU_REASON_CROWDED], 400000 - 327680);
+	end_made(made);
+}
+
+static void test_percentiles_are_exact_then_classed(void **state)
+{
+	struct spread spread = {0}, other = {0};
+
+	(void)state;
+	for (uint64_t i = 1; i <= 500; i++)
+		spread_add(&spread, i * 1000);
+	assert_false(spread.is_classed);
+	assert_int_equal(spread_percentile(&spread, 50), 250000);
+	assert_int_equal(spread_percentile(&spread, 99), 495000);
+	for (uint64_t i = 501; i <= 100000; i++)
+		spread_add(&other, i * 1000);
+	spread_merge(&spread, &other);
+	assert_true(spread.is_classed);
+	assert_int_equal(spread.count, 100000);
+	assert_int_equal(spread.sum, UINT64_C(1000) * 100000 * 100001 / 2);
+	assert_int_equal(spread.least, 1000);
+	assert_int_equal(spread.most, 100000000);
+	assert_in_range(spread_percentile(&spread, 50), 50000000 - 50000000 / 127, 50000000 + 50000000 / 127);
+	assert_in_range(spread_percentile(&spread, 99), 99000000 - 99000000 / 127, 99000000 + 99000000 / 127);
+	spread_scale(&spread, 0.5);
+	assert_in_range(spread_percentile(&spread, 50), 25000000 - 25000000 / 127, 25000000 + 25000000 / 127);
+	spread_free(&spread);
+	spread_free(&other);
+}
+
+/* An H100 by hand: 2048 threads, 64 K registers, 228 KiB, 32 blocks a multiprocessor. */
+static void test_occupancy_by_hand(void **state)
+{
+	const struct occupancy_device h100 = {.major = 9, .minor = 0};
+	struct occupancy result;
+	char text[64];
+
+	(void)state;
+	assert_true(occupancy_of(&h100, &(struct occupancy_kernel){.threads = 256, .registers = 32}, &result));
+	assert_int_equal(result.warps, 64);
+	assert_true(occupancy_of(&h100, &(struct occupancy_kernel){.threads = 256, .registers = 128}, &result));
+	assert_int_equal(result.blocks, 2); /* 128 x 256 registers are half of 64 K */
+	assert_string_equal(occupancy_limit_text(result.limits, text), "registers");
+	assert_true(occupancy_of(&h100, &(struct occupancy_kernel){.threads = 128, .registers = 32, .shared_bytes = 100 << 10}, &result));
+	assert_int_equal(result.blocks, 2); /* 101 KiB of 228 with the driver's own */
+	assert_string_equal(occupancy_limit_text(result.limits, text), "shared memory");
+	assert_true(occupancy_of(&h100, &(struct occupancy_kernel){.threads = 32, .registers = 16}, &result));
+	assert_int_equal(result.blocks, 32);
+	assert_string_equal(occupancy_limit_text(result.limits, text), "blocks");
+	assert_false(occupancy_of(&h100, &(struct occupancy_kernel){.threads = 2000, .registers = 16}, &result));
+	assert_false(occupancy_of(&(struct occupancy_device){.major = 99}, &(struct occupancy_kernel){.threads = 32}, &result));
+}
+
+static void test_tensor_names(void **state)
+{
+	(void)state;
+	assert_true(tensor_name_uses("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_32x5_tn"));
+	assert_true(tensor_name_uses("sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32"));
+	assert_true(tensor_name_uses("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN"));
+	assert_false(tensor_name_uses("volta_sgemm_128x64_nn"));
+	assert_false(tensor_name_uses("_ZN2at6native29vectorized_elementwise_kernelILi4EEE"));
+	assert_true(tensor_name_could("volta_sgemm_128x64_nn", NULL));
+	assert_true(tensor_name_could(NULL, "aten::addmm"));
+	assert_false(tensor_name_could("im2col_kernel", ""));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_call_and_record_meet_in_either_order),
+		cmocka_unit_test(test_each_launch_has_one_class_and_a_reason),
+		cmocka_unit_test(test_reasons_come_from_what_the_log_says),
+		cmocka_unit_test(test_a_graph_is_one_launch_with_many_records),
+		cmocka_unit_test(test_impossible_times_count_and_stay_out_of_sums),
+		cmocka_unit_test(test_a_double_counts_once),
+		cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
+		cmocka_unit_test(test_a_clock_of_its_own_is_followed),
+		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
+		cmocka_unit_test(test_memory_that_only_cupti_saw),
+		cmocka_unit_test(test_a_library_call_owns_what_it_launched),
+		cmocka_unit_test(test_waits_know_their_call),
+		cmocka_unit_test(test_busy_is_the_union_and_overlap_what_runs_at_once),
+		cmocka_unit_test(test_lanes_widen_without_losing_time),
+		cmocka_unit_test(test_a_window_leaves_the_rest_out),
+		cmocka_unit_test(test_hostile_logs_are_answered),
+		cmocka_unit_test(test_more_in_flight_than_are_kept),
+		cmocka_unit_test(test_percentiles_are_exact_then_classed),
+		cmocka_unit_test(test_occupancy_by_hand),
+		cmocka_unit_test(test_tensor_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
