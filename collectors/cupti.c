@@ -9,6 +9,8 @@
 #include "writer/records.h"
 #include "writer/sys.h"
 
+#include <sys/syscall.h>
+
 #include "writer/poison.h"
 
 #define OLDEST 17u /* cuptiGetVersion of 11.6 and 11.7: records of older ones have another front */
@@ -183,20 +185,34 @@ static int take_role(struct tfp_cupti *cupti)
 	return __atomic_compare_exchange_n((uint32_t *)&cupti->is_busy, &free_state, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+#define ROLE_MS 10 /* an edge by launch number waits that long for our thread to finish a step */
+
+/* The role, at once or (a window's edge that must take effect before the launch goes on) soon. */
+static int get_role(struct tfp_cupti *cupti, int is_edge)
+{
+	uint64_t begin = tfp_ticks();
+
+	while (!take_role(cupti))
+		if (!is_edge || tfp_ticks() - begin > ROLE_MS * (tfp_state->second_ticks / 1000) ||
+		    tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0) < 0)
+			return 0;
+	return 1;
+}
+
 void tfp_cupti_apply(int may_wait)
 {
 	struct tfp_cupti *cupti = tfp_cupti;
-
-	if (!cupti || !cupti->phase || cupti->phase >= TFP_CUPTI_REFUSED || !take_role(cupti)) /* who has the role looks again */
-		return;
-	struct tfp_thread *self = tfp_own_begin();
 	uint32_t before;
-	do {
+
+	do { /* who finds the role taken leaves its wish to the one who has it */
+		if (!cupti || !cupti->phase || cupti->phase >= TFP_CUPTI_REFUSED || !get_role(cupti, !may_wait))
+			return;
+		struct tfp_thread *self = tfp_own_begin();
 		before = cupti->is_open;
 		step(cupti, may_wait);
+		tfp_own_end(self);
+		__atomic_store_n((uint32_t *)&cupti->is_busy, 0, __ATOMIC_SEQ_CST);
 	} while (cupti->is_open != before);
-	tfp_own_end(self);
-	__atomic_store_n((uint32_t *)&cupti->is_busy, 0, __ATOMIC_RELEASE);
 }
 
 void tfp_cupti_window(int is_open, int may_call)

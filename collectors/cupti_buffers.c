@@ -138,6 +138,10 @@ void tfp_cupti_buffers_complete(void *context, uint32_t stream, uint8_t *buffer,
 	size_t most = index < BUFFERS_MOST ? pool->bytes : DISCARD_BYTES;
 	slot->valid_bytes = valid_bytes < most ? valid_bytes : most;
 	slot->order = ++pool->orders;
+	if (!valid_bytes && !*(const uint64_t *)(const void *)buffer) { /* asked for, and not needed */
+		__atomic_store_n((uint32_t *)&slot->state, FREE, __ATOMIC_RELEASE);
+		return;
+	}
 	__atomic_store_n((uint32_t *)&slot->state, FULL, __ATOMIC_RELEASE); /* pairs with tfp_cupti_buffers_take */
 	if (!tfp_self || !tfp_self->is_own)
 		tfp_drain_wake();

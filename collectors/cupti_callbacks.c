@@ -90,12 +90,18 @@ static void api_called(struct tfp_cupti *cupti, uint32_t domain,
 	tfp_gpu_seen_exit(&seen);
 }
 
-/* A lane of the calling thread; pairs with tfp_thread_leave. */
+/* A lane of the calling thread, also while others work for us on it (no record is being written then); tfp_thread_leave. */
 static struct tfp_thread *enter(struct tfp_lane **lane)
 {
 	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
-	return thread ? tfp_thread_enter_lane(thread, lane) : NULL;
+	if (!thread || !thread->is_own || thread->depth < thread->is_own)
+		return thread ? tfp_thread_enter_lane(thread, lane) : NULL;
+	if (thread->depth - thread->is_own > 1)
+		return NULL;
+	*lane = &thread->lanes[thread->depth - thread->is_own];
+	thread->depth++;
+	return thread;
 }
 
 void tfp_cupti_put_state(uint32_t state, uint32_t result)
@@ -202,6 +208,8 @@ static void failed(struct tfp_cupti *cupti)
 	if (!__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_FAILED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	cupti->is_enabled = 0;
+	if (tfp_self && tfp_self->is_ready == 1)
+		tfp_loss_add(tfp_self, TFP_LOSS_cupti_unflushed, 1, tfp_now()); /* what it had not yet handed over */
 	tfp_cupti_put_state(TFP_GPU_STATE_FAILED, 0);
 	tfp_cupti_note("cupti_failed", "CUPTI stopped for good: device times end here. State callback ", TFP_CUPTI_STATE_FATAL);
 }

@@ -16,6 +16,8 @@
 #define DEVICE_BUFFER_BYTES (8u << 20) /* 3.2 MB is the default; fewer allocations in the launch path */
 #define DEVICE_BUFFERS 32u             /* 256 MB of a device at most: better lose records than the job */
 
+#define LAUNCH_KERNEL 211 /* of the runtime; every version knows it */
+
 /* Concurrent kernels come first: the other kinds are worth little without. 51 stands in for the nodes of graphs. */
 static const uint8_t kinds[] = {
 	TFP_CUPTI_CONCURRENT_KERNEL, TFP_CUPTI_MEMCPY,  TFP_CUPTI_MEMCPY2, TFP_CUPTI_MEMSET,      TFP_CUPTI_SYNCHRONIZATION,
@@ -92,8 +94,8 @@ uint32_t tfp_cupti_enable(struct tfp_cupti *cupti)
 			continue;
 		if (!(noted >> kind & 1)) {
 			noted |= UINT64_C(1) << kind;
-			tfp_cupti_note("cupti_kind", "CUPTI does not record activity kind ", kind);
-			tfp_cupti_note("cupti_kind_result", "because it answered ", result);
+			tfp_cupti_note("cupti_kind", "CUPTI does not record one of the activity kinds: 1000 times its result plus the kind is ",
+				       (uint64_t)result * 1000 + kind);
 		}
 		if (kind == TFP_CUPTI_CONCURRENT_KERNEL)
 			return result;
@@ -112,14 +114,19 @@ void tfp_cupti_disable(struct tfp_cupti *cupti)
 void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int wanted)
 {
 	struct tfp_cupti_api *api = &cupti->api;
+	uint32_t refused = TFP_CUPTI_SUCCESS;
 	uint32_t before = __atomic_exchange_n((uint32_t *)&cupti->has_callbacks, (uint32_t)wanted, __ATOMIC_ACQ_REL);
 
 	if (before == (uint32_t)wanted)
 		return;
 	for (uint32_t i = 0; i < tfp_cupti_row_count; i++) {
 		const struct tfp_cupti_row *row = &tfp_cupti_rows[i];
-		api->enable_callback(wanted == 2 || (wanted && row->is_launch), cupti->subscriber, row->domain, row->cbid);
+		uint32_t result = (uint32_t)api->enable_callback(wanted == 2 || (wanted && row->is_launch), cupti->subscriber, row->domain, row->cbid);
+		if (result && !refused && row->domain == TFP_CUPTI_DOMAIN_RUNTIME && row->cbid == LAUNCH_KERNEL)
+			refused = result;
 	}
+	if (refused)
+		tfp_cupti_note("cupti_callbacks", "CUPTI refuses callbacks: device work cannot be tied to the host's calls. Result ", refused);
 	for (size_t i = 0; i < sizeof resources; i++)
 		api->enable_callback(wanted == 2, cupti->subscriber, TFP_CUPTI_DOMAIN_RESOURCE, resources[i]);
 	api->enable_callback(wanted != 0, cupti->subscriber, TFP_CUPTI_DOMAIN_STATE, TFP_CUPTI_STATE_FATAL);

@@ -39,6 +39,7 @@ struct tfp_cupti {
 	_Atomic uint64_t code_skipped;
 	uint64_t next_flush, next_clock; /* ticks; our thread */
 	uint64_t noted_lost, noted_unreadable;
+	uint32_t is_lossy;            /* records were lost: that some are missing says nothing of the device */
 	uint32_t is_managed;          /* unified memory is watched, or was refused */
 	uint32_t quiet_flushes;       /* in a row that brought nothing, since the window closed */
 	uint32_t result;              /* the last CUptiResult that meant something */

@@ -18,7 +18,6 @@
 
 #define END_MS 2000u      /* waited for the last buffers */
 #define END_WORK_MS 1000u /* of it, for work that still runs on the device */
-#define LEAST_RECORD 16u  /* bytes: no record is shorter */
 
 /* Two threads may want to at the end of a process; whoever comes second leaves it to the first. */
 static int take_reading(struct tfp_cupti *cupti)
@@ -33,6 +32,7 @@ static void count_losses(struct tfp_cupti *cupti, struct tfp_thread *thread, uin
 	uint64_t lost = tfp_cupti_tables_lost(cupti->decoder.tables) - cupti->noted_lost;
 	uint64_t unreadable = cupti->decoder.unreadable - cupti->noted_unreadable;
 
+	cupti->is_lossy |= unreadable || thrown_away;
 	cupti->noted_lost += lost;
 	cupti->noted_unreadable += unreadable;
 	if (lost)
@@ -46,10 +46,12 @@ static void count_losses(struct tfp_cupti *cupti, struct tfp_thread *thread, uin
 uint64_t tfp_cupti_read_all(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane)
 {
 	struct tfp_cupti_full full;
-	uint64_t before = cupti->decoder.records, thrown_away = tfp_cupti_buffers_wasted() / LEAST_RECORD;
+	uint64_t before = cupti->decoder.records;
+	uint32_t kernel_bytes = cupti->decoder.strides.of[TFP_CUPTI_CONCURRENT_KERNEL];
 
 	if (!take_reading(cupti))
 		return 0;
+	uint64_t thrown_away = kernel_bytes ? (tfp_cupti_buffers_wasted() + kernel_bytes - 1) / kernel_bytes : 0; /* about */
 	cupti->decoder.next_record = cupti->phase == TFP_CUPTI_ON ? cupti->api.next_record : NULL;
 	while (tfp_cupti_buffers_take(&full)) {
 		if (full.is_discarded)
@@ -70,8 +72,10 @@ static void count_dropped(struct tfp_cupti *cupti, struct tfp_thread *thread)
 {
 	size_t dropped = 0;
 
-	if (!cupti->api.dropped(NULL, 0, &dropped) && dropped)
-		tfp_loss_add(thread, TFP_LOSS_cupti_dropped, dropped, tfp_now());
+	if (cupti->api.dropped(NULL, 0, &dropped) || !dropped)
+		return;
+	cupti->is_lossy = 1;
+	tfp_loss_add(thread, TFP_LOSS_cupti_dropped, dropped, tfp_now());
 }
 
 /* The narrowest of three readings of CUPTI's clock between two of ours. */
@@ -101,7 +105,7 @@ static uint64_t ms_ticks(uint32_t ms)
 /* Has CUPTI hand over what is complete (all: also what is not), and reads it. Returns records read. */
 static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane, int is_all)
 {
-	cupti->api.flush_all(is_all ? 1 : 0);
+	cupti->is_lossy |= cupti->api.flush_all(is_all ? 1 : 0) != TFP_CUPTI_SUCCESS;
 	uint64_t got = tfp_cupti_read_all(cupti, thread, lane);
 	count_dropped(cupti, thread);
 	return got;
@@ -119,7 +123,7 @@ static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struc
 
 	if (cupti->phase == TFP_CUPTI_ON && (cupti->is_enabled || cupti->close_time)) {
 		fetch(cupti, thread, lane, 0);
-		while (is_outstanding(cupti) && tfp_ticks() - begin < ms_ticks(END_WORK_MS)) {
+		while (is_outstanding(cupti) && !cupti->is_lossy && tfp_ticks() - begin < ms_ticks(END_WORK_MS)) {
 			tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 5); /* ms; nobody wakes it */
 			fetch(cupti, thread, lane, 0);
 		}
