@@ -7,6 +7,7 @@
 #include "reducer/read/events.h"
 #include "reducer/read/stacks.h"
 #include "writer/file.h"
+#include "writer/pack.h"
 #include "writer/schema.h"
 #include "writer/store.h"
 #include "writer/stream.h"
@@ -297,6 +298,88 @@ static void test_code_addresses_and_nodes_come_back(void **state)
 	alone(body_stacks);
 }
 
+static uint64_t disk_bytes(void)
+{
+	struct stat status;
+
+	must(stat(path, &status) == 0, "the log is there");
+	return (uint64_t)status.st_blocks * 512;
+}
+
+#define PACKED 120000u
+#define UNFINISHED 40000u /* a thread took this number and has not written its node yet */
+
+/* A node of some depth: a chain, and a branch every third; no parent is the unfinished one. */
+static uint64_t node_at(uint32_t index)
+{
+	uint64_t parent = index % 3 ? index - 1 : index / 2;
+
+	parent -= parent == UNFINISHED;
+	return parent << 32 | (index % 100 + 1);
+}
+
+static void add_nodes(void)
+{
+	for (uint32_t i = 0; i < 200; i++)
+		tfp_store_pc(0x1000 + i, 0, 0);
+	for (uint32_t i = 1; i <= PACKED; i++) {
+		if (i == UNFINISHED) {
+			__atomic_add_fetch(&tfp_state->live->nodes_count, 1, __ATOMIC_RELAXED);
+			continue;
+		}
+		uint64_t word = node_at(i);
+		must(tfp_store_node((uint32_t)(word >> 32), (uint32_t)word) == i, "numbers from 1");
+	}
+}
+
+/* All nodes but the unfinished one, in memory and in the log. */
+static void check_nodes(uint32_t missing)
+{
+	struct diag_list diags;
+	struct log *log = reopen(&diags);
+	struct stacks *stacks = stacks_load(log);
+
+	must(stacks->node_count == PACKED + 1, "every node");
+	for (uint32_t i = 1; i <= PACKED; i++) {
+		uint64_t wanted = i == missing ? 0 : node_at(i);
+		must(tfp_store_node_word(tfp_store_nodes(), i) == wanted, "nodes in memory");
+		must(stacks->nodes[i] == wanted, "nodes in the log");
+	}
+	stacks_free(stacks);
+	log_close(log);
+}
+
+static void body_packed(void)
+{
+	size_t bytes = 1 << 20;
+	void *scratch = tfp_pages_get(bytes, 1);
+
+	begin(0, 0);
+	add_nodes();
+	tfp_pack_nodes(scratch, 1000); /* too small: does nothing */
+	must(tfp_state->packer.segment == 0, "no room, nothing packed");
+	uint64_t before = disk_bytes();
+	for (int i = 0; i < 50; i++)
+		tfp_pack_nodes(scratch, bytes);
+	uint64_t start;
+	must(tfp_state->packer.segment == tfp_segment_of(TFP_NODES_FIRST, UNFINISHED, &start), "waits for the unfinished one");
+	check_nodes(UNFINISHED);
+	must(tfp_store_node_word(tfp_store_nodes(), UNFINISHED) == 0, "not there yet");
+	unsigned segment = tfp_state->packer.segment;
+	((uint64_t *)(void *)tfp_state->nodes.base[segment])[UNFINISHED - start] = node_at(UNFINISHED);
+	for (int i = 0; i < 50; i++)
+		tfp_pack_nodes(scratch, bytes);
+	must(tfp_state->packer.segment == tfp_segment_of(TFP_NODES_FIRST, PACKED, &start), "all but the one that is being filled");
+	check_nodes(0);
+	must(disk_bytes() + 400000 < before, "disk space is given back");
+}
+
+static void test_packed_nodes_come_back(void **state)
+{
+	(void)state;
+	alone(body_packed);
+}
+
 /* Heap records until the limit is well passed. Returns how many found room. */
 static uint64_t fill(uint64_t count)
 {
@@ -306,14 +389,6 @@ static uint64_t fill(uint64_t count)
 		kept += (uint64_t)TFP_PUT(tfp_self, tfp_self->lanes, tfp_now(), map, .address = i << 12, .length = i * 4096 % 1000003,
 					  .stack = (uint32_t)i);
 	return kept;
-}
-
-static uint64_t disk_bytes(void)
-{
-	struct stat status;
-
-	must(stat(path, &status) == 0, "the log is there");
-	return (uint64_t)status.st_blocks * 512;
 }
 
 static void body_stop(void)
@@ -441,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_every_kind_of_record_comes_back),
 		cmocka_unit_test(test_facts_of_three_threads_and_one_that_was_never_finished),
 		cmocka_unit_test(test_code_addresses_and_nodes_come_back),
+		cmocka_unit_test(test_packed_nodes_come_back),
 		cmocka_unit_test(test_limits_of_size),
 		cmocka_unit_test(test_threads_that_begin_when_the_log_is_full),
 		cmocka_unit_test(test_pages_in_a_fork_child),
