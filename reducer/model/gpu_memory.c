@@ -85,12 +85,13 @@ static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uin
 	return blocks;
 }
 
+/* cudaFree takes managed memory too: whoever holds the address, the named flavour first. */
 static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour)
 {
 	struct gpu_blocks *blocks = NULL;
 
-	for (size_t i = 0; i < scan->block_count && blocks == NULL; i++)
-		if (scan->blocks[i].flavour == flavour && live_find(&scan->blocks[i].calls.live, address) != NULL)
+	for (size_t i = 0; i < scan->block_count; i++)
+		if (live_find(&scan->blocks[i].calls.live, address) != NULL && (blocks == NULL || scan->blocks[i].flavour == flavour))
 			blocks = &scan->blocks[i];
 	if (blocks == NULL) /* from before, or its allocation stands a little later in the log */
 		for (size_t i = 0; i < scan->block_count && blocks == NULL; i++)

@@ -99,6 +99,15 @@ static void put_padded(struct summary *summary, void (*print)(struct text *out, 
 	text_free(&cell);
 }
 
+/* What the run is about: its first process, or the first with GPU work where that has none (it only started the other). */
+static const struct process *main_process(const struct run *run)
+{
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].gpu)
+			return &run->processes[i];
+	return &run->processes[0];
+}
+
 static void put_command(struct summary *summary, const struct process *process)
 {
 	text_string(&summary->line, "tfprof: ");
@@ -521,7 +530,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 {
 	struct summary summary = {.file = file, .request = request, .options = options, .where = where};
 
-	put_command(&summary, &request->run->processes[0]);
+	put_command(&summary, main_process(request->run));
 	put_start(&summary);
 	put_losses(&summary);
 	put_memory(&summary);

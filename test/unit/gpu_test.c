@@ -360,6 +360,25 @@ static void test_memory_that_only_cupti_saw(void **state)
 	end_made(made);
 }
 
+/* cudaFree does not say that a block was managed memory. */
+static void test_a_managed_block_is_freed_like_any(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *managed;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 2);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
+	call(made, 200, 300, FREE, 2, 3, 0);
+	scan(made);
+	managed = process_account(&made->run->processes[0], "managed");
+	assert_int_equal(managed->frees, 1);
+	assert_int_equal(managed->live_bytes, 0);
+	assert_int_equal(managed->unknown_frees, 0);
+	end_made(made);
+}
+
 static void test_a_library_call_owns_what_it_launched(void **state)
 {
 	struct made *made = begin_made();
@@ -607,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_a_clock_of_its_own_is_followed),
 		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
 		cmocka_unit_test(test_memory_that_only_cupti_saw),
+		cmocka_unit_test(test_a_managed_block_is_freed_like_any),
 		cmocka_unit_test(test_a_library_call_owns_what_it_launched),
 		cmocka_unit_test(test_waits_know_their_call),
 		cmocka_unit_test(test_busy_is_the_union_and_overlap_what_runs_at_once),
