@@ -47,7 +47,8 @@ void tfp_window_toggle(enum tfp_window_cause cause);
 
 /*
  * Around GPU launch `number` of this process, counted from 1: opens before the first launch of a window, closes after its
- * last. Of launches that several threads make at once the newest decides. awaits: after `made` launches, whether a later one can open a window.
+ * last. Of launches that several threads make at once the newest decides. awaits: after `made` launches, whether a later
+ * one can open a window.
  */
 void tfp_window_launch(uint64_t number);
 void tfp_window_launched(uint64_t number);

@@ -27,13 +27,36 @@
 #define BY_ADDRESS 4
 #define PEER 5
 
-#define VALUES(count, ...) \
-	do { \
-		const uint64_t values_now[] = {__VA_ARGS__}; \
-		_Static_assert(sizeof values_now / sizeof *values_now == (count), "values of the record"); \
-		for (unsigned value_now = 0; value_now < (count); value_now++) \
-			call.values[value_now] = values_now[value_now]; \
-	} while (0)
+/* The values of the record, one store each. */
+#define VALUES(count, ...) PUT_##count(0, __VA_ARGS__)
+#define PUT_1(i, a) call.values[i] = (a)
+#define PUT_2(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_1(i + 1, __VA_ARGS__)
+#define PUT_3(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_2(i + 1, __VA_ARGS__)
+#define PUT_4(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_3(i + 1, __VA_ARGS__)
+#define PUT_5(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_4(i + 1, __VA_ARGS__)
+#define PUT_6(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_5(i + 1, __VA_ARGS__)
+#define PUT_7(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_6(i + 1, __VA_ARGS__)
+#define PUT_8(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_7(i + 1, __VA_ARGS__)
+#define PUT_9(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_8(i + 1, __VA_ARGS__)
+#define PUT_10(i, a, ...) \
+	PUT_1(i, a); \
+	PUT_9(i + 1, __VA_ARGS__)
 
 #define AFTER_PLAIN() call.argument = TFP_GPU_NONE
 
@@ -103,8 +126,9 @@
 #define AFTER_ROOM(free_now, total) \
 	do { \
 		call.argument = result == 0 && (free_now) && (total) ? TFP_GPU_ROOM : TFP_GPU_NONE; \
-		if (call.argument) \
+		if (call.argument) { \
 			VALUES(4, tfp_cuda_device(&call), 0, *(free_now), *(total)); \
+		} \
 	} while (0)
 
 #define AFTER_DEVICE_CHOSEN(device) \
@@ -125,26 +149,25 @@
 #define AFTER_SAME(handle, known) NAME_KNOWN(tfp_gpu_name_alias(STORED(handle), WORD(known)))
 
 /* Libraries: up to ten values; the others are 0. */
-#define LIBRARY_VALUES(...) \
+#define AFTER_LIBRARY(...) COUNTED(WORD, __VA_ARGS__)
+#define LIBRARY_VALUES(...) COUNTED(, __VA_ARGS__)
+#define COUNTED(word, ...) COUNTED_OF(__VA_ARGS__, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)(word, __VA_ARGS__)
+#define COUNTED_OF(a, b, c, d, e, f, g, h, i, j, count, ...) COUNTED_##count
+#define COUNTED_1(word, a) TEN(word(a), 0, 0, 0, 0, 0, 0, 0, 0, 0)
+#define COUNTED_2(word, a, b) TEN(word(a), word(b), 0, 0, 0, 0, 0, 0, 0, 0)
+#define COUNTED_3(word, a, b, c) TEN(word(a), word(b), word(c), 0, 0, 0, 0, 0, 0, 0)
+#define COUNTED_4(word, a, b, c, d) TEN(word(a), word(b), word(c), word(d), 0, 0, 0, 0, 0, 0)
+#define COUNTED_5(word, a, b, c, d, e) TEN(word(a), word(b), word(c), word(d), word(e), 0, 0, 0, 0, 0)
+#define COUNTED_6(word, a, b, c, d, e, f) TEN(word(a), word(b), word(c), word(d), word(e), word(f), 0, 0, 0, 0)
+#define COUNTED_7(word, a, b, c, d, e, f, g) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), 0, 0, 0)
+#define COUNTED_8(word, a, b, c, d, e, f, g, h) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), 0, 0)
+#define COUNTED_9(word, a, b, c, d, e, f, g, h, i) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), word(i), 0)
+#define COUNTED_10(word, a, b, c, d, e, f, g, h, i, j) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), word(i), word(j))
+#define TEN(...) \
 	do { \
-		const uint64_t values_now[TFP_GPU_VALUES] = {__VA_ARGS__}; \
 		call.argument = TFP_GPU_LIBRARY; \
-		for (unsigned value_now = 0; value_now < TFP_GPU_VALUES; value_now++) \
-			call.values[value_now] = values_now[value_now]; \
+		PUT_10(0, __VA_ARGS__); \
 	} while (0)
-#define AFTER_LIBRARY(...) LIBRARY_VALUES(WORDS(__VA_ARGS__))
-#define WORDS(...) WORDS_OF(__VA_ARGS__, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)(__VA_ARGS__)
-#define WORDS_OF(a, b, c, d, e, f, g, h, i, j, count, ...) WORDS_##count
-#define WORDS_1(a) WORD(a)
-#define WORDS_2(a, ...) WORD(a), WORDS_1(__VA_ARGS__)
-#define WORDS_3(a, ...) WORD(a), WORDS_2(__VA_ARGS__)
-#define WORDS_4(a, ...) WORD(a), WORDS_3(__VA_ARGS__)
-#define WORDS_5(a, ...) WORD(a), WORDS_4(__VA_ARGS__)
-#define WORDS_6(a, ...) WORD(a), WORDS_5(__VA_ARGS__)
-#define WORDS_7(a, ...) WORD(a), WORDS_6(__VA_ARGS__)
-#define WORDS_8(a, ...) WORD(a), WORDS_7(__VA_ARGS__)
-#define WORDS_9(a, ...) WORD(a), WORDS_8(__VA_ARGS__)
-#define WORDS_10(a, ...) WORD(a), WORDS_9(__VA_ARGS__)
 #define AFTER_LIBRARY_PLAIN() call.argument = TFP_GPU_NONE
 
 #define AFTER_MATMUL(operation, a, b, d) tfp_cuda_matmul(&call, (const void *)real, operation, a, b, d)
