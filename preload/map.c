@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address space functions as the host calls them; see collectors/maps.h. Rule: results and errno are the real ones. */
 #include "collectors/maps.h"
+
+#include "collectors/io.h"
 #include "preload/caller.h"
 #include "preload/real.h"
 
@@ -34,6 +36,8 @@ static void note_map(void *start, size_t length, int protection, int flags, unsi
 		void *start = tfp_real.name(address, length, protection, flags, descriptor, offset); \
 \
 		note_map(start, length, protection, flags, TFP_HOOK_##name, TFP_CALLER); \
+		if (descriptor >= 0 && start != MAP_FAILED && !(flags & MAP_ANONYMOUS) && tfp_io_is_on()) \
+			tfp_io_mapped(TFP_HOOK_##name, descriptor, length); \
 		return start; \
 	}
 MMAP(mmap, off_t)

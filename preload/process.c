@@ -9,6 +9,7 @@
 
 #include "collectors/cupti.h"
 #include "collectors/heap.h"
+#include "collectors/io.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
 #include "preload/real.h"
@@ -63,6 +64,7 @@ TFP_EXPORT int close(int descriptor)
 		errno = EBADF; /* the host never opened it */
 		return -1;
 	}
+	tfp_io_forget((unsigned)descriptor, (unsigned)descriptor);
 	return REAL_OR(close, close_by_kernel)(descriptor);
 }
 
@@ -76,6 +78,7 @@ TFP_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	int (*real)(unsigned, unsigned, int) = REAL_OR(close_range, close_range_by_kernel);
 	int ours = tfp_file_descriptor();
 
+	tfp_io_forget(first, last);
 	if (ours < 0 || (unsigned)ours < first || (unsigned)ours > last || !tfp_file_is_at(ours))
 		return real(first, last, flags);
 	int result = first < (unsigned)ours ? real(first, (unsigned)ours - 1, flags) : 0;
@@ -101,6 +104,7 @@ TFP_EXPORT void closefrom(int first)
 	void (*real)(int) = REAL_OR(closefrom, closefrom_by_kernel);
 	int ours = tfp_file_descriptor();
 
+	tfp_io_forget(first < 0 ? 0 : (unsigned)first, ~0u);
 	if (ours >= 0 && ours >= first && tfp_file_is_at(ours)) {
 		if (ours > first && close_range((unsigned)(first < 0 ? 0 : first), (unsigned)ours - 1, 0))
 			for (int descriptor = first < 0 ? 0 : first; descriptor < ours; descriptor++)
@@ -133,6 +137,7 @@ TFP_EXPORT int dup2(int from, int to)
 		errno = EBADF;
 		return -1;
 	}
+	tfp_io_forget((unsigned)to, (unsigned)to);
 	return REAL_OR(dup2, dup2_by_kernel)(from, to);
 }
 
@@ -147,6 +152,7 @@ TFP_EXPORT int dup3(int from, int to, int flags)
 		errno = EBADF;
 		return -1;
 	}
+	tfp_io_forget((unsigned)to, (unsigned)to);
 	return REAL_OR(dup3, dup3_by_kernel)(from, to, flags);
 }
 

@@ -53,6 +53,7 @@ int tfp_resolve(void)
 		*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
+#include "collectors/tables/io.def"
 #undef TFP_HOOK
 	*(void **)(void *)&tfp_real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
 	dlerror(); /* functions this libc lacks have left a message; it is not the host's */

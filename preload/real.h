@@ -11,7 +11,10 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #define TFP_EXPORT __attribute__((visibility("default")))
 
@@ -19,6 +22,7 @@ enum tfp_hook {
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_HOOK_##name = number,
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
+#include "collectors/tables/io.def"
 #undef TFP_HOOK
 };
 
@@ -26,6 +30,7 @@ struct tfp_real {
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
+#include "collectors/tables/io.def"
 #undef TFP_HOOK
 	size_t (*malloc_usable_size)(void *);
 };

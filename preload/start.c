@@ -10,6 +10,7 @@
 #include "collectors/gpu_calls.h"
 #include "collectors/cupti.h"
 #include "collectors/heap.h"
+#include "collectors/io.h"
 #include "collectors/names.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
@@ -176,6 +177,7 @@ static const char hook_lines[] =
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) "hook\t" #number "\t" #name "\t" #kind "\n"
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
+#include "collectors/tables/io.def"
 #undef TFP_HOOK
 	;
 
@@ -250,6 +252,7 @@ static void configure(void)
 			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));
 	if (tfp_settings.step_range[0])
 		tfp_pattern_make(&tfp_step_pattern, tfp_settings.step_range); /* the parser has seen that it is good */
+	tfp_io_is_wanted = (uint32_t)tfp_settings.io;
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
 		mode = TFP_MODE_TOTALS;

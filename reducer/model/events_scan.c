@@ -18,6 +18,7 @@
 static const struct scan_subject *const subjects[] = {
 	&process_subject,
 	&ranges_subject,
+	&io_subject,
 	&heap_subject,
 	&ops_subject,
 	&gpu_subject,

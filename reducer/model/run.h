@@ -10,6 +10,7 @@
 #define REDUCER_MODEL_RUN_H
 
 #include "reducer/model/heap.h"
+#include "reducer/model/io_rows.h"
 #include "reducer/model/ops.h"
 #include "reducer/model/range_rows.h"
 #include "reducer/read/log.h"
@@ -135,6 +136,7 @@ struct process {
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
 	struct range_rows range_rows; /* [scan] */
+	struct io_rows io_rows; /* [scan] */
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
 	size_t op_count;
 	uint64_t events;        /* [scan] records read */
