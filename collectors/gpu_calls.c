@@ -139,9 +139,8 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 {
-	uint32_t flavour = 0;
-
-	call->values[3] = call->thread ? tfp_gpu_block_remove(address, &flavour) : 0;
+	call->flavour = 0;
+	call->values[3] = call->thread ? tfp_gpu_block_remove(address, &call->flavour) : 0;
 }
 
 /* What the call did to the memory that the host holds. */

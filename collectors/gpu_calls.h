@@ -79,6 +79,7 @@ struct tfp_gpu_call {
 	uint32_t index;       /* of its frame; TFP_GPU_FRAMES and more: it has none */
 	uint32_t is_recorded; /* a window was open when it began */
 	uint32_t argument;    /* enum tfp_gpu_argument */
+	uint32_t flavour;     /* of the block that it releases, 0 = not known */
 	uint64_t launch;      /* its number, 0 = not counted */
 	uint64_t values[TFP_GPU_VALUES];
 };
@@ -99,7 +100,7 @@ static inline int tfp_gpu_is_asked(enum tfp_gpu_kind kind)
 void tfp_gpu_enter(struct tfp_gpu_call *call);
 void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result);
 
-/* The call is about to release the block: its size into value 3. After tfp_gpu_enter, before the real call. */
+/* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
 
 /* A call as CUPTI's callback sees it, on the thread that makes it. Static texts, but symbol. */

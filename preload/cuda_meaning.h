@@ -109,11 +109,14 @@
 #define AFTER_ALLOC_DRIVER_ARRAY_3D(array, wanted) \
 	ALLOCATED(STORED(array), tfp_cuda_driver_array_3d_bytes(wanted), NULL, NULL, ARRAY)
 
-/* The size of the block was looked up before the call: afterwards another thread may have been given the address. */
-#define AFTER_FREE(address, stream, flavour) \
+/*
+ * The block was looked up before the call: afterwards another thread may have been given the address. It says its flavour:
+ * one function releases device and managed memory.
+ */
+#define AFTER_FREE(address, stream, otherwise) \
 	do { \
 		call.argument = TFP_GPU_FREE; \
-		VALUES(3, WORD(address), WORD(stream), TFP_GPU_FLAVOUR_##flavour); \
+		VALUES(3, WORD(address), WORD(stream), call.flavour ? call.flavour : TFP_GPU_FLAVOUR_##otherwise); \
 	} while (0)
 
 #define AFTER_OBJECT(object, other) \
