@@ -18,8 +18,10 @@ static const struct table_column columns[] = {
 	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 1, "by total time"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "as the library exports it"},
 	[LIBRARY] = {"library", "library", TABLE_TEXT, UNIT_NONE, 1, "cuda runtime, cuda driver, cublas, ..."},
-	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 2, "launch, copy, set, graph, alloc, free, sync, event, stream, module, context, library, other"},
-	[RESULT] = {"result", "result", TABLE_INTEGER, UNIT_NONE, 0, "what it returned: 0 = success, else the library's error number"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 2,
+		  "launch, copy, set, graph, alloc, free, sync, event, stream, module, context, library, other"},
+	[RESULT] = {"result", "result", TABLE_INTEGER, UNIT_NONE, 0,
+		    "what it returned: 0 = success, else the library's error number"},
 	[CALLS] = {"calls", "calls", TABLE_INTEGER, UNIT_COUNT, 0, "how often, with that result"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "time inside, in all"},
 	[AVERAGE] = {"avg_ns", "avg", TABLE_INTEGER, UNIT_NS, 0, "of one call"},
@@ -29,7 +31,8 @@ static const struct table_column columns[] = {
 	[P99] = {"p99_ns", "p99", TABLE_INTEGER, UNIT_NS, 1, "99 of 100 took at most that"},
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 2, "of the time of all calls"},
 	[CAPTURED] = {"captured", "captured", TABLE_INTEGER, UNIT_COUNT, 3, "calls that only added to a graph"},
-	[NESTED] = {"nested", "nested", TABLE_INTEGER, UNIT_COUNT, 3, "calls made inside another recorded call of their thread"},
+	[NESTED] = {"nested", "nested", TABLE_INTEGER, UNIT_COUNT, 3,
+		    "calls made inside another recorded call of their thread"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
 };
 
@@ -125,7 +128,8 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_api_stats = {
 	.id = "api_stats",
 	.title = "GPU calls",
-	.help = "Calls of the CUDA runtime and driver and of GPU libraries, by function and result: how often, how long the host was inside.",
+	.help = "Calls of the CUDA runtime and driver and of GPU libraries, by function and result: how often, how long the host was "
+		"inside.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD,

@@ -16,7 +16,8 @@ enum {
 static const struct table_column columns[] = {
 	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 1, "by total time"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "the call that waited; empty = no call is known"},
-	[WAITED_FOR] = {"waited_for", "for", TABLE_TEXT, UNIT_NONE, 0, "event, stream for event (the device waited, not the host), stream, context; empty = not said"},
+	[WAITED_FOR] = {"waited_for", "for", TABLE_TEXT, UNIT_NONE, 0,
+			"event, stream for event (the device waited, not the host), stream, context; empty = not said"},
 	[STREAM] = {"stream", "stream", TABLE_INTEGER, UNIT_NONE, 0, "CUPTI's stream id"},
 	[EVENT] = {"event", "event", TABLE_INTEGER, UNIT_NONE, 2, "CUPTI's event id"},
 	[CONTEXT] = {"context", "context", TABLE_INTEGER, UNIT_NONE, 3, "CUPTI's context id"},
@@ -30,7 +31,8 @@ static const struct table_column columns[] = {
 	[MEDIAN] = {"p50_ns", "p50", TABLE_INTEGER, UNIT_NS, 3, "half took at most that"},
 	[P99] = {"p99_ns", "p99", TABLE_INTEGER, UNIT_NS, 3, "99 of 100 took at most that"},
 	[HOST] = {"host_ns", "in call", TABLE_INTEGER, UNIT_NS, 1, "time inside the calls"},
-	[SOURCE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2, "device: CUPTI's record of the wait; call: only the call is known"},
+	[SOURCE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2,
+		    "device: CUPTI's record of the wait; call: only the call is known"},
 	[UNTIMED] = {"untimed", "untimed", TABLE_INTEGER, UNIT_COUNT, 4, "waits with impossible times"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
 };

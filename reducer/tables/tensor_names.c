@@ -8,8 +8,8 @@
 
 /* Parts of names, in lower case. Digits are shapes of matrix instructions (m, n, k). */
 static const char *const uses[] = {
-	"884gemm", "h884", "s884", "d884", "i884", "c884", "1688", "16816", "16832", "16864", "i8816", "hmma", "imma", "dmma", "wmma", "gmma",
-	"umma", "tcgen05", "warpgroup", "tensorop", "xmma_", "nvjet_", "cutlass3x_sm90", "cutlass3x_sm100", "cutlass3x_sm120",
+	"884gemm", "h884", "s884", "d884", "i884", "c884", "1688", "16816", "16832", "16864", "i8816", "hmma", "imma", "dmma", "wmma",
+	"gmma", "umma", "tcgen05", "warpgroup", "tensorop", "xmma_", "nvjet_", "cutlass3x_sm90", "cutlass3x_sm100", "cutlass3x_sm120",
 	"cutlass_80_tensorop", "flash_fwd", "flash_bwd", "fmha", "deep_gemm", "marlin", "machete",
 };
 static const char *const uses_not[] = {"sgemm_128x", "sgemm_64x", "sgemm_32x", "gemv", "splitkreduce", "dot_kernel", "reduce_kernel"};

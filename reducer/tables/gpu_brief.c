@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first things about a run's GPUs. See gpu_brief.h. */
+#include "reducer/tables/gpu_brief.h"
+
+#include "reducer/model/gpu.h"
+
+#include <stdio.h>
+
+static struct gpu_brief_device *device_of(struct gpu_brief *brief, uint32_t id)
+{
+	for (size_t i = 0; i < brief->device_count; i++)
+		if (brief->devices[i].id == id)
+			return &brief->devices[i];
+	if (brief->device_count == GPU_BRIEF_DEVICES)
+		return &brief->devices[GPU_BRIEF_DEVICES - 1];
+	brief->devices[brief->device_count] = (struct gpu_brief_device){.id = id, .name = ""};
+	return &brief->devices[brief->device_count++];
+}
+
+static void take_devices(struct gpu_brief *brief, const struct process *process)
+{
+	const struct gpu *gpu = process->gpu;
+
+	for (size_t i = 0; i < gpu->device_count; i++)
+		device_of(brief, gpu->devices[i].id)->name = gpu->devices[i].name;
+	for (size_t i = 0; i < gpu->sweep_count; i++) {
+		struct gpu_brief_device *device = device_of(brief, gpu->sweeps[i].device);
+		device->busy_ns += gpu->sweeps[i].busy.busy_ns;
+		device->processes++;
+	}
+	for (size_t i = 0; i < gpu->kernel_count; i++)
+		if (gpu->kernels[i].queue < gpu->queue_count)
+			device_of(brief, gpu->queues[gpu->kernels[i].queue].device)->kernels += gpu->kernels[i].occurrences;
+	for (size_t i = 0; i < gpu->copy_count; i++)
+		if (gpu->copies[i].queue < gpu->queue_count)
+			device_of(brief, gpu->queues[gpu->copies[i].queue].device)->copies += gpu->copies[i].occurrences;
+	for (size_t i = 0; i < process->account_count; i++) {
+		unsigned id;
+		if (sscanf(process->accounts[i].allocator, "device:%u", &id) == 1)
+			device_of(brief, id)->peak_bytes += process->accounts[i].peak_bytes;
+	}
+}
+
+/* Adds to the reason's line, or makes one. */
+static void add_reason(struct gpu_brief *brief, const char *what, const char *reason, uint64_t count)
+{
+	for (size_t i = 0; i < brief->reason_count; i++)
+		if (brief->reasons[i].what == what && brief->reasons[i].reason == reason) {
+			brief->reasons[i].count += count;
+			return;
+		}
+	if (count && brief->reason_count < GPU_BRIEF_REASONS)
+		brief->reasons[brief->reason_count++] = (struct gpu_brief_reason){what, reason, count};
+}
+
+static void take_counts(struct gpu_brief *brief, const struct gpu_counts *counts)
+{
+	static const enum gpu_pairing order[] = {GPU_HOST_ONLY, GPU_DEVICE_ONLY, GPU_NOT_LAUNCHED};
+	static const char *const words[] = {"host-only", "device-only", "calls started nothing"};
+
+	brief->impossible += counts->impossible_records;
+	brief->paired += counts->launches[GPU_PAIRED];
+	brief->device_only += counts->launches[GPU_DEVICE_ONLY];
+	brief->host_only += counts->launches[GPU_HOST_ONLY];
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
+			add_reason(brief, words[i], gpu_reason_text(reason), counts->reasons[order[i]][reason]);
+}
+
+void gpu_brief(struct gpu_brief *brief, const struct run *run)
+{
+	*brief = (struct gpu_brief){0};
+	for (size_t i = 0; i < run->process_count; i++) {
+		if (!run->processes[i].gpu)
+			continue;
+		brief->any = true;
+		take_devices(brief, &run->processes[i]);
+		take_counts(brief, &run->processes[i].gpu->counts);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person must know of a run's GPUs at first: devices, and whether every launch has both its sides.
+ *
+ * Rule: sums over all processes of the run; each can be found again in kernel_stats, launches, device_timeline.
+ */
+#ifndef REDUCER_TABLES_GPU_BRIEF_H
+#define REDUCER_TABLES_GPU_BRIEF_H
+
+#include "reducer/tables/request.h"
+
+struct gpu_brief_device {
+	uint32_t id;
+	const char *name;
+	uint64_t busy_ns, kernels, copies, peak_bytes;
+	size_t processes; /* that ran something on it */
+};
+
+struct gpu_brief_reason {
+	const char *what, *reason;
+	uint64_t count;
+};
+
+#define GPU_BRIEF_DEVICES 64 /* more count as the last one */
+#define GPU_BRIEF_REASONS 64
+
+struct gpu_brief {
+	bool any;          /* the run has something to do with GPUs */
+	struct gpu_brief_device devices[GPU_BRIEF_DEVICES];
+	size_t device_count;
+	uint64_t paired, device_only, host_only, impossible; /* launches; device records with impossible times */
+	struct gpu_brief_reason reasons[GPU_BRIEF_REASONS];  /* of host-only, device-only, and calls that started nothing */
+	size_t reason_count;
+};
+
+void gpu_brief(struct gpu_brief *brief, const struct run *run);
+
+#endif
