@@ -103,14 +103,18 @@ static int subscribe(struct tfp_cupti *cupti)
 	return 0;
 }
 
-/* The windows' ranges of correlation ids, as the decoder wants them: the newest first. Under is_busy. */
+/*
+ * The windows' ranges of correlation ids, as the decoder wants them: the newest first. Where calls were made unseen before,
+ * the first one seen from here on begins it: one that is in progress now was entered outside. Under is_busy.
+ */
 static void begin_range(struct tfp_cupti *cupti)
 {
 	struct tfp_cupti_decoder *decoder = &cupti->decoder;
+	int is_first = !decoder->wanted_count || cupti->is_deaf;
 
 	for (uint32_t i = TFP_CUPTI_RANGES - 1; i; i--)
 		decoder->wanted[i] = decoder->wanted[i - 1];
-	decoder->wanted[0] = (struct tfp_cupti_range){cupti->newest + 1, UINT64_MAX};
+	decoder->wanted[0] = (struct tfp_cupti_range){is_first ? cupti->newest + 1 : TFP_CUPTI_AWAITED, UINT64_MAX};
 	decoder->wanted_count += decoder->wanted_count < TFP_CUPTI_RANGES;
 }
 
@@ -135,7 +139,7 @@ static void open_up(struct tfp_cupti *cupti)
 /* Nothing new is wanted; what runs on the device is waited for by our thread, which then comes to shut_down. */
 static void begin_closing(struct tfp_cupti *cupti)
 {
-	cupti->decoder.wanted[0].to = cupti->newest;
+	cupti->decoder.wanted[0].to = cupti->is_deaf ? UINT64_MAX : cupti->newest;
 	cupti->quiet_flushes = 0;
 	cupti->close_time = tfp_ticks();
 	tfp_cupti_put_state(TFP_GPU_STATE_CLOSED, 0);
@@ -185,7 +189,7 @@ static int take_role(struct tfp_cupti *cupti)
 	return __atomic_compare_exchange_n((uint32_t *)&cupti->is_busy, &free_state, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-#define ROLE_MS 10 /* an edge by launch number waits that long for our thread to finish a step */
+#define ROLE_MS 100 /* an edge by launch number waits that long for our thread to finish a step */
 
 /* The role, at once or (a window's edge that must take effect before the launch goes on) soon. */
 static int get_role(struct tfp_cupti *cupti, int is_edge)

@@ -45,6 +45,16 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value)
 		;
 }
 
+/* The call is the newest, and maybe the first of a window. Pairs with the decoder, which wants nothing before it. */
+static void entered(struct tfp_cupti *cupti, uint64_t correlation)
+{
+	uint64_t *from = &cupti->decoder.wanted[0].from, awaited = TFP_CUPTI_AWAITED;
+
+	raise_to(&cupti->newest, correlation);
+	if (__atomic_load_n(from, __ATOMIC_RELAXED) == TFP_CUPTI_AWAITED && cupti->is_open)
+		__atomic_compare_exchange_n(from, &awaited, correlation, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 uint64_t tfp_cupti_widen(uint32_t correlation)
 {
 	return tfp_cupti ? tfp_cupti_widen_near(tfp_cupti->newest, correlation) : correlation;
@@ -80,12 +90,12 @@ static void api_called(struct tfp_cupti *cupti, uint32_t domain,
 	if (seen.is_launch)
 		seen.symbol = call->symbol;
 	if (!call->site) {
-		raise_to(&cupti->newest, tfp_cupti_widen_near(cupti->newest, call->correlation));
+		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
 		tfp_gpu_seen_enter(&seen);
 		return;
 	}
 	seen.result = call->result ? *(const uint32_t *)call->result : 0;
-	if (seen.is_launch && !seen.result && cupti->is_open && !is_captured())
+	if (seen.is_launch && !seen.result && cupti->is_open && cupti->is_enabled && !is_captured())
 		raise_to(&cupti->last_launch, tfp_cupti_widen_near(cupti->newest, call->correlation));
 	tfp_gpu_seen_exit(&seen);
 }

@@ -125,6 +125,7 @@ void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int wanted)
 		if (result && !refused && row->domain == TFP_CUPTI_DOMAIN_RUNTIME && row->cbid == LAUNCH_KERNEL)
 			refused = result;
 	}
+	cupti->is_deaf |= refused != TFP_CUPTI_SUCCESS;
 	if (refused)
 		tfp_cupti_note("cupti_callbacks", "CUPTI refuses callbacks: device work cannot be tied to the host's calls. Result ", refused);
 	for (size_t i = 0; i < sizeof resources; i++)

@@ -21,6 +21,8 @@ enum tfp_cupti_phase {
 enum { TFP_GPU_STATE_NOTHING = 0, TFP_GPU_STATE_CUPTI = 1, TFP_GPU_STATE_REFUSED = 2, TFP_GPU_STATE_TAKEN = 3,
        TFP_GPU_STATE_CLOSED = 4, TFP_GPU_STATE_FAILED = 5 };
 
+#define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
+
 /* In pages that a fork child finds empty. */
 struct tfp_cupti {
 	_Atomic uint32_t phase;       /* enum tfp_cupti_phase */
@@ -33,12 +35,12 @@ struct tfp_cupti {
 	_Atomic uint32_t end_asked, end_done; /* futexes: the exit flush */
 	_Atomic uint64_t newest;      /* correlation id, 64 bits */
 	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window */
-	_Atomic uint64_t open_from;   /* correlation ids above this one belong to the window that is open */
 	_Atomic uint64_t close_time;  /* ticks; 0 = no window is closing */
 	_Atomic uint64_t code_ticks, code_facts; /* spent on, written of loaded code */
 	_Atomic uint64_t code_skipped;
 	uint64_t next_flush, next_clock; /* ticks; our thread */
 	uint64_t noted_lost, noted_unreadable;
+	uint32_t is_deaf;             /* callbacks were refused: only records tell correlation ids */
 	uint32_t is_lossy;            /* records were lost: that some are missing says nothing of the device */
 	uint32_t is_managed;          /* unified memory is watched, or was refused */
 	uint32_t quiet_flushes;       /* in a row that brought nothing, since the window closed */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Making room for another profiler of the host that wants CUPTI; see collectors/tables/cupti.def.
+ *
+ * Rule: its calls give what they would give without us. Who looks CUPTI up by dlsym passes us by: then the first one stays.
+ */
+#include "collectors/cupti.h"
+#include "preload/cuda_real.h"
+#include "preload/real.h"
+
+#include <errno.h>
+
+#define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is none behind us */
+
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	static struct tfp_cuda_slot slot_##name = {#name, 0, 0, NULL, NULL}; \
+	typedef type real_##name parameters; \
+	TFP_EXPORT type name parameters;
+#include "collectors/tables/cupti.def"
+#undef TFP_HOOK
+
+#define REAL(name) ((real_##name *)tfp_cuda_real(&slot_##name, (uintptr_t)__builtin_return_address(0)))
+
+#define SUBSCRIBE(name, ...) \
+	do { \
+		real_##name *real = REAL(name); \
+		if (!real) \
+			return NO_CUPTI; \
+		int error = errno; \
+		tfp_cupti_yield(); \
+		errno = error; \
+		int result = real(__VA_ARGS__); \
+		error = errno; \
+		tfp_cupti_yielded(result == 0); \
+		errno = error; \
+		return result; \
+	} while (0)
+
+int cuptiSubscribe(void **subscriber, void *callback, void *user)
+{
+	SUBSCRIBE(cuptiSubscribe, subscriber, callback, user);
+}
+
+int cuptiSubscribe_v2(void **subscriber, void *callback, void *user, void *parameters)
+{
+	SUBSCRIBE(cuptiSubscribe_v2, subscriber, callback, user, parameters);
+}
+
+#define LEAVE(name, ...) \
+	do { \
+		real_##name *real = REAL(name); \
+		if (!real) \
+			return NO_CUPTI; \
+		int result = real(__VA_ARGS__); \
+		int error = errno; \
+		if (result == 0) \
+			tfp_cupti_returned(); \
+		errno = error; \
+		return result; \
+	} while (0)
+
+int cuptiUnsubscribe(void *subscriber)
+{
+	LEAVE(cuptiUnsubscribe, subscriber);
+}
+
+int cuptiFinalize(void)
+{
+	LEAVE(cuptiFinalize);
+}
