@@ -45,10 +45,10 @@ objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 without_main = $(filter-out %/main.o,$(1))
 GUEST_OBJECTS := $(call objects,guest,$(WRITER) $(COLLECTORS) $(PRELOAD))
 LAUNCHER_OBJECTS := $(call objects,offline,$(LAUNCHER))
-REDUCER_OBJECTS := $(call objects,offline,$(REDUCER)) $(O)/html/assets.o
+REDUCER_OBJECTS := $(call objects,offline,$(REDUCER)) $(O)/html/assets.o $(patsubst %.proto,$(O)/proto/%.pb-c.o,$(wildcard reducer/*/*.proto))
 UNIT_TESTS := $(patsubst test/unit/%.c,$(O)/unit/%,$(UNIT))
 GUEST_ARCHIVES := $(DEPS)/libtfplz4.a $(if $(wildcard scripts/build-unwind),$(DEPS)/libtfpunwind.a)
-REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lsqlite3 -lm
+REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lsqlite3 -lprotobuf-c -lm
 PROGRAMS := $(if $(SAN),,$(O)/libtfprof.so) $(if $(wildcard launcher/main.c),$(O)/tfprof) \
 	$(if $(IS_CROSS),,$(if $(wildcard reducer/main.c),$(O)/tfprof-reduce))
 
@@ -94,6 +94,21 @@ $(O)/html/assets.c: scripts/html-assets $(wildcard reducer/report/html/*) | need
 
 $(O)/html/assets.o: $(O)/html/assets.c
 	$(Q)$(CC) $(OFFLINE) -c -o $@ $<
+
+# Messages of other tools' formats, described in a .proto of ours, as C.
+$(O)/proto/%.pb-c.c: %.proto | needs
+	@mkdir -p $(@D)
+	$(call SAY,GEN,$@)protoc-c --proto_path=. --c_out=$(O)/proto $<
+
+.PRECIOUS: $(O)/proto/%.pb-c.c
+$(O)/proto/%.pb-c.h: $(O)/proto/%.pb-c.c
+	@:
+
+$(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
+	$(Q)$(CC) $(OFFLINE) -Wno-missing-prototypes -I$(O)/proto -c -o $@ $<
+
+$(O)/offline/reducer/trace/%.o: OFFLINE += -I$(O)/proto
+$(O)/offline/reducer/trace/perfetto.o: $(O)/proto/reducer/trace/perfetto.pb-c.h
 
 # Built once a machine architecture, one make at a time, from the distribution's source packages.
 $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define OPEN_MOST (1u << 16) /* ranges open at once; further ones are drawn as marks */
+#define ROUNDING_NS 2
 #define VALUE(f) batch_value(batch, i, fields[f])
 
 /* A range that has begun. `family` keeps pops of one kind of range from ending another. */
@@ -37,6 +38,7 @@ struct spans {
 	const char **texts;
 	size_t text_count, text_room;
 	struct pool pool;
+	int64_t (*lane_ends)[SPAN_LANES]; /* by place of the queue: when the last work of each lane ends */
 	struct open_range *open;
 	size_t open_count, open_room;
 	struct {
@@ -318,6 +320,23 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 				  .argument_count = 3});
 }
 
+/*
+ * The first lane of a queue that is free at that moment; the last one where none is. Converting device times rounds, so that
+ * work which follows at once may seem to begin ROUNDING_NS before what it follows has ended: it is drawn that much later.
+ */
+static void choose_lane(struct spans *spans, struct span *span)
+{
+	int64_t *ends = spans->lane_ends[span->track];
+	uint32_t lane = 0;
+
+	while (lane + 1 < SPAN_LANES && ends[lane] > span->start_ns + ROUNDING_NS)
+		lane++;
+	if (ends[lane] > span->start_ns && ends[lane] <= span->start_ns + ROUNDING_NS)
+		span->start_ns = ends[lane];
+	ends[lane] = span->start_ns + (int64_t)span->duration_ns;
+	span->lane = lane;
+}
+
 /* Device work without a possible time cannot be drawn; kernel_stats counts it. */
 static void tell_work(struct spans *spans, uint64_t device_start, uint64_t queue, struct span span)
 {
@@ -329,6 +348,7 @@ static void tell_work(struct spans *spans, uint64_t device_start, uint64_t queue
 	span.on = SPAN_QUEUE;
 	span.track = place;
 	span.start_ns = gpu_run_ns(spans->scan->process->gpu, device_start);
+	choose_lane(spans, &span);
 	tell(spans, span);
 }
 
@@ -445,6 +465,18 @@ static const struct scan_fact facts[] = {
 	{"op_name", take_word, {"id", "text"}},
 };
 
+/* Hardware channels of one stream are drawn as one. */
+static uint32_t first_of_stream(const struct gpu *gpu, size_t place)
+{
+	const struct gpu_queue *queue = &gpu->queues[place];
+	size_t first = 0;
+
+	while (gpu->queues[first].device != queue->device || gpu->queues[first].context != queue->context ||
+	       gpu->queues[first].stream != queue->stream)
+		first++;
+	return (uint32_t)first;
+}
+
 /* Returns -1 without memory. */
 static int index_gpu(struct spans *spans, const struct gpu *gpu)
 {
@@ -455,8 +487,9 @@ static int index_gpu(struct spans *spans, const struct gpu *gpu)
 	for (size_t i = 0; gpu != NULL && i < gpu->shape_count; i++)
 		failed |= number_map_set(&spans->shapes, 0, gpu->shapes[i].id, (uint32_t)i);
 	for (size_t i = 0; gpu != NULL && i < gpu->queue_count; i++)
-		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, (uint32_t)i);
-	return failed;
+		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, first_of_stream(gpu, i));
+	spans->lane_ends = calloc(gpu == NULL ? 1 : gpu->queue_count + 1, sizeof *spans->lane_ends);
+	return spans->lane_ends == NULL ? -1 : failed;
 }
 
 static void end(void *state)
@@ -470,6 +503,7 @@ static void end(void *state)
 	number_map_free(&spans->queues);
 	pool_free(&spans->pool);
 	free(spans->texts);
+	free(spans->lane_ends);
 	free(spans->open);
 	free(spans);
 }

@@ -16,7 +16,7 @@ enum span_kind { SPAN_WHOLE, SPAN_INSTANT, SPAN_COUNTER };
 /* Where it is drawn. */
 enum span_track {
 	SPAN_THREAD,  /* `track`: serial of the thread */
-	SPAN_QUEUE,   /* place of the queue in process->gpu */
+	SPAN_QUEUE,   /* place in process->gpu of the first queue of a stream */
 	SPAN_PROCESS, /* of the process as a whole: steps, windows, counters */
 };
 
@@ -26,11 +26,13 @@ struct span_argument {
 	uint64_t number;
 };
 #define SPAN_ARGUMENTS 8
+#define SPAN_LANES 16
 
 struct span {
 	enum span_kind kind;
 	enum span_track on;
 	uint32_t track;
+	uint32_t lane;         /* of a queue: 0, or a further one where the work of one queue overlaps; below SPAN_LANES */
 	size_t process;        /* index in run->processes */
 	int64_t start_ns;
 	uint64_t duration_ns;  /* of SPAN_WHOLE */

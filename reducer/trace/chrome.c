@@ -58,6 +58,12 @@ static uint64_t device_process(const struct run *run, size_t process, uint32_t d
 	return (UINT64_C(1) << 22) + (uint64_t)run->processes[process].pid * 1024 + (device & 1023);
 }
 
+/* A number for a stream of a context, and for a lane of it where its work overlaps; JavaScript keeps 53 bits. */
+static uint64_t queue_thread(const struct gpu_queue *queue, uint32_t lane)
+{
+	return ((uint64_t)queue->context << 24 | (queue->stream & 0xffffff)) * SPAN_LANES + lane;
+}
+
 static void add_place(struct chrome *chrome, const struct span *span)
 {
 	const struct run *run = chrome->request->run;
@@ -66,7 +72,7 @@ static void add_place(struct chrome *chrome, const struct span *span)
 
 	if (span->on == SPAN_QUEUE) {
 		pid = device_process(run, span->process, process->gpu->queues[span->track].device);
-		tid = (uint64_t)process->gpu->queues[span->track].context << 20 | process->gpu->queues[span->track].stream;
+		tid = queue_thread(&process->gpu->queues[span->track], span->lane);
 	} else if (span->on == SPAN_THREAD) {
 		for (size_t i = 0; i < process->thread_count; i++)
 			if (process->threads[i].serial == span->track)
@@ -115,11 +121,13 @@ static void add_name(struct chrome *chrome, const struct span *span)
 	text_format(&chrome->line, ",\"cat\":\"%s\"", span->category);
 }
 
-/* An arrow begins inside the call and ends at the beginning of the device's work. */
+/* JavaScript keeps 53 bits of an id: 17 of the process, 36 of the correlation id. An arrow begins inside the call and ends at the
+ * beginning of the device's work. */
 static void put_flow(struct chrome *chrome, const struct span *span)
 {
-	text_format(&chrome->line, "{\"ph\":\"%s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":\"%zu.%" PRIu64 "\",%s",
-		    span->is_flow_start ? "s" : "f", span->process, span->flow, span->is_flow_start ? "" : "\"bp\":\"e\",");
+	text_format(&chrome->line, "{\"ph\":\"%s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":%" PRIu64 ",%s",
+		    span->is_flow_start ? "s" : "f", (uint64_t)span->process << 36 | (span->flow & 0xfffffffff),
+		    span->is_flow_start ? "" : "\"bp\":\"e\",");
 	add_place(chrome, span);
 	add_time(chrome, "ts", span->start_ns);
 	text_char(&chrome->line, '}');
@@ -180,8 +188,7 @@ static void label_devices(struct chrome *chrome, size_t index)
 		const struct gpu_queue *queue = &gpu->queues[i];
 		text_clear(&name);
 		text_format(&name, "context %" PRIu32 " stream %" PRIu32, queue->context, queue->stream);
-		put_label(chrome, "thread_name", device_process(run, index, queue->device),
-			  (uint64_t)queue->context << 20 | queue->stream, name.bytes);
+		put_label(chrome, "thread_name", device_process(run, index, queue->device), queue_thread(queue, 0), name.bytes);
 	}
 	text_free(&name);
 }

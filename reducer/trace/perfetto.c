@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perfetto: the time line as a Perfetto trace (protobuf), for its page and its trace processor.
+ *
+ * One sequence of packets. Each process and thread is a track; a device's streams are tracks below their process, a lane
+ * more where work of one stream overlaps; counters stand beside. Texts are written once, then named by number.
+ * Rule: written as the spans come; memory follows tracks and distinct texts.
+ */
+#include "reducer/model/gpu.h"
+#include "reducer/model/number_map.h"
+#include "reducer/model/spans.h"
+#include "reducer/report/escape.h"
+#include "reducer/report/report.h"
+#include "reducer/symbols/demangle.h"
+#include "reducer/tables/request.h"
+
+#include "reducer/trace/perfetto.pb-c.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 }; /* TrackEvent.Type */
+enum { UNIT_SIZE_BYTES = 3 };						   /* CounterDescriptor.Unit */
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };			   /* TracePacket.SequenceFlags */
+#define SEQUENCE 1
+
+/* Kinds of tracks; the upper part of a key in `tracks`. */
+enum { KEY_PROCESS = 1, KEY_THREAD = 2, KEY_DEVICE = 3, KEY_QUEUE = 4, KEY_COUNTER = 5 };
+
+struct writer {
+	FILE *file;
+	const struct request *request;
+	struct number_map texts;  /* (0, hash) -> number */
+	struct number_map tracks; /* (kind and process, what) -> number */
+	uint32_t text_count, track_count;
+	struct text plain, visible;
+	uint8_t *buffer;
+	size_t room;
+	int is_begun;
+};
+
+static void put_packet(struct writer *writer, Perfetto__Packet *packet)
+{
+	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
+
+	packet->has_sequence = 1;
+	packet->sequence = SEQUENCE;
+	packet->has_flags = 1;
+	packet->flags = writer->is_begun ? FLAG_NEEDS_STATE : FLAG_CLEARED;
+	writer->is_begun = 1;
+	trace.n_packets = 1;
+	trace.packets = &packet;
+	size_t size = perfetto__trace__get_packed_size(&trace);
+	writer->buffer = base_grow(writer->buffer, &writer->room, size, 1);
+	perfetto__trace__pack(&trace, writer->buffer);
+	fwrite(writer->buffer, 1, size, writer->file);
+}
+
+/* Text as it is shown: valid UTF-8 without control characters. Valid until the next call. */
+static char *shown(struct writer *writer, const char *text)
+{
+	text_clear(&writer->visible);
+	escape_visible(&writer->visible, text, strlen(text));
+	text_string(&writer->visible, "");
+	return writer->visible.length ? writer->visible.bytes : (char *)"";
+}
+
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* One of the three lists of interned texts; they share our numbers. */
+enum list { LIST_NAMES, LIST_CATEGORIES, LIST_ARGUMENTS };
+
+/* The number of a text, written before its first use. 0 where there are too many: the event goes without. */
+static uint64_t intern(struct writer *writer, enum list list, const char *text)
+{
+	char *bytes = shown(writer, text);
+	uint64_t hash = hash_of(bytes);
+	uint32_t known = number_map_find(&writer->texts, (uint64_t)list, hash);
+
+	if (known != NUMBER_MAP_NONE)
+		return known;
+	if (number_map_set(&writer->texts, (uint64_t)list, hash, ++writer->text_count) != 0)
+		return 0;
+	Perfetto__Named named = PERFETTO__NAMED__INIT, *one = &named;
+	Perfetto__Interned interned = PERFETTO__INTERNED__INIT;
+	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
+	named.has_id = 1;
+	named.id = writer->text_count;
+	named.name = bytes;
+	if (list == LIST_NAMES) {
+		interned.n_names = 1;
+		interned.names = &one;
+	} else if (list == LIST_CATEGORIES) {
+		interned.n_categories = 1;
+		interned.categories = &one;
+	} else {
+		interned.n_arguments = 1;
+		interned.arguments = &one;
+	}
+	packet.interned = &interned;
+	put_packet(writer, &packet);
+	return writer->text_count;
+}
+
+/* A new track's number, or that of a known one (*is_new 0). */
+static uint64_t track_number(struct writer *writer, int kind, size_t process, uint64_t what, int *is_new)
+{
+	uint64_t high = (uint64_t)kind << 32 | process;
+	uint32_t known = number_map_find(&writer->tracks, high, what);
+
+	*is_new = known == NUMBER_MAP_NONE;
+	if (!*is_new)
+		return known;
+	if (number_map_set(&writer->tracks, high, what, ++writer->track_count) != 0)
+		base_die("-f perfetto: more than %u threads, streams and counters: choose a process (--process)", NUMBER_MAP_MAX);
+	return writer->track_count;
+}
+
+static void put_track(struct writer *writer, uint64_t id, uint64_t parent, Perfetto__Track *track)
+{
+	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
+
+	track->has_id = 1;
+	track->id = id;
+	track->has_parent = parent != 0;
+	track->parent = parent;
+	packet.track = track;
+	put_packet(writer, &packet);
+}
+
+static uint64_t named_track(struct writer *writer, int kind, size_t process, uint64_t what, uint64_t parent, const char *name)
+{
+	int is_new;
+	uint64_t id = track_number(writer, kind, process, what, &is_new);
+	Perfetto__Track track = PERFETTO__TRACK__INIT;
+	Perfetto__Counter counter = PERFETTO__COUNTER__INIT;
+
+	if (!is_new)
+		return id;
+	track.name = shown(writer, name);
+	counter.has_unit = 1;
+	counter.unit = UNIT_SIZE_BYTES;
+	if (kind == KEY_COUNTER)
+		track.counter = &counter;
+	put_track(writer, id, parent, &track);
+	return id;
+}
+
+static uint64_t process_track(struct writer *writer, size_t index)
+{
+	const struct process *process = &writer->request->run->processes[index];
+	Perfetto__Process described = PERFETTO__PROCESS__INIT;
+	Perfetto__Track track = PERFETTO__TRACK__INIT;
+	int is_new;
+	uint64_t id = track_number(writer, KEY_PROCESS, index, 0, &is_new);
+
+	if (!is_new)
+		return id;
+	described.has_pid = 1;
+	described.pid = (int32_t)process->pid;
+	described.name = shown(writer, process->command);
+	track.process = &described;
+	put_track(writer, id, 0, &track);
+	return id;
+}
+
+static uint64_t thread_track(struct writer *writer, size_t index, uint32_t serial)
+{
+	const struct process *process = &writer->request->run->processes[index];
+	uint64_t parent = process_track(writer, index);
+	Perfetto__Thread described = PERFETTO__THREAD__INIT;
+	Perfetto__Track track = PERFETTO__TRACK__INIT;
+	const struct thread *thread = NULL;
+	int is_new;
+	uint64_t id = track_number(writer, KEY_THREAD, index, serial, &is_new);
+
+	if (!is_new)
+		return id;
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial == serial)
+			thread = &process->threads[i];
+	described.has_pid = described.has_tid = 1;
+	described.pid = (int32_t)process->pid;
+	described.tid = thread != NULL ? (int64_t)thread->tid : 0;
+	described.name = shown(writer, thread != NULL ? thread->name : "");
+	track.thread = &described;
+	put_track(writer, id, parent, &track);
+	return id;
+}
+
+static uint64_t queue_track(struct writer *writer, size_t index, uint32_t place, uint32_t lane)
+{
+	const struct gpu *gpu = writer->request->run->processes[index].gpu;
+	const struct gpu_queue *queue = &gpu->queues[place];
+	struct text name = {0};
+
+	text_format(&name, "GPU %" PRIu32, queue->device);
+	for (size_t i = 0; i < gpu->device_count; i++)
+		if (gpu->devices[i].id == queue->device)
+			text_format(&name, " %s", gpu->devices[i].name);
+	uint64_t device = named_track(writer, KEY_DEVICE, index, queue->device, process_track(writer, index), name.bytes);
+	text_clear(&name);
+	text_format(&name, "context %" PRIu32 " stream %" PRIu32, queue->context, queue->stream);
+	if (lane)
+		text_format(&name, " (%" PRIu32 ")", lane + 1);
+	uint64_t id = named_track(writer, KEY_QUEUE, index, (uint64_t)place << 8 | lane, device, name.bytes);
+	text_free(&name);
+	return id;
+}
+
+static uint64_t track_of(struct writer *writer, const struct span *span)
+{
+	if (span->kind == SPAN_COUNTER)
+		return named_track(writer, KEY_COUNTER, span->process, hash_of(span->name), process_track(writer, span->process),
+				   span->name);
+	if (span->on == SPAN_QUEUE)
+		return queue_track(writer, span->process, span->track, span->lane);
+	if (span->on == SPAN_THREAD)
+		return thread_track(writer, span->process, span->track);
+	return process_track(writer, span->process);
+}
+
+static const char *name_of(struct writer *writer, const struct span *span)
+{
+	if (strcmp(span->category, "kernel") != 0)
+		return span->name;
+	demangle(span->name, &writer->plain);
+	return writer->plain.bytes;
+}
+
+static void put_event(struct writer *writer, const struct span *span, int type, uint64_t track, int64_t time)
+{
+	Perfetto__Event event = PERFETTO__EVENT__INIT;
+	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
+	Perfetto__Argument arguments[SPAN_ARGUMENTS + 1], *list[SPAN_ARGUMENTS + 1];
+	struct text words[SPAN_ARGUMENTS] = {{0}};
+	uint64_t category = 0, flow = span->flow + ((uint64_t)span->process << 48);
+
+	if (type != TYPE_END && type != TYPE_COUNTER) {
+		event.has_name = 1;
+		event.name = intern(writer, LIST_NAMES, name_of(writer, span));
+		category = intern(writer, LIST_CATEGORIES, span->category);
+		event.n_categories = 1;
+		event.categories = &category;
+	}
+	for (size_t i = 0; type != TYPE_END && i < span->argument_count + (span->is_open != 0); i++) {
+		const struct span_argument *from = i < span->argument_count ? &span->arguments[i] : NULL;
+		perfetto__argument__init(&arguments[i]);
+		arguments[i].has_name = 1;
+		arguments[i].name = intern(writer, LIST_ARGUMENTS, from != NULL ? from->name : "not ended");
+		arguments[i].has_flag = arguments[i].flag = from == NULL;
+		arguments[i].has_number = from != NULL && from->text == NULL;
+		arguments[i].number = from != NULL ? from->number : 0;
+		if (from != NULL && from->text != NULL) {
+			text_string(&words[i], shown(writer, from->text));
+			arguments[i].text = words[i].bytes;
+		}
+		list[i] = &arguments[i];
+		event.n_arguments = i + 1;
+	}
+	event.arguments = list;
+	event.has_type = event.has_track = 1;
+	event.type = type;
+	event.track = track;
+	event.has_value = type == TYPE_COUNTER;
+	event.value = span->value;
+	if (span->flow && type == TYPE_BEGIN) {
+		*(span->is_flow_start ? &event.n_flows : &event.n_ending_flows) = 1;
+		event.flows = event.ending_flows = &flow;
+	}
+	packet.has_time = 1;
+	packet.time = time > 0 ? (uint64_t)time : 0;
+	packet.event = &event;
+	put_packet(writer, &packet);
+	for (size_t i = 0; i < SPAN_ARGUMENTS; i++)
+		text_free(&words[i]);
+}
+
+static int put_span(void *context, const struct span *span)
+{
+	struct writer *writer = context;
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	if (span->start_ns >= writer->request->to_ns || end < writer->request->from_ns)
+		return 0;
+	uint64_t track = track_of(writer, span);
+	if (span->kind == SPAN_COUNTER)
+		put_event(writer, span, TYPE_COUNTER, track, span->start_ns);
+	else if (span->kind == SPAN_INSTANT)
+		put_event(writer, span, TYPE_INSTANT, track, span->start_ns);
+	else {
+		put_event(writer, span, TYPE_BEGIN, track, span->start_ns);
+		put_event(writer, span, TYPE_END, track, end);
+	}
+	return 0;
+}
+
+static void write_run(FILE *file, const struct request *request)
+{
+	struct writer writer = {.file = file, .request = request};
+	struct run *run = request->run;
+
+	if (isatty(fileno(file)))
+		base_die("-f perfetto writes a binary file: give -o FILE.perfetto");
+	for (size_t i = 0; i < run->process_count; i++) {
+		if (!request_wants_process(request, &run->processes[i]))
+			continue;
+		process_track(&writer, i);
+		if (spans_stream(run, i, put_span, &writer) != 0)
+			base_die("out of memory while reading the logs");
+	}
+	number_map_free(&writer.texts);
+	number_map_free(&writer.tracks);
+	text_free(&writer.plain);
+	text_free(&writer.visible);
+	free(writer.buffer);
+}
+
+const struct report_kind report_perfetto = {
+	.name = "perfetto",
+	.suffix = "perfetto",
+	.help = "the time line as a Perfetto trace, of any size; give -o FILE.perfetto; no tables",
+	.write_run = write_run,
+};
