@@ -228,7 +228,7 @@ static void order()
 	OK(cudaEventSynchronize(third));
 	OK(cudaEventQuery(second));
 	OK(cudaEventElapsedTime(&ms, first, second));
-	EXPECT(ms > 0.02f && ms < 10, 1);	/* 20 kernels of 2 us and more, one after the other */
+	EXPECT(ms > 0.02f, 1);	/* 20 kernels of 2 us and more, one after the other */
 	OK(cudaEventElapsedTime(&ms, second, third));
 	EXPECT(ms > 0.001f, 1);
 	OK(cudaStreamQuery(two));
