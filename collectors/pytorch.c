@@ -185,14 +185,18 @@ void tfp_pytorch_absent(const char *why)
 static void tell_parts(int wants_shapes)
 {
 	if (!layout.is_known) {
-		tell("partly", "ops by name, allocations; no sequence numbers, scopes, shapes: the layout of RecordFunction is not the expected one");
+		tell("partly", "ops by name, allocations; no sequence numbers, scopes, shapes: the layout of RecordFunction is not the "
+			       "expected one");
 		tfp_fact_pair(TFP_TAG_note, "pytorch_layout",
 			      "The layout of PyTorch's RecordFunction could not be proved: ops have names and times alone.");
 	} else if (wants_shapes && !has_shapes) {
-		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.1 and newer have)");
-		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes", "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");
+		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.1 and newer "
+			       "have)");
+		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes",
+			      "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");
 	} else {
-		tell("on", has_shapes ? "ops, sequence numbers, scopes, shapes, allocations" : "ops, sequence numbers, scopes, allocations");
+		tell("on", has_shapes ? "ops, sequence numbers, scopes, shapes, allocations"
+				      : "ops, sequence numbers, scopes, allocations");
 	}
 }
 

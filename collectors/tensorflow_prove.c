@@ -22,7 +22,7 @@ int tfp_prove_read(void *to, const void *from, size_t bytes)
 
 int tfp_prove_text(const char *text, size_t length)
 {
-	char copy[LOOKED_AT];
+	char copy[LOOKED_AT] = {0};
 	size_t looked = length < LOOKED_AT ? length : LOOKED_AT;
 
 	if (!length)

@@ -17,7 +17,7 @@
 #include "writer/poison.h"
 
 #define TEXT_ROOM 4096u          /* the page that arguments are put together in */
-#define ARGUMENTS_MOST 32        /* numbers of one event */
+#define ARGUMENTS_MOST 16        /* numbers of one event */
 #define TIME_BACK_NS 86400000000000LL /* a day: an event is younger; only while it is proved */
 
 /* tsl::profiler::TraceMeRecorder::Event with libstdc++'s std::string. */
@@ -47,7 +47,7 @@ static int is_young(int64_t time, int64_t now)
 /* What the layout of an event promises: a readable name, and times of this day. */
 static int is_expected(const void *at)
 {
-	struct event event;
+	struct event event = {0};
 	struct tfp_clock_set now;
 
 	if (tfp_prove_read(&event, at, sizeof event) || !tfp_prove_text(event.text, event.length))

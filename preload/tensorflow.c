@@ -95,11 +95,15 @@ static __attribute__((noinline)) void meet(void)
 	errno = error;
 }
 
+#define PASTE(begin, end) begin##end
+#define REGISTER \
+	PASTE(_ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceE, \
+	      St14default_deleteIS3_EERKN10tensorflow14ProfileOptionsEEE)
+
 /* TensorFlow's second library calls this from its constructors: the first one is there by then. */
-void _ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceESt14default_deleteIS3_EERKN10tensorflow14ProfileOptionsEEE(void *factory)
+void REGISTER(void *factory)
 {
-	void (*next)(void *) = REAL(
-		_ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceESt14default_deleteIS3_EERKN10tensorflow14ProfileOptionsEEE);
+	void (*next)(void *) = REAL(REGISTER);
 
 	if (is_wanted() && !tfp_tensorflow_is_settled())
 		meet();

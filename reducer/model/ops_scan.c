@@ -5,7 +5,7 @@
  * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
  * innermost op open on the thread.
  */
-#include "reducer/base/index.h"
+#include "reducer/model/number_map.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
 #include "reducer/model/scan.h"
@@ -28,7 +28,7 @@ struct taken {
 	struct scan *scan;
 	const char *names[NAMES_MAX];
 	uint32_t typed[NAMES_MAX]; /* of a node's name without its type: the name with it, + 1; 0 = not looked for yet */
-	struct base_index nodes;   /* names with a type, by the part before it */
+	struct number_map nodes;       /* names with a type, by the part before it */
 	struct op_stacks stacks;
 	size_t *stack_of; /* by stream */
 	struct detail *details;
@@ -52,13 +52,13 @@ static int is_op_name(const char *name)
 	       strpbrk(colon + 1, ": ") == NULL && strpbrk(name, " (") == NULL;
 }
 
-static bool is_node(const void *context, const void *key, uint32_t number)
+static uint64_t hash_node(const char *name, size_t length)
 {
-	const struct taken *taken = context;
-	const char *node = key, *name = taken->names[number];
-	size_t length = strlen(node);
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
-	return strncmp(name, node, length) == 0 && name[length] == ':';
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+	return hash;
 }
 
 static void take_name(void *state, const struct fact *fact, const int *fields)
@@ -72,8 +72,9 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 	else
 		return;
 	if (is_op_name(taken->names[id])) {
-		const char *colon = strchr(taken->names[id], ':');
-		base_index_add(&taken->nodes, base_hash(BASE_HASH, taken->names[id], (size_t)(colon - taken->names[id])), (uint32_t)id);
+		size_t length = strcspn(taken->names[id], ":");
+		if (number_map_set(&taken->nodes, hash_node(taken->names[id], length), length, (uint32_t)id) != 0)
+			taken->stacks.is_short = 1;
 	}
 }
 
@@ -130,8 +131,9 @@ static uint32_t typed_name(struct taken *taken, uint32_t node)
 	if (node >= NAMES_MAX || *name == 0)
 		return node;
 	if (taken->typed[node] == 0) {
-		uint32_t found = base_index_find(&taken->nodes, base_hash(BASE_HASH, name, strlen(name)), is_node, taken, name);
-		taken->typed[node] = (found == UINT32_MAX ? node : found) + 1;
+		size_t length = strlen(name);
+		uint32_t found = number_map_find(&taken->nodes, hash_node(name, length), length);
+		taken->typed[node] = (found == NUMBER_MAP_NONE ? node : found) + 1;
 	}
 	return taken->typed[node] - 1;
 }
@@ -220,7 +222,7 @@ static void drop(void *state)
 		return;
 	op_stacks_free(&taken->stacks);
 	blocks_free(taken->blocks);
-	base_index_free(&taken->nodes);
+	number_map_free(&taken->nodes);
 	free(taken->stack_of);
 	free(taken->details);
 	free(taken);

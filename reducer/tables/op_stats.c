@@ -30,12 +30,14 @@ static const struct table_column columns[] = {
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops inside it on its thread"},
 	[AVG_SELF] = {"avg_self_ns", "self avg", TABLE_INTEGER, UNIT_NS, 1, "self by occurrences"},
 	[DEVICE_SELF] = {"device_self_percent", "device %", TABLE_REAL, UNIT_NONE, 2, "of the self time of all device rows"},
-	[DEVICE_CUMULATIVE] = {"device_cumulative_percent", "device sum %", TABLE_REAL, UNIT_NONE, 3, "this row and those before it"},
+	[DEVICE_CUMULATIVE] = {"device_cumulative_percent", "device sum %", TABLE_REAL, UNIT_NONE, 3,
+			       "this row and those before it"},
 	[HOST_SELF] = {"host_self_percent", "host %", TABLE_REAL, UNIT_NONE, 0, "of the self time of all host rows"},
 	[HOST_CUMULATIVE] = {"host_cumulative_percent", "host sum %", TABLE_REAL, UNIT_NONE, 1, "this row and those before it"},
-	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 2, "who said so: record_function (PyTorch), annotation, eager or traceme (TensorFlow)"},
+	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 2,
+		    "who said so: record_function (PyTorch), annotation, eager or traceme (TensorFlow)"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 2,
-			 "blocks that the framework's allocators handed out for it: named by the framework, or while it was the innermost op"},
+			 "blocks that the framework's allocators handed out for it: named so, or while it was the innermost op"},
 	[ALLOCATED] = {"allocated_bytes", "allocated", TABLE_INTEGER, UNIT_BYTES, 2, "bytes of those"},
 	[FORWARD] = {"forward_name", "forward of", TABLE_TEXT, UNIT_NONE, 3,
 		     "PyTorch's backward functions: the op that they go with, where it is one; joined by sequence number"},
@@ -142,9 +144,24 @@ static bool is_told_twice(const struct rows *rows, const struct row *row)
 
 	if (row->first->source != SOURCE_traceme)
 		return false;
-	if (find_row(rows, row->first->name, SOURCE_annotation))
+	const struct row *annotated = find_row(rows, row->first->name, SOURCE_annotation);
+	if (annotated && annotated->occurrences)
 		return true;
-	return colon && find_row(rows, colon + 1, SOURCE_eager);
+	/* Run eagerly, a node is called as its type. */
+	return colon && strncmp(row->first->name, colon + 1, (size_t)(colon - row->first->name)) == 0 &&
+	       strlen(colon + 1) == (size_t)(colon - row->first->name) && find_row(rows, colon + 1, SOURCE_eager);
+}
+
+/* Blocks name their op by its node: where that is known by TraceMe alone, they belong to that row. */
+static bool move_blocks(const struct rows *rows, const struct row *row)
+{
+	struct row *traced = (struct row *)find_row(rows, row->first->name, SOURCE_traceme);
+
+	if (row->first->source != SOURCE_annotation || row->occurrences || !traced)
+		return false;
+	traced->allocations += row->allocations;
+	traced->allocated += row->allocated;
+	return true;
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -240,7 +257,7 @@ static void fill(struct table *table, const struct request *request)
 			add_process(&rows, &request->run->processes[i].ops);
 	size_t kept = 0;
 	for (size_t i = 0; i < rows.count; i++)
-		is_twice[i] = is_told_twice(&rows, &rows.items[i]);
+		is_twice[i] = is_told_twice(&rows, &rows.items[i]) || move_blocks(&rows, &rows.items[i]);
 	for (size_t i = 0; i < rows.count; i++)
 		if (!is_twice[i])
 			rows.items[kept++] = rows.items[i];
