@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { STATE_NONE, STATE_CUPTI, STATE_REFUSED, STATE_TAKEN, STATE_WINDOW, STATE_FAILED }; /* gpu_state.state */
-enum { LOSS_DROPPED = 19, LOSS_UNFLUSHED = 24 };                                        /* losses.def */
+enum { LOSS_DROPPED = 19, LOSS_UNREADABLE = 20, LOSS_UNFLUSHED = 24 };                  /* losses.def */
 
 static int is_launch_kind(enum gpu_kind kind)
 {
@@ -67,11 +67,10 @@ static uint64_t losses(const struct process *process, unsigned kind)
 	return count;
 }
 
-/* The end of the log came before the device's record. */
-static int is_cut_off(const struct gpu_scan *scan, const struct gpu_flight *flight)
+/* The end of the log came before the device's record: at most `grain` ticks before the last one that was read. */
+static int is_cut_off(const struct gpu_scan *scan, const struct gpu_flight *flight, uint64_t grain)
 {
 	const struct process *process = scan->scan->process;
-	uint64_t grain = scan->flights.wait_ticks / 5; /* a second: more than a flush period */
 	int died = process->end != END_EXIT || losses(process, LOSS_UNFLUSHED) > 0;
 
 	return died && flight->end + grain >= scan->last_decoded;
@@ -86,10 +85,14 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return reason;
 	if (is_crowded)
 		return GPU_REASON_CROWDED;
-	if (is_cut_off(scan, flight))
+	if (is_cut_off(scan, flight, 0))
 		return GPU_REASON_DIED;
 	if (losses(scan->scan->process, LOSS_DROPPED) > 0)
 		return GPU_REASON_DROPPED;
+	if (losses(scan->scan->process, LOSS_UNREADABLE) > 0)
+		return GPU_REASON_UNREADABLE;
+	if (is_cut_off(scan, flight, second)) /* more than a flush period */
+		return GPU_REASON_DIED;
 	if (flight->correlation == 0)
 		return GPU_REASON_NO_IDENTITY;
 	if (scan->first_on != 0 && flight->begin < scan->first_on)

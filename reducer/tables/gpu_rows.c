@@ -107,7 +107,7 @@ void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name)
 
 	if (name >= gpu->name_count)
 		return;
-	demangle(gpu->names[name], &readable);
+	demangle(gpu->names[name][0] ? gpu->names[name] : "[CUPTI gave no name]", &readable);
 	text_put(out, readable.bytes, readable.length);
 	text_free(&readable);
 }
