@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 
-from harness import places, tools, workloads
+from harness import gpu, places, tools, workloads
 from harness.execute import Failed, bytes_below, execute
 from harness.rounds import available, note, run_once, run_rounds
 
@@ -202,7 +202,8 @@ def reduce(results, plan):
                 results.failures.append(f"report of {tool.name} on {workload.name}: {failure}")
 
 
-GROUPS = {"micro": micro, "real": real, "size": size, "reduce": reduce}
+GROUPS = {"micro": micro, "real": real, "size": size, "reduce": reduce,
+          "gpu": lambda results, plan: gpu.gpu(results, plan, rounds_of)}
 
 
 def timed(name, results, plan):

@@ -69,6 +69,11 @@ def own_cpu_rdtsc_less_20(results, workload, tool):
     return (added - 20) / tick if added is not None and tick else None
 
 
+def own_cpu_rdtsc(results, workload, tool):
+    added, tick = added_own_cpu_ns(results, workload, tool), results.rdtsc_ns()
+    return added / tick if added is not None and tick else None
+
+
 def cpu_ratio(results, workload, tool):
     both = pair(results, workload, tool, best_cpu)
     return both[1] / both[0] if both else None
@@ -119,8 +124,10 @@ def extra(name):
     return lambda results, workload, tool: results.extra.get((name, workload, tool))
 
 
-METRICS = {f.__name__: f for f in (ratio, median_ratio, added_ns, added_own_cpu_ns, added_rdtsc, own_cpu_rdtsc_less_20, cpu_ratio,
+METRICS = {f.__name__: f for f in (ratio, median_ratio, added_ns, added_own_cpu_ns, added_rdtsc, own_cpu_rdtsc_less_20, own_cpu_rdtsc,
+                                   cpu_ratio,
                                    added_cpu_ns, added_cpu_rdtsc, seen, seen_error, disk_per_event, start_ms, added_rss_kib)}
 METRICS.update({name: extra(name) for name in (
     "instructions", "thread_idle_kib", "thread_busy_kib", "process_kib", "reduce_million_s", "reduce_s_per_million",
-    "reduce_s_at_10_million", "reduce_rss_mib", "reduce_lines")})
+    "reduce_s_at_10_million", "reduce_rss_mib", "reduce_lines",
+    "decode_million_s", "gpu_disk_per_event", "gpu_reduce_million_s", "gpu_reduce_rss_mib")})

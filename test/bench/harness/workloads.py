@@ -13,6 +13,7 @@ from harness import places
 from harness.execute import output_of
 
 LOOP = os.path.join(places.BIN, "loop")
+LAUNCH = os.path.join(places.GPU, "gpu_launch")
 
 
 @dataclasses.dataclass
@@ -82,6 +83,11 @@ def own(name):
     return lambda count: Job([os.path.join(places.BIN, name), str(count)])
 
 
+def launches(**env):
+    """Launches on a CUDA that costs nothing; with device records or without."""
+    return lambda count: Job([LAUNCH, str(count)], dict(env, LD_LIBRARY_PATH=places.GPU))
+
+
 WORKLOADS = [
     Workload("m5", "micro", "C loop, depth 5, leaf and caller vary", "ns_per_event", (500000, 2500000), loop("flat", 5, 1),
              (LOOP,)),
@@ -103,6 +109,9 @@ WORKLOADS = [
              ("redis-server", "redis-benchmark")),
     Workload("putc", "side", "putc and getc in a loop", "wall", (20000000, 100000000), own("putc")),
     Workload("shared_ptr", "side", "copies of a shared_ptr in a loop", "wall", (50000000, 250000000), own("pointers")),
+    Workload("launch", "gpu", "cudaLaunchKernel on a CUDA without cost", "ns_per_event", (500000, 3000000), launches(), (LAUNCH,)),
+    Workload("launch-records", "gpu-records", "the same, with a device record each", "ns_per_event", (500000, 3000000),
+             launches(GPU_NONE_RECORDS="1"), (LAUNCH,)),
     Workload("true", "start", "the program true", "wall", (0, 0), lambda _: Job(["/bin/true"])),
     Workload("python", "start", "python that does nothing", "wall", (0, 0), lambda _: Job([places.PYTHON, "-c", "pass"]),
              (places.PYTHON,)),
