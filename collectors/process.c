@@ -4,6 +4,7 @@
 
 #include "collectors/heap.h"
 #include "collectors/names.h"
+#include "collectors/window.h"
 #include "writer/file.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -106,6 +107,7 @@ void tfp_process_forked_inside(int child)
 	if (!child) {
 		forks_inside = 0;
 		tfp_mode_now = TFP_MODE_PASS;
+		tfp_is_open = 0;
 		tfp_pages_detach();
 		if (!tfp_state)
 			return;

