@@ -20,6 +20,7 @@
 #include "preload/injection.h"
 #include "preload/real.h"
 #include "preload/settings.h"
+#include "preload/xla.h"
 #include "writer/drain.h"
 #include "writer/file.h"
 #include "writer/records.h"
@@ -374,6 +375,7 @@ __attribute__((constructor)) static void begin(void)
 		on_exit(at_exit, NULL);
 		tfp_injection_offer();
 		tfp_guard_signal();
+		tfp_xla_ask();
 	}
 	errno = error; /* 0 when main begins */
 }
