@@ -26,6 +26,7 @@ int gpu_clock_begin(struct gpu_clock *clock, const struct process *process)
 	clock->room = 16;
 	clock->knots[0] = (struct gpu_knot){.ticks = 0, .ns = header->origin.realtime_ns};
 	clock->count = 1;
+	clock->tail = clock->ns_per_tick;
 	return 0;
 }
 
@@ -34,6 +35,8 @@ void gpu_clock_free(struct gpu_clock *clock)
 	free(clock->knots);
 	*clock = (struct gpu_clock){0};
 }
+
+static double slope_from(const struct gpu_clock *clock, size_t at);
 
 static double distance(double a)
 {
@@ -89,6 +92,7 @@ static void add(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t w
 		error = step > UINT32_MAX - error ? UINT32_MAX : error + step;
 	}
 	clock->knots[clock->count++] = (struct gpu_knot){ticks, ns, error};
+	clock->tail = slope_from(clock, clock->count - 1);
 }
 
 void gpu_clock_realtime(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks)
@@ -107,6 +111,7 @@ void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uin
 	if (!clock->has_reading && (off > SAME_CLOCK_NS + (int64_t)error || off < -SAME_CLOCK_NS - (int64_t)error)) {
 		clock->is_own = 1;
 		clock->count = 0;
+		clock->tail = clock->ns_per_tick;
 	}
 	clock->has_reading = 1;
 	if (clock->count == 0)
@@ -133,8 +138,8 @@ static size_t segment(const struct gpu_clock *clock, uint64_t key, int is_ns)
 	return low;
 }
 
-/* ns a tick from a knot on, and the error of what is `ns` away from it. */
-static double slope(const struct gpu_clock *clock, size_t at)
+/* ns a tick from a knot on. */
+static double slope_from(const struct gpu_clock *clock, size_t at)
 {
 	const struct gpu_knot *knots = clock->knots;
 
@@ -145,6 +150,11 @@ static double slope(const struct gpu_clock *clock, size_t at)
 	if ((double)(knots[at + 1].ticks - knots[at].ticks) * clock->ns_per_tick < APART_NS)
 		return clock->ns_per_tick;
 	return (double)(knots[at + 1].ns - knots[at].ns) / (double)(knots[at + 1].ticks - knots[at].ticks);
+}
+
+static double slope(const struct gpu_clock *clock, size_t at)
+{
+	return at + 1 >= clock->count ? clock->tail : slope_from(clock, at);
 }
 
 static void tell_error(const struct gpu_clock *clock, size_t at, double away_ns, uint64_t *error)

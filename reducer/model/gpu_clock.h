@@ -24,6 +24,7 @@ struct gpu_clock {
 	struct gpu_knot *knots; /* by ticks */
 	size_t count, room;
 	double ns_per_tick;     /* mean, until two readings say better */
+	double tail;            /* ns a tick behind the last knot */
 	double drift;           /* relative: how far the slopes seen so far differ from the mean */
 	int is_own;             /* CUPTI's clock is not CLOCK_REALTIME: only gpu_clock records count */
 	int has_reading;        /* CUPTI's clock was read at least once */

@@ -30,42 +30,47 @@ static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t 
 }
 
 /* Ids come one after the other: 16 neighbours share a line of the cache, blocks of them lie anywhere. */
-static uint32_t home_of(const struct gpu_flights *flights, uint64_t correlation)
+static inline uint32_t home_of(const struct gpu_flights *flights, uint32_t low)
 {
-	uint64_t block = (correlation >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint64_t block = (uint64_t)(low >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-	return (uint32_t)(block << 4 | (correlation & 15)) & (flights->index_room - 1);
+	return (uint32_t)(block << 4 | (low & 15)) & (flights->index_room - 1);
 }
 
 /* Where in the index the id stands, or would stand. */
 static uint32_t slot_of(const struct gpu_flights *flights, uint64_t correlation)
 {
-	uint32_t at = home_of(flights, correlation);
+	uint32_t low = (uint32_t)correlation, at = home_of(flights, low);
+	const struct flight_slot *slot = &flights->index[at];
 
-	while (flights->index[at] != 0 && flight_at(flights, flights->index[at] - 1)->correlation != correlation)
+	while (slot->place != 0 && (slot->low != low || flight_at(flights, slot->place - 1)->correlation != correlation)) {
 		at = (at + 1) & (flights->index_room - 1);
+		slot = &flights->index[at];
+	}
 	return at;
 }
 
 struct gpu_flight *flights_find(const struct gpu_flights *flights, uint64_t correlation)
 {
-	uint32_t place = flights->index[slot_of(flights, correlation)];
+	uint32_t place = flights->index[slot_of(flights, correlation)].place;
 
 	return place == 0 ? NULL : flight_at(flights, place - 1);
 }
 
 static int widen_index(struct gpu_flights *flights)
 {
-	uint32_t *old = flights->index, room = flights->index_room;
-	uint32_t *wider = calloc((size_t)room * 2, sizeof *wider);
+	struct flight_slot *old = flights->index, *wider;
+	uint32_t room = flights->index_room;
+
+	wider = calloc((size_t)room * 2, sizeof *wider);
 
 	if (wider == NULL)
 		return -1;
 	flights->index = wider;
 	flights->index_room = room * 2;
 	for (uint32_t i = 0; i < room; i++)
-		if (old[i] != 0)
-			wider[slot_of(flights, flight_at(flights, old[i] - 1)->correlation)] = old[i];
+		if (old[i].place != 0)
+			wider[slot_of(flights, flight_at(flights, old[i].place - 1)->correlation)] = old[i];
 	free(old);
 	return 0;
 }
@@ -75,20 +80,20 @@ static void forget(struct gpu_flights *flights, uint64_t correlation)
 {
 	uint32_t mask = flights->index_room - 1, hole = slot_of(flights, correlation);
 
-	for (uint32_t at = (hole + 1) & mask; flights->index[at] != 0; at = (at + 1) & mask) {
-		uint32_t home = home_of(flights, flight_at(flights, flights->index[at] - 1)->correlation);
+	for (uint32_t at = (hole + 1) & mask; flights->index[at].place != 0; at = (at + 1) & mask) {
+		uint32_t home = home_of(flights, flights->index[at].low);
 
 		if (((at - home) & mask) < ((at - hole) & mask))
 			continue;
 		flights->index[hole] = flights->index[at];
 		hole = at;
 	}
-	flights->index[hole] = 0;
+	flights->index[hole] = (struct flight_slot){0};
 }
 
 static uint32_t place_in_index(const struct gpu_flights *flights, const struct gpu_flight *flight)
 {
-	return flights->index[slot_of(flights, flight->correlation)];
+	return flights->index[slot_of(flights, flight->correlation)].place;
 }
 
 static void unlink_flight(struct gpu_flights *flights, struct gpu_flight *flight)
@@ -197,7 +202,7 @@ struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation
 	flight = flight_at(flights, place - 1);
 	*flight = (struct gpu_flight){.correlation = correlation, .born = ++flights->insertions, .time = time};
 	link_last(flights, flight, place, FLIGHT_FRESH);
-	flights->index[slot_of(flights, correlation)] = place;
+	flights->index[slot_of(flights, correlation)] = (struct flight_slot){place, (uint32_t)correlation};
 	flights->count++;
 	return flight;
 }

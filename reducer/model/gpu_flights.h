@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 47 MiB */
-#define FLIGHTS_KEEP 4096u            /* insertions for which a paired launch stays, so that a double is known */
+#define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 53 MiB */
+#define FLIGHTS_KEEP 2048u            /* insertions for which a paired launch stays, so that a double is known */
 #define FLIGHTS_WAIT_NS 5000000000u   /* several flush periods */
 #define FLIGHTS_SLAB 4096u
 
@@ -40,7 +40,9 @@ struct gpu_flight {
 struct gpu_flights {
 	struct gpu_flight **slabs;
 	uint32_t slab_count, count, used, free; /* free: first of the list of unused ones, + 1 */
-	uint32_t *index;          /* place + 1, by hash of the correlation id */
+	struct flight_slot {
+		uint32_t place, low; /* place + 1; low half of the correlation id, so that most looks stay in the index */
+	} *index;                 /* by hash of the low half */
 	uint32_t index_room;
 	uint32_t first[FLIGHT_LISTS], last[FLIGHT_LISTS]; /* + 1 */
 	uint64_t insertions;

@@ -32,11 +32,30 @@ static int widen(struct number_map *map)
 		if (map->entries[i].place != 0)
 			*place_of(&wider, map->entries[i].high, map->entries[i].low) = map->entries[i];
 	free(map->entries);
+	wider.direct = map->direct;
+	wider.direct_room = map->direct_room;
 	*map = wider;
 	return 0;
 }
 
-uint32_t number_map_find(const struct number_map *map, uint64_t high, uint64_t low)
+/* Makes the direct part reach `low`; without memory it stays as it is and the hash part serves. */
+static void widen_direct(struct number_map *map, uint32_t low)
+{
+	uint32_t room = map->direct_room == 0 ? 64 : map->direct_room;
+	uint32_t *wider;
+
+	while (room <= low)
+		room *= 2;
+	wider = realloc(map->direct, room * sizeof *wider);
+	if (wider == NULL)
+		return;
+	for (uint32_t i = map->direct_room; i < room; i++)
+		wider[i] = number_map_search(map, 0, i) + 1; /* NONE + 1 is 0 */
+	map->direct = wider;
+	map->direct_room = room;
+}
+
+uint32_t number_map_search(const struct number_map *map, uint64_t high, uint64_t low)
 {
 	return map->room == 0 ? NUMBER_MAP_NONE : place_of(map, high, low)->place - 1; /* 0 - 1 is NONE */
 }
@@ -50,11 +69,18 @@ int number_map_set(struct number_map *map, uint64_t high, uint64_t low, uint32_t
 	entry = place_of(map, high, low);
 	map->count += entry->place == 0;
 	*entry = (struct number_map_entry){.high = high, .low = low, .place = place + 1};
+	if (high == 0 && low < NUMBER_MAP_DIRECT) {
+		if (low >= map->direct_room)
+			widen_direct(map, (uint32_t)low);
+		if (low < map->direct_room)
+			map->direct[low] = place + 1;
+	}
 	return 0;
 }
 
 void number_map_free(struct number_map *map)
 {
 	free(map->entries);
+	free(map->direct);
 	*map = (struct number_map){0};
 }

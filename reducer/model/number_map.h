@@ -19,10 +19,22 @@ struct number_map {
 		uint32_t place; /* + 1; 0 = empty */
 	} *entries;
 	uint32_t room, count; /* room is 0 or a power of two */
+	uint32_t *direct;     /* place + 1 of the keys (0, low) with low below direct_room: ids are small and come in order */
+	uint32_t direct_room;
 };
 
+#define NUMBER_MAP_DIRECT 65536u
+
+/* The part of number_map_find that hashes. */
+uint32_t number_map_search(const struct number_map *map, uint64_t high, uint64_t low);
+
 /* The place of a key, or NUMBER_MAP_NONE. */
-uint32_t number_map_find(const struct number_map *map, uint64_t high, uint64_t low);
+static inline uint32_t number_map_find(const struct number_map *map, uint64_t high, uint64_t low)
+{
+	if (high == 0 && low < map->direct_room)
+		return map->direct[low] - 1; /* 0 - 1 is NONE */
+	return number_map_search(map, high, low);
+}
 
 /* Sets the place of a key. Returns -1 without memory, or at NUMBER_MAP_MAX keys. */
 int number_map_set(struct number_map *map, uint64_t high, uint64_t low, uint32_t place);
