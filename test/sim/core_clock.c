@@ -109,13 +109,19 @@ void sim_clock_sleep_until(uint64_t true_ns)
 	}
 }
 
+static uint32_t generation = 1;	/* counted by fork children, before they have threads */
+
+void sim_thread_forget(void)
+{
+	generation++;
+}
+
 uint32_t sim_thread_id(void)
 {
-	static __thread uint32_t id;
-	static __thread int owner;
+	static __thread uint32_t id, known;
 
-	if (!id || owner != getpid()) {
-		owner = getpid();
+	if (known != generation) {
+		known = generation;
 		id = (uint32_t)syscall(SYS_gettid);
 	}
 	return id;

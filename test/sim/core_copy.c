@@ -61,10 +61,10 @@ static int engine_of(uint8_t kind)
 
 static uint64_t duration_of(uint8_t kind, uint64_t bytes)
 {
-	uint64_t inside = sim_setting("copy_inside_bytes_per_us", 1500000), across = sim_setting("copy_bytes_per_us", 25000);
+	uint64_t inside = SIM_NUMBER("copy_inside_bytes_per_us", 1500000), across = SIM_NUMBER("copy_bytes_per_us", 25000);
 	uint64_t rate = engine_of(kind) == SIM_INSIDE && kind != 10 && kind != 9 ? inside : across;
 
-	return sim_setting("copy_ns", 1200) + bytes * 1000 / (rate ? rate : 1);
+	return SIM_NUMBER("copy_ns", 1200) + bytes * 1000 / (rate ? rate : 1);
 }
 
 static void move_rows(char *to, size_t to_pitch, size_t to_slice, const char *from, size_t from_pitch, size_t from_slice,
@@ -193,7 +193,7 @@ static void set_bytes_now(struct sim_piece *piece)
 
 int sim_set_piece(const struct sim_context *context, const struct sim_set *set, struct sim_piece **made, uint64_t *duration)
 {
-	uint64_t rate = sim_setting("set_bytes_per_us", 2500000);
+	uint64_t rate = SIM_NUMBER("set_bytes_per_us", 2500000);
 	struct sim_piece *piece = sim_piece_new(SIM_SET);
 	struct sim_place place;
 
@@ -207,7 +207,7 @@ int sim_set_piece(const struct sim_context *context, const struct sim_set *set, 
 	piece->pitch[1] = set->element;
 	piece->width = set->width;
 	piece->rows = set->height;
-	*duration = sim_setting("copy_ns", 1200) + piece->work.set.bytes * 1000 / (rate ? rate : 1);
+	*duration = SIM_NUMBER("copy_ns", 1200) + piece->work.set.bytes * 1000 / (rate ? rate : 1);
 	*made = piece;
 	return SIM_OK;
 }

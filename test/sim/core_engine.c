@@ -227,6 +227,8 @@ static void make_worker(void)
 	sigset_t all, before;
 	bool is_made;
 
+	if (__atomic_load_n(&is_worker_made, __ATOMIC_ACQUIRE))
+		return;
 	sim_lock();
 	is_made = is_worker_made;
 	is_worker_made = true;
@@ -245,7 +247,7 @@ uint64_t sim_submit_locked(struct sim_stream *stream, struct sim_piece *piece, i
 {
 	struct sim_machine *machine = stream->context->machine;
 	struct sim_work *work_done = &piece->work;
-	uint64_t start = sim_clock_now() + (engine == SIM_NO_ENGINE ? 0 : sim_setting("launch_ns", 1500));
+	uint64_t start = sim_clock_now() + (engine == SIM_NO_ENGINE ? 0 : SIM_NUMBER("launch_ns", 1500));
 	uint64_t *slot;
 
 	raise_to(&start, not_before);

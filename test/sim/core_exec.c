@@ -11,8 +11,6 @@
 
 #include "inner.h"
 
-static uint32_t last_id;	/* under the lock */
-
 bool sim_exec_is_live(const struct sim_graph_exec *exec)
 {
 	return exec && exec->magic == SIM_MAGIC_EXEC;
@@ -64,11 +62,9 @@ int sim_exec_new(struct sim_graph *graph, unsigned flags, struct sim_graph_exec 
 		return SIM_INVALID_VALUE;
 	exec = sim_allocate(sizeof *exec);
 	*exec = (struct sim_graph_exec){.magic = SIM_MAGIC_EXEC, .source = graph, .source_id = graph->id, .flags = flags};
-	sim_lock();
-	exec->id = ++last_id;
-	sim_unlock();
 	sim_tell_resource(&(struct sim_resource){.kind = SIM_EXEC_CREATE_STARTING, .context = sim_context_current(), .graph = graph});
 	sim_graph_clone(graph, &exec->graph, exec);
+	exec->id = exec->graph->id;	/* one id for the executable graph and the clone that it runs */
 	if (!sort(exec->graph)) {
 		exec->magic = SIM_MAGIC_DEAD;
 		return SIM_INVALID_VALUE;
@@ -229,7 +225,7 @@ static void run_node(struct replay *replay, struct sim_node *node, uint64_t read
 		piece->user = node;
 		piece->act = run_host_node;
 		piece->wants_own_thread = true;
-		put(replay, node, piece, SIM_NO_ENGINE, sim_setting("host_function_ns", 5000), ready);
+		put(replay, node, piece, SIM_NO_ENGINE, SIM_NUMBER("host_function_ns", 5000), ready);
 	} else if (node->type == 7 && node->event) {
 		node->event->time = ready;
 		node->event->is_recorded = true;

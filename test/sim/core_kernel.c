@@ -37,12 +37,12 @@ uint64_t sim_kernel_duration(const struct sim_device *device, const struct sim_l
 	struct match match = {.name = launch->function->name};
 	uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 	uint64_t rounds = (blocks + (uint64_t)device->sm_count - 1) / (uint64_t)device->sm_count;
-	uint64_t jitter = sim_setting("kernel_jitter_ns", 0), most = sim_setting("kernel_most_ns", 2000000), each;
+	uint64_t jitter = SIM_NUMBER("kernel_jitter_ns", 0), most = SIM_NUMBER("kernel_most_ns", 2000000), each;
 
 	sim_scenario_each("kernel", match_name, &match);
 	if (!match.is_found) {
-		each = sim_setting("kernel_block_ns", 200);
-		match.duration = sim_setting("kernel_ns", 2000) + (rounds > most ? most : rounds * each);
+		each = SIM_NUMBER("kernel_block_ns", 200);
+		match.duration = SIM_NUMBER("kernel_ns", 2000) + (rounds > most ? most : rounds * each);
 		match.duration = match.duration > most ? most : match.duration;
 	}
 	return match.duration + (jitter ? sim_random(1) % jitter : 0);
@@ -102,7 +102,7 @@ static int planted(struct sim_context *context)
 	struct fault fault = {.number = atomic_fetch_add(&launches, 1) + 1};
 
 	sim_scenario_each("fault_launch", look_for_fault, &fault);
-	if (!fault.result && fault.number == sim_setting("device_lost", 0)) {
+	if (!fault.result && fault.number == SIM_NUMBER("device_lost", 0)) {
 		context->machine->is_lost = true;
 		sim_drop_work(context->machine, NULL);
 		sim_tell_error(SIM_DEVICE_LOST, "the device is lost");
@@ -125,7 +125,7 @@ static void breaks(struct sim_piece *piece)
 /* The launch queue is full: waits, as a real launch does, until the oldest kernels are done. */
 static void wait_for_room(struct sim_machine *machine)
 {
-	int depth = (int)sim_setting("queue_depth", 1024);
+	int depth = (int)SIM_NUMBER("queue_depth", 1024);
 	uint64_t start = 0;
 
 	while (__atomic_load_n(&machine->in_flight, __ATOMIC_RELAXED) >= depth) {

@@ -52,6 +52,7 @@ void *sim_map_memory(void *at, size_t bytes, int protection, int flags, int file
 
 static void note_fork(void)
 {
+	sim_thread_forget();
 	if (state == 1)
 		is_fork_child = true;
 }

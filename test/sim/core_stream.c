@@ -169,6 +169,6 @@ int sim_stream_host_function(struct sim_stream *stream, void (*function)(void *)
 	piece->user = data;
 	piece->act = run_host_function;
 	piece->wants_own_thread = true;
-	sim_submit(stream, piece, SIM_NO_ENGINE, sim_setting("host_function_ns", 5000));
+	sim_submit(stream, piece, SIM_NO_ENGINE, SIM_NUMBER("host_function_ns", 5000));
 	return SIM_OK;
 }

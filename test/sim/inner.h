@@ -208,11 +208,24 @@ extern __thread bool sim_in_host_function;
 
 /* ---- clock ---- core_clock.c */
 void sim_clock_start(void);
+void sim_thread_forget(void);			/* in a fork child: thread ids are other ones */
 bool sim_clock_is_virtual(void);
 void sim_clock_pass(uint64_t ns);		/* virtual: the host worked that long */
 void sim_clock_sleep_until(uint64_t true_ns);	/* paced: sleeps; virtual: advances */
 
 /* ---- scenario ---- core_scenario.c */
+/* sim_setting for places that every launch passes: looked up once a place. */
+#define SIM_NUMBER(key, fallback) \
+	({ \
+		static _Atomic bool is_known_; \
+		static uint64_t number_; \
+\
+		if (!is_known_) { \
+			number_ = sim_setting(key, fallback); \
+			is_known_ = true; \
+		} \
+		number_; \
+	})
 void sim_scenario_load(void);
 /* Calls for each line `key value`; rest is the value's text. */
 void sim_scenario_each(const char *key, void (*each)(const char *value, void *user), void *user);
