@@ -20,6 +20,7 @@ LIVE = ("file_end pcs_count nodes_count threads_count live_bytes peak_bytes peak
         "drained_bytes drain_ticks dropped_from helper_beat own_bytes inherited_bytes early_calls").split()
 HEAP = "allocations frees requested_bytes allocated_bytes freed_bytes unknown_frees unknown_freed_bytes".split()
 MAP = "maps unmaps mapped_bytes unmapped_bytes".split()
+ONLY = {5: (1, 3), 6: (0, 1), 8: (1, 3)}  # the column, tag and field, that an encoding is for
 WIDTHS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8}
 
 TABLE = []
@@ -109,11 +110,23 @@ def steps(data, count):
     return values + [last] * (count - len(values))
 
 
+def sparse(data, at, usual, count):
+    values = []
+    while at < len(data):
+        rows, at = varint(data, at)
+        value, at = varint(data, at)
+        values += [usual] * rows + [value]
+    return values + [usual] * (count - len(values))
+
+
 def column(encoding, data, count):
     if encoding == 3:
         return list(data)
     if encoding == 6:
         return steps(data, count)
+    if encoding == 7:
+        usual, at = varint(data, 0)
+        return sparse(data, at, usual, count)
     values, at, last = [], 0, 0
     if encoding == 0:
         return [varint(data, 0)[0]] * count
@@ -285,16 +298,17 @@ class Reader:
         place, found, skipped = 8, {}, 0
         for _ in range(columns):
             tag, field, encoding, values, size = struct.unpack_from("<HHB3xII", raw, place)
-            if encoding > 6 or field >= 32 or (encoding > 4 and (tag, field) != {5: (1, 3), 6: (0, 1)}[encoding]):
+            if encoding > 8 or field >= 32 or (tag, field) != ONLY.get(encoding, (tag, field)):
                 skipped += 1
             else:
                 found[tag, field] = (encoding, raw[place + 16:place + 16 + size], values)
             place += 16 + size
         tags = column(found[0, 0][0], *found[0, 0][1:]) if count else []
         times = column(found[0, 1][0], *found[0, 1][1:]) if count else []
-        decoded = {key: column(*entry) for key, entry in found.items() if key[0] and entry[0] < 4}
-        if found.get((1, 3), (0,))[0] == 5:
-            beyond = column(1, *found[1, 3][1:]) if found[1, 3][1] else [0] * found[1, 3][2]
+        decoded = {key: column(*entry) for key, entry in found.items() if key[0] and entry[0] in (0, 1, 2, 3, 7)}
+        if found.get((1, 3), (0,))[0] in (5, 8):
+            dense, raw_slack, values = found[1, 3][0] == 5, *found[1, 3][1:]
+            beyond = column(1, raw_slack, values) if dense and raw_slack else sparse(raw_slack, 0, 0, values)
             sizes = decoded.get((1, 1), [0] * len(beyond))
             usual = [24 - size if size <= 24 else ((size + 23 & MASK & ~15) - 8 - size) for size in sizes]
             decoded[1, 3] = [u + unzigzag(b) & MASK for u, b in zip(usual, beyond)]
@@ -304,9 +318,17 @@ class Reader:
                 decoded[1, 0], decoded[2, 0] = both[1], both[2]
             else:
                 skipped += 1
+        low, low_at, last, unit = found.get((0, 2)), 0, 0, 1 << head[10]
         rows = dict.fromkeys(tags, 0)
         for time, tag in zip(times, tags):
-            self.record(time << head[10] & MASK, tag, {f: v[rows[tag]] for (t, f), v in decoded.items() if t == tag})
+            time = time << head[10] & MASK
+            if low and tag in (1, 2):
+                time = last if 0 <= last - time < unit else time
+            elif low:
+                more, low_at = varint(low[1], low_at)
+                time = time + more & MASK
+            last = time
+            self.record(time, tag, {f: v[rows[tag]] for (t, f), v in decoded.items() if t == tag})
             rows[tag] += 1
         if skipped:
             self.put("skipped", skipped)

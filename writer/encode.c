@@ -37,7 +37,7 @@ static const uint8_t record_bytes[TAGS] = {
 #undef TFP_FIELD
 #define TFP_EVENT(tag, name, help)
 #define TFP_FIELD(name, type, unit, transform, help) +1
-enum { MOST_COLUMNS = 2
+enum { MOST_COLUMNS = 3
 #include "writer/records.def"
 };
 #undef TFP_EVENT
@@ -259,19 +259,58 @@ static void put_ready(struct output *out, struct tfp_column_header header, const
 	end_column(out, out->at, header, out->at + sizeof header + bytes);
 }
 
-/* Of alloc alone: what the usable size is beyond the usual rounding. Nothing at all where it never is. */
-static uint8_t *put_slack(uint8_t *at, const uint8_t *records, const uint32_t *offsets, uint32_t count)
+/* Of alloc alone, zig-zag: what the usable size is beyond the usual rounding. */
+static inline uint64_t slack_of(const uint8_t *record)
 {
-	uint8_t *start = at;
-	uint64_t any = 0;
+	const struct tfp_record_alloc *alloc = (const void *)record;
 
+	return tfp_zigzag(alloc->slack - tfp_usual_slack(alloc->requested));
+}
+
+/* Rows between an unusual value and the one before, and the value: at most 16 bytes. */
+static inline uint8_t *put_unusual(uint8_t *at, uint32_t *row_before, uint32_t row, uint64_t value)
+{
+	at = tfp_put_varint(at, row - *row_before);
+	*row_before = row + 1;
+	return tfp_put_varint(at, value);
+}
+
+/* Returns the end, or NULL where it would be longer than a byte a row. `values` points at a field of one byte. */
+static uint8_t *put_sparse(uint8_t *at, const uint8_t *values, const uint32_t *offsets, uint32_t count)
+{
+	uint8_t usual = values[offsets[0]], *limit = at + count / 16;
+	uint32_t before = 0;
+
+	at = tfp_put_varint(at, usual);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct tfp_record_alloc *alloc = (const void *)(records + offsets[i]);
-		uint64_t beyond = alloc->slack - tfp_usual_slack(alloc->requested);
-		any |= beyond;
-		at = tfp_put_varint(at, tfp_zigzag(beyond));
+		if (__builtin_expect(values[offsets[i]] == usual, 1))
+			continue;
+		at = put_unusual(at, &before, i, values[offsets[i]]);
+		if (at > limit)
+			return NULL;
 	}
-	return any ? at : start;
+	return at;
+}
+
+/* Nothing at all where every slack is the usual one. */
+static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t *offsets, uint32_t count, uint8_t *encoding)
+{
+	uint8_t *at = start;
+	uint32_t before = 0;
+
+	*encoding = TFP_ENCODE_SPARSE_SLACK;
+	for (uint32_t i = 0; i < count && at <= start + count / 16; i++) {
+		uint64_t beyond = slack_of(records + offsets[i]);
+		if (__builtin_expect(beyond != 0, 0))
+			at = put_unusual(at, &before, i, beyond);
+	}
+	if (at <= start + count / 16)
+		return at;
+	*encoding = TFP_ENCODE_SLACK;
+	at = start;
+	for (uint32_t i = 0; i < count; i++)
+		at = tfp_put_varint(at, slack_of(records + offsets[i]));
+	return at;
 }
 
 static void put_field(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
@@ -284,11 +323,12 @@ static void put_field(struct output *out, const struct tfp_scratch *scratch, con
 	uint8_t *start = out->at, *data = start + sizeof header, *end;
 
 	if (field->transform == T_slack) {
-		header.encoding = TFP_ENCODE_SLACK;
-		end = put_slack(data, records, offsets, count);
+		end = put_slack(data, records, offsets, count, &header.encoding);
 	} else if (is_constant(values, offsets, count, field->width)) {
 		header.encoding = TFP_ENCODE_CONST;
 		end = tfp_put_varint(data, load(values + offsets[0], field->width));
+	} else if (field->width == 1 && (end = put_sparse(data, values, offsets, count)) != NULL) {
+		header.encoding = TFP_ENCODE_SPARSE;
 	} else {
 		int is_delta = field->transform == T_delta;
 		header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
@@ -338,6 +378,17 @@ static void put_fields(struct output *out, const struct tfp_scratch *scratch, co
 #undef TFP_FACT
 }
 
+/* The bits of their times that the shift cut off, of all records but alloc and free. */
+static void put_low_times(struct output *out, const struct areas *areas, const uint8_t *records, uint32_t others, uint32_t shift)
+{
+	struct tfp_column_header header = {.field = 2, .encoding = TFP_ENCODE_VARINT, .value_count = others};
+	uint8_t *start = out->at, *at = start + sizeof header;
+
+	for (uint32_t i = 0; i < others; i++)
+		at = tfp_put_varint(at, load(records + areas->others[i], 8) >> TFP_TAG_BITS & ((UINT64_C(1) << shift) - 1));
+	end_column(out, start, header, at);
+}
+
 static int is_heap_only(const struct tfp_scratch *scratch, uint32_t others)
 {
 	return scratch->count[TFP_TAG_free_undo] + scratch->count[TFP_TAG_usable] == others;
@@ -354,8 +405,9 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, const s
 
 	times.encoding = TFP_ENCODE_STEPS;
 	header->time_shift = (uint16_t)heap_time_shift;
-	if (!is_heap_only(scratch, found.others)) {
-		header->time_shift = 0; /* rare: a chunk with a clock record, a thread's end, a loss */
+	int is_exact = !is_heap_only(scratch, found.others);
+	if (is_exact && found.others > count / 4) { /* cheaper than in two parts */
+		is_exact = header->time_shift = 0;
 		times.encoding = TFP_ENCODE_DELTA;
 		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
 	}
@@ -366,6 +418,8 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, const s
 	codes.value_count = found.allocs + found.frees;
 	end_column(out, start, tags, tags_at + count);
 	put_ready(out, times, areas->times, found.times_end);
+	if (is_exact)
+		put_low_times(out, areas, records, found.others, heap_time_shift);
 	if (codes.value_count)
 		put_ready(out, codes, areas->codes, found.codes_end);
 	put_fields(out, scratch, areas, records);

@@ -190,6 +190,8 @@ enum tfp_encoding {
 	TFP_ENCODE_HEAP = 4,   /* addresses of alloc and free together: docs/format.md, "heap addresses" */
 	TFP_ENCODE_SLACK = 5,  /* alloc's slack: zig-zag varint a row of what it is beyond tfp_usual_slack; no bytes = 0 each */
 	TFP_ENCODE_STEPS = 6,  /* times alone: where they change and by how much; docs/format.md, "steps" */
+	TFP_ENCODE_SPARSE = 7, /* the usual value, then each row that differs: docs/format.md, "sparse" */
+	TFP_ENCODE_SPARSE_SLACK = 8, /* alloc's slack: as SPARSE, of what encoding 5 would write; the usual value is 0 */
 };
 
 /* What rounding glibc's malloc adds to a request on 64-bit machines; other allocators come near. */

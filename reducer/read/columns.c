@@ -88,6 +88,35 @@ static int are_steps_whole(const struct column *column)
 	return at == column->end && rows <= column->values;
 }
 
+/* Rows before the next unusual value, and the value. Returns 0 where there is none. The caller knows that varints end. */
+static int take_unusual(struct column *column, uint64_t *rows)
+{
+	if (column->at == column->end)
+		return 0;
+	*rows = take_varint(&column->at);
+	column->step = take_varint(&column->at);
+	return 1;
+}
+
+/* Pairs of varints, behind `more` other ones; no more rows than there are. */
+static int is_sparse_whole(const struct column *column, size_t more)
+{
+	struct column copy = *column;
+	size_t bytes = (size_t)(column->end - column->at), ends = count_ends(column->at, bytes);
+	uint64_t rows = 0, kept = 0;
+
+	if ((bytes != 0 && column->end[-1] >= 128) || ends < more || (ends - more) % 2 != 0)
+		return 0;
+	if (more != 0)
+		take_varint(&copy.at);
+	while (take_unusual(&copy, &kept)) {
+		if (kept >= column->values - rows)
+			return 0;
+		rows += kept + 1;
+	}
+	return 1;
+}
+
 /* Whether the column holds exactly its values. 1 yes, 0 no, -1 the encoding is unknown. */
 static int check_column(const struct column *column)
 {
@@ -110,6 +139,10 @@ static int check_column(const struct column *column)
 		if (column->tag != TAG_ALLOC || column->field != FIELD_SLACK)
 			return -1;
 		return bytes == 0 || (ends == column->values && is_closed);
+	case TFP_ENCODE_SPARSE:
+		return is_sparse_whole(column, 1);
+	case TFP_ENCODE_SPARSE_SLACK:
+		return column->tag == TAG_ALLOC && column->field == FIELD_SLACK ? is_sparse_whole(column, 0) : -1;
 	case TFP_ENCODE_STEPS:
 		return column->tag == 0 && column->field == 1 ? are_steps_whole(column) : -1;
 	default:
@@ -135,22 +168,43 @@ static int take_column(const struct columns *columns, size_t *at, struct column 
 	return 0;
 }
 
-/* The value of a constant column stands in `last` from now on. */
+/* The first row behind the unusual one taken last that is unusual again; UINT32_MAX rows on: none. */
+static void seek_unusual(struct column *column)
+{
+	uint64_t rows;
+
+	column->kept = take_unusual(column, &rows) ? (uint32_t)rows : UINT32_MAX;
+}
+
+/* The value of a constant column, the usual one of a sparse one, stands in `last` from now on. */
 static void prepare(struct column *column)
 {
-	if (column->encoding == TFP_ENCODE_CONST)
+	if (column->encoding == TFP_ENCODE_CONST || column->encoding == TFP_ENCODE_SPARSE)
 		column->last = take_varint(&column->at);
+	if (column->encoding == TFP_ENCODE_SPARSE || column->encoding == TFP_ENCODE_SPARSE_SLACK)
+		seek_unusual(column);
+}
+
+/* Whether it has a value for each of its records is checked when they are counted. */
+static const char *add_low_times(struct columns *columns, const struct column *column)
+{
+	if (column->encoding != TFP_ENCODE_VARINT || check_column(column) != 1)
+		return "the column of low bits of times is damaged";
+	columns->low_times = *column;
+	return NULL;
 }
 
 static const char *add_frame_column(struct columns *columns, const struct column *column)
 {
-	struct column *to = column->field == 0 ? &columns->tags : &columns->times;
+	struct column *to = column->field == 0 ? &columns->tags : column->field == 1 ? &columns->times : &columns->low_times;
 	int is_tags = column->field == 0, is_known;
 
-	if (column->field > 1)
+	if (column->field > 2)
 		return NULL;
 	if (to->end != NULL)
 		return "two columns are the same";
+	if (column->field == 2)
+		return add_low_times(columns, column);
 	if (column->values != columns->records || check_column(column) != 1)
 		return "the column of kinds or times is damaged";
 	is_known = is_tags ? column->encoding == TFP_ENCODE_BYTES || column->encoding == TFP_ENCODE_CONST
@@ -247,6 +301,9 @@ static const char *check_counts(struct columns *columns)
 {
 	const char *reason = NULL;
 
+	if (columns->low_times.end != NULL &&
+	    columns->low_times.values != columns->records - columns->of_tag[TAG_ALLOC] - columns->of_tag[TAG_FREE])
+		reason = "the column of low bits of times does not fit the records";
 	for (size_t i = 0; i < columns->field_count && reason == NULL; i++) {
 		const struct column *column = &columns->fields[i];
 
@@ -353,6 +410,21 @@ static void take_steps(struct column *column, uint64_t *to, size_t count)
 	column->kept = kept;
 }
 
+static void take_sparse(struct column *column, uint64_t *to, size_t count)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < count; i++)
+		to[i] = column->last;
+	while (column->kept < count - done) {
+		done += column->kept;
+		to[done++] = column->step;
+		seek_unusual(column);
+	}
+	if (column->kept != UINT32_MAX)
+		column->kept -= (uint32_t)(count - done);
+}
+
 static void take_values(struct column *column, uint64_t *to, size_t count)
 {
 	switch (column->encoding) {
@@ -366,6 +438,9 @@ static void take_values(struct column *column, uint64_t *to, size_t count)
 	case TFP_ENCODE_DELTA:
 		take_deltas(column, to, count);
 		break;
+	case TFP_ENCODE_SPARSE:
+		take_sparse(column, to, count);
+		break;
 	default:
 		for (size_t i = 0; i < count; i++)
 			to[i] = *column->at++;
@@ -375,11 +450,14 @@ static void take_values(struct column *column, uint64_t *to, size_t count)
 /* Usable minus requested sizes; the requested ones were decoded before. */
 static void take_slack(struct column *column, const uint64_t *requested, uint64_t *to, size_t count)
 {
-	int is_usual = column->at == column->end && !column->last; /* no bytes from the start */
+	int is_sparse = column->encoding == TFP_ENCODE_SPARSE_SLACK;
+	int is_usual = is_sparse ? column->kept == UINT32_MAX : column->at == column->end && !column->last; /* no bytes from the start */
 
-	if (!is_usual)
+	if (!is_usual && is_sparse)
+		take_sparse(column, to, count);
+	else if (!is_usual)
 		take_varints(column, to, count);
-	column->last = !is_usual; /* the next batch must not take an emptied column for one without bytes */
+	column->last = !is_usual && !is_sparse; /* the next batch must not take an emptied column for one without bytes */
 	for (size_t i = 0; i < count; i++) {
 		uint64_t beyond = is_usual ? 0 : (to[i] >> 1) ^ (0 - (to[i] & 1));
 
@@ -405,6 +483,24 @@ static int take_heap(struct columns *columns, struct batch *batch)
 	return 0;
 }
 
+/*
+ * Times are cut by time_shift; those of all records but alloc and free get their low bits back. An alloc or free in the same
+ * unit as an exact time before it is put at that time: records stay in order.
+ */
+static void add_low(struct columns *columns, struct batch *batch, size_t count)
+{
+	uint64_t unit = UINT64_C(1) << columns->time_shift, last = columns->last_time;
+
+	for (size_t i = 0; i < count; i++) {
+		if (batch->tags[i] != TAG_ALLOC && batch->tags[i] != TAG_FREE)
+			batch->times[i] += take_varint(&columns->low_times.at);
+		else if (last - batch->times[i] < unit)
+			batch->times[i] = last;
+		last = batch->times[i];
+	}
+	columns->last_time = last;
+}
+
 /* Kinds and times. The batch has room for all; only a kind that is new to it may need memory. */
 static int take_records(struct columns *columns, struct batch *batch, size_t count)
 {
@@ -422,6 +518,8 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 		memcpy(batch->tags, tags->at, count);
 		tags->at += count;
 	}
+	if (columns->low_times.end != NULL)
+		add_low(columns, batch, count);
 	for (size_t i = 0; i < count; i++) {
 		struct batch_kind *kind = batch->kinds[batch->tags[i]];
 
@@ -442,7 +540,7 @@ static int take_fields(struct columns *columns, struct batch *batch, int is_slac
 		uint64_t *to;
 
 		if (column->encoding == TFP_ENCODE_HEAP || kind == NULL || kind->count == 0 ||
-		    is_slack != (column->encoding == TFP_ENCODE_SLACK))
+		    is_slack != (column->encoding == TFP_ENCODE_SLACK || column->encoding == TFP_ENCODE_SPARSE_SLACK))
 			continue;
 		to = batch_field(batch, kind, column->field);
 		if (to == NULL)

@@ -16,7 +16,7 @@ struct column {
 	uint32_t values;
 	uint16_t tag, field;
 	uint8_t encoding;
-	uint32_t kept;    /* steps: rows still to come that keep `last` */
+	uint32_t kept;    /* steps: rows still to come that keep `last`; sparse: rows of the usual value before `step` */
 	uint64_t step;    /* steps: what the row after them adds; 0 = none yet to come */
 };
 
@@ -25,7 +25,8 @@ struct columns {
 	size_t raw_bytes;
 	uint32_t records, done;
 	unsigned time_shift;
-	struct column tags, times;
+	struct column tags, times, low_times; /* low_times.end NULL = none */
+	uint64_t last_time;     /* of the record before, with low_times */
 	struct column *fields;  /* of the records, in the order of the block */
 	size_t field_count;
 	struct heapcode *heap;  /* NULL = no such column */

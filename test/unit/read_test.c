@@ -352,6 +352,11 @@ static void test_columns_that_lie_are_damage(void **state)
 		{2, 2, 0, TFP_ENCODE_BYTES, 2, "\x10", 1, 0},
 		{2, 2, 0, TFP_ENCODE_VARINT, 3, "\x10\x20\x30", 3, 0}, /* more values than records */
 		{2, 1, 0, TFP_ENCODE_HEAP, 2, "\x11", 1, 2},           /* codes that end early are 0 */
+		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10", 1, 2},
+		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x01\x20", 3, 2},
+		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x02\x20", 3, 0}, /* a row too many */
+		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x01", 2, 0},     /* a row without its value */
+		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "", 0, 0},
 		{2, 1, 0, TFP_ENCODE_HEAP, 9, "\x11", 1, 0},
 		{2, 2, 0, TFP_ENCODE_HEAP, 2, "\x11", 1, 0},
 		{2, 2, 0, 77, 2, "\x11", 1, 2},                        /* of tomorrow: skipped */
