@@ -13,7 +13,8 @@ int flights_begin(struct gpu_flights *flights, double ticks_per_ns)
 	flights->slabs = calloc(FLIGHTS_MAX / FLIGHTS_SLAB, sizeof *flights->slabs);
 	flights->index_room = 1024;
 	flights->index = calloc(flights->index_room, sizeof *flights->index);
-	return flights->slabs == NULL || flights->index == NULL ? -1 : 0;
+	flights->recent = calloc(FLIGHTS_RECENT, sizeof *flights->recent);
+	return flights->slabs == NULL || flights->index == NULL || flights->recent == NULL ? -1 : 0;
 }
 
 void flights_free(struct gpu_flights *flights)
@@ -22,6 +23,7 @@ void flights_free(struct gpu_flights *flights)
 		free(flights->slabs[i]);
 	free(flights->slabs);
 	free(flights->index);
+	free(flights->recent);
 }
 
 static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t place)
@@ -127,6 +129,7 @@ static void settle(struct gpu_flights *flights, uint32_t place, int is_crowded)
 	unlink_flight(flights, flight);
 	forget(flights, flight->correlation);
 	flights->count--;
+	flights->recent[flight->correlation % FLIGHTS_RECENT] = flight->doubles[0];
 	flights->settle(flights->context, flight, is_crowded);
 	flight->next = flights->free;
 	flights->free = place;

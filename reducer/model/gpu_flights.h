@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 #define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 53 MiB */
-#define FLIGHTS_KEEP 2048u            /* insertions for which a paired launch stays, so that a double is known */
+#define FLIGHTS_KEEP 256u             /* insertions for which a paired launch stays: few, so that they stay in the cache */
+#define FLIGHTS_RECENT 8192u          /* of those that left: their device record is still known if it comes twice */
 #define FLIGHTS_WAIT_NS 5000000000u   /* several flush periods */
 #define FLIGHTS_SLAB 4096u
 
@@ -46,6 +47,7 @@ struct gpu_flights {
 	uint32_t index_room;
 	uint32_t first[FLIGHT_LISTS], last[FLIGHT_LISTS]; /* + 1 */
 	uint64_t insertions;
+	uint64_t *recent;         /* by correlation id modulo FLIGHTS_RECENT: key of the device record */
 	uint64_t wait_ticks;
 	/* Gets each flight once, when nothing more is expected of it. is_crowded: it was pushed out. */
 	void (*settle)(void *context, struct gpu_flight *flight, int is_crowded);
@@ -64,6 +66,12 @@ struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation
 
 /* Something was added to the flight: it counts as fresh again. */
 void flights_touch(struct gpu_flights *flights, struct gpu_flight *flight, uint64_t time);
+
+/* Whether a flight of that id and with that device record has left not long ago. */
+static inline int flights_had(const struct gpu_flights *flights, uint64_t correlation, uint64_t key)
+{
+	return flights->recent[correlation % FLIGHTS_RECENT] == key;
+}
 
 /* Settles all that are left. */
 void flights_end(struct gpu_flights *flights);

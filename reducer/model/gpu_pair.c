@@ -434,6 +434,10 @@ void gpu_pair_record(struct gpu_scan *scan, const struct gpu_record *record)
 
 	scan->gpu->counts.device_records++;
 	scan->last_decoded = record->time;
+	if (flight == NULL && record->start != 0 && flights_had(&scan->flights, record->correlation, key)) {
+		scan->gpu->counts.duplicates++;
+		return;
+	}
 	if (flight == NULL && record->correlation != 0) {
 		flight = flights_add(&scan->flights, record->correlation, record->time);
 		if (flight != NULL)
