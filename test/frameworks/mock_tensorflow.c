@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stand-in for TensorFlow's two libraries, by the names that the real ones export; built twice from this file:
+ * -DFRAMEWORK the lower one, else the upper one, which calls it. -DSHIFTED plants another layout of events and annotations.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NAMED(name) __asm__(name)
+
+struct string {
+	const char *text;
+	uint64_t length;
+	char within[16];
+};
+
+struct event {
+#ifdef SHIFTED
+	uint64_t added;
+#endif
+	struct string name;
+	int64_t start, end;
+};
+
+extern int trace_level NAMED("_ZN3tsl8profiler8internal13g_trace_levelE");
+void record(struct event *) NAMED("_ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE");
+void push(size_t, const char *)
+	NAMED("_ZN3tsl8profiler15AnnotationStack14PushAnnotationESt17basic_string_viewIcSt11char_traitsIcEE");
+void pop(void) NAMED("_ZN3tsl8profiler15AnnotationStack13PopAnnotationEv");
+void enable(uint8_t) NAMED("_ZN3tsl8profiler15AnnotationStack6EnableEb");
+void register_factory(void *)
+	NAMED("_ZN3tsl8profiler23RegisterProfilerFactoryESt8functionIFSt10unique_ptrINS0_17ProfilerInterfaceESt14default_delete"
+	      "IS3_EERKN10tensorflow14ProfileOptionsEEE");
+void *memory_annotation(void) NAMED("_ZN3tsl8profiler27ScopedMemoryDebugAnnotation27ThreadMemoryDebugAnnotationEv");
+void *allocate(void *, size_t, size_t) NAMED("_ZN10tensorflow15MklCPUAllocator11AllocateRawEmm");
+void release(void *, void *) NAMED("_ZN10tensorflow15MklCPUAllocator13DeallocateRawEPv");
+int mock_counts(int which);
+void mock_op_inside(int number);
+int mock_run(int ops);
+
+static __attribute__((unused)) int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+/* One op: begins, allocates, gives back, ends, and is told of by an event. */
+static __attribute__((unused)) void op(const char *name)
+{
+	int64_t start = now();
+
+	push(strlen(name), name);
+	void *block = allocate(NULL, 64, 1000);
+	release(NULL, block);
+	pop();
+	if (trace_level >= 1) {
+		struct event event = {.name = {.text = name, .length = strlen(name)}, .start = start, .end = now()};
+		record(&event);
+	}
+}
+
+#ifdef FRAMEWORK
+int trace_level = -1;
+static int counts[4];
+/* As in 2.20 and newer: length, text, step, length, text, type, shape. */
+static uint64_t annotation[10] = {8, 0, 77, 6, 0, 1};
+
+void record(struct event *event)
+{
+	counts[0] += event != NULL;
+}
+void push(size_t length, const char *name)
+{
+	counts[1] += length > 0 && name;
+}
+void pop(void)
+{
+	counts[2]++;
+}
+void enable(uint8_t is_on)
+{
+	counts[3] = is_on;
+}
+void register_factory(void *factory)
+{
+	(void)factory;
+}
+void *memory_annotation(void)
+{
+#ifdef SHIFTED
+	annotation[1] = 16; /* no address of a text */
+#else
+	annotation[1] = (uint64_t)(uintptr_t)"mock_mul";
+#endif
+	annotation[4] = (uint64_t)(uintptr_t)"output";
+	return annotation;
+}
+void *allocate(void *self, size_t alignment, size_t bytes)
+{
+	(void)self, (void)alignment;
+	return malloc(bytes);
+}
+void release(void *self, void *block)
+{
+	(void)self;
+	free(block);
+}
+int mock_counts(int which)
+{
+	return counts[which];
+}
+void mock_op_inside(int number)
+{
+	op(number % 2 ? "inside:Odd" : "inside:Even");
+}
+#else
+__attribute__((constructor)) static void load(void)
+{
+	register_factory(NULL);
+}
+int mock_run(int ops)
+{
+	for (int i = 0; i < ops; i++) {
+		op(i % 2 ? "mock_mul:Mul" : "mock_add:AddV2");
+		mock_op_inside(i);
+	}
+	return mock_counts(1);
+}
+#endif
