@@ -108,7 +108,7 @@ static int run_gemm(struct handle *handle, const struct gemm *gemm)
 		deep = 4;
 	failed = sim_library_launch(gemm_kernel(handle, gemm), across, down, (uint32_t)gemm->batches * deep, 256, 49152, handle->stream);
 	if (!failed && deep > 1)
-		failed = sim_library_launch("_ZN8cublasLt19splitKreduce_kernelILi32ELi16EifffEEv", sim_tiles((uint64_t)gemm->m, 32),
+		failed = sim_library_launch("_ZN8cublasLt19splitKreduce_kernelILi32ELi16EifffEEvv", sim_tiles((uint64_t)gemm->m, 32),
 			sim_tiles((uint64_t)gemm->n, 16), 1, 512, 0, handle->stream);
 	return failed ? 13 : 0;
 }
@@ -157,7 +157,7 @@ SIM_LIBRARY_API int cublasSgemv_v2(struct handle *handle, int trans, int m, int 
 		return 1;
 	if (m < 0 || n < 0 || !incx || !incy)
 		return 7;
-	return sim_library_launch("_Z17gemv2N_kernel_valIiiffffLi128ELi4ELi4ELi4ELi1ELb0EEv", sim_tiles((uint64_t)m, 128), 1, 1, 128, 0,
+	return sim_library_launch("_Z17gemv2N_kernel_valIiiffffLi128ELi4ELi4ELi4ELi1ELb0EEvv", sim_tiles((uint64_t)m, 128), 1, 1, 128, 0,
 		handle->stream) ? 13 : 0;
 }
 
@@ -173,11 +173,11 @@ static int vector(struct handle *handle, const char *name, int n)
 SIM_LIBRARY_API int cublasSaxpy_v2(struct handle *handle, int n, const float *alpha, const float *x, int incx, float *y, int incy)
 {
 	(void)alpha, (void)x, (void)incx, (void)y, (void)incy;
-	return vector(handle, "_Z16axpy_kernel_valIffEv", n);
+	return vector(handle, "_Z15axpy_kernel_valIffEvv", n);
 }
 
 SIM_LIBRARY_API int cublasSscal_v2(struct handle *handle, int n, const float *alpha, float *x, int incx)
 {
 	(void)alpha, (void)x, (void)incx;
-	return vector(handle, "_Z15scal_kernel_valIffEv", n);
+	return vector(handle, "_Z15scal_kernel_valIffEvv", n);
 }

@@ -166,7 +166,7 @@ SIM_LIBRARY_API int cudnnConvolutionForward(struct handle *handle, const void *a
 {
 	(void)alpha, (void)x_data, (void)w_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)y_data;
 	return convolve(handle, x, w, y, "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nchw_tilesize128x64x64_stage4_warpsize2x2x1_g1_tensor16x8x16_kernel",
-		"_Z27implicit_convolve_sgemmIffLi128ELi5ELi5ELi3ELi3ELi3ELi1ELb1ELb0ELb1EEv");
+		"_Z23implicit_convolve_sgemmIffLi128ELi5ELi5ELi3ELi3ELi3ELi1ELb1ELb0ELb1EEvv");
 }
 
 SIM_LIBRARY_API int cudnnConvolutionBackwardData(struct handle *handle, const void *alpha, struct tensor *w, const void *w_data,
@@ -175,7 +175,7 @@ SIM_LIBRARY_API int cudnnConvolutionBackwardData(struct handle *handle, const vo
 {
 	(void)alpha, (void)w_data, (void)dy_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)dx_data;
 	return convolve(handle, dx, w, dy, "sm80_xmma_dgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x64_stage4_kernel",
-		"_ZN5cudnn3cnn15dgrad2d_alg1_1IfLi0ELi6ELi7ELi5ELi4ELi5ELb0ELb1EEEv");
+		"_ZN5cudnn3cnn14dgrad2d_alg1_1IfLi0ELi6ELi7ELi5ELi4ELi5ELb0ELb1EEEvv");
 }
 
 SIM_LIBRARY_API int cudnnConvolutionBackwardFilter(struct handle *handle, const void *alpha, struct tensor *x, const void *x_data,
@@ -184,7 +184,7 @@ SIM_LIBRARY_API int cudnnConvolutionBackwardFilter(struct handle *handle, const 
 {
 	(void)alpha, (void)x_data, (void)dy_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)dw_data;
 	return convolve(handle, x, dw, dy, "sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_stage3_kernel",
-		"_ZN5cudnn3cnn17wgrad_alg0_engineIfLi128ELi5ELi5ELi3ELi3ELi3ELb0ELi512EEEv");
+		"_ZN5cudnn3cnn17wgrad_alg0_engineIfLi128ELi5ELi5ELi3ELi3ELi3ELb0ELi512EEEvv");
 }
 
 static int each_element(const struct handle *handle, const struct tensor *tensor, const char *name)
@@ -198,19 +198,19 @@ SIM_LIBRARY_API int cudnnActivationForward(struct handle *handle, void *activati
 	const void *x_data, const void *beta, struct tensor *y, void *y_data)
 {
 	(void)activation, (void)alpha, (void)x_data, (void)beta, (void)y, (void)y_data;
-	return each_element(handle, x, "_ZN5cudnn3ops15op_generic_tensor_kernelILi1EfffLi256EEEv");
+	return each_element(handle, x, "_ZN5cudnn3ops24op_generic_tensor_kernelILi1EfffLi256EEEvv");
 }
 
 SIM_LIBRARY_API int cudnnSoftmaxForward(struct handle *handle, int algo, int mode, const void *alpha, struct tensor *x,
 	const void *x_data, const void *beta, struct tensor *y, void *y_data)
 {
 	(void)algo, (void)mode, (void)alpha, (void)x_data, (void)beta, (void)y, (void)y_data;
-	return each_element(handle, x, "_Z19softmax_fw_kernelILi2EffLi256ELi1ELi0ELi0ELi0ELi0EEv");
+	return each_element(handle, x, "_Z17softmax_fw_kernelILi2EffLi256ELi1ELi0ELi0ELi0ELi0EEvv");
 }
 
 SIM_LIBRARY_API int cudnnAddTensor(struct handle *handle, const void *alpha, struct tensor *a, const void *a_data, const void *beta,
 	struct tensor *c, void *c_data)
 {
 	(void)alpha, (void)a, (void)a_data, (void)beta, (void)c_data;
-	return each_element(handle, c, "_ZN5cudnn3ops16addTensor_kernelIffEEv");
+	return each_element(handle, c, "_ZN5cudnn3ops16addTensor_kernelIffEEvv");
 }

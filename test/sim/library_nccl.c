@@ -207,7 +207,7 @@ NCCL(int, ncclAllReduce, (const void *from, void *to, size_t count, int type, in
 	RANGE("ncclAllReduce", communicator, count * element_bytes(type), op, 24);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclAllReduce", "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclAllReduce", "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
@@ -219,7 +219,7 @@ NCCL(int, ncclReduceScatter, (const void *from, void *to, size_t count, int type
 	RANGE("ncclReduceScatter", communicator, count * element_bytes(type), op, 24);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclReduceScatter", "_Z44ncclDevKernel_ReduceScatter_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclReduceScatter", "_Z43ncclDevKernel_ReduceScatter_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
@@ -231,7 +231,7 @@ NCCL(int, ncclAllGather, (const void *from, void *to, size_t count, int type, st
 	RANGE("ncclAllGather", communicator, count * element_bytes(type), 0, 16);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclAllGather", "_Z35ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclAllGather", "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
@@ -243,7 +243,7 @@ NCCL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type, in
 	RANGE("ncclBroadcast", communicator, count * element_bytes(type), root, 24);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclBroadcast", "_Z35ncclDevKernel_Broadcast_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclBroadcast", "_Z31ncclDevKernel_Broadcast_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
