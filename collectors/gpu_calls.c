@@ -130,7 +130,7 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 		tfp_gpu_before(call->function->kind, thread, &call->launch);
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
 	call->index = push(&thread->gpu, here, call->function->number, outer ? TFP_GPU_HOOKED | TFP_GPU_NESTED : TFP_GPU_HOOKED);
-	call->is_recorded = tfp_gpu_mode != TFP_GPU_OFF;
+	call->is_recorded = tfp_gpu_mode != TFP_GPU_OFF && tfp_gpu_is_kept(call->function->kind);
 	call->thread = thread;
 	if (TFP_UNLIKELY(call->function->kind == TFP_GPU_KIND_library && call->is_recorded))
 		write_begin(thread, call->function);
@@ -171,12 +171,13 @@ static uint32_t argument_of(const struct tfp_gpu_call *call, const struct tfp_gp
 	return is_reported && kind <= TFP_GPU_KIND_set ? TFP_GPU_NONE : call->argument;
 }
 
-static void write_call(struct tfp_thread *thread, struct tfp_gpu_call *call, struct tfp_gpu_done *done)
+static inline __attribute__((always_inline)) void write_call(struct tfp_thread *thread, struct tfp_gpu_call *call,
+							     struct tfp_gpu_done *done)
 {
 	const struct tfp_gpu_function *function = call->function;
 	struct tfp_lane *lane = take_lane(thread);
 
-	if (!lane)
+	if (TFP_UNLIKELY(!lane))
 		return;
 	note_function(function);
 	if (done->argument == TFP_GPU_LAUNCH)
@@ -189,13 +190,15 @@ static void write_call(struct tfp_thread *thread, struct tfp_gpu_call *call, str
 	tfp_thread_leave(thread);
 }
 
+#define FOLLOWED (1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE)
+
 void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 {
-	struct tfp_thread *thread = call->thread;
-	struct tfp_gpu_done done = {.begin = call->begin, .now = tfp_now(), .function = call->function->number, .result = result,
+	struct tfp_gpu_done done = {.now = tfp_now(), .begin = call->begin, .function = call->function->number, .result = result,
 				    .flags = TFP_GPU_HOOKED, .values = call->values};
+	struct tfp_thread *thread = call->thread;
 
-	if (!thread || TFP_UNLIKELY(thread->is_ready != 1 || thread != tfp_self)) /* another process, or another coroutine's thread */
+	if (TFP_UNLIKELY(thread->is_ready != 1 || thread != tfp_self)) /* another process, or another coroutine's thread */
 		return;
 	if (__builtin_expect(call->index < TFP_GPU_FRAMES, 1)) {
 		struct tfp_gpu_frame *frame = &thread->gpu.frames[call->index];
@@ -206,10 +209,11 @@ void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 			thread->gpu.depth = call->index;
 		}
 	}
-	follow_memory(thread, call, result);
-	if (call->is_recorded && tfp_gpu_is_kept(call->function->kind)) {
+	if (TFP_UNLIKELY(1u << call->argument & FOLLOWED))
+		follow_memory(thread, call, result);
+	if (call->is_recorded) {
 		done.argument = argument_of(call, &done);
-		if (done.argument == TFP_GPU_ROOM)
+		if (TFP_UNLIKELY(done.argument == TFP_GPU_ROOM))
 			call->values[1] = done.context;
 		write_call(thread, call, &done);
 	}

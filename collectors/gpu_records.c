@@ -60,10 +60,7 @@ static void fill_room(void *room, uint64_t now, const uint64_t *v)
 		.word = WORD(now, device_room), .device = (uint32_t)v[0], .context = (uint32_t)v[1], .free = v[2], .total = v[3]};
 }
 
-static const struct {
-	void (*fill)(void *room, uint64_t now, const uint64_t *values);
-	size_t bytes;
-} arguments[] = {
+const struct tfp_gpu_argument_kind tfp_gpu_arguments[] = {
 	[TFP_GPU_NONE] = {NULL, 0},
 	[TFP_GPU_LAUNCH] = {fill_launch, sizeof(struct tfp_record_gpu_launch)},
 	[TFP_GPU_COPY] = {fill_copy, sizeof(struct tfp_record_gpu_copy)},
@@ -75,22 +72,6 @@ static const struct {
 	[TFP_GPU_ROOM] = {fill_room, sizeof(struct tfp_record_device_room)},
 	[TFP_GPU_DEVICE] = {NULL, 0},
 };
-
-void tfp_gpu_put(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_gpu_done *done)
-{
-	size_t before = arguments[done->argument].bytes;
-	uint8_t *room = tfp_record_begin(thread, lane, before + sizeof(struct tfp_record_gpu_call), done->now);
-
-	if (!room)
-		return;
-	if (before)
-		arguments[done->argument].fill(room, done->now, done->values);
-	*(struct tfp_record_gpu_call *)(void *)(room + before) = (struct tfp_record_gpu_call){
-		.word = WORD(done->now, gpu_call), .duration = done->now - done->begin, .correlation = done->correlation,
-		.function = done->function, .stack = done->stack, .context = done->context, .result = done->result,
-		.flags = (uint8_t)done->flags};
-	tfp_record_commit(lane, room, before + sizeof(struct tfp_record_gpu_call));
-}
 
 static struct tfp_fact_field text(const char *words)
 {

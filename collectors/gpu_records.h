@@ -14,8 +14,35 @@ struct tfp_gpu_done {
 	const uint64_t *values;
 };
 
-/* Own thread, own lane. What does not fit is counted by the lane. */
-void tfp_gpu_put(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_gpu_done *done);
+/* The record before the call's: its bytes, and how its values are stored. */
+struct tfp_gpu_argument_kind {
+	void (*fill)(void *room, uint64_t now, const uint64_t *values);
+	size_t bytes;
+};
+extern const struct tfp_gpu_argument_kind tfp_gpu_arguments[] TFP_HIDDEN; /* by enum tfp_gpu_argument */
+
+/* Own thread, own lane. What does not fit is counted by the lane. Inline: its fields are still in registers. */
+static inline __attribute__((always_inline)) void tfp_gpu_put(struct tfp_thread *thread, struct tfp_lane *lane,
+							      const struct tfp_gpu_done *done)
+{
+	size_t before = TFP_UNLIKELY(done->argument) ? tfp_gpu_arguments[done->argument].bytes : 0;
+	uint8_t *room = tfp_record_begin(thread, lane, before + sizeof(struct tfp_record_gpu_call), done->now);
+
+	if (TFP_UNLIKELY(!room))
+		return;
+	if (before)
+		tfp_gpu_arguments[done->argument].fill(room, done->now, done->values);
+	struct tfp_record_gpu_call *record = (struct tfp_record_gpu_call *)(void *)(room + before);
+	record->word = done->now << TFP_TAG_BITS | TFP_TAG_gpu_call;
+	record->duration = done->now - done->begin;
+	record->correlation = done->correlation;
+	record->function = done->function;
+	record->stack = done->stack;
+	record->context = done->context;
+	record->result = done->result;
+	record->flags = (uint8_t)done->flags;
+	tfp_record_commit(lane, room, before + sizeof(struct tfp_record_gpu_call));
+}
 
 /* Writes the function's fact unless this log has it. Any thread. */
 void tfp_gpu_function_note(uint32_t number, const char *name, const char *library, const char *kind, const char *arguments);
