@@ -130,6 +130,8 @@ static void add_words(struct taken *taken, size_t stream, uint32_t sum)
 	waiting->has_words = 0;
 	if (strcmp(domain_of(taken, taken->ranges.sums[sum].domain), "NCCL") != 0)
 		return; /* only NCCL's layout is known: communicator, bytes, ... */
+	if (strncmp(text_of(taken, taken->ranges.sums[sum].name), "ncclComm", strlen("ncclComm")) == 0)
+		return; /* these give ranks and devices instead */
 	taken->ranges.sums[sum].bytes += waiting->words[1];
 	taken->ranges.sums[sum].with_bytes++;
 }
