@@ -13,8 +13,8 @@
  * later moves them. When true time has passed an end, somebody retires the work: a thread that waits, or the core's own
  * thread. Work retires in order of (true_end, number) over all devices; bytes move and subscribers hear of it then.
  */
-#ifndef SIM_CORE_H
-#define SIM_CORE_H
+#ifndef TFPROF_TEST_SIM_CORE_H
+#define TFPROF_TEST_SIM_CORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -258,7 +258,9 @@ struct sim_jit {
 };
 
 struct sim_overhead {
-	uint32_t kind;		/* CUpti_ActivityOverheadKind: 1; 65536 * {1 flush 2 instrumentation 3 resource 4 module load 5 lazy function 6 command buffer full 7 buffer request 8 UVM init} */
+	/* CUpti_ActivityOverheadKind: 1; 65536 * {1 flush 2 instrumentation 3 resource 4 module load 5 lazy function
+	 * 6 command buffer full 7 buffer request 8 UVM init} */
+	uint32_t kind;
 	uint32_t correlation, thread;
 	uint64_t start, end;	/* true time */
 };
@@ -334,7 +336,8 @@ struct sim_subscriber {
 	void (*overhead)(const struct sim_overhead *overhead);
 	void (*unified)(const struct sim_unified *unified);
 	void (*resource)(const struct sim_resource *resource);
-	void (*waiting)(struct sim_context *context, struct sim_stream *stream, bool is_stream);	/* SYNCHRONIZE domain: just after a wait succeeded */
+	/* SYNCHRONIZE domain: just after a wait succeeded */
+	void (*waiting)(struct sim_context *context, struct sim_stream *stream, bool is_stream);
 	void (*error)(int result, const char *message);	/* a context became unusable */
 	void (*finishing)(void);
 };

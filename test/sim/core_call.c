@@ -90,7 +90,8 @@ void sim_call_exit(struct sim_call *call)
 		subscriber->call(call, true);
 	innermost = call->outer;
 	if (sim_has_oracle())
-		sim_oracle("call\t%u\t%u\t%u\t%u\t%s\t%llu\t%llu\t%d\t%d", call->thread, call->correlation, call->domain, call->cbid,
+		sim_oracle("call\t%u\t%u\t%u\t%u\t%s\t%llu\t%llu\t%d\t%d", call->thread, call->correlation, call->domain,
+			call->cbid,
 			   call->name, (unsigned long long)call->start, (unsigned long long)call->end, *call->result,
 			   call->outer != NULL);
 }
@@ -124,7 +125,8 @@ void sim_tell_wait(struct sim_wait *wait)
 
 	wait->correlation = sim_correlation();
 	if (sim_has_oracle())
-		sim_oracle("wait\t%u\t%u\t%u\t%u\t%u\t%u\t%llu\t%llu", sim_thread_id(), wait->correlation, wait->kind, wait->context_id,
+		sim_oracle("wait\t%u\t%u\t%u\t%u\t%u\t%u\t%llu\t%llu", sim_thread_id(), wait->correlation, wait->kind,
+			wait->context_id,
 			   wait->stream_id, wait->event_id, (unsigned long long)wait->start, (unsigned long long)wait->end);
 	if (subscriber && subscriber->wait)
 		subscriber->wait(wait);
@@ -133,7 +135,8 @@ void sim_tell_wait(struct sim_wait *wait)
 void sim_tell_overhead(uint32_t kind, uint64_t start, uint64_t end)
 {
 	const struct sim_subscriber *subscriber = sim_subscriber();
-	struct sim_overhead overhead = {.kind = kind, .correlation = sim_correlation(), .thread = sim_thread_id(), .start = start, .end = end};
+	struct sim_overhead overhead = {.kind = kind, .correlation = sim_correlation(), .thread = sim_thread_id(),
+		.start = start, .end = end};
 
 	if (subscriber && subscriber->overhead)
 		subscriber->overhead(&overhead);

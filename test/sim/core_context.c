@@ -92,7 +92,8 @@ int sim_context_destroy(struct sim_context *context)
 	while (context->streams) {
 		struct sim_stream *stream = context->streams;
 
-		sim_tell_resource(&(struct sim_resource){.kind = SIM_STREAM_DESTROY_STARTING, .context = context, .stream = stream});
+		sim_tell_resource(&(struct sim_resource){.kind = SIM_STREAM_DESTROY_STARTING, .context = context,
+			.stream = stream});
 		context->streams = stream->next;
 		stream->magic = SIM_MAGIC_DEAD;
 	}
@@ -145,7 +146,8 @@ int sim_here(struct sim_context **context)
 int sim_context_wait(struct sim_context *context)
 {
 	const struct sim_subscriber *subscriber = sim_subscriber();
-	struct sim_wait wait = {.kind = 4, .context_id = context->id, .stream_id = SIM_NONE, .event_id = SIM_NONE, .start = sim_clock_now()};
+	struct sim_wait wait = {.kind = 4, .context_id = context->id, .stream_id = SIM_NONE, .event_id = SIM_NONE,
+		.start = sim_clock_now()};
 	uint64_t tail;
 
 	sim_lock();
@@ -232,7 +234,8 @@ void sim_each_stream(void (*each)(const struct sim_stream_info *, void *), void 
 	sim_lock();
 	for (struct sim_context *context = contexts; context; context = context->next)
 		for (struct sim_stream *at = context->streams; at && count < 65536; at = at->next)
-			list[count++] = (struct sim_stream_info){at->id, context->id, at->priority, at->flags & 1, at->kind, context, at};
+			list[count++] = (struct sim_stream_info){at->id, context->id, at->priority, at->flags & 1, at->kind,
+				context, at};
 	sim_unlock();
 	while (count--)
 		each(&list[count], user);

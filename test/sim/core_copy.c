@@ -78,7 +78,8 @@ static void move_rows(char *to, size_t to_pitch, size_t to_slice, const char *fr
 static void copy_now(struct sim_piece *piece)
 {
 	if (piece->staged)
-		move_rows(piece->target, piece->pitch[0], piece->slice[0], piece->staged, piece->width, piece->width * piece->rows, piece);
+		move_rows(piece->target, piece->pitch[0], piece->slice[0], piece->staged, piece->width,
+			piece->width * piece->rows, piece);
 	else
 		move_rows(piece->target, piece->pitch[0], piece->slice[0], piece->source, piece->pitch[1], piece->slice[1], piece);
 }
@@ -93,7 +94,8 @@ static void stage(struct sim_piece *piece)
 	piece->staged = room;
 }
 
-int sim_copy_piece(const struct sim_context *context, const struct sim_copy *copy, struct sim_piece **made, int *engine, uint64_t *duration)
+int sim_copy_piece(const struct sim_context *context, const struct sim_copy *copy, struct sim_piece **made, int *engine,
+		uint64_t *duration)
 {
 	struct resolved to, from;
 	struct sim_piece *piece;
@@ -257,7 +259,8 @@ int sim_array_new(struct sim_context *context, const struct sim_array *shape, st
 	array->context = context;
 	array->element_bytes = element;
 	array->pitch = (shape->width * element + 127) / 128 * 128;
-	result = sim_memory_alloc(context, array->pitch * (shape->height ? shape->height : 1) * (shape->depth ? shape->depth : 1), &address);
+	result = sim_memory_alloc(context,
+		array->pitch * (shape->height ? shape->height : 1) * (shape->depth ? shape->depth : 1), &address);
 	if (result)
 		return result;
 	sim_lock();

@@ -60,7 +60,8 @@ int sim_graph_destroy(struct sim_graph *graph)
 							 .graph = graph, .node = node, .node_type = node->type});
 		node->magic = SIM_MAGIC_DEAD;
 	}
-	sim_tell_resource(&(struct sim_resource){.kind = SIM_GRAPH_DESTROY_STARTING, .context = sim_context_current(), .graph = graph});
+	sim_tell_resource(&(struct sim_resource){.kind = SIM_GRAPH_DESTROY_STARTING, .context = sim_context_current(),
+		.graph = graph});
 	graph->magic = SIM_MAGIC_DEAD;
 	return SIM_OK;
 }
@@ -90,12 +91,14 @@ int sim_graph_depend(struct sim_node *node, struct sim_node *on)
 	if (!node->dependencies)
 		abort();
 	node->dependencies[node->dependency_count++] = on;
-	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_DEPENDENCY_CREATED, .context = sim_context_current(), .graph = node->graph,
+	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_DEPENDENCY_CREATED, .context = sim_context_current(),
+		.graph = node->graph,
 						 .node = node, .dependency = on, .node_type = node->type});
 	return SIM_OK;
 }
 
-int sim_graph_add(struct sim_graph *graph, uint32_t type, struct sim_node *const *dependencies, size_t count, struct sim_node **made)
+int sim_graph_add(struct sim_graph *graph, uint32_t type, struct sim_node *const *dependencies, size_t count,
+		struct sim_node **made)
 {
 	struct sim_node *node;
 
@@ -107,7 +110,8 @@ int sim_graph_add(struct sim_graph *graph, uint32_t type, struct sim_node *const
 	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_CREATE_STARTING, .context = sim_context_current(), .graph = graph,
 						 .node_type = type});
 	node = add_node(graph, type);
-	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_CREATED, .context = sim_context_current(), .graph = graph, .node = node,
+	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_CREATED, .context = sim_context_current(), .graph = graph,
+		.node = node,
 						 .node_type = type});
 	for (size_t i = 0; i < count; i++)
 		sim_graph_depend(node, dependencies[i]);
@@ -122,7 +126,8 @@ int sim_node_destroy(struct sim_node *node)
 	if (!sim_node_is_live(node))
 		return SIM_INVALID_VALUE;
 	graph = node->graph;
-	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_DESTROY_STARTING, .context = sim_context_current(), .graph = graph,
+	sim_tell_resource(&(struct sim_resource){.kind = SIM_NODE_DESTROY_STARTING, .context = sim_context_current(),
+		.graph = graph,
 						 .node = node, .node_type = node->type});
 	sim_lock();
 	for (struct sim_node **at = &graph->nodes; *at; at = &(*at)->next)

@@ -78,7 +78,8 @@ static int alloc_device(struct sim_context *context, size_t bytes, uint8_t origi
 	sim_lock();
 	if (bytes <= sim_machine_free(machine))
 		block = sim_arena_take(machine->arena, bytes, 0);
-	if (block && sim_arena_used(machine->arena) + machine->facts.reserved_by_system + machine->pool_spare > machine->facts.capacity) {
+	if (block &&
+		sim_arena_used(machine->arena) + machine->facts.reserved_by_system + machine->pool_spare > machine->facts.capacity) {
 		sim_arena_give(machine->arena, block);
 		block = NULL;
 	}
@@ -114,7 +115,8 @@ struct sim_block *sim_memory_static(struct sim_context *context, const char *nam
 	return block;
 }
 
-static int alloc_visible(struct sim_context *context, struct sim_arena **arena, size_t bytes, uint8_t kind, uint8_t origin, uint64_t *address)
+static int alloc_visible(struct sim_context *context, struct sim_arena **arena, size_t bytes, uint8_t kind, uint8_t origin,
+		uint64_t *address)
 {
 	struct sim_block *block;
 	int result;

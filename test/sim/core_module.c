@@ -62,7 +62,8 @@ static const struct entry *choose(const struct fatbin *fatbin, uint32_t arch, bo
 		*has_ptx |= entry->kind == ENTRY_PTX;
 		if (entry->kind != ENTRY_ELF || entry->flags & IS_COMPRESSED)
 			continue;
-		if (!best || (entry->arch <= arch ? best->arch > arch || entry->arch > best->arch : best->arch > arch && entry->arch < best->arch))
+		if (!best || (entry->arch <= arch ? best->arch > arch || entry->arch > best->arch : best->arch > arch &&
+			entry->arch < best->arch))
 			best = entry;
 	}
 	return best;
@@ -72,7 +73,8 @@ static void tell_jit(int device, uint64_t start)
 {
 	static _Atomic uint64_t count;
 	const struct sim_subscriber *subscriber = sim_subscriber();
-	struct sim_jit jit = {.entry = 1, .operation = 3, .device = device, .correlation = sim_correlation(), .thread = sim_thread_id(),
+	struct sim_jit jit = {.entry = 1, .operation = 3, .device = device, .correlation = sim_correlation(),
+		.thread = sim_thread_id(),
 			      .number = ++count, .start = start, .end = sim_clock_now()};
 
 	if (subscriber && subscriber->jit)
@@ -195,7 +197,8 @@ int sim_module_unload(struct sim_module *module)
 		return SIM_INVALID_HANDLE;
 	if (module->is_loaded && module->context)
 		sim_tell_resource(&(struct sim_resource){.kind = SIM_MODULE_UNLOAD_STARTING, .context = module->context,
-							 .module_id = module->id, .cubin_size = module->cubin_size, .cubin = module->cubin});
+							 .module_id = module->id, .cubin_size = module->cubin_size,
+								.cubin = module->cubin});
 	module->magic = SIM_MAGIC_DEAD;
 	for (struct sim_function *function = module->functions; function; function = function->next)
 		function->magic = SIM_MAGIC_DEAD;

@@ -47,7 +47,8 @@ static void count_spare(struct sim_machine *machine)
 static void tell_pool(uint8_t operation, struct sim_pool *pool)
 {
 	const struct sim_subscriber *subscriber = sim_subscriber();
-	struct sim_pool_event event = {.operation = operation, .correlation = sim_correlation(), .device = pool->machine->facts.ordinal,
+	struct sim_pool_event event = {.operation = operation, .correlation = sim_correlation(),
+		.device = pool->machine->facts.ordinal,
 				       .pool = pool, .bytes = pool->reserved, .threshold = pool->threshold, .used = pool->used,
 				       .timestamp = sim_clock_now()};
 
@@ -136,7 +137,8 @@ static void tell(uint8_t operation, const struct sim_block *block, const struct 
 	struct sim_memory event = {.operation = operation, .kind = 3, .is_async = true, .is_pooled = true, .device = block->device,
 				   .stream_id = stream ? stream->id : SIM_NONE,
 				   .context_id = stream ? stream->context->id : 0,
-				   .address = block->address, .bytes = block->asked, .pool = block->pool, .pool_bytes = pool->reserved,
+				   .address = block->address, .bytes = block->asked, .pool = block->pool,
+					.pool_bytes = pool->reserved,
 				   .pool_used = pool->used, .pool_threshold = pool->threshold, .pool_type = 1};
 
 	event.is_async = stream != NULL;
@@ -156,7 +158,8 @@ int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t byte
 		return SIM_OK;
 	}
 	sim_lock();
-	if (bytes <= sim_machine_free(machine) + (pool->reserved - pool->used) && (!pool->max_bytes || pool->used + bytes <= pool->max_bytes))
+	if (bytes <= sim_machine_free(machine) + (pool->reserved - pool->used) && (!pool->max_bytes ||
+		pool->used + bytes <= pool->max_bytes))
 		block = sim_arena_take(machine->arena, bytes, 0);
 	if (!block) {
 		sim_unlock();

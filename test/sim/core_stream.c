@@ -119,7 +119,8 @@ int sim_stream_wait(struct sim_stream *stream)
 {
 	const struct sim_subscriber *subscriber = sim_subscriber();
 	struct sim_context *context = stream->context;
-	struct sim_wait wait = {.kind = 3, .context_id = context->id, .stream_id = stream->id, .event_id = SIM_NONE, .start = sim_clock_now()};
+	struct sim_wait wait = {.kind = 3, .context_id = context->id, .stream_id = stream->id, .event_id = SIM_NONE,
+		.start = sim_clock_now()};
 
 	sim_wait_until(tail_of(stream));
 	sim_pool_settle(context->machine);

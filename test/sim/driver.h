@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The driver front, libcuda.so.1: prototypes of all bodies, from driver_api.def. Its files include this and nothing else of it. */
-#ifndef SIM_DRIVER_H
-#define SIM_DRIVER_H
+#ifndef TFPROF_TEST_SIM_DRIVER_H
+#define TFPROF_TEST_SIM_DRIVER_H
 
 #include "wrap.h"
 

@@ -6,8 +6,8 @@
  * Rule: all fields of all objects are guarded by one lock, sim_lock(), except where a comment says otherwise. Functions
  * whose name ends in _locked want it held. Objects are never unmapped: a stale handle is recognised by its magic.
  */
-#ifndef SIM_INNER_H
-#define SIM_INNER_H
+#ifndef TFPROF_TEST_SIM_INNER_H
+#define TFPROF_TEST_SIM_INNER_H
 
 #include "core.h"
 
@@ -158,7 +158,8 @@ struct sim_block {
 	unsigned flags;
 };
 
-enum sim_origin { SIM_FROM_ALLOC = 1, SIM_FROM_POOL, SIM_FROM_HOST, SIM_FROM_REGISTER, SIM_FROM_MANAGED, SIM_FROM_ARRAY, SIM_FROM_MODULE, SIM_FROM_MAP };
+enum sim_origin { SIM_FROM_ALLOC = 1, SIM_FROM_POOL, SIM_FROM_HOST, SIM_FROM_REGISTER, SIM_FROM_MANAGED, SIM_FROM_ARRAY,
+		SIM_FROM_MODULE, SIM_FROM_MAP };
 
 struct sim_array {
 	uint32_t magic;
@@ -360,7 +361,8 @@ int sim_set(struct sim_stream *stream, const struct sim_set *set);
 int sim_array_new(struct sim_context *context, const struct sim_array *shape, struct sim_array **array);
 int sim_array_free(struct sim_array *array);
 /* Pieces for graphs: made, not submitted; engine and duration returned through the pointers. */
-int sim_copy_piece(const struct sim_context *context, const struct sim_copy *copy, struct sim_piece **piece, int *engine, uint64_t *duration);
+int sim_copy_piece(const struct sim_context *context, const struct sim_copy *copy, struct sim_piece **piece, int *engine,
+		uint64_t *duration);
 int sim_set_piece(const struct sim_context *context, const struct sim_set *set, struct sim_piece **piece, uint64_t *duration);
 
 /* Virtual memory maps, core_map.c */
@@ -434,7 +436,8 @@ struct sim_capture {
 int sim_graph_new(struct sim_graph **graph);
 int sim_graph_destroy(struct sim_graph *graph);
 int sim_graph_clone(struct sim_graph *from, struct sim_graph **to, struct sim_graph_exec *exec);
-int sim_graph_add(struct sim_graph *graph, uint32_t type, struct sim_node *const *dependencies, size_t count, struct sim_node **node);
+int sim_graph_add(struct sim_graph *graph, uint32_t type, struct sim_node *const *dependencies, size_t count,
+		struct sim_node **node);
 int sim_graph_depend(struct sim_node *node, struct sim_node *on);
 int sim_node_destroy(struct sim_node *node);
 bool sim_graph_is_live(const struct sim_graph *graph);
@@ -447,7 +450,8 @@ int sim_exec_launch(struct sim_graph_exec *exec, struct sim_stream *stream);
 void sim_exec_number_locked(struct sim_graph_exec *exec);
 uint64_t sim_node_new_id(void);
 struct sim_node *sim_exec_node(struct sim_graph_exec *exec, struct sim_node *original);
-int sim_capture_begin(struct sim_stream *stream, int mode, struct sim_graph *into, struct sim_node *const *dependencies, size_t count);
+int sim_capture_begin(struct sim_stream *stream, int mode, struct sim_graph *into, struct sim_node *const *dependencies,
+		size_t count);
 int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph);
 int sim_capture_add(struct sim_stream *stream, uint32_t type, struct sim_node **node);
 int sim_capture_record(struct sim_stream *stream, struct sim_event *event);

@@ -6,14 +6,16 @@
  * newline, backslash and bytes outside printable ASCII as \xNN. The file is mapped shared and grows by pages: a process
  * that is killed leaves all lines it wrote, perhaps followed by NUL bytes, which a reader skips.
  *
+ * W stands for: NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE
+ *
  *	oracle	1 PID START
  *	device	DEVICE CAPACITY FREE
- *	kernel	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE NAME GRID_X GRID_Y GRID_Z BLOCK_X BLOCK_Y BLOCK_Z STATIC DYNAMIC
- *	copy	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE KIND BYTES SOURCE_KIND DESTINATION_KIND IS_ASYNC SOURCE DESTINATION
- *	set	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE BYTES VALUE MEMORY_KIND IS_ASYNC DESTINATION
- *	graph	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH 0
- *	event	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE EVENT
- *	host	NUMBER TID CORRELATION DEVICE CONTEXT STREAM START END GRAPH NODE
+ *	kernel	W NAME GRID_X GRID_Y GRID_Z BLOCK_X BLOCK_Y BLOCK_Z STATIC DYNAMIC
+ *	copy	W KIND BYTES SOURCE_KIND DESTINATION_KIND IS_ASYNC SOURCE DESTINATION
+ *	set	W BYTES VALUE MEMORY_KIND IS_ASYNC DESTINATION
+ *	graph	W
+ *	event	W EVENT
+ *	host	W
  *		work submitted; START and END: true time, ns; the device's clock may say otherwise (scenario). Kinds: core.h
  *	void	NUMBER		work that was submitted but never ran, because its device or context was lost
  *	call	TID CORRELATION DOMAIN CBID NAME START END RESULT OUTER
@@ -23,8 +25,8 @@
  *	info	DEVICE FREE TOTAL TIME		what cuMemGetInfo answered
  *	exit	TIME		the program ended in an orderly way
  */
-#ifndef SIM_ORACLE_H
-#define SIM_ORACLE_H
+#ifndef TFPROF_TEST_SIM_ORACLE_H
+#define TFPROF_TEST_SIM_ORACLE_H
 
 void sim_oracle_start(void);
 void sim_oracle_finish(void);

@@ -5,8 +5,8 @@
  *
  * Rule: what happens, happens in the driver: a body makes driver calls, which the subscriber sees nested in its own.
  */
-#ifndef SIM_RUNTIME_H
-#define SIM_RUNTIME_H
+#ifndef TFPROF_TEST_SIM_RUNTIME_H
+#define TFPROF_TEST_SIM_RUNTIME_H
 
 #include "wrap.h"
 

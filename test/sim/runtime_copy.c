@@ -156,7 +156,8 @@ int do_cudaMemcpy2D(void *to, size_t to_pitch, void *from, size_t from_pitch, si
 	return copy_flat(flat(to, to_pitch), flat(from, from_pitch), width, height, NULL, false);
 }
 
-int do_cudaMemcpy2DAsync(void *to, size_t to_pitch, void *from, size_t from_pitch, size_t width, size_t height, int kind, void *stream)
+int do_cudaMemcpy2DAsync(void *to, size_t to_pitch, void *from, size_t from_pitch, size_t width, size_t height, int kind,
+		void *stream)
 {
 	if (width > to_pitch || width > from_pitch || !fits(to, from, kind))
 		return width > to_pitch || width > from_pitch ? 12 : SIM_INVALID_VALUE;
@@ -169,7 +170,8 @@ int do_cudaMemcpy2DToArray(void *to, size_t x, size_t y, void *from, size_t pitc
 	return copy_flat(within(to, x, y), flat(from, pitch), width, height, NULL, false);
 }
 
-int do_cudaMemcpy2DToArrayAsync(void *to, size_t x, size_t y, void *from, size_t pitch, size_t width, size_t height, int kind, void *stream)
+int do_cudaMemcpy2DToArrayAsync(void *to, size_t x, size_t y, void *from, size_t pitch, size_t width, size_t height,
+		int kind, void *stream)
 {
 	(void)kind;
 	return copy_flat(within(to, x, y), flat(from, pitch), width, height, stream, true);
@@ -227,7 +229,8 @@ static size_t element_of(const struct runtime_side *from, const struct runtime_s
 
 	if (!array || sim_cu.cuArray3DGetDescriptor_v2(&shape, array))
 		return 1;
-	return shape.channels * (shape.format == 1 || shape.format == 8 ? 1u : shape.format == 2 || shape.format == 9 || shape.format == 16 ?
+	return shape.channels * (shape.format == 1 || shape.format == 8 ? 1u : shape.format == 2 || shape.format == 9 ||
+		shape.format == 16 ?
 				 2u : 4u);
 }
 

@@ -154,9 +154,11 @@ void __cudaUnregisterFatBinary(void **handle)
 		sim_cu.cuLibraryUnload(binary->library);
 }
 
-SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid, void *bid,
+SIM_EXPORT void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid,
+		void *bid,
 				       void *block, void *grid, int *size);
-void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid, void *bid, void *block,
+void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid, void *bid,
+		void *block,
 			    void *grid, int *size)
 {
 	struct kernel *kernel = sim_allocate(sizeof *kernel);
@@ -185,7 +187,8 @@ static struct variable *add_variable(void **handle, const void *shadow, const ch
 	return variable;
 }
 
-SIM_EXPORT void __cudaRegisterVar(void **handle, char *shadow, char *device, const char *name, int ext, size_t bytes, int constant, int global);
+SIM_EXPORT void __cudaRegisterVar(void **handle, char *shadow, char *device, const char *name, int ext, size_t bytes,
+		int constant, int global);
 void __cudaRegisterVar(void **handle, char *shadow, char *device, const char *name, int ext, size_t bytes, int constant, int global)
 {
 	(void)device, (void)ext, (void)constant, (void)global;
@@ -198,7 +201,8 @@ void __cudaRegisterHostVar(void **handle, const char *name, char *address, size_
 	(void)handle, (void)name, (void)address, (void)bytes;
 }
 
-SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **pointer, char *device, const char *name, int ext, size_t bytes, int constant,
+SIM_EXPORT void __cudaRegisterManagedVar(void **handle, void **pointer, char *device, const char *name, int ext,
+		size_t bytes, int constant,
 					 int global);
 void __cudaRegisterManagedVar(void **handle, void **pointer, char *device, const char *name, int ext, size_t bytes, int constant,
 			      int global)
@@ -217,7 +221,8 @@ char __cudaInitModule(void **handle)
 	for (struct variable *variable = variables; variable; variable = variable->next) {
 		if (!variable->pointer || variable->address || (void **)variable->binary != handle)
 			continue;
-		if (do_cudaDriverGetVersion(&(int){0}) || !sim_is_initialized() || sim_runtime_context(sim_runtime_device(), &context))
+		if (do_cudaDriverGetVersion(&(int){0}) || !sim_is_initialized() || sim_runtime_context(sim_runtime_device(),
+			&context))
 			return 0;
 		sim_cu.cuCtxSetCurrent(context);
 		if (sim_cu.cuMemAllocManaged(&address, variable->bytes, 1))

@@ -47,6 +47,6 @@
  *	device_lost N		at the Nth launch the device is lost: nothing later runs, every call says 46
  *	correlation_first N	the first correlation id (1): near 2^32 it wraps
  */
-#ifndef SIM_SCENARIO_H
-#define SIM_SCENARIO_H
+#ifndef TFPROF_TEST_SIM_SCENARIO_H
+#define TFPROF_TEST_SIM_SCENARIO_H
 #endif

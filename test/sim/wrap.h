@@ -9,8 +9,8 @@
  * need: see the fronts. A wrapper tells the subscriber of enter and exit, with the arguments in a struct, and calls the body.
  * Rule: types are this folder's own; pointers to structs are void *.
  */
-#ifndef SIM_WRAP_H
-#define SIM_WRAP_H
+#ifndef TFPROF_TEST_SIM_WRAP_H
+#define TFPROF_TEST_SIM_WRAP_H
 
 #include "inner.h"
 
