@@ -2,6 +2,7 @@
 /* Accounts of frameworks' allocators; see reducer/model/ops_blocks.h. */
 #include "reducer/model/ops_blocks.h"
 
+#include "reducer/model/accounts.h"
 #include "reducer/model/live.h"
 #include "reducer/model/tally.h"
 
@@ -63,12 +64,11 @@ static struct amount amount_of(const struct live_block *block)
 	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = block->usable - block->slack};
 }
 
-void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint32_t op,
-		uint64_t time)
+void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time)
 {
 	struct allocator *allocator = find(blocks, name);
 	uint64_t slack = requested <= bytes ? bytes - requested : 0;
-	struct live_block block = {.address = address, .time = time, .usable = bytes, .stack = op,
+	struct live_block block = {.address = address, .time = time, .usable = bytes,
 				   .slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack};
 	struct live_entry *old;
 
@@ -83,7 +83,7 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 		allocator->replaced++;
 	}
 	struct amount amount = amount_of(&block);
-	tally_add(&allocator->tally, op, time, &amount);
+	tally_add(&allocator->tally, 0, time, &amount);
 	if (address == 0 || live_put(&allocator->live, &block) != 0)
 		blocks->is_short = 1;
 }
@@ -107,24 +107,12 @@ void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, ui
 	live_remove(&allocator->live, entry);
 }
 
-static int take_curve(struct curve *curve, struct timeline *timeline)
-{
-	curve_finish(curve);
-	timeline->points = calloc(curve->count + 1, sizeof *timeline->points);
-	if (timeline->points == NULL)
-		return -1;
-	for (size_t i = 0; i < curve->count; i++)
-		timeline->points[i] = (struct timeline_point){.time_ns = (int64_t)curve->points[i].start,
-							      .max_time_ns = (int64_t)curve->points[i].max_time,
-							      .live = curve->points[i].live, .max = curve->points[i].max};
-	timeline->count = curve->count;
-	return 0;
-}
-
 static int finish_one(struct allocator *allocator, struct account *account)
 {
 	struct tally *tally = &allocator->tally;
 
+	if (account == NULL)
+		return -1;
 	*account = (struct account){
 		.allocator = allocator->name, .kind = ACCOUNT_EVENTS,
 		.allocations = tally->allocations, .frees = allocator->frees,
@@ -139,7 +127,7 @@ static int finish_one(struct allocator *allocator, struct account *account)
 		.requested_peak_bytes = tally->requested_peak,
 		.requested_peak_time_ns = tally->requested_peak == 0 ? TIME_UNKNOWN : (int64_t)tally->requested_peak_time,
 	};
-	if (take_curve(&tally->curve, &account->timeline) != 0)
+	if (accounts_take_curve(&tally->curve, &account->timeline) != 0)
 		return -1;
 	tally_finish(tally, account);
 	return 0;
@@ -147,16 +135,10 @@ static int finish_one(struct allocator *allocator, struct account *account)
 
 int blocks_finish(struct blocks *blocks, struct process *process)
 {
-	if (blocks->count == 0)
-		return 0;
-	process->framework_accounts = calloc(blocks->count, sizeof *process->framework_accounts);
-	if (process->framework_accounts == NULL)
-		return -1;
 	for (size_t i = 0; i < blocks->count; i++) {
 		blocks->is_short |= blocks->items[i]->tally.is_out_of_memory;
-		if (finish_one(blocks->items[i], &process->framework_accounts[i]) != 0)
+		if (finish_one(blocks->items[i], process_add_account(process, blocks->items[i]->name)) != 0)
 			return -1;
-		process->framework_account_count++;
 	}
 	if (blocks->is_short)
 		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",

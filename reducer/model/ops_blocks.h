@@ -18,12 +18,11 @@ struct blocks; /* all allocators of one process */
 struct blocks *blocks_begin(void);
 void blocks_free(struct blocks *blocks);
 
-/* A block of `bytes` was handed out, for op number `op` (an index in struct ops, + 1; 0 = none). Times are ticks. */
-void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint32_t op,
-		uint64_t time);
+/* A block of `bytes` was handed out. Times are ticks. */
+void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time);
 void blocks_remove(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t time);
 
-/* Sets process->framework_accounts. Returns -1 without memory. */
+/* Adds them to process->accounts. Returns -1 without memory. */
 int blocks_finish(struct blocks *blocks, struct process *process);
 
 #endif

@@ -33,6 +33,9 @@ struct taken {
 	size_t *stack_of; /* by stream */
 	struct detail *details;
 	struct blocks *blocks;
+	struct scan_ops before; /* whom to ask for a range that began later than our op */
+	uint32_t *number_of;    /* by sum: its number in op_names + 1, 0 = not asked yet */
+	size_t number_room;
 	uint64_t refused;
 };
 
@@ -163,7 +166,7 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 		blocks_remove(taken->blocks, allocator, address, bytes, batch->times[i]);
 	} else if (operation == 1) {
 		uint32_t op = owner_of(taken, stream, &detail);
-		blocks_add(taken->blocks, allocator, address, bytes, detail.is_there ? detail.requested : bytes, op, batch->times[i]);
+		blocks_add(taken->blocks, allocator, address, bytes, detail.is_there ? detail.requested : bytes, batch->times[i]);
 		if (op != 0) {
 			taken->stacks.sums[op - 1].allocations++;
 			taken->stacks.sums[op - 1].allocated_bytes += bytes;
@@ -180,6 +183,40 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
 				!is_op_name(name_of(taken, name)), span);
+}
+
+/* The number of a sum's name among those that others use. */
+static uint32_t number_of(struct taken *taken, uint32_t sum)
+{
+	if (sum >= taken->number_room) {
+		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
+		uint32_t *wider = realloc(taken->number_of, room * sizeof *wider);
+		if (wider == NULL)
+			return 0;
+		memset(wider + taken->number_room, 0, (room - taken->number_room) * sizeof *wider);
+		taken->number_of = wider;
+		taken->number_room = room;
+	}
+	if (taken->number_of[sum] == 0)
+		taken->number_of[sum] = op_names_number(taken->scan->op_names, name_of(taken, taken->stacks.sums[sum].name)) + 1;
+	return taken->number_of[sum] - 1;
+}
+
+/* What a thread is in the middle of: the op, or the range of somebody else, that began last. */
+static uint32_t current(void *state, size_t stream, uint64_t *since)
+{
+	struct taken *taken = state;
+	uint64_t other = 0, begin = 0;
+	uint32_t sum = op_stacks_innermost(&taken->stacks, taken->stack_of[stream], &begin);
+	uint32_t number = taken->before.current == NULL ? 0 : taken->before.current(taken->before.state, stream, &other);
+
+	if (sum != OPS_NONE && (number == 0 || begin >= other)) {
+		number = number_of(taken, sum);
+		other = begin;
+	}
+	if (since != NULL)
+		*since = other;
+	return number;
 }
 
 static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -225,6 +262,7 @@ static void drop(void *state)
 	number_map_free(&taken->nodes);
 	free(taken->stack_of);
 	free(taken->details);
+	free(taken->number_of);
 	free(taken);
 }
 
@@ -258,10 +296,14 @@ static void *begin(struct scan *scan)
 	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
 	taken->details = calloc(streams, sizeof *taken->details);
 	taken->blocks = blocks_begin();
-	if (taken->stack_of != NULL && taken->details != NULL && taken->blocks != NULL && find_threads(taken) == 0)
-		return taken;
-	drop(taken);
-	return NULL;
+	if (taken->stack_of == NULL || taken->details == NULL || taken->blocks == NULL || find_threads(taken) != 0) {
+		drop(taken);
+		return NULL;
+	}
+	taken->before = scan->ops;
+	scan->ops.state = taken;
+	scan->ops.current = current;
+	return taken;
 }
 
 static int finish(void *state)
@@ -297,19 +339,6 @@ static int finish(void *state)
 	return blocks_finish(taken->blocks, process);
 }
 
-static void account_times(const struct process *process, struct account *account)
-{
-	if (account->peak_time_ns != TIME_UNKNOWN)
-		account->peak_time_ns = process_ns(process, (uint64_t)account->peak_time_ns);
-	if (account->requested_peak_time_ns != TIME_UNKNOWN)
-		account->requested_peak_time_ns = process_ns(process, (uint64_t)account->requested_peak_time_ns);
-	for (size_t i = 0; i < account->timeline.count; i++) {
-		struct timeline_point *point = &account->timeline.points[i];
-		point->time_ns = process_ns(process, (uint64_t)point->time_ns);
-		point->max_time_ns = process_ns(process, (uint64_t)point->max_time_ns);
-	}
-}
-
 /* Sums of durations are scaled by the mean rate of the clock over the process: it differs from the piecewise one by ppm. */
 static void times(struct process *process)
 {
@@ -323,17 +352,10 @@ static void times(struct process *process)
 		op->total_ns = (int64_t)((double)op->total_ns * rate + 0.5);
 		op->self_ns = (int64_t)((double)op->self_ns * rate + 0.5);
 	}
-	for (size_t i = 0; i < process->framework_account_count; i++)
-		account_times(process, &process->framework_accounts[i]);
 }
 
 static void close_process(struct process *process)
 {
-	for (size_t i = 0; i < process->framework_account_count; i++) {
-		free(process->framework_accounts[i].sites);
-		free(process->framework_accounts[i].timeline.points);
-	}
-	free(process->framework_accounts);
 	free(process->ops.items);
 }
 

@@ -179,6 +179,22 @@ uint32_t op_stacks_top(const struct op_stacks *ops, size_t at)
 	return OPS_NONE;
 }
 
+uint32_t op_stacks_innermost(const struct op_stacks *ops, size_t at, uint64_t *begin)
+{
+	const struct op_stack *stack = &ops->stacks[at];
+	const struct op_frame *found = stack->count == 0 ? NULL : &stack->frames[stack->count - 1];
+
+	for (size_t i = stack->count; i-- > 0;)
+		if (!ops->sums[stack->frames[i].op].is_range) {
+			found = &stack->frames[i];
+			break;
+		}
+	if (found == NULL)
+		return OPS_NONE;
+	*begin = found->begin;
+	return found->op;
+}
+
 /* Room for one more span; where there are too many the older half is taken for outermost ones. */
 static int make_span_room(struct op_stack *stack)
 {

@@ -80,6 +80,9 @@ void op_stacks_link(struct op_stacks *ops, size_t stack, uint64_t sequence, uint
 /* The innermost op, not a range, that is open on the thread: its index, or OPS_NONE. */
 uint32_t op_stacks_top(const struct op_stacks *ops, size_t stack);
 
+/* The same, or where none is the innermost range, and when it began. */
+uint32_t op_stacks_innermost(const struct op_stacks *ops, size_t stack, uint64_t *begin);
+
 /* A range that is over; those inside it came before it. `is_range`: it is no op. */
 void op_stacks_trace(struct op_stacks *ops, size_t stack, uint32_t name, unsigned source, int is_range, struct op_span span);
 

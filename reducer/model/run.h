@@ -126,8 +126,6 @@ struct process {
 	struct account *accounts; /* [scan] of other allocators: devices, pinned memory, frameworks; names are distinct */
 	size_t account_count;
 	struct gpu *gpu;        /* [scan] reducer/model/gpu.h; NULL = the log says nothing about GPUs */
-	struct account *framework_accounts; /* [scan] one an allocator of a framework; stack of a site: index in ops + 1 */
-	size_t framework_account_count;
 	struct ops ops;         /* [scan] of frameworks */
 	struct window *windows; /* [scan] by time */
 	size_t window_count;
