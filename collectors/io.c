@@ -85,7 +85,9 @@ static size_t put_socket(char *to, int descriptor)
 	socklen_t bytes = sizeof domain;
 
 	tfp_sys(SYS_getsockopt, descriptor, SOL_SOCKET, SO_DOMAIN, (long)&domain, (long)&bytes, 0);
-	return put_text(to, domain == AF_INET || domain == AF_INET6 ? "(internet socket)" : domain == AF_UNIX ? "(local socket)" : "(socket)");
+	if (domain == AF_INET || domain == AF_INET6)
+		return put_text(to, "(internet socket)");
+	return put_text(to, domain == AF_UNIX ? "(local socket)" : "(socket)");
 }
 
 /* Beyond FILES_MOST files a folder stands for all in it. */

@@ -18,11 +18,14 @@ static const struct table_column columns[] = {
 		  "file, (pipe), (internet socket), (local socket); FOLDER/* for files beyond the first 20,000; empty = not known"},
 	[FUNCTION] = {"function", "call", TABLE_TEXT, UNIT_NONE, 0, "function that the program called"},
 	[CALLS] = {"calls", "calls", TABLE_INTEGER, UNIT_COUNT, 0, "also those that failed, or found the end of the file"},
-	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 0, "what the calls returned; of mmap the length that was mapped, read or not"},
-	[TIME] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "inside the calls, summed over threads; empty for mmap, which reads later"},
+	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 0,
+		   "what the calls returned; of mmap the length that was mapped, read or not"},
+	[TIME] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
+		  "inside the calls, summed over threads; empty for mmap, which reads later"},
 	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by calls"},
 	[RATE] = {"bytes_per_second", "per second", TABLE_REAL, UNIT_BYTES, 1, "bytes by total: the rate while it was reading"},
-	[FAILED] = {"failed", "failed", TABLE_INTEGER, UNIT_COUNT, 2, "calls that returned -1, also where there was only nothing to read yet"},
+	[FAILED] = {"failed", "failed", TABLE_INTEGER, UNIT_COUNT, 2,
+		    "calls that returned -1, also where there was only nothing to read yet"},
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "threads that did it"},
 	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 3, "begin of the first call, from the start of the run"},
 	[LAST] = {"last_ns", "last", TABLE_INTEGER, UNIT_NS, 3, "return of the last call, from the start of the run"},
@@ -118,7 +121,8 @@ static void fill(struct table *table, const struct request *request)
 	if (!has_io)
 		table_note(table, NOTE_MISSING, "Reads were not recorded: TFPROF_IO was 0, or the log is of an older version.");
 	else
-		table_note(table, NOTE_INFO, "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, and system calls "
+		table_note(table, NOTE_INFO,
+			   "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, and system calls "
 			   "made without libc.");
 	notes_recording(table, request);
 }
@@ -126,7 +130,8 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_io_stats = {
 	.id = "io_stats",
 	.title = "Reads by file",
-	.help = "Which files and sockets were opened, read and mapped, how much came from them, and how long the threads were in those calls.",
+	.help = "Which files and sockets were opened, read and mapped, how much came from them, and how long the threads were in "
+		"those calls.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_THREAD,

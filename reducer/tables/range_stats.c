@@ -81,16 +81,20 @@ static void add_notes(struct table *table, const struct process *process)
 	const struct range_rows *rows = &process->range_rows;
 
 	if (rows->unbegun != 0)
-		table_note(table, NOTE_MISSING, "Process %u: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
+		table_note(table, NOTE_MISSING,
+			   "Process %u: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
 			   "never was): they are left out.", process->pid, rows->unbegun);
 	if (rows->crossed != 0)
-		table_note(table, NOTE_INFO, "Process %u: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
+		table_note(table, NOTE_INFO,
+			   "Process %u: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
 			   "the later one counts as inside.", process->pid, rows->crossed);
 	if (rows->unfollowed != 0)
-		table_note(table, NOTE_LOSS, "Process %u: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
+		table_note(table, NOTE_LOSS,
+			   "Process %u: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
 			   process->pid, rows->unfollowed);
 	if (rows->is_shared)
-		table_note(table, NOTE_INFERRED, "Process %u: the row without a name stands for all names beyond the first 262,143.", process->pid);
+		table_note(table, NOTE_INFERRED,
+			   "Process %u: the row without a name stands for all names beyond the first 262,143.", process->pid);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -112,7 +116,8 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_range_stats = {
 	.id = "range_stats",
 	.title = "Named ranges",
-	.help = "What the program and its libraries announced with NVTX or the C API: how often, how long, with and without what was inside.",
+	.help = "What the program and its libraries announced with NVTX or the C API: how often, how long, with and without what was "
+		"inside.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,

@@ -17,7 +17,8 @@ static const struct table_column columns[] = {
 	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
 		   "to the end of the range that marks it, or else to the next step; empty = neither is in the log"},
-	[PERIOD] = {"period_ns", "to next", TABLE_INTEGER, UNIT_NS, 1, "from this step's start to the next one's: with what lies between them"},
+	[PERIOD] = {"period_ns", "to next", TABLE_INTEGER, UNIT_NS, 1,
+		    "from this step's start to the next one's: with what lies between them"},
 	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 0, "who marked it; period = nobody did, found by what repeats"},
 	[CONFIDENCE] = {"confidence", "sure", TABLE_REAL, UNIT_RATIO, 1,
 			"1 = marked; by period: how alike the steps are, and this one to the others"},
@@ -85,9 +86,11 @@ static void add_process(struct table *table, const struct request *request, cons
 		add_step(table, process, i);
 	}
 	if (passed_over > 0)
-		table_note(table, NOTE_INFO, "Process %u: %zu steps that a less trusted source marked are left out.", process->pid, passed_over);
+		table_note(table, NOTE_INFO,
+			   "Process %u: %zu steps that a less trusted source marked are left out.", process->pid, passed_over);
 	if (estimated > 0)
-		table_note(table, NOTE_INFERRED, "Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges and GPU calls. "
+		table_note(table, NOTE_INFERRED,
+			   "Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges and GPU calls. "
 			   "Where in the loop a step begins is a guess.", process->pid, estimated);
 }
 
@@ -97,7 +100,8 @@ static void fill(struct table *table, const struct request *request)
 		if (request_wants_process(request, &request->run->processes[p]))
 			add_process(table, request, &request->run->processes[p]);
 	if (table->row_count == 0)
-		table_note(table, NOTE_INFO, "No steps: nobody marked any (tfprof_step, a framework, TFPROF_STEP_RANGE), and nothing in the log repeats "
+		table_note(table, NOTE_INFO,
+			   "No steps: nobody marked any (tfprof_step, a framework, TFPROF_STEP_RANGE), and nothing in the log repeats "
 			   "like steps.");
 	notes_recording(table, request);
 }
