@@ -10,6 +10,8 @@
 
 #include <lz4.h>
 
+#include "writer/poison.h"
+
 #define PIECE 2048u       /* nodes of one packed block: what the least scratch memory has room for */
 #define COLUMNS_MOST (8 + 2 * 5 * PIECE + 8) /* a varint of 32 bits is at most 5 bytes; one byte more may be written */
 

@@ -104,8 +104,8 @@ static enum tfp_loss need_scratch(struct tfp_lane *lane, size_t chunk_bytes)
 	return lane->scratch ? TFP_LOSS_NONE : TFP_LOSS_memory;
 }
 
-/* Writes the chunk's records as an events block. The chunk stays as it is. */
-static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
+/* Writes the chunk's records as an events block. The chunk stays as it is. Its stack is free again before nodes are packed. */
+static __attribute__((noinline)) enum tfp_loss write_events(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 {
 	uint64_t from = tfp_ticks();
 	uint64_t used = chunk->used < chunk->size_bytes ? chunk->used : chunk->size_bytes;
@@ -124,9 +124,17 @@ static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
 	void *space = tfp_encode(scratch_of->scratch, scratch_of->scratch_bytes, (uint8_t *)(chunk + 1), used,
 				 tfp_state->time_shift, &header);
 	why = tfp_file_seal(&header, space);
-	if (!why)
-		tfp_pack_nodes(scratch_of->scratch, scratch_of->scratch_bytes);
 	__atomic_fetch_add(&tfp_state->live->drain_ticks, tfp_ticks() - from, __ATOMIC_RELAXED);
+	return why;
+}
+
+/* The same, and what else is due when somebody drains. */
+static enum tfp_loss seal(struct tfp_chunk *chunk, struct tfp_lane *scratch_of)
+{
+	enum tfp_loss why = write_events(chunk, scratch_of);
+
+	if (!why && scratch_of->scratch)
+		tfp_pack_nodes(scratch_of->scratch, scratch_of->scratch_bytes);
 	return why;
 }
 
