@@ -7,6 +7,7 @@
 #include "collectors/gpu_records.h"
 #include "collectors/gpu_state.h"
 #include "collectors/names.h"
+#include "collectors/window.h"
 #include "writer/sys.h"
 
 #include <signal.h>
@@ -131,6 +132,8 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
 	call->index = push(&thread->gpu, here, call->function->number, outer ? TFP_GPU_HOOKED | TFP_GPU_NESTED : TFP_GPU_HOOKED);
 	call->is_recorded = tfp_gpu_mode != TFP_GPU_OFF && tfp_gpu_is_kept(call->function->kind);
+	if (TFP_UNLIKELY(call->launch))
+		call->is_recorded = (uint32_t)tfp_window_takes_launch(call->launch);
 	call->thread = thread;
 	if (TFP_UNLIKELY(call->function->kind == TFP_GPU_KIND_library && call->is_recorded))
 		write_begin(thread, call->function);
@@ -226,7 +229,7 @@ static int hook_takes(struct tfp_gpu_frame *frame, const struct tfp_gpu_seen *se
 {
 	int is_driver = frame->function >= 600;
 
-	if (!frame || frame->function >= LIBRARY_FIRST || frame->correlation)
+	if (frame->function >= LIBRARY_FIRST || frame->correlation)
 		return 0;
 	return !is_driver || (seen->function >> 16 & 0x7fff) == 1;
 }
@@ -262,7 +265,8 @@ void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 		thread->gpu.frames[index].context = seen->context;
 	}
 	/* Bit 0: nested, bit 1: a window was open. A begin below 2^60 ticks: 11 years at 3.3 GHz. */
-	*seen->scratch = (tfp_now() + 1) << BEGIN_SHIFT | (tfp_gpu_mode != TFP_GPU_OFF) << 1 | (outer != NULL);
+	uint64_t is_recorded = launch ? (uint64_t)tfp_window_takes_launch(launch) : tfp_gpu_mode != TFP_GPU_OFF;
+	*seen->scratch = (tfp_now() + 1) << BEGIN_SHIFT | is_recorded << 1 | (outer != NULL);
 }
 
 /* The frame that this callback's entry noted, NULL where it is gone. */

@@ -144,8 +144,11 @@ void tfp_gpu_begin(const struct tfp_gpu_plan *plan);
 /* Whether `attend` is called before the next call that may start CUDA. Any thread. */
 void tfp_gpu_attend(int is_wanted);
 
-/* A window opened or closed; lane may be NULL (nothing can be written). From collectors/window.c alone. */
-void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_open);
+/*
+ * A window opened or closed; lane may be NULL (nothing can be written). by_launch: the launch that it is for is about to tell
+ * the engine itself. From collectors/window.c alone.
+ */
+void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, int by_launch);
 
 /* Whether launches are counted: windows by launch are still to come, so that somebody must see launches. */
 int tfp_gpu_counts_launches(void);

@@ -71,7 +71,7 @@ void tfp_gpu_attend(int is_wanted)
 		__atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_ATTEND, __ATOMIC_RELAXED);
 }
 
-void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_open)
+void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, int by_launch)
 {
 	const struct tfp_gpu_engine *engine = engine_now;
 
@@ -82,7 +82,8 @@ void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_ope
 		tfp_gpu_blocks_note(thread, lane);
 	if (engine) {
 		__atomic_fetch_or((uint32_t *)&tfp_gpu_attention, TFP_GPU_EDGE, __ATOMIC_RELAXED);
-		engine->window(is_open, 0);
+		if (!by_launch)
+			engine->window(is_open, 0);
 	}
 }
 

@@ -50,7 +50,7 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 		put_edge(thread, lane, cause, index);
 	else /* inside a handler that interrupted a handler's record */
 		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
-	tfp_gpu_window(thread, lane, is_open);
+	tfp_gpu_window(thread, lane, is_open, cause == TFP_CAUSE_LAUNCH);
 }
 
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
@@ -105,6 +105,13 @@ void tfp_window_launched(uint64_t number)
 	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0 && window_at(TFP_CAUSE_LAUNCH, number + 1) < 0 &&
 	    is_edge(&last_launch_window, -1) && opened_by == TFP_CAUSE_LAUNCH)
 		tfp_window_change(0, TFP_CAUSE_LAUNCH, 0);
+}
+
+int tfp_window_takes_launch(uint64_t number)
+{
+	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0)
+		return 1;
+	return is_open_now && opened_by != TFP_CAUSE_LAUNCH;
 }
 
 int tfp_window_awaits_launch(uint64_t made)
