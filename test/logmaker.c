@@ -492,10 +492,16 @@ void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
 {
 	struct maker_records *calls = must(calloc(threads, sizeof *calls)), *device = must(calloc(1, sizeof *device));
 	uint64_t *sequences = must(calloc(threads + 1, sizeof *sequences));
+	struct tfp_thread_slot *slots = must(calloc(threads + 1, sizeof *slots));
 
 	maker_begin(maker);
 	maker_schema(maker, "");
 	maker_fact(maker, TFP_TAG_setting, (const char *const[]){"CUDA", "cupti", "#0", NULL});
+	for (unsigned i = 0; i <= threads; i++)
+		slots[i] = (struct tfp_thread_slot){.state = 1, .serial = i + 1, .tid = 100 + i};
+	maker_live(maker, TFP_BLOCK_THREADS, NULL, slots, (threads + 1) * sizeof *slots);
+	maker->live.threads_count = threads + 1;
+	free(slots);
 	maker_gpu_facts(maker, 16, threads);
 	add_stacks(maker);
 	for (uint64_t i = 0; i < launches; i++) {

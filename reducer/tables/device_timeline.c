@@ -61,11 +61,17 @@ struct place {
 	const struct gpu_queue *queue; /* NULL = the device */
 };
 
-static void add_row(struct table *table, const struct place *place, uint64_t from, uint64_t to, const struct gpu_sweep *sweep)
+/* A stretch: whole cells, so that sums are exact, and what of them lies between the device's first start and last end. */
+struct stretch {
+	uint64_t from, to, first, last;
+};
+
+static void add_row(struct table *table, const struct place *place, const struct stretch *stretch, const struct gpu_sweep *sweep)
 {
 	const struct gpu *gpu = place->process->gpu;
-	uint64_t busy = lane_sum(place->queue ? &place->queue->lane : &sweep->busy, from, to), length = to - from;
-	int64_t start = gpu_run_ns(gpu, from);
+	uint64_t from = stretch->from, to = stretch->to, length = stretch->last - stretch->first;
+	uint64_t busy = lane_sum(place->queue ? &place->queue->lane : &sweep->busy, from, to);
+	int64_t start = gpu_run_ns(gpu, stretch->first);
 
 	busy = busy > length ? length : busy;
 	table_row(table);
@@ -91,11 +97,11 @@ static void add_stretches(struct table *table, const struct request *request, co
 	struct grid grid = grid_of(sweep, points);
 
 	for (uint64_t at = grid.from; at < grid.to; at += grid.width) {
-		uint64_t from = at < sweep->busy.first ? sweep->busy.first : at;
-		uint64_t to = at + grid.width > grid.to ? grid.to : at + grid.width;
-		int64_t start = gpu_run_ns(place->process->gpu, from);
-		if (to > from && start >= request->from_ns && start <= request->to_ns)
-			add_row(table, place, from, to, sweep);
+		struct stretch stretch = {at, at + grid.width, at < sweep->busy.first ? sweep->busy.first : at,
+					  at + grid.width > grid.to ? grid.to : at + grid.width};
+		int64_t start = gpu_run_ns(place->process->gpu, stretch.first);
+		if (stretch.last > stretch.first && start >= request->from_ns && start <= request->to_ns)
+			add_row(table, place, &stretch, sweep);
 	}
 }
 
