@@ -225,12 +225,10 @@ void sim_each_context(void (*each)(const struct sim_context_info *, void *), voi
 void sim_each_stream(void (*each)(const struct sim_stream_info *, void *), void *user)
 {
 	static struct sim_stream_info list[65536];	/* too large for a stack; under list_lock */
-	static _Atomic bool is_busy;
-	bool is_free = false;
+	static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 	int count = 0;
 
-	while (!__atomic_compare_exchange_n(&is_busy, &is_free, true, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		is_free = false;
+	pthread_mutex_lock(&list_lock);
 	sim_lock();
 	for (struct sim_context *context = contexts; context; context = context->next)
 		for (struct sim_stream *at = context->streams; at && count < 65536; at = at->next)
@@ -239,5 +237,5 @@ void sim_each_stream(void (*each)(const struct sim_stream_info *, void *), void 
 	sim_unlock();
 	while (count--)
 		each(&list[count], user);
-	__atomic_store_n(&is_busy, false, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&list_lock);
 }

@@ -50,8 +50,8 @@ static void on_signal(int number)
 
 __attribute__((constructor)) static void early(void)
 {
-	static const char *const names[] = {"plain", "comma,quote\"name'", "line\nbreak\ttab", "not \xff\xfe utf-8 \xc3", "back\\slash %s %n",
-					    "", " spaces ", "\x01\x02\x1b[31m", "_Z3fooILi3EEvPfS0_"};
+	static const char *const names[] = {"plain", "comma,quote\"name'", "line\nbreak\ttab", "not \xff\xfe utf-8 \xc3",
+					    "back\\slash %s %n", "", " spaces ", "\x01\x02\x1b[31m", "_Z3fooILi3EEvPfS0_"};
 	void **handle;
 
 	runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL);
