@@ -10,11 +10,12 @@
 #define SLOTS 65536u /* 1 MiB of which only touched pages exist; frameworks hold hundreds of blocks, few programs more than 10,000 */
 #define PROBES 64u   /* slots looked at before the table counts as full */
 #define GONE 1u      /* a slot that was used and is free again: later ones may lie behind it */
-#define BYTES_MASK (UINT64_MAX >> 4) /* the flavour stands in the top 4 bits of `size` */
+#define BYTES_MASK (UINT64_MAX >> 12) /* of `size`: the flavour stands in the top 4 bits, the device below it */
+#define DEVICE_MASK 255u              /* all ones: unknown, or beyond what 8 bits hold */
 
 struct slot {
 	_Atomic uint64_t address; /* 0 = never used */
-	_Atomic uint64_t size;    /* flavour and bytes */
+	_Atomic uint64_t size;    /* flavour, device and bytes */
 };
 
 /* In pages that a fork child finds empty: CUDA does not live on in it. */
@@ -43,7 +44,7 @@ static uint32_t place_of(uint64_t address)
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
 
-void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour)
+void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour, uint32_t device)
 {
 	struct tfp_gpu_blocks *blocks = address > GONE ? table() : NULL;
 
@@ -53,13 +54,35 @@ void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t byt
 		if (there > GONE || !__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, address, 0, __ATOMIC_ACQ_REL,
 								 __ATOMIC_RELAXED))
 			continue;
-		slot->size = (uint64_t)flavour << 60 | (bytes & BYTES_MASK);
+		slot->size = (uint64_t)flavour << 60 | (uint64_t)(device & DEVICE_MASK) << 52 | (bytes & BYTES_MASK);
 		blocks->blocks[flavour]++;
 		blocks->bytes[flavour] += bytes;
 		return;
 	}
 	if (address > GONE)
 		tfp_loss_add(thread, TFP_LOSS_gpu_blocks, 1, tfp_now());
+}
+
+/* Frees the slot that holds the block. 0: somebody else released it too, and has done so. */
+static int take_out(struct tfp_gpu_blocks *blocks, struct slot *slot, uint64_t address, uint64_t size)
+{
+	if (!__atomic_compare_exchange_n((uint64_t *)&slot->address, &address, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return 0;
+	blocks->blocks[size >> 60 & 7]--;
+	blocks->bytes[size >> 60 & 7] -= size & BYTES_MASK;
+	return 1;
+}
+
+void tfp_gpu_blocks_drop(uint32_t device)
+{
+	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
+
+	for (uint32_t i = 0; blocks && i < SLOTS; i++) {
+		struct slot *slot = &blocks->slots[i];
+		uint64_t address = slot->address, size = slot->size;
+		if (address > GONE && (size >> 52 & DEVICE_MASK) == (device & DEVICE_MASK))
+			take_out(blocks, slot, address, size);
+	}
 }
 
 uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour)
@@ -74,11 +97,9 @@ uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour)
 		if (there != address)
 			continue;
 		uint64_t size = slot->size;
-		if (!__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			break; /* somebody else released it too: theirs */
+		if (!take_out(blocks, slot, address, size))
+			break;
 		*flavour = (uint32_t)(size >> 60);
-		blocks->blocks[*flavour & 7]--;
-		blocks->bytes[*flavour & 7] -= size & BYTES_MASK;
 		return size & BYTES_MASK;
 	}
 	return 0;

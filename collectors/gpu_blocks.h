@@ -10,8 +10,11 @@
 
 #include "writer/stream.h"
 
-/* The host was given a block. Any thread. flavour: enum tfp_gpu_flavour. */
-void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour);
+/* The host was given a block. Any thread. flavour: enum tfp_gpu_flavour; device: all ones = unknown. */
+void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour, uint32_t device);
+
+/* The device was reset: its blocks are gone. Of a device that nobody knows: those of unknown devices. Slow. */
+void tfp_gpu_blocks_drop(uint32_t device);
 
 /* Forgets a block; returns its bytes, 0 = not known. *flavour: as it was added, unchanged where it is not known. */
 uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour);

@@ -152,12 +152,14 @@ static void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, 
 	uint64_t *values = call->values;
 
 	if (call->argument == TFP_GPU_ALLOC && result == 0) {
-		tfp_gpu_block_add(thread, values[0], values[1], (uint32_t)values[5]);
+		tfp_gpu_block_add(thread, values[0], values[1], (uint32_t)values[5], (uint32_t)values[4]);
 	} else if (call->argument == TFP_GPU_FREE && result != 0 && values[3]) {
-		tfp_gpu_block_add(thread, values[0], values[3], (uint32_t)values[2]);
+		tfp_gpu_block_add(thread, values[0], values[3], (uint32_t)values[2], thread->gpu.device - 1);
 		values[3] = 0;
 	} else if (call->argument == TFP_GPU_DEVICE && result == 0) {
 		thread->gpu.device = (uint32_t)values[0] + 1;
+	} else if (call->argument == TFP_GPU_RESET && result == 0) {
+		tfp_gpu_blocks_drop((uint32_t)values[0]);
 	}
 }
 
@@ -193,7 +195,7 @@ static inline __attribute__((always_inline)) void write_call(struct tfp_thread *
 	tfp_thread_leave(thread);
 }
 
-#define FOLLOWED (1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE)
+#define FOLLOWED (1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE | 1u << TFP_GPU_RESET)
 
 void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 {

@@ -43,7 +43,7 @@ static void settle(void)
 	if (tfp_is_open)
 		mask |= tfp_gpu_kept;
 	else if (plan.follows_closed)
-		mask |= BIT(alloc) | BIT(free);
+		mask |= BIT(alloc) | BIT(free) | BIT(context);
 	if (counts)
 		mask |= LAUNCHES;
 	if (counts)

@@ -141,6 +141,13 @@
 	} while (0)
 #define AFTER_DEVICE_UNKNOWN(context) AFTER_DEVICE_CHOSEN(((void)(context), NOT_KNOWN))
 
+/* What a device held is gone. */
+#define AFTER_DEVICE_RESET(device) \
+	do { \
+		call.argument = TFP_GPU_RESET; \
+		call.values[0] = WORD(device); \
+	} while (0)
+
 /* Which kernel a handle means. */
 #define NAME_KNOWN(statement) \
 	do { \
@@ -217,6 +224,7 @@
 #define BEFORE_ROOM(...)
 #define BEFORE_DEVICE_CHOSEN(...)
 #define BEFORE_DEVICE_UNKNOWN(...)
+#define BEFORE_DEVICE_RESET(...)
 #define BEFORE_NAMED(...)
 #define BEFORE_SAME(...)
 #define BEFORE_LIBRARY(...)

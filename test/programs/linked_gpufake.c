@@ -246,6 +246,24 @@ static void window(void)
 	}
 }
 
+/* Blocks of two devices, one of which is reset before the window opens at the second launch. */
+static void reset(void)
+{
+	gpufake_inside = give;
+	CHECK(cudaSetDevice(0) == 0);
+	CHECK(cudaMalloc(&block, 100) == 0);
+	CHECK(cudaSetDevice(1) == 0);
+	CHECK(cuMemAlloc_v2(&driver_block, 3000) == 0);
+	gpufake_answer = 46;
+	CHECK(cudaDeviceReset() == 46);
+	gpufake_answer = 0;
+	launch();
+	launch();
+	CHECK(cudaDeviceReset() == 0);
+	launch();
+	launch();
+}
+
 /* After main, and in destructors of the loader. */
 static void last(void)
 {
@@ -272,7 +290,7 @@ int main(int count, char **words)
 		const char *name;
 		void (*run)(void);
 	} ways[] = {{"errors", errors},	    {"arguments", arguments}, {"nested", nested}, {"left", left},     {"handlers", handlers},
-		    {"forking", forking}, {"killed", killed},	{"window", window}, {"late", late}};
+		    {"forking", forking}, {"killed", killed},	{"window", window}, {"reset", reset},{"late", late}};
 
 	for (size_t i = 0; count > 1 && i < sizeof ways / sizeof *ways; i++)
 		if (!strcmp(ways[i].name, words[1])) {
