@@ -3,10 +3,14 @@
 #include "preload/objects.h"
 
 #include "writer/state.h"
+#include "writer/sys.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stddef.h>
+
+#define PATH_ROOM 4096 /* PATH_MAX */
 
 /* What the loader allocates for us meanwhile is not the host's. */
 static void is_ours(int more)
@@ -42,13 +46,58 @@ const char *tfp_object_of(const void *address)
 	return dladdr(address, &info) ? info.dli_fname : NULL;
 }
 
-void *tfp_object_real(const char *name, const void *caller, const void *ours)
+struct search {
+	const char *prefix;
+	char path[PATH_ROOM];
+};
+
+static int compare(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+	struct search *search = context;
+	const char *name = info->dlpi_name ? info->dlpi_name : "", *base = name;
+	size_t length = tfp_length(search->prefix), whole = tfp_length(name);
+
+	(void)bytes;
+	for (size_t i = 0; i < whole; i++)
+		if (name[i] == '/')
+			base = name + i + 1;
+	if (whole >= PATH_ROOM || tfp_length(base) < length || !tfp_same(base, search->prefix, length))
+		return 0;
+	tfp_copy(search->path, name, whole + 1);
+	return 1;
+}
+
+void *tfp_object_search(const char *prefix)
+{
+	struct search *search = tfp_pages_get(sizeof *search, 0);
+	void *object = NULL;
+
+	if (!search)
+		return NULL;
+	search->prefix = prefix;
+	is_ours(1);
+	if (dl_iterate_phdr(compare, search))
+		object = tfp_object_find(search->path);
+	is_ours(-1);
+	tfp_pages_put(search, sizeof *search);
+	return object;
+}
+
+static void *other_than(const void *ours, void *object, const char *name)
+{
+	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
+
+	return symbol == ours ? NULL : symbol;
+}
+
+void *tfp_object_real(const char *name, const void *caller, const void *ours, const char *const *prefixes)
 {
 	int error = errno;
 	const char *path = tfp_object_of(caller);
-	void *object = path ? tfp_object_find(path) : NULL;
-	void *symbol = object ? tfp_object_symbol(object, name) : NULL;
+	void *symbol = other_than(ours, path ? tfp_object_find(path) : NULL, name);
 
+	for (; !symbol && *prefixes; prefixes++)
+		symbol = other_than(ours, tfp_object_search(*prefixes), name);
 	errno = error;
-	return symbol == ours ? NULL : symbol;
+	return symbol;
 }

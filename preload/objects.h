@@ -14,18 +14,22 @@ void *tfp_object_find(const char *name);
 /* A symbol of the object or of one that it needs; NULL = none. */
 void *tfp_object_symbol(void *object, const char *name);
 
+/* The first loaded object whose file name begins with `prefix` ("libc10.so"); NULL = none. Rare: asks dl_iterate_phdr. */
+void *tfp_object_search(const char *prefix);
+
 /*
- * The function of that name that an interposed call was meant for: in the caller's object or what it needs, never `ours`.
+ * The function of that name that an interposed call was meant for, never `ours`: in the caller's object or what it needs;
+ * where that has none (a call at the very end of a function returns to somebody else), in a library of that file name.
  * `caller`: the return address. NULL = none. Keeps errno.
  */
-void *tfp_object_real(const char *name, const void *caller, const void *ours);
+void *tfp_object_real(const char *name, const void *caller, const void *ours, const char *const *prefixes);
 
 /* `pointer`, once it holds the real function `name`; looked up at the first call. Every thread finds the same. */
-#define TFP_OBJECT_REAL(pointer, name) \
+#define TFP_OBJECT_REAL(pointer, name, prefixes) \
 	({ \
 		void *found = *(void *volatile *)(void *)&(pointer); \
 		if (__builtin_expect(!found, 0)) { \
-			found = tfp_object_real(#name, __builtin_return_address(0), (const void *)name); \
+			found = tfp_object_real(#name, __builtin_return_address(0), (const void *)name, prefixes); \
 			*(void *volatile *)(void *)&(pointer) = found; \
 		} \
 		(__typeof__(pointer))found; \

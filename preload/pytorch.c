@@ -31,7 +31,10 @@ static struct {
 #undef TFP_HOOK
 } real;
 
-#define REAL(name) TFP_OBJECT_REAL(real.name, name)
+/* Where the functions of the table are. */
+static const char *const libraries[] = {"libc10.so", "libc10_cuda.so", NULL};
+
+#define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
 
 static void *symbol(void *object, const char *name)
 {
@@ -85,6 +88,8 @@ static __attribute__((noinline)) void meet(const void *caller)
 
 	if (thread && !__atomic_exchange_n((int *)&is_busy, 1, __ATOMIC_ACQUIRE)) {
 		void *torch = find_torch(tfp_object_of(caller));
+		if (!torch)
+			torch = tfp_object_search("libtorch_cpu.so");
 		if (torch)
 			attach(torch);
 		else if (__atomic_add_fetch((uint32_t *)&tries, 1, __ATOMIC_RELAXED) == TRIES)

@@ -31,7 +31,10 @@ static struct {
 	void (*allocator_name)(void *result, const void *self);
 } real;
 
-#define REAL(name) TFP_OBJECT_REAL(real.name, name)
+/* Where the functions of the table are. */
+static const char *const libraries[] = {FRAMEWORK, "libtensorflow_cc.so.2", NULL};
+
+#define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
 
 static inline int is_wanted(void)
 {
