@@ -170,7 +170,7 @@ static void retire_one(void)
 	sim_lock();
 	piece = heap_take();
 	if (piece->work.kind == SIM_KERNEL)
-		piece->stream->context->machine->in_flight--;
+		__atomic_fetch_sub(&piece->stream->context->machine->in_flight, 1, __ATOMIC_RELAXED);
 	sim_unlock();
 	if (piece->act)
 		piece->act(piece);
@@ -270,7 +270,7 @@ uint64_t sim_submit_locked(struct sim_stream *stream, struct sim_piece *piece, i
 	work_done->start = sim_clock_device(machine->facts.ordinal, start);
 	work_done->end = sim_clock_device(machine->facts.ordinal, start + duration);
 	if (work_done->kind == SIM_KERNEL) {
-		machine->in_flight++;
+		__atomic_fetch_add(&machine->in_flight, 1, __ATOMIC_RELAXED);
 		work_done->kernel.submitted = sim_clock_device(machine->facts.ordinal, sim_clock_now());
 	}
 	if (!piece->is_in_graph)
@@ -355,7 +355,7 @@ void sim_drop_work(struct sim_machine *machine, struct sim_context *context)
 		else
 			heap_put(piece);
 		if (is_lost && piece->work.kind == SIM_KERNEL)
-			machine->in_flight--;
+			__atomic_fetch_sub(&machine->in_flight, 1, __ATOMIC_RELAXED);
 	}
 	sim_unlock();
 	pthread_mutex_unlock(&retire_lock);

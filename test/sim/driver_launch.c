@@ -18,8 +18,7 @@ static int launch(const struct sim_launch *launch, void *handle)
 		return result;
 	if (!launch->function)
 		return SIM_INVALID_HANDLE;
-	if (!launch->function->is_loaded) {
-		launch->function->is_loaded = true;
+	if (!__atomic_exchange_n(&launch->function->is_loaded, true, __ATOMIC_ACQ_REL)) {
 		if (launch->function->module)
 			sim_module_loaded(launch->function->module, stream->context);
 		sim_tell_overhead(65536u * 5, start, sim_clock_now());

@@ -20,7 +20,7 @@ struct sim_driver sim_cu;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;			/* written once, by start */
-static struct sim_context *primaries[SIM_DEVICES_MAX];	/* under the lock */
+static _Atomic(struct sim_context *) primaries[SIM_DEVICES_MAX];	/* each set by whoever first needs it; all find the same */
 static __thread int current_device;
 static __thread int last_error;
 
@@ -58,17 +58,20 @@ int sim_runtime_last_error(bool is_reset)
 
 int sim_runtime_context(int device, struct sim_context **context)
 {
+	struct sim_context *known;
 	void *made = NULL;
 	int result = SIM_OK;
 
 	if (device < 0 || device >= SIM_DEVICES_MAX)
 		return SIM_INVALID_DEVICE;
-	if (!sim_context_is_live(primaries[device])) {
+	known = primaries[device];
+	if (!sim_context_is_live(known)) {
 		result = sim_cu.cuDevicePrimaryCtxRetain(&made, device);
+		known = made;
 		if (!result)
-			primaries[device] = made;
+			primaries[device] = known;
 	}
-	*context = primaries[device];
+	*context = known;
 	return result;
 }
 
