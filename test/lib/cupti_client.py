@@ -7,6 +7,7 @@ Usage: cupti_client.py LIBCUPTI LAUNCHES [flush0 | flush1 | nowait] [KIND...]
 """
 import ctypes
 import json
+import os
 import struct
 import sys
 import threading
@@ -82,7 +83,8 @@ def main():
     for one in dropped:
         cupti.cuptiActivityGetNumDroppedRecords(None, 0, ctypes.byref(one))
     seen["dropped"] = [one.value for one in dropped]
-    print(json.dumps(seen))
+    print(json.dumps(seen), flush=True)
+    os._exit(0)  # not through the interpreter's end: CUPTI's worker may be in a callback of ours
 
 
 def read(cupti, buffer, valid):

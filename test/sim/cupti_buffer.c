@@ -224,12 +224,11 @@ void sim_buffer_flush(void)
 	deliver_full();
 }
 
+/* Without the lock: at exit a thread of the client that had it may be gone for good. The worker may sleep on; it is detached. */
 void sim_buffer_stop(void)
 {
-	pthread_mutex_lock(&sim_cupti.lock);
-	sim_cupti.is_stopping = true;
+	atomic_store(&sim_cupti.is_stopping, true);
 	pthread_cond_broadcast(&sim_cupti.wake);
-	pthread_mutex_unlock(&sim_cupti.lock);
 }
 
 size_t sim_buffer_take_dropped(void)

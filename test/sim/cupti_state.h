@@ -87,7 +87,8 @@ struct sim_cupti {
 	size_t dropped;
 	uint32_t flush_period_ms;
 	pthread_cond_t wake; /* of the worker */
-	bool has_worker, is_stopping;
+	bool has_worker;
+	_Atomic bool is_stopping;
 	size_t attributes[SIM_ATTRIBUTES];
 	/* Read without the lock: set by one call of the client, atomically. */
 	_Atomic uint8_t kinds[SIM_KIND_COUNT];
