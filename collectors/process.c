@@ -4,6 +4,7 @@
 
 #include "collectors/heap.h"
 #include "collectors/names.h"
+#include "collectors/system.h"
 #include "collectors/window.h"
 #include "writer/file.h"
 #include "writer/store.h"
@@ -79,6 +80,7 @@ static void put_last_clock(void)
 	if (!thread)
 		return;
 	tfp_clock_note(thread, lane);
+	tfp_system_end(thread, lane);
 	if (lane->pending)
 		tfp_heap_flush(thread, lane);
 	tfp_thread_leave(thread);

@@ -4,6 +4,7 @@
 
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
+#include "collectors/system.h"
 #include "writer/file.h"
 #include "writer/sys.h"
 
@@ -164,5 +165,6 @@ void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane)
 	thread->calls_left = TFP_CALLS_PER_LOOK;
 	look_at_windows(thread, lane, now);
 	look_at_clock(thread, lane, now);
+	tfp_system_look(thread, lane, now);
 	tfp_heap_point(thread, lane);
 }

@@ -12,6 +12,7 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/names.h"
+#include "collectors/system.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
 #include "preload/environment.h"
@@ -253,6 +254,7 @@ static void configure(void)
 			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));
 	if (tfp_settings.step_range[0])
 		tfp_pattern_make(&tfp_step_pattern, tfp_settings.step_range); /* the parser has seen that it is good */
+	tfp_system_begin(tfp_settings.sys);
 	tfp_io_is_wanted = (uint32_t)tfp_settings.io;
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))

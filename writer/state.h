@@ -79,6 +79,7 @@ struct tfp_thread {
 	struct tfp_lane lanes[2];
 	uint64_t random; /* state of the sampler's generator, never 0 */
 	uint32_t tid;
+	uint64_t system_next; /* when this thread's use is due to be recorded; collectors/system.c */
 	uint32_t look_round; /* of tfp_state, when it was last asked whether this thread is gone */
 	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
 	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
@@ -139,6 +140,7 @@ struct tfp_state {
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
 	uint64_t clock_step;                  /* and how long after the one before */
+	_Atomic uint64_t system_next;         /* when the process's use is due to be recorded */
 	_Atomic uint64_t heap_next;           /* when the next timeline point may be written */
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
 	_Atomic uint32_t chunk_count;

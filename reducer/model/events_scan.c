@@ -19,6 +19,7 @@ static const struct scan_subject *const subjects[] = {
 	&process_subject,
 	&ranges_subject,
 	&io_subject,
+	&use_subject,
 	&heap_subject,
 	&ops_subject,
 	&gpu_subject,

@@ -135,6 +135,8 @@ struct process {
 	size_t step_count;
 	struct range_rows range_rows; /* [scan] */
 	struct io_rows io_rows; /* [scan] */
+	struct use_sample *use_samples; /* [scan] by time */
+	size_t use_sample_count;
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
 	size_t op_count;
 	uint64_t events;        /* [scan] records read */
