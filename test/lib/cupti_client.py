@@ -22,13 +22,7 @@ seen = {"requests": 0, "requests_elsewhere": 0, "completes": 0, "completes_elsew
         "unreadable": 0, "calls": {}, "kernels": [], "copies": [], "resources": {}, "launch_correlations": [], "symbols": []}
 
 
-def main():
-    path, launches, flush = sys.argv[1], int(sys.argv[2]), (sys.argv[3:4] or ["flush0"])[0]
-    kinds = [int(kind) for kind in sys.argv[4:]] or [10, 1, 2]
-    cupti = ctypes.CDLL(path)
-    core = ctypes.CDLL("libsimgpu.so")
-    driver = ctypes.CDLL("libcuda.so.1")
-
+def callbacks(cupti):
     @REQUEST
     def request(buffer, size, most):
         block = ctypes.create_string_buffer(BUFFER + 8)
@@ -58,6 +52,10 @@ def main():
                 seen["symbols"].append(ctypes.string_at(ctypes.c_void_p.from_address(data + 32).value).decode())
 
     kept.extend([request, complete, callback])
+    return request, complete, callback
+
+
+def subscribe(cupti, kinds, request, complete, callback):
     version, handle = ctypes.c_uint32(), ctypes.c_void_p()
     seen["get_version"] = cupti.cuptiGetVersion(ctypes.byref(version))
     seen["version"] = version.value
@@ -66,6 +64,10 @@ def main():
     seen["register"] = cupti.cuptiActivityRegisterCallbacks(request, complete)
     seen["enable"] = {kind: cupti.cuptiActivityEnable(kind) for kind in kinds}
     seen["domains"] = [cupti.cuptiEnableDomain(1, handle, domain) for domain in (1, 2, 3)]
+
+
+def work(launches, flush):
+    core, driver = ctypes.CDLL("libsimgpu.so"), ctypes.CDLL("libcuda.so.1")
     seen["init"] = driver.cuInit(0)
     context = ctypes.c_void_p()
     driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
@@ -78,6 +80,13 @@ def main():
     if flush != "nowait":  # the copy waits for the kernels, being in the same stream
         driver.cuMemcpyHtoD_v2(memory, b"x" * 4096, ctypes.c_size_t(4096))
         seen["synchronize"] = driver.cuCtxSynchronize()
+
+
+def main():
+    path, launches, flush = sys.argv[1], int(sys.argv[2]), (sys.argv[3:4] or ["flush0"])[0]
+    cupti = ctypes.CDLL(path)
+    subscribe(cupti, [int(kind) for kind in sys.argv[4:]] or [10, 1, 2], *callbacks(cupti))
+    work(launches, flush)
     seen["flush"] = cupti.cuptiActivityFlushAll(1 if flush == "flush1" else 0)
     dropped = [ctypes.c_size_t(), ctypes.c_size_t()]
     for one in dropped:

@@ -3,8 +3,8 @@
  * What the fake libcupti hands to a subscriber's callback.
  * Rule: C structs, tied to cupti_layout.def by the assertions below, and by it to the vendor's headers.
  */
-#ifndef SIM_CUPTI_CALLBACK_H
-#define SIM_CUPTI_CALLBACK_H
+#ifndef TEST_SIM_CUPTI_CALLBACK_H
+#define TEST_SIM_CUPTI_CALLBACK_H
 
 #include <stddef.h>
 #include <stdint.h>

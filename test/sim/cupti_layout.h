@@ -3,8 +3,8 @@
  * Writing activity records in the layout of the release that is simulated.
  * Rule: places and sizes come from cupti_layout.def alone; a field that the release does not have is not written.
  */
-#ifndef SIM_CUPTI_LAYOUT_H
-#define SIM_CUPTI_LAYOUT_H
+#ifndef TEST_SIM_CUPTI_LAYOUT_H
+#define TEST_SIM_CUPTI_LAYOUT_H
 
 #include <stdint.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * lock. The request callback of the client runs under lock and its complete callback under delivery, as the vendor's
  * library does it: a client that holds a lock of its own around a flush and takes it in a callback hangs here too.
  */
-#ifndef SIM_CUPTI_STATE_H
-#define SIM_CUPTI_STATE_H
+#ifndef TEST_SIM_CUPTI_STATE_H
+#define TEST_SIM_CUPTI_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

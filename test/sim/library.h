@@ -4,8 +4,8 @@
  * Rule: they compute nothing; they take the arguments of the real functions, refuse what those refuse, and launch kernels
  * with the names and grids that the real ones would choose.
  */
-#ifndef SIM_LIBRARY_H
-#define SIM_LIBRARY_H
+#ifndef TEST_SIM_LIBRARY_H
+#define TEST_SIM_LIBRARY_H
 
 #include <stddef.h>
 #include <stdint.h>

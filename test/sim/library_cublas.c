@@ -129,14 +129,16 @@ SIM_LIBRARY_API int cublasSgemmStridedBatched(struct handle *handle, int transa,
 	const float *a, int lda, int64_t stride_a, const float *b, int ldb, int64_t stride_b, const float *beta, float *c, int ldc,
 	int64_t stride_c, int batches)
 {
-	(void)alpha, (void)a, (void)lda, (void)stride_a, (void)b, (void)ldb, (void)stride_b, (void)beta, (void)c, (void)ldc, (void)stride_c;
+	(void)alpha, (void)a, (void)lda, (void)stride_a, (void)b, (void)ldb, (void)stride_b, (void)beta, (void)c;
+	(void)ldc, (void)stride_c;
 	return run_gemm(handle, &(struct gemm){m, n, k, batches, transa, transb, 0});
 }
 
 SIM_LIBRARY_API int cublasGemmEx(struct handle *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a,
 	int a_type, int lda, const void *b, int b_type, int ldb, const void *beta, void *c, int c_type, int ldc, int compute, int algo)
 {
-	(void)alpha, (void)a, (void)lda, (void)b, (void)b_type, (void)ldb, (void)beta, (void)c, (void)c_type, (void)ldc, (void)compute, (void)algo;
+	(void)alpha, (void)a, (void)lda, (void)b, (void)b_type, (void)ldb, (void)beta, (void)c, (void)c_type, (void)ldc;
+	(void)compute, (void)algo;
 	return run_gemm(handle, &(struct gemm){m, n, k, 1, transa, transb, a_type});
 }
 

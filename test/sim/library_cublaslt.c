@@ -87,7 +87,8 @@ SIM_LIBRARY_API int cublasLtMatrixLayoutSetAttribute(struct descriptor *layout, 
 	return set(layout, attribute, value, bytes);
 }
 
-SIM_LIBRARY_API int cublasLtMatrixLayoutGetAttribute(struct descriptor *layout, int attribute, void *value, size_t bytes, size_t *written)
+SIM_LIBRARY_API int cublasLtMatrixLayoutGetAttribute(struct descriptor *layout, int attribute, void *value, size_t bytes,
+	size_t *written)
 {
 	return get(layout, attribute, value, bytes, written);
 }
@@ -113,7 +114,8 @@ SIM_LIBRARY_API int cublasLtMatmulDescSetAttribute(struct descriptor *product, i
 	return set(product, attribute, value, bytes);
 }
 
-SIM_LIBRARY_API int cublasLtMatmulDescGetAttribute(struct descriptor *product, int attribute, void *value, size_t bytes, size_t *written)
+SIM_LIBRARY_API int cublasLtMatmulDescGetAttribute(struct descriptor *product, int attribute, void *value, size_t bytes,
+	size_t *written)
 {
 	return get(product, attribute, value, bytes, written);
 }
@@ -135,13 +137,15 @@ static const char *kernel_of(uint64_t type)
 	}
 }
 
-SIM_LIBRARY_API int cublasLtMatmul(void *handle, struct descriptor *product, const void *alpha, const void *a, struct descriptor *a_layout,
+SIM_LIBRARY_API int cublasLtMatmul(void *handle, struct descriptor *product, const void *alpha, const void *a,
+	struct descriptor *a_layout,
 	const void *b, struct descriptor *b_layout, const void *beta, const void *c, struct descriptor *c_layout, void *d,
 	struct descriptor *d_layout, const void *algorithm, void *workspace, size_t workspace_bytes, void *stream)
 {
 	uint64_t inner;
 
-	(void)alpha, (void)a, (void)b, (void)beta, (void)c, (void)c_layout, (void)d, (void)algorithm, (void)workspace, (void)workspace_bytes;
+	(void)alpha, (void)a, (void)b, (void)beta, (void)c, (void)c_layout, (void)d, (void)algorithm;
+	(void)workspace, (void)workspace_bytes;
 	if (!handle)
 		return 1;
 	if (!product || !a_layout || !b_layout || !d_layout)

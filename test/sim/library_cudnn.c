@@ -165,7 +165,8 @@ SIM_LIBRARY_API int cudnnConvolutionForward(struct handle *handle, const void *a
 	const void *beta, struct tensor *y, void *y_data)
 {
 	(void)alpha, (void)x_data, (void)w_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)y_data;
-	return convolve(handle, x, w, y, "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nchw_tilesize128x64x64_stage4_warpsize2x2x1_g1_tensor16x8x16_kernel",
+	return convolve(handle, x, w, y,
+		"sm80_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nchw_tilesize128x64x64_stage4_g1_tensor16x8x16_kernel",
 		"_Z23implicit_convolve_sgemmIffLi128ELi5ELi5ELi3ELi3ELi3ELi1ELb1ELb0ELb1EEvv");
 }
 
@@ -174,7 +175,8 @@ SIM_LIBRARY_API int cudnnConvolutionBackwardData(struct handle *handle, const vo
 	const void *beta, struct tensor *dx, void *dx_data)
 {
 	(void)alpha, (void)w_data, (void)dy_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)dx_data;
-	return convolve(handle, dx, w, dy, "sm80_xmma_dgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x64_stage4_kernel",
+	return convolve(handle, dx, w, dy,
+		"sm80_xmma_dgrad_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x64x64_stage4_kernel",
 		"_ZN5cudnn3cnn14dgrad2d_alg1_1IfLi0ELi6ELi7ELi5ELi4ELi5ELb0ELb1EEEvv");
 }
 
@@ -183,7 +185,8 @@ SIM_LIBRARY_API int cudnnConvolutionBackwardFilter(struct handle *handle, const 
 	const void *beta, struct tensor *dw, void *dw_data)
 {
 	(void)alpha, (void)x_data, (void)dy_data, (void)convolution, (void)algo, (void)space, (void)space_bytes, (void)beta, (void)dw_data;
-	return convolve(handle, x, dw, dy, "sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_stage3_kernel",
+	return convolve(handle, x, dw, dy,
+		"sm80_xmma_wgrad_implicit_gemm_indexed_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize64x64x64_stage3_kernel",
 		"_ZN5cudnn3cnn17wgrad_alg0_engineIfLi128ELi5ELi5ELi3ELi3ELi3ELb0ELi512EEEvv");
 }
 

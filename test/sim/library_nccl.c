@@ -207,19 +207,22 @@ NCCL(int, ncclAllReduce, (const void *from, void *to, size_t count, int type, in
 	RANGE("ncclAllReduce", communicator, count * element_bytes(type), op, 24);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclAllReduce", "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclAllReduce",
+		"_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
 }
 
-NCCL(int, ncclReduceScatter, (const void *from, void *to, size_t count, int type, int op, struct communicator *communicator, void *stream))
+NCCL(int, ncclReduceScatter, (const void *from, void *to, size_t count, int type, int op, struct communicator *communicator,
+	void *stream))
 {
 	int result;
 	RANGE("ncclReduceScatter", communicator, count * element_bytes(type), op, 24);
 
 	(void)from, (void)to;
-	result = submit((struct operation){"ncclReduceScatter", "_Z43ncclDevKernel_ReduceScatter_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+	result = submit((struct operation){"ncclReduceScatter",
+		"_Z43ncclDevKernel_ReduceScatter_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
 		count * element_bytes(type), type, communicator, stream});
 	pop();
 	return result;
@@ -237,7 +240,8 @@ NCCL(int, ncclAllGather, (const void *from, void *to, size_t count, int type, st
 	return result;
 }
 
-NCCL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type, int root, struct communicator *communicator, void *stream))
+NCCL(int, ncclBroadcast, (const void *from, void *to, size_t count, int type, int root, struct communicator *communicator,
+	void *stream))
 {
 	int result;
 	RANGE("ncclBroadcast", communicator, count * element_bytes(type), root, 24);

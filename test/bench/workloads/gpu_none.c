@@ -193,7 +193,8 @@ int cuptiEnableCallback(uint32_t is_on, void *handle, uint32_t domain, uint32_t 
 	return 0;
 }
 
-int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t *), void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t))
+int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t *),
+	void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t))
 {
 	gpu_none.request = request;
 	gpu_none.complete = complete;
