@@ -285,7 +285,8 @@ typedef void tfp_cupti_completed(void *context, uint32_t stream, uint8_t *buffer
 	TFP_CUPTI_FUNCTION(0, stream_id, "cuptiGetStreamIdEx", (void *, void *, uint8_t, uint32_t *)) \
 	TFP_CUPTI_FUNCTION(0, graph_id, "cuptiGetGraphId", (void *, uint32_t *)) \
 	TFP_CUPTI_FUNCTION(0, node_id, "cuptiGetGraphNodeId", (void *, uint64_t *)) \
-	TFP_CUPTI_FUNCTION(0, managed_counters, "cuptiActivityConfigureUnifiedMemoryCounter", (struct tfp_cupti_managed_config *, uint32_t)) \
+	TFP_CUPTI_FUNCTION(0, managed_counters, "cuptiActivityConfigureUnifiedMemoryCounter", \
+			   (struct tfp_cupti_managed_config *, uint32_t)) \
 	TFP_CUPTI_FUNCTION(0, struct_size, "cuptiActivityGetStructSize", (void))
 
 struct tfp_cupti_api {

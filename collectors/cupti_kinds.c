@@ -32,20 +32,18 @@ static const uint8_t resources[] = {
 
 void tfp_cupti_note(const char *name, const char *text, uint64_t number)
 {
-	char line[700];
-	size_t length = tfp_length(text), at = sizeof line;
-	char digits[20];
-	size_t count = 0;
+	char line[256], digits[20];
+	size_t length = tfp_length(text), count = 0;
 
 	if (length > sizeof line - sizeof digits - 1)
 		length = sizeof line - sizeof digits - 1;
 	tfp_copy(line, text, length);
-	for (at = sizeof digits; number || at == sizeof digits; number /= 10) {
-		digits[--at] = (char)('0' + number % 10);
-		count++;
-	}
-	tfp_copy(line + length, digits + at, count);
-	line[length + count] = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) && count < sizeof digits);
+	while (count)
+		line[length++] = digits[--count];
+	line[length] = 0;
 	tfp_fact_pair(TFP_TAG_note, name, line);
 }
 
@@ -94,8 +92,8 @@ uint32_t tfp_cupti_enable(struct tfp_cupti *cupti)
 			continue;
 		if (!(noted >> kind & 1)) {
 			noted |= UINT64_C(1) << kind;
-			tfp_cupti_note("cupti_kind", "CUPTI does not record one of the activity kinds: 1000 times its result plus the kind is ",
-				       (uint64_t)result * 1000 + kind);
+			tfp_cupti_note("cupti_kind", "CUPTI does not record an activity kind: 1000 times its result plus the kind is ",
+				       result * UINT64_C(1000) + kind);
 		}
 		if (kind == TFP_CUPTI_CONCURRENT_KERNEL)
 			return result;
@@ -121,13 +119,15 @@ void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int wanted)
 		return;
 	for (uint32_t i = 0; i < tfp_cupti_row_count; i++) {
 		const struct tfp_cupti_row *row = &tfp_cupti_rows[i];
-		uint32_t result = (uint32_t)api->enable_callback(wanted == 2 || (wanted && row->is_launch), cupti->subscriber, row->domain, row->cbid);
+		int is_wanted = wanted == 2 || (wanted && row->is_launch);
+		uint32_t result = (uint32_t)api->enable_callback((uint32_t)is_wanted, cupti->subscriber, row->domain, row->cbid);
 		if (result && !refused && row->domain == TFP_CUPTI_DOMAIN_RUNTIME && row->cbid == LAUNCH_KERNEL)
 			refused = result;
 	}
 	cupti->is_deaf |= refused != TFP_CUPTI_SUCCESS;
 	if (refused)
-		tfp_cupti_note("cupti_callbacks", "CUPTI refuses callbacks: device work cannot be tied to the host's calls. Result ", refused);
+		tfp_cupti_note("cupti_callbacks", "CUPTI refuses callbacks: device work cannot be tied to the host's calls. Result ",
+			       refused);
 	for (size_t i = 0; i < sizeof resources; i++)
 		api->enable_callback(wanted == 2, cupti->subscriber, TFP_CUPTI_DOMAIN_RESOURCE, resources[i]);
 	api->enable_callback(wanted != 0, cupti->subscriber, TFP_CUPTI_DOMAIN_STATE, TFP_CUPTI_STATE_FATAL);

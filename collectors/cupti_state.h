@@ -18,8 +18,13 @@ enum tfp_cupti_phase {
 };
 
 /* gpu_state.state */
-enum { TFP_GPU_STATE_NOTHING = 0, TFP_GPU_STATE_CUPTI = 1, TFP_GPU_STATE_REFUSED = 2, TFP_GPU_STATE_TAKEN = 3,
-       TFP_GPU_STATE_CLOSED = 4, TFP_GPU_STATE_FAILED = 5 };
+enum tfp_gpu_state {
+	TFP_GPU_STATE_CUPTI = 1,
+	TFP_GPU_STATE_REFUSED = 2,
+	TFP_GPU_STATE_TAKEN = 3,
+	TFP_GPU_STATE_CLOSED = 4,
+	TFP_GPU_STATE_FAILED = 5,
+};
 
 #define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
 
@@ -33,6 +38,7 @@ struct tfp_cupti {
 	_Atomic uint32_t has_callbacks;
 	_Atomic uint32_t is_reading;  /* somebody decodes; never waited for */
 	_Atomic uint32_t end_asked, end_done; /* futexes: the exit flush */
+	_Atomic uint32_t fetch_asked, fetch_done; /* counters; the second a futex */
 	_Atomic uint64_t newest;      /* correlation id, 64 bits */
 	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window */
 	_Atomic uint64_t close_time;  /* ticks; 0 = no window is closing */

@@ -17,6 +17,7 @@
 #include "writer/poison.h"
 
 #define END_MS 2000u      /* waited for the last buffers */
+#define FETCH_MS 500u     /* waited before an exec or a filter */
 #define END_WORK_MS 1000u /* of it, for work that still runs on the device */
 
 /* Two threads may want to at the end of a process; whoever comes second leaves it to the first. */
@@ -159,6 +160,18 @@ static uint32_t ms_until(uint64_t due)
 	return left <= 0 ? 1 : (uint32_t)((uint64_t)left / (tfp_state->second_ticks / 1000) + 1);
 }
 
+static void answer_fetch(struct tfp_cupti *cupti, struct tfp_thread *self, struct tfp_lane *lane)
+{
+	uint32_t asked = cupti->fetch_asked;
+
+	if (asked == cupti->fetch_done)
+		return;
+	if (cupti->phase == TFP_CUPTI_ON)
+		fetch(cupti, self, lane, 0);
+	__atomic_store_n((uint32_t *)&cupti->fetch_done, asked, __ATOMIC_RELEASE);
+	tfp_futex_wake((uint32_t *)&cupti->fetch_done);
+}
+
 #define FRAGILE_MS 20u /* how soon it is asked again whether the driver has a device */
 
 uint32_t tfp_cupti_task(struct tfp_thread *self)
@@ -173,6 +186,7 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 		__atomic_store_n((uint32_t *)&cupti->end_done, 1, __ATOMIC_RELEASE);
 		tfp_futex_wake((uint32_t *)&cupti->end_done);
 	}
+	answer_fetch(cupti, self, lane);
 	if (cupti->phase >= TFP_CUPTI_REFUSED) {
 		tfp_cupti_read_all(cupti, self, lane);
 		return TFP_DRAIN_NEVER;
@@ -214,13 +228,33 @@ static void end_here(struct tfp_cupti *cupti)
 	tfp_thread_leave(thread);
 }
 
+/* Ours to speak of: our own process, and not one that lives in its memory until it execs. */
+static int is_at_home(void)
+{
+	return tfp_sys_is_sealed() || tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
+}
+
+void tfp_cupti_fetch(void)
+{
+	struct tfp_cupti *cupti = tfp_cupti;
+
+	if (!cupti || cupti->phase != TFP_CUPTI_ON || !tfp_drain_has_thread() || (tfp_self && tfp_self->is_own) || !is_at_home())
+		return;
+	uint64_t begin = tfp_clock_monotonic_ns();
+	uint32_t wanted = ++cupti->fetch_asked, done;
+	tfp_drain_wake();
+	while ((done = __atomic_load_n((uint32_t *)&cupti->fetch_done, __ATOMIC_ACQUIRE)) != wanted &&
+	       (int32_t)(wanted - done) > 0 && tfp_clock_monotonic_ns() - begin < FETCH_MS * UINT64_C(1000000))
+		tfp_futex_wait((uint32_t *)&cupti->fetch_done, done, FETCH_MS / 4);
+}
+
 void tfp_cupti_end(void)
 {
 	struct tfp_cupti *cupti = tfp_cupti;
 
 	if (!cupti || !cupti->phase || (tfp_self && tfp_self->is_own))
 		return;
-	if (!tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid) /* a vfork child in our memory */
+	if (!is_at_home())
 		return;
 	if (cupti->phase == TFP_CUPTI_ENDED || !tfp_drain_has_thread()) {
 		end_here(cupti);

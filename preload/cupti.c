@@ -10,6 +10,8 @@
 
 #include <errno.h>
 
+#include "writer/poison.h"
+
 #define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is none behind us */
 
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \

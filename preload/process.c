@@ -200,6 +200,7 @@ static const char *readable(const char *path)
 #define EXEC(path, environment, call) \
 	do { \
 		tfp_resolve(); \
+		tfp_cupti_fetch(); \
 		int is_noted = tfp_process_execing(readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
@@ -355,6 +356,7 @@ TFP_EXPORT __attribute__((noreturn)) void pthread_exit(void *result)
  */
 static void before_filter(void)
 {
+	tfp_cupti_fetch();
 	tfp_drain_pause();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
 		tfp_file_sync();
