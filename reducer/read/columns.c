@@ -560,7 +560,11 @@ int columns_next(struct columns *columns, struct batch *batch)
 
 	if (count > BATCH_RECORDS)
 		count = BATCH_RECORDS;
-	if (batch_begin(batch, count) != 0 || take_records(columns, batch, count) != 0)
+	if (batch_begin(batch, count) != 0)
+		return -1;
+	if (count == 0) /* the batch may have no arrays yet */
+		return 0;
+	if (take_records(columns, batch, count) != 0)
 		return -1;
 	if (take_fields(columns, batch, 0) != 0 || take_fields(columns, batch, 1) != 0)
 		return -1;
