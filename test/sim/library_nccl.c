@@ -187,8 +187,7 @@ static int submit(struct operation operation)
 }
 
 #define NCCL(type, name, parameters) \
-	type name parameters __attribute__((weak, alias("p" #name))); \
-	__attribute__((visibility("default"))) extern __typeof__(name) name; \
+	type name parameters __attribute__((weak, visibility("default"), alias("p" #name))); \
 	SIM_LIBRARY_API type p##name parameters
 
 /* The payload of those with an operation, a root or a peer; the upper half of the last word is padding. */
