@@ -103,20 +103,27 @@ static int pack_segment(struct tfp_segments *nodes, unsigned k, uint8_t *scratch
 	return tfp_file_detach(words, count * sizeof *words, offset) ? -1 : 1;
 }
 
+int tfp_pack_is_due(void)
+{
+	uint32_t k = __atomic_load_n(&tfp_state->packer.segment, __ATOMIC_ACQUIRE);
+
+	/* A segment is looked at once the next one is there: before, it is not full. */
+	return k + 1 < TFP_SEGMENTS && tfp_state->nodes.base[k + 1] != NULL;
+}
+
 void tfp_pack_nodes(void *scratch, size_t scratch_bytes)
 {
 	struct tfp_packer *packer = &tfp_state->packer;
 	struct tfp_segments *nodes = &tfp_state->nodes;
-	uint32_t none = 0, k = __atomic_load_n(&packer->segment, __ATOMIC_ACQUIRE);
+	uint32_t none = 0;
 
-	/* Looks at a segment once the next one is there: before, it is not full. */
-	if (k + 1 >= TFP_SEGMENTS || !nodes->base[k + 1] || scratch_bytes < bytes_needed())
+	if (!tfp_pack_is_due() || scratch_bytes < bytes_needed())
 		return;
 	/* A thread that a handler left by longjmp keeps this for good: nothing more is packed then. */
 	if (!__atomic_compare_exchange_n(&packer->is_busy, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	k = packer->segment;
-	int done = k + 1 < TFP_SEGMENTS ? pack_segment(nodes, k, scratch) : 0;
+	uint32_t k = packer->segment;
+	int done = tfp_pack_is_due() ? pack_segment(nodes, k, scratch) : 0;
 	if (done)
 		__atomic_store_n(&packer->segment, done > 0 ? k + 1 : TFP_SEGMENTS, __ATOMIC_RELEASE);
 	__atomic_store_n(&packer->is_busy, 0, __ATOMIC_RELEASE);

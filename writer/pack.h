@@ -16,4 +16,7 @@
  */
 void tfp_pack_nodes(void *scratch, size_t scratch_bytes);
 
+/* Whether there may be a block to pack. Any thread, cheap. */
+int tfp_pack_is_due(void);
+
 #endif

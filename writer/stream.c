@@ -193,6 +193,9 @@ static int hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 	if (!next)
 		return -1;
 	begin_chunk(thread, lane, next, now);
+	/* The helper of `tfprof run` cannot change our mappings: who hands over to it packs. */
+	if (!tfp_drain_has_thread() && tfp_pack_is_due() && !need_scratch(lane, CHUNK_FIRST))
+		tfp_pack_nodes(lane->scratch, lane->scratch_bytes);
 	if (tfp_drain_hand_over(full)) /* it stopped just now: the next to come by drains it */
 		tfp_chunk_drain(full, lane);
 	return 0;
