@@ -36,7 +36,7 @@ static const uint8_t has_stack_of[] = {
  * Whether the call noted at `noted` was left by longjmp: the stack grows down, and a live one encloses whoever asks at
  * `here`. Only where both are on one stack: a handler on an alternate stack may lie above what it interrupted.
  */
-static int is_left(uintptr_t noted, uintptr_t here)
+static __attribute__((noinline, cold)) int is_left(uintptr_t noted, uintptr_t here)
 {
 	stack_t alternate = {.ss_flags = SS_DISABLE};
 
@@ -93,7 +93,7 @@ static inline void note_function(const struct tfp_gpu_function *function)
 }
 
 /* A library's kernels are launched inside its call: the record that its call began lets them find it. */
-static void write_begin(struct tfp_thread *thread, const struct tfp_gpu_function *function)
+static __attribute__((noinline)) void write_begin(struct tfp_thread *thread, const struct tfp_gpu_function *function)
 {
 	struct tfp_lane *lane = take_lane(thread);
 
@@ -105,7 +105,7 @@ static void write_begin(struct tfp_thread *thread, const struct tfp_gpu_function
 }
 
 /* The thread's state for a call that takes the slow road; NULL: it cannot be noted. */
-static struct tfp_thread *thread_of_call(struct tfp_gpu_call *call)
+static __attribute__((noinline, cold)) struct tfp_thread *thread_of_call(struct tfp_gpu_call *call)
 {
 	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
@@ -147,7 +147,7 @@ void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 }
 
 /* What the call did to the memory that the host holds. */
-static void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
+static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
 {
 	uint64_t *values = call->values;
 
@@ -224,6 +224,8 @@ void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 	}
 	if (TFP_UNLIKELY(call->launch))
 		tfp_gpu_after(call->launch);
+	if (TFP_UNLIKELY(!tfp_gpu_is_working) && call->function->kind <= TFP_GPU_KIND_set && !result && !thread->depth)
+		tfp_gpu_work_began();
 }
 
 /* A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. */

@@ -132,11 +132,12 @@ struct tfp_gpu_engine {
 void tfp_gpu_engine_set(const struct tfp_gpu_engine *engine);
 const struct tfp_gpu_engine *tfp_gpu_engine(void);
 
-/* Of the settings. attend: what preload does when a call may be the one that starts CUDA; see tfp_gpu_attend. */
+/* Of the settings, and what preload does: attend, when a call may be the one that starts CUDA (tfp_gpu_attend). */
 struct tfp_gpu_plan {
 	int is_on, wants_cupti, records_all;
 	int follows_closed; /* live blocks are kept while no window is open: not with WINDOW=off */
 	void (*attend)(void);
+	void (*work_began)(void); /* once: the device was given work, so that the driver's own threads are there */
 };
 
 /* Once per program, at start-up, after tfp_window_begin. A fork child keeps it. */

@@ -13,6 +13,7 @@ _Atomic uint32_t tfp_gpu_mode = TFP_GPU_OFF;
 _Atomic uint32_t tfp_gpu_mask = UINT32_MAX;
 _Atomic uint32_t tfp_gpu_attention;
 uint32_t tfp_gpu_kept;
+_Atomic uint32_t tfp_gpu_is_working;
 
 /* Written by tfp_gpu_begin, before the first record; kept across fork. */
 static struct tfp_gpu_plan plan;
@@ -144,4 +145,10 @@ uint64_t tfp_gpu_widen(uint32_t correlation)
 	const struct tfp_gpu_engine *engine = engine_now;
 
 	return engine ? engine->widen(correlation) : correlation;
+}
+
+void tfp_gpu_work_began(void)
+{
+	if (!__atomic_exchange_n((uint32_t *)&tfp_gpu_is_working, 1, __ATOMIC_RELAXED))
+		plan.work_began();
 }

@@ -30,4 +30,8 @@ int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);
 
 uint64_t tfp_gpu_widen(uint32_t correlation);
 
+/* Set once a recorded call has given a device work; tfp_gpu_work_began sets it. */
+extern _Atomic uint32_t tfp_gpu_is_working TFP_HIDDEN;
+void tfp_gpu_work_began(void);
+
 #endif

@@ -172,7 +172,8 @@
 #define COUNTED_7(word, a, b, c, d, e, f, g) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), 0, 0, 0)
 #define COUNTED_8(word, a, b, c, d, e, f, g, h) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), 0, 0)
 #define COUNTED_9(word, a, b, c, d, e, f, g, h, i) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), word(i), 0)
-#define COUNTED_10(word, a, b, c, d, e, f, g, h, i, j) TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), word(i), word(j))
+#define COUNTED_10(word, a, b, c, d, e, f, g, h, i, j) \
+	TEN(word(a), word(b), word(c), word(d), word(e), word(f), word(g), word(h), word(i), word(j))
 #define TEN(...) \
 	do { \
 		call.argument = TFP_GPU_LIBRARY; \

@@ -276,6 +276,14 @@ static void configure(void)
 	tfp_window_begin(&plan);
 }
 
+/* CUDA runs, so the process has threads of its driver: one of ours may drain. */
+static void gpu_work_began(void)
+{
+	if (tfp_settings.drain == TFP_DRAIN_AUTO)
+		tfp_drain_allow_thread(1);
+	tfp_drain_start(tfp_real.pthread_create);
+}
+
 static void configure_gpu(void)
 {
 	int wants_cupti = tfp_settings.cuda == TFP_CUDA_CUPTI;
@@ -285,6 +293,7 @@ static void configure_gpu(void)
 		.records_all = tfp_settings.cuda_api,
 		.follows_closed = tfp_settings.window.kind != TFP_WINDOW_OFF,
 		.attend = tfp_injection_attend,
+		.work_began = gpu_work_began,
 	};
 
 	if (wants_cupti)
