@@ -108,7 +108,7 @@ const struct tfp_name *tfp_name_learn(struct tfp_lane *lane, const char *text, s
 {
 	uintptr_t place = (uintptr_t)text;
 	const char *readable = text ? text : "";
-	size_t length = length_of(readable);
+	size_t length = text ? length_of(text) : 0;
 	struct tfp_name *name = room;
 
 	if (!lane->names)

@@ -129,9 +129,11 @@ void tfp_range_push(enum tfp_range_source source, uint32_t domain, const struct 
 void tfp_range_pop(enum tfp_range_source source, uint32_t domain)
 {
 	struct tfp_lane *lane;
-	uint64_t now = tfp_now(); /* the range ends before our own work */
 
-	struct tfp_thread *thread = tfp_is_open ? enter(&lane) : NULL;
+	if (!tfp_is_open)
+		return;
+	uint64_t now = tfp_now(); /* the range ends before our own work */
+	struct tfp_thread *thread = enter(&lane);
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, now, range_pop, .domain = domain, .source = (uint8_t)source);
@@ -188,9 +190,11 @@ uint64_t tfp_range_start(enum tfp_range_source source, uint32_t domain, const st
 void tfp_range_end(uint64_t id)
 {
 	struct tfp_lane *lane;
-	uint64_t now = tfp_now();
-	struct tfp_thread *thread = tfp_is_open ? enter(&lane) : NULL;
 
+	if (!tfp_is_open)
+		return;
+	uint64_t now = tfp_now();
+	struct tfp_thread *thread = enter(&lane);
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, now, range_end, .id = id);

@@ -203,6 +203,7 @@ def reduce(results, plan):
 
 
 GROUPS = {"micro": micro, "real": real, "size": size, "reduce": reduce,
+          "ranges": lambda results, plan: rounds_of(results, plan, ("ranges",), "plain ranges ranges-window", plan.rounds, seen=False),
           "gpu": lambda results, plan: gpu.gpu(results, plan, rounds_of)}
 
 

@@ -239,6 +239,8 @@ TOOLS = [
     ours("gpu-hooks-stacks", "GPU hooks alone, exact stacks", "all", "exact", MALLOC="off", CUDA="hooks"),
     ours("gpu-callback", "GPU hooks and CUPTI's callback, no stacks", "all", MALLOC="off"),
     ours("gpu-callback-stacks", "the same, exact stacks", "all", "exact", MALLOC="off"),
+    ours("ranges", "NVTX ranges", "all", MALLOC="off"),
+    ours("ranges-window", "NVTX ranges outside the window", "nothing", MALLOC="off", WINDOW="off"),
     ours("gpu-record", "the same with device records, no stacks", "all", MALLOC="off"),
     Heaptrack("heaptrack", "Debian's heaptrack", places.program("heaptrack") or "heaptrack"),
     Heaptrack("heaptrack-raw", "Debian's heaptrack, raw", places.program("heaptrack") or "heaptrack", raw=True),

@@ -112,6 +112,7 @@ WORKLOADS = [
     Workload("launch", "gpu", "cudaLaunchKernel on a CUDA without cost", "ns_per_event", (500000, 3000000), launches(), (LAUNCH,)),
     Workload("launch-records", "gpu-records", "the same, with a device record each", "ns_per_event", (500000, 3000000),
              launches(GPU_NONE_RECORDS="1"), (LAUNCH,)),
+    Workload("nvtx", "ranges", "NVTX ranges, opened and closed", "ns_per_event", (1000000, 5000000), own("nvtx_pairs")),
     Workload("true", "start", "the program true", "wall", (0, 0), lambda _: Job(["/bin/true"])),
     Workload("python", "start", "python that does nothing", "wall", (0, 0), lambda _: Job([places.PYTHON, "-c", "pass"]),
              (places.PYTHON,)),
