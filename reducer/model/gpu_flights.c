@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ROOM_MOST (1u << 20) /* of the index */
+
 int flights_begin(struct gpu_flights *flights, double ticks_per_ns)
 {
 	*flights = (struct gpu_flights){.wait_ticks = (uint64_t)(FLIGHTS_WAIT_NS * ticks_per_ns)};
 	flights->slabs = calloc(FLIGHTS_MAX / FLIGHTS_SLAB, sizeof *flights->slabs);
 	flights->index_room = 1024;
+	flights->index_shift = 32 - 10;
 	flights->index = calloc(flights->index_room, sizeof *flights->index);
 	flights->recent = calloc(FLIGHTS_RECENT, sizeof *flights->recent);
 	return flights->slabs == NULL || flights->index == NULL || flights->recent == NULL ? -1 : 0;
@@ -31,16 +34,14 @@ static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t 
 	return &flights->slabs[place / FLIGHTS_SLAB][place % FLIGHTS_SLAB];
 }
 
-/* Ids come one after the other: 16 neighbours share a line of the cache, blocks of them lie anywhere. */
+/* Ids come one after the other: multiples of the golden ratio lie far apart. */
 static inline uint32_t home_of(const struct gpu_flights *flights, uint32_t low)
 {
-	uint64_t block = (uint64_t)(low >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-
-	return (uint32_t)(block << 4 | (low & 15)) & (flights->index_room - 1);
+	return low * 0x9e3779b1u >> flights->index_shift;
 }
 
 /* Where in the index the id stands, or would stand. */
-static uint32_t slot_of(const struct gpu_flights *flights, uint64_t correlation)
+static uint32_t slot_of(struct gpu_flights *flights, uint64_t correlation)
 {
 	uint32_t low = (uint32_t)correlation, at = home_of(flights, low);
 	const struct flight_slot *slot = &flights->index[at];
@@ -52,27 +53,27 @@ static uint32_t slot_of(const struct gpu_flights *flights, uint64_t correlation)
 	return at;
 }
 
-struct gpu_flight *flights_find(const struct gpu_flights *flights, uint64_t correlation)
+struct gpu_flight *flights_find(struct gpu_flights *flights, uint64_t correlation)
 {
 	uint32_t place = flights->index[slot_of(flights, correlation)].place;
 
 	return place == 0 ? NULL : flight_at(flights, place - 1);
 }
 
-static int widen_index(struct gpu_flights *flights)
+/* A new index of `room` entries. Returns -1 without memory. */
+static int remake_index(struct gpu_flights *flights, uint32_t room)
 {
-	struct flight_slot *old = flights->index, *wider;
-	uint32_t room = flights->index_room;
+	struct flight_slot *old = flights->index, *made = calloc(room, sizeof *made);
+	uint32_t old_room = flights->index_room;
 
-	wider = calloc((size_t)room * 2, sizeof *wider);
-
-	if (wider == NULL)
+	if (made == NULL)
 		return -1;
-	flights->index = wider;
-	flights->index_room = room * 2;
-	for (uint32_t i = 0; i < room; i++)
+	flights->index = made;
+	flights->index_room = room;
+	flights->index_shift = 32 - (uint32_t)__builtin_ctz(room);
+	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i].place != 0)
-			wider[slot_of(flights, flight_at(flights, old[i].place - 1)->correlation)] = old[i];
+			made[slot_of(flights, flight_at(flights, old[i].place - 1)->correlation)] = old[i];
 	free(old);
 	return 0;
 }
@@ -93,7 +94,7 @@ static void forget(struct gpu_flights *flights, uint64_t correlation)
 	flights->index[hole] = (struct flight_slot){0};
 }
 
-static uint32_t place_in_index(const struct gpu_flights *flights, const struct gpu_flight *flight)
+static uint32_t place_in_index(struct gpu_flights *flights, const struct gpu_flight *flight)
 {
 	return flights->index[slot_of(flights, flight->correlation)].place;
 }
@@ -153,7 +154,7 @@ static void age(struct gpu_flights *flights, uint64_t time)
 	struct gpu_flight *flight = place == 0 ? NULL : flight_at(flights, place - 1);
 
 	if (flight != NULL && flights->insertions - flight->born > FLIGHTS_KEEP) {
-		if (flight->has == (FLIGHT_CALL | FLIGHT_DEVICE) && flight->kind == GPU_LAUNCH)
+		if (flight->has == (FLIGHT_CALL | FLIGHT_DEVICE) && is_launch(flight) && flight->kind != GPU_GRAPH)
 			settle(flights, place, 0);
 		else
 			move(flights, flight, place, FLIGHT_WAITING);
@@ -190,6 +191,14 @@ static uint32_t take_place(struct gpu_flights *flights)
 	return place;
 }
 
+/* Room in the index for one more: a quarter full at most, while it may grow. Returns -1 where it is full. */
+static int ready_index(struct gpu_flights *flights)
+{
+	if ((uint64_t)(flights->count + 1) * 4 <= flights->index_room || flights->index_room >= ROOM_MOST)
+		return 0;
+	return remake_index(flights, flights->index_room * 2) != 0 && flights->count + 1 >= flights->index_room ? -1 : 0;
+}
+
 struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation, uint64_t time)
 {
 	struct gpu_flight *flight;
@@ -197,8 +206,7 @@ struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation
 
 	age(flights, time);
 	place = take_place(flights);
-	if (place == 0 || ((uint64_t)(flights->count + 1) * 2 > flights->index_room && widen_index(flights) != 0 &&
-			   flights->count + 1 >= flights->index_room)) {
+	if (place == 0 || ready_index(flights) != 0) {
 		flights->is_cut = 1;
 		return NULL;
 	}

@@ -5,7 +5,7 @@
  * Rule: memory is bounded by FLIGHTS_MAX whatever the log holds: what is settled leaves soon, what waits longest leaves
  * first when it is full. A flight is settled exactly once.
  *
- *   fresh ──(FLIGHTS_KEEP younger ones)──► settled, if a plain launch is paired
+ *   fresh ──(FLIGHTS_KEEP younger ones)──► settled, if a launch, copy or set is paired
  *                                     └──► waiting ──(FLIGHTS_WAIT_NS)──► settled, if no launch or paired
  *                                                                    └──► old, until it is paired, crowded out, or the end
  */
@@ -18,7 +18,7 @@
 #define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 53 MiB */
 #define FLIGHTS_KEEP 256u             /* insertions for which a paired launch stays: few, so that they stay in the cache */
 #define FLIGHTS_RECENT 8192u          /* of those that left: their device record is still known if it comes twice */
-#define FLIGHTS_WAIT_NS 5000000000u   /* several flush periods */
+#define FLIGHTS_WAIT_NS 2500000000u   /* several flush periods */
 #define FLIGHTS_SLAB 4096u
 
 enum flight_has { FLIGHT_CALL = 1, FLIGHT_DEVICE = 2 };
@@ -44,7 +44,8 @@ struct gpu_flights {
 	struct flight_slot {
 		uint32_t place, low; /* place + 1; low half of the correlation id, so that most looks stay in the index */
 	} *index;                 /* by hash of the low half */
-	uint32_t index_room;
+	uint32_t index_room;      /* a power of two */
+	uint32_t index_shift;     /* 32 - log2 of it */
 	uint32_t first[FLIGHT_LISTS], last[FLIGHT_LISTS]; /* + 1 */
 	uint64_t insertions;
 	uint64_t *recent;         /* by correlation id modulo FLIGHTS_RECENT: key of the device record */
@@ -59,7 +60,7 @@ int flights_begin(struct gpu_flights *flights, double ticks_per_ns);
 void flights_free(struct gpu_flights *flights);
 
 /* The flight of that id, or NULL. */
-struct gpu_flight *flights_find(const struct gpu_flights *flights, uint64_t correlation);
+struct gpu_flight *flights_find(struct gpu_flights *flights, uint64_t correlation);
 
 /* A new one, zeroed but for its id and time. NULL without memory. Others may be settled meanwhile. */
 struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation, uint64_t time);

@@ -79,7 +79,7 @@ static int is_cut_off(const struct gpu_scan *scan, const struct gpu_flight *flig
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
-	uint64_t second = scan->flights.wait_ticks / 5;
+	uint64_t second = scan->flights.wait_ticks * 2 / 5;
 
 	if (reason != GPU_REASON_NONE)
 		return reason;

@@ -78,6 +78,13 @@ static void sum_module_call(struct gpu_scan *scan, const struct gpu_call *call)
 	gpu_sum_compile(scan, &key, call->duration, 1, 0);
 }
 
+/* Calls besides launches that records of the device may name. */
+static int is_answered(enum gpu_kind kind)
+{
+	return kind == GPU_ALLOC || kind == GPU_FREE || kind == GPU_EVENT || kind == GPU_MODULE || kind == GPU_CONTEXT ||
+	       kind == GPU_GRAPH_WORK || kind == GPU_OTHER;
+}
+
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
@@ -105,7 +112,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 		gpu_memory_call(scan, &call, arguments);
 	else if (call.kind == GPU_MODULE)
 		sum_module_call(scan, &call);
-	if ((call.kind >= GPU_LAUNCH && call.kind <= GPU_GRAPH) || (call.correlation != 0 && call.kind != GPU_LIBRARY) ||
+	if ((call.kind >= GPU_LAUNCH && call.kind <= GPU_GRAPH) || (call.correlation != 0 && is_answered(call.kind)) ||
 	    call.kind == GPU_SYNC)
 		gpu_pair_call(scan, &call, arguments);
 	arguments->kind = GPU_OTHER;
