@@ -8,6 +8,7 @@
 #include "launcher/doctor.h"
 
 #include "launcher/command.h"
+#include "launcher/doctor_cuda.h"
 #include "launcher/manual.h"
 #include "launcher/options.h"
 #include "launcher/say.h"
@@ -17,10 +18,14 @@
 
 static doctor_check *const checks[] = {
 	doctor_library, doctor_settings, doctor_output, doctor_trial,     doctor_clock,
-	doctor_libc,    doctor_memory,   doctor_limits, doctor_container, doctor_program,
+	doctor_libc,    doctor_memory,   doctor_limits, doctor_container, doctor_gpu,
+	doctor_program,
 };
 
+enum { OPTION_KERNEL = 0, OPTION_HELP = 1, OPTION_NONE = 2 };
+
 static const struct command_option doctor_options[] = {
+	{'k', "kernel", NULL, "run one kernel on the first GPU and nothing else: what the trial of the GPU does"},
 	{'h', "help", NULL, "this page"},
 	{0, NULL, NULL, NULL},
 };
@@ -38,9 +43,8 @@ void doctor_say(struct doctor *doctor, enum doctor_level level, const char *subj
 
 static void take(int option, const char *argument, void *context)
 {
-	(void)option;
 	(void)argument;
-	*(int *)context = 1;
+	*(int *)context = option;
 }
 
 /* The exit status: 0 all works, 2 something will be lost, 1 nothing can be recorded. */
@@ -54,14 +58,16 @@ static int status_of(enum doctor_level worst)
 static int doctor_main(int argc, char **argv)
 {
 	struct doctor *doctor = calloc(1, sizeof *doctor);
-	int wants_help = 0, first;
+	int wanted = OPTION_NONE, first;
 	size_t i;
 
 	if (!doctor)
 		say_die("out of memory");
 	tfp_settings_default(&doctor->settings);
-	first = options_parse(&command_doctor, argc, argv, &doctor->settings, take, &wants_help);
-	if (wants_help) {
+	first = options_parse(&command_doctor, argc, argv, &doctor->settings, take, &wanted);
+	if (wanted == OPTION_KERNEL)
+		return doctor_kernel() ? SAY_FAILED : 0;
+	if (wanted == OPTION_HELP) {
 		manual_command(manual_style("text"), &command_doctor);
 		return 0;
 	}

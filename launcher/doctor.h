@@ -31,4 +31,7 @@ typedef void doctor_check(struct doctor *doctor);
 doctor_check doctor_settings, doctor_output, doctor_clock, doctor_libc, doctor_memory, doctor_limits, doctor_container;
 doctor_check doctor_library, doctor_trial, doctor_program;
 
+/* Of GPUs; doctor_cuda.c. */
+doctor_check doctor_gpu;
+
 #endif
