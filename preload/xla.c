@@ -43,7 +43,8 @@ void tfp_xla_ask(void)
 	if (!tfp_settings.xla_dump)
 		return;
 	if (tfp_environment_get(names[0])) {
-		tfp_fact_pair(TFP_TAG_note, "xla_flags", "XLA_FLAGS was set already: it is left alone, so no modules of XLA were asked for.");
+		tfp_fact_pair(TFP_TAG_note, "xla_flags",
+			      "XLA_FLAGS was set already: it is left alone, so no modules of XLA were asked for.");
 		return;
 	}
 	char *flags = tfp_pages_get(FLAGS_ROOM, 0);
@@ -51,6 +52,7 @@ void tfp_xla_ask(void)
 		return;
 	make_flags(flags);
 	tfp_environment_offer(names, flags);
-	tfp_fact_pair(TFP_TAG_note, "xla_dump", tfp_environment_get(names[0]) ? flags : "Setting ENV=0 forbids to ask XLA for its modules.");
+	tfp_fact_pair(TFP_TAG_note, "xla_dump",
+		      tfp_environment_get(names[0]) ? flags : "Setting ENV=0 forbids to ask XLA for its modules.");
 	tfp_pages_put(flags, FLAGS_ROOM);
 }
