@@ -412,6 +412,30 @@ static void test_a_library_call_owns_what_it_launched(void **state)
 	end_made(made);
 }
 
+/* The range that the calling thread is in names the operation, also of what the device runs later. */
+static void test_work_belongs_to_the_operation_of_its_call(void **state)
+{
+	struct made *made = begin_made();
+	const struct process *process;
+	struct gpu *gpu;
+
+	(void)state;
+	maker_fact(&made->maker, TFP_TAG_string, (const char *const[]){"#77", "forward", NULL});
+	MAKER_ADD(made->calls, 50, range_push, .name = 77);
+	call(made, 100, 110, LAUNCH, 1, 3, 0);
+	MAKER_ADD(made->calls, 150, range_pop);
+	call(made, 200, 210, LAUNCH, 2, 3, 0);
+	kernel(made, 900, AT(300), 50, 1);
+	kernel(made, 901, AT(400), 60, 2);
+	gpu = scan(made);
+	process = &made->run->processes[0];
+	assert_int_equal(gpu->kernel_count, 2);
+	assert_string_equal(process->op_names[gpu->kernels[0].op], "forward");
+	assert_int_equal(gpu->kernels[0].times.sum, 50);
+	assert_int_equal(gpu->kernels[1].op, 0);
+	end_made(made);
+}
+
 static void test_waits_know_their_call(void **state)
 {
 	struct made *made = begin_made();
@@ -543,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_memory_that_only_cupti_saw),
 		cmocka_unit_test(test_a_managed_block_is_freed_like_any),
 		cmocka_unit_test(test_a_library_call_owns_what_it_launched),
+		cmocka_unit_test(test_work_belongs_to_the_operation_of_its_call),
 		cmocka_unit_test(test_waits_know_their_call),
 		cmocka_unit_test(test_busy_is_the_union_and_overlap_what_runs_at_once),
 		cmocka_unit_test(test_a_window_leaves_the_rest_out),
