@@ -7,7 +7,7 @@
 
 #define NAMES_MAX 65536u  /* ids are below; the library gives at most half as many */
 #define SOURCES_MAX 8u    /* rows of range_sources.def that mark ops are below */
-#define DEPTH_MAX 100000u /* open at once on a thread: recursion without end is no reason to run out of memory */
+#define DEPTH_MAX 4096u   /* open at once on a thread: four times what Python lets recurse; a search costs as much */
 #define SPANS_MAX 65536u  /* ranges known at their end, kept for one that may come around them */
 #define SEVERAL (OPS_NONE - 1)
 #define BACKWARD 1 /* RecordScope::BACKWARD_FUNCTION */
