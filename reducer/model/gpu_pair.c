@@ -76,6 +76,22 @@ static int is_cut_off(const struct gpu_scan *scan, const struct gpu_flight *flig
 	return died && flight->end + grain >= scan->last_decoded;
 }
 
+/* A window opened or closed less than a second from there, other than at the start of all. */
+static int is_near_edge(const struct gpu_scan *scan, uint64_t ticks)
+{
+	const struct process *process = scan->scan->process;
+	uint64_t second = scan->flights.wait_ticks * 2 / 5;
+
+	for (size_t i = 0; i < process->window_count; i++) {
+		uint64_t edge = (uint64_t)process->windows[i].time_ns; /* still ticks */
+
+		if ((!process->windows[i].is_open || process->windows[i].cause != 0) &&
+		    (edge > ticks ? edge - ticks : ticks - edge) < second)
+			return 1;
+	}
+	return scan->last_off != 0 && (scan->last_off > ticks ? scan->last_off - ticks : ticks - scan->last_off) < second;
+}
+
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
@@ -97,9 +113,7 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_NO_IDENTITY;
 	if (scan->first_on != 0 && flight->begin < scan->first_on)
 		return GPU_REASON_NOT_STARTED;
-	if (scan->last_off != 0 && flight->begin < scan->last_off && scan->last_off - flight->begin < second)
-		return GPU_REASON_WINDOW;
-	return GPU_REASON_UNKNOWN;
+	return is_near_edge(scan, flight->begin) ? GPU_REASON_WINDOW : GPU_REASON_UNKNOWN;
 }
 
 static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct gpu_flight *flight)
@@ -116,7 +130,7 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 		return GPU_REASON_NOT_STARTED;
 	if (process->log->live.dropped_from != 0)
 		return GPU_REASON_CALL_LOST;
-	return GPU_REASON_NO_CALL;
+	return started != 0 && is_near_edge(scan, started) ? GPU_REASON_WINDOW : GPU_REASON_NO_CALL;
 }
 
 /* Room for one more launch: there can be a hundred million. */
