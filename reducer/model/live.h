@@ -69,11 +69,12 @@ static inline __attribute__((always_inline)) void live_prefetch(const struct liv
 /* The entry of that address, or NULL; *hole: the place where it would stand, unless the table is empty or the address 0. */
 static inline struct live_entry *live_seek(const struct live_table *table, uint64_t address, struct live_entry **hole)
 {
-	struct live_entry *entry, *end = table->entries + table->capacity;
+	struct live_entry *entry, *end;
 
 	*hole = NULL;
 	if (table->count == 0 || address == 0)
 		return NULL;
+	end = table->entries + table->capacity;
 	for (entry = &table->entries[live_home(table, address)]; entry->address != address;) {
 		if (entry->address == 0) {
 			*hole = entry;
