@@ -293,23 +293,35 @@ void gpu_pair_call(struct gpu_scan *scan, const struct gpu_call *call, const str
 		settle_pending(scan, flight);
 }
 
-/* Which of the times are impossible: enum gpu_impossible. */
-static unsigned impossible(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight)
+/* Does the record end later than it was read? Most end before the time of one that was read earlier: no need to look. */
+static int is_in_future(struct gpu_scan *scan, const struct gpu_record *record, uint64_t end)
 {
-	uint64_t error = 0, end = record->start + record->duration, now, begin;
+	uint64_t error = 0;
+
+	if (end <= scan->passed_ns)
+		return 0;
+	scan->passed_ns = gpu_clock_ns(scan->clock, record->time, &error);
+	return end > scan->passed_ns && end - scan->passed_ns > error + GPU_SKEW_NS;
+}
+
+/* Which of the times are impossible: enum gpu_impossible. *begin receives the device time of the call's begin, 0 = no call. */
+static unsigned impossible(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight, uint64_t *begin)
+{
+	uint64_t error = 0, end = record->start + record->duration;
 	unsigned bits = 0;
+
+	*begin = 0;
 
 	if (record->start == 0 || end == 0)
 		return GPU_NO_TIME;
 	if (record->duration > INT64_MAX)
 		return GPU_BACKWARDS;
-	now = gpu_clock_ns(scan->clock, record->time, &error);
-	if (end > now && end - now > error + GPU_SKEW_NS)
+	if (is_in_future(scan, record, end))
 		bits |= GPU_IN_FUTURE;
 	if (flight == NULL || !(flight->has & FLIGHT_CALL))
 		return bits;
-	begin = gpu_clock_ns(scan->clock, flight->begin, &error);
-	if (record->start < begin && begin - record->start > error + GPU_SKEW_NS)
+	*begin = gpu_clock_ns(scan->clock, flight->begin, &error);
+	if (record->start < *begin && *begin - record->start > error + GPU_SKEW_NS)
 		bits |= GPU_BEFORE_CALL;
 	if (error > scan->gpu->clock_error_ns && scan->gpu->has_clock)
 		scan->gpu->clock_error_ns = error;
@@ -334,17 +346,11 @@ static void widen_span(struct gpu_flight *flight, const struct gpu_record *recor
 		flight->last = end;
 }
 
-static void note_delay(struct gpu_scan *scan, const struct gpu_flight *flight, const struct gpu_record *record)
-{
-	uint64_t begin = gpu_clock_ns(scan->clock, flight->begin, NULL);
-
-	spread_add(&scan->gpu->queue_delays, record->start > begin ? record->start - begin : 0);
-}
-
 /* The call is known, or there will be none: the record counts. */
 static void join(struct gpu_scan *scan, struct gpu_flight *flight, const struct gpu_record *record)
 {
-	unsigned bits = impossible(scan, record, flight);
+	uint64_t begin;
+	unsigned bits = impossible(scan, record, flight, &begin);
 	int is_first = flight->records == 1 && flight->has & FLIGHT_CALL;
 
 	count_impossible(scan, bits);
@@ -352,7 +358,7 @@ static void join(struct gpu_scan *scan, struct gpu_flight *flight, const struct 
 	if (bits == 0)
 		widen_span(flight, record);
 	if (bits == 0 && is_first && record->kind == GPU_LAUNCH && record->graph == 0)
-		note_delay(scan, flight, record);
+		spread_add(&scan->gpu->queue_delays, record->start > begin ? record->start - begin : 0);
 	gpu_sum_record(scan, record, flight->has & FLIGHT_CALL ? flight : NULL, bits);
 	if (flight->library != 0)
 		gpu_library_ran(scan, flight->library,

@@ -255,6 +255,7 @@ static void take_clock(void *state, size_t stream, const struct batch *batch, si
 	uint64_t origin = scan->scan->process->log->header.origin.ticks, ticks = VALUE(0);
 
 	(void)stream;
+	scan->passed_ns = 0;
 	if (ticks >= origin)
 		gpu_clock_realtime(scan->clock, ticks - origin, VALUE(1), VALUE(2));
 }
@@ -267,6 +268,7 @@ static void take_gpu_clock(void *state, size_t stream, const struct batch *batch
 	(void)stream;
 	scan->any = 1;
 	scan->gpu->has_clock = 1;
+	scan->passed_ns = 0;
 	if (ticks >= origin)
 		gpu_clock_reading(scan->clock, ticks - origin, VALUE(2), VALUE(1));
 }

@@ -83,6 +83,7 @@ struct gpu_scan {
 	uint32_t node_count;
 	uint32_t lanes;                 /* queues with cells */
 	uint64_t last_decoded;          /* ticks of the last device record */
+	uint64_t passed_ns;             /* device time that had passed when a record came, since the last reading of a clock */
 	uint64_t first_on, last_on;     /* ticks when CUPTI began to record first, last; 0 = never */
 	uint64_t last_off;              /* ticks when a window's end stopped it last; 0 = never */
 	int state;                      /* enum of gpu_state, -1 = none came yet */

@@ -155,6 +155,8 @@ static void add_gpu(struct table *table, const struct process *process)
 	add_number(table, process, "device records", gpu->counts.device_records);
 	add_number(table, process, "calls", gpu->counts.calls);
 	add_number(table, process, "most clock error ns", gpu->clock_error_ns);
+	add_number(table, process, "ns from launch to start, half at most", spread_percentile(&gpu->queue_delays, 50));
+	add_number(table, process, "ns from launch to start, 99 of 100 at most", spread_percentile(&gpu->queue_delays, 99));
 	add_number(table, process, "managed bytes to device", gpu->counts.managed_bytes[0]);
 	add_number(table, process, "managed bytes to host", gpu->counts.managed_bytes[1]);
 	add_number(table, process, "managed faults of the CPU", gpu->counts.managed_faults[0]);
