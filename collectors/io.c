@@ -30,6 +30,7 @@ struct place {
 
 struct tfp_io {
 	_Atomic uint32_t files;
+	_Atomic uint32_t highest; /* descriptor with a place in use; never lowered */
 	struct place places[DESCRIPTORS];
 };
 
@@ -144,6 +145,10 @@ static uint64_t look(struct tfp_io *io, struct place *place, char *path, int des
 	place->looked = now;
 	place->uses = 0;
 	place->name = name;
+	uint32_t highest = io->highest;
+	while ((uint32_t)descriptor > highest && !__atomic_compare_exchange_n((uint32_t *)&io->highest, &highest, (uint32_t)descriptor,
+									       0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 	return name;
 }
 
@@ -231,7 +236,7 @@ void tfp_io_forget(unsigned first, unsigned last)
 {
 	struct tfp_io *io = tfp_io_is_wanted && tfp_state ? __atomic_load_n(&tfp_state->io, __ATOMIC_ACQUIRE) : NULL;
 
-	for (uint64_t at = first; io && at <= last && at < DESCRIPTORS; at++)
+	for (uint64_t at = first; io && at <= last && at <= io->highest; at++)
 		if (io->places[at].name)
 			io->places[at].name = 0;
 }

@@ -23,11 +23,13 @@ static const struct table_column columns[] = {
 	[MAJOR] = {"major_faults", "major", TABLE_INTEGER, UNIT_COUNT, 1, "page faults that had to read, meanwhile"},
 	[WAITS] = {"waits", "waits", TABLE_INTEGER, UNIT_COUNT, 2, "times the processor was given up to wait, meanwhile"},
 	[PREEMPTIONS] = {"preemptions", "preempted", TABLE_INTEGER, UNIT_COUNT, 2, "times the processor was taken away, meanwhile"},
-	[PEAK] = {"peak_resident_bytes", "peak resident", TABLE_INTEGER, UNIT_BYTES, 1, "largest resident set since the process began"},
+	[PEAK] = {"peak_resident_bytes", "peak resident", TABLE_INTEGER, UNIT_BYTES, 1,
+		  "largest resident set since the process began"},
 	[READ] = {"disk_read_bytes", "disk read", TABLE_INTEGER, UNIT_BYTES, 2, "from disk, meanwhile"},
 	[WRITTEN] = {"disk_written_bytes", "disk written", TABLE_INTEGER, UNIT_BYTES, 2, "to disk, meanwhile"},
 	[LOAD] = {"load", "load", TABLE_REAL, UNIT_NONE, 2, "of the machine, over a minute"},
-	[FREE] = {"memory_free_bytes", "free memory", TABLE_INTEGER, UNIT_BYTES, 3, "of the machine, used for nothing, not even for caches"},
+	[FREE] = {"memory_free_bytes", "free memory", TABLE_INTEGER, UNIT_BYTES, 3,
+		  "of the machine, used for nothing, not even for caches"},
 };
 
 #define BLOCK_BYTES 512 /* of the kernel's block counts */
@@ -100,8 +102,8 @@ static void fill(struct table *table, const struct request *request)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(table, request, &request->run->processes[i]);
 	table_note(table, NOTE_INFO,
-		   "A thread is read while it calls hooked functions (memory, files, ranges, GPU). Not read: the resident set now, limits of "
-		   "the container, disk and network of the machine.");
+		   "A thread is read while it calls hooked functions (memory, files, ranges, GPU). Not read: the resident set now, limits "
+		   "of the container, disk and network of the machine.");
 	notes_recording(table, request);
 }
 

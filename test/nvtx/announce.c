@@ -4,7 +4,9 @@
  *
  * everything: each function of the interface once or twice, on two threads, with ends that have no beginning; steps: COUNT
  * steps named "step N", each with ranges inside; bench: COUNT pairs, ns a pair on stdout; many: COUNT distinct names;
- * fork: ranges and registered strings in a child that goes on with its parent's handles; pairs: COUNT pairs in silence.
+ * job: a training job of COUNT steps with warm-up, evaluation and checkpoints, whose steps nobody marks; marked: the same,
+ * each step in a range "train step"; chance: COUNT ranges in no order; fork: ranges and registered strings in a child that
+ * goes on with its parent's handles; pairs: COUNT pairs in silence.
  */
 #include <nvtx3/nvToolsExt.h>
 
@@ -145,6 +147,63 @@ static void steps(long count)
 	}
 }
 
+static void in_range(const char *name)
+{
+	nvtxRangePushA(name);
+	free(malloc(100));
+	nvtxRangePop();
+}
+
+static void forward(void)
+{
+	static const char *const layers[] = {"embed", "attend", "mix", "norm", "project"};
+
+	in_range("load batch");
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+		in_range(layers[i]);
+}
+
+static void train(int is_marked)
+{
+	if (is_marked)
+		nvtxRangePushA("train step");
+	forward();
+	in_range("loss");
+	for (int i = 0; i < 4; i++)
+		in_range("gradient");
+	in_range("reduce");
+	in_range("update");
+	if (is_marked)
+		nvtxRangePop();
+}
+
+static void job(long count, int is_marked)
+{
+	for (int i = 0; i < 30; i++)
+		in_range("set up");
+	for (long i = 0; i < count; i++) {
+		train(is_marked);
+		if (i < 3) /* warm-up: something is tried and thrown away */
+			for (int n = 0; n < 8; n++)
+				in_range("try a kernel");
+		for (int n = 0; i % 40 == 39 && n < 10; n++)
+			forward(); /* evaluation */
+		for (int n = 0; i % 50 == 49 && n < 20; n++)
+			in_range("save");
+	}
+}
+
+static void chance(long count)
+{
+	static const char *const names[] = {"open", "parse", "look up", "render", "send", "log", "wait", "close"};
+	uint32_t seed = 12345;
+
+	for (long i = 0; i < count; i++) {
+		seed = seed * 1103515245u + 12345u;
+		in_range(names[seed >> 16 & 7]);
+	}
+}
+
 static double now(void)
 {
 	struct timespec at;
@@ -203,6 +262,10 @@ int main(int count, char **words)
 		everything();
 	else if (!strcmp(what, "steps"))
 		steps(number);
+	else if (!strcmp(what, "job") || !strcmp(what, "marked"))
+		job(number, *what == 'm');
+	else if (!strcmp(what, "chance"))
+		chance(number);
 	else if (!strcmp(what, "many"))
 		many(number);
 	else if (!strcmp(what, "fork"))
