@@ -156,7 +156,8 @@ bench: ## goals and peers, interleaved; B=quick for a small one, R=rounds, W=wor
 	$(Q)O=$(O) B='$(B)' R='$(R)' W='$(W)' T='$(T)' test/bench/run
 
 check-gpu: ## the tests that need a real GPU
-	@echo "check-gpu: nothing to check yet: this version records host memory only"
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)O=$(O) test/gpu/run
 
 install: all ## copy to $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib include share/man/man1 share/man/man7)

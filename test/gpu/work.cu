@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work on a GPU whose amounts are known: work MODE [COUNT]
+ *
+ *   known     launches, copies, sets, a graph; prints how many, the time between CUDA events around the kernels in one
+ *             stream, and what cudaMemGetInfo says before, with and after an allocation
+ *   launches  COUNT empty kernels; prints ns a launch, the device waited for at the end
+ *   steps     COUNT steps of a training's shape: 20 kernels of some 20 us, one copy, one wait; prints ns a step
+ * Rule: prints "name value" lines; ends with 1 where a call failed.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <cuda_runtime.h>
+
+#define CHECK(call) do { \
+		cudaError_t result = (call); \
+		if (result != cudaSuccess) { \
+			printf("%s: %s\n", #call, cudaGetErrorString(result)); \
+			exit(1); \
+		} \
+	} while (0)
+
+#define BYTES (64u << 20)
+#define KERNELS 200
+#define COPIES 20
+#define SETS 10
+#define REPLAYS 5
+#define NODES 8
+
+__global__ void nothing() {}
+
+__global__ void spin(float *to, int rounds)
+{
+	float value = to[threadIdx.x];
+
+	for (int i = 0; i < rounds; i++)
+		value = value * 1.0000001f + 0.5f;
+	to[threadIdx.x] = value;
+}
+
+static double now_ns()
+{
+	timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+static size_t free_bytes()
+{
+	size_t free_now, total;
+
+	CHECK(cudaMemGetInfo(&free_now, &total));
+	return free_now;
+}
+
+static void replay(cudaStream_t stream, float *block)
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t executable;
+
+	CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+	for (int i = 0; i < NODES; i++)
+		spin<<<1, 64, 0, stream>>>(block, 100);
+	CHECK(cudaStreamEndCapture(stream, &graph));
+	CHECK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
+	for (int i = 0; i < REPLAYS; i++)
+		CHECK(cudaGraphLaunch(executable, stream));
+	CHECK(cudaStreamSynchronize(stream));
+}
+
+static void known()
+{
+	size_t before = free_bytes();
+	cudaEvent_t from, to;
+	cudaStream_t stream;
+	float *block, ms;
+	char *host;
+
+	CHECK(cudaStreamCreate(&stream));
+	CHECK(cudaMallocHost((void **)&host, BYTES));
+	CHECK(cudaMalloc((void **)&block, BYTES));
+	printf("allocated %u\ntaken %zu\n", BYTES, before - free_bytes());
+	CHECK(cudaEventCreate(&from));
+	CHECK(cudaEventCreate(&to));
+	spin<<<1, 64, 0, stream>>>(block, 1);
+	CHECK(cudaStreamSynchronize(stream));
+	CHECK(cudaEventRecord(from, stream));
+	for (int i = 0; i < KERNELS; i++)
+		spin<<<1, 64, 0, stream>>>(block, 20000);
+	CHECK(cudaEventRecord(to, stream));
+	CHECK(cudaStreamSynchronize(stream));
+	CHECK(cudaEventElapsedTime(&ms, from, to));
+	for (int i = 0; i < COPIES; i++)
+		CHECK(cudaMemcpyAsync(block, host, BYTES / 16, cudaMemcpyHostToDevice, stream));
+	for (int i = 0; i < SETS; i++)
+		CHECK(cudaMemsetAsync(block, i, BYTES / 16, stream));
+	replay(stream, block);
+	CHECK(cudaFree(block));
+	CHECK(cudaDeviceSynchronize());
+	printf("event_ns %.0f\nkernels %d\ncopies %d\nsets %d\ngraph_kernels %d\n", ms * 1e6, KERNELS + 1, COPIES, SETS, REPLAYS * NODES);
+}
+
+static void launches(int count)
+{
+	nothing<<<1, 1>>>();
+	CHECK(cudaDeviceSynchronize());
+	double from = now_ns();
+	for (int i = 0; i < count; i++)
+		nothing<<<1, 1>>>();
+	double launched = now_ns();
+	CHECK(cudaDeviceSynchronize());
+	printf("launch_ns %.1f\nwith_device_ns %.1f\n", (launched - from) / count, (now_ns() - from) / count);
+}
+
+static void steps(int count)
+{
+	static char host[4096];
+	float *block;
+
+	CHECK(cudaMalloc((void **)&block, sizeof host));
+	double from = 0;
+	for (int step = -5; step < count; step++) {
+		if (step == 0)
+			from = now_ns();
+		for (int i = 0; i < 20; i++)
+			spin<<<80, 64>>>(block, 5000);
+		CHECK(cudaMemcpy(host, block, sizeof host, cudaMemcpyDeviceToHost));
+	}
+	printf("step_ns %.1f\n", (now_ns() - from) / count);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "known";
+	int count = argc > 2 ? atoi(argv[2]) : 1000;
+
+	if (!strcmp(mode, "launches"))
+		launches(count);
+	else if (!strcmp(mode, "steps"))
+		steps(count);
+	else
+		known();
+	return 0;
+}
