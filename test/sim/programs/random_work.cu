@@ -42,6 +42,8 @@ template <typename T, int WIDTH> __global__ void tile(T *to, const T *from, int 
 		to[i] = part[(threadIdx.x + 1) % WIDTH];
 }
 
+__device__ int places[256];
+
 extern "C" __global__ void plain_c(int *at)
 {
 	atomicAdd(at, 1);
@@ -55,7 +57,7 @@ static void check(cudaError_t result, const char *what, int line)
 	exit(1);
 }
 
-enum flavour { DEVICE, MANAGED, PINNED, POOLED, PITCHED, MAPPED, FLAVOURS };
+enum flavour { DEVICE, MANAGED, PINNED, POOLED, PITCHED, MAPPED, OWN_POOL, FLAVOURS };
 
 struct block {
 	void *address;
@@ -72,6 +74,10 @@ struct worker {
 	cudaEvent_t events[EVENTS];
 	struct block blocks[BLOCKS];
 	float *x, *y;		/* 1 MiB each, for kernels */
+	float *far;		/* as much on the next device */
+	cudaArray_t array;	/* 64 rows of 64 floats */
+	cudaMemPool_t pool;
+	int host_calls;		/* made by host functions in this worker's streams */
 	char *pinned, *pageable, *up;
 	cudaGraphExec_t graph;
 };
@@ -89,7 +95,23 @@ static void launch(struct worker *worker, cudaStream_t stream)
 	unsigned blocks = 1 + draw(worker, 300), threads = 32u << draw(worker, 4);
 	float *x = worker->x, *y = worker->y;
 
-	switch (draw(worker, 5)) {
+	switch (draw(worker, 7)) {
+	case 5: {
+		int *at = (int *)y;
+		void *arguments[] = {&at};
+
+		CHECK(cudaLaunchCooperativeKernel((const void *)plain_c, dim3(1 + blocks % 8), dim3(32), arguments, 0, stream));
+		break;
+	}
+	case 6: {
+		cudaLaunchConfig_t config = {};
+
+		config.gridDim = dim3(blocks);
+		config.blockDim = dim3(threads);
+		config.stream = stream;
+		CHECK(cudaLaunchKernelEx(&config, axpy, y, (const float *)x, 3.0f, 1));
+		break;
+	}
 	case 0:
 		axpy<<<blocks, threads, 0, stream>>>(y, x, 2.0f, 1);
 		break;
@@ -118,7 +140,19 @@ static void copy(struct worker *worker, cudaStream_t stream)
 	size_t bytes = 1 + draw(worker, 200000);
 	char *host = draw(worker, 2) ? worker->pinned : worker->pageable;
 
-	switch (draw(worker, 8)) {
+	switch (draw(worker, 12)) {
+	case 8:
+		CHECK(cudaMemcpyToSymbolAsync(places, worker->pinned, 1 + bytes % 512, bytes % 256, cudaMemcpyHostToDevice, stream));
+		break;
+	case 9:
+		CHECK(cudaMemcpy2DToArrayAsync(worker->array, 0, 0, worker->pinned, 512, 256, 1 + bytes % 64, cudaMemcpyHostToDevice, stream));
+		break;
+	case 10:
+		CHECK(cudaMemcpy2DFromArray(host, 512, worker->array, 0, 0, 256, 1 + bytes % 64, cudaMemcpyDeviceToHost));
+		break;
+	case 11:
+		CHECK(cudaMemcpyPeerAsync(worker->far, (worker->device + 1) % devices, worker->x, worker->device, bytes, stream));
+		break;
 	case 0:
 		CHECK(cudaMemcpy(worker->x, host, bytes, cudaMemcpyHostToDevice));
 		break;
@@ -188,6 +222,7 @@ static void release(struct block *block, cudaStream_t stream)
 		CHECK(cudaFreeHost(block->address));
 		break;
 	case POOLED:
+	case OWN_POOL:
 		CHECK(cudaFreeAsync(block->address, stream));
 		break;
 	default:
@@ -218,6 +253,9 @@ static void allocate(struct worker *worker, struct block *block, cudaStream_t st
 		break;
 	case PITCHED:
 		CHECK(cudaMallocPitch(&block->address, &pitch, block->bytes % 4096 + 1, height));
+		break;
+	case OWN_POOL:
+		CHECK(cudaMallocFromPoolAsync(&block->address, block->bytes, worker->pool, stream));
 		break;
 	default:
 		CHECK(cudaMallocAsync(&block->address, block->bytes, stream));
@@ -289,6 +327,11 @@ static void capture(struct worker *worker)
 	CHECK(cudaEventCreate(&worker->events[1]));
 }
 
+static void count_call(void *argument)
+{
+	__atomic_fetch_add(&((struct worker *)argument)->host_calls, 1, __ATOMIC_RELAXED);
+}
+
 static void one_thing(struct worker *worker)
 {
 	cudaStream_t stream = worker->streams[draw(worker, STREAMS)];
@@ -310,8 +353,8 @@ static void one_thing(struct worker *worker)
 		capture(worker);
 	else if (what < 95 && worker->graph)
 		CHECK(cudaGraphLaunch(worker->graph, stream));
-	else if (what < 97 && devices > 1)
-		CHECK(cudaMemcpyPeerAsync(worker->x, worker->device, worker->y, worker->device, 4096, stream));
+	else if (what < 97)
+		CHECK(cudaLaunchHostFunc(stream, count_call, worker));
 	else if (what < 98)
 		CHECK(cudaStreamSynchronize(stream));
 	else if (what < 99)
@@ -322,7 +365,17 @@ static void one_thing(struct worker *worker)
 
 static void begin(struct worker *worker)
 {
+	cudaChannelFormatDesc one_float = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+	cudaMemPoolProps properties = {};
+
+	CHECK(cudaSetDevice((worker->device + 1) % devices));
+	CHECK(cudaMalloc(&worker->far, SCRATCH));
 	CHECK(cudaSetDevice(worker->device));
+	properties.allocType = cudaMemAllocationTypePinned;
+	properties.location.type = cudaMemLocationTypeDevice;
+	properties.location.id = worker->device;
+	CHECK(cudaMemPoolCreate(&worker->pool, &properties));
+	CHECK(cudaMallocArray(&worker->array, &one_float, 64, 64));
 	worker->streams[0] = 0;
 	CHECK(cudaStreamCreate(&worker->streams[1]));
 	for (int i = 2; i < STREAMS; i++)
@@ -350,6 +403,9 @@ static void end(struct worker *worker)
 		CHECK(cudaEventDestroy(worker->events[i]));
 	for (int i = 1; i < STREAMS; i++)
 		CHECK(cudaStreamDestroy(worker->streams[i]));
+	CHECK(cudaFreeArray(worker->array));
+	CHECK(cudaMemPoolDestroy(worker->pool));
+	CHECK(cudaFree(worker->far));
 	CHECK(cudaFree(worker->x));
 	CHECK(cudaFree(worker->y));
 	CHECK(cudaFreeHost(worker->pinned));
