@@ -185,9 +185,12 @@ static int hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 
 	if (!tfp_drain_is_running() || tfp_state->chunk_count > TFP_KNOWN_CHUNKS) /* our thread may not know of this one */
 		return -1;
-	struct tfp_chunk *full = lane->chunk, *next = find_free(thread->serial, next_bytes(lane, now));
+	size_t bytes = next_bytes(lane, now);
+	if (bytes > whole_bytes(lane->chunk)) /* of each size anew: those of the last one are too small to be found again */
+		lane->chunks = 0;
+	struct tfp_chunk *full = lane->chunk, *next = find_free(thread->serial, bytes);
 	if (!next && lane->chunks < LANE_CHUNKS) {
-		next = get_chunk(thread, (uint16_t)(lane - thread->lanes), next_bytes(lane, now), &why);
+		next = get_chunk(thread, (uint16_t)(lane - thread->lanes), bytes, &why);
 		lane->chunks += next != NULL;
 	}
 	if (!next)
