@@ -12,7 +12,7 @@
 #define WORDS_LEAST 3           /* words of the median segment, */
 #define KINDS_LEAST 2           /* of so many kinds: a call repeated is no step */
 #define ALIKE 0.6               /* likeness from which a segment is one like the others; random streams stay below */
-#define SHARE_LEAST 0.6         /* of the segments, and of the time, that are alike */
+#define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
@@ -159,7 +159,7 @@ static int sort_words(const struct periods *periods, struct sorted *sorted)
 struct trial {
 	uint32_t anchor; /* symbol */
 	size_t segments, alike;
-	double alike_time, likeness; /* share of the time; mean of the like ones */
+	double alike_words, likeness; /* share of the words; mean of the like ones */
 	size_t median_words, median_kinds;
 };
 
@@ -225,21 +225,20 @@ static uint64_t end_of(const struct periods *periods, const uint32_t *anchors, s
 	return periods->words[i + 1 < count ? anchors[i + 1] : periods->count - 1].time;
 }
 
-static void judge(const struct periods *periods, const uint32_t *anchors, const struct segments *segments, struct trial *trial)
+static void judge(const struct segments *segments, struct trial *trial)
 {
-	double alike_time = 0, all_time = 0, likeness = 0;
+	double alike_words = 0, all_words = 0, likeness = 0;
 
 	for (size_t i = 0; i < segments->count; i++) {
 		double like = likeness_of(segments, i, trial->median_words);
-		double time = (double)(end_of(periods, anchors, segments->count, i) - periods->words[anchors[i]].time);
-		all_time += time;
+		all_words += segments->words[i];
 		if (like < ALIKE)
 			continue;
 		trial->alike++;
 		likeness += like;
-		alike_time += time;
+		alike_words += segments->words[i];
 	}
-	trial->alike_time = all_time > 0 ? alike_time / all_time : 0;
+	trial->alike_words = all_words > 0 ? alike_words / all_words : 0;
 	trial->likeness = trial->alike > 0 ? likeness / (double)trial->alike : 0;
 }
 
@@ -277,14 +276,14 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 		result = -1;
 	free(hit);
 	if (result == 0)
-		judge(periods, anchors, segments, trial);
+		judge(segments, trial);
 	return result;
 }
 
 static int is_period(const struct trial *trial)
 {
 	return trial->alike >= STEPS_LEAST && trial->median_words >= WORDS_LEAST && trial->median_kinds >= KINDS_LEAST &&
-	       (double)trial->alike >= SHARE_LEAST * (double)trial->segments && trial->alike_time >= SHARE_LEAST;
+	       (double)trial->alike >= SHARE_LEAST * (double)trial->segments && trial->alike_words >= SHARE_LEAST;
 }
 
 static double share(const struct trial *trial)

@@ -4,7 +4,7 @@
  *
  * An anchor is a word whose occurrences cut the stream into segments of nearly the same composition (order does not count:
  * threads shuffle it). Composition is compared with the median one: shared words over all words (Jaccard), 1 = the same.
- * Of several anchors the shortest period counts whose like segments make up most of the time, unless a longer one of at
+ * Of several anchors the shortest period counts whose like segments hold most of the words, unless a longer one of at
  * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not.
  * Rule: an estimate, and called one; where no anchor is regular there are no steps. Knows nothing of logs.
  */

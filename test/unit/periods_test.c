@@ -116,6 +116,18 @@ static void a_whole_job(void **state)
 	assert_true(found.anchor >= OTHER || found.anchor >= BACKWARD);
 }
 
+/* The first step compiles, for longer than all others take; a checkpoint goes to a slow disk. */
+static void time_does_not_count(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		train_step(0);
+		if (i == 0 || i == 30)
+			now += 100000000;
+	}
+	finds(60, 0.99);
+}
+
 /* Twelve equal layers forward, twelve backward, then the update: the step is the whole, not the layer. */
 static void layers_are_no_steps(void **state)
 {
@@ -220,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_plain_loop, make, drop),
 		cmocka_unit_test_setup_teardown(a_whole_job, make, drop),
+		cmocka_unit_test_setup_teardown(time_does_not_count, make, drop),
 		cmocka_unit_test_setup_teardown(layers_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(only_forward_layers_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(epochs_are_no_steps, make, drop),
