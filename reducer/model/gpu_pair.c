@@ -92,6 +92,14 @@ static int is_near_edge(const struct gpu_scan *scan, uint64_t ticks)
 	return scan->last_off != 0 && (scan->last_off > ticks ? scan->last_off - ticks : ticks - scan->last_off) < second;
 }
 
+/* The file ends before what its writer had put there. */
+static int is_log_cut(const struct gpu_scan *scan)
+{
+	const struct log *log = scan->scan->process->log;
+
+	return log->torn.offset != 0 || log->live.file_end > log->bytes;
+}
+
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
@@ -101,6 +109,8 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return reason;
 	if (is_crowded)
 		return GPU_REASON_CROWDED;
+	if (is_log_cut(scan))
+		return GPU_REASON_LOG_CUT;
 	if (is_cut_off(scan, flight, 0))
 		return GPU_REASON_DIED;
 	if (losses(scan->scan->process, LOSS_DROPPED) > 0)
@@ -123,6 +133,8 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 
 	if (flight->correlation == 0)
 		return GPU_REASON_DEVICE_LAUNCH;
+	if (is_log_cut(scan))
+		return GPU_REASON_LOG_CUT;
 	for (size_t i = 0; i < process->loss_count; i++)
 		if (process->losses[i].kind < LOSS_DROPPED && process->losses[i].count > 0)
 			return GPU_REASON_CALL_LOST;
