@@ -15,7 +15,7 @@ static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "of the reading, from the start of the run"},
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 0, "kernel id of the thread; empty = the whole process"},
-	[LENGTH] = {"length_ns", "over", TABLE_INTEGER, UNIT_NS, 0, "since the reading before, or the beginning"},
+	[LENGTH] = {"length_ns", "over", TABLE_INTEGER, UNIT_NS, 0, "since the reading before; empty = since it began"},
 	[USER] = {"user_ns", "user", TABLE_INTEGER, UNIT_NS, 0, "processor time in the program meanwhile"},
 	[SYSTEM] = {"system_ns", "system", TABLE_INTEGER, UNIT_NS, 0, "processor time in the kernel meanwhile"},
 	[CORES] = {"cores", "cores", TABLE_REAL, UNIT_NONE, 0, "processor time by time: processors kept busy on average"},
@@ -54,7 +54,7 @@ static const struct use_sample *previous(const struct process *process, size_t a
 static void add_row(struct table *table, const struct process *process, size_t at, const struct thread *thread)
 {
 	const struct use_sample *sample = &process->use_samples[at], *last = previous(process, at);
-	struct use_sample none = {.time_ns = thread != NULL ? thread->start_ns : process->start_ns};
+	const struct use_sample none = {.time_ns = 0};
 	const struct use_sample *from = last != NULL ? last : &none;
 	int64_t length = sample->time_ns - from->time_ns;
 	uint64_t used = sample->user_ns + sample->system_ns - from->user_ns - from->system_ns;
@@ -62,10 +62,11 @@ static void add_row(struct table *table, const struct process *process, size_t a
 	table_row(table);
 	table_integer(table, TIME, sample->time_ns);
 	table_integer(table, PROCESS, process->pid);
-	table_integer(table, LENGTH, length);
+	if (last != NULL)
+		table_integer(table, LENGTH, length);
 	table_integer(table, USER, (int64_t)(sample->user_ns - from->user_ns));
 	table_integer(table, SYSTEM, (int64_t)(sample->system_ns - from->system_ns));
-	if (length > 0)
+	if (last != NULL && length > 0)
 		table_real(table, CORES, (double)used / (double)length);
 	table_integer(table, MINOR, (int64_t)(sample->minor_faults - from->minor_faults));
 	table_integer(table, MAJOR, (int64_t)(sample->major_faults - from->major_faults));
