@@ -262,6 +262,16 @@ static void allocate(struct worker *worker, struct block *block, cudaStream_t st
 	}
 }
 
+/* A device, or the host for -1. */
+static cudaMemLocation where(int device)
+{
+	cudaMemLocation location = {};
+
+	location.type = device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+	location.id = device < 0 ? 0 : device;
+	return location;
+}
+
 static void memory(struct worker *worker, cudaStream_t stream)
 {
 	struct block *block = &worker->blocks[draw(worker, BLOCKS)];
@@ -269,7 +279,9 @@ static void memory(struct worker *worker, cudaStream_t stream)
 
 	if (!draw(worker, 20))
 		CHECK(cudaMemGetInfo(&free_bytes, &total));
-	if (block->address)
+	if (block->address && block->flavour == MANAGED && draw(worker, 3))
+		CHECK(cudaMemPrefetchAsync(block->address, block->bytes, where(draw(worker, 2) ? worker->device : -1), 0, stream));
+	else if (block->address)
 		release(block, stream);
 	else
 		allocate(worker, block, stream);
@@ -372,8 +384,7 @@ static void begin(struct worker *worker)
 	CHECK(cudaMalloc(&worker->far, SCRATCH));
 	CHECK(cudaSetDevice(worker->device));
 	properties.allocType = cudaMemAllocationTypePinned;
-	properties.location.type = cudaMemLocationTypeDevice;
-	properties.location.id = worker->device;
+	properties.location = where(worker->device);
 	CHECK(cudaMemPoolCreate(&worker->pool, &properties));
 	CHECK(cudaMallocArray(&worker->array, &one_float, 64, 64));
 	worker->streams[0] = 0;
