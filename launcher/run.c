@@ -111,14 +111,14 @@ static void close_run(const struct run *run, int64_t started_s)
 	logs_free(&logs);
 }
 
-/* Settings that are good and yet record nothing in this version. */
-static void warn_window(const struct tfp_window *window)
+/* Settings that are good and yet record nothing together. */
+static void warn_window(const struct tfp_settings *settings)
 {
 	uint32_t i;
 
-	for (i = 0; i < window->count; i++)
-		if (window->entries[i].unit == TFP_WINDOW_LAUNCH)
-			say_line("no kernel launches are recorded by this version, so a window launch:FROM-TO never opens");
+	for (i = 0; i < settings->window.count; i++)
+		if (settings->window.entries[i].unit == TFP_WINDOW_LAUNCH && settings->cuda == TFP_CUDA_OFF)
+			say_line("with CUDA=off no launch is seen, so a window launch:FROM-TO never opens");
 }
 
 static void prepare(struct run *run, int argc, char **argv)
@@ -135,7 +135,7 @@ static void prepare(struct run *run, int argc, char **argv)
 	if (first >= argc)
 		say_die("no program to run; usage: tfprof run %s", command_run.usage);
 	run->program = argv + first;
-	warn_window(&run->settings.window);
+	warn_window(&run->settings);
 	environment_prepare(&run->settings, run->job_id);
 }
 
