@@ -358,12 +358,17 @@ void maker_everything(struct maker *maker)
 	fill(maker);
 }
 
-void maker_seed(struct maker *maker)
+static void begin_seed(struct maker *maker)
 {
 	maker_begin(maker);
 	maker->is_plain = 1;
 	maker->size = maker->header.page_bytes = SEED_PAGE;
 	maker->header.live_offset = 256;
+}
+
+void maker_seed(struct maker *maker)
+{
+	begin_seed(maker);
 	fill(maker);
 }
 
@@ -488,14 +493,12 @@ static void add_launch(struct maker_records *calls, struct maker_records *device
 		  .shape = 1 + (uint32_t)(i % 16), .queue = thread + 1);
 }
 
-void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
+static void fill_gpu(struct maker *maker, unsigned threads, uint64_t launches)
 {
 	struct maker_records *calls = must(calloc(threads, sizeof *calls)), *device = must(calloc(1, sizeof *device));
 	uint64_t *sequences = must(calloc(threads + 1, sizeof *sequences));
 	struct tfp_thread_slot *slots = must(calloc(threads + 1, sizeof *slots));
 
-	maker_begin(maker);
-	maker_schema(maker, "");
 	maker_fact(maker, TFP_TAG_setting, (const char *const[]){"CUDA", "cupti", "#0", NULL});
 	for (unsigned i = 0; i <= threads; i++)
 		slots[i] = (struct tfp_thread_slot){.state = 1, .serial = i + 1, .tid = 100 + i};
@@ -525,4 +528,64 @@ void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
 	free(calls);
 	free(device);
 	free(sequences);
+}
+
+void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
+{
+	maker_begin(maker);
+	maker_schema(maker, "");
+	fill_gpu(maker, threads, launches);
+}
+
+void maker_seed_gpu(struct maker *maker)
+{
+	begin_seed(maker);
+	fill_gpu(maker, 2, 12);
+}
+
+/* An event of each kind whose fields are all `value`, at `time` and later; with value 0 a fact of each kind. */
+static void add_kinds(struct maker *maker, struct maker_records *records, uint64_t time, uint8_t value)
+{
+	const char *values[40];
+	size_t count = 0;
+
+#define TFP_EVENT(tag, name, help) \
+	{ \
+		const uint16_t kind = 0; \
+		struct tfp_record_##name record; \
+		memset(&record, 0, sizeof record); \
+		for (size_t at = 8; at < sizeof record; at += sizeof record - 8 > 8 ? 4 : 8) \
+			((uint8_t *)&record)[at] = value; \
+		record.word = (time += 10) << TFP_TAG_BITS | tag; \
+		maker_add(records, &record, sizeof record);
+#define TFP_FACT(tag, name, help) \
+	{ \
+		const uint16_t kind = tag; \
+		count = 0;
+#define TFP_FIELD(name, type, unit, transform, help) \
+	if (count < 32) \
+		values[count++] = #type[0] == 's' ? "aten::mm" : "#1";
+#define TFP_END() \
+		values[count] = NULL; \
+		if (kind != 0 && value == 0) \
+			maker_fact(maker, kind, values); \
+	}
+#include "writer/records.def"
+#undef TFP_EVENT
+#undef TFP_FACT
+#undef TFP_FIELD
+#undef TFP_END
+}
+
+void maker_seed_kinds(struct maker *maker)
+{
+	struct maker_records *records = must(calloc(1, sizeof *records));
+
+	begin_seed(maker);
+	add_stacks(maker);
+	for (uint8_t value = 0; value < 3; value++)
+		add_kinds(maker, records, value * UINT64_C(1000), value);
+	maker_chunk(maker, 1, 0, 1, records);
+	maker_finish(maker);
+	free(records);
 }

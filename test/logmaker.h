@@ -72,6 +72,8 @@ void maker_everything(struct maker *maker);
 
 /* The same without a schema, with pages of 512 bytes and plain columns: small, for the fuzzer to begin with. */
 void maker_seed(struct maker *maker);
+void maker_seed_gpu(struct maker *maker);   /* what maker_gpu makes, small */
+void maker_seed_kinds(struct maker *maker); /* each kind of event and fact, three values */
 
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */
 void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t live);

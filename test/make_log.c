@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, make_log seed PATH, make_log busy PATH THREADS COUNT LIVE, or make_log gpu
+ * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds PATH, make_log busy PATH THREADS COUNT LIVE, or make_log gpu
  * PATH THREADS LAUNCHES.
  *
  * Rule: the same words make the same bytes.
@@ -20,12 +20,16 @@ int main(int count, char **words)
 		maker_everything(&maker);
 	} else if (count == 3 && strcmp(words[1], "seed") == 0) {
 		maker_seed(&maker);
+	} else if (count == 3 && strcmp(words[1], "seed-gpu") == 0) {
+		maker_seed_gpu(&maker);
+	} else if (count == 3 && strcmp(words[1], "seed-kinds") == 0) {
+		maker_seed_kinds(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else if (count == 5 && strcmp(words[1], "gpu") == 0) {
 		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10));
 	} else {
-		fprintf(stderr, "make_log everything PATH | seed PATH | busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
+		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds PATH | busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);
