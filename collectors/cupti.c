@@ -98,8 +98,8 @@ static int subscribe(struct tfp_cupti *cupti)
 		return -1;
 	}
 	cupti->phase = TFP_CUPTI_ON;
-	tfp_fact_pair(TFP_TAG_note, "cupti_path", cupti->api.path);
-	tfp_cupti_note("cupti_version", "cuptiGetVersion says ", cupti->api.version);
+	tfp_fact_pair(TFP_TAG_host, "cupti", cupti->api.path);
+	tfp_cupti_pair(TFP_TAG_host, "cupti version", "", cupti->api.version);
 	return 0;
 }
 

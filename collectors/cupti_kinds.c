@@ -30,7 +30,7 @@ static const uint8_t resources[] = {
 	TFP_CUPTI_MODULE_UNLOADED, TFP_CUPTI_NODE_CREATED,      TFP_CUPTI_NODE_CLONED,
 };
 
-void tfp_cupti_note(const char *name, const char *text, uint64_t number)
+void tfp_cupti_pair(uint8_t tag, const char *name, const char *text, uint64_t number)
 {
 	char line[256], digits[20];
 	size_t length = tfp_length(text), count = 0;
@@ -44,7 +44,12 @@ void tfp_cupti_note(const char *name, const char *text, uint64_t number)
 	while (count)
 		line[length++] = digits[--count];
 	line[length] = 0;
-	tfp_fact_pair(TFP_TAG_note, name, line);
+	tfp_fact_pair(tag, name, line);
+}
+
+void tfp_cupti_note(const char *name, const char *text, uint64_t number)
+{
+	tfp_cupti_pair(TFP_TAG_note, name, text, number);
 }
 
 static void set_attribute(struct tfp_cupti *cupti, uint32_t attribute, void *value, size_t bytes)

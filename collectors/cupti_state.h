@@ -70,6 +70,7 @@ void tfp_cupti_disable(struct tfp_cupti *cupti);
 void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int is_wanted);
 void tfp_cupti_enable_managed(struct tfp_cupti *cupti);
 void tfp_cupti_note(const char *name, const char *text, uint64_t number);
+void tfp_cupti_pair(uint8_t tag, const char *name, const char *text, uint64_t number); /* TFP_TAG_note or TFP_TAG_host */
 
 /* cupti_callbacks.c: functions whose calls are asked for, and what CUPTI then calls. */
 struct tfp_cupti_row {

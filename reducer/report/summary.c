@@ -10,6 +10,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/report/summary_gpu.h"
+#include "reducer/report/summary_work.h"
 #include "reducer/tables/losses.h"
 #include "reducer/tables/notes.h"
 
@@ -19,7 +20,8 @@
 #include <time.h>
 
 /* Most lines of each part, with blank line and heading: start 2, losses 6, memory 4, processes 9, sites 18, notes 10,
- * others 5, next 5: 59 in all. With a GPU: memory 6, GPU 7, processes 8, sites 12, notes 8: 59 again. */
+ * others 5, next 5: 59 in all. With a GPU: memory 6, GPU 7, processes 8, sites 12, notes 8: 59 again. With steps and ops
+ * 9 more, but processes, notes and sites 9 less. */
 #define LOSS_ROWS 6    /* refused settings included */
 #define REFUSED_ROWS 4
 #define PROCESS_ROWS 6
@@ -38,7 +40,7 @@ struct summary {
 	struct text line;
 	size_t notes;           /* printed so far */
 	const char *bound_note; /* to print with the notes, or NULL */
-	size_t fewer;           /* rows less in processes and notes, three times that in sites: the GPU has lines of its own */
+	size_t fewer;           /* rows less in processes and notes, three times that in sites: the GPU and steps have lines of their own */
 	bool has_near;          /* a name with a "~" was printed */
 };
 
@@ -294,20 +296,40 @@ static void put_memory(struct summary *summary)
 	table_free(totals);
 }
 
+/* Lines that another file has made, if it has any. Frees them. Returns 1 when there were. */
+static size_t put_lines(struct summary *summary, const char *title, struct text *lines)
+{
+	size_t any = lines->length != 0;
+
+	if (any)
+		heading(summary, title);
+	for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
+		text_put(&summary->line, at, strcspn(at, "\n"));
+		end_line(summary);
+	}
+	text_free(lines);
+	return any;
+}
+
+/* Time: steps, and what they were made of. */
+static void put_work(struct summary *summary)
+{
+	struct text lines = {0}, more = {0};
+	size_t any;
+
+	summary_steps(&lines, summary->request);
+	any = put_lines(summary, SUMMARY_STEPS_HEADING, &lines);
+	summary_work(&more, summary->request);
+	any |= put_lines(summary, SUMMARY_WORK_HEADING, &more);
+	summary->fewer += any;
+}
+
 static void put_gpu(struct summary *summary)
 {
 	struct text lines = {0};
 
 	summary_gpu(&lines, summary->request);
-	if (lines.length) {
-		heading(summary, SUMMARY_GPU_HEADING);
-		summary->fewer = 1;
-	}
-	for (const char *at = lines.bytes; at && *at; at += strcspn(at, "\n") + 1) {
-		text_put(&summary->line, at, strcspn(at, "\n"));
-		end_line(summary);
-	}
-	text_free(&lines);
+	summary->fewer += put_lines(summary, SUMMARY_GPU_HEADING, &lines);
 }
 
 static void put_processes(struct summary *summary)
@@ -364,7 +386,8 @@ static void put_sites(struct summary *summary)
 	while (heap < causes.count && causes.list[heap].is_heap)
 		heap++;
 	others = causes.count - heap;
-	shown_heap = rows - (others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS);
+	shown_heap = others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS; /* for others */
+	shown_heap = rows > shown_heap ? rows - shown_heap : 1;
 	shown_heap = heap < shown_heap ? heap : shown_heap;
 	if (causes.count) {
 		text_string(&summary->line, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
@@ -533,6 +556,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	put_command(&summary, main_process(request->run));
 	put_start(&summary);
 	put_losses(&summary);
+	put_work(&summary);
 	put_memory(&summary);
 	put_gpu(&summary);
 	put_processes(&summary);

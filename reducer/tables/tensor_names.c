@@ -33,7 +33,7 @@ static void lower(const char *name, char out[512])
 {
 	size_t i = 0;
 
-	for (; name[i] && i < 511; i++)
+	for (; i < 511 && name[i]; i++)
 		out[i] = (char)tolower((unsigned char)name[i]);
 	out[i] = 0;
 }
