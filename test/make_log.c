@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds PATH, make_log busy PATH THREADS COUNT LIVE, or make_log gpu
- * PATH THREADS LAUNCHES.
+ * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds PATH, make_log busy PATH THREADS COUNT LIVE,
+ * or make_log gpu PATH THREADS LAUNCHES.
  *
  * Rule: the same words make the same bytes.
  */
@@ -29,7 +29,8 @@ int main(int count, char **words)
 	} else if (count == 5 && strcmp(words[1], "gpu") == 0) {
 		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10));
 	} else {
-		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds PATH | busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
+		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds PATH | "
+				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);
