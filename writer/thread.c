@@ -110,6 +110,7 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	self->tid = tid;
 	self->depth = 0;
 	self->is_own = 0;
+	self->gpu.depth = self->gpu.device = 0;
 	int is_folded = fold_slot(self, self->slot, now);
 	fold_losses(self, self->slot, now);
 	if (is_folded)
