@@ -337,7 +337,10 @@ static void put_field(struct output *out, const struct tfp_scratch *scratch, con
 	end_column(out, start, header, end);
 }
 
-/* Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. */
+/*
+ * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
+ * forked in the middle of this the records are zeros (writer/pages.c): then no kind has its number, and none has fields.
+ */
 static void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records, uint32_t others)
 {
 	uint32_t start = 0;
@@ -348,6 +351,12 @@ static void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas,
 	}
 	for (uint32_t i = 0; i < others; i++)
 		areas->by_kind[scratch->next[records[areas->others[i]]]++] = areas->others[i];
+	start = 0;
+	for (unsigned tag = 0; tag < TAGS; tag++) {
+		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
+		if (__builtin_expect(scratch->next[tag] != start, 0))
+			tfp_fill(scratch->count, 0, sizeof scratch->count);
+	}
 }
 
 /* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
