@@ -31,7 +31,7 @@ struct slot {
 struct pool {
 	size_t bytes; /* of a buffer, whole pages */
 	uint32_t most;
-	_Atomic uint32_t count; /* of buffers with pages behind them */
+	_Atomic uint32_t count; /* of buffers with pages behind them; the others get theirs as they are filled */
 	_Atomic uint64_t orders;
 	_Atomic uint64_t wasted_bytes;
 	uint8_t *memory, *discards;
@@ -48,7 +48,7 @@ static void populate(uint8_t *start, size_t bytes)
 	if (tfp_sys(SYS_madvise, (long)start, (long)bytes, POPULATE_WRITE, 0, 0, 0) == 0)
 		return;
 	for (size_t at = 0; at < bytes; at += 4096)
-		((volatile uint8_t *)start)[at] = 0;
+		__atomic_fetch_or(start + at, 0, __ATOMIC_RELAXED); /* CUPTI may be filling it */
 }
 
 int tfp_cupti_buffers_make(size_t bytes)
@@ -103,6 +103,8 @@ void tfp_cupti_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_rec
 {
 	uint8_t *start = pool && pool->bytes ? hold(0, pool->count) : NULL;
 
+	if (!start && pool && pool->bytes) /* our thread is behind: slow pages are better than none */
+		start = hold(pool->count, pool->most);
 	*most_records = 0; /* as many as fit */
 	*bytes = start ? pool->bytes : DISCARD_BYTES;
 	if (!start && pool && pool->bytes)
