@@ -180,7 +180,11 @@ static void report(struct options *options, const struct report_kind *format, co
 {
 	const struct request *request = &options->request;
 	struct table **tables = base_alloc(kind_count, sizeof(*tables));
-	struct report_set set = {.tables = tables, .count = kind_count, .run = request->run->name, .problem = problem};
+	struct report_set set = {.tables = tables,
+				 .count = kind_count,
+				 .run = request->run->name,
+				 .request = options->tables ? NULL : request,
+				 .problem = problem};
 	struct progress progress;
 
 	progress_start(&progress, "tables");

@@ -124,6 +124,24 @@ static size_t character_width(uint32_t c)
 	return width < 0 ? 1 : (size_t)width;
 }
 
+void escape_script(struct text *out, const char *bytes, size_t length, size_t most)
+{
+	struct text visible = {0}, quoted = {0};
+
+	escape_visible(&visible, bytes, length < most ? length : most);
+	if (length > most)
+		text_format(&visible, "... (%zu bytes)", length);
+	escape_json(&quoted, visible.length ? visible.bytes : "", visible.length);
+	for (size_t i = 0; i < quoted.length; i++) {
+		if (quoted.bytes[i] == '<')
+			text_string(out, "\\u003c");
+		else
+			text_char(out, quoted.bytes[i]);
+	}
+	text_free(&visible);
+	text_free(&quoted);
+}
+
 size_t escape_width(const char *text, size_t length)
 {
 	size_t width = 0, i = 0;

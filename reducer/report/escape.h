@@ -16,6 +16,12 @@ void escape_visible(struct text *out, const char *bytes, size_t length);
 /* A json string with its quotes. A byte that is no UTF-8 becomes U+FFFD. */
 void escape_json(struct text *out, const char *bytes, size_t length);
 
+/*
+ * For people, as a json string that cannot end a script element: escape_visible, then escape_json, every '<' as \u003c. Of a
+ * text above `most` bytes the first ones, and how many there are.
+ */
+void escape_script(struct text *out, const char *bytes, size_t length, size_t most);
+
 /* Terminal columns that valid UTF-8 without control characters takes. */
 size_t escape_width(const char *text, size_t length);
 

@@ -11,6 +11,7 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/stack_text.h"
+#include "reducer/trace/digest_write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #define HTML_MOST 5000000u   /* bytes */
+#define HTML_TIMELINE 2300000u /* bytes: most that the time line has of it */
 #define HTML_SAFE_INTEGER 53 /* bits that a JavaScript number holds exactly; larger ones are written as texts */
 #define HTML_TEXT_MOST 4096u /* bytes of one cell */
 
@@ -35,24 +37,9 @@ struct page {
 	size_t most; /* bytes that body and frames may have together */
 };
 
-/* A JSON string that is also harmless inside a script element: see escape_visible for what control characters become. */
 static void put_text(struct text *out, const char *bytes, size_t length)
 {
-	struct text visible = {0}, quoted = {0};
-	size_t kept = length < HTML_TEXT_MOST ? length : HTML_TEXT_MOST;
-
-	escape_visible(&visible, bytes, kept);
-	if (kept < length)
-		text_format(&visible, "... (%zu bytes)", length);
-	escape_json(&quoted, visible.length ? visible.bytes : "", visible.length);
-	for (size_t i = 0; i < quoted.length; i++) {
-		if (quoted.bytes[i] == '<')
-			text_string(out, "\\u003c");
-		else
-			text_char(out, quoted.bytes[i]);
-	}
-	text_free(&visible);
-	text_free(&quoted);
+	escape_script(out, bytes, length, HTML_TEXT_MOST);
 }
 
 static void put_string(struct text *out, const char *string)
@@ -265,9 +252,14 @@ static void put_tables(struct page *page, const struct report_set *set)
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
 {
 	struct page page = {.most = HTML_MOST - report_html_head_bytes - report_html_tail_bytes - 100000 /* heads and notes */};
-	struct text head = {0};
+	struct text head = {0}, timeline = {0};
 
 	(void)options;
+	if (set->request != NULL)
+		digest_write(&timeline, set->request, HTML_TIMELINE);
+	else
+		text_string(&timeline, "null");
+	page.most -= timeline.length;
 	put_tables(&page, set);
 	text_string(&head, "{\"run\":");
 	put_string(&head, set->run);
@@ -276,10 +268,13 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 	text_string(&head, ",\"problem\":");
 	put_string(&head, set->problem);
 	fwrite(report_html_head, 1, report_html_head_bytes, file);
-	fprintf(file, "%s,\"frames\":[%s],\"tables\":[%s]}", head.bytes, page.frames.list.length ? page.frames.list.bytes : "",
+	fprintf(file, "%s,\"timeline\":", head.bytes);
+	fwrite(timeline.bytes, 1, timeline.length, file);
+	fprintf(file, ",\"frames\":[%s],\"tables\":[%s]}", page.frames.list.length ? page.frames.list.bytes : "",
 		page.body.length ? page.body.bytes : "");
 	fwrite(report_html_tail, 1, report_html_tail_bytes, file);
 	text_free(&head);
+	text_free(&timeline);
 	text_free(&page.body);
 	text_free(&page.frames.list);
 	free(page.frames.hashes);

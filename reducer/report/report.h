@@ -27,6 +27,7 @@ struct report_set {
 	size_t count;
 	const char *title;   /* of a document made of these tables, or NULL */
 	const char *run;     /* name of the run; NULL = these tables are of no run */
+	const struct request *request; /* of that run, for what a format draws beside tables; NULL = these tables are all that is wanted */
 	const char *problem; /* a sentence when something was lost or damaged, else NULL */
 };
 

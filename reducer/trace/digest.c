@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A time line in bounded memory; see digest.h. Rule: items are merged in one place, merge_into; the rest decides which. */
+#include "reducer/trace/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PART "\x1f"	/* between the parts of a text; no name that can be shown holds it */
+#define ROWS_MOST 8192u /* further threads, streams and depths of a process share one row */
+#define GRAIN_FIRST 64u /* ns */
+#define GRAIN_LAST (UINT64_C(1) << 62)
+#define ROW_SHARED UINT32_MAX /* its track */
+
+static uint64_t hash_of(const char *text, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static uint32_t names_add(struct digest_names *names, const char *text, size_t length, uint64_t hash)
+{
+	names->items = base_grow(names->items, &names->room, names->count + 1, sizeof *names->items);
+	names->items[names->count] =
+		(struct digest_name){.text = base_copy(text, length), .length = (uint32_t)length, .hash = hash};
+	if (number_map_set(&names->places, 0, hash, (uint32_t)names->count) != 0)
+		base_die("out of memory for the names of the time line");
+	names->bytes += length;
+	return (uint32_t)names->count++;
+}
+
+static uint32_t names_place(struct digest_names *names, const struct text *text)
+{
+	const char *bytes = text->length ? text->bytes : "";
+	uint64_t hash = hash_of(bytes, text->length);
+	uint32_t place = number_map_find(&names->places, 0, hash);
+
+	return place != NUMBER_MAP_NONE ? place : names_add(names, bytes, text->length, hash);
+}
+
+static void names_free(struct digest_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i].text);
+	free(names->items);
+	number_map_free(&names->places);
+	*names = (struct digest_names){0};
+}
+
+void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
+{
+	struct text nothing = {0};
+
+	*digest =
+		(struct digest){.most_items = most_items, .most_bytes = most_bytes, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	names_place(&digest->names, &nothing);
+	names_place(&digest->details, &nothing);
+}
+
+void digest_free(struct digest *digest)
+{
+	names_free(&digest->names);
+	names_free(&digest->details);
+	number_map_free(&digest->row_places);
+	free(digest->rows);
+	free(digest->items);
+	text_free(&digest->scratch);
+}
+
+void digest_look_at(struct digest *digest, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	struct digest_window window = {.from_ns = from_ns, .to_ns = to_ns};
+	size_t at = digest->window_count;
+
+	if (at == DIGEST_WINDOWS || to_ns <= from_ns)
+		return;
+	for (size_t i = 0; i < digest->window_count; i++)
+		if (from_ns < digest->windows[i].to_ns && digest->windows[i].from_ns < to_ns)
+			return;
+	while (at > 0 && digest->windows[at - 1].from_ns > from_ns) {
+		digest->windows[at] = digest->windows[at - 1];
+		at--;
+	}
+	strncpy(window.why, why, sizeof window.why - 1);
+	digest->windows[at] = window;
+	digest->window_count++;
+}
+
+/* How many windows begin before this time; *is_inside: the last of them has not ended. */
+static size_t windows_before(const struct digest *digest, int64_t ns, int *is_inside)
+{
+	size_t before = 0;
+
+	while (before < digest->window_count && digest->windows[before].from_ns <= ns)
+		before++;
+	*is_inside = before > 0 && ns < digest->windows[before - 1].to_ns;
+	return before;
+}
+
+/* Whether an item may become a part of another one. */
+static int is_small(const struct digest *digest, const struct digest_item *item)
+{
+	int is_inside;
+
+	windows_before(digest, item->start_ns, &is_inside);
+	return item->duration_ns < digest->grain_ns && (!is_inside || item->count > 1);
+}
+
+/* Whether two small items of one row belong to one stretch: the same grain, and no window begins between them. */
+static int is_same_stretch(const struct digest *digest, const struct digest_item *one, const struct digest_item *other)
+{
+	int64_t grain = (int64_t)digest->grain_ns;
+	int ignored;
+
+	return (one->start_ns >= 0) == (other->start_ns >= 0) && one->start_ns / grain == other->start_ns / grain &&
+	       windows_before(digest, one->start_ns, &ignored) == windows_before(digest, other->start_ns, &ignored);
+}
+
+static void merge_into(struct digest_item *into, const struct digest_item *item)
+{
+	int64_t end = into->start_ns + (int64_t)into->duration_ns, other = item->start_ns + (int64_t)item->duration_ns;
+
+	if (item->longest_ns > into->longest_ns) {
+		into->longest_ns = item->longest_ns;
+		into->name = item->name;
+		into->detail = item->detail;
+		into->flow = item->flow;
+	}
+	if (item->value > into->value)
+		into->value = item->value;
+	into->start_ns = item->start_ns < into->start_ns ? item->start_ns : into->start_ns;
+	into->duration_ns = (uint64_t)((other > end ? other : end) - into->start_ns);
+	into->busy_ns += item->busy_ns;
+	into->count = into->count > UINT32_MAX - item->count ? UINT32_MAX : into->count + item->count;
+	into->is_open |= item->is_open;
+}
+
+static int by_row_and_start(const void *left, const void *right)
+{
+	const struct digest_item *one = left, *other = right;
+
+	if (one->row != other->row)
+		return one->row < other->row ? -1 : 1;
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
+	if (one->duration_ns != other->duration_ns)
+		return one->duration_ns > other->duration_ns ? -1 : 1;
+	if (one->name != other->name)
+		return one->name < other->name ? -1 : 1;
+	return one->flow < other->flow ? -1 : one->flow > other->flow;
+}
+
+/* Sorts, and merges what the grain and the windows let merge. */
+static void sort_and_merge(struct digest *digest)
+{
+	size_t kept = 0, block = SIZE_MAX;
+
+	if (digest->count > 0)
+		qsort(digest->items, digest->count, sizeof *digest->items, by_row_and_start);
+	for (size_t i = 0; i < digest->count; i++) {
+		struct digest_item item = digest->items[i];
+		int is_candidate = digest->grain_ns && is_small(digest, &item);
+		if (is_candidate && block != SIZE_MAX && digest->items[block].row == item.row &&
+		    is_same_stretch(digest, &digest->items[block], &item)) {
+			merge_into(&digest->items[block], &item);
+			continue;
+		}
+		if (is_candidate)
+			block = kept;
+		digest->items[kept++] = item;
+	}
+	digest->count = kept;
+	for (size_t i = 0; i < digest->row_count; i++)
+		digest->rows[i].block = SIZE_MAX;
+}
+
+/* Forgets texts that no item names any more. */
+static void names_sweep(struct digest *digest, int is_detail)
+{
+	struct digest_names *names = is_detail ? &digest->details : &digest->names, left = {0};
+	uint32_t *places = base_alloc(names->count, sizeof *places);
+
+	names_add(&left, "", 0, names->items[0].hash);
+	for (size_t i = 0; i < digest->count + (is_detail ? 0 : digest->row_count); i++) {
+		uint32_t *place = i >= digest->count ? &digest->rows[i - digest->count].name
+				  : is_detail	     ? &digest->items[i].detail
+						     : &digest->items[i].name;
+		const struct digest_name *name = &names->items[*place];
+		if (*place != 0 && places[*place] == 0)
+			places[*place] = names_add(&left, name->text, name->length, name->hash);
+		*place = places[*place];
+	}
+	free(places);
+	names_free(names);
+	*names = left;
+}
+
+static size_t inside_windows(const struct digest *digest)
+{
+	size_t count = 0;
+	int is_inside;
+
+	for (size_t i = 0; i < digest->count; i++) {
+		windows_before(digest, digest->items[i].start_ns, &is_inside);
+		count += is_inside && digest->items[i].duration_ns < digest->grain_ns;
+	}
+	return count;
+}
+
+/* Wider grain, or where the windows hold more than half of what is left, windows half as wide. */
+static int give_up_detail(struct digest *digest)
+{
+	if (digest->grain_ns && digest->window_count && inside_windows(digest) > digest->count / 2) {
+		for (size_t i = 0; i < digest->window_count; i++)
+			digest->windows[i].to_ns -= (digest->windows[i].to_ns - digest->windows[i].from_ns) / 2;
+		while (digest->window_count && digest->windows[0].to_ns - digest->windows[0].from_ns < 2)
+			memmove(digest->windows, digest->windows + 1, --digest->window_count * sizeof *digest->windows);
+	} else if (digest->grain_ns >= GRAIN_LAST) {
+		return 0;
+	} else {
+		digest->grain_ns = digest->grain_ns ? digest->grain_ns * 2 : GRAIN_FIRST;
+	}
+	sort_and_merge(digest);
+	return 1;
+}
+
+/* Room for one more item and its texts. */
+static void make_room(struct digest *digest)
+{
+	size_t bytes = digest->names.bytes + digest->details.bytes;
+
+	if (digest->count < digest->most_items && bytes < digest->most_bytes &&
+	    digest->names.count + digest->details.count < digest->most_items * 2)
+		return;
+	names_sweep(digest, 0);
+	names_sweep(digest, 1);
+	bytes = digest->names.bytes + digest->details.bytes;
+	while ((digest->count > digest->most_items / 2 || bytes > digest->most_bytes / 2) && give_up_detail(digest)) {
+		names_sweep(digest, 0);
+		names_sweep(digest, 1);
+		bytes = digest->names.bytes + digest->details.bytes;
+	}
+}
+
+static void put_cut(struct text *out, const char *text)
+{
+	size_t length = strlen(text), begin = out->length;
+
+	text_put(out, text, length < DIGEST_NAME_MOST ? length : DIGEST_NAME_MOST);
+	for (size_t i = begin; i < out->length; i++)
+		if (out->bytes[i] == PART[0])
+			out->bytes[i] = ' ';
+	if (length > DIGEST_NAME_MOST)
+		text_format(out, "... (%zu bytes)", length);
+}
+
+static uint32_t name_of(struct digest *digest, const struct span *span)
+{
+	text_clear(&digest->scratch);
+	text_string(&digest->scratch, span->category);
+	text_string(&digest->scratch, PART);
+	put_cut(&digest->scratch, span->name);
+	return names_place(&digest->names, &digest->scratch);
+}
+
+static uint32_t detail_of(struct digest *digest, const struct span *span)
+{
+	text_clear(&digest->scratch);
+	for (size_t i = 0; i < span->argument_count; i++) {
+		const struct span_argument *argument = &span->arguments[i];
+		if (span->flow && strcmp(argument->name, "correlation") == 0)
+			continue;
+		text_string(&digest->scratch, digest->scratch.length ? PART : "");
+		text_string(&digest->scratch, argument->name);
+		text_string(&digest->scratch, PART);
+		if (argument->text != NULL)
+			put_cut(&digest->scratch, argument->text);
+		else
+			text_format(&digest->scratch, "%llu", (unsigned long long)argument->number);
+	}
+	return names_place(&digest->details, &digest->scratch);
+}
+
+static int is_row(const struct digest_row *row, const struct digest_row *wanted)
+{
+	return row->process == wanted->process && row->on == wanted->on && row->track == wanted->track &&
+	       row->lane == wanted->lane && row->depth == wanted->depth && row->name == wanted->name;
+}
+
+/* The place of the row a span belongs to. */
+static size_t row_of(struct digest *digest, const struct span *span)
+{
+	struct digest_row row = {.process = (uint32_t)span->process,
+				 .on = (uint8_t)span->on,
+				 .kind = span->kind == SPAN_COUNTER ? SPAN_COUNTER : SPAN_WHOLE,
+				 .track = span->track,
+				 .lane = span->lane,
+				 .block = SIZE_MAX};
+	uint64_t high, low;
+	uint32_t place;
+
+	if (span->on == SPAN_PROCESS) { /* a row for each category and counter */
+		struct span named = *span;
+		named.name = span->kind == SPAN_COUNTER ? span->name : "";
+		row.name = name_of(digest, &named);
+	}
+	if (digest->row_last < digest->row_count && is_row(&digest->rows[digest->row_last], &row))
+		return digest->row_last;
+	high = (uint64_t)(row.process + 1) << 32 | (uint64_t)row.on << 24 | row.lane << 16 | (row.depth & 0xffff);
+	low = span->on == SPAN_PROCESS ? digest->names.items[row.name].hash : row.track; /* places change, hashes do not */
+	place = number_map_find(&digest->row_places, high, low);
+	if (place == NUMBER_MAP_NONE && digest->row_count >= ROWS_MOST) {
+		digest->rows_shared++;
+		row = (struct digest_row){
+			.process = row.process, .on = row.on, .kind = row.kind, .track = ROW_SHARED, .block = SIZE_MAX};
+		low = UINT64_C(1) << 32 | row.kind; /* no thread has this number */
+		high = (uint64_t)(row.process + 1) << 32 | (uint64_t)row.on << 24;
+		place = number_map_find(&digest->row_places, high, low);
+	}
+	if (place == NUMBER_MAP_NONE) {
+		digest->rows = base_grow(digest->rows, &digest->row_room, digest->row_count + 1, sizeof *digest->rows);
+		place = (uint32_t)digest->row_count;
+		digest->rows[digest->row_count++] = row;
+		if (number_map_set(&digest->row_places, high, low, place) != 0)
+			base_die("out of memory for the rows of the time line");
+	}
+	digest->row_last = place;
+	return place;
+}
+
+/* A span that is small goes into its row's last block, if it belongs there. */
+static int add_to_block(struct digest *digest, const struct span *span, struct digest_item *item)
+{
+	struct digest_row *row = &digest->rows[item->row];
+
+	if (!digest->grain_ns || row->block == SIZE_MAX || !is_small(digest, item) ||
+	    !is_same_stretch(digest, &digest->items[row->block], item))
+		return 0;
+	if (item->longest_ns > digest->items[row->block].longest_ns) {
+		item->name = name_of(digest, span);
+		item->detail = detail_of(digest, span);
+	}
+	merge_into(&digest->items[row->block], item);
+	return 1;
+}
+
+void digest_add(struct digest *digest, const struct span *span)
+{
+	struct digest_item item = {
+		.start_ns = span->start_ns, .duration_ns = span->duration_ns, .count = 1, .is_open = !!span->is_open};
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	digest->told++;
+	digest->first_ns = span->start_ns < digest->first_ns ? span->start_ns : digest->first_ns;
+	digest->last_ns = end > digest->last_ns ? end : digest->last_ns;
+	item.row = (uint32_t)row_of(digest, span);
+	item.busy_ns = item.longest_ns = span->kind == SPAN_WHOLE ? span->duration_ns : 0;
+	item.flow = span->flow;
+	item.value = span->kind == SPAN_COUNTER ? span->value : 0;
+	if (add_to_block(digest, span, &item))
+		return;
+	make_room(digest);
+	item.name = name_of(digest, span);
+	item.detail = detail_of(digest, span);
+	digest->items = base_grow(digest->items, &digest->room, digest->count + 1, sizeof *digest->items);
+	if (digest->grain_ns && is_small(digest, &item))
+		digest->rows[item.row].block = digest->count;
+	digest->items[digest->count++] = item;
+}
+
+static void place_rows(struct digest *digest)
+{
+	for (size_t i = 0; i < digest->row_count; i++)
+		digest->rows[i].first = digest->rows[i].count = 0;
+	for (size_t i = digest->count; i-- > 0;) {
+		digest->rows[digest->items[i].row].first = i;
+		digest->rows[digest->items[i].row].count++;
+	}
+}
+
+void digest_finish(struct digest *digest)
+{
+	sort_and_merge(digest);
+	names_sweep(digest, 0);
+	names_sweep(digest, 1);
+	place_rows(digest);
+}
+
+int digest_coarsen(struct digest *digest)
+{
+	size_t before = digest->count;
+	int is_coarser;
+
+	while ((is_coarser = give_up_detail(digest)) && digest->count > before - before / 8)
+		continue;
+	names_sweep(digest, 0);
+	names_sweep(digest, 1);
+	place_rows(digest);
+	return is_coarser;
+}
