@@ -270,7 +270,7 @@ static uint32_t detail_of(struct digest *digest, const struct span *span)
 	text_clear(&digest->scratch);
 	for (size_t i = 0; i < span->argument_count; i++) {
 		const struct span_argument *argument = &span->arguments[i];
-		if (span->flow && strcmp(argument->name, "correlation") == 0)
+		if (strcmp(argument->name, "correlation") == 0)
 			continue;
 		text_string(&digest->scratch, digest->scratch.length ? PART : "");
 		text_string(&digest->scratch, argument->name);
