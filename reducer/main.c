@@ -188,6 +188,7 @@ static void report(struct options *options, const struct report_kind *format, co
 	struct progress progress;
 
 	progress_start(&progress, "tables");
+	request_run_analyses(request, kinds, kind_count);
 	for (size_t i = 0; i < kind_count; i++) {
 		progress_step(&progress, 0, 0);
 		tables[i] = tables_make(kinds[i], request);
@@ -263,7 +264,8 @@ static void check_usage(const struct options *options, const struct report_kind 
 	}
 	if (!options->tables && !kind_count &&
 	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->thread ||
-	     request->allocator || request->device || request->stream || request->name || request->sort || request->is_top_given))
+	     request->allocator || request->device || request->stream || request->has_steps || request->name || request->sort ||
+	     request->is_top_given))
 		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)
 		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
@@ -291,6 +293,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 	options->request.is_text = format->is_for_reading;
 	if (!options->request.points)
 		options->request.points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
+	request_open_analyses(&options->request);
 	if (losses_any(run)) {
 		put_problem(&problem, run);
 		status = 2;
@@ -303,6 +306,8 @@ static int reduce(struct options *options, const struct report_kind *format)
 		write_summary(options);
 	if (status)
 		fprintf(stderr, "tfprof-reduce: %s\n", problem.bytes);
+	request_close_analyses(&options->request);
+	phases_free(&options->request.phases);
 	frames_free(options->request.frames);
 	run_close(run);
 	diag_free(&diags);

@@ -105,6 +105,20 @@ static void take_top(struct options *options, const char *name, const char *valu
 	options->request.is_top_given = true;
 }
 
+static void take_step(struct options *options, const char *name, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	options->request.first_step = options->request.last_step = strtoull(value, &end, 10);
+	if (end != value && *end == '-')
+		options->request.last_step = end[1] ? strtoull(end + 1, &end, 10) : UINT64_MAX;
+	if (errno || end == value || !(value[0] >= '0' && value[0] <= '9') || (*end && *end != '-') ||
+	    options->request.first_step > options->request.last_step)
+		base_die("--%s=%s: write a step's number or FIRST-LAST, for example 10-20", name, value);
+	options->request.has_steps = true;
+}
+
 static void take_points(struct options *options, const char *name, const char *value)
 {
 	options->request.points = (size_t)number(name, value, 6, 8192);
@@ -148,6 +162,7 @@ static const struct option_row rows[] = {
 	{"allocator", 0, "NAME", "only this allocator: heap, mmap, device:0, pinned, ...", TEXT(request.allocator)},
 	{"device", 0, "N|NAME", "only this GPU", TEXT(request.device)},
 	{"stream", 0, "N|NAME", "only this stream of a GPU", TEXT(request.stream)},
+	{"step", 0, "N|N-M", "only these steps, by the numbers that step_stats shows", .take = take_step},
 	{"name", 0, "REGEX", "only rows with a text or a function that matches", .take = take_name},
 	{"sort", 0, "COLUMN", "order rows by a column; -COLUMN the other way round", TEXT(request.sort)},
 	{"top", 0, "N", "only the first N rows; 0 = all", .take = take_top},

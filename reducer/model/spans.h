@@ -1,17 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened when, one thing after the other: for formats that draw a time line.
+ * What happened when, one thing after the other: for formats that draw a time line and for the analyses (reducer/analysis).
  *
  * Rule: a pass of its own after run_scan; memory follows what is open at one moment and the distinct names, not the log's
- * length. A span is told when it ends, so a range comes after what happened inside it. Times are ns since the run's start.
- * What began and never ended is told at the end, marked is_open.
+ * length. A span is told when it ends, so a range comes after what happened inside it. What a device did is told when its
+ * record was read, some seconds after it happened at most. Times are ns since the run's start. What began and never ended
+ * is told at the end, marked is_open. Every field is typed; nobody parses a text to know what a span is.
  */
 #ifndef REDUCER_MODEL_SPANS_H
 #define REDUCER_MODEL_SPANS_H
 
+#include "reducer/model/gpu.h"
 #include "reducer/model/run.h"
 
 enum span_kind { SPAN_WHOLE, SPAN_INSTANT, SPAN_COUNTER };
+
+/* What it is; each has a word, span_what_name. */
+enum span_what {
+	SPAN_RANGE, /* a named range of a thread or, with `on` SPAN_PROCESS, of the process */
+	SPAN_OP,    /* an op of a framework, begin and end recorded */
+	SPAN_TRACE, /* what a framework tells when it is over (TraceMe); depth unknown, self_ns known */
+	SPAN_MARK,
+	SPAN_CALL, /* of a GPU function on a host thread */
+	SPAN_KERNEL,
+	SPAN_COPY,
+	SPAN_SET,
+	SPAN_GRAPH,    /* a graph ran, recorded as a whole */
+	SPAN_COMPILE,  /* the driver compiled or loaded code */
+	SPAN_OVERHEAD, /* CUPTI's or the driver's own time */
+	SPAN_STEP,
+	SPAN_WINDOW, /* a window opened (number 1) or closed (0) */
+	SPAN_READ,   /* calls on one file or socket that followed each other; self_ns: time inside them */
+	SPAN_MEMORY, /* counter: live bytes of an allocator */
+	SPAN_WHATS
+};
+#define SPAN_BIT(what) (1u << (what))
+#define SPAN_ALL (SPAN_BIT(SPAN_WHATS) - 1)
+const char *span_what_name(enum span_what what);
 
 /* Where it is drawn. */
 enum span_track {
@@ -25,31 +50,72 @@ struct span_argument {
 	const char *text; /* NULL: the number counts */
 	uint64_t number;
 };
-#define SPAN_ARGUMENTS 8
+#define SPAN_ARGUMENTS 16
 #define SPAN_LANES 16
+#define SPAN_NO_DEPTH UINT32_MAX
+#define SPAN_NO_SOURCE 255
 
 struct span {
 	enum span_kind kind;
+	enum span_what what;
 	enum span_track on;
 	uint32_t track;
-	uint32_t lane;         /* of a queue: 0, or a further one where the work of one queue overlaps; below SPAN_LANES */
-	size_t process;        /* index in run->processes */
+	uint32_t lane;	/* of a queue: 0, or a further one where the work of one queue overlaps; below SPAN_LANES */
+	size_t process; /* index in run->processes */
 	int64_t start_ns;
-	uint64_t duration_ns;  /* of SPAN_WHOLE */
-	const char *category;  /* a constant word: call, kernel, copy, set, graph, wait, range, op, step, window, memory, overhead */
+	uint64_t duration_ns; /* of SPAN_WHOLE */
+	const char *category; /* the word of `what` */
 	const char *name;
-	int is_open;           /* had not ended when the log did */
-	uint64_t flow;         /* equal for a call and the device work it started; 0 = none */
-	int is_flow_start;     /* the call */
-	double value;          /* of SPAN_COUNTER */
-	const struct span_argument *arguments;
+	int is_open;			       /* had not ended when the log did */
+	uint64_t flow;			       /* equal for a call and the device work it started: its correlation id; 0 = none */
+	int is_flow_start;		       /* the call */
+	double value;			       /* of SPAN_COUNTER */
+	uint64_t number;		       /* of a step: its number; of a window: 1 opened; of a read: row of io.def */
+	const struct span_argument *arguments; /* for people; of SPAN_TRACE what stands behind its name, by key */
 	size_t argument_count;
+
+	/* Of what a thread did, and of device work: the thread that started it. */
+	uint32_t thread;    /* serial; 0 = unknown, or of no thread */
+	uint32_t depth;	    /* how many ranges and ops were open on its thread when it began; SPAN_NO_DEPTH = unknown */
+	uint64_t self_ns;   /* of ranges, ops, traces: without those inside it on its thread */
+	uint8_t source;	    /* of ranges, ops, traces: row of range_sources.def; else SPAN_NO_SOURCE */
+	uint64_t key;	    /* of ops and ranges: as in op_begin.key, range_start.id; else 0 */
+	uint8_t scope;	    /* of record functions: PyTorch's RecordScope */
+	uint8_t phase;	    /* of ranges, ops, calls, device work: span_options.phase_of; 0 = none */
+	uint8_t op_source;  /* of `op` */
+	const char *domain; /* of ranges: "" = the default one of its source */
+	const char *op;	    /* of calls and device work: the innermost op of the thread when it was called; NULL = none */
+	const char *range;  /* likewise the innermost range that is no op */
+
+	/* Of calls. */
+	enum gpu_kind call;
+	uint32_t function; /* place in gpu->functions; GPU_NONE = not recorded */
+	uint32_t result;
+
+	/* Of device work. GPU_NONE = unknown. */
+	uint32_t device, context, stream;
+	const struct gpu_shape *shape; /* of a kernel; NULL = not recorded */
+	uint64_t bytes;		       /* of copies, sets, reads */
+	uint32_t copy_kind; /* CUpti_ActivityMemcpyKind: 1 to device, 2 to host, 8 on device, 10 between devices, ... */
+	uint32_t graph;	    /* executable graph, 0 = none */
+	int64_t called_ns;  /* when the call that started it began; TIME_UNKNOWN = no such call */
 };
 
 /* Non-zero ends the pass. Texts live during the call. */
 typedef int span_visit(void *context, const struct span *span);
 
-/* Tells all spans of one process. Returns 0, what `visit` returned, or -1 without memory. After run_scan. */
-int spans_stream(struct run *run, size_t process, span_visit *visit, void *context);
+struct span_options {
+	unsigned wants; /* SPAN_BITs: what is told */
+	/*
+	 * The phase that a range or op of this name begins, 0 = that of what it lies in. Asked once for each name, source
+	 * and scope; NULL = there are none. Phases are of the caller's making, below 255.
+	 */
+	uint8_t (*phase_of)(void *context, const char *name, unsigned source, unsigned scope);
+	span_visit *visit;
+	void *context;
+};
+
+/* Tells the wanted spans of one process. Returns 0, what `visit` returned, or -1 without memory. After run_scan. */
+int spans_stream(struct run *run, size_t process, const struct span_options *options);
 
 #endif

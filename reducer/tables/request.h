@@ -7,6 +7,8 @@
 #ifndef REDUCER_TABLES_REQUEST_H
 #define REDUCER_TABLES_REQUEST_H
 
+#include "reducer/analysis/analysis.h"
+#include "reducer/analysis/phases.h"
 #include "reducer/model/run.h"
 #include "reducer/tables/frames.h"
 #include "reducer/tables/table.h"
@@ -28,7 +30,21 @@ struct request {
 	bool is_top_given;
 	bool is_text;           /* for reading: without --top, a table shows its usual number of rows */
 	size_t points;          /* --points */
+	bool has_steps;         /* --step: the numbers below, both included */
+	uint64_t first_step, last_step;
+	struct phases phases;   /* --phase */
+	struct analysis_options analysis; /* --split, --step-time */
+	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
 };
+
+/* Makes request->analyses, once the run is scanned and all else is set; the request must stay where it is. */
+void request_open_analyses(struct request *request);
+void request_close_analyses(struct request *request);
+/* Runs at once what all these tables read. */
+void request_run_analyses(const struct request *request, const struct table_kind *const *kinds, size_t count);
+
+/* Do --window, --step, --device, --stream, --thread want this? */
+bool request_wants_span(const struct request *request, const struct span *span);
 
 /* Does the request want this process, thread, allocator? */
 bool request_wants_process(const struct request *request, const struct process *process);

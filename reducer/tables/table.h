@@ -37,10 +37,12 @@ enum table_filter {
 	FILTER_POINTS = 16,
 	FILTER_DEVICE = 32,
 	FILTER_STREAM = 64,
+	FILTER_STEP = 128,
 };
 
 struct table;
 struct request; /* reducer/tables/request.h */
+struct analysis_kind; /* reducer/analysis/analysis.h */
 
 /* An analysis: one file of this folder and one row in tables.def. */
 struct table_kind {
@@ -51,6 +53,8 @@ struct table_kind {
 	unsigned text_rows; /* rows that text shows unless --top is given; 0 = all */
 	bool needs_scan;    /* reads what run_scan fills */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
+	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
+	const struct analysis_kind *const *analyses;
 	void (*fill)(struct table *table, const struct request *request);
 	/* Fills the cells of a printed row that need the names of its stack. NULL = none do. */
 	void (*name_row)(struct table *table, size_t row);

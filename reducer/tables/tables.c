@@ -159,6 +159,7 @@ static void note_ignored(struct table *table, const struct request *request)
 		{request->allocator, FILTER_ALLOCATOR, "--allocator"},
 		{request->device, FILTER_DEVICE, "--device"},
 		{request->stream, FILTER_STREAM, "--stream"},
+		{request->has_steps, FILTER_STEP, "--step"},
 	};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)

@@ -110,7 +110,7 @@ static void add_arguments(struct chrome *chrome, const struct span *span)
 static void add_name(struct chrome *chrome, const struct span *span)
 {
 	text_string(&chrome->line, "\"name\":");
-	if (strcmp(span->category, "kernel") == 0) {
+	if (span->what == SPAN_KERNEL) {
 		struct text plain = {0};
 		demangle(span->name, &plain);
 		add_text(chrome, plain.bytes);
@@ -209,13 +209,14 @@ static void write_run(FILE *file, const struct request *request)
 {
 	struct chrome chrome = {.file = file, .request = request, .is_first = 1};
 	struct run *run = request->run;
+	struct span_options options = {.wants = SPAN_ALL, .visit = put_span, .context = &chrome};
 
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"run\":\"%s\"},\"traceEvents\":[", run->name);
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		label(&chrome, i);
-		if (spans_stream(run, i, put_span, &chrome) != 0)
+		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
 	fputs("\n]}\n", file);

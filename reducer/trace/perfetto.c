@@ -231,7 +231,7 @@ static uint64_t track_of(struct writer *writer, const struct span *span)
 
 static const char *name_of(struct writer *writer, const struct span *span)
 {
-	if (strcmp(span->category, "kernel") != 0)
+	if (span->what != SPAN_KERNEL)
 		return span->name;
 	demangle(span->name, &writer->plain);
 	return writer->plain.bytes;
@@ -308,6 +308,7 @@ static void write_run(FILE *file, const struct request *request)
 {
 	struct writer writer = {.file = file, .request = request};
 	struct run *run = request->run;
+	struct span_options options = {.wants = SPAN_ALL, .visit = put_span, .context = &writer};
 
 	if (isatty(fileno(file)))
 		base_die("-f perfetto writes a binary file: give -o FILE.perfetto");
@@ -315,7 +316,7 @@ static void write_run(FILE *file, const struct request *request)
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		process_track(&writer, i);
-		if (spans_stream(run, i, put_span, &writer) != 0)
+		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
 	number_map_free(&writer.texts);

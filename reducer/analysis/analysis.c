@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs analyses over a run; see reducer/analysis/analysis.h.
+ *
+ * Rule: one pass a process, whatever the number of analyses; knows none by name but through analysis.def.
+ */
+#include "reducer/analysis/analysis.h"
+
+#include "reducer/analysis/phases.h"
+
+#include <stdlib.h>
+
+#define ANALYSIS(symbol) &analysis_##symbol,
+const struct analysis_kind *const analysis_kinds[] = {
+#include "reducer/analysis/analysis.def"
+};
+#undef ANALYSIS
+const size_t analysis_kind_count = sizeof(analysis_kinds) / sizeof(analysis_kinds[0]);
+
+struct analyses {
+	struct run *run;
+	const struct analysis_options *options;
+	struct analysis_input *inputs; /* by process; run NULL = not wanted */
+	struct entry {
+		const struct analysis_kind *kind;
+		void **results; /* by process; NULL = not wanted */
+		void *whole;	/* NULL = not made yet */
+	} * entries;
+	size_t count, room;
+};
+
+/* Over one process, for the entries from `first` on. */
+struct pass {
+	const struct analyses *all;
+	size_t first, process;
+};
+
+static int show(void *context, const struct span *span)
+{
+	const struct pass *pass = context;
+	const struct analyses *all = pass->all;
+	bool is_wanted = !all->options->wants || all->options->wants(all->options->context, span);
+
+	for (size_t k = pass->first; k < all->count; k++) {
+		const struct entry *entry = &all->entries[k];
+		if (entry->kind->wants & SPAN_BIT(span->what) && (is_wanted || entry->kind->is_unfiltered))
+			entry->kind->span(entry->results[pass->process], span);
+	}
+	return 0;
+}
+
+static uint8_t phase_of(void *context, const char *name, unsigned source, unsigned scope)
+{
+	const struct pass *pass = context;
+
+	return (uint8_t)phases_of(pass->all->options->phases, name, source, scope);
+}
+
+static void run_process(struct analyses *all, size_t process, size_t first)
+{
+	struct pass pass = {.all = all, .first = first, .process = process};
+	struct span_options spans = {.visit = show, .phase_of = phase_of, .context = &pass};
+
+	for (size_t k = first; k < all->count; k++) {
+		all->entries[k].results[process] = all->entries[k].kind->begin(&all->inputs[process]);
+		spans.wants |= all->entries[k].kind->wants;
+	}
+	if (spans.wants && spans_stream(all->run, process, &spans) != 0)
+		base_die("out of memory while reading the logs");
+	for (size_t k = first; k < all->count; k++)
+		if (all->entries[k].kind->end)
+			all->entries[k].kind->end(all->entries[k].results[process]);
+}
+
+static size_t place_of(const struct analyses *all, const struct analysis_kind *kind)
+{
+	size_t place = 0;
+
+	while (place < all->count && all->entries[place].kind != kind)
+		place++;
+	return place;
+}
+
+struct analyses *analyses_open(struct run *run, const struct analysis_options *options,
+			       bool (*wants_process)(const void *context, const struct process *process), const void *context)
+{
+	struct analyses *all = base_alloc(1, sizeof(*all));
+
+	all->run = run;
+	all->options = options;
+	all->inputs = base_alloc(run->process_count + 1, sizeof(*all->inputs));
+	for (size_t p = 0; p < run->process_count; p++)
+		if (!wants_process || wants_process(context, &run->processes[p]))
+			all->inputs[p] = (struct analysis_input){
+				.run = run, .process = &run->processes[p], .index = p, .options = options};
+	return all;
+}
+
+void analyses_add(struct analyses *all, const struct analysis_kind *const *kinds, size_t count)
+{
+	size_t first = all->count;
+
+	for (size_t k = 0; k < count; k++) {
+		if (place_of(all, kinds[k]) != all->count)
+			continue;
+		all->entries = base_grow(all->entries, &all->room, all->count + 1, sizeof(*all->entries));
+		all->entries[all->count++] =
+			(struct entry){.kind = kinds[k], .results = base_alloc(all->run->process_count + 1, sizeof(void *))};
+	}
+	for (size_t p = 0; p < all->run->process_count && all->count > first; p++)
+		if (all->inputs[p].run)
+			run_process(all, p, first);
+}
+
+void analyses_free(struct analyses *all)
+{
+	if (!all)
+		return;
+	for (size_t k = 0; k < all->count; k++) {
+		for (size_t p = 0; p < all->run->process_count; p++)
+			if (all->entries[k].results[p])
+				all->entries[k].kind->free(all->entries[k].results[p]);
+		if (all->entries[k].whole)
+			all->entries[k].kind->free(all->entries[k].whole);
+		free(all->entries[k].results);
+	}
+	free(all->entries);
+	free(all->inputs);
+	free(all);
+}
+
+static struct entry *entry_of(struct analyses *all, const struct analysis_kind *kind)
+{
+	analyses_add(all, &kind, 1);
+	return &all->entries[place_of(all, kind)];
+}
+
+const void *analyses_process(struct analyses *all, const struct analysis_kind *kind, size_t process)
+{
+	return entry_of(all, kind)->results[process];
+}
+
+const void *analyses_whole(struct analyses *all, const struct analysis_kind *kind)
+{
+	struct entry *entry = entry_of(all, kind);
+
+	for (size_t p = 0; p < all->run->process_count; p++) {
+		if (!entry->results[p] || entry->whole)
+			continue;
+		entry->whole = kind->begin(&all->inputs[p]);
+		if (kind->end)
+			kind->end(entry->whole);
+		for (size_t i = p; i < all->run->process_count; i++)
+			if (entry->results[i])
+				kind->merge(entry->whole, entry->results[i]);
+	}
+	return entry->whole;
+}

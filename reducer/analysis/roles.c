@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each stream did; see reducer/analysis/roles.h. */
+#include "reducer/analysis/roles.h"
+
+#include "reducer/analysis/phases.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+const char *stream_role_name(enum stream_role role)
+{
+	static const char *const names[STREAM_ROLES] = {"compute",	    "collectives", "copies in", "copies out",
+							"copies on device", "memsets",	   "graphs"};
+
+	return names[role];
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct roles *roles = base_alloc(1, sizeof(*roles));
+
+	roles->input = input;
+	roles->last = SIZE_MAX;
+	return roles;
+}
+
+static enum stream_role role_of(const struct span *span)
+{
+	if (span->what == SPAN_KERNEL)
+		return span->phase == PHASE_COMMUNICATION || phases_is_collective(span->name) ? ROLE_COLLECTIVE : ROLE_COMPUTE;
+	if (span->what == SPAN_SET)
+		return ROLE_SET;
+	if (span->what == SPAN_GRAPH)
+		return ROLE_GRAPH;
+	if (span->copy_kind == 1 || span->copy_kind == 3)
+		return ROLE_COPY_IN;
+	return span->copy_kind == 2 || span->copy_kind == 4 ? ROLE_COPY_OUT : ROLE_COPY_ON;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct stream_row *one = a, *other = b;
+
+	if (one->log_id != other->log_id)
+		return one->log_id < other->log_id ? -1 : 1;
+	if (one->device != other->device)
+		return one->device < other->device ? -1 : 1;
+	if (one->context != other->context)
+		return one->context < other->context ? -1 : 1;
+	return one->stream < other->stream ? -1 : one->stream > other->stream;
+}
+
+/* A process has few streams: they are looked through. */
+static size_t row_of(struct roles *roles, const struct stream_row *key)
+{
+	size_t i = 0;
+
+	while (i < roles->count && compare_rows(&roles->rows[i], key) != 0)
+		i++;
+	if (i == roles->count) {
+		roles->rows = base_grow(roles->rows, &roles->room, roles->count + 1, sizeof(*roles->rows));
+		roles->rows[roles->count++] = *key;
+	}
+	return i;
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct roles *roles = result;
+	const struct process *process = roles->input->process;
+	struct stream_row key = {.log_id = process->log_id,
+				 .pid = process->pid,
+				 .device = span->device,
+				 .context = span->context,
+				 .stream = span->stream,
+				 .first_thread = span->thread,
+				 .first_ns = INT64_MAX,
+				 .last_ns = INT64_MIN};
+	size_t at =
+		roles->last != SIZE_MAX && compare_rows(&roles->rows[roles->last], &key) == 0 ? roles->last : row_of(roles, &key);
+	struct stream_row *row = &roles->rows[at];
+	enum stream_role role = role_of(span);
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	row->switches += roles->last != SIZE_MAX && roles->last != at && roles->rows[roles->last].device == row->device;
+	roles->last = at;
+	row->counts[role]++;
+	row->ns[role] += span->duration_ns;
+	row->bytes += span->bytes;
+	row->other_threads += span->thread != row->first_thread;
+	row->first_ns = span->start_ns < row->first_ns ? span->start_ns : row->first_ns;
+	row->last_ns = end > row->last_ns ? end : row->last_ns;
+}
+
+static void end(void *result)
+{
+	struct roles *roles = result;
+
+	if (roles->count)
+		qsort(roles->rows, roles->count, sizeof(*roles->rows), compare_rows);
+}
+
+static void merge(void *into, const void *from)
+{
+	struct roles *roles = into;
+	const struct roles *more = from;
+
+	for (size_t i = 0; i < more->count; i++) {
+		const struct stream_row *add = &more->rows[i];
+		struct stream_row key = *add;
+		size_t before = roles->count, at = row_of(roles, &key);
+		struct stream_row *row = &roles->rows[at];
+		if (roles->count > before)
+			continue;
+		for (size_t r = 0; r < STREAM_ROLES; r++) {
+			row->counts[r] += add->counts[r];
+			row->ns[r] += add->ns[r];
+		}
+		row->bytes += add->bytes;
+		row->first_thread = add->first_thread < row->first_thread ? add->first_thread : row->first_thread;
+		row->other_threads += add->other_threads;
+		row->first_ns = add->first_ns < row->first_ns ? add->first_ns : row->first_ns;
+		row->last_ns = add->last_ns > row->last_ns ? add->last_ns : row->last_ns;
+		row->switches += add->switches;
+	}
+	end(roles);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct roles *roles = result;
+
+	for (size_t i = 0; i < roles->count; i++) {
+		const struct stream_row *row = &roles->rows[i];
+		text_format(text, "%" PRIx64 " %u %u %u:", row->log_id, row->device, row->context, row->stream);
+		for (size_t r = 0; r < STREAM_ROLES; r++)
+			text_format(text, " %" PRIu64 "/%" PRIu64, row->counts[r], row->ns[r]);
+		text_format(text, " %" PRIu64 " %u+%" PRIu64 " %" PRId64 "..%" PRId64 " %" PRIu64 "\n", row->bytes,
+			    row->first_thread, row->other_threads, row->first_ns, row->last_ns, row->switches);
+	}
+}
+
+static void drop(void *result)
+{
+	struct roles *roles = result;
+
+	free(roles->rows);
+	free(roles);
+}
+
+const struct analysis_kind analysis_roles = {
+	.name = "roles",
+	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH),
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};

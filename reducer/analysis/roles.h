@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each stream of each device did.
+ *
+ * Rule: a role has counts and the sum of the durations of its work; overlap within a stream is not taken away.
+ */
+#ifndef REDUCER_ANALYSIS_ROLES_H
+#define REDUCER_ANALYSIS_ROLES_H
+
+#include "reducer/analysis/analysis.h"
+
+enum stream_role { ROLE_COMPUTE, ROLE_COLLECTIVE, ROLE_COPY_IN, ROLE_COPY_OUT, ROLE_COPY_ON, ROLE_SET, ROLE_GRAPH, STREAM_ROLES };
+
+/* One stream of one process. */
+struct stream_row {
+	uint64_t log_id; /* of the process */
+	uint32_t pid, device, context, stream;
+	uint64_t counts[STREAM_ROLES], ns[STREAM_ROLES], bytes;
+	uint32_t first_thread;	   /* serial of the first launching thread; 0 = unknown */
+	uint64_t other_threads;	   /* work that other threads launched */
+	int64_t first_ns, last_ns; /* of its work */
+	/* Work in the order in which it was told: how often the one before on the device was of another stream. */
+	uint64_t switches;
+};
+
+struct roles {
+	struct stream_row *rows; /* by log id, device, context, stream once ended */
+	size_t count, room;
+	const struct analysis_input *input;
+	size_t last; /* row of the last work; SIZE_MAX = none. During the pass only */
+};
+
+const char *stream_role_name(enum stream_role role);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Distinct texts by number; see reducer/analysis/words.h. */
+#include "reducer/analysis/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_same(const void *context, const void *key, uint32_t number)
+{
+	const struct words *words = context;
+
+	return strcmp(key, words->items[number]) == 0;
+}
+
+uint32_t words_number(struct words *words, const char *text)
+{
+	const char *key = text ? text : "";
+	size_t length = strlen(key);
+	uint64_t hash = base_hash(BASE_HASH, key, length);
+	uint32_t number = base_index_find(&words->index, hash, is_same, words, key);
+
+	if (number != UINT32_MAX)
+		return number;
+	words->items = base_grow(words->items, &words->room, words->count + 1, sizeof(*words->items));
+	words->items[words->count] = base_copy(key, length);
+	base_index_add(&words->index, hash, (uint32_t)words->count);
+	return (uint32_t)words->count++;
+}
+
+void words_free(struct words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		free((char *)words->items[i]);
+	free(words->items);
+	base_index_free(&words->index);
+	*words = (struct words){0};
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans of GPU calls and of what devices did; see spans.h.
+ *
+ * Rule: device work belongs to the op, range, phase and thread of the call with its correlation id; of a graph's node, to those
+ * of the moment at which the node was made. Calls are kept in a table that the youngest ones own, so memory is bounded.
+ */
+#include "reducer/model/spans_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDING_NS 2
+#define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
+
+static const struct gpu_function *function_of(const struct spans *spans, uint64_t number, uint32_t *place)
+{
+	*place = number_map_find(&spans->functions, 0, number);
+	return *place == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->functions[*place];
+}
+
+/* Puts in what is known of where work was started. */
+static void set_place(const struct spans *spans, struct span *span, const struct span_place *place)
+{
+	span->phase = place->phase;
+	span->op = spans_text(spans, place->op);
+	span->op_source = place->op_source;
+	span->range = spans_text(spans, place->range);
+}
+
+static const struct span_flight *find_flight(const struct spans *spans, uint64_t correlation)
+{
+	const struct span_flight *flight = &spans->flights[correlation % SPANS_FLIGHTS];
+
+	return correlation != 0 && flight->correlation == correlation ? flight : NULL;
+}
+
+static void set_flight(const struct spans *spans, struct span *span, const struct span_flight *flight)
+{
+	int is_of_node = span->op != NULL || span->range != NULL;
+
+	span->thread = flight->thread;
+	span->called_ns = flight->begin_ns;
+	if (!is_of_node)
+		set_place(spans, span, &flight->place);
+}
+
+/* The device work that came before this call returned. */
+static void tell_held(struct spans *spans, const struct span_flight *flight)
+{
+	uint16_t *count = &spans->held_of[flight->correlation % SPANS_HELD];
+
+	for (size_t i = 0; *count > 0 && i < SPANS_HELD; i++) {
+		struct span *span = &spans->held[i];
+		if (span->flow != flight->correlation)
+			continue;
+		set_flight(spans, span, flight);
+		spans_tell(spans, span);
+		span->flow = 0;
+		(*count)--;
+	}
+}
+
+static void hold(struct spans *spans, const struct span *span)
+{
+	struct span *place = &spans->held[spans->held_count++ % SPANS_HELD];
+
+	if (place->flow != 0) {
+		spans->held_of[place->flow % SPANS_HELD]--;
+		spans_tell(spans, place);
+	}
+	*place = *span;
+	place->arguments = NULL; /* they live on the caller's stack */
+	place->argument_count = 0;
+	spans->held_of[span->flow % SPANS_HELD]++;
+}
+
+void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	uint32_t at;
+	const struct gpu_function *function = function_of(spans, SPANS_VALUE(2), &at);
+	uint64_t end = batch->times[i], duration = SPANS_VALUE(0), correlation = SPANS_VALUE(1);
+	int64_t start = spans_ns(spans, duration > end ? 0 : end - duration);
+	struct span_argument arguments[] = {{.name = "correlation", .number = correlation},
+					    {.name = "result", .number = SPANS_VALUE(3)},
+					    {.name = "library", .text = function == NULL ? "" : function->library}};
+	struct span_flight flight = {.correlation = correlation,
+				     .begin_ns = start,
+				     .thread = spans_serial(spans, stream),
+				     .place = spans_where(spans, stream)};
+	struct span span = {.kind = SPAN_WHOLE,
+			    .what = SPAN_CALL,
+			    .on = SPAN_THREAD,
+			    .track = flight.thread,
+			    .thread = flight.thread,
+			    .depth = flight.place.depth,
+			    .source = SPAN_NO_SOURCE,
+			    .start_ns = start,
+			    .duration_ns = (uint64_t)(spans_ns(spans, end) - start),
+			    .flow = correlation,
+			    .is_flow_start = 1,
+			    .call = function == NULL ? GPU_OTHER : function->kind,
+			    .function = function == NULL ? GPU_NONE : at,
+			    .result = (uint32_t)SPANS_VALUE(3),
+			    .device = GPU_NONE,
+			    .context = GPU_NONE,
+			    .stream = GPU_NONE,
+			    .name = function == NULL ? "[function not recorded]" : function->name,
+			    .arguments = arguments,
+			    .argument_count = 3};
+
+	set_place(spans, &span, &flight.place);
+	spans_tell(spans, &span);
+	if (correlation == 0 || spans->flights == NULL)
+		return;
+	spans->flights[correlation % SPANS_FLIGHTS] = flight;
+	tell_held(spans, &flight);
+}
+
+/*
+ * The first lane of a queue that is free at that moment; the last one where none is. Converting device times rounds, so that
+ * work which follows at once may seem to begin ROUNDING_NS before what it follows has ended: it is drawn that much later.
+ */
+static void choose_lane(struct spans *spans, struct span *span)
+{
+	int64_t *ends = spans->lane_ends[span->track];
+	uint32_t lane = 0;
+
+	while (lane + 1 < SPAN_LANES && ends[lane] > span->start_ns + ROUNDING_NS)
+		lane++;
+	if (ends[lane] > span->start_ns && ends[lane] <= span->start_ns + ROUNDING_NS)
+		span->start_ns = ends[lane];
+	ends[lane] = span->start_ns + (int64_t)span->duration_ns;
+	span->lane = lane;
+}
+
+/* Device work without a possible time cannot be told; kernel_stats counts it. */
+static void tell_work(struct spans *spans, uint64_t device_start, uint64_t queue, uint64_t node, struct span span)
+{
+	uint32_t at = number_map_find(&spans->queues, 0, queue), made;
+	const struct span_flight *flight;
+
+	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span.duration_ns < 0)
+		return;
+	const struct gpu *gpu = spans->scan->process->gpu;
+	span.kind = SPAN_WHOLE;
+	span.on = SPAN_QUEUE;
+	span.track = at;
+	span.device = gpu->queues[at].device;
+	span.context = gpu->queues[at].context;
+	span.stream = gpu->queues[at].stream;
+	span.source = SPAN_NO_SOURCE;
+	span.depth = SPAN_NO_DEPTH;
+	span.called_ns = TIME_UNKNOWN;
+	span.start_ns = gpu_run_ns(gpu, device_start);
+	choose_lane(spans, &span);
+	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
+	if (made != NUMBER_MAP_NONE)
+		set_place(spans, &span, &spans->node_places[made]);
+	flight = find_flight(spans, span.flow);
+	if (flight != NULL)
+		set_flight(spans, &span, flight);
+	if (flight == NULL && span.flow != 0)
+		hold(spans, &span);
+	else
+		spans_tell(spans, &span);
+}
+
+static const struct gpu_shape *shape_of(const struct spans *spans, uint64_t id)
+{
+	uint32_t at = number_map_find(&spans->shapes, 0, id);
+
+	return at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->shapes[at];
+}
+
+void spans_take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	const struct gpu *gpu = spans->scan->process->gpu;
+	const struct gpu_shape *shape = shape_of(spans, SPANS_VALUE(3));
+	struct span_argument arguments[5] = {{.name = "correlation", .number = SPANS_VALUE(2)}};
+	size_t count = 1;
+
+	(void)stream;
+	if (shape != NULL) {
+		arguments[count++] = (struct span_argument){.name = "blocks",
+							    .number = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2]};
+		arguments[count++] = (struct span_argument){
+			.name = "threads per block", .number = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2]};
+		arguments[count++] = (struct span_argument){.name = "registers per thread", .number = shape->registers};
+		arguments[count++] = (struct span_argument){.name = "shared bytes",
+							    .number = (uint64_t)shape->static_shared + shape->dynamic_shared};
+	}
+	tell_work(spans, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
+		  (struct span){.what = SPAN_KERNEL,
+				.duration_ns = SPANS_VALUE(1),
+				.flow = SPANS_VALUE(2),
+				.graph = (uint32_t)SPANS_VALUE(5),
+				.shape = shape,
+				.arguments = arguments,
+				.argument_count = count,
+				.name = shape == NULL || shape->kernel >= gpu->name_count ? "[kernel not recorded]"
+											  : gpu->names[shape->kernel]});
+}
+
+void spans_take_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	static const char *const kinds[] = {"copy",
+					    "copy to device",
+					    "copy to host",
+					    "copy to array",
+					    "copy array to host",
+					    "copy array to array",
+					    "copy array to device",
+					    "copy device to array",
+					    "copy on device",
+					    "copy on host",
+					    "copy to peer"};
+	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
+					    {.name = "bytes", .number = SPANS_VALUE(4)}};
+	uint64_t kind = SPANS_VALUE(5);
+
+	(void)stream;
+	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
+		  (struct span){.what = SPAN_COPY,
+				.duration_ns = SPANS_VALUE(1),
+				.flow = SPANS_VALUE(2),
+				.bytes = SPANS_VALUE(4),
+				.copy_kind = (uint32_t)kind,
+				.graph = (uint32_t)SPANS_VALUE(6),
+				.arguments = arguments,
+				.argument_count = 2,
+				.name = kinds[kind < sizeof kinds / sizeof *kinds ? kind : 0]});
+}
+
+void spans_take_set(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
+					    {.name = "bytes", .number = SPANS_VALUE(4)}};
+
+	(void)stream;
+	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6),
+		  (struct span){.what = SPAN_SET,
+				.duration_ns = SPANS_VALUE(1),
+				.name = "memset",
+				.flow = SPANS_VALUE(2),
+				.bytes = SPANS_VALUE(4),
+				.graph = (uint32_t)SPANS_VALUE(5),
+				.arguments = arguments,
+				.argument_count = 2});
+}
+
+void spans_take_graph(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
+					    {.name = "graph", .number = SPANS_VALUE(4)}};
+
+	(void)stream;
+	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), 0,
+		  (struct span){.what = SPAN_GRAPH,
+				.duration_ns = SPANS_VALUE(1),
+				.name = "graph",
+				.flow = SPANS_VALUE(2),
+				.graph = (uint32_t)SPANS_VALUE(4),
+				.arguments = arguments,
+				.argument_count = 2});
+}
+
+/* A node keeps the op that was running when it was made; a clone has that of its original. */
+void spans_take_node(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	uint64_t node = SPANS_VALUE(0), original = SPANS_VALUE(1);
+	uint32_t from = original == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, original);
+
+	if (spans->node_count == NODES_MOST)
+		return;
+	if (spans->node_count == spans->node_room) {
+		size_t room = spans->node_room ? spans->node_room * 2 : 256;
+		struct span_place *larger = realloc(spans->node_places, room * sizeof *larger);
+		if (larger == NULL)
+			return;
+		spans->node_places = larger;
+		spans->node_room = room;
+	}
+	spans->node_places[spans->node_count] = from == NUMBER_MAP_NONE ? spans_where(spans, stream) : spans->node_places[from];
+	if (number_map_set(&spans->nodes, 0, node, (uint32_t)spans->node_count) == 0)
+		spans->node_count++;
+}
+
+static void tell_driver(struct spans *spans, enum span_what what, const char *name, uint64_t device_start, uint64_t duration,
+			uint64_t correlation)
+{
+	const struct gpu *gpu = spans->scan->process->gpu;
+	struct span span = {.kind = SPAN_WHOLE,
+			    .what = what,
+			    .on = SPAN_PROCESS,
+			    .name = name,
+			    .duration_ns = duration,
+			    .depth = SPAN_NO_DEPTH,
+			    .source = SPAN_NO_SOURCE,
+			    .called_ns = TIME_UNKNOWN,
+			    .device = GPU_NONE,
+			    .context = GPU_NONE,
+			    .stream = GPU_NONE};
+	const struct span_flight *flight = spans->flights == NULL ? NULL : find_flight(spans, correlation);
+
+	if (gpu == NULL || device_start == 0 || (int64_t)duration < 0)
+		return;
+	span.start_ns = gpu_run_ns(gpu, device_start);
+	if (flight != NULL)
+		set_flight(spans, &span, flight);
+	spans_tell(spans, &span);
+}
+
+void spans_take_jit(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)stream;
+	tell_driver(state, SPAN_COMPILE, SPANS_VALUE(3) == 2 ? "NVVM IR to PTX" : "PTX to cubin", SPANS_VALUE(0), SPANS_VALUE(1),
+		    SPANS_VALUE(2));
+}
+
+/* Kinds as in records_gpu.def: 1 the compiler; in units of 65536: 4, 5 loading of code. */
+void spans_take_overhead(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	static const char *const kinds[] = {"",
+					    "CUPTI: buffer flush",
+					    "CUPTI: instrumentation",
+					    "CUPTI: resources",
+					    "module load",
+					    "lazy function load",
+					    "command queue full",
+					    "CUPTI: buffer request",
+					    "managed memory set-up"};
+	uint64_t kind = SPANS_VALUE(3), high = kind / 65536;
+	int is_loading = kind % 65536 == 0 && (high == 4 || high == 5);
+	const char *name = kind == 1 ? "driver compiler" : "driver or CUPTI: other";
+
+	(void)stream;
+	if (kind % 65536 == 0 && high > 0 && high < sizeof kinds / sizeof *kinds)
+		name = kinds[high];
+	tell_driver(state, kind == 1 || is_loading ? SPAN_COMPILE : SPAN_OVERHEAD, name, SPANS_VALUE(0), SPANS_VALUE(1),
+		    SPANS_VALUE(2));
+}
+
+/* Hardware channels of one stream are drawn as one. */
+static uint32_t first_of_stream(const struct gpu *gpu, size_t at)
+{
+	const struct gpu_queue *queue = &gpu->queues[at];
+	size_t first = 0;
+
+	while (gpu->queues[first].device != queue->device || gpu->queues[first].context != queue->context ||
+	       gpu->queues[first].stream != queue->stream)
+		first++;
+	return (uint32_t)first;
+}
+
+/* Returns -1 without memory. */
+int spans_gpu_begin(struct spans *spans)
+{
+	const struct gpu *gpu = spans->scan->process->gpu;
+	int failed = 0;
+
+	if (gpu == NULL)
+		return 0;
+	for (size_t i = 0; i < gpu->function_count; i++)
+		failed |= number_map_set(&spans->functions, 0, gpu->functions[i].number, (uint32_t)i);
+	for (size_t i = 0; i < gpu->shape_count; i++)
+		failed |= number_map_set(&spans->shapes, 0, gpu->shapes[i].id, (uint32_t)i);
+	for (size_t i = 0; i < gpu->queue_count; i++)
+		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, first_of_stream(gpu, i));
+	spans->lane_ends = calloc(gpu->queue_count + 1, sizeof *spans->lane_ends);
+	spans->flights = calloc(SPANS_FLIGHTS, sizeof *spans->flights);
+	spans->held = calloc(SPANS_HELD, sizeof *spans->held);
+	return spans->lane_ends == NULL || spans->flights == NULL || spans->held == NULL ? -1 : failed;
+}
+
+/* Device work whose call never came. */
+void spans_gpu_finish(struct spans *spans)
+{
+	for (size_t i = 0; spans->held != NULL && i < SPANS_HELD; i++) {
+		const struct span *span = &spans->held[(spans->held_count + i) % SPANS_HELD];
+		if (span->flow != 0)
+			spans_tell(spans, span);
+	}
+}

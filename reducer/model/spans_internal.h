@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind spans.h share. Private to them. See spans.h. */
+#ifndef REDUCER_MODEL_SPANS_INTERNAL_H
+#define REDUCER_MODEL_SPANS_INTERNAL_H
+
+#include "reducer/model/number_map.h"
+#include "reducer/model/scan.h"
+#include "reducer/model/spans.h"
+
+#define SPANS_FLIGHTS                                                                                                            \
+	(1u << 16)	 /* calls whose device work may still be told of, by correlation id modulo it: the youngest stay */
+#define SPANS_HELD 4096u /* device records that came before their call returned */
+#define SPANS_NO_TEXT UINT32_MAX
+
+/* A range that has begun. `family` keeps pops of one kind of range from ending another. */
+struct span_open {
+	uint64_t key;
+	int64_t start_ns;
+	uint64_t inside_ns;    /* of ranges directly inside it */
+	uint32_t family, name; /* name: place in texts */
+	uint32_t domain;
+	uint8_t source, scope, phase, is_op;
+};
+enum {
+	FAMILY_PROCESS = 1u << 16,
+	FAMILY_OP = 2u << 16,
+	FAMILY_STACK = 3u << 16,
+	FAMILY_TRACE = 4u << 16
+}; /* source, domain added */
+
+/* Of a thread: what is open, and what ended without being known to lie in something. */
+struct span_thread {
+	uint32_t serial;
+	struct span_open *open;
+	size_t count, room;
+	struct span_ended {
+		int64_t start_ns;
+		uint64_t duration_ns;
+	} * ended;
+	size_t ended_count, ended_room;
+};
+
+/* Where a thread is at one moment. */
+struct span_place {
+	uint32_t op, range; /* places in texts; SPANS_NO_TEXT = none */
+	uint32_t depth;
+	uint8_t phase, op_source;
+};
+
+/* A call whose device work may come. */
+struct span_flight {
+	uint64_t correlation; /* 0 = empty */
+	int64_t begin_ns;
+	struct span_place place;
+	uint32_t thread;
+};
+
+/* A trace whose numbers may still follow it in its stream. */
+struct span_pending {
+	struct span span;
+	struct span_argument arguments[SPAN_ARGUMENTS];
+	int is_there;
+};
+
+struct spans {
+	struct scan *scan;
+	const struct span_options *options;
+	size_t process;
+	int result;				   /* of the visit */
+	struct number_map strings, words, domains; /* hash of a string fact, id of an op_name or range_domain -> place in texts */
+	struct number_map functions, shapes, queues; /* number or id -> place in process->gpu */
+	const char **texts;
+	size_t text_count, text_room;
+	struct number_map phases; /* place in texts, source and scope -> phase */
+	struct pool pool;
+	int64_t (*lane_ends)[SPAN_LANES];  /* by place of the queue: when the last work of each lane ends */
+	struct span_thread *threads, wide; /* wide: ranges of the whole process */
+	size_t thread_count;
+	size_t *thread_of;	     /* by stream */
+	struct span_flight *flights; /* NULL where the log has no GPU work */
+	struct number_map nodes;     /* graph node -> place in node_places */
+	struct span_place *node_places;
+	size_t node_count, node_room;
+	struct span *held;	      /* a ring */
+	uint16_t held_of[SPANS_HELD]; /* how many of the ring wait for a correlation id that ends so */
+	uint64_t held_count;
+	struct span_pending *pending; /* by stream */
+	int64_t realtime_offset;      /* run ns - CLOCK_REALTIME */
+	struct {
+		int64_t start_ns;
+		uint64_t number;
+		int is_known;
+	} step;
+	uint64_t last; /* ticks */
+};
+
+#define SPANS_VALUE(f) batch_value(batch, i, fields[f])
+
+void spans_tell(struct spans *spans, const struct span *span);
+int64_t spans_ns(const struct spans *spans, uint64_t ticks);
+uint32_t spans_serial(const struct spans *spans, size_t stream);
+/* NULL for SPANS_NO_TEXT. */
+const char *spans_text(const struct spans *spans, uint32_t place);
+
+/* Where the thread of a stream is now. */
+struct span_place spans_where(const struct spans *spans, size_t stream);
+/* spans_ranges.c: what is open ends here. */
+void spans_ranges_finish(struct spans *spans, int64_t end_ns);
+/* spans_traces.c */
+void spans_traces_flush(struct spans *spans);
+/* The time of what ended on a thread directly inside something that began then; it is forgotten. */
+uint64_t spans_inside(struct span_thread *thread, int64_t start_ns, uint64_t duration_ns);
+/* spans_gpu.c */
+int spans_gpu_begin(struct spans *spans);
+void spans_gpu_finish(struct spans *spans);
+
+/* Ranges: push and pop, start and end, ops. */
+struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open);
+/* The youngest open range that fits ends; SIZE_MAX = none does. */
+size_t spans_find(const struct span_thread *thread, uint32_t family, uint64_t key);
+void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open);
+uint32_t spans_place_of(const struct number_map *map, uint64_t key);
+
+scan_take spans_take_push, spans_take_pop, spans_take_start, spans_take_end, spans_take_op_begin, spans_take_op_end,
+	spans_take_mark, spans_take_read, spans_take_trace, spans_take_trace_number, spans_take_clock, spans_take_call,
+	spans_take_kernel, spans_take_copy, spans_take_set, spans_take_graph, spans_take_node, spans_take_jit,
+	spans_take_overhead;
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans of ranges, ops and files read; see spans.h.
+ *
+ * Rule: a range waits on the stack of its thread until its end comes by; an end that nothing waits for is passed over. What a
+ * range lies in is what was open below it when it began, whatever ends first.
+ */
+#include "reducer/model/spans_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN_MOST (1u << 16) /* ranges open at once on a thread; further ones are drawn as marks */
+
+struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open)
+{
+	if (thread->count == thread->room) {
+		size_t room = thread->room ? thread->room * 2 : 16;
+		struct span_open *larger = room > OPEN_MOST ? NULL : realloc(thread->open, room * sizeof *larger);
+		if (larger == NULL) {
+			spans_tell(spans, &(struct span){.kind = SPAN_INSTANT,
+							 .what = SPAN_MARK,
+							 .on = SPAN_THREAD,
+							 .track = thread->serial,
+							 .thread = thread->serial,
+							 .start_ns = open.start_ns,
+							 .source = open.source,
+							 .name = spans_text(spans, open.name),
+							 .is_open = 1});
+			return NULL;
+		}
+		thread->open = larger;
+		thread->room = room;
+	}
+	thread->open[thread->count] = open;
+	return &thread->open[thread->count++];
+}
+
+static enum span_what what_of(const struct span_open *open)
+{
+	if (open->family >= FAMILY_TRACE)
+		return SPAN_TRACE;
+	return open->is_op ? SPAN_OP : SPAN_RANGE;
+}
+
+size_t spans_find(const struct span_thread *thread, uint32_t family, uint64_t key)
+{
+	for (size_t at = thread->count; at-- > 0;)
+		if (thread->open[at].family == family && thread->open[at].key == key)
+			return at;
+	return SIZE_MAX;
+}
+
+void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open)
+{
+	struct span_open open = thread->open[at];
+	uint64_t duration = end_ns > open.start_ns ? (uint64_t)(end_ns - open.start_ns) : 0;
+	const char *domain = spans_text(spans, open.domain);
+
+	/* One that ends under a later one took no time of the range below it that the later one does not take too. */
+	if (at > 0 && at + 1 == thread->count && thread != &spans->wide)
+		thread->open[at - 1].inside_ns += duration;
+	memmove(&thread->open[at], &thread->open[at + 1], (--thread->count - at) * sizeof open);
+	spans_tell(spans, &(struct span){.kind = SPAN_WHOLE,
+					 .what = what_of(&open),
+					 .on = thread == &spans->wide ? SPAN_PROCESS : SPAN_THREAD,
+					 .track = thread->serial,
+					 .thread = thread->serial,
+					 .start_ns = open.start_ns,
+					 .duration_ns = duration,
+					 .self_ns = duration > open.inside_ns ? duration - open.inside_ns : 0,
+					 .depth = thread == &spans->wide ? SPAN_NO_DEPTH : (uint32_t)at,
+					 .source = open.source,
+					 .scope = open.scope,
+					 .key = open.family < FAMILY_TRACE && open.family >= FAMILY_STACK ? 0 : open.key,
+					 .phase = open.phase,
+					 .domain = domain == NULL ? "" : domain,
+					 .is_open = is_open,
+					 .name = spans_text(spans, open.name)});
+}
+
+/* What the caller makes of a name, else the phase of what it lies in. */
+static uint8_t phase_of(struct spans *spans, const struct span_thread *thread, const struct span_open *open)
+{
+	uint8_t below = thread->count > 0 ? thread->open[thread->count - 1].phase : 0;
+	uint64_t key = (uint64_t)open->source << 8 | open->scope;
+	uint32_t phase;
+
+	if (spans->options->phase_of == NULL || open->name == SPANS_NO_TEXT)
+		return below;
+	phase = number_map_find(&spans->phases, key, open->name);
+	if (phase == NUMBER_MAP_NONE) {
+		phase = spans->options->phase_of(spans->options->context, spans_text(spans, open->name), open->source,
+						 open->scope);
+		number_map_set(&spans->phases, key, open->name, phase);
+	}
+	return phase != 0 ? (uint8_t)phase : below;
+}
+
+struct span_place spans_where(const struct spans *spans, size_t stream)
+{
+	const struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
+	struct span_place place = {.op = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count};
+
+	if (thread->count > 0)
+		place.phase = thread->open[thread->count - 1].phase;
+	for (size_t at = thread->count; at-- > 0 && (place.op == SPANS_NO_TEXT || place.range == SPANS_NO_TEXT);) {
+		const struct span_open *open = &thread->open[at];
+		if (open->is_op && place.op == SPANS_NO_TEXT) {
+			place.op = open->name;
+			place.op_source = open->source;
+		} else if (!open->is_op && place.range == SPANS_NO_TEXT) {
+			place.range = open->name;
+		}
+	}
+	return place;
+}
+
+static void begin(struct spans *spans, struct span_thread *thread, struct span_open open)
+{
+	open.phase = phase_of(spans, thread, &open);
+	spans_push(spans, thread, open);
+}
+
+void spans_take_push(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+
+	begin(spans, &spans->threads[spans->thread_of[stream]],
+	      (struct span_open){.family = FAMILY_STACK + (uint16_t)SPANS_VALUE(2),
+				 .key = SPANS_VALUE(1),
+				 .source = (uint8_t)SPANS_VALUE(2),
+				 .domain = spans_place_of(&spans->domains, SPANS_VALUE(1)),
+				 .name = spans_place_of(&spans->strings, SPANS_VALUE(0)),
+				 .start_ns = spans_ns(spans, batch->times[i])});
+}
+
+void spans_take_pop(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
+	size_t at = spans_find(thread, FAMILY_STACK + (uint16_t)SPANS_VALUE(1), SPANS_VALUE(0));
+
+	if (at != SIZE_MAX)
+		spans_close(spans, thread, at, spans_ns(spans, batch->times[i]), 0);
+}
+
+void spans_take_start(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+
+	(void)stream;
+	begin(spans, &spans->wide,
+	      (struct span_open){.family = FAMILY_PROCESS,
+				 .key = SPANS_VALUE(0),
+				 .source = (uint8_t)SPANS_VALUE(3),
+				 .domain = spans_place_of(&spans->domains, SPANS_VALUE(2)),
+				 .name = spans_place_of(&spans->strings, SPANS_VALUE(1)),
+				 .start_ns = spans_ns(spans, batch->times[i])});
+}
+
+void spans_take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	size_t at = spans_find(&spans->wide, FAMILY_PROCESS, SPANS_VALUE(0));
+
+	(void)stream;
+	if (at != SIZE_MAX)
+		spans_close(spans, &spans->wide, at, spans_ns(spans, batch->times[i]), 0);
+}
+
+/* What PyTorch calls the user's scope is a range, as in ops_stacks.c. */
+static int is_user_scope(uint64_t scope)
+{
+	return scope == 7 || scope == 23;
+}
+
+void spans_take_op_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+
+	begin(spans, &spans->threads[spans->thread_of[stream]],
+	      (struct span_open){.family = FAMILY_OP + (uint16_t)SPANS_VALUE(2),
+				 .key = SPANS_VALUE(1),
+				 .source = (uint8_t)SPANS_VALUE(2),
+				 .scope = (uint8_t)SPANS_VALUE(3),
+				 .domain = SPANS_NO_TEXT,
+				 .name = spans_place_of(&spans->words, SPANS_VALUE(0)),
+				 .start_ns = spans_ns(spans, batch->times[i]),
+				 .is_op = !is_user_scope(SPANS_VALUE(3))});
+}
+
+/* Key 0: the innermost of its source. Usually on the thread that began it; else on any. */
+void spans_take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
+	uint32_t family = FAMILY_OP + (uint16_t)SPANS_VALUE(1);
+	uint64_t key = SPANS_VALUE(0);
+	size_t at = SIZE_MAX;
+
+	if (key == 0) {
+		for (at = thread->count; at-- > 0 && thread->open[at].family != family;)
+			;
+	} else {
+		at = spans_find(thread, family, key);
+	}
+	for (size_t t = 0; at == SIZE_MAX && key != 0 && t < spans->thread_count; t++) {
+		thread = &spans->threads[t];
+		at = spans_find(thread, family, key);
+	}
+	if (at != SIZE_MAX)
+		spans_close(spans, thread, at, spans_ns(spans, batch->times[i]), 0);
+}
+
+void spans_take_mark(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	const char *domain = spans_text(spans, spans_place_of(&spans->domains, SPANS_VALUE(1)));
+
+	spans_tell(spans, &(struct span){.kind = SPAN_INSTANT,
+					 .what = SPAN_MARK,
+					 .on = SPAN_THREAD,
+					 .track = spans_serial(spans, stream),
+					 .thread = spans_serial(spans, stream),
+					 .source = (uint8_t)SPANS_VALUE(2),
+					 .domain = domain == NULL ? "" : domain,
+					 .start_ns = spans_ns(spans, batch->times[i]),
+					 .name = spans_text(spans, spans_place_of(&spans->strings, SPANS_VALUE(0)))});
+}
+
+/* Calls on a file or socket. */
+void spans_take_read(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	uint64_t end = batch->times[i], length = SPANS_VALUE(1);
+	int64_t start = spans_ns(spans, length > end ? 0 : end - length), until = spans_ns(spans, end);
+	struct span_argument arguments[] = {{.name = "bytes", .number = SPANS_VALUE(3)},
+					    {.name = "calls", .number = SPANS_VALUE(4)}};
+	struct span_place place = spans_where(spans, stream);
+	uint32_t name = spans_place_of(&spans->strings, SPANS_VALUE(2));
+	uint64_t whole = until > start ? (uint64_t)(until - start) : 0;
+
+	spans_tell(spans,
+		   &(struct span){.kind = SPAN_WHOLE,
+				  .what = SPAN_READ,
+				  .on = SPAN_THREAD,
+				  .track = spans_serial(spans, stream),
+				  .thread = spans_serial(spans, stream),
+				  .depth = place.depth,
+				  .phase = place.phase,
+				  .start_ns = start,
+				  .duration_ns = whole,
+				  .self_ns = length == 0 ? whole
+							 : (uint64_t)((double)whole * ((double)SPANS_VALUE(0) / (double)length)),
+				  .bytes = SPANS_VALUE(3),
+				  .number = SPANS_VALUE(5),
+				  .source = SPAN_NO_SOURCE,
+				  .op = spans_text(spans, place.op),
+				  .range = spans_text(spans, place.range),
+				  .name = name == SPANS_NO_TEXT ? "(file not known)" : spans_text(spans, name),
+				  .arguments = arguments,
+				  .argument_count = 2});
+}
+
+void spans_ranges_finish(struct spans *spans, int64_t end_ns)
+{
+	for (size_t t = 0; t < spans->thread_count; t++)
+		while (spans->threads[t].count > 0)
+			spans_close(spans, &spans->threads[t], spans->threads[t].count - 1, end_ns, 1);
+	while (spans->wide.count > 0)
+		spans_close(spans, &spans->wide, spans->wide.count - 1, end_ns, 1);
+}
