@@ -99,9 +99,9 @@ static void take_domain(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
 	const struct fact_value *text = fact_text(fact, fields[1]);
-	struct domain *domains = model_room(taken->domains, taken->domain_count, sizeof *domains);
+	struct domain *domains = text == NULL ? NULL : model_room(taken->domains, taken->domain_count, sizeof *domains);
 
-	if (domains == NULL || text == NULL)
+	if (domains == NULL)
 		return;
 	taken->domains = domains;
 	domains[taken->domain_count++] = (struct domain){(uint32_t)fact_number(fact, fields[0]),

@@ -335,6 +335,12 @@ static int by_thread(const void *a, const void *b)
 	return left->lane < right->lane ? -1 : left->lane > right->lane;
 }
 
+/* Whether nothing came after this block in a process that never said that it ended: it may have died while writing it. */
+static int is_last_word(const struct log *log, const struct log_block *block)
+{
+	return log->live.end_kind == TFP_END_NONE && block->payload + block->header.encoded_bytes + 8 > log->live.file_end;
+}
+
 /* The schema of the log; the one this program was built with where the log has none that is whole. */
 static int load_schema(struct log *log)
 {
@@ -344,7 +350,8 @@ static int load_schema(struct log *log)
 
 		if (log->blocks[i].header.type != TFP_BLOCK_SCHEMA)
 			continue;
-		text = log_sealed(log, &log->blocks[i], &bytes);
+		text = is_last_word(log, &log->blocks[i]) ? log_sealed_quietly(log, &log->blocks[i], &bytes)
+							  : log_sealed(log, &log->blocks[i], &bytes);
 		if (text != NULL)
 			log->schema = schema_parse((const char *)text, bytes);
 		free(text);
