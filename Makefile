@@ -108,6 +108,8 @@ $(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
 	$(Q)$(CC) $(OFFLINE) -Wno-missing-prototypes -I$(O)/proto -c -o $@ $<
 
 $(O)/offline/reducer/trace/%.o: OFFLINE += -I$(O)/proto
+$(O)/offline/reducer/report/pprof.o: OFFLINE += -I$(O)/proto
+$(O)/offline/reducer/report/pprof.o: $(O)/proto/reducer/report/pprof.pb-c.h
 $(O)/offline/reducer/trace/perfetto.o: $(O)/proto/reducer/trace/perfetto.pb-c.h
 
 # Built once a machine architecture, one make at a time, from the distribution's source packages.

@@ -5,6 +5,7 @@
  * Rule: the edge of the offline side: here, and in base_die, things are printed and the exit status is decided: 0 whole,
  * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.
  */
+#include "reducer/base/output.h"
 #include "reducer/check.h"
 #include "reducer/dump.h"
 #include "reducer/options.h"
@@ -21,9 +22,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WIDTH_UNKNOWN 100         /* where stdout is no terminal */
+#define WIDTH_UNKNOWN 100 /* where stdout is no terminal */
 #define WIDTH_LEAST 40
-#define POINTS_READ 40   /* of a timeline: what a person looks through */
+#define POINTS_READ 40	 /* of a timeline: what a person looks through */
 #define POINTS_FILE 1000 /* what a plot shows */
 
 static unsigned terminal_width(void)
@@ -50,30 +51,10 @@ static bool wants_colour(const struct options *options)
 	       !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
-static FILE *open_file(const char *path)
-{
-	FILE *file = fopen(path, "w");
-
-	if (!file)
-		base_die("cannot write %s: %s", path, strerror(errno));
-	return file;
-}
-
-static void close_file(FILE *file, const char *path)
-{
-	bool failed = ferror(file) != 0;
-
-	if (file == stdout ? fflush(file) != 0 : fclose(file) != 0)
-		failed = true;
-	if (failed)
-		base_die("cannot write %s: %s", path, strerror(errno));
-}
-
 /* One file a table under the folder `output`, which is made when it is missing. */
 static void write_files(const struct options *options, const struct report_kind *kind, const struct report_set *set)
 {
-	if (mkdir(options->output, 0777) != 0 && errno != EEXIST)
-		base_die("cannot make the directory %s: %s", options->output, strerror(errno));
+	output_folder(options->output);
 	for (size_t i = 0; i < set->count; i++) {
 		struct report_set one = *set;
 		struct text path = {0};
@@ -81,25 +62,24 @@ static void write_files(const struct options *options, const struct report_kind 
 		text_format(&path, "%s/%s.%s", options->output, set->tables[i]->kind->id, kind->suffix);
 		one.tables = &set->tables[i];
 		one.count = 1;
-		file = open_file(path.bytes);
+		file = output_open(path.bytes);
 		kind->write(file, &one, &options->report);
-		close_file(file, path.bytes);
+		output_close(file, path.bytes);
 		text_free(&path);
 	}
 }
 
 static void write_report(const struct options *options, const struct report_kind *kind, const struct report_set *set)
 {
-	FILE *file = stdout;
+	FILE *file;
 
-	if (kind->is_single && set->count > 1) {
+	if (kind->is_single && (set->count > 1 || output_is_folder(options->output))) {
 		write_files(options, kind, set);
 		return;
 	}
-	if (options->output)
-		file = open_file(options->output);
+	file = output_open(options->output);
 	kind->write(file, set, &options->report);
-	close_file(file, options->output ? options->output : "the output");
+	output_close(file, options->output);
 }
 
 /* csv has no place for notes: they go to stderr, so that they are not missed. */
@@ -238,18 +218,18 @@ static void scan(struct run *run, struct run_options *run_options)
 /* A format of the time line. */
 static void write_run(const struct options *options, const struct report_kind *format)
 {
-	FILE *file = options->output ? open_file(options->output) : stdout;
+	FILE *file = output_open(options->output);
 
 	format->write_run(file, &options->request);
-	close_file(file, options->output ? options->output : "the output");
+	output_close(file, options->output);
 }
 
 static void write_summary(const struct options *options)
 {
-	FILE *file = options->output ? open_file(options->output) : stdout;
+	FILE *file = output_open(options->output);
 
 	summary_write(file, &options->request, &options->report, options->path_count ? options->paths[0] : "");
-	close_file(file, options->output ? options->output : "the output");
+	output_close(file, options->output);
 }
 
 /* Filters without -t would be ignored by the summary: say so instead. */
@@ -282,7 +262,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 	int status = 0;
 
 	if (!format->write_run && (options->tables || !format->is_for_reading))
-		kind_count = tables_select(options->tables ? options->tables : "all", &kinds);
+		kind_count = tables_select(options->tables ? options->tables : format->tables ? format->tables : "all", &kinds);
 	check_usage(options, format, kind_count);
 	run = open_run(options, &run_options, &diags);
 	prepare_scan(&run_options, &options->request, kinds, kind_count);
@@ -322,7 +302,7 @@ static int inspect(struct options *options)
 	struct diag_list diags = {0};
 	struct run_options run_options = {.name = options->run ? options->run : "all", .temporary = options->temporary};
 	struct run *run = open_run(options, &run_options, &diags);
-	FILE *file = options->output ? open_file(options->output) : stdout;
+	FILE *file = output_open(options->output);
 	int status;
 
 	if (options->action == ACTION_CHECK) {
@@ -334,7 +314,7 @@ static int inspect(struct options *options)
 		dump_run(file, run);
 		status = diags.damage ? 2 : 0;
 	}
-	close_file(file, options->output ? options->output : "the output");
+	output_close(file, options->output);
 	run_close(run);
 	diag_free(&diags);
 	return status;
@@ -357,7 +337,7 @@ int main(int count, char **words)
 			options_manual(stdout);
 		else
 			options_help(stdout);
-		close_file(stdout, "the output");
+		output_close(stdout, NULL);
 		break;
 	case ACTION_LIST:
 		status = list(&options, format);
@@ -370,6 +350,7 @@ int main(int count, char **words)
 		status = reduce(&options, format);
 		break;
 	}
+	output_commit();
 	options_free(&options);
 	return status;
 }

@@ -151,7 +151,7 @@ static void take_jobs(struct options *options, const char *name, const char *val
 #define TEXT(member) .text = offsetof(struct options, member)
 static const struct option_row rows[] = {
 	{"tables", 't', "ID[,ID]", "tables to print; the dotted beginning of several (memory), or all", TEXT(tables)},
-	{"format", 'f', "FORMAT", "text (default), csv, json, folded, markdown, html, sqlite, chrome, perfetto", TEXT(format)},
+	{"format", 'f', "FORMAT", "how it is printed (default text); --list names the formats", TEXT(format)},
 	{"output", 'o', "PATH", "write to a file, or a directory where there are several files", .take = take_output},
 	{"html", 0, "FILE", "all tables and charts in one file for a browser: -f html -o FILE", .take = take_html},
 	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},

@@ -70,5 +70,6 @@ const struct report_kind report_folded = {
 	.suffix = "folded",
 	.help = "call stacks for flame graphs, weighed by --value=peak, leaked, total or allocations",
 	.is_single = true,
+	.tables = "memory.sites",
 	.write = write_set,
 };

@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+#define JSON_MOST 400000000 /* bytes; what readers of JSON as one value were seen to bear */
+
 static void put_string(FILE *file, const char *bytes, size_t length)
 {
 	struct text out = {0};
@@ -133,10 +135,22 @@ static void put_notes(FILE *file, const struct table *table)
 	fputs(table->note_count ? "\n      ],\n" : "],\n", file);
 }
 
+/* Larger than what reads JSON as one value can be expected to read. */
+static void check_size(FILE *file, const struct table *table)
+{
+	if (ftello(file) > JSON_MOST)
+		base_die("-f json: more than %d MB by table %s, too much for one JSON value: choose tables (-t), fewer rows "
+			 "(--top N), or "
+			 "a format without this limit: -f csv -o DIR, -f sqlite -o FILE.db",
+			 JSON_MOST / 1000000, table->kind->id);
+}
+
 static void put_rows(FILE *file, const struct table *table)
 {
 	fprintf(file, "      \"row_count\": %zu,\n      \"rows\": [", table_count(table));
 	for (size_t row = 0; row < table->shown_count; row++) {
+		if (row % 1024 == 1023)
+			check_size(file, table);
 		fputs(row ? ",\n        {" : "\n        {", file);
 		for (size_t i = 0; i < table->kind->column_count; i++) {
 			fprintf(file, "%s\"%s\": ", i ? ", " : "", table->kind->columns[i].id);

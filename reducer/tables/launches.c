@@ -13,13 +13,13 @@ enum {
 
 static const struct table_column columns[] = {
 	[HOST] = {"host_start_ns", "host start", TABLE_INTEGER, UNIT_NS, 0, "when the call began; empty = no call is known"},
-	[HOST_DURATION] = {"host_duration_ns", "in call", TABLE_INTEGER, UNIT_NS, 1, "time inside the call"},
+	[HOST_DURATION] = {"host_duration_ns", "in call", TABLE_INTEGER, UNIT_NS, 1, "time inside the call", "call_time"},
 	[DELAY] = {"queue_delay_ns", "delay", TABLE_INTEGER, UNIT_NS, 1,
 		   "from the call's begin to the device's start; may be negative by the clocks' error"},
 	[DEVICE_START] = {"device_start_ns", "device start", TABLE_INTEGER, UNIT_NS, 0,
 			  "when the device began; of several records the first"},
 	[DEVICE_DURATION] = {"device_duration_ns", "on device", TABLE_INTEGER, UNIT_NS, 0,
-			     "how long it ran; of several records from the first start to the last end"},
+			     "how long it ran; of several records from the first start to the last end", "device_time"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0, "launch (a kernel), copy, set, graph"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "kernel, or direction of the copy"},
 	[PAIRING] = {"pairing", "pairing", TABLE_TEXT, UNIT_NONE, 0,

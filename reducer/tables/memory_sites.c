@@ -21,12 +21,15 @@ enum {
 
 static const struct table_column columns[] = {
 	[PEAK] = {"peak_bytes", "at peak", TABLE_INTEGER, UNIT_BYTES, 0,
-		  "usable bytes from here that were live when the process was at its peak"},
-	[PEAK_BLOCKS] = {"peak_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3, "blocks from here that were live then"},
-	[LEAKED] = {"leaked_bytes", "leaked", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes from here still live at the end"},
-	[LEAKED_BLOCKS] = {"leaked_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3, "blocks from here still live at the end"},
-	[TOTAL] = {"total_bytes", "total", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated from here in all"},
-	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0, "calls"},
+		  "usable bytes from here that were live when the process was at its peak", "inuse_space"},
+	[PEAK_BLOCKS] = {"peak_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3,
+		  "blocks from here that were live then", "inuse_objects"},
+	[LEAKED] = {"leaked_bytes", "leaked", TABLE_INTEGER, UNIT_BYTES, 0,
+		  "usable bytes from here still live at the end", "leaked_space"},
+	[LEAKED_BLOCKS] = {"leaked_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3,
+		  "blocks from here still live at the end", "leaked_objects"},
+	[TOTAL] = {"total_bytes", "total", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated from here in all", "alloc_space"},
+	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0, "calls", "alloc_objects"},
 	[REQUESTED] = {"requested_bytes", "asked for", TABLE_INTEGER, UNIT_BYTES, 3, "bytes asked for in all"},
 	[TEMPORARY] = {"temporary", "temp.", TABLE_INTEGER, UNIT_COUNT, 1,
 		       "blocks freed before their thread allocated anything else; empty where calls were sampled"},
@@ -43,7 +46,8 @@ static const struct table_column columns[] = {
 	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 3, "its source file, from debug information"},
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 3, "line in that file"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "the program or library that holds it"},
-	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "functions, innermost first; in csv joined by ';', outermost first"},
+	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0,
+		  "functions, innermost first; in csv joined by ';', outermost first"},
 };
 
 /* One call stack, over all processes. */

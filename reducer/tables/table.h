@@ -26,6 +26,7 @@ struct table_column {
 	enum table_unit unit;
 	unsigned detail;    /* 0 = always shown as text; higher ones are left out first where the width is too small */
 	const char *help;
+	const char *sample; /* what pprof calls this number of a call stack; NULL = it does not add up, or is no such number */
 };
 
 /* Options that an analysis honours; others are answered with a note. sort, top and name work on every table. */

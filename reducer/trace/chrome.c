@@ -26,19 +26,32 @@ struct chrome {
 	const struct request *request;
 	struct text line, name;
 	uint64_t bytes;
+	int64_t last_ns;  /* end of the last span */
+	size_t processes; /* begun */
 	int is_first;
 };
+
+/* Spans come in the order of their ends, so what was written until now is a window that fits, if one process wrote it. */
+static _Noreturn void refuse(struct chrome *chrome)
+{
+	struct text window = {0};
+
+	if (fflush(chrome->file) == 0 && ftruncate(fileno(chrome->file), 0) == 0)
+		rewind(chrome->file);
+	if (chrome->processes == 1)
+		text_format(&window, "; --window=%" PRId64 "ms-%" PRId64 "ms fits",
+			    chrome->request->from_ns > 0 ? (chrome->request->from_ns + 999999) / 1000000 : 0,
+			    chrome->last_ns / 1000000);
+	base_die("-f chrome: more than %" PRIu64
+		 " MB, which no viewer opens: choose a time (--window FROM-TO%s), a process (--process), or -f perfetto",
+		 CHROME_MOST / 1000000, window.length ? window.bytes : "");
+}
 
 static void put_line(struct chrome *chrome)
 {
 	chrome->bytes += chrome->line.length + 2;
-	if (chrome->bytes > CHROME_MOST) {
-		if (fflush(chrome->file) == 0 && ftruncate(fileno(chrome->file), 0) == 0)
-			rewind(chrome->file);
-		base_die("-f chrome: more than %" PRIu64
-			 " MB, which no viewer opens: choose a time (--window FROM-TO) or a process (--process)",
-			 CHROME_MOST / 1000000);
-	}
+	if (chrome->bytes > CHROME_MOST)
+		refuse(chrome);
 	fputs(chrome->is_first ? "\n" : ",\n", chrome->file);
 	chrome->is_first = 0;
 	fwrite(chrome->line.bytes, 1, chrome->line.length, chrome->file);
@@ -146,6 +159,7 @@ static int put_span(void *context, const struct span *span)
 
 	if (!is_wanted(chrome->request, span))
 		return 0;
+	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
 	text_format(&chrome->line, "{\"ph\":\"%s\",", phases[span->kind]);
 	add_name(chrome, span);
 	text_char(&chrome->line, ',');
@@ -215,6 +229,7 @@ static void write_run(FILE *file, const struct request *request)
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
+		chrome.processes++;
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
