@@ -257,6 +257,7 @@ void digest_write(struct text *out, const struct request *request, size_t most)
 {
 	struct digest digest;
 	struct taker taker = {.digest = &digest, .request = request};
+	struct span_options options = {.wants = SPAN_ALL, .visit = take, .context = &taker};
 	size_t before = out->length;
 	int is_fitting = 0;
 
@@ -264,7 +265,7 @@ void digest_write(struct text *out, const struct request *request, size_t most)
 	moments_choose(&digest, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]) &&
-		    spans_stream(request->run, i, take, &taker) != 0)
+		    spans_stream(request->run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	digest_finish(&digest);
 	while (digest.told > 0 && !is_fitting) {
