@@ -2,6 +2,7 @@
 /* What tables ask a struct gpu, its times in ns, its end. See gpu.h. */
 #include "reducer/model/gpu_scan.h"
 
+#include "reducer/base/round.h"
 #include "reducer/model/clock.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t a
 
 static uint64_t scaled(uint64_t ticks, double ns_per_tick)
 {
-	return (uint64_t)((double)ticks * ns_per_tick + 0.5);
+	return round_u64((double)ticks * ns_per_tick);
 }
 
 static void convert_launch(const struct gpu *gpu, struct gpu_launch *launch, double ns_per_tick)

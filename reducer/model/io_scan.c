@@ -4,6 +4,7 @@
  *
  * Rule: sums alone are kept; their number is bounded by what distinct files, functions and threads there are.
  */
+#include "reducer/base/round.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static void times(struct process *process)
 
 	for (size_t i = 0; i < process->io_rows.count; i++) {
 		struct io_row *row = &process->io_rows.items[i];
-		row->time_ns = (int64_t)((double)row->time_ns * rate + 0.5);
+		row->time_ns = round_i64((double)row->time_ns * rate);
 		row->first_ns = process_ns(process, (uint64_t)row->first_ns);
 		row->last_ns = process_ns(process, (uint64_t)row->last_ns);
 	}

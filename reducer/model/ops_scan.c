@@ -5,6 +5,7 @@
  * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
  * innermost op open on the thread.
  */
+#include "reducer/base/round.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
@@ -349,8 +350,8 @@ static void times(struct process *process)
 		struct op *op = &process->ops.items[i];
 		if (op->is_ns)
 			continue;
-		op->total_ns = (int64_t)((double)op->total_ns * rate + 0.5);
-		op->self_ns = (int64_t)((double)op->self_ns * rate + 0.5);
+		op->total_ns = round_i64((double)op->total_ns * rate);
+		op->self_ns = round_i64((double)op->self_ns * rate);
 	}
 }
 

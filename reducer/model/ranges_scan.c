@@ -5,6 +5,7 @@
  * Rule: this file unpacks and names; ranges.c knows how ranges nest, periods.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
+#include "reducer/base/round.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/scan.h"
@@ -462,10 +463,10 @@ static void times(struct process *process)
 
 	for (size_t i = 0; i < process->range_rows.count; i++) {
 		struct range_row *row = &process->range_rows.items[i];
-		row->total_ns = (int64_t)((double)row->total_ns * rate + 0.5);
-		row->self_ns = (int64_t)((double)row->self_ns * rate + 0.5);
-		row->min_ns = (int64_t)((double)row->min_ns * rate + 0.5);
-		row->max_ns = (int64_t)((double)row->max_ns * rate + 0.5);
+		row->total_ns = round_i64((double)row->total_ns * rate);
+		row->self_ns = round_i64((double)row->self_ns * rate);
+		row->min_ns = round_i64((double)row->min_ns * rate);
+		row->max_ns = round_i64((double)row->max_ns * rate);
 	}
 	for (size_t i = 0; i < process->step_count; i++) {
 		process->steps[i].time_ns = process_ns(process, (uint64_t)process->steps[i].time_ns);

@@ -2,6 +2,8 @@
 /* Estimates from samples. See samples.h. */
 #include "reducer/model/samples.h"
 
+#include "reducer/base/round.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +42,9 @@ static double chance(double usable, double interval)
 
 static struct amount estimate(const struct live_block *block, double requested, double p)
 {
-	return (struct amount){.blocks = (uint64_t)(TALLY_FRACTION / p + 0.5),
-			       .bytes = (uint64_t)((double)block->usable / p + 0.5),
-			       .requested = (uint64_t)(requested / p + 0.5)};
+	return (struct amount){.blocks = round_u64(TALLY_FRACTION / p),
+			       .bytes = round_u64((double)block->usable / p),
+			       .requested = round_u64(requested / p)};
 }
 
 /* The variances of a site, saved for the peak if this is its first change since. NULL without memory. */

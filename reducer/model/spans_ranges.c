@@ -5,6 +5,7 @@
  * Rule: a range waits on the stack of its thread until its end comes by; an end that nothing waits for is passed over. What a
  * range lies in is what was open below it when it began, whatever ends first.
  */
+#include "reducer/base/round.h"
 #include "reducer/model/spans_internal.h"
 
 #include <stdlib.h>
@@ -252,7 +253,7 @@ void spans_take_read(void *state, size_t stream, const struct batch *batch, size
 				  .start_ns = start,
 				  .duration_ns = whole,
 				  .self_ns = length == 0 ? whole
-							 : (uint64_t)((double)whole * ((double)SPANS_VALUE(0) / (double)length)),
+							 : round_u64((double)whole * ((double)SPANS_VALUE(0) / (double)length)),
 				  .bytes = SPANS_VALUE(3),
 				  .number = SPANS_VALUE(5),
 				  .source = SPAN_NO_SOURCE,

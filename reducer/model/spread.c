@@ -2,6 +2,8 @@
 /* Distributions. See spread.h. */
 #include "reducer/model/spread.h"
 
+#include "reducer/base/round.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static void begin_classes(struct spread *spread)
 	spread->is_classed = 1;
 	spread->is_cut |= spread->octaves == NULL;
 	for (uint64_t i = 0; i < spread->count && !spread->is_cut && spread->values != NULL; i++)
-		add_class(spread, (uint64_t)((double)spread->values[i] / scale + 0.5), 1);
+		add_class(spread, round_u64((double)spread->values[i] / scale), 1);
 	free(spread->values);
 	spread->values = NULL;
 }
@@ -74,7 +76,7 @@ void spread_keep(struct spread *spread, uint64_t value)
 		begin_classes(spread);
 	if (spread->is_classed) {
 		if (!spread->is_cut)
-			add_class(spread, spread->scale == 0 ? value : (uint64_t)((double)value / spread->scale + 0.5), 1);
+			add_class(spread, spread->scale == 0 ? value : round_u64((double)value / spread->scale), 1);
 	} else if (widen(spread) == 0) {
 		spread->values[spread->count] = value;
 	} else {
@@ -125,7 +127,7 @@ static int by_value(const void *a, const void *b)
 
 static uint64_t scaled(uint64_t value, double scale)
 {
-	return scale == 0 ? value : (uint64_t)((double)value * scale + 0.5);
+	return scale == 0 ? value : round_u64((double)value * scale);
 }
 
 void spread_scale(struct spread *spread, double factor)

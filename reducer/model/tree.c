@@ -5,6 +5,7 @@
  * Rule: logs that share a job id, or of which one names the other as its parent, are one run. Two runs are never mixed:
  * the newest is taken unless one is named; one that ran within the life of another is not the newest.
  */
+#include "reducer/base/round.h"
 #include "reducer/model/internal.h"
 
 #include <inttypes.h>
@@ -114,7 +115,7 @@ static uint64_t end_realtime_ns(const struct log *log)
 
 	if (log->live.end_kind == TFP_END_NONE || log->live.end_time == 0 || header->clock_hz == 0)
 		return 0;
-	return header->origin.realtime_ns + (uint64_t)((double)log->live.end_time * 1e9 / (double)header->clock_hz);
+	return header->origin.realtime_ns + round_u64((double)log->live.end_time * 1e9 / (double)header->clock_hz);
 }
 
 /* Did the run of log `i` begin and end while the first process of another one lived? Then that one most likely started it
