@@ -17,7 +17,7 @@ function link(name, text) {
 
 function navigation() {
 	const nav = document.querySelector("nav");
-	nav.replaceChildren(element("h1", {}, run.title || "tfprof"), link(OVERVIEW, "Overview"));
+	nav.replaceChildren(element("h1", {}, run.title || "tfprof"), link(OVERVIEW, "Overview"), link(TRACE, "Trace"));
 	let group = "";
 	for (const table of run.tables) {
 		const prefix = table.id.includes(".") ? table.id.split(".")[0] : "tables";
@@ -94,6 +94,8 @@ function show() {
 		main.append(element("p", { class: "problem", role: "alert" }, run.problem));
 	if (byId.has(name))
 		tablePage(main, byId.get(name));
+	else if (name === TRACE)
+		tracePage(main);
 	else if (name === LICENCES)
 		licences(main);
 	else
