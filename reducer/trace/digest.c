@@ -2,6 +2,7 @@
 /* A time line in bounded memory; see digest.h. Rule: items are merged in one place, merge_into; the rest decides which. */
 #include "reducer/trace/digest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 #define ROWS_MOST 8192u /* further threads, streams and depths of a process share one row */
 #define GRAIN_FIRST 64u /* ns */
 #define GRAIN_LAST (UINT64_C(1) << 62)
+#define DEPTH_MOST 63u /* deeper ones share a row */
+/* Lanes of a thread, for what has no depth: it is packed where it is drawn. */
+enum { LANE_OPEN, LANE_TRACES, LANE_READS };
 #define ROW_SHARED UINT32_MAX /* its track */
 
 static uint64_t hash_of(const char *text, size_t length)
@@ -265,22 +269,40 @@ static uint32_t name_of(struct digest *digest, const struct span *span)
 	return names_place(&digest->names, &digest->scratch);
 }
 
+static void put_detail(struct text *out, const char *name, const char *text)
+{
+	text_string(out, out->length ? PART : "");
+	text_string(out, name);
+	text_string(out, PART);
+	put_cut(out, text);
+}
+
 static uint32_t detail_of(struct digest *digest, const struct span *span)
 {
 	text_clear(&digest->scratch);
+	if (span->op != NULL)
+		put_detail(&digest->scratch, "op", span->op);
+	if (span->range != NULL)
+		put_detail(&digest->scratch, "range", span->range);
 	for (size_t i = 0; i < span->argument_count; i++) {
 		const struct span_argument *argument = &span->arguments[i];
 		if (strcmp(argument->name, "correlation") == 0)
 			continue;
-		text_string(&digest->scratch, digest->scratch.length ? PART : "");
-		text_string(&digest->scratch, argument->name);
-		text_string(&digest->scratch, PART);
-		if (argument->text != NULL)
-			put_cut(&digest->scratch, argument->text);
-		else
-			text_format(&digest->scratch, "%llu", (unsigned long long)argument->number);
+		char number[24];
+		snprintf(number, sizeof number, "%llu", (unsigned long long)argument->number);
+		put_detail(&digest->scratch, argument->name, argument->text != NULL ? argument->text : number);
 	}
 	return names_place(&digest->details, &digest->scratch);
+}
+
+static void place_on_thread(struct digest_row *row, const struct span *span)
+{
+	if (span->what == SPAN_TRACE || (span->what != SPAN_READ && span->depth == SPAN_NO_DEPTH))
+		row->lane = LANE_TRACES;
+	else if (span->what == SPAN_READ)
+		row->lane = LANE_READS;
+	else
+		row->depth = span->depth < DEPTH_MOST ? span->depth : DEPTH_MOST;
 }
 
 static int is_row(const struct digest_row *row, const struct digest_row *wanted)
@@ -301,6 +323,8 @@ static size_t row_of(struct digest *digest, const struct span *span)
 	uint64_t high, low;
 	uint32_t place;
 
+	if (span->on == SPAN_THREAD)
+		place_on_thread(&row, span);
 	if (span->on == SPAN_PROCESS) { /* a row for each category and counter */
 		struct span named = *span;
 		named.name = span->kind == SPAN_COUNTER ? span->name : "";
@@ -357,6 +381,8 @@ void digest_add(struct digest *digest, const struct span *span)
 	digest->last_ns = end > digest->last_ns ? end : digest->last_ns;
 	item.row = (uint32_t)row_of(digest, span);
 	item.busy_ns = item.longest_ns = span->kind == SPAN_WHOLE ? span->duration_ns : 0;
+	if (span->what == SPAN_TRACE) /* they lie inside each other on one row */
+		item.busy_ns = span->self_ns;
 	item.flow = span->flow;
 	item.value = span->kind == SPAN_COUNTER ? span->value : 0;
 	if (add_to_block(digest, span, &item))

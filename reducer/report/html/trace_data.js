@@ -90,13 +90,15 @@ function makeLane(items, numbers, isCounter) {
 	return lane;
 }
 
+const THREAD_LANES = ["", ": traces", ": reads"]; // as in digest.c
+
 function rowTitle(source, row) {
 	const [category, name] = source.names[row.name];
 	if (row.on === "process")
 		return row.kind === "counter" ? name : { step: "steps", window: "capture windows", range: "process-wide ranges" }[category] || category;
 	if (row.on === "queue")
 		return row.device === undefined ? "further streams" : `stream ${row.stream} (context ${row.context})`;
-	return row.tid === undefined ? "further threads" : `${row.label || "thread"} ${row.tid}`;
+	return row.tid === undefined ? "further threads" : `${row.label || "thread"} ${row.tid}${THREAD_LANES[row.lane] || ""}`;
 }
 
 // Tracks: a thread, a stream, a counter, each with its lanes. Groups: a process, then its devices.
@@ -110,7 +112,7 @@ function makeGroups(source, items) {
 		if (!groups.has(key))
 			groups.set(key, { key, order: row.process * 4096 + (isDevice ? 1 + (row.device || 0) : 0), tracks: [],
 				title: isDevice ? `GPU ${row.device} ${row.label || ""} of process ${process.pid}` : `${process.command} (process ${process.pid})` });
-		const trackKey = `${key}/${row.on}/${row.track}/${row.on === "process" ? row.name : ""}`;
+		const trackKey = `${key}/${row.on}/${row.track}/${row.on === "process" ? row.name : row.on === "thread" ? row.lane : ""}`;
 		if (!tracks.has(trackKey)) {
 			const track = { key: trackKey, title: rowTitle(source, row), on: row.on, row, group: groups.get(key), lanes: [], isCounter: row.kind === "counter" };
 			tracks.set(trackKey, track);
@@ -123,7 +125,7 @@ function makeGroups(source, items) {
 	}
 	const place = { process: 0, thread: 1, queue: 2 };
 	for (const group of groups.values()) {
-		group.tracks.sort((a, b) => a.isCounter - b.isCounter || place[a.on] - place[b.on] || a.row.track - b.row.track);
+		group.tracks.sort((a, b) => a.isCounter - b.isCounter || place[a.on] - place[b.on] || a.row.track - b.row.track || a.row.lane - b.row.lane);
 		for (const track of group.tracks)
 			track.lanes.sort((a, b) => a.depth - b.depth);
 	}
@@ -148,9 +150,9 @@ let timelineOnce = null;
 // The time line, unpacked once: { source, items, groups, tracks, byFlow }. Rejects where the browser is too old.
 function timeline() {
 	timelineOnce ||= (async () => {
-		const source = run.timeline, items = readItems(source, source.data ? await inflated(source.data) : new Uint8Array());
-		const groups = makeGroups(source, items), made = { source, items, groups, tracks: groups.flatMap((group) => group.tracks) };
-		made.trackOf = new Array(items.start.length);
+		const source = run.timeline, read = readItems(source, source.data ? await inflated(source.data) : new Uint8Array());
+		const groups = makeGroups(source, read), items = addFollowing(source, read, groups);
+		const made = { source, items, groups, tracks: groups.flatMap((group) => group.tracks), trackOf: new Array(items.start.length) };
 		for (const track of made.tracks)
 			for (const lane of track.lanes)
 				for (const i of lane.ids)

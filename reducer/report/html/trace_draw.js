@@ -237,7 +237,7 @@ function drawMarks(context, view) {
 		const y0 = yOf(from), y1 = yOf(to);
 		if (y0 === null || y1 === null)
 			continue;
-		const x0 = clipped(xOf(view.items.end[from])), x1 = clipped(xOf(view.items.start[to])), bend = Math.max(12, Math.abs(x1 - x0) / 3);
+		const x0 = clipped(xOf(view.items.start[from])), x1 = clipped(xOf(view.items.start[to])), bend = Math.max(12, Math.abs(x1 - x0) / 3);
 		context.lineWidth = 1.2;
 		context.beginPath();
 		context.moveTo(x0, y0 + LANE_PX / 2);
