@@ -187,8 +187,11 @@ static inline __attribute__((always_inline)) void write_call(struct tfp_thread *
 	note_function(function);
 	if (done->argument == TFP_GPU_LAUNCH)
 		call->values[0] = tfp_gpu_name_id(call->values[0]);
-	if (has_stack_of[function->kind])
+	if (has_stack_of[function->kind]) {
 		done->stack = tfp_caller_stack(thread, lane, &call->caller);
+		if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
+			tfp_python_put(thread, lane, done->now, TFP_PYTHON_CALLS);
+	}
 	tfp_gpu_put(thread, lane, done);
 	if (TFP_UNLIKELY(--thread->calls_left <= 0))
 		tfp_look(thread, lane);
@@ -295,8 +298,11 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 	if (TFP_UNLIKELY(!tfp_gpu_function_is_noted(seen->function)))
 		tfp_gpu_function_note(seen->function, seen->name,
 				      (seen->function >> 16 & 0x7fff) == 1 ? "cuda driver" : "cuda runtime", seen->kind, NULL);
-	if (seen->caller)
+	if (seen->caller) {
 		done->stack = tfp_caller_stack(thread, lane, seen->caller);
+		if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
+			tfp_python_put(thread, lane, done->now, TFP_PYTHON_CALLS);
+	}
 	/* A captured launch has no device record to name it. Its grid is not known here. */
 	if (seen->symbol && (done->flags & TFP_GPU_CAPTURED)) {
 		values[0] = tfp_name_id(seen->symbol, tfp_length(seen->symbol));

@@ -112,6 +112,8 @@ void tfp_heap_sample(struct tfp_thread *thread, struct tfp_lane *lane, void *blo
 	if (is_undrawn(thread, usable))
 		return;
 	thread->sample_left = tfp_sampler_distance(&thread->random, tfp_heap.interval); /* from here on: distances have no memory */
+	if (tfp_python_when)
+		tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
 	TFP_PUT(thread, lane, now, sample, .address = (uint64_t)(uintptr_t)block, .requested = size, .usable = usable,
 		.interval = tfp_heap.interval, .stack = tfp_caller_stack(thread, lane, caller), .function = (uint8_t)function);
 	if (tfp_sampler_add(block))

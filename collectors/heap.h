@@ -9,6 +9,7 @@
 #ifndef TFP_COLLECTORS_HEAP_H
 #define TFP_COLLECTORS_HEAP_H
 
+#include "collectors/python.h"
 #include "collectors/sampler.h"
 #include "collectors/stacks.h"
 #include "writer/stream.h"
@@ -89,6 +90,8 @@ static inline __attribute__((always_inline)) void tfp_heap_record(struct tfp_thr
 {
 	uint64_t now = tfp_now();
 	uint32_t stack = tfp_caller_stack(thread, lane, caller);
+	if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
+		tfp_python_put(thread, lane, now, TFP_PYTHON_CALLS);
 	struct tfp_record_alloc *record = tfp_record_begin(thread, lane, sizeof *record, now);
 	uint64_t slack = usable - size;
 

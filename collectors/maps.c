@@ -48,6 +48,8 @@ static void note(const struct tfp_map_change *change, const struct tfp_caller *c
 	struct tfp_lane *lane = &thread->lanes[number];
 	if (caller) {
 		uint32_t stack = tfp_mode_now >= TFP_MODE_SAMPLE ? tfp_caller_stack(thread, lane, caller) : 0;
+		if (tfp_python_when && stack)
+			tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
 		TFP_PUT(thread, lane, now, map, .address = change->address, .length = length, .stack = stack,
 			.protection = change->protection, .flags = change->flags, .function = (uint8_t)change->function);
 	} else {

@@ -193,6 +193,16 @@ uint32_t tfp_stacks_marker(struct tfp_stacks *stacks, uint32_t flag)
 	return pc ? tfp_nodes_get(&stacks->nodes, 0, pc) : 0;
 }
 
+uint32_t tfp_stack_node(struct tfp_stacks *stacks, uint32_t parent, uint32_t pc)
+{
+	return tfp_nodes_get(&stacks->nodes, parent, pc);
+}
+
+uint32_t tfp_stack_cut_node(struct tfp_stacks *stacks, uint32_t flag)
+{
+	return tfp_stacks_marker(stacks, flag);
+}
+
 void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
 {
 	atomic_fetch_add(&stacks->unloading, 1);

@@ -38,6 +38,13 @@ uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *ca
 			   uintptr_t fp, uint32_t *cut);
 
 /*
+ * Stacks of other things than native code (collectors/python.c) share the tree: the node of code address `pc` (an index of
+ * the log's pcs) called from `parent`; the root of stacks that are cut for the reason TFP_PC_CUT_*. 0 = no room. Any thread.
+ */
+uint32_t tfp_stack_node(struct tfp_stacks *stacks, uint32_t parent, uint32_t pc);
+uint32_t tfp_stack_cut_node(struct tfp_stacks *stacks, uint32_t flag);
+
+/*
  * Put these around the real dlclose. In between nothing is taken from the caches, and afterwards what was compiled before
  * is compared with what is mapped. Any thread; the calls nest.
  */

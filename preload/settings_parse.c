@@ -316,6 +316,7 @@ CHOICE(full)
 CHOICE(cuda)
 CHOICE(cuda_graph)
 CHOICE(ops)
+CHOICE(python)
 
 static const char *const mode_words[] = {
 	[TFP_MODE_PASS] = "off", [TFP_MODE_TOTALS] = "totals", [TFP_MODE_SAMPLE] = "sample", [TFP_MODE_FULL] = "full"};

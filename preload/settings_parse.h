@@ -34,6 +34,7 @@ enum tfp_full { TFP_FULL_STOP = 0, TFP_FULL_WRAP = 1 };
 enum tfp_cuda { TFP_CUDA_OFF = 0, TFP_CUDA_HOOKS = 1, TFP_CUDA_CUPTI = 2 };
 enum tfp_cuda_graph { TFP_CUDA_GRAPH_GRAPH = 0, TFP_CUDA_GRAPH_NODE = 1 };
 enum tfp_ops { TFP_OPS_OFF = 0, TFP_OPS_ON = 1, TFP_OPS_SHAPES = 2 };
+enum tfp_python { TFP_PYTHON_OFF = 0, TFP_PYTHON_SAMPLE = 1, TFP_PYTHON_LAUNCH = 2 };
 
 enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };
 enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2 };
@@ -72,6 +73,7 @@ typedef char tfp_setting_text[TFP_SETTING_TEXT];
 #define TFP_SETTING_C_cuda enum tfp_cuda
 #define TFP_SETTING_C_cuda_graph enum tfp_cuda_graph
 #define TFP_SETTING_C_ops enum tfp_ops
+#define TFP_SETTING_C_python enum tfp_python
 
 /* One field a row, named as in the table; window_signal: 0 = none. */
 struct tfp_settings {

@@ -19,6 +19,7 @@
 #include "preload/facts.h"
 #include "preload/guard.h"
 #include "preload/injection.h"
+#include "preload/python.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 #include "preload/xla.h"
@@ -387,6 +388,7 @@ __attribute__((constructor)) static void begin(void)
 		tfp_injection_offer();
 		tfp_guard_signal();
 		tfp_xla_ask();
+		tfp_python_find();
 	}
 	errno = error; /* 0 when main begins */
 }

@@ -228,6 +228,8 @@ enum tfp_pc_flag {
 	TFP_PC_CUT_UNKNOWN = 0x200u, /* marker: no unwind information for the next frame */
 	TFP_PC_CUT_MEMORY = 0x400u, /* marker: the stack left the memory known to be this thread's stack */
 	TFP_PC_CUT_FULL = 0x800u,  /* marker: tables were full */
+	TFP_PC_PYTHON = 0x10u,     /* no code address: python_code fact << 32 | line, 0 = line not known */
+	TFP_PC_PYTHON_ENTRY = 0x20u, /* with it: the interpreter was entered from C for this frame, those called by it came after */
 };
 
 /*

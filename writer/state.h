@@ -31,6 +31,8 @@ struct tfp_op_names;
 struct tfp_name_cache;
 struct tfp_io;
 struct tfp_io_lane;
+struct tfp_python_names;
+struct tfp_python_lane;
 
 #define TFP_GPU_FRAMES 8 /* GPU calls inside one another that are followed: library, runtime, driver, and a handler's */
 
@@ -57,6 +59,7 @@ struct tfp_lane {
 	struct tfp_stack_cache *stacks;
 	struct tfp_name_cache *names; /* collectors/names.c; made on first use */
 	struct tfp_io_lane *io; /* collectors/io.c; made on first use */
+	struct tfp_python_lane *python; /* collectors/python.c; made on first use */
 	struct tfp_scratch *scratch; /* for draining; made on first use */
 	uint64_t scratch_bytes;
 	int64_t pending;     /* heap allocated - freed since it was last added to the process's live bytes */
@@ -137,6 +140,7 @@ struct tfp_state {
 	struct tfp_names *names; /* string facts already written; collectors/names.c */
 	struct tfp_io *io; /* descriptors and their files; collectors/io.c */
 	struct tfp_op_names *op_names; /* collectors/opnames.c */
+	struct tfp_python_names *python; /* Python functions and lines already told; collectors/python_names.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
 	uint64_t clock_step;                  /* and how long after the one before */

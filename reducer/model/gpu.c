@@ -100,6 +100,8 @@ void gpu_times(struct process *process)
 	for (size_t i = 0; i < gpu->compile_count; i++)
 		if (gpu->compiles[i].is_host)
 			spread_scale(&gpu->compiles[i].times, ns_per_tick);
+	for (size_t i = 0; i < gpu->stack_count; i++)
+		gpu->stacks[i].host_ns = scaled(gpu->stacks[i].host_ns, ns_per_tick);
 	for (size_t i = 0; i < gpu->graph_count; i++)
 		gpu->graphs[i].host_ns = scaled(gpu->graphs[i].host_ns, ns_per_tick);
 	for (size_t i = 0; i < gpu->launch_count; i++)
@@ -149,6 +151,7 @@ void gpu_free(struct gpu *gpu)
 	free(gpu->library_calls);
 	free(gpu->graphs);
 	free(gpu->compiles);
+	free(gpu->stacks);
 	free(gpu->launches);
 	free(gpu->pools);
 	free(gpu->memory_checks);

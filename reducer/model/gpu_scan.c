@@ -94,7 +94,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 	struct gpu_call call = {.end = batch->times[i], .duration = scan_value(kind, row, fields[0]),
 				.correlation = scan_value(kind, row, fields[1]),
 				.function = gpu_function_at(scan, (uint32_t)scan_value(kind, row, fields[2])),
-				.stack = (uint32_t)scan_value(kind, row, fields[3]),
+				.stack = scan_stack(scan->scan, stream, batch->times[i], (uint32_t)scan_value(kind, row, fields[3])),
 				.context = (uint32_t)scan_value(kind, row, fields[4]),
 				.result = (uint32_t)scan_value(kind, row, fields[5]),
 				.flags = (uint32_t)scan_value(kind, row, fields[6]), .stream = stream,
@@ -106,6 +106,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 	call.op = ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL);
 	call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
 	gpu_sum_call(scan, &call);
+	gpu_python_call(scan, &call);
 	if (call.kind == GPU_LIBRARY)
 		gpu_library_end(scan, &call, arguments);
 	else if (call.kind == GPU_ALLOC || call.kind == GPU_FREE)
@@ -357,7 +358,7 @@ static void drop(void *state)
 	struct number_map *const maps[] = {
 		&scan->function_of, &scan->device_of, &scan->context_of, &scan->stream_of, &scan->shape_of, &scan->queue_of, &scan->name_of,
 		&scan->text_of, &scan->kernel_rows, &scan->copy_rows, &scan->api_rows, &scan->wait_rows, &scan->library_rows,
-		&scan->graph_rows, &scan->compile_rows, &scan->pool_rows, &scan->node_rows};
+		&scan->graph_rows, &scan->compile_rows, &scan->pool_rows, &scan->node_rows, &scan->stack_rows};
 
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		number_map_free(maps[i]);

@@ -76,7 +76,7 @@ struct gpu_scan {
 	struct gpu_blocks *blocks;
 	size_t block_count;
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
-		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks;
+		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
 	const char **texts;             /* of string facts */
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
@@ -125,6 +125,10 @@ struct gpu_graph *gpu_graph_at(struct gpu_scan *scan, uint32_t id);
 /* The op of a graph node; remembers one. */
 uint32_t gpu_node_op(struct gpu_scan *scan, uint64_t node);
 void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint32_t op);
+
+/* gpu_python.c: what Python lines asked for. `flight` may be NULL. */
+void gpu_python_call(struct gpu_scan *scan, const struct gpu_call *call);
+void gpu_python_record(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight, unsigned impossible);
 
 /* gpu_library.c: library calls and what runs for them. */
 void gpu_library_begin(struct gpu_scan *scan, size_t stream);

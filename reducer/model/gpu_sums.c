@@ -142,6 +142,7 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 	else if (record->kind == GPU_COPY || record->kind == GPU_SET)
 		sum_copy(scan, record, op, thread, bits);
 	sum_graph(scan, record, bits);
+	gpu_python_record(scan, record, flight, bits);
 	if (bits == 0)
 		add_busy(scan, record);
 }

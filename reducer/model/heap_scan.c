@@ -14,6 +14,11 @@ struct heap_scan {
 	struct scan *scan;
 };
 
+static uint32_t stack_of(void *state, size_t stream, const struct batch *batch, size_t i, uint64_t native)
+{
+	return scan_stack(((struct heap_scan *)state)->scan, stream, batch->times[i], (uint32_t)native);
+}
+
 static void take_alloc(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct accounts *accounts = &((struct heap_scan *)state)->accounts;
@@ -22,7 +27,8 @@ static void take_alloc(void *state, size_t stream, const struct batch *batch, si
 	uint64_t slack = scan_value(kind, row, fields[3]);
 	struct live_block block = {.address = scan_value(kind, row, fields[0]), .time = batch->times[i],
 				   .usable = scan_value(kind, row, fields[1]) + slack,
-				   .stack = (uint32_t)scan_value(kind, row, fields[2]), .slack = (uint32_t)slack};
+				   .stack = stack_of(state, stream, batch, i, scan_value(kind, row, fields[2])),
+				   .slack = (uint32_t)slack};
 
 	accounts->has_events = 1;
 	if (slack == UINT16_MAX)
@@ -59,9 +65,8 @@ static void take_sample(void *state, size_t stream, const struct batch *batch, s
 	struct accounts *accounts = &((struct heap_scan *)state)->accounts;
 	struct sample sample = {.address = batch_value(batch, i, fields[0]), .requested = batch_value(batch, i, fields[1]),
 				.usable = batch_value(batch, i, fields[2]), .interval = batch_value(batch, i, fields[3]),
-				.stack = (uint32_t)batch_value(batch, i, fields[4]), .time = batch->times[i]};
+				.stack = stack_of(state, stream, batch, i, batch_value(batch, i, fields[4])), .time = batch->times[i]};
 
-	(void)stream;
 	samples_alloc(&accounts->samples, &sample);
 }
 
@@ -85,9 +90,8 @@ static void take_map(void *state, size_t stream, const struct batch *batch, size
 {
 	struct accounts *accounts = &((struct heap_scan *)state)->accounts;
 
-	(void)stream;
 	maps_map(&accounts->maps, batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]),
-		 (uint32_t)batch_value(batch, i, fields[2]), batch->times[i]);
+		 stack_of(state, stream, batch, i, batch_value(batch, i, fields[2])), batch->times[i]);
 }
 
 static void take_unmap(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

@@ -12,6 +12,7 @@
 #include "reducer/model/heap.h"
 #include "reducer/model/io_rows.h"
 #include "reducer/model/ops.h"
+#include "reducer/model/python_rows.h"
 #include "reducer/model/range_rows.h"
 #include "reducer/read/log.h"
 #include "reducer/read/stacks.h"
@@ -135,6 +136,7 @@ struct process {
 	size_t step_count;
 	struct range_rows range_rows; /* [scan] */
 	struct io_rows io_rows; /* [scan] */
+	struct python_rows python; /* [scan] */
 	struct use_sample *use_samples; /* [scan] by time */
 	size_t use_sample_count;
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */

@@ -33,12 +33,20 @@ struct scan_ops {
 	void (*word)(void *state, uint64_t key, uint64_t time);
 };
 
+/* The Python stack that stands before a record: by stream its time + 1, 0 = none. python_scan.c; all NULL where nobody asks. */
+struct scan_python {
+	void *state;
+	uint64_t *times;
+	uint32_t *stacks;
+};
+
 /* One pass over one process. */
 struct scan {
 	struct run *run;
 	const struct run_options *options; /* may be NULL */
 	struct process *process;
 	struct scan_ops ops;
+	struct scan_python python;
 	void *context; /* process_scan_again's; NULL in the first pass */
 	struct op_names *op_names; /* becomes process->op_names; never NULL */
 	const struct live_table *live; /* of the heap: places are brought into the cache some events ahead; NULL = none */
@@ -79,7 +87,7 @@ struct scan_subject {
 	void (*close)(struct process *process);
 };
 
-extern const struct scan_subject process_subject, ranges_subject, io_subject, use_subject, heap_subject, ops_subject, gpu_subject;
+extern const struct scan_subject python_subject, process_subject, ranges_subject, io_subject, use_subject, heap_subject, ops_subject, gpu_subject;
 
 /*
  * A pass of its own for one subject, once run_scan has settled clocks and names: `begin` finds `context` in the scan. Changes
@@ -106,6 +114,17 @@ static inline const struct fact_value *fact_text(const struct fact *fact, int fi
 static inline uint64_t scan_value(const struct batch_kind *kind, uint16_t row, int field)
 {
 	return field >= 0 && kind->present >> field & 1 ? kind->values[field][row] : 0;
+}
+
+/* The id of a native stack together with the Python stack that stands before it in the stream, and is used up by this. */
+uint32_t scan_pair(struct scan *scan, size_t stream, uint32_t native);
+
+/* The stack of a record: a pair where a Python stack of the same time stands before it. */
+static inline uint32_t scan_stack(struct scan *scan, size_t stream, uint64_t time, uint32_t native)
+{
+	if (scan->python.times == NULL || scan->python.times[stream] != time + 1)
+		return native;
+	return scan_pair(scan, stream, native);
 }
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "reducer/read/log.h"
 
+#define STACKS_MOST (UINT32_C(1) << 25) /* ids of stacks that a log can hold and still be followed by all */
+
 struct stacks {
 	uint64_t *nodes; /* parent << 32 | pc index; 0 = absent; indexed by stack id */
 	uint32_t node_count;

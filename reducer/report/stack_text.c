@@ -9,6 +9,7 @@
 #include "reducer/report/escape.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,16 @@ void stack_text_fit(struct text *name, size_t width)
 	escape_cut(name, width);
 }
 
+/* Where a Python function was: a line has no place for it otherwise, and "<module>" alone says nothing. */
+static void put_python_place(struct text *out, const struct symbol_frame *frame)
+{
+	const char *slash = strrchr(frame->file, '/'), *file = slash ? slash + 1 : frame->file;
+
+	text_string(out, " (");
+	escape_visible(out, file, strlen(file));
+	text_format(out, ":%" PRIu32 ")", frame->line);
+}
+
 /* Names in the order visited, one after the other in `names`. */
 struct gathering {
 	struct text names;
@@ -65,6 +76,8 @@ static void gather(void *context, const struct symbol_frame *frame)
 	gathering->starts = base_grow(gathering->starts, &gathering->room, gathering->count + 1, sizeof(*gathering->starts));
 	gathering->starts[gathering->count++] = start;
 	stack_text_function(&gathering->names, frame);
+	if (frame->module == FRAMES_PYTHON)
+		put_python_place(&gathering->names, frame);
 	for (size_t i = start; i < gathering->names.length; i++)
 		if (gathering->names.bytes[i] == ';')
 			gathering->names.bytes[i] = ':';

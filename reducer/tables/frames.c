@@ -7,6 +7,7 @@
 #include "reducer/tables/frames.h"
 
 #include "reducer/base/index.h"
+#include "reducer/tables/frames_merge.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -14,10 +15,21 @@
 
 #define FRAMES_SHOWN 512 /* deepest stack printed; the setting STACKS ends at 256 */
 
+#define PYTHON_LOCATION (UINT32_C(1) << 31) /* and the place in `lines`; other locations are of struct symbols */
+
+const char frames_python_module[] = "Python";
+
 struct process_frames {
 	struct stacks *stacks;
 	uint32_t *locations;  /* by pc index; 0 = not asked yet */
 	uint64_t *identities; /* by stack id; 0 = not asked yet */
+	size_t identity_count;
+};
+
+/* A line of a Python function; texts are the run's. */
+struct python_line {
+	const char *function, *file;
+	uint32_t line;
 };
 
 struct frames {
@@ -25,6 +37,9 @@ struct frames {
 	struct symbols *symbols;
 	struct process_frames *processes;
 	size_t process_count;
+	struct python_line *lines; /* each once in the run */
+	size_t line_count, line_room;
+	struct base_index line_index;
 };
 
 struct frames *frames_make(const struct run *run, const struct symbols_options *options)
@@ -50,12 +65,15 @@ void frames_free(struct frames *frames)
 	}
 	free(frames->processes);
 	symbols_free(frames->symbols);
+	base_index_free(&frames->line_index);
+	free(frames->lines);
 	free(frames);
 }
 
 static struct process_frames *frames_of(struct frames *frames, size_t process)
 {
 	struct process_frames *of = &frames->processes[process];
+	const struct python_rows *python = &frames->run->processes[process].python;
 
 	if (of->stacks)
 		return of;
@@ -63,8 +81,44 @@ static struct process_frames *frames_of(struct frames *frames, size_t process)
 	if (!of->stacks)
 		base_die("out of memory (stacks of %s)", frames->run->processes[process].path);
 	of->locations = base_alloc(of->stacks->pc_count, sizeof(*of->locations));
-	of->identities = base_alloc(of->stacks->node_count, sizeof(*of->identities));
+	of->identity_count = of->stacks->node_count;
+	if (python->pair_count && python->pair_first + python->pair_count > of->identity_count)
+		of->identity_count = python->pair_first + python->pair_count;
+	of->identities = base_alloc(of->identity_count, sizeof(*of->identities));
 	return of;
+}
+
+static bool line_equal(const void *context, const void *key, uint32_t number)
+{
+	const struct python_line *have = &((const struct frames *)context)->lines[number], *want = key;
+
+	return have->line == want->line && strcmp(have->function, want->function) == 0 && strcmp(have->file, want->file) == 0;
+}
+
+/* The location of a Python line: the same in all processes. */
+static uint32_t python_location(struct frames *frames, const struct process *process, const struct tfp_pc *pc)
+{
+	const struct python_rows *rows = &process->python;
+	struct python_line line = {.function = "[a Python function that the log does not name]", .file = "", .line = (uint32_t)pc->pc};
+	uint64_t code = pc->pc >> 32, hash = base_mix(pc->pc & UINT32_MAX);
+	uint32_t number;
+
+	if (code < rows->code_count && rows->codes[code].function) {
+		line.function = rows->codes[code].function;
+		line.file = rows->codes[code].file;
+	}
+	for (const char *at = line.function; *at; at++)
+		hash = base_mix(hash ^ (unsigned char)*at);
+	for (const char *at = line.file; *at; at++)
+		hash = base_mix(hash ^ (unsigned char)*at);
+	number = base_index_find(&frames->line_index, hash, line_equal, frames, &line);
+	if (number == UINT32_MAX) {
+		number = (uint32_t)frames->line_count++;
+		frames->lines = base_grow(frames->lines, &frames->line_room, frames->line_count, sizeof(*frames->lines));
+		frames->lines[number] = line;
+		base_index_add(&frames->line_index, hash, number);
+	}
+	return PYTHON_LOCATION | number;
 }
 
 /* The location of a code address of this process; markers and unknown modules have locations of no module. */
@@ -79,7 +133,9 @@ static uint32_t location_of(struct frames *frames, size_t process, const struct 
 	if (of->locations[index])
 		return of->locations[index];
 	module = pc->module ? process_module(&frames->run->processes[process], pc->module) : NULL;
-	if (!pc->pc) {
+	if (pc->flags & TFP_PC_PYTHON) {
+		number = python_location(frames, &frames->run->processes[process], pc);
+	} else if (!pc->pc) {
 		number = symbols_location(frames->symbols, 0, pc->flags, false);
 	} else if (!module) {
 		number = symbols_location(frames->symbols, 0, pc->pc, is_return);
@@ -97,16 +153,14 @@ static uint32_t location_of(struct frames *frames, size_t process, const struct 
 	return number;
 }
 
-uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
+/* Of one stack, not of a pair. */
+static uint64_t identity_of(struct frames *frames, size_t process, uint32_t stack)
 {
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
+	struct process_frames *of = frames_of(frames, process);
 	uint64_t identity = BASE_HASH;
-	struct process_frames *of;
 	size_t count;
 
-	if (!stack)
-		return 0;
-	of = frames_of(frames, process);
 	if (stack >= of->stacks->node_count)
 		return 0;
 	if (of->identities[stack])
@@ -120,14 +174,34 @@ uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
 	return of->identities[stack];
 }
 
+uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
+{
+	struct process_frames *of;
+	uint32_t native, python;
+
+	if (!stack)
+		return 0;
+	if (!python_pair(&frames->run->processes[process].python, stack, &native, &python))
+		return identity_of(frames, process, stack);
+	of = frames_of(frames, process);
+	if (!of->identities[stack])
+		of->identities[stack] = base_mix(identity_of(frames, process, native) ^
+						 base_mix(identity_of(frames, process, python) + 1)) | 1;
+	return of->identities[stack];
+}
+
 void frames_want(struct frames *frames, size_t process, uint32_t stack)
 {
 	struct process_frames *of = frames_of(frames, process);
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
-	size_t count = stacks_frames(of->stacks, stack, pcs, FRAMES_SHOWN);
+	uint32_t both[2];
 
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-		location_of(frames, process, pcs[i]);
+	python_pair(&frames->run->processes[process].python, stack, &both[0], &both[1]);
+	for (int k = 0; k < 2; k++) {
+		size_t count = stacks_frames(of->stacks, both[k], pcs, FRAMES_SHOWN);
+		for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
+			location_of(frames, process, pcs[i]);
+	}
 }
 
 void frames_resolve(struct frames *frames)
@@ -149,24 +223,107 @@ static const char *marker_text(uint32_t flags)
 	return "[unknown frame]";
 }
 
+static void visit_one(struct frames *frames, size_t process, const struct tfp_pc *pc, frames_visit *visit, void *context)
+{
+	uint32_t location = location_of(frames, process, pc);
+	struct symbol_frame frame = {.function = marker_text(pc->flags), .module = ""};
+
+	if (location & PYTHON_LOCATION) {
+		const struct python_line *line = &frames->lines[location & ~PYTHON_LOCATION];
+		frame = (struct symbol_frame){.function = line->function, .file = line->file, .line = line->line,
+					      .module = FRAMES_PYTHON, .is_named = true};
+		visit(context, &frame);
+		return;
+	}
+	if (!pc->pc) {
+		visit(context, &frame);
+		return;
+	}
+	for (size_t k = 0; k < symbols_frame_count(frames->symbols, location); k++) {
+		frame = symbols_frame(frames->symbols, location, k);
+		visit(context, &frame);
+	}
+}
+
+/* The file that holds the interpreter's loop, if that is on the stack; is_loop is set on the way. */
+static const char *find_loops(struct frames *frames, size_t process, const struct tfp_pc *const *pcs, size_t count,
+			      struct merge_native *native)
+{
+	const char *interpreter = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t location = location_of(frames, process, pcs[i]);
+		native[i] = (struct merge_native){.is_marker = !pcs[i]->pc};
+		for (size_t k = 0; pcs[i]->pc && k < symbols_frame_count(frames->symbols, location); k++) {
+			struct symbol_frame frame = symbols_frame(frames->symbols, location, k);
+			native[i].is_loop |= frames_is_loop(frame.function);
+			if (native[i].is_loop)
+				interpreter = frame.module;
+		}
+	}
+	return interpreter;
+}
+
+struct pair_walk {
+	const struct tfp_pc *native[FRAMES_SHOWN], *python[FRAMES_SHOWN];
+	struct merge_native known[FRAMES_SHOWN];
+	bool is_entry[FRAMES_SHOWN];
+	int order[2 * FRAMES_SHOWN];
+};
+
+static void walk_pair(struct frames *frames, size_t process, uint32_t native, uint32_t python, frames_visit *visit, void *context)
+{
+	struct process_frames *of = frames_of(frames, process);
+	struct pair_walk *walk = base_alloc(1, sizeof(*walk));
+	size_t natives = stacks_frames(of->stacks, native, walk->native, FRAMES_SHOWN);
+	size_t pythons = stacks_frames(of->stacks, python, walk->python, FRAMES_SHOWN), count;
+	const char *interpreter;
+
+	natives = natives < FRAMES_SHOWN ? natives : FRAMES_SHOWN;
+	pythons = pythons < FRAMES_SHOWN ? pythons : FRAMES_SHOWN;
+	interpreter = find_loops(frames, process, walk->native, natives, walk->known);
+	for (size_t i = 0; interpreter && i < natives; i++) {
+		uint32_t location = location_of(frames, process, walk->native[i]);
+		walk->known[i].is_interpreter = !walk->known[i].is_marker &&
+			strcmp(symbols_frame(frames->symbols, location, 0).module, interpreter) == 0;
+	}
+	for (size_t i = 0; i < pythons; i++)
+		walk->is_entry[i] = (walk->python[i]->flags & TFP_PC_PYTHON_ENTRY) != 0;
+	count = frames_merge(walk->known, natives, walk->is_entry, pythons, walk->order);
+	for (size_t i = 0; i < count; i++)
+		visit_one(frames, process, walk->order[i] < 0 ? walk->python[-1 - walk->order[i]] : walk->native[walk->order[i]],
+			  visit, context);
+	free(walk);
+}
+
 void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context)
 {
 	struct process_frames *of = frames_of(frames, process);
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
-	size_t count = stacks_frames(of->stacks, stack, pcs, FRAMES_SHOWN);
+	uint32_t native, python;
+	size_t count;
 
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++) {
-		uint32_t location = location_of(frames, process, pcs[i]);
-		struct symbol_frame frame = {.function = marker_text(pcs[i]->flags), .module = ""};
-		if (!pcs[i]->pc) {
-			visit(context, &frame);
-			continue;
-		}
-		for (size_t k = 0; k < symbols_frame_count(frames->symbols, location); k++) {
-			frame = symbols_frame(frames->symbols, location, k);
-			visit(context, &frame);
-		}
+	if (python_pair(&frames->run->processes[process].python, stack, &native, &python)) {
+		walk_pair(frames, process, native, python, visit, context);
+		return;
 	}
+	count = stacks_frames(of->stacks, stack, pcs, FRAMES_SHOWN);
+	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
+		visit_one(frames, process, pcs[i], visit, context);
+}
+
+void frames_walk_python(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context)
+{
+	struct process_frames *of = frames_of(frames, process);
+	const struct tfp_pc *pcs[FRAMES_SHOWN];
+	uint32_t native, python;
+	size_t count;
+
+	if (!python_pair(&frames->run->processes[process].python, stack, &native, &python))
+		return;
+	count = stacks_frames(of->stacks, python, pcs, FRAMES_SHOWN);
+	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
+		visit_one(frames, process, pcs[i], visit, context);
 }
 
 #define PASSES_ON(name) name,
@@ -186,7 +343,19 @@ bool frames_is_allocator(const char *function)
 struct cause_search {
 	struct frame_cause *cause;
 	bool is_found, has_first;
+	bool has_python; /* then the interpreter's own functions only pass memory on, too */
 };
+
+static void look_for_python(void *context, const struct symbol_frame *frame)
+{
+	*(bool *)context |= frame->module == FRAMES_PYTHON;
+}
+
+/* Innermost functions of the interpreter itself, which do what a Python line says. */
+static bool is_interpreter(const char *module)
+{
+	return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0;
+}
 
 static void cause_look(void *context, const struct symbol_frame *frame)
 {
@@ -196,7 +365,8 @@ static void cause_look(void *context, const struct symbol_frame *frame)
 
 	if (search->is_found)
 		return;
-	is_cause = !frames_is_allocator(frame->function);
+	is_cause = !frames_is_allocator(frame->function) &&
+		   (!search->has_python || frame->module == FRAMES_PYTHON || !is_interpreter(frame->module));
 	if (search->has_first && !is_cause)
 		return;
 	text_clear(&cause->function);
@@ -218,6 +388,7 @@ void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct 
 	text_clear(&cause->file);
 	text_clear(&cause->module);
 	cause->line = 0;
+	frames_walk_python(frames, process, stack, look_for_python, &search.has_python);
 	frames_walk(frames, process, stack, cause_look, &search);
 }
 

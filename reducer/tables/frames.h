@@ -25,8 +25,14 @@ void frames_resolve(struct frames *frames);
 
 /* Calls `visit` for each function of a stack, innermost first; a cut stack ends with a frame whose `module` is "" and
  * whose `function` says why in square brackets. Texts live during the call. */
+#define FRAMES_PYTHON frames_python_module /* `module` of a Python function: this very text, "Python" */
+extern const char frames_python_module[];
+
 typedef void frames_visit(void *context, const struct symbol_frame *frame);
 void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context);
+
+/* The same for the Python functions of a stack alone; none where it has none. */
+void frames_walk_python(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context);
 
 /* The function that a person would name as the cause: the innermost one that is not an allocator's own. */
 struct frame_cause {

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walking CPython's frames; see collectors/python.h. */
+#include "collectors/python.h"
+
+#include "collectors/process.h"
+#include "collectors/python_layout.h"
+#include "collectors/python_objects.h"
+#include "collectors/stacks.h"
+#include "writer/format.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include <pthread.h>
+
+#include "writer/poison.h"
+
+#define NONE TFP_PYTHON_NONE
+#define SHIMS_MOST 4096 /* frames of nobody met on the way: each entry of the interpreter has one */
+#define TRIES 64u       /* doubtful stacks in a row, before the first good one, that prove the layout wrong */
+#define DOUBTS 4096u    /* doubtful stacks, more than good ones, that do so later */
+
+_Atomic uint32_t tfp_python_when;
+
+/* Written by tfp_python_begin; kept across fork, as the interpreter is. The counts are of all threads. */
+static struct tfp_python_symbols python;
+static struct tfp_python_layout layout;
+static uint32_t frames_most;
+static _Atomic uint32_t good, doubtful;
+static _Atomic uint64_t collections_next; /* when the collector's counters are due again, */
+static uint64_t collections_last;         /* their sum when last told, */
+static uint32_t collections_pid;          /* and by which process: a fork child tells them anew */
+
+static void say(const char *state, const char *detail)
+{
+	struct tfp_fact_field fields[3] = {
+		{.is_text = 1, .text = {"python", 6}},
+		{.is_text = 1, .text = {state, tfp_length(state)}},
+		{.is_text = 1, .text = {detail, tfp_length(detail)}},
+	};
+
+	tfp_store_fact(TFP_TAG_framework, fields, 3);
+}
+
+void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, uint32_t frames)
+{
+	const char *why = NULL;
+	size_t readable = 0;
+
+	if (when == TFP_PYTHON_NEVER || !symbols->runtime)
+		return;
+	while (readable < 1024 && tfp_python_is_mapped((uintptr_t)symbols->runtime + readable))
+		readable += 8;
+	if (!symbols->this_thread || !symbols->first_interpreter || !symbols->next_interpreter || !symbols->is_ending ||
+	    !symbols->code || !symbols->text || !symbols->bytes || !symbols->frame)
+		why = "The interpreter lacks a function that reading its frames needs.";
+	else if (!frames || !tfp_state->stacks)
+		why = "STACKS=0: no stacks are kept, so no frames are read.";
+	else
+		why = tfp_python_layout(&layout, symbols->version, symbols->runtime, readable);
+	if (why) {
+		say("absent", why);
+		return;
+	}
+	python = *symbols;
+	frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
+	tfp_python_when = when;
+	say("on", layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets" :
+					     "frames, by the offsets of this version's headers, proved at each frame");
+}
+
+/* The frames of nobody that stand between entries of the interpreter; 3.12 on. */
+static inline int is_shim(uintptr_t frame)
+{
+	return layout.frame_owner != NONE && tfp_python_byte(frame + layout.frame_owner) >= layout.shim_owner;
+}
+
+/* The byte offset of the frame's instruction in its code; where it has not begun that of the first one. */
+static inline uint64_t instruction_of(uintptr_t frame, uintptr_t code)
+{
+	if (layout.instruction_bytes) {
+		int32_t number = (int32_t)tfp_python_half(frame + layout.frame_instruction);
+		return number > 0 ? (uint64_t)number * layout.instruction_bytes : 0;
+	}
+	int64_t bytes = (int64_t)(tfp_python_word(frame + layout.frame_instruction) - (code + layout.code_instructions));
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* Whether the interpreter was entered from C for this frame; `previous` may be 0. -1: in doubt. */
+static inline int is_entry(struct tfp_python_lane *lane, uintptr_t frame, uintptr_t previous)
+{
+	if (layout.frame_owner == NONE || !previous)
+		return 1;
+	if (layout.frame_entry != NONE)
+		return tfp_python_byte(frame + layout.frame_entry);
+	return tfp_python_can_read(lane, previous, TFP_PYTHON_FRAME_BYTES) ? is_shim(previous) : -1;
+}
+
+/* The frame as a code address of the log; 0: in doubt. *previous receives its caller. */
+static inline uint32_t take_frame(struct tfp_python_lane *lane, uintptr_t frame, uintptr_t *previous)
+{
+	uintptr_t code = tfp_python_word(frame + layout.frame_code) & ~(uintptr_t)7; /* 3.14: tagged in the low bits */
+
+	*previous = tfp_python_word(frame + layout.frame_previous);
+	if (layout.frame_owner == NONE && tfp_python_word(frame + layout.type) != (uintptr_t)python.frame)
+		return 0;
+	int entry = is_entry(lane, frame, *previous);
+	if (entry < 0 || entry > 1)
+		return 0;
+	return tfp_python_place(lane, &layout, &python, code, instruction_of(frame, code),
+				entry ? TFP_PC_PYTHON | TFP_PC_PYTHON_ENTRY : TFP_PC_PYTHON);
+}
+
+/* The innermost frame of the thread, 0 = none. *is_good: whether that is certain. */
+static uintptr_t innermost(struct tfp_python_lane *lane, int *is_good)
+{
+	uintptr_t thread = (uintptr_t)python.this_thread();
+
+	*is_good = 1;
+	if (!thread)
+		return 0;
+	*is_good = 0;
+	if ((thread & 7) || !tfp_python_can_read(lane, thread, 512) ||
+	    tfp_python_word(thread + layout.thread_id) != (uintptr_t)pthread_self())
+		return 0;
+	uintptr_t frame = tfp_python_word(thread + layout.thread_frame);
+	if (frame && layout.cframe_frame != NONE) {
+		if ((frame & 7) || !tfp_python_can_read(lane, frame, 16))
+			return 0;
+		frame = tfp_python_word(frame + layout.cframe_frame);
+	}
+	*is_good = 1;
+	return frame;
+}
+
+/* Fills lane->found, innermost first. Returns how many; *is_cut: there are more. -1: in doubt, -2: the tables are full. */
+static int collect(struct tfp_python_lane *lane, int *is_cut)
+{
+	int is_good, count = 0, shims = 0;
+	uintptr_t previous, frame = innermost(lane, &is_good);
+
+	*is_cut = 0;
+	lane->is_full = 0;
+	for (; frame && is_good; frame = previous) {
+		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, TFP_PYTHON_FRAME_BYTES);
+		if (!is_good)
+			break;
+		if (is_shim(frame)) {
+			previous = tfp_python_word(frame + layout.frame_previous);
+			is_good = ++shims < SHIMS_MOST;
+			continue;
+		}
+		if ((uint32_t)count == frames_most) {
+			*is_cut = 1;
+			break;
+		}
+		lane->found[count] = take_frame(lane, frame, &previous);
+		is_good = lane->found[count++] != 0;
+	}
+	return is_good ? count : lane->is_full ? -2 : -1;
+}
+
+/* The node of lane->found; frames that the last stack had too, from the outermost on, are not looked up again. */
+static uint32_t enter(struct tfp_python_lane *lane, uint32_t count, int is_cut)
+{
+	uint32_t node = is_cut ? tfp_stack_cut_node(tfp_state->stacks, TFP_PC_CUT_DEPTH) : 0, same = 0;
+
+	if (is_cut && !node)
+		return 0;
+	if (node == lane->last_root)
+		while (same < count && same < lane->last_count && lane->last[same] == lane->found[count - 1 - same])
+			same++;
+	lane->last_count = 0; /* what lies behind is being changed */
+	if (same)
+		node = lane->nodes[same - 1];
+	for (uint32_t i = same; i < count; i++) {
+		lane->last[i] = lane->found[count - 1 - i];
+		node = tfp_stack_node(tfp_state->stacks, node, lane->last[i]);
+		if (!node)
+			return 0;
+		lane->nodes[i] = node;
+	}
+	lane->last_root = is_cut ? tfp_stack_cut_node(tfp_state->stacks, TFP_PC_CUT_DEPTH) : 0;
+	lane->last_count = count;
+	return node;
+}
+
+/* A stack was in doubt. Where that is the rule the layout is another one than we think. */
+static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread)
+{
+	uint32_t doubts = ++doubtful, goods = good;
+
+	tfp_loss_add(thread, TFP_LOSS_python_frames, 1, tfp_now());
+	if ((goods || doubts < TRIES) && (doubts < DOUBTS || doubts < goods))
+		return;
+	if (__atomic_exchange_n((uint32_t *)&tfp_python_when, TFP_PYTHON_NEVER, __ATOMIC_RELAXED) != TFP_PYTHON_NEVER)
+		say("absent", goods ? "Too many stacks were in doubt, so no more frames are read." :
+				      "The interpreter's structures are not laid out as this version's are, so no frames are read.");
+}
+
+/* At most each 100 ms: what the garbage collector has done. */
+static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	uintptr_t base = layout.are_collections_global ? (uintptr_t)python.runtime : (uintptr_t)python.first_interpreter();
+	uint64_t words[9], sum = 0;
+
+	collections_next = now + tfp_state->second_ticks / 10;
+	if (layout.collections == NONE || !base || !tfp_python_can_read(lane->python, base + layout.collections, sizeof words + 8))
+		return;
+	for (uint32_t i = 0; i < 9; i++) {
+		words[i] = tfp_python_word(base + layout.collections + 8 * i);
+		sum += words[i];
+		if (words[i] >> 48)
+			return;
+	}
+	/* Behind them the flag `collecting`; and what only grows has not shrunk. */
+	if (tfp_python_half(base + layout.collections + sizeof words) > 1 || (collections_pid == tfp_state->pid && sum <= collections_last))
+		return;
+	collections_pid = tfp_state->pid;
+	collections_last = sum;
+	TFP_PUT(thread, lane, now, python_collections, .young = words[0], .middle = words[3], .full = words[6],
+		.collected = words[1] + words[4] + words[7], .uncollectable = words[2] + words[5] + words[8]);
+}
+
+uint32_t tfp_python_read(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	void *interpreter = python.first_interpreter();
+	uint64_t now = tfp_now();
+	int is_cut;
+
+	/* Of several interpreters it is not known which one this thread runs. */
+	if (!interpreter || python.next_interpreter(interpreter) || python.is_ending() || !tfp_state->stacks)
+		return 0;
+	if (__builtin_expect(!lane->python, 0)) {
+		lane->python = tfp_pages_get(sizeof *lane->python, 1);
+		if (!lane->python) {
+			tfp_loss_add(thread, TFP_LOSS_memory, 1, now);
+			return 0;
+		}
+	}
+	int count = collect(lane->python, &is_cut);
+	uint32_t stack = count > 0 ? enter(lane->python, (uint32_t)count, is_cut) : 0;
+	if (__builtin_expect(count == -1, 0))
+		doubt(thread);
+	else if (count == -2 || (count > 0 && !stack))
+		tfp_loss_add(thread, TFP_LOSS_python_table, 1, now);
+	if (!stack)
+		return 0;
+	if (__builtin_expect(!good, 0) || good < TRIES)
+		good++;
+	if (__builtin_expect(now >= collections_next || collections_pid != tfp_state->pid, 0))
+		tell_collections(thread, lane, now);
+	return stack;
+}

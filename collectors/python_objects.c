@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPython's objects read from the side; see collectors/python_objects.h. */
+#include "collectors/python_objects.h"
+
+#include "collectors/stacks_memory.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define CODE_BYTES 256          /* of a code object that are looked at */
+#define INSTRUCTIONS_MOST (1u << 28) /* bytes of one function's code */
+#define TABLE_MOST (1u << 20)   /* bytes of a line table that are read; a longer one's line is not known */
+#define KEY_MOST 4096u          /* bytes of a line table, and of a name, that are compared */
+
+typedef uint64_t __attribute__((may_alias, aligned(1))) loose_word;
+
+int tfp_python_is_mapped(uintptr_t address)
+{
+	return tfp_stack_memory_can_read(address);
+}
+
+int tfp_python_learn_page(struct tfp_python_lane *lane, uintptr_t page)
+{
+	if (!page || page >> 36 || !tfp_python_is_mapped(page << 12)) /* beyond 48 bits is no address of a program */
+		return 0;
+	lane->pages[page % TFP_PYTHON_PAGES] = page;
+	return 1;
+}
+
+/* Longer than a page: all pages between. */
+static int can_read_all(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
+{
+	for (uintptr_t at = address; at < address + bytes; at = (at | 4095) + 1)
+		if (!tfp_python_can_read(lane, at, 1))
+			return 0;
+	return 1;
+}
+
+static inline int is_a(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object, const void *type,
+		       size_t bytes)
+{
+	return object && !(object & 7) && tfp_python_can_read(lane, object, bytes) &&
+	       tfp_python_word(object + layout->type) == (uintptr_t)type;
+}
+
+/*
+ * A key of contents: products of pairs of words, as in UMAC's NH, with the place mixed in. Two cycles for 16 bytes; texts that
+ * differ have the same key with a chance of 2^-64 or so.
+ */
+static uint64_t key_of(uintptr_t bytes, size_t count)
+{
+	const loose_word *word = (const loose_word *)bytes;
+	uint64_t key = count * UINT64_C(0x9e3779b97f4a7c15), last = 0;
+	size_t pairs = count / 16;
+
+	for (size_t i = 0; i < pairs; i++, word += 2)
+		key += (word[0] + UINT64_C(0xd6e8feb86659fd93) * (2 * i + 1)) * (word[1] ^ UINT64_C(0xa0761d6478bd642f));
+	for (size_t i = 16 * pairs; i < count; i++) {
+		last = last << 8 | tfp_python_byte(bytes + i);
+		if (i % 8 == 7) {
+			key = (key ^ last) * UINT64_C(0xe7037ed1a0b428db);
+			last = 0;
+		}
+	}
+	return (key ^ last) * UINT64_C(0x8ebc6af09c88c6e3) ^ key >> 32;
+}
+
+/* A str's characters. */
+struct text {
+	uintptr_t data;
+	size_t characters;
+	unsigned bytes; /* of one */
+};
+
+/* The bit field of a str: interned (2 bits, wider in some builds), then kind:3, compact:1, ascii:1. */
+static int read_text(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object, struct text *text)
+{
+	static const uint8_t starts[] = {2, 8, 16};
+	uint32_t state = tfp_python_half(object + layout->text_state);
+
+	for (size_t i = 0; i < sizeof starts; i++) {
+		uint32_t kind = state >> starts[i] & 7, flags = state >> (starts[i] + 3);
+		if ((state & ((1u << starts[i]) - 1)) > 3 || !(flags & 1) || (kind != 1 && kind != 2 && kind != 4) ||
+		    ((flags & 2) && kind != 1))
+			continue;
+		text->bytes = kind;
+		text->data = object + (flags & 2 ? layout->text_ascii : layout->text_compact);
+		text->characters = tfp_python_word(object + layout->text_length);
+		if (text->characters > TFP_PYTHON_TEXT)
+			text->characters = TFP_PYTHON_TEXT;
+		return can_read_all(lane, text->data, text->characters * text->bytes);
+	}
+	return 0;
+}
+
+/* The key of a str: its own hash and length; where it has no hash yet that of its text. 0: it is none. */
+static inline uint64_t text_key(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object)
+{
+	uint64_t hash = tfp_python_word(object + layout->text_hash), length = tfp_python_word(object + layout->text_length);
+	struct text text;
+
+	if (hash != UINT64_MAX)
+		return hash + length * 2 + 1;
+	if (!read_text(lane, layout, object, &text))
+		return 0;
+	hash = key_of(text.data, text.characters * text.bytes);
+	return hash ? hash : 1;
+}
+
+/* What must be the same for a place to be still true; pc is not set. Returns 0 where it is no code object. */
+static inline int look(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+		       const struct tfp_python_symbols *symbols, struct tfp_python_place *place)
+{
+	uintptr_t code = place->code;
+
+	if (!is_a(lane, layout, code, symbols->code, CODE_BYTES))
+		return 0;
+	place->name = tfp_python_word(code + layout->code_name);
+	place->file = tfp_python_word(code + layout->code_file);
+	place->lines = tfp_python_word(code + layout->code_lines);
+	place->first = tfp_python_half(code + layout->code_line);
+	if (!is_a(lane, layout, place->name, symbols->text, 72) || !is_a(lane, layout, place->file, symbols->text, 72) ||
+	    !is_a(lane, layout, place->lines, symbols->bytes, 40))
+		return 0;
+	place->name_key = text_key(lane, layout, place->name);
+	place->file_key = text_key(lane, layout, place->file);
+	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
+	uintptr_t table = place->lines + layout->bytes_data;
+	size_t compared = bytes < KEY_MOST ? bytes : KEY_MOST;
+	if (!place->name_key || !place->file_key || bytes >> 40 || !can_read_all(lane, table, compared))
+		return 0;
+	place->lines_key = key_of(table, compared) ^ bytes;
+	return 1;
+}
+
+/* Copies names, finds the line. 0: in doubt, or the tables are full. */
+static __attribute__((noinline)) uint32_t learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+						struct tfp_python_place *place)
+{
+	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
+	uintptr_t table = place->lines + layout->bytes_data;
+	struct text function, file;
+	uint32_t line = 0;
+
+	if (!read_text(lane, layout, place->name, &function) || !read_text(lane, layout, place->file, &file) ||
+	    place->at > INSTRUCTIONS_MOST || place->first > INT32_MAX)
+		return 0;
+	size_t function_bytes = tfp_python_utf8((const void *)function.data, function.characters, function.bytes, lane->function,
+						TFP_PYTHON_TEXT);
+	size_t file_bytes = tfp_python_utf8((const void *)file.data, file.characters, file.bytes, lane->file, TFP_PYTHON_TEXT);
+	if (bytes <= TABLE_MOST) {
+		if (!can_read_all(lane, table, bytes))
+			return 0;
+		line = tfp_python_line(layout->lines, (const uint8_t *)table, bytes, place->first, (uint32_t)place->at);
+	}
+	uint32_t code = tfp_python_code(lane->function, function_bytes, lane->file, file_bytes, place->first);
+	place->pc = code ? tfp_python_pc(code, line, place->flags) : 0;
+	lane->is_full = !place->pc;
+	return place->pc;
+}
+
+uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
+{
+	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
+	struct tfp_python_place *known = &lane->places[mixed >> 54], now = {.code = code, .at = at, .flags = flags};
+
+	if (!look(lane, layout, symbols, &now))
+		return 0;
+	if (known->pc && known->code == code && known->at == at && known->flags == flags && known->first == now.first &&
+	    known->name == now.name && known->file == now.file && known->lines == now.lines && known->name_key == now.name_key &&
+	    known->file_key == now.file_key && known->lines_key == now.lines_key)
+		return known->pc;
+	uint32_t pc = learn(lane, layout, &now);
+	known->pc = 0; /* while it is being changed */
+	now.pc = 0;
+	*known = now;
+	known->pc = pc;
+	return pc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading CPython's objects from the side: pages proved readable, objects proved by their type, lines kept by their code.
+ * Shared by collectors/python.c and python_objects.c alone.
+ *
+ * Rule: what was kept of a code object counts only while its name, file, first line and line table are the same by their
+ * contents: another one may lie at the same address by now.
+ */
+#ifndef TFP_COLLECTORS_PYTHON_OBJECTS_H
+#define TFP_COLLECTORS_PYTHON_OBJECTS_H
+
+#include "collectors/python.h"
+#include "collectors/python_layout.h"
+#include "collectors/python_names.h"
+
+#define TFP_PYTHON_FRAMES 256      /* of one stack: the largest setting STACKS */
+#define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
+#define TFP_PYTHON_PAGES 1024      /* pages known to be readable; 8 KiB */
+#define TFP_PYTHON_PLACES 1024     /* instructions whose line is known; 72 KiB, touched as used */
+
+/* An instruction of a code object, and what it was when its line was looked up. */
+struct tfp_python_place {
+	uintptr_t code;
+	uint64_t at, name_key, file_key, lines_key;
+	uintptr_t name, file, lines;
+	uint32_t first, flags;
+	uint32_t pc; /* 0 = empty */
+};
+
+/* Of one lane; a fork child finds it empty. */
+struct tfp_python_lane {
+	uint64_t pages[TFP_PYTHON_PAGES]; /* page number, 0 = none */
+	uint32_t reads_left;              /* stacks until all pages are asked for again */
+	uint32_t is_full;                 /* the last place found no room in the tables */
+	uint32_t last_count, last_root;
+	uint32_t found[TFP_PYTHON_FRAMES]; /* the stack being read, innermost first */
+	uint32_t last[TFP_PYTHON_FRAMES];  /* the one before, outermost first, */
+	uint32_t nodes[TFP_PYTHON_FRAMES]; /* and the nodes that end there */
+	struct tfp_python_place places[TFP_PYTHON_PLACES];
+	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];
+};
+
+static inline uint64_t tfp_python_word(uintptr_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
+static inline uint32_t tfp_python_half(uintptr_t address)
+{
+	return *(const volatile uint32_t *)address;
+}
+
+static inline uint8_t tfp_python_byte(uintptr_t address)
+{
+	return *(const volatile uint8_t *)address;
+}
+
+/* Whether the kernel can read there. A system call; changes nothing. */
+int tfp_python_is_mapped(uintptr_t address);
+
+/* Asks for a page that the lane does not know yet. */
+int tfp_python_learn_page(struct tfp_python_lane *lane, uintptr_t page);
+
+/* Whether `bytes` (at most a page) from there can be read. */
+static inline int tfp_python_can_read(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
+{
+	uintptr_t first = address >> 12, last = (address + bytes - 1) >> 12; /* the smallest page of any machine */
+
+	if (__builtin_expect(lane->pages[first % TFP_PYTHON_PAGES] != first, 0) && !tfp_python_learn_page(lane, first))
+		return 0;
+	return first == last || lane->pages[last % TFP_PYTHON_PAGES] == last || tfp_python_learn_page(lane, last);
+}
+
+/* The log's code address of an instruction, `at` bytes into what should be a code object. 0: in doubt, or lane->is_full. */
+uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags);
+
+#endif

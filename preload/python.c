@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a Python interpreter exports; see preload/python.h. */
+#include "preload/python.h"
+
+#include "collectors/python.h"
+#include "preload/objects.h"
+#include "preload/settings.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+/* The first version that has a function which its successors kept: before 3.11 no number says which version it is. */
+static const struct {
+	uint32_t version;
+	const char *name;
+} marks[] = {
+	{0x030a0000, "PyIter_Send"},
+	{0x03090000, "PyThreadState_GetFrame"},
+	{0x03080000, "PyConfig_Read"},
+};
+
+static uint32_t version_of(void *object)
+{
+	const unsigned long *number = tfp_object_symbol(object, "Py_Version"); /* 3.11 on */
+
+	if (number)
+		return (uint32_t)*number;
+	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+		if (tfp_object_symbol(object, marks[i].name))
+			return marks[i].version;
+	return 0x03070000; /* older ones are all the same to us */
+}
+
+void tfp_python_find(void)
+{
+	struct tfp_python_symbols symbols = {.runtime = NULL};
+	void *object = RTLD_DEFAULT;
+
+	if (tfp_settings.python == TFP_PYTHON_OFF)
+		return;
+	symbols.runtime = tfp_object_symbol(object, "_PyRuntime");
+	if (!symbols.runtime)
+		return;
+	symbols.version = version_of(object);
+	symbols.this_thread = (void *(*)(void))tfp_object_symbol(object, "PyGILState_GetThisThreadState");
+	symbols.first_interpreter = (void *(*)(void))tfp_object_symbol(object, "PyInterpreterState_Head");
+	symbols.next_interpreter = (void *(*)(void *))tfp_object_symbol(object, "PyInterpreterState_Next");
+	symbols.is_ending = (int (*)(void))tfp_object_symbol(object, "Py_IsFinalizing");
+	if (!symbols.is_ending)
+		symbols.is_ending = (int (*)(void))tfp_object_symbol(object, "_Py_IsFinalizing");
+	symbols.code = tfp_object_symbol(object, "PyCode_Type");
+	symbols.text = tfp_object_symbol(object, "PyUnicode_Type");
+	symbols.bytes = tfp_object_symbol(object, "PyBytes_Type");
+	symbols.frame = tfp_object_symbol(object, "PyFrame_Type");
+	tfp_python_begin(&symbols, (uint32_t)tfp_settings.python, tfp_settings.stacks);
+}

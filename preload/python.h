@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the Python interpreter of the process. Rule: looks, loads nothing; a program without Python pays one look-up. */
+#ifndef TFP_PRELOAD_PYTHON_H
+#define TFP_PRELOAD_PYTHON_H
+
+/* From the library's constructor, once the log is there. Takes the loader's lock. */
+void tfp_python_find(void);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a log says of Python: its functions, stacks that are native and Python's at once, the garbage collector's counters.
+ *
+ * Rule: a stack id from pair_first on is a pair, native and Python's, of one moment on one thread; whoever passes stack ids
+ * on needs not know (reducer/tables/frames.c puts the two together). Strings belong to the run.
+ */
+#ifndef REDUCER_MODEL_PYTHON_ROWS_H
+#define REDUCER_MODEL_PYTHON_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct python_code {
+	const char *function, *file; /* NULL = no such code */
+	uint32_t line; /* at which it begins */
+};
+
+struct python_rows {
+	struct python_code *codes; /* by number, which the high half of such a code address holds */
+	size_t code_count;
+	uint32_t pair_first;       /* 0 = there are no pairs */
+	uint64_t *pairs;           /* native stack << 32 | Python stack */
+	size_t pair_count;
+	int has_collections;
+	uint64_t young, middle, full, collected, uncollectable; /* as far as they were read */
+};
+
+/* The two stacks behind an id. Returns whether it is a pair; else *native is the id itself and *python is 0. */
+static inline int python_pair(const struct python_rows *rows, uint32_t stack, uint32_t *native, uint32_t *python)
+{
+	uint32_t at = stack - rows->pair_first;
+
+	*native = stack;
+	*python = 0;
+	if (rows->pair_first == 0 || stack < rows->pair_first || at >= rows->pair_count)
+		return 0;
+	*native = (uint32_t)(rows->pairs[at] >> 32);
+	*python = (uint32_t)rows->pairs[at];
+	return 1;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Python's part of the pass: which Python stack stands beside a native one, and what functions are called. See scan.h.
+ *
+ * Rule: a Python stack belongs to the next record of its stream that has a stack and the same time, to no other.
+ */
+#include "reducer/model/number_map.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODES_MAX 65536u /* as the library has places (collectors/python_names.c) */
+
+struct python_scan {
+	struct scan *scan;
+	struct number_map pair_of;
+};
+
+static void take_code(void *state, const struct fact *fact, const int *fields)
+{
+	struct python_scan *taken = state;
+	struct python_rows *rows = &taken->scan->process->python;
+	struct run_storage *storage = taken->scan->run->private;
+	const struct fact_value *function = fact_text(fact, fields[1]), *file = fact_text(fact, fields[2]);
+	uint64_t id = fact_number(fact, fields[0]);
+
+	if (id > CODES_MAX || function == NULL || file == NULL)
+		return;
+	if (rows->codes == NULL)
+		rows->codes = calloc(CODES_MAX + 1, sizeof *rows->codes);
+	if (rows->codes == NULL)
+		return;
+	rows->code_count = CODES_MAX + 1;
+	rows->codes[id] = (struct python_code){.function = pool_text(&storage->pool, function->text, function->length),
+					       .file = pool_text(&storage->pool, file->text, file->length),
+					       .line = (uint32_t)fact_number(fact, fields[3])};
+}
+
+static void take_stack(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct scan_python *python = &((struct python_scan *)state)->scan->python;
+
+	python->times[stream] = batch->times[i] + 1;
+	python->stacks[stream] = (uint32_t)batch_value(batch, i, fields[0]);
+}
+
+static void take_collections(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct python_rows *rows = &((struct python_scan *)state)->scan->process->python;
+
+	(void)stream;
+	rows->has_collections = 1;
+	rows->young = batch_value(batch, i, fields[0]);
+	rows->middle = batch_value(batch, i, fields[1]);
+	rows->full = batch_value(batch, i, fields[2]);
+	rows->collected = batch_value(batch, i, fields[3]);
+	rows->uncollectable = batch_value(batch, i, fields[4]);
+}
+
+uint32_t scan_pair(struct scan *scan, size_t stream, uint32_t native)
+{
+	struct python_scan *taken = scan->python.state;
+	struct python_rows *rows = &scan->process->python;
+	uint32_t python = scan->python.stacks[stream], place = number_map_find(&taken->pair_of, native, python);
+	uint64_t *wider;
+
+	scan->python.times[stream] = 0;
+	if (python == 0 || place != NUMBER_MAP_NONE)
+		return python == 0 ? native : rows->pair_first + place;
+	if ((rows->pair_count & (rows->pair_count - 1)) == 0) {
+		wider = realloc(rows->pairs, (rows->pair_count == 0 ? 1 : rows->pair_count * 2) * sizeof *wider);
+		if (wider == NULL)
+			return native;
+		rows->pairs = wider;
+	}
+	place = (uint32_t)rows->pair_count;
+	if (number_map_set(&taken->pair_of, native, python, place) != 0)
+		return native;
+	rows->pairs[rows->pair_count++] = (uint64_t)native << 32 | python;
+	return rows->pair_first + place;
+}
+
+static const struct scan_record records[] = {
+	{"python_stack", take_stack, 0, {"stack"}},
+	{"python_collections", take_collections, 0, {"young", "middle", "full", "collected", "uncollectable"}},
+};
+
+static const struct scan_fact facts[] = {
+	{"python_code", take_code, {"id", "function", "file", "line"}},
+};
+
+static void drop(void *state)
+{
+	struct python_scan *taken = state;
+
+	free(taken->scan->python.times);
+	free(taken->scan->python.stacks);
+	taken->scan->python = (struct scan_python){0};
+	number_map_free(&taken->pair_of);
+	free(taken);
+}
+
+static void *begin(struct scan *scan)
+{
+	struct python_scan *taken = calloc(1, sizeof *taken);
+	size_t streams = scan->process->log->stream_count + 1;
+	uint64_t nodes = scan->process->log->live.nodes_count;
+
+	if (taken == NULL)
+		return NULL;
+	taken->scan = scan;
+	scan->python = (struct scan_python){.state = taken, .times = calloc(streams, sizeof *scan->python.times),
+					    .stacks = calloc(streams, sizeof *scan->python.stacks)};
+	/* Behind the last native stack: whoever keeps arrays by stack id keeps them short. */
+	scan->process->python.pair_first = nodes < STACKS_MOST ? (uint32_t)nodes + 1 : STACKS_MOST;
+	if (scan->python.times != NULL && scan->python.stacks != NULL)
+		return taken;
+	drop(taken);
+	return NULL;
+}
+
+static int finish(void *state)
+{
+	(void)state;
+	return 0;
+}
+
+static void close_process(struct process *process)
+{
+	free(process->python.codes);
+	free(process->python.pairs);
+	process->python = (struct python_rows){0};
+}
+
+const struct scan_subject python_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.facts = facts,
+	.fact_count = sizeof facts / sizeof *facts,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+	.close = close_process,
+};
