@@ -184,6 +184,19 @@ static uint32_t enter(struct tfp_python_lane *lane, uint32_t count, int is_cut)
 	return node;
 }
 
+/* Ready made: the host's stack may be small. */
+#define TEXT(words) {.is_text = 1, .text = {words, sizeof(words) - 1}}
+static const struct tfp_fact_field too_many[] = {
+	TEXT("python"),
+	TEXT("absent"),
+	TEXT("Too many stacks were in doubt, so no more frames are read."),
+};
+static const struct tfp_fact_field wrong_layout[] = {
+	TEXT("python"),
+	TEXT("absent"),
+	TEXT("The interpreter's structures are not laid out as this version's are, so no frames are read."),
+};
+
 /* A stack was in doubt. Where that is the rule the layout is another one than we think. */
 static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread)
 {
@@ -193,8 +206,7 @@ static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread)
 	if ((goods || doubts < TRIES) && (doubts < DOUBTS || doubts < goods))
 		return;
 	if (__atomic_exchange_n((uint32_t *)&tfp_python_when, TFP_PYTHON_NEVER, __ATOMIC_RELAXED) != TFP_PYTHON_NEVER)
-		say("absent", goods ? "Too many stacks were in doubt, so no more frames are read." :
-				      "The interpreter's structures are not laid out as this version's are, so no frames are read.");
+		tfp_store_fact(TFP_TAG_framework, goods ? too_many : wrong_layout, 3);
 }
 
 /* At most each 100 ms: what the garbage collector has done. */

@@ -15,13 +15,13 @@
 
 /* What the interpreter exports; any may be NULL where the version lacks it. Plain reads of its state, without a lock. */
 struct tfp_python_symbols {
-	const void *runtime;                 /* _PyRuntime */
-	void *(*this_thread)(void);          /* PyGILState_GetThisThreadState: from thread-local storage */
-	void *(*first_interpreter)(void);    /* PyInterpreterState_Head */
-	void *(*next_interpreter)(void *);   /* PyInterpreterState_Next */
-	int (*is_ending)(void);              /* Py_IsFinalizing, before 3.13 _Py_IsFinalizing */
+	const void *runtime;			 /* _PyRuntime */
+	void *(*this_thread)(void);		 /* PyGILState_GetThisThreadState: from thread-local storage */
+	void *(*first_interpreter)(void);	 /* PyInterpreterState_Head */
+	void *(*next_interpreter)(void *);	 /* PyInterpreterState_Next */
+	int (*is_ending)(void);			 /* Py_IsFinalizing, before 3.13 _Py_IsFinalizing */
 	const void *code, *text, *bytes, *frame; /* PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type */
-	uint32_t version;                    /* PY_VERSION_HEX; where only the minor version is known 0x03080000 and the like */
+	uint32_t version; /* PY_VERSION_HEX; where only the minor version is known 0x03080000 and the like */
 };
 
 enum tfp_python_when { TFP_PYTHON_NEVER = 0, TFP_PYTHON_SAMPLES = 1, TFP_PYTHON_CALLS = 2 };

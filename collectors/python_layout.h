@@ -15,28 +15,28 @@
 
 /* How a code object says which instruction belongs to which line. */
 enum tfp_python_lines {
-	TFP_PYTHON_LNOTAB = 0,    /* 3.8, 3.9: pairs of steps, Objects/lnotab_notes.txt */
+	TFP_PYTHON_LNOTAB = 0,	  /* 3.8, 3.9: pairs of steps, Objects/lnotab_notes.txt */
 	TFP_PYTHON_LINETABLE = 1, /* 3.10: pairs of steps with gaps, PEP 626 */
 	TFP_PYTHON_LOCATIONS = 2, /* 3.11 on: Objects/locations.md (InternalDocs/code_objects.md) */
 };
 
 /* Bytes from the start of the object named first; TFP_PYTHON_NONE where there is none. */
 struct tfp_python_layout {
-	uint32_t version; /* 0x030d: 3.13 */
-	uint32_t thread_id;       /* thread state: pthread_self() of its thread */
-	uint32_t thread_frame;    /* thread state: the innermost frame, or what points to it */
-	uint32_t cframe_frame;    /* 3.11, 3.12: from there to the innermost frame */
+	uint32_t version;      /* 0x030d: 3.13 */
+	uint32_t thread_id;    /* thread state: pthread_self() of its thread */
+	uint32_t thread_frame; /* thread state: the innermost frame, or what points to it */
+	uint32_t cframe_frame; /* 3.11, 3.12: from there to the innermost frame */
 	uint32_t frame_code, frame_previous;
 	uint32_t frame_instruction; /* an address, or before 3.11 a number (32 bits) */
 	uint32_t instruction_bytes; /* before 3.11: what that number counts in; else 0 */
-	uint32_t frame_owner;     /* 3.11 on: who owns it, a byte; from `shim_owner` on it is no Python function's */
+	uint32_t frame_owner;	    /* 3.11 on: who owns it, a byte; from `shim_owner` on it is no Python function's */
 	uint32_t shim_owner;
-	uint32_t frame_entry;     /* 3.11: a byte, 1 = the interpreter was entered for this frame */
+	uint32_t frame_entry; /* 3.11: a byte, 1 = the interpreter was entered for this frame */
 	uint32_t code_name, code_file, code_line, code_lines, code_instructions;
 	uint32_t text_length, text_hash, text_state, text_ascii, text_compact; /* of str objects; the last two: their data */
 	uint32_t bytes_length, bytes_data;
-	uint32_t type;            /* any object: its type */
-	uint32_t collections;     /* three times {collections, collected, uncollectable}, words */
+	uint32_t type;			 /* any object: its type */
+	uint32_t collections;		 /* three times {collections, collected, uncollectable}, words */
 	uint32_t are_collections_global; /* 3.8: from _PyRuntime, else from the interpreter's state */
 	enum tfp_python_lines lines;
 };

@@ -3,14 +3,18 @@
 #include "collectors/python_objects.h"
 
 #include "collectors/stacks_memory.h"
+#include "collectors/unwind.h"
 #include "writer/sys.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
 
 #include "writer/poison.h"
 
-#define CODE_BYTES 256          /* of a code object that are looked at */
+#define CODE_BYTES 256		     /* of a code object that are looked at */
 #define INSTRUCTIONS_MOST (1u << 28) /* bytes of one function's code */
-#define TABLE_MOST (1u << 20)   /* bytes of a line table that are read; a longer one's line is not known */
-#define KEY_MOST 4096u          /* bytes of a line table, and of a name, that are compared */
+#define TABLE_MOST (1u << 20)	     /* bytes of a line table that are read; a longer one's line is not known */
+#define KEY_MOST 4096u		     /* bytes of a line table, and of a name, that are compared */
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) loose_word;
 
@@ -133,9 +137,8 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 	return 1;
 }
 
-/* Copies names, finds the line. 0: in doubt, or the tables are full. */
-static __attribute__((noinline)) uint32_t learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
-						struct tfp_python_place *place)
+/* Copies names, finds the line: place->pc, 0: in doubt, or the tables are full. */
+static uint32_t learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, struct tfp_python_place *place)
 {
 	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
 	uintptr_t table = place->lines + layout->bytes_data;
@@ -159,6 +162,32 @@ static __attribute__((noinline)) uint32_t learn(struct tfp_python_lane *lane, co
 	return place->pc;
 }
 
+struct learning {
+	struct tfp_python_lane *lane;
+	const struct tfp_python_layout *layout;
+	struct tfp_python_place *place;
+};
+
+static void learn_here(void *argument)
+{
+	struct learning *learning = argument;
+
+	learn(learning->lane, learning->layout, learning->place);
+}
+
+/* On the lane's own stack, with signals blocked: a handler of the host would find it too small. */
+static __attribute__((noinline)) uint32_t learn_aside(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+						      struct tfp_python_place *place)
+{
+	struct learning learning = {.lane = lane, .layout = layout, .place = place};
+	uint64_t all = UINT64_MAX, mask;
+
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(all), 0, 0);
+	tfp_unwind_on_stack(lane->stack + TFP_PYTHON_STACK / 8, learn_here, &learning);
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
+	return place->pc;
+}
+
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
 			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
 {
@@ -171,7 +200,7 @@ uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_
 	    known->name == now.name && known->file == now.file && known->lines == now.lines && known->name_key == now.name_key &&
 	    known->file_key == now.file_key && known->lines_key == now.lines_key)
 		return known->pc;
-	uint32_t pc = learn(lane, layout, &now);
+	uint32_t pc = learn_aside(lane, layout, &now);
 	known->pc = 0; /* while it is being changed */
 	now.pc = 0;
 	*known = now;

@@ -13,10 +13,12 @@
 #include "collectors/python_layout.h"
 #include "collectors/python_names.h"
 
-#define TFP_PYTHON_FRAMES 256      /* of one stack: the largest setting STACKS */
+#define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
-#define TFP_PYTHON_PAGES 1024      /* pages known to be readable; 8 KiB */
-#define TFP_PYTHON_PLACES 1024     /* instructions whose line is known; 72 KiB, touched as used */
+#define TFP_PYTHON_PAGES 1024	   /* pages known to be readable; 8 KiB */
+#define TFP_PYTHON_PLACES 1024	   /* instructions whose line is known; 72 KiB, touched as used */
+
+#define TFP_PYTHON_STACK 8192 /* bytes; 1 KiB is used */
 
 /* An instruction of a code object, and what it was when its line was looked up. */
 struct tfp_python_place {
@@ -30,14 +32,15 @@ struct tfp_python_place {
 /* Of one lane; a fork child finds it empty. */
 struct tfp_python_lane {
 	uint64_t pages[TFP_PYTHON_PAGES]; /* page number, 0 = none */
-	uint32_t reads_left;              /* stacks until all pages are asked for again */
-	uint32_t is_full;                 /* the last place found no room in the tables */
+	uint32_t reads_left;		  /* stacks until all pages are asked for again */
+	uint32_t is_full;		  /* the last place found no room in the tables */
 	uint32_t last_count, last_root;
 	uint32_t found[TFP_PYTHON_FRAMES]; /* the stack being read, innermost first */
 	uint32_t last[TFP_PYTHON_FRAMES];  /* the one before, outermost first, */
 	uint32_t nodes[TFP_PYTHON_FRAMES]; /* and the nodes that end there */
 	struct tfp_python_place places[TFP_PYTHON_PLACES];
 	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];
+	_Alignas(16) uint64_t stack[TFP_PYTHON_STACK / 8]; /* for what a new place needs: the host's may be too small */
 };
 
 static inline uint64_t tfp_python_word(uintptr_t address)

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "writer/poison.h"
+
 /* The first version that has a function which its successors kept: before 3.11 no number says which version it is. */
 static const struct {
 	uint32_t version;

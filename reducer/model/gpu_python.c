@@ -39,7 +39,8 @@ void gpu_python_call(struct gpu_scan *scan, const struct gpu_call *call)
 	row->host_ns += call->duration;
 }
 
-void gpu_python_record(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight, unsigned impossible)
+void gpu_python_record(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight,
+		       unsigned impossible)
 {
 	struct gpu_stack *row = flight == NULL || !(flight->has & FLIGHT_CALL) ? NULL : stack_at(scan, flight->stack);
 

@@ -13,14 +13,14 @@
 
 struct python_code {
 	const char *function, *file; /* NULL = no such code */
-	uint32_t line; /* at which it begins */
+	uint32_t line;		     /* at which it begins */
 };
 
 struct python_rows {
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
-	uint32_t pair_first;       /* 0 = there are no pairs */
-	uint64_t *pairs;           /* native stack << 32 | Python stack */
+	uint32_t pair_first; /* 0 = there are no pairs */
+	uint64_t *pairs;     /* native stack << 32 | Python stack */
 	size_t pair_count;
 	int has_collections;
 	uint64_t young, middle, full, collected, uncollectable; /* as far as they were read */

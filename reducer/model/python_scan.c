@@ -110,7 +110,8 @@ static void *begin(struct scan *scan)
 	if (taken == NULL)
 		return NULL;
 	taken->scan = scan;
-	scan->python = (struct scan_python){.state = taken, .times = calloc(streams, sizeof *scan->python.times),
+	scan->python = (struct scan_python){.state = taken,
+					    .times = calloc(streams, sizeof *scan->python.times),
 					    .stacks = calloc(streams, sizeof *scan->python.stacks)};
 	/* Behind the last native stack: whoever keeps arrays by stack id keeps them short. */
 	scan->process->python.pair_first = nodes < STACKS_MOST ? (uint32_t)nodes + 1 : STACKS_MOST;

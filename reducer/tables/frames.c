@@ -99,7 +99,8 @@ static bool line_equal(const void *context, const void *key, uint32_t number)
 static uint32_t python_location(struct frames *frames, const struct process *process, const struct tfp_pc *pc)
 {
 	const struct python_rows *rows = &process->python;
-	struct python_line line = {.function = "[a Python function that the log does not name]", .file = "", .line = (uint32_t)pc->pc};
+	struct python_line line = {
+		.function = "[a Python function that the log does not name]", .file = "", .line = (uint32_t)pc->pc};
 	uint64_t code = pc->pc >> 32, hash = base_mix(pc->pc & UINT32_MAX);
 	uint32_t number;
 
@@ -185,8 +186,8 @@ uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
 		return identity_of(frames, process, stack);
 	of = frames_of(frames, process);
 	if (!of->identities[stack])
-		of->identities[stack] = base_mix(identity_of(frames, process, native) ^
-						 base_mix(identity_of(frames, process, python) + 1)) | 1;
+		of->identities[stack] =
+			base_mix(identity_of(frames, process, native) ^ base_mix(identity_of(frames, process, python) + 1)) | 1;
 	return of->identities[stack];
 }
 
@@ -230,8 +231,11 @@ static void visit_one(struct frames *frames, size_t process, const struct tfp_pc
 
 	if (location & PYTHON_LOCATION) {
 		const struct python_line *line = &frames->lines[location & ~PYTHON_LOCATION];
-		frame = (struct symbol_frame){.function = line->function, .file = line->file, .line = line->line,
-					      .module = FRAMES_PYTHON, .is_named = true};
+		frame = (struct symbol_frame){.function = line->function,
+					      .file = line->file,
+					      .line = line->line,
+					      .module = FRAMES_PYTHON,
+					      .is_named = true};
 		visit(context, &frame);
 		return;
 	}
@@ -284,8 +288,8 @@ static void walk_pair(struct frames *frames, size_t process, uint32_t native, ui
 	interpreter = find_loops(frames, process, walk->native, natives, walk->known);
 	for (size_t i = 0; interpreter && i < natives; i++) {
 		uint32_t location = location_of(frames, process, walk->native[i]);
-		walk->known[i].is_interpreter = !walk->known[i].is_marker &&
-			strcmp(symbols_frame(frames->symbols, location, 0).module, interpreter) == 0;
+		walk->known[i].is_interpreter =
+			!walk->known[i].is_marker && strcmp(symbols_frame(frames->symbols, location, 0).module, interpreter) == 0;
 	}
 	for (size_t i = 0; i < pythons; i++)
 		walk->is_entry[i] = (walk->python[i]->flags & TFP_PC_PYTHON_ENTRY) != 0;

@@ -14,13 +14,14 @@
 
 /* What is known of a native frame, innermost first. */
 struct merge_native {
-	bool is_loop;        /* _PyEval_EvalFrameDefault */
+	bool is_loop;	     /* _PyEval_EvalFrameDefault */
 	bool is_interpreter; /* of the same file as that */
-	bool is_marker;      /* the stack was cut here */
+	bool is_marker;	     /* the stack was cut here */
 };
 
 /* Which frames come, innermost first: native ones as their index, Python ones as -1 - index. Returns how many. */
-size_t frames_merge(const struct merge_native *native, size_t native_count, const bool *is_entry, size_t python_count, int *order);
+size_t frames_merge(const struct merge_native *native, size_t native_count, const bool *is_entry, size_t python_count,
+		    int *order);
 
 /* Is that the interpreter's loop? Compilers split it into parts with names of their own. */
 bool frames_is_loop(const char *function);
