@@ -39,11 +39,14 @@ static int show(void *context, const struct span *span)
 {
 	const struct pass *pass = context;
 	const struct analyses *all = pass->all;
-	bool is_wanted = !all->options->wants || all->options->wants(all->options->context, span);
+	const struct analysis_options *options = all->options;
+	bool is_right_time = !options->wants_time || options->wants_time(options->context, span);
 
+	if (options->wants_place && !options->wants_place(options->context, span))
+		return 0;
 	for (size_t k = pass->first; k < all->count; k++) {
 		const struct entry *entry = &all->entries[k];
-		if (entry->kind->wants & SPAN_BIT(span->what) && (is_wanted || entry->kind->is_unfiltered))
+		if (entry->kind->wants & SPAN_BIT(span->what) && (is_right_time || entry->kind->is_of_all_times))
 			entry->kind->span(entry->results[pass->process], span);
 	}
 	return 0;
@@ -147,9 +150,7 @@ const void *analyses_whole(struct analyses *all, const struct analysis_kind *kin
 	for (size_t p = 0; p < all->run->process_count; p++) {
 		if (!entry->results[p] || entry->whole)
 			continue;
-		entry->whole = kind->begin(&all->inputs[p]);
-		if (kind->end)
-			kind->end(entry->whole);
+		entry->whole = kind->begin(NULL);
 		for (size_t i = p; i < all->run->process_count; i++)
 			if (entry->results[i])
 				kind->merge(entry->whole, entry->results[i]);

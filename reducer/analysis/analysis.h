@@ -26,13 +26,14 @@ struct analysis_options {
 	enum analysis_split split;
 	enum analysis_step_time step_time;
 	const struct phases *phases; /* names of phases that the user gave; NULL = none. phases.h */
-	/* Says whether a span is to be seen (--window, --device, --stream, --thread, --step). NULL = all are. */
-	bool (*wants)(const void *context, const struct span *span);
+	/* Say whether a span is to be seen: by when it was (--window, --step), by what did it (--device, --stream, --thread). */
+	bool (*wants_time)(const void *context, const struct span *span);  /* NULL = all are */
+	bool (*wants_place)(const void *context, const struct span *span); /* NULL = all are */
 	const void *context;
 };
 
 struct analysis_input {
-	const struct run *run;
+	struct run *run;
 	const struct process *process; /* its steps, threads, gpu, ops, windows are known */
 	size_t index;		       /* in run->processes */
 	const struct analysis_options *options;
@@ -41,8 +42,11 @@ struct analysis_input {
 struct analysis_kind {
 	const char *name;
 	unsigned wants;	    /* SPAN_BITs of what it is shown */
-	bool is_unfiltered; /* sees all spans whatever options->wants says */
-	/* An empty result. `input` outlives it. Memory by base_alloc; never NULL. */
+	bool is_of_all_times; /* options->wants_time is not asked: it minds the time itself */
+	/*
+	 * An empty result. `input` outlives it; NULL = of no process, only to merge into: no span follows. Memory by base_alloc;
+	 * never NULL.
+	 */
 	void *(*begin)(const struct analysis_input *input);
 	/* One after the other, in the order of ends; what a device did comes late. Texts live during the call. */
 	void (*span)(void *result, const struct span *span);

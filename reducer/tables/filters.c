@@ -2,8 +2,8 @@
 /*
  * What a request lets the analyses see.
  *
- * Rule: a span belongs to the time, and to the step, in which it began; what is of no device is left out where a device was
- * asked for, what is of no thread where a thread was. Steps and windows themselves always pass.
+ * Rule: a span belongs to the time, and to the step, in which it began. --device and --stream choose among device work and leave
+ * the host's as it is; --thread chooses what the thread did and launched. Steps and windows themselves always pass.
  */
 #include "reducer/tables/gpu_rows.h"
 
@@ -34,25 +34,30 @@ static bool wants_step(const struct request *request, const struct process *proc
 	       (step->end_ns == TIME_UNKNOWN || time_ns < step->end_ns);
 }
 
-bool request_wants_span(const struct request *request, const struct span *span)
+static bool wants_time(const void *context, const struct span *span)
 {
-	const struct process *process = &request->run->processes[span->process];
+	const struct request *request = context;
 
 	if (span->what == SPAN_STEP || span->what == SPAN_WINDOW)
 		return true;
 	if (span->start_ns < request->from_ns || span->start_ns > request->to_ns)
 		return false;
-	if (request->has_steps && !wants_step(request, process, span->start_ns))
-		return false;
-	if ((request->device || request->stream) &&
-	    !(span->on == SPAN_QUEUE && process->gpu && gpu_wants_queue(request, process->gpu, span->track)))
-		return false;
-	return !request->thread || gpu_wants_thread(request, process, span->thread);
+	return !request->has_steps || wants_step(request, &request->run->processes[span->process], span->start_ns);
 }
 
-static bool wants_span(const void *context, const struct span *span)
+static bool wants_place(const void *context, const struct span *span)
 {
-	return request_wants_span(context, span);
+	const struct request *request = context;
+	const struct process *process = &request->run->processes[span->process];
+
+	if (span->on == SPAN_QUEUE && process->gpu && !gpu_wants_queue(request, process->gpu, span->track))
+		return false;
+	return span->what == SPAN_STEP || span->what == SPAN_WINDOW || gpu_wants_thread(request, process, span->thread);
+}
+
+bool request_wants_span(const struct request *request, const struct span *span)
+{
+	return wants_time(request, span) && wants_place(request, span);
 }
 
 static bool wants_process(const void *context, const struct process *process)
@@ -62,11 +67,12 @@ static bool wants_process(const void *context, const struct process *process)
 
 void request_open_analyses(struct request *request)
 {
-	bool is_filtered = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->has_steps ||
-			   request->device || request->stream || request->thread;
+	bool is_timed = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->has_steps;
+	bool is_placed = request->device || request->stream || request->thread;
 
 	request->analysis.phases = &request->phases;
-	request->analysis.wants = is_filtered ? wants_span : NULL;
+	request->analysis.wants_time = is_timed ? wants_time : NULL;
+	request->analysis.wants_place = is_placed ? wants_place : NULL;
 	request->analysis.context = request;
 	request->analyses = analyses_open(request->run, &request->analysis, wants_process, request);
 }

@@ -145,12 +145,12 @@ static void make_world(struct world *world)
 /* The result of process `p`; SIZE_MAX: an empty one. */
 static void *result_of(const struct world *world, const struct analysis_kind *kind, size_t p)
 {
-	void *result = kind->begin(&world->inputs[p == SIZE_MAX ? 0 : p]);
+	void *result = kind->begin(p == SIZE_MAX ? NULL : &world->inputs[p]);
 
 	for (size_t i = 0; p != SIZE_MAX && i < SPANS; i++)
 		if (kind->wants & SPAN_BIT(world->spans[p][i].what))
 			kind->span(result, &world->spans[p][i]);
-	if (kind->end)
+	if (kind->end && p != SIZE_MAX)
 		kind->end(result);
 	return result;
 }

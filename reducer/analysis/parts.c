@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the time of a step is split into; see reducer/analysis/parts.h. */
+#include "reducer/analysis/parts.h"
+
+#include "reducer/symbols/demangle.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const char *part_name(enum step_part part)
+{
+	static const char *const names[STEP_PARTS] = {
+		"device compute, 16 bit", "device compute, tf32", "device compute, 8 bit", "device compute, 32 bit",
+		"device compute, 64 bit", "device compute, unknown precision", "device collectives", "device to device", "output",
+		"input: copies to the device", "compilation", "input: waiting", "kernel launch", "host compute", "other"};
+
+	return names[part];
+}
+
+static bool holds_any(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strstr(text, *words))
+			return true;
+	return false;
+}
+
+/* Parts of names as CUTLASS, cuBLAS, cuDNN, Triton, XLA, PyTorch write them; mangled names hold the words of their types. */
+static const char *const half_words[] = {"half", "Half", "fp16", "bf16", "bfloat16", "BFloat16", "f16f16", "h884", "h1688", "h16816",
+					 "s884", "hgemm", "hmma", "_f16", "16816", NULL};
+static const char *const tf32_words[] = {"tf32", "s1688gemm", NULL};
+static const char *const eight_words[] = {"int8", "fp8", "e4m3", "e5m2", "imma", "i8816", "i16832", "_s8", "_i8", "Float8", NULL};
+static const char *const double_words[] = {"double", "dgemm", "_f64", "d884", "dmma", "_64f", NULL};
+static const char *const single_words[] = {"float", "sgemm", "_f32", "_32f", "fp32", "scudnn", NULL};
+
+/* What a kernel without words in its name takes: pointers among its mangled parameters, behind its name. */
+static enum step_part part_of_parameters(const char *mangled, const char *plain)
+{
+	const char *base = strrchr(plain, ':') ? strrchr(plain, ':') + 1 : plain, *tail = strstr(mangled, base);
+
+	if (strncmp(mangled, "_Z", 2) != 0 || !base[0] || strchr(plain, '<') || !tail)
+		return PART_COMPUTE_UNKNOWN;
+	tail += strlen(base);
+	if (strstr(tail, "Pd") || strstr(tail, "PKd"))
+		return PART_COMPUTE_64;
+	return strstr(tail, "Pf") || strstr(tail, "PKf") ? PART_COMPUTE_32 : PART_COMPUTE_UNKNOWN;
+}
+
+enum step_part part_of_kernel(const char *mangled, bool is_tf)
+{
+	enum step_part part = PART_COMPUTE_UNKNOWN;
+	struct text plain = {0};
+
+	if (is_tf)
+		return strstr(mangled, "half") || strstr(mangled, "fp16") ? PART_COMPUTE_16 : PART_COMPUTE_32;
+	demangle(mangled, &plain);
+	const char *name = plain.bytes ? plain.bytes : mangled;
+	if (holds_any(name, eight_words))
+		part = PART_COMPUTE_8;
+	else if (holds_any(name, tf32_words))
+		part = PART_COMPUTE_TF32;
+	else if (holds_any(name, half_words))
+		part = PART_COMPUTE_16;
+	else if (holds_any(name, double_words))
+		part = PART_COMPUTE_64;
+	else if (holds_any(name, single_words))
+		part = PART_COMPUTE_32;
+	else
+		part = part_of_parameters(mangled, name);
+	text_free(&plain);
+	return part;
+}
+
+static uint32_t device_phase(enum phase phase)
+{
+	return phase ? CLASS_BIT(CLASS_DEVICE_PHASE + phase - 1) : 0;
+}
+
+static uint32_t host_phase(enum phase phase)
+{
+	return phase ? CLASS_BIT(CLASS_HOST_PHASE + phase - 1) : 0;
+}
+
+/* An op that nothing else says a phase of is of the forward pass. */
+static enum phase phase_or_forward(const struct span *span, bool is_op)
+{
+	return span->phase ? (enum phase)span->phase : is_op ? PHASE_FORWARD : PHASE_NONE;
+}
+
+static uint32_t copy_classes(const struct span *span)
+{
+	uint32_t phase = device_phase(phase_or_forward(span, span->op != NULL));
+
+	if (span->copy_kind == 1 || span->copy_kind == 3)
+		return CLASS_BIT(PART_INPUT_COPY) | phase;
+	if (span->copy_kind == 2 || span->copy_kind == 4)
+		return CLASS_BIT(PART_OUTPUT) | phase;
+	return CLASS_BIT(PART_DEVICE_TO_DEVICE) | phase;
+}
+
+/* Compute of a precision, or a collective. */
+static enum step_part kind_of_kernel(const char *name, bool is_tf)
+{
+	bool is_collective = is_tf ? strncasecmp(name, "nccl", 4) == 0 : phases_is_collective(name);
+
+	return is_collective ? PART_COLLECTIVES : part_of_kernel(name, is_tf);
+}
+
+static enum step_part known_kernel(struct parts *parts, const struct span *span)
+{
+	size_t place = span->shape ? span->shape->kernel : SIZE_MAX, before = parts->kernel_room;
+
+	if (place >= NUMBER_MAP_MAX)
+		return kind_of_kernel(span->name, parts->split == SPLIT_TF);
+	if (place >= before) {
+		parts->kernels = base_grow(parts->kernels, &parts->kernel_room, place + 1, 1);
+		memset(parts->kernels + before, 0, parts->kernel_room - before);
+	}
+	if (!parts->kernels[place])
+		parts->kernels[place] = (uint8_t)(kind_of_kernel(span->name, parts->split == SPLIT_TF) + 1);
+	return (enum step_part)(parts->kernels[place] - 1);
+}
+
+static uint32_t kernel_classes(struct parts *parts, const struct span *span)
+{
+	enum step_part part = known_kernel(parts, span);
+
+	if (parts->split != SPLIT_TF && span->phase == PHASE_COMMUNICATION)
+		part = PART_COLLECTIVES;
+	if (part == PART_COLLECTIVES)
+		return CLASS_BIT(part) | device_phase(PHASE_COMMUNICATION);
+	return CLASS_BIT(part) | device_phase(phase_or_forward(span, span->op != NULL));
+}
+
+static uint32_t call_classes(const struct span *span)
+{
+	switch (span->call) {
+	case GPU_LAUNCH:
+	case GPU_COPY:
+	case GPU_SET:
+	case GPU_GRAPH:
+		return CLASS_BIT(PART_KERNEL_LAUNCH);
+	case GPU_MODULE:
+		return CLASS_BIT(PART_COMPILATION);
+	case GPU_SYNC:
+		return 0;
+	default:
+		return CLASS_BIT(PART_HOST_COMPUTE);
+	}
+}
+
+/* Names under which frameworks compile: XLA, TorchDynamo and Inductor, JAX. */
+static bool is_compiling(const char *name)
+{
+	static const char *const words[] = {"XlaCompile", "XlaCompilation", "_compile.compile_inner", "fx_codegen_and_compile",
+					    "async_compile", "backend_compile", "TritonCompile", NULL};
+
+	return holds_any(name, words);
+}
+
+/* Loops that wait for their next batch. */
+static bool is_waiting_for_input(const struct span *span)
+{
+	if (span->what == SPAN_TRACE || span->what == SPAN_OP || span->what == SPAN_RANGE)
+		return strncmp(span->name, "enumerate(DataLoader)#", 22) == 0 || strncmp(span->name, "IteratorGetNext", 15) == 0 ||
+		       strstr(span->name, ":IteratorGetNext") != NULL;
+	return false;
+}
+
+/* TensorFlow tells much of itself; only what is named like an op is one. */
+static bool is_op(const struct span *span)
+{
+	const char *colon = strchr(span->name, ':');
+
+	if (span->what == SPAN_OP)
+		return true;
+	return span->what == SPAN_TRACE && colon && colon != span->name && colon[1] >= 'A' && colon[1] <= 'Z' &&
+	       !strpbrk(colon + 1, ": ") && !strpbrk(span->name, " (");
+}
+
+/* How the step's loop is marked and what only wraps others. */
+static bool is_wrapper(const char *name)
+{
+	return strncmp(name, "ProfilerStep#", 13) == 0 || strncmp(name, "Optimizer.", 10) == 0;
+}
+
+static uint32_t host_classes(const struct span *span, uint32_t step_thread)
+{
+	uint32_t mask = host_phase(phase_or_forward(span, is_op(span)));
+
+	if (is_waiting_for_input(span))
+		return CLASS_BIT(PART_INPUT_WAIT);
+	if (span->what == SPAN_READ)
+		return span->thread == step_thread && step_thread ? CLASS_BIT(PART_INPUT_WAIT) : 0;
+	if (is_compiling(span->name))
+		return CLASS_BIT(PART_COMPILATION);
+	if (is_op(span) && !is_wrapper(span->name))
+		mask |= CLASS_BIT(PART_HOST_COMPUTE);
+	return mask;
+}
+
+uint32_t part_classes(struct parts *parts, const struct span *span)
+{
+	switch (span->what) {
+	case SPAN_KERNEL:
+		return kernel_classes(parts, span);
+	case SPAN_COPY:
+		return copy_classes(span);
+	case SPAN_SET:
+		return CLASS_BIT(CLASS_SET) | device_phase(phase_or_forward(span, span->op != NULL));
+	case SPAN_GRAPH:
+		return CLASS_BIT(parts->split == SPLIT_TF ? PART_COMPUTE_32 : PART_COMPUTE_UNKNOWN) |
+		       device_phase(phase_or_forward(span, span->op != NULL));
+	case SPAN_CALL:
+		return call_classes(span) | host_phase((enum phase)span->phase);
+	case SPAN_COMPILE:
+		return CLASS_BIT(PART_COMPILATION);
+	case SPAN_OP:
+	case SPAN_TRACE:
+	case SPAN_RANGE:
+	case SPAN_READ:
+		return host_classes(span, parts->step_thread);
+	default:
+		return 0;
+	}
+}
+
+void parts_free(struct parts *parts)
+{
+	free(parts->kernels);
+	parts->kernels = NULL;
+	parts->kernel_room = 0;
+}
+
+uint32_t part_active(uint32_t mask, enum analysis_split split)
+{
+	uint32_t parts = mask & (CLASS_BIT(STEP_PARTS) - 1);
+
+	if (mask & CLASS_BIT(CLASS_SET))
+		parts |= CLASS_BIT(split == SPLIT_TF ? PART_COMPUTE_32 : PART_DEVICE_TO_DEVICE);
+	return parts;
+}
+
+enum step_part part_of(uint32_t mask, enum analysis_split split)
+{
+	/* The TensorFlow Profiler's event types from high to low. */
+	static const uint8_t tf[] = {PART_COMPUTE_16, PART_COMPUTE_32, PART_OUTPUT, PART_DEVICE_TO_DEVICE, PART_INPUT_WAIT,
+				     PART_COLLECTIVES, PART_KERNEL_LAUNCH, PART_INPUT_COPY, PART_COMPILATION, PART_HOST_COMPUTE};
+	/* Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CpuOp. */
+	static const uint8_t torch[] = {PART_COMPUTE_16, PART_COMPUTE_TF32, PART_COMPUTE_8, PART_COMPUTE_32, PART_COMPUTE_64,
+					PART_COMPUTE_UNKNOWN, PART_INPUT_COPY, PART_OUTPUT, PART_DEVICE_TO_DEVICE, PART_COLLECTIVES,
+					PART_KERNEL_LAUNCH, PART_INPUT_WAIT, PART_HOST_COMPUTE};
+	const uint8_t *order = split == SPLIT_TF ? tf : torch;
+	size_t count = split == SPLIT_TF ? sizeof(tf) : sizeof(torch);
+	uint32_t parts = part_active(mask, split);
+
+	if (split == SPLIT_OURS)
+		return parts ? (enum step_part)__builtin_ctz(parts) : PART_OTHER;
+	for (size_t i = 0; i < count; i++)
+		if (parts & CLASS_BIT(order[i]))
+			return (enum step_part)order[i];
+	return PART_OTHER;
+}
+
+enum phase part_phase(uint32_t mask)
+{
+	static const uint8_t order[] = {PHASE_BACKWARD, PHASE_OPTIMISER, PHASE_FORWARD, PHASE_COMMUNICATION};
+	static const uint8_t host_order[] = {PHASE_OPTIMISER, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_FORWARD};
+
+	for (size_t i = 0; i < sizeof(order); i++)
+		if (mask & device_phase((enum phase)order[i]))
+			return (enum phase)order[i];
+	for (size_t i = 0; i < sizeof(host_order); i++)
+		if (mask & host_phase((enum phase)host_order[i]))
+			return (enum phase)host_order[i];
+	return PHASE_NONE;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the time of a step is split into, which span says what, and which of several things at once an instant belongs to.
+ *
+ * Rule: an instant belongs to exactly one part. Ours: what the device does comes before what the host does, so that host time
+ * is only what the device waits for. tf, torch: the priorities that the TensorFlow Profiler and the PyTorch plugin publish.
+ */
+#ifndef REDUCER_ANALYSIS_PARTS_H
+#define REDUCER_ANALYSIS_PARTS_H
+
+#include "reducer/analysis/analysis.h"
+#include "reducer/analysis/phases.h"
+
+/* In the order of our own priority. */
+enum step_part {
+	PART_COMPUTE_16,
+	PART_COMPUTE_TF32,
+	PART_COMPUTE_8,
+	PART_COMPUTE_32,
+	PART_COMPUTE_64,
+	PART_COMPUTE_UNKNOWN,
+	PART_COLLECTIVES,
+	PART_DEVICE_TO_DEVICE, /* copies on and between devices, memsets */
+	PART_OUTPUT,           /* copies to the host */
+	PART_INPUT_COPY,       /* copies to the device */
+	PART_COMPILATION,
+	PART_INPUT_WAIT,       /* the program waits for its input */
+	PART_KERNEL_LAUNCH,
+	PART_HOST_COMPUTE,
+	PART_OTHER,            /* nothing of the above: Python, waiting for the device while it rests, what was not recorded */
+	STEP_PARTS
+};
+const char *part_name(enum step_part part);
+
+/* What a span says is going on: a bit each of a sweep's mask. The parts, and: */
+enum step_class {
+	CLASS_SET = STEP_PARTS, /* a memset: its place depends on the split */
+	CLASS_DEVICE_PHASE,     /* + enum phase - 1 */
+	CLASS_HOST_PHASE = CLASS_DEVICE_PHASE + PHASES - 1,
+	STEP_CLASSES = CLASS_HOST_PHASE + PHASES - 1
+};
+#define CLASS_BIT(class) (UINT32_C(1) << (class))
+#define DEVICE_PARTS (CLASS_BIT(PART_COMPILATION) - 1)
+
+/* The precision of a kernel by its name: a PART_COMPUTE_...; `is_tf`: 16 or 32 alone, by the TensorFlow Profiler's rule. */
+enum step_part part_of_kernel(const char *mangled, bool is_tf);
+
+/* How spans of one process are read. Start from {.split, .step_thread}. */
+struct parts {
+	enum analysis_split split;
+	uint32_t step_thread; /* serial of the thread that marks the steps, 0 = unknown */
+	uint8_t *kernels;     /* by place in gpu->names: part of the kernel + 1; 0 = not looked at yet */
+	size_t kernel_room;
+};
+
+/* The bits of a span. */
+uint32_t part_classes(struct parts *parts, const struct span *span);
+void parts_free(struct parts *parts);
+
+/* The part that an instant of these bits belongs to. */
+enum step_part part_of(uint32_t mask, enum analysis_split split);
+/* The parts that were active, each bit once: a memset counts as the part it has in that split. */
+uint32_t part_active(uint32_t mask, enum analysis_split split);
+/* The phase that it belongs to; device work before what the host does, communication last. */
+enum phase part_phase(uint32_t mask);
+
+#endif

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split of steps; see reducer/analysis/steps.h. */
+#include "reducer/analysis/steps.h"
+
+#include "reducer/analysis/sweep.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES_MOST 16 /* devices whose first and last work is kept apart; further ones share the last place */
+
+/* What waits for one unit. */
+struct waiting {
+	struct sweep sweep;
+	int64_t first_ns[DEVICES_MOST], last_ns[DEVICES_MOST]; /* of device work, by device */
+};
+
+/* Units of one thread: from `from` to below `to`; `hint`: where the last one was found. */
+struct lane {
+	size_t from, to, hint;
+};
+
+struct steps_pass {
+	const struct analysis_input *input;
+	struct units units;
+	struct parts parts;
+	struct lane *lanes;
+	size_t lane_count, lane_room;
+	struct waiting **waiting; /* by unit; NULL = nothing came yet, or is settled */
+	bool *is_settled;         /* by unit */
+	size_t pending;           /* intervals in all */
+	size_t oldest;            /* first unit that may not be settled */
+	size_t last_of[DEVICES_MOST]; /* unit of the work before, by device; SIZE_MAX = none */
+	bool is_span;
+};
+
+static void make_lanes(struct steps_pass *pass)
+{
+	const struct units *units = &pass->units;
+
+	for (size_t i = 0; i < units->count; i++) {
+		if (i && units->items[i].thread == units->items[i - 1].thread) {
+			pass->lanes[pass->lane_count - 1].to = i + 1;
+			continue;
+		}
+		pass->lanes = base_grow(pass->lanes, &pass->lane_room, pass->lane_count + 1, sizeof(*pass->lanes));
+		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, i};
+	}
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct steps *steps = base_alloc(1, sizeof(*steps));
+	struct steps_pass *pass;
+
+	if (!input)
+		return steps;
+	pass = steps->pass = base_alloc(1, sizeof(*pass));
+	pass->input = input;
+	units_make(&pass->units, input);
+	pass->parts = (struct parts){.split = input->options->split,
+				     .step_thread = pass->units.kind == UNIT_WHOLE ? 0 : pass->units.items[0].thread};
+	pass->is_span = input->options->step_time == STEP_TIME_SPAN;
+	pass->waiting = base_alloc(pass->units.count + 1, sizeof(*pass->waiting));
+	pass->is_settled = base_alloc(pass->units.count + 1, sizeof(*pass->is_settled));
+	for (size_t i = 0; i < DEVICES_MOST; i++)
+		pass->last_of[i] = SIZE_MAX;
+	make_lanes(pass);
+	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
+	steps->count = pass->units.count;
+	for (size_t i = 0; i < steps->count; i++)
+		steps->rows[i] = (struct step_row){.log_id = input->process->log_id, .process = input->index,
+						   .unit = pass->units.items[i], .kind = pass->units.kind,
+						   .start_ns = pass->units.items[i].start_ns};
+	return steps;
+}
+
+/* A stretch of a unit. */
+struct target {
+	struct step_row *row;
+	enum analysis_split split;
+	uint32_t hidden;       /* bits that do not count here */
+	int64_t from_ns, to_ns; /* what the unit's time is */
+};
+
+static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	struct target *target = context;
+	struct step_row *row = target->row;
+	int64_t from = from_ns > target->from_ns ? from_ns : target->from_ns, to = to_ns < target->to_ns ? to_ns : target->to_ns;
+	uint32_t seen = mask & ~target->hidden, active = part_active(seen, target->split);
+	enum step_part part = part_of(seen, target->split);
+
+	if (from >= to)
+		return;
+	row->has_work |= active != 0;
+	if (part != PART_OTHER)
+		row->exposed_ns[part] += (uint64_t)(to - from);
+	for (uint32_t left = active & ~CLASS_BIT(part); left; left &= left - 1)
+		row->overlapped_ns[__builtin_ctz(left)] += (uint64_t)(to - from);
+	row->phase_ns[part_phase(seen)] += (uint64_t)(to - from);
+}
+
+/* The unit's time by --step-time. */
+static struct target target_of(const struct steps_pass *pass, struct step_row *row, const struct waiting *waiting)
+{
+	struct target target = {.row = row, .split = pass->parts.split, .from_ns = row->unit.start_ns, .to_ns = row->unit.end_ns};
+	size_t best = SIZE_MAX;
+
+	/* As the TensorFlow Profiler: a process with a device counts what devices did, and nothing else. */
+	if (pass->parts.split == SPLIT_TF && pass->input->process->gpu && pass->input->process->gpu->queue_count)
+		target.hidden = CLASS_BIT(PART_COMPILATION) | CLASS_BIT(PART_INPUT_WAIT) | CLASS_BIT(PART_KERNEL_LAUNCH) |
+				CLASS_BIT(PART_HOST_COMPUTE);
+	if (pass->is_span && row->unit.marked_ns != TIME_UNKNOWN)
+		target.to_ns = row->unit.marked_ns;
+	for (size_t d = 0; pass->is_span && waiting && d < DEVICES_MOST; d++)
+		if (waiting->last_ns[d] > waiting->first_ns[d] &&
+		    (best == SIZE_MAX || waiting->last_ns[d] - waiting->first_ns[d] > waiting->last_ns[best] - waiting->first_ns[best]))
+			best = d;
+	if (best != SIZE_MAX) {
+		target.from_ns = waiting->first_ns[best];
+		target.to_ns = waiting->last_ns[best];
+	}
+	if (target.to_ns < target.from_ns)
+		target.to_ns = target.from_ns;
+	return target;
+}
+
+/* Adds up what waits until then. */
+static void tell_unit(struct steps *steps, size_t unit, int64_t until_ns)
+{
+	struct steps_pass *pass = steps->pass;
+	struct waiting *waiting = pass->waiting[unit];
+	struct target target = target_of(pass, &steps->rows[unit], waiting);
+
+	pass->pending -= waiting->sweep.count;
+	sweep_flush(&waiting->sweep, until_ns, add_stretch, &target);
+	pass->pending += waiting->sweep.count;
+}
+
+static void settle(struct steps *steps, size_t unit)
+{
+	struct steps_pass *pass = steps->pass;
+	struct step_row *row = &steps->rows[unit];
+	struct waiting *waiting = pass->waiting[unit];
+	struct target target = target_of(pass, row, waiting);
+	uint64_t parts = 0, phases = 0;
+
+	row->start_ns = target.from_ns;
+	row->total_ns = (uint64_t)(target.to_ns - target.from_ns);
+	if (waiting) {
+		tell_unit(steps, unit, INT64_MAX);
+		steps->late_ns += waiting->sweep.late_ns;
+		sweep_free(&waiting->sweep);
+		free(waiting);
+		pass->waiting[unit] = NULL;
+	}
+	for (size_t p = 0; p < PART_OTHER; p++)
+		parts += row->exposed_ns[p];
+	for (size_t p = 1; p < PHASES; p++)
+		phases += row->phase_ns[p];
+	row->exposed_ns[PART_OTHER] = row->total_ns - parts;
+	row->phase_ns[PHASE_NONE] = row->total_ns - phases;
+	pass->is_settled[unit] = true;
+}
+
+/* Too much waits: the oldest units are settled; a unit that alone is too much is told as far as half of it. */
+static void make_room(struct steps *steps, size_t newest)
+{
+	struct steps_pass *pass = steps->pass;
+
+	while (pass->pending > STEPS_PENDING / 2 && pass->oldest < steps->count) {
+		size_t unit = pass->oldest;
+		if (unit == newest || !pass->waiting[unit] || pass->is_settled[unit]) {
+			pass->oldest++;
+			continue;
+		}
+		settle(steps, unit);
+	}
+	if (pass->pending > STEPS_PENDING / 2 && pass->waiting[newest])
+		tell_unit(steps, newest, sweep_middle(&pass->waiting[newest]->sweep));
+	pass->oldest = 0;
+	while (pass->oldest < steps->count && pass->is_settled[pass->oldest])
+		pass->oldest++;
+}
+
+static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
+{
+	struct steps_pass *pass = steps->pass;
+	struct waiting *waiting = pass->waiting[unit];
+	size_t before;
+
+	if (pass->is_settled[unit]) {
+		steps->late_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
+		return;
+	}
+	if (!waiting) {
+		waiting = pass->waiting[unit] = base_alloc(1, sizeof(*waiting));
+		waiting->sweep.told_ns = INT64_MIN;
+		for (size_t d = 0; d < DEVICES_MOST; d++) {
+			waiting->first_ns[d] = INT64_MAX;
+			waiting->last_ns[d] = INT64_MIN;
+		}
+	}
+	if (span->on == SPAN_QUEUE) {
+		size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1;
+		waiting->first_ns[device] = start_ns < waiting->first_ns[device] ? start_ns : waiting->first_ns[device];
+		waiting->last_ns[device] = end_ns > waiting->last_ns[device] ? end_ns : waiting->last_ns[device];
+		steps->rows[unit].has_device = true;
+	}
+	before = waiting->sweep.count;
+	sweep_add(&waiting->sweep, start_ns, end_ns, mask);
+	pass->pending += waiting->sweep.count - before;
+	if (pass->pending > STEPS_PENDING)
+		make_room(steps, unit);
+}
+
+/* The last unit of a lane that begins by then; SIZE_MAX = none does. */
+static size_t find_unit(const struct steps_pass *pass, struct lane *lane, int64_t time_ns)
+{
+	const struct unit *units = pass->units.items;
+	size_t low = lane->from, high = lane->to;
+
+	/* Most spans are of the unit of the one before, or of the next. */
+	if (units[lane->hint].start_ns <= time_ns && (lane->hint + 1 == lane->to || units[lane->hint + 1].start_ns > time_ns))
+		return lane->hint;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (units[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == lane->from)
+		return SIZE_MAX;
+	return lane->hint = low - 1;
+}
+
+/* By time: to each unit what lies in it. */
+static void add_by_time(struct steps *steps, const struct span *span, uint32_t mask)
+{
+	struct steps_pass *pass = steps->pass;
+	const struct unit *units = pass->units.items;
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	for (size_t l = 0; l < pass->lane_count; l++) {
+		struct lane *lane = &pass->lanes[l];
+		size_t unit = find_unit(pass, lane, span->start_ns);
+		for (size_t i = unit == SIZE_MAX ? lane->from : unit; i < lane->to && units[i].start_ns < end; i++) {
+			int64_t from = span->start_ns > units[i].start_ns ? span->start_ns : units[i].start_ns;
+			int64_t to = end < units[i].end_ns ? end : units[i].end_ns;
+			if (from < to)
+				add(steps, i, from, to, mask, span);
+		}
+	}
+}
+
+/* By launch: to the unit that was open then; else to that of the work before it on its device. */
+static void add_by_launch(struct steps *steps, const struct span *span, uint32_t mask)
+{
+	struct steps_pass *pass = steps->pass;
+	size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1, unit = SIZE_MAX;
+	int64_t time = span->on != SPAN_QUEUE || span->called_ns == TIME_UNKNOWN ? span->start_ns : span->called_ns;
+
+	for (size_t l = 0; l < pass->lane_count && unit == SIZE_MAX; l++) {
+		size_t found = find_unit(pass, &pass->lanes[l], time);
+		const struct unit *at = found == SIZE_MAX ? NULL : &pass->units.items[found];
+		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
+			unit = found;
+	}
+	if (span->on == SPAN_QUEUE) {
+		if (span->called_ns == TIME_UNKNOWN && pass->last_of[device] != SIZE_MAX)
+			unit = pass->last_of[device];
+		if (unit == SIZE_MAX)
+			unit = pass->last_of[device];
+		pass->last_of[device] = unit;
+	}
+	if (unit != SIZE_MAX)
+		add(steps, unit, span->start_ns, span->start_ns + (int64_t)span->duration_ns, mask, span);
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct steps *steps = result;
+	uint32_t mask;
+
+	/* What had not ended says nothing of where it did. */
+	if (span->kind != SPAN_WHOLE || (span->is_open && span->what != SPAN_RANGE))
+		return;
+	mask = part_classes(&steps->pass->parts, span);
+	if (!mask)
+		return;
+	if (steps->pass->is_span)
+		add_by_launch(steps, span, mask);
+	else
+		add_by_time(steps, span, mask);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct step_row *one = a, *other = b;
+
+	if (one->log_id != other->log_id)
+		return one->log_id < other->log_id ? -1 : 1;
+	if (one->unit.thread != other->unit.thread)
+		return one->unit.thread < other->unit.thread ? -1 : 1;
+	if (one->unit.start_ns != other->unit.start_ns)
+		return one->unit.start_ns < other->unit.start_ns ? -1 : 1;
+	return one->unit.number < other->unit.number ? -1 : one->unit.number > other->unit.number;
+}
+
+static void drop_pass(struct steps *steps)
+{
+	struct steps_pass *pass = steps->pass;
+
+	for (size_t i = 0; i < pass->units.count; i++) {
+		if (pass->waiting[i])
+			sweep_free(&pass->waiting[i]->sweep);
+		free(pass->waiting[i]);
+	}
+	free(pass->waiting);
+	free(pass->is_settled);
+	free(pass->lanes);
+	parts_free(&pass->parts);
+	units_free(&pass->units);
+	free(pass);
+	steps->pass = NULL;
+}
+
+/* Units that say nothing at all are left out where they stand for the lack of any. */
+static void end(void *result)
+{
+	struct steps *steps = result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < steps->count; i++)
+		if (!steps->pass->is_settled[i])
+			settle(steps, i);
+	for (size_t i = 0; i < steps->count; i++)
+		if (steps->rows[i].kind != UNIT_WHOLE || steps->rows[i].has_work)
+			steps->rows[kept++] = steps->rows[i];
+	steps->count = kept;
+	drop_pass(steps);
+}
+
+static void merge(void *into, const void *from)
+{
+	struct steps *steps = into;
+	const struct steps *more = from;
+
+	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
+	if (!steps->rows)
+		base_die("out of memory");
+	memcpy(steps->rows + steps->count, more->rows, more->count * sizeof(*more->rows));
+	steps->count += more->count;
+	steps->late_ns += more->late_ns;
+	qsort(steps->rows, steps->count, sizeof(*steps->rows), compare_rows);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct steps *steps = result;
+
+	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
+	for (size_t i = 0; i < steps->count; i++) {
+		const struct step_row *row = &steps->rows[i];
+		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread, row->unit.number,
+			    unit_kind_name(row->kind), row->start_ns, row->total_ns);
+		for (size_t p = 0; p < STEP_PARTS; p++)
+			text_format(text, " %" PRIu64 "/%" PRIu64, row->exposed_ns[p], row->overlapped_ns[p]);
+		for (size_t p = 0; p < PHASES; p++)
+			text_format(text, " %" PRIu64, row->phase_ns[p]);
+		text_char(text, '\n');
+	}
+}
+
+static void drop(void *result)
+{
+	struct steps *steps = result;
+
+	if (steps->pass)
+		drop_pass(steps);
+	free(steps->rows);
+	free(steps);
+}
+
+const struct analysis_kind analysis_steps = {
+	.name = "steps",
+	.wants = SPAN_ALL & ~(SPAN_BIT(SPAN_STEP) | SPAN_BIT(SPAN_WINDOW) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_MARK)),
+	.is_of_all_times = true,
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};

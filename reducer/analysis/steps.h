@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The time of every step (or what stands for it, units.h), split into parts (parts.h) and phases (phases.h).
+ *
+ * Rule: with STEP_TIME_PERIOD work belongs to the step in whose time it happened, cut where it crosses; with STEP_TIME_SPAN to
+ * the step in which it was launched, and the step lasts from the first to the last of it on the device that took longest.
+ * exposed_ns sums to total_ns exactly. At most STEPS_PENDING intervals wait at once: what comes later for a step that was
+ * settled then is counted in late_ns and stands in no sum.
+ */
+#ifndef REDUCER_ANALYSIS_STEPS_H
+#define REDUCER_ANALYSIS_STEPS_H
+
+#include "reducer/analysis/parts.h"
+#include "reducer/analysis/units.h"
+
+#define STEPS_PENDING (1u << 20) /* of 24 bytes */
+
+struct step_row {
+	uint64_t log_id;
+	size_t process;        /* index in run->processes */
+	struct unit unit;
+	enum unit_kind kind;
+	int64_t start_ns;      /* of what total_ns counts */
+	uint64_t total_ns;
+	uint64_t exposed_ns[STEP_PARTS];    /* sum to total_ns */
+	uint64_t overlapped_ns[STEP_PARTS]; /* active while the instant belonged to another part */
+	uint64_t phase_ns[PHASES];          /* PHASE_NONE: of no phase; sum to total_ns */
+	bool has_device;       /* something ran on a device */
+	bool has_work;         /* anything was active at all */
+};
+
+struct steps {
+	struct step_row *rows; /* by log id, thread, start, number */
+	size_t count;
+	uint64_t late_ns;
+	struct steps_pass *pass; /* during the pass only */
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From intervals of several classes, in any order, to the stretches of time in which the same classes are active.
+ *
+ * Rule: an interval has a set of classes (bits of a mask); a stretch is told once, in the order of time, with every class of
+ * which an interval covers it. Nothing is told of what was told before: what comes later for it is counted as late.
+ */
+#ifndef REDUCER_ANALYSIS_SWEEP_H
+#define REDUCER_ANALYSIS_SWEEP_H
+
+#include "reducer/base/base.h"
+
+#define SWEEP_CLASSES 32
+
+struct sweep_interval {
+	int64_t start_ns, end_ns;
+	uint32_t mask;
+};
+
+/* Start from {.told_ns = INT64_MIN}. */
+struct sweep {
+	struct sweep_interval *items;
+	size_t count, room;
+	int64_t told_ns;  /* all before it was told */
+	uint64_t late_ns; /* of intervals that came for it afterwards */
+};
+
+/* A stretch in which something is active. */
+typedef void sweep_tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask);
+
+void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask);
+/* Tells all up to that time and keeps the rest. */
+void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context);
+/* The time before which half of the intervals begin: a fair place to flush to. */
+int64_t sweep_middle(struct sweep *sweep);
+void sweep_free(struct sweep *sweep);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps, or what stands for them; see reducer/analysis/units.h.
+ *
+ * Rule: without steps a pass of its own looks for what repeats outermost: ranges before calls, of them the name and thread
+ * that took the most time, at least twice.
+ */
+#include "reducer/analysis/units.h"
+
+#include "reducer/analysis/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNITS_MOST (1u << 20) /* as many as there may be steps */
+#define EAGER 7               /* rows of range_sources.def */
+#define TRACEME 3
+#define RECORD_FUNCTION 5
+
+const char *unit_kind_name(enum unit_kind kind)
+{
+	static const char *const names[] = {"step", "request", "call", "whole"};
+
+	return names[kind];
+}
+
+static int compare_units(const void *a, const void *b)
+{
+	const struct unit *one = a, *other = b;
+
+	if (one->thread != other->thread)
+		return one->thread < other->thread ? -1 : 1;
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
+}
+
+static void take_steps(struct units *units, const struct process *process)
+{
+	units->items = base_alloc(process->step_count + 1, sizeof(*units->items));
+	for (size_t i = 0; i < process->step_count; i++) {
+		const struct step *step = &process->steps[i];
+		if (step->is_chosen)
+			units->items[units->count++] = (struct unit){.start_ns = step->time_ns, .marked_ns = step->end_ns,
+								     .number = step->number, .thread = step->thread, .step = i};
+	}
+	qsort(units->items, units->count, sizeof(*units->items), compare_units);
+	for (size_t i = 0; i < units->count; i++) {
+		struct unit *unit = &units->items[i], *next = i + 1 < units->count ? unit + 1 : NULL;
+		if (next && next->thread == unit->thread)
+			unit->end_ns = next->start_ns;
+		else if (unit->marked_ns != TIME_UNKNOWN)
+			unit->end_ns = unit->marked_ns;
+		else
+			unit->is_cut = 1;
+		if (unit->is_cut)
+			unit->end_ns = process->end_ns > unit->start_ns ? process->end_ns : unit->start_ns;
+	}
+}
+
+/* Outermost ranges and calls, while they are looked for. */
+struct root {
+	int64_t start_ns, end_ns;
+	uint32_t group;
+};
+struct group {
+	uint32_t word, thread;
+	enum unit_kind kind;
+	uint64_t count, ns;
+};
+struct roots {
+	struct words words;
+	struct group *groups;
+	size_t group_count, group_room;
+	struct root *items;
+	size_t count, room;
+};
+
+static bool is_call(const struct span *span)
+{
+	static const char *const names[] = {"FunctionRun", "SessionRun", "RunGraph", "PjitFunction", "ExecutorState::Process"};
+
+	if (span->what == SPAN_OP && span->source == EAGER)
+		return span->depth == 0 && strncmp(span->name, "__", 2) == 0; /* a function; plain ops are no requests */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (span->what == SPAN_TRACE && span->source == TRACEME && strncmp(span->name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static uint32_t group_of(struct roots *roots, const struct span *span, enum unit_kind kind)
+{
+	uint32_t word = words_number(&roots->words, span->name);
+
+	for (size_t g = 0; g < roots->group_count; g++)
+		if (roots->groups[g].word == word && roots->groups[g].thread == span->thread && roots->groups[g].kind == kind)
+			return (uint32_t)g;
+	roots->groups = base_grow(roots->groups, &roots->group_room, roots->group_count + 1, sizeof(*roots->groups));
+	roots->groups[roots->group_count] = (struct group){.word = word, .thread = span->thread, .kind = kind};
+	return (uint32_t)roots->group_count++;
+}
+
+static int take_root(void *context, const struct span *span)
+{
+	struct roots *roots = context;
+	bool is_range = span->what == SPAN_RANGE && span->on == SPAN_THREAD && span->depth == 0;
+	uint32_t group;
+
+	/* Names that all differ (a number in each) would make as many groups: they do not repeat. */
+	if (span->is_open || roots->count == UNITS_MOST || roots->group_count > 256 || !(is_range || is_call(span)))
+		return 0;
+	group = group_of(roots, span, is_range ? UNIT_REQUEST : UNIT_CALL);
+	roots->groups[group].count++;
+	roots->groups[group].ns += span->duration_ns;
+	roots->items = base_grow(roots->items, &roots->room, roots->count + 1, sizeof(*roots->items));
+	roots->items[roots->count++] =
+		(struct root){span->start_ns, span->start_ns + (int64_t)span->duration_ns, group};
+	return 0;
+}
+
+/* The group that is taken for the requests; SIZE_MAX = none repeats. */
+static size_t choose(const struct roots *roots)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t g = 0; g < roots->group_count; g++) {
+		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
+		if (group->count >= 2 && (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
+			best = g;
+	}
+	return best;
+}
+
+static void take_roots(struct units *units, struct roots *roots, size_t group)
+{
+	int64_t end = INT64_MIN;
+
+	units->kind = roots->groups[group].kind;
+	units->name = base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
+	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct root *root = &roots->items[i];
+		if (root->group != group || root->start_ns < end)
+			continue; /* one inside another of its name */
+		end = root->end_ns;
+		units->count++;
+		units->items[units->count - 1] = (struct unit){.start_ns = root->start_ns, .end_ns = root->end_ns,
+							       .marked_ns = root->end_ns, .number = units->count,
+							       .thread = roots->groups[group].thread, .step = SIZE_MAX};
+	}
+}
+
+static void find_roots(struct units *units, const struct analysis_input *input)
+{
+	struct roots roots = {0};
+	struct span_options options = {.wants = SPAN_BIT(SPAN_RANGE) | SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_TRACE), .visit = take_root,
+				       .context = &roots};
+	size_t best;
+
+	if (input->process->log->stream_count && spans_stream(input->run, input->index, &options) != 0)
+		base_die("out of memory while reading the logs");
+	best = choose(&roots);
+	if (best != SIZE_MAX)
+		take_roots(units, &roots, best);
+	words_free(&roots.words);
+	free(roots.groups);
+	free(roots.items);
+}
+
+static void take_whole(struct units *units, const struct process *process)
+{
+	units->kind = UNIT_WHOLE;
+	units->items = base_alloc(1, sizeof(*units->items));
+	units->count = 1;
+	units->items[0] = (struct unit){.start_ns = process->start_ns, .end_ns = process->end_ns, .marked_ns = TIME_UNKNOWN, .number = 1,
+					.step = SIZE_MAX};
+	if (units->items[0].end_ns < units->items[0].start_ns)
+		units->items[0].end_ns = units->items[0].start_ns;
+}
+
+void units_make(struct units *units, const struct analysis_input *input)
+{
+	*units = (struct units){.kind = UNIT_STEP};
+	take_steps(units, input->process);
+	if (!units->count) {
+		units_free(units);
+		find_roots(units, input);
+	}
+	if (!units->count) {
+		units_free(units);
+		take_whole(units, input->process);
+	}
+}
+
+void units_free(struct units *units)
+{
+	free(units->items);
+	free(units->name);
+	*units = (struct units){.kind = UNIT_STEP};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stretches of time that are looked at one by one: steps; where there are none requests, or calls of a framework from
+ * outside; where there are none of these either, all that was recorded.
+ *
+ * Rule: units of one thread follow each other and do not overlap. Times are ns of the run.
+ */
+#ifndef REDUCER_ANALYSIS_UNITS_H
+#define REDUCER_ANALYSIS_UNITS_H
+
+#include "reducer/analysis/analysis.h"
+
+enum unit_kind {
+	UNIT_STEP,
+	UNIT_REQUEST, /* an outermost range that repeats */
+	UNIT_CALL,    /* an outermost call into a framework that repeats: a function, a session */
+	UNIT_WHOLE,
+};
+const char *unit_kind_name(enum unit_kind kind);
+
+struct unit {
+	int64_t start_ns;
+	int64_t end_ns;    /* to the next of its thread; of the last, and of requests and calls, their own */
+	int64_t marked_ns; /* to where the range that marks it ended; TIME_UNKNOWN = it says nothing of its end */
+	uint64_t number;
+	uint32_t thread;   /* serial, 0 = of no thread */
+	int is_cut;        /* nothing in the log says where it ended: end_ns is that of the records */
+	size_t step;       /* index in process->steps; SIZE_MAX = is none */
+};
+
+struct units {
+	enum unit_kind kind;
+	struct unit *items; /* by thread, then start */
+	size_t count;
+	char *name;         /* of requests and calls: what repeats; NULL = none */
+};
+
+void units_make(struct units *units, const struct analysis_input *input);
+void units_free(struct units *units);
+
+#endif
