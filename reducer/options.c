@@ -119,6 +119,51 @@ static void take_step(struct options *options, const char *name, const char *val
 	options->request.has_steps = true;
 }
 
+/* The place of a word in a list ended by NULL; dies where it is not there. */
+static int choose(const char *name, const char *value, const char *const *words)
+{
+	struct text all = {0};
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(value, words[i]) == 0)
+			return i;
+		text_format(&all, "%s%s", i ? ", " : "", words[i]);
+	}
+	base_die("--%s=%s: give one of %s", name, value, all.bytes);
+}
+
+static void take_split(struct options *options, const char *name, const char *value)
+{
+	static const char *const words[] = {"ours", "tf", "torch", NULL};
+
+	options->request.analysis.split = (enum analysis_split)choose(name, value, words);
+}
+
+static void take_step_time(struct options *options, const char *name, const char *value)
+{
+	static const char *const words[] = {"period", "span", NULL};
+
+	options->request.analysis.step_time = (enum analysis_step_time)choose(name, value, words);
+}
+
+static void take_phase(struct options *options, const char *name, const char *value)
+{
+	const char *equals = strchr(value, '=');
+	char reason[256];
+	int error;
+
+	for (enum phase p = PHASE_FORWARD; equals && p < PHASES; p++) {
+		if (strncmp(value, phase_name(p), (size_t)(equals - value)) != 0 || phase_name(p)[equals - value])
+			continue;
+		error = phases_set(&options->request.phases, p, equals + 1);
+		if (!error)
+			return;
+		regerror(error, &options->request.phases.patterns[p], reason, sizeof(reason));
+		base_die("--%s=%s: '%s' is no regular expression: %s", name, value, equals + 1, reason);
+	}
+	base_die("--%s=%s: write PHASE=REGEX; PHASE is forward, backward, optimiser or communication", name, value);
+}
+
 static void take_points(struct options *options, const char *name, const char *value)
 {
 	options->request.points = (size_t)number(name, value, 6, 8192);
@@ -163,6 +208,11 @@ static const struct option_row rows[] = {
 	{"device", 0, "N|NAME", "only this GPU", TEXT(request.device)},
 	{"stream", 0, "N|NAME", "only this stream of a GPU", TEXT(request.stream)},
 	{"step", 0, "N|N-M", "only these steps, by the numbers that step_stats shows", .take = take_step},
+	{"split", 0, "ours|tf|torch", "how an instant of a step is given to one part: ours (default), or as these tools do", .take = take_split},
+	{"step-time", 0, "period|span", "a step lasts to the next one (default), or from its first device work to its last",
+	 .take = take_step_time},
+	{"phase", 0, "PHASE=REGEX", "ops and ranges that are forward, backward, optimiser or communication; may be repeated",
+	 .take = take_phase},
 	{"name", 0, "REGEX", "only rows with a text or a function that matches", .take = take_name},
 	{"sort", 0, "COLUMN", "order rows by a column; -COLUMN the other way round", TEXT(request.sort)},
 	{"top", 0, "N", "only the first N rows; 0 = all", .take = take_top},

@@ -140,13 +140,15 @@ static struct entry *entry_of(struct analyses *all, const struct analysis_kind *
 
 const void *analyses_process(struct analyses *all, const struct analysis_kind *kind, size_t process)
 {
-	return entry_of(all, kind)->results[process];
+	return !all ? NULL : entry_of(all, kind)->results[process];
 }
 
 const void *analyses_whole(struct analyses *all, const struct analysis_kind *kind)
 {
-	struct entry *entry = entry_of(all, kind);
+	struct entry *entry = all ? entry_of(all, kind) : NULL;
 
+	if (!entry)
+		return NULL;
 	for (size_t p = 0; p < all->run->process_count; p++) {
 		if (!entry->results[p] || entry->whole)
 			continue;

@@ -41,7 +41,7 @@ struct analysis_input {
 
 struct analysis_kind {
 	const char *name;
-	unsigned wants;	    /* SPAN_BITs of what it is shown */
+	unsigned wants;	      /* SPAN_BITs of what it is shown */
 	bool is_of_all_times; /* options->wants_time is not asked: it minds the time itself */
 	/*
 	 * An empty result. `input` outlives it; NULL = of no process, only to merge into: no span follows. Memory by base_alloc;
@@ -77,7 +77,8 @@ void analyses_free(struct analyses *all);
 /* Runs those of `kinds` that were not run yet, in one pass over each process. Dies without memory. */
 void analyses_add(struct analyses *all, const struct analysis_kind *const *kinds, size_t count);
 
-/* The result for one process; NULL = that process was not wanted. Runs the analysis where nobody has added it. */
+/* The result for one process; NULL = that process was not wanted, or `all` is NULL. Runs the analysis where nobody has added it.
+ */
 const void *analyses_process(struct analyses *all, const struct analysis_kind *kind, size_t process);
 /* The merge over all wanted processes; made once, when first asked for. NULL = there are none. */
 const void *analyses_whole(struct analyses *all, const struct analysis_kind *kind);

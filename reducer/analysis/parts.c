@@ -10,10 +10,21 @@
 
 const char *part_name(enum step_part part)
 {
-	static const char *const names[STEP_PARTS] = {
-		"device compute, 16 bit", "device compute, tf32", "device compute, 8 bit", "device compute, 32 bit",
-		"device compute, 64 bit", "device compute, unknown precision", "device collectives", "device to device", "output",
-		"input: copies to the device", "compilation", "input: waiting", "kernel launch", "host compute", "other"};
+	static const char *const names[STEP_PARTS] = {"device compute, 16 bit",
+						      "device compute, tf32",
+						      "device compute, 8 bit",
+						      "device compute, 32 bit",
+						      "device compute, 64 bit",
+						      "device compute, unknown precision",
+						      "device collectives",
+						      "device to device",
+						      "output",
+						      "input: copies to the device",
+						      "compilation",
+						      "input: waiting",
+						      "kernel launch",
+						      "host compute",
+						      "other"};
 
 	return names[part];
 }
@@ -27,8 +38,8 @@ static bool holds_any(const char *text, const char *const *words)
 }
 
 /* Parts of names as CUTLASS, cuBLAS, cuDNN, Triton, XLA, PyTorch write them; mangled names hold the words of their types. */
-static const char *const half_words[] = {"half", "Half", "fp16", "bf16", "bfloat16", "BFloat16", "f16f16", "h884", "h1688", "h16816",
-					 "s884", "hgemm", "hmma", "_f16", "16816", NULL};
+static const char *const half_words[] = {"half",  "Half",   "fp16", "bf16",  "bfloat16", "BFloat16", "f16f16", "h884",
+					 "h1688", "h16816", "s884", "hgemm", "hmma",	 "_f16",     "16816",  NULL};
 static const char *const tf32_words[] = {"tf32", "s1688gemm", NULL};
 static const char *const eight_words[] = {"int8", "fp8", "e4m3", "e5m2", "imma", "i8816", "i16832", "_s8", "_i8", "Float8", NULL};
 static const char *const double_words[] = {"double", "dgemm", "_f64", "d884", "dmma", "_64f", NULL};
@@ -153,8 +164,9 @@ static uint32_t call_classes(const struct span *span)
 /* Names under which frameworks compile: XLA, TorchDynamo and Inductor, JAX. */
 static bool is_compiling(const char *name)
 {
-	static const char *const words[] = {"XlaCompile", "XlaCompilation", "_compile.compile_inner", "fx_codegen_and_compile",
-					    "async_compile", "backend_compile", "TritonCompile", NULL};
+	static const char *const words[] = {
+		"XlaCompile",	 "XlaCompilation",  "_compile.compile_inner", "fx_codegen_and_compile",
+		"async_compile", "backend_compile", "TritonCompile",	      NULL};
 
 	return holds_any(name, words);
 }
@@ -163,8 +175,8 @@ static bool is_compiling(const char *name)
 static bool is_waiting_for_input(const struct span *span)
 {
 	if (span->what == SPAN_TRACE || span->what == SPAN_OP || span->what == SPAN_RANGE)
-		return strncmp(span->name, "enumerate(DataLoader)#", 22) == 0 || strncmp(span->name, "IteratorGetNext", 15) == 0 ||
-		       strstr(span->name, ":IteratorGetNext") != NULL;
+		return strncmp(span->name, "enumerate(DataLoader)#", 22) == 0 ||
+		       strncmp(span->name, "IteratorGetNext", 15) == 0 || strstr(span->name, ":IteratorGetNext") != NULL;
 	return false;
 }
 
@@ -245,12 +257,14 @@ uint32_t part_active(uint32_t mask, enum analysis_split split)
 enum step_part part_of(uint32_t mask, enum analysis_split split)
 {
 	/* The TensorFlow Profiler's event types from high to low. */
-	static const uint8_t tf[] = {PART_COMPUTE_16, PART_COMPUTE_32, PART_OUTPUT, PART_DEVICE_TO_DEVICE, PART_INPUT_WAIT,
-				     PART_COLLECTIVES, PART_KERNEL_LAUNCH, PART_INPUT_COPY, PART_COMPILATION, PART_HOST_COMPUTE};
+	static const uint8_t tf[] = {PART_COMPUTE_16,  PART_COMPUTE_32,	 PART_OUTPUT,	     PART_DEVICE_TO_DEVICE,
+				     PART_INPUT_WAIT,  PART_COLLECTIVES, PART_KERNEL_LAUNCH, PART_INPUT_COPY,
+				     PART_COMPILATION, PART_HOST_COMPUTE};
 	/* Kernel, Memcpy, Memset, Communication, Runtime, DataLoader, CpuOp. */
-	static const uint8_t torch[] = {PART_COMPUTE_16, PART_COMPUTE_TF32, PART_COMPUTE_8, PART_COMPUTE_32, PART_COMPUTE_64,
-					PART_COMPUTE_UNKNOWN, PART_INPUT_COPY, PART_OUTPUT, PART_DEVICE_TO_DEVICE, PART_COLLECTIVES,
-					PART_KERNEL_LAUNCH, PART_INPUT_WAIT, PART_HOST_COMPUTE};
+	static const uint8_t torch[] = {PART_COMPUTE_16,       PART_COMPUTE_TF32,    PART_COMPUTE_8,	 PART_COMPUTE_32,
+					PART_COMPUTE_64,       PART_COMPUTE_UNKNOWN, PART_INPUT_COPY,	 PART_OUTPUT,
+					PART_DEVICE_TO_DEVICE, PART_COLLECTIVES,     PART_KERNEL_LAUNCH, PART_INPUT_WAIT,
+					PART_HOST_COMPUTE};
 	const uint8_t *order = split == SPLIT_TF ? tf : torch;
 	size_t count = split == SPLIT_TF ? sizeof(tf) : sizeof(torch);
 	uint32_t parts = part_active(mask, split);

@@ -21,13 +21,13 @@ enum step_part {
 	PART_COMPUTE_UNKNOWN,
 	PART_COLLECTIVES,
 	PART_DEVICE_TO_DEVICE, /* copies on and between devices, memsets */
-	PART_OUTPUT,           /* copies to the host */
+	PART_OUTPUT,	       /* copies to the host */
 	PART_INPUT_COPY,       /* copies to the device */
 	PART_COMPILATION,
-	PART_INPUT_WAIT,       /* the program waits for its input */
+	PART_INPUT_WAIT, /* the program waits for its input */
 	PART_KERNEL_LAUNCH,
 	PART_HOST_COMPUTE,
-	PART_OTHER,            /* nothing of the above: Python, waiting for the device while it rests, what was not recorded */
+	PART_OTHER, /* nothing of the above: Python, waiting for the device while it rests, what was not recorded */
 	STEP_PARTS
 };
 const char *part_name(enum step_part part);
@@ -35,7 +35,7 @@ const char *part_name(enum step_part part);
 /* What a span says is going on: a bit each of a sweep's mask. The parts, and: */
 enum step_class {
 	CLASS_SET = STEP_PARTS, /* a memset: its place depends on the split */
-	CLASS_DEVICE_PHASE,     /* + enum phase - 1 */
+	CLASS_DEVICE_PHASE,	/* + enum phase - 1 */
 	CLASS_HOST_PHASE = CLASS_DEVICE_PHASE + PHASES - 1,
 	STEP_CLASSES = CLASS_HOST_PHASE + PHASES - 1
 };

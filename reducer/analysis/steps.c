@@ -27,10 +27,10 @@ struct steps_pass {
 	struct parts parts;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
-	struct waiting **waiting; /* by unit; NULL = nothing came yet, or is settled */
-	bool *is_settled;         /* by unit */
-	size_t pending;           /* intervals in all */
-	size_t oldest;            /* first unit that may not be settled */
+	struct waiting **waiting;     /* by unit; NULL = nothing came yet, or is settled */
+	bool *is_settled;	      /* by unit */
+	size_t pending;		      /* intervals in all */
+	size_t oldest;		      /* first unit that may not be settled */
 	size_t last_of[DEVICES_MOST]; /* unit of the work before, by device; SIZE_MAX = none */
 	bool is_span;
 };
@@ -70,8 +70,10 @@ static void *begin(const struct analysis_input *input)
 	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
 	steps->count = pass->units.count;
 	for (size_t i = 0; i < steps->count; i++)
-		steps->rows[i] = (struct step_row){.log_id = input->process->log_id, .process = input->index,
-						   .unit = pass->units.items[i], .kind = pass->units.kind,
+		steps->rows[i] = (struct step_row){.log_id = input->process->log_id,
+						   .process = input->index,
+						   .unit = pass->units.items[i],
+						   .kind = pass->units.kind,
 						   .start_ns = pass->units.items[i].start_ns};
 	return steps;
 }
@@ -80,7 +82,7 @@ static void *begin(const struct analysis_input *input)
 struct target {
 	struct step_row *row;
 	enum analysis_split split;
-	uint32_t hidden;       /* bits that do not count here */
+	uint32_t hidden;	/* bits that do not count here */
 	int64_t from_ns, to_ns; /* what the unit's time is */
 };
 
@@ -116,7 +118,8 @@ static struct target target_of(const struct steps_pass *pass, struct step_row *r
 		target.to_ns = row->unit.marked_ns;
 	for (size_t d = 0; pass->is_span && waiting && d < DEVICES_MOST; d++)
 		if (waiting->last_ns[d] > waiting->first_ns[d] &&
-		    (best == SIZE_MAX || waiting->last_ns[d] - waiting->first_ns[d] > waiting->last_ns[best] - waiting->first_ns[best]))
+		    (best == SIZE_MAX ||
+		     waiting->last_ns[d] - waiting->first_ns[d] > waiting->last_ns[best] - waiting->first_ns[best]))
 			best = d;
 	if (best != SIZE_MAX) {
 		target.from_ns = waiting->first_ns[best];
@@ -328,19 +331,19 @@ static void drop_pass(struct steps *steps)
 	steps->pass = NULL;
 }
 
-/* Units that say nothing at all are left out where they stand for the lack of any. */
+/* Units that stand for steps, and in none of which anything was done, say nothing. */
 static void end(void *result)
 {
 	struct steps *steps = result;
-	size_t kept = 0;
+	bool has_work = false;
 
-	for (size_t i = 0; i < steps->count; i++)
+	for (size_t i = 0; i < steps->count; i++) {
 		if (!steps->pass->is_settled[i])
 			settle(steps, i);
-	for (size_t i = 0; i < steps->count; i++)
-		if (steps->rows[i].kind != UNIT_WHOLE || steps->rows[i].has_work)
-			steps->rows[kept++] = steps->rows[i];
-	steps->count = kept;
+		has_work |= steps->rows[i].has_work;
+	}
+	if (!has_work && steps->pass->units.kind != UNIT_STEP)
+		steps->count = 0;
 	drop_pass(steps);
 }
 
@@ -365,8 +368,8 @@ static void print(const void *result, struct text *text)
 	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
 	for (size_t i = 0; i < steps->count; i++) {
 		const struct step_row *row = &steps->rows[i];
-		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread, row->unit.number,
-			    unit_kind_name(row->kind), row->start_ns, row->total_ns);
+		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread,
+			    row->unit.number, unit_kind_name(row->kind), row->start_ns, row->total_ns);
 		for (size_t p = 0; p < STEP_PARTS; p++)
 			text_format(text, " %" PRIu64 "/%" PRIu64, row->exposed_ns[p], row->overlapped_ns[p]);
 		for (size_t p = 0; p < PHASES; p++)

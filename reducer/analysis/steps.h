@@ -17,16 +17,16 @@
 
 struct step_row {
 	uint64_t log_id;
-	size_t process;        /* index in run->processes */
+	size_t process; /* index in run->processes */
 	struct unit unit;
 	enum unit_kind kind;
-	int64_t start_ns;      /* of what total_ns counts */
+	int64_t start_ns; /* of what total_ns counts */
 	uint64_t total_ns;
 	uint64_t exposed_ns[STEP_PARTS];    /* sum to total_ns */
 	uint64_t overlapped_ns[STEP_PARTS]; /* active while the instant belonged to another part */
-	uint64_t phase_ns[PHASES];          /* PHASE_NONE: of no phase; sum to total_ns */
-	bool has_device;       /* something ran on a device */
-	bool has_work;         /* anything was active at all */
+	uint64_t phase_ns[PHASES];	    /* PHASE_NONE: of no phase; sum to total_ns */
+	bool has_device;		    /* something ran on a device */
+	bool has_work;			    /* anything was active at all */
 };
 
 struct steps {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define UNITS_MOST (1u << 20) /* as many as there may be steps */
-#define EAGER 7               /* rows of range_sources.def */
+#define EAGER 7		      /* rows of range_sources.def */
 #define TRACEME 3
 #define RECORD_FUNCTION 5
 
@@ -41,8 +41,11 @@ static void take_steps(struct units *units, const struct process *process)
 	for (size_t i = 0; i < process->step_count; i++) {
 		const struct step *step = &process->steps[i];
 		if (step->is_chosen)
-			units->items[units->count++] = (struct unit){.start_ns = step->time_ns, .marked_ns = step->end_ns,
-								     .number = step->number, .thread = step->thread, .step = i};
+			units->items[units->count++] = (struct unit){.start_ns = step->time_ns,
+								     .marked_ns = step->end_ns,
+								     .number = step->number,
+								     .thread = step->thread,
+								     .step = i};
 	}
 	qsort(units->items, units->count, sizeof(*units->items), compare_units);
 	for (size_t i = 0; i < units->count; i++) {
@@ -113,8 +116,7 @@ static int take_root(void *context, const struct span *span)
 	roots->groups[group].count++;
 	roots->groups[group].ns += span->duration_ns;
 	roots->items = base_grow(roots->items, &roots->room, roots->count + 1, sizeof(*roots->items));
-	roots->items[roots->count++] =
-		(struct root){span->start_ns, span->start_ns + (int64_t)span->duration_ns, group};
+	roots->items[roots->count++] = (struct root){span->start_ns, span->start_ns + (int64_t)span->duration_ns, group};
 	return 0;
 }
 
@@ -125,7 +127,8 @@ static size_t choose(const struct roots *roots)
 
 	for (size_t g = 0; g < roots->group_count; g++) {
 		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
-		if (group->count >= 2 && (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
+		if (group->count >= 2 &&
+		    (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
 			best = g;
 	}
 	return best;
@@ -136,7 +139,8 @@ static void take_roots(struct units *units, struct roots *roots, size_t group)
 	int64_t end = INT64_MIN;
 
 	units->kind = roots->groups[group].kind;
-	units->name = base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
+	units->name =
+		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct root *root = &roots->items[i];
@@ -144,17 +148,20 @@ static void take_roots(struct units *units, struct roots *roots, size_t group)
 			continue; /* one inside another of its name */
 		end = root->end_ns;
 		units->count++;
-		units->items[units->count - 1] = (struct unit){.start_ns = root->start_ns, .end_ns = root->end_ns,
-							       .marked_ns = root->end_ns, .number = units->count,
-							       .thread = roots->groups[group].thread, .step = SIZE_MAX};
+		units->items[units->count - 1] = (struct unit){.start_ns = root->start_ns,
+							       .end_ns = root->end_ns,
+							       .marked_ns = root->end_ns,
+							       .number = units->count,
+							       .thread = roots->groups[group].thread,
+							       .step = SIZE_MAX};
 	}
 }
 
 static void find_roots(struct units *units, const struct analysis_input *input)
 {
 	struct roots roots = {0};
-	struct span_options options = {.wants = SPAN_BIT(SPAN_RANGE) | SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_TRACE), .visit = take_root,
-				       .context = &roots};
+	struct span_options options = {
+		.wants = SPAN_BIT(SPAN_RANGE) | SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_TRACE), .visit = take_root, .context = &roots};
 	size_t best;
 
 	if (input->process->log->stream_count && spans_stream(input->run, input->index, &options) != 0)
@@ -172,7 +179,10 @@ static void take_whole(struct units *units, const struct process *process)
 	units->kind = UNIT_WHOLE;
 	units->items = base_alloc(1, sizeof(*units->items));
 	units->count = 1;
-	units->items[0] = (struct unit){.start_ns = process->start_ns, .end_ns = process->end_ns, .marked_ns = TIME_UNKNOWN, .number = 1,
+	units->items[0] = (struct unit){.start_ns = process->start_ns,
+					.end_ns = process->end_ns,
+					.marked_ns = TIME_UNKNOWN,
+					.number = 1,
 					.step = SIZE_MAX};
 	if (units->items[0].end_ns < units->items[0].start_ns)
 		units->items[0].end_ns = units->items[0].start_ns;

@@ -20,19 +20,19 @@ const char *unit_kind_name(enum unit_kind kind);
 
 struct unit {
 	int64_t start_ns;
-	int64_t end_ns;    /* to the next of its thread; of the last, and of requests and calls, their own */
+	int64_t end_ns;	   /* to the next of its thread; of the last, and of requests and calls, their own */
 	int64_t marked_ns; /* to where the range that marks it ended; TIME_UNKNOWN = it says nothing of its end */
 	uint64_t number;
-	uint32_t thread;   /* serial, 0 = of no thread */
-	int is_cut;        /* nothing in the log says where it ended: end_ns is that of the records */
-	size_t step;       /* index in process->steps; SIZE_MAX = is none */
+	uint32_t thread; /* serial, 0 = of no thread */
+	int is_cut;	 /* nothing in the log says where it ended: end_ns is that of the records */
+	size_t step;	 /* index in process->steps; SIZE_MAX = is none */
 };
 
 struct units {
 	enum unit_kind kind;
 	struct unit *items; /* by thread, then start */
 	size_t count;
-	char *name;         /* of requests and calls: what repeats; NULL = none */
+	char *name; /* of requests and calls: what repeats; NULL = none */
 };
 
 void units_make(struct units *units, const struct analysis_input *input);

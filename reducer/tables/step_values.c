@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps and what they are split into; see reducer/tables/step_values.h. */
+#include "reducer/tables/step_values.h"
+
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+const char *step_value_id(enum step_value value)
+{
+	static const char *const ids[STEP_VALUES] = {
+#define STEP_VALUE(symbol, id, header, detail, help) id,
+#include "reducer/tables/step_values.def"
+#undef STEP_VALUE
+	};
+
+	return ids[value];
+}
+
+const char *step_value_help(enum step_value value)
+{
+	static const char *const helps[STEP_VALUES] = {
+#define STEP_VALUE(symbol, id, header, detail, help) help,
+#include "reducer/tables/step_values.def"
+#undef STEP_VALUE
+	};
+
+	return helps[value];
+}
+
+/* Which parts make up a value; those of VALUE_..._HIDDEN are overlapped_ns. */
+static uint32_t parts_of(enum step_value value)
+{
+	switch (value) {
+	case VALUE_COMPILATION:
+	case VALUE_COMPILATION_HIDDEN:
+		return CLASS_BIT(PART_COMPILATION);
+	case VALUE_OUTPUT:
+	case VALUE_OUTPUT_HIDDEN:
+		return CLASS_BIT(PART_OUTPUT);
+	case VALUE_INPUT:
+	case VALUE_INPUT_HIDDEN:
+		return CLASS_BIT(PART_INPUT_WAIT) | CLASS_BIT(PART_INPUT_COPY);
+	case VALUE_KERNEL_LAUNCH:
+	case VALUE_KERNEL_LAUNCH_HIDDEN:
+		return CLASS_BIT(PART_KERNEL_LAUNCH);
+	case VALUE_HOST_COMPUTE:
+	case VALUE_HOST_COMPUTE_HIDDEN:
+		return CLASS_BIT(PART_HOST_COMPUTE);
+	case VALUE_COLLECTIVES:
+	case VALUE_COLLECTIVES_HIDDEN:
+		return CLASS_BIT(PART_COLLECTIVES);
+	case VALUE_DEVICE_TO_DEVICE:
+	case VALUE_DEVICE_TO_DEVICE_HIDDEN:
+		return CLASS_BIT(PART_DEVICE_TO_DEVICE);
+	case VALUE_COMPUTE_16:
+		return CLASS_BIT(PART_COMPUTE_16);
+	case VALUE_COMPUTE_32:
+		return CLASS_BIT(PART_COMPUTE_32);
+	case VALUE_COMPUTE:
+		return CLASS_BIT(PART_COLLECTIVES) - 1;
+	case VALUE_OTHER:
+		return CLASS_BIT(PART_OTHER);
+	case VALUE_INPUT_WAIT:
+		return CLASS_BIT(PART_INPUT_WAIT);
+	case VALUE_INPUT_COPY:
+		return CLASS_BIT(PART_INPUT_COPY);
+	case VALUE_COMPUTE_TF32:
+		return CLASS_BIT(PART_COMPUTE_TF32);
+	case VALUE_COMPUTE_8:
+		return CLASS_BIT(PART_COMPUTE_8);
+	case VALUE_COMPUTE_64:
+		return CLASS_BIT(PART_COMPUTE_64);
+	case VALUE_COMPUTE_UNKNOWN:
+		return CLASS_BIT(PART_COMPUTE_UNKNOWN);
+	default:
+		return 0;
+	}
+}
+
+uint64_t step_value(const struct step_row *row, enum step_value value)
+{
+	const uint64_t *times = value >= VALUE_COMPILATION_HIDDEN ? row->overlapped_ns : row->exposed_ns;
+	uint64_t sum = 0;
+
+	if (value == VALUE_TOTAL)
+		return row->total_ns;
+	if (value >= VALUE_FORWARD && value <= VALUE_COMMUNICATION)
+		return row->phase_ns[PHASE_FORWARD + (value - VALUE_FORWARD)];
+	for (uint32_t left = parts_of(value); left; left &= left - 1)
+		sum += times[__builtin_ctz(left)];
+	return sum;
+}
+
+static bool is_wanted(const struct request *request, const struct step_row *row)
+{
+	if (row->unit.start_ns < request->from_ns || row->unit.start_ns > request->to_ns)
+		return false;
+	return !request->has_steps || (row->unit.number >= request->first_step && row->unit.number <= request->last_step);
+}
+
+static void add_process(struct step_rows *rows, size_t *room, const struct request *request, const struct steps *steps)
+{
+	if (!steps->count)
+		return;
+	if (rows->count && steps->rows[0].kind > rows->kind) {
+		rows->left_out++;
+		return;
+	}
+	if (rows->count && steps->rows[0].kind < rows->kind) {
+		rows->left_out++;
+		rows->count = 0;
+	}
+	rows->kind = steps->rows[0].kind;
+	rows->late_ns += steps->late_ns;
+	for (size_t i = 0; i < steps->count; i++) {
+		if (!is_wanted(request, &steps->rows[i]))
+			continue;
+		rows->items = base_grow(rows->items, room, rows->count + 1, sizeof(*rows->items));
+		rows->items[rows->count++] = &steps->rows[i];
+	}
+}
+
+void step_rows_find(struct step_rows *rows, const struct request *request)
+{
+	size_t room = 0;
+
+	*rows = (struct step_rows){.kind = UNIT_WHOLE};
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
+		if (steps)
+			add_process(rows, &room, request, steps);
+	}
+	for (size_t i = 0; i < rows->count; i++)
+		rows->whole_count += !rows->items[i]->unit.is_cut;
+	rows->is_cut_counted = rows->count && !rows->whole_count;
+	if (rows->is_cut_counted)
+		rows->whole_count = rows->count;
+}
+
+void step_rows_free(struct step_rows *rows)
+{
+	free(rows->items);
+	*rows = (struct step_rows){0};
+}
+
+bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
+{
+	return rows->is_cut_counted || !row->unit.is_cut;
+}
+
+static void note_units(struct table *table, const struct step_rows *rows)
+{
+	if (rows->kind == UNIT_REQUEST)
+		table_note(table, NOTE_INFERRED, "Nobody marked steps: a row is a request, an outermost range that repeats.");
+	if (rows->kind == UNIT_CALL)
+		table_note(table, NOTE_INFERRED,
+			   "Nobody marked steps: a row is a call into the framework from outside that repeats.");
+	if (rows->kind == UNIT_WHOLE && rows->count)
+		table_note(table, NOTE_INFERRED,
+			   "Nobody marked steps and nothing repeats like one: a row is all that was recorded of a process.");
+	if (rows->left_out)
+		table_note(table, NOTE_INFO, "%zu more processes of the run worked without marking %ss; they are left out.",
+			   rows->left_out, unit_kind_name(rows->kind));
+}
+
+void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	static const char *const splits[] = {
+		[SPLIT_OURS] = NULL,
+		[SPLIT_TF] = "Split by the priorities of the TensorFlow Profiler (--split=tf): where a device was recorded, host "
+			     "time does not "
+			     "count, and every kernel is of 16 or 32 bit.",
+		[SPLIT_TORCH] =
+			"Split by the priorities of the PyTorch plugin (--split=torch): kernels, copies, memsets, communication, "
+			"calls, input, ops."};
+
+	if (!rows->count)
+		return;
+	note_units(table, rows);
+	if (splits[request->analysis.split])
+		table_note(table, NOTE_INFO, "%s", splits[request->analysis.split]);
+	if (request->analysis.step_time == STEP_TIME_SPAN)
+		table_note(table, NOTE_INFO,
+			   "A step lasts from its first device work to its last (--step-time=span): gaps between steps do not "
+			   "count.");
+	if (rows->is_cut_counted)
+		table_note(table, NOTE_INFERRED,
+			   "The log has no end of any of them: they are taken to last to the end of the records.");
+	if (rows->late_ns)
+		table_note(table, NOTE_MISSING,
+			   "%" PRIu64 " ns of work were told too late to be split: they are part of 'other'.", rows->late_ns);
+}

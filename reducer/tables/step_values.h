@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps and the times that they are split into, for the tables that show them.
+ *
+ * Rule: of the wanted processes only those count whose units are of the best kind there is: steps before requests, requests
+ * before calls, calls before the whole of a process.
+ */
+#ifndef REDUCER_TABLES_STEP_VALUES_H
+#define REDUCER_TABLES_STEP_VALUES_H
+
+#include "reducer/analysis/steps.h"
+#include "reducer/tables/request.h"
+
+enum step_value {
+#define STEP_VALUE(symbol, id, header, detail, help) VALUE_##symbol,
+#include "reducer/tables/step_values.def"
+#undef STEP_VALUE
+	STEP_VALUES
+};
+
+uint64_t step_value(const struct step_row *row, enum step_value value);
+const char *step_value_id(enum step_value value);
+const char *step_value_help(enum step_value value);
+
+/* The steps that the request wants, in order of process, then start. */
+struct step_rows {
+	const struct step_row **items;
+	size_t count, whole_count; /* whole: those whose end is known */
+	enum unit_kind kind;
+	size_t left_out;     /* processes with units of a lesser kind */
+	bool is_cut_counted; /* no unit has an end: those without count as whole, up to the end of the records */
+	uint64_t late_ns;
+};
+void step_rows_find(struct step_rows *rows, const struct request *request);
+void step_rows_free(struct step_rows *rows);
+/* Does this row take part in sums and statistics? */
+bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
+
+/* What a reader of any of these tables must know: which units, which split, what is inferred, what is missing. */
+void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows);
+
+#endif
