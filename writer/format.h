@@ -94,6 +94,7 @@ enum tfp_end_kind {
 	TFP_END_EXEC = 3,   /* replaced by another program; cleared when the exec failed */
 	TFP_END_ABORT = 4,  /* abort() was entered */
 	TFP_END_WAITED = 5, /* written by `tfprof run` after waitpid; end_status is the raw wait status */
+	TFP_END_IMPORTED = 6, /* made from a file of another profiler, which says nothing of the process's end */
 };
 
 /* At TFP_LIVE_OFFSET, mapped shared. Every word is a plain 64-bit little-endian store. */

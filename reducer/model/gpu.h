@@ -83,6 +83,7 @@ struct gpu_shape {
 	uint32_t kernel;        /* place in `names` */
 	uint32_t grid[3], block[3], cluster[3];
 	uint32_t registers, static_shared, dynamic_shared, executed_shared, local_bytes, max_clusters, kind;
+	uint32_t occupancy;     /* percent times 1000, as another profiler computed it; 0 = not said */
 };
 
 /* Where device work ran. */

@@ -198,7 +198,7 @@ uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t leng
 static void take_shape(void *state, const struct fact *fact, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	uint32_t id = (uint32_t)fact_number(fact, fields[0]), n[18];
+	uint32_t id = (uint32_t)fact_number(fact, fields[0]), n[19];
 	const struct fact_value *name = fact_text(fact, fields[1]);
 	struct gpu_shape *shape;
 
@@ -207,11 +207,11 @@ static void take_shape(void *state, const struct fact *fact, const int *fields)
 	shape = GPU_ROOM(scan, shapes, shape_count);
 	if (shape == NULL)
 		return;
-	for (int i = 2; i < 18; i++)
+	for (int i = 2; i < 19; i++)
 		n[i] = (uint32_t)fact_number(fact, fields[i]);
 	*shape = (struct gpu_shape){.id = id, .grid = {n[2], n[3], n[4]}, .block = {n[5], n[6], n[7]}, .registers = n[8],
 				    .static_shared = n[9], .dynamic_shared = n[10], .executed_shared = n[11], .local_bytes = n[12],
-				    .cluster = {n[13], n[14], n[15]}, .max_clusters = n[16], .kind = n[17]};
+				    .cluster = {n[13], n[14], n[15]}, .max_clusters = n[16], .kind = n[17], .occupancy = n[18]};
 	shape->kernel = gpu_kernel_name_at(scan, name == NULL ? "" : name->text, name == NULL ? 0 : name->length);
 	number_map_set(&scan->shape_of, 0, id, (uint32_t)scan->gpu->shape_count - 1);
 }
@@ -316,7 +316,7 @@ const struct scan_fact gpu_facts[GPU_FACT_KINDS] = {
 	{"stream", take_stream, {"context", "id", "priority", "flag", "handle"}},
 	{"shape", take_shape,
 	 {"id", "name", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "registers", "static_shared", "dynamic_shared",
-	  "executed_shared", "local_bytes", "cluster_x", "cluster_y", "cluster_z", "max_clusters", "kind"}},
+	  "executed_shared", "local_bytes", "cluster_x", "cluster_y", "cluster_z", "max_clusters", "kind", "occupancy"}},
 	{"queue", take_queue, {"id", "device", "context", "stream", "channel", "channel_kind"}},
 	{"code", take_code, {"module", "name", "architecture", "instructions", "matrix"}},
 	{"gpu_name", take_name, {"kind", "id", "parent", "name"}},

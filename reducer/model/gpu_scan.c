@@ -121,24 +121,37 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 }
 
 /* The fields that all device records share: start, duration, correlation, graph, node. */
-static struct gpu_record record_of(struct gpu_scan *scan, enum gpu_kind kind, const struct batch *batch, size_t i, const int *fields)
+static struct gpu_record record_of(struct gpu_scan *scan, enum gpu_kind kind, size_t stream, const struct batch *batch, size_t i,
+				   const int *fields)
 {
 	const struct batch_kind *rows = batch->kinds[batch->tags[i]];
 	uint16_t row = batch->rows[i];
+	uint32_t op = scan->arguments[stream].given_op;
 
 	scan->any = 1;
+	scan->arguments[stream].given_op = 0;
 	return (struct gpu_record){.kind = kind, .time = batch->times[i], .start = scan_value(rows, row, fields[0]),
 				   .duration = scan_value(rows, row, fields[1]), .correlation = scan_value(rows, row, fields[2]),
 				   .graph = (uint32_t)scan_value(rows, row, fields[3]), .node = scan_value(rows, row, fields[4]),
-				   .shape = GPU_NONE, .queue = GPU_NONE, .source_device = GPU_NONE, .destination_device = GPU_NONE};
+				   .shape = GPU_NONE, .queue = GPU_NONE, .source_device = GPU_NONE, .destination_device = GPU_NONE,
+				   .given_op = op};
+}
+
+/* What the file of another profiler says the next device record was for. */
+static void take_device_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct scan_ops *ops = &scan->scan->ops;
+	const char *name = ops->name == NULL ? "" : ops->name(ops->name_state, VALUE(0));
+
+	scan->arguments[stream].given_op = *name == 0 ? 0 : op_names_number(scan->scan->op_names, name);
 }
 
 static void take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_record record = record_of(scan, GPU_LAUNCH, batch, i, fields);
+	struct gpu_record record = record_of(scan, GPU_LAUNCH, stream, batch, i, fields);
 
-	(void)stream;
 	record.shape = gpu_shape_at(scan, VALUE(5));
 	record.queue = gpu_queue_at(scan, VALUE(6));
 	gpu_pair_record(scan, &record);
@@ -147,9 +160,8 @@ static void take_kernel(void *state, size_t stream, const struct batch *batch, s
 static void take_device_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_record record = record_of(scan, GPU_COPY, batch, i, fields);
+	struct gpu_record record = record_of(scan, GPU_COPY, stream, batch, i, fields);
 
-	(void)stream;
 	record.bytes = VALUE(5);
 	record.queue = gpu_queue_at(scan, VALUE(6));
 	record.copy_kind = (uint32_t)VALUE(7);
@@ -164,9 +176,8 @@ static void take_device_copy(void *state, size_t stream, const struct batch *bat
 static void take_device_set(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_record record = record_of(scan, GPU_SET, batch, i, fields);
+	struct gpu_record record = record_of(scan, GPU_SET, stream, batch, i, fields);
 
-	(void)stream;
 	record.bytes = VALUE(5);
 	record.queue = gpu_queue_at(scan, VALUE(6));
 	record.destination = (uint32_t)VALUE(7);
@@ -177,9 +188,8 @@ static void take_device_set(void *state, size_t stream, const struct batch *batc
 static void take_graph_run(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_record record = record_of(scan, GPU_GRAPH, batch, i, fields);
+	struct gpu_record record = record_of(scan, GPU_GRAPH, stream, batch, i, fields);
 
-	(void)stream;
 	record.queue = gpu_queue_at(scan, VALUE(5));
 	gpu_pair_record(scan, &record);
 }
@@ -187,9 +197,8 @@ static void take_graph_run(void *state, size_t stream, const struct batch *batch
 static void take_device_wait(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_record record = record_of(scan, GPU_SYNC, batch, i, fields);
+	struct gpu_record record = record_of(scan, GPU_SYNC, stream, batch, i, fields);
 
-	(void)stream;
 	record.copy_kind = (uint32_t)VALUE(5);
 	record.source = (uint32_t)VALUE(6);
 	record.destination = (uint32_t)VALUE(7);
@@ -348,6 +357,7 @@ static const struct scan_record records[] = {
 	{"gpu_clock", take_gpu_clock, 0, {"ticks", "width", "timestamp"}},
 	{"clock", take_clock, 0, {"ticks", "realtime", "width"}},
 	{"managed", take_managed, 0, {"value", "kind"}},
+	{"device_op", take_device_op, 0, {"op"}},
 	{"graph_node", take_node, 0, {"graph", "node", "original"}},
 	{"gpu_state", take_state, 0, {"state"}},
 };

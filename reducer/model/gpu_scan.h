@@ -26,6 +26,7 @@ struct gpu_arguments {
 	int is_library, is_object;
 	uint32_t open[8];       /* library calls that began and did not end, places in `instances` + 1 */
 	uint32_t open_count;
+	uint32_t given_op;      /* number of the op that the file says the next device record was for, 0 = does not say */
 };
 
 /* A gpu_call record. */
@@ -42,6 +43,7 @@ struct gpu_record {
 	uint64_t start, duration, correlation, bytes, node, time;
 	uint32_t shape, queue, graph;   /* shape, queue: places, GPU_NONE = unknown */
 	uint32_t copy_kind, source, destination, flags, source_device, destination_device;
+	uint32_t given_op;              /* see gpu_arguments */
 	uint32_t next;                  /* pending: of the same flight, + 1 */
 };
 

@@ -130,7 +130,7 @@ static void sum_graph(struct gpu_scan *scan, const struct gpu_record *record, un
 
 void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, struct gpu_flight *flight, unsigned bits)
 {
-	uint32_t op = record->node == 0 ? 0 : gpu_node_op(scan, record->node);
+	uint32_t op = record->given_op != 0 || record->node == 0 ? record->given_op : gpu_node_op(scan, record->node);
 	uint32_t thread = flight == NULL ? 0 : flight->thread;
 
 	if (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start))

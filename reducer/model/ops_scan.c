@@ -87,6 +87,11 @@ static const char *name_of(const struct taken *taken, uint64_t id)
 	return id < NAMES_MAX && taken->names[id] != NULL ? taken->names[id] : "";
 }
 
+static const char *name_for_others(void *state, uint64_t id)
+{
+	return name_of(state, id);
+}
+
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -304,6 +309,8 @@ static void *begin(struct scan *scan)
 	taken->before = scan->ops;
 	scan->ops.state = taken;
 	scan->ops.current = current;
+	scan->ops.name_state = taken;
+	scan->ops.name = name_for_others;
 	return taken;
 }
 

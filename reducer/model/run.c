@@ -2,6 +2,7 @@
 /* Opening and closing a run, and its one pass over all events. See run.h. */
 #include "reducer/model/scan.h"
 
+#include "reducer/import/import.h"
 #include "reducer/read/schema.h"
 
 #include <dirent.h>
@@ -22,11 +23,17 @@ struct found {
 static void open_one(struct found *found, const char *path)
 {
 	struct log **logs = model_room(found->logs, found->count, sizeof *logs);
+	enum import_kind kind;
+	int descriptor;
 
 	if (logs == NULL)
 		return;
 	found->logs = logs;
-	logs[found->count] = log_open(path, found->diags);
+	kind = import_recognise(path);
+	if (kind == IMPORT_NONE)
+		logs[found->count] = log_open(path, found->diags);
+	else if ((descriptor = import_file(path, kind, found->diags)) >= 0)
+		logs[found->count] = log_open_descriptor(descriptor, path, found->diags);
 	if (logs[found->count] == NULL)
 		return;
 	log_rest(logs[found->count]);
@@ -168,11 +175,12 @@ static void read_end(struct process *process)
 {
 	static const enum end_kind kinds[] = {[TFP_END_NONE] = END_UNKNOWN, [TFP_END_EXIT] = END_EXIT,
 					      [TFP_END__EXIT] = END__EXIT,  [TFP_END_EXEC] = END_EXEC,
-					      [TFP_END_ABORT] = END_ABORT,  [TFP_END_WAITED] = END_UNKNOWN};
+					      [TFP_END_ABORT] = END_ABORT,  [TFP_END_WAITED] = END_UNKNOWN,
+					      [TFP_END_IMPORTED] = END_IMPORTED};
 	const struct tfp_file_live *live = &process->log->live;
 	struct tfp_end_payload end;
 
-	process->end = live->end_kind <= TFP_END_WAITED ? kinds[live->end_kind] : END_UNKNOWN;
+	process->end = live->end_kind <= TFP_END_IMPORTED ? kinds[live->end_kind] : END_UNKNOWN;
 	process->end_status = (int)live->end_status;
 	if (live->end_kind != TFP_END_NONE)
 		process->end_ticks = live->end_time;
@@ -423,7 +431,8 @@ const char *process_end_text(const struct process *process, char *text, size_t r
 					    [END__EXIT] = "exit status %d (_exit)",
 					    [END_EXEC] = "replaced by another program (exec)",
 					    [END_ABORT] = "abort",
-					    [END_SIGNAL] = "killed by signal %d"};
+					    [END_SIGNAL] = "killed by signal %d",
+					    [END_IMPORTED] = "not told: the file of another profiler says nothing of it"};
 
 	switch (process->end) {
 	case END_EXIT:

@@ -29,6 +29,7 @@ enum end_kind {
 	END_EXEC = 4,    /* replaced by another program */
 	END_ABORT = 5,   /* abort() was entered */
 	END_SIGNAL = 6,  /* killed by a signal, as waitpid told `tfprof run` */
+	END_IMPORTED = 7, /* made from a file of another profiler, which does not say */
 };
 
 struct setting {

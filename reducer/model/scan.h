@@ -29,6 +29,8 @@
 struct scan_ops {
 	void *state;
 	uint32_t (*current)(void *state, size_t stream, uint64_t *since);
+	void *name_state;
+	const char *(*name)(void *state, uint64_t id); /* the text of an op_name fact, "" = unknown; NULL = nobody knows */
 	void *word_state;
 	void (*word)(void *state, uint64_t key, uint64_t time);
 };

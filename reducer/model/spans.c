@@ -177,6 +177,8 @@ static const struct scan_record records[] = {
 	{"device_copy", spans_take_copy, 0, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node"}},
 	{"device_set", spans_take_set, 0, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
 	{"graph_run", spans_take_graph, 0, {"start", "duration", "correlation", "queue", "graph"}},
+	{"device_op", spans_take_device_op, 0, {"op", "shapes"}},
+	{"device_step", spans_take_device_step, 0, {"number"}},
 	{"graph_node", spans_take_node, 0, {"node", "original"}},
 	{"jit", spans_take_jit, 0, {"start", "duration", "correlation", "entry"}},
 	{"gpu_overhead", spans_take_overhead, 0, {"start", "duration", "correlation", "kind"}},

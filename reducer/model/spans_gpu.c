@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ROUNDING_NS 2
+#define TRACEME 3 /* row of range_sources.def */
 #define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
 
 static const struct gpu_function *function_of(const struct spans *spans, uint64_t number, uint32_t *place)
@@ -135,8 +136,38 @@ static void choose_lane(struct spans *spans, struct span *span)
 	span->lane = lane;
 }
 
+/* What the file of another profiler says of the next device record wins over what follows from its call. */
+static void set_given(struct spans *spans, size_t stream, struct span *span)
+{
+	struct span_pending *pending = &spans->pending[stream];
+
+	if (pending->given.op != 0) {
+		span->op = spans_text(spans, spans_place_of(&spans->words, pending->given.op));
+		span->op_source = TRACEME;
+	}
+	if (pending->given.shapes != 0)
+		span->shapes = spans_text(spans, spans_place_of(&spans->words, pending->given.shapes));
+	span->given_step = pending->given.step;
+	memset(&pending->given, 0, sizeof pending->given);
+}
+
+void spans_take_device_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+
+	spans->pending[stream].given.op = (uint32_t)SPANS_VALUE(0);
+	spans->pending[stream].given.shapes = (uint32_t)SPANS_VALUE(1);
+}
+
+void spans_take_device_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+
+	spans->pending[stream].given.step = SPANS_VALUE(0) + 1;
+}
+
 /* Device work without a possible time cannot be told; kernel_stats counts it. */
-static void tell_work(struct spans *spans, uint64_t device_start, uint64_t queue, uint64_t node, struct span span)
+static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span span)
 {
 	uint32_t at = number_map_find(&spans->queues, 0, queue), made;
 	const struct span_flight *flight;
@@ -161,6 +192,7 @@ static void tell_work(struct spans *spans, uint64_t device_start, uint64_t queue
 	flight = find_flight(spans, span.flow);
 	if (flight != NULL)
 		set_flight(spans, &span, flight);
+	set_given(spans, stream, &span);
 	if (flight == NULL && span.flow != 0)
 		hold(spans, &span);
 	else
@@ -182,7 +214,6 @@ void spans_take_kernel(void *state, size_t stream, const struct batch *batch, si
 	struct span_argument arguments[5] = {{.name = "correlation", .number = SPANS_VALUE(2)}};
 	size_t count = 1;
 
-	(void)stream;
 	if (shape != NULL) {
 		arguments[count++] = (struct span_argument){.name = "blocks",
 							    .number = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2]};
@@ -192,7 +223,7 @@ void spans_take_kernel(void *state, size_t stream, const struct batch *batch, si
 		arguments[count++] = (struct span_argument){.name = "shared bytes",
 							    .number = (uint64_t)shape->static_shared + shape->dynamic_shared};
 	}
-	tell_work(spans, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
+	tell_work(spans, stream, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
 		  (struct span){.what = SPAN_KERNEL,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
@@ -221,8 +252,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 	uint64_t kind = SPANS_VALUE(5);
 
-	(void)stream;
-	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
+	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
 		  (struct span){.what = SPAN_COPY,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
@@ -239,8 +269,7 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 
-	(void)stream;
-	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6),
+	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6),
 		  (struct span){.what = SPAN_SET,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "memset",
@@ -256,8 +285,7 @@ void spans_take_graph(void *state, size_t stream, const struct batch *batch, siz
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "graph", .number = SPANS_VALUE(4)}};
 
-	(void)stream;
-	tell_work(state, SPANS_VALUE(0), SPANS_VALUE(3), 0,
+	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), 0,
 		  (struct span){.what = SPAN_GRAPH,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "graph",

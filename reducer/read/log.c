@@ -23,6 +23,7 @@
 struct log_file {
 	int overlay; /* the shared memory beside the log, -1 = none; stays open */
 	int descriptor; /* -1 = closed */
+	int is_kept;    /* there is no name to open it by again */
 	dev_t device;   /* of the file that was opened first: a path can come to name another */
 	ino_t inode;
 };
@@ -44,6 +45,8 @@ static int descriptor_of(const struct log *log)
 
 void log_rest(const struct log *log)
 {
+	if (log->file->is_kept)
+		return;
 	if (log->file->descriptor >= 0)
 		close(log->file->descriptor);
 	log->file->descriptor = -1;
@@ -154,7 +157,7 @@ static int read_header(struct log *log)
 static int open_file(struct log *log)
 {
 	struct stat status;
-	int descriptor = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int descriptor = log->file->is_kept ? log->file->descriptor : open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	log->file->descriptor = descriptor;
 	if (descriptor < 0 || fstat(descriptor, &status) != 0) {
@@ -171,15 +174,23 @@ static int open_file(struct log *log)
 
 struct log *log_open(const char *path, struct diag_list *diags)
 {
+	return log_open_descriptor(-1, path, diags);
+}
+
+struct log *log_open_descriptor(int descriptor, const char *path, struct diag_list *diags)
+{
 	struct log *log = calloc(1, sizeof *log);
 
-	if (log == NULL)
+	if (log == NULL) {
+		if (descriptor >= 0)
+			close(descriptor);
 		return NULL;
+	}
 	log->diags = diags;
 	log->path = strdup(path);
 	log->file = calloc(1, sizeof *log->file);
 	if (log->file != NULL)
-		log->file->descriptor = log->file->overlay = -1;
+		*log->file = (struct log_file){.descriptor = descriptor, .overlay = -1, .is_kept = descriptor >= 0};
 	if (log->path == NULL || log->file == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
 		log_close(log);
 		return NULL;
@@ -191,8 +202,10 @@ void log_close(struct log *log)
 {
 	if (log == NULL)
 		return;
-	if (log->file != NULL)
+	if (log->file != NULL) {
+		log->file->is_kept = 0;
 		log_rest(log);
+	}
 	if (log->file != NULL && log->file->overlay >= 0)
 		close(log->file->overlay);
 	free(log->file);

@@ -73,6 +73,9 @@ struct log {
  * says why. `diags` must outlive the log.
  */
 struct log *log_open(const char *path, struct diag_list *diags);
+
+/* The same of a file that is open already and may have no name: `descriptor` belongs to the log from here on. */
+struct log *log_open_descriptor(int descriptor, const char *path, struct diag_list *diags);
 void log_close(struct log *log);
 
 /* Closes the descriptor until the next read, so that a run of thousands of processes needs few. */

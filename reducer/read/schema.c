@@ -205,18 +205,26 @@ static void print_tables(FILE *out)
 #undef TFP_LOSS
 }
 
-struct schema *schema_built_in(void)
+char *schema_text(size_t *bytes)
 {
-	struct schema *schema = NULL;
 	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	FILE *out = open_memstream(&text, bytes);
 
 	if (out == NULL)
 		return NULL;
 	print_tables(out);
 	if (fclose(out) == 0)
-		schema = schema_parse(text, bytes);
+		return text;
+	free(text);
+	return NULL;
+}
+
+struct schema *schema_built_in(void)
+{
+	size_t bytes = 0;
+	char *text = schema_text(&bytes);
+	struct schema *schema = text == NULL ? NULL : schema_parse(text, bytes);
+
 	if (schema != NULL)
 		schema->is_built_in = 1;
 	free(text);

@@ -52,6 +52,9 @@ struct schema {
 /* Parses `bytes` of schema text; takes a copy. NULL without memory. */
 struct schema *schema_parse(const char *text, size_t bytes);
 
+/* The text of a schema block that says what this program knows. Freed by the caller; NULL without memory. */
+char *schema_text(size_t *bytes);
+
 /* What this program was built with. NULL without memory. */
 struct schema *schema_built_in(void);
 void schema_free(struct schema *schema);

@@ -174,7 +174,9 @@ static void put_occupancy(struct table *table, const struct row *row)
 	struct occupancy occupancy;
 	char text[64];
 
-	if (!device || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
+	if (shape->occupancy) /* the file of another profiler says so */
+		table_real(table, OCCUPANCY, shape->occupancy / 1000.0);
+	if (!device || shape->occupancy || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
 		return;
 	limits = (struct occupancy_device){.major = (unsigned)device->major, .minor = (unsigned)device->minor,
 					   .warps = device->warps, .blocks = device->blocks, .registers = device->registers,

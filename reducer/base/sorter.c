@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting more than fits in memory: sorted runs in a spool, merged. See sorter.h. */
+#include "reducer/base/sorter.h"
+
+#include "reducer/base/base.h"
+#include "reducer/base/spool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LEAST_BYTES (1u << 20)
+#define BUFFER_BYTES 65536u /* of one run while it is merged; holds the longest entry */
+
+/* In front of the bytes of an entry, which are padded to 8. */
+struct entry {
+	uint64_t key[SORTER_WORDS];
+	uint64_t length;
+};
+
+/* A sorted part of the spool, and where we are in it. */
+struct run {
+	uint64_t at, end; /* in the spool, not yet read */
+	uint8_t *buffer;
+	size_t used, filled;
+};
+
+struct sorter {
+	uint8_t *memory;
+	size_t room, used;
+	const struct entry **order;
+	size_t count, order_room, next;
+	int is_ordered; /* what was put since the last run came in order */
+	int is_reading;
+	struct run *runs;
+	size_t run_count, run_room;
+	struct run *open; /* those being merged: a heap */
+	size_t open_count;
+	int spool;
+	uint64_t spool_end;
+	uint8_t *out; /* of a run being written */
+	size_t out_used;
+	struct entry *last; /* the entry handed out last, where runs are merged */
+};
+
+struct sorter *sorter_make(size_t bytes)
+{
+	struct sorter *sorter = base_alloc(1, sizeof(*sorter));
+
+	sorter->room = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+	sorter->memory = base_alloc(sorter->room, 1);
+	sorter->spool = -1;
+	sorter->is_ordered = 1;
+	return sorter;
+}
+
+void sorter_free(struct sorter *sorter)
+{
+	if (!sorter)
+		return;
+	for (size_t i = 0; i < sorter->open_count; i++)
+		free(sorter->open[i].buffer);
+	if (sorter->spool >= 0)
+		close(sorter->spool);
+	free(sorter->open);
+	free(sorter->runs);
+	free(sorter->out);
+	free(sorter->last);
+	free(sorter->order);
+	free(sorter->memory);
+	free(sorter);
+}
+
+static int compare_keys(const struct entry *a, const struct entry *b)
+{
+	for (size_t i = 0; i < SORTER_WORDS; i++)
+		if (a->key[i] != b->key[i])
+			return a->key[i] < b->key[i] ? -1 : 1;
+	return 0;
+}
+
+/* Of equal keys the one that was put first, which lies lower in memory. */
+static int by_key(const void *a, const void *b)
+{
+	const struct entry *x = *(const struct entry *const *)a, *y = *(const struct entry *const *)b;
+	int order = compare_keys(x, y);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+static size_t bytes_of(const struct entry *entry)
+{
+	return sizeof(*entry) + ((size_t)entry->length + 7) / 8 * 8;
+}
+
+static void flush_out(struct sorter *sorter)
+{
+	spool_write(sorter->spool, sorter->spool_end, sorter->out, sorter->out_used);
+	sorter->spool_end += sorter->out_used;
+	sorter->out_used = 0;
+}
+
+static void write_entry(struct sorter *sorter, const struct entry *entry)
+{
+	size_t bytes = bytes_of(entry);
+
+	if (sorter->out_used + bytes > BUFFER_BYTES)
+		flush_out(sorter);
+	memcpy(sorter->out + sorter->out_used, entry, bytes);
+	sorter->out_used += bytes;
+}
+
+/* Begins a run at the end of the spool. Returns its place among the runs. */
+static size_t begin_run(struct sorter *sorter)
+{
+	if (sorter->spool < 0)
+		sorter->spool = spool_open();
+	if (!sorter->out)
+		sorter->out = base_alloc(1, BUFFER_BYTES);
+	sorter->runs = base_grow(sorter->runs, &sorter->run_room, sorter->run_count + 1, sizeof(*sorter->runs));
+	sorter->runs[sorter->run_count] = (struct run){.at = sorter->spool_end};
+	return sorter->run_count++;
+}
+
+static void end_run(struct sorter *sorter, size_t run)
+{
+	flush_out(sorter);
+	sorter->runs[run].end = sorter->spool_end;
+}
+
+static void order_memory(struct sorter *sorter)
+{
+	if (!sorter->is_ordered)
+		qsort(sorter->order, sorter->count, sizeof(*sorter->order), by_key);
+	sorter->is_ordered = 1;
+}
+
+static void spill(struct sorter *sorter)
+{
+	size_t run = begin_run(sorter);
+
+	order_memory(sorter);
+	for (size_t i = 0; i < sorter->count; i++)
+		write_entry(sorter, sorter->order[i]);
+	end_run(sorter, run);
+	sorter->count = sorter->used = 0;
+}
+
+void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const void *bytes, size_t length)
+{
+	size_t need = sizeof(struct entry) + (length + 7) / 8 * 8;
+	struct entry *entry;
+
+	if (length > SORTER_LONGEST || sorter->is_reading)
+		abort(); /* a mistake of the caller */
+	if (sorter->used + need > sorter->room)
+		spill(sorter);
+	entry = (struct entry *)(void *)(sorter->memory + sorter->used);
+	memcpy(entry->key, key, sizeof(entry->key));
+	entry->length = length;
+	memset((uint8_t *)entry + need - 8, 0, need > sizeof(*entry) ? 8 : 0);
+	memcpy(entry + 1, bytes, length);
+	sorter->used += need;
+	sorter->order = base_grow(sorter->order, &sorter->order_room, sorter->count + 1, sizeof(*sorter->order));
+	if (sorter->count && compare_keys(sorter->order[sorter->count - 1], entry) > 0)
+		sorter->is_ordered = 0;
+	sorter->order[sorter->count++] = entry;
+}
+
+/* The entry at the front of a run, read from the spool where needed; NULL at its end. */
+static const struct entry *front(const struct sorter *sorter, struct run *run)
+{
+	size_t left = run->filled - run->used;
+	const struct entry *entry = (const struct entry *)(const void *)(run->buffer + run->used);
+
+	if (left >= sizeof(*entry) && left >= bytes_of(entry))
+		return entry;
+	if (run->at < run->end) {
+		size_t room = BUFFER_BYTES - left, wanted = run->end - run->at < room ? (size_t)(run->end - run->at) : room;
+		memmove(run->buffer, run->buffer + run->used, left);
+		if (spool_read(sorter->spool, run->at, run->buffer + left, wanted) != wanted)
+			base_die("a temporary file cannot be read back");
+		run->at += wanted;
+		run->used = 0;
+		run->filled = left + wanted;
+	}
+	return run->filled == run->used ? NULL : (const struct entry *)(const void *)(run->buffer + run->used);
+}
+
+static int is_before(const struct sorter *sorter, struct run *a, struct run *b)
+{
+	int order = compare_keys(front(sorter, a), front(sorter, b));
+
+	return order ? order < 0 : a->end < b->end; /* of equal keys those of the earlier run */
+}
+
+static void sift_down(struct sorter *sorter, size_t at)
+{
+	struct run moved = sorter->open[at];
+
+	for (size_t child = 2 * at + 1; child < sorter->open_count; child = 2 * at + 1) {
+		if (child + 1 < sorter->open_count && is_before(sorter, &sorter->open[child + 1], &sorter->open[child]))
+			child++;
+		if (!is_before(sorter, &sorter->open[child], &moved))
+			break;
+		sorter->open[at] = sorter->open[child];
+		at = child;
+	}
+	sorter->open[at] = moved;
+}
+
+/* Opens `count` runs for merging, all of which hold entries. */
+static void open_runs(struct sorter *sorter, const struct run *runs, size_t count)
+{
+	free(sorter->open);
+	sorter->open = base_alloc(count, sizeof(*sorter->open));
+	sorter->open_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct run *run = &sorter->open[sorter->open_count];
+		*run = runs[i];
+		run->buffer = base_alloc(1, BUFFER_BYTES);
+		if (front(sorter, run))
+			sorter->open_count++;
+		else
+			free(run->buffer);
+	}
+	for (size_t at = sorter->open_count / 2; at-- > 0;)
+		sift_down(sorter, at);
+}
+
+/* Copies the least entry of the open runs to `to`. Returns 0 at the end. */
+static int take_least(struct sorter *sorter, struct entry *to)
+{
+	struct run *run = &sorter->open[0];
+
+	if (!sorter->open_count)
+		return 0;
+	const struct entry *entry = front(sorter, run);
+	size_t bytes = bytes_of(entry);
+	memcpy(to, entry, bytes);
+	run->used += bytes;
+	if (!front(sorter, run)) {
+		free(run->buffer);
+		*run = sorter->open[--sorter->open_count];
+	}
+	if (sorter->open_count)
+		sift_down(sorter, 0);
+	return 1;
+}
+
+/* Until there are no more runs than can be merged at once. The first ones are merged, so that order is kept. */
+static void reduce_runs(struct sorter *sorter)
+{
+	while (sorter->run_count > SORTER_FAN) {
+		size_t kept = 0, count = sorter->run_count;
+		struct run *runs = sorter->runs;
+		sorter->runs = NULL;
+		sorter->run_room = sorter->run_count = 0;
+		for (size_t from = 0; from < count; from += kept) {
+			kept = count - from < SORTER_FAN ? count - from : SORTER_FAN;
+			open_runs(sorter, runs + from, kept);
+			size_t run = begin_run(sorter);
+			while (take_least(sorter, sorter->last))
+				write_entry(sorter, sorter->last);
+			end_run(sorter, run);
+		}
+		free(runs);
+	}
+}
+
+static void begin_reading(struct sorter *sorter)
+{
+	sorter->is_reading = 1;
+	if (!sorter->run_count) {
+		order_memory(sorter);
+		return;
+	}
+	spill(sorter);
+	free(sorter->memory);
+	sorter->memory = NULL;
+	sorter->last = base_alloc(1, sizeof(struct entry) + SORTER_LONGEST + 8);
+	reduce_runs(sorter);
+	open_runs(sorter, sorter->runs, sorter->run_count);
+}
+
+const void *sorter_next(struct sorter *sorter, const uint64_t **key, size_t *length)
+{
+	const struct entry *entry;
+
+	if (!sorter->is_reading)
+		begin_reading(sorter);
+	if (sorter->run_count)
+		entry = take_least(sorter, sorter->last) ? sorter->last : NULL;
+	else
+		entry = sorter->next < sorter->count ? sorter->order[sorter->next++] : NULL;
+	if (!entry)
+		return NULL;
+	*key = entry->key;
+	*length = (size_t)entry->length;
+	return entry + 1;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recognising files of other profilers and beginning their logs. See import.h.
+ *
+ * Files of one folder are one run: their logs share a job id made from the folder's path.
+ */
+#include "reducer/import/import.h"
+
+#include "reducer/base/base.h"
+#include "reducer/base/index.h"
+#include "reducer/import/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One row a format. */
+static const struct {
+	enum import_kind kind;
+	const char *name;
+	int (*is)(struct source *source);
+	int (*read)(struct source *source, struct output *output, struct import_about *about);
+} formats[] = {
+	{IMPORT_XPLANE, "xplane", import_is_xplane, import_xplane},
+	{IMPORT_KINETO, "kineto", import_is_kineto, import_kineto},
+};
+#define FORMATS (sizeof formats / sizeof formats[0])
+
+enum import_kind import_recognise(const char *path)
+{
+	struct diag_list unheard = {0};
+	struct source source;
+	enum import_kind kind = IMPORT_NONE;
+	size_t got;
+
+	if (source_open(&source, path, SOURCE_WINDOW, &unheard) != 0)
+		return IMPORT_NONE;
+	const uint8_t *head = source_at(&source, 0, 8, &got);
+	if (got == 8 && memcmp(head, TFP_FILE_MAGIC, 8) != 0)
+		for (size_t i = 0; i < FORMATS && kind == IMPORT_NONE; i++)
+			kind = formats[i].is(&source) ? formats[i].kind : IMPORT_NONE;
+	source_close(&source);
+	diag_free(&unheard);
+	return kind;
+}
+
+/* The folder of a path, made absolute: files of one folder are one run. */
+static uint64_t folder_hash(const char *path, uint64_t seed)
+{
+	char *whole = realpath(path, NULL);
+	const char *slash = strrchr(whole ? whole : path, '/');
+	uint64_t hash = base_hash(seed, whole ? whole : path, slash ? (size_t)(slash - (whole ? whole : path)) : 0);
+
+	free(whole);
+	return hash;
+}
+
+static uint64_t file_hash(const char *path)
+{
+	char *whole = realpath(path, NULL);
+	uint64_t hash = base_hash(BASE_HASH, whole ? whole : path, strlen(whole ? whole : path));
+
+	free(whole);
+	return base_mix(hash);
+}
+
+static void say_what_it_is(struct output *output, const char *path, const char *format, const struct import_about *about)
+{
+	/* What the recorder would have been told, so that tables say why they are empty. */
+	static const char *const off[] = {"MALLOC", "IO", "SYS", "PYTHON"};
+
+	output_fact(output, TFP_TAG_import);
+	output_text(output, path, strlen(path));
+	output_text(output, format, strlen(format));
+	output_fact_end(output);
+	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+		output_pair(output, TFP_TAG_setting, off[i], "off");
+	output_pair(output, TFP_TAG_note, "import",
+		    "Made from a file of another profiler; docs/foreign.md says what such a file cannot hold.");
+	if (about->host[0])
+		output_pair(output, TFP_TAG_host, "hostname", about->host);
+}
+
+int import_file(const char *path, enum import_kind kind, struct diag_list *diags)
+{
+	struct source source;
+	struct output *output;
+	struct import_about about = {0};
+	struct output_header header = {.log_id = file_hash(path)};
+	const char *name = "";
+	int descriptor = -1, result = -1;
+
+	if (source_open(&source, path, UINT64_MAX, diags) != 0) {
+		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "", "cannot be opened");
+		return -1;
+	}
+	output = output_make();
+	for (size_t i = 0; i < FORMATS; i++)
+		if (formats[i].kind == kind) {
+			name = formats[i].name;
+			result = formats[i].read(&source, output, &about);
+		}
+	if (result != 0)
+		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "record again; a run of some steps is enough",
+			 "the file holds no events");
+	say_what_it_is(output, path, name, &about);
+	header.job[0] = folder_hash(path, BASE_HASH) | 1;
+	header.job[1] = base_mix(header.job[0]);
+	header.command = about.command[0] ? about.command : name;
+	header.origin_ns = output_first_ns(output);
+	header.pid = about.pid;
+	descriptor = output_finish(output, &header);
+	if (result != 0) {
+		close(descriptor);
+		descriptor = -1;
+	}
+	if (output_names_lost(output))
+		source_damage(&source, DIAG_NO_OFFSET, "nothing can be done: they stand as [name not recorded]",
+			      "the file has more than 65535 distinct names; events with the further ones have none");
+	output_free(output);
+	source_close(&source);
+	return descriptor;
+}

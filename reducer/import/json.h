@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON, one word after the other (RFC 8259).
+ *
+ * Rule: memory is a window and one text, whatever the file holds. Why not a library: the well-kept ones (json-c, jansson,
+ * cJSON) make a tree of the whole file, which for a trace of 1 GB is some 10 GB; yajl, the one that streams, has not been
+ * released since 2011. Depth is bounded; texts are cut at JSON_TEXT.
+ */
+#ifndef REDUCER_IMPORT_JSON_H
+#define REDUCER_IMPORT_JSON_H
+
+#include "reducer/base/base.h"
+#include "reducer/import/source.h"
+
+#define JSON_DEPTH 512
+#define JSON_TEXT 65536u
+
+enum json_word {
+	JSON_END,
+	JSON_BAD,
+	JSON_OBJECT,
+	JSON_OBJECT_END,
+	JSON_ARRAY,
+	JSON_ARRAY_END,
+	JSON_KEY,
+	JSON_STRING,
+	JSON_NUMBER,
+	JSON_TRUE,
+	JSON_FALSE,
+	JSON_NULL
+};
+
+struct json {
+	struct source *source;
+	const uint8_t *bytes; /* the window */
+	uint64_t at;	      /* offset in the file of the next byte */
+	size_t used, filled;  /* in the window */
+	struct text text;     /* of a key, string or number */
+	unsigned depth;
+	uint8_t stack[JSON_DEPTH];     /* '{' or '[' */
+	uint8_t wants_value, is_after; /* behind a key or at a start; behind a value */
+	uint8_t is_bad;
+};
+
+void json_begin(struct json *json, struct source *source);
+void json_free(struct json *json);
+
+/* The next word. JSON_BAD once, with a sentence; then JSON_END. */
+enum json_word json_next(struct json *json);
+
+/* Steps over the value whose first word was `word`. */
+void json_skip(struct json *json, enum json_word word);
+
+/* A number as an integer, times 10^`digits` (decimals beyond are cut); saturates. Also of a string that holds one. */
+int64_t json_integer(const struct json *json, unsigned digits);
+
+#endif

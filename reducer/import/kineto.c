@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kineto's JSON (torch.profiler's export_chrome_trace), and Chrome traces of others: one object an event, in any order.
+ *
+ * Rule: read as a stream, an event at a time. What an event is, its category says; of one that we do not know the name and
+ * the times are kept as a range. docs/foreign.md lists the categories.
+ */
+#include "reducer/import/kineto.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPOCH_LEAST_NS INT64_C(100000000000000000) /* 1973: times are absolute */
+#define LATEST_NS (INT64_C(1) << 61)
+
+/* What is kept of an event's texts and numbers: kineto_keys.def. */
+static const struct {
+	const char *name;
+	int is_text;
+} keys[] = {
+#define KINETO_TEXT(symbol, name) [KINETO_##symbol] = {name, 1},
+#define KINETO_NUMBER(symbol, name, digits) [KINETO_##symbol] = {name, 0},
+#include "reducer/import/kineto_keys.def"
+#undef KINETO_TEXT
+#undef KINETO_NUMBER
+};
+
+static const uint8_t digits_of[] = {
+#define KINETO_TEXT(symbol, name) [KINETO_##symbol] = 0,
+#define KINETO_NUMBER(symbol, name, digits) [KINETO_##symbol] = digits,
+#include "reducer/import/kineto_keys.def"
+#undef KINETO_TEXT
+#undef KINETO_NUMBER
+};
+
+static unsigned key_of(const char *name)
+{
+	for (unsigned i = 0; i < KINETO_KEYS; i++)
+		if (strcmp(keys[i].name, name) == 0)
+			return i;
+	return KINETO_KEYS;
+}
+
+static const char *text_of(const struct json *json)
+{
+	return json->text.length ? json->text.bytes : "";
+}
+
+/* A list of numbers (grid, block); what comes after the third is stepped over. */
+static void take_three(struct json *json, uint64_t three[3])
+{
+	enum json_word word;
+
+	for (size_t i = 0; (word = json_next(json)) != JSON_ARRAY_END && word > JSON_BAD; i++) {
+		if (word == JSON_NUMBER && i < 3)
+			three[i] = (uint64_t)json_integer(json, 0);
+		else
+			json_skip(json, word);
+	}
+}
+
+static void take_value(struct kineto *kineto, struct kineto_event *event, unsigned key, enum json_word word)
+{
+	struct json *json = &kineto->json;
+
+	if (word == JSON_ARRAY && (key == KINETO_GRID || key == KINETO_BLOCK)) {
+		take_three(json, key == KINETO_GRID ? event->grid : event->block);
+	} else if (key >= KINETO_KEYS || (word != JSON_STRING && word != JSON_NUMBER)) {
+		json_skip(json, word);
+	} else if (keys[key].is_text) {
+		if (event->text_at[key])
+			return; /* the event's own member, not one of its args */
+		event->text_at[key] = kineto->texts.length + 1;
+		text_put(&kineto->texts, text_of(json), json->text.length);
+		text_char(&kineto->texts, 0);
+	} else {
+		event->numbers[key] = json_integer(json, digits_of[key]);
+		event->has[key] = 1;
+	}
+}
+
+/* The members of an event, and of its args: their names do not clash. Behind '{'. */
+static void take_members(struct kineto *kineto, struct kineto_event *event)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+
+	while ((word = json_next(json)) == JSON_KEY) {
+		unsigned key = key_of(text_of(json));
+		int is_args = strcmp(text_of(json), "args") == 0;
+		word = json_next(json);
+		if (is_args && word == JSON_OBJECT)
+			take_members(kineto, event);
+		else
+			take_value(kineto, event, key, word);
+	}
+}
+
+const char *kineto_text(const struct kineto *kineto, const struct kineto_event *event, enum kineto_key key)
+{
+	return event->text_at[key] ? kineto->texts.bytes + event->text_at[key] - 1 : "";
+}
+
+/* ts is in microseconds with decimals; relative to baseTimeNanoseconds where the file says that. */
+static int set_times(struct kineto *kineto, struct kineto_event *event)
+{
+	int64_t begin = event->numbers[KINETO_TS];
+
+	if (!event->has[KINETO_TS] || begin < 0)
+		return -1;
+	if (begin < EPOCH_LEAST_NS)
+		begin += kineto->base_ns ? kineto->base_ns : 1000000000;
+	if (begin > LATEST_NS || event->numbers[KINETO_DUR] < 0 || event->numbers[KINETO_DUR] > LATEST_NS)
+		return -1;
+	event->begin_ns = (uint64_t)begin;
+	event->duration_ns = (uint64_t)event->numbers[KINETO_DUR];
+	return 0;
+}
+
+static void take_event(struct kineto *kineto)
+{
+	struct kineto_event event = {0};
+
+	text_clear(&kineto->texts);
+	take_members(kineto, &event);
+	const char *phase = kineto_text(kineto, &event, KINETO_PH);
+	if (strcmp(phase, "X") != 0 && strcmp(phase, "i") != 0 && strcmp(phase, "B") != 0 && strcmp(phase, "E") != 0)
+		return;
+	if (set_times(kineto, &event) != 0) {
+		kineto->out_of_time++;
+		return;
+	}
+	kineto->event_count++;
+	kineto_put(kineto, &event, phase[0]);
+}
+
+static void take_events(struct kineto *kineto)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+
+	while ((word = json_next(json)) != JSON_ARRAY_END && word > JSON_BAD) {
+		if (word == JSON_OBJECT)
+			take_event(kineto);
+		else
+			json_skip(json, word);
+	}
+}
+
+static void take_devices(struct kineto *kineto)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+
+	while ((word = json_next(json)) != JSON_ARRAY_END && word > JSON_BAD) {
+		struct kineto_event event = {0};
+		if (word != JSON_OBJECT) {
+			json_skip(json, word);
+			continue;
+		}
+		text_clear(&kineto->texts);
+		take_members(kineto, &event);
+		kineto_device(kineto, &event);
+	}
+}
+
+static void take_rank(struct kineto *kineto)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+
+	while ((word = json_next(json)) == JSON_KEY) {
+		const char *name = strcmp(text_of(json), "rank") == 0	      ? "RANK"
+				   : strcmp(text_of(json), "world_size") == 0 ? "WORLD_SIZE"
+									      : NULL;
+		word = json_next(json);
+		if (name && (word == JSON_NUMBER || word == JSON_STRING))
+			output_pair(kineto->output, TFP_TAG_environment, name, text_of(json));
+		else
+			json_skip(json, word);
+	}
+}
+
+/* The members of the file's one object. Behind '{'. */
+static void take_file(struct kineto *kineto)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+	char key[64];
+
+	while ((word = json_next(json)) == JSON_KEY) {
+		snprintf(key, sizeof(key), "%s", text_of(json));
+		word = json_next(json);
+		if (strcmp(key, "traceEvents") == 0 && word == JSON_ARRAY)
+			take_events(kineto);
+		else if (strcmp(key, "deviceProperties") == 0 && word == JSON_ARRAY)
+			take_devices(kineto);
+		else if (strcmp(key, "distributedInfo") == 0 && word == JSON_OBJECT)
+			take_rank(kineto);
+		else if (strcmp(key, "baseTimeNanoseconds") == 0 && (word == JSON_NUMBER || word == JSON_STRING))
+			kineto->base_ns = json_integer(json, 0);
+		else
+			json_skip(json, word);
+	}
+}
+
+/* What stands behind the events in some files and must be known before them. */
+static void find_base(struct kineto *kineto, struct source *source)
+{
+	static const char key[] = "\"baseTimeNanoseconds\"";
+	uint64_t from = source->bytes > SOURCE_LONGEST ? source->bytes - SOURCE_LONGEST : 0;
+	size_t got;
+	const uint8_t *tail = source_at(source, from, SOURCE_LONGEST, &got);
+	const char *found = got ? memmem(tail, got, key, sizeof(key) - 1) : NULL;
+	size_t left = found ? got - (size_t)(found - (const char *)tail) - (sizeof(key) - 1) : 0;
+	char number[40] = "";
+
+	if (!found || left < 2)
+		return;
+	memcpy(number, found + sizeof(key) - 1, left < sizeof(number) - 1 ? left : sizeof(number) - 1);
+	const char *digits = strpbrk(number, "0123456789");
+	kineto->base_ns = digits ? strtoll(digits, NULL, 10) : 0;
+	kineto->base_ns = kineto->base_ns < LATEST_NS && kineto->base_ns > 0 ? kineto->base_ns : 0;
+}
+
+static void free_all(struct kineto *kineto)
+{
+	json_free(&kineto->json);
+	text_free(&kineto->texts);
+	text_free(&kineto->scratch);
+	calls_free(&kineto->calls);
+	free(kineto->tracks);
+	base_index_free(&kineto->track_of);
+	free(kineto->shapes);
+	base_index_free(&kineto->shape_of);
+	free(kineto);
+}
+
+int import_kineto(struct source *source, struct output *output, struct import_about *about)
+{
+	struct kineto *kineto = base_alloc(1, sizeof(*kineto));
+	enum json_word word;
+	int result;
+
+	kineto->source = source;
+	kineto->output = output;
+	kineto->about = about;
+	find_base(kineto, source);
+	json_begin(&kineto->json, source);
+	word = json_next(&kineto->json);
+	if (word == JSON_OBJECT)
+		take_file(kineto);
+	else if (word == JSON_ARRAY)
+		take_events(kineto);
+	if (kineto->out_of_time)
+		source_damage(source, DIAG_NO_OFFSET, "", "events with impossible times were left out");
+	snprintf(about->command, sizeof(about->command), "python"); /* Kineto is PyTorch's */
+	result = kineto->event_count ? 0 : -1;
+	free_all(kineto);
+	return result;
+}
+
+int import_is_kineto(struct source *source)
+{
+	size_t got, at = 0;
+	const uint8_t *head = source_at(source, 0, SOURCE_LONGEST, &got);
+
+	while (at < got && (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t'))
+		at++;
+	if (at == got)
+		return 0;
+	if (head[at] == '[')
+		return memmem(head, got, "\"ph\"", 4) != NULL;
+	return head[at] == '{' && (memmem(head, got, "\"traceEvents\"", 13) || memmem(head, got, "\"schemaVersion\"", 15) ||
+				   memmem(head, got, "\"deviceProperties\"", 18));
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of Kineto's events: one function a category. See kineto.h, docs/foreign.md. */
+#include "reducer/import/kineto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of range_sources.def; PyTorch's RecordScope. */
+enum { PYTHON = 2, RECORD_FUNCTION = 5 };
+enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
+#define SEEN_BY_CALLBACK 2 /* gpu_call.flags */
+#define NOT_SAID UINT32_MAX
+#define NO_CHANNEL UINT64_C(0xffffffff)
+
+static struct output_time at_begin(const struct kineto_event *event)
+{
+	return (struct output_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+}
+
+static struct output_time at_end(const struct kineto_event *event)
+{
+	return (struct output_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
+				    1};
+}
+
+static void put_group(struct kineto *kineto, uint32_t thread, struct output_time when)
+{
+	output_put(kineto->output, thread, &when, kineto->group.bytes, kineto->group.used);
+	kineto->group.used = 0;
+}
+
+static uint64_t number(const struct kineto_event *event, enum kineto_key key)
+{
+	return (uint64_t)event->numbers[key];
+}
+
+static uint32_t name_of(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+
+	return output_name(kineto->output, name, strlen(name));
+}
+
+/* Tracks. */
+
+static bool is_track(const void *context, const void *key, uint32_t place)
+{
+	return ((const struct kineto *)context)->tracks[place].key == *(const uint64_t *)key;
+}
+
+/* The track of that key; *is_new where it was made now. */
+static struct kineto_track *track_at(struct kineto *kineto, uint64_t key, int *is_new)
+{
+	uint32_t place = base_index_find(&kineto->track_of, key, is_track, kineto, &key);
+
+	*is_new = place == UINT32_MAX;
+	if (!*is_new)
+		return &kineto->tracks[place];
+	kineto->tracks = base_grow(kineto->tracks, &kineto->track_room, kineto->track_count + 1, sizeof(*kineto->tracks));
+	kineto->tracks[kineto->track_count] = (struct kineto_track){.key = key};
+	base_index_add(&kineto->track_of, key, (uint32_t)kineto->track_count);
+	return &kineto->tracks[kineto->track_count++];
+}
+
+static uint64_t hash_of(const char *pid, const char *tid, char kind)
+{
+	return base_hash(base_hash(base_hash(BASE_HASH, &kind, 1), pid, strlen(pid) + 1), tid, strlen(tid) + 1);
+}
+
+static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
+	int is_new;
+	struct kineto_track *track = track_at(kineto, hash_of(pid, tid, 't'), &is_new);
+
+	if (!is_new)
+		return track->thread;
+	if (!kineto->about->pid)
+		kineto->about->pid = (uint32_t)strtoul(pid, NULL, 10);
+	return track->thread =
+		       output_thread(kineto->output, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+}
+
+/* The queue of a device's stream, and the stream of the output that its records go to. */
+static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_event *event)
+{
+	char device[24], stream[24], name[40];
+	uint64_t context = event->has[KINETO_CONTEXT] ? number(event, KINETO_CONTEXT) : number(event, KINETO_DEVICE) + 1;
+	int is_new;
+
+	snprintf(device, sizeof(device), "%u", (uint32_t)number(event, KINETO_DEVICE));
+	snprintf(stream, sizeof(stream), "%u/%u", (uint32_t)number(event, KINETO_STREAM), (uint32_t)context);
+	struct kineto_track *track = track_at(kineto, hash_of(device, stream, 'q'), &is_new);
+	if (!is_new)
+		return track;
+	snprintf(name, sizeof(name), "GPU %s queue", device);
+	track->thread = output_thread(kineto->output, 0, name);
+	track->queue = ++kineto->queue_count;
+	output_fact(kineto->output, TFP_TAG_context);
+	output_number(kineto->output, context & UINT32_MAX);
+	output_number(kineto->output, number(event, KINETO_DEVICE) & UINT32_MAX);
+	output_fact_end(kineto->output);
+	output_fact(kineto->output, TFP_TAG_queue);
+	output_number(kineto->output, track->queue);
+	output_number(kineto->output, number(event, KINETO_DEVICE) & UINT32_MAX);
+	output_number(kineto->output, context & UINT32_MAX);
+	output_number(kineto->output, number(event, KINETO_STREAM) & UINT32_MAX);
+	output_number(kineto->output, NO_CHANNEL);
+	output_number(kineto->output, 0);
+	output_fact_end(kineto->output);
+	return track;
+}
+
+/* The host. */
+
+/* Begin and end of an op of PyTorch; both records at once where it took no time. */
+static void put_op(struct kineto *kineto, const struct kineto_event *event, int scope)
+{
+	uint32_t thread = thread_of(kineto, event);
+	uint64_t key = ++kineto->op_count;
+
+	OUTPUT_ADD(&kineto->group, op_begin, .name = name_of(kineto, event), .key = key, .source = RECORD_FUNCTION,
+		   .scope = (uint8_t)scope);
+	if (event->duration_ns)
+		put_group(kineto, thread, at_begin(event));
+	OUTPUT_ADD(&kineto->group, op_end, .key = key, .source = RECORD_FUNCTION);
+	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
+}
+
+/* torch.profiler's step(): ProfilerStep#N. */
+static void put_annotation(struct kineto *kineto, const struct kineto_event *event)
+{
+	static const char step[] = "ProfilerStep#";
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	uint32_t thread = thread_of(kineto, event);
+
+	if (strncmp(name, step, sizeof(step) - 1) == 0) {
+		uint64_t count = strtoull(name + sizeof(step) - 1, NULL, 10);
+		OUTPUT_ADD(&kineto->group, step, .number = count, .source = RECORD_FUNCTION);
+		put_group(kineto, thread, at_begin(event));
+		OUTPUT_ADD(&kineto->group, step_end, .number = count);
+		put_group(kineto, thread, at_end(event));
+	}
+	put_op(kineto, event, SCOPE_USER);
+}
+
+static void put_range(struct kineto *kineto, const struct kineto_event *event, uint8_t source)
+{
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	uint64_t hash = output_string(kineto->output, name, strlen(name));
+	uint32_t thread = thread_of(kineto, event);
+
+	OUTPUT_ADD(&kineto->group, range_push, .name = hash, .source = source);
+	if (event->duration_ns)
+		put_group(kineto, thread, at_begin(event));
+	OUTPUT_ADD(&kineto->group, range_pop, .source = source);
+	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
+}
+
+static void put_call(struct kineto *kineto, const struct kineto_event *event)
+{
+	OUTPUT_ADD(&kineto->group, gpu_call, .duration = event->duration_ns, .correlation = number(event, KINETO_CORRELATION),
+		   .function = calls_function(&kineto->calls, kineto->output, kineto_text(kineto, event, KINETO_NAME)),
+		   .flags = SEEN_BY_CALLBACK);
+	put_group(kineto, thread_of(kineto, event), at_end(event));
+}
+
+/* [memory]: a positive count of bytes was handed out, a negative one came back. Named as our own recorder names them. */
+static void put_block(struct kineto *kineto, const struct kineto_event *event)
+{
+	int64_t bytes = event->numbers[KINETO_MEMORY_BYTES];
+	char name[40];
+
+	if (bytes == 0)
+		return;
+	snprintf(name, sizeof(name), number(event, KINETO_DEVICE_TYPE) == 1 ? "pytorch cuda:%d" : "pytorch cpu",
+		 (int)number(event, KINETO_DEVICE_ID));
+	OUTPUT_ADD(&kineto->group, block, .address = number(event, KINETO_ADDRESS),
+		   .bytes = bytes > 0 ? (uint64_t)bytes : 0 - (uint64_t)bytes, .total = number(event, KINETO_ALLOCATED),
+		   .reserved = number(event, KINETO_RESERVED), .allocator = output_name(kineto->output, name, strlen(name)),
+		   .operation = bytes > 0 ? 1 : 2);
+	put_group(kineto, thread_of(kineto, event), at_begin(event));
+}
+
+/* The device. */
+
+static bool is_shape(const void *context, const void *key, uint32_t place)
+{
+	return ((const struct kineto *)context)->shapes[place] == *(const uint64_t *)key;
+}
+
+static uint32_t shape_of(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	uint64_t facts[] = {event->grid[0],
+			    event->grid[1],
+			    event->grid[2],
+			    event->block[0],
+			    event->block[1],
+			    event->block[2],
+			    number(event, KINETO_REGISTERS),
+			    number(event, KINETO_SHARED)};
+	uint64_t hash = base_hash(base_hash(BASE_HASH, facts, sizeof(facts)), name, strlen(name));
+	uint32_t place = base_index_find(&kineto->shape_of, hash, is_shape, kineto, &hash);
+
+	if (place != UINT32_MAX)
+		return place + 1;
+	kineto->shapes = base_grow(kineto->shapes, &kineto->shape_room, kineto->shape_count + 1, sizeof(*kineto->shapes));
+	kineto->shapes[kineto->shape_count] = hash;
+	base_index_add(&kineto->shape_of, hash, (uint32_t)kineto->shape_count++);
+	output_fact(kineto->output, TFP_TAG_shape);
+	output_number(kineto->output, kineto->shape_count);
+	output_text(kineto->output, name, strlen(name));
+	for (int i = 0; i < 7; i++)
+		output_number(kineto->output, facts[i]);
+	output_number(kineto->output, facts[7]); /* all of a block's shared memory: static and dynamic are not told apart */
+	for (int i = 0; i < 10; i++)
+		output_number(kineto->output, 0);
+	output_fact_end(kineto->output);
+	return (uint32_t)kineto->shape_count;
+}
+
+static void put_kernel(struct kineto *kineto, const struct kineto_event *event)
+{
+	const struct kineto_track *track = queue_of(kineto, event);
+
+	OUTPUT_ADD(&kineto->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
+		   .correlation = number(event, KINETO_CORRELATION), .shape = shape_of(kineto, event), .queue = track->queue,
+		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
+	put_group(kineto, track->thread, at_end(event));
+}
+
+/* "Memcpy HtoD (Pinned -> Device)": CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind. */
+static void put_copy(struct kineto *kineto, const struct kineto_event *event)
+{
+	static const char *const kinds[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+	static const char *const memories[] = {"",	"Pageable", "Pinned",	     "Device",
+					       "Array", "Managed",  "Device Static", "Managed Static"};
+	const struct kineto_track *track = queue_of(kineto, event);
+	const char *name = kineto_text(kineto, event, KINETO_NAME), *from = strchr(name, '('), *to = strstr(name, "-> ");
+	uint8_t kind = 0, source = 0, destination = 0;
+
+	for (uint8_t i = 1; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		kind = strstr(name, kinds[i]) ? i : kind;
+	for (uint8_t i = 1; i < sizeof(memories) / sizeof(memories[0]); i++) {
+		size_t length = strlen(memories[i]);
+		source = from && strncmp(from + 1, memories[i], length) == 0 ? i : source;
+		destination = to && strncmp(to + 3, memories[i], length) == 0 ? i : destination;
+	}
+	OUTPUT_ADD(&kineto->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
+		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
+		   .kind = kind, .source = source, .destination = destination, .source_device = NOT_SAID,
+		   .destination_device = NOT_SAID, .graph = (uint32_t)number(event, KINETO_GRAPH),
+		   .node = number(event, KINETO_NODE));
+	put_group(kineto, track->thread, at_end(event));
+}
+
+static void put_set(struct kineto *kineto, const struct kineto_event *event)
+{
+	const struct kineto_track *track = queue_of(kineto, event);
+
+	OUTPUT_ADD(&kineto->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
+		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
+		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
+	put_group(kineto, track->thread, at_end(event));
+}
+
+static void put_cpu_op(struct kineto *kineto, const struct kineto_event *event)
+{
+	put_op(kineto, event, SCOPE_FUNCTION);
+}
+
+static void put_python(struct kineto *kineto, const struct kineto_event *event)
+{
+	put_range(kineto, event, PYTHON);
+}
+
+static void put_nothing(struct kineto *kineto, const struct kineto_event *event)
+{
+	(void)kineto, (void)event;
+}
+
+/* Categories of whole events. Those that only draw again what others tell are left out. */
+static const struct {
+	const char *category;
+	void (*put)(struct kineto *kineto, const struct kineto_event *event);
+} categories[] = {
+	{"cpu_op", put_cpu_op},
+	{"kernel", put_kernel},
+	{"cuda_runtime", put_call},
+	{"cuda_driver", put_call},
+	{"user_annotation", put_annotation},
+	{"python_function", put_python},
+	{"gpu_memcpy", put_copy},
+	{"gpu_memset", put_set},
+	{"gpu_user_annotation", put_nothing},
+	{"Operator", put_cpu_op},
+	{"Kernel", put_kernel},
+	{"Runtime", put_call},
+	{"Memcpy", put_copy},
+	{"Memset", put_set},
+	{"fwdbwd", put_nothing},
+	{"ac2g", put_nothing},
+	{"Trace", put_nothing},
+	{"cuda_sync", put_nothing},
+	{"cpu_instant_event", put_nothing},
+};
+
+/* B and E of Chrome's own format. */
+static void put_half(struct kineto *kineto, const struct kineto_event *event, char phase)
+{
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+
+	if (phase == 'B')
+		OUTPUT_ADD(&kineto->group, range_push, .name = output_string(kineto->output, name, strlen(name)), .source = 0);
+	else
+		OUTPUT_ADD(&kineto->group, range_pop, .source = 0);
+	put_group(kineto, thread_of(kineto, event), phase == 'B' ? at_begin(event) : at_end(event));
+}
+
+void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase)
+{
+	const char *category = kineto_text(kineto, event, KINETO_CAT);
+
+	kineto->group.used = 0;
+	if (phase == 'i') {
+		if (strcmp(kineto_text(kineto, event, KINETO_NAME), "[memory]") == 0)
+			put_block(kineto, event);
+		return;
+	}
+	if (phase != 'X') {
+		put_half(kineto, event, phase);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++)
+		if (strcmp(categories[i].category, category) == 0) {
+			categories[i].put(kineto, event);
+			return;
+		}
+	put_range(kineto, event, 0);
+}
+
+void kineto_device(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
+
+	output_fact(kineto->output, TFP_TAG_device);
+	output_number(kineto->output, number(event, KINETO_ID));
+	output_text(kineto->output, name, strlen(name));
+	output_text(kineto->output, "", 0);
+	output_number(kineto->output, number(event, KINETO_MAJOR));
+	output_number(kineto->output, number(event, KINETO_MINOR));
+	output_number(kineto->output, number(event, KINETO_MULTIPROCESSORS));
+	output_number(kineto->output, number(event, KINETO_MEMORY_SIZE));
+	output_number(kineto->output, 0);
+	output_number(kineto->output, 0);
+	output_number(kineto->output, 0);
+	output_number(kineto->output, number(event, KINETO_WARP));
+	output_number(kineto->output,
+		      number(event, KINETO_WARP) ? number(event, KINETO_THREADS) / number(event, KINETO_WARP) : 0);
+	output_number(kineto->output, 0);
+	output_number(kineto->output, number(event, KINETO_MULTI_SHARED));
+	output_number(kineto->output, number(event, KINETO_MULTI_REGISTERS));
+	output_number(kineto->output, number(event, KINETO_BLOCK_SHARED));
+	output_fact_end(kineto->output);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A foreign file, read in pieces. See source.h. */
+#include "reducer/import/source.h"
+
+#include "reducer/base/base.h"
+#include "reducer/base/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define DAMAGE_MOST 20 /* sentences about one file */
+
+/* Unpacks what the descriptor holds, from its start. Returns the spool, or -1 where it is no gzip file. */
+static int unpack(struct source *source, uint64_t most)
+{
+	uint8_t *buffer = base_alloc(1, SOURCE_WINDOW);
+	int spool = spool_open(), copy = dup(source->descriptor);
+	gzFile packed = copy < 0 || lseek(copy, 0, SEEK_SET) != 0 ? NULL : gzdopen(copy, "rb");
+	uint64_t end = 0;
+	int got = -1;
+
+	while (packed && end < most && (got = gzread(packed, buffer, SOURCE_WINDOW)) > 0) {
+		spool_write(spool, end, buffer, (size_t)got);
+		end += (uint64_t)got;
+	}
+	int closed = packed ? gzclose(packed) : Z_OK;
+	if (got < 0 || (got == 0 && closed != Z_OK))
+		source_damage(source, DIAG_NO_OFFSET, "use another copy of the file", "the packed file ends early or is damaged");
+	else if (!packed && copy >= 0)
+		close(copy);
+	free(buffer);
+	source->bytes = end;
+	source->is_unpacked = 1;
+	return spool;
+}
+
+int source_open(struct source *source, const char *path, uint64_t most, struct diag_list *diags)
+{
+	struct stat status;
+	uint8_t head[2] = {0};
+
+	*source = (struct source){.path = path, .diags = diags};
+	source->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (source->descriptor < 0)
+		return -1;
+	if (fstat(source->descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+		close(source->descriptor);
+		return -1;
+	}
+	source->bytes = (uint64_t)status.st_size;
+	if (spool_read(source->descriptor, 0, head, 2) == 2 && head[0] == 0x1f && head[1] == 0x8b) {
+		int packed = source->descriptor;
+		source->descriptor = unpack(source, most);
+		close(packed);
+	}
+	source->window = base_alloc(1, SOURCE_WINDOW);
+	return 0;
+}
+
+void source_close(struct source *source)
+{
+	free(source->window);
+	close(source->descriptor);
+}
+
+const uint8_t *source_at(struct source *source, uint64_t offset, size_t wanted, size_t *got)
+{
+	uint64_t left = offset < source->bytes ? source->bytes - offset : 0;
+	size_t need = left < wanted ? (size_t)left : wanted;
+
+	if (offset < source->window_at || offset + need > source->window_at + source->window_bytes) {
+		source->window_at = offset;
+		source->window_bytes = spool_read(source->descriptor, offset, source->window, SOURCE_WINDOW);
+	}
+	uint64_t have = source->window_at + source->window_bytes;
+	*got = offset >= have ? 0 : have - offset < need ? (size_t)(have - offset) : need;
+	return source->window + (*got ? offset - source->window_at : 0);
+}
+
+void source_damage(struct source *source, uint64_t offset, const char *remedy, const char *reason)
+{
+	if (source->damage++ < DAMAGE_MOST)
+		diag_add(source->diags, DIAG_DAMAGE, source->path, offset, remedy, "%s%s", reason,
+			 source->is_unpacked && offset != DIAG_NO_OFFSET ? " (offset in the unpacked file)" : "");
+	else
+		source->diags->damage++;
+}
+
+/* A varint. Returns its length, 0 where it does not end within 10 bytes or the `got` there are. */
+static size_t take_varint(const uint8_t *bytes, size_t got, uint64_t *value)
+{
+	*value = 0;
+	for (size_t i = 0; i < got && i < 10; i++) {
+		*value |= (uint64_t)(bytes[i] & 127) << (7 * i);
+		if (bytes[i] < 128)
+			return i + 1;
+	}
+	return 0;
+}
+
+static int broken(struct source *source, struct stretch *message, const char *reason)
+{
+	source_damage(source, message->at, "use another copy of the file", reason);
+	message->at = message->end;
+	return -1;
+}
+
+int wire_next(struct source *source, struct stretch *message, struct wire_field *field)
+{
+	size_t got, used, more;
+	uint64_t key;
+	const uint8_t *bytes;
+
+	if (message->at >= message->end)
+		return 0;
+	bytes = source_at(source, message->at, message->end - message->at < 20 ? (size_t)(message->end - message->at) : 20, &got);
+	used = take_varint(bytes, got, &key);
+	if (!used || key >> 3 == 0 || key >> 3 > 536870911)
+		return broken(source, message,
+			      got ? "these bytes are no field of a protocol buffer" : "the file ends inside a message");
+	field->number = (uint32_t)(key >> 3);
+	field->type = (enum wire_type)(key & 7);
+	field->value = 0;
+	if (field->type == WIRE_VARINT || field->type == WIRE_BYTES) {
+		more = take_varint(bytes + used, got - used, &field->value);
+	} else if (field->type == WIRE_FIXED64 || field->type == WIRE_FIXED32) {
+		more = field->type == WIRE_FIXED64 ? 8 : 4;
+		more = more <= got - used ? more : 0;
+		memcpy(&field->value, bytes + used, more);
+	} else {
+		return broken(source, message, "this field is of an unknown kind");
+	}
+	if (!more)
+		return broken(source, message, "this field is cut off");
+	if (field->type != WIRE_BYTES) {
+		message->at += used + more;
+		return 1;
+	}
+	field->bytes = (struct stretch){message->at + used + more, message->at + used + more + field->value};
+	if (field->value > message->end - field->bytes.at || field->bytes.end > source->bytes)
+		return broken(source, message,
+			      field->value > message->end - field->bytes.at && message->end <= source->bytes
+				      ? "this field is longer than the message that holds it"
+				      : "the file ends inside this field");
+	message->at = field->bytes.end;
+	return 1;
+}
+
+const char *wire_text(struct source *source, const struct stretch *bytes, size_t most, size_t *length)
+{
+	uint64_t have = bytes->end - bytes->at;
+
+	return (const char *)source_at(source, bytes->at, have < most ? (size_t)have : most, length);
+}

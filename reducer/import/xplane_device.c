@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events of a GPU's plane: kernels, copies, sets, graphs, each a record of ours on the queue of its line.
+ *
+ * Rule: what an event is, its details say; without them its name. Work that neither tells of is a kernel without a launch
+ * configuration: it kept the device busy.
+ */
+#include "reducer/import/xplane.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define NO_CHANNEL UINT64_C(0xffffffff)
+#define NOT_SAID UINT32_MAX
+
+/* The number behind "key:" in texts of the kind "key:value key:value"; *found says whether it is there. */
+static const char *find_detail(const char *details, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = details; (at = strstr(at, key)) != NULL; at += length)
+		if (at[length] == ':' && (at == details || isspace((unsigned char)at[-1])))
+			return at + length + 1;
+	return NULL;
+}
+
+static uint64_t detail(const char *details, const char *key)
+{
+	const char *at = find_detail(details, key);
+
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* x,y,z; what is missing is 1. */
+static void detail_three(const char *details, const char *key, uint64_t three[3])
+{
+	const char *at = find_detail(details, key);
+
+	three[0] = three[1] = three[2] = at ? 1 : 0;
+	for (int i = 0; at && i < 3 && isdigit((unsigned char)*at); i++) {
+		char *end;
+		three[i] = strtoull(at, &end, 10);
+		at = *end == ',' ? end + 1 : end;
+	}
+}
+
+void xplane_device_begin(struct xplane *xplane)
+{
+	const struct xplane_value *const *known = xplane->of_plane;
+	size_t length;
+	const char *name = xplane_value_text(xplane, known[XPLANE_DEVICE_NAME], &length);
+
+	xplane->device = (uint32_t)strtoul(xplane->plane + 12, NULL, 10); /* behind "/device:GPU:" */
+	output_fact(xplane->output, TFP_TAG_device);
+	output_number(xplane->output, xplane->device);
+	output_text(xplane->output, length ? name : "GPU", length ? length : 3);
+	output_text(xplane->output, "", 0);
+	output_number(xplane->output, xplane_number(known[XPLANE_MAJOR]));
+	output_number(xplane->output, xplane_number(known[XPLANE_MINOR]));
+	output_number(xplane->output, xplane_number(known[XPLANE_CORES]));
+	output_number(xplane->output, xplane_number(known[XPLANE_MEMORY_SIZE]));
+	output_number(xplane->output, xplane_number(known[XPLANE_MEMORY_BANDWIDTH]));
+	output_number(xplane->output, xplane_number(known[XPLANE_CLOCK_RATE]) * 1000); /* kHz there */
+	output_fact_end(xplane->output);
+	output_fact(xplane->output, TFP_TAG_context);
+	output_number(xplane->output, xplane->device + 1);
+	output_number(xplane->output, xplane->device);
+	output_fact_end(xplane->output);
+}
+
+void xplane_device_line(struct xplane *xplane, struct xplane_line *line)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "GPU %u queue", xplane->device);
+	line->thread = output_thread(xplane->output, 0, name);
+	line->queue = ++xplane->queue_count;
+	output_fact(xplane->output, TFP_TAG_queue);
+	output_number(xplane->output, line->queue);
+	output_number(xplane->output, xplane->device);
+	output_number(xplane->output, xplane->device + 1);
+	output_number(xplane->output, line->id & UINT32_MAX);
+	output_number(xplane->output, NO_CHANNEL);
+	output_number(xplane->output, 0);
+	output_fact_end(xplane->output);
+}
+
+/* Shapes. */
+
+struct shape_key {
+	const char *bytes;
+	size_t length;
+};
+
+static bool is_shape(const void *context, const void *key, uint32_t number)
+{
+	const struct xplane *xplane = context;
+	const struct shape_key *wanted = key;
+
+	return xplane->shape_length[number] == wanted->length &&
+	       memcmp(xplane->shapes.bytes + xplane->shape_at[number], wanted->bytes, wanted->length) == 0;
+}
+
+static void put_shape(struct xplane *xplane, uint64_t id, const char *name, size_t length, const char *details)
+{
+	const char *occupancy = find_detail(details, "occ_pct");
+	uint64_t grid[3], block[3];
+
+	detail_three(details, "grid", grid);
+	detail_three(details, "block", block);
+	output_fact(xplane->output, TFP_TAG_shape);
+	output_number(xplane->output, id);
+	output_text(xplane->output, name, length);
+	for (int i = 0; i < 3; i++)
+		output_number(xplane->output, grid[i]);
+	for (int i = 0; i < 3; i++)
+		output_number(xplane->output, block[i]);
+	output_number(xplane->output, detail(details, "regs"));
+	output_number(xplane->output, detail(details, "static_shared"));
+	output_number(xplane->output, detail(details, "dynamic_shared"));
+	for (int i = 0; i < 8; i++) /* executed_shared to kind: the file does not say */
+		output_number(xplane->output, 0);
+	double percent = occupancy ? strtod(occupancy, NULL) : 0;
+	output_number(xplane->output, percent > 0 && percent <= 100 ? (uint64_t)(percent * 1000 + 0.5) : 0);
+	output_fact_end(xplane->output);
+}
+
+static uint32_t shape_of(struct xplane *xplane, const struct xplane_event *event)
+{
+	size_t length;
+	const char *details = xplane_value_text(xplane, event->known[XPLANE_KERNEL_DETAILS], &length);
+	const char *name = xplane_text(xplane, event->name);
+	size_t name_length = event->name ? event->name->length : 0, at = xplane->shapes.length;
+
+	text_put(&xplane->shapes, name, name_length + 1);
+	text_put(&xplane->shapes, details, length);
+	struct shape_key key = {xplane->shapes.bytes + at, xplane->shapes.length - at};
+	uint64_t hash = base_hash(BASE_HASH, key.bytes, key.length);
+	uint32_t number = base_index_find(&xplane->shape_of, hash, is_shape, xplane, &key);
+	if (number != UINT32_MAX) {
+		xplane->shapes.length = at;
+		return number + 1;
+	}
+	xplane->shape_at = base_grow(xplane->shape_at, &xplane->shape_room, xplane->shape_count + 1, sizeof(*xplane->shape_at));
+	xplane->shape_length = base_grow(xplane->shape_length, &xplane->shape_length_room, xplane->shape_count + 1,
+					 sizeof(*xplane->shape_length));
+	xplane->shape_at[xplane->shape_count] = at;
+	xplane->shape_length[xplane->shape_count] = key.length;
+	base_index_add(&xplane->shape_of, hash, (uint32_t)xplane->shape_count++);
+	put_shape(xplane, xplane->shape_count, name, name_length, details);
+	return (uint32_t)xplane->shape_count;
+}
+
+/* Copies. */
+
+/* CUpti_ActivityMemoryKind of a word. */
+static uint8_t memory_kind(const char *details, const char *key)
+{
+	static const char *const kinds[] = {"unknown", "pageable", "pinned",	    "device",
+					    "array",   "managed",  "device_static", "managed_static"};
+	const char *at = find_detail(details, key);
+
+	for (uint8_t i = 1; at && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t length = strlen(kinds[i]);
+		if (strncmp(at, kinds[i], length) == 0 && (at[length] == 0 || isspace((unsigned char)at[length])))
+			return i;
+	}
+	return 0;
+}
+
+/* CUpti_ActivityMemcpyKind by name, else by the kinds of memory. */
+static uint8_t copy_kind(const char *name, uint8_t source, uint8_t destination)
+{
+	static const struct {
+		const char *word;
+		uint8_t kind;
+	} words[] = {{"HtoD", 1}, {"H2D", 1},  {"DtoH", 2}, {"D2H", 2},	 {"DtoD", 8},
+		     {"D2D", 8},  {"HtoH", 9}, {"H2H", 9},  {"P2P", 10}, {"PtoP", 10}};
+	int from_host = source == 1 || source == 2, to_host = destination == 1 || destination == 2;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i].word))
+			return words[i].kind;
+	if (!source || !destination)
+		return 0;
+	return from_host ? (to_host ? 9 : 1) : to_host ? 2 : 8;
+}
+
+static void add_copy(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, const char *name)
+{
+	size_t length;
+	const char *details = xplane_value_text(xplane, event->known[XPLANE_MEMCPY_DETAILS], &length);
+	uint8_t source = memory_kind(details, "kind_src"), destination = memory_kind(details, "kind_dst");
+
+	OUTPUT_ADD(&xplane->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
+		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
+		   .bytes = find_detail(details, "size") ? detail(details, "size") : detail(details, "num_bytes"),
+		   .queue = line->queue, .kind = copy_kind(name, source, destination), .source = source,
+		   .destination = destination, .flags = detail(details, "async") != 0, .source_device = NOT_SAID,
+		   .destination_device = NOT_SAID, .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
+		   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
+}
+
+static void add_set(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event)
+{
+	size_t length;
+	const char *details = xplane_value_text(xplane, event->known[XPLANE_MEMSET_DETAILS], &length);
+
+	OUTPUT_ADD(&xplane->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
+		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .bytes = detail(details, "num_bytes"),
+		   .queue = line->queue, .flags = detail(details, "async") != 0,
+		   .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
+		   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
+}
+
+/* What the file says the work was for; nothing where it says nothing. */
+static void add_op(struct xplane *xplane, const struct xplane_event *event)
+{
+	const struct xplane_value *const *known = event->known;
+	uint64_t program = xplane_number(known[XPLANE_PROGRAM]);
+	uint32_t op = xplane_value_name(xplane, known[XPLANE_TF_OP]);
+	size_t length;
+
+	if (known[XPLANE_HLO_OP]) {
+		const char *name = xplane_value_text(xplane, known[XPLANE_HLO_OP], &length);
+		const char *framework = xplane_hlo_op(xplane, program, name, length);
+		if (framework)
+			op = output_name(xplane->output, framework, strlen(framework));
+	}
+	if (op || known[XPLANE_HLO_OP] || known[XPLANE_SHAPE] || known[XPLANE_TENSOR_SHAPES])
+		OUTPUT_ADD(&xplane->group, device_op, .op = op,
+			   .shapes = xplane_value_name(xplane, known[known[XPLANE_SHAPE] ? XPLANE_SHAPE : XPLANE_TENSOR_SHAPES]),
+			   .hlo_op = xplane_value_name(xplane, known[XPLANE_HLO_OP]),
+			   .hlo_module = xplane_value_name(xplane, known[XPLANE_HLO_MODULE]), .program = program);
+	if (known[XPLANE_GROUP])
+		OUTPUT_ADD(&xplane->group, device_step, .number = xplane_number(known[XPLANE_GROUP]));
+}
+
+void xplane_device_event(struct xplane *xplane, const struct xplane_line *line, struct xplane_event *event)
+{
+	const struct output_time when = {event->begin_ns + event->duration_ns, event->begin_ns,
+					 event->begin_ns + event->duration_ns, 1};
+	const char *name = xplane_text(xplane, event->name);
+
+	xplane->group.used = 0;
+	add_op(xplane, event);
+	if (event->known[XPLANE_KERNEL_DETAILS] ||
+	    !(event->known[XPLANE_MEMCPY_DETAILS] || event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Mem", 3) == 0 ||
+	      strncmp(name, "CudaGraphExec:", 14) == 0))
+		OUTPUT_ADD(&xplane->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
+			   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .shape = shape_of(xplane, event),
+			   .queue = line->queue, .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
+			   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
+	else if (strncmp(name, "CudaGraphExec:", 14) == 0)
+		OUTPUT_ADD(&xplane->group, graph_run, .start = event->begin_ns, .duration = event->duration_ns,
+			   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
+			   .graph = (uint32_t)strtoul(name + 14, NULL, 10), .queue = line->queue);
+	else if (event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Memset", 6) == 0)
+		add_set(xplane, line, event);
+	else
+		add_copy(xplane, line, event, name);
+	output_put(xplane->output, line->thread, &when, xplane->group.bytes, xplane->group.used);
+}

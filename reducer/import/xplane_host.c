@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events of an XPlane's host threads: API calls, steps, allocations, ranges.
+ *
+ * Rule: a call is what names a correlation id and is no op by its name; an allocation is what bears the name; all else is a
+ * trace, as TensorFlow's TraceMe events are in our own logs.
+ */
+#include "reducer/import/calls.h"
+#include "reducer/import/xplane.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACEME 3	   /* row of range_sources.def */
+#define SEEN_BY_CALLBACK 2 /* gpu_call.flags */
+
+/* TensorFlow's ops are "name:Type"; JAX's "name:type"; "::" and ": " are other things. */
+static int is_op_name(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon && colon != name && colon[1] != ':' && colon[1] != ' ' &&
+	       (colon[1] == '_' || isalpha((unsigned char)colon[1]));
+}
+
+static struct output_time at_begin(const struct xplane_event *event)
+{
+	return (struct output_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+}
+
+static struct output_time at_end(const struct xplane_event *event)
+{
+	return (struct output_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
+				    1};
+}
+
+static void put_group(struct xplane *xplane, const struct xplane_line *line, struct output_time when)
+{
+	output_put(xplane->output, line->thread, &when, xplane->group.bytes, xplane->group.used);
+	xplane->group.used = 0;
+}
+
+static void put_call(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event)
+{
+	const char *name = xplane_text(xplane, event->name);
+
+	OUTPUT_ADD(&xplane->group, gpu_call, .duration = event->duration_ns,
+		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
+		   .function = calls_function(&xplane->calls, xplane->output, name), .flags = SEEN_BY_CALLBACK);
+	put_group(xplane, line, at_end(event));
+}
+
+/* The allocator: its name, else the number of its device, as xprof calls it. */
+static uint32_t allocator_of(struct xplane *xplane, const struct xplane_event *event)
+{
+	const struct xplane_value *number = event->known[XPLANE_INDEX_ON_HOST];
+	char text[32];
+
+	if (event->known[XPLANE_ALLOCATOR])
+		return xplane_value_name(xplane, event->known[XPLANE_ALLOCATOR]);
+	number = number ? number : event->known[XPLANE_DEVICE_ORDINAL];
+	snprintf(text, sizeof(text), number ? "allocator %llu" : "allocator", (unsigned long long)xplane_number(number));
+	return output_name(xplane->output, text, strlen(text));
+}
+
+static void put_block(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, int is_release)
+{
+	const struct xplane_value *const *known = event->known;
+	uint64_t bytes = xplane_number(known[XPLANE_ALLOCATION]);
+
+	if (known[XPLANE_AVAILABLE] || known[XPLANE_PEAK] || known[XPLANE_RESERVED])
+		OUTPUT_ADD(&xplane->group, block_room, .free = xplane_number(known[XPLANE_AVAILABLE]),
+			   .stack = xplane_number(known[XPLANE_RESERVED]), .peak = xplane_number(known[XPLANE_PEAK]),
+			   .fragmentation = known[XPLANE_FRAGMENTATION] && known[XPLANE_FRAGMENTATION]->kind == STAT_DOUBLE
+						    ? known[XPLANE_FRAGMENTATION]->value
+						    : 0);
+	if (!is_release)
+		OUTPUT_ADD(&xplane->group, block_detail,
+			   .requested = known[XPLANE_REQUESTED] ? xplane_number(known[XPLANE_REQUESTED]) : bytes,
+			   .step = xplane_number(known[XPLANE_ID]), .op = xplane_value_name(xplane, known[XPLANE_TF_OP]),
+			   .region = xplane_value_name(xplane, known[XPLANE_REGION]),
+			   .shape = xplane_value_name(xplane, known[known[XPLANE_SHAPE] ? XPLANE_SHAPE : XPLANE_TENSOR_SHAPES]),
+			   .type = (uint32_t)xplane_number(known[XPLANE_DATA_TYPE]));
+	OUTPUT_ADD(&xplane->group, block, .address = xplane_number(known[XPLANE_ADDRESS]), .bytes = bytes,
+		   .total = xplane_number(known[XPLANE_ALLOCATED]), .allocator = allocator_of(xplane, event),
+		   .operation = is_release ? 2 : 1);
+	put_group(xplane, line, at_begin(event));
+}
+
+/* The texts among an event's stats, as TensorFlow's own events spell them: key=value,key=value. */
+static uint32_t arguments_of(struct xplane *xplane, const struct xplane_event *event)
+{
+	struct text *all = &xplane->arguments;
+
+	text_clear(all);
+	for (size_t i = 0; i < event->value_count; i++) {
+		const struct xplane_value *value = &event->values[i];
+		size_t length;
+		const char *text;
+		if (value->kind == STAT_UNSIGNED || value->kind == STAT_SIGNED || value->kind == STAT_BYTES)
+			continue;
+		text_format(all, "%s%s=", all->length ? "," : "", xplane_text(xplane, value->name));
+		if (value->kind == STAT_DOUBLE) {
+			double real;
+			memcpy(&real, &value->value, sizeof(real));
+			text_format(all, "%.17g", real);
+			continue;
+		}
+		text = xplane_value_text(xplane, value, &length);
+		text_put(all, text, length);
+	}
+	return all->length ? output_name(xplane->output, all->bytes, all->length) : 0;
+}
+
+static void put_trace(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event)
+{
+	OUTPUT_ADD(&xplane->group, trace, .name = xplane_name_number(xplane, event->name), .start = event->begin_ns,
+		   .duration = event->duration_ns, .arguments = arguments_of(xplane, event), .source = TRACEME);
+	for (size_t i = 0; i < event->value_count; i++)
+		if (event->values[i].kind == STAT_UNSIGNED || event->values[i].kind == STAT_SIGNED)
+			OUTPUT_ADD(&xplane->group, trace_number,
+				   .name = xplane_name_number(xplane,
+							      (struct xplane_name *)(void *)(uintptr_t)event->values[i].name),
+				   .value = event->values[i].value);
+	put_group(xplane, line, at_end(event));
+}
+
+static void add_step(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, uint64_t step)
+{
+	xplane->step_count++;
+	OUTPUT_ADD(&xplane->group, step, .number = step, .source = TRACEME);
+	put_group(xplane, line, at_begin(event));
+	OUTPUT_ADD(&xplane->group, step_end, .number = step);
+	put_group(xplane, line, at_end(event));
+}
+
+/* A root that is not inside another one of its thread begins a step. */
+static void put_step(struct xplane *xplane, struct xplane_line *line, const struct xplane_event *event)
+{
+	const struct xplane_value *number = event->known[XPLANE_STEP_NUMBER];
+
+	if (event->begin_ns < line->step_end_ns || xplane->is_grouped)
+		return;
+	line->step_end_ns = event->begin_ns + event->duration_ns;
+	add_step(xplane, line, event, number ? xplane_number(number) : xplane->step_count);
+}
+
+void xplane_grouped_step(struct xplane *xplane, const struct xplane_line *line, struct xplane_event *event)
+{
+	const struct xplane_value *group = event->known[XPLANE_GROUP];
+
+	xplane->group.used = 0;
+	add_step(xplane, line, event, group ? xplane_number(group) : strtoull(xplane_text(xplane, event->name), NULL, 10));
+}
+
+void xplane_host_event(struct xplane *xplane, struct xplane_line *line, struct xplane_event *event)
+{
+	const char *name = xplane_text(xplane, event->name);
+
+	xplane->group.used = 0;
+	if (strcmp(name, "MemoryAllocation") == 0 || strcmp(name, "MemoryDeallocation") == 0) {
+		put_block(xplane, line, event, name[6] == 'D');
+		return;
+	}
+	if (event->known[XPLANE_CORRELATION] && !is_op_name(name)) {
+		put_call(xplane, line, event);
+		return;
+	}
+	if (xplane_number(event->known[XPLANE_ROOT]) > 0 || strcmp(name, "TraceContext") == 0)
+		put_step(xplane, line, event);
+	put_trace(xplane, line, event);
+}
