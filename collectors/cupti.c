@@ -100,6 +100,8 @@ static int subscribe(struct tfp_cupti *cupti)
 	cupti->phase = TFP_CUPTI_ON;
 	tfp_fact_pair(TFP_TAG_host, "cupti", cupti->api.path);
 	tfp_cupti_pair(TFP_TAG_host, "cupti version", "", cupti->api.version);
+	if (cupti->api.driver)
+		tfp_cupti_pair(TFP_TAG_host, "CUDA of the driver", "", cupti->api.driver);
 	return 0;
 }
 

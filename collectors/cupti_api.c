@@ -142,8 +142,8 @@ static void *open_in_toolkit(struct tfp_cupti_api *api, const char *toolkit, uin
 	return NULL;
 }
 
-/* CUDA's major version that the driver serves; without an answer any is tried. */
-static uint32_t driver_major(void)
+/* CUDA's version that the driver serves; 0 = no answer. */
+static uint32_t driver_version(void)
 {
 	int version = 0;
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -151,14 +151,12 @@ static uint32_t driver_major(void)
 
 	if (driver)
 		*(void **)(void *)&get_version = dlsym(driver, "cuDriverGetVersion");
-	if (!get_version || get_version(&version) || version < 1000)
-		return UINT32_MAX;
-	return (uint32_t)version / 1000;
+	return !get_version || get_version(&version) || version < 1000 ? 0 : (uint32_t)version;
 }
 
 static void *find_library(struct tfp_cupti_api *api, const char *toolkit)
 {
-	uint32_t most = driver_major();
+	uint32_t most = api->driver >= 1000 ? api->driver / 1000 : UINT32_MAX; /* without an answer any is tried */
 	struct folders *folders = tfp_pages_get(sizeof *folders, 0);
 	void *object = open_by_name(api, RTLD_NOW | RTLD_NOLOAD, UINT32_MAX);
 
@@ -179,8 +177,10 @@ static void *find_library(struct tfp_cupti_api *api, const char *toolkit)
 
 int tfp_cupti_open(struct tfp_cupti_api *api, const char *toolkit)
 {
-	void *library = find_library(api, toolkit);
+	void *library;
 
+	api->driver = driver_version();
+	library = find_library(api, toolkit);
 	if (!library) {
 		copy_text(api->path, 0, "no libcupti was found that the driver serves");
 		return -1;

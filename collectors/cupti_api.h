@@ -295,6 +295,7 @@ struct tfp_cupti_api {
 #undef TFP_CUPTI_FUNCTION
 	int has_session_question; /* cuptiIsTracingSessionRunning is there: from 13.3 on */
 	uint32_t version; /* as cuptiGetVersion has it: 18 = 11.8 to 12.1, 130001 = 13.0.1 */
+	uint32_t driver;  /* as cuDriverGetVersion has it: 12040 = CUDA 12.4; 0 = it gave no answer */
 	char path[512];   /* of the library */
 };
 

@@ -22,12 +22,15 @@
 #define COMMAND_BYTES 65536 /* of /proc/self/cmdline read; a longer command line is cut there */
 #define WORD_MOST 4096      /* bytes of one argument kept */
 
-/* Variables by which jobs tell ranks and devices apart. */
-static const char *const rank_variables[] = {
+/* Variables by which jobs tell ranks and devices apart; below, those that change how frameworks run. */
+static const char *const told_variables[] = {
 	"RANK", "LOCAL_RANK", "WORLD_SIZE", "GROUP_RANK", "NODE_RANK", "MASTER_ADDR", "OMPI_COMM_WORLD_RANK",
 	"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE", "SLURM_JOB_ID", "SLURM_PROCID",
 	"SLURM_LOCALID", "SLURM_NTASKS", "HOROVOD_RANK", "TF_CONFIG", "JAX_PROCESS_ID", "TPU_WORKER_ID",
 	"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "JOB_ID",
+	"TF_GPU_THREAD_MODE", "TF_GPU_THREAD_COUNT", "TF_XLA_FLAGS", "XLA_FLAGS", "TF_GPU_ALLOCATOR", "TF_FORCE_GPU_ALLOW_GROWTH",
+	"TF_ENABLE_ONEDNN_OPTS", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING",
+	"CUDA_DEVICE_MAX_CONNECTIONS", "NVIDIA_TF32_OVERRIDE", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
 };
 
 /* Reads a small file whole; returns its length, 0 when it cannot. The text is terminated. */
@@ -212,10 +215,10 @@ void tfp_facts_process(void)
 	struct utsname machine;
 
 	note_arguments();
-	for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
-		const char *value = tfp_environment_get(rank_variables[i]);
+	for (size_t i = 0; i < sizeof told_variables / sizeof *told_variables; i++) {
+		const char *value = tfp_environment_get(told_variables[i]);
 		if (value && tfp_length(value) <= WORD_MOST)
-			tfp_fact_pair(TFP_TAG_environment, rank_variables[i], value);
+			tfp_fact_pair(TFP_TAG_environment, told_variables[i], value);
 	}
 	note_link("executable", "/proc/self/exe");
 	note_link("directory", "/proc/self/cwd");

@@ -169,6 +169,11 @@ static void take_points(struct options *options, const char *name, const char *v
 	options->request.points = (size_t)number(name, value, 6, 8192);
 }
 
+static void take_threshold(struct options *options, const char *name, const char *value)
+{
+	rule_limits_set(&options->limits, name, value);
+}
+
 static void take_frames(struct options *options, const char *name, const char *value)
 {
 	options->report.frames = (unsigned)number(name, value, 0, 1000);
@@ -217,6 +222,8 @@ static const struct option_row rows[] = {
 	{"sort", 0, "COLUMN", "order rows by a column; -COLUMN the other way round", TEXT(request.sort)},
 	{"top", 0, "N", "only the first N rows; 0 = all", .take = take_top},
 	{"points", 0, "N", "rows of a timeline at most (default 1000; as text 40)", .take = take_points},
+	{"threshold", 0, "NAME=VALUE", "from where on a rule of recommendations speaks, or off; -t rules names them; may be repeated",
+	 .take = take_threshold},
 	{"frames", 0, "N", "frames of a stack shown as text (default 8)", .take = take_frames},
 	{"value", 0, "COLUMN", "weight of folded stacks: peak (default), leaked, total, allocations", TEXT(report.value)},
 	{"temporary", 0, "N", "a block is temporary when freed within N allocations of its thread (default 1)", .take = take_temporary},
@@ -373,7 +380,9 @@ void options_parse(struct options *options, int count, char **words)
 	*options = (struct options){
 		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX},
 		.report = {.frames = 8},
+		.limits = rule_limits_default,
 	};
+	options->request.limits = &options->limits;
 	options->paths = base_alloc((size_t)count + 1, sizeof(*options->paths));
 	for (int i = 1; i < count; i++) {
 		if (only_paths || words[i][0] != '-' || !words[i][1])

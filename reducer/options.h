@@ -8,6 +8,7 @@
 #define REDUCER_OPTIONS_H
 
 #include "reducer/report/report.h"
+#include "reducer/rules/rules.h"
 #include "reducer/symbols/symbols.h"
 #include "reducer/tables/request.h"
 
@@ -24,6 +25,7 @@ struct options {
 	regex_t name;
 	unsigned temporary;
 	struct request request;         /* the filters; run and frames are set later */
+	struct rule_limits limits;      /* of which request.limits tells */
 	struct report_options report;   /* width and colour are set later */
 	struct symbols_options symbols;
 	const char **paths; /* what is no option; of argv */

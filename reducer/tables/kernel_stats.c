@@ -6,6 +6,7 @@
  * were used is read from the code of the loaded module where the log holds it; else it is guessed from the name, and said so.
  */
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/kernel_class.h"
 #include "reducer/tables/occupancy.h"
 #include "reducer/tables/tensor_names.h"
 
@@ -17,7 +18,7 @@
 
 enum {
 	RANK, NAME, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, SHARED, BLOCK, GRID, OP, ELIGIBLE, USED, OCCURRENCES, TOTAL, AVERAGE,
-	LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES, DEVICE, MANGLED, COLUMNS
+	LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES, DEVICE, MANGLED, CLASS, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -58,6 +59,9 @@ static const struct table_column columns[] = {
 	[WAVES] = {"waves", "waves", TABLE_REAL, UNIT_NONE, 4, "blocks of the grid / blocks that fit on the device at once"},
 	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 3, "CUDA ordinal; empty where it ran on several"},
 	[MANGLED] = {"mangled_name", "mangled", TABLE_TEXT, UNIT_NONE, 5, "its name as the linker knows it"},
+	[CLASS] = {"class", "class", TABLE_TEXT, UNIT_NONE, 3,
+		   "what it is for, by the names of kernel and operation (inferred): product, "
+		   "collective, layout, image, norm part, other"},
 };
 
 /* A row: the same kernel, configuration and operation, over processes, queues and threads. */
@@ -232,6 +236,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 		table_string(table, NAME, "[unknown: its name was not recorded]");
 	if (row->op[0])
 		table_string(table, OP, row->op);
+	table_string(table, CLASS, kernel_class_name(kernel_class_of(name_of(row), row->op)));
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, UNTIMED, (int64_t)row->untimed);
 	gpu_put_spread(table, TOTAL, &row->times);
@@ -269,7 +274,7 @@ static void fill(struct table *table, const struct request *request)
 	free(rows.list);
 	gpu_note_percentiles(table, any_classed);
 	table_note(table, NOTE_INFERRED,
-		   "tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
+		   "class, tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
 	gpu_notes(table, request);
 }
 

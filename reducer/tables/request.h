@@ -15,6 +15,8 @@
 
 #include <regex.h>
 
+struct rule_limits;
+
 struct request {
 	struct run *run;
 	struct frames *frames;
@@ -35,6 +37,7 @@ struct request {
 	struct phases phases;   /* --phase */
 	struct analysis_options analysis; /* --split, --step-time */
 	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
+	const struct rule_limits *limits; /* --threshold; NULL = the defaults. reducer/rules/rules.h */
 };
 
 /* Makes request->analyses, once the run is scanned and all else is set; the request must stay where it is. */

@@ -17,7 +17,8 @@ enum { PROCESS, KIND, NAME, VALUE, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
-		  "run (found by the reducer), host (machine and process), environment (rank and device variables), note, gpu"},
+		  "run (found by the reducer), host (machine and process), environment (variables of ranks, devices, "
+		  "frameworks), note, gpu"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
 };

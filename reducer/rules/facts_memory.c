@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts about memory over time: does something grow without end, how full did a device get.
+ *
+ * Rule: growth is judged by the low points of the curve, so that what comes and goes within a step does not count; the
+ * first part of a run, in which things are set up, is left out.
+ */
+#include "reducer/rules/facts_own.h"
+
+#include "reducer/model/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PARTS 8		/* the steady part of the run is cut into these */
+#define STEADY_FROM 0.3 /* of the allocator's curve */
+#define POINTS_LEAST 64 /* of a curve that is worth judging */
+
+/* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
+static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to)
+{
+	uint64_t low = UINT64_MAX, before = 0;
+
+	for (size_t i = 0; i < curve->count && curve->points[i].time_ns < to; i++) {
+		if (curve->points[i].time_ns < from)
+			before = curve->points[i].live;
+		else if (curve->points[i].live < low)
+			low = curve->points[i].live;
+	}
+	return low == UINT64_MAX ? before : low;
+}
+
+/* Bytes that an account grew steadily; 0 = it did not. The last part is left out: there things are taken down. */
+static uint64_t growth_of(const struct account *account)
+{
+	const struct timeline *curve = &account->timeline;
+	int64_t first, last, from;
+	uint64_t lows[PARTS];
+
+	if (account->is_live_unknown || curve->count < POINTS_LEAST)
+		return 0;
+	first = curve->points[0].time_ns;
+	last = curve->points[curve->count - 1].time_ns;
+	from = first + (int64_t)((double)(last - first) * STEADY_FROM);
+	for (size_t i = 0; i < PARTS; i++) {
+		int64_t width = (last - from) / (PARTS + 1);
+		lows[i] = low_point(curve, from + (int64_t)i * width, from + (int64_t)(i + 1) * width);
+		if (i && lows[i] <= lows[i - 1])
+			return 0;
+	}
+	return lows[PARTS - 1] - lows[0];
+}
+
+struct leak {
+	double percent, bytes;
+	const char *allocator;
+	uint32_t pid;
+	bool any;
+};
+
+static void take_account(struct leak *leak, const struct process *process, const struct account *account)
+{
+	uint64_t growth = growth_of(account);
+	double percent = account->peak_bytes ? 100.0 * (double)growth / (double)account->peak_bytes : 0;
+
+	leak->any |= account->timeline.count >= POINTS_LEAST;
+	if (!growth || percent <= leak->percent)
+		return;
+	*leak = (struct leak){
+		.percent = percent, .bytes = (double)growth, .allocator = account->allocator, .pid = process->pid, .any = true};
+}
+
+static void gather_leak(struct rule_facts *facts, const struct request *request)
+{
+	struct leak leak = {.allocator = ""};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		if (process->heap.kind != ACCOUNT_NONE)
+			take_account(&leak, process, &process->heap);
+		for (size_t k = 0; k < process->account_count; k++)
+			take_account(&leak, process, &process->accounts[k]);
+	}
+	if (!leak.any)
+		return;
+	facts_own(facts, FACT_leak_percent, leak.percent, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
+	facts_own(facts, FACT_leak_bytes, leak.bytes, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
+	snprintf(facts->facts[FACT_leak_bytes].label, PROOF_ROWS, "%s", leak.allocator);
+}
+
+/* How full devices were: what the driver last answered where it was asked, else what was allocated. */
+static void gather_device_memory(struct rule_facts *facts, const struct request *request)
+{
+	double most = -1;
+	char allocator[32] = "";
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		for (size_t k = 0; gpu && k < gpu->device_count; k++) {
+			const struct gpu_device *device = &gpu->devices[k];
+			const struct account *account;
+			double total = (double)(device->answers ? device->total : device->memory_bytes), used;
+			char name[32];
+			snprintf(name, sizeof(name), "device:%u", device->id);
+			account = process_account(&request->run->processes[i], name);
+			used = account ? (double)account->peak_bytes : 0;
+			if (device->answers && (double)(device->total - device->least_free) > used)
+				used = (double)(device->total - device->least_free);
+			if (total <= 0 || 100 * used / total <= most)
+				continue;
+			most = 100 * used / total;
+			memcpy(allocator, name, sizeof(allocator));
+		}
+	}
+	if (most >= 0)
+		facts_own(facts, FACT_device_memory_percent, most, "memory.summary", "peak_bytes", "scope=process,allocator=%s",
+			  allocator);
+}
+
+void facts_gather_memory(struct rule_facts *facts, const struct request *request)
+{
+	gather_leak(facts, request);
+	gather_device_memory(facts, request);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Facts about devices, libraries and the environment that no single column tells. See facts.h.
+ *
+ * Rule: made of the model (struct gpu, struct process), with the same filters as the tables that prove them.
+ */
+#include "reducer/rules/facts_own.h"
+
+#include "reducer/model/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICES 64 /* of all processes together */
+
+struct device_sum {
+	size_t process;
+	uint32_t device;
+	double kernel_ns;
+};
+
+/* Kernel time of each device that ran kernels. */
+struct device_sums {
+	struct device_sum list[DEVICES];
+	size_t count;
+};
+
+static struct device_sum *sum_of(struct device_sums *sums, size_t process, uint32_t device)
+{
+	for (size_t i = 0; i < sums->count; i++)
+		if (sums->list[i].process == process && sums->list[i].device == device)
+			return &sums->list[i];
+	if (sums->count == DEVICES)
+		return NULL;
+	sums->list[sums->count] = (struct device_sum){.process = process, .device = device};
+	return &sums->list[sums->count++];
+}
+
+static void gather_devices(struct rule_facts *facts, const struct request *request)
+{
+	struct device_sums sums = {0};
+	const struct device_sum *busiest = NULL;
+	double all = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
+			struct device_sum *sum = sum_of(&sums, i, gpu_queue_device(gpu, gpu->kernels[k].queue));
+			if (sum)
+				sum->kernel_ns += (double)gpu->kernels[k].times.sum;
+		}
+	}
+	for (size_t i = 0; i < sums.count; i++) {
+		all += sums.list[i].kernel_ns;
+		if (!busiest || sums.list[i].kernel_ns > busiest->kernel_ns)
+			busiest = &sums.list[i];
+	}
+	if (!busiest)
+		return;
+	facts_own(facts, FACT_devices, (double)sums.count, "kernel_stats", "device", "%s", "");
+	facts_own(facts, FACT_mean_busy_ns, all / (double)sums.count, "kernel_stats", "total_ns", "%s", "");
+	facts_own(facts, FACT_busiest_ns, busiest->kernel_ns, "kernel_stats", "total_ns", "device=%u", busiest->device);
+	snprintf(facts->facts[FACT_busiest_ns].label, PROOF_ROWS, "%u", busiest->device);
+}
+
+/* Kernels whose mean time is below that of a launch call. */
+static void gather_small_kernels(struct rule_facts *facts, const struct request *request)
+{
+	double calls = facts_value(facts, FACT_launch_calls), launch_ns, count = 0, ns = 0;
+
+	if (calls <= 0)
+		return;
+	launch_ns = facts_value(facts, FACT_launch_call_ns) / calls;
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
+			const struct spread *times = &gpu->kernels[k].times;
+			if (!times->count || (double)times->sum >= launch_ns * (double)times->count)
+				continue;
+			count += (double)times->count;
+			ns += (double)times->sum;
+		}
+	}
+	facts_own(facts, FACT_small_kernels, count, "kernel_stats", "occurrences", "avg_ns<%.0f", launch_ns);
+	facts_own(facts, FACT_small_kernel_ns, ns, "kernel_stats", "total_ns", "avg_ns<%.0f", launch_ns);
+}
+
+/* Threads that launched kernels on two devices or more. */
+static void gather_threads(struct rule_facts *facts, const struct request *request)
+{
+	struct {
+		size_t process;
+		uint32_t thread, device;
+		bool is_shared;
+	} seen[256];
+	size_t seen_count = 0, shared = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
+			uint32_t device = gpu_queue_device(gpu, gpu->kernels[k].queue), thread = gpu->kernels[k].thread;
+			size_t at = 0;
+			if (!thread || device == GPU_NONE)
+				continue;
+			any = true;
+			while (at < seen_count && (seen[at].process != i || seen[at].thread != thread))
+				at++;
+			if (at == seen_count && seen_count < 256) {
+				seen[seen_count].process = i;
+				seen[seen_count].thread = thread;
+				seen[seen_count].device = device;
+				seen[seen_count++].is_shared = false;
+			} else if (at < seen_count && seen[at].device != device && !seen[at].is_shared) {
+				seen[at].is_shared = true;
+				shared++;
+			}
+		}
+	}
+	if (any)
+		facts_own(facts, FACT_shared_launch_threads, (double)shared, "launches", "thread", "%s", "");
+}
+
+static const char *variable_of(const struct process *process, const char *name)
+{
+	for (size_t i = 0; i < process->environment_count; i++)
+		if (strcmp(process->environment[i].name, name) == 0)
+			return process->environment[i].value;
+	return NULL;
+}
+
+static bool has_tensorflow(const struct process *process)
+{
+	for (size_t i = 0; i < process->module_count; i++)
+		if (strstr(process->modules[i].path, "libtensorflow"))
+			return true;
+	return false;
+}
+
+/* A number among the host facts; 0 = not there. */
+static double host_number(const struct process *process, const char *name)
+{
+	double number = 0;
+
+	for (size_t i = 0; i < process->host_count; i++)
+		if (strcmp(process->hosts[i].name, name) == 0)
+			sscanf(process->hosts[i].value, "%lf", &number);
+	return number;
+}
+
+/* CUDA's release of a CUPTI, as the driver numbers its own: 130001 (13.0.1) is 13000. Releases before 12.2 count otherwise. */
+static double cuda_of_cupti(double version)
+{
+	double major, minor;
+
+	if (version < 120000)
+		return 0;
+	major = (double)((long)version / 10000);
+	minor = (double)((long)version % 10000 / 100);
+	return major * 1000 + minor * 10;
+}
+
+/* cuDNN before release 8: 7.6.3 is the first that pads convolutions for tensor cores by itself. */
+static bool has_old_cudnn(const struct process *process)
+{
+	for (size_t i = 0; i < process->module_count; i++) {
+		const char *name = strstr(process->modules[i].path, "libcudnn.so.");
+		if (name && strlen(name) > 12 && name[12] >= '1' && name[12] <= '7' && (name[13] == 0 || name[13] == '.'))
+			return true;
+	}
+	return false;
+}
+
+static void gather_environment(struct rule_facts *facts, const struct request *request)
+{
+	double old = 0, is_private = -1, is_aggressive = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		const char *mode = variable_of(process, "TF_GPU_THREAD_MODE"), *flags = variable_of(process, "TF_XLA_FLAGS");
+		double driver = host_number(process, "CUDA of the driver"), cupti = host_number(process, "cupti version");
+		if (!facts_gpu(request, i))
+			continue;
+		any = true;
+		old += (driver > 0 && cuda_of_cupti(cupti) > driver) || has_old_cudnn(process);
+		if (has_tensorflow(process))
+			is_private = mode && strcmp(mode, "gpu_private") == 0;
+		if (flags && strstr(flags, "tf_xla_auto_jit=2"))
+			is_aggressive = 1;
+	}
+	if (!any)
+		return;
+	facts_own(facts, FACT_old_libraries, old, "run_env", NULL, "kind=host,name=CUDA of the driver");
+	if (is_private >= 0)
+		facts_own(facts, FACT_private_threads, is_private, "run_env", NULL, "name=TF_GPU_THREAD_MODE");
+	facts_own(facts, FACT_aggressive_xla, is_aggressive, "run_env", NULL, "name=TF_XLA_FLAGS");
+}
+
+const struct gpu *facts_gpu(const struct request *request, size_t process)
+{
+	const struct process *of = &request->run->processes[process];
+
+	return request_wants_process(request, of) ? of->gpu : NULL;
+}
+
+void facts_own(struct rule_facts *facts, enum fact_id id, double value, const char *table, const char *column, const char *rows,
+	       ...)
+{
+	struct rule_fact *fact = &facts->facts[id];
+	va_list words;
+
+	fact->is_known = true;
+	fact->value = fact->proof.value = value;
+	fact->proof.how = PROOF_FOLLOWS;
+	fact->proof.table = table;
+	fact->proof.column = column;
+	fact->proof.unit = column && strstr(column, "_ns")     ? UNIT_NS
+			   : column && strstr(column, "bytes") ? UNIT_BYTES
+							       : UNIT_COUNT;
+	va_start(words, rows);
+	vsnprintf(fact->proof.rows, PROOF_ROWS, rows, words);
+	va_end(words);
+}
+
+void facts_gather_own(struct rule_facts *facts, const struct request *request)
+{
+	gather_devices(facts, request);
+	gather_small_kernels(facts, request);
+	gather_threads(facts, request);
+	gather_environment(facts, request);
+	facts_gather_libraries(facts, request);
+	facts_gather_memory(facts, request);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of rules share. Private to this folder.
+ *
+ * Rule: helpers over facts; no rule here.
+ */
+#ifndef REDUCER_RULES_RULE_H
+#define REDUCER_RULES_RULE_H
+
+#include "reducer/rules/rules.h"
+
+#define RULE_NO_STEPS "no step was recorded, so the time of a step cannot be split"
+#define RULE_NO_TIME "the length of the run is not known"
+#define RULE_NO_COPIES "no copies of a GPU were recorded"
+#define RULE_NO_KERNELS "no kernels were recorded"
+#define RULE_NO_GPU "the program used no GPU"
+#define RULE_ONE_DEVICE "only one device was used"
+
+#define RULE(name, area, threshold, unit, help) void rule_##name(const struct rule_facts *facts, struct finding *finding);
+#define LIMIT(rule, name, value, unit, help)
+#include "reducer/rules/rules.def"
+#undef RULE
+#undef LIMIT
+
+/* Devices that worked, at least 1. */
+double rule_devices(const struct rule_facts *facts);
+/* The whole time, of all devices: what device times are shares of. */
+double rule_device_time(const struct rule_facts *facts);
+/* Steps, at least 1. */
+double rule_steps(const struct rule_facts *facts);
+
+/* A rule that only asks whether one part of the step is too large. Returns that part's percent; -1 = it is blind. */
+double rule_part(const struct rule_facts *facts, struct finding *finding, enum fact_id part, const char *assumption);
+
+#endif

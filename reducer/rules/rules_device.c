@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules about one device: launches, gaps, copies, placement, kernels that could be spared.
+ *
+ * Rule: see rules.h. The parts of a step do not overlap, so each of these speaks about time that no other one claims.
+ */
+#include "reducer/rules/rule.h"
+
+#define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
+
+void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
+{
+	double share, small = facts_value(facts, FACT_small_kernels), count = facts_value(facts, FACT_kernel_count);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_launch_calls) > 0, "no kernel launches were recorded"))
+		return;
+	share = rule_part(facts, finding, FACT_split_launch, "the host always launches ahead of the device");
+	if (share < 0)
+		return;
+	finding_excuse(finding, rule_devices(facts) > 1 && facts_value(facts, FACT_shared_launch_threads) > 0,
+		       "one thread launches for several devices: see shared_launch_thread");
+	finding_grade(finding, LIMIT_launch_bound_high);
+	text_format(&finding->title,
+		    "In %.1f %% of the step time the device waits for launches; a launch takes the host %.1f us.", share,
+		    facts_value(facts, FACT_launch_call_ns) / facts_value(facts, FACT_launch_calls) / 1e3);
+	if (small > 0 && count > 0)
+		text_format(&finding->title, " %.0f of %.0f kernels are shorter than that (%.1f us).", small, count,
+			    facts_value(facts, FACT_small_kernel_ns) / small / 1e3);
+	text_string(&finding->remedy,
+		    "Give each launch more work: a larger batch, fused ops (jit_compile, torch.compile), or a CUDA "
+		    "graph that launches the whole step at once.");
+	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
+		text_string(&finding->remedy, PRIVATE_THREADS);
+	finding_prove(finding, facts, FACT_launch_call_ns);
+	finding_prove(finding, facts, FACT_launch_calls);
+	finding_prove(finding, facts, FACT_small_kernels);
+}
+
+void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
+{
+	double share;
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+		return;
+	share = rule_part(facts, finding, FACT_split_host, "the host's work is moved off the path of the step");
+	if (share < 0)
+		return;
+	text_format(&finding->title,
+		    "In %.1f %% of the step time the device waits while the host works on something else than launching.", share);
+	text_string(&finding->remedy,
+		    "Move metrics, callbacks, logging and checkpoints out of the step, do them every n steps, or run "
+		    "several steps in one compiled call.");
+}
+
+void rule_output_bound(const struct rule_facts *facts, struct finding *finding)
+{
+	double share;
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+		return;
+	share = rule_part(facts, finding, FACT_split_output, "results are copied while the device computes, or stay there");
+	if (share < 0)
+		return;
+	finding_grade(finding, LIMIT_output_bound_high);
+	text_format(&finding->title, "%.1f %% of the step time goes to copying results back to the host.", share);
+	if (facts->facts[FACT_copies_out_top].label[0])
+		text_format(&finding->title, " Most of it is for %s.", facts->facts[FACT_copies_out_top].label);
+	text_string(&finding->remedy,
+		    "Keep results on the device, reduce them there, or copy them asynchronously to pinned memory while "
+		    "the next step runs.");
+	finding_prove(finding, facts, FACT_copies_out_ns);
+	finding_prove(finding, facts, FACT_copies_out);
+}
+
+void rule_small_reads(const struct rule_facts *facts, struct finding *finding)
+{
+	double waiting = facts_value(facts, FACT_split_host) + facts_value(facts, FACT_split_launch) +
+			 facts_value(facts, FACT_split_output);
+	double share = rule_percent(waiting, facts_value(facts, FACT_whole_ns));
+
+	if (!finding_needs(finding, facts_known(facts, FACT_small_reads), RULE_NO_COPIES) ||
+	    !finding_needs(finding, facts_known(facts, FACT_steps) && facts_known(facts, FACT_split_host), RULE_NO_STEPS))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_small_reads) / rule_steps(facts));
+	finding_excuse(finding, share < finding_limit(finding, LIMIT_small_reads_waiting),
+		       "the device hardly waits for the host");
+	text_format(&finding->title, "Each step reads %.1f small values back from the device, and the host waits for each.",
+		    finding->measured);
+	text_string(&finding->remedy,
+		    "Decide on the device, or read such values (loss, metrics, overflow flags of dynamic loss scaling) "
+		    "every n steps; a fixed loss scale needs no flag.");
+	finding_prove(finding, facts, FACT_small_reads);
+	finding_gain(finding, facts, waiting / 2,
+		     "half of the time in which the device waits for the host follows from these reads");
+}
+
+void rule_many_copies(const struct rule_facts *facts, struct finding *finding)
+{
+	double count = facts_value(facts, FACT_copies_in) + facts_value(facts, FACT_copies_out);
+	double ns = facts_value(facts, FACT_copies_in_ns) + facts_value(facts, FACT_copies_out_ns);
+	double share = rule_percent(ns, rule_device_time(facts));
+
+	if (!finding_needs(finding, facts_known(facts, FACT_copies_in), RULE_NO_COPIES) ||
+	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
+		return;
+	finding_measure(finding, count / rule_steps(facts) / rule_devices(facts));
+	finding_excuse(finding, share < finding_limit(finding, LIMIT_many_copies_share), "together they take little time");
+	text_format(&finding->title, "Each step copies %.0f times between host and device, %.1f %% of its time.",
+		    finding->measured, share);
+	text_string(&finding->remedy,
+		    "More than input and results crosses the bus: place the ops between these copies on the device, and "
+		    "join small copies to one.");
+	finding_prove(finding, facts, FACT_copies_in);
+	finding_prove(finding, facts, FACT_copies_out);
+	finding_prove(finding, facts, FACT_copies_in_ns);
+	finding_gain(finding, facts, ns / rule_devices(facts) / 2, "half of these copies are spared, and nothing hides them");
+}
+
+void rule_unexplained_idle(const struct rule_facts *facts, struct finding *finding)
+{
+	double share;
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+		return;
+	share = rule_part(facts, finding, FACT_split_other, "the device finds work in that time");
+	if (share < 0)
+		return;
+	text_format(&finding->title, "In %.1f %% of the step time nothing that was recorded keeps the device from working.",
+		    share);
+	text_string(&finding->remedy,
+		    "Look at these gaps in the time line (-f perfetto): Python between ops, locks and reads that tfprof "
+		    "did not see are the usual causes. Keep several steps in flight.");
+}
+
+void rule_device_not_worth(const struct rule_facts *facts, struct finding *finding)
+{
+	double kernels = facts_value(facts, FACT_kernel_ns), copies, launches;
+	double busy = rule_percent(kernels, rule_device_time(facts));
+
+	if (!finding_needs(finding, kernels > 0, RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
+		return;
+	copies = facts_value(facts, FACT_copies_in_ns) + facts_value(facts, FACT_copies_out_ns);
+	launches = facts_value(facts, FACT_launch_call_ns);
+	/* Each alone is told by another rule and can be mended; both together say that there is too little to do. */
+	finding_measure(finding, (copies < launches ? copies : launches) / kernels);
+	finding_excuse(finding, busy > finding_limit(finding, LIMIT_device_not_worth_busy),
+		       "the kernels take a good part of the step");
+	text_format(&finding->title,
+		    "Kernels take %.1f %% of the step time; copies take %.1f times and launches %.1f times as long.", busy,
+		    copies / kernels, launches / kernels);
+	text_string(&finding->remedy,
+		    "The model is too small to be worth a device as it is: try it on the host, or make each step larger.");
+	finding_prove(finding, facts, FACT_kernel_ns);
+	finding_prove(finding, facts, FACT_copies_in_ns);
+	finding_prove(finding, facts, FACT_launch_call_ns);
+}
+
+void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
+{
+	double partial = facts_value(facts, FACT_partial_grid_ns), memory = facts_value(facts, FACT_device_memory_percent);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_partial_grid_ns) && facts_known(facts, FACT_device_memory_percent),
+			   "the sizes of the device were not recorded"))
+		return;
+	finding_measure(finding, rule_percent(partial, facts_value(facts, FACT_kernel_ns)));
+	finding_excuse(finding, memory >= finding_limit(finding, LIMIT_small_batch_memory), "the device's memory is well used");
+	text_format(&finding->title,
+		    "%.1f %% of the kernels' time is in grids that do not fill the device, and at most %.1f %% of its memory "
+		    "was in use.",
+		    finding->measured, memory);
+	text_string(&finding->remedy,
+		    "Use a larger batch: each kernel then fills more of the device, and every fixed cost of a step is "
+		    "shared by more samples.");
+	finding_prove(finding, facts, FACT_partial_grid_ns);
+	finding_prove(finding, facts, FACT_partial_grid_top);
+	finding_prove(finding, facts, FACT_device_memory_percent);
+	finding_gain(finding, facts, partial / rule_devices(facts) / 2, "a batch twice as large takes these kernels no longer");
+}
+
+void rule_delayed_launches(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!finding_needs(finding, facts_known(facts, FACT_launch_delay_ns),
+			   "how long threads waited for a processor was not recorded") ||
+	    !finding_needs(finding, facts_value(facts, FACT_whole_ns) > 0, RULE_NO_TIME))
+		return;
+	finding_measure(finding, rule_percent(facts_value(facts, FACT_launch_delay_ns), facts_value(facts, FACT_whole_ns)));
+	text_format(&finding->title, "The thread that launches was ready, but had no processor, for %.1f %% of the time.",
+		    finding->measured);
+	text_string(&finding->remedy, "Other threads take its processor: use fewer threads for input, or pin them elsewhere.");
+	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
+		text_string(&finding->remedy, PRIVATE_THREADS);
+	finding_prove(finding, facts, FACT_launch_delay_ns);
+	finding_gain(finding, facts, facts_value(facts, FACT_launch_delay_ns),
+		     "the thread always runs at once, and the device waits for it");
+}
+
+void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)
+{
+	double host = facts_value(facts, FACT_ops_host), device = facts_value(facts, FACT_ops_device);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU) ||
+	    !finding_needs(finding, facts_known(facts, FACT_ops_host) && device > 0, "no ops that ran on a device were recorded"))
+		return;
+	finding_measure(finding, rule_percent(host, host + device));
+	text_format(&finding->title, "%.1f %% of the ops' executions run on the host.", finding->measured);
+	text_string(&finding->remedy, "Place them on the device (tf.debugging.set_log_device_placement says where each op is; "
+				      "tensor.to(device) before the loop), so that data need not cross the bus.");
+	finding_prove(finding, facts, FACT_ops_host);
+	finding_prove(finding, facts, FACT_ops_device);
+}
+
+/* Kernels of one class take too much of the kernels' time. */
+static bool class_share(const struct rule_facts *facts, struct finding *finding, enum fact_id class_ns, enum fact_id top,
+			double part, const char *assumption)
+{
+	double ns = facts_value(facts, class_ns);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS))
+		return false;
+	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
+	finding_prove(finding, facts, class_ns);
+	finding_prove(finding, facts, top);
+	finding_gain(finding, facts, ns * part / rule_devices(facts), assumption);
+	return true;
+}
+
+void rule_layout_changes(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!class_share(facts, finding, FACT_layout_ns, FACT_layout_top, 1, "no layout change is needed, and nothing hid them"))
+		return;
+	text_format(&finding->title, "%.1f %% of the kernels' time only changes the order of dimensions.", finding->measured);
+	text_string(&finding->remedy,
+		    "Keep tensors in the order that the kernels want: channels last (NHWC) for 16-bit convolutions on "
+		    "tensor cores, channels first (NCHW) for 32-bit ones.");
+}
+
+void rule_split_batch_norm(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!class_share(facts, finding, FACT_norm_part_ns, FACT_norm_part_top, 0.5, "the fused form takes half as long"))
+		return;
+	text_format(&finding->title, "%.1f %% of the kernels' time is in batch normalisation made of separate ops.",
+		    finding->measured);
+	text_string(&finding->remedy, "Use the fused form (fused=True, the framework's own BatchNorm layer).");
+}
+
+void rule_preprocessing_on_device(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!class_share(facts, finding, FACT_image_ns, FACT_image_top, 1,
+			 "the host does it beside the step, and nothing hid it"))
+		return;
+	text_format(&finding->title, "%.1f %% of the kernels' time decodes, resizes or augments images.", finding->measured);
+	text_string(&finding->remedy,
+		    "Keep the device for training where it is the bottleneck: place preprocessing in the input pipeline "
+		    "on the host.");
+}
+
+void rule_old_libraries(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!finding_needs(finding, facts_known(facts, FACT_old_libraries),
+			   "the versions of driver and runtime were not recorded"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_old_libraries));
+	text_string(&finding->title, "CUDA is newer than what the driver was made for, or cuDNN is older than release 8.");
+	text_string(&finding->remedy,
+		    "Use the releases that the framework was tested with: an old driver compiles code at start, and an old "
+		    "cuDNN does not pad convolutions for tensor cores.");
+	finding_prove(finding, facts, FACT_old_libraries);
+}

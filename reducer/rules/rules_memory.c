@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules about memory.
+ *
+ * Rule: see rules.h.
+ */
+#include "reducer/rules/rule.h"
+
+void rule_memory_full(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!finding_needs(finding, facts_known(facts, FACT_device_memory_percent), "no device memory was recorded"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_device_memory_percent));
+	text_format(&finding->title, "%.1f %% of a device's memory was in use at the peak.", finding->measured);
+	text_string(&finding->remedy,
+		    "A little more and allocations fail: see -t memory.peak for what was live, and use a smaller batch, "
+		    "16-bit types or recomputation.");
+	finding_prove(finding, facts, FACT_device_memory_percent);
+}
+
+void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *leak = &facts->facts[FACT_leak_bytes];
+
+	if (!finding_needs(finding, facts_known(facts, FACT_leak_percent), "no curve of live memory is long enough"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_leak_percent));
+	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
+	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, to the end.",
+		    leak->label[0] ? leak->label : "an allocator", leak->value / (1 << 20));
+	text_string(&finding->remedy,
+		    "Look for what is kept from step to step (-t memory.sites --sort=leaked): a list of losses with their "
+		    "graphs, a cache without bound, a missing free.");
+	finding_prove(finding, facts, FACT_leak_bytes);
+}
+
+void rule_memory_fragmented(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *worst = &facts->facts[FACT_fragmentation];
+
+	if (!finding_needs(finding, worst->is_known, "no allocator told its largest free block"))
+		return;
+	finding_measure(finding, 100 * worst->value);
+	finding_excuse(finding,
+		       facts_known(facts, FACT_fragmented_free_percent) &&
+			       facts_value(facts, FACT_fragmented_free_percent) <
+				       finding_limit(finding, LIMIT_memory_fragmented_free),
+		       "little was free anyway");
+	text_format(&finding->title, "At its worst %.1f %% of the free memory of %s lay outside its largest free block.",
+		    finding->measured, worst->label);
+	text_string(&finding->remedy,
+		    "Large allocations can fail although enough is free: allocate large buffers first and keep them, use "
+		    "few sizes, or an allocator that maps pages (expandable_segments, cudaMallocAsync).");
+	finding_prove(finding, facts, FACT_fragmentation);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules about number formats and compilers.
+ *
+ * Rule: see rules.h.
+ */
+#include "reducer/rules/rule.h"
+
+/* https://www.tensorflow.org/guide/gpu_performance_analysis: up to 3 times as fast on Volta and newer */
+#define TENSOR_CORE_SPEED 3.0
+
+void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
+{
+	double share = rule_part(facts, finding, FACT_split_compilation, "everything is compiled before the first step");
+
+	if (share < 0)
+		return;
+	text_format(&finding->title, "%.1f %% of the step time goes to compiling.", share);
+	text_string(&finding->remedy,
+		    "Compile once: give tensors fixed shapes (pad, drop the last batch), pass changing numbers as tensors, "
+		    "and keep the compilation cache.");
+	finding_prove(finding, facts, FACT_compile_events);
+}
+
+void rule_single_precision(const struct rule_facts *facts, struct finding *finding)
+{
+	double ns = facts_value(facts, FACT_wide_product_ns);
+	double compute = facts_known(facts, FACT_split_compute)
+				 ? rule_percent(facts_value(facts, FACT_split_compute), facts_value(facts, FACT_whole_ns))
+				 : 100;
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_wide_product_ns), "no device with tensor cores was used"))
+		return;
+	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
+	finding_excuse(finding, compute < finding_limit(finding, LIMIT_single_precision_compute),
+		       "little of the step is compute");
+	text_format(&finding->title, "%.1f %% of the kernels' time is in 32-bit products that tensor cores could do.",
+		    finding->measured);
+	text_string(&finding->remedy,
+		    "Use 16-bit types for them (mixed_float16, autocast), or at least let 32-bit products use TF32.");
+	finding_prove(finding, facts, FACT_wide_product_ns);
+	finding_prove(finding, facts, FACT_kernel_ns);
+	finding_gain(finding, facts, ns / rule_devices(facts) * (1 - 1 / TENSOR_CORE_SPEED),
+		     "these kernels become three times as fast, the most that the guide promises");
+}
+
+void rule_missed_tensor_cores(const struct rule_facts *facts, struct finding *finding)
+{
+	double ns = facts_value(facts, FACT_narrow_missed_ns);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_narrow_missed_ns), "no device with tensor cores was used"))
+		return;
+	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
+	text_format(&finding->title, "%.1f %% of the kernels' time is in 16- or 8-bit products that do without tensor cores.",
+		    finding->measured);
+	text_string(&finding->remedy,
+		    "The library fell back to a slower kernel: see -t library_calls for the sizes, make them multiples of "
+		    "8 (8-bit: of 16), align the data to 16 bytes, and give it room for a workspace.");
+	finding_prove(finding, facts, FACT_narrow_missed_ns);
+	finding_gain(finding, facts, ns / rule_devices(facts) * (1 - 1 / TENSOR_CORE_SPEED),
+		     "these kernels become three times as fast, the most that the guide promises");
+}
+
+void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
+{
+	double ns = facts_value(facts, FACT_odd_shape_ns);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_odd_shape_ns), "no calls of cuBLAS with their sizes were recorded"))
+		return;
+	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
+	text_format(&finding->title,
+		    "%.1f %% of the kernels' time is in 16- or 8-bit products with sizes that tensor cores do not like: %s.",
+		    finding->measured, facts->facts[FACT_odd_shape_ns].label);
+	text_string(&finding->remedy,
+		    "Pad these dimensions (batch, features, vocabulary) to multiples of 8, of 16 for 8-bit types.");
+	finding_prove(finding, facts, FACT_odd_shape_ns);
+	finding_gain(finding, facts, ns / rule_devices(facts) / 2, "padded products take half as long");
+}
+
+void rule_eager_ops(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!finding_needs(finding, facts_known(facts, FACT_eager_percent), "no framework said which ops ran eagerly"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_eager_percent));
+	text_format(&finding->title, "%.1f %% of the ops' time runs eagerly.", finding->measured);
+	text_string(&finding->remedy, "Put the training step into a compiled function (tf.function), also what surrounds it.");
+	finding_prove(finding, facts, FACT_eager_percent);
+}
+
+void rule_greedy_compiler(const struct rule_facts *facts, struct finding *finding)
+{
+	if (!finding_needs(finding, facts_value(facts, FACT_aggressive_xla) > 0, "XLA's level 2 was not asked for") ||
+	    !finding_needs(finding, facts_known(facts, FACT_device_memory_percent), "no device memory was recorded"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_device_memory_percent));
+	text_format(&finding->title, "XLA may compile aggressively (level 2), and %.1f %% of a device's memory was in use.",
+		    finding->measured);
+	text_string(&finding->remedy, "Level 2 can cost memory and parallelism: use --tf_xla_auto_jit=1.");
+	finding_prove(finding, facts, FACT_device_memory_percent);
+}

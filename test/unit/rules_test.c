@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of the rules: each is fired by facts at its threshold and silent just below it, and by what excuses it.
+ *
+ * Rule: each expectation stands in the test; facts are those of a made-up run of 100 steps that take 1 s.
+ */
+#include "reducer/rules/rules.h"
+#include "reducer/rules/select.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND 1e9
+
+struct given {
+	enum fact_id id;
+	double value;
+};
+
+/* A run that all rules are content with: the device computes for 98 % of the time, in 16 bit, with tensor cores. */
+static void healthy(struct rule_facts *facts)
+{
+	static const struct given given[] = {
+		{FACT_whole_ns, SECOND},
+		{FACT_steps, 100},
+		{FACT_split_compilation, 0},
+		{FACT_split_output, 0.002 * SECOND},
+		{FACT_split_input, 0.004 * SECOND},
+		{FACT_split_launch, 0.004 * SECOND},
+		{FACT_split_host, 0.01 * SECOND},
+		{FACT_split_collectives, 0},
+		{FACT_split_device_to_device, 0},
+		{FACT_split_compute, 0.98 * SECOND},
+		{FACT_split_other, 0},
+		{FACT_kernel_ns, 0.98 * SECOND},
+		{FACT_kernel_count, 10000},
+		{FACT_devices, 1},
+		{FACT_partial_grid_ns, 0},
+		{FACT_layout_ns, 0},
+		{FACT_image_ns, 0},
+		{FACT_norm_part_ns, 0},
+		{FACT_launch_calls, 10000},
+		{FACT_launch_call_ns, 0.05 * SECOND},
+		{FACT_small_kernels, 0},
+		{FACT_pageable_in_ns, 0},
+		{FACT_pageable_out_ns, 0},
+		{FACT_copies_in, 200},
+		{FACT_copies_in_ns, 0.004 * SECOND},
+		{FACT_copies_out, 100},
+		{FACT_copies_out_ns, 0.002 * SECOND},
+		{FACT_small_reads, 100},
+		{FACT_device_memory_percent, 60},
+		{FACT_leak_percent, 0},
+		{FACT_leak_bytes, 0},
+		{FACT_old_libraries, 0},
+		{FACT_private_threads, 0},
+		{FACT_aggressive_xla, 0},
+		{FACT_wide_product_ns, 0},
+		{FACT_narrow_missed_ns, 0},
+		{FACT_odd_shape_ns, 0},
+		{FACT_compute_narrow_ns, 0.9 * SECOND},
+		{FACT_eager_percent, 0},
+		{FACT_launch_delay_ns, 0},
+		{FACT_ops_host, 10},
+		{FACT_ops_device, 9990},
+		{FACT_shared_launch_threads, 0},
+	};
+
+	*facts = (struct rule_facts){0};
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
+		facts_set(facts, given[i].id, given[i].value);
+}
+
+static const struct finding *finding_of(const struct findings *findings, const char *rule)
+{
+	for (size_t i = 0; i < rule_count; i++)
+		if (strcmp(rules[i].name, rule) == 0)
+			return &findings->all[i];
+	fail_msg("no rule %s", rule);
+	return NULL;
+}
+
+/* What makes a rule speak: facts at its threshold; the first of them decides, and `below` silences it. */
+struct scenario {
+	const char *rule;
+	double below;
+	struct given given[6];
+	const char *with; /* a second rule that the same facts may fire; NULL = none */
+};
+
+#define END                                                                                                                      \
+	{                                                                                                                        \
+		FACT_COUNT_ALL, 0                                                                                                \
+	}
+static const struct scenario scenarios[] = {
+	{"input_bound", 0.0499 * SECOND, {{FACT_split_input, 0.05 * SECOND}, END}, NULL},
+	{"pageable_copies", 0.0299 * SECOND, {{FACT_pageable_in_ns, 0.03 * SECOND}, {FACT_pageable_in_bytes, 1e8}, END}, NULL},
+	{"launch_bound", 0.0299 * SECOND, {{FACT_split_launch, 0.03 * SECOND}, END}, NULL},
+	{"host_bound", 0.1499 * SECOND, {{FACT_split_host, 0.15 * SECOND}, END}, NULL},
+	{"output_bound", 0.0499 * SECOND, {{FACT_split_output, 0.05 * SECOND}, END}, NULL},
+	{"small_reads", 399, {{FACT_small_reads, 400}, {FACT_split_host, 0.026 * SECOND}, END}, NULL},
+	{"many_copies", 3099, {{FACT_copies_in, 3100}, {FACT_copies_in_ns, 0.05 * SECOND}, END}, NULL},
+	{"unexplained_idle", 0.1499 * SECOND, {{FACT_split_other, 0.15 * SECOND}, END}, NULL},
+	{"device_not_worth",
+	 0.0199 * SECOND,
+	 {{FACT_launch_call_ns, 0.02 * SECOND}, {FACT_kernel_ns, 0.01 * SECOND}, {FACT_copies_in_ns, 0.1 * SECOND}, END},
+	 NULL},
+	{"small_batch", 0.489 * SECOND, {{FACT_partial_grid_ns, 0.491 * SECOND}, {FACT_device_memory_percent, 49}, END}, NULL},
+	{"delayed_launches", 0.0499 * SECOND, {{FACT_launch_delay_ns, 0.05 * SECOND}, END}, NULL},
+	{"ops_on_host", 9980, {{FACT_ops_host, 9990}, END}, NULL},
+	{"layout_changes", 0.0489 * SECOND, {{FACT_layout_ns, 0.0491 * SECOND}, END}, NULL},
+	{"split_batch_norm", 0.0489 * SECOND, {{FACT_norm_part_ns, 0.0491 * SECOND}, END}, NULL},
+	{"preprocessing_on_device", 0.0489 * SECOND, {{FACT_image_ns, 0.0491 * SECOND}, END}, NULL},
+	{"old_libraries", 0, {{FACT_old_libraries, 1}, END}, NULL},
+	{"memory_full", 89.9, {{FACT_device_memory_percent, 90}, END}, NULL},
+	{"memory_leak", 9.9, {{FACT_leak_percent, 10}, {FACT_leak_bytes, 16777216}, END}, NULL},
+	{"memory_fragmented", 0.499, {{FACT_fragmentation, 0.5}, {FACT_fragmented_free_percent, 10}, END}, NULL},
+	{"compile_bound", 0.0499 * SECOND, {{FACT_split_compilation, 0.05 * SECOND}, END}, NULL},
+	{"single_precision", 0.0979 * SECOND, {{FACT_wide_product_ns, 0.0981 * SECOND}, END}, NULL},
+	{"missed_tensor_cores", 0.0489 * SECOND, {{FACT_narrow_missed_ns, 0.0491 * SECOND}, END}, NULL},
+	{"odd_shapes", 0.0489 * SECOND, {{FACT_odd_shape_ns, 0.0491 * SECOND}, END}, NULL},
+	{"eager_ops", 9.9, {{FACT_eager_percent, 10}, END}, NULL},
+	{"greedy_compiler", 89.9, {{FACT_device_memory_percent, 90}, {FACT_aggressive_xla, 1}, END}, "memory_full"},
+	{"communication_bound", 0.0299 * SECOND, {{FACT_split_collectives, 0.03 * SECOND}, END}, NULL},
+	{"small_collectives",
+	 3199,
+	 {{FACT_reductions, 3200}, {FACT_reduced_bytes, 3200e5}, {FACT_compute_narrow_ns, 0}, END},
+	 NULL},
+	{"slow_collectives", 29.9e9, {{FACT_reduce_best, 30e9}, {FACT_reduce_mean, 10e9}, END}, NULL},
+	{"wide_gradients",
+	 0.49e9,
+	 {{FACT_reduced_wide_bytes, 0.5e9}, {FACT_reduced_bytes, 1e9}, {FACT_reductions, 100}, END},
+	 NULL},
+	{"device_copies", 0.0499 * SECOND, {{FACT_split_device_to_device, 0.05 * SECOND}, END}, NULL},
+	{"uneven_replicas",
+	 1.09 * SECOND,
+	 {{FACT_busiest_ns, 1.11 * SECOND}, {FACT_mean_busy_ns, SECOND}, {FACT_devices, 2}, END},
+	 NULL},
+	{"devices_in_turn",
+	 0.49 * SECOND,
+	 {{FACT_alone_ns, 0.5 * SECOND},
+	  {FACT_any_ns, SECOND},
+	  {FACT_devices, 2},
+	  {FACT_busiest_ns, 0.5 * SECOND},
+	  {FACT_mean_busy_ns, 0.49 * SECOND},
+	  END},
+	 NULL},
+	{"shared_launch_thread",
+	 0.0299 * SECOND,
+	 {{FACT_split_launch, 0.03 * SECOND}, {FACT_devices, 2}, {FACT_shared_launch_threads, 1}, END},
+	 NULL},
+};
+#define SCENARIOS (sizeof(scenarios) / sizeof(scenarios[0]))
+
+static void apply(struct rule_facts *facts, const struct scenario *scenario)
+{
+	healthy(facts);
+	for (size_t i = 0; i < 6 && scenario->given[i].id != FACT_COUNT_ALL; i++)
+		facts_set(facts, scenario->given[i].id, scenario->given[i].value);
+}
+
+/* The names of the rules that fired, joined by blanks. */
+static void names_of(const struct findings *findings, char names[512])
+{
+	names[0] = 0;
+	for (size_t i = 0; i < findings->count; i++) {
+		if (i)
+			strcat(names, " ");
+		strcat(names, findings->list[i].rule->name);
+	}
+}
+
+static void test_every_rule_has_a_scenario(void **state)
+{
+	(void)state;
+	assert_int_equal(SCENARIOS, rule_count);
+	for (size_t i = 0; i < rule_count; i++) {
+		size_t k = 0;
+		while (k < SCENARIOS && strcmp(scenarios[k].rule, rules[i].name) != 0)
+			k++;
+		if (k == SCENARIOS)
+			fail_msg("nobody fires %s", rules[i].name);
+	}
+}
+
+/* At the threshold a rule speaks, with a title, a remedy and proof, and no other does; just below it nobody does. */
+static void test_rules_fire_at_their_threshold_and_not_below(void **state)
+{
+	struct rule_facts facts;
+
+	(void)state;
+	for (size_t i = 0; i < SCENARIOS; i++) {
+		const struct finding *finding;
+		struct findings *findings;
+		char names[512], wanted[128];
+		apply(&facts, &scenarios[i]);
+		findings = findings_from(&facts, NULL);
+		finding = finding_of(findings, scenarios[i].rule);
+		if (finding->state != RULE_FIRED)
+			fail_msg("%s: %s (%s), measured %g of %g", scenarios[i].rule, rule_state_name(finding->state),
+				 finding->why ? finding->why : "", finding->measured, finding->threshold);
+		names_of(findings, names);
+		snprintf(wanted, sizeof(wanted), "%s%s%s", scenarios[i].with ? scenarios[i].with : "",
+			 scenarios[i].with ? " " : "", scenarios[i].rule);
+		assert_string_equal(names, wanted);
+		assert_true(finding->title.length > 10 && finding->remedy.length > 10 && finding->proof_count > 0);
+		findings_free(findings);
+
+		facts_set(&facts, scenarios[i].given[0].id, scenarios[i].below);
+		findings = findings_from(&facts, NULL);
+		names_of(findings, names);
+		if (names[0])
+			fail_msg("below the threshold of %s fires: %s", scenarios[i].rule, names);
+		assert_int_equal(finding_of(findings, scenarios[i].rule)->state, RULE_BELOW);
+		findings_free(findings);
+	}
+}
+
+static void test_all_is_well(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+	char names[512];
+
+	(void)state;
+	healthy(&facts);
+	findings = findings_from(&facts, NULL);
+	names_of(findings, names);
+	assert_string_equal(names, "");
+	findings_free(findings);
+}
+
+/* A program without GPU and steps: nothing to say, and nothing about GPUs is claimed to be below anything. */
+static void test_nothing_known_nothing_said(void **state)
+{
+	struct rule_facts facts = {0};
+	struct findings *findings = findings_from(&facts, NULL);
+
+	(void)state;
+	assert_int_equal(findings->count, 0);
+	for (size_t i = 0; i < rule_count; i++) {
+		assert_int_equal(findings->all[i].state, RULE_BLIND);
+		assert_non_null(findings->all[i].why);
+	}
+	findings_free(findings);
+}
+
+/* What speaks against a rule silences it: the facts of its scenario, and one more. */
+static void test_excuses(void **state)
+{
+	static const struct {
+		const char *rule;
+		struct given given;
+	} excuses[] = {
+		{"small_reads", {FACT_split_host, 0}},
+		{"many_copies", {FACT_copies_in_ns, 0.01 * SECOND}},
+		{"device_not_worth", {FACT_whole_ns, 0.09 * SECOND}},
+		{"small_batch", {FACT_device_memory_percent, 50}},
+		{"memory_leak", {FACT_leak_bytes, 16777215}},
+		{"memory_fragmented", {FACT_fragmented_free_percent, 9.9}},
+		{"single_precision", {FACT_split_compute, 0.29 * SECOND}},
+		{"small_collectives", {FACT_reduced_bytes, 3200.0 * (1 << 20)}},
+		{"wide_gradients", {FACT_compute_narrow_ns, 0.4 * SECOND}},
+		{"devices_in_turn", {FACT_busiest_ns, 0.8 * SECOND}},
+		{"shared_launch_thread", {FACT_shared_launch_threads, 0}},
+		{"launch_bound", {FACT_COUNT_ALL, 0}},
+	};
+	struct rule_facts facts;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(excuses) / sizeof(excuses[0]); i++) {
+		struct findings *findings;
+		for (size_t k = 0; k < SCENARIOS; k++)
+			if (strcmp(scenarios[k].rule, excuses[i].rule) == 0)
+				apply(&facts, &scenarios[k]);
+		if (excuses[i].given.id == FACT_COUNT_ALL) {
+			facts_set(&facts, FACT_devices, 2);
+			facts_set(&facts, FACT_shared_launch_threads, 1);
+		} else {
+			facts_set(&facts, excuses[i].given.id, excuses[i].given.value);
+		}
+		findings = findings_from(&facts, NULL);
+		if (finding_of(findings, excuses[i].rule)->state != RULE_EXCUSED)
+			fail_msg("%s is not excused", excuses[i].rule);
+		assert_non_null(finding_of(findings, excuses[i].rule)->why);
+		findings_free(findings);
+	}
+}
+
+/* Input before one device before precision before many devices; within an area by gain. */
+static void test_rank(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+	char names[512];
+
+	(void)state;
+	healthy(&facts);
+	facts_set(&facts, FACT_split_input, 0.05 * SECOND);
+	facts_set(&facts, FACT_split_launch, 0.1 * SECOND);
+	facts_set(&facts, FACT_split_output, 0.2 * SECOND);
+	facts_set(&facts, FACT_split_collectives, 0.5 * SECOND);
+	facts_set(&facts, FACT_wide_product_ns, 0.5 * SECOND);
+	facts_set(&facts, FACT_device_memory_percent, 95);
+	findings = findings_from(&facts, NULL);
+	names_of(findings, names);
+	assert_string_equal(names, "input_bound output_bound launch_bound memory_full single_precision communication_bound");
+	assert_false(findings->list[0].is_high);
+	assert_true(findings->list[1].is_high); /* 20 % */
+	assert_true(fabs(findings->list[1].gain_share - 0.2) < 1e-9);
+	assert_true(fabs(findings->list[1].gain_ns - 0.2 * SECOND) < 1);
+	assert_non_null(findings->list[1].assumption);
+	findings_free(findings);
+}
+
+static void test_thresholds_are_changed_by_name(void **state)
+{
+	struct rule_limits limits = rule_limits_default;
+	struct rule_facts facts;
+	struct findings *findings;
+
+	(void)state;
+	healthy(&facts);
+	facts_set(&facts, FACT_split_input, 0.3 * SECOND);
+	rule_limits_set(&limits, "threshold", "input_bound=31");
+	findings = findings_from(&facts, &limits);
+	assert_int_equal(findings->count, 0);
+	findings_free(findings);
+	rule_limits_set(&limits, "threshold", "input_bound=2.5%");
+	rule_limits_set(&limits, "threshold", "input_bound.high=31");
+	findings = findings_from(&facts, &limits);
+	assert_int_equal(findings->count, 1);
+	assert_true(findings->list[0].can_be_high && !findings->list[0].is_high);
+	findings_free(findings);
+	rule_limits_set(&limits, "threshold", "input_bound=off");
+	findings = findings_from(&facts, &limits);
+	assert_int_equal(findings->count, 0);
+	findings_free(findings);
+}
+
+static void test_every_fact_names_cells_that_exist(void **state)
+{
+	char text[256];
+	const char *mistake = facts_mistake(text, sizeof(text));
+
+	(void)state;
+	if (mistake)
+		fail_msg("%s", mistake);
+}
+
+static void test_evidence_in_words(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+	struct text words = {0};
+
+	(void)state;
+	healthy(&facts);
+	facts_set(&facts, FACT_pageable_in_ns, 0.03 * SECOND);
+	findings = findings_from(&facts, NULL);
+	finding_put_evidence(&words, &findings->list[0]);
+	assert_non_null(strstr(words.bytes, "copy_stats[kind=HtoD,source_memory=pageable,avg_bytes>=65536].total_ns = 30000000"));
+	text_free(&words);
+	findings_free(findings);
+}
+
+enum { NUMBER, NAME, COLUMNS };
+static const struct table_column columns[] = {
+	[NUMBER] = {"number", "number", TABLE_INTEGER, UNIT_COUNT, 0, "a number"},
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "a text"},
+};
+static const struct table_kind kind = {.id = "test", .title = "Test", .help = "", .columns = columns, .column_count = COLUMNS};
+
+static void test_selectors(void **state)
+{
+	static const struct {
+		const char *words;
+		unsigned rows; /* a bit for each row that is chosen */
+	} selections[] = {{"", 7},	   {"name=a", 1},	   {"name!=a", 2},  {"number>=3", 2},
+			  {"number<3", 5}, {"number=1,name=a", 1}, {"number!=1", 6}};
+	struct table *table = table_make(&kind);
+	struct selector selector;
+
+	(void)state;
+	table_row(table);
+	table_integer(table, NUMBER, 1);
+	table_string(table, NAME, "a");
+	table_row(table);
+	table_integer(table, NUMBER, 3);
+	table_string(table, NAME, "ab");
+	table_row(table);
+	table_integer(table, NUMBER, 2); /* its name is not known: no condition on it holds */
+	for (size_t i = 0; i < sizeof(selections) / sizeof(selections[0]); i++) {
+		unsigned rows = 0;
+		assert_true(select_parse(&selector, &kind, selections[i].words));
+		for (size_t row = 0; row < 3; row++)
+			rows |= (unsigned)select_takes(&selector, table, row) << row;
+		if (rows != selections[i].rows)
+			fail_msg("'%s' takes %u, not %u", selections[i].words, rows, selections[i].rows);
+	}
+	assert_false(select_parse(&selector, &kind, "nmae=a"));
+	assert_false(select_parse(&selector, &kind, "name"));
+	table_free(table);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_rule_has_a_scenario),
+		cmocka_unit_test(test_rules_fire_at_their_threshold_and_not_below),
+		cmocka_unit_test(test_all_is_well),
+		cmocka_unit_test(test_nothing_known_nothing_said),
+		cmocka_unit_test(test_excuses),
+		cmocka_unit_test(test_rank),
+		cmocka_unit_test(test_thresholds_are_changed_by_name),
+		cmocka_unit_test(test_every_fact_names_cells_that_exist),
+		cmocka_unit_test(test_evidence_in_words),
+		cmocka_unit_test(test_selectors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
