@@ -183,8 +183,9 @@ static void put_columns(struct text *out, const struct table_kind *kind)
 	for (size_t i = 0; i < kind->column_count; i++) {
 		const struct table_column *column = &kind->columns[i];
 
-		text_format(out, "%s{\"id\":\"%s\",\"type\":\"%s\",\"unit\":\"%s\",\"header\":", i ? "," : "", column->id,
-			    table_type_name(column->type), column->unit == UNIT_NONE ? "none" : table_unit_name(column->unit));
+		text_format(out, "%s{\"id\":\"%s\",\"type\":\"%s\",\"unit\":\"%s\",\"detail\":%u,\"header\":", i ? "," : "",
+			    column->id, table_type_name(column->type),
+			    column->unit == UNIT_NONE ? "none" : table_unit_name(column->unit), column->detail);
 		put_string(out, column->header);
 		text_string(out, ",\"help\":");
 		put_string(out, column->help);

@@ -10,10 +10,14 @@ const CHARTS = {
 	"library_calls": { kind: "pie", label: "function", value: "total_ns", title: "Time in libraries" },
 	"range_stats": { kind: "pie", label: "name", value: "self_ns", title: "Self time by range" },
 	"python_stats": { kind: "pie", label: "function", value: "self_ns", title: "Self time by Python function" },
-	"step_stats": { kind: "bar", x: "step", y: "total_ns", title: "Time of each step" },
+	"step_stats": { kind: "steps" },
+	"overview.split": { kind: "pie", label: "category", value: "exposed_ns", title: "Where the time of the steps went" },
+	"input.steps": { kind: "bar", x: "step", y: "wait_ns", title: "Wait for input, by step" },
+	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
 };
 const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#8c96a3"];
+const STEP_BARS = 400;
 const SLICES = 10; // of a pie; the rest is one slice
 
 function colour(i) {
@@ -26,9 +30,14 @@ function ink() {
 
 // `most`: the largest value; bytes get ticks at powers of two.
 function axis(unit, title, most) {
-	const step = unit === "bytes" && most > 0 ? { stepSize: 2 ** Math.ceil(Math.log2(most / 6)) } : {};
+	const step = unit === "bytes" && most > 0 ? { stepSize: 2 ** Math.ceil(Math.log2(most / 6)) } : unit === "ns" && most > 0 ? { stepSize: niceStep(most / 6) } : {};
 	return { ticks: { color: ink(), callback: (value) => shown(value, unit), ...step }, title: { display: true, text: title, color: ink() },
 		grid: { color: getComputedStyle(document.body).getPropertyValue("--line").trim() } };
+}
+
+// Long names keep both ends.
+function shortened(name, most) {
+	return name.length <= most ? name : name.slice(0, Math.ceil(most / 2) - 1) + "…" + name.slice(-Math.floor(most / 2));
 }
 
 function grouped(table, by) {
@@ -73,32 +82,79 @@ function pieChart(rows, table, spec) {
 	if (rest > 0)
 		kept.push([sorted.length - SLICES + " others", rest]);
 	const all = kept.reduce((sum, entry) => sum + entry[1], 0);
-	return { type: "doughnut", data: { labels: kept.map(([name]) => name.length > 48 ? name.slice(0, 47) + "…" : name), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((_, i) => colour(i)), borderWidth: 1 }] },
+	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((_, i) => colour(i)), borderWidth: 1 }] },
 		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: "right", labels: { color: ink(), boxWidth: 12 } },
 			tooltip: { callbacks: { label: (point) => point.label + ": " + shown(point.raw, table.columns[value].unit) + ", " + (100 * point.raw / all).toFixed(1) + " %" } } } } };
 }
 
-// The pictures of a table: elements, each to be started once it stands in the page.
-function pictures(table) {
-	const spec = CHARTS[table.id], made = [];
+// A picture to be started once it stands in the page.
+function picture(title, config, more = []) {
+	const canvas = element("canvas", { role: "img", "aria-label": title });
+	return { box: element("section", {}, element("h3", {}, title), element("div", { class: "chart " + config.type }, canvas), ...more), start: () => new Chart(canvas, config) };
+}
+
+function pie(rows, table, spec) {
+	return picture(spec.title, pieChart(rows, table, spec));
+}
+
+// The pictures of a table, by CHARTS unless told.
+function pictures(table, spec = CHARTS[table.id]) {
 	if (!spec || table.rows.length === 0)
-		return made;
+		return [];
 	if (spec.kind === "flame")
 		return [flame(table)];
 	const wanted = [spec.x, spec.y, spec.label, spec.value].filter((id) => id !== undefined);
 	if (wanted.some((id) => place(table, id) < 0))
-		return made;
-	const add = (title, config) => {
-		const canvas = element("canvas", { role: "img", "aria-label": title });
-		const box = element("section", {}, element("h3", {}, title), element("div", { class: "chart" }, canvas));
-		made.push({ box, start: () => new Chart(canvas, config) });
-	};
+		return [];
 	if (spec.kind === "line")
-		add(spec.title, lineChart(table, spec));
-	else if (spec.kind === "bar")
-		add(spec.title, barChart(table, spec));
-	else
-		for (const [key, rows] of spec.by ? grouped(table, place(table, spec.by)) : [["", table.rows]])
-			add(spec.title + (key ? ", " + key : ""), pieChart(rows, table, spec));
-	return made;
+		return [picture(spec.title, lineChart(table, spec))];
+	if (spec.kind === "bar")
+		return [picture(spec.title, barChart(table, spec))];
+	if (spec.kind === "steps")
+		return [stepChart(table)];
+	return [...spec.by ? grouped(table, place(table, spec.by)) : [["", table.rows]]].map(([key, rows]) => pie(rows, table, { ...spec, title: spec.title + (key ? ", " + key : "") }));
+}
+
+// What a step's time is split into: columns of ns between its total and its phases. None = only the total is known.
+function splitColumns(table) {
+	const from = place(table, "total_ns"), phases = new Set(["forward_ns", "backward_ns", "optimiser_ns", "communication_ns", "period_ns", "start_ns"]);
+	return table.columns.map((column, i) => i).filter((i) => i > from && table.columns[i].unit === "ns" && !phases.has(table.columns[i].id) &&
+		!table.columns[i].id.endsWith("_overlapped_ns") && table.rows.some((row) => Number(row[i]) > 0));
+}
+
+// Steps in bars of neighbours where there are more than pixels: each bar is their mean.
+function stepBars(table) {
+	const size = Math.ceil(table.rows.length / STEP_BARS), bars = [];
+	for (let i = 0; i < table.rows.length; i += size)
+		bars.push(table.rows.slice(i, i + size));
+	return bars;
+}
+
+const mean = (rows, i) => rows.reduce((sum, row) => sum + Number(row[i] || 0), 0) / rows.length;
+
+function stepChart(table) {
+	const step = place(table, "step"), total = place(table, "total_ns"), bars = stepBars(table), split = splitColumns(table);
+	const columns = split.length ? split : [total], isMany = bars.length && bars[0].length > 1;
+	const labels = bars.map((rows) => rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
+	const datasets = columns.map((i, k) => ({ label: table.columns[i].header, data: bars.map((rows) => mean(rows, i)), backgroundColor: colour(k), stack: "time" }));
+	const most = Math.max(...bars.map((rows) => columns.reduce((sum, i) => sum + mean(rows, i), 0)));
+	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (isMany ? `, mean of ${bars[0].length} neighbours` : "");
+	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
+		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
+		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, ...axis("ns", "time", most) } },
+		plugins: { legend: { display: columns.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
+			title: (points) => "step " + points[0].label, label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
+			footer: (points) => "total: " + shown(mean(bars[points[0].dataIndex], total), "ns") } } } } });
+}
+
+function splitChart() {
+	const table = byId.get("overview.split");
+	if (!table || table.rows.length === 0)
+		return null;
+	const time = ["exposed_ns", "total_ns", "time_ns"].find((id) => place(table, id) >= 0);
+	return time ? pie(table.rows, table, { label: "category", value: time, title: "Where the time of the steps went" }) : null;
+}
+
+function sidePies(ids) {
+	return ids.filter((id) => byId.has(id)).flatMap((id) => pictures(byId.get(id)));
 }

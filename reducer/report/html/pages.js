@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages: an overview, one for each table, the licences; which one is shown is the address.
+// The pages: those of sections.js, the time line, one for each table, the licences; which one is shown is the address.
 "use strict";
 
-const OVERVIEW = "overview-page", LICENCES = "licences";
-const FIRST_ROWS = 8; // of a table on the overview
-const ON_OVERVIEW = ["memory.summary", "step_stats", "op_stats", "kernel_stats", "copy_stats", "memory.sites"];
-let started = []; // charts of the page now shown
+const LICENCES = "licences", TABLES = "tables";
+let started = []; // charts, tables and pictures of the page now shown
 
 function link(name, text) {
 	const { name: now } = address.read();
@@ -16,17 +14,12 @@ function link(name, text) {
 }
 
 function navigation() {
-	const nav = document.querySelector("nav");
-	nav.replaceChildren(element("h1", {}, run.title || "tfprof"), link(OVERVIEW, "Overview"), link(TRACE, "Trace"));
-	let group = "";
-	for (const table of run.tables) {
-		const prefix = table.id.includes(".") ? table.id.split(".")[0] : "tables";
-		if (prefix !== group)
-			nav.append(element("h2", {}, prefix));
-		group = prefix;
-		nav.append(link(table.id, table.id.includes(".") ? table.id.slice(prefix.length + 1) : table.id));
-	}
-	nav.append(element("h2", {}, "about"), link(LICENCES, "Licences"));
+	const nav = document.querySelector("nav"), { name: now } = address.read();
+	const isOpen = byId.has(now), more = element("details", isOpen ? { open: "" } : {}, element("summary", {}, "All tables"));
+	nav.replaceChildren(element("h1", {}, run.title || "tfprof"), ...SECTIONS.filter((section) => section.isThere()).map((section) => link(section.id, section.title)), more);
+	for (const table of run.tables)
+		more.append(link(table.id, table.id));
+	nav.append(link(LICENCES, "Licences"));
 }
 
 function notes(table) {
@@ -38,30 +31,10 @@ function counted(table) {
 		[element("p", { class: "note" }, `${table.rows.length} of ${table.row_count} rows are in this file; tfprof-reduce -t ${table.id} -f csv prints all.`)] : [];
 }
 
-function small(table) {
-	const body = element("tbody", {}, ...table.rows.slice(0, FIRST_ROWS).map((row) =>
-		element("tr", {}, ...row.map((value, i) => cell(value, table.columns[i], false)))));
-	return element("div", { class: "scroll" }, element("table", {}, head(table), body));
-}
-
-function overview(main) {
-	const charts = element("div", { class: "charts" });
-	main.append(element("h2", {}, "Overview"), charts);
-	for (const table of run.tables) {
-		if (table.id !== "memory.sites")
-			for (const picture of pictures(table)) {
-				charts.append(picture.box);
-				started.push(picture);
-			}
-	}
-	for (const id of ["run_env", "losses", ...ON_OVERVIEW]) {
-		const table = byId.get(id);
-		if (!table || table.rows.length === 0)
-			continue;
-		main.append(element("h3", {}, link(id, table.title)), small(table), ...notes(table));
-		if (table.row_count > FIRST_ROWS)
-			main.append(element("p", { class: "note" }, link(id, `all ${table.row_count} rows`)));
-	}
+function columnHelp(table) {
+	return element("details", {}, element("summary", {}, "What the columns mean"),
+		element("dl", {}, ...table.columns.flatMap((column) => [element("dt", {}, column.header + " (" + column.id + ")"),
+			element("dd", {}, column.help + (column.unit && column.unit !== "none" ? "; " + column.unit : ""))])));
 }
 
 function tablePage(main, table) {
@@ -73,9 +46,7 @@ function tablePage(main, table) {
 	}
 	main.append(made.tools, made.box);
 	started.push(made);
-	main.append(element("details", {}, element("summary", {}, "What the columns mean"),
-		element("dl", {}, ...table.columns.flatMap((column) => [element("dt", {}, column.header + " (" + column.id + ")"),
-			element("dd", {}, column.help + (column.unit && column.unit !== "none" ? "; " + column.unit : ""))]))));
+	main.append(columnHelp(table));
 }
 
 function licences(main) {
@@ -91,15 +62,14 @@ function show() {
 	started = [];
 	main.replaceChildren();
 	if (run.problem)
-		main.append(element("p", { class: "problem", role: "alert" }, run.problem));
+		main.append(element("p", { class: "problem", role: "alert" }, run.problem, " ", link("losses-page", "What is missing")));
+	const section = SECTIONS.find((one) => one.id === (name || OVERVIEW));
 	if (byId.has(name))
 		tablePage(main, byId.get(name));
-	else if (name === TRACE)
-		tracePage(main);
 	else if (name === LICENCES)
 		licences(main);
 	else
-		overview(main);
+		(section && section.isThere() ? section : SECTIONS[0]).show(main);
 	navigation();
 	for (const part of started)
 		part.chart = part.start();

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands on the pages that answer a question: which tables, which pictures, in which order.
+// Rule: a page shows tables of the run and adds no figure of its own but sums of their cells; without its tables it is absent.
+"use strict";
+
+const OVERVIEW = "overview-page";
+const FIRST_ROWS = 8; // of a table on the overview
+
+const has = (id) => byId.has(id) && byId.get(id).rows.length > 0;
+const value = (table, row, id) => place(table, id) < 0 ? null : row[place(table, id)];
+
+function put(main, picture) {
+	main.append(picture.box);
+	started.push(picture);
+}
+
+// A table of a page with several: heading, notes, tools.
+function panel(main, id, more = {}) {
+	const table = byId.get(id);
+	if (!table)
+		return null;
+	main.append(element("h3", {}, link(id, more.title || table.title)), element("p", { class: "help" }, table.help));
+	if (table.rows.length === 0) {
+		main.append(...notes(table), element("p", { class: "note" }, "No rows."));
+		return null;
+	}
+	const made = grid(table, id, { pageLength: 10, ...more });
+	main.append(...counted(table), made.tools, made.box, ...notes(table), columnHelp(table));
+	started.push(made);
+	return made;
+}
+
+function small(table, rows = table.rows.slice(0, FIRST_ROWS), ids = null) {
+	const columns = ids ? ids.map((id) => place(table, id)).filter((i) => i >= 0) : table.columns.map((_, i) => i);
+	const part = { columns: columns.map((i) => table.columns[i]) };
+	return element("div", { class: "scroll" }, element("table", {}, head(part), element("tbody", {}, ...rows.map((row) =>
+		element("tr", {}, ...columns.map((i) => cell(row[i], table.columns[i], false)))))));
+}
+
+// The first rows of a table, and the way to all.
+function digest(main, id, ids, title) {
+	if (!has(id))
+		return;
+	const table = byId.get(id);
+	main.append(element("h3", {}, link(id, title || table.title)), small(table, undefined, ids));
+	if (table.row_count > FIRST_ROWS)
+		main.append(element("p", { class: "note" }, link(id, `all ${table.row_count} rows`)));
+}
+
+function sentence(text, level) {
+	return element("p", { class: "verdict " + (/^[a-z]+$/.test(level || "") ? level : "") }, text);
+}
+
+function verdicts(main) {
+	const table = byId.get("overview.verdict");
+	if (!table || table.rows.length === 0)
+		return;
+	const box = element("section", { class: "verdicts" });
+	table.rows.forEach((row, i) => {
+		const made = sentence(value(table, row, "sentence") || "", value(table, row, "level"));
+		if (i === 0)
+			made.className += " first";
+		box.append(made);
+	});
+	main.append(box, ...notes(table));
+}
+
+function recommendations(main) {
+	const table = byId.get("recommendations");
+	if (!table)
+		return;
+	main.append(element("h3", {}, link("recommendations", "What to do")));
+	if (table.rows.length === 0)
+		main.append(element("p", { class: "note" }, "No rule found anything to better."));
+	const list = element("ol", { class: "advice" });
+	for (const row of table.rows.slice(0, 6)) {
+		const gain = value(table, row, "gain_share");
+		list.append(element("li", {}, element("b", {}, value(table, row, "finding") || value(table, row, "title") || ""), " ", value(table, row, "remedy") || "",
+			...(gain === null ? [] : [element("span", { class: "gain" }, ` at most ${(100 * gain).toFixed(0)} % of the time of all steps`)])));
+	}
+	main.append(list, ...notes(table));
+}
+
+function facts(main, id, wanted) {
+	const table = byId.get(id);
+	if (!table)
+		return;
+	main.append(element("h3", {}, link(id, table.title)), small(table, table.rows.slice(0, wanted)));
+	if (table.row_count > wanted)
+		main.append(element("p", { class: "note" }, link(id, `all ${table.row_count} rows`)));
+}
+
+function overview(main) {
+	const charts = element("div", { class: "charts" });
+	main.append(element("h2", {}, "Overview"));
+	verdicts(main);
+	if (has("step_stats"))
+		put(main, stepChart(byId.get("step_stats")));
+	for (const picture of [splitChart(), ...sidePies(["op_stats", "kernel_stats", "copy_stats"])].filter(Boolean))
+		put(charts, picture);
+	main.append(charts);
+	recommendations(main);
+	digest(main, "overview.top_ops");
+	if (!has("overview.top_ops"))
+		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
+	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
+	digest(main, "memory.summary", ["scope", "id", "allocator", "allocations", "live_bytes", "peak_bytes", "peak_time_ns"]);
+	if (!has("overview.verdict") && !has("op_stats") && !has("kernel_stats"))
+		digest(main, "memory.sites");
+	facts(main, "run_env", 12);
+	main.append(element("h3", {}, link("losses-page", "What was lost")),
+		...(has("losses") ? [small(byId.get("losses"))] : [element("p", { class: "note" }, byId.has("losses") ? "Nothing: every record is here." : "The table of losses was not asked for.")]));
+}
+
+function stepsPage(main) {
+	main.append(element("h2", {}, "Steps"));
+	if (has("step_stats"))
+		put(main, stepChart(byId.get("step_stats")));
+	const split = splitChart();
+	if (split)
+		put(main, split);
+	for (const id of ["overview.steps", "overview.split", "overview.precision", "step_stats"])
+		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
+}
+
+function inputPage(main) {
+	main.append(element("h2", {}, "Input"));
+	const verdict = byId.get("input.verdict");
+	for (const row of verdict ? verdict.rows : [])
+		main.append(sentence(value(verdict, row, "sentence") || "", value(verdict, row, "verdict")), element("p", {}, value(verdict, row, "remedy") || ""));
+	if (has("tf_data.nodes"))
+		main.append(graphOf(byId.get("tf_data.nodes")));
+	const charts = element("div", { class: "charts" });
+	for (const [id, spec] of [["input.steps", { kind: "bar", x: "step", y: "wait_ns", title: "Wait for input, by step" }],
+		["input.host", { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" }]])
+		if (has(id))
+			for (const picture of pictures(byId.get(id), spec))
+				put(charts, picture);
+	main.append(charts);
+	for (const id of ["input.verdict", "input.host", "input.steps", "tf_data.pipelines", "tf_data.nodes", "input.ops", "io_stats"])
+		panel(main, id);
+}
+
+function opsPage(main) {
+	const table = byId.get("op_stats"), { query } = address.read(), type = place(table, "type"), side = place(table, "side"), name = place(table, "name");
+	const isIdle = (row) => /^idle$/i.test(String(row[type])) || /^idle$/i.test(String(row[name]));
+	const withIdle = query.get("idle") !== "out", keep = (row) => withIdle || !isIdle(row);
+	main.append(element("h2", {}, "Ops"));
+	if (table.rows.some(isIdle))
+		main.append(element("div", { class: "tools" }, element("button", { type: "button", "aria-pressed": String(withIdle), onclick: () => {
+			address.change("idle", withIdle ? "out" : "");
+			show();
+		} }, withIdle ? "Leave idle time out" : "Count idle time in")));
+	const charts = element("div", { class: "charts" });
+	for (const which of ["host", "device"]) {
+		const rows = table.rows.filter((row) => row[side] === which && keep(row));
+		if (rows.length === 0) {
+			charts.append(element("section", {}, element("h3", {}, "Self time on the " + which), element("p", { class: "note" }, `No ops of the ${which} are in the log.`)));
+			continue;
+		}
+		put(charts, pie(rows, table, { label: "name", value: "self_ns", title: `Self time on the ${which}, by op` }));
+		put(charts, pie(rows, table, { label: "type", value: "self_ns", title: `Self time on the ${which}, by type` }));
+	}
+	main.append(charts);
+	panel(main, "op_stats", { keep, pageLength: 50 });
+	for (const id of ["range_stats", "python_stats", "compile_stats"])
+		if (has(id))
+			panel(main, id);
+}
+
+// Kernels by the op they ran for: sums of kernel_stats.
+function pairsTable() {
+	const table = byId.get("kernel_stats"), sums = new Map(), at = (id) => place(table, id);
+	for (const row of table.rows) {
+		const key = JSON.stringify([row[at("op_name")], row[at("kernel_name")]]), sum = sums.get(key) || [row[at("op_name")], row[at("kernel_name")], 0, 0];
+		sum[2] += Number(row[at("occurrences")] || 0);
+		sum[3] += Number(row[at("total_ns")] || 0);
+		sums.set(key, sum);
+	}
+	const pick = (id) => table.columns[at(id)];
+	return { id: "op_kernels", title: "Kernels by op", help: "Rows of kernel_stats added up by op and kernel.", notes: [], row_count: sums.size,
+		columns: ["op_name", "kernel_name", "occurrences", "total_ns"].map(pick), rows: [...sums.values()].sort((a, b) => b[3] - a[3]) };
+}
+
+function kernelsPage(main) {
+	main.append(element("h2", {}, "Kernels"));
+	const charts = element("div", { class: "charts" });
+	for (const id of ["kernel_stats", "copy_stats", "library_calls"])
+		if (has(id))
+			for (const picture of pictures(byId.get(id)))
+				put(charts, picture);
+	main.append(charts);
+	panel(main, "kernel_stats", { pageLength: 50 });
+	if (has("kernel_stats")) {
+		const table = pairsTable(), made = grid(table, table.id, { pageLength: 10 });
+		main.append(element("h3", {}, table.title), element("p", { class: "help" }, table.help), made.tools, made.box);
+		started.push(made);
+	}
+	for (const id of ["copy_stats", "library_calls", "graph_stats", "sync_stats", "stream_roles"])
+		if (has(id))
+			panel(main, id);
+}
+
+function lossesPage(main) {
+	main.append(element("h2", {}, "Losses"));
+	if (!has("losses"))
+		main.append(element("p", { class: "note" }, "Nothing was lost or damaged: every record is in the tables."));
+	panel(main, "losses");
+	const missing = run.tables.flatMap((table) => table.notes.filter((note) => note.kind === "missing" || note.kind === "loss").map((note) => [table.id, note]));
+	if (missing.length) {
+		const list = element("dl", { class: "facts" });
+		for (const [id, note] of missing)
+			list.append(element("dt", {}, link(id, id)), element("dd", { class: "note " + note.kind }, note.text));
+		main.append(element("h3", {}, "What the tables say of what they lack"), list);
+	}
+	for (const id of ["windows", "settings", "processes"])
+		panel(main, id);
+}
+
+const SECTIONS = [
+	{ id: OVERVIEW, title: "Overview", isThere: () => true, show: overview },
+	{ id: "steps-page", title: "Steps", isThere: () => has("step_stats"), show: stepsPage },
+	{ id: "input-page", title: "Input", isThere: () => has("input.verdict") || has("io_stats") || has("tf_data.nodes"), show: inputPage },
+	{ id: "ops-page", title: "Ops", isThere: () => has("op_stats"), show: opsPage },
+	{ id: "kernels-page", title: "Kernels", isThere: () => has("kernel_stats") || has("copy_stats"), show: kernelsPage },
+	{ id: "memory-page", title: "Memory", isThere: () => has("memory.summary"), show: memoryPage },
+	{ id: TRACE, title: "Trace", isThere: () => Boolean(run.timeline), show: tracePage },
+	{ id: "losses-page", title: "Losses", isThere: () => byId.has("losses"), show: lossesPage },
+];
