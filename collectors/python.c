@@ -16,8 +16,8 @@
 
 #define NONE TFP_PYTHON_NONE
 #define SHIMS_MOST 4096 /* frames of nobody met on the way: each entry of the interpreter has one */
-#define TRIES 64u       /* doubtful stacks in a row, before the first good one, that prove the layout wrong */
-#define DOUBTS 4096u    /* doubtful stacks, more than good ones, that do so later */
+#define TRIES 64u	/* doubtful stacks in a row, before the first good one, that prove the layout wrong */
+#define DOUBTS 4096u	/* doubtful stacks, more than good ones, that do so later */
 
 _Atomic uint32_t tfp_python_when;
 
@@ -27,8 +27,8 @@ static struct tfp_python_layout layout;
 static uint32_t frames_most;
 static _Atomic uint32_t good, doubtful;
 static _Atomic uint64_t collections_next; /* when the collector's counters are due again, */
-static uint64_t collections_last;         /* their sum when last told, */
-static uint32_t collections_pid;          /* and by which process: a fork child tells them anew */
+static uint64_t collections_last;	  /* their sum when last told, */
+static uint32_t collections_pid;	  /* and by which process: a fork child tells them anew */
 
 static void say(const char *state, const char *detail)
 {
@@ -64,8 +64,8 @@ void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, u
 	python = *symbols;
 	frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
 	tfp_python_when = when;
-	say("on", layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets" :
-					     "frames, by the offsets of this version's headers, proved at each frame");
+	say("on", layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets"
+					   : "frames, by the offsets of this version's headers, proved at each frame");
 }
 
 /* The frames of nobody that stand between entries of the interpreter; 3.12 on. */
@@ -184,29 +184,23 @@ static uint32_t enter(struct tfp_python_lane *lane, uint32_t count, int is_cut)
 	return node;
 }
 
-/* Ready made: the host's stack may be small. */
-#define TEXT(words) {.is_text = 1, .text = {words, sizeof(words) - 1}}
-static const struct tfp_fact_field too_many[] = {
-	TEXT("python"),
-	TEXT("absent"),
-	TEXT("Too many stacks were in doubt, so no more frames are read."),
-};
-static const struct tfp_fact_field wrong_layout[] = {
-	TEXT("python"),
-	TEXT("absent"),
-	TEXT("The interpreter's structures are not laid out as this version's are, so no frames are read."),
-};
+static void tell_end(void *why)
+{
+	say("absent", why);
+}
 
 /* A stack was in doubt. Where that is the rule the layout is another one than we think. */
-static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread)
+static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread, struct tfp_python_lane *lane)
 {
+	static char wrong[] = "The interpreter's structures are not laid out as this version's are, so no frames are read.";
+	static char often[] = "Too many stacks were in doubt, so no more frames are read.";
 	uint32_t doubts = ++doubtful, goods = good;
 
 	tfp_loss_add(thread, TFP_LOSS_python_frames, 1, tfp_now());
 	if ((goods || doubts < TRIES) && (doubts < DOUBTS || doubts < goods))
 		return;
 	if (__atomic_exchange_n((uint32_t *)&tfp_python_when, TFP_PYTHON_NEVER, __ATOMIC_RELAXED) != TFP_PYTHON_NEVER)
-		tfp_store_fact(TFP_TAG_framework, goods ? too_many : wrong_layout, 3);
+		tfp_python_aside(lane, tell_end, goods ? often : wrong);
 }
 
 /* At most each 100 ms: what the garbage collector has done. */
@@ -216,7 +210,8 @@ static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread
 	uint64_t words[9], sum = 0;
 
 	collections_next = now + tfp_state->second_ticks / 10;
-	if (layout.collections == NONE || !base || !tfp_python_can_read(lane->python, base + layout.collections, sizeof words + 8))
+	if (layout.collections == NONE || !base ||
+	    !tfp_python_can_read(lane->python, base + layout.collections, sizeof words + 8))
 		return;
 	for (uint32_t i = 0; i < 9; i++) {
 		words[i] = tfp_python_word(base + layout.collections + 8 * i);
@@ -225,7 +220,8 @@ static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread
 			return;
 	}
 	/* Behind them the flag `collecting`; and what only grows has not shrunk. */
-	if (tfp_python_half(base + layout.collections + sizeof words) > 1 || (collections_pid == tfp_state->pid && sum <= collections_last))
+	if (tfp_python_half(base + layout.collections + sizeof words) > 1 ||
+	    (collections_pid == tfp_state->pid && sum <= collections_last))
 		return;
 	collections_pid = tfp_state->pid;
 	collections_last = sum;
@@ -252,7 +248,7 @@ uint32_t tfp_python_read(struct tfp_thread *thread, struct tfp_lane *lane)
 	int count = collect(lane->python, &is_cut);
 	uint32_t stack = count > 0 ? enter(lane->python, (uint32_t)count, is_cut) : 0;
 	if (__builtin_expect(count == -1, 0))
-		doubt(thread);
+		doubt(thread, lane->python);
 	else if (count == -2 || (count > 0 && !stack))
 		tfp_loss_add(thread, TFP_LOSS_python_table, 1, now);
 	if (!stack)

@@ -137,8 +137,8 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 	return 1;
 }
 
-/* Copies names, finds the line: place->pc, 0: in doubt, or the tables are full. */
-static uint32_t learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, struct tfp_python_place *place)
+/* Copies names, finds the line: place->pc, which stays 0 in doubt, or where the tables are full. */
+static void learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, struct tfp_python_place *place)
 {
 	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
 	uintptr_t table = place->lines + layout->bytes_data;
@@ -147,63 +147,55 @@ static uint32_t learn(struct tfp_python_lane *lane, const struct tfp_python_layo
 
 	if (!read_text(lane, layout, place->name, &function) || !read_text(lane, layout, place->file, &file) ||
 	    place->at > INSTRUCTIONS_MOST || place->first > INT32_MAX)
-		return 0;
+		return;
 	size_t function_bytes = tfp_python_utf8((const void *)function.data, function.characters, function.bytes, lane->function,
 						TFP_PYTHON_TEXT);
 	size_t file_bytes = tfp_python_utf8((const void *)file.data, file.characters, file.bytes, lane->file, TFP_PYTHON_TEXT);
 	if (bytes <= TABLE_MOST) {
 		if (!can_read_all(lane, table, bytes))
-			return 0;
+			return;
 		line = tfp_python_line(layout->lines, (const uint8_t *)table, bytes, place->first, (uint32_t)place->at);
 	}
 	uint32_t code = tfp_python_code(lane->function, function_bytes, lane->file, file_bytes, place->first);
 	place->pc = code ? tfp_python_pc(code, line, place->flags) : 0;
 	lane->is_full = !place->pc;
-	return place->pc;
 }
 
-struct learning {
-	struct tfp_python_lane *lane;
-	const struct tfp_python_layout *layout;
-	struct tfp_python_place *place;
-};
-
-static void learn_here(void *argument)
+static void learn_looked(void *argument)
 {
-	struct learning *learning = argument;
+	struct tfp_python_lane *lane = argument;
 
-	learn(learning->lane, learning->layout, learning->place);
+	learn(lane, lane->layout, &lane->looked);
 }
 
-/* On the lane's own stack, with signals blocked: a handler of the host would find it too small. */
-static __attribute__((noinline)) uint32_t learn_aside(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
-						      struct tfp_python_place *place)
+void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argument), void *argument)
 {
-	struct learning learning = {.lane = lane, .layout = layout, .place = place};
-	uint64_t all = UINT64_MAX, mask;
+	static const uint64_t all = UINT64_MAX;
 
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, sizeof(all), 0, 0);
-	tfp_unwind_on_stack(lane->stack + TFP_PYTHON_STACK / 8, learn_here, &learning);
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
-	return place->pc;
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&lane->mask, sizeof(all), 0, 0);
+	tfp_unwind_on_stack(lane->stack + TFP_PYTHON_STACK / 8, function, argument);
+	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&lane->mask, 0, sizeof(lane->mask), 0, 0);
 }
 
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
 			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
 {
 	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
-	struct tfp_python_place *known = &lane->places[mixed >> 54], now = {.code = code, .at = at, .flags = flags};
+	struct tfp_python_place *known = &lane->places[mixed >> 54], *now = &lane->looked;
 
-	if (!look(lane, layout, symbols, &now))
+	now->code = code;
+	now->at = at;
+	now->flags = flags;
+	if (!look(lane, layout, symbols, now))
 		return 0;
-	if (known->pc && known->code == code && known->at == at && known->flags == flags && known->first == now.first &&
-	    known->name == now.name && known->file == now.file && known->lines == now.lines && known->name_key == now.name_key &&
-	    known->file_key == now.file_key && known->lines_key == now.lines_key)
+	if (known->pc && known->code == code && known->at == at && known->flags == flags && known->first == now->first &&
+	    known->name == now->name && known->file == now->file && known->lines == now->lines &&
+	    known->name_key == now->name_key && known->file_key == now->file_key && known->lines_key == now->lines_key)
 		return known->pc;
-	uint32_t pc = learn_aside(lane, layout, &now);
 	known->pc = 0; /* while it is being changed */
-	now.pc = 0;
-	*known = now;
-	known->pc = pc;
-	return pc;
+	now->pc = 0;
+	lane->layout = layout;
+	tfp_python_aside(lane, learn_looked, lane);
+	*known = *now;
+	return now->pc;
 }

@@ -38,6 +38,7 @@ struct tfp_python_lane {
 	uint32_t found[TFP_PYTHON_FRAMES]; /* the stack being read, innermost first */
 	uint32_t last[TFP_PYTHON_FRAMES];  /* the one before, outermost first, */
 	uint32_t nodes[TFP_PYTHON_FRAMES]; /* and the nodes that end there */
+	struct tfp_python_place looked;	   /* the one being looked at */
 	struct tfp_python_place places[TFP_PYTHON_PLACES];
 	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];
 	_Alignas(16) uint64_t stack[TFP_PYTHON_STACK / 8]; /* for what a new place needs: the host's may be too small */
@@ -73,6 +74,9 @@ static inline int tfp_python_can_read(struct tfp_python_lane *lane, uintptr_t ad
 		return 0;
 	return first == last || lane->pages[last % TFP_PYTHON_PAGES] == last || tfp_python_learn_page(lane, last);
 }
+
+/* Calls the function on the lane's own stack, with signals blocked: the host's may be too small, and so is ours for handlers. */
+void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argument), void *argument);
 
 /* The log's code address of an instruction, `at` bytes into what should be a code object. 0: in doubt, or lane->is_full. */
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
