@@ -170,6 +170,10 @@ install: all ## copy to $(DESTDIR)$(PREFIX)
 	install -m 644 preload/tfprof.py $(DESTDIR)$(PREFIX)/share/tfprof
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 docs/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions zsh/site-functions)
+	for name in tfprof tfprof-reduce; do \
+		install -m 644 docs/completion/$$name.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$name && \
+		install -m 644 docs/completion/_$$name $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$name || exit 1; done
 
 print-flags:
 	@echo '-std=c11 -D_GNU_SOURCE -I. $(WARN)'

@@ -12,14 +12,14 @@
 enum { OPTION_FORMAT, OPTION_HELP };
 
 static const struct command_option help_options[] = {
-	[OPTION_FORMAT] = {0, "format", "FORMAT", "text (default), man, markdown"},
+	[OPTION_FORMAT] = {0, "format", "FORMAT", "text (default), man, markdown; words: commands and options for a script"},
 	[OPTION_HELP] = {'h', "help", NULL, "this page"},
 	{0, NULL, NULL, NULL},
 };
 
 struct help {
 	const struct manual_style *style;
-	int wants_help;
+	int wants_help, wants_words;
 };
 
 static void take(int option, const char *argument, void *context)
@@ -30,19 +30,24 @@ static void take(int option, const char *argument, void *context)
 		help->wants_help = 1;
 	if (option != OPTION_FORMAT)
 		return;
-	help->style = manual_style(argument);
+	help->wants_words = !strcmp(argument, "words");
+	help->style = manual_style(help->wants_words ? "text" : argument);
 	if (!help->style)
 		say_die("there is no format %s; good: %s", argument, help_options[OPTION_FORMAT].help);
 }
 
 static int help_main(int argc, char **argv)
 {
-	struct help help = {manual_style("text"), 0};
+	struct help help = {manual_style("text"), 0, 0};
 	int first = options_parse(&command_help, argc, argv, NULL, take, &help);
 	const struct command *command;
 
 	if (help.wants_help) {
 		manual_command(help.style, &command_help);
+		return 0;
+	}
+	if (help.wants_words) {
+		manual_words();
 		return 0;
 	}
 	if (first >= argc) {

@@ -10,6 +10,7 @@
 #include "launcher/options.h"
 #include "launcher/say.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,23 @@ void manual_command(const struct manual_style *style, const struct command *comm
 	}
 	free(usage);
 	free(name);
+}
+
+void manual_words(void)
+{
+	const struct command_option *option;
+	const struct tfp_setting_row *row;
+	const struct command *command;
+	int number, setting;
+
+	for (number = 0; (command = command_row(number)); number++) {
+		printf("command\t%s\t%s\t%s\n", command->name, command->usage, command->help);
+		for (option = command->options; option && option->name; option++)
+			printf("option\t%s\t%.*s\t%s\t%s\t%s\n", command->name, option->letter != 0, &option->letter,
+			       option->name, option->argument ? option->argument : "", option->help);
+		for (setting = 0; command->takes_settings && (row = tfp_setting_row(setting)); setting++)
+			printf("setting\t%s\t\t%s\t%s\t%s\n", command->name, options_name(row), row->range, row->help);
+	}
 }
 
 /* The programs that `SKIP=default` names, on one line. */

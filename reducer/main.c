@@ -333,10 +333,7 @@ int main(int count, char **words)
 	options.report.is_coloured = wants_colour(&options);
 	switch (options.action) {
 	case ACTION_HELP:
-		if (options.wants_manual)
-			options_manual(stdout);
-		else
-			options_help(stdout);
+		options.help(stdout);
 		output_close(stdout, NULL);
 		break;
 	case ACTION_LIST:

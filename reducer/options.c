@@ -187,9 +187,13 @@ static void take_temporary(struct options *options, const char *name, const char
 static void take_help(struct options *options, const char *name, const char *value)
 {
 	options->action = ACTION_HELP;
-	if (value && strcmp(value, "man") != 0)
-		base_die("--%s=%s: only man is another form of this text", name, value);
-	options->wants_manual = value != NULL;
+	options->help = options_help;
+	if (value && strcmp(value, "man") == 0)
+		options->help = options_manual;
+	else if (value && strcmp(value, "words") == 0)
+		options->help = options_words;
+	else if (value)
+		base_die("--%s=%s: other forms of this text are man and words", name, value);
 }
 
 static void take_jobs(struct options *options, const char *name, const char *value)
@@ -232,7 +236,7 @@ static const struct option_row rows[] = {
 	{"check", 0, NULL, "check the logs and say what is damaged or lost", .action = ACTION_CHECK},
 	{"dump", 0, NULL, "print every record of a log", .action = ACTION_DUMP},
 	{"jobs", 'j', "N", "threads to use (one is used)", .take = take_jobs},
-	{"help", 'h', "[=man]", "this text, or its manual page", .take = take_help},
+	{"help", 'h', "[=man|words]", "this text, its manual page, or the options for a script", .take = take_help},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
@@ -308,6 +312,14 @@ void options_manual(FILE *file)
 	fputs(".SH EXIT STATUS\n.PP\n", file);
 	put_roff(file, exit_status);
 	fputs(".SH SEE ALSO\n.PP\n.BR tfprof (1),\n.BR tfprof\\-settings (7)\n", file);
+}
+
+/* Fields between tabs: what scripts/completion makes completion for shells of. */
+void options_words(FILE *file)
+{
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		fprintf(file, "option\t\t%.*s\t%s\t%s\t%s\n", rows[i].letter != 0, &rows[i].letter, rows[i].name,
+			rows[i].argument ? rows[i].argument : "", rows[i].help);
 }
 
 static const struct option_row *find_name(const char *word, size_t length)

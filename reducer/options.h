@@ -16,7 +16,7 @@ enum action { ACTION_REPORT, ACTION_LIST, ACTION_CHECK, ACTION_DUMP, ACTION_HELP
 
 struct options {
 	enum action action; /* first, so that no text lies at offset 0 */
-	bool wants_manual;
+	void (*help)(FILE *file); /* which form of the help */
 	const char *tables; /* -t; NULL = the summary */
 	const char *format; /* NULL = text */
 	const char *output; /* NULL = stdout */
@@ -36,9 +36,10 @@ struct options {
 void options_parse(struct options *options, int count, char **words);
 void options_free(struct options *options);
 
-/* What --help and --help=man print. */
+/* What --help, --help=man and --help=words print. */
 void options_help(FILE *file);
 void options_manual(FILE *file);
+void options_words(FILE *file);
 
 #define OPTIONS_DEFAULT_LOGS "tfprof-out" /* the default of the setting OUT */
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion for bash, made from the program's own tables by `make docs`; `make install` installs it.
+
+# What is completed: `word`, and the option before it in `before`; bash splits --option=value into three words.
+_tfprof_reduce_start()
+{
+	word=${COMP_WORDS[COMP_CWORD]}
+	before=${COMP_WORDS[COMP_CWORD - 1]}
+	if [[ $word == '=' ]]; then
+		word=
+	elif [[ $before == '=' ]]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+}
+
+_tfprof_reduce_words() # WORDS
+{
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$word")
+	[[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+}
+
+_tfprof_reduce_paths() # -d or -f, and for -f a pattern of names that are left out
+{
+	compopt -o filenames
+	mapfile -t COMPREPLY < <(compgen -d -- "$word"; [[ $1 == -d ]] || compgen -f ${2:+-X "$2"} -- "$word")
+}
+
+# A word behind the last comma.
+_tfprof_reduce_list() # WORDS
+{
+	local rest=${word##*,}
+	local done=${word%"$rest"}
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "$1" -- "$rest")
+}
+
+_tfprof_reduce_columns()
+{
+	local at chosen=
+	for ((at = 1; at < COMP_CWORD; at++)); do
+		case ${COMP_WORDS[at]} in
+		-t | --tables)
+			[[ ${COMP_WORDS[at + 1]} == '=' ]] && ((at++))
+			chosen=${COMP_WORDS[at + 1]}
+			;;
+		-t?*) chosen=${COMP_WORDS[at]#-t} ;;
+		esac
+	done
+	case $chosen in
+	run_env) _tfprof_reduce_words 'process kind name value' ;;
+	processes) _tfprof_reduce_words 'process parent command start_ns duration_ns end threads malloc allocations peak_bytes live_bytes events arguments log' ;;
+	settings) _tfprof_reduce_words 'process name value source problem' ;;
+	losses) _tfprof_reduce_words 'process thread kind count first_ns last_ns severity meaning remedy' ;;
+	windows) _tfprof_reduce_words 'process opened_ns closed_ns length_ns opened_by closed_by live_opened_bytes live_closed_bytes' ;;
+	memory.summary) _tfprof_reduce_words 'scope id allocator allocations frees requested_bytes allocated_bytes freed_bytes live_bytes peak_bytes peak_time_ns requested_peak_bytes requested_peak_time_ns peak_kind process name' ;;
+	memory.timeline) _tfprof_reduce_words 'time_ns allocator live_bytes reserved_bytes free_bytes fragmentation' ;;
+	memory.sites) _tfprof_reduce_words 'peak_bytes peak_blocks leaked_bytes leaked_blocks total_bytes allocations requested_bytes temporary peak_error_bytes leaked_error_bytes total_error_bytes allocations_error kind allocator processes process function file line module stack' ;;
+	memory.histogram) _tfprof_reduce_words 'allocator size_from_bytes size_to_bytes life_from_ns life_to_ns blocks requested_bytes' ;;
+	kernel_stats) _tfprof_reduce_words 'rank kernel_name registers_per_thread static_shared_bytes dynamic_shared_bytes shared_bytes block grid op_name tensor_core_eligible tensor_core_used occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns occupancy_percent occupancy_limit share tensor_core_source untimed percentiles local_bytes cluster waves device mangled_name' ;;
+	launches) _tfprof_reduce_words 'host_start_ns host_duration_ns queue_delay_ns device_start_ns device_duration_ns kind name pairing reason process thread device stream correlation_id function op_name bytes records graph impossible stack' ;;
+	copy_stats) _tfprof_reduce_words 'rank kind source_memory destination_memory manner device peer_devices op_name occurrences total_bytes avg_bytes min_bytes max_bytes total_ns avg_ns min_ns max_ns p50_ns p99_ns bytes_per_s best_bytes_per_s share untimed percentiles' ;;
+	api_stats) _tfprof_reduce_words 'rank function library kind result calls total_ns avg_ns min_ns max_ns p50_ns p99_ns share captured nested percentiles' ;;
+	sync_stats) _tfprof_reduce_words 'rank function waited_for stream event context process thread occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns host_ns source untimed percentiles' ;;
+	device_timeline) _tfprof_reduce_words 'time_ns duration_ns process device stream busy_ns idle_ns overlap_ns kernel_ns copy_ns busy_share' ;;
+	stream_roles) _tfprof_reduce_words 'process device context stream name role compute_ns collectives_ns copy_in_ns copy_out_ns copy_device_ns memset_ns graph_ns occurrences bytes first_ns last_ns threads order switches' ;;
+	library_calls) _tfprof_reduce_words 'rank function library arguments op_name process thread calls failed host_ns host_avg_ns host_min_ns host_max_ns host_p50_ns host_p99_ns launches kernels device_ns device_avg_ns kernel_names' ;;
+	graph_stats) _tfprof_reduce_words 'process graph launches nodes kernels copies sets device_ns span_ns span_avg_ns span_min_ns span_max_ns host_ns level' ;;
+	compile_stats) _tfprof_reduce_words 'what function device process occurrences bytes total_ns avg_ns min_ns max_ns p50_ns p99_ns source' ;;
+	op_stats) _tfprof_reduce_words 'rank side type name occurrences total_ns avg_ns self_ns avg_self_ns device_self_percent device_cumulative_percent host_self_percent host_cumulative_percent source allocations allocated_bytes forward_name' ;;
+	range_stats) _tfprof_reduce_words 'process name domain source occurrences total_ns self_ns avg_ns min_ns max_ns nested marks cut process_wide ended_elsewhere bytes' ;;
+	step_stats) _tfprof_reduce_words 'step process start_ns total_ns period_ns source confidence name thread' ;;
+	io_stats) _tfprof_reduce_words 'process path function calls bytes total_ns avg_ns bytes_per_second failed threads first_ns last_ns' ;;
+	host_usage) _tfprof_reduce_words 'time_ns process thread length_ns user_ns system_ns cores minor_faults major_faults waits preemptions peak_resident_bytes disk_read_bytes disk_written_bytes load memory_free_bytes' ;;
+	*) _tfprof_reduce_words 'allocated_bytes allocations allocations_error allocator arguments avg_bytes avg_ns avg_self_ns best_bytes_per_s block blocks busy_ns busy_share bytes bytes_per_s bytes_per_second calls captured closed_by closed_ns cluster collectives_ns command compute_ns confidence context copies copy_device_ns copy_in_ns copy_ns copy_out_ns cores correlation_id count cut destination_memory device device_avg_ns device_cumulative_percent device_duration_ns device_ns device_self_percent device_start_ns disk_read_bytes disk_written_bytes domain duration_ns dynamic_shared_bytes end ended_elsewhere event events failed file first_ns forward_name fragmentation free_bytes freed_bytes frees function graph graph_ns grid host_avg_ns host_cumulative_percent host_duration_ns host_max_ns host_min_ns host_ns host_p50_ns host_p99_ns host_self_percent host_start_ns id idle_ns impossible kernel_name kernel_names kernel_ns kernels kind last_ns launches leaked_blocks leaked_bytes leaked_error_bytes length_ns level library life_from_ns life_to_ns line live_bytes live_closed_bytes live_opened_bytes load local_bytes log major_faults malloc mangled_name manner marks max_bytes max_ns meaning memory_free_bytes memset_ns min_bytes min_ns minor_faults module name nested nodes occupancy_limit occupancy_percent occurrences op_name opened_by opened_ns order overlap_ns p50_ns p99_ns pairing parent path peak_blocks peak_bytes peak_error_bytes peak_kind peak_resident_bytes peak_time_ns peer_devices percentiles period_ns preemptions problem process process_wide processes queue_delay_ns rank reason records registers_per_thread remedy requested_bytes requested_peak_bytes requested_peak_time_ns reserved_bytes result role scope self_ns sets severity share shared_bytes side size_from_bytes size_to_bytes source source_memory span_avg_ns span_max_ns span_min_ns span_ns stack start_ns static_shared_bytes step stream switches system_ns temporary tensor_core_eligible tensor_core_source tensor_core_used thread threads time_ns total_bytes total_error_bytes total_ns type untimed user_ns value waited_for waits waves what' ;;
+	esac
+}
+
+_tfprof_reduce()
+{
+	local word before tables='all memory run_env processes settings losses windows memory.summary memory.timeline memory.sites memory.histogram kernel_stats launches copy_stats api_stats sync_stats device_timeline stream_roles library_calls graph_stats compile_stats op_stats range_stats step_stats io_stats host_usage'
+	COMPREPLY=()
+	_tfprof_reduce_start
+	case $before in
+	-t | --tables) _tfprof_reduce_list "$tables"; return ;;
+	-f | --format) _tfprof_reduce_words 'text csv json folded pprof markdown html sqlite chrome perfetto'; return ;;
+	-o | --output) _tfprof_reduce_paths -f; return ;;
+	--html) _tfprof_reduce_paths -f; return ;;
+	--run) _tfprof_reduce_words 'all'; return ;;
+	--window) :; return ;;
+	--process) :; return ;;
+	--thread) :; return ;;
+	--allocator) :; return ;;
+	--device) :; return ;;
+	--stream) :; return ;;
+	--step) :; return ;;
+	--name) :; return ;;
+	--sort) _tfprof_reduce_columns; return ;;
+	--top) :; return ;;
+	--points) :; return ;;
+	--frames) :; return ;;
+	--value) _tfprof_reduce_columns; return ;;
+	--temporary) :; return ;;
+	--sysroot) _tfprof_reduce_paths -d; return ;;
+	--symbols) _tfprof_reduce_paths -d; return ;;
+	-j | --jobs) :; return ;;
+	--help) [[ ${COMP_WORDS[COMP_CWORD - 1]}${COMP_WORDS[COMP_CWORD]} == *=* ]] &&
+		{ _tfprof_reduce_words 'man words'; return; } ;;
+	esac
+	if [[ $word == -* ]]; then
+		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --window= --process= --thread= --allocator= --device= --stream= --step= --name= --sort= --top= --points= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
+	else
+		_tfprof_reduce_paths -f '!*.tfp'
+	fi
+}
+complete -F _tfprof_reduce tfprof-reduce
