@@ -35,10 +35,12 @@ struct tfp_python_lane {
 	uint32_t reads_left;		  /* stacks until all pages are asked for again */
 	uint32_t is_full;		  /* the last place found no room in the tables */
 	uint32_t last_count, last_root;
-	uint32_t found[TFP_PYTHON_FRAMES]; /* the stack being read, innermost first */
-	uint32_t last[TFP_PYTHON_FRAMES];  /* the one before, outermost first, */
-	uint32_t nodes[TFP_PYTHON_FRAMES]; /* and the nodes that end there */
-	struct tfp_python_place looked;	   /* the one being looked at */
+	uint32_t found[TFP_PYTHON_FRAMES];	/* the stack being read, innermost first */
+	uint32_t last[TFP_PYTHON_FRAMES];	/* the one before, outermost first, */
+	uint32_t nodes[TFP_PYTHON_FRAMES];	/* and the nodes that end there */
+	struct tfp_python_place looked;		/* the one being looked at, */
+	const struct tfp_python_layout *layout; /* and how */
+	uint64_t mask;				/* of signals, while our own stack is used */
 	struct tfp_python_place places[TFP_PYTHON_PLACES];
 	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];
 	_Alignas(16) uint64_t stack[TFP_PYTHON_STACK / 8]; /* for what a new place needs: the host's may be too small */
