@@ -181,7 +181,7 @@ static bool is_waiting_for_input(const struct span *span)
 }
 
 /* TensorFlow tells much of itself; only what is named like an op is one. */
-static bool is_op(const struct span *span)
+bool part_is_op(const struct span *span)
 {
 	const char *colon = strchr(span->name, ':');
 
@@ -199,7 +199,7 @@ static bool is_wrapper(const char *name)
 
 static uint32_t host_classes(const struct span *span, uint32_t step_thread)
 {
-	uint32_t mask = host_phase(phase_or_forward(span, is_op(span)));
+	uint32_t mask = host_phase(phase_or_forward(span, part_is_op(span)));
 
 	if (is_waiting_for_input(span))
 		return CLASS_BIT(PART_INPUT_WAIT);
@@ -207,7 +207,7 @@ static uint32_t host_classes(const struct span *span, uint32_t step_thread)
 		return span->thread == step_thread && step_thread ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (is_compiling(span->name))
 		return CLASS_BIT(PART_COMPILATION);
-	if (is_op(span) && !is_wrapper(span->name))
+	if (part_is_op(span) && !is_wrapper(span->name))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;
 }

@@ -53,6 +53,9 @@ struct parts {
 	size_t kernel_room;
 };
 
+/* Whether a span is an op of a framework. TensorFlow tells much of itself; only what is named like an op is one. */
+bool part_is_op(const struct span *span);
+
 /* The bits of a span. */
 uint32_t part_classes(struct parts *parts, const struct span *span);
 void parts_free(struct parts *parts);

@@ -8,7 +8,7 @@
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/kernel_class.h"
 #include "reducer/tables/occupancy.h"
-#include "reducer/tables/tensor_names.h"
+#include "reducer/analysis/tensor_names.h"
 
 #include "reducer/base/index.h"
 

@@ -7,7 +7,7 @@
 #include "reducer/model/gpu_lanes.h"
 #include "reducer/model/spread.h"
 #include "reducer/tables/occupancy.h"
-#include "reducer/tables/tensor_names.h"
+#include "reducer/analysis/tensor_names.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of kernels and operations. See tensor_names.h. */
-#include "reducer/tables/tensor_names.h"
+#include "reducer/analysis/tensor_names.h"
 
 #include <ctype.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  *
  * Rule: a name is a guess: whoever shows it says so, and what the code itself says goes before.
  */
-#ifndef REDUCER_TABLES_TENSOR_NAMES_H
-#define REDUCER_TABLES_TENSOR_NAMES_H
+#ifndef REDUCER_ANALYSIS_TENSOR_NAMES_H
+#define REDUCER_ANALYSIS_TENSOR_NAMES_H
 
 #include <stdbool.h>
 
