@@ -46,6 +46,8 @@ _tfprof_reduce_columns()
 		esac
 	done
 	case $chosen in
+	overview.split) _tfprof_reduce_words 'category total_ns per_step_ns share overlapped_ns column meaning' ;;
+	overview.steps) _tfprof_reduce_words 'statistic steps total_ns compilation_ns output_ns input_ns kernel_launch_ns host_compute_ns device_collectives_ns device_to_device_ns device_compute_16bit_ns device_compute_32bit_ns device_compute_ns other_ns forward_ns backward_ns optimiser_ns communication_ns input_wait_ns input_copy_ns device_compute_tf32_ns device_compute_8bit_ns device_compute_64bit_ns device_compute_unknown_ns compilation_overlapped_ns output_overlapped_ns input_overlapped_ns kernel_launch_overlapped_ns host_compute_overlapped_ns device_collectives_overlapped_ns device_to_device_overlapped_ns' ;;
 	run_env) _tfprof_reduce_words 'process kind name value' ;;
 	processes) _tfprof_reduce_words 'process parent command start_ns duration_ns end threads malloc allocations peak_bytes live_bytes events arguments log' ;;
 	settings) _tfprof_reduce_words 'process name value source problem' ;;
@@ -55,7 +57,7 @@ _tfprof_reduce_columns()
 	memory.timeline) _tfprof_reduce_words 'time_ns allocator live_bytes reserved_bytes free_bytes fragmentation' ;;
 	memory.sites) _tfprof_reduce_words 'peak_bytes peak_blocks leaked_bytes leaked_blocks total_bytes allocations requested_bytes temporary peak_error_bytes leaked_error_bytes total_error_bytes allocations_error kind allocator processes process function file line module stack' ;;
 	memory.histogram) _tfprof_reduce_words 'allocator size_from_bytes size_to_bytes life_from_ns life_to_ns blocks requested_bytes' ;;
-	kernel_stats) _tfprof_reduce_words 'rank kernel_name registers_per_thread static_shared_bytes dynamic_shared_bytes shared_bytes block grid op_name tensor_core_eligible tensor_core_used occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns occupancy_percent occupancy_limit share tensor_core_source untimed percentiles local_bytes cluster waves device mangled_name' ;;
+	kernel_stats) _tfprof_reduce_words 'rank kernel_name registers_per_thread static_shared_bytes dynamic_shared_bytes shared_bytes block grid op_name tensor_core_eligible tensor_core_used occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns occupancy_percent occupancy_limit share tensor_core_source untimed percentiles local_bytes cluster waves device mangled_name class' ;;
 	launches) _tfprof_reduce_words 'host_start_ns host_duration_ns queue_delay_ns device_start_ns device_duration_ns kind name pairing reason process thread device stream correlation_id function op_name bytes records graph impossible stack' ;;
 	copy_stats) _tfprof_reduce_words 'rank kind source_memory destination_memory manner device peer_devices op_name occurrences total_bytes avg_bytes min_bytes max_bytes total_ns avg_ns min_ns max_ns p50_ns p99_ns bytes_per_s best_bytes_per_s share untimed percentiles' ;;
 	api_stats) _tfprof_reduce_words 'rank function library kind result calls total_ns avg_ns min_ns max_ns p50_ns p99_ns share captured nested percentiles' ;;
@@ -67,16 +69,20 @@ _tfprof_reduce_columns()
 	compile_stats) _tfprof_reduce_words 'what function device process occurrences bytes total_ns avg_ns min_ns max_ns p50_ns p99_ns source' ;;
 	op_stats) _tfprof_reduce_words 'rank side type name occurrences total_ns avg_ns self_ns avg_self_ns device_self_percent device_cumulative_percent host_self_percent host_cumulative_percent source allocations allocated_bytes forward_name' ;;
 	range_stats) _tfprof_reduce_words 'process name domain source occurrences total_ns self_ns avg_ns min_ns max_ns nested marks cut process_wide ended_elsewhere bytes' ;;
-	step_stats) _tfprof_reduce_words 'step process start_ns total_ns period_ns source confidence name thread' ;;
+	python_stats) _tfprof_reduce_words 'function file line allocations_self allocations_total bytes_self bytes_total launches_self launches_total call_self_ns call_total_ns device_self_ns device_total_ns processes' ;;
+	step_stats) _tfprof_reduce_words 'step process start_ns total_ns compilation_ns output_ns input_ns kernel_launch_ns host_compute_ns device_collectives_ns device_to_device_ns device_compute_16bit_ns device_compute_32bit_ns device_compute_ns other_ns forward_ns backward_ns optimiser_ns communication_ns input_wait_ns input_copy_ns device_compute_tf32_ns device_compute_8bit_ns device_compute_64bit_ns device_compute_unknown_ns compilation_overlapped_ns output_overlapped_ns input_overlapped_ns kernel_launch_overlapped_ns host_compute_overlapped_ns device_collectives_overlapped_ns device_to_device_overlapped_ns marked_ns period_ns source confidence name thread unit' ;;
 	io_stats) _tfprof_reduce_words 'process path function calls bytes total_ns avg_ns bytes_per_second failed threads first_ns last_ns' ;;
 	host_usage) _tfprof_reduce_words 'time_ns process thread length_ns user_ns system_ns cores minor_faults major_faults waits preemptions peak_resident_bytes disk_read_bytes disk_written_bytes load memory_free_bytes' ;;
-	*) _tfprof_reduce_words 'allocated_bytes allocations allocations_error allocator arguments avg_bytes avg_ns avg_self_ns best_bytes_per_s block blocks busy_ns busy_share bytes bytes_per_s bytes_per_second calls captured closed_by closed_ns cluster collectives_ns command compute_ns confidence context copies copy_device_ns copy_in_ns copy_ns copy_out_ns cores correlation_id count cut destination_memory device device_avg_ns device_cumulative_percent device_duration_ns device_ns device_self_percent device_start_ns disk_read_bytes disk_written_bytes domain duration_ns dynamic_shared_bytes end ended_elsewhere event events failed file first_ns forward_name fragmentation free_bytes freed_bytes frees function graph graph_ns grid host_avg_ns host_cumulative_percent host_duration_ns host_max_ns host_min_ns host_ns host_p50_ns host_p99_ns host_self_percent host_start_ns id idle_ns impossible kernel_name kernel_names kernel_ns kernels kind last_ns launches leaked_blocks leaked_bytes leaked_error_bytes length_ns level library life_from_ns life_to_ns line live_bytes live_closed_bytes live_opened_bytes load local_bytes log major_faults malloc mangled_name manner marks max_bytes max_ns meaning memory_free_bytes memset_ns min_bytes min_ns minor_faults module name nested nodes occupancy_limit occupancy_percent occurrences op_name opened_by opened_ns order overlap_ns p50_ns p99_ns pairing parent path peak_blocks peak_bytes peak_error_bytes peak_kind peak_resident_bytes peak_time_ns peer_devices percentiles period_ns preemptions problem process process_wide processes queue_delay_ns rank reason records registers_per_thread remedy requested_bytes requested_peak_bytes requested_peak_time_ns reserved_bytes result role scope self_ns sets severity share shared_bytes side size_from_bytes size_to_bytes source source_memory span_avg_ns span_max_ns span_min_ns span_ns stack start_ns static_shared_bytes step stream switches system_ns temporary tensor_core_eligible tensor_core_source tensor_core_used thread threads time_ns total_bytes total_error_bytes total_ns type untimed user_ns value waited_for waits waves what' ;;
+	recommendations) _tfprof_reduce_words 'rank area rule severity finding remedy gain_share gain_ns assumption measured threshold unit measures change_with evidence' ;;
+	rule_evidence) _tfprof_reduce_words 'rank rule table rows column how value unit' ;;
+	rules) _tfprof_reduce_words 'rule area state why measured threshold unit measures' ;;
+	*) _tfprof_reduce_words 'allocated_bytes allocations allocations_error allocations_self allocations_total allocator area arguments assumption avg_bytes avg_ns avg_self_ns backward_ns best_bytes_per_s block blocks busy_ns busy_share bytes bytes_per_s bytes_per_second bytes_self bytes_total call_self_ns call_total_ns calls captured category change_with class closed_by closed_ns cluster collectives_ns column command communication_ns compilation_ns compilation_overlapped_ns compute_ns confidence context copies copy_device_ns copy_in_ns copy_ns copy_out_ns cores correlation_id count cut destination_memory device device_avg_ns device_collectives_ns device_collectives_overlapped_ns device_compute_16bit_ns device_compute_32bit_ns device_compute_64bit_ns device_compute_8bit_ns device_compute_ns device_compute_tf32_ns device_compute_unknown_ns device_cumulative_percent device_duration_ns device_ns device_self_ns device_self_percent device_start_ns device_to_device_ns device_to_device_overlapped_ns device_total_ns disk_read_bytes disk_written_bytes domain duration_ns dynamic_shared_bytes end ended_elsewhere event events evidence failed file finding first_ns forward_name forward_ns fragmentation free_bytes freed_bytes frees function gain_ns gain_share graph graph_ns grid host_avg_ns host_compute_ns host_compute_overlapped_ns host_cumulative_percent host_duration_ns host_max_ns host_min_ns host_ns host_p50_ns host_p99_ns host_self_percent host_start_ns how id idle_ns impossible input_copy_ns input_ns input_overlapped_ns input_wait_ns kernel_launch_ns kernel_launch_overlapped_ns kernel_name kernel_names kernel_ns kernels kind last_ns launches launches_self launches_total leaked_blocks leaked_bytes leaked_error_bytes length_ns level library life_from_ns life_to_ns line live_bytes live_closed_bytes live_opened_bytes load local_bytes log major_faults malloc mangled_name manner marked_ns marks max_bytes max_ns meaning measured measures memory_free_bytes memset_ns min_bytes min_ns minor_faults module name nested nodes occupancy_limit occupancy_percent occurrences op_name opened_by opened_ns optimiser_ns order other_ns output_ns output_overlapped_ns overlap_ns overlapped_ns p50_ns p99_ns pairing parent path peak_blocks peak_bytes peak_error_bytes peak_kind peak_resident_bytes peak_time_ns peer_devices per_step_ns percentiles period_ns preemptions problem process process_wide processes queue_delay_ns rank reason records registers_per_thread remedy requested_bytes requested_peak_bytes requested_peak_time_ns reserved_bytes result role rows rule scope self_ns sets severity share shared_bytes side size_from_bytes size_to_bytes source source_memory span_avg_ns span_max_ns span_min_ns span_ns stack start_ns state static_shared_bytes statistic step steps stream switches system_ns table temporary tensor_core_eligible tensor_core_source tensor_core_used thread threads threshold time_ns total_bytes total_error_bytes total_ns type unit untimed user_ns value waited_for waits waves what why' ;;
 	esac
 }
 
 _tfprof_reduce()
 {
-	local word before tables='all memory run_env processes settings losses windows memory.summary memory.timeline memory.sites memory.histogram kernel_stats launches copy_stats api_stats sync_stats device_timeline stream_roles library_calls graph_stats compile_stats op_stats range_stats step_stats io_stats host_usage'
+	local word before tables='all memory overview overview.split overview.steps run_env processes settings losses windows memory.summary memory.timeline memory.sites memory.histogram kernel_stats launches copy_stats api_stats sync_stats device_timeline stream_roles library_calls graph_stats compile_stats op_stats range_stats python_stats step_stats io_stats host_usage recommendations rule_evidence rules'
 	COMPREPLY=()
 	_tfprof_reduce_start
 	case $before in
@@ -92,10 +98,14 @@ _tfprof_reduce()
 	--device) :; return ;;
 	--stream) :; return ;;
 	--step) :; return ;;
+	--split) _tfprof_reduce_words 'ours tf torch'; return ;;
+	--step-time) _tfprof_reduce_words 'period span'; return ;;
+	--phase) :; return ;;
 	--name) :; return ;;
 	--sort) _tfprof_reduce_columns; return ;;
 	--top) :; return ;;
 	--points) :; return ;;
+	--threshold) :; return ;;
 	--frames) :; return ;;
 	--value) _tfprof_reduce_columns; return ;;
 	--temporary) :; return ;;
@@ -106,7 +116,7 @@ _tfprof_reduce()
 		{ _tfprof_reduce_words 'man words'; return; } ;;
 	esac
 	if [[ $word == -* ]]; then
-		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --window= --process= --thread= --allocator= --device= --stream= --step= --name= --sort= --top= --points= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
+		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --window= --process= --thread= --allocator= --device= --stream= --step= --split= --step-time= --phase= --name= --sort= --top= --points= --threshold= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
 	else
 		_tfprof_reduce_paths -f '!*.tfp'
 	fi

@@ -83,6 +83,7 @@ _tfprof()
 		--cuda-flush) :; return ;;
 		--ops) _tfprof_words 'off on shapes'; return ;;
 		--step-range) :; return ;;
+		--python) _tfprof_words 'off sample launch'; return ;;
 		--io) _tfprof_words '0 1'; return ;;
 		--xla-dump) _tfprof_words '0 1'; return ;;
 		--sys) :; return ;;
@@ -93,7 +94,7 @@ _tfprof()
 		--env) _tfprof_words '0 1'; return ;;
 		esac
 		if [[ $word == -* ]]; then
-			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --io= --xla-dump= --sys= --max-bytes= --full= --only= --skip= --env='
+			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --io= --xla-dump= --sys= --max-bytes= --full= --only= --skip= --env='
 		else
 			_tfprof_program
 		fi

@@ -2,7 +2,7 @@
 /* Kernels by what they are for. See kernel_class.h. */
 #include "reducer/tables/kernel_class.h"
 
-#include "reducer/tables/tensor_names.h"
+#include "reducer/analysis/tensor_names.h"
 
 #include <ctype.h>
 #include <stdbool.h>
