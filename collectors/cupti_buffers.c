@@ -101,13 +101,14 @@ static uint32_t count_free(void)
 
 void tfp_cupti_buffers_request(uint8_t **buffer, size_t *bytes, size_t *most_records)
 {
-	uint8_t *start = pool && pool->bytes ? hold(0, pool->count) : NULL;
+	int is_there = pool && pool->bytes;
+	uint8_t *start = is_there ? hold(0, pool->count) : NULL;
 
-	if (!start && pool && pool->bytes) /* our thread is behind: slow pages are better than none */
+	if (!start && is_there) /* our thread is behind: slow pages are better than none */
 		start = hold(pool->count, pool->most);
 	*most_records = 0; /* as many as fit */
 	*bytes = start ? pool->bytes : DISCARD_BYTES;
-	if (!start && pool && pool->bytes)
+	if (!start && is_there)
 		start = hold(BUFFERS_MOST, BUFFERS_MOST + DISCARDS);
 	*buffer = start ? start : (uint8_t *)waste;
 	if (start && count_free() < FEW)

@@ -341,7 +341,8 @@ static void put_field(struct output *out, const struct tfp_scratch *scratch, con
  * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
  * forked in the middle of this the records are zeros (writer/pages.c): then no kind has its number, and none has fields.
  */
-static void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records, uint32_t others)
+static __attribute__((noinline)) void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
+						     uint32_t others)
 {
 	uint32_t start = 0;
 

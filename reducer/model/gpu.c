@@ -2,8 +2,8 @@
 /* What tables ask a struct gpu, its times in ns, its end. See gpu.h. */
 #include "reducer/model/gpu_scan.h"
 
-#include "reducer/base/round.h"
 #include "reducer/model/clock.h"
+#include "reducer/model/round.h"
 
 #include <stdlib.h>
 

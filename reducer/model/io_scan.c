@@ -4,7 +4,7 @@
  *
  * Rule: sums alone are kept; their number is bounded by what distinct files, functions and threads there are.
  */
-#include "reducer/base/round.h"
+#include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
  * innermost op open on the thread.
  */
-#include "reducer/base/round.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
+#include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>

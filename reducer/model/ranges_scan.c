@@ -5,9 +5,9 @@
  * Rule: this file unpacks and names; ranges.c knows how ranges nest, periods.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
-#include "reducer/base/round.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/ranges.h"
+#include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>

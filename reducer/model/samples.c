@@ -2,7 +2,7 @@
 /* Estimates from samples. See samples.h. */
 #include "reducer/model/samples.h"
 
-#include "reducer/base/round.h"
+#include "reducer/model/round.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Rule: a range waits on the stack of its thread until its end comes by; an end that nothing waits for is passed over. What a
  * range lies in is what was open below it when it began, whatever ends first.
  */
-#include "reducer/base/round.h"
+#include "reducer/model/round.h"
 #include "reducer/model/spans_internal.h"
 
 #include <stdlib.h>

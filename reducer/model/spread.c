@@ -2,7 +2,7 @@
 /* Distributions. See spread.h. */
 #include "reducer/model/spread.h"
 
-#include "reducer/base/round.h"
+#include "reducer/model/round.h"
 
 #include <stdlib.h>
 #include <string.h>

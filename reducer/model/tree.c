@@ -5,8 +5,8 @@
  * Rule: logs that share a job id, or of which one names the other as its parent, are one run. Two runs are never mixed:
  * the newest is taken unless one is named; one that ran within the life of another is not the newest.
  */
-#include "reducer/base/round.h"
 #include "reducer/model/internal.h"
+#include "reducer/model/round.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * Real numbers to whole ones. Rule: what does not fit becomes the nearest number that does; damaged logs hold any number.
  */
-#ifndef REDUCER_BASE_ROUND_H
-#define REDUCER_BASE_ROUND_H
+#ifndef REDUCER_MODEL_ROUND_H
+#define REDUCER_MODEL_ROUND_H
 
 #include <stdint.h>
 
