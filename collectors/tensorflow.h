@@ -12,6 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* libstdc++'s std::string. */
+struct tfp_cxx_string {
+	const char *text;
+	size_t length;
+	char within[16];
+};
+
 /* What of TensorFlow we call or set; NULL = this one has it not. */
 struct tfp_tensorflow_api {
 	_Atomic int *trace_level;                 /* -1 = nothing is traced */

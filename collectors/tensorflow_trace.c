@@ -16,7 +16,7 @@
 
 #include "writer/poison.h"
 
-#define TEXT_ROOM 4096u          /* the page that arguments are put together in */
+#define TEXT_ROOM TFP_TENSORFLOW_PAGE
 #define ARGUMENTS_MOST 16        /* numbers of one event */
 #define TIME_BACK_NS 86400000000000LL /* a day: an event is younger; only while it is proved */
 
@@ -70,8 +70,7 @@ static int is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
 }
 
-/* Where the next ",key=" begins, or the end: a comma that no word and '=' follow belongs to the value. */
-static const char *piece_end(const char *at, const char *end)
+const char *tfp_tensorflow_piece_end(const char *at, const char *end)
 {
 	for (; at < end; at++) {
 		const char *word = at + 1;
@@ -101,7 +100,7 @@ static int as_number(const char *text, size_t length, uint64_t *number)
 	return 0;
 }
 
-static char *page_of(struct tfp_thread *thread)
+char *tfp_tensorflow_page(struct tfp_thread *thread)
 {
 	if (!thread->op_text)
 		thread->op_text = tfp_pages_get(TEXT_ROOM, 1);
@@ -118,11 +117,11 @@ struct numbers {
 /* Tells numbers from the rest: those go to `numbers`, the rest becomes one text. Returns its id, 0 = nothing is left. */
 static uint32_t split(struct tfp_thread *thread, const char *at, const char *end, struct numbers *numbers)
 {
-	char *page = page_of(thread);
+	char *page = tfp_tensorflow_page(thread);
 	size_t used = 0;
 
 	while (page && at < end) {
-		const char *stop = piece_end(at, end), *value = at;
+		const char *stop = tfp_tensorflow_piece_end(at, end), *value = at;
 		uint64_t number;
 		while (value < stop && *value != '=')
 			value++;

@@ -18,4 +18,11 @@ void tfp_tensorflow_begin_trace(const struct tfp_tensorflow_api *api);
 /* The length of a name up to its '#', behind which its arguments stand. */
 size_t tfp_tensorflow_plain(const char *name, size_t length);
 
+/* Where the next ",key=" of arguments begins, or the end: a comma that no word and '=' follow belongs to the value. */
+const char *tfp_tensorflow_piece_end(const char *at, const char *end);
+
+/* The thread's page that texts are put together in; NULL = no memory. */
+#define TFP_TENSORFLOW_PAGE 4096u
+char *tfp_tensorflow_page(struct tfp_thread *thread);
+
 #endif

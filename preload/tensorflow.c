@@ -8,6 +8,7 @@
 #include "collectors/tensorflow.h"
 
 #include "collectors/heap.h"
+#include "collectors/iterators.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -29,6 +30,7 @@ static struct {
 #include "collectors/tables/tensorflow.def"
 #undef TFP_HOOK
 	void (*allocator_name)(void *result, const void *self);
+	void (*describe_iterator)(void *result, void *self);
 } real;
 
 /* Where the functions of the table are. */
@@ -41,27 +43,52 @@ static inline int is_wanted(void)
 	return tfp_settings.ops != TFP_OPS_OFF;
 }
 
-/* libstdc++'s std::string. */
-struct string {
-	char *text;
-	size_t length;
-	char within[16];
-};
+/* Takes the text of a string that TensorFlow made for us: a short one lies within it, others came from malloc. */
+static size_t take_text(struct tfp_cxx_string *made, char *text, size_t room)
+{
+	size_t length = made->length < room ? made->length : room;
 
-/* BFCAllocator::Name() makes a string; ours are short enough to lie within it, others came from malloc. */
+	if (made->text)
+		tfp_copy(text, made->text, length);
+	if (made->text && made->text != made->within)
+		free((void *)(uintptr_t)made->text);
+	return length;
+}
+
 static size_t allocator_name(const void *self, char *text, size_t room)
 {
-	struct string name = {NULL, 0, {0}};
+	struct tfp_cxx_string name = {NULL, 0, {0}};
 
 	if (!real.allocator_name)
 		return 0;
 	real.allocator_name(&name, self);
-	size_t length = name.length < room ? name.length : room;
-	if (name.text)
-		tfp_copy(text, name.text, length);
-	if (name.text && name.text != name.within)
-		free(name.text);
-	return length;
+	return take_text(&name, text, room);
+}
+
+static size_t describe_iterator(void *self, char *text, size_t room)
+{
+	struct tfp_cxx_string name = {NULL, 0, {0}};
+	int error = errno;
+
+	real.describe_iterator(&name, self);
+	room = take_text(&name, text, room);
+	errno = error;
+	return room;
+}
+
+#define DATA(rest) "_ZN10tensorflow4data19DatasetBaseIterator" rest
+
+/* Before any iterator is made. */
+static void attach_iterators(void *framework)
+{
+	struct tfp_iterator_api api = {.describe = NULL};
+
+	*(void **)(void *)&api.prefix =
+		tfp_object_symbol(framework, "_ZNK10tensorflow4data19DatasetBaseIterator6prefixB5cxx11Ev");
+	*(void **)(void *)&real.describe_iterator = tfp_object_symbol(framework, DATA("16BuildTraceMeNameB5cxx11Ev"));
+	if (real.describe_iterator)
+		api.describe = describe_iterator;
+	tfp_iterators_attach(&api);
 }
 
 /* The annotation's switch to 2.16 is a plain word, and its ends cannot be seen: it is left alone. */
@@ -83,6 +110,7 @@ static void attach(void *framework)
 		tfp_tensorflow_absent("TensorFlow was loaded, but exports neither its trace level nor its annotations.");
 	else
 		tfp_tensorflow_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+	attach_iterators(framework);
 }
 
 static __attribute__((noinline)) void meet(void)
@@ -229,3 +257,38 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 	if (is_wanted())
 		tfp_tensorflow_executed(op);
 }
+
+#if defined(__x86_64__)
+void *_ZN10tensorflow4data12IteratorBase14InitializeBaseEPNS0_15IteratorContextEPKS1_(void *result, void *self, void *context,
+											const void *parent)
+{
+	void *(*next)(void *, void *, void *, const void *) =
+		REAL(_ZN10tensorflow4data12IteratorBase14InitializeBaseEPNS0_15IteratorContextEPKS1_);
+
+	if (is_wanted())
+		tfp_iterator_made(self, parent);
+	return next ? next(result, self, context, parent) : result;
+}
+
+void *_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS5_EEPb(
+	void *result, void *self, void *context, void *tensors, void *is_over)
+{
+	void *(*next)(void *, void *, void *, void *, void *) =
+		REAL(_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS5_EEPb);
+	uint64_t call = is_wanted() ? tfp_iterator_begun(self) : 0;
+	void *made = next ? next(result, self, context, tensors, is_over) : result;
+
+	tfp_iterator_ended(call);
+	return made;
+}
+
+void _ZN10tensorflow4data19DatasetBaseIteratorD2Ev(void *self)
+{
+	void (*next)(void *) = REAL(_ZN10tensorflow4data19DatasetBaseIteratorD2Ev);
+
+	if (is_wanted())
+		tfp_iterator_gone(self);
+	if (next)
+		next(self);
+}
+#endif

@@ -28,6 +28,7 @@ struct tfp_log;
 struct tfp_gpu_blocks;
 struct tfp_names;
 struct tfp_op_names;
+struct tfp_iterators;
 struct tfp_name_cache;
 struct tfp_io;
 struct tfp_io_lane;
@@ -141,6 +142,7 @@ struct tfp_state {
 	struct tfp_io *io; /* descriptors and their files; collectors/io.c */
 	struct tfp_op_names *op_names; /* collectors/opnames.c */
 	struct tfp_python_names *python; /* Python functions and lines already told; collectors/python_names.c */
+	struct tfp_iterators *iterators; /* of tf.data; collectors/iterators.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
 	uint64_t clock_step;                  /* and how long after the one before */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define NAMES_MAX 65536u  /* ids are below; the library gives at most half as many */
-#define SOURCES_MAX 8u    /* rows of range_sources.def that mark ops are below */
+#define SOURCES_MAX 16u   /* rows of range_sources.def that mark ops are below */
 #define DEPTH_MAX 4096u   /* open at once on a thread: four times what Python lets recurse; a search costs as much */
 #define SPANS_MAX 65536u  /* ranges known at their end, kept for one that may come around them */
 #define SEVERAL (OPS_NONE - 1)

@@ -137,7 +137,7 @@ static const struct row *find_row(const struct rows *rows, const char *name, uns
 	return number == UINT32_MAX ? NULL : &rows->items[number];
 }
 
-/* TensorFlow may tell an op twice: by its annotation, or its eager call, and by a TraceMe event. The first counts. */
+/* TensorFlow may tell an op twice: by its annotation, its eager call or its iterator, and by a TraceMe event. The first counts. */
 static bool is_told_twice(const struct rows *rows, const struct row *row)
 {
 	const char *colon = strchr(row->first->name, ':');
@@ -145,7 +145,7 @@ static bool is_told_twice(const struct rows *rows, const struct row *row)
 	if (row->first->source != SOURCE_traceme)
 		return false;
 	const struct row *annotated = find_row(rows, row->first->name, SOURCE_annotation);
-	if (annotated && annotated->occurrences)
+	if ((annotated && annotated->occurrences) || find_row(rows, row->first->name, SOURCE_iterator))
 		return true;
 	/* Run eagerly, a node is called as its type. */
 	return colon && strncmp(row->first->name, colon + 1, (size_t)(colon - row->first->name)) == 0 &&
