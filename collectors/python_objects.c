@@ -32,7 +32,7 @@ int tfp_python_learn_page(struct tfp_python_lane *lane, uintptr_t page)
 }
 
 /* Longer than a page: all pages between. */
-static int can_read_all(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
+static inline __attribute__((always_inline)) int can_read_all(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
 {
 	for (uintptr_t at = address; at < address + bytes; at = (at | 4095) + 1)
 		if (!tfp_python_can_read(lane, at, 1))
@@ -77,7 +77,8 @@ struct text {
 };
 
 /* The bit field of a str: interned (2 bits, wider in some builds), then kind:3, compact:1, ascii:1. */
-static int read_text(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object, struct text *text)
+static inline __attribute__((always_inline)) int read_text(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
+							   uintptr_t object, struct text *text)
 {
 	static const uint8_t starts[] = {2, 8, 16};
 	uint32_t state = tfp_python_half(object + layout->text_state);
