@@ -24,7 +24,7 @@ class Dump:
     """lanes: {(thread serial, lane): [lines of records, split]}, of these kinds only if any are named; facts: lines, split."""
 
     def __init__(self, path, *kinds):
-        self.facts, self.slots, parts, current = [], [], {}, []
+        self.facts, self.slots, self.pcs, self.nodes, parts, current = [], [], {}, {}, {}, []
         for line in reduce(path, "--dump").splitlines():
             kind, _, rest = line.partition("\t")
             if kind == "record":
@@ -40,6 +40,10 @@ class Dump:
                 key = (int(words[3]), int(words[4]), int(words[1]))
             elif kind == "fact":
                 self.facts.append(words)
+            elif kind == "pc":  # index, address, module, flags
+                self.pcs[int(words[1])] = (int(words[2], 0), int(words[4]))
+            elif kind == "node":  # index, parent, pc
+                self.nodes[int(words[1])] = (int(words[2]), int(words[3]))
             elif kind == "slot":
                 self.slots.append(fields(words[1:]))
             if key and key not in parts:  # else a second copy of the same records
