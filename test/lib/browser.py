@@ -15,11 +15,21 @@ def start(width, height, is_dark):
     options.binary_location = "/usr/bin/chromium"
     home = os.environ["TMPDIR"]
     for word in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", f"window-size={width},{height}", f"user-data-dir={home}/chromium",
-                 "host-resolver-rules=MAP * ~NOTFOUND", *(["force-dark-mode", "enable-features=WebContentsForceDark"] if is_dark else [])):
+                 "host-resolver-rules=MAP * ~NOTFOUND"):
         options.add_argument("--" + word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": home})
+    # A headless window is at least 500 pixels wide; what the page sees is not.
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}]})
     driver.get("about:blank")
     driver.get_log("performance")  # what the browser's own first page asked for
     return driver
+
+
+def click(driver, x, y):
+    """A real press of the left button at a place of the window."""
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, "button": "none" if kind == "mouseMoved" else "left",
+                                                            "clickCount": 0 if kind == "mouseMoved" else 1})

@@ -83,7 +83,7 @@ function pieChart(rows, table, spec) {
 		kept.push([sorted.length - SLICES + " others", rest]);
 	const all = kept.reduce((sum, entry) => sum + entry[1], 0);
 	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((_, i) => colour(i)), borderWidth: 1 }] },
-		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: "right", labels: { color: ink(), boxWidth: 12 } },
+		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: window.innerWidth < 600 ? "bottom" : "right", labels: { color: ink(), boxWidth: 12 } },
 			tooltip: { callbacks: { label: (point) => point.label + ": " + shown(point.raw, table.columns[value].unit) + ", " + (100 * point.raw / all).toFixed(1) + " %" } } } } };
 }
 

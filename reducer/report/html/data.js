@@ -41,10 +41,21 @@ function folded(stack) {
 	return stack.map((frame) => run.frames[frame].name).reverse().join(";");
 }
 
+// A number as "%.9g" of C has it: what -f csv prints.
+function realText(value) {
+	const [mantissa, power] = value.toExponential(8).split("e"), exponent = Number(power);
+	const plain = (text) => text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+	if (value === 0 || (exponent >= -4 && exponent < 9))
+		return plain(value.toFixed(Math.max(0, 8 - exponent)));
+	return plain(mantissa) + "e" + (exponent < 0 ? "-" : "+") + String(Math.abs(exponent)).padStart(2, "0");
+}
+
 // What a csv file holds for the cell.
 function exact(value, column) {
 	if (value === null)
 		return "";
+	if (column.type === "real")
+		return realText(Number(value));
 	return column.type === "stack" ? folded(value) : String(value);
 }
 

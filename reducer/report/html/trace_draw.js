@@ -211,7 +211,7 @@ function drawHeads(context, view) {
 			context.fillRect(0, Math.max(RULER_PX, y), view.gutter, row.height);
 		}
 		context.fillStyle = css(isBold ? view.palette.ink : view.palette.faint);
-		context.fillText(mark + (title.length > letters ? title.slice(0, letters - 1) + "…" : title), 4, y + Math.min(row.height, HEAD_PX) / 2 + (isBold ? 0 : -1));
+		context.fillText(mark + shortened(title, letters), 4, y + Math.min(row.height, HEAD_PX) / 2 + (isBold ? 0 : -1));
 		if (!isBold && row.track.isCounter)
 			context.fillText("most " + shown(row.lane.most, counterUnit(title)), 12, y + 24);
 	}

@@ -18,12 +18,29 @@ function wordOf(words, name) {
 	return null;
 }
 
+// For each item of a stream, how many steps of its process had begun when it was launched: neighbours of two steps are apart.
+function stepOf(source, items, groups, track) {
+	const process = track.row.process, own = groups.find((group) => group.tracks[0] && group.tracks[0].on !== "queue" && group.tracks[0].row.process === process);
+	const steps = own && own.tracks.find((one) => one.on === "process" && !one.isCounter && source.names[one.row.name][0] === "step");
+	const starts = steps ? Float64Array.from(steps.lanes.flatMap((lane) => [...lane.starts])).sort() : new Float64Array(), calls = new Map();
+	for (const one of own && starts.length ? own.tracks.filter((other) => other.on === "thread") : [])
+		for (const lane of one.lanes)
+			for (const i of lane.ids)
+				if (items.flow[i] && items.count[i] === 1)
+					calls.set(items.flow[i], items.start[i]);
+	return (i) => after(starts, calls.has(items.flow[i]) ? calls.get(items.flow[i]) : items.start[i]);
+}
+
 // Spans that follow from the items of a stream, one list a level: { name, start, end, busy, count }.
-function following(source, items, track, kind) {
+function following(source, items, track, kind, stepAt) {
 	const ids = track.lanes.flatMap((lane) => [...lane.ids]).sort((a, b) => items.start[a] - items.start[b] || a - b);
 	const known = source.details.map((words) => wordOf(words, kind === "range" ? "range" : "op"));
 	const levels = [], open = [];
+	let step = -1;
 	for (const i of ids) {
+		if (stepAt(i) !== step)
+			open.length = 0;
+		step = stepAt(i);
 		const word = items.count[i] === 1 ? known[items.detail[i]] : null, names = word === null ? [] : FOLLOWS[kind].levels(word);
 		for (let k = 0; k < Math.max(names.length, open.length); k++) {
 			if (open[k] && open[k].name === names[k] && open.slice(0, k).every((one, m) => one && one.name === names[m])) {
@@ -54,12 +71,14 @@ function extended(items, more) {
 function addFollowing(source, items, groups) {
 	const found = [], names = new Map(), details = new Map();
 	for (const group of groups)
-		for (const track of group.tracks.filter((one) => one.on === "queue"))
+		for (const track of group.tracks.filter((one) => one.on === "queue")) {
+			const stepAt = stepOf(source, items, groups, track);
 			for (const kind of Object.keys(FOLLOWS)) {
-				const levels = following(source, items, track, kind);
+				const levels = following(source, items, track, kind, stepAt);
 				if (levels.length)
 					found.push({ group, track, kind, levels });
 			}
+		}
 	let at = items.start.length;
 	const larger = extended(items, found.reduce((sum, one) => sum + one.levels.reduce((most, level) => most + level.length, 0), 0));
 	const number = (map, list, key, value) => {
