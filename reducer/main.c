@@ -98,7 +98,7 @@ static int list(const struct options *options, const struct report_kind *format)
 
 	if (options->tables)
 		kind_count = tables_select(options->tables, &kinds);
-	if (format->write_run)
+	if (format->write_run || format->write_folder)
 		base_die("-f %s prints no tables: --list takes text, csv, json or markdown", format->name);
 	tables = catalogue_make(kinds, kind_count, &count);
 	set = (struct report_set){.tables = tables, .count = count, .title = "Tables of tfprof-reduce (--list)"};
@@ -218,8 +218,13 @@ static void scan(struct run *run, struct run_options *run_options)
 /* A format of the time line. */
 static void write_run(const struct options *options, const struct report_kind *format)
 {
+	if (format->write_folder) {
+		if (!options->output)
+			base_die("-f %s writes a folder: give -o DIR", format->name);
+		format->write_folder(options->output, &options->request);
+		return;
+	}
 	FILE *file = output_open(options->output);
-
 	format->write_run(file, &options->request);
 	output_close(file, options->output);
 }
@@ -237,7 +242,7 @@ static void check_usage(const struct options *options, const struct report_kind 
 {
 	const struct request *request = &options->request;
 
-	if (format->write_run) {
+	if (format->write_run || format->write_folder) {
 		if (options->tables)
 			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
 		return;
@@ -261,7 +266,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 	struct run *run;
 	int status = 0;
 
-	if (!format->write_run && (options->tables || !format->is_for_reading))
+	if (!format->write_run && !format->write_folder && (options->tables || !format->is_for_reading))
 		kind_count = tables_select(options->tables ? options->tables : format->tables ? format->tables : "all", &kinds);
 	check_usage(options, format, kind_count);
 	run = open_run(options, &run_options, &diags);
@@ -278,7 +283,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 		put_problem(&problem, run);
 		status = 2;
 	}
-	if (format->write_run)
+	if (format->write_run || format->write_folder)
 		write_run(options, format);
 	else if (kind_count)
 		report(options, format, kinds, kind_count, problem.bytes);

@@ -55,7 +55,7 @@ static bool is_function(const void *context, const void *key, uint32_t number)
 	return strcmp(calls->names.bytes + calls->at[number], key) == 0;
 }
 
-uint32_t calls_function(struct calls *calls, struct output *output, const char *name)
+uint32_t calls_function(struct calls *calls, struct sink *sink, const char *name)
 {
 	uint64_t hash = base_hash(BASE_HASH, name, strlen(name));
 	uint32_t number = base_index_find(&calls->index, hash, is_function, calls, name);
@@ -67,13 +67,13 @@ uint32_t calls_function(struct calls *calls, struct output *output, const char *
 	text_put(&calls->names, name, strlen(name) + 1);
 	base_index_add(&calls->index, hash, (uint32_t)calls->count);
 	struct known known = describe(name);
-	output_fact(output, TFP_TAG_function);
-	output_number(output, NUMBER_BASE + calls->count);
-	output_text(output, name, strlen(name));
-	output_text(output, known.library, strlen(known.library));
-	output_text(output, known.kind, strlen(known.kind));
-	output_text(output, "", 0);
-	output_fact_end(output);
+	sink_fact(sink, TFP_TAG_function);
+	sink_number(sink, NUMBER_BASE + calls->count);
+	sink_text(sink, name, strlen(name));
+	sink_text(sink, known.library, strlen(known.library));
+	sink_text(sink, known.kind, strlen(known.kind));
+	sink_text(sink, "", 0);
+	sink_fact_end(sink);
 	return NUMBER_BASE + (uint32_t)calls->count++;
 }
 

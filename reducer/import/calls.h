@@ -9,7 +9,7 @@
 
 #include "reducer/base/base.h"
 #include "reducer/base/index.h"
-#include "reducer/import/output.h"
+#include "reducer/import/sink.h"
 
 /* Start from {0}. */
 struct calls {
@@ -20,7 +20,7 @@ struct calls {
 };
 
 /* The number of the function; its fact is written with the first. */
-uint32_t calls_function(struct calls *calls, struct output *output, const char *name);
+uint32_t calls_function(struct calls *calls, struct sink *sink, const char *name);
 void calls_free(struct calls *calls);
 
 #endif

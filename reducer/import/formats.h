@@ -3,7 +3,7 @@
 #ifndef REDUCER_IMPORT_FORMATS_H
 #define REDUCER_IMPORT_FORMATS_H
 
-#include "reducer/import/output.h"
+#include "reducer/import/sink.h"
 #include "reducer/import/source.h"
 
 /* Whose file it is; an importer fills it in. Times of its records are CLOCK_REALTIME. */
@@ -13,9 +13,9 @@ struct import_about {
 	uint32_t pid; /* 0 = not said */
 };
 
-/* Reads all of `source` into `output`. Returns 0, -1 where there is nothing in it. */
-int import_xplane(struct source *source, struct output *output, struct import_about *about);
-int import_kineto(struct source *source, struct output *output, struct import_about *about);
+/* Reads all of `source` into `sink`. Returns 0, -1 where there is nothing in it. */
+int import_xplane(struct source *source, struct sink *sink, struct import_about *about);
+int import_kineto(struct source *source, struct sink *sink, struct import_about *about);
 
 /* Does the file begin like one of these? */
 int import_is_xplane(struct source *source);

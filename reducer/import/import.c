@@ -19,7 +19,7 @@ static const struct {
 	enum import_kind kind;
 	const char *name;
 	int (*is)(struct source *source);
-	int (*read)(struct source *source, struct output *output, struct import_about *about);
+	int (*read)(struct source *source, struct sink *sink, struct import_about *about);
 } formats[] = {
 	{IMPORT_XPLANE, "xplane", import_is_xplane, import_xplane},
 	{IMPORT_KINETO, "kineto", import_is_kineto, import_kineto},
@@ -64,29 +64,29 @@ static uint64_t file_hash(const char *path)
 	return base_mix(hash);
 }
 
-static void say_what_it_is(struct output *output, const char *path, const char *format, const struct import_about *about)
+static void say_what_it_is(struct sink *sink, const char *path, const char *format, const struct import_about *about)
 {
 	/* What the recorder would have been told, so that tables say why they are empty. */
 	static const char *const off[] = {"MALLOC", "IO", "SYS", "PYTHON"};
 
-	output_fact(output, TFP_TAG_import);
-	output_text(output, path, strlen(path));
-	output_text(output, format, strlen(format));
-	output_fact_end(output);
+	sink_fact(sink, TFP_TAG_import);
+	sink_text(sink, path, strlen(path));
+	sink_text(sink, format, strlen(format));
+	sink_fact_end(sink);
 	for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
-		output_pair(output, TFP_TAG_setting, off[i], "off");
-	output_pair(output, TFP_TAG_note, "import",
+		sink_pair(sink, TFP_TAG_setting, off[i], "off");
+	sink_pair(sink, TFP_TAG_note, "import",
 		    "Made from a file of another profiler; docs/foreign.md says what such a file cannot hold.");
 	if (about->host[0])
-		output_pair(output, TFP_TAG_host, "hostname", about->host);
+		sink_pair(sink, TFP_TAG_host, "hostname", about->host);
 }
 
 int import_file(const char *path, enum import_kind kind, struct diag_list *diags)
 {
 	struct source source;
-	struct output *output;
+	struct sink *sink;
 	struct import_about about = {0};
-	struct output_header header = {.log_id = file_hash(path)};
+	struct sink_header header = {.log_id = file_hash(path)};
 	const char *name = "";
 	int descriptor = -1, result = -1;
 
@@ -94,30 +94,30 @@ int import_file(const char *path, enum import_kind kind, struct diag_list *diags
 		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "", "cannot be opened");
 		return -1;
 	}
-	output = output_make();
+	sink = sink_make();
 	for (size_t i = 0; i < FORMATS; i++)
 		if (formats[i].kind == kind) {
 			name = formats[i].name;
-			result = formats[i].read(&source, output, &about);
+			result = formats[i].read(&source, sink, &about);
 		}
 	if (result != 0)
 		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "record again; a run of some steps is enough",
 			 "the file holds no events");
-	say_what_it_is(output, path, name, &about);
+	say_what_it_is(sink, path, name, &about);
 	header.job[0] = folder_hash(path, BASE_HASH) | 1;
 	header.job[1] = base_mix(header.job[0]);
 	header.command = about.command[0] ? about.command : name;
-	header.origin_ns = output_first_ns(output);
+	header.origin_ns = sink_first_ns(sink);
 	header.pid = about.pid;
-	descriptor = output_finish(output, &header);
+	descriptor = sink_finish(sink, &header);
 	if (result != 0) {
 		close(descriptor);
 		descriptor = -1;
 	}
-	if (output_names_lost(output))
+	if (sink_names_lost(sink))
 		source_damage(&source, DIAG_NO_OFFSET, "nothing can be done: they stand as [name not recorded]",
 			      "the file has more than 65535 distinct names; events with the further ones have none");
-	output_free(output);
+	sink_free(sink);
 	source_close(&source);
 	return descriptor;
 }

@@ -177,7 +177,7 @@ static void take_rank(struct kineto *kineto)
 									      : NULL;
 		word = json_next(json);
 		if (name && (word == JSON_NUMBER || word == JSON_STRING))
-			output_pair(kineto->output, TFP_TAG_environment, name, text_of(json));
+			sink_pair(kineto->sink, TFP_TAG_environment, name, text_of(json));
 		else
 			json_skip(json, word);
 	}
@@ -238,14 +238,14 @@ static void free_all(struct kineto *kineto)
 	free(kineto);
 }
 
-int import_kineto(struct source *source, struct output *output, struct import_about *about)
+int import_kineto(struct source *source, struct sink *sink, struct import_about *about)
 {
 	struct kineto *kineto = base_alloc(1, sizeof(*kineto));
 	enum json_word word;
 	int result;
 
 	kineto->source = source;
-	kineto->output = output;
+	kineto->sink = sink;
 	kineto->about = about;
 	find_base(kineto, source);
 	json_begin(&kineto->json, source);

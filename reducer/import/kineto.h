@@ -26,7 +26,7 @@ struct kineto_event {
 	uint64_t begin_ns, duration_ns;
 };
 
-/* A thread of the host, or a queue of a device: one stream of the output. */
+/* A thread of the host, or a queue of a device: one stream of the log. */
 struct kineto_track {
 	uint64_t key;
 	uint32_t thread, queue;
@@ -34,7 +34,7 @@ struct kineto_track {
 
 struct kineto {
 	struct source *source;
-	struct output *output;
+	struct sink *sink;
 	struct import_about *about;
 	struct json json;
 	struct text texts, scratch; /* texts: of the event at hand */
@@ -48,7 +48,7 @@ struct kineto {
 	uint32_t queue_count;
 	uint64_t event_count, out_of_time, op_count;
 	int64_t base_ns;
-	struct output_group group;
+	struct sink_group group;
 };
 
 /* kineto.c: "" where the event has none. */

@@ -13,20 +13,20 @@ enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
 #define NOT_SAID UINT32_MAX
 #define NO_CHANNEL UINT64_C(0xffffffff)
 
-static struct output_time at_begin(const struct kineto_event *event)
+static struct sink_time at_begin(const struct kineto_event *event)
 {
-	return (struct output_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
 }
 
-static struct output_time at_end(const struct kineto_event *event)
+static struct sink_time at_end(const struct kineto_event *event)
 {
-	return (struct output_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
+	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
 				    1};
 }
 
-static void put_group(struct kineto *kineto, uint32_t thread, struct output_time when)
+static void put_group(struct kineto *kineto, uint32_t thread, struct sink_time when)
 {
-	output_put(kineto->output, thread, &when, kineto->group.bytes, kineto->group.used);
+	sink_put(kineto->sink, thread, &when, kineto->group.bytes, kineto->group.used);
 	kineto->group.used = 0;
 }
 
@@ -39,7 +39,7 @@ static uint32_t name_of(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
-	return output_name(kineto->output, name, strlen(name));
+	return sink_name(kineto->sink, name, strlen(name));
 }
 
 /* Tracks. */
@@ -79,10 +79,10 @@ static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *even
 	if (!kineto->about->pid)
 		kineto->about->pid = (uint32_t)strtoul(pid, NULL, 10);
 	return track->thread =
-		       output_thread(kineto->output, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+		       sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
 }
 
-/* The queue of a device's stream, and the stream of the output that its records go to. */
+/* The queue of a device's stream, and the stream of the log that its records go to. */
 static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_event *event)
 {
 	char device[24], stream[24], name[40];
@@ -95,20 +95,20 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 	if (!is_new)
 		return track;
 	snprintf(name, sizeof(name), "GPU %s queue", device);
-	track->thread = output_thread(kineto->output, 0, name);
+	track->thread = sink_thread(kineto->sink, 0, name);
 	track->queue = ++kineto->queue_count;
-	output_fact(kineto->output, TFP_TAG_context);
-	output_number(kineto->output, context & UINT32_MAX);
-	output_number(kineto->output, number(event, KINETO_DEVICE) & UINT32_MAX);
-	output_fact_end(kineto->output);
-	output_fact(kineto->output, TFP_TAG_queue);
-	output_number(kineto->output, track->queue);
-	output_number(kineto->output, number(event, KINETO_DEVICE) & UINT32_MAX);
-	output_number(kineto->output, context & UINT32_MAX);
-	output_number(kineto->output, number(event, KINETO_STREAM) & UINT32_MAX);
-	output_number(kineto->output, NO_CHANNEL);
-	output_number(kineto->output, 0);
-	output_fact_end(kineto->output);
+	sink_fact(kineto->sink, TFP_TAG_context);
+	sink_number(kineto->sink, context & UINT32_MAX);
+	sink_number(kineto->sink, number(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_fact_end(kineto->sink);
+	sink_fact(kineto->sink, TFP_TAG_queue);
+	sink_number(kineto->sink, track->queue);
+	sink_number(kineto->sink, number(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_number(kineto->sink, context & UINT32_MAX);
+	sink_number(kineto->sink, number(event, KINETO_STREAM) & UINT32_MAX);
+	sink_number(kineto->sink, NO_CHANNEL);
+	sink_number(kineto->sink, 0);
+	sink_fact_end(kineto->sink);
 	return track;
 }
 
@@ -120,11 +120,11 @@ static void put_op(struct kineto *kineto, const struct kineto_event *event, int 
 	uint32_t thread = thread_of(kineto, event);
 	uint64_t key = ++kineto->op_count;
 
-	OUTPUT_ADD(&kineto->group, op_begin, .name = name_of(kineto, event), .key = key, .source = RECORD_FUNCTION,
+	SINK_ADD(&kineto->group, op_begin, .name = name_of(kineto, event), .key = key, .source = RECORD_FUNCTION,
 		   .scope = (uint8_t)scope);
 	if (event->duration_ns)
 		put_group(kineto, thread, at_begin(event));
-	OUTPUT_ADD(&kineto->group, op_end, .key = key, .source = RECORD_FUNCTION);
+	SINK_ADD(&kineto->group, op_end, .key = key, .source = RECORD_FUNCTION);
 	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
 }
 
@@ -137,9 +137,9 @@ static void put_annotation(struct kineto *kineto, const struct kineto_event *eve
 
 	if (strncmp(name, step, sizeof(step) - 1) == 0) {
 		uint64_t count = strtoull(name + sizeof(step) - 1, NULL, 10);
-		OUTPUT_ADD(&kineto->group, step, .number = count, .source = RECORD_FUNCTION);
+		SINK_ADD(&kineto->group, step, .number = count, .source = RECORD_FUNCTION);
 		put_group(kineto, thread, at_begin(event));
-		OUTPUT_ADD(&kineto->group, step_end, .number = count);
+		SINK_ADD(&kineto->group, step_end, .number = count);
 		put_group(kineto, thread, at_end(event));
 	}
 	put_op(kineto, event, SCOPE_USER);
@@ -148,20 +148,20 @@ static void put_annotation(struct kineto *kineto, const struct kineto_event *eve
 static void put_range(struct kineto *kineto, const struct kineto_event *event, uint8_t source)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
-	uint64_t hash = output_string(kineto->output, name, strlen(name));
+	uint64_t hash = sink_string(kineto->sink, name, strlen(name));
 	uint32_t thread = thread_of(kineto, event);
 
-	OUTPUT_ADD(&kineto->group, range_push, .name = hash, .source = source);
+	SINK_ADD(&kineto->group, range_push, .name = hash, .source = source);
 	if (event->duration_ns)
 		put_group(kineto, thread, at_begin(event));
-	OUTPUT_ADD(&kineto->group, range_pop, .source = source);
+	SINK_ADD(&kineto->group, range_pop, .source = source);
 	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
 }
 
 static void put_call(struct kineto *kineto, const struct kineto_event *event)
 {
-	OUTPUT_ADD(&kineto->group, gpu_call, .duration = event->duration_ns, .correlation = number(event, KINETO_CORRELATION),
-		   .function = calls_function(&kineto->calls, kineto->output, kineto_text(kineto, event, KINETO_NAME)),
+	SINK_ADD(&kineto->group, gpu_call, .duration = event->duration_ns, .correlation = number(event, KINETO_CORRELATION),
+		   .function = calls_function(&kineto->calls, kineto->sink, kineto_text(kineto, event, KINETO_NAME)),
 		   .flags = SEEN_BY_CALLBACK);
 	put_group(kineto, thread_of(kineto, event), at_end(event));
 }
@@ -176,9 +176,9 @@ static void put_block(struct kineto *kineto, const struct kineto_event *event)
 		return;
 	snprintf(name, sizeof(name), number(event, KINETO_DEVICE_TYPE) == 1 ? "pytorch cuda:%d" : "pytorch cpu",
 		 (int)number(event, KINETO_DEVICE_ID));
-	OUTPUT_ADD(&kineto->group, block, .address = number(event, KINETO_ADDRESS),
+	SINK_ADD(&kineto->group, block, .address = number(event, KINETO_ADDRESS),
 		   .bytes = bytes > 0 ? (uint64_t)bytes : 0 - (uint64_t)bytes, .total = number(event, KINETO_ALLOCATED),
-		   .reserved = number(event, KINETO_RESERVED), .allocator = output_name(kineto->output, name, strlen(name)),
+		   .reserved = number(event, KINETO_RESERVED), .allocator = sink_name(kineto->sink, name, strlen(name)),
 		   .operation = bytes > 0 ? 1 : 2);
 	put_group(kineto, thread_of(kineto, event), at_begin(event));
 }
@@ -209,15 +209,15 @@ static uint32_t shape_of(struct kineto *kineto, const struct kineto_event *event
 	kineto->shapes = base_grow(kineto->shapes, &kineto->shape_room, kineto->shape_count + 1, sizeof(*kineto->shapes));
 	kineto->shapes[kineto->shape_count] = hash;
 	base_index_add(&kineto->shape_of, hash, (uint32_t)kineto->shape_count++);
-	output_fact(kineto->output, TFP_TAG_shape);
-	output_number(kineto->output, kineto->shape_count);
-	output_text(kineto->output, name, strlen(name));
+	sink_fact(kineto->sink, TFP_TAG_shape);
+	sink_number(kineto->sink, kineto->shape_count);
+	sink_text(kineto->sink, name, strlen(name));
 	for (int i = 0; i < 7; i++)
-		output_number(kineto->output, facts[i]);
-	output_number(kineto->output, facts[7]); /* all of a block's shared memory: static and dynamic are not told apart */
+		sink_number(kineto->sink, facts[i]);
+	sink_number(kineto->sink, facts[7]); /* all of a block's shared memory: static and dynamic are not told apart */
 	for (int i = 0; i < 10; i++)
-		output_number(kineto->output, 0);
-	output_fact_end(kineto->output);
+		sink_number(kineto->sink, 0);
+	sink_fact_end(kineto->sink);
 	return (uint32_t)kineto->shape_count;
 }
 
@@ -225,7 +225,7 @@ static void put_kernel(struct kineto *kineto, const struct kineto_event *event)
 {
 	const struct kineto_track *track = queue_of(kineto, event);
 
-	OUTPUT_ADD(&kineto->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
+	SINK_ADD(&kineto->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = number(event, KINETO_CORRELATION), .shape = shape_of(kineto, event), .queue = track->queue,
 		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
 	put_group(kineto, track->thread, at_end(event));
@@ -248,7 +248,7 @@ static void put_copy(struct kineto *kineto, const struct kineto_event *event)
 		source = from && strncmp(from + 1, memories[i], length) == 0 ? i : source;
 		destination = to && strncmp(to + 3, memories[i], length) == 0 ? i : destination;
 	}
-	OUTPUT_ADD(&kineto->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
+	SINK_ADD(&kineto->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
 		   .kind = kind, .source = source, .destination = destination, .source_device = NOT_SAID,
 		   .destination_device = NOT_SAID, .graph = (uint32_t)number(event, KINETO_GRAPH),
@@ -260,7 +260,7 @@ static void put_set(struct kineto *kineto, const struct kineto_event *event)
 {
 	const struct kineto_track *track = queue_of(kineto, event);
 
-	OUTPUT_ADD(&kineto->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
+	SINK_ADD(&kineto->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
 		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
 	put_group(kineto, track->thread, at_end(event));
@@ -313,9 +313,9 @@ static void put_half(struct kineto *kineto, const struct kineto_event *event, ch
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
 	if (phase == 'B')
-		OUTPUT_ADD(&kineto->group, range_push, .name = output_string(kineto->output, name, strlen(name)), .source = 0);
+		SINK_ADD(&kineto->group, range_push, .name = sink_string(kineto->sink, name, strlen(name)), .source = 0);
 	else
-		OUTPUT_ADD(&kineto->group, range_pop, .source = 0);
+		SINK_ADD(&kineto->group, range_pop, .source = 0);
 	put_group(kineto, thread_of(kineto, event), phase == 'B' ? at_begin(event) : at_end(event));
 }
 
@@ -345,23 +345,23 @@ void kineto_device(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
-	output_fact(kineto->output, TFP_TAG_device);
-	output_number(kineto->output, number(event, KINETO_ID));
-	output_text(kineto->output, name, strlen(name));
-	output_text(kineto->output, "", 0);
-	output_number(kineto->output, number(event, KINETO_MAJOR));
-	output_number(kineto->output, number(event, KINETO_MINOR));
-	output_number(kineto->output, number(event, KINETO_MULTIPROCESSORS));
-	output_number(kineto->output, number(event, KINETO_MEMORY_SIZE));
-	output_number(kineto->output, 0);
-	output_number(kineto->output, 0);
-	output_number(kineto->output, 0);
-	output_number(kineto->output, number(event, KINETO_WARP));
-	output_number(kineto->output,
+	sink_fact(kineto->sink, TFP_TAG_device);
+	sink_number(kineto->sink, number(event, KINETO_ID));
+	sink_text(kineto->sink, name, strlen(name));
+	sink_text(kineto->sink, "", 0);
+	sink_number(kineto->sink, number(event, KINETO_MAJOR));
+	sink_number(kineto->sink, number(event, KINETO_MINOR));
+	sink_number(kineto->sink, number(event, KINETO_MULTIPROCESSORS));
+	sink_number(kineto->sink, number(event, KINETO_MEMORY_SIZE));
+	sink_number(kineto->sink, 0);
+	sink_number(kineto->sink, 0);
+	sink_number(kineto->sink, 0);
+	sink_number(kineto->sink, number(event, KINETO_WARP));
+	sink_number(kineto->sink,
 		      number(event, KINETO_WARP) ? number(event, KINETO_THREADS) / number(event, KINETO_WARP) : 0);
-	output_number(kineto->output, 0);
-	output_number(kineto->output, number(event, KINETO_MULTI_SHARED));
-	output_number(kineto->output, number(event, KINETO_MULTI_REGISTERS));
-	output_number(kineto->output, number(event, KINETO_BLOCK_SHARED));
-	output_fact_end(kineto->output);
+	sink_number(kineto->sink, 0);
+	sink_number(kineto->sink, number(event, KINETO_MULTI_SHARED));
+	sink_number(kineto->sink, number(event, KINETO_MULTI_REGISTERS));
+	sink_number(kineto->sink, number(event, KINETO_BLOCK_SHARED));
+	sink_fact_end(kineto->sink);
 }

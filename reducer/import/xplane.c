@@ -94,7 +94,7 @@ uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name)
 	if (!name)
 		return 0;
 	if (!name->number)
-		name->number = output_name(xplane->output, xplane_text(xplane, name), name->length) + 1;
+		name->number = sink_name(xplane->sink, xplane_text(xplane, name), name->length) + 1;
 	return name->number - 1;
 }
 
@@ -145,7 +145,7 @@ uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *val
 	if (value && value->kind == STAT_REFERENCE)
 		return xplane_name_number(xplane, find_name(&xplane->stats, value->value));
 	text = xplane_value_text(xplane, value, &length);
-	return output_name(xplane->output, text, length);
+	return sink_name(xplane->sink, text, length);
 }
 
 uint64_t xplane_number(const struct xplane_value *value)
@@ -280,7 +280,7 @@ static uint32_t thread_of(struct xplane *xplane, const struct xplane_line *line,
 		return threads->items[number].serial;
 	threads->items = base_grow(threads->items, &threads->room, threads->count + 1, sizeof(*threads->items));
 	threads->items[threads->count] =
-		(struct xplane_thread){key, output_thread(xplane->output, (uint32_t)line->id, line->name)};
+		(struct xplane_thread){key, sink_thread(xplane->sink, (uint32_t)line->id, line->name)};
 	base_index_add(&threads->index, base_mix(key), (uint32_t)threads->count);
 	return threads->items[threads->count++].serial;
 }
@@ -399,7 +399,7 @@ static void take_text_of_space(struct xplane *xplane, const struct wire_field *f
 	text_clear(&xplane->scratch);
 	text_put(&xplane->scratch, text, got);
 	text_string(&xplane->scratch, "");
-	output_pair(xplane->output, TFP_TAG_note,
+	sink_pair(xplane->sink, TFP_TAG_note,
 		    field->number == SPACE_ERROR ? "error of the profiler" : "warning of the profiler",
 		    xplane->scratch.length ? xplane->scratch.bytes : "");
 }
@@ -475,13 +475,13 @@ static void say_what_is_missing(struct xplane *xplane)
 	if (xplane->aggregated) {
 		snprintf(text, sizeof(text), "%" PRIu64 " events are sums without a time; they are left out.",
 			 xplane->aggregated);
-		output_pair(xplane->output, TFP_TAG_note, "import", text);
+		sink_pair(xplane->sink, TFP_TAG_note, "import", text);
 	}
 	if (xplane->out_of_time)
 		source_damage(xplane->source, DIAG_NO_OFFSET, "", "events with impossible times were left out");
 }
 
-int import_xplane(struct source *source, struct output *output, struct import_about *about)
+int import_xplane(struct source *source, struct sink *sink, struct import_about *about)
 {
 	struct xplane *xplane = base_alloc(1, sizeof(*xplane));
 	const struct stretch space = {0, source->bytes};
@@ -490,7 +490,7 @@ int import_xplane(struct source *source, struct output *output, struct import_ab
 	int result;
 
 	xplane->source = source;
-	xplane->output = output;
+	xplane->sink = sink;
 	xplane->about = about;
 	take_surroundings(xplane, space);
 	/* What is wrong was said; the same bytes are walked again. */

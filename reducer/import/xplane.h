@@ -29,7 +29,7 @@ struct xplane_name {
 	uint64_t id;
 	size_t text, length;   /* in xplane.texts */
 	struct stretch stats;  /* of events: where the message lies, as far as it holds stats; at 0 = none */
-	uint32_t number;       /* output_name of it + 1; 0 = not asked yet */
+	uint32_t number;       /* sink_name of it + 1; 0 = not asked yet */
 	enum xplane_stat stat; /* of stats */
 };
 
@@ -59,14 +59,14 @@ struct xplane_line {
 	uint64_t id;
 	int64_t time_ns;
 	char name[64];
-	uint32_t thread;      /* its stream in the output */
+	uint32_t thread;      /* its stream in the log */
 	uint32_t queue;	      /* of a device: id of its queue fact */
 	uint64_t step_end_ns; /* of the step that began last on it */
 };
 
 struct xplane {
 	struct source *source;
-	struct output *output;
+	struct sink *sink;
 	struct import_about *about;
 	int is_grouped;		 /* its devices say of each event which step it belongs to, and have Steps lines */
 	uint32_t grouped_device; /* + 1: the one whose Steps line was taken */
@@ -103,7 +103,7 @@ struct xplane {
 	struct calls calls;
 	uint32_t queue_count;
 	uint64_t step_count, event_count, aggregated, out_of_time;
-	struct output_group group;
+	struct sink_group group;
 };
 
 /* xplane.c: text of a name, text of a value (valid until the next call; cut at SOURCE_LONGEST); numbers. */
@@ -111,7 +111,7 @@ const char *xplane_text(const struct xplane *xplane, const struct xplane_name *n
 const char *xplane_value_text(struct xplane *xplane, const struct xplane_value *value, size_t *length);
 uint64_t xplane_number(const struct xplane_value *value); /* 0 for NULL and for texts; a double is cut */
 uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name);
-uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *value); /* output_name of its text */
+uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *value); /* sink_name of its text */
 
 /* One event each; the line's thread is set. */
 void xplane_host_event(struct xplane *xplane, struct xplane_line *line, struct xplane_event *event);

@@ -54,21 +54,21 @@ void xplane_device_begin(struct xplane *xplane)
 	const char *name = xplane_value_text(xplane, known[XPLANE_DEVICE_NAME], &length);
 
 	xplane->device = (uint32_t)strtoul(xplane->plane + 12, NULL, 10); /* behind "/device:GPU:" */
-	output_fact(xplane->output, TFP_TAG_device);
-	output_number(xplane->output, xplane->device);
-	output_text(xplane->output, length ? name : "GPU", length ? length : 3);
-	output_text(xplane->output, "", 0);
-	output_number(xplane->output, xplane_number(known[XPLANE_MAJOR]));
-	output_number(xplane->output, xplane_number(known[XPLANE_MINOR]));
-	output_number(xplane->output, xplane_number(known[XPLANE_CORES]));
-	output_number(xplane->output, xplane_number(known[XPLANE_MEMORY_SIZE]));
-	output_number(xplane->output, xplane_number(known[XPLANE_MEMORY_BANDWIDTH]));
-	output_number(xplane->output, xplane_number(known[XPLANE_CLOCK_RATE]) * 1000); /* kHz there */
-	output_fact_end(xplane->output);
-	output_fact(xplane->output, TFP_TAG_context);
-	output_number(xplane->output, xplane->device + 1);
-	output_number(xplane->output, xplane->device);
-	output_fact_end(xplane->output);
+	sink_fact(xplane->sink, TFP_TAG_device);
+	sink_number(xplane->sink, xplane->device);
+	sink_text(xplane->sink, length ? name : "GPU", length ? length : 3);
+	sink_text(xplane->sink, "", 0);
+	sink_number(xplane->sink, xplane_number(known[XPLANE_MAJOR]));
+	sink_number(xplane->sink, xplane_number(known[XPLANE_MINOR]));
+	sink_number(xplane->sink, xplane_number(known[XPLANE_CORES]));
+	sink_number(xplane->sink, xplane_number(known[XPLANE_MEMORY_SIZE]));
+	sink_number(xplane->sink, xplane_number(known[XPLANE_MEMORY_BANDWIDTH]));
+	sink_number(xplane->sink, xplane_number(known[XPLANE_CLOCK_RATE]) * 1000); /* kHz there */
+	sink_fact_end(xplane->sink);
+	sink_fact(xplane->sink, TFP_TAG_context);
+	sink_number(xplane->sink, xplane->device + 1);
+	sink_number(xplane->sink, xplane->device);
+	sink_fact_end(xplane->sink);
 }
 
 void xplane_device_line(struct xplane *xplane, struct xplane_line *line)
@@ -76,16 +76,16 @@ void xplane_device_line(struct xplane *xplane, struct xplane_line *line)
 	char name[16];
 
 	snprintf(name, sizeof(name), "GPU %u queue", xplane->device);
-	line->thread = output_thread(xplane->output, 0, name);
+	line->thread = sink_thread(xplane->sink, 0, name);
 	line->queue = ++xplane->queue_count;
-	output_fact(xplane->output, TFP_TAG_queue);
-	output_number(xplane->output, line->queue);
-	output_number(xplane->output, xplane->device);
-	output_number(xplane->output, xplane->device + 1);
-	output_number(xplane->output, line->id & UINT32_MAX);
-	output_number(xplane->output, NO_CHANNEL);
-	output_number(xplane->output, 0);
-	output_fact_end(xplane->output);
+	sink_fact(xplane->sink, TFP_TAG_queue);
+	sink_number(xplane->sink, line->queue);
+	sink_number(xplane->sink, xplane->device);
+	sink_number(xplane->sink, xplane->device + 1);
+	sink_number(xplane->sink, line->id & UINT32_MAX);
+	sink_number(xplane->sink, NO_CHANNEL);
+	sink_number(xplane->sink, 0);
+	sink_fact_end(xplane->sink);
 }
 
 /* Shapes. */
@@ -111,21 +111,21 @@ static void put_shape(struct xplane *xplane, uint64_t id, const char *name, size
 
 	detail_three(details, "grid", grid);
 	detail_three(details, "block", block);
-	output_fact(xplane->output, TFP_TAG_shape);
-	output_number(xplane->output, id);
-	output_text(xplane->output, name, length);
+	sink_fact(xplane->sink, TFP_TAG_shape);
+	sink_number(xplane->sink, id);
+	sink_text(xplane->sink, name, length);
 	for (int i = 0; i < 3; i++)
-		output_number(xplane->output, grid[i]);
+		sink_number(xplane->sink, grid[i]);
 	for (int i = 0; i < 3; i++)
-		output_number(xplane->output, block[i]);
-	output_number(xplane->output, detail(details, "regs"));
-	output_number(xplane->output, detail(details, "static_shared"));
-	output_number(xplane->output, detail(details, "dynamic_shared"));
+		sink_number(xplane->sink, block[i]);
+	sink_number(xplane->sink, detail(details, "regs"));
+	sink_number(xplane->sink, detail(details, "static_shared"));
+	sink_number(xplane->sink, detail(details, "dynamic_shared"));
 	for (int i = 0; i < 8; i++) /* executed_shared to kind: the file does not say */
-		output_number(xplane->output, 0);
+		sink_number(xplane->sink, 0);
 	double percent = occupancy ? strtod(occupancy, NULL) : 0;
-	output_number(xplane->output, percent > 0 && percent <= 100 ? (uint64_t)(percent * 1000 + 0.5) : 0);
-	output_fact_end(xplane->output);
+	sink_number(xplane->sink, percent > 0 && percent <= 100 ? (uint64_t)(percent * 1000 + 0.5) : 0);
+	sink_fact_end(xplane->sink);
 }
 
 static uint32_t shape_of(struct xplane *xplane, const struct xplane_event *event)
@@ -195,7 +195,7 @@ static void add_copy(struct xplane *xplane, const struct xplane_line *line, cons
 	const char *details = xplane_value_text(xplane, event->known[XPLANE_MEMCPY_DETAILS], &length);
 	uint8_t source = memory_kind(details, "kind_src"), destination = memory_kind(details, "kind_dst");
 
-	OUTPUT_ADD(&xplane->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
+	SINK_ADD(&xplane->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
 		   .bytes = find_detail(details, "size") ? detail(details, "size") : detail(details, "num_bytes"),
 		   .queue = line->queue, .kind = copy_kind(name, source, destination), .source = source,
@@ -209,7 +209,7 @@ static void add_set(struct xplane *xplane, const struct xplane_line *line, const
 	size_t length;
 	const char *details = xplane_value_text(xplane, event->known[XPLANE_MEMSET_DETAILS], &length);
 
-	OUTPUT_ADD(&xplane->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
+	SINK_ADD(&xplane->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .bytes = detail(details, "num_bytes"),
 		   .queue = line->queue, .flags = detail(details, "async") != 0,
 		   .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
@@ -228,20 +228,20 @@ static void add_op(struct xplane *xplane, const struct xplane_event *event)
 		const char *name = xplane_value_text(xplane, known[XPLANE_HLO_OP], &length);
 		const char *framework = xplane_hlo_op(xplane, program, name, length);
 		if (framework)
-			op = output_name(xplane->output, framework, strlen(framework));
+			op = sink_name(xplane->sink, framework, strlen(framework));
 	}
 	if (op || known[XPLANE_HLO_OP] || known[XPLANE_SHAPE] || known[XPLANE_TENSOR_SHAPES])
-		OUTPUT_ADD(&xplane->group, device_op, .op = op,
+		SINK_ADD(&xplane->group, device_op, .op = op,
 			   .shapes = xplane_value_name(xplane, known[known[XPLANE_SHAPE] ? XPLANE_SHAPE : XPLANE_TENSOR_SHAPES]),
 			   .hlo_op = xplane_value_name(xplane, known[XPLANE_HLO_OP]),
 			   .hlo_module = xplane_value_name(xplane, known[XPLANE_HLO_MODULE]), .program = program);
 	if (known[XPLANE_GROUP])
-		OUTPUT_ADD(&xplane->group, device_step, .number = xplane_number(known[XPLANE_GROUP]));
+		SINK_ADD(&xplane->group, device_step, .number = xplane_number(known[XPLANE_GROUP]));
 }
 
 void xplane_device_event(struct xplane *xplane, const struct xplane_line *line, struct xplane_event *event)
 {
-	const struct output_time when = {event->begin_ns + event->duration_ns, event->begin_ns,
+	const struct sink_time when = {event->begin_ns + event->duration_ns, event->begin_ns,
 					 event->begin_ns + event->duration_ns, 1};
 	const char *name = xplane_text(xplane, event->name);
 
@@ -250,17 +250,17 @@ void xplane_device_event(struct xplane *xplane, const struct xplane_line *line, 
 	if (event->known[XPLANE_KERNEL_DETAILS] ||
 	    !(event->known[XPLANE_MEMCPY_DETAILS] || event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Mem", 3) == 0 ||
 	      strncmp(name, "CudaGraphExec:", 14) == 0))
-		OUTPUT_ADD(&xplane->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
+		SINK_ADD(&xplane->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
 			   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .shape = shape_of(xplane, event),
 			   .queue = line->queue, .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
 			   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
 	else if (strncmp(name, "CudaGraphExec:", 14) == 0)
-		OUTPUT_ADD(&xplane->group, graph_run, .start = event->begin_ns, .duration = event->duration_ns,
+		SINK_ADD(&xplane->group, graph_run, .start = event->begin_ns, .duration = event->duration_ns,
 			   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
 			   .graph = (uint32_t)strtoul(name + 14, NULL, 10), .queue = line->queue);
 	else if (event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Memset", 6) == 0)
 		add_set(xplane, line, event);
 	else
 		add_copy(xplane, line, event, name);
-	output_put(xplane->output, line->thread, &when, xplane->group.bytes, xplane->group.used);
+	sink_put(xplane->sink, line->thread, &when, xplane->group.bytes, xplane->group.used);
 }

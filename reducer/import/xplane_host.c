@@ -25,20 +25,20 @@ static int is_op_name(const char *name)
 	       (colon[1] == '_' || isalpha((unsigned char)colon[1]));
 }
 
-static struct output_time at_begin(const struct xplane_event *event)
+static struct sink_time at_begin(const struct xplane_event *event)
 {
-	return (struct output_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
 }
 
-static struct output_time at_end(const struct xplane_event *event)
+static struct sink_time at_end(const struct xplane_event *event)
 {
-	return (struct output_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
+	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
 				    1};
 }
 
-static void put_group(struct xplane *xplane, const struct xplane_line *line, struct output_time when)
+static void put_group(struct xplane *xplane, const struct xplane_line *line, struct sink_time when)
 {
-	output_put(xplane->output, line->thread, &when, xplane->group.bytes, xplane->group.used);
+	sink_put(xplane->sink, line->thread, &when, xplane->group.bytes, xplane->group.used);
 	xplane->group.used = 0;
 }
 
@@ -46,9 +46,9 @@ static void put_call(struct xplane *xplane, const struct xplane_line *line, cons
 {
 	const char *name = xplane_text(xplane, event->name);
 
-	OUTPUT_ADD(&xplane->group, gpu_call, .duration = event->duration_ns,
+	SINK_ADD(&xplane->group, gpu_call, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
-		   .function = calls_function(&xplane->calls, xplane->output, name), .flags = SEEN_BY_CALLBACK);
+		   .function = calls_function(&xplane->calls, xplane->sink, name), .flags = SEEN_BY_CALLBACK);
 	put_group(xplane, line, at_end(event));
 }
 
@@ -62,7 +62,7 @@ static uint32_t allocator_of(struct xplane *xplane, const struct xplane_event *e
 		return xplane_value_name(xplane, event->known[XPLANE_ALLOCATOR]);
 	number = number ? number : event->known[XPLANE_DEVICE_ORDINAL];
 	snprintf(text, sizeof(text), number ? "allocator %llu" : "allocator", (unsigned long long)xplane_number(number));
-	return output_name(xplane->output, text, strlen(text));
+	return sink_name(xplane->sink, text, strlen(text));
 }
 
 static void put_block(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, int is_release)
@@ -71,19 +71,19 @@ static void put_block(struct xplane *xplane, const struct xplane_line *line, con
 	uint64_t bytes = xplane_number(known[XPLANE_ALLOCATION]);
 
 	if (known[XPLANE_AVAILABLE] || known[XPLANE_PEAK] || known[XPLANE_RESERVED])
-		OUTPUT_ADD(&xplane->group, block_room, .free = xplane_number(known[XPLANE_AVAILABLE]),
+		SINK_ADD(&xplane->group, block_room, .free = xplane_number(known[XPLANE_AVAILABLE]),
 			   .stack = xplane_number(known[XPLANE_RESERVED]), .peak = xplane_number(known[XPLANE_PEAK]),
 			   .fragmentation = known[XPLANE_FRAGMENTATION] && known[XPLANE_FRAGMENTATION]->kind == STAT_DOUBLE
 						    ? known[XPLANE_FRAGMENTATION]->value
 						    : 0);
 	if (!is_release)
-		OUTPUT_ADD(&xplane->group, block_detail,
+		SINK_ADD(&xplane->group, block_detail,
 			   .requested = known[XPLANE_REQUESTED] ? xplane_number(known[XPLANE_REQUESTED]) : bytes,
 			   .step = xplane_number(known[XPLANE_ID]), .op = xplane_value_name(xplane, known[XPLANE_TF_OP]),
 			   .region = xplane_value_name(xplane, known[XPLANE_REGION]),
 			   .shape = xplane_value_name(xplane, known[known[XPLANE_SHAPE] ? XPLANE_SHAPE : XPLANE_TENSOR_SHAPES]),
 			   .type = (uint32_t)xplane_number(known[XPLANE_DATA_TYPE]));
-	OUTPUT_ADD(&xplane->group, block, .address = xplane_number(known[XPLANE_ADDRESS]), .bytes = bytes,
+	SINK_ADD(&xplane->group, block, .address = xplane_number(known[XPLANE_ADDRESS]), .bytes = bytes,
 		   .total = xplane_number(known[XPLANE_ALLOCATED]), .allocator = allocator_of(xplane, event),
 		   .operation = is_release ? 2 : 1);
 	put_group(xplane, line, at_begin(event));
@@ -111,16 +111,16 @@ static uint32_t arguments_of(struct xplane *xplane, const struct xplane_event *e
 		text = xplane_value_text(xplane, value, &length);
 		text_put(all, text, length);
 	}
-	return all->length ? output_name(xplane->output, all->bytes, all->length) : 0;
+	return all->length ? sink_name(xplane->sink, all->bytes, all->length) : 0;
 }
 
 static void put_trace(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event)
 {
-	OUTPUT_ADD(&xplane->group, trace, .name = xplane_name_number(xplane, event->name), .start = event->begin_ns,
+	SINK_ADD(&xplane->group, trace, .name = xplane_name_number(xplane, event->name), .start = event->begin_ns,
 		   .duration = event->duration_ns, .arguments = arguments_of(xplane, event), .source = TRACEME);
 	for (size_t i = 0; i < event->value_count; i++)
 		if (event->values[i].kind == STAT_UNSIGNED || event->values[i].kind == STAT_SIGNED)
-			OUTPUT_ADD(&xplane->group, trace_number,
+			SINK_ADD(&xplane->group, trace_number,
 				   .name = xplane_name_number(xplane,
 							      (struct xplane_name *)(void *)(uintptr_t)event->values[i].name),
 				   .value = event->values[i].value);
@@ -130,9 +130,9 @@ static void put_trace(struct xplane *xplane, const struct xplane_line *line, con
 static void add_step(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, uint64_t step)
 {
 	xplane->step_count++;
-	OUTPUT_ADD(&xplane->group, step, .number = step, .source = TRACEME);
+	SINK_ADD(&xplane->group, step, .number = step, .source = TRACEME);
 	put_group(xplane, line, at_begin(event));
-	OUTPUT_ADD(&xplane->group, step_end, .number = step);
+	SINK_ADD(&xplane->group, step_end, .number = step);
 	put_group(xplane, line, at_end(event));
 }
 

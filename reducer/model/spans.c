@@ -22,7 +22,8 @@ const char *span_what_name(enum span_what what)
 		[SPAN_RANGE] = "range",	  [SPAN_OP] = "op",	      [SPAN_TRACE] = "trace",	    [SPAN_MARK] = "range",
 		[SPAN_CALL] = "call",	  [SPAN_KERNEL] = "kernel",   [SPAN_COPY] = "copy",	    [SPAN_SET] = "set",
 		[SPAN_GRAPH] = "graph",	  [SPAN_COMPILE] = "compile", [SPAN_OVERHEAD] = "overhead", [SPAN_STEP] = "step",
-		[SPAN_WINDOW] = "window", [SPAN_READ] = "io",	      [SPAN_MEMORY] = "memory"};
+		[SPAN_WINDOW] = "window", [SPAN_READ] = "io",	      [SPAN_MEMORY] = "memory",
+		[SPAN_BLOCK] = "block"};
 
 	return names[what];
 }
@@ -177,6 +178,9 @@ static const struct scan_record records[] = {
 	{"device_copy", spans_take_copy, 0, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node"}},
 	{"device_set", spans_take_set, 0, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
 	{"graph_run", spans_take_graph, 0, {"start", "duration", "correlation", "queue", "graph"}},
+	{"block", spans_take_block, 0, {"address", "bytes", "total", "reserved", "allocator", "operation"}},
+	{"block_detail", spans_take_block_detail, 0, {"requested", "step", "op", "region", "shape", "type"}},
+	{"block_room", spans_take_block_room, 0, {"free", "stack", "peak", "fragmentation"}},
 	{"device_op", spans_take_device_op, 0, {"op", "shapes"}},
 	{"device_step", spans_take_device_step, 0, {"number"}},
 	{"graph_node", spans_take_node, 0, {"node", "original"}},

@@ -32,10 +32,11 @@ enum span_what {
 	SPAN_WINDOW, /* a window opened (number 1) or closed (0) */
 	SPAN_READ,   /* calls on one file or socket that followed each other; self_ns: time inside them */
 	SPAN_MEMORY, /* counter: live bytes of an allocator */
+	SPAN_BLOCK,  /* a framework's allocator handed out a block or got one back; only who asks for it is told */
 	SPAN_WHATS
 };
 #define SPAN_BIT(what) (1u << (what))
-#define SPAN_ALL (SPAN_BIT(SPAN_WHATS) - 1)
+#define SPAN_ALL ((SPAN_BIT(SPAN_WHATS) - 1) & ~SPAN_BIT(SPAN_BLOCK))
 const char *span_what_name(enum span_what what);
 
 /* Where it is drawn. */
@@ -49,6 +50,15 @@ struct span_argument {
 	const char *name;
 	const char *text; /* NULL: the number counts */
 	uint64_t number;
+};
+/* Of a SPAN_BLOCK. Numbers are 0, texts NULL, where the framework does not say them. */
+struct span_block {
+	const char *op, *region, *shape;
+	uint64_t address, requested, total, reserved, step;
+	uint64_t free, stack, peak; /* of the allocator, as the file of another profiler says; see has_room */
+	double fragmentation;
+	uint32_t type; /* TensorFlow's DataType */
+	int is_release, has_room;
 };
 #define SPAN_ARGUMENTS 16
 #define SPAN_LANES 16
@@ -86,6 +96,8 @@ struct span {
 	const char *domain; /* of ranges: "" = the default one of its source */
 	const char *op;	    /* of calls and device work: the innermost op of the thread when it was called; NULL = none */
 	const char *range;  /* likewise the innermost range that is no op */
+
+	const struct span_block *block; /* of SPAN_BLOCK, whose name is the allocator's and `bytes` the block's */
 
 	/* Of calls. */
 	enum gpu_kind call;

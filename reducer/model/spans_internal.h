@@ -61,6 +61,7 @@ struct span_pending {
 		uint32_t op, shapes; /* ids of op_name facts, 0 = not said */
 		uint64_t step;	     /* + 1 */
 	} given;		     /* for the device record that comes next in the stream */
+	struct span_block block; /* what was said of the block that comes next in the stream */
 	struct span span;
 	struct span_argument arguments[SPAN_ARGUMENTS];
 	int is_there;
@@ -128,6 +129,6 @@ uint32_t spans_place_of(const struct number_map *map, uint64_t key);
 scan_take spans_take_push, spans_take_pop, spans_take_start, spans_take_end, spans_take_op_begin, spans_take_op_end,
 	spans_take_mark, spans_take_read, spans_take_trace, spans_take_trace_number, spans_take_clock, spans_take_call,
 	spans_take_kernel, spans_take_copy, spans_take_set, spans_take_graph, spans_take_node, spans_take_jit,
-	spans_take_overhead, spans_take_device_op, spans_take_device_step;
+	spans_take_overhead, spans_take_device_op, spans_take_device_step, spans_take_block, spans_take_block_detail, spans_take_block_room;
 
 #endif

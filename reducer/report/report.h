@@ -39,6 +39,8 @@ struct report_kind {
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
 	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
 	void (*write_run)(FILE *file, const struct request *request);
+	/* The same into a folder, made where there is none: `write` and `write_run` are NULL. */
+	void (*write_folder)(const char *path, const struct request *request);
 };
 
 extern const struct report_kind *const report_kinds[];

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * xplane: a TensorBoard log directory, DIR/plugins/profile/RUN/HOST.PID.xplane.pb, one file a process, for the TensorFlow
+ * Profiler (xprof).
+ *
+ * Rule: what xprof computes from the file is what -t with --split=tf --step-time=span says. Spellings and kinds of numbers
+ * are those that its readers want (docs/foreign.md has the list); memory follows names and threads.
+ */
+#include "reducer/base/output.h"
+#include "reducer/report/report.h"
+#include "reducer/symbols/demangle.h"
+#include "reducer/tables/occupancy.h"
+#include "reducer/tables/request.h"
+#include "reducer/trace/xspace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRODUCED 1 /* any one kind of producer and consumer */
+
+/* Bytes that one allocator has handed out, where the framework does not say them. */
+struct allocator {
+	const char *name; /* of the run */
+	uint64_t live, peak;
+};
+
+struct writer {
+	const struct request *request;
+	const struct process *process;
+	struct xspace_file *file;
+	uint32_t host;	/* the host's plane */
+	bool *launches; /* by place of the thread: made GPU calls */
+	struct allocator allocators[64];
+	size_t allocator_count;
+	struct text op, plain, details;
+};
+
+static const struct thread *thread_of(const struct process *process, uint32_t serial)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial == serial)
+			return &process->threads[i];
+	return NULL;
+}
+
+static uint32_t thread_line(struct writer *writer, uint32_t serial)
+{
+	const struct thread *thread = thread_of(writer->process, serial);
+	char name[48];
+
+	snprintf(name, sizeof(name), "%s/%u", thread && thread->name[0] ? thread->name : "thread", thread ? thread->tid : serial);
+	return xspace_line(writer->file, writer->host, thread && thread->tid ? (int64_t)thread->tid : (int64_t)serial, name);
+}
+
+static struct xspace_event event_of(struct writer *writer, const struct span *span, const char *name)
+{
+	return (struct xspace_event){.plane = writer->host,
+				     .line = thread_line(writer, span->thread),
+				     .name = name,
+				     .start_ns = span->start_ns,
+				     .duration_ns = span->duration_ns};
+}
+
+/*
+ * An op's name as xprof reads it: name:Type. TensorFlow's are so already; PyTorch's aten::addmm becomes aten.addmm:addmm, since
+ * names with "::" have no type there. Valid until the next call.
+ */
+static const char *op_text(struct writer *writer, const char *name)
+{
+	const char *colon = strchr(name, ':'), *last = name;
+
+	if (strncmp(name, "Iterator::", 10) == 0 || (colon && colon != name && colon[1] != ':' && colon[1] != ' '))
+		return name;
+	text_clear(&writer->op);
+	for (const char *at = name; *at; at++) {
+		int is_pair = at[0] == ':' && at[1] == ':', is_good = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+								      (*at >= 'A' && *at <= 'Z') || strchr("_./>-", *at) != NULL;
+		text_char(&writer->op, is_pair ? '.' : is_good ? *at : '_');
+		at += is_pair;
+		last = is_pair ? at + 1 : last;
+	}
+	text_char(&writer->op, ':');
+	for (; *last && *last != ' '; last++)
+		if (*last == '_' || (*last >= 'a' && *last <= 'z') || (*last >= 'A' && *last <= 'Z') ||
+		    (*last >= '0' && *last <= '9'))
+			text_char(&writer->op, *last);
+	return writer->op.bytes;
+}
+
+/* Host. */
+
+static void put_range(struct writer *writer, const struct span *span)
+{
+	int is_op = span->what == SPAN_OP && span->scope != 7 && span->scope != 23;
+	struct xspace_event event = event_of(writer, span, is_op ? op_text(writer, span->name) : span->name);
+
+	event.shown = is_op && event.name != span->name ? span->name : NULL;
+	for (size_t i = 0; i < span->argument_count; i++)
+		if (span->arguments[i].text)
+			xspace_text(writer->file, &event, span->arguments[i].name, span->arguments[i].text);
+		else if (strcmp(span->arguments[i].name, "_r") != 0 && strcmp(span->arguments[i].name, "group_id") != 0)
+			/* Roots are put once, from the steps; a group id would make xprof take the file for grouped. */
+			xspace_integer(writer->file, &event, span->arguments[i].name, (int64_t)span->arguments[i].number);
+	xspace_put(writer->file, &event);
+}
+
+static void put_call(struct writer *writer, const struct span *span)
+{
+	struct xspace_event event = event_of(writer, span, span->name);
+	const struct thread *thread = thread_of(writer->process, span->thread);
+
+	if (span->flow)
+		xspace_natural(writer->file, &event, "correlation_id", span->flow);
+	if (thread && span->flow)
+		writer->launches[thread - writer->process->threads] = true;
+	xspace_put(writer->file, &event);
+}
+
+static struct allocator *allocator_of(struct writer *writer, const char *name)
+{
+	for (size_t i = 0; i < writer->allocator_count; i++)
+		if (strcmp(writer->allocators[i].name, name) == 0)
+			return &writer->allocators[i];
+	const struct account *account = process_account(writer->process, name);
+	if (!account || writer->allocator_count == sizeof(writer->allocators) / sizeof(writer->allocators[0]))
+		return NULL;
+	writer->allocators[writer->allocator_count] = (struct allocator){.name = account->allocator};
+	return &writer->allocators[writer->allocator_count++];
+}
+
+/* All numbers are signed there; a uint64 would be read as 0. */
+static void put_block(struct writer *writer, const struct span *span)
+{
+	const struct span_block *block = span->block;
+	struct allocator *allocator = allocator_of(writer, span->name);
+	struct xspace_event event = event_of(writer, span, block->is_release ? "MemoryDeallocation" : "MemoryAllocation");
+
+	if (!allocator)
+		return;
+	allocator->live = block->total			  ? block->total
+			  : !block->is_release		  ? allocator->live + span->bytes
+			  : allocator->live > span->bytes ? allocator->live - span->bytes
+							  : 0;
+	allocator->peak = allocator->live > allocator->peak ? allocator->live : allocator->peak;
+	event.line = xspace_line(writer->file, writer->host, INT32_MAX - (allocator - writer->allocators), span->name);
+	xspace_text(writer->file, &event, "allocator_name", span->name);
+	xspace_integer(writer->file, &event, "bytes_allocated", (int64_t)allocator->live);
+	xspace_integer(writer->file, &event, "bytes_reserved", (int64_t)block->stack);
+	xspace_integer(writer->file, &event, "bytes_available",
+		       block->has_room			   ? (int64_t)block->free
+		       : block->reserved > allocator->live ? (int64_t)(block->reserved - allocator->live)
+							   : 0);
+	xspace_integer(writer->file, &event, "peak_bytes_in_use", (int64_t)(block->peak ? block->peak : allocator->peak));
+	xspace_real(writer->file, &event, "fragmentation", block->fragmentation);
+	xspace_integer(writer->file, &event, "allocation_bytes", (int64_t)span->bytes);
+	xspace_integer(writer->file, &event, "requested_bytes", (int64_t)(block->requested ? block->requested : span->bytes));
+	xspace_integer(writer->file, &event, "addr", (int64_t)block->address);
+	xspace_integer(writer->file, &event, "data_type", block->type);
+	if (block->step)
+		xspace_integer(writer->file, &event, "id", (int64_t)block->step);
+	xspace_text(writer->file, &event, "tf_op", block->op ? block->op : span->op);
+	xspace_text(writer->file, &event, "region_type", block->region);
+	xspace_text(writer->file, &event, "shape", block->shape);
+	xspace_put(writer->file, &event);
+}
+
+/* Devices. */
+
+static const struct gpu_device *device_of(const struct gpu *gpu, uint32_t id)
+{
+	for (size_t i = 0; i < gpu->device_count; i++)
+		if (gpu->devices[i].id == id)
+			return &gpu->devices[i];
+	return NULL;
+}
+
+static uint32_t device_plane(struct writer *writer, uint32_t id)
+{
+	const struct gpu_device *device = device_of(writer->process->gpu, id);
+	struct xspace_event about = {0};
+	char name[32];
+
+	snprintf(name, sizeof(name), "/device:GPU:%" PRIu32, id);
+	about.plane = xspace_plane(writer->file, name, (int64_t)id + 1);
+	xspace_text(writer->file, &about, "device_vendor", "Nvidia");
+	if (device) {
+		xspace_text(writer->file, &about, "gpu_device_name", device->name);
+		xspace_natural(writer->file, &about, "compute_cap_major", device->major);
+		xspace_natural(writer->file, &about, "compute_cap_minor", device->minor);
+		xspace_natural(writer->file, &about, "core_count", device->multiprocessors);
+		xspace_natural(writer->file, &about, "clock_rate", device->clock / 1000); /* kHz */
+		xspace_natural(writer->file, &about, "memory_size", device->memory_bytes);
+		xspace_natural(writer->file, &about, "memory_bandwidth", device->bandwidth);
+	}
+	xspace_describe(writer->file, about.plane, &about);
+	return about.plane;
+}
+
+static double occupancy_percent(const struct gpu_device *device, const struct gpu_shape *shape)
+{
+	struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
+					  (uint64_t)shape->static_shared + shape->dynamic_shared};
+	struct occupancy occupancy;
+
+	if (shape->occupancy)
+		return shape->occupancy / 1000.0;
+	if (!device || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
+		return 0;
+	struct occupancy_device limits = {.major = (unsigned)device->major,
+					  .minor = (unsigned)device->minor,
+					  .warps = device->warps,
+					  .blocks = device->blocks,
+					  .registers = device->registers,
+					  .shared_bytes = device->shared_bytes};
+	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
+		return 0;
+	return 100.0 * (double)occupancy.warps / (double)occupancy.most_warps;
+}
+
+static void add_kernel(struct writer *writer, const struct span *span, struct xspace_event *event)
+{
+	static const struct gpu_shape none;
+	const struct gpu_shape *shape = span->shape ? span->shape : &none;
+
+	demangle(span->name, &writer->plain);
+	event->name = writer->plain.bytes;
+	text_clear(&writer->details);
+	text_format(&writer->details,
+		    "regs:%" PRIu32 " static_shared:%" PRIu32 " dynamic_shared:%" PRIu32 " grid:%" PRIu32 ",%" PRIu32 ",%" PRIu32
+		    " block:%" PRIu32 ",%" PRIu32 ",%" PRIu32 " occ_pct:%.6g",
+		    shape->registers, shape->static_shared, shape->dynamic_shared, shape->grid[0], shape->grid[1], shape->grid[2],
+		    shape->block[0], shape->block[1], shape->block[2],
+		    span->shape ? occupancy_percent(device_of(writer->process->gpu, span->device), shape) : 0);
+	xspace_text(writer->file, event, "kernel_details", writer->details.bytes);
+}
+
+/* Spelled so that xprof knows what the copy is: its own collector's MemcpyH2D it takes for a kernel. */
+static void add_copy(struct writer *writer, const struct span *span, struct xspace_event *event)
+{
+	static const char *const names[] = {"MemcpyOther", "MemcpyHToD", "MemcpyDToH", "MemcpyHToD", "MemcpyDToH", "MemcpyDToD",
+					    "MemcpyDToD",  "MemcpyDToD", "MemcpyDToD", "MemcpyHToH", "MemcpyDToD"};
+
+	event->name = names[span->copy_kind < sizeof(names) / sizeof(names[0]) ? span->copy_kind : 0];
+	text_clear(&writer->details);
+	text_format(&writer->details, "num_bytes:%" PRIu64 " size:%" PRIu64 " async:1", span->bytes, span->bytes);
+	xspace_text(writer->file, event, "memcpy_details", writer->details.bytes);
+}
+
+static void put_work(struct writer *writer, const struct span *span)
+{
+	struct xspace_event event = {.plane = device_plane(writer, span->device),
+				     .start_ns = span->start_ns,
+				     .duration_ns = span->duration_ns,
+				     .name = span->name};
+	char name[64];
+
+	snprintf(name, sizeof(name), span->lane ? "Stream #%" PRIu32 "(%" PRIu32 ")" : "Stream #%" PRIu32, span->stream,
+		 span->lane + 1);
+	event.line = xspace_line(writer->file, event.plane, (int64_t)span->lane << 32 | span->stream, name);
+	if (span->flow)
+		xspace_natural(writer->file, &event, "correlation_id", span->flow);
+	if (span->what == SPAN_KERNEL)
+		add_kernel(writer, span, &event);
+	else if (span->what == SPAN_COPY)
+		add_copy(writer, span, &event);
+	else if (span->what == SPAN_SET)
+		event.name = "Memset";
+	else
+		event.name = "CudaGraphExec";
+	if (span->op)
+		xspace_text(writer->file, &event, "tf_op", op_text(writer, span->op));
+	xspace_text(writer->file, &event, "shape", span->shapes);
+	if (span->graph)
+		xspace_natural(writer->file, &event, "cuda_graph_exec_id", span->graph);
+	xspace_put(writer->file, &event);
+}
+
+static int put_span(void *context, const struct span *span)
+{
+	struct writer *writer = context;
+
+	if (!request_wants_span(writer->request, span))
+		return 0;
+	switch (span->what) {
+	case SPAN_RANGE:
+	case SPAN_OP:
+	case SPAN_TRACE:
+		if (span->on == SPAN_THREAD && span->thread)
+			put_range(writer, span);
+		break;
+	case SPAN_CALL:
+		put_call(writer, span);
+		break;
+	case SPAN_KERNEL:
+	case SPAN_COPY:
+	case SPAN_SET:
+	case SPAN_GRAPH:
+		put_work(writer, span);
+		break;
+	case SPAN_BLOCK:
+		put_block(writer, span);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* Steps. */
+
+/* Until when a step lasts: its own end, or the next one's begin. */
+static int64_t step_end(const struct process *process, size_t i)
+{
+	const struct step *step = &process->steps[i];
+
+	if (step->end_ns != TIME_UNKNOWN)
+		return step->end_ns;
+	for (size_t n = i + 1; n < process->step_count; n++)
+		if (process->steps[n].is_chosen && process->steps[n].thread == step->thread)
+			return process->steps[n].time_ns;
+	return process->end_ns;
+}
+
+/* A root that holds the calls of its own thread, and on every other thread that launched a consumer of what it produces. */
+static void put_step(struct writer *writer, size_t i, uint32_t home)
+{
+	const struct process *process = writer->process;
+	const struct step *step = &process->steps[i];
+	int64_t end = step_end(process, i);
+	struct xspace_event event = {.plane = writer->host,
+				     .name = "train",
+				     .start_ns = step->time_ns,
+				     .duration_ns = end > step->time_ns ? (uint64_t)(end - step->time_ns) : 0};
+
+	event.line = thread_line(writer, home);
+	xspace_integer(writer->file, &event, "_r", 1);
+	xspace_integer(writer->file, &event, "step_num", (int64_t)step->number);
+	xspace_integer(writer->file, &event, "_pt", PRODUCED);
+	xspace_integer(writer->file, &event, "_p", (int64_t)i + 1);
+	xspace_put(writer->file, &event);
+	for (size_t t = 0; t < process->thread_count; t++) {
+		if (!writer->launches[t] || process->threads[t].serial == home)
+			continue;
+		event.count = 0;
+		event.name = "step on another thread";
+		event.line = thread_line(writer, process->threads[t].serial);
+		xspace_integer(writer->file, &event, "_ct", PRODUCED);
+		xspace_integer(writer->file, &event, "_c", (int64_t)i + 1);
+		xspace_put(writer->file, &event);
+	}
+}
+
+static void put_steps(struct writer *writer)
+{
+	const struct process *process = writer->process;
+	uint32_t first = process->thread_count ? process->threads[0].serial : 0;
+
+	for (size_t t = process->thread_count; t-- > 0;)
+		first = writer->launches[t] ? process->threads[t].serial : first;
+	for (size_t i = 0; i < process->step_count && first; i++)
+		if (process->steps[i].is_chosen)
+			put_step(writer, i, process->steps[i].thread ? process->steps[i].thread : first);
+}
+
+/* Files. */
+
+static void put_surroundings(struct writer *writer)
+{
+	const struct run *run = writer->request->run;
+	struct xspace_event about = {.plane = xspace_plane(writer->file, "Task Environment", 0)};
+	char text[256];
+
+	xspace_natural(writer->file, &about, "profile_start_time", (uint64_t)run->realtime_ns);
+	xspace_natural(writer->file, &about, "profile_stop_time", (uint64_t)(run->realtime_ns + run->duration_ns));
+	xspace_describe(writer->file, about.plane, &about);
+	for (size_t i = 0; i < writer->process->loss_count; i++) {
+		const struct loss *loss = &writer->process->losses[i];
+		snprintf(text, sizeof(text), "tfprof: %" PRIu64 " x %s: %s", loss->count, loss->name, loss->help);
+		xspace_warn(writer->file, text);
+	}
+	for (size_t i = 0; i < writer->process->note_count; i++)
+		if (strstr(writer->process->notes[i].name, "of the profiler"))
+			xspace_warn(writer->file, writer->process->notes[i].value);
+}
+
+static const char *host_of(const struct process *process)
+{
+	for (size_t i = 0; i < process->host_count; i++)
+		if (strcmp(process->hosts[i].name, "hostname") == 0 && process->hosts[i].value[0])
+			return process->hosts[i].value;
+	return "host";
+}
+
+static void write_process(const char *folder, const struct request *request, size_t index)
+{
+	struct run *run = request->run;
+	struct writer writer = {.request = request, .process = &run->processes[index], .file = xspace_make()};
+	unsigned wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_STEP))) | SPAN_BIT(SPAN_BLOCK);
+	struct span_options options = {.wants = wants, .visit = put_span, .context = &writer};
+	struct text host = {0}, path = {0};
+
+	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
+	writer.host = xspace_plane(writer.file, "/host:CPU", 0);
+	if (spans_stream(run, index, &options) != 0)
+		base_die("out of memory while reading the logs");
+	if (xspace_any(writer.file)) {
+		put_steps(&writer);
+		put_surroundings(&writer);
+		text_format(&host, "%s.%" PRIu32, host_of(writer.process), writer.process->pid);
+		for (char *at = host.bytes; *at; at++)
+			*at = *at == '/' ? '_' : *at;
+		text_format(&path, "%s/%s.xplane.pb", folder, host.bytes);
+		FILE *file = output_open(path.bytes);
+		xspace_write(writer.file, file, host.bytes);
+		output_close(file, path.bytes);
+	}
+	text_free(&host);
+	text_free(&path);
+	text_free(&writer.op);
+	text_free(&writer.plain);
+	text_free(&writer.details);
+	free(writer.launches);
+	xspace_free(writer.file);
+}
+
+static void write_folder(const char *path, const struct request *request)
+{
+	static const char *const levels[] = {"plugins", "profile"};
+	struct text folder = {0};
+
+	text_string(&folder, path);
+	output_folder(folder.bytes);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		text_format(&folder, "/%s", levels[i]);
+		output_folder(folder.bytes);
+	}
+	text_format(&folder, "/%s", request->run->name);
+	output_folder(folder.bytes);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			write_process(folder.bytes, request, i);
+	text_free(&folder);
+}
+
+const struct report_kind report_xplane = {
+	.name = "xplane",
+	.suffix = "xplane.pb",
+	.help = "a TensorBoard log directory for the TensorFlow Profiler (xprof); give -o DIR; no tables",
+	.write_folder = write_folder,
+};

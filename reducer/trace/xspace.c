@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One XSpace file. See xspace_write.h. */
+#include "reducer/trace/xspace.h"
+
+#include "reducer/analysis/words.h"
+#include "reducer/base/base.h"
+#include "reducer/base/sorter.h"
+#include "reducer/report/escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SORT_BYTES (16u << 20)
+enum { SPACE_PLANE = 1, PLANE_LINE = 3, LINE_EVENT = 4, WIRE_BYTES = 2 };
+
+struct line {
+	int64_t id;
+	char *name;
+	uint64_t bytes; /* of its events, with their heads */
+};
+
+struct plane {
+	char *name;
+	int64_t id;
+	struct words names, stats;
+	char **shown; /* by number of names; NULL = the same */
+	size_t shown_count, shown_room;
+	struct line *lines;
+	size_t line_count, line_room;
+	Xplane__Stat *about;
+	size_t about_count;
+};
+
+struct xspace_file {
+	struct sorter *sorter;
+	struct plane *planes;
+	size_t plane_count, plane_room;
+	char **warnings;
+	size_t warning_count, warning_room;
+	struct text visible;
+	uint8_t *buffer;
+	size_t room;
+	int any;
+};
+
+struct xspace_file *xspace_make(void)
+{
+	struct xspace_file *file = base_alloc(1, sizeof(*file));
+
+	file->sorter = sorter_make(SORT_BYTES);
+	return file;
+}
+
+void xspace_free(struct xspace_file *file)
+{
+	for (size_t p = 0; p < file->plane_count; p++) {
+		struct plane *plane = &file->planes[p];
+		for (size_t i = 0; i < plane->line_count; i++)
+			free(plane->lines[i].name);
+		for (size_t i = 0; i < plane->shown_count; i++)
+			free(plane->shown[i]);
+		free(plane->shown);
+		free(plane->lines);
+		free(plane->about);
+		free(plane->name);
+		words_free(&plane->names);
+		words_free(&plane->stats);
+	}
+	for (size_t i = 0; i < file->warning_count; i++)
+		free(file->warnings[i]);
+	free(file->warnings);
+	free(file->planes);
+	free(file->buffer);
+	text_free(&file->visible);
+	sorter_free(file->sorter);
+	free(file);
+}
+
+/* Text that is valid UTF-8; readers refuse a whole file for one that is not. Valid until the next call. */
+static char *shown(struct xspace_file *file, const char *text)
+{
+	text_clear(&file->visible);
+	escape_visible(&file->visible, text, strlen(text));
+	text_string(&file->visible, "");
+	return file->visible.length ? file->visible.bytes : (char *)"";
+}
+
+uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id)
+{
+	for (size_t i = 0; i < file->plane_count; i++)
+		if (strcmp(file->planes[i].name, name) == 0)
+			return (uint32_t)i;
+	file->planes = base_grow(file->planes, &file->plane_room, file->plane_count + 1, sizeof(*file->planes));
+	file->planes[file->plane_count] = (struct plane){.name = base_copy(name, strlen(name)), .id = id};
+	words_number(&file->planes[file->plane_count].names, "");
+	words_number(&file->planes[file->plane_count].stats, ""); /* number 0 means none in this format */
+	return (uint32_t)file->plane_count++;
+}
+
+uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name)
+{
+	struct plane *of = &file->planes[plane];
+
+	for (size_t i = 0; i < of->line_count; i++)
+		if (of->lines[i].id == id)
+			return (uint32_t)i;
+	of->lines = base_grow(of->lines, &of->line_room, of->line_count + 1, sizeof(*of->lines));
+	name = shown(file, name);
+	of->lines[of->line_count] = (struct line){.id = id, .name = base_copy(name, strlen(name))};
+	return (uint32_t)of->line_count++;
+}
+
+/* Stats. */
+
+static Xplane__Stat *add_stat(struct xspace_file *file, struct xspace_event *event, const char *name)
+{
+	Xplane__Stat *stat = &event->stats[event->count];
+
+	if (event->count == XSPACE_STATS)
+		return NULL;
+	event->count++;
+	xplane__stat__init(stat);
+	stat->has_name = 1;
+	stat->name = words_number(&file->planes[event->plane].stats, shown(file, name));
+	return stat;
+}
+
+void xspace_integer(struct xspace_file *file, struct xspace_event *event, const char *name, int64_t value)
+{
+	Xplane__Stat *stat = add_stat(file, event, name);
+
+	if (stat) {
+		stat->has_integer = 1;
+		stat->integer = value;
+	}
+}
+
+void xspace_natural(struct xspace_file *file, struct xspace_event *event, const char *name, uint64_t value)
+{
+	Xplane__Stat *stat = add_stat(file, event, name);
+
+	if (stat) {
+		stat->has_natural = 1;
+		stat->natural = value;
+	}
+}
+
+void xspace_real(struct xspace_file *file, struct xspace_event *event, const char *name, double value)
+{
+	Xplane__Stat *stat = add_stat(file, event, name);
+
+	if (stat) {
+		stat->has_real = 1;
+		stat->real = value;
+	}
+}
+
+void xspace_text(struct xspace_file *file, struct xspace_event *event, const char *name, const char *value)
+{
+	Xplane__Stat *stat = value && *value ? add_stat(file, event, name) : NULL;
+
+	if (stat) {
+		stat->has_shared = 1;
+		stat->shared = words_number(&file->planes[event->plane].stats, shown(file, value));
+	}
+}
+
+/* Events. */
+
+/* Key and length of a field that holds a message. Returns the bytes used, at most 20. */
+static size_t put_head(uint8_t *to, unsigned field, uint64_t length)
+{
+	size_t used = 0;
+
+	to[used++] = (uint8_t)(field << 3 | WIRE_BYTES);
+	for (; length > 127; length >>= 7)
+		to[used++] = (uint8_t)(length & 127) | 128;
+	to[used++] = (uint8_t)length;
+	return used;
+}
+
+/* The name that people see instead of the one that tools read. */
+static void keep_shown(struct xspace_file *file, struct plane *plane, size_t name, const char *text)
+{
+	plane->shown = base_grow(plane->shown, &plane->shown_room, name + 1, sizeof(*plane->shown));
+	while (plane->shown_count <= name)
+		plane->shown[plane->shown_count++] = NULL;
+	if (plane->shown[name])
+		return;
+	text = shown(file, text);
+	plane->shown[name] = base_copy(text, strlen(text));
+}
+
+void xspace_put(struct xspace_file *file, const struct xspace_event *event)
+{
+	struct plane *plane = &file->planes[event->plane];
+	Xplane__Event message = XPLANE__EVENT__INIT;
+	Xplane__Stat *stats[XSPACE_STATS];
+	int64_t start = event->start_ns > 0 ? event->start_ns : 0;
+	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
+
+	message.has_name = message.has_offset_ps = message.has_duration_ps = 1;
+	message.name = words_number(&plane->names, shown(file, event->name ? event->name : "[name not recorded]"));
+	if (event->shown)
+		keep_shown(file, plane, (size_t)message.name, event->shown);
+	message.offset_ps = start * 1000;
+	message.duration_ps = event->duration_ns < INT64_MAX / 1000 ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
+	for (size_t i = 0; i < event->count; i++)
+		stats[i] = (Xplane__Stat *)(void *)(uintptr_t)&event->stats[i];
+	message.stats = stats;
+	message.n_stats = event->count;
+	size_t length = xplane__event__get_packed_size(&message);
+	file->buffer = base_grow(file->buffer, &file->room, length + 20, 1);
+	size_t head = put_head(file->buffer, LINE_EVENT, length);
+	xplane__event__pack(&message, file->buffer + head);
+	sorter_put(file->sorter, key, file->buffer, head + length);
+	plane->lines[event->line].bytes += head + length;
+	file->any = 1;
+}
+
+void xspace_describe(struct xspace_file *file, uint32_t plane, const struct xspace_event *stats)
+{
+	struct plane *of = &file->planes[plane];
+
+	if (of->about)
+		return;
+	of->about = base_alloc(stats->count + 1, sizeof(*of->about));
+	memcpy(of->about, stats->stats, stats->count * sizeof(*of->about));
+	of->about_count = stats->count;
+}
+
+void xspace_warn(struct xspace_file *file, const char *text)
+{
+	file->warnings = base_grow(file->warnings, &file->warning_room, file->warning_count + 1, sizeof(*file->warnings));
+	text = shown(file, text);
+	file->warnings[file->warning_count++] = base_copy(text, strlen(text));
+}
+
+int xspace_any(const struct xspace_file *file)
+{
+	return file->any;
+}
+
+/* The file. */
+
+static size_t line_head(struct xspace_file *file, const struct line *line)
+{
+	Xplane__Line message = XPLANE__LINE__INIT;
+
+	message.has_id = 1;
+	message.id = line->id;
+	message.name = line->name;
+	file->buffer = base_grow(file->buffer, &file->room, xplane__line__get_packed_size(&message), 1);
+	return xplane__line__pack(&message, file->buffer);
+}
+
+/* All of a plane but its lines. Freed by the caller. */
+static uint8_t *pack_plane(const struct plane *plane, size_t *length)
+{
+	size_t names = plane->names.count - 1, stats = plane->stats.count - 1;
+	Xplane__EventEntry *events = base_alloc(names + 1, sizeof(*events)),
+			   **event_list = base_alloc(names + 1, sizeof(*event_list));
+	Xplane__EventName *event_names = base_alloc(names + 1, sizeof(*event_names));
+	Xplane__StatEntry *entries = base_alloc(stats + 1, sizeof(*entries)),
+			  **entry_list = base_alloc(stats + 1, sizeof(*entry_list));
+	Xplane__StatName *stat_names = base_alloc(stats + 1, sizeof(*stat_names));
+	Xplane__Stat **about = base_alloc(plane->about_count + 1, sizeof(*about));
+	Xplane__Plane message = XPLANE__PLANE__INIT;
+
+	for (size_t i = 0; i < names; i++) {
+		xplane__event_entry__init(&events[i]);
+		xplane__event_name__init(&event_names[i]);
+		events[i].has_key = event_names[i].has_id = 1;
+		events[i].key = event_names[i].id = (int64_t)i + 1;
+		event_names[i].name = (char *)(uintptr_t)plane->names.items[i + 1];
+		event_names[i].shown = i + 1 < plane->shown_count ? plane->shown[i + 1] : NULL;
+		events[i].value = &event_names[i];
+		event_list[i] = &events[i];
+	}
+	for (size_t i = 0; i < stats; i++) {
+		xplane__stat_entry__init(&entries[i]);
+		xplane__stat_name__init(&stat_names[i]);
+		entries[i].has_key = stat_names[i].has_id = 1;
+		entries[i].key = stat_names[i].id = (int64_t)i + 1;
+		stat_names[i].name = (char *)(uintptr_t)plane->stats.items[i + 1];
+		entries[i].value = &stat_names[i];
+		entry_list[i] = &entries[i];
+	}
+	for (size_t i = 0; i < plane->about_count; i++)
+		about[i] = &plane->about[i];
+	message.has_id = 1;
+	message.id = plane->id;
+	message.name = plane->name;
+	message.events = event_list;
+	message.n_events = names;
+	message.stat_names = entry_list;
+	message.n_stat_names = stats;
+	message.stats = about;
+	message.n_stats = plane->about_count;
+	*length = xplane__plane__get_packed_size(&message);
+	uint8_t *packed = base_alloc(1, *length + 1);
+	xplane__plane__pack(&message, packed);
+	free(events), free(event_list), free(event_names), free(entries), free(entry_list), free(stat_names), free(about);
+	return packed;
+}
+
+static void write_head(FILE *out, unsigned field, uint64_t length)
+{
+	uint8_t head[20];
+
+	fwrite(head, 1, put_head(head, field, length), out);
+}
+
+static uint64_t head_bytes(uint64_t length)
+{
+	uint8_t head[20];
+
+	return put_head(head, PLANE_LINE, length);
+}
+
+/* The entries of the sorter come plane by plane, line by line: this line's next one, or NULL. */
+struct cursor {
+	const uint64_t *key;
+	const void *bytes;
+	size_t length;
+};
+
+static void write_plane(struct xspace_file *file, uint32_t number, FILE *out, struct cursor *cursor)
+{
+	const struct plane *plane = &file->planes[number];
+	size_t length;
+	uint8_t *packed = pack_plane(plane, &length);
+	uint64_t whole = length;
+
+	for (size_t i = 0; i < plane->line_count; i++) {
+		uint64_t line = line_head(file, &plane->lines[i]) + plane->lines[i].bytes;
+		whole += head_bytes(line) + line;
+	}
+	write_head(out, SPACE_PLANE, whole);
+	fwrite(packed, 1, length, out);
+	free(packed);
+	for (uint32_t i = 0; i < plane->line_count; i++) {
+		size_t head = line_head(file, &plane->lines[i]);
+		write_head(out, PLANE_LINE, head + plane->lines[i].bytes);
+		fwrite(file->buffer, 1, head, out);
+		while (cursor->bytes && cursor->key[0] == number && cursor->key[1] == i) {
+			fwrite(cursor->bytes, 1, cursor->length, out);
+			cursor->bytes = sorter_next(file->sorter, &cursor->key, &cursor->length);
+		}
+	}
+}
+
+void xspace_write(struct xspace_file *file, FILE *out, const char *host)
+{
+	Xplane__Space space = XPLANE__SPACE__INIT;
+	struct cursor cursor = {0};
+	char *name = base_copy(host, strlen(host));
+
+	cursor.bytes = sorter_next(file->sorter, &cursor.key, &cursor.length);
+	for (uint32_t i = 0; i < file->plane_count; i++)
+		write_plane(file, i, out, &cursor);
+	space.warnings = file->warnings;
+	space.n_warnings = file->warning_count;
+	space.hosts = &name;
+	space.n_hosts = 1;
+	file->buffer = base_grow(file->buffer, &file->room, xplane__space__get_packed_size(&space), 1);
+	fwrite(file->buffer, 1, xplane__space__pack(&space, file->buffer), out);
+	free(name);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One XSpace file: events in any order, sorted by plane, line and time, then written as the one message that the format wants.
+ *
+ * Rule: memory follows planes, lines and distinct texts; events wait in a sorter. A message's length stands in front of it, so
+ * the lengths of lines are summed while events are put.
+ */
+#ifndef REDUCER_TRACE_XSPACE_H
+#define REDUCER_TRACE_XSPACE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "reducer/trace/xplane.pb-c.h"
+
+#define XSPACE_STATS 16 /* of one event */
+
+struct xspace_file;
+
+struct xspace_file *xspace_make(void);
+void xspace_free(struct xspace_file *file);
+
+/* A plane of that name, new or known; a line of it, likewise by its id. Numbers to put events with. */
+uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id);
+uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name);
+
+/* An event being put together: its stats in order. What finds no room is left out. */
+struct xspace_event {
+	uint32_t plane, line;
+	int64_t start_ns;
+	uint64_t duration_ns;
+	const char *name, *shown; /* shown: another name for people; NULL = the same */
+	Xplane__Stat stats[XSPACE_STATS];
+	size_t count;
+};
+void xspace_integer(struct xspace_file *file, struct xspace_event *event, const char *name, int64_t value);
+void xspace_natural(struct xspace_file *file, struct xspace_event *event, const char *name, uint64_t value);
+void xspace_real(struct xspace_file *file, struct xspace_event *event, const char *name, double value);
+/* Texts are shared by number; NULL and "" put nothing. */
+void xspace_text(struct xspace_file *file, struct xspace_event *event, const char *name, const char *value);
+void xspace_put(struct xspace_file *file, const struct xspace_event *event);
+
+/* Stats of a plane: the event's stats, whatever else it says. */
+void xspace_describe(struct xspace_file *file, uint32_t plane, const struct xspace_event *stats);
+void xspace_warn(struct xspace_file *file, const char *text);
+
+/* Whether anything was put. */
+int xspace_any(const struct xspace_file *file);
+/* Writes all. Once. */
+void xspace_write(struct xspace_file *file, FILE *out, const char *host);
+
+#endif
