@@ -109,6 +109,7 @@ struct span {
 	const struct gpu_shape *shape; /* of a kernel; NULL = not recorded */
 	uint64_t bytes;		       /* of copies, sets, reads */
 	uint32_t copy_kind; /* CUpti_ActivityMemcpyKind: 1 to device, 2 to host, 8 on device, 10 between devices, ... */
+	uint8_t from_memory, to_memory; /* of copies: CUpti_ActivityMemoryKind: 1 pageable, 2 pinned, 3 device, ...; 0 = not said */
 	uint32_t graph;	    /* executable graph, 0 = none */
 	const char *shapes; /* of tensors, as the file of another profiler says; NULL = not said */
 	uint64_t given_step; /* number + 1 of the step it belongs to, as that file says; 0 = not said */

@@ -258,6 +258,8 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 				.flow = SPANS_VALUE(2),
 				.bytes = SPANS_VALUE(4),
 				.copy_kind = (uint32_t)kind,
+				.from_memory = (uint8_t)SPANS_VALUE(8),
+				.to_memory = (uint8_t)SPANS_VALUE(9),
 				.graph = (uint32_t)SPANS_VALUE(6),
 				.arguments = arguments,
 				.argument_count = 2,

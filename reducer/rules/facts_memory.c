@@ -119,8 +119,37 @@ static void gather_device_memory(struct rule_facts *facts, const struct request 
 			  allocator);
 }
 
+/* What an allocator held at most, against what was in use of it at most. */
+static void take_held(struct rule_facts *facts, const struct account *account)
+{
+	uint64_t held = 0;
+	double percent;
+
+	for (size_t i = 0; i < account->reserved.count; i++)
+		held = account->reserved.points[i].max > held ? account->reserved.points[i].max : held;
+	if (!held || account->is_live_unknown)
+		return;
+	percent = held > account->peak_bytes ? 100.0 * (double)(held - account->peak_bytes) / (double)held : 0;
+	if (facts_known(facts, FACT_unused_percent) && percent <= facts_value(facts, FACT_unused_percent))
+		return;
+	facts_own(facts, FACT_unused_percent, percent, "memory.timeline", "reserved_bytes", "allocator=%s", account->allocator);
+	facts_own(facts, FACT_unused_bytes, held > account->peak_bytes ? (double)(held - account->peak_bytes) : 0,
+		  "memory.timeline", "reserved_bytes", "allocator=%s", account->allocator);
+	snprintf(facts->facts[FACT_unused_bytes].label, PROOF_ROWS, "%s", account->allocator);
+}
+
+static void gather_held(struct rule_facts *facts, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; request_wants_process(request, process) && k < process->account_count; k++)
+			take_held(facts, &process->accounts[k]);
+	}
+}
+
 void facts_gather_memory(struct rule_facts *facts, const struct request *request)
 {
 	gather_leak(facts, request);
+	gather_held(facts, request);
 	gather_device_memory(facts, request);
 }

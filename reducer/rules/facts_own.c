@@ -6,12 +6,16 @@
  */
 #include "reducer/rules/facts_own.h"
 
+#include "reducer/analysis/parts.h"
 #include "reducer/model/gpu.h"
+#include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/kernel_class.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define DEVICES 64 /* of all processes together */
+#define TENSOR_CORES_FROM 7 /* major compute capability: Volta */
+#define DEVICES 64	    /* of all processes together */
 
 struct device_sum {
 	size_t process;
@@ -66,11 +70,11 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 /* Kernels whose mean time is below that of a launch call. */
 static void gather_small_kernels(struct rule_facts *facts, const struct request *request)
 {
-	double calls = facts_value(facts, FACT_launch_calls), launch_ns, count = 0, ns = 0;
+	double calls = facts_value(facts, FACT_launches), launch_ns, count = 0, ns = 0;
 
 	if (calls <= 0)
 		return;
-	launch_ns = facts_value(facts, FACT_launch_call_ns) / calls;
+	launch_ns = facts_value(facts, FACT_launch_ns) / calls;
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct gpu *gpu = facts_gpu(request, i);
 		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
@@ -83,6 +87,39 @@ static void gather_small_kernels(struct rule_facts *facts, const struct request 
 	}
 	facts_own(facts, FACT_small_kernels, count, "kernel_stats", "occurrences", "avg_ns<%.0f", launch_ns);
 	facts_own(facts, FACT_small_kernel_ns, ns, "kernel_stats", "total_ns", "avg_ns<%.0f", launch_ns);
+}
+
+static void gather_products(struct rule_facts *facts, const struct request *request)
+{
+	double wide = 0, narrow = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
+			const struct gpu_kernel *kernel = &gpu->kernels[k];
+			const struct gpu_device *device = gpu_find_device(gpu, gpu_queue_device(gpu, kernel->queue));
+			const char *name;
+			enum step_part part;
+			if (!device || device->major < TENSOR_CORES_FROM || kernel->shape >= gpu->shape_count ||
+			    gpu->shapes[kernel->shape].kernel >= gpu->name_count)
+				continue;
+			any = true;
+			name = gpu->names[gpu->shapes[kernel->shape].kernel];
+			if (kernel_class_of(name, kernel->op < request->run->processes[i].op_count
+							  ? request->run->processes[i].op_names[kernel->op]
+							  : "") != KERNEL_PRODUCT ||
+			    gpu_uses_tensor_cores(gpu, gpu->shapes[kernel->shape].kernel, device, NULL))
+				continue;
+			part = part_of_kernel(name, false);
+			wide += part == PART_COMPUTE_32 ? (double)kernel->times.sum : 0;
+			narrow += part == PART_COMPUTE_16 || part == PART_COMPUTE_8 ? (double)kernel->times.sum : 0;
+		}
+	}
+	if (!any)
+		return;
+	facts_own(facts, FACT_wide_product_ns, wide, "kernel_stats", "total_ns", "class=product,tensor_core_used=0");
+	facts_own(facts, FACT_narrow_missed_ns, narrow, "kernel_stats", "total_ns", "class=product,tensor_core_used=0");
 }
 
 /* Threads that launched kernels on two devices or more. */
@@ -225,8 +262,10 @@ void facts_own(struct rule_facts *facts, enum fact_id id, double value, const ch
 
 void facts_gather_own(struct rule_facts *facts, const struct request *request)
 {
+	facts_gather_steps(facts, request);
 	gather_devices(facts, request);
 	gather_small_kernels(facts, request);
+	gather_products(facts, request);
 	gather_threads(facts, request);
 	gather_environment(facts, request);
 	facts_gather_libraries(facts, request);

@@ -17,6 +17,7 @@ void facts_own(struct rule_facts *facts, enum fact_id id, double value, const ch
 const struct gpu *facts_gpu(const struct request *request, size_t process);
 
 void facts_gather_libraries(struct rule_facts *facts, const struct request *request);
+void facts_gather_steps(struct rule_facts *facts, const struct request *request);
 void facts_gather_memory(struct rule_facts *facts, const struct request *request);
 
 #endif

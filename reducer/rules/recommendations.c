@@ -10,6 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What the facts read, so that it is worked out in the one pass of all tables. */
+static const struct analysis_kind *const needed[] = {&analysis_steps, &analysis_steady, NULL};
+
 enum {
 	RANK,
 	AREA,
@@ -132,6 +135,7 @@ const struct table_kind table_recommendations = {
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
+	.analyses = needed,
 	.fill = fill,
 };
 
@@ -187,6 +191,7 @@ const struct table_kind table_rules = {
 	.column_count = R_COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
+	.analyses = needed,
 	.fill = fill_rules,
 };
 
@@ -236,5 +241,6 @@ const struct table_kind table_rule_evidence = {
 	.column_count = E_COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
+	.analyses = needed,
 	.fill = fill_evidence,
 };

@@ -29,6 +29,11 @@ double rule_device_time(const struct rule_facts *facts);
 /* Steps, at least 1. */
 double rule_steps(const struct rule_facts *facts);
 
+/* What the time is of: "step", "request", "call". */
+const char *rule_unit_word(const struct rule_facts *facts);
+/* ns of the whole time that go to kernels which make up `percent` of the kernels' time: what could be won there. */
+double rule_compute_part(const struct rule_facts *facts, double percent);
+
 /* A rule that only asks whether one part of the step is too large. Returns that part's percent; -1 = it is blind. */
 double rule_part(const struct rule_facts *facts, struct finding *finding, enum fact_id part, const char *assumption);
 

@@ -136,6 +136,18 @@ double rule_steps(const struct rule_facts *facts)
 	return steps > 1 ? steps : 1;
 }
 
+const char *rule_unit_word(const struct rule_facts *facts)
+{
+	const char *word = facts->facts[FACT_whole_ns].label;
+
+	return word[0] ? word : "step";
+}
+
+double rule_compute_part(const struct rule_facts *facts, double percent)
+{
+	return facts_value(facts, FACT_split_compute) * percent / 100;
+}
+
 double rule_part(const struct rule_facts *facts, struct finding *finding, enum fact_id part, const char *assumption)
 {
 	double ns = facts_value(facts, part), share = rule_percent(ns, facts_value(facts, FACT_whole_ns));

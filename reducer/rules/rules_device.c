@@ -12,7 +12,7 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share, small = facts_value(facts, FACT_small_kernels), count = facts_value(facts, FACT_kernel_count);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_launch_calls) > 0, "no kernel launches were recorded"))
+	if (!finding_needs(finding, facts_value(facts, FACT_launches) > 0, "no kernel launches were recorded"))
 		return;
 	share = rule_part(facts, finding, FACT_split_launch, "the host always launches ahead of the device");
 	if (share < 0)
@@ -20,9 +20,8 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 	finding_excuse(finding, rule_devices(facts) > 1 && facts_value(facts, FACT_shared_launch_threads) > 0,
 		       "one thread launches for several devices: see shared_launch_thread");
 	finding_grade(finding, LIMIT_launch_bound_high);
-	text_format(&finding->title,
-		    "In %.1f %% of the step time the device waits for launches; a launch takes the host %.1f us.", share,
-		    facts_value(facts, FACT_launch_call_ns) / facts_value(facts, FACT_launch_calls) / 1e3);
+	text_format(&finding->title, "In %.1f %% of the %s time the device waits for launches; a launch takes the host %.1f us.",
+		    share, rule_unit_word(facts), facts_value(facts, FACT_launch_ns) / facts_value(facts, FACT_launches) / 1e3);
 	if (small > 0 && count > 0)
 		text_format(&finding->title, " %.0f of %.0f kernels are shorter than that (%.1f us).", small, count,
 			    facts_value(facts, FACT_small_kernel_ns) / small / 1e3);
@@ -31,8 +30,8 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 		    "graph that launches the whole step at once.");
 	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
 		text_string(&finding->remedy, PRIVATE_THREADS);
-	finding_prove(finding, facts, FACT_launch_call_ns);
-	finding_prove(finding, facts, FACT_launch_calls);
+	finding_prove(finding, facts, FACT_launch_ns);
+	finding_prove(finding, facts, FACT_launches);
 	finding_prove(finding, facts, FACT_small_kernels);
 }
 
@@ -46,7 +45,8 @@ void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
 	if (share < 0)
 		return;
 	text_format(&finding->title,
-		    "In %.1f %% of the step time the device waits while the host works on something else than launching.", share);
+		    "In %.1f %% of the %s time the device waits while the host works on something else than launching.", share,
+		    rule_unit_word(facts));
 	text_string(&finding->remedy,
 		    "Move metrics, callbacks, logging and checkpoints out of the step, do them every n steps, or run "
 		    "several steps in one compiled call.");
@@ -62,7 +62,8 @@ void rule_output_bound(const struct rule_facts *facts, struct finding *finding)
 	if (share < 0)
 		return;
 	finding_grade(finding, LIMIT_output_bound_high);
-	text_format(&finding->title, "%.1f %% of the step time goes to copying results back to the host.", share);
+	text_format(&finding->title, "%.1f %% of the %s time goes to copying results back to the host.", share,
+		    rule_unit_word(facts));
 	if (facts->facts[FACT_copies_out_top].label[0])
 		text_format(&finding->title, " Most of it is for %s.", facts->facts[FACT_copies_out_top].label);
 	text_string(&finding->remedy,
@@ -116,6 +117,15 @@ void rule_many_copies(const struct rule_facts *facts, struct finding *finding)
 	finding_gain(finding, facts, ns / rule_devices(facts) / 2, "half of these copies are spared, and nothing hides them");
 }
 
+/* Is the time between what was recorded that of a loop which launches as fast as it can? */
+static bool is_launching(const struct rule_facts *facts, const struct finding *finding)
+{
+	double share = rule_percent(facts_value(facts, FACT_split_launch), facts_value(facts, FACT_whole_ns));
+
+	return share >= finding_limit(finding, LIMIT_launch_bound) && facts_value(facts, FACT_launches) > 0 &&
+	       facts_value(facts, FACT_split_other) < facts_value(facts, FACT_launch_ns);
+}
+
 void rule_unexplained_idle(const struct rule_facts *facts, struct finding *finding)
 {
 	double share;
@@ -125,8 +135,10 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 	share = rule_part(facts, finding, FACT_split_other, "the device finds work in that time");
 	if (share < 0)
 		return;
-	text_format(&finding->title, "In %.1f %% of the step time nothing that was recorded keeps the device from working.",
-		    share);
+	finding_excuse(finding, is_launching(facts, finding),
+		       "these gaps lie between launches and are shorter than one: see launch_bound");
+	text_format(&finding->title, "In %.1f %% of the %s time nothing that was recorded keeps the device from working.", share,
+		    rule_unit_word(facts));
 	text_string(&finding->remedy,
 		    "Look at these gaps in the time line (-f perfetto): Python between ops, locks and reads that tfprof "
 		    "did not see are the usual causes. Keep several steps in flight.");
@@ -134,26 +146,26 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 
 void rule_device_not_worth(const struct rule_facts *facts, struct finding *finding)
 {
-	double kernels = facts_value(facts, FACT_kernel_ns), copies, launches;
+	double kernels = facts_value(facts, FACT_steady_kernel_ns), copies, launches;
 	double busy = rule_percent(kernels, rule_device_time(facts));
 
 	if (!finding_needs(finding, kernels > 0, RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
 		return;
 	copies = facts_value(facts, FACT_copies_in_ns) + facts_value(facts, FACT_copies_out_ns);
-	launches = facts_value(facts, FACT_launch_call_ns);
+	launches = facts_value(facts, FACT_launch_ns);
 	/* Each alone is told by another rule and can be mended; both together say that there is too little to do. */
 	finding_measure(finding, (copies < launches ? copies : launches) / kernels);
 	finding_excuse(finding, busy > finding_limit(finding, LIMIT_device_not_worth_busy),
 		       "the kernels take a good part of the step");
 	text_format(&finding->title,
-		    "Kernels take %.1f %% of the step time; copies take %.1f times and launches %.1f times as long.", busy,
-		    copies / kernels, launches / kernels);
+		    "Kernels take %.1f %% of the %s time; copies take %.1f times and launches %.1f times as long.", busy,
+		    rule_unit_word(facts), copies / kernels, launches / kernels);
 	text_string(&finding->remedy,
 		    "The model is too small to be worth a device as it is: try it on the host, or make each step larger.");
-	finding_prove(finding, facts, FACT_kernel_ns);
+	finding_prove(finding, facts, FACT_steady_kernel_ns);
 	finding_prove(finding, facts, FACT_copies_in_ns);
-	finding_prove(finding, facts, FACT_launch_call_ns);
+	finding_prove(finding, facts, FACT_launch_ns);
 }
 
 void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
@@ -176,7 +188,8 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_partial_grid_ns);
 	finding_prove(finding, facts, FACT_partial_grid_top);
 	finding_prove(finding, facts, FACT_device_memory_percent);
-	finding_gain(finding, facts, partial / rule_devices(facts) / 2, "a batch twice as large takes these kernels no longer");
+	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) / 2,
+		     "a batch twice as large takes these kernels no longer");
 }
 
 void rule_delayed_launches(const struct rule_facts *facts, struct finding *finding)
@@ -222,7 +235,7 @@ static bool class_share(const struct rule_facts *facts, struct finding *finding,
 	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
 	finding_prove(finding, facts, class_ns);
 	finding_prove(finding, facts, top);
-	finding_gain(finding, facts, ns * part / rule_devices(facts), assumption);
+	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) * part, assumption);
 	return true;
 }
 

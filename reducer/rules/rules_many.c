@@ -18,7 +18,7 @@ void rule_communication_bound(const struct rule_facts *facts, struct finding *fi
 	if (share < 0)
 		return;
 	finding_grade(finding, LIMIT_communication_bound_high);
-	text_format(&finding->title, "In %.1f %% of the step time devices only communicate.", share);
+	text_format(&finding->title, "In %.1f %% of the %s time devices only communicate.", share, rule_unit_word(facts));
 	text_string(&finding->remedy,
 		    "A larger batch makes the step longer and not its traffic; let the reduction of gradients overlap the "
 		    "backward pass, and send them in 16 bit.");
@@ -68,7 +68,7 @@ void rule_slow_collectives(const struct rule_facts *facts, struct finding *findi
 void rule_wide_gradients(const struct rule_facts *facts, struct finding *finding)
 {
 	double bytes = facts_value(facts, FACT_reduced_bytes), wide = facts_value(facts, FACT_reduced_wide_bytes);
-	double narrow = rule_percent(facts_value(facts, FACT_compute_narrow_ns), facts_value(facts, FACT_kernel_ns));
+	double narrow = rule_percent(facts_value(facts, FACT_compute_narrow_ns), facts_value(facts, FACT_split_compute));
 
 	if (!finding_needs(finding, bytes > 0, "no reductions of NCCL with their types were recorded") ||
 	    !finding_needs(finding, facts_known(facts, FACT_compute_narrow_ns), "the number formats of kernels are not known"))
@@ -95,7 +95,8 @@ void rule_device_copies(const struct rule_facts *facts, struct finding *finding)
 	share = rule_part(facts, finding, FACT_split_device_to_device, "none of these copies is needed");
 	if (share < 0)
 		return;
-	text_format(&finding->title, "%.1f %% of the step time goes to copies on and between devices.", share);
+	text_format(&finding->title, "%.1f %% of the %s time goes to copies on and between devices.", share,
+		    rule_unit_word(facts));
 	text_string(&finding->remedy,
 		    "Packing gradients for a reduction and unpacking them can be spared (gradient_as_bucket_view); keep "
 		    "what a device needs on that device.");
@@ -152,7 +153,8 @@ void rule_shared_launch_thread(const struct rule_facts *facts, struct finding *f
 		return;
 	finding_excuse(finding, facts_value(facts, FACT_shared_launch_threads) == 0, "each device has a thread of its own");
 	text_format(&finding->title,
-		    "In %.1f %% of the step time devices wait for launches of a thread that serves several of them.", share);
+		    "In %.1f %% of the %s time devices wait for launches of a thread that serves several of them.", share,
+		    rule_unit_word(facts));
 	text_string(&finding->remedy, "Let a process or a thread of its own launch for each device.");
 	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
 		text_string(&finding->remedy,

@@ -53,3 +53,20 @@ void rule_memory_fragmented(const struct rule_facts *facts, struct finding *find
 		    "few sizes, or an allocator that maps pages (expandable_segments, cudaMallocAsync).");
 	finding_prove(finding, facts, FACT_fragmentation);
 }
+
+void rule_memory_held_unused(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *bytes = &facts->facts[FACT_unused_bytes];
+
+	if (!finding_needs(finding, facts_known(facts, FACT_unused_percent), "no allocator told what it holds"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_unused_percent));
+	finding_excuse(finding, bytes->value < finding_limit(finding, LIMIT_memory_held_unused_bytes), "it is little");
+	text_format(&finding->title,
+		    "%s held %.0f MiB more than was ever in use at once: its free blocks did not fit what was asked for.",
+		    bytes->label[0] ? bytes->label : "An allocator", bytes->value / (1 << 20));
+	text_string(&finding->remedy,
+		    "That is fragmentation: use few sizes (fixed shapes), allocate the largest first, or an allocator "
+		    "that maps pages (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, TF_GPU_ALLOCATOR=cuda_malloc_async).");
+	finding_prove(finding, facts, FACT_unused_bytes);
+}

@@ -15,7 +15,7 @@ void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
 
 	if (share < 0)
 		return;
-	text_format(&finding->title, "%.1f %% of the step time goes to compiling.", share);
+	text_format(&finding->title, "%.1f %% of the %s time goes to compiling.", share, rule_unit_word(facts));
 	text_string(&finding->remedy,
 		    "Compile once: give tensors fixed shapes (pad, drop the last batch), pass changing numbers as tensors, "
 		    "and keep the compilation cache.");
@@ -41,7 +41,7 @@ void rule_single_precision(const struct rule_facts *facts, struct finding *findi
 		    "Use 16-bit types for them (mixed_float16, autocast), or at least let 32-bit products use TF32.");
 	finding_prove(finding, facts, FACT_wide_product_ns);
 	finding_prove(finding, facts, FACT_kernel_ns);
-	finding_gain(finding, facts, ns / rule_devices(facts) * (1 - 1 / TENSOR_CORE_SPEED),
+	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) * (1 - 1 / TENSOR_CORE_SPEED),
 		     "these kernels become three times as fast, the most that the guide promises");
 }
 
@@ -59,7 +59,7 @@ void rule_missed_tensor_cores(const struct rule_facts *facts, struct finding *fi
 		    "The library fell back to a slower kernel: see -t library_calls for the sizes, make them multiples of "
 		    "8 (8-bit: of 16), align the data to 16 bytes, and give it room for a workspace.");
 	finding_prove(finding, facts, FACT_narrow_missed_ns);
-	finding_gain(finding, facts, ns / rule_devices(facts) * (1 - 1 / TENSOR_CORE_SPEED),
+	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) * (1 - 1 / TENSOR_CORE_SPEED),
 		     "these kernels become three times as fast, the most that the guide promises");
 }
 
@@ -77,7 +77,7 @@ void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
 	text_string(&finding->remedy,
 		    "Pad these dimensions (batch, features, vocabulary) to multiples of 8, of 16 for 8-bit types.");
 	finding_prove(finding, facts, FACT_odd_shape_ns);
-	finding_gain(finding, facts, ns / rule_devices(facts) / 2, "padded products take half as long");
+	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) / 2, "padded products take half as long");
 }
 
 void rule_eager_ops(const struct rule_facts *facts, struct finding *finding)

@@ -3,6 +3,7 @@
 #include "reducer/tables/gpu_rows.h"
 
 #include "reducer/symbols/demangle.h"
+#include "reducer/analysis/tensor_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -121,6 +122,16 @@ void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, u
 	gpu_kernel_text(&text, gpu, name);
 	table_text(table, column, text.length ? text.bytes : "", text.length);
 	text_free(&text);
+}
+
+bool gpu_uses_tensor_cores(const struct gpu *gpu, uint32_t name, const struct gpu_device *device, bool *is_from_code)
+{
+	uint32_t architecture = device ? (uint32_t)(device->major * 10 + device->minor) : 0;
+	int64_t matrix = gpu_matrix_instructions(gpu, name, architecture);
+
+	if (is_from_code)
+		*is_from_code = matrix >= 0;
+	return matrix >= 0 ? matrix > 0 : tensor_name_uses(gpu->names[name]);
 }
 
 const char *gpu_copy_name(uint32_t kind)

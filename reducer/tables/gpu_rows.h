@@ -31,6 +31,12 @@ void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name);
 /* The device of that number, or NULL. */
 const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id);
 
+/*
+ * Does a kernel use tensor cores? Read from its code where the log holds that (then *is_from_code, if not NULL, is true), else
+ * guessed from its name. `name`: place in gpu->names; device NULL = unknown.
+ */
+bool gpu_uses_tensor_cores(const struct gpu *gpu, uint32_t name, const struct gpu_device *device, bool *is_from_code);
+
 /* "HtoD" and the like; "set" for 0. */
 const char *gpu_copy_name(uint32_t kind);
 const char *gpu_memory_name(uint32_t kind);

@@ -199,12 +199,10 @@ static void put_tensor(struct table *table, const struct row *row)
 {
 	const struct gpu *gpu = row->process->gpu;
 	const struct gpu_device *device = gpu_find_device(gpu, row->device);
-	uint32_t architecture = device ? (uint32_t)(device->major * 10 + device->minor) : 0;
-	int64_t matrix = gpu_matrix_instructions(gpu, row->shape->kernel, architecture);
-	bool used = matrix >= 0 ? matrix > 0 : tensor_name_uses(name_of(row));
+	bool is_from_code, used = gpu_uses_tensor_cores(gpu, row->shape->kernel, device, &is_from_code);
 
 	table_integer(table, USED, used);
-	table_string(table, SOURCE, matrix >= 0 ? "code" : "name");
+	table_string(table, SOURCE, is_from_code ? "code" : "name");
 	table_integer(table, ELIGIBLE, used || tensor_name_could(name_of(row), row->op));
 }
 

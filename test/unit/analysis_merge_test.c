@@ -95,6 +95,8 @@ static struct span random_span(size_t process)
 		span.shape = &shapes[random_below(2)];
 		span.bytes = random_below(4096);
 		span.copy_kind = (uint32_t)random_below(11);
+		span.from_memory = (uint8_t)random_below(4);
+		span.to_memory = (uint8_t)random_below(4);
 		span.called_ns = random_below(2) ? span.start_ns - (int64_t)random_below(500) : TIME_UNKNOWN;
 	}
 	return span;

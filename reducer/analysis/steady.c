@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happened during the steps; see reducer/analysis/steady.h. */
+#include "reducer/analysis/steady.h"
+
+#include "reducer/analysis/sweep.h"
+#include "reducer/model/gpu.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct steady_pass {
+	int64_t from_ns, to_ns;
+	struct sweep sweep; /* a class a device; further ones share the last */
+	uint32_t seen;	    /* classes of devices that ran kernels */
+};
+
+/* The time of the steps, and how many there are in it. */
+static uint64_t steps_of(const struct process *process, int64_t *from_ns, int64_t *to_ns)
+{
+	int64_t starts[2] = {INT64_MIN, INT64_MIN}, end = INT64_MAX;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		const struct step *step = &process->steps[i];
+		if (!step->is_chosen)
+			continue;
+		if (count < 2)
+			starts[count] = step->time_ns;
+		end = step->end_ns != TIME_UNKNOWN ? step->end_ns : INT64_MAX;
+		count++;
+	}
+	*from_ns = starts[count > 5];
+	*to_ns = count ? end : INT64_MAX;
+	return count > 5 ? count - 1 : count;
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct steady *steady = base_alloc(1, sizeof(*steady));
+
+	if (!input)
+		return steady;
+	steady->processes = 1;
+	steady->pass = base_alloc(1, sizeof(*steady->pass));
+	steady->steps = steps_of(input->process, &steady->pass->from_ns, &steady->pass->to_ns);
+	steady->pass->sweep.told_ns = INT64_MIN;
+	return steady;
+}
+
+static void add_copy(struct steady_copies *copies, const struct span *span)
+{
+	copies->count++;
+	copies->ns += span->duration_ns;
+	copies->bytes += span->bytes;
+}
+
+static void take_copy(struct steady *steady, const struct span *span)
+{
+	bool is_in = span->copy_kind == 1 || span->copy_kind == 3, is_out = span->copy_kind == 2 || span->copy_kind == 4;
+	enum steady_way way = is_in ? STEADY_IN : STEADY_OUT;
+	uint8_t memory = is_in ? span->from_memory : span->to_memory;
+
+	if (!is_in && !is_out)
+		return;
+	add_copy(&steady->copies[way], span);
+	steady->small_reads += is_out && span->bytes <= STEADY_SMALL;
+	if (span->bytes < STEADY_LARGE)
+		return;
+	if (memory == 1)
+		add_copy(&steady->pageable[way], span);
+	else if (memory == 2)
+		add_copy(&steady->pinned[way], span);
+}
+
+static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	struct steady *steady = context;
+
+	steady->any_ns += (uint64_t)(to_ns - from_ns);
+	if ((mask & (mask - 1)) == 0)
+		steady->alone_ns += (uint64_t)(to_ns - from_ns);
+}
+
+static void take_kernel(struct steady *steady, const struct span *span)
+{
+	struct steady_pass *pass = steady->pass;
+	uint32_t device = span->device < SWEEP_CLASSES ? span->device : SWEEP_CLASSES - 1;
+
+	steady->kernels++;
+	steady->kernel_ns += span->duration_ns;
+	if (span->device == GPU_NONE)
+		return;
+	pass->seen |= UINT32_C(1) << device;
+	sweep_add(&pass->sweep, span->start_ns, span->start_ns + (int64_t)span->duration_ns, UINT32_C(1) << device);
+	if (pass->sweep.count >= STEADY_PENDING)
+		sweep_flush(&pass->sweep, sweep_middle(&pass->sweep), tell, steady);
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct steady *steady = result;
+
+	if (span->start_ns < steady->pass->from_ns || span->start_ns >= steady->pass->to_ns)
+		return;
+	if (span->what == SPAN_COPY) {
+		take_copy(steady, span);
+	} else if (span->what != SPAN_CALL) {
+		take_kernel(steady, span);
+	} else if (span->call == GPU_LAUNCH || span->call == GPU_GRAPH) {
+		steady->launches++;
+		steady->launch_ns += span->duration_ns;
+	}
+}
+
+static void end(void *result)
+{
+	struct steady *steady = result;
+	struct steady_pass *pass = steady->pass;
+
+	sweep_flush(&pass->sweep, INT64_MAX, tell, steady);
+	steady->late_ns = pass->sweep.late_ns;
+	if ((pass->seen & (pass->seen - 1)) == 0)
+		steady->alone_ns = steady->any_ns = 0; /* one device: nothing to compare */
+	sweep_free(&pass->sweep);
+	free(pass);
+	steady->pass = NULL;
+}
+
+static void add_copies(struct steady_copies *into, const struct steady_copies *from)
+{
+	for (size_t i = 0; i < STEADY_WAYS; i++) {
+		into[i].count += from[i].count;
+		into[i].ns += from[i].ns;
+		into[i].bytes += from[i].bytes;
+	}
+}
+
+static void merge(void *result, const void *more)
+{
+	struct steady *into = result;
+	const struct steady *from = more;
+
+	into->processes += from->processes;
+	into->steps += from->steps;
+	add_copies(into->copies, from->copies);
+	add_copies(into->pageable, from->pageable);
+	add_copies(into->pinned, from->pinned);
+	into->small_reads += from->small_reads;
+	into->kernels += from->kernels;
+	into->kernel_ns += from->kernel_ns;
+	into->launches += from->launches;
+	into->launch_ns += from->launch_ns;
+	into->alone_ns += from->alone_ns;
+	into->any_ns += from->any_ns;
+	into->late_ns += from->late_ns;
+}
+
+static void print_copies(struct text *text, const char *what, const struct steady_copies *copies)
+{
+	for (size_t i = 0; i < STEADY_WAYS; i++)
+		text_format(text, "%s %zu: %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", what, i, copies[i].count, copies[i].ns,
+			    copies[i].bytes);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct steady *steady = result;
+
+	print_copies(text, "copies", steady->copies);
+	print_copies(text, "pageable", steady->pageable);
+	print_copies(text, "pinned", steady->pinned);
+	text_format(text, "processes %" PRIu64 " steps %" PRIu64 " small reads %" PRIu64 "\n", steady->processes, steady->steps,
+		    steady->small_reads);
+	text_format(text, "kernels %" PRIu64 " %" PRIu64 " launches %" PRIu64 " %" PRIu64 "\n", steady->kernels,
+		    steady->kernel_ns, steady->launches, steady->launch_ns);
+	text_format(text, "alone %" PRIu64 " any %" PRIu64 " late %" PRIu64 "\n", steady->alone_ns, steady->any_ns,
+		    steady->late_ns);
+}
+
+static void drop(void *result)
+{
+	struct steady *steady = result;
+
+	if (steady->pass)
+		sweep_free(&steady->pass->sweep);
+	free(steady->pass);
+	free(steady);
+}
+
+const struct analysis_kind analysis_steady = {
+	.name = "steady",
+	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_GRAPH) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_CALL),
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};
