@@ -81,8 +81,8 @@ static inline uint64_t instruction_of(uintptr_t frame, uintptr_t code)
 		int32_t number = (int32_t)tfp_python_half(frame + layout.frame_instruction);
 		return number > 0 ? (uint64_t)number * layout.instruction_bytes : 0;
 	}
-	int64_t bytes = (int64_t)(tfp_python_word(frame + layout.frame_instruction) - (code + layout.code_instructions));
-	return bytes > 0 ? (uint64_t)bytes : 0;
+	uint64_t bytes = tfp_python_word(frame + layout.frame_instruction) - (code + layout.code_instructions);
+	return bytes == (uint64_t)-2 ? 0 : bytes; /* one before the first; a wrong one is too large to be believed */
 }
 
 /* Whether the interpreter was entered from C for this frame; `previous` may be 0. -1: in doubt. */

@@ -14,6 +14,7 @@
 #define CODE_BYTES 256		     /* of a code object that are looked at */
 #define INSTRUCTIONS_MOST (1u << 28) /* bytes of one function's code */
 #define TABLE_MOST (1u << 20)	     /* bytes of a line table that are read; a longer one's line is not known */
+#define TEXT_MOST (1u << 20)	     /* characters of a name, of which TFP_PYTHON_TEXT bytes are kept */
 #define KEY_MOST 4096u		     /* bytes of a line table, and of a name, that are compared */
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) loose_word;
@@ -91,6 +92,8 @@ static inline __attribute__((always_inline)) int read_text(struct tfp_python_lan
 		text->bytes = kind;
 		text->data = object + (flags & 2 ? layout->text_ascii : layout->text_compact);
 		text->characters = tfp_python_word(object + layout->text_length);
+		if (text->characters > TEXT_MOST)
+			return 0;
 		if (text->characters > TFP_PYTHON_TEXT)
 			text->characters = TFP_PYTHON_TEXT;
 		return can_read_all(lane, text->data, text->characters * text->bytes);
