@@ -11,7 +11,7 @@ const CHARTS = {
 	"range_stats": { kind: "pie", label: "name", value: "self_ns", title: "Self time by range" },
 	"python_stats": { kind: "pie", label: "function", value: "self_ns", title: "Self time by Python function" },
 	"step_stats": { kind: "steps" },
-	"overview.split": { kind: "pie", label: "category", value: "exposed_ns", title: "Where the time of the steps went" },
+	"overview.split": { kind: "pie", label: "category", value: "total_ns", title: "Where the time of the steps went" },
 	"input.steps": { kind: "bar", x: "step", y: "wait_ns", title: "Wait for input, by step" },
 	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
@@ -77,7 +77,7 @@ function pieChart(rows, table, spec) {
 	const label = place(table, spec.label), value = place(table, spec.value), sums = new Map();
 	for (const row of rows)
 		sums.set(String(row[label]), (sums.get(String(row[label])) || 0) + Number(row[value] || 0));
-	const sorted = [...sums].sort((a, b) => b[1] - a[1]), kept = sorted.slice(0, SLICES);
+	const sorted = [...sums].filter((entry) => entry[1] > 0).sort((a, b) => b[1] - a[1]), kept = sorted.slice(0, SLICES);
 	const rest = sorted.slice(SLICES).reduce((sum, entry) => sum + entry[1], 0);
 	if (rest > 0)
 		kept.push([sorted.length - SLICES + " others", rest]);
@@ -115,11 +115,13 @@ function pictures(table, spec = CHARTS[table.id]) {
 	return [...spec.by ? grouped(table, place(table, spec.by)) : [["", table.rows]]].map(([key, rows]) => pie(rows, table, { ...spec, title: spec.title + (key ? ", " + key : "") }));
 }
 
-// What a step's time is split into: columns of ns between its total and its phases. None = only the total is known.
-function splitColumns(table) {
-	const from = place(table, "total_ns"), phases = new Set(["forward_ns", "backward_ns", "optimiser_ns", "communication_ns", "period_ns", "start_ns"]);
-	return table.columns.map((column, i) => i).filter((i) => i > from && table.columns[i].unit === "ns" && !phases.has(table.columns[i].id) &&
-		!table.columns[i].id.endsWith("_overlapped_ns") && table.rows.some((row) => Number(row[i]) > 0));
+// What a step's time is split into, as overview.split says: { label, column, colour }. None = only the total is known.
+function splitParts(table) {
+	const split = byId.get("overview.split"), at = split ? place(split, "column") : -1;
+	if (at < 0)
+		return [];
+	return split.rows.map((row, i) => ({ label: row[place(split, "category")], column: place(table, row[at] || ""), colour: colour(i) }))
+		.filter((part) => part.column >= 0 && table.rows.some((row) => Number(row[part.column]) > 0));
 }
 
 // Steps in bars of neighbours where there are more than pixels: each bar is their mean.
@@ -132,27 +134,43 @@ function stepBars(table) {
 
 const mean = (rows, i) => rows.reduce((sum, row) => sum + Number(row[i] || 0), 0) / rows.length;
 
-function stepChart(table) {
-	const step = place(table, "step"), total = place(table, "total_ns"), bars = stepBars(table), split = splitColumns(table);
-	const columns = split.length ? split : [total], isMany = bars.length && bars[0].length > 1;
-	const labels = bars.map((rows) => rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
-	const datasets = columns.map((i, k) => ({ label: table.columns[i].header, data: bars.map((rows) => mean(rows, i)), backgroundColor: colour(k), stack: "time" }));
-	const most = Math.max(...bars.map((rows) => columns.reduce((sum, i) => sum + mean(rows, i), 0)));
-	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (isMany ? `, mean of ${bars[0].length} neighbours` : "");
-	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
-		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
-		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, ...axis("ns", "time", most) } },
-		plugins: { legend: { display: columns.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
-			title: (points) => "step " + points[0].label, label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
-			footer: (points) => "total: " + shown(mean(bars[points[0].dataIndex], total), "ns") } } } } });
+// Where few steps are far longer than the others, the axis ends above the others: a bar that does not fit goes to its edge.
+function topOf(sums) {
+	const sorted = [...sums].sort((a, b) => a - b), usual = sorted[Math.floor(0.95 * (sorted.length - 1))], most = sorted[sorted.length - 1];
+	return sums.length > 20 && most > 4 * usual && usual > 0 ? 1.5 * usual : most;
 }
 
+function stepChart(table) {
+	const step = place(table, "step"), total = place(table, "total_ns"), bars = stepBars(table), split = splitParts(table);
+	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], isMany = bars.length && bars[0].length > 1;
+	const labels = bars.map((rows) => rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
+	const datasets = parts.map((part) => ({ label: part.label, data: bars.map((rows) => mean(rows, part.column)), backgroundColor: part.colour, stack: "time" }));
+	const sums = bars.map((rows) => parts.reduce((sum, part) => sum + mean(rows, part.column), 0)), isWhole = address.read().query.get("bars") === "whole";
+	const most = Math.max(...sums), top = isWhole ? most : topOf(sums), higher = sums.filter((sum) => sum > top).length;
+	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (isMany ? `, mean of ${bars[0].length} neighbours` : "");
+	const toggle = (word, text) => element("button", { type: "button", onclick: () => {
+		address.change("bars", word);
+		show();
+	} }, text);
+	const more = isWhole && topOf(sums) < most ? [toggle("", "Cut the longest bars")] :
+		higher ? [element("span", { class: "note" }, `${higher} bars are longer than the picture, up to ${shown(most, "ns")}. `), toggle("whole", "Show them whole")] : [];
+	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
+		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
+		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, max: top || undefined, ...axis("ns", "time", top) } },
+		plugins: { legend: { display: parts.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
+			title: (points) => "step " + points[0].label, label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
+			footer: (points) => "total: " + shown(mean(bars[points[0].dataIndex], total), "ns") } } } } }, more);
+}
+
+// Colours as in the chart of steps.
 function splitChart() {
-	const table = byId.get("overview.split");
-	if (!table || table.rows.length === 0)
+	const table = byId.get("overview.split"), time = table ? place(table, "total_ns") : -1;
+	if (time < 0 || !table.rows.some((row) => row[time] > 0))
 		return null;
-	const time = ["exposed_ns", "total_ns", "time_ns"].find((id) => place(table, id) >= 0);
-	return time ? pie(table.rows, table, { label: "category", value: time, title: "Where the time of the steps went" }) : null;
+	const colours = new Map(table.rows.map((row, i) => [String(row[place(table, "category")]), colour(i)]));
+	const spec = { label: "category", value: "total_ns", title: "Where the time of the steps went" }, config = pieChart(table.rows, table, spec);
+	config.data.datasets[0].backgroundColor = config.data.labels.map((label) => colours.get(label) || colour(10));
+	return picture(spec.title, config);
 }
 
 function sidePies(ids) {
