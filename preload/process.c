@@ -10,6 +10,7 @@
 #include "collectors/cupti.h"
 #include "collectors/heap.h"
 #include "collectors/io.h"
+#include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
 #include "preload/real.h"
@@ -327,6 +328,7 @@ TFP_EXPORT int setns(int file, int type)
 TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
 	tfp_resolve();
+	tfp_system_threading();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 
 	if (TFP_UNLIKELY(error == EAGAIN) && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_drain_is_running()) {

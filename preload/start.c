@@ -317,6 +317,7 @@ static int start_state(struct tfp_state *state)
 		return -1;
 	tfp_origin.start = header.origin;
 	if (tfp_origin.is_fork_child) {
+		tfp_system_forked();
 		state->live->inherited_bytes = tfp_origin.inherited_bytes;
 		state->live->live_bytes = state->live->peak_bytes = tfp_origin.inherited_bytes;
 	}

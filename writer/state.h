@@ -31,6 +31,7 @@ struct tfp_op_names;
 struct tfp_iterators;
 struct tfp_name_cache;
 struct tfp_io;
+struct tfp_system;
 struct tfp_io_lane;
 struct tfp_python_names;
 struct tfp_python_lane;
@@ -140,6 +141,7 @@ struct tfp_state {
 	struct tfp_facts facts;
 	struct tfp_names *names; /* string facts already written; collectors/names.c */
 	struct tfp_io *io; /* descriptors and their files; collectors/io.c */
+	struct tfp_system *system; /* collectors/system.c */
 	struct tfp_op_names *op_names; /* collectors/opnames.c */
 	struct tfp_python_names *python; /* Python functions and lines already told; collectors/python_names.c */
 	struct tfp_iterators *iterators; /* of tf.data; collectors/iterators.c */

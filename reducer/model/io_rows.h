@@ -21,14 +21,4 @@ struct io_rows {
 	int is_short; /* memory ran out: some are missing */
 };
 
-/* A reading of what the process (thread 0) or one of its threads has used since it began. */
-struct use_sample {
-	int64_t time_ns;
-	uint32_t thread; /* serial; 0 = the process */
-	uint64_t user_ns, system_ns, minor_faults, major_faults, waits, preemptions;
-	/* Of the process alone. */
-	uint64_t peak_resident_bytes, blocks_read, blocks_written, memory_bytes, memory_free_bytes;
-	double load;
-};
-
 #endif

@@ -14,6 +14,7 @@
 #include "reducer/model/ops.h"
 #include "reducer/model/python_rows.h"
 #include "reducer/model/range_rows.h"
+#include "reducer/model/use_rows.h"
 #include "reducer/read/log.h"
 #include "reducer/read/stacks.h"
 
@@ -138,8 +139,7 @@ struct process {
 	struct range_rows range_rows; /* [scan] */
 	struct io_rows io_rows; /* [scan] */
 	struct python_rows python; /* [scan] */
-	struct use_sample *use_samples; /* [scan] by time */
-	size_t use_sample_count;
+	struct use_rows use;    /* [scan] */
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
 	size_t op_count;
 	uint64_t events;        /* [scan] records read */

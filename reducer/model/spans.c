@@ -23,7 +23,7 @@ const char *span_what_name(enum span_what what)
 		[SPAN_CALL] = "call",	  [SPAN_KERNEL] = "kernel",   [SPAN_COPY] = "copy",	    [SPAN_SET] = "set",
 		[SPAN_GRAPH] = "graph",	  [SPAN_COMPILE] = "compile", [SPAN_OVERHEAD] = "overhead", [SPAN_STEP] = "step",
 		[SPAN_WINDOW] = "window", [SPAN_READ] = "io",	      [SPAN_MEMORY] = "memory",
-		[SPAN_BLOCK] = "block"};
+		[SPAN_BLOCK] = "block",	  [SPAN_USE] = "use"};
 
 	return names[what];
 }
@@ -292,6 +292,7 @@ static int finish(void *state)
 	tell_memory(spans, &process->mmap);
 	for (size_t i = 0; i < process->account_count; i++)
 		tell_memory(spans, &process->accounts[i]);
+	spans_use(spans);
 	((struct wanted *)spans->scan->context)->result = spans->result;
 	return 0;
 }

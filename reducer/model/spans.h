@@ -33,6 +33,7 @@ enum span_what {
 	SPAN_READ,   /* calls on one file or socket that followed each other; self_ns: time inside them */
 	SPAN_MEMORY, /* counter: live bytes of an allocator */
 	SPAN_BLOCK,  /* a framework's allocator handed out a block or got one back; only who asks for it is told */
+	SPAN_USE,    /* counter: a figure of the process, its control group, its machine or a device */
 	SPAN_WHATS
 };
 #define SPAN_BIT(what) (1u << (what))

@@ -119,6 +119,9 @@ uint64_t spans_inside(struct span_thread *thread, int64_t start_ns, uint64_t dur
 int spans_gpu_begin(struct spans *spans);
 void spans_gpu_finish(struct spans *spans);
 
+/* spans_use.c: the counters, all at the end. */
+void spans_use(struct spans *spans);
+
 /* Ranges: push and pop, start and end, ops. */
 struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open);
 /* The youngest open range that fits ends; SIZE_MAX = none does. */

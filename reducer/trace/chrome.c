@@ -114,7 +114,7 @@ static void add_arguments(struct chrome *chrome, const struct span *span)
 			text_format(&chrome->line, "%" PRIu64, span->arguments[i].number);
 	}
 	if (span->kind == SPAN_COUNTER)
-		text_format(&chrome->line, "\"bytes\":%.17g", span->value);
+		text_format(&chrome->line, "\"%s\":%.17g", span->what == SPAN_MEMORY ? "bytes" : "value", span->value);
 	if (span->is_open)
 		text_format(&chrome->line, "%s\"not ended\":true", span->argument_count ? "," : "");
 	text_char(&chrome->line, '}');

@@ -27,7 +27,7 @@ enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };			   /* TracePacket.SequenceFla
 #define SEQUENCE 1
 
 /* Kinds of tracks; the upper part of a key in `tracks`. */
-enum { KEY_PROCESS = 1, KEY_THREAD = 2, KEY_DEVICE = 3, KEY_QUEUE = 4, KEY_COUNTER = 5 };
+enum { KEY_PROCESS = 1, KEY_THREAD = 2, KEY_DEVICE = 3, KEY_QUEUE = 4, KEY_COUNTER = 5, KEY_FIGURE = 6 };
 
 struct writer {
 	FILE *file;
@@ -147,9 +147,9 @@ static uint64_t named_track(struct writer *writer, int kind, size_t process, uin
 	if (!is_new)
 		return id;
 	track.name = shown(writer, name);
-	counter.has_unit = 1;
+	counter.has_unit = kind == KEY_COUNTER;
 	counter.unit = UNIT_SIZE_BYTES;
-	if (kind == KEY_COUNTER)
+	if (kind == KEY_COUNTER || kind == KEY_FIGURE)
 		track.counter = &counter;
 	put_track(writer, id, parent, &track);
 	return id;
@@ -220,8 +220,8 @@ static uint64_t queue_track(struct writer *writer, size_t index, uint32_t place,
 static uint64_t track_of(struct writer *writer, const struct span *span)
 {
 	if (span->kind == SPAN_COUNTER)
-		return named_track(writer, KEY_COUNTER, span->process, hash_of(span->name), process_track(writer, span->process),
-				   span->name);
+		return named_track(writer, span->what == SPAN_MEMORY ? KEY_COUNTER : KEY_FIGURE, span->process, hash_of(span->name),
+				   process_track(writer, span->process), span->name);
 	if (span->on == SPAN_QUEUE)
 		return queue_track(writer, span->process, span->track, span->lane);
 	if (span->on == SPAN_THREAD)

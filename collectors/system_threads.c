@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of the process; see collectors/system_threads.h. */
+#include "collectors/system_threads.h"
+
+#include "writer/sys.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "writer/poison.h"
+
+#define THREADS_MOST 512 /* 1 us each, once a second */
+#define KEPT_MOST 128
+
+enum reading {
+#define TFP_READING(number, name, subject, kind, unit, help) READ_##name = (number),
+#include "collectors/tables/readings.def"
+#undef TFP_READING
+};
+
+/* struct linux_dirent64 up to its name. */
+struct entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+struct delay {
+	uint32_t tid; /* 0 = free */
+	uint32_t round;
+	struct tfp_kept file;
+};
+
+/* Written by who has the role in system.c; a fork child closes what it inherited. */
+static struct tfp_kept list;
+static struct delay delays[KEPT_MOST];
+static uint32_t round_now;
+static int is_listed; /* the list was opened */
+
+void tfp_system_threads_open(void)
+{
+	is_listed = tfp_kept_most() > 0 && tfp_kept_open(&list, NULL, "/proc/self/task", O_DIRECTORY) == 0;
+}
+
+void tfp_system_threads_close(void)
+{
+	tfp_kept_close(&list);
+	for (uint32_t i = 0; i < KEPT_MOST; i++) {
+		tfp_kept_close(&delays[i].file);
+		delays[i].tid = 0;
+	}
+}
+
+/* The thread's place, one newly given to it where there is room; NULL: none. */
+static struct delay *place_of(uint32_t tid, uint32_t most)
+{
+	struct delay *unused = NULL;
+
+	for (uint32_t i = 0; i < KEPT_MOST && i < most; i++) {
+		if (delays[i].tid == tid)
+			return &delays[i];
+		if (!delays[i].tid && !unused)
+			unused = &delays[i];
+	}
+	return unused;
+}
+
+static void open_delay(struct delay *delay, const char *tid_text, uint32_t tid)
+{
+	char path[32];
+	size_t length = tfp_length(tid_text);
+
+	if (length > 12)
+		return;
+	tfp_copy(path, tid_text, length);
+	tfp_copy(path + length, "/schedstat", 11);
+	delay->tid = tid; /* also where it cannot be opened: it is not tried again */
+	tfp_kept_open(&delay->file, &list, path, 0);
+}
+
+/* Text of schedstat: ns on a processor, ns waiting for one, times it was given one. */
+static int put_delay(struct delay *delay, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	static const struct tfp_system_rule rules[] = {
+		{READ_thread_run, "", NULL, 1, 1}, {READ_thread_delay, "", NULL, 2, 1}, {READ_thread_slices, "", NULL, 4, 1}};
+	char text[96];
+	uint64_t values[3];
+	long got = delay->file.number ? tfp_kept_read(&delay->file, text, sizeof text) : -1;
+
+	for (int i = 0; i < 3; i++)
+		if (got <= 0 || tfp_system_figure(text, (size_t)got, 0, &rules[i], NULL, &values[i]))
+			return -1;
+	for (int i = 0; i < 3; i++)
+		TFP_PUT(thread, lane, now, reading, .value = values[i], .subject = delay->tid, .kind = rules[i].reading);
+	return 0;
+}
+
+/* Of any thread of this process, as clock_getcpuclockid would name its clock: ~tid, "one thread", "scheduler". */
+static void put_clock(uint32_t tid, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	struct timespec time;
+	int clock = (int)(~tid << 3 | 4 | 2);
+
+	if (tfp_sys(SYS_clock_gettime, clock, (long)&time, 0, 0, 0, 0) == 0)
+		TFP_PUT(thread, lane, now, reading, .value = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec,
+			.subject = tid, .kind = READ_thread_run);
+}
+
+static void put_one(const char *name, uint32_t most, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	uint64_t tid;
+
+	if (tfp_system_number(name, name + tfp_length(name), &tid) || tid == thread->tid * (uint64_t)(thread->is_own != 0))
+		return;
+	struct delay *delay = place_of((uint32_t)tid, most);
+	if (delay && !delay->tid)
+		open_delay(delay, name, (uint32_t)tid);
+	if (delay)
+		delay->round = round_now;
+	if (!delay || put_delay(delay, thread, lane, now))
+		put_clock((uint32_t)tid, thread, lane, now);
+}
+
+/* Threads that were not met this time have ended. */
+static void forget_ended(void)
+{
+	for (uint32_t i = 0; i < KEPT_MOST; i++) {
+		if (!delays[i].tid || delays[i].round == round_now)
+			continue;
+		tfp_kept_close(&delays[i].file);
+		delays[i].tid = 0;
+	}
+}
+
+int tfp_system_threads_read(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, char *room, size_t bytes)
+{
+	long number = tfp_kept_number(&list), got;
+	uint32_t seen = 0, most = tfp_kept_most(), used = tfp_system_files_count() + 1;
+
+	if (number < 0)
+		return is_listed ? -1 : 0;
+	most = most > used ? most - used : 0;
+	round_now++;
+	tfp_sys(SYS_lseek, number, 0, SEEK_SET, 0, 0, 0);
+	while (seen < THREADS_MOST && (got = tfp_sys(SYS_getdents64, number, (long)room, (long)bytes, 0, 0, 0)) > 0) {
+		for (const char *at = room; at < room + got && seen < THREADS_MOST;
+		     at += ((const struct entry *)(const void *)at)->bytes) {
+			const struct entry *entry = (const void *)at;
+			if (entry->name[0] == '.')
+				continue;
+			put_one(entry->name, most, thread, lane, now);
+			seen++;
+		}
+	}
+	if (seen < THREADS_MOST)
+		forget_ended();
+	return 0;
+}

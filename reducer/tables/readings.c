@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Figures of the system as cells; see readings.h. */
+#include "reducer/tables/readings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLAG_TOTAL = 1, FLAG_FROM_BEGIN = 2 };
+#define KIND_LEVEL 0
+#define KIND_TOTAL FLAG_TOTAL
+#define OF_PROCESS FLAG_FROM_BEGIN
+#define OF_THREAD FLAG_FROM_BEGIN
+#define OF_GROUP 0
+#define OF_HOST 0
+#define OF_DEVICE 0
+
+static const uint8_t flags[USE_READINGS] = {
+#define TFP_READING(number, name, subject, kind, unit, help) [number] = KIND_##kind | OF_##subject,
+#include "collectors/tables/readings.def"
+#undef TFP_READING
+};
+
+/* What was last read of one subject. */
+struct last {
+	const struct use_sample *sample;
+	bool is_known[USE_READINGS];
+	uint64_t values[USE_READINGS];
+};
+
+struct readings {
+	const struct use_rows *use;
+	const uint16_t *columns;
+	struct last *lasts;
+	size_t count, room, newest; /* newest: the one found last */
+};
+
+struct readings *readings_make(const struct use_rows *use, const uint16_t columns[USE_READINGS])
+{
+	struct readings *readings = calloc(1, sizeof *readings);
+
+	if (readings != NULL)
+		*readings = (struct readings){.use = use, .columns = columns};
+	return readings;
+}
+
+void readings_free(struct readings *readings)
+{
+	if (readings == NULL)
+		return;
+	free(readings->lasts);
+	free(readings);
+}
+
+static bool is_same(const struct last *last, const struct use_sample *sample)
+{
+	return last->sample->of == sample->of && last->sample->subject == sample->subject;
+}
+
+/* Subjects come in turn: the one behind the one found last is tried first. */
+static struct last *find(struct readings *readings, const struct use_sample *sample)
+{
+	for (size_t i = 1; i <= readings->count; i++) {
+		size_t at = (readings->newest + i) % readings->count;
+		if (!is_same(&readings->lasts[at], sample))
+			continue;
+		readings->newest = at;
+		return &readings->lasts[at];
+	}
+	return NULL;
+}
+
+static struct last *find_or_add(struct readings *readings, const struct use_sample *sample)
+{
+	struct last *last = readings->count ? find(readings, sample) : NULL;
+
+	if (last != NULL)
+		return last;
+	if (readings->count == readings->room) {
+		size_t room = readings->room ? readings->room * 2 : 16;
+		struct last *lasts = realloc(readings->lasts, room * sizeof *lasts);
+		if (lasts == NULL)
+			return NULL;
+		readings->lasts = lasts;
+		readings->room = room;
+	}
+	last = &readings->lasts[readings->count++];
+	memset(last, 0, sizeof *last);
+	return last;
+}
+
+const struct use_sample *readings_before(struct readings *readings, const struct use_sample *sample)
+{
+	const struct last *last = readings->count ? find(readings, sample) : NULL;
+
+	return last != NULL ? last->sample : NULL;
+}
+
+void readings_cells(struct readings *readings, struct table *table, const struct use_sample *sample)
+{
+	struct last *last = find_or_add(readings, sample);
+
+	if (last == NULL)
+		return;
+	last->sample = sample;
+	for (uint32_t at = sample->readings; at != 0; at = readings->use->readings[at - 1].next) {
+		const struct use_reading *reading = &readings->use->readings[at - 1];
+		uint16_t kind = reading->kind;
+		uint64_t before = last->is_known[kind] && (flags[kind] & FLAG_TOTAL) ? last->values[kind] : 0;
+		bool shows = !(flags[kind] & FLAG_TOTAL) || last->is_known[kind] || (flags[kind] & FLAG_FROM_BEGIN);
+		/* A total that went back (a control group left, an interface gone) tells no difference. */
+		if (table != NULL && readings->columns[kind] && shows && reading->value >= before)
+			table_integer(table, readings->columns[kind] - 1u, (int64_t)(reading->value - before));
+		last->is_known[kind] = true;
+		last->values[kind] = reading->value;
+	}
+}
