@@ -256,6 +256,17 @@ static void check_usage(const struct options *options, const struct report_kind 
 		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
 }
 
+/* Tables that need no single launches, moved to the front. Returns how many. */
+static size_t without_launches(const struct table_kind **kinds, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!kinds[i]->needs_launches)
+			kinds[kept++] = kinds[i];
+	return kept;
+}
+
 static int reduce(struct options *options, const struct report_kind *format)
 {
 	struct diag_list diags = {0};
@@ -268,6 +279,8 @@ static int reduce(struct options *options, const struct report_kind *format)
 
 	if (!format->write_run && !format->write_folder && (options->tables || !format->is_for_reading))
 		kind_count = tables_select(options->tables ? options->tables : format->tables ? format->tables : "all", &kinds);
+	if (format->leaves_out_launches && !options->tables)
+		kind_count = without_launches(kinds, kind_count);
 	check_usage(options, format, kind_count);
 	run = open_run(options, &run_options, &diags);
 	prepare_scan(&run_options, &options->request, kinds, kind_count);

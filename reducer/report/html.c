@@ -18,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HTML_MOST 5000000u   /* bytes */
+#define HTML_MOST 5000000u     /* bytes */
 #define HTML_TIMELINE 2300000u /* bytes: most that the time line has of it */
-#define HTML_SAFE_INTEGER 53 /* bits that a JavaScript number holds exactly; larger ones are written as texts */
-#define HTML_TEXT_MOST 4096u /* bytes of one cell */
+#define HTML_HEADS 400000u     /* bytes kept for columns, notes and bands */
+#define HTML_BANDS 400u	       /* bars of a picture */
+#define HTML_SAFE_INTEGER 53   /* bits that a JavaScript number holds exactly; larger ones are written as texts */
+#define HTML_TEXT_MOST 4096u   /* bytes of one cell */
 
 /* Frames already written, by the hash of what is shown of them. */
 struct frame_index {
@@ -202,8 +204,8 @@ static void put_notes(struct text *out, const struct table *table)
 	}
 }
 
-/* Writes rows until the table has used `share` bytes. A row that does not fit is taken back. */
-static void put_rows(struct page *page, const struct table *table, size_t share)
+/* Writes rows until the table has used `share` bytes. A row that does not fit is taken back. Returns whether all did. */
+static bool put_rows(struct page *page, const struct table *table, size_t share)
 {
 	size_t begin = page->body.length + page->frames.list.length;
 
@@ -219,13 +221,55 @@ static void put_rows(struct page *page, const struct table *table, size_t share)
 		if (page->body.length + page->frames.list.length - begin > share) {
 			page->body.length = before;
 			page->body.bytes[before] = 0;
-			return;
+			return false;
 		}
 	}
+	return true;
+}
+
+/* The mean of a column over neighbouring rows; "null" where none of them has one. */
+static void put_mean(struct text *out, const struct table *table, size_t column, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	for (size_t row = first; row < end; row++)
+		if (table_is_known(table, row, column)) {
+			sum += table_get_number(table, row, column);
+			count++;
+		}
+	if (count && isfinite(sum))
+		text_format(out, "%.6g", sum / (double)count);
+	else
+		text_string(out, "null");
+}
+
+/* For pictures of a table that does not fit: means of all its rows in at most HTML_BANDS stretches of neighbours. */
+static void put_bands(struct text *out, const struct table *table)
+{
+	size_t size = (table->shown_count + HTML_BANDS - 1) / HTML_BANDS;
+
+	text_format(out, ",\"bands\":{\"size\":%zu,\"rows\":[", size);
+	for (size_t first = 0; first < table->shown_count; first += size) {
+		size_t end = first + size < table->shown_count ? first + size : table->shown_count;
+		text_string(out, first ? ",[" : "[");
+		for (size_t i = 0; i < table->kind->column_count; i++) {
+			enum table_type type = table->kind->columns[i].type;
+			text_string(out, i ? "," : "");
+			if (type == TABLE_INTEGER || type == TABLE_REAL)
+				put_mean(out, table, i, first, end);
+			else
+				text_string(out, "null");
+		}
+		text_char(out, ']');
+	}
+	text_string(out, "]}");
 }
 
 static void put_table(struct page *page, const struct table *table, size_t share)
 {
+	bool is_whole;
+
 	text_format(&page->body, "{\"id\":\"%s\",\"title\":", table->kind->id);
 	put_string(&page->body, table->kind->title);
 	text_string(&page->body, ",\"help\":");
@@ -235,8 +279,11 @@ static void put_table(struct page *page, const struct table *table, size_t share
 	text_string(&page->body, "],\"notes\":[");
 	put_notes(&page->body, table);
 	text_string(&page->body, "],\"rows\":[");
-	put_rows(page, table, share);
-	text_string(&page->body, "]}");
+	is_whole = put_rows(page, table, share);
+	text_char(&page->body, ']');
+	if (!is_whole)
+		put_bands(&page->body, table);
+	text_char(&page->body, '}');
 }
 
 /* Every table gets an equal part of what those before it have left. */
@@ -252,7 +299,7 @@ static void put_tables(struct page *page, const struct report_set *set)
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
 {
-	struct page page = {.most = HTML_MOST - report_html_head_bytes - report_html_tail_bytes - 100000 /* heads and notes */};
+	struct page page = {.most = HTML_MOST - report_html_head_bytes - report_html_tail_bytes - HTML_HEADS};
 	struct text head = {0}, timeline = {0};
 
 	(void)options;
@@ -286,5 +333,6 @@ const struct report_kind report_html = {
 	.name = "html",
 	.suffix = "html",
 	.help = "one file with tables and charts for a browser, at most 5 MB, without network; --html FILE is -f html -o FILE",
+	.leaves_out_launches = true,
 	.write = write_set,
 };

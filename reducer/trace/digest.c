@@ -286,7 +286,7 @@ static uint32_t detail_of(struct digest *digest, const struct span *span)
 		put_detail(&digest->scratch, "range", span->range);
 	for (size_t i = 0; i < span->argument_count; i++) {
 		const struct span_argument *argument = &span->arguments[i];
-		if (strcmp(argument->name, "correlation") == 0)
+		if (strcmp(argument->name, "correlation") == 0 || span->what == SPAN_STEP) /* they stand in flow */
 			continue;
 		char number[24];
 		snprintf(number, sizeof number, "%llu", (unsigned long long)argument->number);
@@ -383,7 +383,7 @@ void digest_add(struct digest *digest, const struct span *span)
 	item.busy_ns = item.longest_ns = span->kind == SPAN_WHOLE ? span->duration_ns : 0;
 	if (span->what == SPAN_TRACE) /* they lie inside each other on one row */
 		item.busy_ns = span->self_ns;
-	item.flow = span->flow;
+	item.flow = span->what == SPAN_STEP ? span->number + 1 : span->flow;
 	item.value = span->kind == SPAN_COUNTER ? span->value : 0;
 	if (add_to_block(digest, span, &item))
 		return;

@@ -34,7 +34,7 @@ struct digest_item {
 	uint64_t duration_ns; /* of several: from the first begin to the last end */
 	uint64_t busy_ns;     /* sum of durations */
 	uint64_t longest_ns;  /* of several: of the longest one, which name, detail and flow belong to */
-	uint64_t flow;
+	uint64_t flow;           /* of a step: its number + 1 */
 	double value; /* of a counter: the highest of several */
 	uint32_t row, name, detail;
 	uint32_t count; /* 1 = one span as it was */

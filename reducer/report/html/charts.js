@@ -126,6 +126,8 @@ function splitParts(table) {
 
 // Steps in bars of neighbours where there are more than pixels: each bar is their mean.
 function stepBars(table) {
+	if (table.bands)
+		return table.bands.rows.map((row) => [row]);
 	const size = Math.ceil(table.rows.length / STEP_BARS), bars = [];
 	for (let i = 0; i < table.rows.length; i += size)
 		bars.push(table.rows.slice(i, i + size));
@@ -142,12 +144,12 @@ function topOf(sums) {
 
 function stepChart(table) {
 	const step = place(table, "step"), total = place(table, "total_ns"), bars = stepBars(table), split = splitParts(table);
-	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], isMany = bars.length && bars[0].length > 1;
-	const labels = bars.map((rows) => rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
+	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], size = table.bands ? table.bands.size : bars[0].length;
+	const labels = bars.map((rows) => table.bands ? "about " + Math.round(rows[0][step]) : rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
 	const datasets = parts.map((part) => ({ label: part.label, data: bars.map((rows) => mean(rows, part.column)), backgroundColor: part.colour, stack: "time" }));
 	const sums = bars.map((rows) => parts.reduce((sum, part) => sum + mean(rows, part.column), 0)), isWhole = address.read().query.get("bars") === "whole";
 	const most = Math.max(...sums), top = isWhole ? most : topOf(sums), higher = sums.filter((sum) => sum > top).length;
-	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (isMany ? `, mean of ${bars[0].length} neighbours` : "");
+	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (size > 1 ? `, mean of ${size} neighbours` : "");
 	const toggle = (word, text) => element("button", { type: "button", onclick: () => {
 		address.change("bars", word);
 		show();

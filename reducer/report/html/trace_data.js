@@ -168,7 +168,7 @@ function linked(line, i) {
 	if (!line.byFlow) {
 		line.byFlow = new Map();
 		for (let k = 0; k < items.flow.length; k++) {
-			if (items.flow[k] === 0 || items.count[k] > 1)
+			if (items.flow[k] === 0 || items.count[k] > 1 || line.trackOf[k].on === "process")
 				continue;
 			const key = line.trackOf[k].row.process + "/" + items.flow[k];
 			if (!line.byFlow.has(key))
@@ -176,7 +176,7 @@ function linked(line, i) {
 			line.byFlow.get(key).push(k);
 		}
 	}
-	if (items.flow[i] === 0 || items.count[i] > 1)
+	if (items.flow[i] === 0 || items.count[i] > 1 || line.trackOf[i].on === "process")
 		return [];
 	const isCall = (k) => line.trackOf[k].on === "thread";
 	return (line.byFlow.get(line.trackOf[i].row.process + "/" + items.flow[i]) || []).filter((k) => k !== i && isCall(k) !== isCall(i));

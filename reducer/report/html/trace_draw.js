@@ -187,9 +187,9 @@ function drawLabels(context, view, labels) {
 	}
 }
 
+// A step keeps its number where others keep their correlation id.
 function stepName(view, i) {
-	const words = view.source.details[view.items.detail[i]];
-	return "step " + (words[words.indexOf("step") + 1] || "");
+	return "step " + (view.items.flow[i] - 1);
 }
 
 // The column of titles left of the picture.

@@ -29,7 +29,7 @@ function itemFacts(view, i) {
 		facts.push(["not ended", "the log ends first"]);
 	for (let k = 0; k + 1 < words.length; k += 2)
 		facts.push([(isOne ? "" : "longest: ") + words[k], words[k] === "bytes" ? `${words[k + 1]} (${shown(Number(words[k + 1]), "bytes")})` : words[k + 1]]);
-	if (items.flow[i] > 0 && isOne)
+	if (items.flow[i] > 0 && isOne && trace.line.trackOf[i].on !== "process")
 		facts.push(["correlation", String(items.flow[i])]);
 	return facts;
 }
