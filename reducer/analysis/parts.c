@@ -2,6 +2,7 @@
 /* What the time of a step is split into; see reducer/analysis/parts.h. */
 #include "reducer/analysis/parts.h"
 
+#include "reducer/analysis/input_kinds.h"
 #include "reducer/symbols/demangle.h"
 
 #include <stdlib.h>
@@ -171,15 +172,6 @@ static bool is_compiling(const char *name)
 	return holds_any(name, words);
 }
 
-/* Loops that wait for their next batch. */
-static bool is_waiting_for_input(const struct span *span)
-{
-	if (span->what == SPAN_TRACE || span->what == SPAN_OP || span->what == SPAN_RANGE)
-		return strncmp(span->name, "enumerate(DataLoader)#", 22) == 0 ||
-		       strncmp(span->name, "IteratorGetNext", 15) == 0 || strstr(span->name, ":IteratorGetNext") != NULL;
-	return false;
-}
-
 /* TensorFlow tells much of itself; only what is named like an op is one. */
 bool part_is_op(const struct span *span)
 {
@@ -201,10 +193,10 @@ static uint32_t host_classes(const struct span *span, uint32_t step_thread)
 {
 	uint32_t mask = host_phase(phase_or_forward(span, part_is_op(span)));
 
-	if (is_waiting_for_input(span))
-		return CLASS_BIT(PART_INPUT_WAIT);
+	if (span->what != SPAN_READ && input_kind_of(span) != INPUT_NOT)
+		return input_is_wait(span, step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (span->what == SPAN_READ)
-		return span->thread == step_thread && step_thread ? CLASS_BIT(PART_INPUT_WAIT) : 0;
+		return span->thread == step_thread && step_thread && input_is_data(span->name) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (is_compiling(span->name))
 		return CLASS_BIT(PART_COMPILATION);
 	if (part_is_op(span) && !is_wrapper(span->name))

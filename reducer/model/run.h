@@ -92,6 +92,13 @@ struct window_range {
 /* Piecewise linear: ticks since origin -> ns since the run's start. Private to the model. */
 struct clock_map;
 
+/* A place in a pipeline of tf.data. */
+struct iterator {
+	uint64_t node, parent;	/* numbers of the log; parent 0 = a root */
+	const char *name;	/* long name */
+	const char *parameters; /* key=value,key=value; "" = not known */
+};
+
 struct process {
 	struct log *log;       /* header, live words, blocks */
 	uint64_t log_id;
@@ -137,6 +144,8 @@ struct process {
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
 	struct range_rows range_rows; /* [scan] */
+	struct iterator *iterators; /* [scan] of tf.data; a parent stands before its children */
+	size_t iterator_count;
 	struct io_rows io_rows; /* [scan] */
 	struct python_rows python; /* [scan] */
 	struct use_rows use;    /* [scan] */

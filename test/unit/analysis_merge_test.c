@@ -55,6 +55,7 @@ static struct gpu_queue queues[] = {{.id = 1, .device = 0, .context = 1, .stream
 				    {.id = 2, .device = 1, .context = 2, .stream = 8}};
 static struct gpu gpu = {
 	.devices = devices, .device_count = 2, .functions = functions, .function_count = 2, .queues = queues, .queue_count = 2};
+static struct iterator iterators[] = {{1, 0, "Iterator::Root", ""}, {2, 1, "Iterator::Root::Map", "a=1"}};
 static struct log log_of_all;
 
 static struct span random_span(size_t process)
@@ -66,7 +67,8 @@ static struct span random_span(size_t process)
 			    .name = names[random_below(NAMES)],
 			    .domain = "",
 			    .thread = 1,
-			    .source = (uint8_t)random_below(8),
+			    .source = (uint8_t)random_below(9),
+			    .key = random_below(3),
 			    .called_ns = TIME_UNKNOWN,
 			    .phase = (uint8_t)random_below(5),
 			    .depth = (uint32_t)random_below(4),
@@ -136,6 +138,8 @@ static void make_world(struct world *world)
 						       .step_count = p == 1 ? 0 : 8,
 						       .threads = world->threads,
 						       .thread_count = 3,
+						       .iterators = iterators,
+						       .iterator_count = 2,
 						       .gpu = &gpu};
 		world->inputs[p] = (struct analysis_input){
 			.run = &world->run, .process = &world->processes[p], .index = p, .options = &world->options};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a span has to do with input; see reducer/analysis/input_kinds.h. Rule: one table a question. */
+#include "reducer/analysis/input_kinds.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum source {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+#define ITERATOR "Iterator::"
+#define LOADER "enumerate(DataLoader)#"
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static bool is_one_of(const char *name, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasecmp(name, *words) == 0)
+			return true;
+	return false;
+}
+
+/* What people call the part of a loop that fetches data. */
+static bool is_named_input(const char *name)
+{
+	static const char *const words[] = {
+		"input",       "data",	      "data loading", "data_loading", "dataloader", "data loader", "data_time",
+		"data time",   "load_batch",  "load batch",   "next_batch",   "next batch", "get_batch",   "get batch",
+		"fetch_batch", "fetch batch", "batch fetch",  "tfprof.input", "load data",  "load_data",   NULL};
+
+	return is_one_of(name, words);
+}
+
+const char *input_iterator_name(const char *name)
+{
+	const char *last = name;
+
+	for (const char *at = name; (at = strstr(at, "::")) != NULL; at += 2)
+		last = at + 2;
+	return last;
+}
+
+bool input_is_root(const char *name)
+{
+	return begins(name, ITERATOR) && strstr(name + strlen(ITERATOR), "::") == NULL;
+}
+
+enum input_kind input_kind_of(const struct span *span)
+{
+	if (span->what != SPAN_OP && span->what != SPAN_TRACE && span->what != SPAN_RANGE)
+		return INPUT_NOT;
+	if (begins(span->name, ITERATOR))
+		return input_is_root(span->name) ? INPUT_ROOT : INPUT_ITERATOR;
+	if (begins(span->name, LOADER))
+		return INPUT_LOADER;
+	if (begins(span->name, "IteratorGetNext") || strstr(span->name, ":IteratorGetNext") != NULL)
+		return INPUT_GET;
+	return span->what == SPAN_RANGE && is_named_input(span->name) ? INPUT_RANGE : INPUT_NOT;
+}
+
+bool input_is_wait(const struct span *span, uint32_t step_thread)
+{
+	switch (input_kind_of(span)) {
+	case INPUT_ROOT:
+	case INPUT_GET:
+		return true;
+	case INPUT_LOADER:
+	case INPUT_RANGE:
+		return step_thread == 0 || span->thread == 0 || span->thread == step_thread;
+	default:
+		return false;
+	}
+}
+
+/* The name without a version and without the number of an input: TFRecordV2, Zip[0]. */
+static size_t stem(const char *name)
+{
+	size_t length = strcspn(name, "[");
+
+	if (length > 2 && name[length - 1] >= '2' && name[length - 1] <= '9' && name[length - 2] == 'V')
+		length -= 2;
+	return length;
+}
+
+static bool is_stem(const char *name, const char *const *words)
+{
+	size_t length = stem(name);
+
+	for (; *words; words++)
+		if (strlen(*words) == length && strncmp(name, *words, length) == 0)
+			return true;
+	return false;
+}
+
+static const char *const readers[] = {"TFRecord", "TextLine", "FixedLengthRecord", "SSTable", "RecordIO", "ArrayRecord", NULL};
+static const char *const asyncs[] = {"Prefetch",
+				     "ParallelInterleave",
+				     "ParallelMap",
+				     "ParseExample",
+				     "MapAndBatch",
+				     "DataService",
+				     "LegacyParallelInterleave",
+				     "ParallelBatch",
+				     NULL};
+
+bool input_is_reader(const char *name)
+{
+	return begins(name, ITERATOR) && is_stem(input_iterator_name(name), readers);
+}
+
+bool input_is_async(const char *name)
+{
+	return is_stem(input_iterator_name(name), asyncs);
+}
+
+bool input_is_ahead(const char *name)
+{
+	static const char *const marks[] = {"::MemoryReader", "::MemoryWriter",	      "::Interleave", "::Prefetch",
+					    "::ParallelMap",  "::ParallelInterleave", "::MapAndBatch"};
+	const char *last = input_iterator_name(name);
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *found = strstr(name, marks[i]);
+		if (found && found + 2 < last)
+			return true;
+	}
+	return false;
+}
+
+bool input_is_device(const char *name)
+{
+	return begins(name, "Iterator::Prefetch::Generator") || begins(name, "Iterator::Root::Prefetch::Generator");
+}
+
+const char *input_category_name(enum input_category category)
+{
+	static const char *const names[INPUT_CATEGORIES] = {"demand_read", "advance_read", "preprocessing", "enqueue", "other"};
+
+	return names[category];
+}
+
+const char *input_category_remedy(enum input_category category)
+{
+	static const char *const remedies[INPUT_CATEGORIES] = {
+		"Data are read when they are needed: read ahead (prefetch, interleave, DataLoader workers), or cache what fits.",
+		"Data are read ahead, and reading takes this long: read more files at once, larger pieces, or from faster "
+		"storage.",
+		"Preparing samples takes this long: use more parallel calls or workers, prepare batches rather than samples, or "
+		"do it "
+		"once, offline.",
+		"Handing batches to the device takes this long: pin memory, copy larger pieces, or overlap copies with work.",
+		"Time in which nothing of the above was seen: queues between processes, Python, starting workers."};
+
+	return remedies[category];
+}
+
+enum input_category input_category_of(const char *iterator)
+{
+	if (!input_is_reader(iterator))
+		return INPUT_PREPROCESSING;
+	return input_is_ahead(iterator) ? INPUT_ADVANCE_READ : INPUT_DEMAND_READ;
+}
+
+/* Kinds of iterators by what can be done; the names are the TensorFlow Profiler's and TensorFlow's own. */
+static const struct kind {
+	const char *kind, *remedy;
+	const char *const *names;
+} kinds[] = {
+	{"slow source",
+	 "The source itself is slow: read several files at once (interleave with num_parallel_calls), cache() what fits, or move "
+	 "the "
+	 "data to faster storage.",
+	 (const char *const[]){"TFRecord",
+			       "SSTable",
+			       "RecordIO",
+			       "ArrayRecord",
+			       "Spanner",
+			       "TFColumn",
+			       "SleepwalkRemoteDataset",
+			       "TextLine",
+			       "StitchedTimelineDataset",
+			       "DateKeyDataset",
+			       "CapacitorProto",
+			       "LMDB",
+			       "ExternalDataset",
+			       "PearModel",
+			       "FixedLengthRecord",
+			       "FromTensor",
+			       "TensorSlice",
+			       "Generator",
+			       "FlatMap",
+			       "SyntheticDatasetOp",
+			       NULL}},
+	{"data service", "The data service is slow: add workers to it, or move more of the pipeline into it.",
+	 (const char *const[]){"DataService", NULL}},
+	{"remote source", "The data comes from elsewhere: look at that source and the network between.",
+	 (const char *const[]){"GuzzlerDataGuzzlerRemoteDataset", "ReverbDataset", "DatasetSampleGame", "Courier",
+			       "ReverbEpisodeDataset", NULL}},
+	{"has a parallel version", "It works on one element after the other: give it num_parallel_calls=tf.data.AUTOTUNE.",
+	 (const char *const[]){"Map", "Interleave", NULL}},
+	{"runs in parallel",
+	 "Its function takes the time: make the function cheaper (tf ops rather than py_function or numpy_function, on batches "
+	 "rather "
+	 "than on elements), raise num_parallel_calls, or do its work once, offline or behind cache().",
+	 (const char *const[]){"ParallelMap", "MapAndBatch", "ParallelInterleave", "ParseExample", "ParallelBatch",
+			       "LegacyParallelInterleave", NULL}},
+	{"no parallel version",
+	 "It has no parallel form: do less in it, move it behind batch() or in front of what makes elements larger, or do it "
+	 "offline.",
+	 (const char *const[]){"Filter", "Batch", "Unbatch", "PaddedBatch", "Shuffle", "Scan", NULL}},
+	{"buffer",
+	 "It waited for what fills it, and nothing below it was seen at work: its source may be no iterator (a generator, "
+	 "another "
+	 "process), or its buffer is too small for uneven elements.",
+	 (const char *const[]){"Prefetch", "Root", NULL}},
+};
+
+static const struct kind *kind_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (is_stem(input_iterator_name(name), kinds[i].names))
+			return &kinds[i];
+	return NULL;
+}
+
+const char *input_remedy(const char *name)
+{
+	const struct kind *kind = kind_of(name);
+
+	return kind ? kind->remedy : "Make it cheaper, run it in parallel, or do its work once: cache() or offline.";
+}
+
+const char *input_bottleneck_kind(const char *name)
+{
+	const struct kind *kind = kind_of(name);
+
+	return kind ? kind->kind : "other";
+}
+
+static bool ends(const char *path, const char *with)
+{
+	size_t length = strlen(path), wanted = strlen(with);
+
+	return length >= wanted && strcmp(path + length - wanted, with) == 0;
+}
+
+bool input_is_file(const char *path)
+{
+	if (path[0] != '/' || begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/dev/"))
+		return false;
+	return !ends(path, ".py") && !ends(path, ".pyc") && !ends(path, ".so") && !strstr(path, ".so.") &&
+	       !strstr(path, "/site-packages/");
+}
+
+bool input_is_queue(const char *path)
+{
+	return strcmp(path, "(pipe)") == 0 || strcmp(path, "(local socket)") == 0;
+}
+
+bool input_is_data(const char *path)
+{
+	return path[0] == '(' || input_is_file(path);
+}
+
+bool input_is_collate(const char *name)
+{
+	static const char *const words[] = {"aten::stack", "aten::cat", "aten::as_tensor", NULL};
+
+	return is_one_of(name, words);
+}
+
+bool input_is_pinning(const char *name)
+{
+	static const char *const words[] = {"aten::pin_memory", "aten::_pin_memory", NULL};
+
+	return is_one_of(name, words);
+}

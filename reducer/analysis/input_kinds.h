@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a span has to do with a program's input: which span is a wait for the next batch, which stage of a pipeline it is.
+ *
+ * Rule: by source and name alone; the one place that knows how frameworks call these things (TensorFlow 2.15 to 2.21, PyTorch
+ * 1.13 to 2.15).
+ */
+#ifndef REDUCER_ANALYSIS_INPUT_KINDS_H
+#define REDUCER_ANALYSIS_INPUT_KINDS_H
+
+#include "reducer/model/spans.h"
+
+#include <stdbool.h>
+
+enum input_kind {
+	INPUT_NOT,
+	INPUT_ITERATOR, /* of tf.data, one that another iterator asks */
+	INPUT_ROOT,	/* of tf.data, one that the program asks: a wait */
+	INPUT_GET,	/* TensorFlow's op around such a call: a wait */
+	INPUT_LOADER,	/* PyTorch's DataLoader: a wait */
+	INPUT_RANGE,	/* a range that the program calls input, next batch, ...: a wait */
+};
+enum input_kind input_kind_of(const struct span *span);
+
+/*
+ * Whether the program waits for input here. `step_thread`: the thread that marks the steps, 0 = unknown; a loader or a range
+ * on another thread works ahead.
+ */
+bool input_is_wait(const struct span *span, uint32_t step_thread);
+
+/* The last part of a long name: what the iterator is. Points into `name`. */
+const char *input_iterator_name(const char *name);
+/* A long name of two parts, or of one. */
+bool input_is_root(const char *name);
+/* Reads files; runs work in other threads; is the part of a pipeline that copies to a device. */
+bool input_is_reader(const char *name);
+bool input_is_async(const char *name);
+bool input_is_ahead(const char *name); /* something above it works ahead of whoever waits */
+bool input_is_device(const char *name);
+
+/* What the host does for the input. */
+enum input_category { INPUT_DEMAND_READ, INPUT_ADVANCE_READ, INPUT_PREPROCESSING, INPUT_ENQUEUE, INPUT_OTHER, INPUT_CATEGORIES };
+const char *input_category_name(enum input_category category);	 /* demand_read, ... */
+const char *input_category_remedy(enum input_category category); /* a sentence or two */
+enum input_category input_category_of(const char *iterator);
+
+/* What to do where that iterator is what others wait for: a sentence or two. Never NULL. */
+const char *input_remedy(const char *name);
+/* The kind of thing that it is: slow source, data service, remote source, has a parallel version, no parallel version, other. */
+const char *input_bottleneck_kind(const char *name);
+
+/* Files whose bytes are data of the program: not its code, not the kernel's. Pipes and sockets are not files. */
+bool input_is_file(const char *path);
+bool input_is_queue(const char *path); /* pipes and local sockets: what worker processes are fed by */
+bool input_is_data(const char *path);  /* files as above, pipes, sockets */
+
+/* PyTorch's ops that put samples together to a batch. By name: an inference. */
+bool input_is_collate(const char *name);
+bool input_is_pinning(const char *name);
+
+#endif
