@@ -257,7 +257,7 @@ void digest_write(struct text *out, const struct request *request, size_t most)
 {
 	struct digest digest;
 	struct taker taker = {.digest = &digest, .request = request};
-	struct span_options options = {.wants = SPAN_ALL, .visit = take, .context = &taker};
+	struct span_options options = {.wants = SPAN_ALL & ~SPAN_BIT(SPAN_USE), .visit = take, .context = &taker};
 	size_t before = out->length;
 	int is_fitting = 0;
 
