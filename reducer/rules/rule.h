@@ -12,7 +12,8 @@
 #define RULE_NO_STEPS "no step was recorded, so the time of a step cannot be split"
 #define RULE_NO_TIME "the length of the run is not known"
 #define RULE_NO_COPIES "no copies of a GPU were recorded"
-#define RULE_NO_KERNELS "no kernels were recorded"
+#define RULE_NO_KERNELS "fewer than 100 kernels ran: too few to say anything"
+#define RULE_KERNELS_LEAST 100
 #define RULE_NO_GPU "the program used no GPU"
 #define RULE_ONE_DEVICE "only one device was used"
 
@@ -29,6 +30,8 @@ double rule_device_time(const struct rule_facts *facts);
 /* Steps, at least 1. */
 double rule_steps(const struct rule_facts *facts);
 
+/* Did enough kernels run for shares of their time to mean something? */
+bool rule_has_kernels(const struct rule_facts *facts);
 /* What the time is of: "step", "request", "call". */
 const char *rule_unit_word(const struct rule_facts *facts);
 /* ns of the whole time that go to kernels which make up `percent` of the kernels' time: what could be won there. */

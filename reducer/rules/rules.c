@@ -136,6 +136,11 @@ double rule_steps(const struct rule_facts *facts)
 	return steps > 1 ? steps : 1;
 }
 
+bool rule_has_kernels(const struct rule_facts *facts)
+{
+	return facts_value(facts, FACT_kernel_ns) > 0 && facts_value(facts, FACT_kernel_count) >= RULE_KERNELS_LEAST;
+}
+
 const char *rule_unit_word(const struct rule_facts *facts)
 {
 	const char *word = facts->facts[FACT_whole_ns].label;

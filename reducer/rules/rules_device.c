@@ -149,7 +149,7 @@ void rule_device_not_worth(const struct rule_facts *facts, struct finding *findi
 	double kernels = facts_value(facts, FACT_steady_kernel_ns), copies, launches;
 	double busy = rule_percent(kernels, rule_device_time(facts));
 
-	if (!finding_needs(finding, kernels > 0, RULE_NO_KERNELS) ||
+	if (!finding_needs(finding, kernels > 0 && rule_has_kernels(facts), RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
 		return;
 	copies = facts_value(facts, FACT_copies_in_ns) + facts_value(facts, FACT_copies_out_ns);
@@ -172,7 +172,7 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 {
 	double partial = facts_value(facts, FACT_partial_grid_ns), memory = facts_value(facts, FACT_device_memory_percent);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_partial_grid_ns) && facts_known(facts, FACT_device_memory_percent),
 			   "the sizes of the device were not recorded"))
 		return;
@@ -230,7 +230,7 @@ static bool class_share(const struct rule_facts *facts, struct finding *finding,
 {
 	double ns = facts_value(facts, class_ns);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS))
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS))
 		return false;
 	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
 	finding_prove(finding, facts, class_ns);

@@ -129,7 +129,7 @@ void rule_devices_in_turn(const struct rule_facts *facts, struct finding *findin
 		return;
 	finding_measure(finding, rule_percent(alone, any));
 	/* One device that works much longer than the others leaves it alone without any turn-taking: that is uneven_replicas. */
-	finding_excuse(finding, facts_value(facts, FACT_busiest_ns) > 1.5 * facts_value(facts, FACT_mean_busy_ns),
+	finding_excuse(finding, facts_value(facts, FACT_busiest_ns) > 1.2 * facts_value(facts, FACT_mean_busy_ns),
 		       "one device does most of the work");
 	text_format(&finding->title, "In %.1f %% of the time that any device computes, only one does: they work in turn.",
 		    finding->measured);

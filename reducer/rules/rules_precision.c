@@ -29,7 +29,7 @@ void rule_single_precision(const struct rule_facts *facts, struct finding *findi
 				 ? rule_percent(facts_value(facts, FACT_split_compute), facts_value(facts, FACT_whole_ns))
 				 : 100;
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_wide_product_ns), "no device with tensor cores was used"))
 		return;
 	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
@@ -49,7 +49,7 @@ void rule_missed_tensor_cores(const struct rule_facts *facts, struct finding *fi
 {
 	double ns = facts_value(facts, FACT_narrow_missed_ns);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_narrow_missed_ns), "no device with tensor cores was used"))
 		return;
 	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));
@@ -67,7 +67,7 @@ void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
 {
 	double ns = facts_value(facts, FACT_odd_shape_ns);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_ns) > 0, RULE_NO_KERNELS) ||
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
 	    !finding_needs(finding, facts_known(facts, FACT_odd_shape_ns), "no calls of cuBLAS with their sizes were recorded"))
 		return;
 	finding_measure(finding, rule_percent(ns, facts_value(facts, FACT_kernel_ns)));

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "inner.h"
 
@@ -73,10 +74,14 @@ static void tell_jit(int device, uint64_t start)
 {
 	static _Atomic uint64_t count;
 	const struct sim_subscriber *subscriber = sim_subscriber();
-	struct sim_jit jit = {.entry = 1, .operation = 3, .device = device, .correlation = sim_correlation(),
-		.thread = sim_thread_id(),
-			      .number = ++count, .start = start, .end = sim_clock_now()};
+	uint64_t length = SIM_NUMBER("jit_ns", 0);
+	struct timespec pause = {.tv_sec = (time_t)(length / 1000000000), .tv_nsec = (long)(length % 1000000000)};
+	struct sim_jit jit;
 
+	if (length)
+		nanosleep(&pause, NULL);
+	jit = (struct sim_jit){.entry = 1, .operation = 3, .device = device, .correlation = sim_correlation(), .thread = sim_thread_id(),
+			       .number = ++count, .start = start, .end = sim_clock_now()};
 	if (subscriber && subscriber->jit)
 		subscriber->jit(&jit);
 }

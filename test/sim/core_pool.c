@@ -25,8 +25,9 @@ bool sim_pool_is_live(const struct sim_pool *pool)
 /* Sets what the pool holds: at least what is used and at least keep, in units. Lock held. */
 static void set_reserved(struct sim_pool *pool, size_t keep)
 {
-	size_t wanted = pool->used > keep ? pool->used : keep;
+	size_t wanted = pool->used > keep ? pool->used : keep, waste = (size_t)SIM_NUMBER("pool_waste_percent", 0);
 
+	wanted = waste > 0 && waste < 100 ? wanted / (100 - waste) * 100 : wanted;
 	wanted = (wanted + UNIT - 1) / UNIT * UNIT;
 	pool->reserved = wanted;
 	if (wanted > pool->reserved_high)

@@ -38,6 +38,10 @@
  *	kernel_jitter_ns N	random, 0 to N-1, by the seed (0)
  *	copy_ns N, copy_bytes_per_us N, copy_inside_bytes_per_us N, set_bytes_per_us N	(1200, 25000, 1500000, 2500000)
  *	host_function_ns N	(5000)
+ *	jit_ns N		PTX takes so long to compile, asleep (0)
+ *
+ * Memory
+ *	pool_waste_percent N	of what a pool holds lies in holes that fit nothing (0)
  *
  * Faults of the core (those of CUPTI: see cupti_faults.c)
  *	fault_launch N CODE	many: the Nth launch of the process returns CODE and does nothing
