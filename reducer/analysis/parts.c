@@ -140,6 +140,9 @@ static uint32_t kernel_classes(struct parts *parts, const struct span *span)
 
 	if (parts->split != SPLIT_TF && span->phase == PHASE_COMMUNICATION)
 		part = PART_COLLECTIVES;
+	/* There the shapes that the file says win over the kernel's name. */
+	if (parts->split == SPLIT_TF && span->shapes && part != PART_COLLECTIVES)
+		part = strstr(span->shapes, "half") ? PART_COMPUTE_16 : PART_COMPUTE_32;
 	if (part == PART_COLLECTIVES)
 		return CLASS_BIT(part) | device_phase(PHASE_COMMUNICATION);
 	return CLASS_BIT(part) | device_phase(phase_or_forward(span, span->op != NULL));

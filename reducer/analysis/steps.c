@@ -272,8 +272,10 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
 			unit = found;
 	}
+	for (size_t i = 0; span->given_step && i < pass->units.count; i++)
+		unit = pass->units.items[i].number + 1 == span->given_step ? i : unit;
 	if (span->on == SPAN_QUEUE) {
-		if (span->called_ns == TIME_UNKNOWN && pass->last_of[device] != SIZE_MAX)
+		if (span->called_ns == TIME_UNKNOWN && !span->given_step && pass->last_of[device] != SIZE_MAX)
 			unit = pass->last_of[device];
 		if (unit == SIZE_MAX)
 			unit = pass->last_of[device];

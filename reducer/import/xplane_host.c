@@ -141,9 +141,11 @@ static void put_step(struct xplane *xplane, struct xplane_line *line, const stru
 {
 	const struct xplane_value *number = event->known[XPLANE_STEP_NUMBER];
 
-	if (event->begin_ns < line->step_end_ns || xplane->is_grouped)
+	uint64_t end_ns = event->begin_ns + event->duration_ns;
+
+	if ((event->begin_ns < line->step_end_ns && end_ns <= line->step_end_ns) || xplane->is_grouped)
 		return;
-	line->step_end_ns = event->begin_ns + event->duration_ns;
+	line->step_end_ns = end_ns;
 	add_step(xplane, line, event, number ? xplane_number(number) : xplane->step_count);
 }
 

@@ -32,6 +32,7 @@ class Job:
         self.first = numbers
         self.ends = {}
         self.clock = 0
+        self.spans = []  # of each step: when its first device work began, its last one ended
         self.shapes = [self.shape() for _ in range(5)]
 
     def shape(self):
@@ -46,6 +47,9 @@ class Job:
         line = line or (self.random.choice(lines) if self.wants.get("overlap") else lines[0])
         start = max(after, self.ends.get(id(line), 0)) + self.random.randrange(0, 5 * US)
         self.ends[id(line)] = start + duration
+        if self.spans:
+            first, last = self.spans[-1]
+            self.spans[-1] = (min(first, start), max(last, start + duration))
         line.event(name, start, duration, **stats)
         self.clock = max(self.clock, start + duration)
 
@@ -97,6 +101,7 @@ class Job:
     def steps(self, count):
         r = self.random
         for s in range(count):
+            self.spans.append((1 << 62, 0))
             begin = self.time = max(self.clock if self.wants.get("apart", True) else 0, getattr(self, "time", 0)) + r.randrange(20, 300) * US
             for _ in range(r.randrange(3, 12)):
                 gpu = r.randrange(len(self.gpus))
@@ -105,7 +110,8 @@ class Job:
             for gpu in range(len(self.gpus)):
                 self.kernel(gpu)  # a step counts for a device only with a kernel
             if not self.wants.get("no_steps"):
-                self.main.event("train", begin, self.time + r.randrange(1, 50) * US - begin, _r=1, step_num=self.first + s)
+                self.time += r.randrange(1, 50) * US
+                self.main.event("train", begin, self.time - begin, _r=1, step_num=self.first + s)
         return self
 
     def memory(self, allocators):
@@ -171,17 +177,18 @@ def hlo_case(random):
 
 
 def cases(random):
-    """name -> list of (host, bytes)."""
-    made = {}
+    """name -> list of (host, bytes); and for some names what the device did: (begin, end) of each step."""
+    made, spans = {}, {}
     kinds = {"plain": {}, "overlap": {"overlap": True}, "collectives": {"collectives": True, "overlap": True},
              "graph": {"graph": True}, "precision": {"precision": True}, "launched-ahead": {"apart": False, "overlap": True},
              "misnamed": {"misnamed": True}, "no-steps": {"no_steps": True}, "two-gpus": {"gpus": 2, "overlap": True}}
     for kind, wants in kinds.items():
         for n in range(3):
-            made[f"{kind}-{n}"] = [Job(random, **wants).steps(random.randrange(2, 6)).file()]
+            job = Job(random, **wants).steps(random.randrange(2, 6))
+            made[f"{kind}-{n}"], spans[f"{kind}-{n}"] = [job.file()], job.spans
     for n in range(3):
         count = random.randrange(2, 6)
         made[f"two-hosts-{n}"] = [Job(random, host=host).steps(count).file() for host in ("host-a", "host-b")]
         made[f"memory-{n}"] = [Job(random).steps(2).memory(random.randrange(1, 4)).file()]
         made[f"hlo-{n}"] = hlo_case(random)
-    return made
+    return made, spans
