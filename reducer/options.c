@@ -146,6 +146,20 @@ static void take_step_time(struct options *options, const char *name, const char
 	options->request.analysis.step_time = (enum analysis_step_time)choose(name, value, words);
 }
 
+static void take_group(struct options *options, const char *name, const char *value)
+{
+	static const char *const words[GROUPS + 1] = {"op", "type", "scope", "module", "kernel", NULL};
+
+	options->request.group = (enum op_group)choose(name, value, words);
+}
+
+static void take_idle(struct options *options, const char *name, const char *value)
+{
+	static const char *const words[] = {"out", "in", NULL};
+
+	options->request.is_with_idle = choose(name, value, words) == 1;
+}
+
 static void take_phase(struct options *options, const char *name, const char *value)
 {
 	const char *equals = strchr(value, '=');
@@ -221,6 +235,9 @@ static const struct option_row rows[] = {
 	 .take = take_split},
 	{"step-time", 0, "period|span", "a step lasts to the next one (default), or from its first device work to its last",
 	 .take = take_step_time},
+	{"group-by", 0, "op|type|scope|module|kernel", "join rows of op_stats (all but kernel) and kernel_stats (op, kernel)",
+	 .take = take_group},
+	{"idle", 0, "in|out", "op_stats with a row for the time in which no op ran, or without it (default)", .take = take_idle},
 	{"phase", 0, "PHASE=REGEX", "ops and ranges that are forward, backward, optimiser or communication; may be repeated",
 	 .take = take_phase},
 	{"name", 0, "REGEX", "only rows with a text or a function that matches", .take = take_name},

@@ -30,6 +30,13 @@ const char *part_name(enum step_part part)
 	return names[part];
 }
 
+const char *part_precision(enum step_part part)
+{
+	static const char *const names[] = {"16", "tf32", "8", "32", "64", "unknown"};
+
+	return part <= PART_COMPUTE_UNKNOWN ? names[part] : NULL;
+}
+
 static bool holds_any(const char *text, const char *const *words)
 {
 	for (; *words; words++)

@@ -45,6 +45,9 @@ enum step_class {
 /* The precision of a kernel by its name: a PART_COMPUTE_...; `is_tf`: 16 or 32 alone, by the TensorFlow Profiler's rule. */
 enum step_part part_of_kernel(const char *mangled, bool is_tf);
 
+/* "16", "tf32", "8", "32", "64", "unknown"; NULL for what is no precision. */
+const char *part_precision(enum step_part part);
+
 /* How spans of one process are read. Start from {.split, .step_thread}. */
 struct parts {
 	enum analysis_split split;

@@ -354,10 +354,13 @@ static void merge(void *into, const void *from)
 	struct steps *steps = into;
 	const struct steps *more = from;
 
+	if (!more->count && !more->late_ns)
+		return;
 	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
 	if (!steps->rows)
 		base_die("out of memory");
-	memcpy(steps->rows + steps->count, more->rows, more->count * sizeof(*more->rows));
+	for (size_t i = 0; i < more->count; i++)
+		steps->rows[steps->count + i] = more->rows[i];
 	steps->count += more->count;
 	steps->late_ns += more->late_ns;
 	qsort(steps->rows, steps->count, sizeof(*steps->rows), compare_rows);

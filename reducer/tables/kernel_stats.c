@@ -5,6 +5,7 @@
  * Rule: one row a kernel with its launch configuration and operation; sums are exact, names demangled. Whether tensor cores
  * were used is read from the code of the loaded module where the log holds it; else it is guessed from the name, and said so.
  */
+#include "reducer/analysis/parts.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/kernel_class.h"
 #include "reducer/tables/occupancy.h"
@@ -17,9 +18,9 @@
 #include <string.h>
 
 enum {
-	RANK, NAME, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, SHARED, BLOCK, GRID, OP, ELIGIBLE, USED, OCCURRENCES, TOTAL, AVERAGE,
-	LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES, DEVICE, MANGLED, CLASS,
-	COLUMNS
+	RANK, NAME, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, SHARED, BLOCK, GRID, OP, ELIGIBLE, USED, OCCURRENCES, TOTAL,
+	AVERAGE, LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES,
+	DEVICE, MANGLED, CLASS, PRECISION, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -33,12 +34,10 @@ static const struct table_column columns[] = {
 	[SHARED] = {"shared_bytes", "shared", TABLE_INTEGER, UNIT_BYTES, 3, "both together"},
 	[BLOCK] = {"block", "block", TABLE_TEXT, UNIT_NONE, 2, "threads of a block: x,y,z"},
 	[GRID] = {"grid", "grid", TABLE_TEXT, UNIT_NONE, 2, "blocks: x,y,z"},
-	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 1,
-		"operation that its launching thread was in; empty = none was known"},
+	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 1, "operation that its launching thread was in; empty = none was known"},
 	[ELIGIBLE] = {"tensor_core_eligible", "tc could", TABLE_INTEGER, UNIT_NONE, 3,
 		      "1 = a matrix product or convolution, by the name of operation or kernel (inferred)"},
-	[USED] = {"tensor_core_used", "tc", TABLE_INTEGER, UNIT_NONE, 2,
-		  "1 = holds matrix instructions; see tensor_core_source"},
+	[USED] = {"tensor_core_used", "tc", TABLE_INTEGER, UNIT_NONE, 2, "1 = holds matrix instructions; see tensor_core_source"},
 	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "how often it ran"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "time on the device, in all"},
 	[AVERAGE] = {"avg_ns", "avg", TABLE_INTEGER, UNIT_NS, 0, "total_ns / occurrences with a time"},
@@ -63,6 +62,8 @@ static const struct table_column columns[] = {
 	[CLASS] = {"class", "class", TABLE_TEXT, UNIT_NONE, 3,
 		   "what it is for, by the names of kernel and operation (inferred): product, "
 		   "collective, layout, image, norm part, other"},
+	[PRECISION] = {"precision", "precision", TABLE_TEXT, UNIT_NONE, 2,
+		       "16, tf32, 8, 32, 64 (bits) or unknown: what it computes in, by its name (inferred)"},
 };
 
 /* A row: the same kernel, configuration and operation, over processes, queues and threads. */
@@ -70,9 +71,10 @@ struct row {
 	const struct process *process; /* one of them */
 	const struct gpu_shape *shape; /* NULL = unknown */
 	const char *op;
-	uint32_t device;               /* GPU_NONE - 1 = several */
+	uint32_t device; /* GPU_NONE - 1 = several */
 	uint64_t occurrences, untimed;
 	struct spread times;
+	bool has_shapes; /* several, with --group-by=kernel */
 };
 #define SEVERAL (GPU_NONE - 1)
 
@@ -80,6 +82,7 @@ struct rows {
 	struct row *list;
 	size_t count, room;
 	struct base_index index;
+	bool is_by_kernel; /* --group-by=kernel: configurations and operations together */
 };
 
 static const char *name_of(const struct row *row)
@@ -94,24 +97,30 @@ static bool same_shape(const struct gpu_shape *a, const struct gpu_shape *b)
 {
 	return memcmp(a->grid, b->grid, sizeof(a->grid)) == 0 && memcmp(a->block, b->block, sizeof(a->block)) == 0 &&
 	       memcmp(a->cluster, b->cluster, sizeof(a->cluster)) == 0 && a->registers == b->registers &&
-	       a->static_shared == b->static_shared && a->dynamic_shared == b->dynamic_shared && a->local_bytes == b->local_bytes &&
-	       a->kind == b->kind;
+	       a->static_shared == b->static_shared && a->dynamic_shared == b->dynamic_shared &&
+	       a->local_bytes == b->local_bytes && a->kind == b->kind;
 }
 
 static bool row_equal(const void *context, const void *key, uint32_t number)
 {
 	const struct row *have = &((const struct rows *)context)->list[number], *want = key;
 
+	if (((const struct rows *)context)->is_by_kernel)
+		return !have->shape == !want->shape && strcmp(name_of(have), name_of(want)) == 0;
 	if (!have->shape || !want->shape)
 		return have->shape == want->shape && strcmp(have->op, want->op) == 0;
-	return strcmp(have->op, want->op) == 0 && same_shape(have->shape, want->shape) && strcmp(name_of(have), name_of(want)) == 0;
+	return strcmp(have->op, want->op) == 0 && same_shape(have->shape, want->shape) &&
+	       strcmp(name_of(have), name_of(want)) == 0;
 }
 
-static uint64_t row_hash(const struct row *row)
+static uint64_t row_hash(const struct rows *rows, const struct row *row)
 {
 	const char *name = name_of(row);
-	uint64_t hash = base_hash(base_hash(BASE_HASH, name, strlen(name)), row->op, strlen(row->op));
+	uint64_t hash = base_hash(BASE_HASH, name, strlen(name));
 
+	if (rows->is_by_kernel)
+		return hash;
+	hash = base_hash(hash, row->op, strlen(row->op));
 	if (!row->shape)
 		return hash;
 	hash = base_hash(hash, row->shape->grid, sizeof(row->shape->grid));
@@ -120,7 +129,7 @@ static uint64_t row_hash(const struct row *row)
 
 static struct row *row_of(struct rows *rows, const struct row *key)
 {
-	uint64_t hash = row_hash(key);
+	uint64_t hash = row_hash(rows, key);
 	uint32_t number = base_index_find(&rows->index, hash, row_equal, rows, key);
 
 	if (number == UINT32_MAX) {
@@ -147,6 +156,9 @@ static void take_process(struct rows *rows, const struct request *request, const
 		row->occurrences += kernel->occurrences;
 		row->untimed += kernel->untimed;
 		row->device = row->device == key.device ? row->device : SEVERAL;
+		row->has_shapes |= row->shape && key.shape && !same_shape(row->shape, key.shape);
+		if (strcmp(row->op, key.op) != 0)
+			row->op = "(several)";
 		spread_merge(&row->times, &kernel->times);
 	}
 }
@@ -183,16 +195,20 @@ static void put_occupancy(struct table *table, const struct row *row)
 		table_real(table, OCCUPANCY, shape->occupancy / 1000.0);
 	if (!device || shape->occupancy || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
 		return;
-	limits = (struct occupancy_device){.major = (unsigned)device->major, .minor = (unsigned)device->minor,
-					   .warps = device->warps, .blocks = device->blocks, .registers = device->registers,
+	limits = (struct occupancy_device){.major = (unsigned)device->major,
+					   .minor = (unsigned)device->minor,
+					   .warps = device->warps,
+					   .blocks = device->blocks,
+					   .registers = device->registers,
 					   .shared_bytes = device->shared_bytes};
 	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
 		return;
 	table_real(table, OCCUPANCY, 100.0 * (double)occupancy.warps / (double)occupancy.most_warps);
 	table_string(table, LIMIT, occupancy_limit_text(occupancy.limits, text));
 	if (occupancy.blocks && device->multiprocessors)
-		table_real(table, WAVES, (double)shape->grid[0] * shape->grid[1] * shape->grid[2] /
-						 ((double)occupancy.blocks * (double)device->multiprocessors));
+		table_real(table, WAVES,
+			   (double)shape->grid[0] * shape->grid[1] * shape->grid[2] /
+				   ((double)occupancy.blocks * (double)device->multiprocessors));
 }
 
 static void put_tensor(struct table *table, const struct row *row)
@@ -212,6 +228,9 @@ static void put_shape(struct table *table, const struct row *row)
 
 	gpu_put_kernel(table, NAME, row->process->gpu, shape->kernel);
 	table_string(table, MANGLED, name_of(row));
+	put_tensor(table, row);
+	if (row->has_shapes)
+		return;
 	table_integer(table, REGISTERS, shape->registers);
 	table_integer(table, STATIC_SHARED, shape->static_shared);
 	table_integer(table, DYNAMIC_SHARED, shape->dynamic_shared);
@@ -222,7 +241,6 @@ static void put_shape(struct table *table, const struct row *row)
 	if (shape->cluster[0])
 		put_three(table, CLUSTER, shape->cluster);
 	put_occupancy(table, row);
-	put_tensor(table, row);
 }
 
 static void add_row(struct table *table, const struct row *row, size_t rank, uint64_t all)
@@ -235,6 +253,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 		table_string(table, NAME, "[unknown: its name was not recorded]");
 	if (row->op[0])
 		table_string(table, OP, row->op);
+	table_string(table, PRECISION, part_precision(part_of_kernel(name_of(row), false)));
 	table_string(table, CLASS, kernel_class_name(kernel_class_of(name_of(row), row->op)));
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, UNTIMED, (int64_t)row->untimed);
@@ -249,7 +268,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind);
-	struct rows rows = {0};
+	struct rows rows = {.is_by_kernel = request->group == GROUP_KERNEL};
 	uint64_t all = 0;
 	bool any_classed = false;
 
@@ -283,7 +302,7 @@ const struct table_kind table_kernel_stats = {
 	.help = "Every kernel by launch configuration and operation: how often, how long, how much of the device it can fill.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = GPU_FILTERS,
+	.filters = GPU_FILTERS | FILTER_GROUP,
 	.text_rows = 25,
 	.needs_scan = true,
 	.fill = fill,

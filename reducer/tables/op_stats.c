@@ -3,18 +3,37 @@
  * op_stats: the ops of frameworks by the time they took themselves.
  *
  * Rule: host times are between an op's begin and end on its thread; ops inside an op count for its total, not for its self
- * time. Ranges that the user named are no ops (range_stats has them). The shares are of the sum of all ops' self times.
+ * time. Device times are those of the work that was launched while it was the innermost op. Ranges that the user named are no
+ * ops (range_stats has them). The shares are of the sum of all rows' self times of that side, idle time included with --idle=in.
  */
-#include "reducer/base/index.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/op_rows.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-	RANK, SIDE, TYPE, NAME, OCCURRENCES, TOTAL, AVG, SELF, AVG_SELF, DEVICE_SELF, DEVICE_CUMULATIVE, HOST_SELF,
-	HOST_CUMULATIVE, SOURCE, ALLOCATIONS, ALLOCATED, FORWARD, COLUMNS
+	RANK,
+	SIDE,
+	TYPE,
+	NAME,
+	OCCURRENCES,
+	TOTAL,
+	AVG,
+	SELF,
+	AVG_SELF,
+	DEVICE_SELF,
+	DEVICE_CUMULATIVE,
+	HOST_SELF,
+	HOST_CUMULATIVE,
+	SOURCE,
+	ALLOCATIONS,
+	ALLOCATED,
+	FORWARD,
+	EAGER,
+	ELIGIBLE,
+	TENSOR,
+	COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -41,12 +60,12 @@ static const struct table_column columns[] = {
 	[ALLOCATED] = {"allocated_bytes", "allocated", TABLE_INTEGER, UNIT_BYTES, 2, "bytes of those"},
 	[FORWARD] = {"forward_name", "forward of", TABLE_TEXT, UNIT_NONE, 3,
 		     "PyTorch's backward functions: the op that they go with, where it is one; joined by sequence number"},
-};
-
-enum source {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
+	[EAGER] = {"eager", "run", TABLE_TEXT, UNIT_NONE, 2,
+		   "eager: called one by one; function: inside a compiled function or graph; by who told of it"},
+	[ELIGIBLE] = {"tensor_core_eligible", "tc could", TABLE_INTEGER, UNIT_NONE, 3,
+		      "device: 1 = a matrix product or convolution, by its name or its kernels'"},
+	[TENSOR] = {"tensor_core_share", "tc", TABLE_REAL, UNIT_RATIO, 2,
+		    "device: share of its time in kernels that use tensor cores"},
 };
 
 /* range_sources.def, by number. */
@@ -61,146 +80,58 @@ static const char *source_name(unsigned source)
 	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
 }
 
-/* One row to be: an op of all wanted processes together. */
-struct row {
-	const struct op *first;
-	uint64_t occurrences, allocations, allocated;
-	int64_t total, self;
-	const char *forward;
-	bool has_forwards; /* several */
-};
-
-struct rows {
-	struct row *items;
-	size_t count;
-	struct base_index index;
-	struct ops sum;
-};
-
-static bool is_same_op(const void *context, const void *key, uint32_t number)
+static void put_names(struct table *table, const struct op_row *row)
 {
-	const struct rows *rows = context;
-	const struct op *op = key, *other = rows->items[number].first;
+	struct op_text text = op_text_of(row->name);
 
-	return op->source == other->source && strcmp(op->name, other->name) == 0;
-}
-
-static uint64_t hash_op(const struct op *op)
-{
-	return base_hash(BASE_HASH ^ op->source, op->name, strlen(op->name));
-}
-
-static struct row *row_of(struct rows *rows, const struct op *op)
-{
-	uint64_t hash = hash_op(op);
-	uint32_t number = base_index_find(&rows->index, hash, is_same_op, rows, op);
-
-	if (number == UINT32_MAX) {
-		number = (uint32_t)rows->count++;
-		rows->items[number] = (struct row){.first = op, .forward = op->forward};
-		base_index_add(&rows->index, hash, number);
-	}
-	return &rows->items[number];
-}
-
-static void add_process(struct rows *rows, const struct ops *ops)
-{
-	for (size_t i = 0; i < ops->count; i++) {
-		const struct op *op = &ops->items[i];
-		struct row *row;
-		if (op->is_range || (op->occurrences == 0 && op->allocations == 0))
-			continue;
-		row = row_of(rows, op);
-		row->occurrences += op->occurrences;
-		row->total += op->total_ns;
-		row->self += op->self_ns;
-		row->allocations += op->allocations;
-		row->allocated += op->allocated_bytes;
-		if (op->forward && (!row->forward || strcmp(row->forward, op->forward) != 0)) {
-			row->has_forwards = row->forward != NULL;
-			row->forward = op->forward;
-		}
-	}
-	rows->sum.unfinished += ops->unfinished;
-	rows->sum.unbegun += ops->unbegun;
-	rows->sum.crossed += ops->crossed;
-	rows->sum.overlapped += ops->overlapped;
-	rows->sum.nameless += ops->nameless;
-	rows->sum.unjoined += ops->unjoined;
-}
-
-static const struct row *find_row(const struct rows *rows, const char *name, unsigned source)
-{
-	struct op wanted = {.name = name, .source = source};
-	uint32_t number = base_index_find(&rows->index, hash_op(&wanted), is_same_op, rows, &wanted);
-
-	return number == UINT32_MAX ? NULL : &rows->items[number];
-}
-
-/* TensorFlow may tell an op twice: by its annotation, its eager call or its iterator, and by a TraceMe event. The first counts. */
-static bool is_told_twice(const struct rows *rows, const struct row *row)
-{
-	const char *colon = strchr(row->first->name, ':');
-
-	if (row->first->source != SOURCE_traceme)
-		return false;
-	const struct row *annotated = find_row(rows, row->first->name, SOURCE_annotation);
-	if ((annotated && annotated->occurrences) || find_row(rows, row->first->name, SOURCE_iterator))
-		return true;
-	/* Run eagerly, a node is called as its type. */
-	return colon && strncmp(row->first->name, colon + 1, (size_t)(colon - row->first->name)) == 0 &&
-	       strlen(colon + 1) == (size_t)(colon - row->first->name) && find_row(rows, colon + 1, SOURCE_eager);
-}
-
-/* Blocks name their op by its node: where that is known by TraceMe alone, they belong to that row. */
-static bool move_blocks(const struct rows *rows, const struct row *row)
-{
-	struct row *traced = (struct row *)find_row(rows, row->first->name, SOURCE_traceme);
-
-	if (row->first->source != SOURCE_annotation || row->occurrences || !traced)
-		return false;
-	traced->allocations += row->allocations;
-	traced->allocated += row->allocated;
-	return true;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *one = a, *other = b;
-
-	if (one->self != other->self)
-		return one->self < other->self ? 1 : -1;
-	return strcmp(one->first->name, other->first->name);
-}
-
-/* TensorFlow writes name:Type, PyTorch space::op and "engine: function"; tf.data iterators are datasets. */
-static void put_names(struct table *table, const char *text)
-{
-	const char *colon = strchr(text, ':');
-
-	if (strncmp(text, "Iterator::", 10) == 0) {
-		table_string(table, TYPE, "Dataset");
-		table_string(table, NAME, text);
-	} else if (colon && colon != text && colon[1] && colon[1] != ':' && colon[1] != ' ' && !strchr(colon + 1, ':')) {
-		table_string(table, TYPE, colon + 1);
-		table_text(table, NAME, text, (size_t)(colon - text));
+	if (row->is_idle) {
+		table_string(table, TYPE, "IDLE");
+		table_string(table, NAME, "IDLE");
+	} else if (!row->name[0]) {
+		table_string(table, NAME, "(of no op)");
 	} else {
-		const char *end = strstr(text, ": "), *begin = text;
-		size_t length = end ? (size_t)(end - text) : strlen(text);
-		for (size_t i = 0; i + 1 < length; i++)
-			if (text[i] == ':' && text[i + 1] == ':')
-				begin = text + i + 2;
-		table_text(table, TYPE, begin, length - (size_t)(begin - text));
-		table_string(table, NAME, text);
+		table_text(table, TYPE, text.type, text.type_length);
+		table_text(table, NAME, text.name, text.name_length);
 	}
 }
 
-static void put_row(struct table *table, const struct row *row, int64_t self_sum, int64_t self_so_far)
+static void put_device(struct table *table, const struct op_row *row, int64_t self_sum, int64_t self_so_far)
+{
+	table_string(table, SIDE, "device");
+	table_real(table, HOST_SELF, 0);
+	table_real(table, HOST_CUMULATIVE, 0);
+	if (self_sum > 0) {
+		table_real(table, DEVICE_SELF, 100.0 * (double)row->self / (double)self_sum);
+		table_real(table, DEVICE_CUMULATIVE, 100.0 * (double)self_so_far / (double)self_sum);
+	}
+	if (row->is_idle)
+		return;
+	table_integer(table, ELIGIBLE, row->is_eligible);
+	if (row->self)
+		table_real(table, TENSOR, (double)row->tensor / (double)row->self);
+}
+
+static void put_host(struct table *table, const struct op_row *row, int64_t self_sum, int64_t self_so_far)
+{
+	table_string(table, SIDE, "host");
+	table_real(table, DEVICE_SELF, 0);
+	table_real(table, DEVICE_CUMULATIVE, 0);
+	if (self_sum > 0) {
+		table_real(table, HOST_SELF, 100.0 * (double)row->self / (double)self_sum);
+		table_real(table, HOST_CUMULATIVE, 100.0 * (double)self_so_far / (double)self_sum);
+	}
+	if (row->is_idle)
+		return;
+	table_integer(table, ALLOCATIONS, (int64_t)row->allocations);
+	table_integer(table, ALLOCATED, (int64_t)row->allocated);
+	table_string(table, FORWARD, row->forward);
+}
+
+static void put_row(struct table *table, const struct op_row *row, int64_t self_sum, int64_t self_so_far)
 {
 	table_row(table);
 	table_integer(table, RANK, (int64_t)table->row_count);
-	table_string(table, SIDE, "host");
-	put_names(table, row->first->name);
+	put_names(table, row);
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, TOTAL, row->total);
 	table_integer(table, SELF, row->self);
@@ -208,17 +139,14 @@ static void put_row(struct table *table, const struct row *row, int64_t self_sum
 		table_integer(table, AVG, row->total / (int64_t)row->occurrences);
 		table_integer(table, AVG_SELF, row->self / (int64_t)row->occurrences);
 	}
-	table_real(table, DEVICE_SELF, 0);
-	table_real(table, DEVICE_CUMULATIVE, 0);
-	if (self_sum > 0) {
-		table_real(table, HOST_SELF, 100.0 * (double)row->self / (double)self_sum);
-		table_real(table, HOST_CUMULATIVE, 100.0 * (double)self_so_far / (double)self_sum);
-	}
-	table_string(table, SOURCE, source_name(row->first->source));
-	table_integer(table, ALLOCATIONS, (int64_t)row->allocations);
-	table_integer(table, ALLOCATED, (int64_t)row->allocated);
-	if (row->forward && !row->has_forwards)
-		table_string(table, FORWARD, row->forward);
+	if (row->side == OP_DEVICE)
+		put_device(table, row, self_sum, self_so_far);
+	else
+		put_host(table, row, self_sum, self_so_far);
+	if (row->source != SPAN_NO_SOURCE)
+		table_string(table, SOURCE, source_name(row->source));
+	if (row->eager >= 0)
+		table_string(table, EAGER, row->eager ? "eager" : "function");
 }
 
 static void note_count(struct table *table, enum note_kind kind, uint64_t count, const char *what)
@@ -233,7 +161,8 @@ static void put_notes(struct table *table, const struct request *request, const 
 		   "ops had not ended when a window closed or their process ended; they are not counted.");
 	note_count(table, NOTE_MISSING, sum->unbegun, "ops ended that had begun before recording did; they are not counted.");
 	note_count(table, NOTE_INFO, sum->crossed, "ops ended on another thread than they began on (asynchronous ones).");
-	note_count(table, NOTE_INFO, sum->overlapped, "ops ended while a later one of their thread was open; both have their whole time.");
+	note_count(table, NOTE_INFO, sum->overlapped,
+		   "ops ended while a later one of their thread was open; both have their whole time.");
 	note_count(table, NOTE_LOSS, sum->nameless, "ops have no name: the table of names was full.");
 	note_count(table, NOTE_INFO, sum->unjoined, "backward functions found no forward op in the log.");
 	if (!table->row_count)
@@ -244,44 +173,38 @@ static void put_notes(struct table *table, const struct request *request, const 
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct rows rows = {0};
-	size_t room = 0;
-	int64_t sum = 0, so_far = 0;
+	int64_t so_far[2] = {0, 0};
+	struct op_rows rows;
 
-	for (size_t i = 0; i < request->run->process_count; i++)
-		room += request->run->processes[i].ops.count;
-	rows.items = base_alloc(room + 1, sizeof(*rows.items));
-	bool *is_twice = base_alloc(room + 1, sizeof(*is_twice));
-	for (size_t i = 0; i < request->run->process_count; i++)
-		if (request_wants_process(request, &request->run->processes[i]))
-			add_process(&rows, &request->run->processes[i].ops);
-	size_t kept = 0;
-	for (size_t i = 0; i < rows.count; i++)
-		is_twice[i] = is_told_twice(&rows, &rows.items[i]) || move_blocks(&rows, &rows.items[i]);
-	for (size_t i = 0; i < rows.count; i++)
-		if (!is_twice[i])
-			rows.items[kept++] = rows.items[i];
-	rows.count = kept;
-	free(is_twice);
-	qsort(rows.items, rows.count, sizeof(*rows.items), compare_rows);
-	for (size_t i = 0; i < rows.count; i++)
-		sum += rows.items[i].self;
-	for (size_t i = 0; i < rows.count; i++)
-		put_row(table, &rows.items[i], sum, so_far += rows.items[i].self);
-	put_notes(table, request, &rows.sum);
-	base_index_free(&rows.index);
-	free(rows.items);
+	op_rows_find(&rows, request, request->is_with_idle);
+	for (size_t i = 0; i < rows.count; i++) {
+		enum op_side side = rows.items[i].side;
+		put_row(table, &rows.items[i], rows.self[side], so_far[side] += rows.items[i].self);
+	}
+	if (rows.device_count)
+		table_note(table, NOTE_INFO,
+			   "Occurrences of a device row are those of the kernel that ran most often for the op.");
+	if (request->is_with_idle)
+		table_note(table, NOTE_INFO,
+			   "IDLE is the time between first and last work in which no op ran: of each device by the sum of its "
+			   "work, of each "
+			   "thread that ran ops; the shares are of the time with it (--idle=out leaves it out).");
+	put_notes(table, request, &rows.notes);
+	op_rows_free(&rows);
 }
 
+static const struct analysis_kind *const needs[] = {&analysis_work, NULL};
 const struct table_kind table_op_stats = {
 	.id = "op_stats",
 	.title = "Ops of frameworks",
-	.help = "Which ops of TensorFlow and PyTorch ran, how often, how long with and without those inside them, and what was "
-		"allocated for them.",
+	.help = "Which ops of TensorFlow, PyTorch and JAX ran, how often, how long with and without those inside them, on the "
+		"host and "
+		"on devices, and what was allocated for them.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS,
+	.filters = FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_GROUP,
 	.text_rows = 30,
 	.needs_scan = true,
+	.analyses = needs,
 	.fill = fill,
 };

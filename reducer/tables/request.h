@@ -17,6 +17,16 @@
 
 struct rule_limits;
 
+/* What rows of one thing are joined by (--group-by). */
+enum op_group {
+	GROUP_OP,     /* as they are */
+	GROUP_TYPE,
+	GROUP_SCOPE,  /* the name's part before the last '/' */
+	GROUP_MODULE, /* its first part: the model, XLA's jit(...) */
+	GROUP_KERNEL, /* of kernels: by name alone */
+	GROUPS
+};
+
 struct request {
 	struct run *run;
 	struct frames *frames;
@@ -35,6 +45,8 @@ struct request {
 	bool has_steps;         /* --step: the numbers below, both included */
 	uint64_t first_step, last_step;
 	struct phases phases;   /* --phase */
+	enum op_group group;    /* --group-by */
+	bool is_with_idle;      /* --idle=in */
 	struct analysis_options analysis; /* --split, --step-time */
 	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
 	const struct rule_limits *limits; /* --threshold; NULL = the defaults. reducer/rules/rules.h */

@@ -39,6 +39,7 @@ enum table_filter {
 	FILTER_DEVICE = 32,
 	FILTER_STREAM = 64,
 	FILTER_STEP = 128,
+	FILTER_GROUP = 256,
 };
 
 struct table;

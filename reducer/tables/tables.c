@@ -160,6 +160,7 @@ static void note_ignored(struct table *table, const struct request *request)
 		{request->device, FILTER_DEVICE, "--device"},
 		{request->stream, FILTER_STREAM, "--stream"},
 		{request->has_steps, FILTER_STEP, "--step"},
+		{request->group != GROUP_OP, FILTER_GROUP, "--group-by"},
 	};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * overview.verdict: what the steps wait for, in a sentence each, and the table to open next.
+ *
+ * Rule: shares are of the time of all steps, exposed time alone. The thresholds are those of the TensorFlow Profiler
+ * (xprof's bottleneck analysis): input and output 20 and 5 percent, the rest 15 and 3. recommendations says what to do.
+ */
+#include "reducer/tables/notes.h"
+#include "reducer/tables/step_values.h"
+
+enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
+static const struct table_column columns[] = {
+	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together"},
+	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
+		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps"},
+	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0, "of the time of all steps"},
+	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level high"},
+	[MODERATE] = {"moderate_percent", "moderate from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level moderate"},
+	[SENTENCE] = {"sentence", "verdict", TABLE_TEXT, UNIT_NONE, 0, ""},
+	[NEXT] = {"next", "next table", TABLE_TEXT, UNIT_NONE, 0, "that shows more of it (-t ID)"},
+};
+
+enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
+static const char *const level_names[] = {"none", "possible", "moderate", "high"};
+#define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
+
+static const struct area {
+	const char *name;
+	enum step_value value;
+	double high, moderate; /* percent */
+	const char *what;      /* "... % of the step time <what>" */
+	const char *next;
+} areas[] = {
+	{"input", VALUE_INPUT, 20, 5, "goes to waiting for input and copying it to the device", "input.verdict"},
+	{"output", VALUE_OUTPUT, 20, 5, "goes to copies to the host that nothing hides", "copy_stats"},
+	{"kernel launch", VALUE_KERNEL_LAUNCH, 15, 3, "goes to launching work while the devices rest", "api_stats"},
+	{"collectives", VALUE_COLLECTIVES, 15, 3, "goes to communication between devices that no computing hides",
+	 "stream_roles"},
+	{"compilation", VALUE_COMPILATION, 15, 3, "goes to compiling or loading code", "compile_stats"},
+	{"other", VALUE_OTHER, 15, 3, "goes to nothing that was recorded: Python, waiting, other libraries", "host_usage"},
+};
+#define AREAS (sizeof(areas) / sizeof(areas[0]))
+
+struct judged {
+	double percent[AREAS];
+	enum level levels[AREAS];
+	double compute, host; /* percent */
+	size_t worst;	      /* index; AREAS = none */
+};
+
+static double percent_of(const struct step_rows *rows, enum step_value value, uint64_t all)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (step_rows_counts(rows, rows->items[i]))
+			sum += step_value(rows->items[i], value);
+	return all ? 100.0 * (double)sum / (double)all : 0;
+}
+
+static enum level level_of(const struct area *area, double percent)
+{
+	if (percent >= area->high)
+		return LEVEL_HIGH;
+	return percent >= area->moderate ? LEVEL_MODERATE : LEVEL_NONE;
+}
+
+static struct judged judge(const struct step_rows *rows, uint64_t all)
+{
+	struct judged judged = {.worst = AREAS,
+				.compute = percent_of(rows, VALUE_COMPUTE, all),
+				.host = percent_of(rows, VALUE_HOST_COMPUTE, all)};
+	double other = percent_of(rows, VALUE_OTHER, all);
+
+	for (size_t a = 0; a < AREAS; a++) {
+		judged.percent[a] = percent_of(rows, areas[a].value, all);
+		judged.levels[a] = level_of(&areas[a], judged.percent[a]);
+	}
+	/* What nobody recorded may be input: then 'other' is not judged a second time. */
+	if (judged.levels[0] == LEVEL_NONE && other >= POSSIBLE_FROM) {
+		judged.levels[0] = LEVEL_POSSIBLE;
+		judged.levels[AREAS - 1] = judged.levels[AREAS - 1] == LEVEL_HIGH ? LEVEL_HIGH : LEVEL_NONE;
+	}
+	for (size_t a = 0; a < AREAS; a++)
+		if (judged.levels[a] >= LEVEL_MODERATE &&
+		    (judged.worst == AREAS || judged.levels[a] > judged.levels[judged.worst] ||
+		     (judged.levels[a] == judged.levels[judged.worst] && judged.percent[a] > judged.percent[judged.worst])))
+			judged.worst = a;
+	return judged;
+}
+
+static void put_summary(struct table *table, const struct judged *judged, bool has_device)
+{
+	struct text sentence = {0};
+	const char *unit = has_device ? "the devices compute" : "ops run on the host";
+	double busy = has_device ? judged->compute : judged->host;
+
+	if (judged->worst == AREAS)
+		text_format(&sentence, "Nothing stands out: %.1f %% of the step time %s.", busy, unit);
+	else
+		text_format(&sentence, "%s: %.1f %% of the step time %s; %.1f %% of it %s.",
+			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
+			    judged->percent[judged->worst], areas[judged->worst].what, busy, unit);
+	table_row(table);
+	table_string(table, AREA, "summary");
+	table_string(table, LEVEL, judged->worst == AREAS ? "none" : level_names[judged->levels[judged->worst]]);
+	table_real(table, PERCENT, judged->worst == AREAS ? busy : judged->percent[judged->worst]);
+	table_string(table, SENTENCE, sentence.bytes);
+	table_string(table, NEXT, judged->worst == AREAS ? has_device ? "kernel_stats" : "op_stats" : areas[judged->worst].next);
+	text_free(&sentence);
+}
+
+static void put_area(struct table *table, const struct area *area, double percent, enum level level)
+{
+	struct text sentence = {0};
+
+	text_format(&sentence, "%.1f %% of the step time %s.", percent, area->what);
+	if (level == LEVEL_POSSIBLE)
+		text_string(&sentence, " Some of what was not recorded may be input.");
+	table_row(table);
+	table_string(table, AREA, area->name);
+	table_string(table, LEVEL, level_names[level]);
+	table_real(table, PERCENT, percent);
+	table_real(table, HIGH, area->high);
+	table_real(table, MODERATE, area->moderate);
+	table_string(table, SENTENCE, sentence.bytes);
+	table_string(table, NEXT, area->next);
+	text_free(&sentence);
+}
+
+static void put_unknown(struct table *table)
+{
+	table_row(table);
+	table_string(table, AREA, "summary");
+	table_string(table, LEVEL, "unknown");
+	table_string(table, SENTENCE, "There are no steps, no requests and no work of a framework or a GPU in the logs.");
+	table_string(table, NEXT, "memory.summary");
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	struct step_rows rows;
+	uint64_t all = 0;
+	bool has_device = false;
+
+	step_rows_find(&rows, request);
+	for (size_t i = 0; i < rows.count; i++) {
+		all += step_rows_counts(&rows, rows.items[i]) ? rows.items[i]->total_ns : 0;
+		has_device |= rows.items[i]->has_device;
+	}
+	if (all) {
+		struct judged judged = judge(&rows, all);
+		put_summary(table, &judged, has_device);
+		for (size_t a = 0; a < AREAS; a++)
+			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
+	} else {
+		put_unknown(table);
+	}
+	if (all && !has_device)
+		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
+	step_rows_notes(table, request, &rows);
+	notes_recording(table, request);
+	step_rows_free(&rows);
+}
+
+static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
+const struct table_kind table_overview_verdict = {
+	.id = "overview.verdict",
+	.title = "Verdict",
+	.help = "What the steps wait for: input, output, launches, communication, compilation or something else; and the table "
+		"to open next.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_DEVICE | FILTER_STREAM | FILTER_THREAD,
+	.needs_scan = true,
+	.analyses = needs,
+	.fill = fill,
+};
