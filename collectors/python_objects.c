@@ -17,6 +17,9 @@
 #define TEXT_MOST (1u << 20)	     /* characters of a name, of which TFP_PYTHON_TEXT bytes are kept */
 #define KEY_MOST 4096u		     /* bytes of a line table, and of a name, that are compared */
 
+#define MIX_PLACE UINT64_C(0xd6e8feb86659fd93) /* odd and without a pattern, as is */
+#define MIX_ODD UINT64_C(0xa0761d6478bd642f)
+
 typedef uint64_t __attribute__((may_alias, aligned(1))) loose_word;
 
 int tfp_python_is_mapped(uintptr_t address)
@@ -55,19 +58,24 @@ static inline int is_a(struct tfp_python_lane *lane, const struct tfp_python_lay
 static uint64_t key_of(uintptr_t bytes, size_t count)
 {
 	const loose_word *word = (const loose_word *)bytes;
-	uint64_t key = count * UINT64_C(0x9e3779b97f4a7c15), last = 0;
+	uint64_t key = count * UINT64_C(0x9e3779b97f4a7c15), rest[2] = {0, 0};
 	size_t pairs = count / 16;
 
 	for (size_t i = 0; i < pairs; i++, word += 2)
-		key += (word[0] + UINT64_C(0xd6e8feb86659fd93) * (2 * i + 1)) * (word[1] ^ UINT64_C(0xa0761d6478bd642f));
-	for (size_t i = 16 * pairs; i < count; i++) {
-		last = last << 8 | tfp_python_byte(bytes + i);
-		if (i % 8 == 7) {
-			key = (key ^ last) * UINT64_C(0xe7037ed1a0b428db);
-			last = 0;
-		}
+		key += (word[0] + MIX_PLACE * (2 * i + 1)) * (word[1] ^ MIX_ODD);
+	if (count >= 16) { /* the end once more, with what is already in */
+		word = (const loose_word *)(bytes + count - 16);
+		rest[0] = word[0];
+		rest[1] = word[1];
+	} else if (count >= 8) {
+		rest[0] = *(const loose_word *)bytes;
+		rest[1] = *(const loose_word *)(bytes + count - 8);
+	} else {
+		for (size_t i = 0; i < count; i++)
+			rest[0] = rest[0] << 8 | tfp_python_byte(bytes + i);
 	}
-	return (key ^ last) * UINT64_C(0x8ebc6af09c88c6e3) ^ key >> 32;
+	key += (rest[0] + MIX_PLACE * (2 * pairs + 1)) * (rest[1] ^ MIX_ODD);
+	return key ^ key >> 32;
 }
 
 /* A str's characters. */
