@@ -11,7 +11,8 @@
 
 #define CODES 65536u  /* places of functions; a large training program runs some thousand */
 #define LINES 262144u /* places of lines: 2 MiB of keys and 1 MiB of numbers, of which the touched pages exist */
-#define PROBES 64u    /* places looked at for one */
+#define FEW 4096u     /* the first of them: small programs touch no others */
+#define PROBES 64u    /* places looked at for one: half of them among the first */
 
 /* In pages that a fork child finds empty: it tells its functions anew in its own log. Places are never given back. */
 struct tfp_python_names {
@@ -34,6 +35,12 @@ static struct tfp_python_names *table(void)
 	return tables;
 }
 
+/* Where to look at the probe-th time. */
+static uint32_t place_of(uint32_t hash, uint32_t probe, uint32_t places)
+{
+	return probe < PROBES / 2 ? (hash + probe) % FEW : FEW + (hash + probe) % (places - FEW);
+}
+
 static uint64_t hash_text(uint64_t hash, const char *text, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) /* FNV-1a, 64 bits; each text is met once, then its number is kept */
@@ -48,7 +55,7 @@ uint32_t tfp_python_code(const char *function, size_t function_bytes, const char
 
 	hash = (hash ^ line) * UINT64_C(0x100000001b3) | 1;
 	for (uint32_t probe = 0; tables && probe < PROBES; probe++) {
-		uint32_t place = (uint32_t)((hash >> 32) + probe) % CODES;
+		uint32_t place = place_of((uint32_t)(hash >> 32), probe, CODES);
 		uint64_t *slot = (uint64_t *)&tables->codes[place], there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 		if (there == hash)
 			return place + 1;
@@ -78,7 +85,7 @@ uint32_t tfp_python_pc(uint32_t code, uint32_t line, uint32_t flags)
 	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
 
 	for (uint32_t probe = 0; tables && probe < PROBES; probe++) {
-		uint32_t place = (uint32_t)((hash >> 40) + probe) % LINES;
+		uint32_t place = place_of((uint32_t)(hash >> 32), probe, LINES);
 		uint64_t *slot = (uint64_t *)&tables->lines[place], there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 		if (!there && __atomic_compare_exchange_n(slot, &there, key, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			there = key;

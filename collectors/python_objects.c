@@ -193,7 +193,7 @@ uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_
 			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
 {
 	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
-	struct tfp_python_place *known = &lane->places[mixed >> 54], *now = &lane->looked;
+	struct tfp_python_place *known = &lane->places[mixed >> 55], *now = &lane->looked;
 
 	now->code = code;
 	now->at = at;

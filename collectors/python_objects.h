@@ -16,7 +16,7 @@
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
 #define TFP_PYTHON_PAGES 1024	   /* pages known to be readable; 8 KiB */
-#define TFP_PYTHON_PLACES 1024	   /* instructions whose line is known; 72 KiB, touched as used */
+#define TFP_PYTHON_PLACES 512	   /* instructions whose line is known; 44 KiB, touched as used */
 
 #define TFP_PYTHON_STACK 8192 /* bytes; 1 KiB is used */
 

@@ -204,6 +204,8 @@ def reduce(results, plan):
 
 GROUPS = {"micro": micro, "real": real, "size": size, "reduce": reduce,
           "ranges": lambda results, plan: rounds_of(results, plan, ("ranges",), "plain ranges ranges-window", plan.rounds, seen=False),
+          "python": lambda results, plan: rounds_of(results, plan, ("python",), "plain frames frames-off sample sample-frameless",
+                                                    plan.rounds, seen=False),
           "gpu": lambda results, plan: gpu.gpu(results, plan, rounds_of)}
 
 

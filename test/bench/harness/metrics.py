@@ -63,6 +63,17 @@ def added_rdtsc(results, workload, tool):
     return added / tick if added is not None and tick else None
 
 
+def frame_walk_ns(results, workload, tool):
+    """Reading, looking up and recording a Python stack: against the same tool without, whose name ends in -off."""
+    without, mine = best(results, workload, tool + "-off"), best(results, workload, tool)
+    return mine - without if without and mine is not None else None
+
+
+def frame_walk_rdtsc(results, workload, tool):
+    added, tick = frame_walk_ns(results, workload, tool), results.rdtsc_ns()
+    return added / tick if added is not None and tick else None
+
+
 def own_cpu_rdtsc_less_20(results, workload, tool):
     """For drains inline: all of it is processor time of the program. 20 ns are the allowance for the drain."""
     added, tick = added_own_cpu_ns(results, workload, tool), results.rdtsc_ns()
@@ -124,7 +135,7 @@ def extra(name):
     return lambda results, workload, tool: results.extra.get((name, workload, tool))
 
 
-METRICS = {f.__name__: f for f in (ratio, median_ratio, added_ns, added_own_cpu_ns, added_rdtsc, own_cpu_rdtsc_less_20, own_cpu_rdtsc,
+METRICS = {f.__name__: f for f in (ratio, median_ratio, frame_walk_ns, frame_walk_rdtsc, added_ns, added_own_cpu_ns, added_rdtsc, own_cpu_rdtsc_less_20, own_cpu_rdtsc,
                                    cpu_ratio,
                                    added_cpu_ns, added_cpu_rdtsc, seen, seen_error, disk_per_event, start_ms, added_rss_kib)}
 METRICS.update({name: extra(name) for name in (

@@ -3,10 +3,8 @@
 import sys
 import time
 
-
 def deeper(depth, count):
     return deeper(depth - 1, count) if depth else loop(count)
-
 
 def loop(count):
     begin = time.perf_counter()
@@ -14,8 +12,9 @@ def loop(count):
         bytearray(600)
     return time.perf_counter() - begin
 
-
 COUNT = int(sys.argv[1])
 loop(1000)
-print(f"loop_s={deeper(17, COUNT):.9f}")
-print(f"events={2 * COUNT}")
+SECONDS = deeper(17, COUNT)
+
+print(f"ns_per_event {SECONDS * 1e9 / COUNT:.3f}")
+print(f"events {COUNT}")
