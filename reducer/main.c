@@ -16,12 +16,14 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define JOBS_MOST 8
 #define WIDTH_UNKNOWN 100 /* where stdout is no terminal */
 #define WIDTH_LEAST 40
 #define POINTS_READ 40	 /* of a timeline: what a person looks through */
@@ -267,10 +269,23 @@ static size_t without_launches(const struct table_kind **kinds, size_t count)
 	return kept;
 }
 
+/* -j; beyond JOBS_MOST more threads only wait for the one that joins what they decode. */
+static unsigned jobs(const struct options *options)
+{
+	cpu_set_t cpus;
+	unsigned count = 1;
+
+	if (options->jobs)
+		return options->jobs < JOBS_MOST ? options->jobs : JOBS_MOST;
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
+		count = (unsigned)CPU_COUNT(&cpus);
+	return count < JOBS_MOST ? count : JOBS_MOST;
+}
+
 static int reduce(struct options *options, const struct report_kind *format)
 {
 	struct diag_list diags = {0};
-	struct run_options run_options = {.name = options->run, .temporary = options->temporary};
+	struct run_options run_options = {.name = options->run, .temporary = options->temporary, .jobs = jobs(options)};
 	const struct table_kind **kinds = NULL;
 	struct text problem = {0};
 	size_t kind_count = 0;
@@ -318,7 +333,8 @@ static int reduce(struct options *options, const struct report_kind *format)
 static int inspect(struct options *options)
 {
 	struct diag_list diags = {0};
-	struct run_options run_options = {.name = options->run ? options->run : "all", .temporary = options->temporary};
+	struct run_options run_options = {
+		.name = options->run ? options->run : "all", .temporary = options->temporary, .jobs = jobs(options)};
 	struct run *run = open_run(options, &run_options, &diags);
 	FILE *file = output_open(options->output);
 	int status;

@@ -212,8 +212,7 @@ static void take_help(struct options *options, const char *name, const char *val
 
 static void take_jobs(struct options *options, const char *name, const char *value)
 {
-	(void)options;
-	number(name, value, 0, 4096);
+	options->jobs = (unsigned)number(name, value, 0, 4096);
 }
 
 #define TEXT(member) .text = offsetof(struct options, member)
@@ -253,7 +252,7 @@ static const struct option_row rows[] = {
 	{"symbols", 0, "DIR[:DIR]", "folders with programs, libraries or debug files, looked in first", TEXT(symbols.path)},
 	{"check", 0, NULL, "check the logs and say what is damaged or lost", .action = ACTION_CHECK},
 	{"dump", 0, NULL, "print every record of a log", .action = ACTION_DUMP},
-	{"jobs", 'j', "N", "threads to use (one is used)", .take = take_jobs},
+	{"jobs", 'j', "N", "threads to use, at most 8; 0, the default: one a processor; the answer is the same", .take = take_jobs},
 	{"help", 'h', "[=man|words]", "this text, its manual page, or the options for a script", .take = take_help},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))

@@ -24,6 +24,7 @@ struct options {
 	const char *name_regex;
 	regex_t name;
 	unsigned temporary;
+	unsigned jobs; /* 0 = choose */
 	struct request request;         /* the filters; run and frames are set later */
 	struct rule_limits limits;      /* of which request.limits tells */
 	struct report_options report;   /* width and colour are set later */

@@ -219,9 +219,24 @@ static void free_subjects(struct process_scan *scan)
 	pool_free(&scan->pool);
 }
 
+/* The records that the subjects of a further pass want, where the first pass saw any. */
+static int read_wanted(struct process_scan *scan)
+{
+	struct feed_kinds wanted = {{0}};
+	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted};
+
+	for (unsigned tag = 0; tag < 256; tag++)
+		if (scan->known[tag] != NULL)
+			feed_kind_add(&wanted, (uint8_t)tag);
+	if (!feed_kinds_meet(&wanted, &scan->scan.process->kinds))
+		return 0;
+	return merge_log(scan->scan.process->log, &way, visit_again, scan, &scan->totals);
+}
+
 int process_scan(struct run *run, struct process *process, const struct run_options *options)
 {
 	struct process_scan *scan = calloc(1, sizeof *scan);
+	const struct merge_way way = {.crew = run_crew(run), .progress = progress, .progress_context = scan};
 	int result = -1;
 
 	if (scan == NULL)
@@ -231,9 +246,10 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	scan->subject_count = SUBJECTS;
 	if (begin_subjects(scan) == 0) {
 		read_facts(scan);
-		result = merge_log(process->log, visit, scan, progress, scan, &scan->totals);
+		result = merge_log(process->log, &way, visit, scan, &scan->totals);
 	}
 	process->events = scan->totals.records;
+	process->kinds = scan->totals.seen;
 	if (scan->last_time > process->end_ticks)
 		process->end_ticks = scan->last_time;
 	report_unknown(scan);
@@ -257,7 +273,7 @@ int process_scan_again(struct run *run, struct process *process, const struct sc
 	scan->subject_count = 1;
 	if (begin_subjects(scan) == 0) {
 		read_facts(scan);
-		result = merge_log(process->log, visit_again, scan, NULL, NULL, &scan->totals);
+		result = read_wanted(scan);
 	}
 	if (result == 0)
 		result = finish_subjects(scan);

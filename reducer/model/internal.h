@@ -13,7 +13,12 @@ struct run_storage {
 	struct clock_map *clocks; /* one for each boot and kind of clock; processes point into it */
 	size_t clock_count;
 	uint64_t all_bytes, done_bytes; /* of the logs, for progress */
+	unsigned jobs;			/* see struct run_options */
+	struct crew *crew;		/* decodes ahead; made at the first need */
 };
+
+/* Who decodes ahead; NULL = nobody. run.c */
+struct crew *run_crew(struct run *run);
 
 /*
  * The array, with room for one more zeroed entry of `bytes` behind its `count` (it began as NULL). NULL without memory or

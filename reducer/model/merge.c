@@ -2,18 +2,19 @@
 /* A heap of cursors, one for each stream, by the time of the next record. See merge.h. */
 #include "reducer/model/merge.h"
 
-#include "reducer/read/events.h"
-
 #include <stdlib.h>
+
+#define STREAMS_AHEAD 32		/* with more of them decoding ahead would take too much memory: 1 MB each */
+#define BYTES_AHEAD (UINT64_C(1) << 18) /* of log; a smaller one is read before a thread has begun */
 
 /* A stream and where we are in it. A part is opened only when its first record may be next. */
 struct cursor {
-	uint64_t time;  /* of the next record, or a lower bound while no part is open; never runs backwards */
+	uint64_t time; /* of the next record, or a lower bound while no part is open; never runs backwards */
 	size_t stream;
-	size_t part;    /* the open one, or the next */
-	struct events *events;
-	struct batch *batch;
-	size_t next;    /* record of the batch */
+	size_t part;		   /* the open one, or the next */
+	struct feed *feed;	   /* NULL = not begun, or ended */
+	const struct batch *batch; /* NULL = none is open */
+	size_t next;		   /* record of the batch */
 };
 
 struct merge {
@@ -22,8 +23,8 @@ struct merge {
 	size_t count;
 	merge_visit *visit;
 	void *context;
-	merge_progress *progress;
-	void *progress_context;
+	const struct merge_way *way;
+	struct crew *crew;
 	struct merge_totals *totals;
 };
 
@@ -55,17 +56,17 @@ static uint64_t part_time(const struct log *log, const struct log_part *part)
 	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
 		return 0;
 	if (!LOG_PART_IS_CHUNK(part))
-		return block.header.time_shift > 32 ? 0
-						    : block.header.first_time >> block.header.time_shift << block.header.time_shift;
+		return block.header.time_shift > 32
+			       ? 0
+			       : block.header.first_time >> block.header.time_shift << block.header.time_shift;
 	log_pread(log, block.payload + sizeof(struct tfp_chunk), &word, sizeof word);
 	return word >> TFP_TAG_BITS;
 }
 
-static void drop_batch(struct cursor *cursor)
+static void end_stream(struct merge *merge, struct cursor *cursor)
 {
-	if (cursor->batch != NULL)
-		batch_free(cursor->batch);
-	free(cursor->batch);
+	merge->totals->skipped_columns += feed_close(cursor->feed, &merge->totals->seen);
+	cursor->feed = NULL;
 	cursor->batch = NULL;
 }
 
@@ -79,38 +80,33 @@ static void end_part(struct merge *merge, struct cursor *cursor)
 {
 	const struct log_stream *stream = &merge->log->streams[cursor->stream];
 
-	if (cursor->events != NULL) {
-		merge->totals->skipped_columns += events_skipped(cursor->events)->columns;
-		events_close(cursor->events);
-		cursor->events = NULL;
-	}
+	cursor->batch = NULL;
 	if (++cursor->part < stream->count) {
 		note_time(cursor, part_time(merge->log, &stream->parts[cursor->part]));
-		if (merge->progress != NULL && cursor->part % 16 == 0)
-			merge->progress(merge->progress_context, LOG_PART_OFFSET(&stream->parts[cursor->part]));
+		if (merge->way->progress != NULL && cursor->part % 16 == 0)
+			merge->way->progress(merge->way->progress_context, LOG_PART_OFFSET(&stream->parts[cursor->part]));
 	}
 }
 
-/* Makes the cursor's next record known. Returns 1, 0 when its part has ended or could not be opened, -1 without memory. */
+/* Makes the cursor's next record known, or ends its part. Returns 0, -1 without memory. */
 static int load(struct merge *merge, struct cursor *cursor)
 {
-	int got;
+	enum feed_word word;
 
-	if (cursor->batch == NULL)
-		cursor->batch = calloc(1, sizeof *cursor->batch);
-	if (cursor->batch == NULL)
+	if (cursor->feed == NULL)
+		cursor->feed = feed_open(merge->log, cursor->stream, merge->crew, merge->way->wanted);
+	if (cursor->feed == NULL)
 		return -1;
-	if (cursor->events == NULL)
-		cursor->events = events_open(merge->log, &merge->log->streams[cursor->stream].parts[cursor->part]);
-	got = cursor->events == NULL ? 0 : events_next(cursor->events, cursor->batch);
-	if (got > 0) {
-		cursor->next = 0;
-		note_time(cursor, cursor->batch->times[0]);
-		return 1;
-	}
-	if (got == 0)
+	word = feed_next(cursor->feed, &cursor->batch);
+	if (word == FEED_NO_MEMORY)
+		return -1;
+	if (word == FEED_PART_END) {
 		end_part(merge, cursor);
-	return got;
+		return 0;
+	}
+	cursor->next = 0;
+	note_time(cursor, cursor->batch->times[0]);
+	return 0;
 }
 
 /* Hands out the cursor's records up to and including time `limit`. */
@@ -144,20 +140,13 @@ static uint64_t second_time(const struct merge *merge)
 static int step(struct merge *merge)
 {
 	struct cursor *first = &merge->heap[0];
-	int is_loaded = first->batch != NULL && first->events != NULL && first->next < first->batch->count;
-	int result = 0;
+	int is_loaded = first->batch != NULL && first->next < first->batch->count;
+	int result = is_loaded ? hand_out(merge, first, second_time(merge)) : load(merge, first);
 
-	if (!is_loaded) {
-		result = load(merge, first);
-		if (result < 0)
-			return -1;
-	} else {
-		result = hand_out(merge, first, second_time(merge));
-		if (result != 0)
-			return result;
-	}
-	if (first->events == NULL && first->part >= merge->log->streams[first->stream].count) {
-		drop_batch(first);
+	if (result != 0)
+		return result;
+	if (first->batch == NULL && first->part >= merge->log->streams[first->stream].count) {
+		end_stream(merge, first);
 		merge->heap[0] = merge->heap[--merge->count];
 	}
 	if (merge->count > 0)
@@ -165,28 +154,26 @@ static int step(struct merge *merge)
 	return 0;
 }
 
-int merge_log(const struct log *log, merge_visit *visit, void *context, merge_progress *progress, void *progress_context,
-	      struct merge_totals *totals)
+int merge_log(const struct log *log, const struct merge_way *way, merge_visit *visit, void *context, struct merge_totals *totals)
 {
-	struct merge merge = {.log = log, .visit = visit, .context = context, .progress = progress,
-			      .progress_context = progress_context, .totals = totals};
+	struct merge merge = {.log = log, .visit = visit, .context = context, .way = way, .totals = totals};
 	int result = 0;
 
+	if (log->stream_count <= STREAMS_AHEAD && log->bytes >= BYTES_AHEAD)
+		merge.crew = way->crew;
 	merge.heap = calloc(log->stream_count + 1, sizeof *merge.heap);
 	if (merge.heap == NULL)
 		return -1;
 	for (size_t i = 0; i < log->stream_count; i++)
 		if (log->streams[i].count > 0)
-			merge.heap[merge.count++] = (struct cursor){
-				.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
+			merge.heap[merge.count++] =
+				(struct cursor){.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
 	for (size_t at = merge.count / 2; at-- > 0;)
 		sift_down(&merge, at);
 	while (merge.count > 0 && result == 0)
 		result = step(&merge);
-	for (size_t i = 0; i < merge.count; i++) {
-		events_close(merge.heap[i].events);
-		drop_batch(&merge.heap[i]);
-	}
+	for (size_t i = 0; i < merge.count; i++)
+		end_stream(&merge, &merge.heap[i]);
 	free(merge.heap);
 	return result;
 }

@@ -336,6 +336,7 @@ void run_close(struct run *run)
 	for (size_t i = 0; storage != NULL && i < storage->clock_count; i++)
 		clock_free(&storage->clocks[i]);
 	if (storage != NULL) {
+		crew_free(storage->crew);
 		free(storage->clocks);
 		pool_free(&storage->pool);
 	}
@@ -343,6 +344,15 @@ void run_close(struct run *run)
 	free(run->processes);
 	free(run->others);
 	free(run);
+}
+
+struct crew *run_crew(struct run *run)
+{
+	struct run_storage *storage = run->private;
+
+	if (storage->crew == NULL && storage->jobs > 1)
+		storage->crew = crew_make(storage->jobs - 1);
+	return storage->crew;
 }
 
 /* Windows as stretches: from each opening to the next closing. */
@@ -375,6 +385,7 @@ int run_scan(struct run *run, const struct run_options *options)
 	if (run->is_scanned)
 		return 0;
 	run->is_scanned = 1;
+	storage->jobs = options != NULL ? options->jobs : 0;
 	for (size_t i = 0; i < run->process_count && result == 0; i++) {
 		result = process_scan(run, &run->processes[i], options);
 		storage->done_bytes += run->processes[i].log->bytes;

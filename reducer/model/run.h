@@ -15,6 +15,7 @@
 #include "reducer/model/python_rows.h"
 #include "reducer/model/range_rows.h"
 #include "reducer/model/use_rows.h"
+#include "reducer/read/feed.h"
 #include "reducer/read/log.h"
 #include "reducer/read/stacks.h"
 
@@ -155,6 +156,7 @@ struct process {
 	uint64_t unknown_records; /* [scan] of kinds this program has no use for: read past */
 	struct clock_map *clock;
 	uint64_t end_ticks;     /* private to the model */
+	struct feed_kinds kinds; /* [scan] of its records; private to the model */
 };
 
 #define PROCESS_NONE SIZE_MAX
@@ -183,6 +185,7 @@ struct run {
 
 struct run_options {
 	const char *name;    /* NULL = the newest, "all" = every log as one run, else a name or the start of one */
+	unsigned jobs;	     /* threads to use in all; 0 = one */
 	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
 	int wants_launches;  /* keep every launch (struct gpu_launch): 120 bytes each */
 	int has_window;      /* GPU sums take only what began in from_ns .. to_ns (ns of the run; edges exact to the clock's error) */

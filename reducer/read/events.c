@@ -119,6 +119,20 @@ static const struct schema_record *raw_record(const struct events *events, size_
 	return record;
 }
 
+void events_kinds(const struct events *events, uint64_t bits[4])
+{
+	const struct schema_record *record;
+
+	for (size_t tag = 0; events->columns != NULL && tag < 256; tag++)
+		bits[tag / 64] |= (uint64_t)(events->columns->of_tag[tag] != 0) << tag % 64;
+	for (size_t at = 0; events->columns == NULL && events->raw_bytes - at >= 8; at += record->raw_bytes) {
+		record = raw_record(events, at);
+		if (record == NULL)
+			return;
+		bits[record->tag / 64] |= UINT64_C(1) << record->tag % 64;
+	}
+}
+
 static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;

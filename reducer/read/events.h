@@ -29,6 +29,8 @@ int events_next(struct events *events, struct batch *batch);
 /* Records in all: from the block's header; an upper bound for a chunk. */
 uint64_t events_count(const struct events *events);
 const struct events_skipped *events_skipped(const struct events *events);
+/* Sets the bit of each kind of record that occurs: tag % 64 of bits[tag / 64]. */
+void events_kinds(const struct events *events, uint64_t bits[4]);
 void events_close(struct events *events);
 
 #endif
