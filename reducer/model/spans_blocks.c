@@ -50,6 +50,7 @@ void spans_take_block(void *state, size_t stream, const struct batch *batch, siz
 			    .track = spans_serial(spans, stream),
 			    .thread = spans_serial(spans, stream),
 			    .depth = place.depth,
+			    .phase = place.phase,
 			    .source = SPAN_NO_SOURCE,
 			    .start_ns = spans_ns(spans, batch->times[i]),
 			    .name = word(spans, SPANS_VALUE(4)),

@@ -104,6 +104,24 @@ static struct span random_span(size_t process)
 	return span;
 }
 
+/* Few addresses, so that blocks are given back. */
+static void make_block(struct span *span, struct span_block *block)
+{
+	static const char *const regions[] = {NULL, "output", "temp", "persist/dynamic"};
+
+	if (span->what != SPAN_BLOCK)
+		return;
+	*block = (struct span_block){.op = names[random_below(NAMES)],
+				     .region = regions[random_below(4)],
+				     .address = 16 * (1 + random_below(20)),
+				     .requested = random_below(100),
+				     .type = (uint32_t)random_below(4),
+				     .is_release = random_below(3) == 0};
+	span->kind = SPAN_INSTANT;
+	span->bytes = block->requested + random_below(50);
+	span->block = block;
+}
+
 struct world {
 	struct run run;
 	struct process processes[PROCESSES];
@@ -112,6 +130,7 @@ struct world {
 	struct analysis_input inputs[PROCESSES];
 	struct analysis_options options;
 	struct span spans[PROCESSES][SPANS];
+	struct span_block blocks[PROCESSES][SPANS];
 };
 
 static void make_world(struct world *world)
@@ -145,6 +164,8 @@ static void make_world(struct world *world)
 			.run = &world->run, .process = &world->processes[p], .index = p, .options = &world->options};
 		for (size_t i = 0; i < SPANS; i++)
 			world->spans[p][i] = random_span(p);
+		for (size_t i = 0; i < SPANS; i++)
+			make_block(&world->spans[p][i], &world->blocks[p][i]);
 	}
 }
 

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the frameworks' allocators held; see reducer/analysis/holdings.h. */
+#include "reducer/analysis/holdings.h"
+
+#include "reducer/analysis/phases.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct holder_pass {
+	struct live_table live; /* `stack` of a block: its holding */
+	struct base_index index;
+	uint64_t peaks; /* new ones so far */
+	uint64_t own;	/* bytes of live blocks */
+};
+
+const char *region_name(enum region region)
+{
+	static const char *const names[REGIONS] = {"", "temporary", "output", "persistent"};
+
+	return names[region];
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct holdings *all = base_alloc(1, sizeof(*all));
+
+	all->input = input;
+	return all;
+}
+
+static struct holder *holder_of(struct holdings *all, uint64_t log_id, const char *allocator)
+{
+	uint32_t word = words_number(&all->words, allocator);
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].log_id == log_id && all->items[i].allocator == word)
+			return &all->items[i];
+	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
+	all->items[all->count] = (struct holder){.log_id = log_id, .allocator = word, .peak_ns = TIME_UNKNOWN};
+	return &all->items[all->count++];
+}
+
+/* TensorFlow says "output", "temp", "persist/dynamic" and the like. */
+static enum region region_of(const char *said)
+{
+	if (strncmp(said, "temp", 4) == 0)
+		return REGION_TEMPORARY;
+	if (strncmp(said, "output", 6) == 0)
+		return REGION_OUTPUT;
+	return strncmp(said, "persist", 7) == 0 ? REGION_PERSISTENT : REGION_UNKNOWN;
+}
+
+/*
+ * Where nobody says it: what is made before the first step begins, or by the optimiser, stays; what the forward and backward
+ * pass make are activations and gradients.
+ */
+static enum region inferred_region(const struct holdings *all, const struct span *span)
+{
+	const struct process *process = all->input->process;
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < process->step_count && first == INT64_MAX; i++)
+		if (process->steps[i].is_chosen)
+			first = process->steps[i].time_ns;
+	if (first != INT64_MAX && span->start_ns < first)
+		return REGION_PERSISTENT;
+	switch (span->phase) {
+	case PHASE_OPTIMISER:
+		return REGION_PERSISTENT;
+	case PHASE_FORWARD:
+	case PHASE_BACKWARD:
+		return REGION_OUTPUT;
+	default:
+		return REGION_UNKNOWN;
+	}
+}
+
+static bool is_same(const void *context, const void *key, uint32_t number)
+{
+	const struct holding *have = &((const struct holder *)context)->holdings[number], *want = key;
+
+	return have->op == want->op && have->region_said == want->region_said && have->shape == want->shape &&
+	       have->type == want->type && have->region == want->region && have->is_inferred == want->is_inferred;
+}
+
+static uint32_t holding_of(struct holdings *all, struct holder *holder, const struct span *span)
+{
+	const struct span_block *block = span->block;
+	const char *said = block->region ? block->region : "";
+	enum region region = region_of(said);
+	struct holding key = {.op = words_number(&all->words, block->op ? block->op : span->op),
+			      .region_said = words_number(&all->words, said),
+			      .shape = words_number(&all->words, block->shape),
+			      .type = block->type,
+			      .region = (uint8_t)region};
+	uint64_t hash;
+	uint32_t number;
+
+	if (!said[0]) {
+		key.region = (uint8_t)inferred_region(all, span);
+		key.is_inferred = key.region != REGION_UNKNOWN;
+	}
+	hash = base_mix((uint64_t)key.op << 32 | key.shape) ^
+	       base_mix((uint64_t)key.region_said << 16 | key.type << 3 | key.region);
+	number = base_index_find(&holder->pass->index, hash, is_same, holder, &key);
+	if (number == UINT32_MAX) {
+		number = (uint32_t)holder->holding_count++;
+		holder->holdings =
+			base_grow(holder->holdings, &holder->holding_room, holder->holding_count, sizeof(*holder->holdings));
+		holder->holdings[number] = key;
+		base_index_add(&holder->pass->index, hash, number);
+	}
+	return number;
+}
+
+/* Before a holding changes: what it was at the last peak is kept. */
+static struct amounts *changing(struct holder *holder, uint32_t number)
+{
+	struct holding *holding = &holder->holdings[number];
+
+	if (holding->mark != holder->pass->peaks) {
+		holding->peak = holding->live;
+		holding->mark = holder->pass->peaks;
+	}
+	return &holding->live;
+}
+
+static void forget(struct holder *holder, struct live_entry *entry)
+{
+	struct live_block block = live_get(&holder->pass->live, entry);
+	struct amounts *live = changing(holder, block.stack);
+
+	live->blocks--;
+	live->bytes -= block.usable;
+	live->requested -= block.usable - block.slack;
+	holder->pass->own -= block.usable;
+	live_remove(&holder->pass->live, entry);
+}
+
+static void take_block(struct holdings *all, struct holder *holder, const struct span *span)
+{
+	uint64_t address = span->block->address, requested = span->block->requested ? span->block->requested : span->bytes;
+	struct live_entry *entry = address ? live_find(&holder->pass->live, address) : NULL;
+	struct live_block block = {.address = address, .usable = span->bytes};
+	uint64_t slack = requested < span->bytes ? span->bytes - requested : 0;
+	struct amounts *live;
+
+	if (entry)
+		forget(holder, entry); /* its release is not in the log */
+	if (span->block->is_release) {
+		holder->releases++;
+		holder->unknown_releases += !entry;
+		return;
+	}
+	holder->allocations++;
+	block.slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack;
+	block.stack = holding_of(all, holder, span);
+	if (!address || live_put(&holder->pass->live, &block) != 0)
+		return;
+	live = changing(holder, block.stack);
+	live->blocks++;
+	live->bytes += block.usable;
+	live->requested += block.usable - block.slack;
+	holder->pass->own += block.usable;
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct holdings *all = result;
+	const struct span_block *said = span->block;
+	struct holder *holder;
+	uint64_t heap, held;
+
+	if (!said)
+		return;
+	holder = holder_of(all, all->input->process->log_id, span->name);
+	if (!holder->pass)
+		holder->pass = base_alloc(1, sizeof(*holder->pass));
+	holder->pid = all->input->process->pid;
+	take_block(all, holder, span);
+	heap = said->total || said->has_room ? said->total : holder->pass->own;
+	held = heap + said->stack;
+	holder->has_total |= said->total != 0;
+	holder->lifetime_peak = said->peak > holder->lifetime_peak ? said->peak : holder->lifetime_peak;
+	if (all->input->options->wants_time && !all->input->options->wants_time(all->input->options->context, span))
+		return;
+	if (held < holder->peak_bytes || (holder->peak_ns != TIME_UNKNOWN && !held))
+		return;
+	holder->pass->peaks++;
+	holder->peak_bytes = held;
+	holder->peak_ns = span->start_ns;
+	holder->heap = heap;
+	holder->stack = said->stack;
+	holder->free = said->free;
+	holder->reserved = said->reserved;
+	holder->fragmentation = said->fragmentation;
+	holder->has_room = said->has_room;
+	holder->known = holder->pass->own;
+}
+
+/* By log, then name: numbers of words differ between results. */
+static bool comes_before(const struct holdings *all, const struct holder *one, const struct holder *other)
+{
+	if (one->log_id != other->log_id)
+		return one->log_id < other->log_id;
+	return strcmp(all->words.items[one->allocator], all->words.items[other->allocator]) < 0;
+}
+
+/* There are few: insertion. */
+static void sort(struct holdings *all)
+{
+	for (size_t i = 1; i < all->count; i++)
+		for (size_t k = i; k > 0 && comes_before(all, &all->items[k], &all->items[k - 1]); k--) {
+			struct holder moved = all->items[k];
+			all->items[k] = all->items[k - 1];
+			all->items[k - 1] = moved;
+		}
+}
+
+static void drop_pass(struct holder *holder)
+{
+	if (!holder->pass)
+		return;
+	live_free(&holder->pass->live);
+	base_index_free(&holder->pass->index);
+	free(holder->pass);
+	holder->pass = NULL;
+}
+
+static void end(void *result)
+{
+	struct holdings *all = result;
+
+	for (size_t i = 0; i < all->count; i++) {
+		struct holder *holder = &all->items[i];
+		size_t kept = 0;
+		for (size_t h = 0; h < holder->holding_count; h++) {
+			changing(holder, (uint32_t)h);
+			holder->holdings[h].mark = 0;
+			if (holder->holdings[h].peak.blocks)
+				holder->holdings[kept++] = holder->holdings[h];
+		}
+		holder->holding_count = kept;
+		drop_pass(holder);
+	}
+	sort(all);
+}
+
+/* Processes differ, so allocators are only put side by side. */
+static void merge(void *into, const void *from)
+{
+	struct holdings *all = into;
+	const struct holdings *more = from;
+
+	for (size_t i = 0; i < more->count; i++) {
+		struct holder copy = more->items[i];
+		copy.allocator = words_number(&all->words, more->words.items[copy.allocator]);
+		copy.holding_room = copy.holding_count;
+		copy.holdings = base_alloc(copy.holding_count + 1, sizeof(*copy.holdings));
+		for (size_t h = 0; h < copy.holding_count; h++) {
+			struct holding *one = &copy.holdings[h];
+			*one = more->items[i].holdings[h];
+			one->op = words_number(&all->words, more->words.items[one->op]);
+			one->region_said = words_number(&all->words, more->words.items[one->region_said]);
+			one->shape = words_number(&all->words, more->words.items[one->shape]);
+		}
+		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
+		all->items[all->count++] = copy;
+	}
+	sort(all);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct holdings *all = result;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct holder *holder = &all->items[i];
+		text_format(text,
+			    "%" PRIx64 " %s: %" PRIu64 " %" PRIu64 " %" PRIu64 " peak %" PRIu64 " at %" PRId64 " of %" PRIu64
+			    "\n",
+			    holder->log_id, all->words.items[holder->allocator], holder->allocations, holder->releases,
+			    holder->unknown_releases, holder->peak_bytes, holder->peak_ns, holder->known);
+		for (size_t h = 0; h < holder->holding_count; h++) {
+			const struct holding *one = &holder->holdings[h];
+			text_format(text, "  %s %u %s %u: %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", all->words.items[one->op],
+				    one->region, all->words.items[one->shape], one->type, one->peak.blocks, one->peak.requested,
+				    one->peak.bytes);
+		}
+	}
+}
+
+static void drop(void *result)
+{
+	struct holdings *all = result;
+
+	for (size_t i = 0; i < all->count; i++) {
+		drop_pass(&all->items[i]);
+		free(all->items[i].holdings);
+	}
+	free(all->items);
+	words_free(&all->words);
+	free(all);
+}
+
+const struct analysis_kind analysis_holdings = {
+	.name = "holdings",
+	.wants = SPAN_BIT(SPAN_BLOCK),
+	.is_of_all_times = true,
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};
