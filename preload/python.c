@@ -3,10 +3,9 @@
 #include "preload/python.h"
 
 #include "collectors/python.h"
-#include "preload/objects.h"
+#include "preload/dynamic.h"
 #include "preload/settings.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 
 #include "writer/poison.h"
@@ -21,14 +20,14 @@ static const struct {
 	{0x03080000, "PyConfig_Read"},
 };
 
-static uint32_t version_of(void *object)
+static uint32_t version_of(const struct tfp_dynamic *object)
 {
-	const unsigned long *number = tfp_object_symbol(object, "Py_Version"); /* 3.11 on */
+	const unsigned long *number = tfp_dynamic_symbol(object, "Py_Version"); /* 3.11 on */
 
 	if (number)
 		return (uint32_t)*number;
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-		if (tfp_object_symbol(object, marks[i].name))
+		if (tfp_dynamic_symbol(object, marks[i].name))
 			return marks[i].version;
 	return 0x03070000; /* older ones are all the same to us */
 }
@@ -36,23 +35,21 @@ static uint32_t version_of(void *object)
 void tfp_python_find(void)
 {
 	struct tfp_python_symbols symbols = {.runtime = NULL};
-	void *object = RTLD_DEFAULT;
+	struct tfp_dynamic object;
 
-	if (tfp_settings.python == TFP_PYTHON_OFF)
+	if (tfp_settings.python == TFP_PYTHON_OFF || !tfp_dynamic_find(&object, "_PyRuntime"))
 		return;
-	symbols.runtime = tfp_object_symbol(object, "_PyRuntime");
-	if (!symbols.runtime)
-		return;
-	symbols.version = version_of(object);
-	symbols.this_thread = (void *(*)(void))tfp_object_symbol(object, "PyGILState_GetThisThreadState");
-	symbols.first_interpreter = (void *(*)(void))tfp_object_symbol(object, "PyInterpreterState_Head");
-	symbols.next_interpreter = (void *(*)(void *))tfp_object_symbol(object, "PyInterpreterState_Next");
-	symbols.is_ending = (int (*)(void))tfp_object_symbol(object, "Py_IsFinalizing");
+	symbols.runtime = tfp_dynamic_symbol(&object, "_PyRuntime");
+	symbols.version = version_of(&object);
+	symbols.this_thread = (void *(*)(void))tfp_dynamic_symbol(&object, "PyGILState_GetThisThreadState");
+	symbols.first_interpreter = (void *(*)(void))tfp_dynamic_symbol(&object, "PyInterpreterState_Head");
+	symbols.next_interpreter = (void *(*)(void *))tfp_dynamic_symbol(&object, "PyInterpreterState_Next");
+	symbols.is_ending = (int (*)(void))tfp_dynamic_symbol(&object, "Py_IsFinalizing");
 	if (!symbols.is_ending)
-		symbols.is_ending = (int (*)(void))tfp_object_symbol(object, "_Py_IsFinalizing");
-	symbols.code = tfp_object_symbol(object, "PyCode_Type");
-	symbols.text = tfp_object_symbol(object, "PyUnicode_Type");
-	symbols.bytes = tfp_object_symbol(object, "PyBytes_Type");
-	symbols.frame = tfp_object_symbol(object, "PyFrame_Type");
+		symbols.is_ending = (int (*)(void))tfp_dynamic_symbol(&object, "_Py_IsFinalizing");
+	symbols.code = tfp_dynamic_symbol(&object, "PyCode_Type");
+	symbols.text = tfp_dynamic_symbol(&object, "PyUnicode_Type");
+	symbols.bytes = tfp_dynamic_symbol(&object, "PyBytes_Type");
+	symbols.frame = tfp_dynamic_symbol(&object, "PyFrame_Type");
 	tfp_python_begin(&symbols, (uint32_t)tfp_settings.python, tfp_settings.stacks);
 }

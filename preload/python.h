@@ -3,7 +3,7 @@
 #ifndef TFP_PRELOAD_PYTHON_H
 #define TFP_PRELOAD_PYTHON_H
 
-/* From the library's constructor, once the log is there. Takes the loader's lock. */
+/* From the library's constructor, once the log is there. Takes the loader's lock; allocates nothing. */
 void tfp_python_find(void);
 
 #endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dynamic symbol tables of loaded objects; see preload/dynamic.h. */
+#include "preload/dynamic.h"
+
+#include "writer/sys.h"
+
+#include <link.h>
+#include <stddef.h>
+
+/* The loader writes addresses into most dynamic sections; into those that it may not write it does not. */
+static const void *address_of(uintptr_t bias, uintptr_t value)
+{
+	return (const void *)(value < bias ? bias + value : value);
+}
+
+static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
+{
+	for (; entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_SYMTAB)
+			object->symbols = address_of(object->bias, entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_STRTAB)
+			object->names = address_of(object->bias, entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_GNU_HASH)
+			object->hash = address_of(object->bias, entry->d_un.d_ptr);
+	}
+	return object->symbols && object->names && object->hash;
+}
+
+/* The hash of the GNU table: Bernstein's. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	while (*name)
+		hash = hash * 33 + (unsigned char)*name++;
+	return hash;
+}
+
+static int is_name(const char *a, const char *b)
+{
+	size_t length = tfp_length(a);
+
+	return tfp_length(b) == length && tfp_same(a, b, length);
+}
+
+/*
+ * The table: {buckets, first symbol, words of the filter, shift}, the filter, a bucket each, then a word a symbol whose
+ * lowest bit ends a chain.
+ */
+void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
+{
+	const uint32_t *head = object->hash, hash = hash_of(name);
+	const ElfW(Addr) *filter = (const void *)(head + 4);
+	const uint32_t *buckets = (const void *)(filter + head[2]), *chain = buckets + head[0];
+	const unsigned bits = 8 * sizeof(*filter);
+
+	if (!head[0] || !head[2] || !(filter[hash / bits % head[2]] >> hash % bits & 1))
+		return NULL;
+	uint32_t number = buckets[hash % head[0]];
+	for (; number >= head[1]; number++) {
+		uint32_t word = chain[number - head[1]];
+		const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
+		if ((word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && is_name(object->names + symbol->st_name, name))
+			return (void *)(object->bias + symbol->st_value);
+		if (word & 1)
+			break;
+	}
+	return NULL;
+}
+
+struct search {
+	struct tfp_dynamic *object;
+	const char *name;
+};
+
+static int look(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+	struct search *search = context;
+	struct tfp_dynamic object = {.bias = info->dlpi_addr};
+
+	(void)bytes;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		if (!read_tables(&object, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr)) ||
+		    !tfp_dynamic_symbol(&object, search->name))
+			return 0;
+		*search->object = object;
+		return 1;
+	}
+	return 0;
+}
+
+int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
+{
+	struct search search = {.object = object, .name = name};
+
+	return dl_iterate_phdr(look, &search);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbols that loaded objects export, read from their own dynamic tables.
+ *
+ * Rule: calls nothing of the loader but dl_iterate_phdr: a dlsym that finds nothing makes libc allocate for its message.
+ * Objects without a GNU hash table are passed over.
+ */
+#ifndef TFP_PRELOAD_DYNAMIC_H
+#define TFP_PRELOAD_DYNAMIC_H
+
+#include <stdint.h>
+
+/* An object's tables, as they lie in memory. */
+struct tfp_dynamic {
+	uintptr_t bias;
+	const void *symbols; /* ElfW(Sym) */
+	const char *names;
+	const uint32_t *hash; /* DT_GNU_HASH */
+};
+
+/* The first loaded object that defines and exports `name`; 0 = none. Takes the loader's lock: not for hooks. */
+int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
+
+/* The address of what the object exports by that name; NULL = nothing. */
+void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name);
+
+#endif
