@@ -25,6 +25,21 @@ def decode(results, quick):
     results.extra["decode_million_s", RECORDS, "gpu-record"] = max(runs)
 
 
+def html(results, folder, events):
+    """The HTML report of a log: events a second, size, memory; frames a second of its Trace page with a million spans."""
+    page, key = os.path.join(folder, "report.html"), (RECORDS, "gpu-record")
+    made = execute(["sh", "-c", '"$@" || [ $? = 2 ]', "sh", places.REDUCER, "--html", page, folder], None, folder)
+    results.extra[("html_million_s", *key)] = events / made.cpu_s / 1e6
+    results.extra[("html_mb", *key)] = os.path.getsize(page) / 1e6
+    results.extra[("html_rss_mib", *key)] = made.rss_kib / 1024
+    note(f"{events} events: HTML report in {made.cpu_s:.2f} s of processor time, {os.path.getsize(page) / 1e6:.2f} MB, {made.rss_kib / 1024:.0f} MiB")
+    try:
+        shown = execute(["/usr/bin/python3", os.path.join(places.BENCH, "workloads/page_frames.py"), page], None, folder)
+        results.extra[("html_frames_s", *key)] = shown.values["frames_per_s"]
+    except (Failed, OSError, KeyError) as failure:
+        results.failures.append(f"html: no frames counted: {failure}")
+
+
 def logged(results, plan, launches, times):
     """Records once, then reports: bytes an event on disk, events a second, memory of the reducer in MiB. Exit status 2
     (answered, but something was lost) counts: on a busy machine CUPTI's buffers may run out, and the report says so."""
@@ -32,6 +47,7 @@ def logged(results, plan, launches, times):
     sample, folder = run_once(workload, tool, launches, keep=True)
     events = EVENTS * launches
     runs = [execute(["sh", "-c", '"$@" >report.txt || [ $? = 2 ]', "sh", places.REDUCER, folder], None, folder) for _ in range(times)]
+    html(results, folder, events)
     shutil.rmtree(folder, ignore_errors=True)
     note(f"{launches} launches: {sample.disk_bytes / events:.2f} B an event, reduced in {min(r.cpu_s for r in runs):.2f} s of "
          f"processor time, {min(r.rss_kib for r in runs) / 1024:.0f} MiB")
