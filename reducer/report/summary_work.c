@@ -83,14 +83,14 @@ static int64_t busiest(const struct table *steps, size_t process, size_t total)
 
 static void put_steps(struct text *out, const struct table *steps, int64_t *times, size_t count, size_t row)
 {
-	size_t source = table_find_column(steps->kind, "source"), length;
-	const char *who = table_get_text(steps, row, source, &length);
+	size_t source = table_find_column(steps->kind, "source"), length = 0;
+	const char *who = table_is_known(steps, row, source) ? table_get_text(steps, row, source, &length) : "";
 	struct text name = {0};
 	double sum = 0;
 
 	for (size_t i = 0; i < count; i++)
 		sum += (double)times[i];
-	text_string(&name, "  by ");
+	text_string(&name, length ? "  by " : "  whole run");
 	escape_visible(&name, who, length);
 	escape_cut(&name, WHO_WIDTH);
 	text_put(out, name.bytes, name.length);
