@@ -10,8 +10,10 @@
 #include "reducer/base/index.h"
 #include "reducer/import/formats.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One row a format. */
@@ -42,6 +44,55 @@ enum import_kind import_recognise(const char *path)
 	source_close(&source);
 	diag_free(&unheard);
 	return kind;
+}
+
+#define LEVELS 4      /* logdir/plugins/profile/run */
+#define FILES_MOST 65536u
+
+struct found {
+	char **paths;
+	size_t count, room, looked;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void look_into(struct found *found, const char *folder, int levels)
+{
+	DIR *directory = levels ? opendir(folder) : NULL;
+	struct text path = {0};
+
+	for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
+		struct stat status;
+		if (entry->d_name[0] == '.' || found->looked++ > FILES_MOST)
+			continue;
+		text_clear(&path);
+		text_format(&path, "%s/%s", folder, entry->d_name);
+		if (lstat(path.bytes, &status) != 0)
+			continue;
+		if (S_ISDIR(status.st_mode))
+			look_into(found, path.bytes, levels - 1);
+		if (!S_ISREG(status.st_mode) || import_recognise(path.bytes) == IMPORT_NONE)
+			continue;
+		found->paths = base_grow(found->paths, &found->room, found->count + 1, sizeof(*found->paths));
+		found->paths[found->count++] = base_copy(path.bytes, path.length);
+	}
+	if (directory)
+		closedir(directory);
+	text_free(&path);
+}
+
+size_t import_find(const char *folder, char ***paths)
+{
+	struct found found = {0};
+
+	look_into(&found, folder, LEVELS);
+	if (found.count)
+		qsort(found.paths, found.count, sizeof(*found.paths), by_text);
+	*paths = found.paths;
+	return found.count;
 }
 
 /* The folder of a path, made absolute: files of one folder are one run. */

@@ -18,6 +18,12 @@ enum import_kind { IMPORT_NONE, IMPORT_XPLANE, IMPORT_KINETO };
 enum import_kind import_recognise(const char *path);
 
 /*
+ * Files of other profilers in a folder and those below it (a TensorBoard log directory is three levels), by their content, in
+ * the order of their names. Returns how many; *paths and what it holds are freed by the caller.
+ */
+size_t import_find(const char *folder, char ***paths);
+
+/*
  * The log made from the file: a descriptor of a file without a name, which the caller closes; -1 where nothing can be read of
  * it (a diag says why). What is damaged is left out, with a diag each.
  */

@@ -503,6 +503,8 @@ int import_xplane(struct source *source, struct sink *sink, struct import_about 
 	source->diags = heard;
 	heard->damage += unheard.damage > 0 && heard->damage == 0;
 	diag_free(&unheard);
+	/* The file names no program: the host stands for it, so that files of several can be told apart. */
+	snprintf(about->command, sizeof(about->command), "%.15s", about->host);
 	say_what_is_missing(xplane);
 	result = xplane->event_count ? 0 : -1;
 	free_all(xplane);

@@ -68,9 +68,11 @@ static void open_directory(struct found *found, const char *path, DIR *directory
 		if (asprintf(&names[count], "%s/%s", path, entry->d_name) >= 0)
 			count++;
 	}
+	if (count == 0) /* no logs of ours: files of another profiler? */
+		count = import_find(path, &names);
 	if (count == 0)
 		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "name the directory that TFPROF_OUT named",
-			 "the directory holds no log (*.tfp)");
+			 "the directory holds no log (*.tfp) and no trace of another profiler");
 	else
 		qsort(names, count, sizeof *names, by_name);
 	for (size_t i = 0; i < count; i++) {

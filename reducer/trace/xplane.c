@@ -310,7 +310,10 @@ static int put_span(void *context, const struct span *span)
 
 /* Steps. */
 
-/* Until when a step lasts: its own end, or the next one's begin. */
+/*
+ * Until when a step lasts: its own end, or the next one's begin. Of a last one without an end only a device can tell: there the
+ * root holds all calls that follow, and its work says how long it took; else TIME_UNKNOWN.
+ */
 static int64_t step_end(const struct process *process, size_t i)
 {
 	const struct step *step = &process->steps[i];
@@ -320,7 +323,7 @@ static int64_t step_end(const struct process *process, size_t i)
 	for (size_t n = i + 1; n < process->step_count; n++)
 		if (process->steps[n].is_chosen && process->steps[n].thread == step->thread)
 			return process->steps[n].time_ns;
-	return process->end_ns;
+	return process->gpu && process->gpu->queue_count ? process->end_ns : TIME_UNKNOWN;
 }
 
 /* A root that holds the calls of its own thread, and on every other thread that launched a consumer of what it produces. */
@@ -334,6 +337,8 @@ static void put_step(struct writer *writer, size_t i, uint32_t home)
 				     .start_ns = step->time_ns,
 				     .duration_ns = end > step->time_ns ? (uint64_t)(end - step->time_ns) : 0};
 
+	if (end == TIME_UNKNOWN)
+		return;
 	event.line = thread_line(writer, home);
 	xspace_integer(writer->file, &event, "_r", 1);
 	xspace_integer(writer->file, &event, "step_num", (int64_t)step->number);

@@ -122,7 +122,7 @@ class Job:
             time, stack, capacity = r.randrange(1000), r.choice([0, 256, 4096]), 1 << 20
             for _ in range(r.randrange(5, 60)):
                 time += r.randrange(1, 50) * 1000
-                is_release = live and r.random() < 0.45
+                is_release = bool(live) and r.random() < 0.45
                 address = r.choice(sorted(live)) if is_release else 0x7f0000000000 + 256 * r.randrange(1 << 20)
                 requested, size = live.pop(address) if is_release else ((want := r.randrange(1, 8000)), (want + 255) // 256 * 256)
                 used += -size if is_release else size
