@@ -136,7 +136,8 @@ int wire_next(struct source *source, struct stretch *message, struct wire_field 
 		return broken(source, message, "this field is of an unknown kind");
 	}
 	if (!more)
-		return broken(source, message, "this field is cut off");
+		return broken(source, message, message->at + got >= source->bytes ? "the file ends inside this field"
+										  : "this field is cut off");
 	if (field->type != WIRE_BYTES) {
 		message->at += used + more;
 		return 1;

@@ -248,6 +248,8 @@ static const struct scan_record records[] = {
 	{"trace_number", take_nothing, 0, {NULL}},
 	{"block", take_block, 0, {"address", "bytes", "allocator", "operation"}},
 	{"block_detail", take_detail, 0, {"requested", "op"}},
+	{"block_room", take_nothing, 0, {NULL}},
+	{"device_step", take_nothing, 0, {NULL}},
 	{"framework_thread", take_thread, 0, {"id"}},
 	{"framework_session", take_nothing, 0, {NULL}},
 	{"window", take_window, 0, {"is_open"}},
