@@ -132,8 +132,10 @@ static void take(void *result, const struct span *span)
 		place = place_of(pass, span->key);
 	else if (span->what == SPAN_TRACE && !pass->has_facts && strncmp(span->name, "Iterator::", 10) == 0)
 		place = traced(pass, span);
-	if (place != NODE_NONE)
-		pipelines_call(pass, place, (struct call){span->start_ns, span->start_ns + (int64_t)span->duration_ns});
+	if (place == NODE_NONE)
+		return;
+	pass->nodes[place].row.thread_self_ns += span->self_ns;
+	pipelines_call(pass, place, (struct call){span->start_ns, span->start_ns + (int64_t)span->duration_ns});
 }
 
 static int compare_nodes(const void *a, const void *b)
@@ -156,6 +158,7 @@ static void add_to(struct pipeline_node *into, const struct pipeline_node *from)
 	into->longest_ns = from->longest_ns > into->longest_ns ? from->longest_ns : into->longest_ns;
 	into->calls += from->calls;
 	into->total_ns += from->total_ns;
+	into->thread_self_ns += from->thread_self_ns;
 	into->self_ns += from->self_ns;
 	into->blocking_calls += from->blocking_calls;
 	into->slow_ns += from->slow_ns;

@@ -26,6 +26,7 @@ struct pipeline_node {
 	bool is_root, is_device;
 	uint64_t calls, total_ns, min_ns, max_ns;
 	int64_t first_ns;
+	uint64_t thread_self_ns; /* total without what was inside on its thread, ops too */
 	uint64_t self_ns;	   /* total without what iterators below it did meanwhile; of calls below a root's */
 	uint64_t blocking_calls;   /* calls that a call of the root waited for */
 	uint64_t slow_ns;	   /* own time while a slow call of the root waited */

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the data of the steps were brought in; see reducer/analysis/loading.h. */
+#include "reducer/analysis/loading.h"
+
+#include "reducer/analysis/loading_pass.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct loading_row *own(struct loading *loading)
+{
+	return &loading->rows[0];
+}
+
+static int compare_ops(const void *a, const void *b)
+{
+	const struct loading_op *one = a, *other = b;
+
+	if (one->log_id != other->log_id)
+		return one->log_id < other->log_id ? -1 : 1;
+	if (one->category != other->category)
+		return one->category < other->category ? -1 : 1;
+	return strcmp(one->name, other->name);
+}
+
+static void add_op(struct loading *loading, const char *name, enum input_category category, uint64_t total, uint64_t self)
+{
+	uint32_t number = words_number(&loading->pass->names[category], name);
+
+	while (loading->pass->op_of_count[category] <= number) {
+		loading->pass->op_of[category] =
+			base_grow(loading->pass->op_of[category], &loading->pass->op_of_room[category],
+				  loading->pass->op_of_count[category] + 1, sizeof(**loading->pass->op_of));
+		loading->pass->op_of[category][loading->pass->op_of_count[category]++] = (uint32_t)loading->op_count;
+		loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
+		loading->ops[loading->op_count++] = (struct loading_op){.log_id = own(loading)->log_id,
+									.pid = own(loading)->pid,
+									.name = base_copy(name, strlen(name)),
+									.category = category};
+	}
+	struct loading_op *op = &loading->ops[loading->pass->op_of[category][number]];
+	op->count++;
+	op->total_ns += total;
+	op->self_ns += self;
+}
+
+static void add(struct loading *loading, enum loading_sum sum, uint64_t ns, uint64_t bytes)
+{
+	struct loading_row *row = own(loading);
+
+	row->ns[sum] += ns;
+	row->counts[sum]++;
+	row->bytes[sum] += bytes;
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct loading *loading = base_alloc(1, sizeof(*loading));
+
+	loading->pass = base_alloc(1, sizeof(*loading->pass));
+	loading->pass->input = input;
+	if (!input)
+		return loading;
+	loading_frame(loading->pass, input);
+	loading->rows = base_grow(NULL, &loading->room, 1, sizeof(*loading->rows));
+	loading->rows[loading->count++] = (struct loading_row){.log_id = input->process->log_id,
+							       .pid = input->process->pid,
+							       .process = input->index,
+							       .has_steps = loading->pass->has_steps,
+							       .window_ns = loading_window(loading->pass)};
+	return loading;
+}
+
+/* What happens on the thread before a loader's call ends may be inside that call. */
+static void remember(struct loading *loading, const struct span *span, enum input_category category)
+{
+	struct loading_pass *pass = loading->pass;
+
+	if (pass->pending_count == PENDING_MOST) {
+		memmove(pass->pending, pass->pending + PENDING_MOST / 2, PENDING_MOST / 2 * sizeof(*pass->pending));
+		pass->pending_count = PENDING_MOST / 2;
+		own(loading)->forgotten += PENDING_MOST / 2;
+	}
+	pass->pending = base_grow(pass->pending, &pass->pending_room, pass->pending_count + 1, sizeof(*pass->pending));
+	pass->pending[pass->pending_count++] =
+		(struct pending){.start_ns = span->start_ns,
+				 .word = words_number(&pass->words, span->name),
+				 .what = span->what,
+				 .category = category,
+				 .depth = span->depth,
+				 .total_ns = span->what == SPAN_READ ? span->self_ns : span->duration_ns,
+				 .self_ns = span->self_ns};
+}
+
+/* A call of a loader is over: what began in it was its own. */
+static void take_loader(struct loading *loading, const struct span *span)
+{
+	struct loading_pass *pass = loading->pass;
+	uint64_t inside = 0;
+
+	for (size_t i = 0; i < pass->pending_count; i++) {
+		const struct pending *item = &pass->pending[i];
+		const char *name = pass->words.items[item->word];
+		if (item->start_ns < span->start_ns)
+			continue;
+		if (item->what == SPAN_READ && input_is_file(name))
+			add(loading, LOADING_LOADER_READS, item->total_ns, 0);
+		else if (item->what == SPAN_READ)
+			add(loading, LOADING_QUEUE_READS, item->total_ns, 0);
+		else if (input_is_collate(name) && item->depth == span->depth + 1) /* stack calls cat */
+			add(loading, LOADING_LOADER_COLLATE, item->total_ns, 0);
+		inside += item->self_ns;
+		if (item->what != SPAN_READ || input_is_file(name))
+			add_op(loading, item->what == SPAN_READ ? "reading files" : name, item->category, item->total_ns,
+			       item->self_ns);
+	}
+	pass->pending_count = 0;
+	own(loading)->has_workers |= strstr(span->name, "MultiProcessing") != NULL;
+	add(loading, LOADING_LOADER, span->duration_ns, 0);
+	add_op(loading, span->name, INPUT_PREPROCESSING, span->duration_ns,
+	       span->duration_ns > inside ? span->duration_ns - inside : 0);
+}
+
+static void take_place(struct loading *loading, const struct span *span)
+{
+	int64_t marked = loading_marked(loading->pass, span->start_ns);
+
+	if (marked != TIME_UNKNOWN)
+		add(loading, span->start_ns >= marked ? LOADING_OUTSIDE : LOADING_INSIDE, span->duration_ns, 0);
+}
+
+/* An op, trace or range of a process with steps. */
+static void take_named(struct loading *loading, const struct span *span)
+{
+	const struct loading_pass *pass = loading->pass;
+	bool is_wait = input_is_wait(span, pass->step_thread);
+
+	if (is_wait)
+		take_place(loading, span);
+	switch (input_kind_of(span)) {
+	case INPUT_ROOT:
+		add(loading, LOADING_ITERATORS, span->duration_ns, 0);
+		return;
+	case INPUT_LOADER:
+		if (is_wait)
+			take_loader(loading, span);
+		return;
+	case INPUT_RANGE:
+		if (is_wait)
+			add(loading, LOADING_RANGES, span->duration_ns, 0);
+		return;
+	case INPUT_NOT:
+		break;
+	default:
+		return;
+	}
+	if (input_is_pinning(span->name)) {
+		add(loading, LOADING_PINNING, span->duration_ns, 0);
+		add_op(loading, span->name, INPUT_ENQUEUE, span->duration_ns, span->self_ns);
+	} else if (span->what == SPAN_OP && span->thread == pass->step_thread) {
+		remember(loading, span, INPUT_PREPROCESSING);
+	}
+}
+
+static void take_read(struct loading *loading, const struct span *span)
+{
+	const struct loading_pass *pass = loading->pass;
+
+	if (!input_is_data(span->name))
+		return;
+	if (span->thread == pass->step_thread) {
+		add(loading, LOADING_DEMAND_READS, span->self_ns, span->bytes);
+		remember(loading, span, INPUT_DEMAND_READ);
+	} else if (input_is_queue(span->name)) {
+		add(loading, LOADING_QUEUE_READS, span->self_ns, span->bytes);
+	} else if (!pass->has_iterators) {
+		add(loading, LOADING_ADVANCE_READS, span->self_ns, span->bytes);
+		add_op(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
+	}
+}
+
+/* A worker process: an index comes by a pipe, the samples are made, the batch goes away. */
+static void take_worker(struct loading *loading, const struct span *span)
+{
+	struct loading_pass *pass = loading->pass;
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	bool is_main = span->thread == pass->first_thread;
+
+	if (span->what == SPAN_READ && input_is_queue(span->name)) {
+		if (is_main)
+			loading_batch_end(loading, end);
+		return;
+	}
+	if (span->what == SPAN_READ) {
+		if (!input_is_data(span->name))
+			return;
+		add(loading, LOADING_WORKER_READS, span->self_ns, span->bytes);
+		add_op(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
+	} else if (span->what == SPAN_OP) {
+		if (input_is_collate(span->name) && span->depth == 0)
+			add(loading, LOADING_WORKER_COLLATE, span->duration_ns, 0);
+		add_op(loading, span->name, INPUT_PREPROCESSING, span->duration_ns, span->self_ns);
+	}
+	if (is_main && end > pass->last_ns)
+		pass->last_ns = end;
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct loading *loading = result;
+	struct loading_pass *pass = loading->pass;
+
+	if (span->start_ns < pass->from_ns || span->start_ns >= pass->to_ns)
+		return;
+	if (span->what == SPAN_COPY) {
+		if (span->copy_kind != 1)
+			return;
+		add(loading, LOADING_COPIES, span->duration_ns, span->bytes);
+		add_op(loading, "copies to the device", INPUT_ENQUEUE, span->duration_ns, span->duration_ns);
+	} else if (!pass->has_steps && pass->is_below) {
+		take_worker(loading, span);
+	} else if (span->what == SPAN_READ) {
+		take_read(loading, span);
+	} else {
+		take_named(loading, span);
+	}
+}
+
+void loading_batch_end(struct loading *loading, int64_t next_ns)
+{
+	struct loading_pass *pass = loading->pass;
+
+	if (pass->batch_ns != TIME_UNKNOWN && pass->last_ns > pass->batch_ns)
+		add(loading, LOADING_BUSY, (uint64_t)(pass->last_ns - pass->batch_ns), 0);
+	pass->batch_ns = next_ns;
+	pass->last_ns = next_ns;
+}
+
+static void end(void *result)
+{
+	struct loading *loading = result;
+
+	if (loading->count)
+		loading_batch_end(loading, TIME_UNKNOWN);
+	loading_pass_free(loading->pass);
+	loading->pass = NULL;
+	if (loading->op_count)
+		qsort(loading->ops, loading->op_count, sizeof(*loading->ops), compare_ops);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct loading_row *one = a, *other = b;
+
+	return one->log_id < other->log_id ? -1 : one->log_id > other->log_id;
+}
+
+static void add_row(struct loading *loading, const struct loading_row *from)
+{
+	struct loading_row *into = NULL;
+
+	for (size_t i = 0; i < loading->count && !into; i++)
+		if (loading->rows[i].log_id == from->log_id)
+			into = &loading->rows[i];
+	if (!into) {
+		loading->rows = base_grow(loading->rows, &loading->room, loading->count + 1, sizeof(*loading->rows));
+		loading->rows[loading->count++] = *from;
+		qsort(loading->rows, loading->count, sizeof(*loading->rows), compare_rows);
+		return;
+	}
+	for (size_t s = 0; s < LOADING_SUMS; s++) {
+		into->ns[s] += from->ns[s];
+		into->counts[s] += from->counts[s];
+		into->bytes[s] += from->bytes[s];
+	}
+	into->has_workers |= from->has_workers;
+	into->has_steps |= from->has_steps;
+	into->window_ns = from->window_ns > into->window_ns ? from->window_ns : into->window_ns;
+	into->forgotten += from->forgotten;
+}
+
+static void add_from(struct loading *loading, const struct loading_op *from)
+{
+	for (size_t i = 0; i < loading->op_count; i++)
+		if (compare_ops(&loading->ops[i], from) == 0) {
+			loading->ops[i].count += from->count;
+			loading->ops[i].total_ns += from->total_ns;
+			loading->ops[i].self_ns += from->self_ns;
+			return;
+		}
+	loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
+	loading->ops[loading->op_count] = *from;
+	loading->ops[loading->op_count++].name = base_copy(from->name, strlen(from->name));
+}
+
+static void merge(void *into, const void *from)
+{
+	struct loading *loading = into;
+	const struct loading *more = from;
+
+	for (size_t i = 0; i < more->count; i++)
+		add_row(loading, &more->rows[i]);
+	for (size_t i = 0; i < more->op_count; i++)
+		add_from(loading, &more->ops[i]);
+	if (loading->op_count)
+		qsort(loading->ops, loading->op_count, sizeof(*loading->ops), compare_ops);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct loading *loading = result;
+
+	for (size_t i = 0; i < loading->count; i++) {
+		const struct loading_row *row = &loading->rows[i];
+		text_format(text, "%" PRIx64 " %d %d %" PRIu64 " %" PRIu64 ":", row->log_id, row->has_workers, row->has_steps,
+			    row->window_ns, row->forgotten);
+		for (size_t s = 0; s < LOADING_SUMS; s++)
+			text_format(text, " %" PRIu64 "/%" PRIu64 "/%" PRIu64, row->ns[s], row->counts[s], row->bytes[s]);
+		text_char(text, '\n');
+	}
+	for (size_t i = 0; i < loading->op_count; i++)
+		text_format(text, "%" PRIx64 " %d %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", loading->ops[i].log_id,
+			    (int)loading->ops[i].category, loading->ops[i].name, loading->ops[i].count, loading->ops[i].total_ns,
+			    loading->ops[i].self_ns);
+}
+
+static void drop(void *result)
+{
+	struct loading *loading = result;
+
+	for (size_t i = 0; i < loading->op_count; i++)
+		free(loading->ops[i].name);
+	free(loading->ops);
+	free(loading->rows);
+	free(loading);
+}
+
+const struct loading_row *loading_row_of(const struct loading *loading, uint64_t log_id)
+{
+	for (size_t i = 0; loading && i < loading->count; i++)
+		if (loading->rows[i].log_id == log_id)
+			return &loading->rows[i];
+	return NULL;
+}
+
+const struct analysis_kind analysis_loading = {
+	.name = "loading",
+	.wants = SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_TRACE) | SPAN_BIT(SPAN_RANGE) | SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_COPY),
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};

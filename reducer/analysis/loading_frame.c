@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which time counts for a process's loading; see reducer/analysis/loading.h.
+ *
+ * Rule: a last step without an end counts for nothing; of several threads that mark steps the one with most steps counts; a
+ * worker looks up to the nearest process with steps.
+ */
+#include "reducer/analysis/loading_pass.h"
+
+#include <stdlib.h>
+
+static bool has_steps(const struct process *process)
+{
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].is_chosen)
+			return true;
+	return false;
+}
+
+/* The thread of most units; those are next to each other. */
+static uint32_t busiest_thread(const struct units *units)
+{
+	size_t best = 0;
+	uint32_t found = 0;
+
+	for (size_t i = 0, from = 0; i < units->count; i++) {
+		if (units->items[i].thread != units->items[from].thread)
+			from = i;
+		if (i - from + 1 > best) {
+			best = i - from + 1;
+			found = units->items[i].thread;
+		}
+	}
+	return found;
+}
+
+static void take_steps(struct loading_pass *pass)
+{
+	units_make(&pass->units, pass->input);
+	pass->step_thread = busiest_thread(&pass->units);
+	pass->from_ns = INT64_MAX;
+	pass->to_ns = INT64_MIN;
+	for (size_t i = 0; i < pass->units.count; i++) {
+		const struct unit *unit = &pass->units.items[i];
+		pass->from_ns = unit->start_ns < pass->from_ns ? unit->start_ns : pass->from_ns;
+		int64_t end = unit->is_cut && pass->units.count > 1 ? unit->start_ns : unit->end_ns;
+		pass->to_ns = end > pass->to_ns ? end : pass->to_ns;
+	}
+}
+
+/* From the first step of a process above to the end of the last one. */
+static void look_up(struct loading_pass *pass)
+{
+	const struct run *run = pass->input->run;
+	size_t above = pass->input->process->parent;
+
+	for (size_t depth = 0; above < run->process_count && depth < 64; depth++, above = run->processes[above].parent) {
+		const struct process *process = &run->processes[above];
+		if (!has_steps(process))
+			continue;
+		pass->is_below = true;
+		pass->from_ns = INT64_MAX;
+		pass->to_ns = INT64_MIN;
+		for (size_t i = 0; i < process->step_count; i++) {
+			const struct step *step = &process->steps[i];
+			int64_t end = step->end_ns != TIME_UNKNOWN ? step->end_ns : step->time_ns;
+			if (!step->is_chosen)
+				continue;
+			pass->from_ns = step->time_ns < pass->from_ns ? step->time_ns : pass->from_ns;
+			pass->to_ns = end > pass->to_ns ? end : pass->to_ns;
+		}
+		return;
+	}
+}
+
+void loading_frame(struct loading_pass *pass, const struct analysis_input *input)
+{
+	const struct process *process = input->process;
+
+	pass->from_ns = INT64_MIN;
+	pass->to_ns = INT64_MAX;
+	pass->batch_ns = pass->last_ns = TIME_UNKNOWN;
+	pass->has_iterators = process->iterator_count > 0;
+	pass->has_steps = has_steps(process);
+	for (size_t t = 0; t < process->thread_count; t++)
+		if (!pass->first_thread || process->threads[t].serial < pass->first_thread)
+			pass->first_thread = process->threads[t].serial;
+	if (pass->has_steps)
+		take_steps(pass);
+	else
+		look_up(pass);
+}
+
+uint64_t loading_window(const struct loading_pass *pass)
+{
+	if (!pass->has_steps && !pass->is_below)
+		return 0;
+	return pass->to_ns > pass->from_ns ? (uint64_t)(pass->to_ns - pass->from_ns) : 0;
+}
+
+int64_t loading_marked(const struct loading_pass *pass, int64_t time_ns)
+{
+	const struct unit *items = pass->units.items;
+	size_t low = 0, high = pass->units.count;
+
+	while (low < high) { /* units of the thread: by thread, then start */
+		size_t middle = low + (high - low) / 2;
+		if (items[middle].thread < pass->step_thread ||
+		    (items[middle].thread == pass->step_thread && items[middle].start_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || items[low - 1].thread != pass->step_thread || time_ns >= items[low - 1].end_ns)
+		return TIME_UNKNOWN;
+	return items[low - 1].marked_ns;
+}
+
+void loading_pass_free(struct loading_pass *pass)
+{
+	units_free(&pass->units);
+	words_free(&pass->words);
+	for (size_t c = 0; c < INPUT_CATEGORIES; c++) {
+		words_free(&pass->names[c]);
+		free(pass->op_of[c]);
+	}
+	free(pass->pending);
+	free(pass);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the analysis of loading keeps during its pass. Private to loading*.c; the rule of loading.h holds. */
+#ifndef REDUCER_ANALYSIS_LOADING_PASS_H
+#define REDUCER_ANALYSIS_LOADING_PASS_H
+
+#include "reducer/analysis/loading.h"
+#include "reducer/analysis/units.h"
+#include "reducer/analysis/words.h"
+
+#define PENDING_MOST 16384u /* things on the thread that marks the steps since its last call of a loader; 48 bytes each */
+
+/* Something that may turn out to be part of a loader's call. */
+struct pending {
+	int64_t start_ns;
+	uint32_t word;
+	enum span_what what;
+	enum input_category category;
+	uint32_t depth;
+	uint64_t total_ns, self_ns;
+};
+
+struct loading_pass {
+	const struct analysis_input *input;
+	struct units units; /* steps; none in a process without */
+	bool has_steps, has_iterators;
+	bool is_below; /* a process above has steps */
+	uint32_t step_thread, first_thread;
+	int64_t from_ns, to_ns; /* what counts */
+	struct words words;
+	struct pending *pending;
+	size_t pending_count, pending_room;
+	/* Of a worker: since when it has a batch to make, and the last that it did. */
+	int64_t batch_ns, last_ns;
+	/* Ops by category and name: their place in loading->ops. */
+	struct words names[INPUT_CATEGORIES];
+	uint32_t *op_of[INPUT_CATEGORIES];
+	size_t op_of_count[INPUT_CATEGORIES], op_of_room[INPUT_CATEGORIES];
+};
+
+/* Finds the steps, the thread that marks them, and the time that counts. */
+void loading_frame(struct loading_pass *pass, const struct analysis_input *input);
+uint64_t loading_window(const struct loading_pass *pass);
+void loading_pass_free(struct loading_pass *pass);
+
+/* Where the marked range of the step around that time ends; TIME_UNKNOWN = around none, or it says nothing of its end. */
+int64_t loading_marked(const struct loading_pass *pass, int64_t time_ns);
+
+/* A worker has received its next index. */
+void loading_batch_end(struct loading *loading, int64_t next_ns);
+
+#endif

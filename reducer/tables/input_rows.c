@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the input tables say of each process; see reducer/tables/input_rows.h. */
+#include "reducer/tables/input_rows.h"
+
+#include "reducer/tables/input_stage.h"
+#include "reducer/tables/notes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_CORES 0.8	    /* a thread that uses less of a processor waits for something */
+#define READING_THREADS 0.5 /* time in reads by the time of the steps, over all other threads */
+
+const struct analysis_kind *const input_analyses[] = {&analysis_steps, &analysis_loading, &analysis_pipelines, NULL};
+
+const char *input_verdict_name(enum input_verdict verdict)
+{
+	static const char *const names[] = {"none", "possible", "moderate", "high", "unknown"};
+
+	return names[verdict];
+}
+
+const char *input_source_name(enum input_source source)
+{
+	static const char *const names[] = {NULL, "tf.data", "DataLoader", "ranges", "reads"};
+
+	return names[source];
+}
+
+uint64_t input_wait_ns(const struct step_row *row)
+{
+	return row->exposed_ns[PART_INPUT_WAIT] + row->exposed_ns[PART_INPUT_COPY];
+}
+
+/* The rows of one process stand together. */
+static void rows_of(struct input_view *view, const struct step_rows *rows, size_t process)
+{
+	while (view->first < rows->count && rows->items[view->first]->process != process)
+		view->first++;
+	view->end = view->first;
+	while (view->end < rows->count && rows->items[view->end]->process == process)
+		view->end++;
+}
+
+static void sum_steps(struct input_view *view, const struct step_rows *rows)
+{
+	double squares = 0;
+
+	view->wait_min_ns = UINT64_MAX;
+	for (size_t i = view->first; i < view->end; i++) {
+		const struct step_row *row = rows->items[i];
+		uint64_t wait = input_wait_ns(row);
+		if (!step_rows_counts(rows, row))
+			continue;
+		view->steps++;
+		view->steps_ns += row->total_ns;
+		view->wait_ns += wait;
+		view->wait_min_ns = wait < view->wait_min_ns ? wait : view->wait_min_ns;
+		view->wait_max_ns = wait > view->wait_max_ns ? wait : view->wait_max_ns;
+		view->hidden_ns += row->overlapped_ns[PART_INPUT_WAIT] + row->overlapped_ns[PART_INPUT_COPY];
+	}
+	double mean = view->steps ? (double)view->wait_ns / (double)view->steps : 0;
+	for (size_t i = view->first; i < view->end; i++)
+		if (step_rows_counts(rows, rows->items[i])) {
+			double off = (double)input_wait_ns(rows->items[i]) - mean;
+			squares += off * off;
+		}
+	view->deviation_ns = view->steps > 1 ? sqrt(squares / (double)(view->steps - 1)) : 0;
+}
+
+static bool is_below(const struct run *run, size_t process, const struct process *above)
+{
+	for (size_t depth = 0; process < run->process_count && depth < 64; depth++, process = run->processes[process].parent)
+		if (&run->processes[process] == above)
+			return true;
+	return false;
+}
+
+/* Worker processes: below this one, without steps, that did something for batches while steps went on. */
+static void sum_workers(struct input_view *view, const struct request *request)
+{
+	const struct run *run = request->run;
+
+	for (size_t p = 0; p < run->process_count && view->loading->has_workers; p++) {
+		const struct loading_row *row =
+			loading_row_of(analyses_process(request->analyses, &analysis_loading, p), run->processes[p].log_id);
+		if (!row || row->has_steps || &run->processes[p] == view->process ||
+		    !is_below(run, run->processes[p].parent, view->process))
+			continue;
+		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_WORKER_READS])
+			continue;
+		view->workers++;
+		view->busy_ns += row->ns[LOADING_BUSY];
+		view->batches += row->counts[LOADING_BUSY];
+		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
+		view->worker_collate_ns += row->ns[LOADING_WORKER_COLLATE];
+	}
+}
+
+static uint64_t minus(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+static void sum_parts(struct input_view *view)
+{
+	const struct loading_row *loading = view->loading;
+	uint64_t *parts = view->parts_ns, known = 0;
+
+	for (size_t i = 0; view->pipelines && i < view->pipelines->count; i++)
+		parts[input_category_of(view->pipelines->nodes[i].name)] += view->pipelines->nodes[i].self_ns;
+	parts[INPUT_DEMAND_READ] +=
+		minus(loading->ns[LOADING_DEMAND_READS], loading->has_workers ? loading->ns[LOADING_QUEUE_READS] : 0);
+	parts[INPUT_ADVANCE_READ] += loading->ns[LOADING_ADVANCE_READS] + view->worker_reads_ns;
+	parts[INPUT_PREPROCESSING] += minus(view->busy_ns, view->worker_reads_ns);
+	if (!loading->has_workers)
+		parts[INPUT_PREPROCESSING] += minus(loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS]);
+	parts[INPUT_ENQUEUE] += loading->ns[LOADING_COPIES] + loading->ns[LOADING_PINNING];
+	for (size_t c = 0; c < INPUT_OTHER; c++)
+		known += parts[c];
+	parts[INPUT_OTHER] = minus(view->wait_ns, known);
+}
+
+/* What the thread that marks the steps used of a processor, by the readings that lie in the steps' time. */
+static double cores_of(const struct process *process, uint32_t thread, int64_t from, int64_t to)
+{
+	const struct use_sample *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_THREAD || !sample->has_use || sample->subject != thread || sample->time_ns < from ||
+		    sample->time_ns > to)
+			continue;
+		first = first ? first : sample;
+		last = sample;
+	}
+	if (!first || last->time_ns <= first->time_ns)
+		return -1;
+	return (double)(last->user_ns + last->system_ns - first->user_ns - first->system_ns) /
+	       (double)(last->time_ns - first->time_ns);
+}
+
+/* Whether threads that read are what a thread that rests may wait for: no wait was recorded. */
+static bool may_wait(struct input_view *view, const struct step_rows *rows)
+{
+	uint64_t window = view->loading->window_ns;
+
+	if (!window || view->first == view->end)
+		return false;
+	view->reading_threads = (double)view->loading->ns[LOADING_ADVANCE_READS] / (double)window;
+	view->step_thread_cores = cores_of(view->process, rows->items[view->first]->unit.thread,
+					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
+	return view->reading_threads >= READING_THREADS && view->step_thread_cores >= 0 && view->step_thread_cores < IDLE_CORES;
+}
+
+static enum input_source source_of(const struct loading_row *loading)
+{
+	static const struct {
+		enum loading_sum sum;
+		enum input_source source;
+	} order[] = {{LOADING_ITERATORS, SOURCE_TF_DATA}, {LOADING_LOADER, SOURCE_LOADER}, {LOADING_RANGES, SOURCE_RANGES}};
+	enum input_source found = SOURCE_NONE;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (loading->counts[order[i].sum] && loading->ns[order[i].sum] >= most) {
+			found = order[i].source;
+			most = loading->ns[order[i].sum];
+		}
+	return found == SOURCE_NONE && loading->counts[LOADING_DEMAND_READS] ? SOURCE_READS : found;
+}
+
+static void judge(struct input_view *view, const struct step_rows *rows)
+{
+	double share = view->steps_ns ? (double)view->wait_ns / (double)view->steps_ns : 0;
+
+	if (!view->steps || !view->steps_ns)
+		view->verdict = VERDICT_UNKNOWN;
+	else if (share >= INPUT_HIGH)
+		view->verdict = VERDICT_HIGH;
+	else if (share >= INPUT_MODERATE)
+		view->verdict = VERDICT_MODERATE;
+	else
+		view->verdict = view->source == SOURCE_NONE && may_wait(view, rows) ? VERDICT_POSSIBLE : VERDICT_NONE;
+	view->is_outside = view->loading->ns[LOADING_OUTSIDE] > view->loading->ns[LOADING_INSIDE];
+}
+
+void input_views_find(struct input_views *views, const struct request *request)
+{
+	const struct run *run = request->run;
+
+	*views = (struct input_views){.items = base_alloc(run->process_count + 1, sizeof(*views->items))};
+	step_rows_find(&views->rows, request);
+	for (size_t p = 0; p < run->process_count; p++) {
+		const struct loading_row *loading =
+			loading_row_of(analyses_process(request->analyses, &analysis_loading, p), run->processes[p].log_id);
+		struct input_view *view = &views->items[views->count];
+		if (!loading || !loading->has_steps)
+			continue;
+		views->count++;
+		*view = (struct input_view){.process = &run->processes[p],
+					    .loading = loading,
+					    .step_thread_cores = -1,
+					    .pipelines = analyses_process(request->analyses, &analysis_pipelines, p)};
+		rows_of(view, &views->rows, p);
+		sum_steps(view, &views->rows);
+		sum_workers(view, request);
+		sum_parts(view);
+		view->source = source_of(loading);
+		judge(view, &views->rows);
+		input_find_stage(view);
+	}
+}
+
+void input_views_free(struct input_views *views)
+{
+	for (size_t i = 0; i < views->count; i++)
+		text_free(&views->items[i].stage);
+	free(views->items);
+	step_rows_free(&views->rows);
+}
+
+static void note_view(struct table *table, const struct input_view *view)
+{
+	uint32_t pid = view->process->pid;
+
+	if (view->is_outside)
+		table_note(
+			table, NOTE_INFO,
+			"Process %u: most of the waiting for input lies between the end of a step's marker and the next one: the "
+			"iterator stands outside of the marked step. Put it inside, or tools that look at the marker alone "
+			"(--step-time=span, the TensorFlow Profiler) see no input problem.",
+			pid);
+	if (view->loading->has_workers && !view->workers)
+		table_note(
+			table, NOTE_MISSING,
+			"Process %u: its DataLoader has worker processes, but none of them is among the logs: what they did is "
+			"not known.",
+			pid);
+	if (view->verdict == VERDICT_POSSIBLE)
+		table_note(table, NOTE_INFERRED,
+			   "Process %u: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "
+			   "and "
+			   "the thread that runs the steps used %.0f %% of a processor: it may have waited for them.",
+			   pid, 100 * view->reading_threads, 100 * view->step_thread_cores);
+	if (view->steps == 1)
+		table_note(table, NOTE_INFO, "Process %u: one step alone; there is no range and no deviation.", pid);
+	if (view->loading->forgotten)
+		table_note(table, NOTE_MISSING, "Process %u: a loader's call held more ops than are kept; some are not shown.",
+			   pid);
+}
+
+void input_notes(struct table *table, const struct request *request, const struct input_views *views)
+{
+	if (!views->count)
+		table_note(
+			table, NOTE_MISSING,
+			"No process marked steps, so there is no time to wait in: tfprof.step(), a framework's training loop or "
+			"TFPROF_STEP_RANGE makes some (step_stats).");
+	for (size_t i = 0; i < views->count; i++)
+		note_view(table, &views->items[i]);
+	notes_recording(table, request);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which stage of the input a process waited for; see reducer/tables/input_stage.h. */
+#include "reducer/tables/input_stage.h"
+
+#include <string.h>
+
+#define BUSY 0.5 /* of the time of the steps: workers that work less wait themselves */
+
+/* The bottleneck of the host pipeline whose slow calls took most. */
+static const struct pipeline_node *worst(const struct pipelines *all)
+{
+	const struct pipeline_node *found = NULL;
+
+	for (size_t i = 0; all && i < all->count; i++) {
+		const struct pipeline_node *node =
+			all->nodes[i].is_root && !all->nodes[i].is_device ? pipelines_bottleneck(all, &all->nodes[i]) : NULL;
+		if (node && (!found || node->slow_ns > found->slow_ns))
+			found = node;
+	}
+	return found;
+}
+
+static void find_iterator(struct input_view *view)
+{
+	const struct pipeline_node *node = worst(view->pipelines);
+
+	if (!node)
+		return;
+	text_string(&view->stage, node->name);
+	view->stage_kind = input_bottleneck_kind(node->name);
+	view->remedy = input_remedy(node->name);
+}
+
+static void set(struct input_view *view, const char *stage, const char *kind, const char *remedy)
+{
+	text_string(&view->stage, stage);
+	view->stage_kind = kind;
+	view->remedy = remedy;
+}
+
+/* What makes samples: reading, putting together, or the dataset's own code. */
+static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t reads, uint64_t collate)
+{
+	uint64_t code = all > reads + collate ? all - reads - collate : 0;
+
+	if (reads >= collate && reads >= code)
+		set(view, "reading files in the dataset", "reading",
+		    "Read less, larger files, keep them in memory, or from faster storage; more workers (num_workers) read at "
+		    "once.");
+	else if (collate >= code)
+		set(view, "collate", "preprocessing",
+		    "Putting samples together takes the time: make samples of one shape, return whole batches from the dataset, "
+		    "or "
+		    "give the loader a collate_fn of your own.");
+	else
+		set(view, "dataset (__getitem__ and transforms)", "preprocessing",
+		    view->loading->has_workers
+			    ? "Give the loader more workers (num_workers), or make the dataset's code cheaper: do its work once, "
+			      "offline, or "
+			      "on batches. TFPROF_PYTHON=sample names the functions."
+			    : "Let the loader work in processes of its own (num_workers=4, persistent_workers=True), or make the "
+			      "dataset's code cheaper. TFPROF_PYTHON=sample names the functions.");
+}
+
+static void find_in_loader(struct input_view *view)
+{
+	const struct loading_row *loading = view->loading;
+	double time = (double)view->workers * (double)loading->window_ns;
+
+	if (!loading->has_workers) {
+		find_in_dataset(view, loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS],
+				loading->ns[LOADING_LOADER_COLLATE]);
+	} else if (!view->workers) {
+		set(view, "worker processes (not recorded)", "unknown",
+		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
+	} else if ((double)view->busy_ns < BUSY * time) {
+		set(view, "queue between workers and loop", "transfer",
+		    "The workers wait as well: batches are slow on their way (large or many tensors, a start of workers for each "
+		    "epoch). "
+		    "Try persistent_workers=True, a higher prefetch_factor, fewer and larger tensors.");
+	} else {
+		find_in_dataset(view, view->busy_ns, view->worker_reads_ns, view->worker_collate_ns);
+		text_format(&view->stage, " in %zu worker process%s", view->workers, view->workers == 1 ? "" : "es");
+	}
+}
+
+void input_find_stage(struct input_view *view)
+{
+	if (view->verdict == VERDICT_POSSIBLE) {
+		set(view, "threads that read", "reading",
+		    "Mark the wait: a range called input around where the loop takes its batch (tfprof.range(\"input\")) makes "
+		    "it certain.");
+		return;
+	}
+	if (view->verdict != VERDICT_HIGH && view->verdict != VERDICT_MODERATE)
+		return;
+	switch (view->source) {
+	case SOURCE_TF_DATA:
+		find_iterator(view);
+		break;
+	case SOURCE_LOADER:
+		find_in_loader(view);
+		break;
+	case SOURCE_RANGES:
+		set(view, "what the program marks as input", "unknown",
+		    "Look inside: ranges of its parts, io_stats, python_stats.");
+		break;
+	case SOURCE_READS:
+		set(view, "reads of the thread that runs the steps", "reading",
+		    "Read ahead on a thread or process of its own, read larger pieces, or keep the data in memory; io_stats "
+		    "names the "
+		    "files.");
+		break;
+	default:
+		set(view, "copies to the device", "transfer",
+		    "Pin host memory, copy larger pieces, overlap copies with work: copy_stats.");
+	}
+}
+
+void input_sentence(const struct input_view *view, struct text *text)
+{
+	double share = view->steps_ns ? 100.0 * (double)view->wait_ns / (double)view->steps_ns : 0;
+
+	switch (view->verdict) {
+	case VERDICT_UNKNOWN:
+		text_string(text, "Unknown: no step has an end in the log.");
+		return;
+	case VERDICT_NONE:
+		text_format(text, "Not input bound: steps waited %.1f %% of their time for input (below 5 %%).", share);
+		return;
+	case VERDICT_POSSIBLE:
+		text_string(text,
+			    "Possibly input bound: no wait was recorded, but other threads read much while the thread that runs "
+			    "the steps rested.");
+		return;
+	case VERDICT_MODERATE:
+		text_format(text, "Moderately input bound: steps waited %.1f %% of their time for input (5 to 20 %%)", share);
+		break;
+	case VERDICT_HIGH:
+		text_format(text, "Highly input bound: steps waited %.1f %% of their time for input (20 %% and more)", share);
+	}
+	if (view->stage.length)
+		text_format(text, ", above all for: %s.", view->stage.bytes);
+	else
+		text_char(text, '.');
+}
