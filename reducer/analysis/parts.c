@@ -49,7 +49,7 @@ static bool holds_any(const char *text, const char *const *words)
 static const char *const half_words[] = {"half",  "Half",   "fp16", "bf16",  "bfloat16", "BFloat16", "f16f16", "h884",
 					 "h1688", "h16816", "s884", "hgemm", "hmma",	 "_f16",     "16816",  NULL};
 static const char *const tf32_words[] = {"tf32", "s1688gemm", NULL};
-static const char *const eight_words[] = {"int8", "fp8", "e4m3", "e5m2", "imma", "i8816", "i16832", "_s8", "_i8", "Float8", NULL};
+static const char *const eight_words[] = {"int8", "fp8", "e4m3", "e5m2", "imma", "i8816", "i16832", "_s8_", "_i8_", "Float8", NULL};
 static const char *const double_words[] = {"double", "dgemm", "_f64", "d884", "dmma", "_64f", NULL};
 static const char *const single_words[] = {"float", "sgemm", "_f32", "_32f", "fp32", "scudnn", NULL};
 

@@ -331,7 +331,11 @@ static void add_idle(struct op_rows *rows, size_t *room, const struct work *work
 
 void op_rows_find(struct op_rows *rows, const struct request *request, bool is_with_idle)
 {
-	const struct work *work = analyses_whole(request->analyses, &analysis_work);
+	op_rows_make(rows, request, analyses_whole(request->analyses, &analysis_work), is_with_idle);
+}
+
+void op_rows_make(struct op_rows *rows, const struct request *request, const struct work *work, bool is_with_idle)
+{
 	size_t room = 0;
 
 	*rows = (struct op_rows){0};

@@ -36,6 +36,8 @@ struct op_rows {
 
 /* is_with_idle: with a row IDLE a side, as --idle=in asks for. */
 void op_rows_find(struct op_rows *rows, const struct request *request, bool is_with_idle);
+/* The same where the device work was found already; NULL = there is none. */
+void op_rows_make(struct op_rows *rows, const struct request *request, const struct work *work, bool is_with_idle);
 void op_rows_free(struct op_rows *rows);
 
 /* "name" and "type" of an op as people write it; the name's length is that of the bytes to be shown. */
