@@ -9,6 +9,7 @@
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_state.h"
 #include "collectors/heap.h"
+#include "collectors/nvml.h"
 
 #include "writer/sys.h"
 
@@ -187,9 +188,10 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 		tfp_futex_wake((uint32_t *)&cupti->end_done);
 	}
 	answer_fetch(cupti, self, lane);
+	uint32_t nvml_ms = cupti->phase != TFP_CUPTI_ENDED ? tfp_nvml_task(self, lane) : TFP_DRAIN_NEVER;
 	if (cupti->phase >= TFP_CUPTI_REFUSED) {
 		tfp_cupti_read_all(cupti, self, lane);
-		return TFP_DRAIN_NEVER;
+		return nvml_ms;
 	}
 	tfp_look(self, lane); /* windows by time, our clock: the host may be waiting for its device */
 	tfp_cupti_apply(1);
@@ -204,7 +206,8 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 	tfp_cupti_buffers_grow();
 	if (cupti->is_fragile)
 		return FRAGILE_MS;
-	return cupti->phase == TFP_CUPTI_ON && cupti->is_enabled ? ms_until(cupti->next_flush) : tfp_cupti_options.flush_ms;
+	uint32_t flush_ms = cupti->phase == TFP_CUPTI_ON && cupti->is_enabled ? ms_until(cupti->next_flush) : tfp_cupti_options.flush_ms;
+	return flush_ms < nvml_ms ? flush_ms : nvml_ms;
 }
 
 /* Where our thread cannot: it never started, or the process may make no more system calls. */

@@ -12,6 +12,7 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/names.h"
+#include "collectors/nvml.h"
 #include "collectors/system.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
@@ -38,6 +39,7 @@
 int (*const tfp_start_process)(void) = tfp_start;
 
 #define CUDA_BUFFER_BYTES (4u << 20) /* where the setting is 0: 19,000 kernels */
+#define NVML_MS 500u /* least between two readings of devices: the driver takes a lock and some 100 us for each */
 #define WAIT_NS 50000000u /* 50 ms: longer than any start-up seen, shorter than a person notices */
 
 static _Atomic int is_loaded; /* settings, real functions and clock are ready; kept across fork */
@@ -256,6 +258,7 @@ static void configure(void)
 	if (tfp_settings.step_range[0])
 		tfp_pattern_make(&tfp_step_pattern, tfp_settings.step_range); /* the parser has seen that it is good */
 	tfp_system_begin(tfp_settings.sys);
+	tfp_nvml_begin(tfp_settings.sys && tfp_settings.sys < NVML_MS ? NVML_MS : tfp_settings.sys);
 	tfp_io_is_wanted = (uint32_t)tfp_settings.io;
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))

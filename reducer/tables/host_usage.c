@@ -177,7 +177,8 @@ static void note_unread(struct table *table, const struct process *process)
 		if (process->use.samples[i].of == USE_OF_PROCESS && use_value(&process->use, &process->use.samples[i], USE_unread, &failed))
 			sum += failed;
 	if (sum != 0)
-		table_note(table, NOTE_MISSING, "Process %u closed descriptors that were not its own: %llu readings are missing (column unread).",
+		table_note(table, NOTE_MISSING, "Process %u closed descriptors that were not its own: "
+			   "%llu readings are missing (column unread).",
 			   process->pid, (unsigned long long)sum);
 }
 

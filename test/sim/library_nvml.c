@@ -2,16 +2,21 @@
 /* soname: libnvidia-ml.so.1 */
 /*
  * A fake NVML: what a sampler asks of it about the simulated devices. Settings of the scenario: nvml_busy (percent, 50),
- * nvml_milliwatt (200000), nvml_celsius (45), nvml_error (every call but nvmlInit returns this).
+ * nvml_milliwatt (200000), nvml_celsius (45), nvml_reasons (0), nvml_used (bytes, 0), nvml_processes (1: this one; more are
+ * made up), nvml_init (what nvmlInit returns), nvml_error (every call but nvmlInit returns this), nvml_lost_after (calls about
+ * a device, after which it is lost: 15; 0 = never), nvml_release (of the library, 13; what came later says 13, not found).
  * Rule: no driver, no NVML: nvmlInit says 9 (driver not loaded). Results: 0 success, 1 uninitialized, 2 invalid argument,
  * 6 not found, 7 insufficient size.
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "library.h"
 
 static _Atomic int users; /* of nvmlInit */
+
+static _Atomic uint64_t calls; /* about a device */
 
 static int check(const void *answer)
 {
@@ -26,6 +31,8 @@ SIM_LIBRARY_API int nvmlInit_v2(void)
 {
 	if (sim_setting("no_driver", 0))
 		return 9;
+	if (sim_setting("nvml_init", 0))
+		return (int)sim_setting("nvml_init", 0);
 	users++;
 	return 0;
 }
@@ -76,7 +83,10 @@ static unsigned number_of(const void *device)
 static int check_device(const void *device, const void *answer)
 {
 	int result = check(answer);
+	uint64_t lost_after = sim_setting("nvml_lost_after", 0);
 
+	if (!result && lost_after && calls++ >= lost_after)
+		return 15;
 	return result ? result : device && number_of(device) < sim_setting("devices", 1) ? 0 : 2;
 }
 
@@ -169,10 +179,34 @@ SIM_LIBRARY_API int nvmlDeviceGetMemoryInfo(void *device, unsigned long long mem
 
 	if (!result) {
 		memory[0] = facts_of(device) ? facts_of(device)->capacity : 0;
-		memory[2] = facts_of(device) ? facts_of(device)->reserved_by_system : 0;
+		memory[2] = (facts_of(device) ? facts_of(device)->reserved_by_system : 0) + sim_setting("nvml_used", 0);
 		memory[1] = memory[0] - memory[2];
 	}
 	return result;
+}
+
+/* nvmlMemory_v2_t: its version word is its size and a 2. */
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+
+SIM_LIBRARY_API int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory)
+{
+	int result = check_device(device, memory);
+	const struct sim_device *facts = result ? NULL : facts_of(device);
+
+	if (result || !facts)
+		return result ? result : 2;
+	if (sim_setting("nvml_release", 13) < 12)
+		return 13;
+	if (memory->version != (sizeof(*memory) | 2u << 24))
+		return 25; /* argument version mismatch */
+	memory->total = facts->capacity;
+	memory->reserved = facts->reserved_by_system;
+	memory->used = sim_setting("nvml_used", 0);
+	memory->free = memory->total - memory->reserved - memory->used;
+	return 0;
 }
 
 static int give(void *device, unsigned *to, uint64_t value)
@@ -228,6 +262,96 @@ SIM_LIBRARY_API int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsi
 	int result = check_device(device, reasons);
 
 	if (!result)
-		*reasons = 0;
+		*reasons = sim_setting("nvml_reasons", 0);
 	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetCurrentClocksEventReasons(void *device, unsigned long long *reasons)
+{
+	return nvmlDeviceGetCurrentClocksThrottleReasons(device, reasons);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetMaxClockInfo(void *device, int clock, unsigned *mhz)
+{
+	int result = nvmlDeviceGetClockInfo(device, clock, mhz);
+
+	if (!result)
+		*mhz += 15;
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetPerformanceState(void *device, unsigned *state)
+{
+	return give(device, state, 2);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation)
+{
+	return give(device, generation, 5);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *width)
+{
+	return give(device, width, 16);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetTotalEccErrors(void *device, int type, int counter, unsigned long long *errors)
+{
+	int result = check_device(device, errors);
+
+	(void)type;
+	(void)counter;
+	return result ? result : 3; /* a device without such memory */
+}
+
+/* nvmlProcessInfo_t of versions 2 and 3; version 1 ends behind `used`. */
+struct process_v3 {
+	unsigned pid;
+	unsigned long long used;
+	unsigned instance, compute_instance;
+};
+struct process_v1 {
+	unsigned pid;
+	unsigned long long used;
+};
+
+/* Process i of the device: this one, then made up ones; the last one does not say what it has. */
+static struct process_v3 process_at(unsigned i, unsigned count)
+{
+	return (struct process_v3){i ? 100000 + i : (unsigned)getpid(), i + 1 == count ? ~0ull : (1ull + i) << 20, ~0u, ~0u};
+}
+
+static int tell_processes(void *device, unsigned *count, void *processes, int version)
+{
+	int result = check_device(device, count);
+	unsigned there = (unsigned)sim_setting("nvml_processes", 1), room = result ? 0 : *count;
+
+	if (result)
+		return result;
+	*count = there;
+	if (there > room)
+		return 7;
+	for (unsigned i = 0; i < there; i++) {
+		struct process_v3 one = process_at(i, there);
+		if (version == 1)
+			((struct process_v1 *)processes)[i] = (struct process_v1){one.pid, one.used};
+		else
+			((struct process_v3 *)processes)[i] = one;
+	}
+	return 0;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, void *processes)
+{
+	return tell_processes(device, count, processes, 1);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetComputeRunningProcesses_v2(void *device, unsigned *count, void *processes)
+{
+	return tell_processes(device, count, processes, 2);
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, void *processes)
+{
+	return tell_processes(device, count, processes, 3);
 }

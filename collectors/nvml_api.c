@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding NVML and its functions; see collectors/nvml.h. Rule: only called once the process's cuInit has succeeded. */
+#include "collectors/nvml.h"
+
+#include "writer/sys.h"
+
+#include <dlfcn.h>
+
+int tfp_nvml_open(struct tfp_nvml_api *api)
+{
+	void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	int missing = 0;
+
+	if (!library) {
+		dlerror();
+		return -1;
+	}
+#define TFP_NVML_FUNCTION(is_needed, field, name, older, parameters)                                                             \
+	*(void **)(void *)&api->field = dlsym(library, name);                                                                    \
+	if (!api->field && (older) != NULL)                                                                                      \
+		*(void **)(void *)&api->field = dlsym(library, (older) != NULL ? (older) : name);                                \
+	missing |= (is_needed) && !api->field;
+	TFP_NVML_FUNCTIONS(TFP_NVML_FUNCTION)
+#undef TFP_NVML_FUNCTION
+	dlerror(); /* names not found have left a message; it is not the host's */
+	return missing ? -2 : 0;
+}
+
+static char digit(unsigned value)
+{
+	return (char)(value < 10 ? '0' + value : 'a' + value - 10);
+}
+
+/* "GPU-" and the bytes in groups of 4, 2, 2, 2, 6. */
+static void put_uuid(char *to, const uint8_t bytes[16])
+{
+	tfp_copy(to, "GPU-", 4);
+	to += 4;
+	for (int i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*to++ = '-';
+		*to++ = digit(bytes[i] >> 4);
+		*to++ = digit(bytes[i] & 15);
+	}
+	*to = 0;
+}
+
+uint32_t tfp_nvml_cuda_uuids(char (*uuids)[48], uint32_t most)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	int (*get_count)(int *) = NULL, (*get)(int *, int) = NULL, (*get_uuid)(uint8_t *, int) = NULL, count = 0, device;
+	uint8_t bytes[16];
+	uint32_t found = 0;
+
+	if (driver) {
+		*(void **)(void *)&get_count = dlsym(driver, "cuDeviceGetCount");
+		*(void **)(void *)&get = dlsym(driver, "cuDeviceGet");
+		*(void **)(void *)&get_uuid = dlsym(driver, "cuDeviceGetUuid");
+	}
+	dlerror();
+	if (!get_count || !get || !get_uuid || get_count(&count))
+		return 0;
+	for (int i = 0; i < count && found < most; i++)
+		if (!get(&device, i) && !get_uuid(bytes, device))
+			put_uuid(uuids[found++], bytes);
+	return found;
+}
