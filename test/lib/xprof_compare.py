@@ -105,3 +105,30 @@ def compare_ops(name, answer, tables):
     sides = {row[0] for row in found}
     equal(found, [row for row in wanted if row[0] in sides], f"{name}: op_stats")
     return len(found)
+
+
+def compare_memory(name, answer, tables):
+    """What each allocator holds at its peak and for whom. Ours counts time from the first event, xprof from the session's start."""
+    found, wanted, starts = [], [], set()
+    for row in rows_of(tables, "memory.allocators"):
+        held = {}
+        for block in rows_of(tables, "memory.peak"):
+            if block["allocator"] == row["allocator"] and block["region"] != "stack":
+                held[block["op_name"]] = held.get(block["op_name"], 0) + block["allocated_bytes"]
+        found.append((row["allocator"], row["lifetime_peak_bytes"], row["capacity_bytes"], row["peak_bytes"], row["stack_bytes"],
+                      row["heap_bytes"], row["free_bytes"], row["fragmentation"], sorted(held.items())))
+    for allocator, profile in answer["memoryProfilePerAllocator"].items():
+        summary, held = profile["profileSummary"], {}
+        peak = summary["peakStats"]
+        for active in profile["activeAllocations"]:
+            if int(active["snapshotIndex"]) >= 0:
+                what = profile["memoryProfileSnapshots"][int(active["snapshotIndex"])]["activityMetadata"]
+                held[what["tfOpName"]] = held.get(what["tfOpName"], 0) + int(what["allocationBytes"]) * int(active["numOccurrences"])
+        wanted.append((allocator, int(summary["peakBytesUsageLifetime"]), int(summary["memoryCapacity"]), int(peak["peakBytesInUse"]),
+                       int(peak["stackReservedBytes"]), int(peak["heapAllocatedBytes"]), int(peak["freeMemoryBytes"]),
+                       peak["fragmentation"], sorted(held.items())))
+        time = next(row["peak_time_ns"] for row in rows_of(tables, "memory.allocators") if row["allocator"] == allocator)
+        starts.add(int(summary["peakStatsTimePs"]) // 1000 - time)
+    equal(sorted(found), sorted(wanted), f"{name}: memory")
+    check(len(starts) <= 1, f"{name}: times of the peaks: {starts}")
+    return len(found)
