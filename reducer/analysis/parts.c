@@ -199,6 +199,23 @@ static bool is_wrapper(const char *name)
 	return strncmp(name, "ProfilerStep#", 13) == 0 || strncmp(name, "Optimizer.", 10) == 0;
 }
 
+/* There everything that the host tells of counts but what only calls others, and what marks a step. */
+static uint32_t host_classes_tf(const struct span *span)
+{
+	static const char *const callers[] = {"EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun"};
+	static const char *const markers[] = {"train", "test", "TraceContext"};
+
+	for (size_t i = 0; i < sizeof(callers) / sizeof(callers[0]); i++)
+		if (strncmp(span->name, callers[i], strlen(callers[i])) == 0)
+			return 0;
+	for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++)
+		if (strncmp(span->name, markers[i], strlen(markers[i])) == 0 && !strchr(span->name, '/'))
+			return 0;
+	if (strncmp(span->name, "IteratorGetNext", 15) == 0)
+		return CLASS_BIT(PART_INPUT_WAIT);
+	return CLASS_BIT(PART_HOST_COMPUTE);
+}
+
 static uint32_t host_classes(const struct span *span, uint32_t step_thread)
 {
 	uint32_t mask = host_phase(phase_or_forward(span, part_is_op(span)));
@@ -230,8 +247,11 @@ uint32_t part_classes(struct parts *parts, const struct span *span)
 		return call_classes(span) | host_phase((enum phase)span->phase);
 	case SPAN_COMPILE:
 		return CLASS_BIT(PART_COMPILATION);
-	case SPAN_OP:
 	case SPAN_TRACE:
+		if (parts->split == SPLIT_TF)
+			return host_classes_tf(span);
+		return host_classes(span, parts->step_thread);
+	case SPAN_OP:
 	case SPAN_RANGE:
 	case SPAN_READ:
 		return host_classes(span, parts->step_thread);
