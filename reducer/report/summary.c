@@ -2,16 +2,16 @@
 /*
  * The default report: one screen about a run.
  *
- * Rule: every part has a largest number of lines, and they add up to less than SUMMARY_LINES.
+ * Rule: parts that nobody can do without have a largest number of lines each (start and losses 9, verdict 3, steps 9, work 6,
+ * memory 6, GPU 7, advice 12, next 5: 57); the others share what is left of SUMMARY_LINES.
  */
-#include "reducer/report/summary.h"
+#include "reducer/report/summary_internal.h"
 
 #include "reducer/report/causes.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/report/summary_gpu.h"
 #include "reducer/report/summary_work.h"
-#include "reducer/tables/losses.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
@@ -19,54 +19,58 @@
 #include <string.h>
 #include <time.h>
 
-/* Most lines of each part, with blank line and heading: start 2, losses 6, memory 4, processes 9, sites 18, notes 10,
- * others 5, next 5: 59 in all. With a GPU: memory 6, GPU 7, processes 8, sites 12, notes 8: 59 again. With steps and ops
- * 9 more, but processes, notes and sites 9 less. */
-#define LOSS_ROWS 6    /* refused settings included */
-#define REFUSED_ROWS 4
 #define PROCESS_ROWS 6
 #define SITE_ROWS 7
 #define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
 #define NOTE_ROWS 4
 #define NOTE_LINES 2
 #define OTHER_ROWS 3
-#define MEMORY_ROWS 4  /* heap, mmap, and the first of the others */
+#define MEMORY_ROWS 4 /* heap, mmap, and the first of the others */
 
-struct summary {
-	FILE *file;
-	const struct request *request;
-	const struct report_options *options;
-	const char *where;
-	struct text line;
-	size_t notes;           /* printed so far */
-	const char *bound_note; /* to print with the notes, or NULL */
-	size_t fewer;           /* rows less in processes and notes, three times that in sites: the GPU and steps have lines of their own */
-	bool has_near;          /* a name with a "~" was printed */
-};
-
-static void colour(const struct summary *summary, const char *code)
+void summary_colour(const struct summary *summary, const char *code)
 {
 	if (summary->options->is_coloured)
 		fprintf(summary->file, "\033[%sm", code);
 }
 
-/* Prints and empties the line, cut to the width, without blanks at its end. */
-static void end_line(struct summary *summary)
+/* Without blanks at its end. */
+void summary_end_line(struct summary *summary)
 {
 	while (summary->line.length && summary->line.bytes[summary->line.length - 1] == ' ')
 		summary->line.length--;
 	escape_cut(&summary->line, summary->options->width);
 	fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.length ? summary->line.bytes : "");
 	text_clear(&summary->line);
+	summary->used++;
 }
 
-static void heading(struct summary *summary, const char *text)
+void summary_heading(struct summary *summary, const char *text)
 {
 	fputc('\n', summary->file);
-	colour(summary, "1");
+	summary->used++;
+	summary_colour(summary, "1");
 	text_string(&summary->line, text);
-	end_line(summary);
-	colour(summary, "0");
+	summary_end_line(summary);
+	summary_colour(summary, "0");
+}
+
+void summary_sentence(struct summary *summary, const char *first, const char *text, size_t lines)
+{
+	struct text clean = {0}, wrapped = {0};
+	const char *at;
+
+	escape_visible(&clean, text, strlen(text));
+	escape_cut(&clean, (summary->options->width - escape_width(first, strlen(first)) - 6) * lines);
+	text_wrap(&wrapped, first, clean.length ? clean.bytes : "", summary->options->width);
+	at = wrapped.bytes;
+	for (size_t i = 0; i < lines && *at; i++) {
+		size_t length = strcspn(at, "\n");
+		text_put(&summary->line, at, length);
+		summary_end_line(summary);
+		at += length + (at[length] == '\n');
+	}
+	text_free(&clean);
+	text_free(&wrapped);
 }
 
 /* Appends a cell, padded to `width`: to the right where it is a number. */
@@ -120,7 +124,7 @@ static void put_command(struct summary *summary, const struct process *process)
 	}
 	if (!process->argument_count)
 		escape_visible(&summary->line, process->command, strlen(process->command));
-	end_line(summary);
+	summary_end_line(summary);
 }
 
 static void put_start(struct summary *summary)
@@ -141,131 +145,7 @@ static void put_start(struct summary *summary)
 		text_string(&summary->line, ", ended: ");
 		escape_visible(&summary->line, end, strlen(end));
 	}
-	end_line(summary);
-}
-
-static void put_assignment(struct text *out, const struct setting_error *error)
-{
-	text_string(out, "TFPROF_");
-	escape_visible(out, error->name, strnlen(error->name, 64));
-	text_char(out, '=');
-	escape_visible(out, error->value, strnlen(error->value, 64));
-}
-
-/* Many refused settings: their names and values alone. Returns the lines used. */
-static size_t list_refused(struct summary *summary, const struct process *process)
-{
-	struct text list = {0}, lines = {0};
-	size_t used = 0;
-
-	for (size_t i = 0; i < process->setting_error_count; i++) {
-		put_assignment(&list, &process->setting_errors[i]);
-		text_string(&list, " ");
-	}
-	text_string(&list, "(-t settings says why)");
-	text_wrap(&lines, "  REFUSED ", list.bytes, summary->options->width);
-	for (const char *at = lines.bytes; *at && used < REFUSED_ROWS; used++) {
-		size_t length = strcspn(at, "\n");
-		text_put(&summary->line, at, length);
-		end_line(summary);
-		at += length + 1;
-	}
-	text_free(&list);
-	text_free(&lines);
-	return used;
-}
-
-/* Settings that were refused: the person meant something else. Returns the lines used. */
-static size_t put_refused(struct summary *summary)
-{
-	const struct process *process = &summary->request->run->processes[0];
-
-	if (process->setting_error_count > REFUSED_ROWS)
-		return list_refused(summary, process);
-	for (size_t i = 0; i < process->setting_error_count; i++) {
-		text_string(&summary->line, "  REFUSED ");
-		put_assignment(&summary->line, &process->setting_errors[i]);
-		text_string(&summary->line, ": ");
-		escape_visible(&summary->line, process->setting_errors[i].remedy, strnlen(process->setting_errors[i].remedy, 256));
-		end_line(summary);
-	}
-	return process->setting_error_count;
-}
-
-/* Losses by kind, over all processes and threads. */
-struct loss_sums {
-	uint64_t counts[TFP_LOSS_SLOTS];
-	const struct loss *named[TFP_LOSS_SLOTS]; /* NULL = none of this kind */
-};
-
-static struct loss_sums sum_losses(const struct run *run, bool is_degraded)
-{
-	struct loss_sums sums = {0};
-
-	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
-			const struct loss *loss = &run->processes[i].losses[k];
-			if (loss->kind >= TFP_LOSS_SLOTS || loss_is_degraded(loss->kind) != is_degraded)
-				continue;
-			sums.counts[loss->kind] += loss->count;
-			sums.named[loss->kind] = loss;
-		}
-	return sums;
-}
-
-/* One line of what is missing, until there is no room; *lines counts all. */
-static void put_lost(struct summary *summary, const struct text *line, size_t *lines)
-{
-	if (++*lines >= LOSS_ROWS)
-		return;
-	text_put(&summary->line, line->bytes, line->length);
-	end_line(summary);
-}
-
-static void put_damage(struct summary *summary, const struct diag_list *diags, size_t *lines)
-{
-	for (size_t i = 0; i < diags->count; i++) {
-		const struct diag *diag = &diags->items[i];
-		struct text line = {0};
-		if (diag->level == DIAG_NOTE)
-			continue;
-		text_string(&line, "  DAMAGED ");
-		escape_visible(&line, diag->file, strlen(diag->file));
-		text_string(&line, ": ");
-		escape_visible(&line, diag->reason, strlen(diag->reason));
-		put_lost(summary, &line, lines);
-		text_free(&line);
-	}
-}
-
-static void put_losses(struct summary *summary)
-{
-	const struct run *run = summary->request->run;
-	struct loss_sums sums = sum_losses(run, false);
-	size_t lines;
-
-	colour(summary, "31");
-	lines = put_refused(summary);
-	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
-		struct text line = {0};
-		if (!sums.named[i])
-			continue;
-		text_string(&line, "  LOST ");
-		human_count(&line, (int64_t)sums.counts[i]);
-		text_format(&line, " %s -> %s", sums.named[i]->help, sums.named[i]->remedy);
-		put_lost(summary, &line, &lines);
-		text_free(&line);
-	}
-	put_damage(summary, run->diags, &lines);
-	if (lines >= LOSS_ROWS) {
-		text_format(&summary->line, "  ... %zu more: -t losses", lines - LOSS_ROWS + 1);
-		end_line(summary);
-	}
-	colour(summary, "0");
-	if (!losses_any(run)) {
-		text_string(&summary->line, "  Nothing was lost.");
-		end_line(summary);
-	}
+	summary_end_line(summary);
 }
 
 static void put_memory(struct summary *summary)
@@ -277,7 +157,7 @@ static void put_memory(struct summary *summary)
 	size_t kind = table_find_column(totals->kind, "peak_kind");
 	bool is_bound = false;
 
-	heading(summary, "Memory        allocations   allocated  live at end        peak     peak at");
+	summary_heading(summary, "Memory        allocations   allocated  live at end        peak     peak at");
 	for (size_t row = 0; row < totals->shown_count; row++) {
 		const char *name = table_get_text(totals, row, scope, &length);
 		if (length != 3 || memcmp(name, "job", 3) != 0 || row >= MEMORY_ROWS)
@@ -286,7 +166,7 @@ static void put_memory(struct summary *summary)
 		put_cell(summary, totals, row, "allocator", 9);
 		for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
 			put_cell(summary, totals, row, ids[i], widths[i]);
-		end_line(summary);
+		summary_end_line(summary);
 		if (table_is_known(totals, row, kind))
 			is_bound |= table_get_text(totals, row, kind, &length)[0] == 'b' && length == strlen("bound");
 	}
@@ -296,53 +176,37 @@ static void put_memory(struct summary *summary)
 	table_free(totals);
 }
 
-/* Lines that another file has made, if it has any. Frees them. Returns 1 when there were. */
-static size_t put_lines(struct summary *summary, const char *title, struct text *lines)
+/* Lines that another file has made, a heading first, if it has any. Frees them. */
+static void put_lines(struct summary *summary, struct text *lines)
 {
-	size_t any = lines->length != 0;
+	const char *at = lines->bytes;
 
-	if (any)
-		heading(summary, title);
-	for (const char *at = lines->bytes; at && *at; at += strcspn(at, "\n") + 1) {
+	if (lines->length) {
+		struct text first = {0};
+		text_put(&first, at, strcspn(at, "\n"));
+		summary_heading(summary, first.bytes);
+		text_free(&first);
+		at += strcspn(at, "\n") + 1;
+	}
+	for (; at && *at; at += strcspn(at, "\n") + 1) {
 		text_put(&summary->line, at, strcspn(at, "\n"));
-		end_line(summary);
+		summary_end_line(summary);
 	}
 	text_free(lines);
-	return any;
-}
-
-/* Time: steps, and what they were made of. */
-static void put_work(struct summary *summary)
-{
-	struct text lines = {0}, more = {0};
-	size_t any;
-
-	summary_steps(&lines, summary->request);
-	any = put_lines(summary, SUMMARY_STEPS_HEADING, &lines);
-	summary_work(&more, summary->request);
-	any |= put_lines(summary, SUMMARY_WORK_HEADING, &more);
-	summary->fewer += any;
-}
-
-static void put_gpu(struct summary *summary)
-{
-	struct text lines = {0};
-
-	summary_gpu(&lines, summary->request);
-	summary->fewer += put_lines(summary, SUMMARY_GPU_HEADING, &lines);
 }
 
 static void put_processes(struct summary *summary)
 {
+	size_t rows = summary->room - 3 < PROCESS_ROWS ? summary->room - 3 : PROCESS_ROWS;
 	struct table *table;
 	struct request request = *summary->request;
 
-	if (request.run->process_count < 2)
+	if (request.run->process_count < 2 || summary->room < 4)
 		return;
 	request.sort = "peak_bytes";
 	table = tables_make(&table_processes, &request);
-	heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended");
-	for (size_t row = 0; row < table->shown_count && row < PROCESS_ROWS - summary->fewer; row++) {
+	summary_heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended");
+	for (size_t row = 0; row < table->shown_count && row < rows; row++) {
 		text_string(&summary->line, "  ");
 		put_cell(summary, table, row, "command", 12);
 		put_cell(summary, table, row, "process", 8);
@@ -351,12 +215,11 @@ static void put_processes(struct summary *summary)
 		put_cell(summary, table, row, "live_bytes", 13);
 		text_string(&summary->line, "  ");
 		put_cell(summary, table, row, "end", 60);
-		end_line(summary);
+		summary_end_line(summary);
 	}
-	if (table->shown_count > PROCESS_ROWS - summary->fewer) {
-		text_format(&summary->line, "  ... and %zu more: -t processes",
-			    table->shown_count - (PROCESS_ROWS - summary->fewer));
-		end_line(summary);
+	if (table->shown_count > rows) {
+		text_format(&summary->line, "  ... and %zu more: -t processes", table->shown_count - rows);
+		summary_end_line(summary);
 	}
 	table_free(table);
 }
@@ -368,10 +231,10 @@ static void put_cause(struct summary *summary, const struct cause *cause)
 	put_padded(summary, human_count, cause->allocations, 12);
 	text_string(&summary->line, "  ");
 	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
-	end_line(summary);
+	summary_end_line(summary);
 	if (cause->callers.length) {
 		text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
-		end_line(summary);
+		summary_end_line(summary);
 	}
 	summary->has_near |= cause->has_near;
 }
@@ -381,8 +244,9 @@ static void put_cause(struct summary *summary, const struct cause *cause)
 static void put_sites(struct summary *summary)
 {
 	struct causes causes = causes_make(summary->request);
-	size_t heap = 0, shown_heap, others, rows = SITE_ROWS - 3 * summary->fewer;
+	size_t heap = 0, shown_heap, others, rows = (summary->room - 3) / 2;
 
+	rows = rows < SITE_ROWS ? rows : SITE_ROWS;
 	while (heap < causes.count && causes.list[heap].is_heap)
 		heap++;
 	others = causes.count - heap;
@@ -392,7 +256,7 @@ static void put_sites(struct summary *summary)
 	if (causes.count) {
 		text_string(&summary->line, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
 		text_string(&summary->line, "      leaked      allocs  call stacks");
-		heading(summary, causes.is_estimated ? " (estimated from samples)" : "");
+		summary_heading(summary, causes.is_estimated ? " (estimated from samples)" : "");
 	}
 	for (size_t i = 0; i < shown_heap; i++)
 		put_cause(summary, &causes.list[i]);
@@ -400,7 +264,7 @@ static void put_sites(struct summary *summary)
 		put_cause(summary, &causes.list[heap + i]);
 	if (causes.count > rows || causes.is_more) {
 		text_string(&summary->line, "  ... and more: -t memory.sites");
-		end_line(summary);
+		summary_end_line(summary);
 	}
 	causes_free(&causes);
 }
@@ -408,25 +272,11 @@ static void put_sites(struct summary *summary)
 /* A sentence on at most NOTE_LINES lines. */
 static void put_note(struct summary *summary, const char *text)
 {
-	struct text clean = {0}, lines = {0};
-	const char *at;
-
-	if (summary->notes++ >= NOTE_ROWS - summary->fewer)
+	if (summary->notes >= NOTE_ROWS || 2 + NOTE_LINES * (summary->notes + 1) > summary->room)
 		return;
-	if (summary->notes == 1)
-		heading(summary, "Not recorded, or to know");
-	escape_visible(&clean, text, strlen(text));
-	escape_cut(&clean, (summary->options->width - 10) * NOTE_LINES);
-	text_wrap(&lines, "  - ", clean.bytes, summary->options->width);
-	at = lines.bytes;
-	for (size_t i = 0; i < NOTE_LINES && *at; i++) {
-		size_t length = strcspn(at, "\n");
-		text_put(&summary->line, at, length);
-		end_line(summary);
-		at += length + (at[length] == '\n');
-	}
-	text_free(&clean);
-	text_free(&lines);
+	if (!summary->notes++)
+		summary_heading(summary, "Not recorded, or to know");
+	summary_sentence(summary, "  - ", text, NOTE_LINES);
 }
 
 /* Modules grouped by what is wrong with them. */
@@ -434,7 +284,7 @@ struct problems {
 	struct problem {
 		const char *reason, *first; /* path of the first such module */
 		size_t count;
-	} *list;
+	} * list;
 	size_t count, room;
 };
 
@@ -470,22 +320,6 @@ static void put_problems(struct summary *summary)
 	free(problems.list);
 }
 
-/* What cost precision, no record. */
-static void put_degraded(struct summary *summary)
-{
-	struct loss_sums sums = sum_losses(summary->request->run, true);
-
-	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
-		struct text note = {0};
-		if (!sums.named[i])
-			continue;
-		human_count(&note, (int64_t)sums.counts[i]);
-		text_format(&note, " %s.", sums.named[i]->help);
-		put_note(summary, note.bytes);
-		text_free(&note);
-	}
-}
-
 static void put_notes(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -500,7 +334,7 @@ static void put_notes(struct summary *summary)
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
 		put_note(summary, run->processes[0].notes[i].value);
 	table_free(sites);
-	put_degraded(summary);
+	summary_degraded(summary, put_note);
 	put_problems(summary);
 	if (summary->has_near)
 		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
@@ -509,10 +343,12 @@ static void put_notes(struct summary *summary)
 static void put_others(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
+	size_t rows = summary->room - 2 < OTHER_ROWS ? summary->room - 2 : OTHER_ROWS;
 
-	if (run->other_count)
-		heading(summary, "Other runs here (--run NAME)");
-	for (size_t i = 0; i < run->other_count && i < OTHER_ROWS; i++) {
+	if (summary->room < 3 || !run->other_count)
+		return;
+	summary_heading(summary, "Other runs here (--run NAME)");
+	for (size_t i = 0; i < run->other_count && i < rows; i++) {
 		const struct run_brief *other = &run->others[i];
 		time_t start = (time_t)(other->realtime_ns / 1000000000) + run->utc_offset_s;
 		char stamp[64] = "";
@@ -524,9 +360,9 @@ static void put_others(struct summary *summary)
 		if (other->realtime_ns > run->realtime_ns && other->realtime_ns < run->realtime_ns + run->duration_ns)
 			text_string(&summary->line, "within this run: ");
 		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
-		if (i + 1 == OTHER_ROWS && run->other_count > OTHER_ROWS)
-			text_format(&summary->line, "  and %zu more", run->other_count - OTHER_ROWS);
-		end_line(summary);
+		if (i + 1 == rows && run->other_count > rows)
+			text_format(&summary->line, "  and %zu more", run->other_count - rows);
+		summary_end_line(summary);
 	}
 }
 
@@ -535,34 +371,94 @@ static void put_next(struct summary *summary)
 	static const struct {
 		const char *what, *options;
 	} commands[] = {
+		{"charts, time line", "--html report.html"},
 		{"every call stack", "-t memory.sites"},
-		{"flame graph input", "-t memory.sites -f folded"},
-		{"tables as files", "-t memory -f csv -o tables"},
+		{"the time line alone", "-f perfetto -o run.perfetto"},
 	};
 
-	heading(summary, "Next (tfprof-reduce --list shows what else there is)");
+	summary_heading(summary, "Next (tfprof-reduce --list shows what else there is)");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		text_format(&summary->line, "  %-18s tfprof-reduce %s", commands[i].what, commands[i].options);
+		text_format(&summary->line, "  %-20s tfprof-reduce %s", commands[i].what, commands[i].options);
 		text_string(&summary->line, summary->where[0] ? " " : "");
 		escape_visible(&summary->line, summary->where, strlen(summary->where));
-		end_line(summary);
+		summary_end_line(summary);
 	}
+}
+
+static void put_steps(struct summary *summary)
+{
+	struct text lines = {0};
+
+	summary_steps(&lines, summary->request, summary->options->width);
+	put_lines(summary, &lines);
+	summary_put_split(summary);
+}
+
+static void put_work(struct summary *summary)
+{
+	struct text lines = {0};
+
+	summary_work(&lines, summary->request, summary->options->width);
+	put_lines(summary, &lines);
+}
+
+static void put_gpu(struct summary *summary)
+{
+	struct text lines = {0};
+
+	summary_gpu(&lines, summary->request);
+	put_lines(summary, &lines);
+}
+
+static void put_run(struct summary *summary)
+{
+	put_command(summary, main_process(summary->request->run));
+	put_start(summary);
+	summary_put_losses(summary);
+}
+
+/* In the order on the screen. Those that take what the others have left share it by `rank`: 1 first. */
+static const struct part {
+	void (*put)(struct summary *summary);
+	unsigned rank;	  /* 0 = always has its lines */
+	unsigned divisor; /* of the lines left it may take one in so many */
+} parts[] = {
+	{put_run, 0, 0},       {summary_put_verdict, 0, 0}, {put_steps, 0, 0},
+	{put_work, 0, 0},      {put_memory, 0, 0},	    {put_gpu, 0, 0},
+	{put_processes, 1, 3}, {put_sites, 2, 2},	    {summary_put_advice, 0, 0},
+	{put_notes, 3, 1},     {put_others, 4, 1},	    {put_next, 0, 0},
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+#define RANKS 4
+
+/* Writes a part into memory, so that it is known how long it is before others are asked. */
+static void fill_part(struct summary *summary, const struct part *part, char **bytes)
+{
+	size_t length;
+
+	summary->room = part->rank ? (SUMMARY_LINES - summary->used) / part->divisor : SUMMARY_LINES;
+	summary->file = open_memstream(bytes, &length);
+	if (!summary->file)
+		base_die("out of memory for the summary");
+	part->put(summary);
+	fclose(summary->file);
 }
 
 void summary_write(FILE *file, const struct request *request, const struct report_options *options, const char *where)
 {
-	struct summary summary = {.file = file, .request = request, .options = options, .where = where};
+	static const struct table_kind *const tables[] = {&table_overview_verdict, &table_overview_split, &table_step_stats,
+							  &table_kernel_stats,	   &table_op_stats,	  &table_recommendations};
+	struct summary summary = {.request = request, .options = options, .where = where};
+	char *texts[PARTS] = {0};
 
-	put_command(&summary, main_process(request->run));
-	put_start(&summary);
-	put_losses(&summary);
-	put_work(&summary);
-	put_memory(&summary);
-	put_gpu(&summary);
-	put_processes(&summary);
-	put_sites(&summary);
-	put_notes(&summary);
-	put_others(&summary);
-	put_next(&summary);
+	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
+	for (unsigned rank = 0; rank <= RANKS; rank++)
+		for (size_t i = 0; i < PARTS; i++)
+			if (parts[i].rank == rank)
+				fill_part(&summary, &parts[i], &texts[i]);
+	for (size_t i = 0; i < PARTS; i++) {
+		fputs(texts[i], file);
+		free(texts[i]);
+	}
 	text_free(&summary.line);
 }

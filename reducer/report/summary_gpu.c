@@ -35,15 +35,15 @@ static void put_device(struct text *out, const struct gpu_brief_device *device, 
 
 	text_format(&name, "%" PRIu32 " ", device->id);
 	escape_visible(&name, device->name, strnlen(device->name, 64));
-	escape_cut(&name, 26);
+	escape_cut(&name, 20);
 	text_format(out, "  %s", name.bytes);
-	text_fill(out, ' ', 28 - escape_width(name.bytes, name.length));
+	text_fill(out, ' ', 22 - escape_width(name.bytes, name.length));
 	put(out, human_ns, device->busy_ns, 10);
 	snprintf(share, sizeof(share), "%.1f %%", duration_ns > 0 ? 100.0 * (double)device->busy_ns / (double)duration_ns : 0);
 	text_format(out, "%9s", device->processes > 1 ? "-" : share);
-	put(out, human_count, device->kernels, 13);
-	put(out, human_count, device->copies, 13);
-	put(out, human_bytes, device->peak_bytes, 17);
+	put(out, human_count, device->kernels, 11);
+	put(out, human_count, device->copies, 11);
+	put(out, human_bytes, device->peak_bytes, 14);
 	text_char(out, '\n');
 	text_free(&name);
 }
@@ -55,6 +55,7 @@ void summary_gpu(struct text *out, const struct request *request)
 	gpu_brief(&brief, request->run);
 	if (!brief.any)
 		return;
+	text_string(out, SUMMARY_GPU_HEADING "\n");
 	for (size_t i = 0; i < brief.device_count && i < DEVICES_SHOWN; i++)
 		put_device(out, &brief.devices[i], request->run->duration_ns);
 	text_string(out, "  Launches: ");

@@ -6,9 +6,9 @@
 #include "reducer/tables/request.h"
 
 #define SUMMARY_GPU_LINES 5 /* most lines without the heading */
-#define SUMMARY_GPU_HEADING "GPU                                 busy   of run      kernels       copies      memory peak"
+#define SUMMARY_GPU_HEADING "GPU                           busy   of run    kernels     copies   memory peak"
 
-/* Appends the lines, each with a line feed; none where the run has nothing to do with GPUs. */
+/* Appends the heading and the lines, each with a line feed; none where the run has nothing to do with GPUs. */
 void summary_gpu(struct text *out, const struct request *request);
 
 #endif

@@ -14,9 +14,12 @@
 #include <string.h>
 
 #define KERNEL_LINES 2
-#define SPARK_WIDTH 14 /* columns; each the longest step of its share */
-#define NAME_WIDTH 42
-#define WHO_WIDTH 22
+#define SPARK_LEAST 14 /* columns; each the longest step of its share */
+#define SPARK_MOST 80
+#define STEPS_WIDTH 66 /* of a line of steps without its bars */
+#define WHO_WIDTH 16
+#define NUMBERS_WIDTH 43 /* of a line of work without its name */
+#define NAME_MOST 100
 
 static void pad(struct text *out, const struct text *cell, size_t width)
 {
@@ -43,7 +46,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The times of the steps, in order, as bars of eight heights; nothing where the terminal's letters have none. */
-static void put_spark(struct text *out, const int64_t *times, size_t count)
+static void put_spark(struct text *out, const int64_t *times, size_t count, size_t width)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	int64_t longest = 1, most;
@@ -53,8 +56,8 @@ static void put_spark(struct text *out, const int64_t *times, size_t count)
 	for (size_t i = 0; i < count; i++)
 		longest = times[i] > longest ? times[i] : longest;
 	text_string(out, "  ");
-	for (size_t column = 0; column < SPARK_WIDTH && column < count; column++) {
-		size_t columns = count < SPARK_WIDTH ? count : SPARK_WIDTH;
+	for (size_t column = 0; column < width && column < count; column++) {
+		size_t columns = count < width ? count : width;
 		most = 0;
 		for (size_t i = column * count / columns; i < (column + 1) * count / columns; i++)
 			most = times[i] > most ? times[i] : most;
@@ -81,13 +84,15 @@ static int64_t busiest(const struct table *steps, size_t process, size_t total)
 	return best;
 }
 
-static void put_steps(struct text *out, const struct table *steps, int64_t *times, size_t count, size_t row)
+static void put_steps(struct text *out, const struct table *steps, int64_t *times, size_t count, size_t row, unsigned width)
 {
 	size_t source = table_find_column(steps->kind, "source"), length = 0;
 	const char *who = table_is_known(steps, row, source) ? table_get_text(steps, row, source, &length) : "";
 	struct text name = {0};
+	size_t room = width > STEPS_WIDTH + SPARK_LEAST ? width - STEPS_WIDTH : SPARK_LEAST;
 	double sum = 0;
 
+	text_format(out, "%-*s%8s%10s%10s%10s%10s\n", WHO_WIDTH, "Steps", "number", "mean", "median", "p99", "longest");
 	for (size_t i = 0; i < count; i++)
 		sum += (double)times[i];
 	text_string(&name, length ? "  by " : "  whole run");
@@ -100,7 +105,7 @@ static void put_steps(struct text *out, const struct table *steps, int64_t *time
 	pad(out, &name, 8);
 	text_free(&name);
 	struct text spark = {0};
-	put_spark(&spark, times, count);
+	put_spark(&spark, times, count, room < SPARK_MOST ? room : SPARK_MOST);
 	put_ns(out, (int64_t)(sum / (double)count), 10);
 	qsort(times, count, sizeof *times, by_value);
 	put_ns(out, times[count / 2], 10);
@@ -111,7 +116,7 @@ static void put_steps(struct text *out, const struct table *steps, int64_t *time
 	text_free(&spark);
 }
 
-void summary_steps(struct text *out, const struct request *request)
+void summary_steps(struct text *out, const struct request *request, unsigned width)
 {
 	struct request all = *request; /* every step counts, not only those that a screen would show */
 	all.is_text = false;
@@ -128,7 +133,7 @@ void summary_steps(struct text *out, const struct request *request)
 		times[count++] = table_get_integer(steps, row, total);
 	}
 	if (count)
-		put_steps(out, steps, times, count, first);
+		put_steps(out, steps, times, count, first, width);
 	free(times);
 	table_free(steps);
 }
@@ -139,7 +144,7 @@ struct line_columns {
 	double share_scale; /* to percent */
 };
 
-static void put_row(struct text *out, const struct table *table, size_t row, const struct line_columns *columns)
+static void put_row(struct text *out, const struct table *table, size_t row, const struct line_columns *columns, size_t width)
 {
 	size_t name = table_find_column(table->kind, columns->name), share = table_find_column(table->kind, columns->share),
 	       length;
@@ -149,9 +154,9 @@ static void put_row(struct text *out, const struct table *table, size_t row, con
 	text_format(&cell, "  %-7s", columns->what);
 	if (bytes)
 		escape_visible(&cell, bytes, length < 256 ? length : 256);
-	escape_cut(&cell, NAME_WIDTH);
+	escape_cut(&cell, width);
 	text_put(out, cell.bytes, cell.length);
-	text_fill(out, ' ', NAME_WIDTH - escape_width(cell.bytes, cell.length));
+	text_fill(out, ' ', width - escape_width(cell.bytes, cell.length));
 	text_clear(&cell);
 	human_count(&cell, table_get_integer(table, row, table_find_column(table->kind, columns->times)));
 	pad(out, &cell, 11);
@@ -165,22 +170,27 @@ static void put_row(struct text *out, const struct table *table, size_t row, con
 
 /* At most `most` rows, in the table's own order. Returns how many. */
 static size_t put_rows(struct text *out, const struct request *request, const struct table_kind *kind,
-		       const struct line_columns *columns, size_t most)
+		       const struct line_columns *columns, size_t most, size_t width)
 {
 	struct table *table = tables_make(kind, request);
 	size_t row = 0;
 
+	if (table->shown_count && most && !out->length)
+		text_format(out, "%-*s%11s%11s%11s%10s\n", (int)width, "Where the time went", "times", "total", "average",
+			    "share");
 	for (; row < table->shown_count && row < most; row++)
-		put_row(out, table, row, columns);
+		put_row(out, table, row, columns, width);
 	table_free(table);
 	return row;
 }
 
-void summary_work(struct text *out, const struct request *request)
+void summary_work(struct text *out, const struct request *request, unsigned width)
 {
 	static const struct line_columns kernels = {"kernel", "kernel_name", "occurrences", "total_ns", "avg_ns", "share", 100};
 	static const struct line_columns ops = {"op", "name", "occurrences", "self_ns", "avg_self_ns", "host_self_percent", 1};
-	size_t lines = put_rows(out, request, &table_kernel_stats, &kernels, KERNEL_LINES);
+	size_t room = width > NUMBERS_WIDTH + 20 ? width - NUMBERS_WIDTH : 20;
+	size_t names = room < NAME_MOST ? room : NAME_MOST;
+	size_t lines = put_rows(out, request, &table_kernel_stats, &kernels, KERNEL_LINES, names);
 
-	put_rows(out, request, &table_op_stats, &ops, SUMMARY_WORK_LINES - lines);
+	put_rows(out, request, &table_op_stats, &ops, SUMMARY_WORK_LINES - lines, names);
 }

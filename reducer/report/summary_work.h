@@ -5,15 +5,13 @@
 
 #include "reducer/tables/request.h"
 
-#define SUMMARY_STEPS_HEADING "Steps                 number      mean    median       p99   longest"
-#define SUMMARY_WORK_HEADING "Where the time went                             times      total    average     share"
 #define SUMMARY_STEP_LINES 1 /* most lines, without the heading */
 #define SUMMARY_WORK_LINES 4
 
-/* Appends a line for the steps of the process that has most of them; none where there are no steps. */
-void summary_steps(struct text *out, const struct request *request);
+/* Appends a heading and a line for the steps of the process that has most of them; none where there are no steps. */
+void summary_steps(struct text *out, const struct request *request, unsigned width);
 
-/* Appends lines for the kernels and ops that took longest; none where neither is known. */
-void summary_work(struct text *out, const struct request *request);
+/* Appends a heading and lines for the kernels and ops that took longest; none where neither is known. */
+void summary_work(struct text *out, const struct request *request, unsigned width);
 
 #endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary's lines about what was lost, damaged or refused.
+ *
+ * Rule: they come first, and say the remedy.
+ */
+#include "reducer/report/summary_internal.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+#include "reducer/tables/losses.h"
+
+#include <string.h>
+
+#define LOSS_ROWS 6 /* refused settings included */
+#define REFUSED_ROWS 4
+
+static void put_assignment(struct text *out, const struct setting_error *error)
+{
+	text_string(out, "TFPROF_");
+	escape_visible(out, error->name, strnlen(error->name, 64));
+	text_char(out, '=');
+	escape_visible(out, error->value, strnlen(error->value, 64));
+}
+
+/* Many refused settings: their names and values alone. Returns the lines used. */
+static size_t list_refused(struct summary *summary, const struct process *process)
+{
+	struct text list = {0}, lines = {0};
+	size_t used = 0;
+
+	for (size_t i = 0; i < process->setting_error_count; i++) {
+		put_assignment(&list, &process->setting_errors[i]);
+		text_string(&list, " ");
+	}
+	text_string(&list, "(-t settings says why)");
+	text_wrap(&lines, "  REFUSED ", list.bytes, summary->options->width);
+	for (const char *at = lines.bytes; *at && used < REFUSED_ROWS; used++) {
+		size_t length = strcspn(at, "\n");
+		text_put(&summary->line, at, length);
+		summary_end_line(summary);
+		at += length + 1;
+	}
+	text_free(&list);
+	text_free(&lines);
+	return used;
+}
+
+/* Settings that were refused: the person meant something else. Returns the lines used. */
+static size_t put_refused(struct summary *summary)
+{
+	const struct process *process = &summary->request->run->processes[0];
+
+	if (process->setting_error_count > REFUSED_ROWS)
+		return list_refused(summary, process);
+	for (size_t i = 0; i < process->setting_error_count; i++) {
+		text_string(&summary->line, "  REFUSED ");
+		put_assignment(&summary->line, &process->setting_errors[i]);
+		text_string(&summary->line, ": ");
+		escape_visible(&summary->line, process->setting_errors[i].remedy,
+			       strnlen(process->setting_errors[i].remedy, 256));
+		summary_end_line(summary);
+	}
+	return process->setting_error_count;
+}
+
+/* Losses by kind, over all processes and threads. */
+struct loss_sums {
+	uint64_t counts[TFP_LOSS_SLOTS];
+	const struct loss *named[TFP_LOSS_SLOTS]; /* NULL = none of this kind */
+};
+
+static struct loss_sums sum_losses(const struct run *run, bool is_degraded)
+{
+	struct loss_sums sums = {0};
+
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
+			const struct loss *loss = &run->processes[i].losses[k];
+			if (loss->kind >= TFP_LOSS_SLOTS || loss_is_degraded(loss->kind) != is_degraded)
+				continue;
+			sums.counts[loss->kind] += loss->count;
+			sums.named[loss->kind] = loss;
+		}
+	return sums;
+}
+
+/* One line of what is missing, until there is no room; *lines counts all. */
+static void put_lost(struct summary *summary, const struct text *line, size_t *lines)
+{
+	if (++*lines >= LOSS_ROWS)
+		return;
+	text_put(&summary->line, line->bytes, line->length);
+	summary_end_line(summary);
+}
+
+static void put_damage(struct summary *summary, const struct diag_list *diags, size_t *lines)
+{
+	for (size_t i = 0; i < diags->count; i++) {
+		const struct diag *diag = &diags->items[i];
+		struct text line = {0};
+		if (diag->level == DIAG_NOTE)
+			continue;
+		text_string(&line, "  DAMAGED ");
+		escape_visible(&line, diag->file, strlen(diag->file));
+		text_string(&line, ": ");
+		escape_visible(&line, diag->reason, strlen(diag->reason));
+		put_lost(summary, &line, lines);
+		text_free(&line);
+	}
+}
+
+void summary_put_losses(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	struct loss_sums sums = sum_losses(run, false);
+	size_t lines;
+
+	summary_colour(summary, "31");
+	lines = put_refused(summary);
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		struct text line = {0};
+		if (!sums.named[i])
+			continue;
+		text_string(&line, "  LOST ");
+		human_count(&line, (int64_t)sums.counts[i]);
+		text_format(&line, " %s -> %s", sums.named[i]->help, sums.named[i]->remedy);
+		put_lost(summary, &line, &lines);
+		text_free(&line);
+	}
+	put_damage(summary, run->diags, &lines);
+	if (lines >= LOSS_ROWS) {
+		text_format(&summary->line, "  ... %zu more: -t losses", lines - LOSS_ROWS + 1);
+		summary_end_line(summary);
+	}
+	summary_colour(summary, "0");
+	if (!losses_any(run)) {
+		text_string(&summary->line, "  Nothing was lost.");
+		summary_end_line(summary);
+	}
+}
+
+void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text))
+{
+	struct loss_sums sums = sum_losses(summary->request->run, true);
+
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		struct text text = {0};
+		if (!sums.named[i])
+			continue;
+		human_count(&text, (int64_t)sums.counts[i]);
+		text_format(&text, " %s.", sums.named[i]->help);
+		note(summary, text.bytes);
+		text_free(&text);
+	}
+}
