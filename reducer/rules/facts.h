@@ -49,6 +49,7 @@ enum fact_id {
 };
 
 struct rule_facts {
+	int64_t steps_from_ns, steps_to_ns; /* the steps that count: where FACT_whole_ns is known */
 	struct rule_fact facts[FACT_COUNT_ALL];
 };
 

@@ -2,8 +2,8 @@
 /*
  * Facts about memory over time: does something grow without end, how full did a device get.
  *
- * Rule: growth is judged by the low points of the curve, so that what comes and goes within a step does not count; the
- * first part of a run, in which things are set up, is left out.
+ * Rule: growth is judged by the low points of the curve during the steps, so that what comes and goes within a step does not
+ * count, nor what is made before them.
  */
 #include "reducer/rules/facts_own.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define PARTS 8		/* the steady part of the run is cut into these */
-#define STEADY_FROM 0.3 /* of the allocator's curve */
+#define STEADY_FROM 0.2 /* of the steps: what comes first fills caches */
 #define POINTS_LEAST 64 /* of a curve that is worth judging */
 
 /* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
@@ -30,20 +30,18 @@ static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to
 	return low == UINT64_MAX ? before : low;
 }
 
-/* Bytes that an account grew steadily; 0 = it did not. The last part is left out: there things are taken down. */
-static uint64_t growth_of(const struct account *account)
+/* Bytes that an account grew steadily during the steps; 0 = it did not. */
+static uint64_t growth_of(const struct rule_facts *facts, const struct account *account)
 {
 	const struct timeline *curve = &account->timeline;
-	int64_t first, last, from;
+	int64_t length = facts->steps_to_ns - facts->steps_from_ns, from;
 	uint64_t lows[PARTS];
 
 	if (account->is_live_unknown || curve->count < POINTS_LEAST)
 		return 0;
-	first = curve->points[0].time_ns;
-	last = curve->points[curve->count - 1].time_ns;
-	from = first + (int64_t)((double)(last - first) * STEADY_FROM);
+	from = facts->steps_from_ns + (int64_t)((double)length * STEADY_FROM);
 	for (size_t i = 0; i < PARTS; i++) {
-		int64_t width = (last - from) / (PARTS + 1);
+		int64_t width = (int64_t)((double)length * (1 - STEADY_FROM)) / PARTS;
 		lows[i] = low_point(curve, from + (int64_t)i * width, from + (int64_t)(i + 1) * width);
 		if (i && lows[i] <= lows[i - 1])
 			return 0;
@@ -58,9 +56,10 @@ struct leak {
 	bool any;
 };
 
-static void take_account(struct leak *leak, const struct process *process, const struct account *account)
+static void take_account(struct leak *leak, const struct rule_facts *facts, const struct process *process,
+			 const struct account *account)
 {
-	uint64_t growth = growth_of(account);
+	uint64_t growth = growth_of(facts, account);
 	double percent = account->peak_bytes ? 100.0 * (double)growth / (double)account->peak_bytes : 0;
 
 	leak->any |= account->timeline.count >= POINTS_LEAST;
@@ -74,14 +73,16 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 {
 	struct leak leak = {.allocator = ""};
 
+	if (!facts_known(facts, FACT_whole_ns))
+		return; /* what grows in a program without steps is its data */
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process))
 			continue;
 		if (process->heap.kind != ACCOUNT_NONE)
-			take_account(&leak, process, &process->heap);
+			take_account(&leak, facts, process, &process->heap);
 		for (size_t k = 0; k < process->account_count; k++)
-			take_account(&leak, process, &process->accounts[k]);
+			take_account(&leak, facts, process, &process->accounts[k]);
 	}
 	if (!leak.any)
 		return;

@@ -14,6 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
 #define TENSOR_CORES_FROM 7 /* major compute capability: Volta */
 #define DEVICES 64	    /* of all processes together */
 
@@ -166,10 +172,11 @@ static const char *variable_of(const struct process *process, const char *name)
 	return NULL;
 }
 
+/* Did TensorFlow tell of ops? */
 static bool has_tensorflow(const struct process *process)
 {
-	for (size_t i = 0; i < process->module_count; i++)
-		if (strstr(process->modules[i].path, "libtensorflow"))
+	for (size_t i = 0; i < process->ops.count; i++)
+		if (process->ops.items[i].source == SOURCE_annotation || process->ops.items[i].source == SOURCE_eager)
 			return true;
 	return false;
 }
@@ -208,7 +215,7 @@ static bool has_old_cudnn(const struct process *process)
 	return false;
 }
 
-static void gather_environment(struct rule_facts *facts, const struct request *request)
+static void gather_gpu_environment(struct rule_facts *facts, const struct request *request)
 {
 	double old = 0, is_private = -1, is_aggressive = 0;
 	bool any = false;
@@ -232,6 +239,14 @@ static void gather_environment(struct rule_facts *facts, const struct request *r
 	if (is_private >= 0)
 		facts_own(facts, FACT_private_threads, is_private, "run_env", NULL, "name=TF_GPU_THREAD_MODE");
 	facts_own(facts, FACT_aggressive_xla, is_aggressive, "run_env", NULL, "name=TF_XLA_FLAGS");
+}
+
+static void gather_environment(struct rule_facts *facts, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]) && has_tensorflow(&request->run->processes[i]))
+			facts_own(facts, FACT_tensorflow, 1, "run_env", NULL, "%s", "kind=host");
+	gather_gpu_environment(facts, request);
 }
 
 const struct gpu *facts_gpu(const struct request *request, size_t process)
@@ -270,4 +285,5 @@ void facts_gather_own(struct rule_facts *facts, const struct request *request)
 	gather_environment(facts, request);
 	facts_gather_libraries(facts, request);
 	facts_gather_memory(facts, request);
+	facts_gather_tables(facts, request);
 }

@@ -18,6 +18,8 @@ const struct gpu *facts_gpu(const struct request *request, size_t process);
 
 void facts_gather_libraries(struct rule_facts *facts, const struct request *request);
 void facts_gather_steps(struct rule_facts *facts, const struct request *request);
+/* After steps, devices and environment. */
+void facts_gather_tables(struct rule_facts *facts, const struct request *request);
 void facts_gather_memory(struct rule_facts *facts, const struct request *request);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What the facts read, so that it is worked out in the one pass of all tables. */
-static const struct analysis_kind *const needed[] = {&analysis_steps, &analysis_steady, NULL};
+static const struct analysis_kind *const needed[] = {&analysis_steps, &analysis_steady, &analysis_work, &analysis_holdings, NULL};
 
 enum {
 	RANK,

@@ -214,7 +214,8 @@ void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)
 	double host = facts_value(facts, FACT_ops_host), device = facts_value(facts, FACT_ops_device);
 
 	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU) ||
-	    !finding_needs(finding, facts_known(facts, FACT_ops_host) && device > 0, "no ops that ran on a device were recorded"))
+	    !finding_needs(finding, facts_known(facts, FACT_ops_host) && device > 0,
+			   "no op of a framework that places ops ran on a device"))
 		return;
 	finding_measure(finding, rule_percent(host, host + device));
 	text_format(&finding->title, "%.1f %% of the ops' executions run on the host.", finding->measured);

@@ -22,11 +22,12 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 {
 	const struct rule_fact *leak = &facts->facts[FACT_leak_bytes];
 
-	if (!finding_needs(finding, facts_known(facts, FACT_leak_percent), "no curve of live memory is long enough"))
+	if (!finding_needs(finding, facts_known(facts, FACT_leak_percent),
+			   "there are no steps, or no curve of live memory is long enough"))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_leak_percent));
 	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
-	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, to the end.",
+	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, while the steps went on.",
 		    leak->label[0] ? leak->label : "an allocator", leak->value / (1 << 20));
 	text_string(&finding->remedy,
 		    "Look for what is kept from step to step (-t memory.sites --sort=leaked): a list of losses with their "

@@ -82,7 +82,8 @@ void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
 
 void rule_eager_ops(const struct rule_facts *facts, struct finding *finding)
 {
-	if (!finding_needs(finding, facts_known(facts, FACT_eager_percent), "no framework said which ops ran eagerly"))
+	if (!finding_needs(finding, facts_known(facts, FACT_eager_percent),
+			   "no framework that compiles functions said which ops ran eagerly"))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_eager_percent));
 	text_format(&finding->title, "%.1f %% of the ops' time runs eagerly.", finding->measured);
