@@ -14,19 +14,18 @@ function svg(name, attributes, ...children) {
 	return made;
 }
 
-const isYes = (cellValue) => cellValue === 1 || cellValue === "1" || cellValue === "yes" || cellValue === true;
-
-// Nodes with their children, by pipeline (process and host or device).
+// Nodes with their children, by pipeline; tf_data.pipelines names each one's bottleneck.
 function nodesOf(table) {
-	const at = (row, ...ids) => ids.map((id) => value(table, row, id)).find((one) => one !== null && one !== undefined);
-	const nodes = table.rows.map((row) => ({ row, pipeline: `${at(row, "pid", "process") || ""}/${at(row, "pipeline") || ""}`, id: String(at(row, "node", "id") ?? ""),
-		parent: String(at(row, "parent", "parent_node") ?? ""), name: String(at(row, "name", "iterator", "long_name") ?? ""), total: at(row, "total_ns"), self: at(row, "self_ns"),
-		calls: at(row, "calls", "count"), isCritical: isYes(at(row, "is_critical", "critical_path", "critical", "on_critical_path")), isBottleneck: isYes(at(row, "is_bottleneck", "bottleneck")), children: [] }));
-	const known = new Map(nodes.map((node) => [node.pipeline + "|" + node.id, node]));
-	const tops = [];
+	const pipelines = byId.get("tf_data.pipelines"), of = (from, row) => `${value(from, row, "process")}/${value(from, row, "pipeline")}`;
+	const worst = new Map((pipelines ? pipelines.rows : []).map((row) => [of(pipelines, row), value(pipelines, row, "long_name")]));
+	const nodes = table.rows.map((row) => ({ pipeline: of(table, row), id: value(table, row, "long_name"), parent: value(table, row, "parent"), name: value(table, row, "name") || "",
+		total: value(table, row, "total_ns"), self: value(table, row, "self_ns"), calls: value(table, row, "calls"), parameters: value(table, row, "parameters"),
+		isAsynchronous: value(table, row, "asynchronous") === "yes", isCritical: value(table, row, "critical") === "yes", children: [] }));
+	const known = new Map(nodes.map((node) => [node.pipeline + "|" + node.id, node])), tops = [];
 	for (const node of nodes) {
 		const parent = known.get(node.pipeline + "|" + node.parent);
-		if (parent && parent !== node && node.parent !== "")
+		node.isBottleneck = worst.get(node.pipeline) === node.id;
+		if (parent && parent !== node)
 			parent.children.push(node);
 		else
 			tops.push(node);
@@ -50,9 +49,9 @@ function placeBoxes(node, left, depth, all, seen) {
 }
 
 function box(node) {
-	const lines = [node.name.length > 32 ? node.name.slice(0, 31) + "…" : node.name, `self ${shown(node.self ?? null, "ns")}, total ${shown(node.total ?? null, "ns")}`, node.calls === undefined ? "" : `${node.calls} calls`];
+	const lines = [shortened(node.name, 30), `self ${shown(node.self, "ns")}, total ${shown(node.total, "ns")}`, `${node.calls} calls${node.isAsynchronous ? ", on threads of its own" : ""}`];
 	return svg("g", { class: "node" + (node.isCritical ? " critical" : "") + (node.isBottleneck ? " bottleneck" : ""), transform: `translate(${node.x},${node.y})` },
-		svg("title", {}, node.name), svg("rect", { width: BOX.width, height: BOX.height, rx: 6 }),
+		svg("title", {}, `${node.id} (pipeline ${node.pipeline.split("/")[1]})` + (node.parameters ? "\n" + node.parameters.replaceAll(",", "\n") : "")), svg("rect", { width: BOX.width, height: BOX.height, rx: 6 }),
 		...lines.map((line, i) => svg("text", { x: 10, y: 19 + i * 17 }, line)));
 }
 

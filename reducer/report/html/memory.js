@@ -49,7 +49,9 @@ function memoryChart(name) {
 		...events ? curve(events, ofAllocator("memory.events", name), "live_bytes", "events", 2, { showLine: false, pointRadius: 2, pointHitRadius: 6 }) : []];
 	const most = Math.max(1, ...datasets.filter((one) => one.yAxisID !== "share").flatMap((one) => one.data.map((point) => point.y)));
 	const hasShare = datasets.some((one) => one.yAxisID === "share");
-	const more = hasShare ? [] : [element("p", { class: "note" }, "No fragmentation axis: this allocator's largest free block was not recorded.")];
+	const totals = byId.get("memory.allocators"), row = totals && totals.rows.find((one) => value(totals, one, "allocator") === name);
+	const why = row && value(totals, row, "fragmentation_unknown");
+	const more = hasShare ? [] : [element("p", { class: "note" }, "No fragmentation axis: " + (why || "this allocator's largest free block was not recorded") + ".")];
 	return picture(`Memory of ${name} over time`, { type: "line", data: { datasets }, options: {
 		parsing: false, animation: false, maintainAspectRatio: false, interaction: { mode: "nearest", axis: "x", intersect: false },
 		scales: { x: { type: "linear", min: 0, ...axis("ns", "time since the start of the run", Math.max(1, ...rows.map((row) => Number(row[place(table, "time_ns")])))) }, y: { beginAtZero: true, ...axis("bytes", "bytes", most) },

@@ -51,15 +51,18 @@ function sentence(text, level) {
 	return element("p", { class: "verdict " + (/^[a-z]+$/.test(level || "") ? level : "") }, text);
 }
 
+// The verdict first; what is in order below it, in small.
 function verdicts(main) {
 	const table = byId.get("overview.verdict");
 	if (!table || table.rows.length === 0)
 		return;
 	const box = element("section", { class: "verdicts" });
 	table.rows.forEach((row, i) => {
-		const made = sentence(value(table, row, "sentence") || "", value(table, row, "level"));
+		const made = sentence(value(table, row, "sentence") || "", value(table, row, "level")), next = value(table, row, "next");
+		if (byId.has(next))
+			made.append(" ", link(next, "Look closer"));
 		if (i === 0)
-			made.className += " first";
+			made.classList.add("first");
 		box.append(made);
 	});
 	main.append(box, ...notes(table));
@@ -100,7 +103,7 @@ function overview(main) {
 		put(charts, picture);
 	main.append(charts);
 	recommendations(main);
-	digest(main, "overview.top_ops");
+	digest(main, "overview.top_ops", null, "Ops that take most time");
 	if (!has("overview.top_ops"))
 		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
 	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
@@ -141,29 +144,34 @@ function inputPage(main) {
 		panel(main, id);
 }
 
+// Four pies: op and type, host and device. Of overview.pie, which has all rows of op_stats whatever the file holds of that one.
+function opPies(main, keep) {
+	const table = byId.get("overview.pie"), charts = element("div", { class: "charts" });
+	for (const side of ["host", "device"]) {
+		const rows = table.rows.filter((row) => value(table, row, "side") === side && keep(value(table, row, "name")));
+		if (rows.length === 0)
+			charts.append(element("section", {}, element("h3", {}, "Self time on the " + side), element("p", { class: "note" }, `No ops of the ${side} are in the log.`)));
+		for (const by of rows.length ? ["op", "type"] : [])
+			put(charts, pie(rows.filter((row) => value(table, row, "by") === by), table, { label: "name", value: "self_ns", title: `Self time on the ${side}, by ${by}` }));
+	}
+	main.append(charts);
+}
+
 function opsPage(main) {
-	const table = byId.get("op_stats"), { query } = address.read(), type = place(table, "type"), side = place(table, "side"), name = place(table, "name");
-	const isIdle = (row) => /^idle$/i.test(String(row[type])) || /^idle$/i.test(String(row[name]));
-	const withIdle = query.get("idle") !== "out", keep = (row) => withIdle || !isIdle(row);
+	const table = byId.get("op_stats"), withIdle = address.read().query.get("idle") !== "out";
+	const isIdle = (name) => /^\(?idle\)?$/i.test(String(name)), keep = (name) => withIdle || !isIdle(name);
 	main.append(element("h2", {}, "Ops"));
-	if (table.rows.some(isIdle))
+	if (table.rows.some((row) => isIdle(value(table, row, "name"))))
 		main.append(element("div", { class: "tools" }, element("button", { type: "button", "aria-pressed": String(withIdle), onclick: () => {
 			address.change("idle", withIdle ? "out" : "");
 			show();
 		} }, withIdle ? "Leave idle time out" : "Count idle time in")));
-	const charts = element("div", { class: "charts" });
-	for (const which of ["host", "device"]) {
-		const rows = table.rows.filter((row) => row[side] === which && keep(row));
-		if (rows.length === 0) {
-			charts.append(element("section", {}, element("h3", {}, "Self time on the " + which), element("p", { class: "note" }, `No ops of the ${which} are in the log.`)));
-			continue;
-		}
-		put(charts, pie(rows, table, { label: "name", value: "self_ns", title: `Self time on the ${which}, by op` }));
-		put(charts, pie(rows, table, { label: "type", value: "self_ns", title: `Self time on the ${which}, by type` }));
-	}
-	main.append(charts);
-	panel(main, "op_stats", { keep, pageLength: 50 });
-	for (const id of ["range_stats", "python_stats", "compile_stats"])
+	else
+		main.append(element("p", { class: "note" }, "Without the time in which the devices were idle; tfprof-reduce --idle=in --html counts it."));
+	if (has("overview.pie"))
+		opPies(main, keep);
+	panel(main, "op_stats", { keep: (row) => keep(value(table, row, "name")), pageLength: 50 });
+	for (const id of ["overview.placement", "range_stats", "python_stats", "compile_stats"])
 		if (has(id))
 			panel(main, id);
 }
