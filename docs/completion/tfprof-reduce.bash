@@ -62,6 +62,7 @@ _tfprof_reduce_columns()
 	memory.timeline) _tfprof_reduce_words 'time_ns allocator live_bytes reserved_bytes free_bytes fragmentation' ;;
 	memory.allocators) _tfprof_reduce_words 'process allocator capacity_bytes lifetime_peak_bytes peak_bytes peak_time_ns stack_bytes heap_bytes free_bytes fragmentation fragmentation_unknown reserved_bytes difference_bytes' ;;
 	memory.peak) _tfprof_reduce_words 'rank allocator op_name allocated_bytes requested_bytes occurrences region region_source data_type shape process share stack' ;;
+	memory.events) _tfprof_reduce_words 'time_ns allocator process event requested_bytes allocated_bytes live_bytes fragmentation op_name step region data_type shape' ;;
 	memory.sites) _tfprof_reduce_words 'peak_bytes peak_blocks leaked_bytes leaked_blocks total_bytes allocations requested_bytes temporary peak_error_bytes leaked_error_bytes total_error_bytes allocations_error kind allocator processes process function file line module stack' ;;
 	memory.histogram) _tfprof_reduce_words 'allocator size_from_bytes size_to_bytes life_from_ns life_to_ns blocks requested_bytes' ;;
 	kernel_stats) _tfprof_reduce_words 'rank kernel_name registers_per_thread static_shared_bytes dynamic_shared_bytes shared_bytes block grid op_name tensor_core_eligible tensor_core_used occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns occupancy_percent occupancy_limit share tensor_core_source untimed percentiles local_bytes cluster waves device mangled_name class precision' ;;
@@ -96,7 +97,7 @@ _tfprof_reduce_columns()
 
 _tfprof_reduce()
 {
-	local word before tables='all input memory overview tf_data run_env processes settings losses windows overview.verdict overview.split overview.steps overview.precision overview.top_ops overview.placement overview.pie memory.summary memory.timeline memory.allocators memory.peak memory.sites memory.histogram kernel_stats launches copy_stats api_stats sync_stats device_timeline stream_roles library_calls graph_stats compile_stats op_stats range_stats python_stats step_stats io_stats host_usage device_usage recommendations rule_evidence rules input.verdict input.host input.ops input.steps tf_data.pipelines tf_data.nodes'
+	local word before tables='all input memory overview tf_data run_env processes settings losses windows overview.verdict overview.split overview.steps overview.precision overview.top_ops overview.placement overview.pie memory.summary memory.timeline memory.allocators memory.peak memory.events memory.sites memory.histogram kernel_stats launches copy_stats api_stats sync_stats device_timeline stream_roles library_calls graph_stats compile_stats op_stats range_stats python_stats step_stats io_stats host_usage device_usage recommendations rule_evidence rules input.verdict input.host input.ops input.steps tf_data.pipelines tf_data.nodes'
 	COMPREPLY=()
 	_tfprof_reduce_start
 	case $before in

@@ -22,6 +22,16 @@ const char *region_name(enum region region)
 	return names[region];
 }
 
+const char *holding_type_name(uint32_t type)
+{
+	static const char *const names[] = {
+		NULL,	      "float32", "float64",  "int32",	"uint8",  "int16",    "int8",	     "string",	     "complex64",
+		"int64",      "bool",	 "qint8",    "quint8",	"qint32", "bfloat16", "qint16",	     "quint16",	     "uint16",
+		"complex128", "float16", "resource", "variant", "uint32", "uint64",   "float8_e5m2", "float8_e4m3fn"};
+
+	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct holdings *all = base_alloc(1, sizeof(*all));

@@ -16,6 +16,9 @@
 enum region { REGION_UNKNOWN, REGION_TEMPORARY, REGION_OUTPUT, REGION_PERSISTENT, REGIONS };
 const char *region_name(enum region region);
 
+/* Of TensorFlow's DataType; NULL = not said. */
+const char *holding_type_name(uint32_t type);
+
 struct amounts {
 	uint64_t blocks, requested, bytes;
 };

@@ -177,17 +177,6 @@ static const struct table_column peak_columns[] = {
 	[P_STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "call stack of the allocation; empty = not recorded"},
 };
 
-/* TensorFlow's DataType. */
-static const char *type_name(uint32_t type)
-{
-	static const char *const names[] = {
-		NULL,	      "float32", "float64",  "int32",	"uint8",  "int16",    "int8",	     "string",	     "complex64",
-		"int64",      "bool",	 "qint8",    "quint8",	"qint32", "bfloat16", "qint16",	     "quint16",	     "uint16",
-		"complex128", "float16", "resource", "variant", "uint32", "uint64",   "float8_e5m2", "float8_e4m3fn"};
-
-	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
-}
-
 /* One row to be; rows of an allocator stand by bytes. */
 struct peak_row {
 	const struct process *process;
@@ -219,7 +208,7 @@ static void add_holder(struct peak_rows *rows, const struct holdings *all, const
 		row->op = all->words.items[one->op];
 		row->region = one->region || !said[0] ? region_name((enum region)one->region) : said;
 		row->from = said[0] ? "said" : one->is_inferred ? "inferred" : NULL;
-		row->type = type_name(one->type);
+		row->type = holding_type_name(one->type);
 		row->shape = all->words.items[one->shape];
 		row->bytes = one->peak.bytes;
 		row->requested = one->peak.requested;

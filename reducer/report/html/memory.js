@@ -3,7 +3,7 @@
 // behind the curve, what was live at the peak, and where it came from.
 "use strict";
 
-const EVENT_FIELDS = [["time_ns", "time"], ["event", "event"], ["requested_bytes", "requested"], ["allocated_bytes", "allocated"], ["op", "op"], ["step", "step"],
+const EVENT_FIELDS = [["time_ns", "time"], ["event", "event"], ["requested_bytes", "requested"], ["allocated_bytes", "allocated"], ["op_name", "op"], ["step", "step"],
 	["region", "region"], ["data_type", "type"], ["shape", "shape"], ["live_bytes", "in use"], ["fragmentation", "fragmentation"]];
 
 // Allocators with a curve, the one with the highest value that frameworks or devices own first.

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Single allocations and releases; see block_events.h. Rule: what an event is worth is decided in one place, is_worth_more. */
+#include "reducer/analysis/block_events.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *begin(const struct analysis_input *input)
+{
+	struct block_event_list *all = base_alloc(1, sizeof(*all));
+
+	all->input = input;
+	return all;
+}
+
+static struct block_events *events_of(struct block_event_list *all, const char *allocator)
+{
+	uint32_t word = words_number(&all->words, allocator);
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->items[i].allocator == word)
+			return &all->items[i];
+	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
+	all->items[all->count] = (struct block_events){.log_id = all->input->process->log_id,
+						       .pid = all->input->process->pid,
+						       .allocator = word,
+						       .process = all->input->index};
+	return &all->items[all->count++];
+}
+
+static int64_t stretch_of(const struct block_events *events, int64_t time_ns)
+{
+	int64_t length = INT64_C(1) << events->width;
+
+	return time_ns >= 0 ? time_ns / length : -((length - 1 - time_ns) / length);
+}
+
+static bool is_worth_more(const struct block_event *one, const struct block_event *other)
+{
+	return one->bytes > other->bytes || (one->bytes == other->bytes && one->time_ns < other->time_ns);
+}
+
+/* Doubles the stretches until there are few enough. */
+static void widen(struct block_events *events)
+{
+	while (events->count > BLOCK_EVENTS_MOST) {
+		size_t kept = 0;
+		events->width++;
+		for (size_t i = 0; i < events->count; i++) {
+			const struct block_event *event = &events->items[i];
+			if (kept == 0 ||
+			    stretch_of(events, events->items[kept - 1].time_ns) != stretch_of(events, event->time_ns))
+				events->items[kept++] = *event;
+			else if (is_worth_more(event, &events->items[kept - 1]))
+				events->items[kept - 1] = *event;
+		}
+		events->count = kept;
+	}
+}
+
+/* Events come nearly in the order of time. */
+static void keep(struct block_events *events, const struct block_event *event)
+{
+	int64_t stretch = stretch_of(events, event->time_ns);
+	size_t at = events->count;
+
+	while (at > 0 && stretch_of(events, events->items[at - 1].time_ns) > stretch)
+		at--;
+	if (at > 0 && stretch_of(events, events->items[at - 1].time_ns) == stretch) {
+		if (is_worth_more(event, &events->items[at - 1]))
+			events->items[at - 1] = *event;
+		return;
+	}
+	events->items = base_grow(events->items, &events->room, events->count + 1, sizeof(*events->items));
+	memmove(&events->items[at + 1], &events->items[at], (events->count - at) * sizeof(*events->items));
+	events->items[at] = *event;
+	events->count++;
+	widen(events);
+}
+
+static void take(void *result, const struct span *span)
+{
+	struct block_event_list *all = result;
+	const struct span_block *said = span->block;
+	struct block_events *events;
+
+	if (!said)
+		return;
+	events = events_of(all, span->name);
+	events->told++;
+	events->is_own_unknown |= said->is_release && (!span->bytes || span->bytes > events->own);
+	if (!said->is_release)
+		events->own += span->bytes;
+	else if (!events->is_own_unknown)
+		events->own -= span->bytes;
+	bool has_total = said->total || said->has_room;
+	if (all->input->options->wants_time && !all->input->options->wants_time(all->input->options->context, span))
+		return;
+	keep(events, &(struct block_event){.time_ns = span->start_ns,
+					   .requested = said->requested,
+					   .bytes = span->bytes,
+					   .live = has_total ? said->total : events->own,
+					   .fragmentation = said->fragmentation,
+					   .op = words_number(&all->words, said->op ? said->op : span->op),
+					   .region = words_number(&all->words, said->region),
+					   .shape = words_number(&all->words, said->shape),
+					   .type = said->type,
+					   .is_release = said->is_release != 0,
+					   .has_live = has_total || !events->is_own_unknown,
+					   .has_room = said->has_room != 0});
+}
+
+/* By log, then name; there are few: insertion. */
+static void sort(struct block_event_list *all)
+{
+	for (size_t i = 1; i < all->count; i++)
+		for (size_t k = i; k > 0; k--) {
+			struct block_events *one = &all->items[k - 1], *other = &all->items[k], moved = *other;
+			int order = strcmp(all->words.items[one->allocator], all->words.items[other->allocator]);
+			if (one->log_id != other->log_id)
+				order = one->log_id < other->log_id ? -1 : 1;
+			if (order <= 0)
+				break;
+			*other = *one;
+			*one = moved;
+		}
+}
+
+static void end(void *result)
+{
+	sort(result);
+}
+
+/* Processes differ, so allocators are only put side by side. */
+static void merge(void *into, const void *from)
+{
+	struct block_event_list *all = into;
+	const struct block_event_list *more = from;
+
+	for (size_t i = 0; i < more->count; i++) {
+		struct block_events copy = more->items[i];
+		copy.allocator = words_number(&all->words, more->words.items[copy.allocator]);
+		copy.room = copy.count;
+		copy.items = base_alloc(copy.count + 1, sizeof(*copy.items));
+		for (size_t k = 0; k < copy.count; k++) {
+			struct block_event *event = &copy.items[k];
+			*event = more->items[i].items[k];
+			event->op = words_number(&all->words, more->words.items[event->op]);
+			event->region = words_number(&all->words, more->words.items[event->region]);
+			event->shape = words_number(&all->words, more->words.items[event->shape]);
+		}
+		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
+		all->items[all->count++] = copy;
+	}
+	sort(all);
+}
+
+static void print(const void *result, struct text *text)
+{
+	const struct block_event_list *all = result;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct block_events *events = &all->items[i];
+		text_format(text, "%" PRIx64 " %s: %" PRIu64 " width %u\n", events->log_id, all->words.items[events->allocator],
+			    events->told, events->width);
+		for (size_t k = 0; k < events->count; k++)
+			text_format(text, "  %" PRId64 " %s%" PRIu64 " %s %s\n", events->items[k].time_ns,
+				    events->items[k].is_release ? "-" : "", events->items[k].bytes,
+				    all->words.items[events->items[k].op], all->words.items[events->items[k].shape]);
+	}
+}
+
+static void drop(void *result)
+{
+	struct block_event_list *all = result;
+
+	for (size_t i = 0; i < all->count; i++)
+		free(all->items[i].items);
+	free(all->items);
+	words_free(&all->words);
+	free(all);
+}
+
+const struct analysis_kind analysis_block_events = {
+	.name = "block_events",
+	.wants = SPAN_BIT(SPAN_BLOCK),
+	.is_of_all_times = true,
+	.begin = begin,
+	.span = take,
+	.end = end,
+	.merge = merge,
+	.print = print,
+	.free = drop,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single allocations and releases of the frameworks' allocators: of each stretch of time the largest one.
+ *
+ * Rule: at most BLOCK_EVENTS_MOST of an allocator whatever the run's length: stretches are powers of two of ns, doubled when
+ * there are too many; of one stretch the event of most bytes stays, of equal ones the first. `told` says how many there were.
+ */
+#ifndef REDUCER_ANALYSIS_BLOCK_EVENTS_H
+#define REDUCER_ANALYSIS_BLOCK_EVENTS_H
+
+#include "reducer/analysis/analysis.h"
+#include "reducer/analysis/words.h"
+
+#define BLOCK_EVENTS_MOST 1000u
+
+struct block_event {
+	int64_t time_ns;
+	uint64_t requested, bytes;  /* 0 = not said */
+	uint64_t live;		    /* handed out after it; valid with has_live */
+	double fragmentation;	    /* valid with has_room */
+	uint32_t op, region, shape; /* in words */
+	uint32_t type;		    /* TensorFlow's DataType; 0 = not said */
+	bool is_release, has_live, has_room;
+};
+
+/* One allocator of one process. */
+struct block_events {
+	uint64_t log_id;
+	uint32_t pid, allocator;   /* in words */
+	size_t process;		   /* in run->processes */
+	unsigned width;		   /* log2 of ns of a stretch */
+	struct block_event *items; /* by time */
+	size_t count, room;
+	uint64_t told;
+	uint64_t own; /* private: bytes handed out by what was recorded */
+	bool is_own_unknown;
+};
+
+struct block_event_list {
+	struct words words;
+	struct block_events *items; /* by log id, then allocator's name, once ended */
+	size_t count, room;
+	const struct analysis_input *input;
+};
+
+#endif
