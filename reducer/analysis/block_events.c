@@ -2,9 +2,16 @@
 /* Single allocations and releases; see block_events.h. Rule: what an event is worth is decided in one place, is_worth_more. */
 #include "reducer/analysis/block_events.h"
 
+#include "reducer/model/live.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct block_pass {
+	struct live_table live;
+	uint64_t own; /* bytes of live blocks */
+};
 
 static void *begin(const struct analysis_input *input)
 {
@@ -25,7 +32,8 @@ static struct block_events *events_of(struct block_event_list *all, const char *
 	all->items[all->count] = (struct block_events){.log_id = all->input->process->log_id,
 						       .pid = all->input->process->pid,
 						       .allocator = word,
-						       .process = all->input->index};
+						       .process = all->input->index,
+						       .pass = base_alloc(1, sizeof(struct block_pass))};
 	return &all->items[all->count++];
 }
 
@@ -79,35 +87,49 @@ static void keep(struct block_events *events, const struct block_event *event)
 	widen(events);
 }
 
+/* What an event does to the blocks that are live. Returns the bytes it is about; 0 = a release of a block not in the log. */
+static uint64_t settle(struct block_pass *pass, const struct span *span)
+{
+	const struct span_block *said = span->block;
+	struct live_entry *entry = said->address ? live_find(&pass->live, said->address) : NULL;
+	uint64_t bytes = span->bytes;
+
+	if (entry) {
+		struct live_block block = live_get(&pass->live, entry);
+		bytes = said->is_release ? block.usable : bytes;
+		pass->own -= block.usable;
+		live_remove(&pass->live, entry);
+	}
+	if (!said->is_release && said->address &&
+	    live_put(&pass->live, &(struct live_block){.address = said->address, .usable = bytes}) == 0)
+		pass->own += bytes;
+	return bytes;
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct block_event_list *all = result;
 	const struct span_block *said = span->block;
 	struct block_events *events;
+	uint64_t bytes;
 
 	if (!said)
 		return;
 	events = events_of(all, span->name);
-	events->told++;
-	events->is_own_unknown |= said->is_release && (!span->bytes || span->bytes > events->own);
-	if (!said->is_release)
-		events->own += span->bytes;
-	else if (!events->is_own_unknown)
-		events->own -= span->bytes;
-	bool has_total = said->total || said->has_room;
+	bytes = settle(events->pass, span);
 	if (all->input->options->wants_time && !all->input->options->wants_time(all->input->options->context, span))
 		return;
+	events->told++;
 	keep(events, &(struct block_event){.time_ns = span->start_ns,
 					   .requested = said->requested,
-					   .bytes = span->bytes,
-					   .live = has_total ? said->total : events->own,
+					   .bytes = bytes,
+					   .live = said->total || said->has_room ? said->total : events->pass->own,
 					   .fragmentation = said->fragmentation,
 					   .op = words_number(&all->words, said->op ? said->op : span->op),
 					   .region = words_number(&all->words, said->region),
 					   .shape = words_number(&all->words, said->shape),
 					   .type = said->type,
 					   .is_release = said->is_release != 0,
-					   .has_live = has_total || !events->is_own_unknown,
 					   .has_room = said->has_room != 0});
 }
 
@@ -127,9 +149,22 @@ static void sort(struct block_event_list *all)
 		}
 }
 
+static void drop_pass(struct block_events *events)
+{
+	if (!events->pass)
+		return;
+	live_free(&events->pass->live);
+	free(events->pass);
+	events->pass = NULL;
+}
+
 static void end(void *result)
 {
-	sort(result);
+	struct block_event_list *all = result;
+
+	for (size_t i = 0; i < all->count; i++)
+		drop_pass(&all->items[i]);
+	sort(all);
 }
 
 /* Processes differ, so allocators are only put side by side. */
@@ -175,8 +210,10 @@ static void drop(void *result)
 {
 	struct block_event_list *all = result;
 
-	for (size_t i = 0; i < all->count; i++)
+	for (size_t i = 0; i < all->count; i++) {
+		drop_pass(&all->items[i]);
 		free(all->items[i].items);
+	}
 	free(all->items);
 	words_free(&all->words);
 	free(all);

@@ -16,11 +16,11 @@
 struct block_event {
 	int64_t time_ns;
 	uint64_t requested, bytes;  /* 0 = not said */
-	uint64_t live;		    /* handed out after it; valid with has_live */
+	uint64_t live;		    /* handed out after it, as the allocator says, else of blocks in the log */
 	double fragmentation;	    /* valid with has_room */
 	uint32_t op, region, shape; /* in words */
 	uint32_t type;		    /* TensorFlow's DataType; 0 = not said */
-	bool is_release, has_live, has_room;
+	bool is_release, has_room;
 };
 
 /* One allocator of one process. */
@@ -32,8 +32,7 @@ struct block_events {
 	struct block_event *items; /* by time */
 	size_t count, room;
 	uint64_t told;
-	uint64_t own; /* private: bytes handed out by what was recorded */
-	bool is_own_unknown;
+	struct block_pass *pass; /* during the pass only */
 };
 
 struct block_event_list {

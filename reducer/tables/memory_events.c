@@ -19,9 +19,9 @@ static const struct table_column columns[] = {
 	[EVENT] = {"event", "event", TABLE_TEXT, UNIT_NONE, 0, "allocation or release"},
 	[REQUESTED] = {"requested_bytes", "requested", TABLE_INTEGER, UNIT_BYTES, 0, "what was asked for; empty = not said"},
 	[ALLOCATED] = {"allocated_bytes", "allocated", TABLE_INTEGER, UNIT_BYTES, 0,
-		       "what was handed out; of a release what came back, negative; empty = not said"},
+		       "what was handed out; of a release what came back, negative; empty = not in the log"},
 	[LIVE] = {"live_bytes", "in use", TABLE_INTEGER, UNIT_BYTES, 0,
-		  "handed out after it, as the allocator says, else by what was recorded; empty = unknown"},
+		  "handed out after it, as the allocator says, else of blocks whose allocation is in the log"},
 	[FRAGMENTATION] = {"fragmentation", "torn", TABLE_REAL, UNIT_RATIO, 1,
 			   "after it: 1 - largest free block / free; empty where the allocator does not tell"},
 	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 0,
@@ -68,8 +68,7 @@ static void add_event(struct table *table, const struct block_event_list *all, c
 		table_integer(table, REQUESTED, (int64_t)event->requested);
 	if (event->bytes)
 		table_integer(table, ALLOCATED, event->is_release ? -(int64_t)event->bytes : (int64_t)event->bytes);
-	if (event->has_live)
-		table_integer(table, LIVE, (int64_t)event->live);
+	table_integer(table, LIVE, (int64_t)event->live);
 	if (event->has_room)
 		table_real(table, FRAGMENTATION, event->fragmentation);
 	table_string(table, OP, op[0] ? op : NULL);

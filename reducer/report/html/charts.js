@@ -16,9 +16,10 @@ const CHARTS = {
 	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
 };
-const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#8c96a3"];
+const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#6b9bd1", "#a3c14a"];
+const REST = "#8c96a3"; // colour of what is not named
 const STEP_BARS = 400;
-const SLICES = 10; // of a pie; the rest is one slice
+const SLICES = 12; // of a pie; the rest is one slice
 
 function colour(i) {
 	return COLOURS[i % COLOURS.length];
@@ -77,13 +78,14 @@ function pieChart(rows, table, spec) {
 	const label = place(table, spec.label), value = place(table, spec.value), sums = new Map();
 	for (const row of rows)
 		sums.set(String(row[label]), (sums.get(String(row[label])) || 0) + Number(row[value] || 0));
-	const sorted = [...sums].filter((entry) => entry[1] > 0).sort((a, b) => b[1] - a[1]), kept = sorted.slice(0, SLICES);
+	const isRest = (entry) => Number(entry[0] === "other");
+	const sorted = [...sums].filter((entry) => entry[1] > 0).sort((a, b) => isRest(a) - isRest(b) || b[1] - a[1]), kept = sorted.slice(0, SLICES);
 	const rest = sorted.slice(SLICES).reduce((sum, entry) => sum + entry[1], 0);
 	if (rest > 0)
 		kept.push([sorted.length - SLICES + " others", rest]);
 	const all = kept.reduce((sum, entry) => sum + entry[1], 0);
-	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((_, i) => colour(i)), borderWidth: 1 }] },
-		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: window.innerWidth < 600 ? "bottom" : "right", labels: { color: ink(), boxWidth: 12 } },
+	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((entry, i) => isRest(entry) ? REST : colour(i)), borderWidth: 1 }] },
+		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: window.innerWidth < 600 ? "bottom" : "right", labels: { color: ink(), boxWidth: 10, font: { size: 11 }, padding: 6 } },
 			tooltip: { callbacks: { label: (point) => point.label + ": " + shown(point.raw, table.columns[value].unit) + ", " + (100 * point.raw / all).toFixed(1) + " %" } } } } };
 }
 

@@ -63,7 +63,8 @@ function memoryFacts(main, name) {
 	const table = byId.get(byId.has("memory.allocators") ? "memory.allocators" : "memory.summary");
 	const rows = table.rows.filter((row) => value(table, row, "allocator") === name && (place(table, "scope") < 0 || value(table, row, "scope") !== "thread"));
 	if (rows.length)
-		main.append(small(table, rows.slice(0, 6)));
+		main.append(small(table, rows.slice(0, 6), ["process", "scope", "id", "allocations", "frees", "live_bytes", "capacity_bytes", "lifetime_peak_bytes", "peak_bytes", "peak_time_ns", "stack_bytes",
+			"heap_bytes", "free_bytes", "fragmentation", "reserved_bytes"]));
 }
 
 function memoryPage(main) {
