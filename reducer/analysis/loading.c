@@ -211,7 +211,7 @@ static void take(void *result, const struct span *span)
 	struct loading *loading = result;
 	struct loading_pass *pass = loading->pass;
 
-	if (span->start_ns < pass->from_ns || span->start_ns >= pass->to_ns)
+	if (span->start_ns + (int64_t)span->duration_ns <= pass->from_ns || span->start_ns >= pass->to_ns)
 		return;
 	if (span->what == SPAN_COPY) {
 		if (span->copy_kind != 1)

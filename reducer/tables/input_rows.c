@@ -98,6 +98,12 @@ static void sum_workers(struct input_view *view, const struct request *request)
 	}
 }
 
+/* Reads of other threads; where no loader is, pipes bring data too. */
+static uint64_t reads_ahead(const struct loading_row *loading)
+{
+	return loading->ns[LOADING_ADVANCE_READS] + (loading->counts[LOADING_LOADER] ? 0 : loading->ns[LOADING_QUEUE_READS]);
+}
+
 static uint64_t minus(uint64_t from, uint64_t what)
 {
 	return from > what ? from - what : 0;
@@ -112,7 +118,7 @@ static void sum_parts(struct input_view *view)
 		parts[input_category_of(view->pipelines->nodes[i].name)] += view->pipelines->nodes[i].self_ns;
 	parts[INPUT_DEMAND_READ] +=
 		minus(loading->ns[LOADING_DEMAND_READS], loading->has_workers ? loading->ns[LOADING_QUEUE_READS] : 0);
-	parts[INPUT_ADVANCE_READ] += loading->ns[LOADING_ADVANCE_READS] + view->worker_reads_ns;
+	parts[INPUT_ADVANCE_READ] += reads_ahead(loading) + view->worker_reads_ns;
 	parts[INPUT_PREPROCESSING] += minus(view->busy_ns, view->worker_reads_ns);
 	if (!loading->has_workers)
 		parts[INPUT_PREPROCESSING] += minus(loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS]);
@@ -122,18 +128,18 @@ static void sum_parts(struct input_view *view)
 	parts[INPUT_OTHER] = minus(view->wait_ns, known);
 }
 
-/* What the thread that marks the steps used of a processor, by the readings that lie in the steps' time. */
+/* What the thread that marks the steps used of a processor, between readings around the time of the steps. */
 static double cores_of(const struct process *process, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct use_sample *first = NULL, *last = NULL;
 
 	for (size_t i = 0; i < process->use.count; i++) {
 		const struct use_sample *sample = &process->use.samples[i];
-		if (sample->of != USE_OF_THREAD || !sample->has_use || sample->subject != thread || sample->time_ns < from ||
-		    sample->time_ns > to)
+		if (sample->of != USE_OF_THREAD || !sample->has_use || sample->subject != thread)
 			continue;
-		first = first ? first : sample;
-		last = sample;
+		first = !first || sample->time_ns <= from ? sample : first;
+		if (!last || last->time_ns < to)
+			last = sample;
 	}
 	if (!first || last->time_ns <= first->time_ns)
 		return -1;
@@ -148,7 +154,7 @@ static bool may_wait(struct input_view *view, const struct step_rows *rows)
 
 	if (!window || view->first == view->end)
 		return false;
-	view->reading_threads = (double)view->loading->ns[LOADING_ADVANCE_READS] / (double)window;
+	view->reading_threads = (double)reads_ahead(view->loading) / (double)window;
 	view->step_thread_cores = cores_of(view->process, rows->items[view->first]->unit.thread,
 					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
 	return view->reading_threads >= READING_THREADS && view->step_thread_cores >= 0 && view->step_thread_cores < IDLE_CORES;
@@ -243,7 +249,7 @@ static void note_view(struct table *table, const struct input_view *view)
 			   "Process %u: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "
 			   "and "
 			   "the thread that runs the steps used %.0f %% of a processor: it may have waited for them.",
-			   pid, 100 * view->reading_threads, 100 * view->step_thread_cores);
+			   pid, 100 * fmin(view->reading_threads, 1), 100 * view->step_thread_cores);
 	if (view->steps == 1)
 		table_note(table, NOTE_INFO, "Process %u: one step alone; there is no range and no deviation.", pid);
 	if (view->loading->forgotten)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training script whose input is slow, or not: input_pytorch.py code|read|collate|healthy WORKERS [FILE]. Knows nothing of tfprof."""
+import os
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset, default_collate
+
+MODE, WORKERS = sys.argv[1], int(sys.argv[2])
+FILE = sys.argv[3] if len(sys.argv) > 3 else ""
+WIDTH = 1024 if MODE == "healthy" else 16
+SAMPLES, BATCH = 64, 4
+
+
+class Samples(Dataset):
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, index):
+        if MODE == "code":
+            time.sleep(0.005)
+        if MODE == "read":
+            descriptor = os.open(FILE, os.O_RDONLY)
+            os.read(descriptor, 1 << 24)
+            os.close(descriptor)
+        if MODE == "collate":
+            return torch.zeros(1 << 20), torch.zeros(1)
+        return torch.full((WIDTH,), float(index)), torch.zeros(1)
+
+
+def batch_of(samples):
+    if MODE != "collate":
+        return default_collate(samples)
+    whole = torch.stack([sample[0] for sample in samples] * 4)
+    return whole[:BATCH, :WIDTH].clone(), torch.stack([sample[1] for sample in samples])
+
+
+def main():
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    layers = [torch.nn.Linear(WIDTH, WIDTH) for _ in range(24 if MODE == "healthy" else 1)]
+    model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    print(f"{MODE}: {SAMPLES // BATCH} steps")
+
+
+if __name__ == "__main__":
+    main()

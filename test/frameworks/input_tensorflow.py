@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A training script whose input is slow, or not: input_tensorflow.py map|generator|healthy [STEPS]. Knows nothing of tfprof."""
+import sys
+import time
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+MODE, STEPS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12
+BATCH = 4
+WIDTH = 1536 if MODE == "healthy" else 16
+
+
+def slowly(x):
+    time.sleep(0.005)
+    return x
+
+
+def augment(x, y):
+    z = tf.py_function(slowly, [x], tf.float32)
+    z.set_shape(x.shape)
+    return z, y
+
+
+def samples():
+    for i in range(BATCH * STEPS):
+        time.sleep(0.005)
+        yield np.full(WIDTH, i, np.float32), np.zeros(1, np.float32)
+
+
+def dataset():
+    x = np.ones((BATCH * STEPS, WIDTH), np.float32)
+    y = np.zeros((BATCH * STEPS, 1), np.float32)
+    if MODE == "generator":
+        kind = (tf.TensorSpec((WIDTH,), tf.float32), tf.TensorSpec((1,), tf.float32))
+        return tf.data.Dataset.from_generator(samples, output_signature=kind).batch(BATCH).prefetch(2)
+    whole = tf.data.Dataset.from_tensor_slices((x, y))
+    if MODE == "map":
+        return whole.map(augment).batch(BATCH).prefetch(2)
+    return whole.batch(BATCH).cache().prefetch(4)
+
+
+layers = [keras.layers.Dense(WIDTH, activation="relu") for _ in range(8 if MODE == "healthy" else 1)]
+model = keras.Sequential([*layers, keras.layers.Dense(1)])
+model.compile(keras.optimizers.Adam(1e-4), "mse")
+model.fit(dataset(), epochs=1, verbose=0)
+print(f"{MODE}: {STEPS} steps")
