@@ -211,7 +211,9 @@ static uint32_t host_classes_tf(const struct span *span)
 	for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++)
 		if (strncmp(span->name, markers[i], strlen(markers[i])) == 0 && !strchr(span->name, '/'))
 			return 0;
-	if (strncmp(span->name, "IteratorGetNext", 15) == 0)
+	/* The outermost iterator of a pipeline: "Iterator::" and one name. */
+	if (strncmp(span->name, "IteratorGetNext", 15) == 0 ||
+	    (strncmp(span->name, "Iterator::", 10) == 0 && !strstr(span->name + 10, "::")))
 		return CLASS_BIT(PART_INPUT_WAIT);
 	return CLASS_BIT(PART_HOST_COMPUTE);
 }

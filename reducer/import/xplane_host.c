@@ -127,6 +127,17 @@ static void put_trace(struct xplane *xplane, const struct xplane_line *line, con
 	put_group(xplane, line, at_end(event));
 }
 
+/* Roots that TensorFlow's own runs are, beside those that a program marks: no steps, as in xprof. */
+static int is_implicit(const char *name)
+{
+	static const char *const names[] = {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return 1;
+	return 0;
+}
+
 static void add_step(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, uint64_t step)
 {
 	xplane->step_count++;
@@ -170,7 +181,7 @@ void xplane_host_event(struct xplane *xplane, struct xplane_line *line, struct x
 		put_call(xplane, line, event);
 		return;
 	}
-	if (xplane_number(event->known[XPLANE_ROOT]) > 0 || strcmp(name, "TraceContext") == 0)
+	if ((xplane_number(event->known[XPLANE_ROOT]) > 0 && !is_implicit(name)) || strcmp(name, "TraceContext") == 0)
 		put_step(xplane, line, event);
 	put_trace(xplane, line, event);
 }

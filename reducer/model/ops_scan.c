@@ -188,7 +188,7 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
-				!is_op_name(name_of(taken, name)), span);
+				!is_op_name(name_of(taken, name)) && strncmp(name_of(taken, name), "Iterator::", 10) != 0, span);
 }
 
 /* The number of a sum's name among those that others use. */

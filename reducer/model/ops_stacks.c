@@ -222,14 +222,19 @@ void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned s
 	struct op_stack *stack = &ops->stacks[at];
 	uint32_t number = op_stacks_sum(ops, name, source, is_range);
 	uint64_t inside = 0;
+	size_t count = stack->span_count;
 
-	while (stack->span_count > 0 && stack->spans[stack->span_count - 1].start >= span.start)
-		inside += stack->spans[--stack->span_count].duration;
+	while (count > 0 && stack->spans[count - 1].start >= span.start)
+		inside += stack->spans[--count].duration;
+	/* A range takes no time from an op around it: what lies in it stays for that one. */
+	if (!is_range)
+		stack->span_count = count;
 	if (number == OPS_NONE || make_span_room(stack) != 0) {
 		ops->is_short = 1;
 		return;
 	}
-	stack->spans[stack->span_count++] = span;
+	if (!is_range)
+		stack->spans[stack->span_count++] = span;
 	ops->nameless += name == 0;
 	ops->sums[number].is_ns = 1;
 	ops->sums[number].occurrences++;
