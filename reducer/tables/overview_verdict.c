@@ -16,7 +16,7 @@ static const struct table_column columns[] = {
 	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0, "of the time of all steps"},
 	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level high"},
 	[MODERATE] = {"moderate_percent", "moderate from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level moderate"},
-	[SENTENCE] = {"sentence", "verdict", TABLE_TEXT, UNIT_NONE, 0, ""},
+	[SENTENCE] = {"sentence", "verdict", TABLE_TEXT, UNIT_NONE, 0, "what that means, in words"},
 	[NEXT] = {"next", "next table", TABLE_TEXT, UNIT_NONE, 0, "that shows more of it (-t ID)"},
 };
 

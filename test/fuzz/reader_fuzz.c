@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes as a log, through reader, model, --check and --dump.
+ * libFuzzer target: any bytes as a log, through reader, model, --check, --dump and the second pass; or as a file of another profiler.
  *
  * Rule: magic, page size and all checksums are put right first, so that what is changed is what the decoders see; sizes,
  * counts, offsets and contents are left as they are. Every fourth input goes in as it is.
  */
 #include "reducer/check.h"
 #include "reducer/dump.h"
+#include "reducer/model/spans.h"
 #include "reducer/read/crc32c.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,6 +60,20 @@ static void repair(uint8_t *bytes, size_t size)
 			repair_block(bytes + at, size - at);
 }
 
+/* Files of other profilers are left as they are: a message with its first field, an object. */
+static int is_foreign(const uint8_t *bytes, size_t size)
+{
+	return size > 0 && (bytes[0] == 0x0a || bytes[0] == '{');
+}
+
+static int tell(void *context, const struct span *span)
+{
+	FILE *out = context;
+
+	fprintf(out, "%s %" PRId64 " %" PRIu64 "\n", span->name, span->start_ns, span->duration_ns);
+	return 0;
+}
+
 static void read_all(const char *path, FILE *out)
 {
 	struct diag_list diags = {0};
@@ -66,6 +82,8 @@ static void read_all(const char *path, FILE *out)
 	if (run != NULL) {
 		check_run(out, run, NULL);
 		dump_run(out, run);
+		for (size_t p = 0; p < run->process_count; p++)
+			spans_stream(run, p, &(struct span_options){.wants = ~0u, .visit = tell, .context = out});
 	}
 	run_close(run);
 	diag_free(&diags);
@@ -85,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (bytes == NULL || file < 0 || nowhere == NULL)
 		abort();
 	memcpy(bytes, data, size);
-	if (size % 4 != 3)
+	if (size % 4 != 3 && !is_foreign(bytes, size))
 		repair(bytes, size);
 	if (ftruncate(file, 0) != 0 || pwrite(file, bytes, size, 0) != (ssize_t)size)
 		abort();
