@@ -128,14 +128,29 @@ static void take_op(struct work *work, const struct span *span)
 		(struct covered){span->start_ns, span->duration_ns > inside ? span->duration_ns : inside};
 }
 
+/* Its own sums, for those who ask for a part of the time or of the threads. */
+static void take_host(struct work *work, const struct span *span)
+{
+	uint32_t name = words_number(&work->words, span->name);
+	struct work_row key = {
+		.op = name, .name = name, .what = (uint8_t)span->what, .op_source = span->source, .part = PART_HOST_COMPUTE};
+	struct work_row *row = row_of(work, &key);
+
+	row->occurrences++;
+	row->ns += span->duration_ns;
+	row->self_ns += span->self_ns;
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct work *work = result;
 
-	if (span->on == SPAN_QUEUE)
+	if (span->on == SPAN_QUEUE) {
 		take_device(work, span);
-	else if (part_is_op(span) && !span->is_open)
+	} else if (part_is_op(span) && !span->is_open) {
 		take_op(work, span);
+		take_host(work, span);
+	}
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -179,6 +194,7 @@ static void merge(void *into, const void *from)
 		row->occurrences += add->occurrences;
 		row->ns += add->ns;
 		row->bytes += add->bytes;
+		row->self_ns += add->self_ns;
 	}
 	for (size_t i = 0; i < more->device_count; i++) {
 		struct work_device *device = device_of(work, more->devices[i].log_id, more->devices[i].device);
@@ -230,9 +246,10 @@ static void print_rows(const struct work *work, struct text *text)
 	for (size_t i = 0; i < work->count; i++) {
 		const struct work_row *row = &work->rows[i];
 		struct text line = {0};
-		text_format(&line, "%s/%s %u %u %u %u: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n",
+		text_format(&line,
+			    "%s/%s %u %u %u %u: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 " %" PRIu64 "\n",
 			    work->words.items[row->op], work->words.items[row->name], row->what, row->op_source, row->part,
-			    row->uses_tensor, row->occurrences, row->ns, row->bytes, row->least_ns, row->most_ns);
+			    row->uses_tensor, row->occurrences, row->ns, row->bytes, row->least_ns, row->most_ns, row->self_ns);
 		lines[i] = line.bytes;
 	}
 	qsort(lines, work->count, sizeof(*lines), compare_lines);

@@ -10,7 +10,8 @@
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/words.h"
 
-/* One kernel of one op; copies, sets and graphs have their span's name. */
+/* One kernel of one op; copies, sets and graphs have their span's name. An op of the host (SPAN_OP, SPAN_TRACE) has its own
+ * twice. */
 struct work_row {
 	uint32_t op, name;   /* in words */
 	uint8_t what;	     /* enum span_what */
@@ -18,6 +19,7 @@ struct work_row {
 	uint8_t part;	     /* of the step: a precision, collectives, a direction */
 	uint8_t uses_tensor; /* tensor cores, by its code or else by its name */
 	uint64_t occurrences, ns, bytes, least_ns, most_ns;
+	uint64_t self_ns; /* of ops of the host; ns is their total, with those inside them */
 };
 
 /* A device of a process: from the first to the last work with an op. */

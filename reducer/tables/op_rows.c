@@ -90,7 +90,8 @@ static const struct host_row *find_row(const struct host_rows *rows, const char 
 	return number == UINT32_MAX ? NULL : &rows->items[number];
 }
 
-/* TensorFlow may tell an op twice: by its annotation, its eager call or its iterator, and by a TraceMe event. The first counts. */
+/* TensorFlow may tell an op twice: by its annotation, its eager call or its iterator, and by a TraceMe event. The first counts.
+ */
 static bool is_told_twice(const struct host_rows *rows, const struct host_row *row)
 {
 	const char *colon = strchr(row->first->name, ':');
@@ -159,16 +160,42 @@ static struct op_row *add_row(struct op_rows *rows, size_t *room, const struct o
 	return &rows->items[rows->count++];
 }
 
-static void add_host(struct op_rows *rows, size_t *room, const struct request *request)
+/* Do --window, --step, --thread ask for a part only? The first pass has no such sums; `work` does. */
+static bool is_part(const struct request *request)
+{
+	return request->analysis.wants_time || request->thread;
+}
+
+/* What the second pass was shown of the host's ops. Freed with free(items). */
+static struct ops seen_ops(const struct work *work)
+{
+	struct ops ops = {.items = base_alloc(work->count + 1, sizeof(*ops.items))};
+
+	for (size_t i = 0; i < work->count; i++) {
+		const struct work_row *row = &work->rows[i];
+		if (row->what == SPAN_OP || row->what == SPAN_TRACE)
+			ops.items[ops.count++] = (struct op){.name = work->words.items[row->op],
+							     .source = row->op_source,
+							     .occurrences = row->occurrences,
+							     .total_ns = (int64_t)row->ns,
+							     .self_ns = (int64_t)row->self_ns};
+	}
+	return ops;
+}
+
+static void add_host(struct op_rows *rows, size_t *room, const struct request *request, const struct work *work)
 {
 	struct host_rows host = {0};
-	size_t most = 0;
+	struct ops seen = is_part(request) && work ? seen_ops(work) : (struct ops){0};
+	size_t most = seen.count;
 
 	for (size_t i = 0; i < request->run->process_count; i++)
 		most += request->run->processes[i].ops.count;
 	host.items = base_alloc(most + 1, sizeof(*host.items));
 	bool *is_twice = base_alloc(most + 1, sizeof(*is_twice));
-	for (size_t i = 0; i < request->run->process_count; i++)
+	if (is_part(request))
+		add_process(&host, &seen);
+	for (size_t i = 0; i < request->run->process_count && !is_part(request); i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(&host, &request->run->processes[i].ops);
 	for (size_t i = 0; i < host.count; i++)
@@ -190,6 +217,7 @@ static void add_host(struct op_rows *rows, size_t *room, const struct request *r
 	}
 	rows->notes = host.sum;
 	free(is_twice);
+	free(seen.items);
 	free(host.items);
 	base_index_free(&host.index);
 }
@@ -208,12 +236,14 @@ static void add_device(struct op_rows *rows, size_t *room, const struct work *wo
 {
 	const struct work_row **order = base_alloc(work->count + 1, sizeof(*order));
 	struct op_row *row = NULL;
+	size_t count = 0;
 
 	for (size_t i = 0; i < work->count; i++)
-		order[i] = &work->rows[i];
-	if (work->count)
-		qsort(order, work->count, sizeof(*order), by_op);
-	for (size_t i = 0; i < work->count; i++) {
+		if (work->rows[i].what != SPAN_OP && work->rows[i].what != SPAN_TRACE)
+			order[count++] = &work->rows[i];
+	if (count)
+		qsort(order, count, sizeof(*order), by_op);
+	for (size_t i = 0; i < count; i++) {
 		const struct work_row *one = order[i];
 		const char *name = work->words.items[one->op];
 		if (!row || by_op(&order[i - 1], &order[i]) != 0)
@@ -339,7 +369,8 @@ void op_rows_make(struct op_rows *rows, const struct request *request, const str
 	size_t room = 0;
 
 	*rows = (struct op_rows){0};
-	add_host(rows, &room, request);
+	add_host(rows, &room, request, work);
+	rows->is_part = is_part(request);
 	if (work)
 		add_device(rows, &room, work);
 	if (request->group != GROUP_OP && request->group != GROUP_KERNEL)

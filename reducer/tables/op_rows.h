@@ -18,6 +18,7 @@ struct op_row {
 	const char *name; /* as the framework has it; by --group-by a type, scope or module */
 	unsigned source;  /* row of range_sources.def; SPAN_NO_SOURCE = several, or none */
 	bool is_idle;
+	bool has_allocations; /* the counts below are known */
 	uint64_t occurrences, allocations, allocated;
 	int64_t total, self;
 	int64_t tensor;	     /* device: ns of kernels that use tensor cores */
@@ -31,6 +32,7 @@ struct op_rows {
 	size_t count, device_count;
 	int64_t self[2];    /* sums by side, as shown: with idle where it is */
 	struct ops notes;   /* counts of what was left out */
+	bool is_part;	    /* of the time or of the threads: allocations are not known */
 	struct words words; /* names made here */
 };
 

@@ -120,7 +120,7 @@ static void put_host(struct table *table, const struct op_row *row, int64_t self
 		table_real(table, HOST_SELF, 100.0 * (double)row->self / (double)self_sum);
 		table_real(table, HOST_CUMULATIVE, 100.0 * (double)self_so_far / (double)self_sum);
 	}
-	if (row->is_idle)
+	if (row->is_idle || !row->has_allocations)
 		return;
 	table_integer(table, ALLOCATIONS, (int64_t)row->allocations);
 	table_integer(table, ALLOCATED, (int64_t)row->allocated);
@@ -189,6 +189,10 @@ static void fill(struct table *table, const struct request *request)
 			   "IDLE is the time between first and last work in which no op ran: of each device by the sum of its "
 			   "work, of each "
 			   "thread that ran ops; the shares are of the time with it (--idle=out leaves it out).");
+	if (rows.is_part)
+		table_note(table, NOTE_INFO,
+			   "Of a part of the time or of the threads: total counts an op inside another of its name again, and "
+			   "allocations are left out.");
 	put_notes(table, request, &rows.notes);
 	op_rows_free(&rows);
 }
@@ -202,7 +206,7 @@ const struct table_kind table_op_stats = {
 		"on devices, and what was allocated for them.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_GROUP,
+	.filters = FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_GROUP | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD,
 	.text_rows = 30,
 	.needs_scan = true,
 	.analyses = needs,

@@ -250,7 +250,7 @@ static void fill_pie(struct table *table, const struct request *request)
 		table_note(table, NOTE_MISSING, "No ops and no device work are in the logs.");
 }
 
-#define OP_FILTERS (FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM)
+#define OP_FILTERS (FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD)
 static const struct analysis_kind *const work_needs[] = {&analysis_work, NULL};
 static const struct analysis_kind *const both_needs[] = {&analysis_work, &analysis_steps, NULL};
 const struct table_kind table_overview_precision = {
@@ -259,7 +259,7 @@ const struct table_kind table_overview_precision = {
 	.help = "How much of the kernels' time and number computes in 16, 32, 8, 64 bits or tf32.",
 	.columns = precision_columns,
 	.column_count = PRECISION_COLUMNS,
-	.filters = OP_FILTERS | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD,
+	.filters = OP_FILTERS,
 	.needs_scan = true,
 	.analyses = work_needs,
 	.fill = fill_precision,
