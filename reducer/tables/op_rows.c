@@ -208,6 +208,7 @@ static void add_host(struct op_rows *rows, size_t *room, const struct request *r
 						 .name = one->first->name,
 						 .source = one->first->source,
 						 .occurrences = one->occurrences,
+						 .has_allocations = !is_part(request),
 						 .allocations = one->allocations,
 						 .allocated = one->allocated,
 						 .total = one->total,
