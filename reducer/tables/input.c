@@ -38,7 +38,7 @@ static const struct table_column verdict_columns[] = {
 		 "likely; unknown = no step has an end"},
 	[V_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0, "of the time of the steps"},
 	[V_STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "whose end is known"},
-	[V_STEPS_NS] = {"steps_total_ns", "steps took", TABLE_INTEGER, UNIT_NS, 1, ""},
+	[V_STEPS_NS] = {"steps_total_ns", "steps took", TABLE_INTEGER, UNIT_NS, 1, "all steps together"},
 	[V_WAIT] = {"wait_total_ns", "wait", TABLE_INTEGER, UNIT_NS, 1,
 		    "waiting for input and copying it to the device while nothing else went on"},
 	[V_MEAN] = {"wait_mean_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "mean"},
@@ -50,8 +50,8 @@ static const struct table_column verdict_columns[] = {
 		      "tf.data, DataLoader, ranges of the program, reads of its thread; empty = nothing told of any"},
 	[V_STAGE] = {"stage", "stage", TABLE_TEXT, UNIT_NONE, 0, "what was waited for most; empty = nothing"},
 	[V_KIND] = {"stage_kind", "kind", TABLE_TEXT, UNIT_NONE, 2, "what sort of stage that is"},
-	[V_SENTENCE] = {"sentence", "in words", TABLE_TEXT, UNIT_NONE, 1, ""},
-	[V_REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, ""},
+	[V_SENTENCE] = {"sentence", "in words", TABLE_TEXT, UNIT_NONE, 1, "the verdict as a sentence"},
+	[V_REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, "what helps against the stage that takes most"},
 	[V_WORKERS] = {"workers", "workers", TABLE_INTEGER, UNIT_COUNT, 2,
 		       "recorded worker processes of a DataLoader; empty = it has none"},
 	[V_BUSY] = {"workers_busy", "busy", TABLE_REAL, UNIT_RATIO, 2, "share of their time in which they made batches"},
@@ -159,7 +159,7 @@ static const struct table_column host_columns[] = {
 		     "other: waiting that none of these explains"},
 	[H_TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "of all threads and worker processes, while steps ran"},
 	[H_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the five"},
-	[H_REMEDY] = {"remedy", "what to do if it is much", TABLE_TEXT, UNIT_NONE, 0, ""},
+	[H_REMEDY] = {"remedy", "what to do if it is much", TABLE_TEXT, UNIT_NONE, 0, "what helps against the stage that takes most"},
 };
 
 static void put_host(struct table *table, const struct input_view *view)

@@ -16,7 +16,7 @@ enum { PID, OP, COUNT, TOTAL, TOTAL_SHARE, SELF, SELF_SHARE, CATEGORY, COLUMNS }
 static const struct table_column columns[] = {
 	[PID] = {"pid", "pid", TABLE_INTEGER, UNIT_NONE, 1, "process that ran it"},
 	[OP] = {"op", "op", TABLE_TEXT, UNIT_NONE, 0, "long name of an iterator, name of an op, or what was done"},
-	[COUNT] = {"count", "times", TABLE_INTEGER, UNIT_COUNT, 0, ""},
+	[COUNT] = {"count", "times", TABLE_INTEGER, UNIT_COUNT, 0, "how often it ran"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "with what was inside it"},
 	[TOTAL_SHARE] = {"total_share", "of all", TABLE_REAL, UNIT_RATIO, 1, "of the sum of all self times: may exceed 1"},
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without what was inside it"},

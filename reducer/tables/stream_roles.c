@@ -45,7 +45,7 @@ static const struct table_column columns[] = {
 	[COPY_IN] = {"copy_in_ns", "copies in", TABLE_INTEGER, UNIT_NS, 0, "host to device"},
 	[COPY_OUT] = {"copy_out_ns", "copies out", TABLE_INTEGER, UNIT_NS, 0, "device to host"},
 	[COPY_ON] = {"copy_device_ns", "copies on", TABLE_INTEGER, UNIT_NS, 1, "on the device and between devices"},
-	[SET] = {"memset_ns", "memsets", TABLE_INTEGER, UNIT_NS, 1, ""},
+	[SET] = {"memset_ns", "memsets", TABLE_INTEGER, UNIT_NS, 1, "time in which memsets ran"},
 	[GRAPH] = {"graph_ns", "graphs", TABLE_INTEGER, UNIT_NS, 1, "graphs recorded as a whole (TFPROF_CUDA_GRAPH=graph)"},
 	[LAUNCHES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "pieces of work"},
 	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 1, "copied and set"},

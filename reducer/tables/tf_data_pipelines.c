@@ -36,7 +36,7 @@ static const struct table_column columns[] = {
 	[CALLS] = {"calls", "calls", TABLE_INTEGER, UNIT_COUNT, 0, "times the program asked it for the next element"},
 	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 2, "start of the first call, from the start of the run"},
 	[MIN] = {"min_ns", "min", TABLE_INTEGER, UNIT_NS, 1, "shortest call"},
-	[MEAN] = {"mean_ns", "mean", TABLE_INTEGER, UNIT_NS, 0, ""},
+	[MEAN] = {"mean_ns", "mean", TABLE_INTEGER, UNIT_NS, 0, "of one call"},
 	[MAX] = {"max_ns", "max", TABLE_INTEGER, UNIT_NS, 0, "longest call"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "of all calls"},
 	[SLOW] = {"slow_calls", "slow", TABLE_INTEGER, UNIT_COUNT, 0, "calls of more than 50 us"},
@@ -44,7 +44,7 @@ static const struct table_column columns[] = {
 			"iterator with the most own time while slow calls waited; empty = none was slow, or it feeds a device"},
 	[BOTTLENECK_NS] = {"bottleneck_ns", "its own", TABLE_INTEGER, UNIT_NS, 0, "that time: without the iterators below it"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 1, "what sort of iterator that is"},
-	[REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 0, ""},
+	[REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 0, "for the bottleneck"},
 	[LONG_NAME] = {"long_name", "long name", TABLE_TEXT, UNIT_NONE, 1, "of the bottleneck: from the root down to it"},
 	[LONGEST] = {"longest_bottleneck", "in the longest call", TABLE_TEXT, UNIT_NONE, 2,
 		     "long name of the iterator with the most own time in the longest call alone; the TensorFlow Profiler names "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libFuzzer target: any bytes as a log, through reader, model, --check, --dump and the second pass; or as a file of another profiler.
+ * libFuzzer target: any bytes as a log, through reader, model, --check, --dump and the second pass; or as a file of another
+ * profiler.
  *
  * Rule: magic, page size and all checksums are put right first, so that what is changed is what the decoders see; sizes,
  * counts, offsets and contents are left as they are. Every fourth input goes in as it is.
