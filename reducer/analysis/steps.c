@@ -14,6 +14,7 @@
 struct waiting {
 	struct sweep sweep;
 	int64_t first_ns[DEVICES_MOST], last_ns[DEVICES_MOST]; /* of device work, by device */
+	bool is_given; /* the file says which step its work is of, and so how long the step is */
 };
 
 /* Units of one thread: from `from` to below `to`; `hint`: where the last one was found. */
@@ -116,7 +117,7 @@ static struct target target_of(const struct steps_pass *pass, struct step_row *r
 				CLASS_BIT(PART_HOST_COMPUTE);
 	if (pass->is_span && row->unit.marked_ns != TIME_UNKNOWN)
 		target.to_ns = row->unit.marked_ns;
-	for (size_t d = 0; pass->is_span && waiting && d < DEVICES_MOST; d++)
+	for (size_t d = 0; pass->is_span && waiting && !waiting->is_given && d < DEVICES_MOST; d++)
 		if (waiting->last_ns[d] > waiting->first_ns[d] &&
 		    (best == SIZE_MAX ||
 		     waiting->last_ns[d] - waiting->first_ns[d] > waiting->last_ns[best] - waiting->first_ns[best]))
@@ -206,6 +207,7 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 			waiting->last_ns[d] = INT64_MIN;
 		}
 	}
+	waiting->is_given |= span->given_step != 0;
 	if (span->on == SPAN_QUEUE) {
 		size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1;
 		waiting->first_ns[device] = start_ns < waiting->first_ns[device] ? start_ns : waiting->first_ns[device];

@@ -118,7 +118,7 @@ class Job:
         """Allocators' events, each on a line of its own, in time order."""
         r = self.random
         for n in range(allocators):
-            line, live, used, peak = self.cpu.line(50000 + n, f"allocator {n}"), {}, 0, r.randrange(0, 5000)
+            line, live, used, peak = self.cpu.line(50000 + n, f"allocator {n}"), {}, r.choice([0, 5120]), r.randrange(0, 5000)
             time, stack, capacity = r.randrange(1000), r.choice([0, 256, 4096]), 1 << 20
             for _ in range(r.randrange(5, 60)):
                 time += r.randrange(1, 50) * 1000
@@ -176,6 +176,34 @@ def hlo_case(random):
     return [(job.host, space([job.cpu, job.gpus[0][0], metadata], job.host))]
 
 
+def grouped_case(random):
+    """Every event says which step it is of, and the device has a Steps line of its own: longer steps than its work."""
+    cpu, gpu = Plane("/host:CPU", 2, group_id=0), Plane("/device:GPU:0", 1, device_vendor="Nvidia")
+    host, stream = cpu.line(4000, "python"), gpu.line(7, "Stream #7")
+    steps = gpu.line(-559038737, "Steps")
+    time, spans = 0, []
+    for step in range(random.randrange(2, 5)):
+        begin, ident = time, Unsigned(step + 1)
+        host.event("cuLaunchKernel", time + US, 2 * US, correlation_id=ident, group_id=step)
+        work = random.randrange(10, 200) * US
+        stream.event("kernel", time + 5 * US, work, correlation_id=ident, kernel_details="regs:16 grid:1,1,1 block:32,1,1", group_id=step,
+                     tf_op=Shared("net/relu:Relu"))
+        time += work + random.randrange(100, 300) * US
+        steps.event(str(step), begin, time - begin, group_id=step, step_name=f"train {step}")
+        spans.append((begin, time))
+        time += 50 * US
+    return [("host-a", space([cpu, gpu], "host-a"))], spans
+
+
+def bare_case(random):
+    """A kernel that has no launch configuration, and one of no time."""
+    job = Job(random).steps(2)
+    ident = Unsigned(job.correlation)
+    job.on_device(0, "bare", job.clock, 7 * US, correlation_id=ident)
+    job.on_device(0, "instant", job.clock + US, 0, kernel_details=job.shapes[0], correlation_id=ident)
+    return [job.file()]
+
+
 def cases(random):
     """name -> list of (host, bytes); and for some names what the device did: (begin, end) of each step."""
     made, spans = {}, {}
@@ -191,4 +219,7 @@ def cases(random):
         made[f"two-hosts-{n}"] = [Job(random, host=host).steps(count).file() for host in ("host-a", "host-b")]
         made[f"memory-{n}"] = [Job(random).steps(2).memory(random.randrange(1, 4)).file()]
         made[f"hlo-{n}"] = hlo_case(random)
+        made[f"grouped-{n}"], spans[f"grouped-{n}"] = grouped_case(random)
+    made["eight-steps"] = [Job(random).steps(8).file()]
+    made["bare"] = bare_case(random)
     return made, spans

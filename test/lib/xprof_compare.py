@@ -63,7 +63,8 @@ def compare_kernels(name, answer, tables, kernel="mangled_name"):
         key = (row[kernel], row["registers_per_thread"], row["shared_bytes"], row["block"], row["grid"], row["op_name"] or "")
         key = key[:-1] + (plain_op(key[-1]),)
         check(key not in found, f"{name}: {key} stands twice")
-        found[key] = (row["occurrences"], row["total_ns"], row["avg_ns"], row["min_ns"], row["max_ns"], row["occupancy_percent"])
+        found[key] = (row["occurrences"], row["total_ns"], row["avg_ns"], row["min_ns"], row["max_ns"],
+                      row["occupancy_percent"] or 0)  # unknown: empty, there 0
     wanted = {}
     for row in xprof_rows(answer):
         key = (row["kernel_name"], int(row["registers_per_thread"]),
@@ -125,6 +126,9 @@ def compare_memory(name, answer, tables):
             if int(active["snapshotIndex"]) >= 0:
                 what = profile["memoryProfileSnapshots"][int(active["snapshotIndex"])]["activityMetadata"]
                 held[what["tfOpName"]] = held.get(what["tfOpName"], 0) + int(what["allocationBytes"]) * int(active["numOccurrences"])
+        for special in profile["specialAllocations"]:
+            if special["regionType"] != "stack":  # "unused preallocated device memory"
+                held["(handed out before recording began, or kept unused)"] = int(special["allocationBytes"])
         wanted.append((allocator, int(summary["peakBytesUsageLifetime"]), int(summary["memoryCapacity"]), int(peak["peakBytesInUse"]),
                        int(peak["stackReservedBytes"]), int(peak["heapAllocatedBytes"]), int(peak["freeMemoryBytes"]),
                        peak["fragmentation"], sorted(held.items())))
