@@ -304,6 +304,41 @@ static void put_rest(FILE *file, const struct layout *layout)
 	text_free(&line);
 }
 
+/* A row of sentences: its first text as it is, the others behind their headers, each on lines of its own. */
+static void put_paragraph(FILE *file, struct layout *layout, size_t row)
+{
+	const struct table_column *columns = layout->table->kind->columns;
+	struct text first = {0};
+	bool any = false;
+
+	text_format(&first, "%zu. ", row + 1);
+	for (size_t i = 0; i < layout->table->kind->column_count; i++) {
+		if (columns[i].detail >= DETAIL_FILES || columns[i].type == TABLE_STACK || !table_is_known(layout->table, row, i))
+			continue;
+		text_clear(&layout->cell);
+		human_cell(&layout->cell, layout->table, row, i);
+		if (any)
+			text_format(&first, "   %s: ", columns[i].header);
+		colour(file, layout->options, any ? "0" : "1");
+		put_wrapped(file, first.bytes, layout->cell.bytes, layout->options->width);
+		colour(file, layout->options, "0");
+		text_clear(&first);
+		any = true;
+	}
+	text_free(&first);
+}
+
+static void put_paragraphs(FILE *file, const struct table *table, const struct report_options *options)
+{
+	struct layout layout = {.table = table, .options = options};
+
+	for (size_t row = 0; row < table->shown_count; row++)
+		put_paragraph(file, &layout, row);
+	if (table->shown_count < table_count(table))
+		fprintf(file, "  ... and %zu more (--top 0 for all)\n", table_count(table) - table->shown_count);
+	text_free(&layout.cell);
+}
+
 static void put_table(FILE *file, const struct table *table, const struct report_options *options)
 {
 	struct layout layout = {.table = table, .options = options};
@@ -315,6 +350,12 @@ static void put_table(FILE *file, const struct table *table, const struct report
 	colour(file, options, "0");
 	fputc('\n', file);
 	put_notes(file, table, options);
+	if (table->kind->is_prose && table->shown_count) {
+		put_paragraphs(file, table, options);
+		free(layout.widths);
+		text_free(&layout.cell);
+		return;
+	}
 	if (table->shown_count) {
 		colour(file, options, "4");
 		put_row(file, &layout, SIZE_MAX);

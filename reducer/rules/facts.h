@@ -11,6 +11,7 @@
 
 #include "reducer/tables/request.h"
 
+#define FACT_LABEL 400 /* bytes of what a row is called, or says; what is longer is cut */
 #define PROOF_ROWS 160 /* bytes of a selector; one that is longer is cut at a name's end */
 
 /* How a value comes of the cells that are named. */
@@ -30,7 +31,7 @@ struct rule_fact {
 	bool is_known;
 	double value;
 	struct proof proof;
-	char label[PROOF_ROWS]; /* of a greatest value: what its row is called; else "" */
+	char label[FACT_LABEL]; /* of a greatest value: what its row is called; else "" */
 };
 
 enum fact_id {

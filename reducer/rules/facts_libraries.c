@@ -144,6 +144,6 @@ void facts_gather_libraries(struct rule_facts *facts, const struct request *requ
 	}
 	if (sums.any_product) {
 		facts_own(facts, FACT_odd_shape_ns, sums.odd_ns, "library_calls", "device_ns", "library=cublas");
-		snprintf(facts->facts[FACT_odd_shape_ns].label, PROOF_ROWS, "%s", sums.odd);
+		snprintf(facts->facts[FACT_odd_shape_ns].label, FACT_LABEL, "%s", sums.odd);
 	}
 }

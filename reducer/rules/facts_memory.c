@@ -88,7 +88,7 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 		return;
 	facts_own(facts, FACT_leak_percent, leak.percent, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
 	facts_own(facts, FACT_leak_bytes, leak.bytes, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
-	snprintf(facts->facts[FACT_leak_bytes].label, PROOF_ROWS, "%s", leak.allocator);
+	snprintf(facts->facts[FACT_leak_bytes].label, FACT_LABEL, "%s", leak.allocator);
 }
 
 /* How full devices were: what the driver last answered where it was asked, else what was allocated. */
@@ -136,7 +136,7 @@ static void take_held(struct rule_facts *facts, const struct account *account)
 	facts_own(facts, FACT_unused_percent, percent, "memory.timeline", "reserved_bytes", "allocator=%s", account->allocator);
 	facts_own(facts, FACT_unused_bytes, held > account->peak_bytes ? (double)(held - account->peak_bytes) : 0,
 		  "memory.timeline", "reserved_bytes", "allocator=%s", account->allocator);
-	snprintf(facts->facts[FACT_unused_bytes].label, PROOF_ROWS, "%s", account->allocator);
+	snprintf(facts->facts[FACT_unused_bytes].label, FACT_LABEL, "%s", account->allocator);
 }
 
 static void gather_held(struct rule_facts *facts, const struct request *request)

@@ -70,7 +70,7 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 	facts_own(facts, FACT_devices, (double)sums.count, "kernel_stats", "device", "%s", "");
 	facts_own(facts, FACT_mean_busy_ns, all / (double)sums.count, "kernel_stats", "total_ns", "%s", "");
 	facts_own(facts, FACT_busiest_ns, busiest->kernel_ns, "kernel_stats", "total_ns", "device=%u", busiest->device);
-	snprintf(facts->facts[FACT_busiest_ns].label, PROOF_ROWS, "%u", busiest->device);
+	snprintf(facts->facts[FACT_busiest_ns].label, FACT_LABEL, "%u", busiest->device);
 }
 
 /* Kernels whose mean time is below that of a launch call. */

@@ -120,7 +120,7 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 	if (sum.count < (choice.kind == UNIT_STEP ? STEPS_LEAST : CALLS_LEAST))
 		return;
 	set_parts(facts, &sum, &choice);
-	snprintf(facts->facts[FACT_whole_ns].label, PROOF_ROWS, "%s", unit_kind_name(choice.kind));
+	snprintf(facts->facts[FACT_whole_ns].label, FACT_LABEL, "%s", unit_kind_name(choice.kind));
 }
 
 static void set_copies(struct rule_facts *facts, enum fact_id count, enum fact_id ns, const struct steady_copies *copies,

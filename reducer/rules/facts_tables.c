@@ -120,7 +120,7 @@ static void gather_fragmentation(struct rule_facts *facts, const struct request 
 		text = table_get_text(table, row, name, &length);
 		facts_own(facts, FACT_fragmentation, value, "memory.allocators", "fragmentation", "allocator=%.*s",
 			  (int)(length < 100 ? length : 100), text);
-		snprintf(facts->facts[FACT_fragmentation].label, PROOF_ROWS, "%.*s", (int)(length < 100 ? length : 100), text);
+		snprintf(facts->facts[FACT_fragmentation].label, FACT_LABEL, "%.*s", (int)(length < 100 ? length : 100), text);
 		if (cell(table, row, "free_bytes", &unused) && cell(table, row, "capacity_bytes", &capacity) && capacity > 0)
 			facts_own(facts, FACT_fragmented_free_percent, 100 * unused / capacity, "memory.allocators", "free_bytes",
 				  "%s", facts->facts[FACT_fragmentation].proof.rows);

@@ -33,22 +33,22 @@ enum {
 };
 
 static const struct table_column columns[] = {
-	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 0, "in the order in which to try them: by area, then by gain"},
-	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 2, "input, one device, precision and compiler, many devices"},
-	[NAME] = {"rule", "rule", TABLE_TEXT, UNIT_NONE, 0, "that speaks; docs/rules.md says where it comes from"},
-	[SEVERITY] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 2,
+	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 3, "in the order in which to try them: by area, then by gain"},
+	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 3, "input, one device, precision and compiler, many devices"},
+	[NAME] = {"rule", "rule", TABLE_TEXT, UNIT_NONE, 3, "that speaks; docs/rules.md says where it comes from"},
+	[SEVERITY] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 3,
 		      "high or moderate, where the rule has a second threshold"},
 	[TITLE] = {"finding", "finding", TABLE_TEXT, UNIT_NONE, 0, "what was found"},
-	[REMEDY] = {"remedy", "remedy", TABLE_TEXT, UNIT_NONE, 0, "what to do"},
-	[GAIN] = {"gain_share", "gain", TABLE_REAL, UNIT_RATIO, 0,
+	[REMEDY] = {"remedy", "do", TABLE_TEXT, UNIT_NONE, 0, "what to do"},
+	[GAIN] = {"gain_share", "gain at most", TABLE_REAL, UNIT_RATIO, 0,
 		  "of the time of all steps (without steps: of the run), at most, if the assumption holds; empty = no estimate"},
 	[GAIN_NS] = {"gain_ns", "gain time", TABLE_INTEGER, UNIT_NS, 3, "the same in time of this run"},
-	[ASSUMPTION] = {"assumption", "gain if", TABLE_TEXT, UNIT_NONE, 2, "under which the gain is estimated"},
-	[MEASURED] = {"measured", "measured", TABLE_REAL, UNIT_NONE, 2, "what the rule compares with its threshold"},
-	[THRESHOLD] = {"threshold", "threshold", TABLE_REAL, UNIT_NONE, 2, "from which on it speaks"},
-	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 2, "of both: %, times, bytes; empty = a count"},
+	[ASSUMPTION] = {"assumption", "if", TABLE_TEXT, UNIT_NONE, 1, "under which the gain is estimated"},
+	[MEASURED] = {"measured", "measured", TABLE_REAL, UNIT_NONE, 3, "what the rule compares with its threshold"},
+	[THRESHOLD] = {"threshold", "threshold", TABLE_REAL, UNIT_NONE, 3, "from which on it speaks"},
+	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "of both: %, times, bytes; empty = a count"},
 	[MEASURES] = {"measures", "measures", TABLE_TEXT, UNIT_NONE, 3, "what that number is"},
-	[OPTION] = {"change_with", "change with", TABLE_TEXT, UNIT_NONE, 2, "option that changes the threshold"},
+	[OPTION] = {"change_with", "threshold", TABLE_TEXT, UNIT_NONE, 2, "option that changes the threshold"},
 	[EVIDENCE] = {"evidence", "evidence", TABLE_TEXT, UNIT_NONE, 2,
 		      "table[rows].column = value: what to look up; several rows are summed, of a greatest value one is meant"},
 };
@@ -127,6 +127,7 @@ static void fill(struct table *table, const struct request *request)
 
 const struct table_kind table_recommendations = {
 	.id = "recommendations",
+	.is_prose = true,
 	.title = "What to do next",
 	.help = "What was found to cost time or memory, in the order in which to try it: input, one device, precision and "
 		"compiler, many "

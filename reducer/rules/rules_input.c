@@ -16,10 +16,16 @@ void rule_input_bound(const struct rule_facts *facts, struct finding *finding)
 	finding_measure(finding, share);
 	finding_grade(finding, LIMIT_input_bound_high);
 	text_format(&finding->title, "%.1f %% of the %s time goes to waiting for input.", share, rule_unit_word(facts));
+	if (facts->facts[FACT_input_stage].label[0])
+		text_format(&finding->title, " Most of that it waits for: %s.", facts->facts[FACT_input_stage].label);
 	text_string(&finding->remedy,
-		    "Let the input pipeline work ahead of the training step: prefetch, read and map in parallel, "
-		    "cache what stays the same.");
+		    facts->facts[FACT_input_remedy].label[0]
+			    ? facts->facts[FACT_input_remedy].label
+			    : "Let the input pipeline work ahead of the training step: prefetch, read and map in "
+			      "parallel, cache what stays the same.");
 	finding_prove(finding, facts, FACT_split_input);
+	finding_prove(finding, facts, FACT_input_stage);
+	finding_prove(finding, facts, FACT_input_host);
 	finding_prove(finding, facts, FACT_copies_in_ns);
 	finding_gain(finding, facts, input, "input is always there in time, and the rest of the step stays as it is");
 }

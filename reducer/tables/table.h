@@ -53,6 +53,7 @@ struct table_kind {
 	size_t column_count;
 	unsigned filters;   /* enum table_filter */
 	unsigned text_rows; /* rows that text shows unless --top is given; 0 = all */
+	bool is_prose;      /* few rows of sentences: as text each is a paragraph, its columns of detail 0 to 2 one below the other */
 	bool needs_scan;    /* reads what run_scan fills */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
