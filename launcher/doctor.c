@@ -17,15 +17,15 @@
 #include <stdlib.h>
 
 static doctor_check *const checks[] = {
-	doctor_library, doctor_settings, doctor_output, doctor_trial,     doctor_clock,
-	doctor_libc,    doctor_memory,   doctor_limits, doctor_container, doctor_gpu,
-	doctor_program,
+	doctor_library, doctor_settings, doctor_output,	   doctor_trial, doctor_clock,	    doctor_libc,
+	doctor_memory,	doctor_limits,	 doctor_container, doctor_gpu,	 doctor_frameworks, doctor_program,
 };
 
-enum { OPTION_KERNEL = 0, OPTION_HELP = 1, OPTION_NONE = 2 };
+enum { OPTION_KERNEL = 0, OPTION_PYTHON = 1, OPTION_HELP = 2, OPTION_NONE = 3 };
 
 static const struct command_option doctor_options[] = {
 	{'k', "kernel", NULL, "run one kernel on the first GPU and nothing else: what the trial of the GPU does"},
+	{'p', "python", "PATH", "the Python whose frameworks are tried (default: python3 as PATH has it)"},
 	{'h', "help", NULL, "this page"},
 	{0, NULL, NULL, NULL},
 };
@@ -41,10 +41,19 @@ void doctor_say(struct doctor *doctor, enum doctor_level level, const char *subj
 		doctor->worst = level;
 }
 
+struct wanted {
+	int option;
+	const char *python;
+};
+
 static void take(int option, const char *argument, void *context)
 {
-	(void)argument;
-	*(int *)context = option;
+	struct wanted *wanted = context;
+
+	if (option == OPTION_PYTHON)
+		wanted->python = argument;
+	else
+		wanted->option = option;
 }
 
 /* The exit status: 0 all works, 2 something will be lost, 1 nothing can be recorded. */
@@ -58,20 +67,22 @@ static int status_of(enum doctor_level worst)
 static int doctor_main(int argc, char **argv)
 {
 	struct doctor *doctor = calloc(1, sizeof *doctor);
-	int wanted = OPTION_NONE, first;
+	struct wanted wanted = {OPTION_NONE, NULL};
+	int first;
 	size_t i;
 
 	if (!doctor)
 		say_die("out of memory");
 	tfp_settings_default(&doctor->settings);
 	first = options_parse(&command_doctor, argc, argv, &doctor->settings, take, &wanted);
-	if (wanted == OPTION_KERNEL)
+	if (wanted.option == OPTION_KERNEL)
 		return doctor_kernel() ? SAY_FAILED : 0;
-	if (wanted == OPTION_HELP) {
+	if (wanted.option == OPTION_HELP) {
 		manual_command(manual_style("text"), &command_doctor);
 		return 0;
 	}
 	doctor->program = argv[first];
+	doctor->python = wanted.python;
 	for (i = 0; i < sizeof checks / sizeof checks[0]; i++) {
 		checks[i](doctor);
 		fflush(stdout);
@@ -85,8 +96,12 @@ const struct command command_doctor = {
 	.usage = "[PROGRAM]",
 	.help = "check this machine, the settings and a program; say what will be lost and what helps",
 	.options = doctor_options,
-	.more = "Each line is something tried or read now: ok works, note is worth knowing, LOSS means that a recording works but "
+	.more = "Each line is something tried or read now: ok works, note is worth knowing, LOSS means that a recording works "
+		"but "
 		"misses or blurs something, BLOCKED that nothing can be recorded. A second line says what helps.\n\n"
+		"Of the frameworks that Python finds, each is imported under the library and does one small thing: its line says "
+		"what of it was "
+		"recorded.\n\n"
 		"The trial records a short program of its own into the output directory and removes what it made.\n\n"
 		"Exit status: 0 all works, 2 something will be lost, 1 nothing can be recorded.",
 };

@@ -18,6 +18,7 @@ enum doctor_level {
 struct doctor {
 	struct tfp_settings settings; /* as the environment has them */
 	const char *program;          /* to be examined; NULL = none */
+	const char *python;           /* interpreter whose frameworks are tried; NULL = python3 as PATH has it */
 	enum doctor_level worst;
 };
 
@@ -33,5 +34,8 @@ doctor_check doctor_library, doctor_trial, doctor_program;
 
 /* Of GPUs; doctor_cuda.c. */
 doctor_check doctor_gpu;
+
+/* Of Python and its frameworks; doctor_frameworks.c. */
+doctor_check doctor_frameworks;
 
 #endif

@@ -125,6 +125,7 @@ static int record_ourselves(const struct tfp_settings *settings, uint8_t job_id[
 {
 	static char self[] = "/proc/self/exe", version[] = "--version";
 	struct tfp_settings *own = malloc(sizeof *own);
+	char *before = getenv("LD_PRELOAD") ? strdup(getenv("LD_PRELOAD")) : NULL;
 	int status = -1;
 
 	if (!own)
@@ -145,6 +146,11 @@ static int record_ourselves(const struct tfp_settings *settings, uint8_t job_id[
 		execl(self, "tfprof", version, (char *)NULL);
 		_exit(SAY_FAILED);
 	}
+	if (before) /* what doctor starts from here on is started as it was before */
+		setenv("LD_PRELOAD", before, 1);
+	else
+		unsetenv("LD_PRELOAD");
+	free(before);
 	if (*pid > 0)
 		waitpid(*pid, &status, 0);
 	return status;

@@ -31,7 +31,7 @@ _tfprof_place()
 	for ((place = 2; place < COMP_CWORD; place++)); do
 		case ${COMP_WORDS[place]} in
 		--) ((place++)); return ;;
-		--format | --output | -o) [[ ${COMP_WORDS[place + 1]} == '=' ]] && ((place++)); ((place++)) ;;
+		--format | --output | --python | -o | -p) [[ ${COMP_WORDS[place + 1]} == '=' ]] && ((place++)); ((place++)) ;;
 		-*) [[ ${COMP_WORDS[place + 1]} == '=' ]] && ((place += 2)) ;;
 		*) return ;;
 		esac
@@ -101,10 +101,10 @@ _tfprof()
 		;;
 	doctor)
 		case $before in
-
+		-p | --python) _tfprof_paths -f; return ;;
 		esac
 		if [[ $word == -* ]]; then
-			_tfprof_words '--kernel --help'
+			_tfprof_words '--kernel --python= --help'
 		else
 			_tfprof_program
 		fi
