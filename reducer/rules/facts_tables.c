@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READING_NS 1100000000 /* the kernel's figures of a thread are read once a second */
+
 static bool cell(const struct table *table, size_t row, const char *column, double *value)
 {
 	size_t at = table_find_column(table->kind, column);
@@ -34,74 +36,52 @@ static bool is_launching(const struct process *process, uint32_t tid)
 	for (size_t i = 0; i < process->thread_count; i++)
 		if (process->threads[i].tid == tid)
 			serial = process->threads[i].serial;
-	for (size_t i = 0; serial && process->gpu && i < process->gpu->kernel_count; i++)
+	for (size_t i = 0; serial && i < process->gpu->kernel_count; i++)
 		if (process->gpu->kernels[i].thread == serial)
 			return true;
 	return false;
 }
 
-/* The time that each launching thread waited for a processor during the steps, as the kernel tells it. */
-struct delays {
-	struct {
-		uint32_t pid, tid;
-		double ns;
-	} list[64];
-	size_t count;
-};
-
-static void add_delay(struct delays *delays, uint32_t pid, uint32_t tid, double ns)
+/* How long a thread waited for a processor during the steps: its totals, as the kernel tells them, at both ends. */
+static bool delay_of(const struct rule_facts *facts, const struct process *process, uint32_t tid, double *ns)
 {
-	size_t i = 0;
+	uint64_t first = 0, last = 0, value;
+	size_t count = 0;
 
-	while (i < delays->count && (delays->list[i].pid != pid || delays->list[i].tid != tid))
-		i++;
-	if (i == sizeof(delays->list) / sizeof(delays->list[0]))
-		return;
-	if (i == delays->count) {
-		delays->list[delays->count].pid = pid;
-		delays->list[delays->count].tid = tid;
-		delays->list[delays->count++].ns = 0;
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_TASK || sample->subject != tid ||
+		    !use_value(&process->use, sample, USE_thread_delay, &value) ||
+		    (facts_known(facts, FACT_whole_ns) && sample->time_ns > facts->steps_to_ns + READING_NS))
+			continue;
+		if (!count || (facts_known(facts, FACT_whole_ns) && sample->time_ns <= facts->steps_from_ns))
+			first = count ? value : 0; /* a thread begins with nothing */
+		last = value;
+		count++;
 	}
-	delays->list[i].ns += ns;
+	*ns = last > first ? (double)(last - first) : 0;
+	return count > 0;
 }
 
-static void take_reading(struct delays *delays, const struct rule_facts *facts, const struct request *request,
-			 const struct table *table, size_t row)
+static void take_delays(struct rule_facts *facts, const struct process *process)
 {
-	double time, pid, tid, delay;
+	double ns;
 
-	if (!cell(table, row, "time_ns", &time) || !cell(table, row, "process", &pid) || !cell(table, row, "thread", &tid) ||
-	    !cell(table, row, "thread_delay_ns", &delay))
-		return;
-	if (facts_known(facts, FACT_whole_ns) && (time < (double)facts->steps_from_ns || time > (double)facts->steps_to_ns))
-		return;
-	for (size_t i = 0; i < request->run->process_count; i++)
-		if (request->run->processes[i].pid == (uint32_t)pid && is_launching(&request->run->processes[i], (uint32_t)tid)) {
-			add_delay(delays, (uint32_t)pid, (uint32_t)tid, delay);
-			return;
-		}
+	for (size_t i = 0; i < process->thread_count; i++) {
+		uint32_t tid = process->threads[i].tid;
+		if (!is_launching(process, tid) || !delay_of(facts, process, tid, &ns))
+			continue;
+		if (!facts_known(facts, FACT_launch_delay_ns) || ns > facts_value(facts, FACT_launch_delay_ns))
+			facts_own(facts, FACT_launch_delay_ns, ns, "host_usage", "thread_delay_ns", "process=%u,thread=%u",
+				  process->pid, tid);
+	}
 }
 
 static void gather_delays(struct rule_facts *facts, const struct request *request)
 {
-	struct delays delays = {0};
-	struct table *table;
-	size_t worst = 0;
-	bool any = false;
-
 	for (size_t i = 0; i < request->run->process_count; i++)
-		any |= facts_gpu(request, i) && facts_gpu(request, i)->kernel_count > 0;
-	if (!any)
-		return;
-	table = tables_make(&table_host_usage, request);
-	for (size_t row = 0; row < table->shown_count; row++)
-		take_reading(&delays, facts, request, table, row);
-	table_free(table);
-	for (size_t i = 1; i < delays.count; i++)
-		worst = delays.list[i].ns > delays.list[worst].ns ? i : worst;
-	if (delays.count)
-		facts_own(facts, FACT_launch_delay_ns, delays.list[worst].ns, "host_usage", "thread_delay_ns",
-			  "process=%u,thread=%u", delays.list[worst].pid, delays.list[worst].tid);
+		if (facts_gpu(request, i))
+			take_delays(facts, &request->run->processes[i]);
 }
 
 /* The worst fragmentation that an allocator told, with how much it had free then. */
@@ -128,6 +108,13 @@ static void gather_fragmentation(struct rule_facts *facts, const struct request 
 	table_free(table);
 }
 
+static void set_eager(struct rule_facts *facts, double eager, double known, int length, const char *what)
+{
+	facts_own(facts, FACT_eager_ns, eager, "overview.placement", "value", "what=%.*s", length, what);
+	facts_own(facts, FACT_op_ns, known, "overview.placement", "of", "what=%.*s", length, what);
+	facts->facts[FACT_eager_ns].proof.unit = facts->facts[FACT_op_ns].proof.unit = UNIT_NS;
+}
+
 /* Where ops ran, of a program whose framework places them. */
 static void gather_placement(struct rule_facts *facts, const struct request *request)
 {
@@ -149,8 +136,7 @@ static void gather_placement(struct rule_facts *facts, const struct request *req
 		else if (is_text(text, length, "ops placed on the host"))
 			facts_own(facts, FACT_ops_host, value, "overview.placement", "value", "what=%.*s", (int)length, text);
 		else if (is_text(text, length, "host op time (ns) run eagerly") && of > 0)
-			facts_own(facts, FACT_eager_percent, 100 * value / of, "overview.placement", "value", "what=%.*s",
-				  (int)length, text);
+			set_eager(facts, value, of, (int)length, text);
 	}
 	table_free(table);
 }

@@ -5,7 +5,7 @@
  *
  * Rule: shows findings and judges nothing.
  */
-#include "reducer/rules/rules.h"
+#include "reducer/rules/rule.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,17 +111,24 @@ static void fill(struct table *table, const struct request *request)
 		add_finding(table, &findings->list[i], i + 1);
 	for (size_t i = 0; i < rule_count; i++)
 		blind += findings->all[i].state == RULE_BLIND;
-	if (!findings->count)
+	if (blind == rule_count)
 		table_note(table, NOTE_INFO,
-			   "No rule has anything to say: %zu of %zu looked and found their numbers below their thresholds.",
-			   rule_count - blind, rule_count);
-	if (blind)
+			   "No rule could look: the run has no steps and used no GPU (-t rules says what each lacks).");
+	else if (blind)
 		table_note(table, NOTE_INFO,
 			   "%zu of %zu rules could not look, for want of records or because nothing of the kind was used: "
 			   "-t rules says why.",
 			   blind, rule_count);
-	table_note(table, NOTE_INFERRED,
-		   "A gain is an upper bound under the assumption beside it; gains of several rows do not add up.");
+	if (!findings->count && blind < rule_count)
+		table_note(table, NOTE_INFO, "All is well: %zu rules looked and found nothing to mend.", rule_count - blind);
+	if (facts_known(&findings->facts, FACT_whole_ns))
+		table_note(table, NOTE_INFO,
+			   "Shares are of the time of %.0f %ss: of more than five the first does not count, nor a last one whose "
+			   "end nobody said.",
+			   facts_value(&findings->facts, FACT_steps), rule_unit_word(&findings->facts));
+	if (findings->count)
+		table_note(table, NOTE_INFERRED,
+			   "A gain is an upper bound under the assumption beside it; gains of several rows do not add up.");
 	findings_free(findings);
 }
 

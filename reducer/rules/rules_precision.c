@@ -82,13 +82,18 @@ void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
 
 void rule_eager_ops(const struct rule_facts *facts, struct finding *finding)
 {
-	if (!finding_needs(finding, facts_known(facts, FACT_eager_percent),
+	double eager = facts_value(facts, FACT_eager_ns), whole = facts_value(facts, FACT_whole_ns);
+
+	if (!finding_needs(finding, facts_value(facts, FACT_op_ns) > 0,
 			   "no framework that compiles functions said which ops ran eagerly"))
 		return;
-	finding_measure(finding, facts_value(facts, FACT_eager_percent));
+	finding_measure(finding, rule_percent(eager, facts_value(facts, FACT_op_ns)));
+	finding_excuse(finding, whole <= 0 || rule_percent(eager, whole) < finding_limit(finding, LIMIT_eager_ops_share),
+		       "it is little against the time of the steps");
 	text_format(&finding->title, "%.1f %% of the ops' time runs eagerly.", finding->measured);
 	text_string(&finding->remedy, "Put the training step into a compiled function (tf.function), also what surrounds it.");
-	finding_prove(finding, facts, FACT_eager_percent);
+	finding_prove(finding, facts, FACT_eager_ns);
+	finding_prove(finding, facts, FACT_op_ns);
 }
 
 void rule_greedy_compiler(const struct rule_facts *facts, struct finding *finding)
