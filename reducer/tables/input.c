@@ -230,23 +230,20 @@ static void fill_steps(struct table *table, const struct request *request)
 	input_views_free(&views);
 }
 
-#define KIND(symbol, name, words, about, its_columns, its_count, its_fill)                                                       \
-	const struct table_kind symbol = {.id = name,                                                                            \
-					  .title = words,                                                                        \
-					  .help = about,                                                                         \
-					  .columns = its_columns,                                                                \
-					  .column_count = its_count,                                                             \
-					  .filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,                               \
-					  .text_rows = 30,                                                                       \
-					  .needs_scan = true,                                                                    \
-					  .analyses = input_analyses,                                                            \
-					  .fill = its_fill}
+#define KIND(its_id, its_title, its_help, its_columns, its_count, its_fill)                                                      \
+	{                                                                                                                        \
+		.id = its_id, .title = its_title, .help = its_help, .columns = its_columns, .column_count = its_count,           \
+		.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP, .text_rows = 30, .needs_scan = true,                    \
+		.analyses = input_analyses, .fill = its_fill,                                                                    \
+	}
 
-KIND(table_input_verdict, "input.verdict", "Do steps wait for input?",
-     "Whether each process's steps waited for input, how long, for which stage, and what to do.", verdict_columns, V_COLUMNS,
-     fill_verdict);
-KIND(table_input_host, "input.host", "What the host does for the input",
-     "Reading when needed, reading ahead, preprocessing, handing over: time of the host, with what to do about each.",
-     host_columns, H_COLUMNS, fill_host);
-KIND(table_input_steps, "input.steps", "Waiting for input, step by step", "How long each step waited for its input.",
-     step_columns, S_COLUMNS, fill_steps);
+const struct table_kind table_input_verdict =
+	KIND("input.verdict", "Do steps wait for input?",
+	     "Whether each process's steps waited for input, how long, for which stage, and what to do.", verdict_columns,
+	     V_COLUMNS, fill_verdict);
+const struct table_kind table_input_host =
+	KIND("input.host", "What the host does for the input",
+	     "Reading when needed, reading ahead, preprocessing, handing over: time of the host, with what to do about each.",
+	     host_columns, H_COLUMNS, fill_host);
+const struct table_kind table_input_steps = KIND("input.steps", "Waiting for input, step by step",
+						 "How long each step waited for its input.", step_columns, S_COLUMNS, fill_steps);
