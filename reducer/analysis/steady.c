@@ -7,6 +7,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
 
 struct steady_pass {
 	int64_t from_ns, to_ns;
@@ -96,13 +103,26 @@ static void take_kernel(struct steady *steady, const struct span *span)
 		sweep_flush(&pass->sweep, sweep_middle(&pass->sweep), tell, steady);
 }
 
+/* A call of a function has a name that begins with "__"; its time is that of the ops inside it. */
+static void take_op(struct steady *steady, const struct span *span)
+{
+	bool is_eager = span->source == SOURCE_eager && strncmp(span->name, "__", 2) != 0;
+
+	if (span->source != SOURCE_annotation && !is_eager)
+		return;
+	steady->op_ns += span->self_ns;
+	steady->eager_ns += is_eager ? span->self_ns : 0;
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct steady *steady = result;
 
 	if (span->start_ns < steady->pass->from_ns || span->start_ns >= steady->pass->to_ns)
 		return;
-	if (span->what == SPAN_COPY) {
+	if (span->what == SPAN_OP) {
+		take_op(steady, span);
+	} else if (span->what == SPAN_COPY) {
 		take_copy(steady, span);
 	} else if (span->what != SPAN_CALL) {
 		take_kernel(steady, span);
@@ -152,6 +172,8 @@ static void merge(void *result, const void *more)
 	into->launch_ns += from->launch_ns;
 	into->alone_ns += from->alone_ns;
 	into->any_ns += from->any_ns;
+	into->op_ns += from->op_ns;
+	into->eager_ns += from->eager_ns;
 	into->late_ns += from->late_ns;
 }
 
@@ -173,6 +195,7 @@ static void print(const void *result, struct text *text)
 		    steady->small_reads);
 	text_format(text, "kernels %" PRIu64 " %" PRIu64 " launches %" PRIu64 " %" PRIu64 "\n", steady->kernels,
 		    steady->kernel_ns, steady->launches, steady->launch_ns);
+	text_format(text, "ops %" PRIu64 " eager %" PRIu64 "\n", steady->op_ns, steady->eager_ns);
 	text_format(text, "alone %" PRIu64 " any %" PRIu64 " late %" PRIu64 "\n", steady->alone_ns, steady->any_ns,
 		    steady->late_ns);
 }
@@ -189,7 +212,7 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_steady = {
 	.name = "steady",
-	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_GRAPH) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_CALL),
+	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_GRAPH) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_OP),
 	.begin = begin,
 	.span = take,
 	.end = end,

@@ -29,6 +29,7 @@ struct steady {
 	uint64_t kernels, kernel_ns;					 /* and graphs */
 	uint64_t launches, launch_ns;					 /* calls that launch; time in them */
 	uint64_t alone_ns, any_ns; /* of processes with several devices: just one, any of them ran kernels */
+	uint64_t op_ns, eager_ns;  /* self time of TensorFlow's ops; of those called one by one, not inside a function */
 	uint64_t late_ns;	   /* came too late to be joined */
 	struct steady_pass *pass;  /* during the pass only */
 };

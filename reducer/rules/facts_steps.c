@@ -134,6 +134,10 @@ static void gather_work(struct rule_facts *facts, const struct steady *steady)
 {
 	const struct steady_copies *in = &steady->pageable[STEADY_IN], *out = &steady->pageable[STEADY_OUT];
 
+	if (steady->op_ns) {
+		facts_own(facts, FACT_op_ns, (double)steady->op_ns, "op_stats", "self_ns", "side=host");
+		facts_own(facts, FACT_eager_ns, (double)steady->eager_ns, "op_stats", "self_ns", "side=host,eager=eager");
+	}
 	if (!steady->kernels && !steady->copies[STEADY_IN].count && !steady->copies[STEADY_OUT].count)
 		return;
 	set_copies(facts, FACT_copies_in, FACT_copies_in_ns, &steady->copies[STEADY_IN], "kind=HtoD");
@@ -148,7 +152,6 @@ static void gather_work(struct rule_facts *facts, const struct steady *steady)
 		  "total_ns", "source_memory=pinned");
 	facts_own(facts, FACT_pinned_bytes, (double)(steady->pinned[STEADY_IN].bytes + steady->pinned[STEADY_OUT].bytes),
 		  "copy_stats", "total_bytes", "source_memory=pinned");
-	facts_own(facts, FACT_steady_kernels, (double)steady->kernels, "kernel_stats", "occurrences", "%s", "");
 	facts_own(facts, FACT_steady_kernel_ns, (double)steady->kernel_ns, "kernel_stats", "total_ns", "%s", "");
 	facts_own(facts, FACT_launches, (double)steady->launches, "api_stats", "calls", "kind=launch");
 	facts_own(facts, FACT_launch_ns, (double)steady->launch_ns, "api_stats", "total_ns", "kind=launch");

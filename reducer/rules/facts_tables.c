@@ -108,13 +108,6 @@ static void gather_fragmentation(struct rule_facts *facts, const struct request 
 	table_free(table);
 }
 
-static void set_eager(struct rule_facts *facts, double eager, double known, int length, const char *what)
-{
-	facts_own(facts, FACT_eager_ns, eager, "overview.placement", "value", "what=%.*s", length, what);
-	facts_own(facts, FACT_op_ns, known, "overview.placement", "of", "what=%.*s", length, what);
-	facts->facts[FACT_eager_ns].proof.unit = facts->facts[FACT_op_ns].proof.unit = UNIT_NS;
-}
-
 /* Where ops ran, of a program whose framework places them. */
 static void gather_placement(struct rule_facts *facts, const struct request *request)
 {
@@ -126,17 +119,15 @@ static void gather_placement(struct rule_facts *facts, const struct request *req
 	table = tables_make(&table_overview_placement, request);
 	what = table_find_column(table->kind, "what");
 	for (size_t row = 0; row < table->shown_count && what != SIZE_MAX; row++) {
-		double value, of;
+		double value;
 		size_t length;
 		const char *text = table_get_text(table, row, what, &length);
-		if (!cell(table, row, "value", &value) || !cell(table, row, "of", &of))
+		if (!cell(table, row, "value", &value))
 			continue;
 		if (is_text(text, length, "ops placed on a device"))
 			facts_own(facts, FACT_ops_device, value, "overview.placement", "value", "what=%.*s", (int)length, text);
 		else if (is_text(text, length, "ops placed on the host"))
 			facts_own(facts, FACT_ops_host, value, "overview.placement", "value", "what=%.*s", (int)length, text);
-		else if (is_text(text, length, "host op time (ns) run eagerly") && of > 0)
-			set_eager(facts, value, of, (int)length, text);
 	}
 	table_free(table);
 }
