@@ -17,10 +17,11 @@ thread. Python 3.6 and newer; no package is needed. Put the file beside the scri
 """
 import ctypes
 import functools
+import gc
 import inspect
 import sys
 
-__all__ = ["begin", "end", "is_there", "keras_callback", "mark", "pop", "push", "range", "start", "step", "steps", "stop"]
+__all__ = ["begin", "end", "is_there", "keras_callback", "mark", "pop", "push", "range", "start", "step", "steps", "stop", "watch_gc"]
 
 try:
     _process = ctypes.PyDLL(None)  # keeps the GIL: the calls are shorter than letting go of it
@@ -123,6 +124,19 @@ def mark(name):
     """This moment has a name."""
     if _mark is not None:
         _mark(_text(name))
+
+
+def _collected(phase, info):
+    if phase == "start":
+        push("gc %d" % info["generation"])
+    else:
+        pop()
+
+
+def watch_gc():
+    """From here on each pause by the garbage collector is a range: "gc 0", "gc 1", "gc 2", by generation."""
+    if _push is not None and _collected not in gc.callbacks:
+        gc.callbacks.append(_collected)
 
 
 class range:

@@ -20,6 +20,7 @@ enum {
 	INSTRUCTION_OPCODE = 2,
 	INSTRUCTION_SHAPE = 3,
 	INSTRUCTION_METADATA = 7,
+	INSTRUCTION_WINDOW = 15,
 	INSTRUCTION_CONVOLUTION = 16,
 	INSTRUCTION_DOT = 30,
 	INSTRUCTION_ID = 35,
@@ -30,7 +31,7 @@ enum { SHAPE_TYPE = 2, SHAPE_DIMENSIONS = 3, SHAPE_PARTS = 4 };
 enum { METADATA_OP = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME = 15 };
 enum { FRAMES_FILE = 1, FRAMES_FUNCTION = 2, FRAMES_LOCATION = 3, FRAMES_FRAME = 4 };
 enum { LOCATION_FILE = 1, LOCATION_FUNCTION = 2, LOCATION_LINE = 3, FRAME_LOCATION = 1 };
-enum { DOT_CONTRACTING = 1, CONVOLUTION_OUTPUTS = 4 };
+enum { DOT_CONTRACTING = 1, WINDOW_DIMENSION = 1 };
 
 #define TEXT_MOST 4096			/* bytes of a name kept */
 #define NESTED_MOST 16			/* tuples in tuples */
@@ -186,14 +187,64 @@ static void take_dot(struct reading *reading, struct hlo_instruction *instructio
 					instruction->contracting |= 1u << dims[i - 1];
 }
 
+/* Which dimension is what: xla.ConvolutionDimensionNumbers. */
+enum {
+	CONVOLUTION_KERNEL_INPUT = 3,
+	CONVOLUTION_OUTPUT_BATCH = 9,
+	CONVOLUTION_OUTPUT_FEATURE = 10,
+	CONVOLUTION_INPUT_SPATIAL = 11,
+	CONVOLUTION_OUTPUT_SPATIAL = 12
+};
+
+static void take_spatial(struct reading *reading, const struct wire_field *field, uint8_t *dims)
+{
+	uint64_t numbers[HLO_RANK];
+	size_t count = take_numbers(reading, field, numbers, HLO_RANK);
+
+	for (size_t i = 0; i < count && i < HLO_RANK; i++)
+		dims[i] = numbers[i] < HLO_RANK ? (uint8_t)numbers[i] : HLO_RANK;
+}
+
 static void take_convolution(struct reading *reading, struct hlo_instruction *instruction, struct stretch message)
 {
 	struct wire_field field;
 
-	instruction->kernel_outputs = 1; /* a zero is not written */
-	while (wire_next(&reading->source, &message, &field) > 0)
-		if (field.number == CONVOLUTION_OUTPUTS && field.type == WIRE_VARINT && field.value < HLO_RANK)
-			instruction->kernel_outputs = (uint32_t)field.value + 1;
+	while (wire_next(&reading->source, &message, &field) > 0) {
+		uint8_t dimension = field.type == WIRE_VARINT && field.value < HLO_RANK ? (uint8_t)field.value : HLO_RANK;
+		if (field.number == CONVOLUTION_KERNEL_INPUT)
+			instruction->kernel_input = dimension;
+		else if (field.number == CONVOLUTION_OUTPUT_BATCH)
+			instruction->output_batch = dimension;
+		else if (field.number == CONVOLUTION_OUTPUT_FEATURE)
+			instruction->output_feature = dimension;
+		else if (field.number == CONVOLUTION_INPUT_SPATIAL)
+			take_spatial(reading, &field, instruction->input_spatial);
+		else if (field.number == CONVOLUTION_OUTPUT_SPATIAL)
+			take_spatial(reading, &field, instruction->output_spatial);
+	}
+}
+
+/* xla.WindowDimension: size, stride, padding_low, padding_high, window_dilation, base_dilation. */
+static void take_window(struct reading *reading, struct hlo_instruction *instruction, struct stretch message)
+{
+	static const uint8_t places[] = {0, HLO_SIZE, HLO_STRIDE, HLO_PADDING, HLO_WINDOW, HLO_DILATION, HLO_BASE};
+	struct hlo_module *module = reading->module;
+	struct wire_field field, value;
+
+	instruction->window = (uint32_t)module->number_count;
+	while (wire_next(&reading->source, &message, &field) > 0) {
+		if (field.number != WINDOW_DIMENSION || field.type != WIRE_BYTES || instruction->window_rank == HLO_RANK)
+			continue;
+		module->numbers = base_grow(module->numbers, &reading->number_room, module->number_count + HLO_WINDOW,
+					    sizeof(*module->numbers));
+		uint64_t *numbers = module->numbers + module->number_count;
+		memset(numbers, 0, HLO_WINDOW * sizeof(*numbers));
+		while (wire_next(&reading->source, &field.bytes, &value) > 0)
+			if (value.type == WIRE_VARINT && value.number < sizeof(places) && places[value.number] != HLO_WINDOW)
+				numbers[places[value.number]] = value.value;
+		module->number_count += HLO_WINDOW;
+		instruction->window_rank++;
+	}
 }
 
 static void take_instruction(struct reading *reading, uint32_t computation, struct stretch message)
@@ -221,6 +272,8 @@ static void take_instruction(struct reading *reading, uint32_t computation, stru
 			take_metadata(reading, &instruction, field.bytes);
 		else if (field.number == INSTRUCTION_DOT)
 			take_dot(reading, &instruction, field.bytes);
+		else if (field.number == INSTRUCTION_WINDOW)
+			take_window(reading, &instruction, field.bytes);
 		else if (field.number == INSTRUCTION_CONVOLUTION)
 			take_convolution(reading, &instruction, field.bytes);
 	}

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of one dimension of a window; padding may be negative, in two's complement. */
+enum { HLO_SIZE, HLO_STRIDE, HLO_PADDING, HLO_DILATION, HLO_BASE, HLO_WINDOW };
+
 #define HLO_RANK 8 /* dimensions kept of a shape; arrays have rarely more than five */
 
 /* Texts are offsets in hlo_module.texts; 0 = "". */
@@ -29,7 +32,10 @@ struct hlo_instruction {
 	uint32_t operands, operand_count; /* in hlo_module.numbers: ids */
 	uint32_t called, called_count;	  /* ids of computations */
 	uint32_t contracting;		  /* dot: bits of the first operand's dimensions that are summed over */
-	uint32_t kernel_outputs;	  /* convolution: the kernel's dimension of output features + 1; 0 = not said */
+	uint32_t window, window_rank;	  /* convolution: in hlo_module.numbers, HLO_WINDOW for each spatial dimension */
+	uint8_t kernel_input;		  /* convolution: which dimension of the kernel, of the result, */
+	uint8_t output_batch, output_feature;
+	uint8_t input_spatial[HLO_RANK], output_spatial[HLO_RANK]; /* and which spatial ones of input and result */
 };
 
 struct hlo_computation {

@@ -137,15 +137,47 @@ static struct hlo_cost of_dot(const struct hlo_module *module, const struct hlo_
 	return known(times(2, pairs));
 }
 
-/* Each result element sums over the kernel's other dimensions; what lies in padding is counted too. */
+#define POSITIONS_MOST (UINT64_C(1) << 26) /* of a window in a dimension that are gone through, 0.1 s */
+
+/* How often an element of the kernel meets one of the input in a spatial dimension, padding and holes left out; 0: not known. */
+static uint64_t meetings(const uint64_t *window, uint64_t inputs, uint64_t outputs)
+{
+	uint64_t count = 0, base = window[HLO_BASE] ? window[HLO_BASE] : 1,
+		 dilation = window[HLO_DILATION] ? window[HLO_DILATION] : 1;
+	uint64_t stride = window[HLO_STRIDE] ? window[HLO_STRIDE] : 1;
+
+	if (times(window[HLO_SIZE], outputs) > POSITIONS_MOST)
+		return 0;
+	for (uint64_t kernel = 0; kernel < window[HLO_SIZE]; kernel++)
+		for (uint64_t output = 0; output < outputs; output++) {
+			uint64_t at =
+				output * stride - window[HLO_PADDING] + kernel * dilation; /* modulo 2^64: negative is huge */
+			count += at % base == 0 && at / base < inputs && at < UINT64_MAX / 2;
+		}
+	return count;
+}
+
+static uint64_t dimension(const struct hlo_instruction *of, uint8_t number)
+{
+	return number < of->rank ? of->dims[number] : 0;
+}
+
+/* Two operations for each pair of elements of kernel and input that meet. */
 static struct hlo_cost of_convolution(const struct hlo_module *module, const struct hlo_instruction *convolution)
 {
-	const struct hlo_instruction *kernel = operand(module, convolution, 1);
-	uint32_t outputs = convolution->kernel_outputs;
+	const struct hlo_instruction *input = operand(module, convolution, 0), *kernel = operand(module, convolution, 1);
+	uint64_t pairs;
 
-	if (kernel == NULL || outputs == 0 || outputs > kernel->rank || kernel->dims[outputs - 1] == 0)
+	if (input == NULL || kernel == NULL ||
+	    (size_t)convolution->window + (size_t)convolution->window_rank * HLO_WINDOW > module->number_count)
 		return (struct hlo_cost){.is_known = false};
-	return known(times(2, times(convolution->elements, kernel->elements / kernel->dims[outputs - 1])));
+	pairs = times(dimension(kernel, convolution->kernel_input), times(dimension(convolution, convolution->output_batch),
+									  dimension(convolution, convolution->output_feature)));
+	for (uint32_t i = 0; i < convolution->window_rank; i++)
+		pairs = times(pairs, meetings(module->numbers + convolution->window + (size_t)i * HLO_WINDOW,
+					      dimension(input, convolution->input_spatial[i]),
+					      dimension(convolution, convolution->output_spatial[i])));
+	return (struct hlo_cost){.flops = times(2, pairs), .is_known = pairs != 0};
 }
 
 static struct hlo_cost cost_at(const struct hlo_module *module, const struct hlo_instruction *instruction, int depth);

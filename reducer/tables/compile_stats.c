@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compile_stats: code that was compiled or loaded for devices while the program ran.
+ * compile_stats: code that was compiled or loaded for devices while the program ran, and functions that frameworks traced or
+ * compiled again.
  *
  * Rule: what CUPTI and the driver say of themselves, and the host's calls that load code, each in rows of its own: the same
  * time may stand in both, so nothing here is added up.
  */
+#include "reducer/tables/compile_rows.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/xla_files.h"
+
+#include <string.h>
 
 enum { WHAT, FUNCTION, DEVICE, PROCESS, OCCURRENCES, BYTES, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, SIDE, COLUMNS };
 
 static const struct table_column columns[] = {
-	[WHAT] = {"what", "what", TABLE_TEXT, UNIT_NONE, 0, "PTX to cubin (cache loaded, stored, compiled), module loaded, lazy load, ..."},
-	[FUNCTION] = {"function", "call", TABLE_TEXT, UNIT_NONE, 0, "the call that caused it; empty = not known"},
+	[WHAT] = {"what", "what", TABLE_TEXT, UNIT_NONE, 0,
+		  "PTX to cubin (cache loaded, stored, compiled), module loaded, lazy load, tf.function traced, XLA, ..."},
+	[FUNCTION] = {"function", "call", TABLE_TEXT, UNIT_NONE, 0,
+		      "the call that caused it, or the function that was traced or compiled; empty = not known"},
 	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 1, "CUDA ordinal; empty = not said"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 2, "pid"},
-	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "how often"},
+	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0,
+			 "how often; of traced and compiled functions how many versions ran"},
 	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 1, "of code, or of the cache; 0 = not said"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "time; empty = an instant"},
 	[AVERAGE] = {"avg_ns", "avg", TABLE_INTEGER, UNIT_NS, 1, "each time"},
@@ -22,7 +30,9 @@ static const struct table_column columns[] = {
 	[MOST] = {"max_ns", "max", TABLE_INTEGER, UNIT_NS, 1, "longest"},
 	[MEDIAN] = {"p50_ns", "p50", TABLE_INTEGER, UNIT_NS, 3, "half took at most that"},
 	[P99] = {"p99_ns", "p99", TABLE_INTEGER, UNIT_NS, 3, "99 of 100 took at most that"},
-	[SIDE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2, "call: time inside the host's call; driver: as CUPTI reports it"},
+	[SIDE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2,
+		  "call: time inside the host's call; driver: as CUPTI reports it; framework: what it announced; dump: files "
+		  "that XLA wrote"},
 };
 
 static void add_row(struct table *table, const struct process *process, const struct gpu_compile *row)
@@ -38,27 +48,93 @@ static void add_row(struct table *table, const struct process *process, const st
 	table_string(table, SIDE, row->is_host ? "call" : "driver");
 }
 
+static void add_framework_row(struct table *table, const struct process *process, const struct compile_row *row, const char *side)
+{
+	table_row(table);
+	table_string(table, WHAT, row->what);
+	table_string(table, FUNCTION, row->function);
+	if (process)
+		table_integer(table, PROCESS, process->pid);
+	table_integer(table, OCCURRENCES, (int64_t)row->versions);
+	if (row->bytes)
+		table_integer(table, BYTES, (int64_t)row->bytes);
+	if (row->is_timed) {
+		table_integer(table, TOTAL, row->total_ns);
+		if (row->versions)
+			table_integer(table, AVERAGE, row->total_ns / (int64_t)row->versions);
+	}
+	table_string(table, SIDE, side);
+}
+
+/* Returns whether versions were counted. */
+static bool add_frameworks(struct table *table, const struct process *process)
+{
+	struct compile_rows rows = {0};
+	bool has_versions = false;
+
+	compile_rows_take(&rows, process);
+	for (size_t i = 0; i < rows.count; i++) {
+		add_framework_row(table, process, &rows.list[i], "framework");
+		has_versions |= !rows.list[i].is_timed;
+	}
+	compile_rows_free(&rows);
+	return has_versions;
+}
+
+/* Modules of one name are versions of one function: JAX compiles it again for other shapes. */
+static void add_dumps(struct table *table, const struct request *request)
+{
+	struct xla_files files = xla_files_find(request);
+	struct compile_rows rows = {0};
+
+	for (size_t i = 0; i < files.count; i++)
+		compile_rows_add(&rows, "XLA module compiled", files.list[i].name, strlen(files.list[i].name),
+				 files.list[i].bytes);
+	for (size_t i = 0; i < rows.count; i++)
+		add_framework_row(table, NULL, &rows.list[i], "dump");
+	compile_rows_free(&rows);
+	xla_files_free(&files);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
-	if (!gpu_any(table, request))
-		return;
+	bool has_versions = false, has_gpu = false;
+
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		if (!process->gpu || !request_wants_process(request, process))
+		if (!request_wants_process(request, process))
 			continue;
-		for (size_t k = 0; k < process->gpu->compile_count; k++)
-			if (gpu_wants_device_number(request, process->gpu, process->gpu->compiles[k].device))
+		if (!request->device)
+			has_versions |= add_frameworks(table, process);
+		for (size_t k = 0; process->gpu && k < process->gpu->compile_count; k++)
+			if (gpu_wants_device_number(request, process->gpu, process->gpu->compiles[k].device)) {
 				add_row(table, process, &process->gpu->compiles[k]);
+				has_gpu = true;
+			}
 	}
-	if (table->row_count)
-		table_sort(table, TOTAL, false);
-	table_note(table, NOTE_INFO, "Rows of calls and of the driver may tell the same time twice: they are not to be added.");
+	if (!request->device)
+		add_dumps(table, request);
+	if (!table->row_count) {
+		gpu_any(table, request);
+		return;
+	}
+	table_sort(table, TOTAL, false);
+	if (has_versions)
+		table_note(table, NOTE_INFERRED,
+			   "Versions of traced and compiled functions are counted by the names under which they ran: one more "
+			   "than the "
+			   "first is a retrace; one that never ran is not seen, and how long tracing took is not recorded.");
+	if (has_gpu)
+		table_note(table, NOTE_INFO,
+			   "Rows of calls and of the driver may tell the same time twice: they are not to be added.");
 }
 
 const struct table_kind table_compile_stats = {
 	.id = "compile_stats",
-	.title = "Compiling and loading device code",
-	.help = "Just-in-time compilation, its cache, modules loaded, and what the driver and CUPTI took for themselves.",
+	.title = "Compiling and loading code",
+	.help = "Just-in-time compilation, its cache, modules loaded, what the driver and CUPTI took for themselves; functions "
+		"that frameworks "
+		"traced or compiled again; XLA.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_DEVICE,

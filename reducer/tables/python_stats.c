@@ -190,7 +190,7 @@ static void note_process(struct table *table, const struct process *process)
 			   "Process %u: the garbage collector ran %" PRIu64 " times (generations 0, 1, 2: %" PRIu64 ", %" PRIu64
 			   ", %" PRIu64 ") and freed %" PRIu64
 			   " objects, as far as its counters were read; how long it took CPython "
-			   "does not say: tfprof.watch_gc() in the script records each pause as a range named gc.",
+			   "does not say: tfprof.watch_gc() in the script records each pause as a range.",
 			   process->pid, rows->young + rows->middle + rows->full, rows->young, rows->middle, rows->full,
 			   rows->collected);
 	for (size_t i = 0; process->gpu && i < process->gpu->stack_count; i++)

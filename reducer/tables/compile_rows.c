@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compilation by frameworks; see compile_rows.h. */
+#include "reducer/tables/compile_rows.h"
+
+#include "reducer/base/base.h"
+#include "reducer/base/index.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRACED "tf.function traced"
+#define COMPILED "torch.compile region compiled"
+
+static struct compile_row *row_of(struct compile_rows *rows, const char *what, const char *function, size_t length)
+{
+	for (size_t i = 0; i < rows->count; i++) /* functions: tens */
+		if (strcmp(rows->list[i].what, what) == 0 && strlen(rows->list[i].function) == length &&
+		    memcmp(rows->list[i].function, function, length) == 0)
+			return &rows->list[i];
+	rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
+	rows->list[rows->count] = (struct compile_row){.what = what, .function = base_copy(function, length)};
+	return &rows->list[rows->count++];
+}
+
+void compile_rows_add(struct compile_rows *rows, const char *what, const char *function, size_t length, uint64_t bytes)
+{
+	struct compile_row *row = row_of(rows, what, function, length);
+
+	row->versions++;
+	row->bytes += bytes;
+}
+
+/* Versions already counted: the same name may come from several sources. */
+struct seen {
+	const char **names;
+	size_t *lengths;
+	size_t count, name_room, length_room;
+	struct base_index index;
+};
+
+struct word {
+	const char *bytes;
+	size_t length;
+};
+
+static bool is_word(const void *context, const void *key, uint32_t number)
+{
+	const struct seen *seen = context;
+	const struct word *word = key;
+
+	return seen->lengths[number] == word->length && memcmp(seen->names[number], word->bytes, word->length) == 0;
+}
+
+static bool is_new(struct seen *seen, const char *name, size_t length)
+{
+	struct word word = {name, length};
+	uint64_t hash = base_hash(BASE_HASH, name, length);
+
+	if (base_index_find(&seen->index, hash, is_word, seen, &word) != UINT32_MAX)
+		return false;
+	seen->names = base_grow(seen->names, &seen->name_room, seen->count + 1, sizeof(*seen->names));
+	seen->lengths = base_grow(seen->lengths, &seen->length_room, seen->count + 1, sizeof(*seen->lengths));
+	seen->names[seen->count] = name;
+	seen->lengths[seen->count] = length;
+	base_index_add(&seen->index, hash, (uint32_t)seen->count++);
+	return true;
+}
+
+/* "__inference_NAME_12", perhaps with ":" and its type behind: version 12 of NAME. */
+static void take_traced(struct compile_rows *rows, struct seen *seen, const char *name)
+{
+	static const char begin[] = "__inference_";
+	size_t skip = sizeof(begin) - 1, length = strcspn(name, ":"), end = length;
+
+	if (strncmp(name, begin, skip) != 0)
+		return;
+	while (end > skip && isdigit((unsigned char)name[end - 1]))
+		end--;
+	if (end == length || end <= skip + 1 || name[end - 1] != '_' || !is_new(seen, name, length))
+		return;
+	compile_rows_add(rows, TRACED, name + skip, end - 1 - skip, 0);
+}
+
+/* "Torch-Compiled Region: 3/1": version 1 of region 3. */
+static void take_region(struct compile_rows *rows, struct seen *seen, const char *name)
+{
+	static const char begin[] = "Torch-Compiled Region: ";
+	size_t skip = sizeof(begin) - 1, length = strlen(name);
+	const char *slash;
+
+	if (strncmp(name, begin, skip) != 0 || (slash = strchr(name + skip, '/')) == NULL || !is_new(seen, name, length))
+		return;
+	compile_rows_add(rows, COMPILED, name, (size_t)(slash - name), 0);
+}
+
+/* XLA's own announcements, and those of PyTorch's compiler: "... (dynamo_timed)". */
+static void take_timed(struct compile_rows *rows, const struct op *op)
+{
+	static const char timed[] = " (dynamo_timed)";
+	size_t length = strlen(op->name), tail = sizeof(timed) - 1;
+	bool is_torch = length > tail && strcmp(op->name + length - tail, timed) == 0;
+	bool is_xla = strncmp(op->name, "XlaCompile", 10) == 0 || strstr(op->name, "Compiler::") || strstr(op->name, "::Compile");
+	struct compile_row *row;
+
+	if (!is_torch && !is_xla)
+		return;
+	row = row_of(rows, is_torch ? "torch.compile" : "XLA", op->name, is_torch ? length - tail : strcspn(op->name, "#"));
+	row->is_timed = true;
+	row->versions += op->occurrences;
+	row->total_ns += op->total_ns;
+}
+
+void compile_rows_take(struct compile_rows *rows, const struct process *process)
+{
+	struct seen seen = {0};
+
+	for (size_t i = 0; i < process->ops.count; i++) {
+		const struct op *op = &process->ops.items[i];
+		take_traced(rows, &seen, op->name);
+		take_region(rows, &seen, op->name);
+		take_timed(rows, op);
+	}
+	base_index_free(&seen.index);
+	free(seen.names);
+	free(seen.lengths);
+}
+
+void compile_rows_free(struct compile_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->list[i].function);
+	free(rows->list);
+}
