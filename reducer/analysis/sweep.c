@@ -4,11 +4,7 @@
 
 #include <stdlib.h>
 
-struct edge {
-	int64_t time_ns;
-	uint32_t mask;
-	int32_t step; /* 1 begins, -1 ends */
-};
+#define MOVES_MOST 16 /* of an interval on average, before a slower way is taken that bears any order */
 
 void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
@@ -33,13 +29,6 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 	sweep->items[sweep->count++] = (struct sweep_interval){start, end_ns, mask};
 }
 
-static int compare_edges(const void *a, const void *b)
-{
-	const struct edge *one = a, *other = b;
-
-	return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
-}
-
 static int compare_starts(const void *a, const void *b)
 {
 	const struct sweep_interval *one = a, *other = b;
@@ -47,40 +36,60 @@ static int compare_starts(const void *a, const void *b)
 	return one->start_ns < other->start_ns ? -1 : one->start_ns > other->start_ns;
 }
 
+/* By start. Intervals come in the order of their ends, so most stand nearly where they belong. */
+static void sort(struct sweep_interval *items, size_t count)
+{
+	size_t moves = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		struct sweep_interval one = items[i];
+		size_t at = i;
+		for (; at > 0 && items[at - 1].start_ns > one.start_ns; at--)
+			items[at] = items[at - 1];
+		items[at] = one;
+		moves += i - at;
+		if (moves / MOVES_MOST > count) {
+			qsort(items, count, sizeof(*items), compare_starts);
+			return;
+		}
+	}
+}
+
 int64_t sweep_middle(struct sweep *sweep)
 {
 	if (!sweep->count)
 		return sweep->told_ns;
-	qsort(sweep->items, sweep->count, sizeof(*sweep->items), compare_starts);
+	sort(sweep->items, sweep->count);
 	return sweep->items[sweep->count / 2].start_ns;
 }
 
-/* The edges of what begins before `until_ns`, cut there; the rest stays. Returns their number. */
-static size_t take_edges(struct sweep *sweep, int64_t until_ns, struct edge *edges)
+/* What begins before `until_ns`, cut there, goes to `begins`, and with its end in the place of its start to `ends`; the rest stays.
+ * Returns their number. */
+static size_t take_intervals(struct sweep *sweep, int64_t until_ns, struct sweep_interval *begins, struct sweep_interval *ends)
 {
 	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < sweep->count; i++) {
 		struct sweep_interval one = sweep->items[i];
 		if (one.start_ns < until_ns) {
-			edges[count++] = (struct edge){one.start_ns, one.mask, 1};
-			edges[count++] = (struct edge){one.end_ns < until_ns ? one.end_ns : until_ns, one.mask, -1};
+			begins[count] = one;
+			ends[count++].start_ns = one.end_ns < until_ns ? one.end_ns : until_ns;
+			ends[count - 1].mask = one.mask;
 			one.start_ns = until_ns;
 		}
-		if (one.end_ns > until_ns)
+		if (one.end_ns > one.start_ns)
 			sweep->items[kept++] = one;
 	}
 	sweep->count = kept;
 	return count;
 }
 
-static uint32_t count_edge(uint32_t *active, uint32_t mask, const struct edge *edge)
+/* One more, or with `step` -1 one less, of each class of the mask is active. Returns the classes that are. */
+static uint32_t count_edge(uint32_t *active, uint32_t now, uint32_t mask, int step)
 {
-	uint32_t now = mask;
-
-	for (uint32_t left = edge->mask; left; left &= left - 1) {
+	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned class = (unsigned)__builtin_ctz(left);
-		active[class] += (uint32_t)edge->step;
+		active[class] += (uint32_t)step;
 		now = active[class] ? now | UINT32_C(1) << class : now & ~(UINT32_C(1) << class);
 	}
 	return now;
@@ -89,16 +98,21 @@ static uint32_t count_edge(uint32_t *active, uint32_t mask, const struct edge *e
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
 {
 	uint32_t active[SWEEP_CLASSES] = {0}, mask = 0;
-	struct edge *edges = base_alloc(sweep->count * 2 + 1, sizeof(*edges));
-	size_t count = take_edges(sweep, until_ns, edges);
+	struct sweep_interval *begins = base_alloc(sweep->count * 2 + 1, sizeof(*begins)), *ends = begins + sweep->count;
+	size_t count = take_intervals(sweep, until_ns, begins, ends), begun = 0;
+	int64_t last = INT64_MIN;
 
-	qsort(edges, count, sizeof(*edges), compare_edges);
-	for (size_t i = 0; i < count; i++) {
-		if (i && mask && edges[i].time_ns > edges[i - 1].time_ns)
-			tell(context, edges[i - 1].time_ns, edges[i].time_ns, mask);
-		mask = count_edge(active, mask, &edges[i]);
+	sort(begins, count);
+	sort(ends, count);
+	for (size_t ended = 0; ended < count;) {
+		bool is_begin = begun < count && begins[begun].start_ns <= ends[ended].start_ns;
+		const struct sweep_interval *edge = is_begin ? &begins[begun++] : &ends[ended++];
+		if (mask && edge->start_ns > last)
+			tell(context, last, edge->start_ns, mask);
+		last = edge->start_ns;
+		mask = count_edge(active, mask, edge->mask, is_begin ? 1 : -1);
 	}
-	free(edges);
+	free(begins);
 	if (until_ns > sweep->told_ns)
 		sweep->told_ns = until_ns;
 }
