@@ -59,11 +59,16 @@ static uint8_t phase_of(void *context, const char *name, unsigned source, unsign
 	return (uint8_t)phases_of(pass->all->options->phases, name, source, scope);
 }
 
-static void run_process(struct analyses *all, size_t process, size_t first)
+static void run_process(void *context, size_t process)
 {
+	const struct pass *wanted = context;
+	const struct analyses *all = wanted->all;
+	size_t first = wanted->first;
 	struct pass pass = {.all = all, .first = first, .process = process};
 	struct span_options spans = {.visit = show, .phase_of = phase_of, .context = &pass};
 
+	if (!all->inputs[process].run)
+		return;
 	for (size_t k = first; k < all->count; k++) {
 		all->entries[k].results[process] = all->entries[k].kind->begin(&all->inputs[process]);
 		spans.wants |= all->entries[k].kind->wants;
@@ -110,9 +115,8 @@ void analyses_add(struct analyses *all, const struct analysis_kind *const *kinds
 		all->entries[all->count++] =
 			(struct entry){.kind = kinds[k], .results = base_alloc(all->run->process_count + 1, sizeof(void *))};
 	}
-	for (size_t p = 0; p < all->run->process_count && all->count > first; p++)
-		if (all->inputs[p].run)
-			run_process(all, p, first);
+	if (all->count > first)
+		run_each(all->run, run_process, &(struct pass){.all = all, .first = first});
 }
 
 void analyses_free(struct analyses *all)

@@ -48,7 +48,19 @@ static struct work_row *row_of(struct work *work, const struct work_row *key)
 	return &work->rows[number];
 }
 
-static bool uses_tensor(const struct work *work, const struct span *span)
+/* By the kernel's name, looked at once for each name. */
+static bool is_tensor_name(struct work *work, uint32_t name)
+{
+	size_t before = work->tensor_room;
+
+	work->tensor_names = base_grow(work->tensor_names, &work->tensor_room, (size_t)name + 1, 1);
+	memset(work->tensor_names + before, 0, work->tensor_room - before);
+	if (!work->tensor_names[name])
+		work->tensor_names[name] = tensor_name_uses(work->words.items[name]) ? 2 : 1;
+	return work->tensor_names[name] == 2;
+}
+
+static bool uses_tensor(struct work *work, const struct span *span, uint32_t name)
 {
 	const struct gpu *gpu = work->input->process->gpu;
 	int64_t matrix = -1;
@@ -57,7 +69,7 @@ static bool uses_tensor(const struct work *work, const struct span *span)
 		if (gpu->devices[i].id == span->device)
 			matrix = gpu_matrix_instructions(gpu, span->shape->kernel,
 							 (uint32_t)(gpu->devices[i].major * 10 + gpu->devices[i].minor));
-	return matrix >= 0 ? matrix > 0 : span->what == SPAN_KERNEL && tensor_name_uses(span->name);
+	return matrix >= 0 ? matrix > 0 : span->what == SPAN_KERNEL && is_tensor_name(work, name);
 }
 
 static struct work_device *device_of(struct work *work, uint64_t log_id, uint32_t device)
@@ -91,12 +103,13 @@ static void widen(int64_t *first, int64_t *last, int64_t start_ns, int64_t end_n
 static void take_device(struct work *work, const struct span *span)
 {
 	uint32_t mask = part_classes(&work->parts, span);
+	uint32_t name = words_number(&work->words, span->name);
 	struct work_row key = {.op = words_number(&work->words, span->op),
-			       .name = words_number(&work->words, span->name),
+			       .name = name,
 			       .what = (uint8_t)span->what,
 			       .op_source = span->op_source,
 			       .part = (uint8_t)part_of(mask, SPLIT_OURS),
-			       .uses_tensor = uses_tensor(work, span)};
+			       .uses_tensor = uses_tensor(work, span, name)};
 	struct work_row *row = row_of(work, &key);
 	struct work_device *device = device_of(work, work->input->process->log_id, span->device);
 
@@ -283,6 +296,7 @@ static void drop(void *result)
 	for (size_t i = 0; i < work->thread_count; i++)
 		free(work->threads[i].open);
 	words_free(&work->words);
+	free(work->tensor_names);
 	base_index_free(&work->index);
 	parts_free(&work->parts);
 	free(work->rows);

@@ -51,6 +51,8 @@ struct work {
 	size_t thread_count, thread_room;
 	const struct analysis_input *input; /* during the pass only */
 	struct parts parts;
+	uint8_t *tensor_names; /* by number in words: 0 = not looked at, 1 = no, 2 = its name says tensor cores */
+	size_t tensor_room;
 };
 
 /* Time between first and last work in which no op ran: of all devices, of all threads. */

@@ -219,10 +219,13 @@ static void free_subjects(struct process_scan *scan)
 	pool_free(&scan->pool);
 }
 
-/* The records that the subjects of a further pass want, where the first pass saw any. */
+/* The records that the subjects of a further pass want, where the first pass saw any. Damage was told then. */
 static int read_wanted(struct process_scan *scan)
 {
+	struct diag_list again = {0};
+	struct log view = *scan->scan.process->log;
 	struct feed_kinds wanted = {{0}};
+	int result;
 	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted};
 
 	for (unsigned tag = 0; tag < 256; tag++)
@@ -230,7 +233,10 @@ static int read_wanted(struct process_scan *scan)
 			feed_kind_add(&wanted, (uint8_t)tag);
 	if (!feed_kinds_meet(&wanted, &scan->scan.process->kinds))
 		return 0;
-	return merge_log(scan->scan.process->log, &way, visit_again, scan, &scan->totals);
+	view.diags = &again;
+	result = merge_log(&view, &way, visit_again, scan, &scan->totals);
+	diag_free(&again);
+	return result;
 }
 
 int process_scan(struct run *run, struct process *process, const struct run_options *options)

@@ -357,6 +357,39 @@ struct crew *run_crew(struct run *run)
 	return storage->crew;
 }
 
+/* A process that somebody works on. */
+struct each {
+	struct crew_task task; /* first: tasks are these */
+	void (*work)(void *context, size_t process);
+	void *context;
+	size_t process;
+};
+
+static void work_on(struct crew_task *task)
+{
+	struct each *each = (struct each *)task;
+
+	each->work(each->context, each->process);
+}
+
+void run_each(struct run *run, void (*work)(void *context, size_t process), void *context)
+{
+	struct crew *crew = run->process_count > 1 ? run_crew(run) : NULL;
+	struct each *all = calloc(run->process_count, sizeof *all);
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		if (all == NULL) {
+			work(context, i);
+			continue;
+		}
+		all[i] = (struct each){.task = {.run = work_on}, .work = work, .context = context, .process = i};
+		crew_put(crew, &all[i].task);
+	}
+	for (size_t i = 0; all != NULL && i < run->process_count; i++)
+		crew_await(crew, &all[i].task);
+	free(all);
+}
+
 /* Windows as stretches: from each opening to the next closing. */
 static void make_ranges(struct process *process)
 {

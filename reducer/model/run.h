@@ -205,6 +205,12 @@ void run_close(struct run *run);
 /* Streams all events once and fills what is marked [scan]. Idempotent. Returns -1 without memory. */
 int run_scan(struct run *run, const struct run_options *options);
 
+/*
+ * Calls `work` once for each process, for several at a time where there are threads for that (-j). It may read the run, stream
+ * spans of its process, and write what is its process's alone. Comes back when all is done.
+ */
+void run_each(struct run *run, void (*work)(void *context, size_t process), void *context);
+
 /* ns since the run's start of a time in the process's log (ticks since its origin). */
 int64_t process_ns(const struct process *process, uint64_t ticks);
 
