@@ -14,6 +14,7 @@
 struct waiting {
 	struct sweep sweep;
 	int64_t first_ns[DEVICES_MOST], last_ns[DEVICES_MOST]; /* of device work, by device */
+	int64_t from_ns, to_ns;                                /* of all that came */
 	bool is_given; /* the file says which step its work is of, and so how long the step is */
 };
 
@@ -111,6 +112,11 @@ static struct target target_of(const struct steps_pass *pass, struct step_row *r
 	struct target target = {.row = row, .split = pass->parts.split, .from_ns = row->unit.start_ns, .to_ns = row->unit.end_ns};
 	size_t best = SIZE_MAX;
 
+	/* What comes before the first work of a process, and after the last, is its start and its end. */
+	if (row->kind == UNIT_WHOLE && waiting && waiting->to_ns > waiting->from_ns) {
+		target.from_ns = waiting->from_ns;
+		target.to_ns = waiting->to_ns;
+	}
 	/* As the TensorFlow Profiler: a process with a device counts what devices did, and nothing else. */
 	if (pass->parts.split == SPLIT_TF && pass->input->process->gpu && pass->input->process->gpu->queue_count)
 		target.hidden = CLASS_BIT(PART_COMPILATION) | CLASS_BIT(PART_INPUT_WAIT) | CLASS_BIT(PART_KERNEL_LAUNCH) |
@@ -202,6 +208,8 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 	if (!waiting) {
 		waiting = pass->waiting[unit] = base_alloc(1, sizeof(*waiting));
 		waiting->sweep.told_ns = INT64_MIN;
+		waiting->from_ns = INT64_MAX;
+		waiting->to_ns = INT64_MIN;
 		for (size_t d = 0; d < DEVICES_MOST; d++) {
 			waiting->first_ns[d] = INT64_MAX;
 			waiting->last_ns[d] = INT64_MIN;
@@ -214,6 +222,8 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 		waiting->last_ns[device] = end_ns > waiting->last_ns[device] ? end_ns : waiting->last_ns[device];
 		steps->rows[unit].has_device = true;
 	}
+	waiting->from_ns = start_ns < waiting->from_ns ? start_ns : waiting->from_ns;
+	waiting->to_ns = end_ns > waiting->to_ns ? end_ns : waiting->to_ns;
 	before = waiting->sweep.count;
 	sweep_add(&waiting->sweep, start_ns, end_ns, mask);
 	pass->pending += waiting->sweep.count - before;

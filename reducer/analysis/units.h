@@ -14,7 +14,7 @@ enum unit_kind {
 	UNIT_STEP,
 	UNIT_REQUEST, /* an outermost range that repeats */
 	UNIT_CALL,    /* an outermost call into a framework that repeats: a function, a session */
-	UNIT_WHOLE,
+	UNIT_WHOLE,   /* a process, from its first work to its last */
 };
 const char *unit_kind_name(enum unit_kind kind);
 

@@ -14,8 +14,8 @@ static const struct table_column columns[] = {
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
 		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps"},
 	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0, "of the time of all steps"},
-	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level high"},
-	[MODERATE] = {"moderate_percent", "moderate from", TABLE_REAL, UNIT_NONE, 2, "threshold of the level moderate"},
+	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 5, "threshold of the level high"},
+	[MODERATE] = {"moderate_percent", "moderate from", TABLE_REAL, UNIT_NONE, 5, "threshold of the level moderate"},
 	[SENTENCE] = {"sentence", "verdict", TABLE_TEXT, UNIT_NONE, 0, "what that means, in words"},
 	[NEXT] = {"next", "next table", TABLE_TEXT, UNIT_NONE, 0, "that shows more of it (-t ID)"},
 };
@@ -106,6 +106,7 @@ static void put_summary(struct table *table, const struct judged *judged, bool h
 	table_string(table, LEVEL, judged->worst == AREAS ? "none" : level_names[judged->levels[judged->worst]]);
 	table_real(table, PERCENT, judged->worst == AREAS ? busy : judged->percent[judged->worst]);
 	table_string(table, SENTENCE, sentence.bytes);
+	table_note(table, NOTE_INFO, "%s", sentence.bytes);
 	table_string(table, NEXT, judged->worst == AREAS ? has_device ? "kernel_stats" : "op_stats" : areas[judged->worst].next);
 	text_free(&sentence);
 }
@@ -114,7 +115,7 @@ static void put_area(struct table *table, const struct area *area, double percen
 {
 	struct text sentence = {0};
 
-	text_format(&sentence, "%.1f %% of the step time %s.", percent, area->what);
+	text_format(&sentence, "%.1f %% %s.", percent, area->what);
 	if (level == LEVEL_POSSIBLE)
 		text_string(&sentence, " Some of what was not recorded may be input.");
 	table_row(table);
