@@ -5,6 +5,7 @@
  * Rule: the cases are named for what they are; numbers of the TensorFlow Profiler's own tests stand here as it expects them.
  */
 #include "reducer/analysis/input_kinds.h"
+#include "reducer/analysis/loading.h"
 #include "reducer/analysis/pipelines.h"
 
 #include <setjmp.h>
@@ -291,6 +292,158 @@ static void bottlenecks_have_the_remedy_of_their_kind(void **state)
 	assert_true(input_remedy("Iterator::Root::Whatever")[0]);
 }
 
+/* Loading: a process with steps of 100 us on thread 1, and a worker process below it. */
+
+static struct process family[2];
+static struct step steps[3];
+static struct thread threads[2] = {{.serial = 1, .tid = 100}, {.serial = 2, .tid = 101}};
+static struct run both = {.processes = family, .process_count = 2};
+static struct analysis_input inputs[2] = {{.run = &both, .process = &family[0], .index = 0},
+					  {.run = &both, .process = &family[1], .index = 1}};
+
+static void begin_loading(size_t which, int64_t marked_us)
+{
+	for (size_t i = 0; i < 3; i++)
+		steps[i] = (struct step){.time_ns = (int64_t)i * 100 * US,
+					 .end_ns = marked_us ? ((int64_t)i * 100 + marked_us) * US : TIME_UNKNOWN,
+					 .number = i + 1,
+					 .thread = 1,
+					 .is_chosen = 1};
+	family[0] = (struct process){.log_id = 1,
+				     .pid = 10,
+				     .parent = PROCESS_NONE,
+				     .threads = threads,
+				     .thread_count = 2,
+				     .steps = steps,
+				     .step_count = 3,
+				     .end_ns = 1000 * US};
+	family[1] =
+		(struct process){.log_id = 2, .pid = 11, .parent = 0, .threads = threads, .thread_count = 2, .end_ns = 1000 * US};
+	result = analysis_loading.begin(&inputs[which]);
+}
+
+static void tell(enum span_what what, const char *name, uint32_t thread, uint32_t depth, int64_t from, int64_t to)
+{
+	analysis_loading.span(result, &(struct span){.what = what,
+						     .name = name,
+						     .thread = thread,
+						     .depth = depth,
+						     .source = 5,
+						     .start_ns = from * US,
+						     .duration_ns = (uint64_t)(to - from) * US,
+						     .self_ns = (uint64_t)(to - from) * US});
+}
+
+static const struct loading_row *loaded(void)
+{
+	analysis_loading.end(result);
+	return &((const struct loading *)result)->rows[0];
+}
+
+static int drop_loading(void **state)
+{
+	(void)state;
+	analysis_loading.free(result);
+	result = NULL;
+	return 0;
+}
+
+#define ONE "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+#define MANY "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+
+/* What a loader's call holds is its own; what came before it is not. */
+static void loader_owns_what_began_in_it(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	tell(SPAN_OP, "aten::stack", 1, 0, 1, 4);
+	tell(SPAN_READ, "/data/before", 1, 0, 4, 5);
+	tell(SPAN_READ, "/data/sample", 1, 1, 11, 21);
+	tell(SPAN_OP, "aten::cat", 1, 2, 31, 33); /* part of stack */
+	tell(SPAN_OP, "aten::stack", 1, 1, 30, 35);
+	tell(SPAN_OP, ONE, 1, 0, 10, 60);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->ns[LOADING_LOADER], 50 * US);
+	assert_int_equal(row->ns[LOADING_LOADER_READS], 10 * US);
+	assert_int_equal(row->ns[LOADING_LOADER_COLLATE], 5 * US);
+	assert_int_equal(row->ns[LOADING_DEMAND_READS], 11 * US);
+	assert_false(row->has_workers);
+}
+
+/* Code and libraries are no data; other threads read ahead; a loader on another thread is no wait. */
+static void reads_are_told_apart(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	tell(SPAN_READ, "/usr/lib/python3/module.py", 1, 0, 1, 2);
+	tell(SPAN_READ, "/proc/self/maps", 1, 0, 2, 3);
+	tell(SPAN_READ, "/data/a", 2, 0, 1, 8);
+	tell(SPAN_READ, "(pipe)", 2, 0, 8, 10);
+	tell(SPAN_READ, "/data/b", 1, 0, 10, 14);
+	tell(SPAN_OP, ONE, 2, 0, 20, 90);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->ns[LOADING_DEMAND_READS], 4 * US);
+	assert_int_equal(row->ns[LOADING_ADVANCE_READS], 7 * US);
+	assert_int_equal(row->ns[LOADING_QUEUE_READS], 2 * US);
+	assert_int_equal(row->counts[LOADING_LOADER], 0);
+}
+
+/* Steps last 40 us as marked; what waits behind that mark is outside. */
+static void iterator_outside_of_the_step(void **state)
+{
+	(void)state;
+	begin_loading(0, 40);
+	tell(SPAN_RANGE, "input", 1, 0, 10, 20);
+	tell(SPAN_RANGE, "input", 1, 0, 150, 180);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->ns[LOADING_INSIDE], 10 * US);
+	assert_int_equal(row->ns[LOADING_OUTSIDE], 30 * US);
+	assert_int_equal(row->ns[LOADING_RANGES], 40 * US);
+}
+
+/* What lies before the first step and behind the last one's begin (it has no end) does not count. */
+static void time_outside_of_steps_does_not_count(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	steps[0].time_ns = 50 * US;
+	analysis_loading.end(result);
+	analysis_loading.free(result);
+	result = analysis_loading.begin(&inputs[0]);
+	tell(SPAN_READ, "/data/a", 1, 0, 10, 20);
+	tell(SPAN_READ, "/data/a", 1, 0, 60, 70);
+	tell(SPAN_READ, "/data/a", 1, 0, 250, 270);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->window_ns, 150 * US);
+	assert_int_equal(row->ns[LOADING_DEMAND_READS], 10 * US);
+}
+
+/* A worker gets an index by a pipe, reads, makes samples, puts them together; then it waits for the next one. */
+static void worker_is_busy_from_index_to_last_work(void **state)
+{
+	(void)state;
+	begin_loading(1, 0);
+	tell(SPAN_READ, "(pipe)", 1, 0, 5, 10);
+	tell(SPAN_READ, "/data/sample", 1, 0, 12, 20);
+	tell(SPAN_OP, "aten::stack", 1, 0, 30, 40);
+	tell(SPAN_READ, "(pipe)", 1, 0, 90, 100);
+	tell(SPAN_OP, "aten::rand", 1, 0, 110, 120);
+	const struct loading_row *row = loaded();
+	assert_false(row->has_steps);
+	assert_int_equal(row->counts[LOADING_BUSY], 2);
+	assert_int_equal(row->ns[LOADING_BUSY], (30 + 20) * US);
+	assert_int_equal(row->ns[LOADING_WORKER_READS], 8 * US);
+	assert_int_equal(row->ns[LOADING_WORKER_COLLATE], 10 * US);
+}
+
+static void workers_are_known_by_the_loader(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	tell(SPAN_OP, MANY, 1, 0, 10, 60);
+	assert_true(loaded()->has_workers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +455,12 @@ int main(void)
 		cmocka_unit_test_teardown(epochs_share_a_row, tear_down),
 		cmocka_unit_test_teardown(traces_name_their_parents, tear_down),
 		cmocka_unit_test_teardown(foreign_numbers_do_no_harm, tear_down),
+		cmocka_unit_test_teardown(loader_owns_what_began_in_it, drop_loading),
+		cmocka_unit_test_teardown(reads_are_told_apart, drop_loading),
+		cmocka_unit_test_teardown(iterator_outside_of_the_step, drop_loading),
+		cmocka_unit_test_teardown(time_outside_of_steps_does_not_count, drop_loading),
+		cmocka_unit_test_teardown(worker_is_busy_from_index_to_last_work, drop_loading),
+		cmocka_unit_test_teardown(workers_are_known_by_the_loader, drop_loading),
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
 		cmocka_unit_test(readers_are_sorted_by_what_stands_above),
 		cmocka_unit_test(bottlenecks_have_the_remedy_of_their_kind),
