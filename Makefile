@@ -111,7 +111,7 @@ $(O)/offline/reducer/trace/%.o: OFFLINE += -I$(O)/proto
 $(O)/offline/reducer/report/pprof.o: OFFLINE += -I$(O)/proto
 $(O)/offline/reducer/report/pprof.o: $(O)/proto/reducer/report/pprof.pb-c.h
 $(O)/offline/reducer/trace/perfetto.o: $(O)/proto/reducer/trace/perfetto.pb-c.h
-$(O)/offline/reducer/trace/xplane.o $(O)/offline/reducer/trace/xspace.o: $(O)/proto/reducer/trace/xplane.pb-c.h
+$(O)/offline/reducer/trace/xspace.o: $(O)/proto/reducer/trace/xplane.pb-c.h
 
 # Built once a machine architecture, one make at a time, from the distribution's source packages.
 $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs

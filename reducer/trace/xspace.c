@@ -7,6 +7,8 @@
 #include "reducer/base/sorter.h"
 #include "reducer/report/escape.h"
 
+#include "reducer/trace/xplane.pb-c.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ struct plane {
 	size_t shown_count, shown_room;
 	struct line *lines;
 	size_t line_count, line_room;
-	Xplane__Stat *about;
+	struct xspace_stat *about;
 	size_t about_count;
 };
 
@@ -112,57 +114,66 @@ uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const
 
 /* Stats. */
 
-static Xplane__Stat *add_stat(struct xspace_file *file, struct xspace_event *event, const char *name)
+/* A new stat of that kind; NULL where there is no room. */
+static struct xspace_stat *add_stat(struct xspace_file *file, struct xspace_event *event, const char *name, enum xspace_kind kind)
 {
-	Xplane__Stat *stat = &event->stats[event->count];
+	struct xspace_stat *stat = &event->stats[event->count];
 
 	if (event->count == XSPACE_STATS)
 		return NULL;
 	event->count++;
-	xplane__stat__init(stat);
-	stat->has_name = 1;
-	stat->name = words_number(&file->planes[event->plane].stats, shown(file, name));
+	*stat = (struct xspace_stat){.name = words_number(&file->planes[event->plane].stats, shown(file, name)), .kind = kind};
 	return stat;
 }
 
 void xspace_integer(struct xspace_file *file, struct xspace_event *event, const char *name, int64_t value)
 {
-	Xplane__Stat *stat = add_stat(file, event, name);
+	struct xspace_stat *stat = add_stat(file, event, name, XSPACE_INTEGER);
 
-	if (stat) {
-		stat->has_integer = 1;
+	if (stat)
 		stat->integer = value;
-	}
 }
 
 void xspace_natural(struct xspace_file *file, struct xspace_event *event, const char *name, uint64_t value)
 {
-	Xplane__Stat *stat = add_stat(file, event, name);
+	struct xspace_stat *stat = add_stat(file, event, name, XSPACE_NATURAL);
 
-	if (stat) {
-		stat->has_natural = 1;
+	if (stat)
 		stat->natural = value;
-	}
 }
 
 void xspace_real(struct xspace_file *file, struct xspace_event *event, const char *name, double value)
 {
-	Xplane__Stat *stat = add_stat(file, event, name);
+	struct xspace_stat *stat = add_stat(file, event, name, XSPACE_REAL);
 
-	if (stat) {
-		stat->has_real = 1;
+	if (stat)
 		stat->real = value;
-	}
 }
 
 void xspace_text(struct xspace_file *file, struct xspace_event *event, const char *name, const char *value)
 {
-	Xplane__Stat *stat = value && *value ? add_stat(file, event, name) : NULL;
+	struct xspace_stat *stat = value && *value ? add_stat(file, event, name, XSPACE_SHARED) : NULL;
 
-	if (stat) {
-		stat->has_shared = 1;
-		stat->shared = words_number(&file->planes[event->plane].stats, shown(file, value));
-	}
+	if (stat)
+		stat->natural = words_number(&file->planes[event->plane].stats, shown(file, value));
+}
+
+/* The message of a stat. */
+static void pack_stat(const struct xspace_stat *from, Xplane__Stat *to)
+{
+	xplane__stat__init(to);
+	to->has_name = 1;
+	to->name = from->name;
+	to->has_real = from->kind == XSPACE_REAL;
+	to->has_natural = from->kind == XSPACE_NATURAL;
+	to->has_integer = from->kind == XSPACE_INTEGER;
+	to->has_shared = from->kind == XSPACE_SHARED;
+	if (to->has_real)
+		to->real = from->real;
+	else
+		to->natural = to->shared = from->natural;
+	if (to->has_integer)
+		to->integer = from->integer;
 }
 
 /* Events. */
@@ -195,7 +206,7 @@ void xspace_put(struct xspace_file *file, const struct xspace_event *event)
 {
 	struct plane *plane = &file->planes[event->plane];
 	Xplane__Event message = XPLANE__EVENT__INIT;
-	Xplane__Stat *stats[XSPACE_STATS];
+	Xplane__Stat packed[XSPACE_STATS], *stats[XSPACE_STATS];
 	int64_t start = event->start_ns > 0 ? event->start_ns : 0;
 	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
 
@@ -205,8 +216,10 @@ void xspace_put(struct xspace_file *file, const struct xspace_event *event)
 		keep_shown(file, plane, (size_t)message.name, event->shown);
 	message.offset_ps = start * 1000;
 	message.duration_ps = event->duration_ns < INT64_MAX / 1000 ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
-	for (size_t i = 0; i < event->count; i++)
-		stats[i] = (Xplane__Stat *)(void *)(uintptr_t)&event->stats[i];
+	for (size_t i = 0; i < event->count; i++) {
+		pack_stat(&event->stats[i], &packed[i]);
+		stats[i] = &packed[i];
+	}
 	message.stats = stats;
 	message.n_stats = event->count;
 	size_t length = xplane__event__get_packed_size(&message);
@@ -264,7 +277,7 @@ static uint8_t *pack_plane(const struct plane *plane, size_t *length)
 	Xplane__StatEntry *entries = base_alloc(stats + 1, sizeof(*entries)),
 			  **entry_list = base_alloc(stats + 1, sizeof(*entry_list));
 	Xplane__StatName *stat_names = base_alloc(stats + 1, sizeof(*stat_names));
-	Xplane__Stat **about = base_alloc(plane->about_count + 1, sizeof(*about));
+	Xplane__Stat **about = base_alloc(plane->about_count + 1, sizeof(*about)), packed_about[XSPACE_STATS];
 	Xplane__Plane message = XPLANE__PLANE__INIT;
 
 	for (size_t i = 0; i < names; i++) {
@@ -286,8 +299,10 @@ static uint8_t *pack_plane(const struct plane *plane, size_t *length)
 		entries[i].value = &stat_names[i];
 		entry_list[i] = &entries[i];
 	}
-	for (size_t i = 0; i < plane->about_count; i++)
-		about[i] = &plane->about[i];
+	for (size_t i = 0; i < plane->about_count; i++) {
+		pack_stat(&plane->about[i], &packed_about[i]);
+		about[i] = &packed_about[i];
+	}
 	message.has_id = 1;
 	message.id = plane->id;
 	message.name = plane->name;
@@ -306,14 +321,14 @@ static uint8_t *pack_plane(const struct plane *plane, size_t *length)
 
 static void write_head(FILE *out, unsigned field, uint64_t length)
 {
-	uint8_t head[20];
+	uint8_t head[20] = {0};
 
 	fwrite(head, 1, put_head(head, field, length), out);
 }
 
 static uint64_t head_bytes(uint64_t length)
 {
-	uint8_t head[20];
+	uint8_t head[20] = {0};
 
 	return put_head(head, PLANE_LINE, length);
 }

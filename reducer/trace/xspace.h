@@ -8,10 +8,9 @@
 #ifndef REDUCER_TRACE_XSPACE_H
 #define REDUCER_TRACE_XSPACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-#include "reducer/trace/xplane.pb-c.h"
 
 #define XSPACE_STATS 16 /* of one event */
 
@@ -24,13 +23,24 @@ void xspace_free(struct xspace_file *file);
 uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id);
 uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name);
 
+enum xspace_kind { XSPACE_REAL, XSPACE_NATURAL, XSPACE_INTEGER, XSPACE_SHARED };
+struct xspace_stat {
+	uint32_t name; /* number in its plane */
+	enum xspace_kind kind;
+	union {
+		double real;
+		uint64_t natural; /* of a shared text its number */
+		int64_t integer;
+	};
+};
+
 /* An event being put together: its stats in order. What finds no room is left out. */
 struct xspace_event {
 	uint32_t plane, line;
 	int64_t start_ns;
 	uint64_t duration_ns;
 	const char *name, *shown; /* shown: another name for people; NULL = the same */
-	Xplane__Stat stats[XSPACE_STATS];
+	struct xspace_stat stats[XSPACE_STATS];
 	size_t count;
 };
 void xspace_integer(struct xspace_file *file, struct xspace_event *event, const char *name, int64_t value);
