@@ -53,6 +53,9 @@ static bool wants_colour(const struct options *options)
 	       !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
+/* Of what follows the first reading. Ends before something is printed. */
+static struct progress analysing;
+
 /* One file a table under the folder `output`, which is made when it is missing. */
 static void write_files(const struct options *options, const struct report_kind *kind, const struct report_set *set)
 {
@@ -167,15 +170,13 @@ static void report(struct options *options, const struct report_kind *format, co
 				 .run = request->run->name,
 				 .request = options->tables ? NULL : request,
 				 .problem = problem};
-	struct progress progress;
 
-	progress_start(&progress, "tables");
 	request_run_analyses(request, kinds, kind_count);
 	for (size_t i = 0; i < kind_count; i++) {
-		progress_step(&progress, 0, 0);
+		progress_step(&analysing, 0, 0);
 		tables[i] = tables_make(kinds[i], request);
 	}
-	progress_end(&progress);
+	progress_end(&analysing);
 	write_report(options, format, &set);
 	for (size_t i = 0; i < kind_count; i++) {
 		if (format->is_single)
@@ -228,14 +229,24 @@ static void write_run(const struct options *options, const struct report_kind *f
 	}
 	FILE *file = output_open(options->output);
 	format->write_run(file, &options->request);
+	progress_end(&analysing);
 	output_close(file, options->output);
 }
 
 static void write_summary(const struct options *options)
 {
-	FILE *file = output_open(options->output);
+	FILE *file = output_open(options->output), *memory;
+	char *text = NULL;
+	size_t length;
 
-	summary_write(file, &options->request, &options->report, options->path_count ? options->paths[0] : "");
+	memory = open_memstream(&text, &length);
+	if (!memory)
+		base_die("out of memory for the summary");
+	summary_write(memory, &options->request, &options->report, options->path_count ? options->paths[0] : "");
+	fclose(memory);
+	progress_end(&analysing);
+	fwrite(text, 1, length, file);
+	free(text);
 	output_close(file, options->output);
 }
 
@@ -307,6 +318,9 @@ static int reduce(struct options *options, const struct report_kind *format)
 	if (!options->request.points)
 		options->request.points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
 	request_open_analyses(&options->request);
+	if (options->output || !isatty(STDOUT_FILENO) || !format->write_run) /* which would write to the terminal meanwhile */
+		progress_start(&analysing, "analysing");
+	run_progress(run, progress_step, &analysing);
 	if (losses_any(run)) {
 		put_problem(&problem, run);
 		status = 2;

@@ -23,19 +23,15 @@ static int64_t now_ns(void)
 
 void progress_start(struct progress *progress, const char *work)
 {
-	*progress = (struct progress){.work = work};
+	*progress = (struct progress){.work = work, .is_busy = ATOMIC_FLAG_INIT};
 	if (isatty(STDERR_FILENO))
 		progress->start_ns = now_ns();
 }
 
-void progress_step(void *context, uint64_t done, uint64_t all)
+static void show(struct progress *progress, uint64_t done, uint64_t all)
 {
-	struct progress *progress = context;
-	int64_t now;
+	int64_t now = now_ns();
 
-	if (!progress->start_ns)
-		return;
-	now = now_ns();
 	if (now - progress->start_ns < PATIENCE_NS || now - progress->shown_ns < PERIOD_NS)
 		return;
 	progress->shown_ns = now;
@@ -45,6 +41,16 @@ void progress_step(void *context, uint64_t done, uint64_t all)
 			(double)all / 1048576);
 	else
 		fprintf(stderr, "\r%s ... ", progress->work);
+}
+
+void progress_step(void *context, uint64_t done, uint64_t all)
+{
+	struct progress *progress = context;
+
+	if (!progress->start_ns || atomic_flag_test_and_set(&progress->is_busy))
+		return;
+	show(progress, done, all);
+	atomic_flag_clear(&progress->is_busy);
 }
 
 void progress_end(struct progress *progress)

@@ -7,6 +7,7 @@
 #ifndef REDUCER_PROGRESS_H
 #define REDUCER_PROGRESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@ struct progress {
 	const char *work;  /* "reading" */
 	int64_t start_ns, shown_ns; /* CLOCK_MONOTONIC; start 0 = stderr is no terminal */
 	bool is_shown;
+	atomic_flag is_busy; /* several threads may tell of their work */
 };
 
 void progress_start(struct progress *progress, const char *work);

@@ -219,6 +219,15 @@ static void free_subjects(struct process_scan *scan)
 	pool_free(&scan->pool);
 }
 
+static void progress_again(void *context, uint64_t bytes)
+{
+	const struct run_storage *storage = ((struct process_scan *)context)->scan.run->private;
+
+	(void)bytes;
+	if (storage->progress != NULL)
+		storage->progress(storage->progress_context, 0, 0);
+}
+
 /* The records that the subjects of a further pass want, where the first pass saw any. Damage was told then. */
 static int read_wanted(struct process_scan *scan)
 {
@@ -226,7 +235,7 @@ static int read_wanted(struct process_scan *scan)
 	struct log view = *scan->scan.process->log;
 	struct feed_kinds wanted = {{0}};
 	int result;
-	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted};
+	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted, .progress = progress_again, .progress_context = scan};
 
 	for (unsigned tag = 0; tag < 256; tag++)
 		if (scan->known[tag] != NULL)

@@ -13,6 +13,8 @@ struct run_storage {
 	struct clock_map *clocks; /* one for each boot and kind of clock; processes point into it */
 	size_t clock_count;
 	uint64_t all_bytes, done_bytes; /* of the logs, for progress */
+	void (*progress)(void *context, uint64_t done, uint64_t all); /* of later passes; NULL = nobody asks */
+	void *progress_context;
 	unsigned jobs;			/* see struct run_options */
 	struct crew *crew;		/* decodes ahead; made at the first need */
 };

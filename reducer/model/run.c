@@ -357,6 +357,14 @@ struct crew *run_crew(struct run *run)
 	return storage->crew;
 }
 
+void run_progress(struct run *run, void (*progress)(void *context, uint64_t done, uint64_t all), void *context)
+{
+	struct run_storage *storage = run->private;
+
+	storage->progress = progress;
+	storage->progress_context = context;
+}
+
 /* A process that somebody works on. */
 struct each {
 	struct crew_task task; /* first: tasks are these */

@@ -205,6 +205,9 @@ void run_close(struct run *run);
 /* Streams all events once and fills what is marked [scan]. Idempotent. Returns -1 without memory. */
 int run_scan(struct run *run, const struct run_options *options);
 
+/* Whom to tell, now and then, that a pass behind the first goes on; `done` and `all` are 0. Any thread may call it. */
+void run_progress(struct run *run, void (*progress)(void *context, uint64_t done, uint64_t all), void *context);
+
 /*
  * Calls `work` once for each process, for several at a time where there are threads for that (-j). It may read the run, stream
  * spans of its process, and write what is its process's alone. Comes back when all is done.
