@@ -186,6 +186,9 @@ static void take(struct rule_facts *facts, size_t i, const struct table *table)
 		facts_set(facts, (enum fact_id)i, fact->value);
 }
 
+const struct analysis_kind *const facts_analyses[] = {&analysis_steps, &analysis_steady, &analysis_work, &analysis_holdings,
+						      &analysis_loading, &analysis_pipelines, NULL};
+
 void facts_gather(struct rule_facts *facts, const struct request *request)
 {
 	struct request plain = *request;
@@ -195,6 +198,8 @@ void facts_gather(struct rule_facts *facts, const struct request *request)
 	plain.sort = NULL;
 	plain.top = SIZE_MAX;
 	plain.is_top_given = plain.is_text = false;
+	if (plain.analyses)
+		analyses_add(plain.analyses, facts_analyses, sizeof(facts_analyses) / sizeof(facts_analyses[0]) - 1);
 	for (size_t i = 0; i < FACT_COUNT_ALL; i++) {
 		const struct table_kind *kind = fact_rows[i].table ? kind_of(fact_rows[i].table) : NULL;
 		struct table *table;

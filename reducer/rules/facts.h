@@ -54,6 +54,9 @@ struct rule_facts {
 	struct rule_fact facts[FACT_COUNT_ALL];
 };
 
+/* What the tables and facts_*.c read of the second pass, ended by NULL; facts_gather runs them all in one. */
+extern const struct analysis_kind *const facts_analyses[];
+
 /* Tables are made as they are needed, with the request's window and process but without its sorting and cutting. */
 void facts_gather(struct rule_facts *facts, const struct request *request);
 

@@ -10,9 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* What the facts read, so that it is worked out in the one pass of all tables. */
-static const struct analysis_kind *const needed[] = {&analysis_steps, &analysis_steady, &analysis_work, &analysis_holdings, NULL};
-
 enum {
 	RANK,
 	AREA,
@@ -143,7 +140,7 @@ const struct table_kind table_recommendations = {
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
-	.analyses = needed,
+	.analyses = facts_analyses,
 	.fill = fill,
 };
 
@@ -199,7 +196,7 @@ const struct table_kind table_rules = {
 	.column_count = R_COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
-	.analyses = needed,
+	.analyses = facts_analyses,
 	.fill = fill_rules,
 };
 
@@ -249,6 +246,6 @@ const struct table_kind table_rule_evidence = {
 	.column_count = E_COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW,
 	.needs_scan = true,
-	.analyses = needed,
+	.analyses = facts_analyses,
 	.fill = fill_evidence,
 };
