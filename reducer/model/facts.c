@@ -35,8 +35,8 @@ static void take_setting(struct read_facts *read, const struct fact *fact)
 	if (settings == NULL)
 		return;
 	process->settings = settings;
-	settings[process->setting_count++] = (struct setting){.name = text(read, fact, 0), .value = text(read, fact, 1),
-							      .is_default = number(fact, 2) == 0};
+	settings[process->setting_count++] =
+		(struct setting){.name = text(read, fact, 0), .value = text(read, fact, 1), .is_default = number(fact, 2) == 0};
 }
 
 static void take_setting_error(struct read_facts *read, const struct fact *fact)
@@ -47,8 +47,8 @@ static void take_setting_error(struct read_facts *read, const struct fact *fact)
 	if (errors == NULL)
 		return;
 	process->setting_errors = errors;
-	errors[process->setting_error_count++] = (struct setting_error){
-		.name = text(read, fact, 0), .value = text(read, fact, 1), .remedy = text(read, fact, 2)};
+	errors[process->setting_error_count++] =
+		(struct setting_error){.name = text(read, fact, 0), .value = text(read, fact, 1), .remedy = text(read, fact, 2)};
 }
 
 static void add_pair(struct read_facts *read, const struct fact *fact, struct pair **pairs, size_t *count)
@@ -76,6 +76,25 @@ static void take_note(struct read_facts *read, const struct fact *fact)
 	add_pair(read, fact, &read->process->notes, &read->process->note_count);
 }
 
+/* {name, state, detail} as the pair {name, "state: detail"}. */
+static void take_framework(struct read_facts *read, const struct fact *fact)
+{
+	struct process *process = read->process;
+	const char *state = text(read, fact, 1), *detail = text(read, fact, 2);
+	size_t states = strlen(state), details = strlen(detail);
+	char *value = pool_take(read->pool, states + details + 3);
+
+	size_t before = process->framework_count;
+
+	add_pair(read, fact, &process->frameworks, &process->framework_count);
+	if (process->framework_count == before || value == NULL)
+		return;
+	memcpy(value, state, states);
+	memcpy(value + states, ": ", 2);
+	memcpy(value + states + 2, detail, details);
+	process->frameworks[process->framework_count - 1].value = value;
+}
+
 static void take_module(struct read_facts *read, const struct fact *fact)
 {
 	struct process *process = read->process;
@@ -85,9 +104,15 @@ static void take_module(struct read_facts *read, const struct fact *fact)
 		return;
 	process->modules = modules;
 	module = &modules[process->module_count++];
-	*module = (struct module){.id = number(fact, 0), .bias = number(fact, 1), .start = number(fact, 2),
-				  .end = number(fact, 3), .device = number(fact, 4), .inode = number(fact, 5),
-				  .path = text(read, fact, 7), .loaded_ticks = fact->time, .loaded_ns = TIME_UNKNOWN,
+	*module = (struct module){.id = number(fact, 0),
+				  .bias = number(fact, 1),
+				  .start = number(fact, 2),
+				  .end = number(fact, 3),
+				  .device = number(fact, 4),
+				  .inode = number(fact, 5),
+				  .path = text(read, fact, 7),
+				  .loaded_ticks = fact->time,
+				  .loaded_ns = TIME_UNKNOWN,
 				  .unloaded_ns = TIME_UNKNOWN};
 	if (fact->count > 6 && fact->values[6].length > 0) {
 		module->build_id = (const uint8_t *)text(read, fact, 6);
@@ -118,10 +143,11 @@ static const struct {
 	const char *name;
 	take_fact *take;
 } known_facts[] = {
-	{"setting", take_setting},         {"setting_error", take_setting_error},
-	{"module", take_module},           {"module_unload", take_module_unload},
-	{"argument", take_argument},       {"environment", take_environment},
-	{"host", take_host},               {"note", take_note},
+	{"setting", take_setting},     {"setting_error", take_setting_error},
+	{"module", take_module},       {"module_unload", take_module_unload},
+	{"argument", take_argument},   {"environment", take_environment},
+	{"host", take_host},	       {"note", take_note},
+	{"framework", take_framework},
 };
 
 static int visit(void *context, const struct fact *fact)

@@ -310,6 +310,7 @@ static void close_process(struct process *process)
 	free(process->hosts);
 	free(process->environment);
 	free(process->notes);
+	free(process->frameworks);
 	free(process->modules);
 	free(process->arguments);
 	free(process->threads);

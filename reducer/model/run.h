@@ -123,8 +123,8 @@ struct process {
 	size_t setting_count;
 	struct setting_error *setting_errors;
 	size_t setting_error_count;
-	struct pair *hosts, *environment, *notes;
-	size_t host_count, environment_count, note_count;
+	struct pair *hosts, *environment, *notes, *frameworks; /* frameworks: what was found, and what can be recorded of it */
+	size_t host_count, environment_count, note_count, framework_count;
 	struct module *modules; /* in the order seen; ids are distinct */
 	size_t module_count;
 

@@ -18,7 +18,7 @@ static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
 		  "run (found by the reducer), host (machine and process), environment (variables of ranks, devices, "
-		  "frameworks), note, gpu"},
+		  "frameworks), framework (what of it can be recorded), note, gpu"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
 };
@@ -71,6 +71,12 @@ static const struct pair *notes(const struct process *process, size_t *count)
 {
 	*count = process->note_count;
 	return process->notes;
+}
+
+static const struct pair *frameworks(const struct process *process, size_t *count)
+{
+	*count = process->framework_count;
+	return process->frameworks;
 }
 
 static bool has_pair(const struct process *process, pairs_of *of, const struct pair *pair)
@@ -145,8 +151,12 @@ static void add_device(struct table *table, const struct process *process, const
 
 static void add_gpu(struct table *table, const struct process *process)
 {
-	static const char *const states[] = {"off", "CUPTI", "hooks alone: CUPTI refused", "hooks alone: another profiler held CUPTI",
-					     "hooks alone: window closed", "hooks alone: CUPTI failed for good"};
+	static const char *const states[] = {"off",
+					     "CUPTI",
+					     "hooks alone: CUPTI refused",
+					     "hooks alone: another profiler held CUPTI",
+					     "hooks alone: window closed",
+					     "hooks alone: CUPTI failed for good"};
 	const struct gpu *gpu = process->gpu;
 
 	for (size_t i = 0; i < gpu->device_count; i++)
@@ -170,6 +180,7 @@ static void fill(struct table *table, const struct request *request)
 	add_run(table, request->run);
 	add_pairs(table, request, hosts, "host");
 	add_pairs(table, request, environment, "environment");
+	add_pairs(table, request, frameworks, "framework");
 	add_pairs(table, request, notes, "note");
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
