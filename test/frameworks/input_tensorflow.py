@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_tensorflow.py map|generator|healthy [STEPS]. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_tensorflow.py map|generator|healthy STEPS. Knows nothing of tfprof."""
 import sys
 import time
 
@@ -7,13 +7,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-MODE, STEPS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12
+MODE, STEPS = sys.argv[1], int(sys.argv[2])
 BATCH = 4
 WIDTH = 1536 if MODE == "healthy" else 16
 
 
 def slowly(x):
-    time.sleep(0.005)
+    time.sleep(0.01)
     return x
 
 
@@ -25,7 +25,7 @@ def augment(x, y):
 
 def samples():
     for i in range(BATCH * STEPS):
-        time.sleep(0.005)
+        time.sleep(0.01)
         yield np.full(WIDTH, i, np.float32), np.zeros(1, np.float32)
 
 
