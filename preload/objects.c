@@ -12,6 +12,8 @@
 
 #define PATH_ROOM 4096 /* PATH_MAX */
 
+_Atomic int tfp_object_has_copies;
+
 /* What the loader allocates for us meanwhile is not the host's. */
 static void is_ours(int more)
 {

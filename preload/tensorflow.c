@@ -37,6 +37,7 @@ static struct {
 static const char *const libraries[] = {FRAMEWORK, "libtensorflow_cc.so.2", NULL};
 
 #define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
+#define LOADING(name) TFP_OBJECT_REAL_LOADING(real.name, name, libraries)
 
 /*
  * Not on aarch64: there a C++ object that is returned by value comes through x8, which a function written in C neither sees
@@ -142,7 +143,7 @@ static __attribute__((noinline)) void meet(void)
 /* TensorFlow's second library calls this from its constructors: the first one is there by then. */
 void REGISTER(void *factory)
 {
-	void (*next)(void *) = REAL(REGISTER);
+	void (*next)(void *) = LOADING(REGISTER);
 
 	if (is_wanted() && !tfp_tensorflow_is_settled())
 		meet();
