@@ -100,6 +100,7 @@ static void set_parts(struct rule_facts *facts, const struct parts_sum *sum, con
 		 "device_compute_16bit_ns", choice);
 	if (facts->facts[FACT_compute_narrow_ns].value > sum->part_ns[PART_COMPUTE_16])
 		facts->facts[FACT_compute_narrow_ns].proof.how = PROOF_FOLLOWS;
+	facts_own(facts, FACT_processes, (double)choice->processes, "step_stats", "process", "%s", "");
 	facts->steps_from_ns = choice->from_ns;
 	facts->steps_to_ns = choice->to_ns;
 	facts_own(facts, FACT_steps, sum->count, "step_stats", NULL, "start_ns>=%" PRId64 ",start_ns<%" PRId64, choice->from_ns,

@@ -23,8 +23,9 @@
 #undef RULE
 #undef LIMIT
 
-/* Devices that worked, at least 1. */
+/* Devices that worked, at least 1: of all processes; of a process on average. */
 double rule_devices(const struct rule_facts *facts);
+double rule_devices_each(const struct rule_facts *facts);
 /* The whole time, of all devices: what device times are shares of. */
 double rule_device_time(const struct rule_facts *facts);
 /* Steps, at least 1. */

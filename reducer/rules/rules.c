@@ -124,9 +124,17 @@ double rule_devices(const struct rule_facts *facts)
 	return devices > 1 ? devices : 1;
 }
 
+double rule_devices_each(const struct rule_facts *facts)
+{
+	double processes = facts_value(facts, FACT_processes),
+	       each = processes > 1 ? rule_devices(facts) / processes : rule_devices(facts);
+
+	return each > 1 ? each : 1;
+}
+
 double rule_device_time(const struct rule_facts *facts)
 {
-	return facts_value(facts, FACT_whole_ns) * rule_devices(facts);
+	return facts_value(facts, FACT_whole_ns) * rule_devices_each(facts);
 }
 
 double rule_steps(const struct rule_facts *facts)

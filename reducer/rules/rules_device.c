@@ -104,7 +104,7 @@ void rule_many_copies(const struct rule_facts *facts, struct finding *finding)
 	if (!finding_needs(finding, facts_known(facts, FACT_copies_in), RULE_NO_COPIES) ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
 		return;
-	finding_measure(finding, count / rule_steps(facts) / rule_devices(facts));
+	finding_measure(finding, count / rule_steps(facts) / rule_devices_each(facts));
 	finding_excuse(finding, share < finding_limit(finding, LIMIT_many_copies_share), "together they take little time");
 	text_format(&finding->title, "Each step copies %.0f times between host and device, %.1f %% of its time.",
 		    finding->measured, share);
@@ -114,7 +114,8 @@ void rule_many_copies(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_copies_in);
 	finding_prove(finding, facts, FACT_copies_out);
 	finding_prove(finding, facts, FACT_copies_in_ns);
-	finding_gain(finding, facts, ns / rule_devices(facts) / 2, "half of these copies are spared, and nothing hides them");
+	finding_gain(finding, facts, ns / rule_devices_each(facts) / 2,
+		     "half of these copies are spared, and nothing hides them");
 }
 
 /* Is the time between what was recorded that of a loop which launches as fast as it can? */
@@ -194,19 +195,24 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 
 void rule_delayed_launches(const struct rule_facts *facts, struct finding *finding)
 {
+	double delay = facts_value(facts, FACT_launch_delay_ns), whole = facts_value(facts, FACT_whole_ns);
+	double idle = facts_value(facts, FACT_split_launch) + facts_value(facts, FACT_split_host) +
+		      facts_value(facts, FACT_split_other);
+
 	if (!finding_needs(finding, facts_known(facts, FACT_launch_delay_ns),
 			   "how long threads waited for a processor was not recorded") ||
-	    !finding_needs(finding, facts_value(facts, FACT_whole_ns) > 0, RULE_NO_TIME))
+	    !finding_needs(finding, whole > 0, RULE_NO_STEPS))
 		return;
-	finding_measure(finding, rule_percent(facts_value(facts, FACT_launch_delay_ns), facts_value(facts, FACT_whole_ns)));
-	text_format(&finding->title, "The thread that launches was ready, but had no processor, for %.1f %% of the time.",
-		    finding->measured);
+	finding_measure(finding, rule_percent(delay, whole));
+	finding_excuse(finding, rule_percent(idle, whole) < finding_limit(finding, LIMIT_delayed_launches_waiting),
+		       "the device hardly waits for the host");
+	text_format(&finding->title, "The thread that launches was ready, but had no processor, for %.1f %% of the %s time.",
+		    finding->measured, rule_unit_word(facts));
 	text_string(&finding->remedy, "Other threads take its processor: use fewer threads for input, or pin them elsewhere.");
 	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
 		text_string(&finding->remedy, PRIVATE_THREADS);
 	finding_prove(finding, facts, FACT_launch_delay_ns);
-	finding_gain(finding, facts, facts_value(facts, FACT_launch_delay_ns),
-		     "the thread always runs at once, and the device waits for it");
+	finding_gain(finding, facts, delay < idle ? delay : idle, "the thread always runs at once, and the device waits for it");
 }
 
 void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)

@@ -50,7 +50,7 @@ void rule_pageable_copies(const struct rule_facts *facts, struct finding *findin
 		gain = ns - bytes * facts_value(facts, FACT_pinned_ns) / pinned;
 		finding_prove(finding, facts, FACT_pinned_bytes);
 	}
-	finding_gain(finding, facts, gain / rule_devices(facts),
+	finding_gain(finding, facts, gain / rule_devices_each(facts),
 		     pinned > 0 ? "pinned copies are as fast as this run's own, and nothing hides them"
 				: "pinned copies take half as long, and nothing hides them");
 }

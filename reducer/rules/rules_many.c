@@ -33,7 +33,7 @@ void rule_small_collectives(const struct rule_facts *facts, struct finding *find
 	if (!finding_needs(finding, count > 0, "no reductions of NCCL were recorded") ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
 		return;
-	finding_measure(finding, count / rule_steps(facts) / rule_devices(facts));
+	finding_measure(finding, count / rule_steps(facts) / rule_devices_each(facts));
 	finding_excuse(finding, bytes / count >= SMALL_REDUCTION, "they are large");
 	text_format(&finding->title, "Each device takes part in %.0f reductions a step, of %.0f bytes on average.",
 		    finding->measured, bytes / count);

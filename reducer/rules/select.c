@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *sign;
-	int how;
+	enum select_how how;
 } signs[] = {{"!=", SELECT_UNLIKE}, {">=", SELECT_LEAST}, {"<", SELECT_BELOW}, {"=", SELECT_EQUAL}};
 #define SIGN_COUNT (sizeof(signs) / sizeof(signs[0]))
 

@@ -12,10 +12,12 @@
 
 #define SELECT_TERMS 6
 
+enum select_how { SELECT_EQUAL, SELECT_UNLIKE, SELECT_LEAST, SELECT_BELOW };
+
 struct selector {
 	struct {
 		size_t column;
-		enum { SELECT_EQUAL, SELECT_UNLIKE, SELECT_LEAST, SELECT_BELOW } how;
+		enum select_how how;
 		const char *text; /* not terminated */
 		size_t length;
 		double number;
