@@ -45,15 +45,21 @@ static void check_counters(const struct process *process)
 	compare(process, "heap bytes allocated", heap->allocated_bytes, heap->event_allocated_bytes);
 }
 
-/* Every stack that a site names is in the log. */
+static int is_there(const struct stacks *stacks, uint32_t stack)
+{
+	return stack == 0 || (stack < stacks->node_count && stacks->nodes[stack] != 0);
+}
+
+/* Every stack that a site names is in the log, and both of a pair. */
 static void check_stacks(const struct process *process, const struct account *account, const struct stacks *stacks)
 {
 	uint64_t missing = 0;
 
 	for (size_t i = 0; i < account->site_count; i++) {
-		uint32_t stack = account->sites[i].stack;
+		uint32_t native, python;
 
-		missing += stack != 0 && (stack >= stacks->node_count || stacks->nodes[stack] == 0);
+		python_pair(&process->python, account->sites[i].stack, &native, &python);
+		missing += !is_there(stacks, native) || !is_there(stacks, python);
 	}
 	if (missing != 0)
 		diag_add(process->log->diags, DIAG_DAMAGE, process->path, DIAG_NO_OFFSET, "",
