@@ -235,7 +235,8 @@ static int read_wanted(struct process_scan *scan)
 	struct log view = *scan->scan.process->log;
 	struct feed_kinds wanted = {{0}};
 	int result;
-	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted, .progress = progress_again, .progress_context = scan};
+	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted, .progress = progress_again,
+				      .progress_context = scan};
 
 	for (unsigned tag = 0; tag < 256; tag++)
 		if (scan->known[tag] != NULL)
