@@ -117,7 +117,8 @@ static void fill(struct table *table, const struct request *request)
 			   "-t rules says why.",
 			   blind, rule_count);
 	if (!findings->count && blind < rule_count)
-		table_note(table, NOTE_INFO, "All is well: %zu rules looked and found nothing to mend.", rule_count - blind);
+		table_note(table, NOTE_INFO, "All is well: %zu of %zu rules looked and found nothing to mend.",
+			   rule_count - blind, rule_count);
 	if (facts_known(&findings->facts, FACT_whole_ns))
 		table_note(table, NOTE_INFO,
 			   "Shares are of the time of %.0f %ss: of more than five the first does not count, nor a last one whose "

@@ -22,6 +22,20 @@ void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_compile_events);
 }
 
+void rule_retraced_function(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *most = &facts->facts[FACT_traced_versions];
+
+	if (!finding_needs(finding, most->is_known, "no traced functions were recorded"))
+		return;
+	finding_measure(finding, most->value);
+	text_format(&finding->title, "%.0f versions of the function %s were traced.", most->value, most->label);
+	text_string(&finding->remedy,
+		    "Each trace costs as much as many steps: give it tensors rather than Python numbers, fix its shapes "
+		    "(input_signature, reduce_retracing=True), and make the function outside of loops.");
+	finding_prove(finding, facts, FACT_traced_versions);
+}
+
 void rule_single_precision(const struct rule_facts *facts, struct finding *finding)
 {
 	double ns = facts_value(facts, FACT_wide_product_ns);

@@ -126,6 +126,7 @@ static const struct scenario scenarios[] = {
 	{"memory_fragmented", 0.499, {{FACT_fragmentation, 0.5}, {FACT_fragmented_free_percent, 10}, END}, NULL},
 	{"memory_held_unused", 29.9, {{FACT_unused_percent, 30}, {FACT_unused_bytes, 268435456}, END}, NULL},
 	{"compile_bound", 0.0499 * SECOND, {{FACT_split_compilation, 0.05 * SECOND}, END}, NULL},
+	{"retraced_function", 4, {{FACT_traced_versions, 5}, END}, NULL},
 	{"single_precision", 0.0979 * SECOND, {{FACT_wide_product_ns, 0.0981 * SECOND}, END}, NULL},
 	{"missed_tensor_cores", 0.0489 * SECOND, {{FACT_narrow_missed_ns, 0.0491 * SECOND}, END}, NULL},
 	{"odd_shapes", 0.0489 * SECOND, {{FACT_odd_shape_ns, 0.0491 * SECOND}, END}, NULL},
