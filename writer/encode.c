@@ -404,6 +404,23 @@ static int is_heap_only(const struct tfp_scratch *scratch, uint32_t others)
 	return scratch->count[TFP_TAG_free_undo] + scratch->count[TFP_TAG_usable] == others;
 }
 
+#define PEEKED 64u /* records; a chunk that begins otherwise than it goes on is encoded as well, in a few bytes more */
+
+/* Whether more than a quarter of the first records are of no heap: then their exact times are cheaper as differences. */
+static int is_mostly_other(const uint8_t *records, size_t bytes)
+{
+	uint32_t seen = 0, others = 0;
+
+	for (size_t at = 0; at < bytes && seen < PEEKED; seen++) {
+		uint8_t tag = records[at];
+		if (tag >= TAGS || !record_bytes[tag])
+			break;
+		others += tag != TFP_TAG_alloc && tag != TFP_TAG_free && tag != TFP_TAG_free_undo && tag != TFP_TAG_usable;
+		at += record_bytes[tag];
+	}
+	return others > seen / 4;
+}
+
 static void put_columns(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
 			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
 {
@@ -411,12 +428,13 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, const s
 	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP};
 	uint8_t *start = out->at, *tags_at = start + sizeof tags;
 	struct found found;
-	uint32_t count = pass_with_steps(scratch, areas, records, bytes, heap_time_shift, tags_at, &found);
+	int has_steps = !is_mostly_other(records, bytes);
+	uint32_t count = has_steps ? pass_with_steps(scratch, areas, records, bytes, heap_time_shift, tags_at, &found) : 0;
 
 	times.encoding = TFP_ENCODE_STEPS;
 	header->time_shift = (uint16_t)heap_time_shift;
-	int is_exact = !is_heap_only(scratch, found.others);
-	if (is_exact && found.others > count / 4) { /* cheaper than in two parts */
+	int is_exact = !has_steps || !is_heap_only(scratch, found.others);
+	if (!has_steps || (is_exact && found.others > count / 4)) { /* cheaper than in two parts */
 		is_exact = header->time_shift = 0;
 		times.encoding = TFP_ENCODE_DELTA;
 		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
