@@ -68,10 +68,12 @@ function lineChart(table, spec) {
 }
 
 function barChart(table, spec) {
-	const x = place(table, spec.x), y = place(table, spec.y);
-	return { type: "bar", data: { labels: table.rows.map((row) => row[x]), datasets: [{ label: table.columns[y].header, data: table.rows.map((row) => row[y]), backgroundColor: colour(0) }] },
-		options: { animation: false, maintainAspectRatio: false, scales: { x: axis(null, table.columns[x].header), y: { beginAtZero: true, ...axis(table.columns[y].unit, table.columns[y].header) } },
-			plugins: { legend: { display: false } } } };
+	const x = place(table, spec.x), y = place(table, spec.y), rows = table.bands ? table.bands.rows : table.rows;
+	const most = Math.max(...rows.map((row) => Number(row[y] || 0)));
+	return { type: "bar", data: { labels: rows.map((row) => table.bands ? "about " + Math.round(row[x]) : String(row[x])), datasets: [{ label: table.columns[y].header, data: rows.map((row) => row[y]), backgroundColor: colour(0) }] },
+		options: { animation: false, maintainAspectRatio: false,
+			scales: { x: { ...axis(null, table.columns[x].header), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { beginAtZero: true, ...axis(table.columns[y].unit, table.columns[y].header, most) } },
+			plugins: { legend: { display: false }, tooltip: { callbacks: { label: (point) => shown(point.raw, table.columns[y].unit) } } } } };
 }
 
 function pieChart(rows, table, spec) {
