@@ -3,8 +3,9 @@
 #include "reducer/analysis/sweep.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define MOVES_MOST 16 /* of an interval on average, before a slower way is taken that bears any order */
+#define MOVES_MOST 16 /* places that an interval is moved, before it begins a run of its own */
 
 void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
@@ -29,30 +30,64 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 	sweep->items[sweep->count++] = (struct sweep_interval){start, end_ns, mask};
 }
 
-static int compare_starts(const void *a, const void *b)
+/* Puts item `i` into the sorted run that begins at `from` and ends before it. False when its place is too far away. */
+static bool insert(struct sweep_interval *items, size_t from, size_t i)
 {
-	const struct sweep_interval *one = a, *other = b;
+	struct sweep_interval one = items[i];
+	size_t least = i - from > MOVES_MOST ? i - MOVES_MOST : from, at = i;
 
-	return one->start_ns < other->start_ns ? -1 : one->start_ns > other->start_ns;
+	while (at > least && items[at - 1].start_ns > one.start_ns)
+		at--;
+	if (at == least && at > from && items[at - 1].start_ns > one.start_ns)
+		return false;
+	memmove(items + at + 1, items + at, (i - at) * sizeof(*items));
+	items[at] = one;
+	return true;
 }
 
-/* By start. Intervals come in the order of their ends, so most stand nearly where they belong. */
+/* Two neighbouring runs, from .. middle and middle .. to, into one. */
+static void merge(struct sweep_interval *out, const struct sweep_interval *items, size_t from, size_t middle, size_t to)
+{
+	size_t left = from, right = middle;
+
+	for (size_t i = from; i < to; i++) {
+		bool is_left = left < middle && (right == to || items[left].start_ns <= items[right].start_ns);
+		out[i] = is_left ? items[left++] : items[right++];
+	}
+}
+
+/*
+ * By start. Work of one kind comes nearly in order, and device work in long pieces behind its calls: sorted runs are found,
+ * small disorder mended on the way, and neighbours merged until one is left.
+ */
 static void sort(struct sweep_interval *items, size_t count)
 {
-	size_t moves = 0;
+	size_t *runs = NULL, run_count = 1, room = 0;
+	struct sweep_interval *other;
 
+	runs = base_grow(runs, &room, 2, sizeof(*runs));
+	runs[0] = 0;
 	for (size_t i = 1; i < count; i++) {
-		struct sweep_interval one = items[i];
-		size_t at = i;
-		for (; at > 0 && items[at - 1].start_ns > one.start_ns; at--)
-			items[at] = items[at - 1];
-		items[at] = one;
-		moves += i - at;
-		if (moves / MOVES_MOST > count) {
-			qsort(items, count, sizeof(*items), compare_starts);
-			return;
-		}
+		if (insert(items, runs[run_count - 1], i))
+			continue;
+		runs = base_grow(runs, &room, run_count + 2, sizeof(*runs));
+		runs[run_count++] = i;
 	}
+	runs[run_count] = count;
+	other = run_count > 1 ? base_alloc(count, sizeof(*other)) : NULL;
+	while (run_count > 1) {
+		size_t kept = 0;
+		for (size_t i = 0; i < run_count; i += 2) {
+			size_t middle = runs[i + 1], to = i + 1 < run_count ? runs[i + 2] : middle;
+			merge(other, items, runs[i], middle, to);
+			runs[kept++] = runs[i];
+		}
+		runs[kept] = count;
+		run_count = kept;
+		memcpy(items, other, count * sizeof(*items));
+	}
+	free(other);
+	free(runs);
 }
 
 int64_t sweep_middle(struct sweep *sweep)
@@ -63,8 +98,8 @@ int64_t sweep_middle(struct sweep *sweep)
 	return sweep->items[sweep->count / 2].start_ns;
 }
 
-/* What begins before `until_ns`, cut there, goes to `begins`, and with its end in the place of its start to `ends`; the rest stays.
- * Returns their number. */
+/* What begins before `until_ns`, cut there, goes to `begins`, and with its end in the place of its start to `ends`; the rest
+ * stays. Returns their number. */
 static size_t take_intervals(struct sweep *sweep, int64_t until_ns, struct sweep_interval *begins, struct sweep_interval *ends)
 {
 	size_t count = 0, kept = 0;

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit test of reducer/analysis/sweep: what is active when, of intervals in any order, against counting moment by moment.
+ */
+#include "reducer/analysis/sweep.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOMENTS 4000 /* nothing ends later */
+#define INTERVALS 1500
+
+static uint32_t told[MOMENTS], wanted[MOMENTS];
+static uint64_t state_of_chance;
+
+static uint32_t chance(uint32_t below)
+{
+	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (uint32_t)(state_of_chance >> 33) % below;
+}
+
+static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	(void)context;
+	assert_true(from_ns < to_ns && mask);
+	for (int64_t at = from_ns; at < to_ns; at++) {
+		assert_int_equal(told[at], 0); /* no moment twice */
+		told[at] = mask;
+	}
+}
+
+/* Where interval `i` begins: in order, nearly in order, one kind behind the other, backwards, anywhere. */
+static uint32_t start_of(unsigned order, uint32_t i)
+{
+	uint32_t straight = i * (MOMENTS - 200) / INTERVALS;
+
+	switch (order) {
+	case 0:
+		return straight;
+	case 1:
+		return straight + chance(40);
+	case 2:
+		return i % 100 < 50 ? straight : straight / 2;
+	case 3:
+		return MOMENTS - 101 - straight;
+	default:
+		return chance(MOMENTS - 100);
+	}
+}
+
+static void check_order(unsigned order, bool is_flushed_midway)
+{
+	struct sweep sweep = {.told_ns = INT64_MIN};
+
+	memset(told, 0, sizeof(told));
+	memset(wanted, 0, sizeof(wanted));
+	for (uint32_t i = 0; i < INTERVALS; i++) {
+		uint32_t start = start_of(order, i), end = start + 1 + chance(99), mask = 1u << chance(6);
+		sweep_add(&sweep, start, end, mask);
+		for (uint32_t at = start; at < end; at++)
+			wanted[at] |= mask;
+	}
+	if (is_flushed_midway)
+		sweep_flush(&sweep, sweep_middle(&sweep), tell, NULL);
+	sweep_flush(&sweep, INT64_MAX, tell, NULL);
+	assert_memory_equal(told, wanted, sizeof(told));
+	assert_int_equal(sweep.late_ns, 0);
+	sweep_free(&sweep);
+}
+
+static void any_order_tells_the_same(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++)
+		for (unsigned order = 0; order < 5; order++)
+			check_order(order, round % 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(any_order_tells_the_same)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
