@@ -117,7 +117,7 @@ static void fill(struct table *table, const struct request *request)
 			   "-t rules says why.",
 			   blind, rule_count);
 	if (!findings->count && blind < rule_count)
-		table_note(table, NOTE_INFO, "All is well: %zu of %zu rules looked and found nothing to mend.",
+		table_note(table, NOTE_INFO, "Nothing to mend was found; %zu of %zu rules could look.",
 			   rule_count - blind, rule_count);
 	if (facts_known(&findings->facts, FACT_whole_ns))
 		table_note(table, NOTE_INFO,
