@@ -44,9 +44,11 @@ function card(point) {
 
 function memoryChart(name) {
 	const table = byId.get("memory.timeline"), rows = ofAllocator("memory.timeline", name), events = byId.get("memory.events");
+	const single = ofAllocator("memory.events", name), share = { yAxisID: "share", borderDash: [4, 3] };
+	const torn = curve(table, rows, "fragmentation", "fragmentation", 3, share);
 	const datasets = [...curve(table, rows, "live_bytes", "in use", 0, { fill: true }), ...curve(table, rows, "reserved_bytes", "held from below", 1),
-		...curve(table, rows, "fragmentation", "fragmentation", 3, { yAxisID: "share", borderDash: [4, 3] }),
-		...events ? curve(events, ofAllocator("memory.events", name), "live_bytes", "events", 2, { showLine: false, pointRadius: 2, pointHitRadius: 6 }) : []];
+		...torn.length || !events ? torn : curve(events, single, "fragmentation", "fragmentation", 3, share),
+		...events ? curve(events, single, "live_bytes", "events", 2, { showLine: false, pointRadius: 2, pointHitRadius: 6 }) : []];
 	const most = Math.max(1, ...datasets.filter((one) => one.yAxisID !== "share").flatMap((one) => one.data.map((point) => point.y)));
 	const hasShare = datasets.some((one) => one.yAxisID === "share");
 	const totals = byId.get("memory.allocators"), row = totals && totals.rows.find((one) => value(totals, one, "allocator") === name);
