@@ -38,6 +38,7 @@ struct delay {
 static struct tfp_kept list;
 static struct delay delays[KEPT_MOST];
 static uint32_t round_now;
+static char text[96]; /* a path, then what a file holds: stacks of hooks are short */
 static int is_listed; /* the list was opened */
 
 void tfp_system_threads_open(void)
@@ -70,15 +71,14 @@ static struct delay *place_of(uint32_t tid, uint32_t most)
 
 static void open_delay(struct delay *delay, const char *tid_text, uint32_t tid)
 {
-	char path[32];
 	size_t length = tfp_length(tid_text);
 
 	if (length > 12)
 		return;
-	tfp_copy(path, tid_text, length);
-	tfp_copy(path + length, "/schedstat", 11);
+	tfp_copy(text, tid_text, length);
+	tfp_copy(text + length, "/schedstat", 11);
 	delay->tid = tid; /* also where it cannot be opened: it is not tried again */
-	tfp_kept_open(&delay->file, &list, path, 0);
+	tfp_kept_open(&delay->file, &list, text, 0);
 }
 
 /* Text of schedstat: ns on a processor, ns waiting for one, times it was given one. */
@@ -86,7 +86,6 @@ static int put_delay(struct delay *delay, struct tfp_thread *thread, struct tfp_
 {
 	static const struct tfp_system_rule rules[] = {
 		{READ_thread_run, "", NULL, 1, 1}, {READ_thread_delay, "", NULL, 2, 1}, {READ_thread_slices, "", NULL, 4, 1}};
-	char text[96];
 	uint64_t values[3];
 	long got = delay->file.number ? tfp_kept_read(&delay->file, text, sizeof text) : -1;
 
