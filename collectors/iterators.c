@@ -206,8 +206,8 @@ static uint64_t hash_of(const char *text, size_t length, uint64_t hash)
 	return hash ? hash : 1;
 }
 
-static uint32_t tell_node(struct tfp_thread *thread, struct tfp_iterators *iterators, uint32_t node, uint32_t parent,
-			  const char *text, size_t length)
+static __attribute__((noinline)) uint32_t tell_node(struct tfp_thread *thread, struct tfp_iterators *iterators, uint32_t node,
+						    uint32_t parent, const char *text, size_t length)
 {
 	struct tfp_fact_field fields[3] = {{.number = node}, {.number = parent}, {.is_text = 1, .text = {text, length}}};
 
@@ -299,7 +299,7 @@ static size_t without_ids(char *text, size_t length)
 }
 
 /* What the iterator says of itself, as its own TraceMe would be told: its arguments. Allocates, so outside of every lane. */
-static void tell_parameters(struct tfp_thread *thread, void *iterator, uint32_t node, uint32_t calls)
+static __attribute__((noinline)) void tell_parameters(struct tfp_thread *thread, void *iterator, uint32_t node, uint32_t calls)
 {
 	char *text = tfp_tensorflow_page(thread);
 

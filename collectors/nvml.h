@@ -36,31 +36,31 @@ struct tfp_nvml_process {
 	uint32_t instance, compute_instance;
 };
 
-/* TFP_NVML_FUNCTION(is_needed, field, name, older name or NULL, parameters): int (*field)(parameters). */
+/* TFP_NVML_FUNCTION(is_needed, field, name, older name or "", parameters): int (*field)(parameters). */
 #define TFP_NVML_FUNCTIONS(X)                                                                                                    \
 	X(1, init, "nvmlInit_v2", "nvmlInit", (void))                                                                            \
 	X(1, count, "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", (uint32_t *))                                                 \
 	X(1, handle, "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", (uint32_t, void **))                         \
-	X(0, uuid, "nvmlDeviceGetUUID", NULL, (void *, char *, uint32_t))                                                        \
-	X(0, name, "nvmlDeviceGetName", NULL, (void *, char *, uint32_t))                                                        \
-	X(0, clock, "nvmlDeviceGetClockInfo", NULL, (void *, int, uint32_t *))                                                   \
-	X(0, clock_max, "nvmlDeviceGetMaxClockInfo", NULL, (void *, int, uint32_t *))                                            \
-	X(0, power, "nvmlDeviceGetPowerUsage", NULL, (void *, uint32_t *))                                                       \
-	X(0, power_limit, "nvmlDeviceGetEnforcedPowerLimit", NULL, (void *, uint32_t *))                                         \
-	X(0, temperature, "nvmlDeviceGetTemperature", NULL, (void *, int, uint32_t *))                                           \
+	X(0, uuid, "nvmlDeviceGetUUID", "", (void *, char *, uint32_t))                                                          \
+	X(0, name, "nvmlDeviceGetName", "", (void *, char *, uint32_t))                                                          \
+	X(0, clock, "nvmlDeviceGetClockInfo", "", (void *, int, uint32_t *))                                                     \
+	X(0, clock_max, "nvmlDeviceGetMaxClockInfo", "", (void *, int, uint32_t *))                                              \
+	X(0, power, "nvmlDeviceGetPowerUsage", "", (void *, uint32_t *))                                                         \
+	X(0, power_limit, "nvmlDeviceGetEnforcedPowerLimit", "", (void *, uint32_t *))                                           \
+	X(0, temperature, "nvmlDeviceGetTemperature", "", (void *, int, uint32_t *))                                             \
 	X(0, reasons, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",                     \
 	  (void *, uint64_t *))                                                                                                  \
-	X(0, rates, "nvmlDeviceGetUtilizationRates", NULL, (void *, uint32_t *))                                                 \
-	X(0, memory_v2, "nvmlDeviceGetMemoryInfo_v2", NULL, (void *, struct tfp_nvml_memory *))                                  \
-	X(0, memory, "nvmlDeviceGetMemoryInfo", NULL, (void *, uint64_t *))                                                      \
-	X(0, energy, "nvmlDeviceGetTotalEnergyConsumption", NULL, (void *, uint64_t *))                                          \
-	X(0, state, "nvmlDeviceGetPerformanceState", NULL, (void *, uint32_t *))                                                 \
-	X(0, pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration", NULL, (void *, uint32_t *))                                 \
-	X(0, pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", NULL, (void *, uint32_t *))                                           \
-	X(0, ecc, "nvmlDeviceGetTotalEccErrors", NULL, (void *, int, int, uint64_t *))                                           \
+	X(0, rates, "nvmlDeviceGetUtilizationRates", "", (void *, uint32_t *))                                                   \
+	X(0, memory_v2, "nvmlDeviceGetMemoryInfo_v2", "", (void *, struct tfp_nvml_memory *))                                    \
+	X(0, memory, "nvmlDeviceGetMemoryInfo", "", (void *, uint64_t *))                                                        \
+	X(0, energy, "nvmlDeviceGetTotalEnergyConsumption", "", (void *, uint64_t *))                                            \
+	X(0, state, "nvmlDeviceGetPerformanceState", "", (void *, uint32_t *))                                                   \
+	X(0, pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration", "", (void *, uint32_t *))                                   \
+	X(0, pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", "", (void *, uint32_t *))                                             \
+	X(0, ecc, "nvmlDeviceGetTotalEccErrors", "", (void *, int, int, uint64_t *))                                             \
 	X(0, processes, "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",                    \
 	  (void *, uint32_t *, void *))                                                                                          \
-	X(0, processes_v1, "nvmlDeviceGetComputeRunningProcesses", NULL, (void *, uint32_t *, void *))
+	X(0, processes_v1, "nvmlDeviceGetComputeRunningProcesses", "", (void *, uint32_t *, void *))
 
 struct tfp_nvml_api {
 #define TFP_NVML_FUNCTION(is_needed, field, name, older, parameters) int(*field) parameters;

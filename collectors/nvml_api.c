@@ -17,8 +17,8 @@ int tfp_nvml_open(struct tfp_nvml_api *api)
 	}
 #define TFP_NVML_FUNCTION(is_needed, field, name, older, parameters)                                                             \
 	*(void **)(void *)&api->field = dlsym(library, name);                                                                    \
-	if (!api->field && (older) != NULL)                                                                                      \
-		*(void **)(void *)&api->field = dlsym(library, (older) != NULL ? (older) : name);                                \
+	if (!api->field)                                                                                                         \
+		*(void **)(void *)&api->field = dlsym(library, older);                                                           \
 	missing |= (is_needed) && !api->field;
 	TFP_NVML_FUNCTIONS(TFP_NVML_FUNCTION)
 #undef TFP_NVML_FUNCTION

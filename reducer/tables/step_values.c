@@ -159,7 +159,8 @@ static void note_units(struct table *table, const struct step_rows *rows)
 			   "Nobody marked steps: a row is a call into the framework from outside that repeats.");
 	if (rows->kind == UNIT_WHOLE && rows->count)
 		table_note(table, NOTE_INFERRED,
-			   "Nobody marked steps and nothing repeats like one: a row is a process, from its first op or device work to its last.");
+			   "Nobody marked steps and nothing repeats like one: "
+			   "a row is a process, from its first op or device work to its last.");
 	if (rows->left_out)
 		table_note(table, NOTE_INFO, "%zu more processes of the run worked without marking %ss; they are left out.",
 			   rows->left_out, unit_kind_name(rows->kind));
