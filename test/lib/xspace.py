@@ -89,10 +89,10 @@ class Line:
         return self
 
     def encode(self):
-        out = number(1, self.ident) + field(2, self.name) + (number(3, self.start_ns) if self.start_ns else b"")
+        out = [number(1, self.ident) + field(2, self.name) + (number(3, self.start_ns) if self.start_ns else b"")]
         for ident, start, duration, stats in sorted(self.events, key=lambda event: (event[1], -event[2])):  # as profilers do
-            out += field(4, number(1, ident) + number(2, start) + number(3, duration) + b"".join(field(4, stat) for stat in stats))
-        return out
+            out.append(field(4, number(1, ident) + number(2, start) + number(3, duration) + b"".join(field(4, stat) for stat in stats)))
+        return b"".join(out)
 
 
 def space(planes, host, warnings=()):
