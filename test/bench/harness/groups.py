@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 
-from harness import gpu, places, tools, workloads
+from harness import foreign, gpu, places, tools, workloads
 from harness.execute import Failed, bytes_below, execute
 from harness.rounds import available, note, run_once, run_rounds
 
@@ -206,6 +206,7 @@ GROUPS = {"micro": micro, "real": real, "size": size, "reduce": reduce,
           "ranges": lambda results, plan: rounds_of(results, plan, ("ranges",), "plain ranges ranges-window", plan.rounds, seen=False),
           "python": lambda results, plan: rounds_of(results, plan, ("python",), "plain frames frames-off sample sample-frameless",
                                                     plan.rounds, seen=False),
+          "foreign": foreign.foreign,
           "gpu": lambda results, plan: gpu.gpu(results, plan, rounds_of)}
 
 

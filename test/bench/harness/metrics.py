@@ -142,4 +142,5 @@ METRICS.update({name: extra(name) for name in (
     "instructions", "thread_idle_kib", "thread_busy_kib", "process_kib", "reduce_million_s", "reduce_s_per_million",
     "reduce_s_at_10_million", "reduce_rss_mib", "reduce_lines",
     "decode_million_s", "gpu_disk_per_event", "gpu_reduce_million_s", "gpu_reduce_rss_mib",
-    "html_million_s", "html_mb", "html_rss_mib", "html_frames_s")})
+    "html_million_s", "html_mb", "html_rss_mib", "html_frames_s",
+    "foreign_million_s", "foreign_rss_mib", "foreign_times")})

@@ -42,7 +42,7 @@ def main(launches, xplane, out):
         file.write(space([cpu, gpu], "bench"))
     with open(out, "w") as file:
         json.dump({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "deviceProperties": [], "traceEvents": events}, file)
-    print(count)
+    print("events", count)
 
 
 main(int(sys.argv[1]), *sys.argv[2:4])
