@@ -149,16 +149,13 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		*why = (enum tfp_loss)-descriptor;
 		return NULL;
 	}
-	long start = tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0);
-	if (!is_error(start)) {
+	void *start = NULL;
+	if (!is_error(tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0))) {
 		*why = TFP_LOSS_memory;
-		start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (long)offset);
+		start = tfp_pages_share(descriptor, offset, bytes);
 	}
 	give_back(descriptor, is_kept);
-	if (is_error(start))
-		return NULL;
-	tfp_pages_share((void *)start, bytes);
-	return (void *)start;
+	return start;
 }
 
 void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,

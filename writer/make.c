@@ -115,13 +115,9 @@ static void *map_first(struct tfp_log *log, long descriptor)
 		long done = tfp_sys(SYS_fallocate, descriptor, 0, 0, (long)log->first_bytes, 0, 0);
 		if (done == -ENOSPC || done == -EDQUOT)
 			return NULL;
-		long start = done < 0 ? done
-				      : tfp_sys(SYS_mmap, 0, (long)log->first_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-						descriptor, 0);
-		if (start >= 0 || start < -4095) {
-			tfp_pages_share((void *)start, log->first_bytes);
-			return (void *)start;
-		}
+		void *start = done < 0 ? NULL : tfp_pages_share(descriptor, 0, log->first_bytes);
+		if (start)
+			return start;
 	}
 	log->is_shadow = 1;
 	return tfp_shadow_begin(log);

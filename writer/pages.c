@@ -5,7 +5,8 @@
  *
  * Rule: all of them are listed, because of the one child that must find them: a fork made inside a signal handler that
  * interrupted a hook of ours. There the hook goes on in the child with what it has in its registers, so private pages are
- * kept for that fork and private zeros put where the shared ones were; nothing is recorded there.
+ * kept for that fork and private zeros put where the shared ones were; nothing is recorded there. That hook may have been
+ * making shared pages just then: the child finishes them, and must not find its parent's log in them either.
  */
 #include "writer/sys.h"
 
@@ -17,8 +18,10 @@
 
 #define LISTED 255 /* of a list: 4 KiB, about 60 threads */
 
-/* Pages have at least 4096 bytes, so the low bit of the length says which kind it is. */
+/* Pages have at least 4096 bytes, so the low bits of the length say which kind it is. */
 #define SHARED 1u
+#define IN_MAKING 2u /* mapped, whether the shared pages are there yet or not, and a child may find them */
+#define KINDS ((uintptr_t)3)
 
 struct region {
 	_Atomic uintptr_t start; /* 0 = free */
@@ -48,8 +51,10 @@ static struct list *after(struct list *list)
 	return next;
 }
 
-/* Where no more can be listed, a fork out of a handler may end its child: no worse than without the list. */
-static void enter(uintptr_t start, uintptr_t bytes)
+static _Atomic uint32_t detached; /* how often tfp_pages_detach ran in this process and those it was forked from */
+
+/* Where no more can be listed (NULL), a fork out of a handler may end its child: no worse than without the list. */
+static struct region *enter(uintptr_t start, uintptr_t bytes)
 {
 	for (struct list *list = &first; list; list = after(list)) {
 		for (int i = 0; i < LISTED; i++) {
@@ -60,9 +65,10 @@ static void enter(uintptr_t start, uintptr_t bytes)
 				continue;
 			list->regions[i].bytes = bytes;
 			__atomic_store_n((uintptr_t *)&list->regions[i].start, start, __ATOMIC_RELEASE);
-			return;
+			return &list->regions[i];
 		}
 	}
+	return NULL;
 }
 
 static void strike(uintptr_t start)
@@ -96,10 +102,39 @@ void tfp_pages_put(void *start, size_t bytes)
 	tfp_sys(SYS_munmap, (long)start, (long)bytes, 0, 0, 0, 0);
 }
 
-void tfp_pages_share(void *start, size_t bytes)
+static int is_error(long result)
 {
-	tfp_sys(SYS_madvise, (long)start, (long)bytes, MADV_DONTFORK, 0, 0, 0);
-	enter((uintptr_t)start, ((bytes + 4095) & ~(uintptr_t)4095) | SHARED);
+	return result < 0 && result > -4096;
+}
+
+static long zeros_at(uintptr_t start, uintptr_t bytes, int flags)
+{
+	return tfp_sys(SYS_mmap, (long)start, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+/*
+ * The address is taken and listed first, then the file put there: a fork at any instant between finds the region listed.
+ * In the child tfp_pages_detach has run inside one of these calls, which then goes on; the last question is for it.
+ */
+void *tfp_pages_share(long file, uint64_t offset, size_t bytes)
+{
+	uint32_t before = detached;
+	uintptr_t whole = (bytes + 4095) & ~(uintptr_t)4095;
+	long start = zeros_at(0, whole, 0);
+
+	if (is_error(start))
+		return NULL;
+	struct region *region = enter((uintptr_t)start, whole | SHARED | IN_MAKING);
+	if (is_error(tfp_sys(SYS_mmap, start, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (long)offset))) {
+		tfp_pages_put((void *)start, whole);
+		return NULL;
+	}
+	tfp_sys(SYS_madvise, start, (long)whole, MADV_DONTFORK, 0, 0, 0);
+	if (region)
+		__atomic_store_n(&region->bytes, whole | SHARED, __ATOMIC_RELEASE);
+	if (detached != before)
+		zeros_at((uintptr_t)start, whole, MAP_FIXED);
+	return (void *)start;
 }
 
 void tfp_pages_keep(int is_kept)
@@ -113,9 +148,13 @@ void tfp_pages_keep(int is_kept)
 
 void tfp_pages_detach(void)
 {
-	for (struct list *list = &first; list; list = list->next)
-		for (int i = 0; i < LISTED; i++)
-			if (list->regions[i].start > 1 && (list->regions[i].bytes & SHARED))
-				tfp_sys(SYS_mmap, (long)list->regions[i].start, (long)(list->regions[i].bytes & ~(uintptr_t)SHARED),
-					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	detached++;
+	for (struct list *list = &first; list; list = list->next) {
+		for (int i = 0; i < LISTED; i++) {
+			uintptr_t bytes = list->regions[i].bytes;
+			if (list->regions[i].start > 1 && (bytes & SHARED))
+				zeros_at(list->regions[i].start, bytes & ~KINDS,
+					 bytes & IN_MAKING ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+		}
+	}
 }

@@ -50,14 +50,11 @@ static void *map_shared(struct tfp_log *log, uint64_t offset, uint64_t bytes, in
 
 	if (file < 0)
 		return NULL;
-	long start = tfp_sys(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0);
-	if (start >= 0)
-		start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (long)offset);
+	void *start = NULL;
+	if (tfp_sys(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0) >= 0)
+		start = tfp_pages_share(file, offset, bytes);
 	tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
-	if (start < 0 && start > -4096)
-		return NULL;
-	tfp_pages_share((void *)start, bytes);
-	return (void *)start;
+	return start;
 }
 
 void *tfp_shadow_map(struct tfp_log *log, uint64_t offset, uint64_t bytes, int *is_kill_safe)

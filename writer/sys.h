@@ -23,8 +23,8 @@ void tfp_futex_wake(uint32_t *word);
 void *tfp_pages_get(size_t bytes, int wipe);
 void tfp_pages_put(void *start, size_t bytes);
 
-/* Shared pages just mapped: a fork child finds nothing there. */
-void tfp_pages_share(void *start, size_t bytes);
+/* [offset, offset + bytes) of a file, shared; a fork child finds nothing there. NULL when it cannot be mapped. */
+void *tfp_pages_share(long file, uint64_t offset, size_t bytes);
 
 /*
  * Around a fork inside a signal handler that interrupted a hook: with 1 the child finds private pages as they are, with 0
