@@ -68,32 +68,16 @@ void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
 	return NULL;
 }
 
-struct search {
-	struct tfp_dynamic *object;
-	const char *name;
-};
-
-static int look(struct dl_phdr_info *info, size_t bytes, void *context)
-{
-	struct search *search = context;
-	struct tfp_dynamic object = {.bias = info->dlpi_addr};
-
-	(void)bytes;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
-			continue;
-		if (!read_tables(&object, (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr)) ||
-		    !tfp_dynamic_symbol(&object, search->name))
-			return 0;
-		*search->object = object;
-		return 1;
-	}
-	return 0;
-}
+extern struct r_debug _r_debug __attribute__((weak)); /* the loader's, for debuggers; not in every libc */
 
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 {
-	struct search search = {.object = object, .name = name};
+	const struct link_map *loaded = &_r_debug && _r_debug.r_state == RT_CONSISTENT ? _r_debug.r_map : NULL;
 
-	return dl_iterate_phdr(look, &search);
+	for (; loaded; loaded = loaded->l_next) {
+		*object = (struct tfp_dynamic){.bias = loaded->l_addr};
+		if (loaded->l_ld && read_tables(object, loaded->l_ld) && tfp_dynamic_symbol(object, name))
+			return 1;
+	}
+	return 0;
 }

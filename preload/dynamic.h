@@ -2,8 +2,8 @@
 /*
  * Symbols that loaded objects export, read from their own dynamic tables.
  *
- * Rule: calls nothing of the loader but dl_iterate_phdr: a dlsym that finds nothing makes libc allocate for its message.
- * Objects without a GNU hash table are passed over.
+ * Rule: calls nothing of the loader: a dlsym that finds nothing makes libc allocate for its message, and dl_iterate_phdr
+ * takes a lock. Objects without a GNU hash table are passed over.
  */
 #ifndef TFP_PRELOAD_DYNAMIC_H
 #define TFP_PRELOAD_DYNAMIC_H
@@ -18,7 +18,10 @@ struct tfp_dynamic {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* The first loaded object that defines and exports `name`; 0 = none. Takes the loader's lock: not for hooks. */
+/*
+ * The first loaded object that defines and exports `name`; 0 = none. Only while nobody loads or unloads: at start. Found by
+ * the list that the loader keeps for debuggers.
+ */
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
 
 /* The address of what the object exports by that name; NULL = nothing. */
