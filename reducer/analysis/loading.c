@@ -58,10 +58,10 @@ static void *begin(const struct analysis_input *input)
 {
 	struct loading *loading = base_alloc(1, sizeof(*loading));
 
-	loading->pass = base_alloc(1, sizeof(*loading->pass));
-	loading->pass->input = input;
 	if (!input)
 		return loading;
+	loading->pass = base_alloc(1, sizeof(*loading->pass));
+	loading->pass->input = input;
 	loading_frame(loading->pass, input);
 	loading->rows = base_grow(NULL, &loading->room, 1, sizeof(*loading->rows));
 	loading->rows[loading->count++] = (struct loading_row){.log_id = input->process->log_id,

@@ -75,9 +75,11 @@ static void *begin(const struct analysis_input *input)
 {
 	struct pipelines *pipelines = base_alloc(1, sizeof(*pipelines));
 
+	if (!input)
+		return pipelines;
 	pipelines->pass = base_alloc(1, sizeof(*pipelines->pass));
 	pipelines->pass->input = input;
-	for (size_t i = 0; input && i < input->process->iterator_count; i++) {
+	for (size_t i = 0; i < input->process->iterator_count; i++) {
 		const struct iterator *from = &input->process->iterators[i];
 		add_node(pipelines->pass, from->node, from->parent, from->name, from->parameters);
 	}
