@@ -25,7 +25,7 @@ struct texts {
 };
 
 struct domain {
-	uint32_t id;
+	uint32_t id, same; /* same: the first one of that name */
 	const char *name;
 };
 
@@ -105,8 +105,15 @@ static void take_domain(void *state, const struct fact *fact, const int *fields)
 	if (domains == NULL)
 		return;
 	taken->domains = domains;
-	domains[taken->domain_count++] = (struct domain){(uint32_t)fact_number(fact, fields[0]),
-							 pool_text(pool_of(taken), text->text, text->length)};
+	domains[taken->domain_count] = (struct domain){.id = (uint32_t)fact_number(fact, fields[0]),
+						       .name = pool_text(pool_of(taken), text->text, text->length)};
+	domains[taken->domain_count].same = domains[taken->domain_count].id;
+	for (size_t i = 0; i < taken->domain_count; i++)
+		if (strcmp(domains[i].name, domains[taken->domain_count].name) == 0) {
+			domains[taken->domain_count].same = domains[i].same;
+			break;
+		}
+	taken->domain_count++;
 }
 
 static const char *text_of(struct taken *taken, uint64_t hash)
@@ -120,6 +127,17 @@ static const char *domain_of(const struct taken *taken, uint32_t id)
 		if (taken->domains[i].id == id)
 			return taken->domains[i].name;
 	return "";
+}
+
+/* Who makes a domain again by its name (a thread, a second copy of a library) means the same one. */
+static uint32_t same_domain(const struct taken *taken, uint64_t id)
+{
+	if (id != 0 && id <= taken->domain_count && taken->domains[id - 1].id == id) /* numbered in the order of the facts */
+		return taken->domains[id - 1].same;
+	for (size_t i = 0; id != 0 && i < taken->domain_count; i++)
+		if (taken->domains[i].id == id)
+			return taken->domains[i].same;
+	return (uint32_t)id;
 }
 
 static void add_words(struct taken *taken, size_t stream, uint32_t sum)
@@ -145,7 +163,7 @@ static void say_word(void *state, uint64_t key, uint64_t time)
 static void take_push(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
-	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), (uint32_t)batch_value(batch, i, fields[1]),
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), same_domain(taken, batch_value(batch, i, fields[1])),
 				  (uint8_t)batch_value(batch, i, fields[2]));
 
 	ranges_push(&taken->ranges, taken->stack_of[stream], sum, batch->times[i], taken->waiting[stream].step);
@@ -157,7 +175,7 @@ static void take_push(void *state, size_t stream, const struct batch *batch, siz
 static void take_pop(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
-	uint32_t step = ranges_pop(&taken->ranges, taken->stack_of[stream], (uint32_t)batch_value(batch, i, fields[0]),
+	uint32_t step = ranges_pop(&taken->ranges, taken->stack_of[stream], same_domain(taken, batch_value(batch, i, fields[0])),
 				   (uint8_t)batch_value(batch, i, fields[1]), batch->times[i]);
 
 	if (step != 0)
@@ -172,7 +190,7 @@ static uint32_t thread_of(const struct taken *taken, size_t stream)
 static void take_start(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
-	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[1]), (uint32_t)batch_value(batch, i, fields[2]),
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[1]), same_domain(taken, batch_value(batch, i, fields[2])),
 				  (uint8_t)batch_value(batch, i, fields[3]));
 
 	ranges_start(&taken->ranges, batch_value(batch, i, fields[0]), sum, thread_of(taken, stream), batch->times[i]);
@@ -191,7 +209,7 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 static void take_mark(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
-	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), (uint32_t)batch_value(batch, i, fields[1]),
+	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), same_domain(taken, batch_value(batch, i, fields[1])),
 				  (uint8_t)batch_value(batch, i, fields[2]));
 
 	taken->ranges.sums[sum].marks++;

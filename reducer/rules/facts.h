@@ -50,7 +50,8 @@ enum fact_id {
 };
 
 struct rule_facts {
-	int64_t steps_from_ns, steps_to_ns; /* the steps that count: where FACT_whole_ns is known */
+	int64_t steps_from_ns, steps_to_ns; /* starts of the steps that count: where FACT_whole_ns is known */
+	int64_t steps_end_ns;               /* of the last of them */
 	struct rule_fact facts[FACT_COUNT_ALL];
 };
 

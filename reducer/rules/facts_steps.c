@@ -22,6 +22,7 @@
 struct choice {
 	enum unit_kind kind;
 	int64_t from_ns, to_ns; /* starts of the first and behind the last */
+	int64_t end_ns;         /* of what ends last */
 	size_t processes;
 };
 
@@ -68,6 +69,8 @@ static void take_process(struct parts_sum *sum, struct choice *choice, const str
 		add_row(sum, &rows[i]);
 		choice->from_ns = rows[i].start_ns < choice->from_ns ? rows[i].start_ns : choice->from_ns;
 		choice->to_ns = rows[i].start_ns >= choice->to_ns ? rows[i].start_ns + 1 : choice->to_ns;
+		int64_t end = rows[i].start_ns + (int64_t)rows[i].total_ns;
+		choice->end_ns = end > choice->end_ns ? end : choice->end_ns;
 	}
 	choice->processes++;
 }
@@ -103,13 +106,14 @@ static void set_parts(struct rule_facts *facts, const struct parts_sum *sum, con
 	facts_own(facts, FACT_processes, (double)choice->processes, "step_stats", "process", "%s", "");
 	facts->steps_from_ns = choice->from_ns;
 	facts->steps_to_ns = choice->to_ns;
+	facts->steps_end_ns = choice->end_ns;
 	facts_own(facts, FACT_steps, sum->count, "step_stats", NULL, "start_ns>=%" PRId64 ",start_ns<%" PRId64, choice->from_ns,
 		  choice->to_ns);
 }
 
 static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 {
-	struct choice choice = {.kind = best_kind(steps), .from_ns = INT64_MAX, .to_ns = INT64_MIN};
+	struct choice choice = {.kind = best_kind(steps), .from_ns = INT64_MAX, .to_ns = INT64_MIN, .end_ns = INT64_MIN};
 	struct parts_sum sum = {0};
 
 	for (size_t i = 0; i < steps->count && choice.kind != UNIT_WHOLE;) {

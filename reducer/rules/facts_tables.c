@@ -42,25 +42,49 @@ static bool is_launching(const struct process *process, uint32_t tid)
 	return false;
 }
 
-/* How long a thread waited for a processor during the steps: its totals, as the kernel tells them, at both ends. */
-static bool delay_of(const struct rule_facts *facts, const struct process *process, uint32_t tid, double *ns)
+/* What of the time between two readings lies in the steps, in ns. */
+static int64_t inside_steps(const struct rule_facts *facts, int64_t from_ns, int64_t to_ns)
 {
+	int64_t from = from_ns > facts->steps_from_ns ? from_ns : facts->steps_from_ns;
+	int64_t to = to_ns < facts->steps_end_ns ? to_ns : facts->steps_end_ns;
+
+	return to > from ? to - from : 0;
+}
+
+/*
+ * How long a thread at least waited for a processor during the steps: its totals, as the kernel tells them, at both ends.
+ * A thread begins with nothing, but the first one, which had another program's time before the exec. Readings lie outside of
+ * the steps: all the time between two that is not of steps may have been waiting, and is taken off.
+ */
+static bool delay_of(const struct rule_facts *facts, const struct process *process, const struct thread *thread, double *ns)
+{
+	bool has_steps = facts_known(facts, FACT_whole_ns), has_first = thread->tid != process->pid, has_last = false;
 	uint64_t first = 0, last = 0, value;
-	size_t count = 0;
+	int64_t from = thread->start_ns, to = 0;
 
 	for (size_t i = 0; i < process->use.count; i++) {
 		const struct use_sample *sample = &process->use.samples[i];
-		if (sample->of != USE_OF_TASK || sample->subject != tid ||
+		if (sample->of != USE_OF_TASK || sample->subject != thread->tid ||
 		    !use_value(&process->use, sample, USE_thread_delay, &value) ||
-		    (facts_known(facts, FACT_whole_ns) && sample->time_ns > facts->steps_to_ns + READING_NS))
+		    (has_steps && sample->time_ns > facts->steps_end_ns + READING_NS))
 			continue;
-		if (!count || (facts_known(facts, FACT_whole_ns) && sample->time_ns <= facts->steps_from_ns))
-			first = count ? value : 0; /* a thread begins with nothing */
+		if (!has_first || (has_steps && sample->time_ns <= facts->steps_from_ns)) {
+			first = value;
+			from = sample->time_ns;
+			has_first = true;
+			continue;
+		}
 		last = value;
-		count++;
+		to = sample->time_ns;
+		has_last = true;
 	}
+	if (!has_last)
+		return false;
 	*ns = last > first ? (double)(last - first) : 0;
-	return count > 0;
+	if (has_steps)
+		*ns -= (double)(to - from - inside_steps(facts, from, to));
+	*ns = *ns > 0 ? *ns : 0;
+	return true;
 }
 
 static void take_delays(struct rule_facts *facts, const struct process *process)
@@ -69,7 +93,7 @@ static void take_delays(struct rule_facts *facts, const struct process *process)
 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		uint32_t tid = process->threads[i].tid;
-		if (!is_launching(process, tid) || !delay_of(facts, process, tid, &ns))
+		if (!is_launching(process, tid) || !delay_of(facts, process, &process->threads[i], &ns))
 			continue;
 		if (!facts_known(facts, FACT_launch_delay_ns) || ns > facts_value(facts, FACT_launch_delay_ns))
 			facts_own(facts, FACT_launch_delay_ns, ns, "host_usage", "thread_delay_ns", "process=%u,thread=%u",

@@ -58,8 +58,37 @@ static struct grid grid_of(const struct gpu_sweep *sweep, size_t points)
 struct place {
 	const struct process *process;
 	uint32_t device;
-	const struct gpu_queue *queue; /* NULL = the device */
+	const struct gpu_queue *queue; /* the first of a stream's; NULL = the device */
 };
+
+/* Work of one stream runs on several hardware queues: computing on one, copies on others. */
+static bool is_same_stream(const struct gpu_queue *one, const struct gpu_queue *other)
+{
+	return one->device == other->device && one->context == other->context && one->stream == other->stream;
+}
+
+/* Busy ns of the place; work of one stream does not overlap, so that its queues add up. */
+static uint64_t busy_sum(const struct place *place, const struct gpu_sweep *sweep, uint64_t from, uint64_t to)
+{
+	const struct gpu *gpu = place->process->gpu;
+	uint64_t sum = 0;
+
+	if (!place->queue)
+		return lane_sum(&sweep->busy, from, to);
+	for (size_t i = 0; i < gpu->queue_count; i++)
+		if (is_same_stream(&gpu->queues[i], place->queue))
+			sum += lane_sum(&gpu->queues[i].lane, from, to);
+	return sum;
+}
+
+/* Whether the queue is the first of its stream that did anything. */
+static bool leads_stream(const struct gpu *gpu, size_t queue)
+{
+	for (size_t i = 0; i < queue; i++)
+		if (gpu->queues[i].lane.cells && is_same_stream(&gpu->queues[i], &gpu->queues[queue]))
+			return false;
+	return gpu->queues[queue].lane.cells != NULL;
+}
 
 /* A stretch: whole cells, so that sums are exact, and what of them lies between the device's first start and last end. */
 struct stretch {
@@ -70,7 +99,7 @@ static void add_row(struct table *table, const struct place *place, const struct
 {
 	const struct gpu *gpu = place->process->gpu;
 	uint64_t from = stretch->from, to = stretch->to, length = stretch->last - stretch->first;
-	uint64_t busy = lane_sum(place->queue ? &place->queue->lane : &sweep->busy, from, to);
+	uint64_t busy = busy_sum(place, sweep, from, to);
 	int64_t start = gpu_run_ns(gpu, stretch->first);
 
 	busy = busy > length ? length : busy;
@@ -110,18 +139,18 @@ static void take_device(struct table *table, const struct request *request, cons
 {
 	const struct gpu *gpu = process->gpu;
 	struct place place = {.process = process, .device = sweep->device};
-	size_t queues = 0;
+	size_t streams = 0;
 
 	if (!sweep->busy.cells)
 		return;
 	if (!request->stream)
 		add_stretches(table, request, &place, sweep, points);
 	for (size_t i = 0; i < gpu->queue_count; i++)
-		queues += gpu->queues[i].device == sweep->device && gpu->queues[i].lane.cells;
+		streams += gpu->queues[i].device == sweep->device && leads_stream(gpu, i);
 	for (size_t i = 0; i < gpu->queue_count; i++) {
 		place.queue = &gpu->queues[i];
-		if (place.queue->device == sweep->device && place.queue->lane.cells && gpu_wants_queue(request, gpu, (uint32_t)i))
-			add_stretches(table, request, &place, sweep, points / (queues ? queues : 1));
+		if (place.queue->device == sweep->device && leads_stream(gpu, i) && gpu_wants_queue(request, gpu, (uint32_t)i))
+			add_stretches(table, request, &place, sweep, points / (streams ? streams : 1));
 	}
 	if (sweep->late)
 		table_note(table, NOTE_INFERRED,

@@ -88,6 +88,9 @@ static void as_collective(void)
 	made.payload.ullValue = (uint64_t)(uintptr_t)&payload;
 	nvtxDomainRangePushEx(nccl, &made);
 	nvtxDomainRangePop(nccl);
+	nccl = nvtxDomainCreateA("NCCL"); /* once more, as each communicator does */
+	nvtxDomainRangePushEx(nccl, &made);
+	nvtxDomainRangePop(nccl);
 }
 
 static void everything(void)
