@@ -29,6 +29,7 @@ struct tfp_cupti_options {
 	tfp_pthread_create *create;      /* the real one */
 	void (*release)(void *);         /* the real free */
 	void (*at_exit)(void);           /* has tfp_cupti_end called before CUDA's own exit handlers */
+	void (*opened)(const void *);    /* a function of the library that was opened */
 };
 
 /* Once per program, at start-up. Registers with collectors/gpu_calls.h. */

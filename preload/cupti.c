@@ -2,11 +2,15 @@
 /*
  * Making room for another profiler of the host that wants CUPTI; see collectors/tables/cupti.def.
  *
- * Rule: its calls give what they would give without us. Who looks CUPTI up by dlsym passes us by: then the first one stays.
+ * Rule: its calls give what they would give without us. Who looks CUPTI up by dlsym (TensorFlow, JAX) comes by the signposts
+ * that are set once CUPTI is open; who did that before passes us by: then the first one stays.
  */
+#include "preload/cupti.h"
+
 #include "collectors/cupti.h"
 #include "preload/cuda_real.h"
 #include "preload/real.h"
+#include "preload/signposts.h"
 
 #include <errno.h>
 
@@ -16,12 +20,31 @@
 
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
 	static struct tfp_cuda_slot slot_##name = {#name, 0, 0, NULL, NULL}; \
+	static void *signed_##name; /* what the signpost hides; written once, before anybody can come by it */ \
 	typedef type real_##name parameters; \
 	TFP_EXPORT type name parameters;
 #include "collectors/tables/cupti.def"
 #undef TFP_HOOK
 
-#define REAL(name) ((real_##name *)tfp_cuda_real(&slot_##name, (uintptr_t)__builtin_return_address(0)))
+/* As the caller would find it; what it finds may be our own signpost. */
+static void *behind(struct tfp_cuda_slot *slot, uintptr_t caller, const void *ours, void *hidden)
+{
+	void *found = tfp_cuda_real(slot, caller);
+
+	return !found || found == ours ? hidden : found;
+}
+
+#define REAL(name) \
+	((real_##name *)behind(&slot_##name, (uintptr_t)__builtin_return_address(0), (const void *)&name, signed_##name))
+
+void tfp_cupti_sign(const void *inside)
+{
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	if (!signed_##name) \
+		signed_##name = tfp_signpost_turn(inside, #name, (const void *)&name);
+#include "collectors/tables/cupti.def"
+#undef TFP_HOOK
+}
 
 #define SUBSCRIBE(name, ...) \
 	do { \

@@ -47,7 +47,7 @@ static int is_name(const char *a, const char *b)
  * The table: {buckets, first symbol, words of the filter, shift}, the filter, a bucket each, then a word a symbol whose
  * lowest bit ends a chain.
  */
-void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
+void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
 {
 	const uint32_t *head = object->hash, hash = hash_of(name);
 	const ElfW(Addr) *filter = (const void *)(head + 4);
@@ -61,11 +61,24 @@ void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
 		uint32_t word = chain[number - head[1]];
 		const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
 		if ((word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && is_name(object->names + symbol->st_name, name))
-			return (void *)(object->bias + symbol->st_value);
+			return (void *)(uintptr_t)symbol;
 		if (word & 1)
 			break;
 	}
 	return NULL;
+}
+
+void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
+{
+	const ElfW(Sym) *symbol = tfp_dynamic_entry(object, name);
+
+	return symbol ? (void *)(object->bias + symbol->st_value) : NULL;
+}
+
+int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section)
+{
+	*object = (struct tfp_dynamic){.bias = bias};
+	return section && read_tables(object, section);
 }
 
 extern struct r_debug _r_debug __attribute__((weak)); /* the loader's, for debuggers; not in every libc */
@@ -75,8 +88,7 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 	const struct link_map *loaded = &_r_debug && _r_debug.r_state == RT_CONSISTENT ? _r_debug.r_map : NULL;
 
 	for (; loaded; loaded = loaded->l_next) {
-		*object = (struct tfp_dynamic){.bias = loaded->l_addr};
-		if (loaded->l_ld && read_tables(object, loaded->l_ld) && tfp_dynamic_symbol(object, name))
+		if (tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld) && tfp_dynamic_symbol(object, name))
 			return 1;
 	}
 	return 0;

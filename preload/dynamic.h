@@ -24,6 +24,12 @@ struct tfp_dynamic {
  */
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
 
+/* The tables that a dynamic section tells of; 0 = it has not all of them. `section`: ElfW(Dyn), in memory. */
+int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section);
+
+/* The table's own entry (ElfW(Sym)) of what the object exports by that name; NULL = nothing. */
+void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name);
+
 /* The address of what the object exports by that name; NULL = nothing. */
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name);
 

@@ -16,6 +16,7 @@
 #include "collectors/system.h"
 #include "collectors/process.h"
 #include "collectors/window.h"
+#include "preload/cupti.h"
 #include "preload/environment.h"
 #include "preload/facts.h"
 #include "preload/guard.h"
@@ -239,6 +240,7 @@ static void configure_cupti(void)
 		.create = tfp_real.pthread_create,
 		.release = tfp_real.free,
 		.at_exit = register_before_cuda,
+		.opened = tfp_cupti_sign,
 	};
 
 	tfp_cupti_begin(&options);

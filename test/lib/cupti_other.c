@@ -3,8 +3,10 @@
  * A program with a profiler of its own: work, then work while it is subscribed to CUPTI, then more work without.
  *
  * Prints what CUPTI answered and how many memsets it was told of. Built by test/cases/gpu-cupti-coexistence, linked with the
- * simulated runtime and CUPTI. Arguments: memsets before, during, after.
+ * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
+ * calls it, as TensorFlow and JAX do. Arguments: memsets before, during, after.
  */
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,26 @@ int cuptiActivityEnable(uint32_t);
 int cuptiActivityDisable(uint32_t);
 int cuptiActivityFlushAll(uint32_t);
 int cuptiActivityGetNextRecord(uint8_t *, size_t, void **);
+
+#ifdef BY_DLSYM
+static void *function(const char *name)
+{
+	void *found = dlsym(dlopen("libcupti.so.13", RTLD_LAZY | RTLD_LOCAL), name);
+
+	if (!found) {
+		puts(dlerror());
+		exit(65);
+	}
+	return found;
+}
+#define cuptiSubscribe ((__typeof__(&cuptiSubscribe))function("cuptiSubscribe"))
+#define cuptiUnsubscribe ((__typeof__(&cuptiUnsubscribe))function("cuptiUnsubscribe"))
+#define cuptiActivityRegisterCallbacks ((__typeof__(&cuptiActivityRegisterCallbacks))function("cuptiActivityRegisterCallbacks"))
+#define cuptiActivityEnable ((__typeof__(&cuptiActivityEnable))function("cuptiActivityEnable"))
+#define cuptiActivityDisable ((__typeof__(&cuptiActivityDisable))function("cuptiActivityDisable"))
+#define cuptiActivityFlushAll ((__typeof__(&cuptiActivityFlushAll))function("cuptiActivityFlushAll"))
+#define cuptiActivityGetNextRecord ((__typeof__(&cuptiActivityGetNextRecord))function("cuptiActivityGetNextRecord"))
+#endif
 
 #define BUFFER_BYTES 65536
 #define MEMSET 2
