@@ -90,8 +90,8 @@ static void api_called(struct tfp_cupti *cupti, uint32_t domain,
 	if (seen.is_launch)
 		seen.symbol = call->symbol;
 	if (!call->site) {
+		tfp_gpu_seen_enter(&seen); /* first: this very launch may open a window, and is then its first */
 		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
-		tfp_gpu_seen_enter(&seen);
 		return;
 	}
 	seen.result = call->result ? *(const uint32_t *)call->result : 0;
