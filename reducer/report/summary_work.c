@@ -141,29 +141,13 @@ void summary_steps(struct text *out, const struct request *request, unsigned wid
 /* Which columns of a table make a line. */
 struct line_columns {
 	const char *what, *name, *times, *total, *average, *share;
-	const char *other_share; /* where the share is 0; NULL = none */
 	double share_scale; /* to percent */
-	const char *needs;  /* column without which a row is left out; NULL = none is */
 };
-
-/* Percent of what the row is a share of; a row of one side has 0 in the column of the other. */
-static bool share_of(const struct table *table, size_t row, const struct line_columns *columns, double *percent)
-{
-	size_t share = table_find_column(table->kind, columns->share);
-	size_t other = columns->other_share ? table_find_column(table->kind, columns->other_share) : SIZE_MAX;
-
-	if (!table_is_known(table, row, share))
-		return false;
-	*percent = table_get_number(table, row, share) * columns->share_scale;
-	if (*percent <= 0 && other != SIZE_MAX && table_is_known(table, row, other))
-		*percent = table_get_number(table, row, other) * columns->share_scale;
-	return true;
-}
 
 static void put_row(struct text *out, const struct table *table, size_t row, const struct line_columns *columns, size_t width)
 {
-	size_t name = table_find_column(table->kind, columns->name), length;
-	double percent;
+	size_t name = table_find_column(table->kind, columns->name), share = table_find_column(table->kind, columns->share),
+	       length;
 	const char *bytes = table_is_known(table, row, name) ? table_get_text(table, row, name, &length) : NULL;
 	struct text cell = {0};
 
@@ -178,8 +162,8 @@ static void put_row(struct text *out, const struct table *table, size_t row, con
 	pad(out, &cell, 11);
 	put_ns(out, table_get_integer(table, row, table_find_column(table->kind, columns->total)), 11);
 	put_ns(out, (int64_t)table_get_number(table, row, table_find_column(table->kind, columns->average)), 11);
-	if (share_of(table, row, columns, &percent))
-		text_format(out, "%8.1f %%", percent);
+	if (table_is_known(table, row, share))
+		text_format(out, "%8.1f %%", table_get_number(table, row, share) * columns->share_scale);
 	text_char(out, '\n');
 	text_free(&cell);
 }
@@ -189,27 +173,21 @@ static size_t put_rows(struct text *out, const struct request *request, const st
 		       const struct line_columns *columns, size_t most, size_t width)
 {
 	struct table *table = tables_make(kind, request);
-	size_t needed = columns->needs ? table_find_column(table->kind, columns->needs) : SIZE_MAX, lines = 0;
+	size_t row = 0;
 
-	for (size_t row = 0; row < table->shown_count && lines < most; row++) {
-		if (needed != SIZE_MAX && !table_is_known(table, row, needed))
-			continue;
-		if (!out->length)
-			text_format(out, "%-*s%11s%11s%11s%10s\n", (int)width, "Where the time went", "times", "total", "average",
-				    "share");
+	if (table->shown_count && most && !out->length)
+		text_format(out, "%-*s%11s%11s%11s%10s\n", (int)width, "Where the time went", "times", "total", "average",
+			    "share");
+	for (; row < table->shown_count && row < most; row++)
 		put_row(out, table, row, columns, width);
-		lines++;
-	}
 	table_free(table);
-	return lines;
+	return row;
 }
 
 void summary_work(struct text *out, const struct request *request, unsigned width)
 {
-	static const struct line_columns kernels = {"kernel", "kernel_name", "occurrences", "total_ns", "avg_ns",
-						    "share",  NULL,	     100,	    NULL};
-	static const struct line_columns ops = {"op", "name", "occurrences", "self_ns", "avg_self_ns", "host_self_percent",
-						 "device_self_percent", 1, "type"};
+	static const struct line_columns kernels = {"kernel", "kernel_name", "occurrences", "total_ns", "avg_ns", "share", 100};
+	static const struct line_columns ops = {"op", "name", "occurrences", "self_ns", "avg_self_ns", "host_self_percent", 1};
 	size_t room = width > NUMBERS_WIDTH + 20 ? width - NUMBERS_WIDTH : 20;
 	size_t names = room < NAME_MOST ? room : NAME_MOST;
 	size_t lines = put_rows(out, request, &table_kernel_stats, &kernels, KERNEL_LINES, names);
