@@ -28,19 +28,17 @@ const char *span_what_name(enum span_what what)
 	return names[what];
 }
 
-void spans_tell(struct spans *spans, const struct span *span)
+void spans_tell(struct spans *spans, struct span *span)
 {
-	struct span told = *span;
-
 	if (spans->result != 0 || !(spans->options->wants & SPAN_BIT(span->what)))
 		return;
-	told.process = spans->process;
-	told.category = span_what_name(span->what);
-	if (told.name == NULL)
-		told.name = "[name not recorded]";
-	if (told.domain == NULL)
-		told.domain = "";
-	spans->result = spans->options->visit(spans->options->context, &told);
+	span->process = spans->process;
+	span->category = span_what_name(span->what);
+	if (span->name == NULL)
+		span->name = "[name not recorded]";
+	if (span->domain == NULL)
+		span->domain = "";
+	spans->result = spans->options->visit(spans->options->context, span);
 }
 
 int64_t spans_ns(const struct spans *spans, uint64_t ticks)
@@ -209,8 +207,7 @@ static void end(void *state)
 	free(spans->wide.open);
 	free(spans->thread_of);
 	free(spans->pending);
-	free(spans->flights);
-	free(spans->held);
+	awaited_free(&spans->awaited);
 	free(spans->node_places);
 	pool_free(&spans->pool);
 	free(spans->texts);

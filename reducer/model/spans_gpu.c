@@ -3,7 +3,7 @@
  * Spans of GPU calls and of what devices did; see spans.h.
  *
  * Rule: device work belongs to the op, range, phase and thread of the call with its correlation id; of a graph's node, to those
- * of the moment at which the node was made. Calls are kept in a table that the youngest ones own, so memory is bounded.
+ * of the moment at which the node was made. Calls are kept in a bounded table (spans_awaited.h).
  */
 #include "reducer/model/spans_internal.h"
 
@@ -29,81 +29,57 @@ static void set_place(const struct spans *spans, struct span *span, const struct
 	span->range = spans_text(spans, place->range);
 }
 
-static const struct span_flight *find_flight(const struct spans *spans, uint64_t correlation)
-{
-	const struct span_flight *flight = &spans->flights[correlation % SPANS_FLIGHTS];
-
-	return correlation != 0 && flight->correlation == correlation ? flight : NULL;
-}
-
-static void set_flight(const struct spans *spans, struct span *span, const struct span_flight *flight)
+static void set_call(const struct spans *spans, struct span *span, const struct span_call *call)
 {
 	int is_of_node = span->op != NULL || span->range != NULL;
 
-	span->thread = flight->thread;
-	span->called_ns = flight->begin_ns;
+	span->thread = call->thread;
+	span->called_ns = call->begin_ns;
 	if (!is_of_node)
-		set_place(spans, span, &flight->place);
+		set_place(spans, span, &call->place);
 }
 
-/* The device work that came before this call returned. */
-static void tell_held(struct spans *spans, const struct span_flight *flight)
+/* Keeps the call, and tells the device work that came before it returned. */
+static void keep_call(struct spans *spans, struct span_call *call)
 {
-	uint16_t *count = &spans->held_of[flight->correlation % SPANS_HELD];
+	struct span *held;
 
-	for (size_t i = 0; *count > 0 && i < SPANS_HELD; i++) {
-		struct span *span = &spans->held[i];
-		if (span->flow != flight->correlation)
-			continue;
-		set_flight(spans, span, flight);
-		spans_tell(spans, span);
-		span->flow = 0;
-		(*count)--;
+	if (call->correlation == 0 || spans->awaited.calls == NULL)
+		return;
+	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
+		set_call(spans, held, call);
+		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
+		spans_tell(spans, held);
 	}
+	awaited_put(&spans->awaited, call);
 }
 
 static void hold(struct spans *spans, const struct span *span)
 {
-	struct span *place = &spans->held[spans->held_count++ % SPANS_HELD];
+	struct span *eldest = awaited_make_room(&spans->awaited);
 
-	if (place->flow != 0) {
-		spans->held_of[place->flow % SPANS_HELD]--;
-		spans_tell(spans, place);
-	}
-	*place = *span;
-	place->arguments = NULL; /* they live on the caller's stack */
-	place->argument_count = 0;
-	spans->held_of[span->flow % SPANS_HELD]++;
+	if (eldest != NULL)
+		spans_tell(spans, eldest);
+	awaited_hold(&spans->awaited, span);
 }
 
-void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+static void tell_call(struct spans *spans, const struct span_call *call, struct span_argument *arguments, uint32_t at, uint64_t end)
 {
-	struct spans *spans = state;
-	uint32_t at;
-	const struct gpu_function *function = function_of(spans, SPANS_VALUE(2), &at);
-	uint64_t end = batch->times[i], duration = SPANS_VALUE(0), correlation = SPANS_VALUE(1);
-	int64_t start = spans_ns(spans, duration > end ? 0 : end - duration);
-	struct span_argument arguments[] = {{.name = "correlation", .number = correlation},
-					    {.name = "result", .number = SPANS_VALUE(3)},
-					    {.name = "library", .text = function == NULL ? "" : function->library}};
-	struct span_flight flight = {.correlation = correlation,
-				     .begin_ns = start,
-				     .thread = spans_serial(spans, stream),
-				     .place = spans_where(spans, stream)};
+	const struct gpu_function *function = at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->functions[at];
 	struct span span = {.kind = SPAN_WHOLE,
 			    .what = SPAN_CALL,
 			    .on = SPAN_THREAD,
-			    .track = flight.thread,
-			    .thread = flight.thread,
-			    .depth = flight.place.depth,
+			    .track = call->thread,
+			    .thread = call->thread,
+			    .depth = call->place.depth,
 			    .source = SPAN_NO_SOURCE,
-			    .start_ns = start,
-			    .duration_ns = (uint64_t)(spans_ns(spans, end) - start),
-			    .flow = correlation,
+			    .start_ns = call->begin_ns,
+			    .duration_ns = (uint64_t)(spans_ns(spans, end) - call->begin_ns),
+			    .flow = call->correlation,
 			    .is_flow_start = 1,
 			    .call = function == NULL ? GPU_OTHER : function->kind,
 			    .function = function == NULL ? GPU_NONE : at,
-			    .result = (uint32_t)SPANS_VALUE(3),
+			    .result = (uint32_t)arguments[1].number,
 			    .device = GPU_NONE,
 			    .context = GPU_NONE,
 			    .stream = GPU_NONE,
@@ -111,12 +87,29 @@ void spans_take_call(void *state, size_t stream, const struct batch *batch, size
 			    .arguments = arguments,
 			    .argument_count = 3};
 
-	set_place(spans, &span, &flight.place);
+	arguments[2].text = function == NULL ? "" : function->library;
+	set_place(spans, &span, &call->place);
 	spans_tell(spans, &span);
-	if (correlation == 0 || spans->flights == NULL)
-		return;
-	spans->flights[correlation % SPANS_FLIGHTS] = flight;
-	tell_held(spans, &flight);
+}
+
+void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct spans *spans = state;
+	uint32_t at;
+	const struct gpu_function *function = function_of(spans, SPANS_VALUE(2), &at);
+	uint64_t end = batch->times[i], duration = SPANS_VALUE(0);
+	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(1)},
+					    {.name = "result", .number = SPANS_VALUE(3)},
+					    {.name = "library"}};
+	struct span_call call = {.correlation = SPANS_VALUE(1),
+				 .begin_ns = spans_ns(spans, duration > end ? 0 : end - duration),
+				 .thread = spans_serial(spans, stream),
+				 .place = spans_where(spans, stream)};
+
+	call.place.is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH && SPANS_VALUE(3) == 0;
+	if (spans->options->wants & SPAN_BIT(SPAN_CALL))
+		tell_call(spans, &call, arguments, at, end);
+	keep_call(spans, &call);
 }
 
 /*
@@ -170,7 +163,7 @@ void spans_take_device_step(void *state, size_t stream, const struct batch *batc
 static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span span)
 {
 	uint32_t at = number_map_find(&spans->queues, 0, queue), made;
-	const struct span_flight *flight;
+	struct span_call *call;
 
 	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span.duration_ns < 0)
 		return;
@@ -189,11 +182,13 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
 	if (made != NUMBER_MAP_NONE)
 		set_place(spans, &span, &spans->node_places[made]);
-	flight = find_flight(spans, span.flow);
-	if (flight != NULL)
-		set_flight(spans, &span, flight);
+	call = awaited_find(&spans->awaited, span.flow);
+	if (call != NULL) {
+		set_call(spans, &span, call);
+		call->place.is_awaited = call->place.is_awaited && span.graph != 0; /* of a graph many records come */
+	}
 	set_given(spans, stream, &span);
-	if (flight == NULL && span.flow != 0)
+	if (call == NULL && span.flow != 0)
 		hold(spans, &span);
 	else
 		spans_tell(spans, &span);
@@ -334,13 +329,13 @@ static void tell_driver(struct spans *spans, enum span_what what, const char *na
 			    .device = GPU_NONE,
 			    .context = GPU_NONE,
 			    .stream = GPU_NONE};
-	const struct span_flight *flight = spans->flights == NULL ? NULL : find_flight(spans, correlation);
+	const struct span_call *call = awaited_find(&spans->awaited, correlation);
 
 	if (gpu == NULL || device_start == 0 || (int64_t)duration < 0)
 		return;
 	span.start_ns = gpu_run_ns(gpu, device_start);
-	if (flight != NULL)
-		set_flight(spans, &span, flight);
+	if (call != NULL)
+		set_call(spans, &span, call);
 	spans_tell(spans, &span);
 }
 
@@ -401,17 +396,14 @@ int spans_gpu_begin(struct spans *spans)
 	for (size_t i = 0; i < gpu->queue_count; i++)
 		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, first_of_stream(gpu, i));
 	spans->lane_ends = calloc(gpu->queue_count + 1, sizeof *spans->lane_ends);
-	spans->flights = calloc(SPANS_FLIGHTS, sizeof *spans->flights);
-	spans->held = calloc(SPANS_HELD, sizeof *spans->held);
-	return spans->lane_ends == NULL || spans->flights == NULL || spans->held == NULL ? -1 : failed;
+	return spans->lane_ends == NULL || awaited_begin(&spans->awaited) != 0 ? -1 : failed;
 }
 
 /* Device work whose call never came. */
 void spans_gpu_finish(struct spans *spans)
 {
-	for (size_t i = 0; spans->held != NULL && i < SPANS_HELD; i++) {
-		const struct span *span = &spans->held[(spans->held_count + i) % SPANS_HELD];
-		if (span->flow != 0)
-			spans_tell(spans, span);
-	}
+	struct span *held;
+
+	while ((held = awaited_unhold_any(&spans->awaited)) != NULL)
+		spans_tell(spans, held);
 }

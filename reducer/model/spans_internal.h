@@ -6,10 +6,8 @@
 #include "reducer/model/number_map.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/spans.h"
+#include "reducer/model/spans_awaited.h"
 
-#define SPANS_FLIGHTS                                                                                                            \
-	(1u << 16)	 /* calls whose device work may still be told of, by correlation id modulo it: the youngest stay */
-#define SPANS_HELD 4096u /* device records that came before their call returned */
 #define SPANS_NO_TEXT UINT32_MAX
 
 /* A range that has begun. `family` keeps pops of one kind of range from ending another. */
@@ -40,21 +38,6 @@ struct span_thread {
 	size_t ended_count, ended_room;
 };
 
-/* Where a thread is at one moment. */
-struct span_place {
-	uint32_t op, range; /* places in texts; SPANS_NO_TEXT = none */
-	uint32_t depth;
-	uint8_t phase, op_source;
-};
-
-/* A call whose device work may come. */
-struct span_flight {
-	uint64_t correlation; /* 0 = empty */
-	int64_t begin_ns;
-	struct span_place place;
-	uint32_t thread;
-};
-
 /* A trace whose numbers may still follow it in its stream. */
 struct span_pending {
 	struct {
@@ -82,13 +65,10 @@ struct spans {
 	struct span_thread *threads, wide; /* wide: ranges of the whole process */
 	size_t thread_count;
 	size_t *thread_of;	     /* by stream */
-	struct span_flight *flights; /* NULL where the log has no GPU work */
+	struct span_awaited awaited;
 	struct number_map nodes;     /* graph node -> place in node_places */
 	struct span_place *node_places;
 	size_t node_count, node_room;
-	struct span *held;	      /* a ring */
-	uint16_t held_of[SPANS_HELD]; /* how many of the ring wait for a correlation id that ends so */
-	uint64_t held_count;
 	struct span_pending *pending; /* by stream */
 	int64_t realtime_offset;      /* run ns - CLOCK_REALTIME */
 	struct {
@@ -101,7 +81,8 @@ struct spans {
 
 #define SPANS_VALUE(f) batch_value(batch, i, fields[f])
 
-void spans_tell(struct spans *spans, const struct span *span);
+/* Fills in what all spans have. */
+void spans_tell(struct spans *spans, struct span *span);
 int64_t spans_ns(const struct spans *spans, uint64_t ticks);
 uint32_t spans_serial(const struct spans *spans, size_t stream);
 /* NULL for SPANS_NO_TEXT. */
