@@ -5,11 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOVES_MOST 16 /* places that an interval is moved, before it begins a run of its own */
+#define ROOM_LEAST 1024 /* intervals for which a run keeps its room */
+
+static int64_t last_start(const struct sweep_run *run)
+{
+	return run->items[run->count - 1].start_ns;
+}
+
+/* The run that ends closest before `start_ns`; else an empty one, a new one, or the first, which is then out of order. */
+static struct sweep_run *run_for(struct sweep *sweep, int64_t start_ns)
+{
+	struct sweep_run *best = NULL, *empty = NULL;
+
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		struct sweep_run *run = &sweep->runs[i];
+		if (!run->count)
+			empty = run;
+		else if (!run->is_mixed && last_start(run) <= start_ns && (!best || last_start(run) > last_start(best)))
+			best = run;
+	}
+	sweep->steps += sweep->run_count;
+	if (best || empty)
+		return best ? best : empty;
+	if (sweep->run_count < SWEEP_RUNS) {
+		sweep->runs = base_grow(sweep->runs, &sweep->run_room, sweep->run_count + 1, sizeof(*sweep->runs));
+		sweep->runs[sweep->run_count] = (struct sweep_run){0};
+		return &sweep->runs[sweep->run_count++];
+	}
+	sweep->runs[0].is_mixed = true;
+	return &sweep->runs[0];
+}
 
 void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
 	int64_t start = start_ns;
+	struct sweep_run *run;
 
 	if (start < sweep->told_ns) {
 		int64_t before = end_ns < sweep->told_ns ? end_ns : sweep->told_ns;
@@ -18,142 +48,219 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 	}
 	if (start >= end_ns || !mask)
 		return;
+	run = run_for(sweep, start);
 	/* Most follow the one before: equal classes that touch are one interval. */
-	if (sweep->count) {
-		struct sweep_interval *last = &sweep->items[sweep->count - 1];
+	if (run->count) {
+		struct sweep_interval *last = &run->items[run->count - 1];
 		if (last->mask == mask && start >= last->start_ns && start <= last->end_ns) {
 			last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
 			return;
 		}
 	}
-	sweep->items = base_grow(sweep->items, &sweep->room, sweep->count + 1, sizeof(*sweep->items));
-	sweep->items[sweep->count++] = (struct sweep_interval){start, end_ns, mask};
+	run->items = base_grow(run->items, &run->room, run->count + 1, sizeof(*run->items));
+	run->items[run->count++] = (struct sweep_interval){start, end_ns, mask};
+	sweep->count++;
 }
 
-/* Puts item `i` into the sorted run that begins at `from` and ends before it. False when its place is too far away. */
-static bool insert(struct sweep_interval *items, size_t from, size_t i)
+static int by_start(const void *a, const void *b)
 {
-	struct sweep_interval one = items[i];
-	size_t least = i - from > MOVES_MOST ? i - MOVES_MOST : from, at = i;
+	const struct sweep_interval *one = a, *other = b;
 
-	while (at > least && items[at - 1].start_ns > one.start_ns)
-		at--;
-	if (at == least && at > from && items[at - 1].start_ns > one.start_ns)
-		return false;
-	memmove(items + at + 1, items + at, (i - at) * sizeof(*items));
-	items[at] = one;
-	return true;
+	return one->start_ns < other->start_ns ? -1 : one->start_ns > other->start_ns;
 }
 
-/* Two neighbouring runs, from .. middle and middle .. to, into one. */
-static void merge(struct sweep_interval *out, const struct sweep_interval *items, size_t from, size_t middle, size_t to)
+static void order_runs(struct sweep *sweep)
 {
-	size_t left = from, right = middle;
-
-	for (size_t i = from; i < to; i++) {
-		bool is_left = left < middle && (right == to || items[left].start_ns <= items[right].start_ns);
-		out[i] = is_left ? items[left++] : items[right++];
-	}
-}
-
-/*
- * By start. Work of one kind comes nearly in order, and device work in long pieces behind its calls: sorted runs are found,
- * small disorder mended on the way, and neighbours merged until one is left.
- */
-static void sort(struct sweep_interval *items, size_t count)
-{
-	size_t *runs = NULL, run_count = 1, room = 0;
-	struct sweep_interval *other;
-
-	runs = base_grow(runs, &room, 2, sizeof(*runs));
-	runs[0] = 0;
-	for (size_t i = 1; i < count; i++) {
-		if (insert(items, runs[run_count - 1], i))
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		struct sweep_run *run = &sweep->runs[i];
+		if (!run->is_mixed)
 			continue;
-		runs = base_grow(runs, &room, run_count + 2, sizeof(*runs));
-		runs[run_count++] = i;
+		qsort(run->items, run->count, sizeof(*run->items), by_start);
+		run->is_mixed = false;
 	}
-	runs[run_count] = count;
-	other = run_count > 1 ? base_alloc(count, sizeof(*other)) : NULL;
-	while (run_count > 1) {
-		size_t kept = 0;
-		for (size_t i = 0; i < run_count; i += 2) {
-			size_t middle = runs[i + 1], to = i + 1 < run_count ? runs[i + 2] : middle;
-			merge(other, items, runs[i], middle, to);
-			runs[kept++] = runs[i];
-		}
-		runs[kept] = count;
-		run_count = kept;
-		memcpy(items, other, count * sizeof(*items));
+}
+
+/* How many of a run begin by then. */
+static size_t begun_by(const struct sweep_run *run, int64_t time_ns)
+{
+	size_t low = 0, high = run->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (run->items[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	free(other);
-	free(runs);
+	return low;
 }
 
 int64_t sweep_middle(struct sweep *sweep)
 {
+	int64_t low = INT64_MAX, high = INT64_MIN;
+
 	if (!sweep->count)
 		return sweep->told_ns;
-	sort(sweep->items, sweep->count);
-	return sweep->items[sweep->count / 2].start_ns;
-}
-
-/* What begins before `until_ns`, cut there, goes to `begins`, and with its end in the place of its start to `ends`; the rest
- * stays. Returns their number. */
-static size_t take_intervals(struct sweep *sweep, int64_t until_ns, struct sweep_interval *begins, struct sweep_interval *ends)
-{
-	size_t count = 0, kept = 0;
-
-	for (size_t i = 0; i < sweep->count; i++) {
-		struct sweep_interval one = sweep->items[i];
-		if (one.start_ns < until_ns) {
-			begins[count] = one;
-			ends[count++].start_ns = one.end_ns < until_ns ? one.end_ns : until_ns;
-			ends[count - 1].mask = one.mask;
-			one.start_ns = until_ns;
-		}
-		if (one.end_ns > one.start_ns)
-			sweep->items[kept++] = one;
+	order_runs(sweep);
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		const struct sweep_run *run = &sweep->runs[i];
+		low = run->count && run->items[0].start_ns < low ? run->items[0].start_ns : low;
+		high = run->count && last_start(run) > high ? last_start(run) : high;
 	}
-	sweep->count = kept;
-	return count;
+	while (low < high) { /* the first time by which more than half have begun */
+		int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
+		size_t begun = 0;
+		for (size_t i = 0; i < sweep->run_count; i++)
+			begun += begun_by(&sweep->runs[i], middle);
+		if (begun > sweep->count / 2)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
-/* One more, or with `step` -1 one less, of each class of the mask is active. Returns the classes that are. */
-static uint32_t count_edge(uint32_t *active, uint32_t now, uint32_t mask, int step)
+/* What is active while the beginnings go by: a heap by end. */
+struct active {
+	struct end {
+		int64_t end_ns;
+		uint32_t mask;
+	} * ends;
+	size_t count, room;
+	uint32_t of_class[SWEEP_CLASSES], mask;
+	int64_t last_ns;
+	uint64_t steps;
+	sweep_tell *tell;
+	void *context;
+};
+
+static void push_end(struct active *active, struct end end)
 {
+	size_t at = active->count++;
+
+	active->ends = base_grow(active->ends, &active->room, active->count, sizeof(*active->ends));
+	for (; at && active->ends[(at - 1) / 2].end_ns > end.end_ns; at = (at - 1) / 2)
+		active->ends[at] = active->ends[(at - 1) / 2], active->steps++;
+	active->ends[at] = end;
+}
+
+static struct end pop_end(struct active *active)
+{
+	struct end first = active->ends[0], moved = active->ends[--active->count];
+	size_t at = 0;
+
+	for (size_t child = 1; child < active->count; child = 2 * at + 1) {
+		if (child + 1 < active->count && active->ends[child + 1].end_ns < active->ends[child].end_ns)
+			child++;
+		if (active->ends[child].end_ns >= moved.end_ns)
+			break;
+		active->ends[at] = active->ends[child];
+		at = child;
+		active->steps++;
+	}
+	active->ends[at] = moved;
+	return first;
+}
+
+/* A stretch ends here; then one more, or with `step` -1 one less, of each class of the mask is active. */
+static void take_edge(struct active *active, int64_t time_ns, uint32_t mask, int step)
+{
+	if (active->mask && time_ns > active->last_ns)
+		active->tell(active->context, active->last_ns, time_ns, active->mask);
+	active->last_ns = time_ns;
+	active->steps++;
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned class = (unsigned)__builtin_ctz(left);
-		active[class] += (uint32_t)step;
-		now = active[class] ? now | UINT32_C(1) << class : now & ~(UINT32_C(1) << class);
+		active->of_class[class] += (uint32_t)step;
+		active->mask = active->of_class[class] ? active->mask | UINT32_C(1) << class : active->mask & ~(UINT32_C(1) << class);
 	}
-	return now;
+}
+
+/* All that ends before that time. */
+static void take_ends(struct active *active, int64_t before_ns)
+{
+	while (active->count && active->ends[0].end_ns < before_ns) {
+		struct end end = pop_end(active);
+		take_edge(active, end.end_ns, end.mask, -1);
+	}
+}
+
+/* The run whose next interval begins first, before `until_ns`; *bound_ns: when that of another does. SIZE_MAX = none is left. */
+static size_t first_run(const struct sweep *sweep, const size_t *next, int64_t until_ns, int64_t *bound_ns)
+{
+	size_t first = SIZE_MAX;
+	int64_t first_ns = until_ns;
+
+	*bound_ns = until_ns;
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		const struct sweep_run *run = &sweep->runs[i];
+		int64_t start_ns = next[i] < run->count ? run->items[next[i]].start_ns : INT64_MAX;
+		if (start_ns < first_ns) {
+			*bound_ns = first_ns;
+			first_ns = start_ns;
+			first = i;
+		} else if (start_ns < *bound_ns) {
+			*bound_ns = start_ns;
+		}
+	}
+	return first;
+}
+
+/* Of the first `count` intervals of a run what lies behind `until_ns` stays, and all others. */
+static void keep_rest(struct sweep_run *run, size_t count, int64_t until_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (run->items[i].end_ns > until_ns) {
+			run->items[kept] = run->items[i];
+			run->items[kept++].start_ns = until_ns;
+		}
+	if (run->count > count)
+		memmove(run->items + kept, run->items + count, (run->count - count) * sizeof(*run->items));
+	run->count -= count - kept;
+	if (!run->count && run->room > ROOM_LEAST) {
+		free(run->items);
+		*run = (struct sweep_run){0};
+	}
 }
 
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
 {
-	uint32_t active[SWEEP_CLASSES] = {0}, mask = 0;
-	struct sweep_interval *begins = base_alloc(sweep->count * 2 + 1, sizeof(*begins)), *ends = begins + sweep->count;
-	size_t count = take_intervals(sweep, until_ns, begins, ends), begun = 0;
-	int64_t last = INT64_MIN;
+	struct active active = {.last_ns = INT64_MIN, .tell = tell, .context = context};
+	size_t next[SWEEP_RUNS] = {0}, left = 0;
+	int64_t bound_ns;
 
-	sort(begins, count);
-	sort(ends, count);
-	for (size_t ended = 0; ended < count;) {
-		bool is_begin = begun < count && begins[begun].start_ns <= ends[ended].start_ns;
-		const struct sweep_interval *edge = is_begin ? &begins[begun++] : &ends[ended++];
-		if (mask && edge->start_ns > last)
-			tell(context, last, edge->start_ns, mask);
-		last = edge->start_ns;
-		mask = count_edge(active, mask, edge->mask, is_begin ? 1 : -1);
+	order_runs(sweep);
+	for (size_t i; (i = first_run(sweep, next, until_ns, &bound_ns)) != SIZE_MAX;) {
+		const struct sweep_run *run = &sweep->runs[i];
+		do {
+			const struct sweep_interval *one = &run->items[next[i]++];
+			take_ends(&active, one->start_ns);
+			take_edge(&active, one->start_ns, one->mask, 1);
+			push_end(&active, (struct end){one->end_ns < until_ns ? one->end_ns : until_ns, one->mask});
+		} while (next[i] < run->count && run->items[next[i]].start_ns < bound_ns);
+		active.steps += sweep->run_count;
 	}
-	free(begins);
+	while (active.count) {
+		struct end end = pop_end(&active);
+		take_edge(&active, end.end_ns, end.mask, -1);
+	}
+	free(active.ends);
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		keep_rest(&sweep->runs[i], next[i], until_ns);
+		left += sweep->runs[i].count;
+	}
+	sweep->count = left;
+	sweep->steps += active.steps;
 	if (until_ns > sweep->told_ns)
 		sweep->told_ns = until_ns;
 }
 
 void sweep_free(struct sweep *sweep)
 {
-	free(sweep->items);
+	for (size_t i = 0; i < sweep->run_count; i++)
+		free(sweep->runs[i].items);
+	free(sweep->runs);
 	*sweep = (struct sweep){.told_ns = INT64_MIN};
 }

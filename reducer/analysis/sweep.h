@@ -17,12 +17,25 @@ struct sweep_interval {
 	uint32_t mask;
 };
 
-/* Start from {.told_ns = INT64_MIN}. */
-struct sweep {
+/*
+ * Intervals that begin one after the other. Work of one thread or queue comes in order, of several in turn, and of a device in
+ * long pieces behind its calls: each finds a run of its own, and nothing needs sorting.
+ */
+struct sweep_run {
 	struct sweep_interval *items;
 	size_t count, room;
+	bool is_mixed; /* out of order: nothing fitted and there were too many runs */
+};
+#define SWEEP_RUNS 32
+
+/* Start from {.told_ns = INT64_MIN}. */
+struct sweep {
+	struct sweep_run *runs;
+	size_t run_count, run_room;
+	size_t count;	  /* intervals in all */
 	int64_t told_ns;  /* all before it was told */
 	uint64_t late_ns; /* of intervals that came for it afterwards */
+	uint64_t steps;	  /* of work: intervals and heads of runs that were looked at, for the test of its growth */
 };
 
 /* A stretch in which something is active. */

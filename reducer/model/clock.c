@@ -59,6 +59,43 @@ int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header
 	return clock_add(map, header->origin.ticks, header->origin.raw_ns);
 }
 
+/* The knot before a time that lies between the first and the last. Knots are about equally far apart: most often a guess is right. */
+static size_t knot_before(const struct clock_map *map, uint64_t ticks)
+{
+	const struct clock_knot *knots = map->knots;
+	size_t low = 0, high = map->count - 1;
+	size_t guess = (size_t)((double)(ticks - knots[0].ticks) / (double)(knots[high].ticks - knots[0].ticks) * (double)high);
+
+	if (guess < high && knots[guess].ticks <= ticks && ticks < knots[guess + 1].ticks)
+		return guess;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (knots[middle].ticks <= ticks)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ns on the map's own scale, relative to knot 0. */
+static double since_first_knot(const struct clock_map *map, uint64_t ticks)
+{
+	const struct clock_knot *knots = map->knots;
+	size_t low, high = map->count - 1;
+
+	if (map->count < 2 || ticks <= knots[0].ticks)
+		return (double)(int64_t)(ticks - knots[0].ticks) * map->ns_per_tick;
+	if (ticks >= knots[high].ticks)
+		return (double)(knots[high].ns - knots[0].ns) + (double)(ticks - knots[high].ticks) * map->ns_per_tick;
+	low = knot_before(map, ticks);
+	high = low + 1;
+	return (double)(knots[low].ns - knots[0].ns) +
+	       (double)(ticks - knots[low].ticks) * (double)(knots[high].ns - knots[low].ns) /
+		       (double)(knots[high].ticks - knots[low].ticks);
+}
+
 /* Two readings far enough apart give the slope; else the process's own estimate; else one tick is one nanosecond. */
 void clock_settle(struct clock_map *map)
 {
@@ -85,29 +122,7 @@ void clock_settle(struct clock_map *map)
 		map->ns_per_tick = 1;
 	if (map->ns_per_tick < 1e-3 || map->ns_per_tick > 1e3)
 		map->ns_per_tick = 1;
-}
-
-/* ns on the map's own scale, relative to knot 0. */
-static double since_first_knot(const struct clock_map *map, uint64_t ticks)
-{
-	const struct clock_knot *knots = map->knots;
-	size_t low = 0, high = map->count - 1;
-
-	if (map->count < 2 || ticks <= knots[0].ticks)
-		return (double)(int64_t)(ticks - knots[0].ticks) * map->ns_per_tick;
-	if (ticks >= knots[high].ticks)
-		return (double)(knots[high].ns - knots[0].ns) + (double)(ticks - knots[high].ticks) * map->ns_per_tick;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (knots[middle].ticks <= ticks)
-			low = middle;
-		else
-			high = middle;
-	}
-	return (double)(knots[low].ns - knots[0].ns) +
-	       (double)(ticks - knots[low].ticks) * (double)(knots[high].ns - knots[low].ns) /
-		       (double)(knots[high].ticks - knots[low].ticks);
+	map->first_ns = since_first_knot(map, map->first_ticks);
 }
 
 int64_t clock_ns(const struct clock_map *map, uint64_t ticks)
@@ -116,7 +131,7 @@ int64_t clock_ns(const struct clock_map *map, uint64_t ticks)
 
 	if (map->count == 0)
 		return map->offset_ns;
-	ns = since_first_knot(map, ticks) - since_first_knot(map, map->first_ticks);
+	ns = since_first_knot(map, ticks) - map->first_ns;
 	if (ns > 9e18 || ns < -9e18)
 		return ns > 0 ? INT64_MAX / 2 : INT64_MIN / 2;
 	return map->offset_ns + (int64_t)(ns + (ns < 0 ? -0.5 : 0.5));

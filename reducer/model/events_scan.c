@@ -51,6 +51,7 @@ struct process_scan {
 	void *states[SUBJECTS];
 	struct bound *known[256];      /* by tag; NULL = of no use here */
 	struct bound_fact *facts[256];
+	struct feed_wanted wanted;     /* what the bindings name */
 	struct pool pool;              /* of the bindings */
 	uint64_t last_time;
 	struct merge_totals totals;
@@ -77,6 +78,10 @@ static int bind_record(struct process_scan *scan, const struct scan_record *want
 	bound->state = state;
 	bound->is_heap = wanted->is_heap && scan->scan.live != NULL;
 	find_fields(record, wanted->fields, bound->fields);
+	feed_kind_add(&scan->wanted.kinds, record->tag);
+	for (size_t f = 0; f < SCAN_FIELDS; f++)
+		if (bound->fields[f] >= 0)
+			scan->wanted.fields[record->tag] |= UINT32_C(1) << bound->fields[f];
 	for (last = &scan->known[record->tag]; *last != NULL; last = &(*last)->next)
 		;
 	*last = bound;
@@ -233,15 +238,12 @@ static int read_wanted(struct process_scan *scan)
 {
 	struct diag_list again = {0};
 	struct log view = *scan->scan.process->log;
-	struct feed_kinds wanted = {{0}};
 	int result;
-	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &wanted, .progress = progress_again,
+	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &scan->wanted, .progress = progress_again,
 				      .progress_context = scan};
 
-	for (unsigned tag = 0; tag < 256; tag++)
-		if (scan->known[tag] != NULL)
-			feed_kind_add(&wanted, (uint8_t)tag);
-	if (!feed_kinds_meet(&wanted, &scan->scan.process->kinds))
+	scan->wanted.is_of_parts = 1;
+	if (!feed_kinds_meet(&scan->wanted.kinds, &scan->scan.process->kinds))
 		return 0;
 	view.diags = &again;
 	result = merge_log(&view, &way, visit_again, scan, &scan->totals);
@@ -252,7 +254,7 @@ static int read_wanted(struct process_scan *scan)
 int process_scan(struct run *run, struct process *process, const struct run_options *options)
 {
 	struct process_scan *scan = calloc(1, sizeof *scan);
-	const struct merge_way way = {.crew = run_crew(run), .progress = progress, .progress_context = scan};
+	struct merge_way way = {.crew = run_crew(run), .progress = progress, .progress_context = scan};
 	int result = -1;
 
 	if (scan == NULL)
@@ -260,6 +262,7 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	scan->scan = (struct scan){.run = run, .options = options, .process = process};
 	scan->subjects = subjects;
 	scan->subject_count = SUBJECTS;
+	way.wanted = &scan->wanted;
 	if (begin_subjects(scan) == 0) {
 		read_facts(scan);
 		result = merge_log(process->log, &way, visit, scan, &scan->totals);

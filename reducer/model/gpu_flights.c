@@ -34,10 +34,13 @@ static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t 
 	return &flights->slabs[place / FLIGHTS_SLAB][place % FLIGHTS_SLAB];
 }
 
-/* Ids come one after the other: multiples of the golden ratio lie far apart. */
+/*
+ * Ids come one after the other: eight of them share a line of the cache, and lines lie far apart (multiples of the golden ratio),
+ * so that runs of taken places stay short.
+ */
 static inline uint32_t home_of(const struct gpu_flights *flights, uint32_t low)
 {
-	return low * 0x9e3779b1u >> flights->index_shift;
+	return (low >> 3) * 0x9e3779b1u >> (flights->index_shift + 3) << 3 | (low & 7);
 }
 
 /* Where in the index the id stands, or would stand. */

@@ -28,7 +28,7 @@ typedef void merge_progress(void *context, uint64_t bytes);
 /* How the records are read; all zero will do. */
 struct merge_way {
 	struct crew *crew;		 /* decodes ahead; NULL = nobody does */
-	const struct feed_kinds *wanted; /* parts without these kinds are passed over; NULL = all are read */
+	const struct feed_wanted *wanted; /* NULL = all is read */
 	merge_progress *progress;
 	void *progress_context;
 };

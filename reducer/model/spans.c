@@ -156,7 +156,7 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 					 .name = SPANS_VALUE(0) ? "window opened" : "window closed"});
 }
 
-static const struct scan_record records[] = {
+static const struct scan_record thread_records[] = {
 	{"range_push", spans_take_push, 0, {"name", "domain", "source"}},
 	{"range_pop", spans_take_pop, 0, {"domain", "source"}},
 	{"range_start", spans_take_start, 0, {"id", "name", "domain", "source"}},
@@ -171,15 +171,21 @@ static const struct scan_record records[] = {
 	{"step_end", take_step_end, 0, {"number"}},
 	{"window", take_window, 0, {"is_open"}},
 	{"clock", spans_take_clock, 0, {"ticks", "realtime"}},
+};
+
+static const struct scan_record block_records[] = {
+	{"block", spans_take_block, 0, {"address", "bytes", "total", "reserved", "allocator", "operation"}},
+	{"block_detail", spans_take_block_detail, 0, {"requested", "step", "op", "region", "shape", "type"}},
+	{"block_room", spans_take_block_room, 0, {"free", "stack", "peak", "fragmentation"}},
+};
+
+static const struct scan_record gpu_records[] = {
 	{"gpu_call", spans_take_call, 0, {"duration", "correlation", "function", "result"}},
 	{"kernel", spans_take_kernel, 0, {"start", "duration", "correlation", "shape", "queue", "graph", "node"}},
 	{"device_copy", spans_take_copy, 0, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node", "source",
 					       "destination"}},
 	{"device_set", spans_take_set, 0, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
 	{"graph_run", spans_take_graph, 0, {"start", "duration", "correlation", "queue", "graph"}},
-	{"block", spans_take_block, 0, {"address", "bytes", "total", "reserved", "allocator", "operation"}},
-	{"block_detail", spans_take_block_detail, 0, {"requested", "step", "op", "region", "shape", "type"}},
-	{"block_room", spans_take_block_room, 0, {"free", "stack", "peak", "fragmentation"}},
 	{"device_op", spans_take_device_op, 0, {"op", "shapes"}},
 	{"device_step", spans_take_device_step, 0, {"number"}},
 	{"graph_node", spans_take_node, 0, {"node", "original"}},
@@ -294,20 +300,30 @@ static int finish(void *state)
 	return 0;
 }
 
-static const struct scan_subject subject = {
-	.records = records,
-	.record_count = sizeof records / sizeof *records,
-	.facts = facts,
-	.fact_count = sizeof facts / sizeof *facts,
-	.begin = begin,
-	.finish = finish,
-	.free = end,
-};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define GPU_WHATS \
+	(SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH) | \
+	 SPAN_BIT(SPAN_COMPILE) | SPAN_BIT(SPAN_OVERHEAD))
 
+static size_t append(struct scan_record *to, const struct scan_record *records, size_t count)
+{
+	memcpy(to, records, count * sizeof *to);
+	return count;
+}
+
+/* Only records that lead to something wanted are read; what a thread was in, and what a device did, depend on all of their group. */
 int spans_stream(struct run *run, size_t process, const struct span_options *options)
 {
 	struct wanted wanted = {.process = process, .options = options};
+	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records)];
+	struct scan_subject subject = {
+		.records = records, .facts = facts, .fact_count = COUNT(facts), .begin = begin, .finish = finish, .free = end};
 
+	subject.record_count = append(records, thread_records, COUNT(thread_records));
+	if (options->wants & SPAN_BIT(SPAN_BLOCK))
+		subject.record_count += append(records + subject.record_count, block_records, COUNT(block_records));
+	if (options->wants & GPU_WHATS)
+		subject.record_count += append(records + subject.record_count, gpu_records, COUNT(gpu_records));
 	if (process_scan_again(run, &run->processes[process], &subject, &wanted) != 0)
 		return -1;
 	return wanted.result;

@@ -348,6 +348,19 @@ void columns_close(struct columns *columns)
 	free(columns);
 }
 
+void columns_want(struct columns *columns, const uint32_t fields[256])
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < columns->field_count; i++) {
+		const struct column *column = &columns->fields[i];
+
+		if (column->tag == TAG_ALLOC || column->tag == TAG_FREE || fields[column->tag] >> column->field & 1)
+			columns->fields[kept++] = *column;
+	}
+	columns->field_count = kept;
+}
+
 /* The next values of a varint column. Most are one byte: eight at a time. */
 static void take_varints(struct column *column, uint64_t *to, size_t count)
 {

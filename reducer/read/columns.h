@@ -36,6 +36,8 @@ struct columns {
 
 /* Takes `raw` (also on failure). Returns NULL with *reason set when the block does not hold what it claims. */
 struct columns *columns_open(uint8_t *raw, size_t raw_bytes, unsigned time_shift, const char **reason);
+/* See events_want. */
+void columns_want(struct columns *columns, const uint32_t fields[256]);
 int columns_next(struct columns *columns, struct batch *batch);
 void columns_close(struct columns *columns);
 

@@ -133,6 +133,12 @@ void events_kinds(const struct events *events, uint64_t bits[4])
 	}
 }
 
+void events_want(struct events *events, const uint32_t fields[256])
+{
+	if (events->columns != NULL)
+		columns_want(events->columns, fields);
+}
+
 static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;

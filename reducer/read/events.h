@@ -29,6 +29,11 @@ int events_next(struct events *events, struct batch *batch);
 /* Records in all: from the block's header; an upper bound for a chunk. */
 uint64_t events_count(const struct events *events);
 const struct events_skipped *events_skipped(const struct events *events);
+/*
+ * Of columns only these are decoded from now on: by tag, bit i of fields[tag] for field i. Those of allocations and releases all
+ * are: they lean on each other. A field that is left out reads as one that the log lacks.
+ */
+void events_want(struct events *events, const uint32_t fields[256]);
 /* Sets the bit of each kind of record that occurs: tag % 64 of bits[tag / 64]. */
 void events_kinds(const struct events *events, uint64_t bits[4]);
 void events_close(struct events *events);

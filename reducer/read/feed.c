@@ -32,7 +32,7 @@ struct feed {
 	struct diag_list *diags;
 	const struct log_stream *stream;
 	struct crew *crew;
-	const struct feed_kinds *wanted;
+	const struct feed_wanted *wanted;
 	struct feed_kinds seen;
 	size_t part, room; /* next part to open; items of a half */
 	struct events *events;
@@ -62,9 +62,11 @@ static void begin_part(struct feed *feed)
 	events_kinds(feed->events, kinds.bits);
 	for (size_t i = 0; i < 4; i++)
 		feed->seen.bits[i] |= kinds.bits[i];
-	if (feed->wanted != NULL && !feed_kinds_meet(&kinds, feed->wanted)) {
+	if (feed->wanted != NULL && feed->wanted->is_of_parts && !feed_kinds_meet(&kinds, &feed->wanted->kinds)) {
 		events_close(feed->events);
 		feed->events = NULL;
+	} else if (feed->wanted != NULL) {
+		events_want(feed->events, feed->wanted->fields);
 	}
 }
 
@@ -105,7 +107,7 @@ static void fill(struct crew_task *task)
 	}
 }
 
-struct feed *feed_open(const struct log *log, size_t stream, struct crew *crew, const struct feed_kinds *wanted)
+struct feed *feed_open(const struct log *log, size_t stream, struct crew *crew, const struct feed_wanted *wanted)
 {
 	struct feed *feed = calloc(1, sizeof *feed);
 

@@ -19,6 +19,13 @@ struct feed_kinds {
 	uint64_t bits[4];
 };
 
+/* What of a stream is of use. */
+struct feed_wanted {
+	struct feed_kinds kinds;
+	int is_of_parts;      /* parts without these kinds are passed over */
+	uint32_t fields[256]; /* as in events_want */
+};
+
 static inline void feed_kind_add(struct feed_kinds *kinds, uint8_t tag)
 {
 	kinds->bits[tag / 64] |= UINT64_C(1) << tag % 64;
@@ -33,7 +40,7 @@ static inline int feed_kinds_meet(const struct feed_kinds *one, const struct fee
 enum feed_word { FEED_BATCH = 1, FEED_PART_END = 0, FEED_NO_MEMORY = -1 };
 
 /* From the first part on. `wanted` NULL = all. NULL without memory. */
-struct feed *feed_open(const struct log *log, size_t stream, struct crew *crew, const struct feed_kinds *wanted);
+struct feed *feed_open(const struct log *log, size_t stream, struct crew *crew, const struct feed_wanted *wanted);
 
 /*
  * FEED_BATCH: *batch holds records until the next call. FEED_PART_END: the part has ended (it may have given nothing). Not to be

@@ -33,6 +33,11 @@ static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 	}
 }
 
+static void ignore(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	(void)context, (void)from_ns, (void)to_ns, (void)mask;
+}
+
 /* Where interval `i` begins: in order, nearly in order, one kind behind the other, backwards, anywhere. */
 static uint32_t start_of(unsigned order, uint32_t i)
 {
@@ -80,9 +85,45 @@ static void any_order_tells_the_same(void **state)
 			check_order(order, round % 2);
 }
 
+/* Steps of work an interval: `count` calls of a thread and the device work of each, which comes `late` calls behind, in pieces. */
+static double steps_of(int64_t count, int64_t late)
+{
+	struct sweep sweep = {.told_ns = INT64_MIN};
+	int64_t answered = 0;
+	double steps;
+
+	for (int64_t made = 0; made < count; made++) {
+		sweep_add(&sweep, made * 100, made * 100 + 40, 1);
+		for (; made - answered >= late + 5000; answered++)
+			sweep_add(&sweep, answered * 100 + 50, answered * 100 + 60, 2);
+		if (made % 5000 == 0)
+			for (; made - answered > late; answered++)
+				sweep_add(&sweep, answered * 100 + 50, answered * 100 + 60, 2);
+		if (sweep.count > 65536)
+			sweep_flush(&sweep, sweep_middle(&sweep), ignore, NULL);
+	}
+	sweep_flush(&sweep, INT64_MAX, ignore, NULL);
+	assert_int_equal(sweep.count, 0);
+	steps = (double)sweep.steps / (double)(2 * count);
+	sweep_free(&sweep);
+	return steps;
+}
+
+/* Each interval is added, begins and ends; few runs are looked at for it. It was sorted several times, by more runs in longer logs. */
+static void work_grows_with_the_intervals(void **state)
+{
+	(void)state;
+	for (int64_t late = 0; late <= 20000; late += 10000)
+		for (int64_t count = 50000; count <= 800000; count *= 4)
+			assert_true(steps_of(count, late) <= 10);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(any_order_tells_the_same)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_order_tells_the_same),
+		cmocka_unit_test(work_grows_with_the_intervals),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
