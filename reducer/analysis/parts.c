@@ -218,20 +218,53 @@ static uint32_t host_classes_tf(const struct span *span)
 	return CLASS_BIT(PART_HOST_COMPUTE);
 }
 
-static uint32_t host_classes(const struct span *span, uint32_t step_thread)
-{
-	uint32_t mask = host_phase(phase_or_forward(span, part_is_op(span)));
+/* What the name of a range, op or trace says. */
+enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8, NAME_IS_WRAPPER = 16 };
+#define NAMES_MOST (1u << 16) /* names that are looked at once; others, where each is another, every time */
+#define HOST_KINDS 3	      /* SPAN_RANGE, SPAN_OP, SPAN_TRACE */
 
-	if (span->what != SPAN_READ && input_kind_of(span) != INPUT_NOT)
-		return input_is_wait(span, step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
-	if (span->what == SPAN_READ)
-		return span->thread == step_thread && step_thread && input_is_data(span->name) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
-	if (is_compiling(span->name))
+static uint8_t read_name(const struct span *span)
+{
+	return (uint8_t)(NAME_KNOWN | (part_is_op(span) ? NAME_IS_OP : 0) | (input_kind_of(span) != INPUT_NOT ? NAME_IS_INPUT : 0) |
+			 (is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
+}
+
+static uint8_t known_name(struct parts *parts, const struct span *span)
+{
+	size_t place, before = parts->host_room;
+
+	if (parts->names.count >= NAMES_MOST)
+		return read_name(span);
+	place = (size_t)words_number(&parts->names, span->name) * HOST_KINDS + span->what;
+	if (place >= before) {
+		parts->hosts = base_grow(parts->hosts, &parts->host_room, place + 1, 1);
+		memset(parts->hosts + before, 0, parts->host_room - before);
+	}
+	if (!parts->hosts[place])
+		parts->hosts[place] = read_name(span);
+	return parts->hosts[place];
+}
+
+static uint32_t read_classes(const struct span *span, uint32_t step_thread)
+{
+	return span->thread == step_thread && step_thread && input_is_data(span->name) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
+}
+
+static uint32_t host_classes(struct parts *parts, const struct span *span)
+{
+	uint8_t name = known_name(parts, span);
+	uint32_t mask = host_phase(phase_or_forward(span, name & NAME_IS_OP));
+
+	if (name & NAME_IS_INPUT)
+		return input_is_wait(span, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
+	if (name & NAME_IS_COMPILING)
 		return CLASS_BIT(PART_COMPILATION);
-	if (part_is_op(span) && !is_wrapper(span->name))
+	if (name & NAME_IS_OP && !(name & NAME_IS_WRAPPER))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;
 }
+
+_Static_assert(SPAN_RANGE < HOST_KINDS && SPAN_OP < HOST_KINDS && SPAN_TRACE < HOST_KINDS, "hosts has a place for each");
 
 uint32_t part_classes(struct parts *parts, const struct span *span)
 {
@@ -252,11 +285,12 @@ uint32_t part_classes(struct parts *parts, const struct span *span)
 	case SPAN_TRACE:
 		if (parts->split == SPLIT_TF)
 			return host_classes_tf(span);
-		return host_classes(span, parts->step_thread);
+		return host_classes(parts, span);
 	case SPAN_OP:
 	case SPAN_RANGE:
+		return host_classes(parts, span);
 	case SPAN_READ:
-		return host_classes(span, parts->step_thread);
+		return read_classes(span, parts->step_thread);
 	default:
 		return 0;
 	}
@@ -267,6 +301,10 @@ void parts_free(struct parts *parts)
 	free(parts->kernels);
 	parts->kernels = NULL;
 	parts->kernel_room = 0;
+	words_free(&parts->names);
+	free(parts->hosts);
+	parts->hosts = NULL;
+	parts->host_room = 0;
 }
 
 uint32_t part_active(uint32_t mask, enum analysis_split split)
@@ -306,6 +344,8 @@ enum phase part_phase(uint32_t mask)
 	static const uint8_t order[] = {PHASE_BACKWARD, PHASE_OPTIMISER, PHASE_FORWARD, PHASE_COMMUNICATION};
 	static const uint8_t host_order[] = {PHASE_OPTIMISER, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_FORWARD};
 
+	if (mask < CLASS_BIT(CLASS_DEVICE_PHASE))
+		return PHASE_NONE;
 	for (size_t i = 0; i < sizeof(order); i++)
 		if (mask & device_phase((enum phase)order[i]))
 			return (enum phase)order[i];

@@ -10,6 +10,7 @@
 
 #include "reducer/analysis/analysis.h"
 #include "reducer/analysis/phases.h"
+#include "reducer/analysis/words.h"
 
 /* In the order of our own priority. */
 enum step_part {
@@ -54,6 +55,9 @@ struct parts {
 	uint32_t step_thread; /* serial of the thread that marks the steps, 0 = unknown */
 	uint8_t *kernels;     /* by place in gpu->names: part of the kernel + 1; 0 = not looked at yet */
 	size_t kernel_room;
+	struct words names;   /* of ranges, ops and traces, NAMES_MOST at most */
+	uint8_t *hosts;	      /* by number of the name and SPAN_RANGE, SPAN_OP or SPAN_TRACE: what the name says, private */
+	size_t host_room;
 };
 
 /* Whether a span is an op of a framework. TensorFlow tells much of itself; only what is named like an op is one. */

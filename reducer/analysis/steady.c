@@ -19,6 +19,7 @@ struct steady_pass {
 	int64_t from_ns, to_ns;
 	struct sweep sweep; /* a class a device; further ones share the last */
 	uint32_t seen;	    /* classes of devices that ran kernels */
+	bool has_several;   /* devices whose queues are known: nothing to compare otherwise */
 };
 
 /* The time of the steps, and how many there are in it. */
@@ -41,6 +42,14 @@ static uint64_t steps_of(const struct process *process, int64_t *from_ns, int64_
 	return count > 5 ? count - 1 : count;
 }
 
+static bool has_several_devices(const struct gpu *gpu)
+{
+	for (size_t i = 1; gpu && i < gpu->queue_count; i++)
+		if (gpu->queues[i].device != gpu->queues[0].device)
+			return true;
+	return false;
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct steady *steady = base_alloc(1, sizeof(*steady));
@@ -51,6 +60,7 @@ static void *begin(const struct analysis_input *input)
 	steady->pass = base_alloc(1, sizeof(*steady->pass));
 	steady->steps = steps_of(input->process, &steady->pass->from_ns, &steady->pass->to_ns);
 	steady->pass->sweep.told_ns = INT64_MIN;
+	steady->pass->has_several = has_several_devices(input->process->gpu);
 	return steady;
 }
 
@@ -95,7 +105,7 @@ static void take_kernel(struct steady *steady, const struct span *span)
 
 	steady->kernels++;
 	steady->kernel_ns += span->duration_ns;
-	if (span->device == GPU_NONE)
+	if (span->device == GPU_NONE || !pass->has_several)
 		return;
 	pass->seen |= UINT32_C(1) << device;
 	sweep_add(&pass->sweep, span->start_ns, span->start_ns + (int64_t)span->duration_ns, UINT32_C(1) << device);

@@ -172,7 +172,8 @@ static void take_edge(struct active *active, int64_t time_ns, uint32_t mask, int
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned class = (unsigned)__builtin_ctz(left);
 		active->of_class[class] += (uint32_t)step;
-		active->mask = active->of_class[class] ? active->mask | UINT32_C(1) << class : active->mask & ~(UINT32_C(1) << class);
+		active->mask =
+			active->of_class[class] ? active->mask | UINT32_C(1) << class : active->mask & ~(UINT32_C(1) << class);
 	}
 }
 

@@ -12,9 +12,8 @@ static bool is_same(const void *context, const void *key, uint32_t number)
 	return strcmp(key, words->items[number]) == 0;
 }
 
-uint32_t words_number(struct words *words, const char *text)
+static uint32_t number_of(struct words *words, const char *key)
 {
-	const char *key = text ? text : "";
 	size_t length = strlen(key);
 	uint64_t hash = base_hash(BASE_HASH, key, length);
 	uint32_t number = base_index_find(&words->index, hash, is_same, words, key);
@@ -25,6 +24,19 @@ uint32_t words_number(struct words *words, const char *text)
 	words->items[words->count] = base_copy(key, length);
 	base_index_add(&words->index, hash, (uint32_t)words->count);
 	return (uint32_t)words->count++;
+}
+
+/* Most texts come again and again from one place: comparing is cheaper than hashing. */
+uint32_t words_number(struct words *words, const char *text)
+{
+	const char *key = text ? text : "";
+	size_t place = (size_t)(base_mix((uintptr_t)key) % WORDS_RECENT);
+	uint32_t known = words->recent[place].number;
+
+	if (words->recent[place].text == key && strcmp(words->items[known], key) == 0)
+		return known;
+	words->recent[place].text = key;
+	return words->recent[place].number = number_of(words, key);
 }
 
 void words_free(struct words *words)

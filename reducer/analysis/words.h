@@ -9,11 +9,17 @@
 
 #include "reducer/base/index.h"
 
+#define WORDS_RECENT 128u /* a power of two */
+
 /* Start from {0}. */
 struct words {
 	const char **items;
 	size_t count, room;
 	struct base_index index;
+	struct {
+		const char *text; /* as the caller gave it; another text may stand there by now */
+		uint32_t number;
+	} recent[WORDS_RECENT]; /* by address */
 };
 
 /* The number of a text, new or known. NULL counts as "". */

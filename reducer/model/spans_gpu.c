@@ -160,38 +160,38 @@ void spans_take_device_step(void *state, size_t stream, const struct batch *batc
 }
 
 /* Device work without a possible time cannot be told; kernel_stats counts it. */
-static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span span)
+static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span *span)
 {
 	uint32_t at = number_map_find(&spans->queues, 0, queue), made;
 	struct span_call *call;
 
-	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span.duration_ns < 0)
+	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span->duration_ns < 0)
 		return;
 	const struct gpu *gpu = spans->scan->process->gpu;
-	span.kind = SPAN_WHOLE;
-	span.on = SPAN_QUEUE;
-	span.track = at;
-	span.device = gpu->queues[at].device;
-	span.context = gpu->queues[at].context;
-	span.stream = gpu->queues[at].stream;
-	span.source = SPAN_NO_SOURCE;
-	span.depth = SPAN_NO_DEPTH;
-	span.called_ns = TIME_UNKNOWN;
-	span.start_ns = gpu_run_ns(gpu, device_start);
-	choose_lane(spans, &span);
+	span->kind = SPAN_WHOLE;
+	span->on = SPAN_QUEUE;
+	span->track = at;
+	span->device = gpu->queues[at].device;
+	span->context = gpu->queues[at].context;
+	span->stream = gpu->queues[at].stream;
+	span->source = SPAN_NO_SOURCE;
+	span->depth = SPAN_NO_DEPTH;
+	span->called_ns = TIME_UNKNOWN;
+	span->start_ns = gpu_run_ns(gpu, device_start);
+	choose_lane(spans, span);
 	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
 	if (made != NUMBER_MAP_NONE)
-		set_place(spans, &span, &spans->node_places[made]);
-	call = awaited_find(&spans->awaited, span.flow);
+		set_place(spans, span, &spans->node_places[made]);
+	call = awaited_find(&spans->awaited, span->flow);
 	if (call != NULL) {
-		set_call(spans, &span, call);
-		call->place.is_awaited = call->place.is_awaited && span.graph != 0; /* of a graph many records come */
+		set_call(spans, span, call);
+		call->place.is_awaited = call->place.is_awaited && span->graph != 0; /* of a graph many records come */
 	}
-	set_given(spans, stream, &span);
-	if (call == NULL && span.flow != 0)
-		hold(spans, &span);
+	set_given(spans, stream, span);
+	if (call == NULL && span->flow != 0)
+		hold(spans, span);
 	else
-		spans_tell(spans, &span);
+		spans_tell(spans, span);
 }
 
 static const struct gpu_shape *shape_of(const struct spans *spans, uint64_t id)
@@ -219,7 +219,7 @@ void spans_take_kernel(void *state, size_t stream, const struct batch *batch, si
 							    .number = (uint64_t)shape->static_shared + shape->dynamic_shared};
 	}
 	tell_work(spans, stream, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
-		  (struct span){.what = SPAN_KERNEL,
+		  &(struct span){.what = SPAN_KERNEL,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
 				.graph = (uint32_t)SPANS_VALUE(5),
@@ -248,7 +248,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 	uint64_t kind = SPANS_VALUE(5);
 
 	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
-		  (struct span){.what = SPAN_COPY,
+		  &(struct span){.what = SPAN_COPY,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
 				.bytes = SPANS_VALUE(4),
@@ -267,7 +267,7 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 
 	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6),
-		  (struct span){.what = SPAN_SET,
+		  &(struct span){.what = SPAN_SET,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "memset",
 				.flow = SPANS_VALUE(2),
@@ -283,7 +283,7 @@ void spans_take_graph(void *state, size_t stream, const struct batch *batch, siz
 					    {.name = "graph", .number = SPANS_VALUE(4)}};
 
 	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), 0,
-		  (struct span){.what = SPAN_GRAPH,
+		  &(struct span){.what = SPAN_GRAPH,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "graph",
 				.flow = SPANS_VALUE(2),

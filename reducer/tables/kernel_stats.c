@@ -101,16 +101,21 @@ static bool same_shape(const struct gpu_shape *a, const struct gpu_shape *b)
 	       a->local_bytes == b->local_bytes && a->kind == b->kind;
 }
 
+/* Of one process the same texts have the same address. */
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || strcmp(a, b) == 0;
+}
+
 static bool row_equal(const void *context, const void *key, uint32_t number)
 {
 	const struct row *have = &((const struct rows *)context)->list[number], *want = key;
 
 	if (((const struct rows *)context)->is_by_kernel)
-		return !have->shape == !want->shape && strcmp(name_of(have), name_of(want)) == 0;
+		return !have->shape == !want->shape && same_text(name_of(have), name_of(want));
 	if (!have->shape || !want->shape)
-		return have->shape == want->shape && strcmp(have->op, want->op) == 0;
-	return strcmp(have->op, want->op) == 0 && same_shape(have->shape, want->shape) &&
-	       strcmp(name_of(have), name_of(want)) == 0;
+		return have->shape == want->shape && same_text(have->op, want->op);
+	return same_text(have->op, want->op) && same_shape(have->shape, want->shape) && same_text(name_of(have), name_of(want));
 }
 
 static uint64_t row_hash(const struct rows *rows, const struct row *row)

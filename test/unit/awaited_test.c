@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#define LOOKS_MOST 8.0 /* for a call and its record: put, find, its share of doubling the table, of a search among what is held */
+#define LOOKS_MOST 8.0 /* for a call and its record: put, find, its share of doubling the table, of a search among what is held  \
+			*/
 
 static void put(struct span_awaited *awaited, uint64_t correlation)
 {
