@@ -160,7 +160,9 @@ bench: ## goals and peers, interleaved; B=quick for a small one, R=rounds, W=wor
 	$(Q)O=$(O) B='$(B)' R='$(R)' W='$(W)' T='$(T)' test/bench/run
 
 check-gpu: ## the tests that need a real GPU
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)scripts/setup build
+	$(Q)$(MAKE) --no-print-directory all gpu-programs
+	$(Q)$(MAKE) --no-print-directory $(O)/unit/cupti_raw_test >/dev/null 2>&1 || echo "check-gpu: raw buffers will not be replayed: libcmocka-dev is missing"
 	$(Q)O=$(O) test/gpu/run
 
 install: all ## copy to $(DESTDIR)$(PREFIX)

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small job of one framework on the GPU: frameworks.py torch|jax|cupy. Prints "name value" lines; 77 where it is not there.
+"""A small job of one framework on the GPU: frameworks.py torch|jax|tensorflow|cupy. Prints "name value" lines; 77 where it is
+not there, or sees no GPU.
 
-torch also counts kernels and their time with its own profiler in a second process (TORCH_PROFILER=1): CUPTI serves one.
+With OWN_PROFILER=1 the framework's own profiler records the steps, and the kernels that it saw are counted: profiler_kernels.
+Rule: needs nothing but the framework; has_profiler 1 says that it could be asked.
 """
+import glob
 import os
 import sys
+import tempfile
+
+STEPS = 20
+OWN = bool(os.environ.get("OWN_PROFILER"))
 
 
 def torch_job():
@@ -17,22 +24,35 @@ def torch_job():
     data = torch.randn(256, 1024, device="cuda")
 
     def steps():
-        for _ in range(20):
+        for _ in range(STEPS):
             optimizer.zero_grad()
             model(data).square().mean().backward()
             optimizer.step()
         torch.cuda.synchronize()
 
-    if not os.environ.get("TORCH_PROFILER"):
+    steps()  # the first ones choose kernels
+    if OWN:
+        from torch.profiler import ProfilerActivity, profile
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+            steps()
+        kernels = [event for event in profiler.events() if event.device_type.name == "CUDA" and not event.name.startswith("Mem")]
+        print("profiler_kernels", len(kernels))
+    else:
         steps()
-        print("steps 20")
-        return
-    from torch.profiler import ProfilerActivity, profile
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        steps()
-    kernels = [event for event in profiler.events() if event.device_type.name == "CUDA" and "Mem" not in event.name]
-    print("profiler_kernels", len(kernels))
-    print("profiler_ns", round(sum(event.time_range.elapsed_us() for event in kernels) * 1000))
+    print("reserved", torch.cuda.max_memory_reserved())
+    print("has_profiler 1")
+
+
+def kernels_of(planes):
+    """Events on the streams of GPUs, of an XSpace's planes as objects."""
+    count = 0
+    for plane in planes:
+        if not plane.name.startswith("/device:GPU:"):
+            continue
+        for line in plane.lines:
+            if line.name.startswith("Stream"):
+                count += sum(1 for event in line.events if not str(getattr(event, "name", "")).startswith("Mem"))
+    return count
 
 
 def jax_job():
@@ -42,22 +62,53 @@ def jax_job():
     if jax.default_backend() != "gpu":
         sys.exit(77)
     step = jax.jit(lambda x: jnp.tanh(x @ x).sum())
-    for _ in range(20):
+    step(jnp.ones((512, 512))).block_until_ready()
+    data = getattr(jax.profiler, "ProfileData", None)
+    if OWN:
+        folder = tempfile.mkdtemp()
+        jax.profiler.start_trace(folder)
+    for _ in range(STEPS):
         step(jnp.ones((512, 512))).block_until_ready()
-    print("steps 20")
+    if OWN:
+        jax.profiler.stop_trace()
+        files = glob.glob(f"{folder}/**/*.xplane.pb", recursive=True)
+        print("profiler_kernels", kernels_of(data.from_file(files[0]).planes) if files and data else 0)
+    if data:
+        print("has_profiler 1")
+
+
+def tensorflow_job():
+    import tensorflow as tf
+
+    if not tf.config.list_physical_devices("GPU"):
+        sys.exit(77)
+    layers = [tf.Variable(tf.random.normal((512, 512))) for _ in range(2)]
+
+    @tf.function
+    def step(batch):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.relu(batch @ layers[0]) @ layers[1])
+        for layer, gradient in zip(layers, tape.gradient(loss, layers)):
+            layer.assign_sub(0.01 * gradient)
+        return loss
+
+    batch = tf.random.normal((128, 512))
+    step(batch).numpy()
+    for _ in range(STEPS):
+        step(batch).numpy()
 
 
 def cupy_job():
     import cupy
 
     block = cupy.random.rand(1024, 1024, dtype=cupy.float32)
-    for _ in range(20):
+    for _ in range(STEPS):
         block = cupy.tanh(block @ block)
     cupy.cuda.Device().synchronize()
-    print("steps 20")
 
 
 try:
-    {"torch": torch_job, "jax": jax_job, "cupy": cupy_job}[sys.argv[1]]()
+    {"torch": torch_job, "jax": jax_job, "tensorflow": tensorflow_job, "cupy": cupy_job}[sys.argv[1]]()
+    print("steps", STEPS)
 except ImportError:
     sys.exit(77)

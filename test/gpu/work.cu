@@ -4,6 +4,8 @@
  *
  *   known     launches, copies, sets, a graph; prints how many, the time between CUDA events around the kernels in one
  *             stream, and what cudaMemGetInfo says before, with and after an allocation
+ *   few       each kind of work that CUPTI has records for, once or twice: what raw buffers are kept of
+ *   endless   prints a line, then launches until it is killed
  *   launches  COUNT empty kernels; prints ns a launch, the device waited for at the end
  *   steps     COUNT steps of a training's shape: 20 kernels of some 20 us, one copy, one wait; prints ns a step
  * Rule: prints "name value" lines; ends with 1 where a call failed.
@@ -103,6 +105,50 @@ static void known()
 	printf("event_ns %.0f\nkernels %d\ncopies %d\nsets %d\ngraph_kernels %d\n", ms * 1e6, KERNELS + 1, COPIES, SETS, REPLAYS * NODES);
 }
 
+static void few()
+{
+	cudaStream_t stream;
+	float *block, *moved, *pooled, *host;
+	cudaMemPool_t pool;
+
+	CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	CHECK(cudaMalloc((void **)&block, 1 << 20));
+	CHECK(cudaMalloc((void **)&moved, 1 << 20));
+	CHECK(cudaMallocHost((void **)&host, 1 << 20));
+	CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+	CHECK(cudaMallocAsync((void **)&pooled, 1 << 20, stream));
+	for (int i = 0; i < 3; i++)
+		spin<<<2 + i, 64, 0, stream>>>(block, 100);
+	nothing<<<1, 32, 1024, stream>>>();
+	CHECK(cudaMemsetAsync(block, 1, 1 << 20, stream));
+	CHECK(cudaMemcpyAsync(block, host, 1 << 20, cudaMemcpyHostToDevice, stream));
+	CHECK(cudaMemcpyAsync(moved, block, 1 << 20, cudaMemcpyDeviceToDevice, stream));
+	CHECK(cudaMemcpyAsync(host, moved, 4096, cudaMemcpyDeviceToHost, stream));
+	CHECK(cudaMemcpy2DAsync(block, 512, host, 256, 256, 64, cudaMemcpyHostToDevice, stream));
+	CHECK(cudaFreeAsync(pooled, stream));
+	CHECK(cudaStreamSynchronize(stream));
+	CHECK(cudaMemcpy(host, block, 64, cudaMemcpyDeviceToHost));
+	replay(stream, block);
+	CHECK(cudaMemPoolTrimTo(pool, 0));
+	CHECK(cudaFree(moved));
+	CHECK(cudaFree(block));
+	CHECK(cudaDeviceSynchronize());
+}
+
+static void endless()
+{
+	float *block;
+
+	CHECK(cudaMalloc((void **)&block, 4096));
+	puts("running 1");
+	fflush(stdout);
+	for (int i = 1;; i++) {
+		spin<<<1, 64>>>(block, 1000);
+		if (i % 20 == 0)
+			CHECK(cudaDeviceSynchronize());
+	}
+}
+
 static void launches(int count)
 {
 	nothing<<<1, 1>>>();
@@ -141,6 +187,10 @@ int main(int argc, char **argv)
 		launches(count);
 	else if (!strcmp(mode, "steps"))
 		steps(count);
+	else if (!strcmp(mode, "few"))
+		few();
+	else if (!strcmp(mode, "endless"))
+		endless();
 	else
 		known();
 	return 0;
