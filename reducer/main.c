@@ -29,19 +29,28 @@
 #define POINTS_READ 40	 /* of a timeline: what a person looks through */
 #define POINTS_FILE 1000 /* what a plot shows */
 
-static unsigned terminal_width(void)
+/* What the terminal says, else the environment, else `unknown`; within limits. */
+static unsigned measure(unsigned told, const char *variable, unsigned unknown, unsigned least, unsigned most)
 {
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	unsigned long width = 0;
+	const char *text = getenv(variable);
+	unsigned long size = told;
 
-	if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		width = size.ws_col;
-	if (!width && columns)
-		width = strtoul(columns, NULL, 10);
-	if (!width || width > 1000)
-		width = WIDTH_UNKNOWN;
-	return width < WIDTH_LEAST ? WIDTH_LEAST : (unsigned)width;
+	if (!size && text)
+		size = strtoul(text, NULL, 10);
+	if (!size || size > 1000) /* as nobody has */
+		size = unknown;
+	return size < least ? least : size > most ? most : (unsigned)size;
+}
+
+static void measure_terminal(struct report_options *report)
+{
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+		size = (struct winsize){0};
+	report->width = measure(size.ws_col, "COLUMNS", WIDTH_UNKNOWN, WIDTH_LEAST, 1000);
+	/* The prompt that follows takes a line. */
+	report->height = measure(size.ws_row ? size.ws_row - 1U : 0, "LINES", SUMMARY_LINES, SUMMARY_LINES_LEAST, SUMMARY_LINES_MOST);
 }
 
 /* https://no-color.org: any value that is not empty. */
@@ -150,10 +159,11 @@ static void put_problem(struct text *problem, const struct run *run)
 				lost += run->processes[i].losses[k].count;
 	text_string(problem, "Not whole:");
 	if (lost)
-		text_format(problem, " %llu records were lost", (unsigned long long)lost);
+		text_format(problem, " %llu record%s lost", (unsigned long long)lost, lost == 1 ? " was" : "s were");
 	if (run->diags->damage)
-		text_format(problem, "%s %llu places in the logs are damaged", lost ? " and" : "",
-			    (unsigned long long)run->diags->damage);
+		text_format(problem, "%s %llu place%s in the logs %s damaged", lost ? " and" : "",
+			    (unsigned long long)run->diags->damage, run->diags->damage == 1 ? "" : "s",
+			    run->diags->damage == 1 ? "is" : "are");
 	if (!lost && !run->diags->damage)
 		text_string(problem, " something about GPUs is missing");
 	text_string(problem, " (-t losses says which).");
@@ -233,20 +243,57 @@ static void write_run(const struct options *options, const struct report_kind *f
 	output_close(file, options->output);
 }
 
-static void write_summary(const struct options *options)
+/* A word as a shell takes it, behind a blank if it is not the first. */
+static void put_word(struct text *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:@%+,-";
+
+	if (out->length)
+		text_char(out, ' ');
+	if (word[0] && strspn(word, plain) == strlen(word)) {
+		text_string(out, word);
+		return;
+	}
+	text_char(out, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			text_string(out, "'\\''");
+		else
+			text_char(out, *word);
+	text_char(out, '\'');
+}
+
+/* The logs, and which run of them, as the user named them. */
+static void put_logs(struct text *out, const struct options *options)
+{
+	if (options->run) {
+		put_word(out, "--run");
+		put_word(out, options->run);
+	}
+	for (size_t i = 0; i < options->path_count; i++)
+		put_word(out, options->paths[i]);
+}
+
+static void write_summary(const struct options *options, const char *name)
 {
 	FILE *file = output_open(options->output), *memory;
+	struct text program = {0}, logs = {0};
 	char *text = NULL;
 	size_t length;
 
 	memory = open_memstream(&text, &length);
 	if (!memory)
 		base_die("out of memory for the summary");
-	summary_write(memory, &options->request, &options->report, options->path_count ? options->paths[0] : "");
+	put_word(&program, name);
+	put_logs(&logs, options);
+	summary_write(memory, &options->request, &options->report,
+		      &(struct summary_call){program.bytes, logs.length ? logs.bytes : ""});
 	fclose(memory);
 	progress_end(&analysing);
 	fwrite(text, 1, length, file);
 	free(text);
+	text_free(&program);
+	text_free(&logs);
 	output_close(file, options->output);
 }
 
@@ -293,7 +340,7 @@ static unsigned jobs(const struct options *options)
 	return count < JOBS_MOST ? count : JOBS_MOST;
 }
 
-static int reduce(struct options *options, const struct report_kind *format)
+static int reduce(struct options *options, const struct report_kind *format, const char *program)
 {
 	struct diag_list diags = {0};
 	struct run_options run_options = {.name = options->run, .temporary = options->temporary, .jobs = jobs(options)};
@@ -330,7 +377,7 @@ static int reduce(struct options *options, const struct report_kind *format)
 	else if (kind_count)
 		report(options, format, kinds, kind_count, problem.bytes);
 	else
-		write_summary(options);
+		write_summary(options, program);
 	if (status)
 		fprintf(stderr, "tfprof-reduce: %s\n", problem.bytes);
 	request_close_analyses(&options->request);
@@ -377,7 +424,7 @@ int main(int count, char **words)
 	setlocale(LC_CTYPE, "");
 	options_parse(&options, count, words);
 	format = report_find(options.format ? options.format : "text");
-	options.report.width = terminal_width();
+	measure_terminal(&options.report);
 	options.report.is_coloured = wants_colour(&options);
 	switch (options.action) {
 	case ACTION_HELP:
@@ -392,7 +439,7 @@ int main(int count, char **words)
 		status = inspect(&options);
 		break;
 	case ACTION_REPORT:
-		status = reduce(&options, format);
+		status = reduce(&options, format, words[0]);
 		break;
 	}
 	output_commit();

@@ -92,11 +92,27 @@ static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 	case UNIT_COUNT:
 		human_count(out, value);
 		break;
+	case UNIT_BYTES_PER_S:
+		human_bytes(out, value);
+		text_string(out, "/s");
+		break;
 	case UNIT_NONE:
 	case UNIT_RATIO:
 		text_format(out, "%" PRId64, value);
 		break;
 	}
+}
+
+static void human_real(struct text *out, enum table_unit unit, double value)
+{
+	double size = value < 0 ? -value : value;
+
+	if (unit == UNIT_RATIO)
+		text_format(out, value > 0 && value < 1e-5 ? "<0.001 %%" : "%.3g %%", 100 * value);
+	else if (size < 9.2e18 && (unit != UNIT_NONE || size >= 999.5)) /* of int64_t; from there on %.3g has an exponent */
+		human_integer(out, unit == UNIT_NONE ? UNIT_COUNT : unit, (int64_t)(value < 0 ? value - 0.5 : value + 0.5));
+	else
+		text_format(out, "%.3g", value);
 }
 
 void human_cell(struct text *out, const struct table *table, size_t row, size_t column)
@@ -112,7 +128,7 @@ void human_cell(struct text *out, const struct table *table, size_t row, size_t 
 		human_integer(out, kind->unit, table_get_integer(table, row, column));
 		break;
 	case TABLE_REAL:
-		text_format(out, "%.3g", table_get_number(table, row, column));
+		human_real(out, kind->unit, table_get_number(table, row, column));
 		break;
 	case TABLE_TEXT:
 		bytes = table_get_text(table, row, column, &length);

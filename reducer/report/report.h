@@ -16,6 +16,7 @@ struct request; /* reducer/tables/request.h */
 
 struct report_options {
 	unsigned width;    /* columns of the terminal; text only */
+	unsigned height;   /* lines of the terminal that the summary may fill */
 	unsigned frames;   /* frames shown of a stack; text only */
 	bool is_coloured;  /* text only */
 	const char *value; /* folded: the column to weigh by, or the beginning of its name; NULL = the first one */

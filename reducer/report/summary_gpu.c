@@ -4,7 +4,7 @@
  *
  * Rule: the three classes of launches are always said, 0 or not.
  */
-#include "reducer/report/summary_gpu.h"
+#include "reducer/report/summary_internal.h"
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
@@ -12,23 +12,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define DEVICES_SHOWN 2
+#define DEVICES_SHOWN 4
 #define REASONS_SHOWN 2
 
-/* A number, right-aligned. */
-static void put(struct text *out, void (*print)(struct text *out, int64_t number), uint64_t number, size_t width)
-{
-	struct text cell = {0};
-
-	print(&cell, (int64_t)number);
-	text_fill(out, ' ', width > cell.length ? width - cell.length : 0);
-	text_put(out, cell.bytes, cell.length);
-	text_free(&cell);
-}
-
-static void put_device(struct text *out, const struct gpu_brief_device *device, int64_t duration_ns)
+static void put_device(struct summary *summary, const struct gpu_brief_device *device, int64_t duration_ns)
 {
 	struct text name = {0};
 	char share[32];
@@ -36,46 +26,66 @@ static void put_device(struct text *out, const struct gpu_brief_device *device, 
 	text_format(&name, "%" PRIu32 " ", device->id);
 	escape_visible(&name, device->name, strnlen(device->name, 64));
 	escape_cut(&name, 20);
-	text_format(out, "  %s", name.bytes);
-	text_fill(out, ' ', 22 - escape_width(name.bytes, name.length));
-	put(out, human_ns, device->busy_ns, 10);
+	text_format(&summary->line, "  %s", name.bytes);
+	text_fill(&summary->line, ' ', 22 - escape_width(name.bytes, name.length));
+	summary_number(summary, human_ns, (int64_t)device->busy_ns, 10);
 	snprintf(share, sizeof(share), "%.1f %%", duration_ns > 0 ? 100.0 * (double)device->busy_ns / (double)duration_ns : 0);
-	text_format(out, "%9s", device->processes > 1 ? "-" : share);
-	put(out, human_count, device->kernels, 11);
-	put(out, human_count, device->copies, 11);
-	put(out, human_bytes, device->peak_bytes, 14);
-	text_char(out, '\n');
+	text_format(&summary->line, "%9s", device->processes > 1 ? "-" : share);
+	summary_number(summary, human_count, (int64_t)device->kernels, 11);
+	summary_number(summary, human_count, (int64_t)device->copies, 11);
+	summary_number(summary, human_bytes, (int64_t)device->peak_bytes, 14);
+	summary_end_line(summary);
 	text_free(&name);
 }
 
-void summary_gpu(struct text *out, const struct request *request)
+static void put_launches(struct summary *summary, const struct gpu_brief *brief)
+{
+	text_string(&summary->line, "  Launches: ");
+	human_count(&summary->line, (int64_t)brief->paired);
+	text_string(&summary->line, " paired, ");
+	human_count(&summary->line, (int64_t)brief->device_only);
+	text_string(&summary->line, " device-only, ");
+	human_count(&summary->line, (int64_t)brief->host_only);
+	text_string(&summary->line, " host-only");
+	if (brief->impossible) {
+		text_string(&summary->line, "; ");
+		human_count(&summary->line, (int64_t)brief->impossible);
+		text_string(&summary->line, " with impossible times");
+	}
+	summary_end_line(summary);
+	for (size_t i = 0; i < brief->reason_count && i < REASONS_SHOWN; i++) {
+		text_string(&summary->line, "    ");
+		human_count(&summary->line, (int64_t)brief->reasons[i].count);
+		text_format(&summary->line, " %s: %s", brief->reasons[i].what, brief->reasons[i].reason);
+		summary_end_line(summary);
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct gpu_brief_device *left = a, *right = b;
+
+	return left->busy_ns != right->busy_ns ? (left->busy_ns < right->busy_ns ? 1 : -1)
+					       : (left->id > right->id) - (left->id < right->id);
+}
+
+void summary_put_gpu(struct summary *summary)
 {
 	struct gpu_brief brief;
+	size_t shown = 0, kept;
 
-	gpu_brief(&brief, request->run);
-	if (!brief.any)
+	gpu_brief(&brief, summary->request->run);
+	if (!brief.any ||
+	    !summary_heading(summary, "GPU                           busy   of run    kernels     copies   memory peak", 2))
 		return;
-	text_string(out, SUMMARY_GPU_HEADING "\n");
-	for (size_t i = 0; i < brief.device_count && i < DEVICES_SHOWN; i++)
-		put_device(out, &brief.devices[i], request->run->duration_ns);
-	text_string(out, "  Launches: ");
-	human_count(out, (int64_t)brief.paired);
-	text_string(out, " paired, ");
-	human_count(out, (int64_t)brief.device_only);
-	text_string(out, " device-only, ");
-	human_count(out, (int64_t)brief.host_only);
-	text_string(out, " host-only");
-	if (brief.impossible) {
-		text_string(out, "; ");
-		human_count(out, (int64_t)brief.impossible);
-		text_string(out, " with impossible times");
+	qsort(brief.devices, brief.device_count, sizeof(*brief.devices), by_time);
+	kept = 1 + (brief.reason_count < REASONS_SHOWN ? brief.reason_count : REASONS_SHOWN);
+	for (; shown < brief.device_count && shown < DEVICES_SHOWN; shown++) {
+		bool is_last = shown + 1 == brief.device_count;
+		if (shown && summary_left(summary) < 1 + !is_last + kept)
+			break;
+		put_device(summary, &brief.devices[shown], summary->request->run->duration_ns);
 	}
-	if (brief.device_count > DEVICES_SHOWN)
-		text_format(out, " (%zu more devices: -t device_timeline)", brief.device_count - DEVICES_SHOWN);
-	text_char(out, '\n');
-	for (size_t i = 0; i < brief.reason_count && i < REASONS_SHOWN; i++) {
-		text_string(out, "    ");
-		human_count(out, (int64_t)brief.reasons[i].count);
-		text_format(out, " %s: %s\n", brief.reasons[i].what, brief.reasons[i].reason);
-	}
+	summary_more(summary, brief.device_count, shown, "device_timeline");
+	put_launches(summary, &brief);
 }

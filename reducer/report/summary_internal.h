@@ -2,7 +2,8 @@
 /*
  * What the parts of the first screen share. Private to the files summary*.c.
  *
- * Rule: a part writes lines through summary_end_line, which cuts and counts them, and uses at most summary->room of them.
+ * Rule: a part writes lines through summary_end_line alone, which cuts them to the width and drops those beyond the part's
+ * room; a part that would be a heading without a line writes nothing.
  */
 #ifndef REDUCER_REPORT_SUMMARY_INTERNAL_H
 #define REDUCER_REPORT_SUMMARY_INTERNAL_H
@@ -13,32 +14,64 @@ struct summary {
 	FILE *file; /* of the part */
 	const struct request *request;
 	const struct report_options *options;
-	const char *where;
+	const struct summary_call *call;
 	struct text line;
-	size_t room;		/* lines that this part may use, blank line and heading included */
-	size_t used;		/* lines of all parts so far */
-	size_t notes;		/* printed so far */
-	const char *bound_note; /* to print with the notes, or NULL */
-	bool has_near;		/* a name with a "~" was printed */
+	size_t room;	/* lines that this part may use, blank line and heading included */
+	size_t used;	/* lines of this part so far */
+	bool is_roomy;	/* blank lines between parts */
+	bool has_bound; /* a peak was printed that is only a bound */
+	bool has_near;	/* a name with a "~" was printed */
 };
+
+/* Lines that the part may still write. */
+size_t summary_left(const struct summary *summary);
 
 /* Begins a colour (a number of SGR), "0" ends it; nothing where the output has none. */
 void summary_colour(const struct summary *summary, const char *code);
 
-/* Prints and empties summary->line, cut to the width. */
+/* Prints and empties summary->line, cut to the width, without blanks at its end. */
 void summary_end_line(struct summary *summary);
 
-/* A blank line and a bold one. */
-void summary_heading(struct summary *summary, const char *text);
+/* A blank line where there is room for such. */
+void summary_gap(struct summary *summary);
 
-/* A sentence behind `first`, on at most `lines` lines, harmless. */
-void summary_sentence(struct summary *summary, const char *first, const char *text, size_t lines);
+/* A gap and a bold line. False, and nothing is printed, where `lines` more would not fit behind it. */
+bool summary_heading(struct summary *summary, const char *text, size_t lines);
+
+/* A sentence behind `first`, on at most `lines` lines, harmless; ".." where it does not fit. Returns the lines used. */
+size_t summary_sentence(struct summary *summary, const char *first, const char *text, size_t lines);
+
+/* How many lines, of at most `lines`, that sentence takes. */
+size_t summary_measure(const struct summary *summary, const char *first, const char *text, size_t lines);
+
+/* Appends a cell to summary->line, cut and padded to `width`: to the right where it is a number, "-" where that is unknown. */
+void summary_cell(struct summary *summary, const struct table *table, size_t row, const char *id, size_t width);
+
+/* Appends a number, right-aligned in `width`. */
+void summary_number(struct summary *summary, void (*print)(struct text *out, int64_t number), int64_t number, size_t width);
+
+/* "  ... and N more: -t TABLE", where count is more than shown. */
+void summary_more(struct summary *summary, size_t count, size_t shown, const char *table);
+
+/* The text of a cell, harmless; "" where it is empty. Valid until the next call with the same room. */
+const char *summary_text(struct text *room, const struct table *table, size_t row, const char *id);
+
+/* Do the terminal's letters have blocks? */
+bool summary_has_blocks(void);
 
 /* Parts in files of their own. */
 void summary_put_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
+void summary_put_steps(struct summary *summary);
 void summary_put_split(struct summary *summary);
+void summary_put_kernels(struct summary *summary);
+void summary_put_ops(struct summary *summary);
+void summary_put_memory(struct summary *summary);
+void summary_put_gpu(struct summary *summary);
+void summary_put_processes(struct summary *summary);
+void summary_put_sites(struct summary *summary);
 void summary_put_advice(struct summary *summary);
+void summary_put_notes(struct summary *summary);
 
 /* What cost precision, no record: calls `note` with a sentence each. */
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text));

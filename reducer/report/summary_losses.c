@@ -10,10 +10,12 @@
 #include "reducer/report/human.h"
 #include "reducer/tables/losses.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LOSS_ROWS 6 /* refused settings included */
 #define REFUSED_ROWS 4
+#define LOSS_LINES 3 /* of one: what it is and what helps */
 
 static void put_assignment(struct text *out, const struct setting_error *error)
 {
@@ -85,59 +87,75 @@ static struct loss_sums sum_losses(const struct run *run, bool is_degraded)
 	return sums;
 }
 
-/* One line of what is missing, until there is no room; *lines counts all. */
-static void put_lost(struct summary *summary, const struct text *line, size_t *lines)
+/* Sentences about what is missing, each behind a word. */
+struct told {
+	struct text *list;
+	size_t count, room;
+};
+
+static struct text *add_told(struct told *told)
 {
-	if (++*lines >= LOSS_ROWS)
-		return;
-	text_put(&summary->line, line->bytes, line->length);
-	summary_end_line(summary);
+	told->list = base_grow(told->list, &told->room, told->count + 1, sizeof(*told->list));
+	told->list[told->count] = (struct text){0};
+	return &told->list[told->count++];
 }
 
-static void put_damage(struct summary *summary, const struct diag_list *diags, size_t *lines)
+static void add_losses(struct told *told, const struct loss_sums *sums)
+{
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		struct text *line;
+		if (!sums->named[i])
+			continue;
+		line = add_told(told);
+		text_string(line, "LOST ");
+		human_count(line, (int64_t)sums->counts[i]);
+		text_format(line, " %s -> %s", sums->named[i]->help, sums->named[i]->remedy);
+	}
+}
+
+static void add_damage(struct told *told, const struct diag_list *diags)
 {
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
-		struct text line = {0};
-		if (diag->level == DIAG_NOTE)
-			continue;
-		text_string(&line, "  DAMAGED ");
-		escape_visible(&line, diag->file, strlen(diag->file));
-		text_string(&line, ": ");
-		escape_visible(&line, diag->reason, strlen(diag->reason));
-		put_lost(summary, &line, lines);
-		text_free(&line);
+		if (diag->level != DIAG_NOTE)
+			text_format(add_told(told), "DAMAGED %s: %s", diag->file, diag->reason);
 	}
+}
+
+/* As many as there is room for; the others are counted. */
+static void put_told(struct summary *summary, const struct told *told, size_t most)
+{
+	size_t i = 0;
+
+	for (; i < told->count && i < most; i++) {
+		size_t lines = summary_measure(summary, "  ", told->list[i].bytes, LOSS_LINES);
+		if (lines + (i + 1 < told->count) > summary_left(summary))
+			break;
+		summary_sentence(summary, "  ", told->list[i].bytes, LOSS_LINES);
+	}
+	summary_more(summary, told->count, i, "losses");
 }
 
 void summary_put_losses(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
 	struct loss_sums sums = sum_losses(run, false);
-	size_t lines;
+	struct told told = {0};
+	size_t refused;
 
 	summary_colour(summary, "31");
-	lines = put_refused(summary);
-	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
-		struct text line = {0};
-		if (!sums.named[i])
-			continue;
-		text_string(&line, "  LOST ");
-		human_count(&line, (int64_t)sums.counts[i]);
-		text_format(&line, " %s -> %s", sums.named[i]->help, sums.named[i]->remedy);
-		put_lost(summary, &line, &lines);
-		text_free(&line);
-	}
-	put_damage(summary, run->diags, &lines);
-	if (lines >= LOSS_ROWS) {
-		text_format(&summary->line, "  ... %zu more: -t losses", lines - LOSS_ROWS + 1);
-		summary_end_line(summary);
-	}
+	refused = put_refused(summary);
+	add_losses(&told, &sums);
+	add_damage(&told, run->diags);
+	put_told(summary, &told, LOSS_ROWS > refused ? LOSS_ROWS - refused : 1);
 	summary_colour(summary, "0");
 	if (!losses_any(run)) {
 		text_string(&summary->line, "  Nothing was lost.");
 		summary_end_line(summary);
 	}
+	for (size_t i = 0; i < told.count; i++)
+		text_free(&told.list[i]);
+	free(told.list);
 }
 
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text))

@@ -9,26 +9,19 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 
-#include <langinfo.h>
 #include <stdio.h>
 #include <string.h>
 
-#define BARS 5		    /* lines of the split */
-#define BAR_MOST 60	    /* columns of the whole */
-#define SPLIT_WIDTH 48	    /* of a line of it without its bar */
-#define SMALLEST 0.005	    /* share that has a line */
-#define ADVICE 3	    /* recommendations */
+#define VERDICT_LINES 3
+#define BARS 5	       /* lines of the split */
+#define BAR_MOST 60    /* columns of the whole */
+#define SPLIT_WIDTH 48 /* of a line of it without its bar */
+#define SMALLEST 0.005 /* share that has a line */
+#define ADVICE 3       /* recommendations */
+#define FINDING_LINES 2
+#define REMEDY_LINES 3
+#define INDENT "     "
 #define TABLE_ROWS_SPLIT 32 /* categories, at most */
-
-/* The text of a cell, harmless; "" where it is empty. Valid until the next call with the same room. */
-static const char *text_of(struct text *room, const struct table *table, size_t row, const char *id)
-{
-	size_t column = table_find_column(table->kind, id);
-
-	text_clear(room);
-	human_cell(room, table, row, column);
-	return room->length ? room->bytes : "";
-}
 
 static const char *colour_of(const char *level)
 {
@@ -40,12 +33,15 @@ void summary_put_verdict(struct summary *summary)
 	struct table *table = tables_make(&table_overview_verdict, summary->request);
 	struct text level = {0}, sentence = {0};
 
-	if (table->shown_count && strcmp(text_of(&level, table, 0, "level"), "unknown") != 0 && level.length) {
-		fputc('\n', summary->file);
-		summary->used++;
-		summary_colour(summary, colour_of(level.bytes));
-		summary_sentence(summary, "", text_of(&sentence, table, 0, "sentence"), 2);
-		summary_colour(summary, "0");
+	if (table->shown_count) {
+		const char *word = summary_text(&level, table, 0, "level");
+		bool is_known = strcmp(word, "unknown") != 0;
+		summary_gap(summary);
+		if (is_known)
+			summary_colour(summary, colour_of(word));
+		summary_sentence(summary, "", summary_text(&sentence, table, 0, "sentence"), VERDICT_LINES);
+		if (is_known)
+			summary_colour(summary, "0");
 	}
 	text_free(&level);
 	text_free(&sentence);
@@ -58,7 +54,7 @@ static void put_bar(struct text *out, double share, size_t width)
 	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 	double columns = (share < 0 ? 0 : share > 1 ? 1 : share) * (double)width;
 	size_t whole = (size_t)columns, part = (size_t)((columns - (double)whole) * 8);
-	bool is_drawn = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	bool is_drawn = summary_has_blocks();
 
 	for (size_t i = 0; i < whole; i++)
 		text_string(out, is_drawn ? "█" : "#");
@@ -84,10 +80,10 @@ static void put_part(struct summary *summary, const struct table *table, size_t 
 	size_t width = summary->options->width > SPLIT_WIDTH + 10 ? summary->options->width - SPLIT_WIDTH : 10;
 	struct text cell = {0};
 
-	text_format(&summary->line, "  %-19s", text_of(&cell, table, row, "category"));
+	text_format(&summary->line, "  %-19s", summary_text(&cell, table, row, "category"));
 	put_bar(&summary->line, table_get_number(table, row, share), width < BAR_MOST ? width : BAR_MOST);
 	text_format(&summary->line, "%6.1f %%", 100 * table_get_number(table, row, share));
-	text_format(&summary->line, "%10s", text_of(&cell, table, row, "per_step_ns"));
+	text_format(&summary->line, "%10s", summary_text(&cell, table, row, "per_step_ns"));
 	summary_end_line(summary);
 	text_free(&cell);
 }
@@ -98,7 +94,7 @@ void summary_put_split(struct summary *summary)
 	size_t share = table_find_column(table->kind, "share");
 	bool is_shown[TABLE_ROWS_SPLIT] = {false};
 
-	for (size_t i = 0; i < BARS; i++) {
+	for (size_t i = 0; i < BARS && summary_left(summary); i++) {
 		size_t row = next_largest(table, share, is_shown);
 		if (row == SIZE_MAX)
 			break;
@@ -108,19 +104,36 @@ void summary_put_split(struct summary *summary)
 	table_free(table);
 }
 
+/* One piece of advice: what was found and, where there is room for all of it, what helps. False: there is no room for it. */
+static bool put_piece(struct summary *summary, const struct table *table, size_t row, size_t kept)
+{
+	struct text finding = {0}, remedy = {0};
+	const char *found = summary_text(&finding, table, row, "finding"), *helps = summary_text(&remedy, table, row, "remedy");
+	size_t lines = summary_measure(summary, INDENT, found, FINDING_LINES), left = summary_left(summary), more;
+	char first[16];
+	bool fits = lines + kept <= left || (row == 0 && left);
+
+	snprintf(first, sizeof(first), "  %zu. ", row + 1);
+	if (fits) {
+		lines = summary_sentence(summary, first, found, FINDING_LINES);
+		more = summary_measure(summary, INDENT, helps, REMEDY_LINES);
+		if (lines + more + kept <= left)
+			summary_sentence(summary, INDENT, helps, REMEDY_LINES);
+	}
+	text_free(&finding);
+	text_free(&remedy);
+	return fits;
+}
+
 void summary_put_advice(struct summary *summary)
 {
 	struct table *table = tables_make(&table_recommendations, summary->request);
-	struct text cell = {0};
+	size_t row = 0;
 
-	if (table->shown_count)
-		summary_heading(summary, "What to do (-t recommendations shows the evidence)");
-	for (size_t row = 0; row < table->shown_count && row < ADVICE; row++) {
-		char first[16];
-		snprintf(first, sizeof(first), "  %zu. ", row + 1);
-		summary_sentence(summary, first, text_of(&cell, table, row, "finding"), row ? 1 : 2);
-		summary_sentence(summary, "     ", text_of(&cell, table, row, "remedy"), 2);
-	}
-	text_free(&cell);
+	if (table->shown_count && summary_heading(summary, "What to do (-t recommendations shows the evidence)", 1))
+		while (row < table->shown_count && row < ADVICE && put_piece(summary, table, row, row + 1 < table->shown_count))
+			row++;
+	if (row)
+		summary_more(summary, table->shown_count, row, "recommendations");
 	table_free(table);
 }

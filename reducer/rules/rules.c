@@ -294,7 +294,8 @@ void findings_free(struct findings *findings)
 static void put_value(struct text *out, const struct proof *proof)
 {
 	static const char *const units[] = {
-		[UNIT_NONE] = "", [UNIT_COUNT] = "", [UNIT_BYTES] = " bytes", [UNIT_NS] = " ns", [UNIT_RATIO] = ""};
+		[UNIT_NONE] = "", [UNIT_COUNT] = "", [UNIT_BYTES] = " bytes", [UNIT_NS] = " ns",
+		[UNIT_RATIO] = "", [UNIT_BYTES_PER_S] = " bytes/s"};
 
 	if (proof->value == floor(proof->value) && fabs(proof->value) < 1e15)
 		text_format(out, "%.0f%s", proof->value, units[proof->unit]);

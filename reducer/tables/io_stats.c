@@ -23,7 +23,7 @@ static const struct table_column columns[] = {
 	[TIME] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
 		  "inside the calls, summed over threads; empty for mmap, which reads later"},
 	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by calls"},
-	[RATE] = {"bytes_per_second", "per second", TABLE_REAL, UNIT_BYTES, 1, "bytes by total: the rate while it was reading"},
+	[RATE] = {"bytes_per_second", "rate", TABLE_REAL, UNIT_BYTES_PER_S, 1, "bytes by total: the rate while it was reading"},
 	[FAILED] = {"failed", "failed", TABLE_INTEGER, UNIT_COUNT, 2,
 		    "calls that returned -1, also where there was only nothing to read yet"},
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "threads that did it"},

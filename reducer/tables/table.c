@@ -280,8 +280,8 @@ void table_top(struct table *table, size_t count)
 
 const char *table_unit_name(enum table_unit unit)
 {
-	static const char *const names[] = {
-		[UNIT_NONE] = "", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio"};
+	static const char *const names[] = {[UNIT_NONE] = "", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
+					    [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio", [UNIT_BYTES_PER_S] = "bytes/s"};
 
 	return names[unit];
 }

@@ -83,10 +83,11 @@ function pieChart(rows, table, spec) {
 	const isRest = (entry) => Number(entry[0] === "other");
 	const sorted = [...sums].filter((entry) => entry[1] > 0).sort((a, b) => isRest(a) - isRest(b) || b[1] - a[1]), kept = sorted.slice(0, SLICES);
 	const rest = sorted.slice(SLICES).reduce((sum, entry) => sum + entry[1], 0);
+	const others = sorted.length - SLICES + " others";
 	if (rest > 0)
-		kept.push([sorted.length - SLICES + " others", rest]);
+		kept.push([others, rest]);
 	const all = kept.reduce((sum, entry) => sum + entry[1], 0);
-	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((entry, i) => isRest(entry) ? REST : colour(i)), borderWidth: 1 }] },
+	return { type: "doughnut", data: { labels: kept.map(([name]) => shortened(name, 30)), datasets: [{ data: kept.map((entry) => entry[1]), backgroundColor: kept.map((entry, i) => isRest(entry) || entry[0] === others ? REST : colour(i)), borderWidth: 1 }] },
 		options: { animation: false, maintainAspectRatio: false, plugins: { legend: { position: window.innerWidth < 600 ? "bottom" : "right", labels: { color: ink(), boxWidth: 10, font: { size: 11 }, padding: 6 } },
 			tooltip: { callbacks: { label: (point) => point.label + ": " + shown(point.raw, table.columns[value].unit) + ", " + (100 * point.raw / all).toFixed(1) + " %" } } } } };
 }

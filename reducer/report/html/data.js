@@ -29,8 +29,10 @@ function shown(value, unit) {
 		return scaled(number, [" ns", " us", " ms", " s"], 1000);
 	case "bytes":
 		return scaled(number, [" B", " KiB", " MiB", " GiB", " TiB"], 1024);
+	case "bytes/s":
+		return scaled(number, [" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"], 1024);
 	case "ratio":
-		return String(Number(number.toPrecision(4)));
+		return (number > 0 && number < 1e-5 ? "<0.001" : String(Number((100 * number).toPrecision(3)))) + " %";
 	default:
 		return typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 	}

@@ -65,7 +65,8 @@ function verdicts(main) {
 			made.classList.add("first");
 		box.append(made);
 	});
-	main.append(box, ...notes(table));
+	const said = new Set(table.rows.map((row) => value(table, row, "sentence")));
+	main.append(box, ...notes({ notes: table.notes.filter((note) => !said.has(note.text)) }));
 }
 
 function recommendations(main) {

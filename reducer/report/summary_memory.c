@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory in the summary: totals by allocator, the processes of a job, the largest call stacks.
+ *
+ * Rule: what is shown are rows of memory.summary, processes and memory.sites; what is left out is counted.
+ */
+#include "reducer/report/summary_internal.h"
+
+#include "reducer/report/causes.h"
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALLOCATORS 5
+#define PROCESS_ROWS 6
+#define SITE_ROWS 7
+#define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
+
+static bool is_word(const struct table *table, size_t row, const char *id, const char *word)
+{
+	size_t column = table_find_column(table->kind, id), length;
+	const char *text = table_is_known(table, row, column) ? table_get_text(table, row, column, &length) : NULL;
+
+	return text && length == strlen(word) && memcmp(text, word, length) == 0;
+}
+
+/* A row for the whole job that says something: address space that was never mapped does not. */
+static bool is_told(const struct table *table, size_t row)
+{
+	return is_word(table, row, "scope", "job") &&
+	       (!is_word(table, row, "allocator", "mmap") ||
+		table_get_integer(table, row, table_find_column(table->kind, "allocations")) > 0);
+}
+
+static int64_t peak_of(const struct table *table, size_t row)
+{
+	size_t column = table_find_column(table->kind, "peak_bytes");
+
+	return table_is_known(table, row, column) ? table_get_integer(table, row, column) : -1;
+}
+
+/* The heap and mapped memory, which stand first in the table, then the largest of the others. Returns how many there are. */
+static size_t choose_rows(const struct table *table, size_t *rows)
+{
+	size_t count = 0;
+
+	for (size_t row = 0; row < table->shown_count; row++) {
+		size_t at = count < ALLOCATORS ? count : ALLOCATORS;
+		bool is_first = is_word(table, row, "allocator", "heap") || is_word(table, row, "allocator", "mmap");
+		if (!is_told(table, row))
+			continue;
+		while (!is_first && at > 0 && !is_word(table, rows[at - 1], "allocator", "heap") &&
+		       !is_word(table, rows[at - 1], "allocator", "mmap") && peak_of(table, rows[at - 1]) < peak_of(table, row)) {
+			if (at < ALLOCATORS)
+				rows[at] = rows[at - 1];
+			at--;
+		}
+		if (at < ALLOCATORS)
+			rows[at] = row;
+		count++;
+	}
+	return count;
+}
+
+void summary_put_memory(struct summary *summary)
+{
+	static const char *const ids[] = {"allocations", "allocated_bytes", "live_bytes", "peak_bytes", "peak_time_ns"};
+	static const size_t widths[] = {11, 12, 13, 12, 12};
+	struct table *totals = tables_make(&table_memory_summary, summary->request);
+	size_t rows[ALLOCATORS] = {0}, count = choose_rows(totals, rows), shown = 0;
+
+	if (summary_heading(summary, "Memory        allocations   allocated  live at end        peak     peak at", 1))
+		for (; shown < count && shown < ALLOCATORS && summary_left(summary) > (shown + 1 < count && count > ALLOCATORS);
+		     shown++) {
+			text_string(&summary->line, "  ");
+			summary_cell(summary, totals, rows[shown], "allocator", 12);
+			for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+				summary_cell(summary, totals, rows[shown], ids[i], widths[i]);
+			summary_end_line(summary);
+			summary->has_bound |= is_word(totals, rows[shown], "peak_kind", "bound");
+		}
+	summary_more(summary, count, shown, "memory.summary");
+	table_free(totals);
+}
+
+void summary_put_processes(struct summary *summary)
+{
+	struct request request = *summary->request;
+	struct table *table;
+	size_t row = 0;
+
+	if (request.run->process_count < 2)
+		return;
+	request.sort = "peak_bytes";
+	table = tables_make(&table_processes, &request);
+	if (summary_heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended", 2))
+		for (; row < table->shown_count && row < PROCESS_ROWS && summary_left(summary) > 1; row++) {
+			text_string(&summary->line, "  ");
+			summary_cell(summary, table, row, "command", 12);
+			summary_cell(summary, table, row, "process", 8);
+			summary_cell(summary, table, row, "duration_ns", 11);
+			summary_cell(summary, table, row, "peak_bytes", 12);
+			summary_cell(summary, table, row, "live_bytes", 13);
+			text_string(&summary->line, "  ");
+			summary_cell(summary, table, row, "end", 60);
+			summary_end_line(summary);
+		}
+	if (row)
+		summary_more(summary, table->shown_count, row, "processes");
+	table_free(table);
+}
+
+static void put_cause(struct summary *summary, const struct cause *cause)
+{
+	summary_number(summary, human_bytes, cause->peak_bytes, 12);
+	summary_number(summary, human_bytes, cause->leaked_bytes, 12);
+	summary_number(summary, human_count, cause->allocations, 12);
+	text_string(&summary->line, "  ");
+	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
+	summary_end_line(summary);
+	if (cause->callers.length) {
+		text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
+		summary_end_line(summary);
+	}
+	summary->has_near |= cause->has_near;
+}
+
+static bool put_sites_heading(struct summary *summary, const struct causes *causes)
+{
+	struct text heading = {0};
+	bool is_there;
+
+	text_string(&heading, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
+	text_string(&heading, "      leaked      allocs  call stacks");
+	text_string(&heading, causes->is_estimated ? " (estimated from samples)" : "");
+	is_there = summary_heading(summary, heading.bytes, 3);
+	text_free(&heading);
+	return is_there;
+}
+
+/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. Address space that was
+ * mapped is often far larger than what the heap holds, and has a peak of its own: it keeps its place behind. */
+void summary_put_sites(struct summary *summary)
+{
+	struct causes causes = causes_make(summary->request);
+	size_t heap = 0, shown_heap, others, rows;
+
+	if (causes.count && put_sites_heading(summary, &causes)) {
+		rows = (summary_left(summary) - 1) / 2;
+		rows = rows < SITE_ROWS ? rows : SITE_ROWS;
+		while (heap < causes.count && causes.list[heap].is_heap)
+			heap++;
+		others = causes.count - heap;
+		shown_heap = others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS; /* for others */
+		shown_heap = rows > shown_heap ? rows - shown_heap : 1;
+		shown_heap = heap < shown_heap ? heap : shown_heap;
+		for (size_t i = 0; i < shown_heap; i++)
+			put_cause(summary, &causes.list[i]);
+		for (size_t i = 0; i < others && shown_heap + i < rows; i++)
+			put_cause(summary, &causes.list[heap + i]);
+		if (causes.count > rows || causes.is_more) {
+			text_string(&summary->line, "  ... and more: -t memory.sites");
+			summary_end_line(summary);
+		}
+	}
+	causes_free(&causes);
+}

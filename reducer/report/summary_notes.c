@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the summary says of the recording itself: estimates, bounds, names that are missing.
+ *
+ * Rule: sentences of the tables' own notes, a few; each can be read in full where it comes from.
+ */
+#include "reducer/report/summary_internal.h"
+
+#include "reducer/tables/notes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOTE_LINES 3
+
+static void put_note(struct summary *summary, const char *text)
+{
+	size_t lines = summary_measure(summary, "  - ", text, NOTE_LINES);
+
+	if (!summary->used && !summary_heading(summary, "Not recorded, or to know", lines))
+		return;
+	if (lines <= summary_left(summary))
+		summary_sentence(summary, "  - ", text, NOTE_LINES);
+}
+
+/* Modules grouped by what is wrong with them. */
+struct problems {
+	struct problem {
+		const char *reason, *first; /* path of the first such module */
+		size_t count;
+	} * list;
+	size_t count, room;
+};
+
+static void take_problem(void *context, const char *path, const char *reason)
+{
+	struct problems *problems = context;
+
+	for (size_t i = 0; i < problems->count; i++)
+		if (strcmp(problems->list[i].reason, reason) == 0) {
+			problems->list[i].count++;
+			return;
+		}
+	problems->list = base_grow(problems->list, &problems->room, problems->count + 1, sizeof(*problems->list));
+	problems->list[problems->count++] = (struct problem){.reason = reason, .first = path, .count = 1};
+}
+
+static void put_problems(struct summary *summary)
+{
+	struct problems problems = {0};
+
+	frames_problems(summary->request->frames, take_problem, &problems);
+	for (size_t i = 0; i < problems.count; i++) {
+		const struct problem *problem = &problems.list[i];
+		const char *base = strrchr(problem->first, '/');
+		struct text note = {0};
+		text_format(&note, "Names in %s", base ? base + 1 : problem->first);
+		if (problem->count > 1)
+			text_format(&note, " and %zu more module%s", problem->count - 1, problem->count == 2 ? "" : "s");
+		text_format(&note, ": %s.", problem->reason);
+		put_note(summary, note.bytes);
+		text_free(&note);
+	}
+	free(problems.list);
+}
+
+/* Why there is neither a step nor an op where a framework or a GPU was at work. */
+static void put_no_steps(struct summary *summary)
+{
+	struct table *steps = tables_make(&table_step_stats, summary->request);
+
+	for (size_t i = 0; !steps->shown_count && i < steps->note_count; i++)
+		put_note(summary, steps->notes[i].text);
+	table_free(steps);
+}
+
+void summary_put_notes(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	struct table *sites = table_make(&table_memory_sites);
+
+	notes_recording(sites, summary->request);
+	notes_sampling(sites, summary->request);
+	if (summary->has_bound)
+		put_note(summary,
+			 "Several processes: the peak is at most this (their curves added up); call stacks count what each "
+			 "process held at its own peak.");
+	for (size_t i = 0; i < sites->note_count; i++)
+		put_note(summary, sites->notes[i].text);
+	for (size_t i = 0; i < run->processes[0].note_count; i++)
+		put_note(summary, run->processes[0].notes[i].value);
+	table_free(sites);
+	summary_degraded(summary, put_note);
+	put_problems(summary);
+	if (summary->has_near)
+		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
+	put_no_steps(summary);
+}
