@@ -23,6 +23,24 @@ struct reading {
 	size_t count;     /* functions named so far */
 };
 
+/* Code that came with Python or was installed beside it: thousands of its lines import and compile. */
+static bool is_library(const char *file)
+{
+	return file[0] == '<' || strstr(file, "/lib/python") || strstr(file, "/lib64/python") || strstr(file, "/site-packages/") ||
+	       strstr(file, "/dist-packages/");
+}
+
+/* The innermost line of the user's own script. */
+static void read_script(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
+{
+	struct text *script = &reading->cause->script;
+
+	if (script->length || is_library(frame->file))
+		return;
+	text_put(script, name->bytes, name->length);
+	stack_text_python_place(script, frame);
+}
+
 static void read_first(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
 {
 	const char *place = frame->file ? frame->file : frame->is_named ? frame->module : "";
@@ -42,9 +60,15 @@ static void read_frame(void *context, const struct symbol_frame *frame)
 	struct text name = {0};
 	bool is_marker = frame->function[0] == '[' && !frame->module[0];
 
-	if (reading->count >= FRAMES_NAMED)
+	if (reading->count >= FRAMES_NAMED && frame->module != FRAMES_PYTHON)
 		return;
 	stack_text_function(&name, frame);
+	if (frame->module == FRAMES_PYTHON)
+		read_script(reading, frame, &name);
+	if (reading->count >= FRAMES_NAMED) {
+		text_free(&name);
+		return;
+	}
 	cause->has_near |= frame->is_near;
 	if (!reading->count && !is_marker && frames_is_allocator(frame->function)) {
 		text_clear(&cause->via);
@@ -78,6 +102,7 @@ static void cause_free(struct cause *cause)
 	text_free(&cause->via);
 	text_free(&cause->place);
 	text_free(&cause->callers);
+	text_free(&cause->script);
 }
 
 static bool read_stack(const struct table *sites, size_t row, struct cause *cause)
@@ -111,7 +136,8 @@ static struct cause *cause_of(struct causes *causes, struct cause *read)
 	for (size_t i = 0; i < causes->count; i++) {
 		struct cause *have = &causes->list[i];
 		if (!is_same(&have->name, &read->name) || !is_same(&have->via, &read->via) ||
-		    !is_same(&have->place, &read->place) || !is_same(&have->callers, &read->callers))
+		    !is_same(&have->place, &read->place) || !is_same(&have->callers, &read->callers) ||
+		    !is_same(&have->script, &read->script))
 			continue;
 		cause_free(read);
 		return have;

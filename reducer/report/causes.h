@@ -14,6 +14,7 @@ struct cause {
 	struct text via;     /* what it called; empty = the allocator itself */
 	struct text place;   /* file:line, or the module */
 	struct text callers; /* "< f < g" */
+	struct text script;  /* "f (train.py:12)": the line of the user's own Python that it was done for; empty = none known */
 	int64_t peak_bytes, leaked_bytes, allocations;
 	bool has_near;       /* a name is only the nearest one */
 	bool is_heap;

@@ -51,8 +51,7 @@ void stack_text_fit(struct text *name, size_t width)
 	escape_cut(name, width);
 }
 
-/* Where a Python function was: a line has no place for it otherwise, and "<module>" alone says nothing. */
-static void put_python_place(struct text *out, const struct symbol_frame *frame)
+void stack_text_python_place(struct text *out, const struct symbol_frame *frame)
 {
 	const char *slash = strrchr(frame->file, '/'), *file = slash ? slash + 1 : frame->file;
 
@@ -77,7 +76,7 @@ static void gather(void *context, const struct symbol_frame *frame)
 	gathering->starts[gathering->count++] = start;
 	stack_text_function(&gathering->names, frame);
 	if (frame->module == FRAMES_PYTHON)
-		put_python_place(&gathering->names, frame);
+		stack_text_python_place(&gathering->names, frame);
 	for (size_t i = start; i < gathering->names.length; i++)
 		if (gathering->names.bytes[i] == ';')
 			gathering->names.bytes[i] = ':';

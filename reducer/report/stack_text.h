@@ -16,6 +16,9 @@ void stack_text_folded(struct text *out, const struct table *table, size_t row, 
 /* A function as shown: its name escaped, "~" in front where it is only the nearest symbol. */
 void stack_text_function(struct text *out, const struct symbol_frame *frame);
 
+/* " (file:line)" of a Python function: a line has no place for it otherwise, and "<module>" alone says nothing. */
+void stack_text_python_place(struct text *out, const struct symbol_frame *frame);
+
 /* Makes a function's name fit: first the arguments of templates go ("f<>"), then its end. */
 void stack_text_fit(struct text *name, size_t width);
 

@@ -120,8 +120,11 @@ static void put_cause(struct summary *summary, const struct cause *cause)
 	text_string(&summary->line, "  ");
 	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);
 	summary_end_line(summary);
-	if (cause->callers.length) {
-		text_format(&summary->line, "%*s%s", 14, "", cause->callers.bytes);
+	if (cause->callers.length || cause->script.length) {
+		text_format(&summary->line, "%*s", 14, "");
+		if (cause->script.length)
+			text_format(&summary->line, "in %s ", cause->script.bytes);
+		text_string(&summary->line, cause->callers.length ? cause->callers.bytes : "");
 		summary_end_line(summary);
 	}
 	summary->has_near |= cause->has_near;
