@@ -70,19 +70,12 @@ static inline uint32_t push(struct tfp_gpu_thread *gpu, uintptr_t here, uint32_t
 	return index;
 }
 
-/* Takes a lane where the thread's depth is known: 0 is the common road. NULL: counted, write nothing. */
-static inline struct tfp_lane *take_lane(struct tfp_thread *thread)
+/* NULL: counted, write nothing. */
+static inline __attribute__((always_inline)) struct tfp_lane *take_lane(struct tfp_thread *thread)
 {
 	struct tfp_lane *lane;
 
-	if (__builtin_expect(!thread->depth, 1)) {
-		TFP_ENTER(thread);
-		if (__builtin_expect(thread->is_ready == 1, 1))
-			return &thread->lanes[0];
-		TFP_LEAVE(thread);
-		return NULL; /* a handler has forked: this is the child */
-	}
-	return tfp_thread_enter_lane(thread, &lane) ? lane : NULL;
+	return __builtin_expect(tfp_thread_enter_lane(thread, &lane) != NULL, 1) ? lane : NULL;
 }
 
 static inline void note_function(const struct tfp_gpu_function *function)

@@ -58,24 +58,31 @@ static inline int tfp_name_is_at(const struct tfp_name *name, const char *text)
 		return i == bytes;
 	}
 	uint32_t i = 0;
-	for (; i + 8 <= bytes; i += 8)
+	for (; i + 8 < bytes; i += 8)
 		if (*(const word *)(const void *)(text + i) != *(const word *)(const void *)(name->copy + i))
 			return 0;
+	/* 1 to 8 bytes are left; those behind them are shifted out. */
 	uint64_t rest = *(const word *)(const void *)(text + i) ^ *(const word *)(const void *)(name->copy + i);
-	return (rest << 1 << (63 - 8 * (bytes - i))) == 0;
+	return rest << ((64 - 8 * bytes) & 63) == 0;
+}
+
+/* The name of a text met before at this place; NULL = learn it. Own thread, own lane. */
+static inline __attribute__((always_inline)) const struct tfp_name *tfp_name_known(const struct tfp_lane *lane, const char *text)
+{
+	uintptr_t place = (uintptr_t)text;
+
+	if (__builtin_expect(!lane->names, 0))
+		return NULL;
+	const struct tfp_name *name = &lane->names->places[(place ^ place >> 7 ^ place >> 14) % TFP_NAME_PLACES];
+	return __builtin_expect(name->place == text && tfp_name_is_at(name, text), 1) ? name : NULL;
 }
 
 /* The name of a text that ends with a 0 byte; never NULL. Own thread, own lane. */
 static inline const struct tfp_name *tfp_name_of(struct tfp_lane *lane, const char *text, struct tfp_name *room)
 {
-	uintptr_t place = (uintptr_t)text;
+	const struct tfp_name *name = tfp_name_known(lane, text);
 
-	if (__builtin_expect(lane->names != NULL, 1)) {
-		struct tfp_name *name = &lane->names->places[(place ^ place >> 7 ^ place >> 14) % TFP_NAME_PLACES];
-		if (__builtin_expect(name->place == text && tfp_name_is_at(name, text), 1))
-			return name;
-	}
-	return tfp_name_learn(lane, text, room);
+	return __builtin_expect(name != NULL, 1) ? name : tfp_name_learn(lane, text, room);
 }
 
 #endif

@@ -154,9 +154,7 @@ static int push_ex(const struct attributes *from)
 
 static int push(const char *text)
 {
-	struct tfp_range_name name = {.text = text ? text : ""};
-
-	tfp_range_push(TFP_FROM_nvtx, 0, &name, NULL);
+	tfp_range_push_text(TFP_FROM_nvtx, 0, text ? text : "");
 	return NO_TRACKING;
 }
 

@@ -126,16 +126,69 @@ void tfp_range_push(enum tfp_range_source source, uint32_t domain, const struct 
 	tfp_thread_leave(thread);
 }
 
-void tfp_range_pop(enum tfp_range_source source, uint32_t domain)
+/* Whether the usual road is open: a window, the thread's own first lane, room. What else there is takes the general one. */
+static inline __attribute__((always_inline)) struct tfp_lane *enter_usual(struct tfp_thread *thread, size_t bytes)
 {
 	struct tfp_lane *lane;
+
+	if (TFP_UNLIKELY(!tfp_is_open || !thread || thread->depth || !tfp_thread_enter_lane(thread, &lane)))
+		return NULL;
+	if (__builtin_expect((size_t)(lane->end - lane->cursor) >= bytes, 1))
+		return lane;
+	tfp_thread_leave(thread);
+	return NULL;
+}
+
+static __attribute__((noinline)) void look_and_leave(struct tfp_thread *thread, struct tfp_lane *lane)
+{
+	tfp_look(thread, lane);
+	tfp_thread_leave(thread);
+}
+
+void tfp_range_push_text(enum tfp_range_source source, uint32_t domain, const char *text)
+{
+	struct tfp_thread *thread = tfp_self;
+	struct tfp_lane *lane = enter_usual(thread, sizeof(struct tfp_record_range_push));
+
+	if (__builtin_expect(lane != NULL, 1)) {
+		const struct tfp_name *name = tfp_name_known(lane, text);
+		if (__builtin_expect(name && !name->is_step, 1)) {
+			TFP_PUT(thread, lane, tfp_now(), range_push, .name = name->id, .domain = domain,
+				.source = (uint8_t)source);
+			if (TFP_UNLIKELY(--thread->calls_left <= 0))
+				look_and_leave(thread, lane);
+			else
+				tfp_thread_leave(thread);
+			return;
+		}
+		tfp_thread_leave(thread);
+	}
+	tfp_range_push(source, domain, &(struct tfp_range_name){.text = text}, NULL);
+}
+
+static __attribute__((noinline)) void pop_any(enum tfp_range_source source, uint32_t domain, uint64_t now)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, now, range_pop, .domain = domain, .source = (uint8_t)source);
+	tfp_thread_leave(thread);
+}
+
+void tfp_range_pop(enum tfp_range_source source, uint32_t domain)
+{
+	struct tfp_thread *thread = tfp_self;
 
 	if (!tfp_is_open)
 		return;
 	uint64_t now = tfp_now(); /* the range ends before our own work */
-	struct tfp_thread *thread = enter(&lane);
-	if (!thread)
+	struct tfp_lane *lane = enter_usual(thread, sizeof(struct tfp_record_range_pop));
+	if (TFP_UNLIKELY(!lane)) {
+		pop_any(source, domain, now);
 		return;
+	}
 	TFP_PUT(thread, lane, now, range_pop, .domain = domain, .source = (uint8_t)source);
 	tfp_thread_leave(thread);
 }

@@ -38,6 +38,7 @@ struct tfp_range_detail {
 /* detail: NULL = nothing else. */
 void tfp_range_push(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
 		    const struct tfp_range_detail *detail);
+void tfp_range_push_text(enum tfp_range_source source, uint32_t domain, const char *text); /* not NULL */
 void tfp_range_pop(enum tfp_range_source source, uint32_t domain);
 void tfp_range_mark(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
 		    const struct tfp_range_detail *detail);

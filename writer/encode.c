@@ -22,7 +22,7 @@ enum { TAGS = 128 }; /* event tags are below; facts begin there */
 enum transform { T_plain, T_delta, T_heap, T_slack };
 
 struct field {
-	uint8_t tag, index, width, transform;
+	uint8_t tag, width, transform;
 	uint16_t offset;
 };
 
@@ -30,7 +30,7 @@ struct field {
 #define TFP_END()
 #define TFP_FIELD(name, type, unit, transform, help)
 #define TFP_EVENT(tag, name, help) [tag] = sizeof(struct tfp_record_##name),
-static const uint8_t record_bytes[TAGS] = {
+static const uint8_t record_bytes[256] = { /* by any first byte; 0 = no event */
 #include "writer/records.def"
 };
 #undef TFP_EVENT
@@ -47,6 +47,7 @@ enum { MOST_COLUMNS = 3
 
 struct tfp_scratch {
 	uint32_t count[TAGS], next[TAGS];
+	uint8_t changed[256]; /* of the kind at hand: find_changes */
 };
 
 /* Where in the scratch what lies, for chunks of a size. */
@@ -73,6 +74,7 @@ struct found {
 	uint8_t *times_end, *codes_end;
 };
 
+_Static_assert(TFP_TAG_alloc == 1 && TFP_TAG_free == 2, "first_pass tells heap records by one comparison");
 _Static_assert(sizeof(struct tfp_record_free) == 16, "free has one field, its address; put_fields relies on it");
 
 static size_t most_records(size_t bytes)
@@ -88,7 +90,7 @@ static uint32_t most_heap_records(size_t bytes)
 /* Columns of n raw bytes: a varint is at most 10 bytes for 8 of u64, 3 for 2 of u16, 2 for 1 of u8: at most double. */
 static size_t column_bytes(size_t bytes)
 {
-	return 8 + bytes * 2 + most_records(bytes) * 11 + MOST_COLUMNS * sizeof(struct tfp_column_header);
+	return 16 + bytes * 2 + most_records(bytes) * 11 + MOST_COLUMNS * sizeof(struct tfp_column_header);
 }
 
 static uint8_t *align(uint8_t *at)
@@ -134,6 +136,23 @@ static inline uint64_t load(const uint8_t *from, unsigned width)
 	}
 }
 
+/* The address of an alloc or free record. */
+static inline __attribute__((always_inline)) void put_heap(struct tfp_heapcode *heap, const uint8_t *record)
+{
+	if (*record == TFP_TAG_alloc) {
+		const struct tfp_record_alloc *alloc = (const void *)record;
+		tfp_heapcode_alloc(heap, alloc->address, alloc->requested);
+	} else {
+		tfp_heapcode_free(heap, ((const struct tfp_record_free *)(const void *)record)->address);
+	}
+}
+
+/* Out of line, where heap records are few: the loop keeps its registers. */
+static __attribute__((noinline)) void put_rare_heap(struct tfp_heapcode *heap, const uint8_t *record)
+{
+	put_heap(heap, record);
+}
+
 /*
  * Kinds, times and heap addresses of all records in their order; the tags go to `tags`. A record of no known size ends
  * the chunk. Returns the number of records. `has_steps`, a constant: times as steps; else as differences.
@@ -142,28 +161,32 @@ static inline __attribute__((always_inline)) uint32_t first_pass(struct tfp_scra
 								 const uint8_t *records, size_t bytes, unsigned shift,
 								 int has_steps, uint8_t *tags, struct found *found)
 {
-	struct tfp_heapcode heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
+	struct tfp_heapcode heap = {.out = areas->codes};
 	uint32_t *allocs = areas->allocs, *others = areas->others;
 	struct tfp_steps times = {.out = areas->times};
 	uint8_t *tag_at = tags;
 	uint64_t word = 0;
 
 	tfp_fill(scratch, 0, sizeof *scratch);
-	for (size_t at = 0; at < bytes;) {
+	for (size_t at = 0; at + sizeof word <= bytes;) {
 		const uint8_t *record = records + at;
-		uint8_t tag = *record;
-		size_t size = tag < TAGS ? record_bytes[tag] : 0;
+		uint64_t first = load(record, 8);
+		uint8_t tag = (uint8_t)first;
+		size_t size = record_bytes[tag];
 
 		if (__builtin_expect(!size || at + size > bytes, 0))
 			break;
-		word = load(record, 8);
+		word = first;
 		uint64_t time = word >> TFP_TAG_BITS >> shift;
-		if (tag == TFP_TAG_alloc) {
-			const struct tfp_record_alloc *alloc = (const void *)record;
-			*allocs++ = (uint32_t)at;
-			tfp_heapcode_alloc(&heap, alloc->address, alloc->requested);
-		} else if (tag == TFP_TAG_free) {
-			tfp_heapcode_free(&heap, ((const struct tfp_record_free *)(const void *)record)->address);
+		if (__builtin_expect(tag <= TFP_TAG_free, has_steps)) {
+			*allocs = (uint32_t)at;
+			allocs += tag == TFP_TAG_alloc;
+			if (__builtin_expect(!heap.blocks, 0)) /* its memory is cleared here: most kinds of chunks have no such record */
+				heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
+			if (has_steps)
+				put_heap(&heap, record);
+			else
+				put_rare_heap(&heap, record);
 		} else {
 			*others++ = (uint32_t)at;
 			scratch->count[tag]++;
@@ -230,16 +253,6 @@ static uint8_t *put_any(uint8_t *at, const uint8_t *records, const uint32_t *off
 	default:
 		return put_values(at, records, offsets, count, width, is_delta);
 	}
-}
-
-static int is_constant(const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned width)
-{
-	uint64_t first = load(records + offsets[0], width);
-
-	for (uint32_t i = 1; i < count; i++)
-		if (load(records + offsets[i], width) != first)
-			return 0;
-	return 1;
 }
 
 static void end_column(struct output *out, uint8_t *header_at, struct tfp_column_header header, const uint8_t *end)
@@ -313,18 +326,43 @@ static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t
 	return at;
 }
 
+/*
+ * Which bits differ anywhere from those of the kind's first record: fields whose bits do not are constant. Two words at a
+ * time; the lowest pair may hold the record's first word, which nobody asks for. `changed` covers a record.
+ */
+static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8_t *records, const uint32_t *offsets,
+						   uint32_t count, uint32_t size)
+{
+	typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
+
+	for (uint32_t at = size; at > sizeof(uint64_t);) {
+		at = at > sizeof(pair) ? at - (uint32_t)sizeof(pair) : 0;
+		const uint8_t *words = records + at;
+		const pair first = *(const pair *)(const void *)(words + offsets[0]);
+		pair differs = first ^ first;
+		for (uint32_t i = 1; i < count; i++)
+			differs |= *(const pair *)(const void *)(words + offsets[i]) ^ first;
+		*(pair *)(void *)(changed + at) = differs;
+	}
+}
+
+static const uint32_t *offsets_of(const struct tfp_scratch *scratch, const struct areas *areas, uint8_t tag)
+{
+	return tag == TFP_TAG_alloc ? areas->allocs : areas->by_kind + scratch->next[tag] - scratch->count[tag];
+}
+
 static void put_field(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
-		      const struct field *field)
+		      const struct field *field, uint8_t index)
 {
 	uint32_t count = scratch->count[field->tag];
-	const uint32_t *offsets = field->tag == TFP_TAG_alloc ? areas->allocs : areas->by_kind + scratch->next[field->tag] - count;
+	const uint32_t *offsets = offsets_of(scratch, areas, field->tag);
 	const uint8_t *values = records + field->offset;
-	struct tfp_column_header header = {.tag = field->tag, .field = field->index, .value_count = count};
+	struct tfp_column_header header = {.tag = field->tag, .field = index, .value_count = count};
 	uint8_t *start = out->at, *data = start + sizeof header, *end;
 
 	if (field->transform == T_slack) {
 		end = put_slack(data, records, offsets, count, &header.encoding);
-	} else if (is_constant(values, offsets, count, field->width)) {
+	} else if (!load(scratch->changed + field->offset, field->width)) {
 		header.encoding = TFP_ENCODE_CONST;
 		end = tfp_put_varint(data, load(values + offsets[0], field->width));
 	} else if (field->width == 1 && (end = put_sparse(data, values, offsets, count)) != NULL) {
@@ -361,25 +399,28 @@ static __attribute__((noinline)) void sort_by_kind(struct tfp_scratch *scratch, 
 }
 
 /* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
-static void put_fields(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records)
+static void put_fields(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records)
 {
 #define TFP_EVENT(tag, name, help) \
 	if (scratch->count[tag]) { \
 		typedef struct tfp_record_##name record; \
-		const uint8_t kind = tag; \
-		uint8_t index = 0;
+		enum { kind = tag }; \
+		uint8_t index = 0; \
+		find_changes(scratch->changed, records, offsets_of(scratch, areas, kind), scratch->count[tag], sizeof(record));
 #define TFP_FIELD(name, type, unit, transform, help) \
-	if (T_##transform != T_heap) \
-		put_field(out, scratch, areas, records, \
-			  &(struct field){kind, index, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)}); \
-	index++;
+	{ \
+		static const struct field field = {kind, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)}; \
+		if (T_##transform != T_heap) \
+			put_field(out, scratch, areas, records, &field, index); \
+		index++; \
+	}
 #define TFP_END() \
-	(void)kind, (void)index, (void)sizeof(record); \
+	(void)index, (void)sizeof(record); \
 	}
 #define TFP_FACT(tag, name, help) \
 	if (0) { \
 		typedef struct tfp_fact_##name record; \
-		const uint8_t kind = 0; \
+		enum { kind = 0 }; \
 		uint8_t index = 0;
 #include "writer/records.def"
 #undef TFP_EVENT
@@ -413,7 +454,7 @@ static int is_mostly_other(const uint8_t *records, size_t bytes)
 
 	for (size_t at = 0; at < bytes && seen < PEEKED; seen++) {
 		uint8_t tag = records[at];
-		if (tag >= TAGS || !record_bytes[tag])
+		if (!record_bytes[tag])
 			break;
 		others += tag != TFP_TAG_alloc && tag != TFP_TAG_free && tag != TFP_TAG_free_undo && tag != TFP_TAG_usable;
 		at += record_bytes[tag];

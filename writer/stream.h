@@ -61,10 +61,8 @@ int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame);
  * too deep, no lane may be touched. Pairs with tfp_thread_leave. Own thread, any context. The caller asks is_ready after
  * it: a handler may have forked just before, and this is the child, which has no state yet.
  */
-static inline __attribute__((always_inline)) uint32_t tfp_thread_enter(struct tfp_thread *thread)
+static inline __attribute__((always_inline)) uint32_t tfp_thread_enter_at(struct tfp_thread *thread, uintptr_t frame)
 {
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-
 	if (thread->depth && tfp_thread_is_left(thread, frame))
 		thread->depth = 0;
 	if (!thread->depth)
@@ -74,27 +72,39 @@ static inline __attribute__((always_inline)) uint32_t tfp_thread_enter(struct tf
 	return lane;
 }
 
+static inline __attribute__((always_inline)) uint32_t tfp_thread_enter(struct tfp_thread *thread)
+{
+	return tfp_thread_enter_at(thread, (uintptr_t)__builtin_frame_address(0));
+}
+
 static inline void tfp_thread_leave(struct tfp_thread *thread)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	thread->depth -= thread->depth > 0;
 }
 
+/* The general road of tfp_thread_enter_lane: inside another hook, or in a process that a handler has just forked. */
+struct tfp_lane *tfp_thread_enter_lane_slow(struct tfp_thread *thread, uintptr_t frame);
+
 /* The same for a hook that is there for its record alone: NULL, and the record counted as lost, where it is too deep. */
 static inline __attribute__((always_inline)) struct tfp_thread *tfp_thread_enter_lane(struct tfp_thread *thread,
 										      struct tfp_lane **lane)
 {
-	uint32_t number = tfp_thread_enter(thread);
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
-	if (thread->is_ready != 1)
-		return NULL;
-	if (number <= 1) {
-		*lane = &thread->lanes[number];
-		return thread;
+	if (__builtin_expect(thread->depth != 0, 0)) {
+		*lane = tfp_thread_enter_lane_slow(thread, frame);
+		return *lane ? thread : NULL;
 	}
-	tfp_thread_leave(thread);
-	tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
-	return NULL;
+	thread->entered = frame;
+	thread->depth = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(thread->is_ready != 1, 0)) { /* last: a handler may have forked just before, and this is the child */
+		thread->depth = 0;
+		return NULL;
+	}
+	*lane = &thread->lanes[0];
+	return thread;
 }
 
 /*

@@ -131,6 +131,18 @@ int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame)
 	return tfp_sys(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) == 0 && !(alternate.ss_flags & SS_ONSTACK);
 }
 
+struct tfp_lane *tfp_thread_enter_lane_slow(struct tfp_thread *thread, uintptr_t frame)
+{
+	uint32_t number = tfp_thread_enter_at(thread, frame);
+
+	if (thread->is_ready == 1 && number <= 1)
+		return &thread->lanes[number];
+	tfp_thread_leave(thread);
+	if (thread->is_ready == 1)
+		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
+	return NULL;
+}
+
 static struct tfp_thread *make_thread(void)
 {
 	uint32_t index = tfp_state->slot_count++;

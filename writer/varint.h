@@ -3,7 +3,7 @@
  * LEB128 varints and zig-zag, as the columns use them.
  *
  * Rule: no branch depends on whether a value takes one byte or two; in data those follow each other at random. Therefore
- * one byte more than the value needs may be written: room is counted for the largest value.
+ * bytes behind the value may be written, up to 8 from its first: room is counted for the largest value, and 8 more.
  */
 #ifndef TFP_WRITER_VARINT_H
 #define TFP_WRITER_VARINT_H
@@ -15,15 +15,31 @@ static inline uint64_t tfp_zigzag(uint64_t difference)
 	return difference << 1 ^ (0 - (difference >> 63));
 }
 
-/* Three bytes and more; out of line to keep the usual case small. */
+/* The lower 56 bits as 8 bytes of 7 bits each. */
+static inline uint64_t tfp_spread_sevens(uint64_t value)
+{
+	value = (value & UINT64_C(0x000000000fffffff)) | (value & UINT64_C(0x00fffffff0000000)) << 4;
+	value = (value & UINT64_C(0x00003fff00003fff)) | (value & UINT64_C(0x0fffc0000fffc000)) << 2;
+	return (value & UINT64_C(0x007f007f007f007f)) | (value & UINT64_C(0x3f803f803f803f80)) << 1;
+}
+
+/* Three bytes and more; out of line to keep the usual case small. All at once: names are hashes, of ten bytes each. */
 static __attribute__((noinline, unused)) uint8_t *tfp_put_long_varint(uint8_t *out, uint64_t value)
 {
-	while (value >= 128) {
-		*out++ = (uint8_t)(value | 128);
-		value >>= 7;
+	uint64_t bytes = tfp_spread_sevens(value), goes_on = UINT64_C(0x8080808080808080);
+	uint64_t rest = value >> 56;
+
+	if (rest) {
+		bytes |= goes_on;
+		__builtin_memcpy(out, &bytes, sizeof bytes);
+		out[8] = (uint8_t)rest; /* its bit 7 is bit 63: one more byte */
+		out[9] = 1;
+		return out + 9 + (rest >> 7);
 	}
-	*out++ = (uint8_t)value;
-	return out;
+	unsigned count = (70 - (unsigned)__builtin_clzll(value | 1)) / 7; /* of bytes, 1 to 8 */
+	bytes |= goes_on & ((UINT64_C(1) << 8 * (count - 1)) - 1);
+	__builtin_memcpy(out, &bytes, sizeof bytes);
+	return out + count;
 }
 
 /* Writes a varint of at most 10 bytes; returns its end. */

@@ -12,6 +12,7 @@
 #include "writer/store.h"
 #include "writer/stream.h"
 #include "writer/sys.h"
+#include "writer/varint.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -86,10 +87,17 @@ static struct log *reopen(struct diag_list *diags)
 	return log;
 }
 
+/* Where lone_field is not negative, all records have the values of one seed but for this field of record lone_seed. */
+static int lone_field = -1;
+static uint64_t lone_seed;
+
 /* A value for field `field` of record `seed`: small, at the edges of a varint, or of all 64 bits. */
 static uint64_t value_of(uint64_t seed, unsigned field)
 {
 	static const uint64_t edges[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX, INT64_MAX, UINT64_C(1) << 63, 65535};
+
+	if (lone_field >= 0)
+		seed = seed == lone_seed && field == (unsigned)lone_field ? 1 : 2;
 	uint64_t mixed = (seed * 31 + field) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return mixed >> 62 ? mixed >> (mixed >> 58 & 63) : edges[(mixed >> 32) % (sizeof edges / sizeof *edges)];
@@ -158,12 +166,24 @@ static const struct {
 #define TFP_FIELD(name, type, unit, transform, help)
 #define TFP_END()
 #include "writer/records.def"
+#undef TFP_EVENT
+#undef TFP_FACT
+#undef TFP_FIELD
+#undef TFP_END
+};
+
+static const uint8_t fields_of[] = { /* by tag */
+#define TFP_FACT(tag, name, help) [tag] = 0
+#define TFP_EVENT(tag, name, help) [tag] = 0
+#define TFP_FIELD(name, type, unit, transform, help) +1
+#define TFP_END() ,
+#include "writer/records.def"
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 #define RECORDS 60000
 
-static void check_records(uint64_t first, uint64_t wanted)
+static void check_records(uint64_t first, uint64_t wanted, uint64_t step)
 {
 	struct diag_list diags;
 	struct log *log = reopen(&diags);
@@ -176,7 +196,7 @@ static void check_records(uint64_t first, uint64_t wanted)
 
 		must(events != NULL, "a part can be opened");
 		while (events_next(events, &batch) > 0) {
-			for (size_t i = 0; i < batch.count; i++, seed++) {
+			for (size_t i = 0; i < batch.count; i++, seed += step) {
 				must(batch.tags[i] == kinds[seed % KINDS].tag, "kinds in order");
 				kinds[seed % KINDS].check(&batch, i, seed);
 			}
@@ -189,9 +209,9 @@ static void check_records(uint64_t first, uint64_t wanted)
 	diag_free(&diags);
 }
 
-static void put_records(uint64_t from, uint64_t to)
+static void put_records(uint64_t from, uint64_t to, uint64_t step)
 {
-	for (uint64_t seed = from; seed < to; seed++) {
+	for (uint64_t seed = from; seed < to; seed += step) {
 		tag_now = kinds[seed % KINDS].tag;
 		kinds[seed % KINDS].put(seed);
 	}
@@ -201,10 +221,10 @@ static void body_every_kind(void)
 {
 	begin(0, 0);
 	must(tfp_thread_start() != NULL, "a thread's state");
-	put_records(0, 10);
-	check_records(0, 10); /* all still in the chunk */
-	put_records(10, RECORDS);
-	check_records(0, RECORDS);
+	put_records(0, 10, 1);
+	check_records(0, 10, 1); /* all still in the chunk */
+	put_records(10, RECORDS, 1);
+	check_records(0, RECORDS, 1);
 	must(tfp_state->live->drained_bytes > 0, "some were drained");
 }
 
@@ -212,6 +232,50 @@ static void test_every_kind_of_record_comes_back(void **state)
 {
 	(void)state;
 	alone(body_every_kind);
+}
+
+#define SAME 1100 /* records of one kind: more than the first chunk holds of any */
+
+/* One column of many holds one value that differs: it must not be taken for a constant one. */
+static void body_one_field_changes_once(void)
+{
+	uint64_t kind = lone_seed % KINDS, end = kind + SAME * KINDS;
+
+	begin(0, 0);
+	must(tfp_thread_start() != NULL, "a thread's state");
+	put_records(kind, end, KINDS);
+	check_records(kind, end, KINDS);
+	must(tfp_state->live->drained_bytes > 0, "some were drained");
+}
+
+static void test_a_field_that_changes_once_comes_back(void **state)
+{
+	(void)state;
+	for (uint64_t kind = 0; kind < KINDS; kind++) {
+		lone_seed = kind + KINDS * (kind % 2 ? 1 : 150);
+		for (lone_field = 0; lone_field < fields_of[kinds[kind].tag]; lone_field++)
+			alone(body_one_field_changes_once);
+	}
+	lone_field = -1;
+}
+
+/* LEB128 by its definition, and that nothing is written from the 8th byte behind the value's end on. */
+static void test_varints_of_every_length(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 64 * 3 + 100000; seed++) {
+		uint64_t value = seed < 192 ? (UINT64_C(1) << seed / 3) + seed % 3 - 1 : value_of(seed, 0), rest = value;
+		uint8_t got[24], wanted[16];
+		unsigned count = 0;
+
+		memset(got, 0xa5, sizeof got);
+		for (; rest >= 128; rest >>= 7)
+			wanted[count++] = (uint8_t)(rest | 128);
+		wanted[count++] = (uint8_t)rest;
+		must(tfp_put_varint(got, value) == got + count && !memcmp(got, wanted, count), "a varint");
+		for (unsigned i = count > 8 ? 10 : 8; i < sizeof got; i++)
+			must(got[i] == 0xa5, "nothing far behind it");
+	}
 }
 
 /* Thirds: the facts of this test, and those of other threads. */
@@ -514,6 +578,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_kind_of_record_comes_back),
+		cmocka_unit_test(test_a_field_that_changes_once_comes_back),
+		cmocka_unit_test(test_varints_of_every_length),
 		cmocka_unit_test(test_facts_of_three_threads_and_one_that_was_never_finished),
 		cmocka_unit_test(test_code_addresses_and_nodes_come_back),
 		cmocka_unit_test(test_packed_nodes_come_back),
