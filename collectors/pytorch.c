@@ -77,7 +77,7 @@ static __attribute__((noinline)) void end_step(struct tfp_thread *thread)
 {
 	thread->op_step = 0;
 	if (__atomic_exchange_n((uint64_t *)&is_stepping, 1, __ATOMIC_RELAXED))
-		tfp_step_end(TFP_FROM_record_function);
+		tfp_step_end(TFP_FROM_record_function, 0);
 	tfp_step_begin(TFP_FROM_record_function, TFP_STEP_COUNTED, 0);
 }
 

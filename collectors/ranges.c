@@ -275,15 +275,17 @@ void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name
 	tfp_thread_leave(thread);
 }
 
-void tfp_step_end(enum tfp_range_source source)
+void tfp_step_end(enum tfp_range_source source, int is_empty)
 {
 	struct tfp_lane *lane;
-	uint64_t now = tfp_now();
+	uint64_t now = tfp_now(), number = steps_of[source];
 	struct tfp_thread *thread = enter(&lane);
 
+	if (is_empty && number)
+		steps_of[source] = number - 1;
 	if (!thread)
 		return;
-	TFP_PUT(thread, lane, now, step_end, .number = steps_of[source]);
+	TFP_PUT(thread, lane, now, step_end, .number = number, .is_empty = is_empty != 0);
 	tfp_thread_leave(thread);
 }
 

@@ -55,8 +55,11 @@ void tfp_range_end(uint64_t id);
 #define TFP_STEP_COUNTED UINT64_MAX
 void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name);
 
-/* The step that began last is over; where nobody says so it lasts until the next one. */
-void tfp_step_end(enum tfp_range_source source);
+/*
+ * The step that began last is over; where nobody says so it lasts until the next one. is_empty: it was none, there were no data
+ * left; the next one has its number.
+ */
+void tfp_step_end(enum tfp_range_source source, int is_empty);
 
 /* Facts: a domain, the name of a category, the name of an object (records_ranges.def). */
 void tfp_range_domain(uint32_t id, const char *text, size_t length, enum tfp_range_source source);

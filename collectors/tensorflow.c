@@ -15,10 +15,11 @@
 #include "writer/poison.h"
 
 #define NAME_MOST 65536
-#define LEVEL_ALL 3  /* TraceMe levels: 1 user, 2 info, 3 verbose (with shapes) */
-#define LEVEL_OPS 2  /* ops where the ends of annotations cannot be seen */
+#define LEVEL_ALL 3 /* TraceMe levels: 1 user, 2 info, 3 verbose (with shapes) */
+#define LEVEL_OPS 2 /* ops where the ends of annotations cannot be seen */
 #define LEVEL_USER 1
 #define USER_SCOPE 7
+#define OUT_OF_RANGE 11 /* TF_Code: an iterator is at its end */
 
 /* Written by the one thread that attaches, before anything is switched on; kept across fork. */
 static struct tfp_tensorflow_api api;
@@ -92,9 +93,11 @@ void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_all
 	if (has_annotations)
 		api.enable_annotations(1);
 	tell(has_annotations && api.trace_level ? "on" : "partly",
-	     has_annotations ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
-			     : "ops by TraceMe (this TensorFlow does not show the ends of annotations), eager calls, steps, allocations of "
-			       "oneDNN's and of BFC allocators");
+	     has_annotations
+		     ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
+		     : "ops by TraceMe (this TensorFlow does not show the ends of annotations), eager calls, steps, allocations "
+		       "of "
+		       "oneDNN's and of BFC allocators");
 }
 
 int tfp_tensorflow_is_watched(void)
@@ -185,14 +188,37 @@ static int holds(const char *text, const char *part)
 	return 0;
 }
 
-/* Functions made by tf.function are called __inference_NAME_NUMBER; Keras trains, and tests, by one of these. */
+/* Whether a name ends with a part, "_" and a number. */
+static int ends_with(const char *name, const char *part)
+{
+	size_t end = tfp_length(name), length = tfp_length(part);
+
+	while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+		end--;
+	if (end < length + 1 || name[end - 1] != '_')
+		return 0;
+	for (size_t i = 0; i < length; i++)
+		if (name[end - 1 - length + i] != part[i])
+			return 0;
+	return 1;
+}
+
+/*
+ * Functions made by tf.function are called __inference_NAME_NUMBER. The first three are those by which Keras trains, and tests;
+ * the others are what people call theirs.
+ */
 static uint8_t kind_of(const char *name)
 {
+	static const char steps[][24] = {"_train_function",  "_multi_step_on_iterator", "_one_step_on_iterator",
+					 "_train_step",	     "_training_step",		"_train_batch",
+					 "_train_one_batch", "_train_one_step"};
+
 	if (!holds(name, "__inference_"))
 		return TFP_OP_PLAIN;
-	return holds(name, "_train_function_") || holds(name, "_multi_step_on_iterator_") || holds(name, "_one_step_on_iterator_")
-		       ? TFP_OP_STEP
-		       : TFP_OP_FIRST;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (ends_with(name, steps[i]))
+			return TFP_OP_STEP;
+	return TFP_OP_FIRST;
 }
 
 /* The name of an eager op; NULL = cannot be had. Kind: TFP_OP_STEP a step, TFP_OP_FIRST another function. */
@@ -223,7 +249,7 @@ void tfp_tensorflow_execute(const void *op)
 	tfp_thread_leave(thread);
 }
 
-void tfp_tensorflow_executed(const void *op)
+void tfp_tensorflow_executed(const void *op, const void *status)
 {
 	struct tfp_lane *lane;
 	struct tfp_thread *thread = is_attached && !names.is_refuted && api.op_name ? tfp_tensorflow_enter(&lane) : NULL;
@@ -235,6 +261,6 @@ void tfp_tensorflow_executed(const void *op)
 	thread = tfp_self;
 	if (thread && thread->is_ready == 1 && thread->op_step == (uint64_t)(uintptr_t)op) {
 		thread->op_step = 0;
-		tfp_step_end(TFP_FROM_eager);
+		tfp_step_end(TFP_FROM_eager, status && api.status_code && api.status_code(status) == OUT_OF_RANGE);
 	}
 }

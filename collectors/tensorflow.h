@@ -25,6 +25,7 @@ struct tfp_tensorflow_api {
 	void (*enable_annotations)(uint8_t is_on); /* 2.17 and newer */
 	const void *(*memory_annotation)(void);
 	const char *(*op_name)(const void *op, void *status);
+	int (*status_code)(const void *status);
 	size_t (*block_bytes)(const void *allocator, const void *block); /* of a BFC allocator */
 	size_t (*allocator_name)(const void *allocator, char *text, size_t room); /* of a BFC allocator: its length */
 	int has_pop; /* the end of an annotation can be seen */
@@ -35,9 +36,9 @@ void tfp_tensorflow_attach(const struct tfp_tensorflow_api *api, int wants_all);
 void tfp_tensorflow_absent(const char *why);
 int tfp_tensorflow_is_settled(void);
 
-/* An eager call began and ended. */
+/* An eager call began and ended. status: a TF_Status, or NULL. */
 void tfp_tensorflow_execute(const void *op);
-void tfp_tensorflow_executed(const void *op);
+void tfp_tensorflow_executed(const void *op, const void *status);
 
 /* An annotation was pushed and popped. */
 void tfp_tensorflow_push(const char *name, size_t length);

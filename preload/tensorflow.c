@@ -113,6 +113,7 @@ static void attach(void *framework)
 	*(void **)(void *)&api.block_bytes = tfp_object_symbol(framework, "_ZNK3tsl12BFCAllocator13AllocatedSizeEPKv");
 	*(void **)(void *)&real.allocator_name = tfp_object_symbol(framework, "_ZN3tsl12BFCAllocator4NameB5cxx11Ev");
 	api.has_pop = tfp_object_symbol(framework, TSL("15AnnotationStack13PopAnnotationEv")) != NULL;
+	*(void **)(void *)&api.status_code = tfp_object_symbol(framework, "TF_GetCode");
 	if (cc)
 		*(void **)(void *)&api.op_name = tfp_object_symbol(cc, "TFE_OpGetName");
 	if (!api.trace_level && !api.enable_annotations)
@@ -244,7 +245,7 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 	if (next)
 		next(op, results, count, status);
 	if (is_wanted())
-		tfp_tensorflow_executed(op);
+		tfp_tensorflow_executed(op, status);
 }
 
 #if defined(__x86_64__)

@@ -93,6 +93,21 @@ static void remember(struct loading *loading, const struct span *span, enum inpu
 				 .self_ns = span->self_ns};
 }
 
+/* Whether this call of a loader is its first, or the first since processes below started. */
+static void take_starts(struct loading *loading, const struct span *span)
+{
+	struct loading_pass *pass = loading->pass;
+	size_t before = pass->start_next;
+
+	while (pass->start_next < pass->start_count &&
+	       pass->starts[pass->start_next] < span->start_ns + (int64_t)span->duration_ns)
+		pass->start_next++;
+	if (!own(loading)->counts[LOADING_LOADER])
+		add(loading, LOADING_FIRST, span->duration_ns, 0);
+	else if (pass->start_next > before && own(loading)->has_workers)
+		add(loading, LOADING_STARTS, span->duration_ns, 0);
+}
+
 /* A call of a loader is over: what began in it was its own. */
 static void take_loader(struct loading *loading, const struct span *span)
 {
@@ -117,6 +132,7 @@ static void take_loader(struct loading *loading, const struct span *span)
 	}
 	pass->pending_count = 0;
 	own(loading)->has_workers |= strstr(span->name, "MultiProcessing") != NULL;
+	take_starts(loading, span);
 	add(loading, LOADING_LOADER, span->duration_ns, 0);
 	add_op(loading, span->name, INPUT_PREPROCESSING, span->duration_ns,
 	       span->duration_ns > inside ? span->duration_ns - inside : 0);
@@ -187,6 +203,8 @@ static void take_worker(struct loading *loading, const struct span *span)
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
 	bool is_main = span->thread == pass->first_thread;
 
+	if (is_main && end > pass->known_ns)
+		pass->known_ns = end;
 	if (span->what == SPAN_READ && input_is_queue(span->name)) {
 		if (is_main)
 			loading_batch_end(loading, end);
@@ -233,6 +251,8 @@ void loading_batch_end(struct loading *loading, int64_t next_ns)
 
 	if (pass->batch_ns != TIME_UNKNOWN && pass->last_ns > pass->batch_ns)
 		add(loading, LOADING_BUSY, (uint64_t)(pass->last_ns - pass->batch_ns), 0);
+	if (pass->index_ns == TIME_UNKNOWN)
+		pass->index_ns = next_ns;
 	pass->batch_ns = next_ns;
 	pass->last_ns = next_ns;
 }
@@ -243,6 +263,8 @@ static void end(void *result)
 
 	if (loading->count)
 		loading_batch_end(loading, TIME_UNKNOWN);
+	if (loading->count && loading->pass->index_ns != TIME_UNKNOWN)
+		add(loading, LOADING_ALIVE, (uint64_t)(loading->pass->known_ns - loading->pass->index_ns), 0);
 	loading_pass_free(loading->pass);
 	loading->pass = NULL;
 	if (loading->op_count)

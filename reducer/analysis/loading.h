@@ -16,6 +16,8 @@
 enum loading_sum {
 	LOADING_ITERATORS,	/* waits for roots of tf.data */
 	LOADING_LOADER,		/* waits for a DataLoader on the thread that marks the steps */
+	LOADING_FIRST,		/* of them the first one */
+	LOADING_STARTS,		/* of them later ones before which worker processes started */
 	LOADING_RANGES,		/* waits in ranges that the program calls input */
 	LOADING_LOADER_READS,	/* in the loader: files */
 	LOADING_LOADER_COLLATE, /* in the loader: putting samples together */
@@ -25,6 +27,7 @@ enum loading_sum {
 	LOADING_PINNING,
 	LOADING_COPIES, /* to a device */
 	LOADING_BUSY,	/* of a worker: from an index received to the last that it did for it */
+	LOADING_ALIVE,	/* of a worker: from its first index to the last that is known of it */
 	LOADING_WORKER_READS,
 	LOADING_WORKER_COLLATE,
 	LOADING_INSIDE,	 /* waits between a step's marker and its end */

@@ -73,22 +73,47 @@ static void look_up(struct loading_pass *pass)
 	}
 }
 
+static int compare_times(const void *a, const void *b)
+{
+	int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* When the processes below this one began. */
+static void take_starts(struct loading_pass *pass)
+{
+	const struct run *run = pass->input->run;
+
+	pass->starts = base_alloc(run->process_count + 1, sizeof(*pass->starts));
+	for (size_t p = 0; p < run->process_count; p++) {
+		size_t above = run->processes[p].parent;
+		for (size_t depth = 0; above < run->process_count && above != pass->input->index && depth < 64; depth++)
+			above = run->processes[above].parent;
+		if (above == pass->input->index)
+			pass->starts[pass->start_count++] = run->processes[p].start_ns;
+	}
+	qsort(pass->starts, pass->start_count, sizeof(*pass->starts), compare_times);
+}
+
 void loading_frame(struct loading_pass *pass, const struct analysis_input *input)
 {
 	const struct process *process = input->process;
 
 	pass->from_ns = INT64_MIN;
 	pass->to_ns = INT64_MAX;
-	pass->batch_ns = pass->last_ns = TIME_UNKNOWN;
+	pass->batch_ns = pass->last_ns = pass->index_ns = pass->known_ns = TIME_UNKNOWN;
 	pass->has_iterators = process->iterator_count > 0;
 	pass->has_steps = has_steps(process);
 	for (size_t t = 0; t < process->thread_count; t++)
 		if (!pass->first_thread || process->threads[t].serial < pass->first_thread)
 			pass->first_thread = process->threads[t].serial;
-	if (pass->has_steps)
+	if (pass->has_steps) {
 		take_steps(pass);
-	else
+		take_starts(pass);
+	} else {
 		look_up(pass);
+	}
 }
 
 uint64_t loading_window(const struct loading_pass *pass)
@@ -125,5 +150,6 @@ void loading_pass_free(struct loading_pass *pass)
 		free(pass->op_of[c]);
 	}
 	free(pass->pending);
+	free(pass->starts);
 	free(pass);
 }

@@ -29,8 +29,10 @@ struct loading_pass {
 	struct words words;
 	struct pending *pending;
 	size_t pending_count, pending_room;
-	/* Of a worker: since when it has a batch to make, and the last that it did. */
-	int64_t batch_ns, last_ns;
+	/* Of a worker: since when it has a batch to make, the last that it did, its first index, the last that is known. */
+	int64_t batch_ns, last_ns, index_ns, known_ns;
+	int64_t *starts; /* of processes below, by time; those behind the last call of a loader are to come */
+	size_t start_count, start_next;
 	/* Ops by category and name: their place in loading->ops. */
 	struct words names[INPUT_CATEGORIES];
 	uint32_t *op_of[INPUT_CATEGORIES];

@@ -2,6 +2,7 @@
 /* What happened during the steps; see reducer/analysis/steady.h. */
 #include "reducer/analysis/steady.h"
 
+#include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/sweep.h"
 #include "reducer/model/gpu.h"
 
@@ -16,6 +17,7 @@ enum {
 };
 
 struct steady_pass {
+	const struct process *process;
 	int64_t from_ns, to_ns;
 	struct sweep sweep; /* a class a device; further ones share the last */
 	uint32_t seen;	    /* classes of devices that ran kernels */
@@ -58,6 +60,7 @@ static void *begin(const struct analysis_input *input)
 		return steady;
 	steady->processes = 1;
 	steady->pass = base_alloc(1, sizeof(*steady->pass));
+	steady->pass->process = input->process;
 	steady->steps = steps_of(input->process, &steady->pass->from_ns, &steady->pass->to_ns);
 	steady->pass->sweep.told_ns = INT64_MIN;
 	steady->pass->has_several = has_several_devices(input->process->gpu);
@@ -113,12 +116,31 @@ static void take_kernel(struct steady *steady, const struct span *span)
 		sweep_flush(&pass->sweep, sweep_middle(&pass->sweep), tell, steady);
 }
 
+/* Whether that lies behind a step, where there is none. */
+static bool is_paused(const struct steady_pass *pass, int64_t time_ns)
+{
+	const struct process *process = pass->process;
+	size_t low = 0, high = process->step_count;
+
+	while (low < high) { /* steps are sorted by time */
+		size_t middle = low + (high - low) / 2;
+		if (process->steps[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low > 0 && !process->steps[low - 1].is_chosen)
+		low--;
+	return low > 0 && process->steps[low - 1].rest_ns && time_ns >= process->steps[low - 1].rest_ns;
+}
+
 /* A call of a function has a name that begins with "__"; its time is that of the ops inside it. */
 static void take_op(struct steady *steady, const struct span *span)
 {
 	bool is_eager = span->source == SOURCE_eager && strncmp(span->name, "__", 2) != 0;
 
-	if (span->source != SOURCE_annotation && !is_eager)
+	if ((span->source != SOURCE_annotation && !is_eager) || input_kind_of(span) != INPUT_NOT ||
+	    is_paused(steady->pass, span->start_ns))
 		return;
 	steady->op_ns += span->self_ns;
 	steady->eager_ns += is_eager ? span->self_ns : 0;

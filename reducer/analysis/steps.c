@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EAGER 7		/* row of range_sources.def */
 #define DEVICES_MOST 16 /* devices whose first and last work is kept apart; further ones share the last place */
 
 /* What waits for one unit. */
 struct waiting {
 	struct sweep sweep;
 	int64_t first_ns[DEVICES_MOST], last_ns[DEVICES_MOST]; /* of device work, by device */
-	int64_t from_ns, to_ns;                                /* of all that came */
+	int64_t from_ns, to_ns;				       /* of all that came */
 	bool is_given; /* the file says which step its work is of, and so how long the step is */
 };
 
@@ -346,6 +347,21 @@ static void drop_pass(struct steps *steps)
 }
 
 /* Units that stand for steps, and in none of which anything was done, say nothing. */
+/* Keras evaluates by a function of the same name; whoever marks steps himself means each of them. */
+static void find_evaluation(struct steps *steps)
+{
+	const struct process *process = steps->pass->input->process;
+	bool has_training = false;
+
+	for (size_t i = 0; i < steps->count; i++)
+		has_training |= steps->rows[i].phase_ns[PHASE_BACKWARD] > 0;
+	for (size_t i = 0; i < steps->count && has_training; i++) {
+		struct step_row *row = &steps->rows[i];
+		row->is_evaluation = row->unit.step != SIZE_MAX && process->steps[row->unit.step].source == EAGER &&
+				     row->phase_ns[PHASE_BACKWARD] == 0;
+	}
+}
+
 static void end(void *result)
 {
 	struct steps *steps = result;
@@ -358,6 +374,7 @@ static void end(void *result)
 	}
 	if (!has_work && steps->pass->units.kind != UNIT_STEP)
 		steps->count = 0;
+	find_evaluation(steps);
 	drop_pass(steps);
 }
 

@@ -50,7 +50,10 @@ static void take_steps(struct units *units, const struct process *process)
 	qsort(units->items, units->count, sizeof(*units->items), compare_units);
 	for (size_t i = 0; i < units->count; i++) {
 		struct unit *unit = &units->items[i], *next = i + 1 < units->count ? unit + 1 : NULL;
-		if (next && next->thread == unit->thread)
+		int64_t rest_ns = process->steps[unit->step].rest_ns;
+		if (rest_ns > unit->start_ns)
+			unit->end_ns = rest_ns;
+		else if (next && next->thread == unit->thread)
 			unit->end_ns = next->start_ns;
 		else if (unit->marked_ns != TIME_UNKNOWN)
 			unit->end_ns = unit->marked_ns;

@@ -20,7 +20,7 @@ const char *unit_kind_name(enum unit_kind kind);
 
 struct unit {
 	int64_t start_ns;
-	int64_t end_ns;	   /* to the next of its thread; of the last, and of requests and calls, their own */
+	int64_t end_ns;	   /* to the next of its thread, or to where data ran out; of the last, and of requests and calls, their own */
 	int64_t marked_ns; /* to where the range that marks it ended; TIME_UNKNOWN = it says nothing of its end */
 	uint64_t number;
 	uint32_t thread; /* serial, 0 = of no thread */

@@ -34,6 +34,8 @@ struct step {
 	const char *name;   /* of the range or word that marks it; NULL = none */
 	double confidence;  /* 1: marked; less: found by period */
 	int is_chosen;      /* of the source that is trusted most */
+	int is_empty;       /* there were no data left: no step, never chosen; it ends the one before */
+	int64_t rest_ns;    /* when the data ran out behind it, or a long pause began: what follows is in no step. 0 = neither */
 };
 
 #endif

@@ -13,7 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
 #define UNNUMBERED UINT32_MAX
+#define PAUSE 20      /* median steps */
+#define PAUSE_FROM 10 /* steps: of fewer the median says little */
 
 /* Texts by their hash. */
 struct texts {
@@ -34,6 +42,7 @@ struct waiting {
 	uint32_t step;   /* index + 1 into process->steps of a step whose range comes next, 0 = none */
 	uint64_t words[2]; /* the first of a structured payload: communicator, bytes */
 	int has_words;
+	uint32_t ops; /* of PyTorch and eager ones that are open */
 };
 
 struct taken {
@@ -252,6 +261,7 @@ static void take_step_end(void *state, size_t stream, const struct batch *batch,
 	for (size_t s = process->step_count; s > 0; s--)
 		if (process->steps[s - 1].number == batch_value(batch, i, fields[0])) {
 			process->steps[s - 1].end_ns = (int64_t)batch->times[i];
+			process->steps[s - 1].is_empty = batch_value(batch, i, fields[1]) != 0;
 			return;
 		}
 }
@@ -277,6 +287,33 @@ static void take_launch(void *state, size_t stream, const struct batch *batch, s
 		say_word(state, batch_value(batch, i, fields[0]), batch->times[i]);
 }
 
+static bool is_call_of_host(uint64_t source)
+{
+	return source == SOURCE_eager || source == SOURCE_record_function;
+}
+
+/*
+ * An outermost op of PyTorch, or an eager one of TensorFlow, of the run's first process: those that it starts load data, and that
+ * repeats too. Bit 62 keeps it apart.
+ */
+static void take_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct taken *taken = state;
+	const struct process *process = taken->scan->process;
+
+	if (!is_call_of_host(batch_value(batch, i, fields[1])))
+		return;
+	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && process->parent == PROCESS_NONE)
+		say_word(state, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
+}
+
+static void take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct waiting *waiting = &((struct taken *)state)->waiting[stream];
+
+	waiting->ops -= waiting->ops > 0 && is_call_of_host(batch_value(batch, i, fields[0]));
+}
+
 static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	(void)state, (void)stream, (void)batch, (void)i, (void)fields;
@@ -291,10 +328,12 @@ static const struct scan_record records[] = {
 	{"range_words", take_words, 0, {"bytes", "a", "b"}},
 	{"mark", take_mark, 0, {"name", "domain", "source"}},
 	{"step", take_step, 0, {"number", "name", "source"}},
-	{"step_end", take_step_end, 0, {"number"}},
+	{"step_end", take_step_end, 0, {"number", "is_empty"}},
 	{"window", take_window, 0, {"is_open"}},
 	{"gpu_launch", take_launch, 0, {"kernel"}},
 	{"gpu_call", take_call, 0, {"function"}},
+	{"op_begin", take_op, 0, {"name", "source"}},
+	{"op_end", take_op_end, 0, {"source"}},
 };
 
 static const struct scan_fact facts[] = {
@@ -410,6 +449,65 @@ static unsigned trust_in(unsigned source)
 	return source < sizeof trusts ? trusts[source] : 0;
 }
 
+/* The data ran out at step `empty`: the one before it on its thread lasts until then. */
+static void end_before(struct process *process, size_t empty)
+{
+	for (size_t i = empty; i > 0; i--) {
+		struct step *step = &process->steps[i - 1];
+		if (step->thread != process->steps[empty].thread || step->source != process->steps[empty].source)
+			continue;
+		if (step->is_chosen)
+			step->rest_ns = process->steps[empty].time_ns;
+		return;
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The next chosen step of the thread of step `i`; NULL = none, or one of another thread comes first. */
+static const struct step *next_step(const struct process *process, size_t i)
+{
+	for (size_t k = i + 1; k < process->step_count; k++)
+		if (process->steps[k].is_chosen)
+			return process->steps[k].thread == process->steps[i].thread ? &process->steps[k] : NULL;
+	return NULL;
+}
+
+/*
+ * Calls of TensorFlow that train say when they end. Where the next one comes as late as PAUSE median steps, an epoch ended, something
+ * was evaluated, saved or traced: that is in no step.
+ */
+static void find_pauses(struct process *process)
+{
+	uint64_t *periods = malloc((process->step_count + 1) * sizeof *periods), usual;
+	size_t count = 0;
+
+	for (size_t i = 0; periods != NULL && i < process->step_count; i++) {
+		const struct step *step = &process->steps[i], *next = next_step(process, i);
+		if (step->is_chosen && step->source == SOURCE_eager && next != NULL)
+			periods[count++] = (uint64_t)next->time_ns - (uint64_t)step->time_ns;
+	}
+	if (count < PAUSE_FROM) {
+		free(periods);
+		return;
+	}
+	qsort(periods, count, sizeof *periods, by_size);
+	usual = periods[count / 2];
+	free(periods);
+	for (size_t i = 0; i < process->step_count; i++) {
+		struct step *step = &process->steps[i];
+		const struct step *next = next_step(process, i);
+		if (step->is_chosen && step->source == SOURCE_eager && next != NULL && step->rest_ns == 0 &&
+		    step->end_ns != TIME_UNKNOWN && (uint64_t)(next->time_ns - step->end_ns) > PAUSE * usual)
+			step->rest_ns = step->end_ns;
+	}
+}
+
 static void choose_steps(struct process *process)
 {
 	unsigned best = 0;
@@ -418,7 +516,11 @@ static void choose_steps(struct process *process)
 		if (trust_in(process->steps[i].source) > best)
 			best = trust_in(process->steps[i].source);
 	for (size_t i = 0; i < process->step_count; i++)
-		process->steps[i].is_chosen = trust_in(process->steps[i].source) == best;
+		process->steps[i].is_chosen = trust_in(process->steps[i].source) == best && !process->steps[i].is_empty;
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].is_empty)
+			end_before(process, i);
+	find_pauses(process);
 }
 
 /* Nobody marked a step: those by period, if there are any. */
@@ -438,7 +540,8 @@ static int estimate_steps(struct taken *taken)
 		process->steps = steps;
 		steps[process->step_count++] = (struct step){
 			.time_ns = (int64_t)found.steps[i].begin, .end_ns = (int64_t)found.steps[i].end, .number = i + 1,
-			.source = STEP_BY_PERIOD, .name = text_of(taken, found.anchor), .is_chosen = 1,
+			.source = STEP_BY_PERIOD,
+			.name = found.anchor >> 62 == 1 ? NULL : text_of(taken, found.anchor), .is_chosen = 1,
 			.confidence = found.confidence * found.steps[i].likeness};
 	}
 	free(found.steps);
@@ -490,6 +593,8 @@ static void times(struct process *process)
 		process->steps[i].time_ns = process_ns(process, (uint64_t)process->steps[i].time_ns);
 		if (process->steps[i].end_ns != TIME_UNKNOWN)
 			process->steps[i].end_ns = process_ns(process, (uint64_t)process->steps[i].end_ns);
+		if (process->steps[i].rest_ns)
+			process->steps[i].rest_ns = process_ns(process, (uint64_t)process->steps[i].rest_ns);
 	}
 }
 

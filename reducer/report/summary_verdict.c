@@ -83,7 +83,7 @@ static void put_part(struct summary *summary, const struct table *table, size_t 
 	text_format(&summary->line, "  %-19s", summary_text(&cell, table, row, "category"));
 	put_bar(&summary->line, table_get_number(table, row, share), width < BAR_MOST ? width : BAR_MOST);
 	text_format(&summary->line, "%6.1f %%", 100 * table_get_number(table, row, share));
-	text_format(&summary->line, "%10s", summary_text(&cell, table, row, "per_step_ns"));
+	text_format(&summary->line, "%10s", summary_text(&cell, table, row, "steady_step_ns"));
 	summary_end_line(summary);
 	text_free(&cell);
 }
@@ -91,7 +91,7 @@ static void put_part(struct summary *summary, const struct table *table, size_t 
 void summary_put_split(struct summary *summary)
 {
 	struct table *table = tables_make(&table_overview_split, summary->request);
-	size_t share = table_find_column(table->kind, "share");
+	size_t share = table_find_column(table->kind, "steady_share");
 	bool is_shown[TABLE_ROWS_SPLIT] = {false};
 
 	for (size_t i = 0; i < BARS && summary_left(summary); i++) {

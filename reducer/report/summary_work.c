@@ -68,15 +68,22 @@ static int64_t busiest(const struct table *steps, size_t process, size_t total)
 	return best;
 }
 
-/* "by eager": who marked the steps. */
+/* What the rows are, and who marked them. */
 static void put_who(struct summary *summary, const struct table *steps, size_t row)
 {
-	size_t source = table_find_column(steps->kind, "source"), length = 0;
+	size_t source = table_find_column(steps->kind, "source"), unit = table_find_column(steps->kind, "unit"), length = 0;
 	const char *who = table_is_known(steps, row, source) ? table_get_text(steps, row, source, &length) : "";
+	const char *kind = table_get_text(steps, row, unit, &(size_t){0});
 	struct text name = {0};
 
-	text_string(&name, length ? "  by " : "  whole run");
-	escape_visible(&name, who, length);
+	if (length == 15 && memcmp(who, "record_function", 15) == 0)
+		text_string(&name, "  by PyTorch");
+	else if (length == 5 && memcmp(who, "eager", 5) == 0)
+		text_string(&name, "  by TensorFlow");
+	else
+		text_string(&name, length ? "  by " : *kind == 'w' ? "  whole run" : *kind == 'c' ? "  calls" : "  requests");
+	if (name.length == sizeof("  by ") - 1)
+		escape_visible(&name, who, length);
 	escape_cut(&name, WHO_WIDTH);
 	text_put(&summary->line, name.bytes, name.length);
 	text_fill(&summary->line, ' ', WHO_WIDTH - escape_width(name.bytes, name.length));
@@ -117,10 +124,12 @@ void summary_put_steps(struct summary *summary)
 	size_t process = table_find_column(steps->kind, "process"), total = table_find_column(steps->kind, "total_ns"), count = 0,
 	       first = 0;
 	int64_t *times = base_alloc(steps->shown_count + 1, sizeof *times);
+	size_t role = table_find_column(steps->kind, "role"); /* evaluation is no training */
 	int64_t wanted = busiest(steps, process, total);
 
 	for (size_t row = 0; row < steps->shown_count && wanted >= 0; row++) {
-		if (table_get_integer(steps, row, process) != wanted || !table_is_known(steps, row, total))
+		if (table_get_integer(steps, row, process) != wanted || !table_is_known(steps, row, total) ||
+		    table_is_known(steps, row, role))
 			continue;
 		first = count == 0 ? row : first;
 		times[count++] = table_get_integer(steps, row, total);

@@ -3,7 +3,7 @@
  * Facts about the time of steps: its parts, and what went on meanwhile.
  *
  * Rule: of more than five steps of a process the first does not count (it compiles and fills caches), nor does a last one
- * whose end nobody said. Without steps the calls or requests that the step analysis found stand for them; a whole run is no
+ * whose end nobody said, nor do those that evaluate. Without steps the calls or requests that the step analysis found stand for them; a whole run is no
  * step: it holds start and end of the program, and its parts say nothing.
  */
 #include "reducer/rules/facts_own.h"
@@ -64,7 +64,7 @@ static void take_process(struct parts_sum *sum, struct choice *choice, const str
 	bool is_long = count > FEW_STEPS;
 
 	for (size_t i = is_long; i < count; i++) {
-		if (rows[i].kind != choice->kind || (is_long && i + 1 == count && rows[i].unit.is_cut))
+		if (rows[i].kind != choice->kind || rows[i].is_evaluation || (is_long && i + 1 == count && rows[i].unit.is_cut))
 			continue;
 		add_row(sum, &rows[i]);
 		choice->from_ns = rows[i].start_ns < choice->from_ns ? rows[i].start_ns : choice->from_ns;
@@ -139,7 +139,7 @@ static void gather_work(struct rule_facts *facts, const struct steady *steady)
 {
 	const struct steady_copies *in = &steady->pageable[STEADY_IN], *out = &steady->pageable[STEADY_OUT];
 
-	if (steady->op_ns) {
+	if (steady->op_ns && steady->steps) {
 		facts_own(facts, FACT_op_ns, (double)steady->op_ns, "op_stats", "self_ns", "side=host");
 		facts_own(facts, FACT_eager_ns, (double)steady->eager_ns, "op_stats", "self_ns", "side=host,eager=eager");
 	}

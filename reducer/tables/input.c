@@ -25,6 +25,7 @@ enum {
 	V_SENTENCE,
 	V_REMEDY,
 	V_WORKERS,
+	V_AT_ONCE,
 	V_BUSY,
 	V_OUTSIDE,
 	V_COLUMNS
@@ -36,7 +37,8 @@ static const struct table_column verdict_columns[] = {
 		{"verdict", "bound", TABLE_TEXT, UNIT_NONE, 0,
 		 "by input: high = 20 % of the step time and more, moderate = 5 % and more, none; possible = not recorded, but "
 		 "likely; unknown = no step has an end"},
-	[V_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0, "of the time of the steps"},
+	[V_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0,
+		     "of the time of the steps; of more than five the first does not count here"},
 	[V_STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "whose end is known"},
 	[V_STEPS_NS] = {"steps_total_ns", "steps took", TABLE_INTEGER, UNIT_NS, 1, "all steps together"},
 	[V_WAIT] = {"wait_total_ns", "wait", TABLE_INTEGER, UNIT_NS, 1,
@@ -54,20 +56,22 @@ static const struct table_column verdict_columns[] = {
 	[V_REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, "what helps against the stage that takes most"},
 	[V_WORKERS] = {"workers", "workers", TABLE_INTEGER, UNIT_COUNT, 2,
 		       "recorded worker processes of a DataLoader; empty = it has none"},
-	[V_BUSY] = {"workers_busy", "busy", TABLE_REAL, UNIT_RATIO, 2, "share of their time in which they made batches"},
+	[V_AT_ONCE] = {"workers_at_once", "at once", TABLE_INTEGER, UNIT_COUNT, 2,
+		       "of them at the most: epochs may have their own"},
+	[V_BUSY] = {"workers_busy", "busy", TABLE_REAL, UNIT_RATIO, 2,
+		    "share of the time from their first order to their last in which they made batches"},
 	[V_OUTSIDE] = {"iterator_outside", "outside", TABLE_TEXT, UNIT_NONE, 3,
 		       "yes = most waiting lies outside of the marked steps"},
 };
 
 static void put_worker_cells(struct table *table, const struct input_view *view)
 {
-	double time = (double)view->workers * (double)view->loading->window_ns;
-
 	if (!view->loading->has_workers)
 		return;
 	table_integer(table, V_WORKERS, (int64_t)view->workers);
-	if (time > 0)
-		table_real(table, V_BUSY, (double)view->busy_ns / time);
+	table_integer(table, V_AT_ONCE, (int64_t)view->workers_at_once);
+	if (view->alive_ns)
+		table_real(table, V_BUSY, (double)view->busy_ns / (double)view->alive_ns);
 }
 
 static void put_verdict(struct table *table, const struct input_view *view)
@@ -90,7 +94,7 @@ static void put_verdict(struct table *table, const struct input_view *view)
 	if (!view->steps)
 		return;
 	if (view->steps_ns)
-		table_real(table, V_SHARE, (double)view->wait_ns / (double)view->steps_ns);
+		table_real(table, V_SHARE, input_share(view));
 	table_integer(table, V_STEPS_NS, (int64_t)view->steps_ns);
 	table_integer(table, V_WAIT, (int64_t)view->wait_ns);
 	table_integer(table, V_MEAN, (int64_t)(view->wait_ns / view->steps));
@@ -159,7 +163,8 @@ static const struct table_column host_columns[] = {
 		     "other: waiting that none of these explains"},
 	[H_TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "of all threads and worker processes, while steps ran"},
 	[H_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the five"},
-	[H_REMEDY] = {"remedy", "what to do if it is much", TABLE_TEXT, UNIT_NONE, 0, "what helps against the stage that takes most"},
+	[H_REMEDY] = {"remedy", "what to do if it is much", TABLE_TEXT, UNIT_NONE, 0,
+		      "what helps against the stage that takes most"},
 };
 
 static void put_host(struct table *table, const struct input_view *view)

@@ -59,6 +59,10 @@ static void sum_steps(struct input_view *view, const struct step_rows *rows)
 		view->wait_min_ns = wait < view->wait_min_ns ? wait : view->wait_min_ns;
 		view->wait_max_ns = wait > view->wait_max_ns ? wait : view->wait_max_ns;
 		view->hidden_ns += row->overlapped_ns[PART_INPUT_WAIT] + row->overlapped_ns[PART_INPUT_COPY];
+		if (step_rows_judges(rows, i)) {
+			view->judged_ns += row->total_ns;
+			view->judged_wait_ns += wait;
+		}
 	}
 	double mean = view->steps ? (double)view->wait_ns / (double)view->steps : 0;
 	for (size_t i = view->first; i < view->end; i++)
@@ -77,10 +81,31 @@ static bool is_below(const struct run *run, size_t process, const struct process
 	return false;
 }
 
+double input_share(const struct input_view *view)
+{
+	return view->judged_ns ? (double)view->judged_wait_ns / (double)view->judged_ns : 0;
+}
+
+/* How many of them ran at once, at the most: epochs may have workers of their own. */
+static size_t most_at_once(const struct run *run, const size_t *workers, size_t count)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t time = run->processes[workers[i]].start_ns;
+		size_t now = 0;
+		for (size_t k = 0; k < count; k++)
+			now += run->processes[workers[k]].start_ns <= time && run->processes[workers[k]].end_ns > time;
+		most = now > most ? now : most;
+	}
+	return most;
+}
+
 /* Worker processes: below this one, without steps, that did something for batches while steps went on. */
 static void sum_workers(struct input_view *view, const struct request *request)
 {
 	const struct run *run = request->run;
+	size_t *workers = base_alloc(run->process_count + 1, sizeof(*workers));
 
 	for (size_t p = 0; p < run->process_count && view->loading->has_workers; p++) {
 		const struct loading_row *row =
@@ -90,12 +115,15 @@ static void sum_workers(struct input_view *view, const struct request *request)
 			continue;
 		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_WORKER_READS])
 			continue;
-		view->workers++;
+		workers[view->workers++] = p;
+		view->alive_ns += row->ns[LOADING_ALIVE];
 		view->busy_ns += row->ns[LOADING_BUSY];
 		view->batches += row->counts[LOADING_BUSY];
 		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
 		view->worker_collate_ns += row->ns[LOADING_WORKER_COLLATE];
 	}
+	view->workers_at_once = most_at_once(run, workers, view->workers);
+	free(workers);
 }
 
 /* Reads of other threads; where no loader is, pipes bring data too. */
@@ -179,7 +207,7 @@ static enum input_source source_of(const struct loading_row *loading)
 
 static void judge(struct input_view *view, const struct step_rows *rows)
 {
-	double share = view->steps_ns ? (double)view->wait_ns / (double)view->steps_ns : 0;
+	double share = input_share(view);
 
 	if (!view->steps || !view->steps_ns)
 		view->verdict = VERDICT_UNKNOWN;

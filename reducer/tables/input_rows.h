@@ -28,6 +28,7 @@ struct input_view {
 	const struct pipelines *pipelines;
 	size_t first, end; /* its steps in the views' rows */
 	uint64_t steps, steps_ns, wait_ns, wait_min_ns, wait_max_ns;
+	uint64_t judged_ns, judged_wait_ns; /* of the steps that are judged: step_values.h */
 	double deviation_ns;
 	uint64_t hidden_ns; /* waited while something else went on */
 	enum input_verdict verdict;
@@ -36,7 +37,8 @@ struct input_view {
 	const char *stage_kind, *remedy;
 	uint64_t parts_ns[INPUT_CATEGORIES]; /* of the host, all threads and workers */
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
-	uint64_t busy_ns, worker_reads_ns, worker_collate_ns, batches;
+	size_t workers_at_once;		     /* of them at the most */
+	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
 	bool is_outside;	  /* most of the waiting lies behind the steps' marker */
 	double reading_threads;	  /* of other threads: time in reads by the time of the steps */
 	double step_thread_cores; /* processors that the thread which marks the steps used; below 0 = not known */
@@ -51,6 +53,9 @@ struct input_views {
 /* In order of processes. Those without steps are not there. */
 void input_views_find(struct input_views *views, const struct request *request);
 void input_views_free(struct input_views *views);
+
+/* Waiting by the time of the steps that are judged. */
+double input_share(const struct input_view *view);
 
 /* Of a step: waiting and copying that nothing else covers. */
 uint64_t input_wait_ns(const struct step_row *row);

@@ -57,15 +57,30 @@ static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t read
 		    view->loading->has_workers
 			    ? "Give the loader more workers (num_workers), or make the dataset's code cheaper: do its work once, "
 			      "offline, or "
-			      "on batches. TFPROF_PYTHON=sample names the functions."
+			      "on batches."
 			    : "Let the loader work in processes of its own (num_workers=4, persistent_workers=True), or make the "
-			      "dataset's code cheaper. TFPROF_PYTHON=sample names the functions.");
+			      "dataset's code cheaper.");
+}
+
+/*
+ * Whether most of the loader's time went to calls before which workers started, less the making of a batch in each. Of more than
+ * a few calls the first is left out, as its step is.
+ */
+static bool starts_most(const struct input_view *view)
+{
+	const struct loading_row *loading = view->loading;
+	bool has_few = loading->counts[LOADING_LOADER] <= STEPS_FEW;
+	uint64_t first = loading->ns[LOADING_FIRST], batch = view->batches ? view->busy_ns / view->batches : 0;
+	uint64_t all = loading->ns[LOADING_LOADER] - (has_few ? 0 : first);
+	uint64_t starts = loading->ns[LOADING_STARTS] + (has_few ? first : 0);
+	uint64_t made = batch * (loading->counts[LOADING_STARTS] + has_few);
+
+	return starts > made && (starts - made) * 2 > all;
 }
 
 static void find_in_loader(struct input_view *view)
 {
 	const struct loading_row *loading = view->loading;
-	double time = (double)view->workers * (double)loading->window_ns;
 
 	if (!loading->has_workers) {
 		find_in_dataset(view, loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS],
@@ -73,14 +88,20 @@ static void find_in_loader(struct input_view *view)
 	} else if (!view->workers) {
 		set(view, "worker processes (not recorded)", "unknown",
 		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
-	} else if ((double)view->busy_ns < BUSY * time) {
+	} else if (starts_most(view)) {
+		set(view, "start of worker processes", "start",
+		    "Each start of workers costs their making and the first batch: keep them from epoch to epoch "
+		    "(persistent_workers=True), "
+		    "start fewer, and let them inherit what they need (fork) instead of importing it anew (spawn, forkserver).");
+	} else if ((double)view->busy_ns < BUSY * (double)view->alive_ns) {
 		set(view, "queue between workers and loop", "transfer",
-		    "The workers wait as well: batches are slow on their way (large or many tensors, a start of workers for each "
-		    "epoch). "
-		    "Try persistent_workers=True, a higher prefetch_factor, fewer and larger tensors.");
+		    "The workers wait as well: for processors (more workers than processors make it worse), or batches are slow "
+		    "on "
+		    "their way: try a higher prefetch_factor, fewer and larger tensors.");
 	} else {
 		find_in_dataset(view, view->busy_ns, view->worker_reads_ns, view->worker_collate_ns);
-		text_format(&view->stage, " in %zu worker process%s", view->workers, view->workers == 1 ? "" : "es");
+		text_format(&view->stage, " in %zu worker process%s", view->workers_at_once,
+			    view->workers_at_once == 1 ? "" : "es");
 	}
 }
 
@@ -119,7 +140,7 @@ void input_find_stage(struct input_view *view)
 
 void input_sentence(const struct input_view *view, struct text *text)
 {
-	double share = view->steps_ns ? 100.0 * (double)view->wait_ns / (double)view->steps_ns : 0;
+	double share = 100 * input_share(view);
 
 	switch (view->verdict) {
 	case VERDICT_UNKNOWN:

@@ -10,12 +10,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { CATEGORY, EXPOSED, PER_STEP, SHARE, OVERLAPPED, VALUE, HELP, SPLIT_COLUMNS };
+enum { CATEGORY, EXPOSED, PER_STEP, SHARE, STEADY, STEADY_STEP, STEADY_SHARE, OVERLAPPED, VALUE, HELP, SPLIT_COLUMNS };
 static const struct table_column split_columns[] = {
 	[CATEGORY] = {"category", "part", TABLE_TEXT, UNIT_NONE, 0, "what the time went into"},
 	[EXPOSED] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "of all steps; the parts sum to the time of the steps"},
 	[PER_STEP] = {"per_step_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "total_ns by the number of steps"},
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the time of all steps"},
+	[STEADY] = {"steady_ns", "judged time", TABLE_INTEGER, UNIT_NS, 2,
+		    "of the steps that are judged: of more than five all but the first"},
+	[STEADY_STEP] = {"steady_step_ns", "a judged step", TABLE_INTEGER, UNIT_NS, 1, "steady_ns by the number of those"},
+	[STEADY_SHARE] = {"steady_share", "judged", TABLE_REAL, UNIT_RATIO, 0,
+			  "of the time of the steps that are judged: what overview.verdict speaks of"},
 	[OVERLAPPED] = {"overlapped_ns", "hidden", TABLE_INTEGER, UNIT_NS, 1,
 			"went on as well while the time counted for another part; in no share"},
 	[VALUE] = {"column", "column", TABLE_TEXT, UNIT_NONE, 2, "of step_stats that has it step by step"},
@@ -48,6 +53,26 @@ static uint64_t sum_of(const struct step_rows *rows, enum step_value value)
 	return sum;
 }
 
+static uint64_t steady_sum(const struct step_rows *rows, enum step_value value)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (step_rows_judges(rows, i))
+			sum += step_value(rows->items[i], value);
+	return sum;
+}
+
+static void put_steady(struct table *table, const struct step_rows *rows, enum step_value value)
+{
+	uint64_t sum = steady_sum(rows, value), all = steady_sum(rows, VALUE_TOTAL);
+
+	table_integer(table, STEADY, (int64_t)sum);
+	table_integer(table, STEADY_STEP, (int64_t)(sum / (rows->judged_count ? rows->judged_count : rows->whole_count)));
+	if (all)
+		table_real(table, STEADY_SHARE, (double)sum / (double)all);
+}
+
 static void note_none(struct table *table, const struct step_rows *rows)
 {
 	if (!rows->whole_count)
@@ -71,14 +96,20 @@ static void fill_split(struct table *table, const struct request *request)
 		table_integer(table, PER_STEP, (int64_t)(exposed / rows.whole_count));
 		if (all)
 			table_real(table, SHARE, (double)exposed / (double)all);
+		put_steady(table, &rows, split_rows[i].value);
 		if (split_rows[i].hidden != STEP_VALUES)
 			table_integer(table, OVERLAPPED, (int64_t)sum_of(&rows, split_rows[i].hidden));
 		table_string(table, VALUE, step_value_id(split_rows[i].value));
 		table_string(table, HELP, step_value_help(split_rows[i].value));
 	}
 	if (rows.whole_count)
-		table_note(table, NOTE_INFO, "%zu %ss; %zu more have no end in the log and do not count.", rows.whole_count,
-			   rows.kind == UNIT_WHOLE ? "whole process" : unit_kind_name(rows.kind), rows.count - rows.whole_count);
+		table_note(table, NOTE_INFO, "%zu %s%s; %zu more without an end in the log: not counted.", rows.whole_count,
+			   rows.kind == UNIT_WHOLE ? "whole process" : unit_kind_name(rows.kind),
+			   rows.whole_count == 1     ? ""
+			   : rows.kind == UNIT_WHOLE ? "es"
+						     : "s",
+			   rows.count - rows.whole_count);
+	step_rows_note_first(table, &rows);
 	note_none(table, &rows);
 	step_rows_notes(table, request, &rows);
 	notes_recording(table, request);

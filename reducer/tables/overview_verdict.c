@@ -2,8 +2,9 @@
 /*
  * overview.verdict: what the steps wait for, in a sentence each, and the table to open next.
  *
- * Rule: shares are of the time of all steps, exposed time alone. The thresholds are those of the TensorFlow Profiler
- * (xprof's bottleneck analysis): input and output 20 and 5 percent, the rest 15 and 3. recommendations says what to do.
+ * Rule: shares are of the time of the steps that are judged (step_values.h), exposed time alone. The thresholds are those of the
+ * TensorFlow Profiler (xprof's bottleneck analysis): input and output 20 and 5 percent, the rest 15 and 3. recommendations says
+ * what to do.
  */
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_values.h"
@@ -13,7 +14,8 @@ static const struct table_column columns[] = {
 	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
 		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps"},
-	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0, "of the time of all steps"},
+	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0,
+		     "of the time of the steps; of more than five the first does not count here"},
 	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 5, "threshold of the level high"},
 	[MODERATE] = {"moderate_percent", "moderate from", TABLE_REAL, UNIT_NONE, 5, "threshold of the level moderate"},
 	[SENTENCE] = {"sentence", "verdict", TABLE_TEXT, UNIT_NONE, 0, "what that means, in words"},
@@ -22,6 +24,7 @@ static const struct table_column columns[] = {
 
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
+#define FIRST_FROM 0.2	  /* share of a first step that is worth a sentence */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -53,7 +56,7 @@ static double percent_of(const struct step_rows *rows, enum step_value value, ui
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (step_rows_counts(rows, rows->items[i]))
+		if (step_rows_judges(rows, i))
 			sum += step_value(rows->items[i], value);
 	return all ? 100.0 * (double)sum / (double)all : 0;
 }
@@ -84,23 +87,41 @@ static struct judged judge(const struct step_rows *rows, uint64_t all)
 	for (size_t a = 0; a < AREAS; a++)
 		if (judged.levels[a] >= LEVEL_MODERATE &&
 		    (judged.worst == AREAS || judged.levels[a] > judged.levels[judged.worst] ||
-		     (judged.levels[a] == judged.levels[judged.worst] && judged.percent[a] > judged.percent[judged.worst])))
+		     (judged.levels[a] == judged.levels[judged.worst] && judged.percent[a] > judged.percent[judged.worst] &&
+		      areas[a].value != VALUE_OTHER)))
 			judged.worst = a;
 	return judged;
 }
 
-static void put_summary(struct table *table, const struct judged *judged, bool has_device)
+/* A first step that took much of the time, and is in none of the shares. */
+static void put_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)
 {
+	struct step_first first = step_rows_first(rows);
+	uint64_t all = judged + first.ns;
+
+	if (first.ns && (double)first.ns >= FIRST_FROM * (double)all)
+		text_format(sentence, " The first %s%s not in this: %.1f ms, %.1f %% of all.", unit_kind_name(rows->kind),
+			    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
+}
+
+static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows, bool has_device,
+			uint64_t all)
+{
+	static const char *const times[] = {[UNIT_STEP] = "step time",
+					    [UNIT_REQUEST] = "requests' time",
+					    [UNIT_CALL] = "calls' time",
+					    [UNIT_WHOLE] = "time from the first op to the last"};
 	struct text sentence = {0};
 	const char *unit = has_device ? "the devices compute" : "ops run on the host";
 	double busy = has_device ? judged->compute : judged->host;
 
 	if (judged->worst == AREAS)
-		text_format(&sentence, "Nothing stands out: %.1f %% of the step time %s.", busy, unit);
+		text_format(&sentence, "Nothing stands out: %.1f %% of the %s %s.", busy, times[rows->kind], unit);
 	else
-		text_format(&sentence, "%s: %.1f %% of the step time %s; %.1f %% of it %s.",
+		text_format(&sentence, "%s: %.1f %% of the %s %s; %.1f %% of it %s.",
 			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
-			    judged->percent[judged->worst], areas[judged->worst].what, busy, unit);
+			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what, busy, unit);
+	put_first(&sentence, rows, all);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, judged->worst == AREAS ? "none" : level_names[judged->levels[judged->worst]]);
@@ -146,12 +167,12 @@ static void fill(struct table *table, const struct request *request)
 
 	step_rows_find(&rows, request);
 	for (size_t i = 0; i < rows.count; i++) {
-		all += step_rows_counts(&rows, rows.items[i]) ? rows.items[i]->total_ns : 0;
+		all += step_rows_judges(&rows, i) ? rows.items[i]->total_ns : 0;
 		has_device |= rows.items[i]->has_device;
 	}
 	if (all) {
 		struct judged judged = judge(&rows, all);
-		put_summary(table, &judged, has_device);
+		put_summary(table, &judged, &rows, has_device, all);
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
 	} else {
@@ -159,6 +180,7 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (all && !has_device)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
+	step_rows_note_first(table, &rows);
 	step_rows_notes(table, request, &rows);
 	notes_recording(table, request);
 	step_rows_free(&rows);

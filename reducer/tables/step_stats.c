@@ -11,7 +11,21 @@
 
 #include <inttypes.h>
 
-enum { STEP, PROCESS, START, VALUES, MARKED = VALUES + STEP_VALUES, PERIOD, SOURCE, CONFIDENCE, NAME, THREAD, UNIT, COLUMNS };
+enum {
+	STEP,
+	PROCESS,
+	START,
+	VALUES,
+	MARKED = VALUES + STEP_VALUES,
+	PERIOD,
+	SOURCE,
+	CONFIDENCE,
+	NAME,
+	THREAD,
+	UNIT,
+	ROLE,
+	COLUMNS
+};
 
 static const struct table_column columns[] = {
 	[STEP] = {"step", "step", TABLE_INTEGER, UNIT_NONE, 0, "the program's or framework's number; else counted from 1"},
@@ -32,6 +46,8 @@ static const struct table_column columns[] = {
 		  "range that marks it; by period: the call or range that begins each"},
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 3, "kernel id of the thread that marked it"},
 	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "step; where there are none: request, call, whole"},
+	[ROLE] = {"role", "role", TABLE_TEXT, UNIT_NONE, 1,
+		  "evaluation = no backward pass, though others have one: inferred"},
 };
 
 /* range_sources.def, by number. */
@@ -79,6 +95,7 @@ static void put_row(struct table *table, const struct request *request, const st
 		if (process->threads[t].serial == unit->thread)
 			table_integer(table, THREAD, process->threads[t].tid);
 	table_string(table, UNIT, unit_kind_name(row->kind));
+	table_string(table, ROLE, row->is_evaluation ? "evaluation" : NULL);
 }
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
@@ -86,7 +103,7 @@ static void note_process(struct table *table, const struct request *request, con
 	size_t passed_over = 0, estimated = 0;
 
 	for (size_t i = 0; i < process->step_count; i++) {
-		passed_over += !process->steps[i].is_chosen;
+		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
 	if (passed_over > 0 && request_wants_process(request, process))

@@ -122,6 +122,21 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 	}
 }
 
+static void find_judged(struct step_rows *rows, const struct request *request)
+{
+	bool is_asked_for = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
+
+	rows->is_first = base_alloc(rows->count + 1, sizeof(*rows->is_first));
+	if (is_asked_for || request->analysis.split != SPLIT_OURS)
+		return; /* whom the user names, and where other tools count, all are judged */
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct step_row *row = rows->items[i];
+		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, row->process);
+		rows->is_first[i] = row == &steps->rows[0] && steps->count > STEPS_FEW;
+		rows->judged_count += step_rows_counts(rows, row) && !rows->is_first[i] && !row->is_evaluation;
+	}
+}
+
 void step_rows_find(struct step_rows *rows, const struct request *request)
 {
 	size_t room = 0;
@@ -137,17 +152,48 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 	rows->is_cut_counted = rows->count && !rows->whole_count;
 	if (rows->is_cut_counted)
 		rows->whole_count = rows->count;
+	find_judged(rows, request);
 }
 
 void step_rows_free(struct step_rows *rows)
 {
 	free(rows->items);
+	free(rows->is_first);
 	*rows = (struct step_rows){0};
 }
 
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 {
 	return rows->is_cut_counted || !row->unit.is_cut;
+}
+
+bool step_rows_judges(const struct step_rows *rows, size_t i)
+{
+	return step_rows_counts(rows, rows->items[i]) &&
+	       !((rows->is_first[i] || rows->items[i]->is_evaluation) && rows->judged_count);
+}
+
+/* Where the program was between steps. */
+static void note_pauses(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	uint64_t ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i + 1 < rows->count; i++) {
+		const struct step_row *row = rows->items[i], *next = rows->items[i + 1];
+		const struct process *process = &request->run->processes[row->process];
+		if (row->unit.step == SIZE_MAX || next->process != row->process || next->unit.thread != row->unit.thread ||
+		    !process->steps[row->unit.step].rest_ns || next->unit.start_ns <= row->unit.end_ns)
+			continue;
+		ns += (uint64_t)(next->unit.start_ns - row->unit.end_ns);
+		count++;
+	}
+	if (count)
+		table_note(
+			table, NOTE_INFERRED,
+			"%.3f s belong to no step: %zu pauses where data ran out, or of 20 usual steps and more (ends of epochs, "
+			"evaluation, checkpoints, tracing).",
+			(double)ns / 1e9, count);
 }
 
 static void note_units(struct table *table, const struct step_rows *rows)
@@ -166,6 +212,37 @@ static void note_units(struct table *table, const struct step_rows *rows)
 			   rows->left_out, unit_kind_name(rows->kind));
 }
 
+struct step_first step_rows_first(const struct step_rows *rows)
+{
+	struct step_first first = {0};
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i)) {
+			first.ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->total_ns;
+			first.count += !rows->items[i]->is_evaluation;
+			first.evaluation += rows->items[i]->is_evaluation;
+		}
+	return first;
+}
+
+void step_rows_note_first(struct table *table, const struct step_rows *rows)
+{
+	struct step_first first = step_rows_first(rows);
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		all += step_rows_counts(rows, rows->items[i]) && !rows->items[i]->is_evaluation ? rows->items[i]->total_ns : 0;
+	if (first.evaluation)
+		table_note(table, NOTE_INFERRED,
+			   "%zu steps have no backward pass, as others have: evaluation. They are not judged.", first.evaluation);
+	if (first.count)
+		table_note(table, NOTE_INFO,
+			   "The first %s%s is not judged, it traces, compiles and fills caches: %.1f ms, %.1f %% of the time of "
+			   "all.",
+			   unit_kind_name(rows->kind), first.count > 1 ? " of each process" : "", (double)first.ns / 1e6,
+			   all ? 100.0 * (double)first.ns / (double)all : 0);
+}
+
 void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows)
 {
 	static const char *const splits[] = {
@@ -180,6 +257,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	if (!rows->count)
 		return;
 	note_units(table, rows);
+	note_pauses(table, request, rows);
 	if (splits[request->analysis.split])
 		table_note(table, NOTE_INFO, "%s", splits[request->analysis.split]);
 	if (request->analysis.step_time == STEP_TIME_SPAN)

@@ -11,6 +11,8 @@
 #include "reducer/analysis/steps.h"
 #include "reducer/tables/request.h"
 
+#define STEPS_FEW 5
+
 enum step_value {
 #define STEP_VALUE(symbol, id, header, detail, help) VALUE_##symbol,
 #include "reducer/tables/step_values.def"
@@ -30,11 +32,28 @@ struct step_rows {
 	size_t left_out;     /* processes with units of a lesser kind */
 	bool is_cut_counted; /* no unit has an end: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
+	bool *is_first; /* of more than STEPS_FEW of a process */
+	size_t judged_count;
 };
 void step_rows_find(struct step_rows *rows, const struct request *request);
 void step_rows_free(struct step_rows *rows);
 /* Does this row take part in sums and statistics? */
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
+
+/*
+ * Is that row judged? Of more than STEPS_FEW steps of a process the first is not: it traces, compiles, fills buffers and caches.
+ * Nor is one that evaluates. Where no other counts, and with --step, --window, --split, they are.
+ */
+bool step_rows_judges(const struct step_rows *rows, size_t i);
+
+/* The rows that count and are not judged. */
+struct step_first {
+	uint64_t ns;
+	size_t count, evaluation; /* evaluation: more of them that evaluate; their time is not in ns */
+};
+struct step_first step_rows_first(const struct step_rows *rows);
+/* Says what they took; nothing where all are judged. */
+void step_rows_note_first(struct table *table, const struct step_rows *rows);
 
 /* What a reader of any of these tables must know: which units, which split, what is inferred, what is missing. */
 void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows);

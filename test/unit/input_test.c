@@ -434,6 +434,26 @@ static void worker_is_busy_from_index_to_last_work(void **state)
 	assert_int_equal(row->ns[LOADING_BUSY], (30 + 20) * US);
 	assert_int_equal(row->ns[LOADING_WORKER_READS], 8 * US);
 	assert_int_equal(row->ns[LOADING_WORKER_COLLATE], 10 * US);
+	assert_int_equal(row->ns[LOADING_ALIVE], (120 - 10) * US);
+}
+
+/* The worker starts at 50 us: the call around it waits for that; the first one counts apart, whatever started. */
+static void starts_of_workers_count_apart(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	family[1].start_ns = 50 * US;
+	analysis_loading.end(result);
+	analysis_loading.free(result);
+	result = analysis_loading.begin(&inputs[0]);
+	tell(SPAN_OP, MANY, 1, 0, 10, 20);
+	tell(SPAN_OP, MANY, 1, 0, 40, 70);
+	tell(SPAN_OP, MANY, 1, 0, 80, 85);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->counts[LOADING_LOADER], 3);
+	assert_int_equal(row->ns[LOADING_FIRST], 10 * US);
+	assert_int_equal(row->counts[LOADING_STARTS], 1);
+	assert_int_equal(row->ns[LOADING_STARTS], 30 * US);
 }
 
 static void workers_are_known_by_the_loader(void **state)
@@ -461,6 +481,7 @@ int main(void)
 		cmocka_unit_test_teardown(time_outside_of_steps_does_not_count, drop_loading),
 		cmocka_unit_test_teardown(worker_is_busy_from_index_to_last_work, drop_loading),
 		cmocka_unit_test_teardown(workers_are_known_by_the_loader, drop_loading),
+		cmocka_unit_test_teardown(starts_of_workers_count_apart, drop_loading),
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
 		cmocka_unit_test(readers_are_sorted_by_what_stands_above),
 		cmocka_unit_test(bottlenecks_have_the_remedy_of_their_kind),

@@ -11,7 +11,7 @@ const CHARTS = {
 	"range_stats": { kind: "pie", label: "name", value: "self_ns", title: "Self time by range" },
 	"python_stats": { kind: "pie", label: "function", value: "self_ns", title: "Self time by Python function" },
 	"step_stats": { kind: "steps" },
-	"overview.split": { kind: "pie", label: "category", value: "total_ns", title: "Where the time of the steps went" },
+	"overview.split": { kind: "pie", label: "category", value: "steady_ns", title: "Where the time of the steps went" },
 	"input.steps": { kind: "bar", x: "step", y: "wait_ns", title: "Wait for input, by step" },
 	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
@@ -171,11 +171,11 @@ function stepChart(table) {
 
 // Colours as in the chart of steps.
 function splitChart() {
-	const table = byId.get("overview.split"), time = table ? place(table, "total_ns") : -1;
+	const table = byId.get("overview.split"), time = table ? place(table, "steady_ns") : -1;
 	if (time < 0 || !table.rows.some((row) => row[time] > 0))
 		return null;
 	const colours = new Map(table.rows.map((row, i) => [String(row[place(table, "category")]), colour(i)]));
-	const spec = { label: "category", value: "total_ns", title: "Where the time of the steps went" }, config = pieChart(table.rows, table, spec);
+	const spec = { label: "category", value: "steady_ns", title: "Where the time of the steps went" }, config = pieChart(table.rows, table, spec);
 	config.data.datasets[0].backgroundColor = config.data.labels.map((label) => colours.get(label) || colour(10));
 	return picture(spec.title, config);
 }
