@@ -3,8 +3,8 @@
  * Facts about the time of steps: its parts, and what went on meanwhile.
  *
  * Rule: of more than five steps of a process the first does not count (it compiles and fills caches), nor does a last one
- * whose end nobody said, nor do those that evaluate. Without steps the calls or requests that the step analysis found stand for them; a whole run is no
- * step: it holds start and end of the program, and its parts say nothing.
+ * whose end nobody said, nor do those that evaluate. Without steps the calls or requests that the step analysis found stand for
+ * them; a whole run is no step: it holds start and end of the program, and its parts say nothing.
  */
 #include "reducer/rules/facts_own.h"
 
