@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of a process's steps count: those of the source that is trusted most; and what lies between them.
+ *
+ * Rule: a step that found no data is none, it ends the one before; a long pause after a call that says when it ends is in no step.
+ */
+#ifndef REDUCER_MODEL_STEP_CHOICE_H
+#define REDUCER_MODEL_STEP_CHOICE_H
+
+#include "reducer/model/run.h"
+
+/* Sets is_chosen and rest_ns. Times of steps are still ticks. */
+void step_choice(struct process *process);
+
+#endif
