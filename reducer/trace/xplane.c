@@ -93,9 +93,14 @@ static const char *op_text(struct writer *writer, const char *name)
 
 static void put_range(struct writer *writer, const struct span *span)
 {
-	int is_op = span->what == SPAN_OP && span->scope != 7 && span->scope != 23;
+	int is_op = span->what == SPAN_OP && span->scope != 7 && span->scope != 23 && !span->is_open;
 	struct xspace_event event = event_of(writer, span, is_op ? op_text(writer, span->name) : span->name);
 
+	if (span->is_open) { /* not an op's name any more: as long as the rest of the log, it would stand first in every table */
+		text_clear(&writer->op);
+		text_format(&writer->op, "%s (had not ended)", span->name);
+		event.name = writer->op.bytes;
+	}
 	event.shown = is_op && event.name != span->name ? span->name : NULL;
 	for (size_t i = 0; i < span->argument_count; i++)
 		if (span->arguments[i].text)
@@ -398,25 +403,42 @@ static const char *host_of(const struct process *process)
 	return "host";
 }
 
-static void write_process(const char *folder, const struct request *request, size_t index)
+/* The folder of a run in a TensorBoard log directory. */
+static void make_folder(struct text *folder, const char *path, const char *run)
+{
+	const char *const levels[] = {"plugins", "profile", run};
+
+	text_string(folder, path);
+	output_folder(folder->bytes);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		text_format(folder, "/%s", levels[i]);
+		output_folder(folder->bytes);
+	}
+}
+
+/* Returns whether the process did anything that has a place in an XSpace. */
+static bool write_process(const char *top, const struct request *request, size_t index)
 {
 	struct run *run = request->run;
 	struct writer writer = {.request = request, .process = &run->processes[index], .file = xspace_make()};
 	unsigned wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_STEP))) | SPAN_BIT(SPAN_BLOCK);
 	struct span_options options = {.wants = wants, .visit = put_span, .context = &writer};
 	struct text host = {0}, path = {0};
+	bool is_any;
 
 	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
 	writer.host = xspace_plane(writer.file, "/host:CPU", 0);
 	if (spans_stream(run, index, &options) != 0)
 		base_die("out of memory while reading the logs");
-	if (xspace_any(writer.file)) {
+	is_any = xspace_any(writer.file);
+	if (is_any) {
+		make_folder(&path, top, run->name);
 		put_steps(&writer);
 		put_surroundings(&writer);
 		text_format(&host, "%s.%" PRIu32, host_of(writer.process), writer.process->pid);
 		for (char *at = host.bytes; *at; at++)
 			*at = *at == '/' ? '_' : *at;
-		text_format(&path, "%s/%s.xplane.pb", folder, host.bytes);
+		text_format(&path, "/%s.xplane.pb", host.bytes);
 		FILE *file = output_open(path.bytes);
 		xspace_write(writer.file, file, host.bytes);
 		output_close(file, path.bytes);
@@ -428,25 +450,19 @@ static void write_process(const char *folder, const struct request *request, siz
 	text_free(&writer.details);
 	free(writer.launches);
 	xspace_free(writer.file);
+	return is_any;
 }
 
 static void write_folder(const char *path, const struct request *request)
 {
-	static const char *const levels[] = {"plugins", "profile"};
-	struct text folder = {0};
+	bool is_any = false;
 
-	text_string(&folder, path);
-	output_folder(folder.bytes);
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-		text_format(&folder, "/%s", levels[i]);
-		output_folder(folder.bytes);
-	}
-	text_format(&folder, "/%s", request->run->name);
-	output_folder(folder.bytes);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
-			write_process(folder.bytes, request, i);
-	text_free(&folder);
+			is_any |= write_process(path, request, i);
+	if (!is_any)
+		base_die("-f xplane: there is nothing for it here: no op, range, call or device work was recorded (-t run_env, windows and "
+			 "losses say what was); the heap has no place in that format, -f perfetto or --html shows it");
 }
 
 const struct report_kind report_xplane = {
