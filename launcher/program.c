@@ -38,7 +38,7 @@ const char *program_reason(enum program_obstacle obstacle)
 	case PROGRAM_OTHER_CLASS:
 		return "it is built for another machine or word size than libtfprof.so; build tfprof for that one";
 	case PROGRAM_OTHER_LIBC:
-		return "it uses another C library than glibc (musl?); build tfprof against that one";
+		return "it uses another C library than glibc (musl?), where the library stands aside; record a build against glibc";
 	case PROGRAM_SANITIZER:
 		return "it is built with a sanitizer, which owns malloc; the library stands aside: record a build without it";
 	case PROGRAM_PASSED_OVER:

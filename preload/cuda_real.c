@@ -2,6 +2,7 @@
 /* Finding real GPU functions by caller; see preload/cuda_real.h. */
 #include "preload/cuda_real.h"
 
+#include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/state.h"
 #include "writer/sys.h"

@@ -4,6 +4,7 @@
 
 #include "collectors/process.h"
 #include "preload/environment.h"
+#include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/records.h"
 #include "writer/store.h"

@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -66,7 +67,7 @@ static int is_named(const char *list)
 
 int tfp_guard_stands_aside(void)
 {
-	if (getauxval(AT_SECURE) || has_sanitizer() || is_second_instance())
+	if (!gnu_get_libc_version || getauxval(AT_SECURE) || has_sanitizer() || is_second_instance())
 		return 1;
 	if (tfp_settings.only[0] && !is_named(tfp_settings.only))
 		return 1;

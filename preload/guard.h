@@ -5,7 +5,15 @@
 
 #include <stddef.h>
 
-/* 1: a set-user-id program, a sanitizer's runtime, a second instance of us, or a program that ONLY or SKIP rules out. */
+/*
+ * What other C libraries lack of what we take from glibc. A file that calls one includes this: weak, the loader of musl
+ * binds us all the same, instead of ending the program, and we stand aside there.
+ */
+#pragma weak gnu_get_libc_version
+#pragma weak dladdr1
+#pragma weak on_exit
+
+/* 1: another libc, a set-user-id program, a sanitizer's runtime, a second instance of us, or ruled out by ONLY or SKIP. */
 int tfp_guard_stands_aside(void);
 
 /* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */
