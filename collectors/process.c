@@ -47,6 +47,36 @@ uint64_t tfp_string_id(const char *text)
 	return tfp_name_id(text, tfp_length(text));
 }
 
+void tfp_process_leaves_counter(void)
+{
+	tfp_clock_leave_counter(&tfp_origin.start);
+}
+
+void tfp_process_forbidding(int is_strict)
+{
+	struct tfp_lane *lane;
+
+#if defined __x86_64__
+	if (is_strict) /* the kernel takes the counter away with it */
+		tfp_process_leaves_counter();
+#else
+	(void)is_strict;
+#endif
+	if (tfp_clock_kind != TFP_CLOCK_MONOTONIC)
+		return;
+	struct tfp_thread *thread = enter(&lane);
+	if (thread) {
+		tfp_loss_add(thread, TFP_LOSS_clock_stopped, 1, tfp_now());
+		tfp_thread_leave(thread);
+	}
+	tfp_clock_stop(1);
+}
+
+void tfp_process_allowed(void)
+{
+	tfp_clock_stop(0);
+}
+
 void tfp_process_forking(void)
 {
 	/* A process that does nothing but fork again must be there to be named as a parent. */

@@ -31,6 +31,16 @@ void tfp_process_spawned(int child, const char *path);
 /* The process ends of its own will. Any thread, any context. */
 void tfp_process_ending(enum tfp_end_kind kind, int status);
 
+/*
+ * This process is about to forbid itself system calls (seccomp), is_strict: in strict mode; the time of the log goes on as far
+ * as it can. allowed: it did not come to that.
+ */
+void tfp_process_forbidding(int is_strict);
+void tfp_process_allowed(void);
+
+/* This process is about to forbid itself the counter that ticks are read from (PR_SET_TSC). */
+void tfp_process_leaves_counter(void);
+
 /* Writes a string fact unless this process wrote it before; its hash, for records. Any thread, any context. */
 uint64_t tfp_string_id(const char *text);
 

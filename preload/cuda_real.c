@@ -2,7 +2,6 @@
 /* Finding real GPU functions by caller; see preload/cuda_real.h. */
 #include "preload/cuda_real.h"
 
-#include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -10,6 +9,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+
+#pragma weak dladdr1 /* guard.h says why */
 
 #define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
 #define SLOTS 1024u /* functions: all tables together */

@@ -4,7 +4,6 @@
 
 #include "collectors/process.h"
 #include "preload/environment.h"
-#include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/records.h"
 #include "writer/store.h"
@@ -19,6 +18,8 @@
 #include <sys/utsname.h>
 
 #include "writer/poison.h"
+
+#pragma weak gnu_get_libc_version /* guard.h says why */
 
 #define COMMAND_BYTES 65536 /* of /proc/self/cmdline read; a longer command line is cut there */
 #define WORD_MOST 4096      /* bytes of one argument kept */

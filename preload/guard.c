@@ -19,6 +19,9 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
+#pragma weak dladdr1 /* guard.h says why */
+#pragma weak gnu_get_libc_version
+
 /* Present when a sanitizer's runtime shares the process; they replace malloc themselves and count on being first. */
 extern char __asan_init __attribute__((weak)), __tsan_init __attribute__((weak)), __msan_init __attribute__((weak)),
 	__lsan_init __attribute__((weak)), __hwasan_init __attribute__((weak));

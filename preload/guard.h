@@ -6,12 +6,9 @@
 #include <stddef.h>
 
 /*
- * What other C libraries lack of what we take from glibc. A file that calls one includes this: weak, the loader of musl
- * binds us all the same, instead of ending the program, and we stand aside there.
+ * What other C libraries lack of what we take from glibc is a weak reference in each file that takes it: the loader of musl
+ * binds us all the same, instead of ending the program, and there we stand aside.
  */
-#pragma weak gnu_get_libc_version
-#pragma weak dladdr1
-#pragma weak on_exit
 
 /* 1: another libc, a set-user-id program, a sanitizer's runtime, a second instance of us, or ruled out by ONLY or SKIP. */
 int tfp_guard_stands_aside(void);

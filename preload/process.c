@@ -21,6 +21,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -356,19 +357,27 @@ TFP_EXPORT __attribute__((noreturn)) void pthread_exit(void *result)
  * A filter may kill at any later system call of ours, in every thread (TSYNC): none is made after it. Where the host's
  * call failed (a probe), all goes on as before.
  */
-static void before_filter(void)
+static void before_filter(int is_strict)
 {
 	tfp_cupti_fetch();
 	tfp_drain_pause();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
 		tfp_file_sync();
+	tfp_process_forbidding(is_strict);
 	tfp_sys_seal(1);
 }
 
 static void after_filter(int is_installed)
 {
-	if (!is_installed)
-		tfp_sys_seal(0);
+	if (is_installed)
+		return;
+	tfp_sys_seal(0);
+	tfp_process_allowed();
+}
+
+static inline int forbids_counter(int operation, unsigned long how)
+{
+	return operation == PR_SET_TSC && how == PR_TSC_SIGSEGV;
 }
 
 /* The headers declare these two variadic; the ABI is the same. */
@@ -380,7 +389,9 @@ int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned lon
 	if (TFP_UNLIKELY(tfp_resolve()))
 		return (int)by_kernel6(SYS_prctl, operation, (long)a, (long)b, (long)c, (long)d, 0);
 	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
-		before_filter();
+		before_filter(a == SECCOMP_MODE_STRICT);
+	else if (TFP_UNLIKELY(forbids_counter(operation, a)))
+		tfp_process_leaves_counter();
 	int result = tfp_real.prctl(operation, a, b, c, d);
 	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
 		after_filter(result == 0);
@@ -400,7 +411,9 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	if (TFP_UNLIKELY(tfp_resolve()))
 		return by_kernel6(number, a, b, c, d, e, f);
 	if (TFP_UNLIKELY(is_filter))
-		before_filter();
+		before_filter(number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT);
+	else if (TFP_UNLIKELY(number == SYS_prctl && forbids_counter((int)a, (unsigned long)b)))
+		tfp_process_leaves_counter();
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_pause();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);

@@ -37,6 +37,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#pragma weak on_exit /* guard.h says why */
+
 int (*const tfp_start_process)(void) = tfp_start;
 
 #define CUDA_BUFFER_BYTES (4u << 20) /* where the setting is 0: 19,000 kernels */
@@ -312,7 +314,7 @@ static void configure_gpu(void)
 static int start_state(struct tfp_state *state)
 {
 	static int is_configured; /* kept across fork */
-	struct tfp_file_header header = {.clock_kind = tfp_clock_kind};
+	struct tfp_file_header header = {.clock_kind = tfp_clock_log_kind()};
 
 	if (tfp_guard_has_own_allocator())
 		header.flags |= TFP_FILE_STATIC_ALLOCATOR;

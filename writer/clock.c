@@ -13,6 +13,14 @@
 
 uint32_t tfp_clock_kind = TFP_CLOCK_MONOTONIC;
 
+/* Where the counter was left; hz 0: it was not. Written by tfp_clock_leave_counter, before the kind that makes others read it. */
+static struct {
+	uint64_t ticks, ns, hz;
+	enum tfp_clock_kind kind;
+} bridge;
+
+static _Atomic uint64_t stopped_at; /* ticks; 0: time runs. Written by tfp_clock_stop; kept across fork, as the filter is */
+
 static uint64_t system_clock_ns(clockid_t id)
 {
 	struct timespec now = {0, 0};
@@ -24,6 +32,44 @@ static uint64_t system_clock_ns(clockid_t id)
 uint64_t tfp_clock_monotonic_ns(void)
 {
 	return system_clock_ns(CLOCK_MONOTONIC);
+}
+
+enum tfp_clock_kind tfp_clock_log_kind(void)
+{
+	return bridge.hz ? bridge.kind : (enum tfp_clock_kind)tfp_clock_kind;
+}
+
+uint64_t tfp_clock_slow_ticks(void)
+{
+	uint64_t stopped = stopped_at;
+
+	if (stopped)
+		return stopped;
+	uint64_t now = tfp_clock_monotonic_ns();
+	return bridge.hz ? bridge.ticks + (uint64_t)((unsigned __int128)(now - bridge.ns) * bridge.hz / 1000000000u) : now;
+}
+
+#define RATE_LEAST_NS 1000000 /* a reading is bracketed to about 100 ns: the rate is good to 1 in 10^4 at worst */
+
+void tfp_clock_leave_counter(const struct tfp_clock_set *from)
+{
+	struct tfp_clock_set now;
+
+	if (tfp_clock_kind == TFP_CLOCK_MONOTONIC)
+		return;
+	do
+		tfp_clock_read(&now);
+	while (now.monotonic_ns - from->monotonic_ns < RATE_LEAST_NS);
+	bridge.kind = (enum tfp_clock_kind)tfp_clock_kind;
+	bridge.hz = tfp_clock_hz(from, &now);
+	bridge.ticks = now.ticks;
+	bridge.ns = now.monotonic_ns;
+	__atomic_store_n(&tfp_clock_kind, TFP_CLOCK_MONOTONIC, __ATOMIC_RELEASE);
+}
+
+void tfp_clock_stop(int is_stopped)
+{
+	stopped_at = is_stopped ? tfp_ticks() : 0;
 }
 
 #if defined __x86_64__
@@ -121,7 +167,7 @@ uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_s
 		return hz;
 	}
 #endif
-	if (tfp_clock_kind == TFP_CLOCK_MONOTONIC)
+	if (tfp_clock_log_kind() == TFP_CLOCK_MONOTONIC)
 		return UINT64_C(1000000000);
 	uint64_t ns = to->monotonic_ns - from->monotonic_ns;
 	return ns < 10000 ? 0 : (uint64_t)((unsigned __int128)(to->ticks - from->ticks) * 1000000000u / ns);

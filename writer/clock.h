@@ -10,8 +10,14 @@
 
 #include <stdint.h>
 
-/* enum tfp_clock_kind; written once by tfp_clock_choose, before any thread can read it. */
+/*
+ * How ticks are read now: enum tfp_clock_kind. Written by tfp_clock_choose, before any thread can read it, and by
+ * tfp_clock_leave_counter.
+ */
 extern uint32_t tfp_clock_kind __attribute__((visibility("hidden")));
+
+/* What ticks are in this process's log, however they are read. */
+enum tfp_clock_kind tfp_clock_log_kind(void);
 
 /* Chooses the counter. Call once per process image, first of all. */
 void tfp_clock_choose(void);
@@ -23,6 +29,18 @@ void tfp_clock_read(struct tfp_clock_set *set);
 uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to);
 
 uint64_t tfp_clock_monotonic_ns(void);
+
+/*
+ * The host forbids its threads to read the counter (PR_SET_TSC, seccomp's strict mode): from here on ticks are computed from
+ * CLOCK_MONOTONIC, at the counter's rate since `from`. For good, also in fork children.
+ */
+void tfp_clock_leave_counter(const struct tfp_clock_set *from);
+
+/* 1: the host forbids system calls too, where ticks need one: time stands still from now. 0: it runs again. */
+void tfp_clock_stop(int is_stopped);
+
+/* Ticks where no counter may be read. */
+uint64_t tfp_clock_slow_ticks(void);
 
 /* Now, in ticks (absolute). Any thread, any context. */
 static inline uint64_t tfp_ticks(void)
@@ -42,7 +60,7 @@ static inline uint64_t tfp_ticks(void)
 		return value;
 	}
 #endif
-	return tfp_clock_monotonic_ns();
+	return tfp_clock_slow_ticks();
 }
 
 #endif

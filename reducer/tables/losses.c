@@ -33,7 +33,7 @@ enum loss_kind {
 
 bool loss_is_degraded(unsigned kind)
 {
-	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe;
+	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
 }
 
 static const struct thread *thread_find(const struct process *process, uint32_t serial)

@@ -83,6 +83,45 @@ static int way_prctl(void)
 	return 0;
 }
 
+/* Strict mode leaves read and write, and takes the time stamp counter away. */
+static int way_strict(void)
+{
+	static char buffer[64];
+	void *held[64];
+	int zero = open("/dev/zero", O_RDONLY);
+	must(zero >= 0, "/dev/zero");
+	churn(100000);
+	for (int i = 0; i < 64; i++) /* what the heap will need without asking the kernel */
+		held[i] = malloc(100);
+	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT), "SECCOMP_MODE_STRICT");
+	for (int i = 0; i < 1000; i++) {
+		free(held[i % 64]);
+		held[i % 64] = malloc(100);
+		if (read(zero, buffer, sizeof buffer) != sizeof buffer)
+			syscall(SYS_exit, 1);
+	}
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
+/* The counter alone is forbidden, here and in a child. */
+static int way_counter(void)
+{
+	int status;
+	churn(100000);
+	must(!prctl(PR_SET_TSC, PR_TSC_SIGSEGV), "PR_SET_TSC");
+	churn(100000);
+	pid_t child = fork();
+	if (!child) {
+		churn(1000);
+		exit(3);
+	}
+	must(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3, "the child");
+	usleep(100000); /* what the case compares the log's time with */
+	churn(100000);
+	return 0;
+}
+
 /* TSYNC while four threads allocate: a thread of ours that made one call would kill the process. */
 static volatile int is_over;
 
@@ -205,6 +244,7 @@ static const struct {
 	int (*run)(void);
 } ways[] = {
 	{"churn", way_churn},     {"seccomp", way_seccomp}, {"prctl", way_prctl},   {"tsync", way_tsync},
+	{"strict", way_strict},   {"counter", way_counter},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
 	{"nproc", way_nproc},     {"memory", way_memory},
 };
