@@ -284,6 +284,17 @@ void json_skip(struct json *json, enum json_word word)
 			return;
 }
 
+#define EXPONENT_MOST 400 /* beyond it every number but 0 saturates, or is less than 1 */
+
+int json_is_number(const struct json *json)
+{
+	const char *at = json->text.length ? json->text.bytes : "";
+
+	at += *at == '-' || *at == '+';
+	at += *at == '.';
+	return *at >= '0' && *at <= '9';
+}
+
 int64_t json_integer(const struct json *json, unsigned digits)
 {
 	const char *at = json->text.length ? json->text.bytes : "";
@@ -303,6 +314,7 @@ int64_t json_integer(const struct json *json, unsigned digits)
 			return is_negative ? INT64_MIN : INT64_MAX;
 	}
 	long exponent = *at == 'e' || *at == 'E' ? strtol(at + 1, NULL, 10) : 0;
+	exponent = exponent > EXPONENT_MOST ? EXPONENT_MOST : exponent < -EXPONENT_MOST ? -EXPONENT_MOST : exponent;
 	for (long scale = (long)left + exponent; scale > 0 && value != 0; scale--)
 		if (__builtin_mul_overflow(value, 10, &value))
 			return is_negative ? INT64_MIN : INT64_MAX;

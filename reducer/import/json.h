@@ -51,6 +51,9 @@ enum json_word json_next(struct json *json);
 /* Steps over the value whose first word was `word`. */
 void json_skip(struct json *json, enum json_word word);
 
+/* Whether the text begins like a number: of a string it may not. */
+int json_is_number(const struct json *json);
+
 /* A number as an integer, times 10^`digits` (decimals beyond are cut); saturates. Also of a string that holds one. */
 int64_t json_integer(const struct json *json, unsigned digits);
 

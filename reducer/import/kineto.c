@@ -61,12 +61,24 @@ static void take_three(struct json *json, uint64_t three[3])
 	}
 }
 
+/* A time that is no number must not pass for 0, nor for one that is not there. */
+static int is_bad_time(const struct json *json, unsigned key, enum json_word word)
+{
+	if (key != KINETO_TS && key != KINETO_DUR)
+		return 0;
+	return (word != JSON_STRING && word != JSON_NUMBER) || !json_is_number(json);
+}
+
 static void take_value(struct kineto *kineto, struct kineto_event *event, unsigned key, enum json_word word)
 {
 	struct json *json = &kineto->json;
 
 	if (word == JSON_ARRAY && (key == KINETO_GRID || key == KINETO_BLOCK)) {
 		take_three(json, key == KINETO_GRID ? event->grid : event->block);
+	} else if (is_bad_time(json, key, word)) {
+		event->numbers[key] = -1; /* set_times refuses it */
+		event->has[key] = 1;
+		json_skip(json, word);
 	} else if (key >= KINETO_KEYS || (word != JSON_STRING && word != JSON_NUMBER)) {
 		json_skip(json, word);
 	} else if (keys[key].is_text) {

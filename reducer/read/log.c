@@ -106,7 +106,8 @@ static int check_header(struct log *log, const uint8_t *bytes, size_t got)
 	if (got == 0)
 		return refuse(log, 0, "the program was killed before its first record, or the disk was full", "the file is empty");
 	if (got < 8 || memcmp(bytes, TFP_FILE_MAGIC, 8) != 0)
-		return refuse(log, 0, "name files that end in .tfp, or their directory", "this is not a tfprof log");
+		return refuse(log, 0, "name files that end in .tfp, .xplane.pb or .json, or their directory",
+			      "this is not a tfprof log, nor a trace that tfprof reads");
 	if (got < HEADER_BYTES_LEAST)
 		return refuse(log, got, "", "the file ends inside its header");
 	memcpy(header, bytes, HEADER_BYTES_LEAST);

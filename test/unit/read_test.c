@@ -283,7 +283,7 @@ static void test_what_is_no_log_is_refused_with_a_reason(void **state)
 	maker_finish(&maker);
 	assert_refused(&maker, maker.size, "the file needs features that this program does not know");
 	memcpy(maker.bytes, "#!/bin/sh", 9);
-	assert_refused(&maker, maker.size, "this is not a tfprof log");
+	assert_refused(&maker, maker.size, "this is not a tfprof log, nor a trace that tfprof reads");
 	maker_free(&maker);
 }
 
