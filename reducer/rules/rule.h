@@ -9,7 +9,7 @@
 
 #include "reducer/rules/rules.h"
 
-#define RULE_NO_STEPS "no step was recorded, so the time of a step cannot be split"
+#define RULE_NO_STEPS "no step with work of a framework or a device in it was recorded, so the time of a step cannot be split"
 #define RULE_NO_TIME "the length of the run is not known"
 #define RULE_NO_COPIES "no copies of a GPU were recorded"
 #define RULE_NO_KERNELS "fewer than 100 kernels ran: too few to say anything"

@@ -5,7 +5,14 @@
 
 const FACETS = new Set(["side", "scope", "allocator", "process", "pid", "device", "category", "kind", "stage", "area", "severity", "region", "by", "type"]);
 const FACET_MOST = 16; // different values
+const LONG_TEXT = 40; // characters
+const WORDS = new Set(["losses", "recommendations", "rules", "rule_evidence", "overview.verdict", "input.verdict", "input.host", "tf_data.pipelines", "windows"]);
 const DETAIL_FIRST = 3; // columns of this detail and above stand on the table's own page, elsewhere when asked for
+
+// Tables whose cells are sentences: these are read whole, over several lines.
+function wording(id) {
+	return WORDS.has(id) ? "words" : "";
+}
 
 function cell(value, column, isExact) {
 	const made = element("td", { "data-value": exact(value, column) });
@@ -13,6 +20,8 @@ function cell(value, column, isExact) {
 		made.className = "number";
 	if (value === null)
 		made.className += " unknown";
+	if (column.type === "text" && value !== null && String(value).length > LONG_TEXT)
+		made.className += " long";
 	made.textContent = isExact || column.type === "stack" || column.type === "text" ? exact(value, column) : shown(value, column.unit);
 	if (value !== null)
 		made.title = exact(value, column) + (column.unit && column.unit !== "none" ? " " + column.unit : "");
@@ -87,7 +96,7 @@ function grid(table, part = "", more = {}) {
 	const { query } = address.read(), word = (key) => part ? part + "." + key : key;
 	const isExact = query.get(word("exact")) === "1", pageLength = more.pageLength || 50, isAll = !part || query.get(word("columns")) === "all";
 	const details = new Set(table.columns.map((column, i) => column.detail >= DETAIL_FIRST ? i : -1).filter((i) => i >= 0));
-	const made = element("table", { id: part ? "grid-" + part : "grid" }, head(table));
+	const made = element("table", { id: part ? "grid-" + part : "grid", class: wording(table.id) }, head(table));
 	const box = element("div", { class: "scroll" }, made), tools = element("div", { class: "tools" }), state = { box, tools };
 	const kept = new Map(table.columns.map((column, i) => [i, query.get(word(column.id))]).filter(([, value]) => value));
 	const rows = () => table.rows.filter((row) => [...kept].every(([i, value]) => String(row[i]) === value) && (!more.keep || more.keep(row)));

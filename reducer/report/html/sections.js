@@ -33,7 +33,7 @@ function panel(main, id, more = {}) {
 function small(table, rows = table.rows.slice(0, FIRST_ROWS), ids = null) {
 	const columns = ids ? ids.map((id) => place(table, id)).filter((i) => i >= 0) : table.columns.map((_, i) => i);
 	const part = { columns: columns.map((i) => table.columns[i]) };
-	return element("div", { class: "scroll" }, element("table", {}, head(part), element("tbody", {}, ...rows.map((row) =>
+	return element("div", { class: "scroll" }, element("table", { class: wording(table.id) }, head(part), element("tbody", {}, ...rows.map((row) =>
 		element("tr", {}, ...columns.map((i) => cell(row[i], table.columns[i], false)))))));
 }
 
@@ -74,8 +74,6 @@ function recommendations(main) {
 	if (!table)
 		return;
 	main.append(element("h3", {}, link("recommendations", "What to do")));
-	if (table.rows.length === 0)
-		main.append(element("p", { class: "note" }, "No rule found anything to better."));
 	const list = element("ol", { class: "advice" });
 	for (const row of table.rows.slice(0, 6)) {
 		const gain = value(table, row, "gain_share");
