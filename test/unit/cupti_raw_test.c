@@ -116,7 +116,28 @@ static void read_head(FILE *file)
 	fseek(file, at, SEEK_SET);
 }
 
-/* One buffer of the file, its texts in place; NULL at the end. The texts live on: the tables keep what they read. */
+/* The tables keep what they read, so the texts live until the file is done. */
+static char **kept;
+static size_t kept_count;
+
+static char *keep(size_t bytes)
+{
+	kept = realloc(kept, (kept_count + 1) * sizeof *kept);
+	assert_non_null(kept);
+	kept[kept_count] = calloc(1, bytes);
+	assert_non_null(kept[kept_count]);
+	return kept[kept_count++];
+}
+
+static void forget(void)
+{
+	while (kept_count)
+		free(kept[--kept_count]);
+	free(kept);
+	kept = NULL;
+}
+
+/* One buffer of the file, its texts in place; NULL at the end. */
 static uint8_t *read_buffer(FILE *file, size_t *bytes)
 {
 	size_t texts, *offsets;
@@ -130,7 +151,7 @@ static uint8_t *read_buffer(FILE *file, size_t *bytes)
 		size_t length;
 		assert_int_equal(fscanf(file, "text %zu %zu", &offsets[i], &length), 2);
 		assert_int_equal(fgetc(file), '\n');
-		text[i] = calloc(1, length + 1);
+		text[i] = keep(length + 1);
 		assert_int_equal(fread(text[i], 1, length, file), length);
 		assert_int_equal(fgetc(file), '\n');
 		assert_true(offsets[i] + 8 <= *bytes);
@@ -237,6 +258,7 @@ static void replay_file(const char *path)
 	for (size_t kind = 0; kind < KINDS; kind++)
 		assert_true(!counts[kind] || !replay->decoder.strides.of[kind] || replay->decoder.strides.of[kind] == strides[kind]);
 	end(replay);
+	forget();
 	fclose(file);
 }
 
