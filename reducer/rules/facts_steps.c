@@ -115,9 +115,11 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 {
 	struct choice choice = {.kind = best_kind(steps), .from_ns = INT64_MAX, .to_ns = INT64_MIN, .end_ns = INT64_MIN};
 	struct parts_sum sum = {0};
+	double all = 0;
 
 	for (size_t i = 0; i < steps->count && choice.kind != UNIT_WHOLE;) {
 		size_t count = run_of(steps, i);
+		all += steps->rows[i].kind == choice.kind ? (double)count : 0;
 		if (steps->rows[i].kind == choice.kind)
 			take_process(&sum, &choice, &steps->rows[i], count);
 		i += count;
@@ -125,6 +127,7 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 	if (sum.count < (choice.kind == UNIT_STEP ? STEPS_LEAST : CALLS_LEAST))
 		return;
 	set_parts(facts, &sum, &choice);
+	facts_own(facts, FACT_all_steps, all, "step_stats", NULL, "%s", "");
 	snprintf(facts->facts[FACT_whole_ns].label, FACT_LABEL, "%s", unit_kind_name(choice.kind));
 }
 

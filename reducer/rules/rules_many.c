@@ -29,11 +29,12 @@ void rule_communication_bound(const struct rule_facts *facts, struct finding *fi
 void rule_small_collectives(const struct rule_facts *facts, struct finding *finding)
 {
 	double count = facts_value(facts, FACT_reductions), bytes = facts_value(facts, FACT_reduced_bytes);
+	double steps = facts_value(facts, FACT_all_steps); /* calls are counted over the whole run */
 
 	if (!finding_needs(finding, count > 0, "no reductions of NCCL were recorded") ||
-	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
+	    !finding_needs(finding, steps > 0, RULE_NO_STEPS))
 		return;
-	finding_measure(finding, count / rule_steps(facts) / rule_devices_each(facts));
+	finding_measure(finding, count / steps / rule_devices_each(facts));
 	finding_excuse(finding, bytes / count >= SMALL_REDUCTION, "they are large");
 	text_format(&finding->title, "Each device takes part in %.0f reductions a step, of %.0f bytes on average.",
 		    finding->measured, bytes / count);

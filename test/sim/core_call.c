@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "inner.h"
 
@@ -172,11 +173,25 @@ static void look_for_fault(const char *value, void *user)
 	planted->row++;
 }
 
+static void look_for_delay(const char *value, void *user)
+{
+	const struct planted *planted = user;
+	struct timespec length;
+	char name[128];
+	long long ns;
+
+	if (sscanf(value, "%127s %lld", name, &ns) != 2 || strcmp(name, planted->name))
+		return;
+	length = (struct timespec){ns / 1000000000, ns % 1000000000};
+	nanosleep(&length, NULL);
+}
+
 int sim_call_planted(const struct sim_call *call)
 {
 	static uint64_t counts[1024];	/* one a line; the scenario has no more */
 	struct planted planted = {.name = call->name, .counts = counts};
 
+	sim_scenario_each("slow_call", look_for_delay, &planted);
 	sim_scenario_each("fault_call", look_for_fault, &planted);
 	return planted.result;
 }

@@ -39,6 +39,7 @@
  *	copy_ns N, copy_bytes_per_us N, copy_inside_bytes_per_us N, set_bytes_per_us N	(1200, 25000, 1500000, 2500000)
  *	host_function_ns N	(5000)
  *	jit_ns N		PTX takes so long to compile, asleep (0)
+ *	slow_call NAME NS	many: that API function takes so long more, asleep, before it does anything
  *
  * Memory
  *	pool_waste_percent N	of what a pool holds lies in holes that fit nothing (0)

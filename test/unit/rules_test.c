@@ -29,6 +29,7 @@ static void healthy(struct rule_facts *facts)
 	static const struct given given[] = {
 		{FACT_whole_ns, SECOND},
 		{FACT_steps, 100},
+		{FACT_all_steps, 100},
 		{FACT_split_compilation, 0},
 		{FACT_split_output, 0.002 * SECOND},
 		{FACT_split_input, 0.004 * SECOND},
