@@ -47,6 +47,9 @@ static void refuse(struct tfp_cupti *cupti, const char *text, uint32_t result)
 {
 	cupti->result = result;
 	cupti->phase = TFP_CUPTI_REFUSED;
+	if (result == TFP_CUPTI_INSUFFICIENT_PRIVILEGES)
+		text = "CUPTI wants more rights: the driver's option NVreg_RestrictProfilingToAdminUsers=0, or CAP_SYS_ADMIN. Only "
+		       "the host's calls are recorded. Result ";
 	tfp_cupti_note("cupti_refused", text, result);
 	tfp_cupti_put_state(TFP_GPU_STATE_REFUSED, result);
 }

@@ -18,11 +18,17 @@
 
 #define LAUNCH_KERNEL 211 /* of the runtime; every version knows it */
 
-/* Concurrent kernels come first: the other kinds are worth little without. 51 stands in for the nodes of graphs. */
+/* 51 stands in for the nodes of graphs. */
 static const uint8_t kinds[] = {
-	TFP_CUPTI_CONCURRENT_KERNEL, TFP_CUPTI_MEMCPY,  TFP_CUPTI_MEMCPY2, TFP_CUPTI_MEMSET,      TFP_CUPTI_SYNCHRONIZATION,
-	TFP_CUPTI_OVERHEAD,          TFP_CUPTI_DEVICE,  TFP_CUPTI_CONTEXT, TFP_CUPTI_STREAM,      TFP_CUPTI_NAME,
-	TFP_CUPTI_MEMORY2,           TFP_CUPTI_MEMORY_POOL, TFP_CUPTI_JIT, TFP_CUPTI_GRAPH_TRACE,
+#define TFP_CUPTI_KIND(number, words) (number),
+#include "collectors/tables/cupti_kinds.def"
+#undef TFP_CUPTI_KIND
+};
+
+static const char *const refusals[] = {
+#define TFP_CUPTI_KIND(number, words) "CUPTI does not record " words ": result ",
+#include "collectors/tables/cupti_kinds.def"
+#undef TFP_CUPTI_KIND
 };
 
 static const uint8_t resources[] = {
@@ -97,8 +103,7 @@ uint32_t tfp_cupti_enable(struct tfp_cupti *cupti)
 			continue;
 		if (!(noted >> kind & 1)) {
 			noted |= UINT64_C(1) << kind;
-			tfp_cupti_note("cupti_kind", "CUPTI does not record an activity kind: 1000 times its result plus the kind is ",
-				       result * UINT64_C(1000) + kind);
+			tfp_cupti_note("cupti_kind", refusals[i], result);
 		}
 		if (kind == TFP_CUPTI_CONCURRENT_KERNEL)
 			return result;

@@ -257,7 +257,7 @@ void tfp_cupti_end(void)
 
 	if (!cupti || !cupti->phase || (tfp_self && tfp_self->is_own))
 		return;
-	if (!is_at_home())
+	if (!is_at_home() || cupti->phase == TFP_CUPTI_REFUSED) /* refused: nothing was ever asked of it, and nobody would answer */
 		return;
 	if (cupti->phase == TFP_CUPTI_ENDED || !tfp_drain_has_thread()) {
 		end_here(cupti);

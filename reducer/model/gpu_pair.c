@@ -100,6 +100,24 @@ static int is_log_cut(const struct gpu_scan *scan)
 	return log->torn.offset != 0 || log->live.file_end > log->bytes;
 }
 
+/* CUPTI refused the kind of record that the call would have made: the log's notes say so, in words of cupti_kinds.def. */
+static int is_kind_refused(const struct process *process, const struct gpu_flight *flight)
+{
+	static const struct {
+		unsigned kind;
+		const char *words;
+	} refused[] = {{GPU_LAUNCH, "CUPTI does not record kernels:"}, {GPU_COPY, "CUPTI does not record copies:"},
+		       {GPU_COPY, "CUPTI does not record copies between devices:"}, {GPU_SET, "CUPTI does not record sets:"},
+		       {GPU_GRAPH, "CUPTI does not record graphs:"}};
+
+	for (size_t i = 0; i < process->note_count; i++)
+		for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+			if (refused[k].kind == flight->kind && strcmp(process->notes[i].name, "cupti_kind") == 0 &&
+			    strncmp(process->notes[i].value, refused[k].words, strlen(refused[k].words)) == 0)
+				return 1;
+	return 0;
+}
+
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
@@ -111,6 +129,8 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_CROWDED;
 	if (is_log_cut(scan))
 		return GPU_REASON_LOG_CUT;
+	if (is_kind_refused(scan->scan->process, flight))
+		return GPU_REASON_KIND_REFUSED;
 	if (is_cut_off(scan, flight, 0))
 		return GPU_REASON_DIED;
 	if (losses(scan->scan->process, LOSS_DROPPED) > 0)
