@@ -43,7 +43,7 @@ enum tfp_gpu_argument {
 	TFP_GPU_LIBRARY = 7,
 	TFP_GPU_ROOM = 8,
 	TFP_GPU_DEVICE = 9, /* no record: the thread's device is value 0, all ones = unknown */
-	TFP_GPU_RESET = 10, /* no record: the device of value 0 was reset */
+	TFP_GPU_RESET = 10, /* gpu_object: the device of value 0 was reset, all ones = unknown; value 1 is 0 */
 };
 
 /* gpu_alloc.flavour */

@@ -71,7 +71,7 @@ const struct tfp_gpu_argument_kind tfp_gpu_arguments[] = {
 	[TFP_GPU_LIBRARY] = {fill_library, sizeof(struct tfp_record_library_call)},
 	[TFP_GPU_ROOM] = {fill_room, sizeof(struct tfp_record_device_room)},
 	[TFP_GPU_DEVICE] = {NULL, 0},
-	[TFP_GPU_RESET] = {NULL, 0},
+	[TFP_GPU_RESET] = {fill_object, sizeof(struct tfp_record_gpu_object)},
 };
 
 static struct tfp_fact_field text(const char *words)

@@ -146,6 +146,7 @@
 	do { \
 		call.argument = TFP_GPU_RESET; \
 		call.values[0] = WORD(device); \
+		call.values[1] = 0; \
 	} while (0)
 
 /* Which kernel a handle means. */

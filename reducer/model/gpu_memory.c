@@ -135,6 +135,42 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	pairs_alloc(&blocks->calls, call->stream, &block);
 }
 
+int gpu_is_reset(const struct gpu_function *function)
+{
+	return strcmp(function->name, "cudaDeviceReset") == 0 || strncmp(function->name, "cuDevicePrimaryCtxReset", 23) == 0;
+}
+
+/* All that a table holds, given back at one time. The addresses first: giving back moves entries. */
+static void release_all(struct gpu_scan *scan, struct pairs *pairs, const struct gpu_call *call)
+{
+	uint64_t *addresses = malloc((pairs->live.count + 1) * sizeof *addresses);
+	size_t count = 0;
+
+	if (addresses == NULL) {
+		scan->gpu->counts.left_out++;
+		return;
+	}
+	for (size_t i = 0; i < pairs->live.capacity && count < pairs->live.count; i++)
+		if (pairs->live.entries[i].address != 0)
+			addresses[count++] = pairs->live.entries[i].address;
+	for (size_t i = 0; i < count; i++)
+		pairs_release(pairs, call->stream, addresses[i], call->begin);
+	free(addresses);
+}
+
+void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
+{
+	uint32_t device = device_of(scan, call, arguments->is_object ? (uint32_t)arguments->values[0] : GPU_NONE);
+	int is_only = scan->gpu->device_count <= 1; /* host memory of CUDA's belongs to all devices: gone with the last one */
+
+	for (size_t i = 0; i < scan->block_count; i++) {
+		struct gpu_blocks *blocks = &scan->blocks[i];
+		int is_of_device = blocks->flavour == FLAVOUR_DEVICE && (blocks->device == device || blocks->device == GPU_NONE);
+		if (is_of_device || is_only)
+			release_all(scan, &blocks->calls, call);
+	}
+}
+
 static struct gpu_pool *pool_at(struct gpu_scan *scan, uint64_t address, uint32_t device)
 {
 	uint32_t place = number_map_find(&scan->pool_rows, device, address);

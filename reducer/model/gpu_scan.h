@@ -141,6 +141,9 @@ void gpu_library_ran(struct gpu_scan *scan, uint32_t instance, uint32_t kernel, 
 
 /* gpu_memory.c */
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
+/* cudaDeviceReset and its kin take all that a device held. */
+int gpu_is_reset(const struct gpu_function *function);
+void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
