@@ -192,13 +192,15 @@ static double host_number(const struct process *process, const char *name)
 	return number;
 }
 
-/* CUDA's release of a CUPTI, as the driver numbers its own: 130001 (13.0.1) is 13000. Releases before 12.2 count otherwise. */
+/* CUDA's release of a CUPTI, as the driver numbers its own: 130001 (13.0.1) is 13000. Releases before 13.0 were counted. */
 static double cuda_of_cupti(double version)
 {
+	/* From 17 on; 18 stands for 11.8 to 12.1, the oldest counts. 19 and 25 were never seen; 0 = unknown. */
+	static const double counted[] = {11060, 11080, 0, 12020, 12030, 12040, 12050, 12060, 0, 12080, 12090, 12090};
 	double major, minor;
 
 	if (version < 120000)
-		return 0;
+		return version >= 17 && version < 17 + sizeof(counted) / sizeof(counted[0]) ? counted[(size_t)version - 17] : 0;
 	major = (double)((long)version / 10000);
 	minor = (double)((long)version % 10000 / 100);
 	return major * 1000 + minor * 10;
