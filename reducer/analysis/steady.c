@@ -134,12 +134,21 @@ static bool is_paused(const struct steady_pass *pass, int64_t time_ns)
 	return low > 0 && process->steps[low - 1].rest_ns && time_ns >= process->steps[low - 1].rest_ns;
 }
 
+/* An op that makes an input pipeline or its iterator: no function can hold it. */
+static bool makes_pipeline(const char *name)
+{
+	const char *dataset = strstr(name, "Dataset");
+
+	return strcmp(name, "MakeIterator") == 0 || strncmp(name, "AnonymousIterator", 17) == 0 ||
+	       (dataset && strlen(dataset) <= 9);
+}
+
 /* A call of a function has a name that begins with "__"; its time is that of the ops inside it. */
 static void take_op(struct steady *steady, const struct span *span)
 {
 	bool is_eager = span->source == SOURCE_eager && strncmp(span->name, "__", 2) != 0;
 
-	if ((span->source != SOURCE_annotation && !is_eager) || input_kind_of(span) != INPUT_NOT ||
+	if ((span->source != SOURCE_annotation && !is_eager) || makes_pipeline(span->name) || input_kind_of(span) != INPUT_NOT ||
 	    is_paused(steady->pass, span->start_ns))
 		return;
 	steady->op_ns += span->self_ns;

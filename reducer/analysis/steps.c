@@ -30,6 +30,7 @@ struct steps_pass {
 	struct parts parts;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
+	uint64_t *functions;	      /* by unit: of TensorFlow's function that it is a call of, a hash; 0 = none was seen */
 	struct waiting **waiting;     /* by unit; NULL = nothing came yet, or is settled */
 	bool *is_settled;	      /* by unit */
 	size_t pending;		      /* intervals in all */
@@ -66,6 +67,7 @@ static void *begin(const struct analysis_input *input)
 				     .step_thread = pass->units.kind == UNIT_WHOLE ? 0 : pass->units.items[0].thread};
 	pass->is_span = input->options->step_time == STEP_TIME_SPAN;
 	pass->waiting = base_alloc(pass->units.count + 1, sizeof(*pass->waiting));
+	pass->functions = base_alloc(pass->units.count + 1, sizeof(*pass->functions));
 	pass->is_settled = base_alloc(pass->units.count + 1, sizeof(*pass->is_settled));
 	for (size_t i = 0; i < DEVICES_MOST; i++)
 		pass->last_of[i] = SIZE_MAX;
@@ -298,6 +300,22 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 		add(steps, unit, span->start_ns, span->start_ns + (int64_t)span->duration_ns, mask, span);
 }
 
+/* A function of TensorFlow was called; of a step that marks itself so it is the first on its thread. */
+static void note_function(struct steps_pass *pass, const struct span *span)
+{
+	const struct process *process = pass->input->process;
+
+	for (size_t l = 0; l < pass->lane_count; l++) {
+		const struct unit *unit = &pass->units.items[pass->lanes[l].from];
+		if (unit->thread != span->thread || span->start_ns < unit->start_ns)
+			continue;
+		size_t at = find_unit(pass, &pass->lanes[l], span->start_ns);
+		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
+		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == EAGER && !pass->functions[at])
+			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
+	}
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct steps *steps = result;
@@ -306,6 +324,9 @@ static void take(void *result, const struct span *span)
 	/* What had not ended says nothing of where it did. */
 	if (span->kind != SPAN_WHOLE || (span->is_open && span->what != SPAN_RANGE))
 		return;
+	if ((span->what == SPAN_OP || span->what == SPAN_RANGE) && span->source == EAGER &&
+	    strncmp(span->name, "__inference_", 12) == 0)
+		note_function(steps->pass, span);
 	mask = part_classes(&steps->pass->parts, span);
 	if (!mask)
 		return;
@@ -338,6 +359,7 @@ static void drop_pass(struct steps *steps)
 		free(pass->waiting[i]);
 	}
 	free(pass->waiting);
+	free(pass->functions);
 	free(pass->is_settled);
 	free(pass->lanes);
 	parts_free(&pass->parts);
@@ -347,19 +369,39 @@ static void drop_pass(struct steps *steps)
 }
 
 /* Units that stand for steps, and in none of which anything was done, say nothing. */
-/* Keras evaluates by a function of the same name; whoever marks steps himself means each of them. */
+#define FUNCTIONS_MOST 64
+
+/* Whether that function had a backward pass in any of its steps: compiled ones name no ops but while they are compiled. */
+static bool has_learnt(const struct steps *steps, uint64_t function)
+{
+	for (size_t i = 0; i < steps->count; i++)
+		if (steps->pass->functions[i] == function && steps->rows[i].phase_ns[PHASE_BACKWARD])
+			return true;
+	return false;
+}
+
+/* Keras evaluates by a function of the same name, but of another number; whoever marks steps himself means each of them. */
 static void find_evaluation(struct steps *steps)
 {
-	const struct process *process = steps->pass->input->process;
-	bool has_training = false;
+	uint64_t seen[FUNCTIONS_MOST];
+	bool learns[FUNCTIONS_MOST], any = false;
+	size_t count = 0;
 
-	for (size_t i = 0; i < steps->count; i++)
-		has_training |= steps->rows[i].phase_ns[PHASE_BACKWARD] > 0;
-	for (size_t i = 0; i < steps->count && has_training; i++) {
-		struct step_row *row = &steps->rows[i];
-		row->is_evaluation = row->unit.step != SIZE_MAX && process->steps[row->unit.step].source == EAGER &&
-				     row->phase_ns[PHASE_BACKWARD] == 0;
+	for (size_t i = 0; i < steps->count; i++) {
+		uint64_t function = steps->pass->functions[i];
+		size_t at = 0;
+		while (at < count && seen[at] != function)
+			at++;
+		if (!function || at < count || count == FUNCTIONS_MOST)
+			continue;
+		seen[count] = function;
+		learns[count] = has_learnt(steps, function);
+		any |= learns[count++];
 	}
+	for (size_t i = 0; i < steps->count && any; i++)
+		for (size_t at = 0; at < count; at++)
+			if (seen[at] == steps->pass->functions[i])
+				steps->rows[i].is_evaluation = !learns[at];
 }
 
 static void end(void *result)

@@ -47,7 +47,7 @@ static const struct table_column columns[] = {
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 3, "kernel id of the thread that marked it"},
 	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "step; where there are none: request, call, whole"},
 	[ROLE] = {"role", "role", TABLE_TEXT, UNIT_NONE, 1,
-		  "evaluation = no backward pass, though others have one: inferred"},
+		  "evaluation = of a function without a backward pass, though another has one: inferred"},
 };
 
 /* range_sources.def, by number. */

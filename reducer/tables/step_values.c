@@ -234,7 +234,8 @@ void step_rows_note_first(struct table *table, const struct step_rows *rows)
 		all += step_rows_counts(rows, rows->items[i]) && !rows->items[i]->is_evaluation ? rows->items[i]->total_ns : 0;
 	if (first.evaluation)
 		table_note(table, NOTE_INFERRED,
-			   "%zu steps have no backward pass, as others have: evaluation. They are not judged.", first.evaluation);
+			   "%zu steps are of functions without a backward pass, as another has: evaluation. They are not judged.",
+			   first.evaluation);
 	if (first.count)
 		table_note(table, NOTE_INFO,
 			   "The first %s%s is not judged, it traces, compiles and fills caches: %.1f ms, %.1f %% of the time of "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keras over data of unknown length: 3 epochs of 12 batches with validation of 4, an evaluation of 4, then 10 calls of a function
-of its own called train_step. Knows nothing of tfprof."""
+"""Keras over data of unknown length: 3 epochs of 12 batches with validation of 4, an evaluation of 4, one epoch of a compiled model
+of 12 and 4, then 10 calls of a function of its own called train_step. Knows nothing of tfprof."""
 import keras
 import numpy as np
 import tensorflow as tf
@@ -19,6 +19,9 @@ model = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(16, acti
 model.compile(keras.optimizers.SGD(1e-4), "mse")
 model.fit(batches(12), validation_data=batches(4), epochs=3, verbose=0)
 model.evaluate(batches(4), verbose=0)
+compiled = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(1)])
+compiled.compile(keras.optimizers.SGD(1e-4), "mse", jit_compile=True)
+compiled.fit(batches(12), validation_data=batches(4), verbose=0)
 
 
 @tf.function
