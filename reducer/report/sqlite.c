@@ -30,7 +30,10 @@ struct database {
 static void need(const struct database *database, int is_good)
 {
 	if (!is_good)
-		base_die("-f sqlite: %s", sqlite3_errmsg(database->handle));
+		base_die("-f sqlite: %s%s", sqlite3_errmsg(database->handle),
+			 sqlite3_errcode(database->handle) == SQLITE_FULL
+				 ? "; it is made in a temporary file first: set TMPDIR to a folder with more room"
+				 : "");
 }
 
 static void run_sql(const struct database *database, const char *sql)

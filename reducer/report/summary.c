@@ -16,6 +16,7 @@
 #include <time.h>
 
 #define OTHER_ROWS 3
+#define START_LINES 2
 #define ROOMY_LINES 40 /* of a screen: from there on a blank line before each part */
 
 size_t summary_left(const struct summary *summary)
@@ -178,21 +179,22 @@ static void put_start(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
 	time_t start = (time_t)(run->realtime_ns / 1000000000) + run->utc_offset_s;
+	struct text sentence = {0};
 	char stamp[64] = "";
 	char end[128];
 	struct tm at;
 
 	if (run->realtime_ns && gmtime_r(&start, &at))
 		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S, ", &at);
-	text_format(&summary->line, "  %slasted ", stamp);
-	human_ns(&summary->line, run->duration_ns);
-	text_format(&summary->line, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
+	text_format(&sentence, "%slasted ", stamp);
+	human_ns(&sentence, run->duration_ns);
+	text_format(&sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
 	if (run->process_count == 1) {
 		process_end_text(&run->processes[0], end, sizeof(end));
-		text_string(&summary->line, ", ended: ");
-		escape_visible(&summary->line, end, strlen(end));
+		text_format(&sentence, ", ended: %s", end);
 	}
-	summary_end_line(summary);
+	summary_sentence(summary, "  ", sentence.bytes, START_LINES);
+	text_free(&sentence);
 }
 
 static void put_others(struct summary *summary)

@@ -26,12 +26,13 @@ static bool is_word(const struct table *table, size_t row, const char *id, const
 	return text && length == strlen(word) && memcmp(text, word, length) == 0;
 }
 
-/* A row for the whole job that says something: address space that was never mapped does not. */
+/* A row for the whole job that says something: what was not recorded does not, nor address space that was never mapped. */
 static bool is_told(const struct table *table, size_t row)
 {
-	return is_word(table, row, "scope", "job") &&
-	       (!is_word(table, row, "allocator", "mmap") ||
-		table_get_integer(table, row, table_find_column(table->kind, "allocations")) > 0);
+	size_t column = table_find_column(table->kind, "allocations");
+
+	return is_word(table, row, "scope", "job") && table_is_known(table, row, column) &&
+	       (!is_word(table, row, "allocator", "mmap") || table_get_integer(table, row, column) > 0);
 }
 
 static int64_t peak_of(const struct table *table, size_t row)
@@ -71,7 +72,7 @@ void summary_put_memory(struct summary *summary)
 	struct table *totals = tables_make(&table_memory_summary, summary->request);
 	size_t rows[ALLOCATORS] = {0}, count = choose_rows(totals, rows), shown = 0;
 
-	if (summary_heading(summary, "Memory        allocations   allocated  live at end        peak     peak at", 1))
+	if (count && summary_heading(summary, "Memory        allocations   allocated  live at end        peak     peak at", 1))
 		for (; shown < count && shown < ALLOCATORS && summary_left(summary) > (shown + 1 < count && count > ALLOCATORS);
 		     shown++) {
 			text_string(&summary->line, "  ");

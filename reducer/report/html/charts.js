@@ -107,7 +107,7 @@ function pictures(table, spec = CHARTS[table.id]) {
 	if (!spec || table.rows.length === 0)
 		return [];
 	if (spec.kind === "flame")
-		return [flame(table)];
+		return table.rows.some((row) => row[place(table, "stack")] !== null) ? [flame(table)] : [];
 	const wanted = [spec.x, spec.y, spec.label, spec.value].filter((id) => id !== undefined);
 	if (wanted.some((id) => place(table, id) < 0))
 		return [];

@@ -20,9 +20,15 @@ function ofAllocator(id, name) {
 	return by < 0 ? [] : table.rows.filter((row) => row[by] === name);
 }
 
+const NEAR = 1e-4; // of the width: Chart.js fills wrongly below a curve that ends with two points nearer than that
+
 function curve(table, rows, id, label, index, more) {
 	const x = place(table, "time_ns"), y = place(table, id);
 	const data = y < 0 ? [] : rows.filter((row) => row[y] !== null).map((row) => ({ x: row[x], y: Number(row[y]), row, table }));
+	if (data.length > 1) {
+		const [before, last] = data.slice(-2);
+		last.x = Math.max(last.x, before.x + NEAR * last.x);
+	}
 	return data.length ? [{ label, data, borderColor: colour(index), backgroundColor: colour(index) + "33", pointRadius: 0, pointHitRadius: 8, borderWidth: 1.5, stepped: true, ...more }] : [];
 }
 
@@ -48,7 +54,7 @@ function memoryChart(name) {
 	const torn = curve(table, rows, "fragmentation", "fragmentation", 3, share);
 	const datasets = [...curve(table, rows, "live_bytes", "in use", 0, { fill: true }), ...curve(table, rows, "reserved_bytes", "held from below", 1),
 		...torn.length || !events ? torn : curve(events, single, "fragmentation", "fragmentation", 3, share),
-		...events ? curve(events, single, "live_bytes", "events", 2, { showLine: false, pointRadius: 2, pointHitRadius: 6 }) : []];
+		...events ? curve(events, single, "live_bytes", events.row_count > events.rows.length ? `events (${events.rows.length} of ${events.row_count})` : "events", 2, { showLine: false, pointRadius: 2, pointHitRadius: 6 }) : []];
 	const most = Math.max(1, ...datasets.filter((one) => one.yAxisID !== "share").flatMap((one) => one.data.map((point) => point.y)));
 	const hasShare = datasets.some((one) => one.yAxisID === "share");
 	const totals = byId.get("memory.allocators"), row = totals && totals.rows.find((one) => value(totals, one, "allocator") === name);
