@@ -228,6 +228,17 @@ static void scan(struct run *run, struct run_options *run_options)
 	progress_end(&progress);
 }
 
+/* A filter that no process or thread fits is a slip: an empty answer would hide it. */
+static void refuse_strangers(const struct request *request)
+{
+	const char *option = request_names_nobody(request);
+
+	if (option && strcmp(option, "--process") == 0)
+		base_die("--process=%s: no process of the run has this number or name; -t processes shows all", request->process);
+	if (option)
+		base_die("--thread=%s: no thread chosen has this number or name; -t memory.summary shows all", request->thread);
+}
+
 /* A format of the time line. */
 static void write_run(const struct options *options, const struct report_kind *format)
 {
@@ -360,6 +371,7 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	if (!kind_count || any_needs_scan(kinds, kind_count))
 		scan(run, &run_options);
 	options->request.run = run;
+	refuse_strangers(&options->request);
 	options->request.frames = frames_make(run, &options->symbols);
 	options->request.is_text = format->is_for_reading;
 	if (!options->request.points)

@@ -64,6 +64,8 @@ bool request_wants_span(const struct request *request, const struct span *span);
 /* Does the request want this process, thread, allocator? */
 bool request_wants_process(const struct request *request, const struct process *process);
 bool request_wants_thread(const struct request *request, const struct thread *thread);
+/* The option that names a process or a thread that the run does not have, or NULL. */
+const char *request_names_nobody(const struct request *request);
 bool request_wants_allocator(const struct request *request, const char *allocator);
 
 /* How many rows of a table can be shown at most, if it adds them in its usual order; SIZE_MAX when all may matter. */

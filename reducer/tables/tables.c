@@ -81,6 +81,24 @@ bool request_wants_thread(const struct request *request, const struct thread *th
 	return !request->thread || is_number(request->thread, thread->tid) || strcmp(request->thread, thread->name) == 0;
 }
 
+const char *request_names_nobody(const struct request *request)
+{
+	const char *option = request->process ? "--process" : NULL;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		option = request->thread ? "--thread" : NULL;
+		for (size_t k = 0; option && k < process->thread_count; k++)
+			if (request_wants_thread(request, &process->threads[k]))
+				option = NULL;
+		if (!option)
+			return NULL;
+	}
+	return option;
+}
+
 bool request_wants_allocator(const struct request *request, const char *allocator)
 {
 	return !request->allocator || strcmp(request->allocator, allocator) == 0;

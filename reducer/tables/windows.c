@@ -67,7 +67,7 @@ static void fill(struct table *table, const struct request *request)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(table, request, &request->run->processes[i]);
 	if (!table->row_count)
-		table_note(table, NOTE_INFO, "No edges are in the logs: with TFPROF_WINDOW=all everything is recorded.");
+		table_note(table, NOTE_INFO, "No window opened or closed while the processes ran.");
 	notes_recording(table, request);
 }
 
