@@ -74,6 +74,22 @@ static void put_no_steps(struct summary *summary)
 	table_free(steps);
 }
 
+/* What the library noted: sentences, but for the flags by which XLA was asked for its modules. */
+static void put_own_note(struct summary *summary, const char *value)
+{
+	static const char begin[] = "--xla_dump_to=";
+	const char *folder = value + sizeof(begin) - 1;
+	struct text note = {0};
+
+	if (strncmp(value, begin, sizeof(begin) - 1) != 0) {
+		put_note(summary, value);
+		return;
+	}
+	text_format(&note, "What XLA compiled is in %.*s: -t compile_stats,xla_ops.", (int)strcspn(folder, " "), folder);
+	put_note(summary, note.bytes);
+	text_free(&note);
+}
+
 void summary_put_notes(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -88,7 +104,7 @@ void summary_put_notes(struct summary *summary)
 	for (size_t i = 0; i < sites->note_count; i++)
 		put_note(summary, sites->notes[i].text);
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
-		put_note(summary, run->processes[0].notes[i].value);
+		put_own_note(summary, run->processes[0].notes[i].value);
 	table_free(sites);
 	summary_degraded(summary, put_note);
 	put_problems(summary);

@@ -30,8 +30,8 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, while the steps went on.",
 		    leak->label[0] ? leak->label : "an allocator", leak->value / (1 << 20));
 	text_string(&finding->remedy,
-		    "Look for what is kept from step to step (-t memory.sites --sort=leaked): a list of losses with their "
-		    "graphs, a cache without bound, a missing free.");
+		    "Look for what is kept from step to step (-t memory.peak: by op; -t memory.sites: by call stack): a list of "
+		    "losses with their graphs, a cache or an optimizer's history, a missing free.");
 	finding_prove(finding, facts, FACT_leak_bytes);
 }
 

@@ -126,7 +126,8 @@ static void fill(struct table *table, const struct request *request)
 		put_row(table, request, &rows, i);
 	if (rows.kind != UNIT_STEP)
 		table_note(table, NOTE_INFO,
-			   "No steps: nobody marked any (tfprof_step, a framework, TFPROF_STEP_RANGE), and nothing in the log "
+			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
+			   "does not on the CPU), and nothing in the log "
 			   "repeats "
 			   "like steps.");
 	for (size_t p = 0; p < request->run->process_count; p++)
