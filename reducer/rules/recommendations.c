@@ -110,7 +110,8 @@ static void fill(struct table *table, const struct request *request)
 		blind += findings->all[i].state == RULE_BLIND;
 	if (blind == rule_count)
 		table_note(table, NOTE_INFO,
-			   "No rule could look: there are no steps with work of a framework or a GPU in them (-t rules says what each lacks).");
+			   "No rule could look: there are no steps with work of a framework or a GPU in them (-t rules says "
+			   "what each lacks).");
 	else if (blind)
 		table_note(table, NOTE_INFO,
 			   "%zu of %zu rules could not look, for want of records or because nothing of the kind was used: "
