@@ -3,6 +3,7 @@
 #include "reducer/analysis/steps.h"
 
 #include "reducer/analysis/sweep.h"
+#include "reducer/model/number_map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ struct steps_pass {
 	size_t oldest;		      /* first unit that may not be settled */
 	size_t last_of[DEVICES_MOST]; /* unit of the work before, by device; SIZE_MAX = none */
 	bool is_span;
+	struct number_map given; /* with is_span: number + 1 of a unit -> its place, of equal ones the last */
 };
 
 static void make_lanes(struct steps_pass *pass)
@@ -71,6 +73,9 @@ static void *begin(const struct analysis_input *input)
 	pass->is_settled = base_alloc(pass->units.count + 1, sizeof(*pass->is_settled));
 	for (size_t i = 0; i < DEVICES_MOST; i++)
 		pass->last_of[i] = SIZE_MAX;
+	for (size_t i = 0; pass->is_span && i < pass->units.count; i++)
+		if (number_map_set(&pass->given, 0, pass->units.items[i].number + 1, (uint32_t)i) != 0)
+			base_die("out of memory");
 	make_lanes(pass);
 	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
 	steps->count = pass->units.count;
@@ -287,8 +292,10 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
 			unit = found;
 	}
-	for (size_t i = 0; span->given_step && i < pass->units.count; i++)
-		unit = pass->units.items[i].number + 1 == span->given_step ? i : unit;
+	if (span->given_step) {
+		uint32_t given = number_map_find(&pass->given, 0, span->given_step);
+		unit = given == NUMBER_MAP_NONE ? unit : given;
+	}
 	if (span->on == SPAN_QUEUE) {
 		if (span->called_ns == TIME_UNKNOWN && !span->given_step && pass->last_of[device] != SIZE_MAX)
 			unit = pass->last_of[device];
@@ -362,6 +369,7 @@ static void drop_pass(struct steps *steps)
 	free(pass->functions);
 	free(pass->is_settled);
 	free(pass->lanes);
+	number_map_free(&pass->given);
 	parts_free(&pass->parts);
 	units_free(&pass->units);
 	free(pass);

@@ -135,16 +135,39 @@ static int take_escape(struct json *json)
 	return 0;
 }
 
-/* A whole stretch of plain bytes at once. */
-static void take_plain(struct json *json)
+/* What stretches of bytes are made of. */
+enum { PLAIN = 1, NUMBER = 2, LETTER = 4 };
+
+/* Always inline: asked for each byte, about a kind that is known where it is asked. */
+static inline __attribute__((always_inline)) unsigned kinds_of(int byte)
+{
+	unsigned kinds = byte != '"' && byte != '\\' ? PLAIN : 0;
+
+	if ((byte >= '0' && byte <= '9') || byte == '+' || byte == '-' || byte == '.' || byte == 'e' || byte == 'E')
+		kinds |= NUMBER;
+	if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'))
+		kinds |= LETTER;
+	return kinds;
+}
+
+/* A whole stretch of bytes of a kind at once, as far as they are in memory. */
+static inline __attribute__((always_inline)) void take_stretch(struct json *json, unsigned kind)
 {
 	size_t from = json->used;
 
-	while (json->used < json->filled && json->bytes[json->used] != '"' && json->bytes[json->used] != '\\')
+	while (json->used < json->filled && kinds_of(json->bytes[json->used]) & kind)
 		json->used++;
 	size_t length = json->used - from, room = json->text.length < JSON_TEXT ? JSON_TEXT - json->text.length : 0;
 	text_put(&json->text, json->bytes + from, length < room ? length : room);
 	json->at += length;
+}
+
+/* All bytes of a kind from here on; the text is new. */
+static void take_all(struct json *json, unsigned kind)
+{
+	text_clear(&json->text);
+	for (int byte = peek(json); byte >= 0 && kinds_of(byte) & kind; byte = peek(json))
+		take_stretch(json, kind);
 }
 
 /* Behind the quote. Returns 0, -1 where it makes no sense. */
@@ -155,7 +178,7 @@ static int take_string(struct json *json)
 		if (byte < 0)
 			return -1;
 		if (byte != '\\') {
-			take_plain(json);
+			take_stretch(json, PLAIN);
 			continue;
 		}
 		step(json);
@@ -169,11 +192,7 @@ static int take_string(struct json *json)
 
 static enum json_word take_number(struct json *json)
 {
-	text_clear(&json->text);
-	for (int byte = peek(json); (byte >= '0' && byte <= '9') || (byte > 0 && strchr("+-.eE", byte)); byte = peek(json)) {
-		put_byte(json, byte);
-		step(json);
-	}
+	take_all(json, NUMBER);
 	return JSON_NUMBER;
 }
 
@@ -186,11 +205,7 @@ static enum json_word take_word(struct json *json)
 	} words[] = {
 		{"true", JSON_TRUE}, {"false", JSON_FALSE}, {"null", JSON_NULL}, {"NaN", JSON_NULL}, {"Infinity", JSON_NULL}};
 
-	text_clear(&json->text);
-	for (int byte = peek(json); (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'); byte = peek(json)) {
-		put_byte(json, byte);
-		step(json);
-	}
+	take_all(json, LETTER);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (json->text.length && strcmp(json->text.bytes, words[i].text) == 0)
 			return words[i].word;

@@ -18,10 +18,11 @@
 /* What is kept of an event's texts and numbers: kineto_keys.def. */
 static const struct {
 	const char *name;
+	size_t length;
 	int is_text;
 } keys[] = {
-#define KINETO_TEXT(symbol, name) [KINETO_##symbol] = {name, 1},
-#define KINETO_NUMBER(symbol, name, digits) [KINETO_##symbol] = {name, 0},
+#define KINETO_TEXT(symbol, name) [KINETO_##symbol] = {name, sizeof(name) - 1, 1},
+#define KINETO_NUMBER(symbol, name, digits) [KINETO_##symbol] = {name, sizeof(name) - 1, 0},
 #include "reducer/import/kineto_keys.def"
 #undef KINETO_TEXT
 #undef KINETO_NUMBER
@@ -35,17 +36,20 @@ static const uint8_t digits_of[] = {
 #undef KINETO_NUMBER
 };
 
-static unsigned key_of(const char *name)
-{
-	for (unsigned i = 0; i < KINETO_KEYS; i++)
-		if (strcmp(keys[i].name, name) == 0)
-			return i;
-	return KINETO_KEYS;
-}
-
 static const char *text_of(const struct json *json)
 {
 	return json->text.length ? json->text.bytes : "";
+}
+
+static unsigned key_of(const struct json *json)
+{
+	const char *name = text_of(json);
+
+	for (unsigned i = 0; i < KINETO_KEYS; i++)
+		if (keys[i].length == json->text.length && keys[i].name[0] == name[0] &&
+		    memcmp(keys[i].name, name, keys[i].length) == 0)
+			return i;
+	return KINETO_KEYS;
 }
 
 /* A list of numbers (grid, block); what comes after the third is stepped over. */
@@ -100,7 +104,7 @@ static void take_members(struct kineto *kineto, struct kineto_event *event)
 	enum json_word word;
 
 	while ((word = json_next(json)) == JSON_KEY) {
-		unsigned key = key_of(text_of(json));
+		unsigned key = key_of(json);
 		int is_args = strcmp(text_of(json), "args") == 0;
 		word = json_next(json);
 		if (is_args && word == JSON_OBJECT)

@@ -64,7 +64,7 @@ static size_t knot_before(const struct clock_map *map, uint64_t ticks)
 {
 	const struct clock_knot *knots = map->knots;
 	size_t low = 0, high = map->count - 1;
-	size_t guess = (size_t)((double)(ticks - knots[0].ticks) / (double)(knots[high].ticks - knots[0].ticks) * (double)high);
+	size_t guess = (size_t)((double)(ticks - knots[0].ticks) * map->knots_per_tick);
 
 	if (guess < high && knots[guess].ticks <= ticks && ticks < knots[guess + 1].ticks)
 		return guess;
@@ -122,6 +122,7 @@ void clock_settle(struct clock_map *map)
 		map->ns_per_tick = 1;
 	if (map->ns_per_tick < 1e-3 || map->ns_per_tick > 1e3)
 		map->ns_per_tick = 1;
+	map->knots_per_tick = map->count > 1 ? (double)(map->count - 1) / (double)(last->ticks - first->ticks) : 0;
 	map->first_ns = since_first_knot(map, map->first_ticks);
 }
 

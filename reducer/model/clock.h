@@ -24,6 +24,7 @@ struct clock_map {
 	size_t count, capacity;
 	double ns_per_tick;       /* mean; before the first and behind the last knot */
 	double first_ns;          /* of first_ticks behind knot 0, once settled */
+	double knots_per_tick;    /* on average, once settled */
 	uint64_t first_ticks;     /* earliest origin of a process; its time is first_realtime_ns */
 	uint64_t first_realtime_ns;
 	int64_t offset_ns;        /* of first_ticks from the run's start */

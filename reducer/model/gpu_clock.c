@@ -91,7 +91,9 @@ static void add(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t w
 
 		error = step > UINT32_MAX - error ? UINT32_MAX : error + step;
 	}
-	clock->knots[clock->count++] = (struct gpu_knot){ticks, ns, error};
+	clock->knots[clock->count++] = (struct gpu_knot){.ticks = ticks, .ns = ns, .error = error};
+	if (clock->count > 1)
+		clock->knots[clock->count - 2].slope = slope_from(clock, clock->count - 2);
 	clock->tail = slope_from(clock, clock->count - 1);
 }
 
@@ -115,22 +117,35 @@ void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uin
 	}
 	clock->has_reading = 1;
 	if (clock->count == 0)
-		clock->knots[clock->count++] = (struct gpu_knot){ticks, ns, 0};
+		clock->knots[clock->count++] = (struct gpu_knot){.ticks = ticks, .ns = ns};
 	else
 		add(clock, ticks, ns, width_ticks);
 }
 
-/* Index of the last knot whose key is not above; 0 before the first. Most questions are about the last stretch. */
+static uint64_t key_of(const struct gpu_clock *clock, size_t at, int is_ns)
+{
+	return is_ns ? clock->knots[at].ns : clock->knots[at].ticks;
+}
+
+/*
+ * Index of the last knot whose key is not above; 0 before the first. While the log is read for the first time most questions are
+ * about the last stretch; later a guess is often right, because knots are about equally far apart.
+ */
 static size_t segment(const struct gpu_clock *clock, uint64_t key, int is_ns)
 {
-	size_t low = 0, high = clock->count;
+	size_t low = 0, high = clock->count, guess = 0;
+	uint64_t first = key_of(clock, 0, is_ns), last = key_of(clock, high - 1, is_ns);
 
-	if (clock->count > 1 && (is_ns ? clock->knots[clock->count - 1].ns : clock->knots[clock->count - 1].ticks) <= key)
+	if (clock->count > 1 && last <= key)
 		return clock->count - 1;
+	if (high > 1 && key > first)
+		guess = (size_t)((double)(key - first) / (double)(last - first) * (double)(high - 1));
+	if (guess > 0 && guess + 1 < high && key_of(clock, guess, is_ns) <= key && key < key_of(clock, guess + 1, is_ns))
+		return guess;
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
 
-		if ((is_ns ? clock->knots[middle].ns : clock->knots[middle].ticks) <= key)
+		if (key_of(clock, middle, is_ns) <= key)
 			low = middle;
 		else
 			high = middle;
@@ -154,7 +169,7 @@ static double slope_from(const struct gpu_clock *clock, size_t at)
 
 static double slope(const struct gpu_clock *clock, size_t at)
 {
-	return at + 1 >= clock->count ? clock->tail : slope_from(clock, at);
+	return at + 1 >= clock->count ? clock->tail : clock->knots[at].slope;
 }
 
 static void tell_error(const struct gpu_clock *clock, size_t at, double away_ns, uint64_t *error)

@@ -17,6 +17,7 @@ struct gpu_knot {
 	uint64_t ticks;    /* since the log's origin */
 	uint64_t ns;       /* device time */
 	uint32_t error;    /* ns, of the reading and of a step between it and the one before */
+	double slope;      /* ns a tick from here to the next; of the last one the clock's tail counts */
 };
 
 struct gpu_clock {

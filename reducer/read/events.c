@@ -15,6 +15,7 @@ struct events {
 	uint64_t place;          /* offset of `raw` in the file */
 	size_t raw_bytes, raw_done;
 	struct events_skipped skipped;
+	const uint32_t *fields;  /* of a chunk: those that are wanted, by tag; NULL = all */
 };
 
 static struct events *fail(struct events *events, uint64_t offset, enum diag_level level, const char *reason)
@@ -135,6 +136,7 @@ void events_kinds(const struct events *events, uint64_t bits[4])
 
 void events_want(struct events *events, const uint32_t fields[256])
 {
+	events->fields = fields;
 	if (events->columns != NULL)
 		columns_want(events->columns, fields);
 }
@@ -142,12 +144,17 @@ void events_want(struct events *events, const uint32_t fields[256])
 static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;
+	uint32_t wanted = events->fields == NULL ? UINT32_MAX : events->fields[record->tag];
 	struct batch_kind *kind = batch_add(batch, raw[0], load(raw, TYPE_U64) >> TFP_TAG_BITS);
 
 	if (kind == NULL)
 		return -1;
 	for (uint32_t i = 0; i < record->field_count; i++) {
-		uint64_t *values = batch_field(batch, kind, i);
+		uint64_t *values;
+
+		if (!(wanted >> i & 1))
+			continue;
+		values = batch_field(batch, kind, i);
 
 		if (values == NULL)
 			return -1;

@@ -30,8 +30,8 @@ int events_next(struct events *events, struct batch *batch);
 uint64_t events_count(const struct events *events);
 const struct events_skipped *events_skipped(const struct events *events);
 /*
- * Of columns only these are decoded from now on: by tag, bit i of fields[tag] for field i. Those of allocations and releases all
- * are: they lean on each other. A field that is left out reads as one that the log lacks.
+ * Only these fields are decoded from now on: by tag, bit i of fields[tag] for field i; they stay where they are until events_close.
+ * Columns of allocations and releases are always: they lean on each other. A field that is left out reads as one that the log lacks.
  */
 void events_want(struct events *events, const uint32_t fields[256]);
 /* Sets the bit of each kind of record that occurs: tag % 64 of bits[tag / 64]. */
