@@ -59,7 +59,7 @@ int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header
 	return clock_add(map, header->origin.ticks, header->origin.raw_ns);
 }
 
-/* The knot before a time that lies between the first and the last. Knots are about equally far apart: most often a guess is right. */
+/* The knot before a time between the first and the last. Knots are about equally far apart: most often a guess is right. */
 static size_t knot_before(const struct clock_map *map, uint64_t ticks)
 {
 	const struct clock_knot *knots = map->knots;
