@@ -62,12 +62,17 @@ void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane);
  * flags in the word before the block; reading it costs a load instead of a call that reads the next chunk's header too.
  * Start-up and then every TFP_CALLS_PER_LOOK-th allocation compare it with malloc_usable_size (tfp_heap_prove).
  */
+static inline uint64_t tfp_usable_glibc(const void *block)
+{
+	uint64_t word = ((const uint64_t *)block)[-1];
+
+	return (word & ~UINT64_C(7)) - 8 - ((word & 2) << 2); /* bit 1: mapped by itself */
+}
+
 static inline uint64_t tfp_usable(void *block, size_t size)
 {
-	if (__builtin_expect(tfp_heap.reads_glibc, 1)) {
-		uint64_t word = ((const uint64_t *)block)[-1];
-		return (word & ~UINT64_C(7)) - 8 - ((word & 2) << 2); /* bit 1: mapped by itself */
-	}
+	if (__builtin_expect(tfp_heap.reads_glibc, 1))
+		return tfp_usable_glibc(block);
 	return tfp_heap.usable_size ? tfp_heap.usable_size(block) : size;
 }
 
@@ -208,6 +213,74 @@ static inline __attribute__((always_inline)) void tfp_heap_freed(void *block)
 	}
 	tfp_heap_freed_in(thread, 0, block, mode);
 	TFP_LEAVE(thread);
+}
+
+/* Whether one more move of `bytes` in lane 0 only counts: no other look, and live bytes are not passed on yet. */
+static inline __attribute__((always_inline)) int tfp_heap_only_counts(const struct tfp_thread *thread, int64_t bytes)
+{
+	uint64_t moved = (uint64_t)(thread->lanes[0].pending + bytes + tfp_heap.batch);
+
+	return moved <= (uint64_t)(2 * tfp_heap.batch) && thread->calls_left > 1;
+}
+
+/* Enters lane 0 for what the modes totals and sample do with most calls. NULL: take the general road. */
+static inline __attribute__((always_inline)) struct tfp_thread *tfp_heap_enter_usual(uint32_t mode)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (TFP_UNLIKELY(mode - TFP_MODE_TOTALS > TFP_MODE_SAMPLE - TFP_MODE_TOTALS || !thread || thread->depth ||
+			 !tfp_heap.reads_glibc))
+		return NULL;
+	TFP_ENTER(thread);
+	if (__builtin_expect(thread->is_ready == 1, 1)) /* last: a handler may have forked just before, and we are in the child */
+		return thread;
+	TFP_LEAVE(thread);
+	return NULL;
+}
+
+/*
+ * The same as tfp_heap_allocated and tfp_heap_freed for the call that only counts, in code without a call, so that the hook
+ * saves few registers. 1: noted; 0: nothing was, take the general road.
+ */
+static inline __attribute__((always_inline)) int tfp_heap_allocated_usual(void *block, size_t size)
+{
+	uint32_t mode = tfp_mode_now;
+	struct tfp_thread *thread = tfp_heap_enter_usual(mode);
+
+	if (TFP_UNLIKELY(!thread))
+		return 0;
+	struct tfp_heap_totals *totals = &thread->slot->heap[0];
+	int64_t usable = (int64_t)tfp_usable_glibc(block);
+	int is_usual = tfp_heap_only_counts(thread, usable) && (mode == TFP_MODE_TOTALS || thread->sample_left >= usable);
+	if (__builtin_expect(is_usual, 1)) {
+		totals->allocations++;
+		totals->requested_bytes += size;
+		totals->allocated_bytes += (uint64_t)usable;
+		thread->lanes[0].pending += usable;
+		thread->sample_left -= mode == TFP_MODE_SAMPLE ? usable : 0;
+		thread->calls_left--;
+	}
+	TFP_LEAVE(thread);
+	return is_usual;
+}
+
+static inline __attribute__((always_inline)) int tfp_heap_freed_usual(void *block)
+{
+	struct tfp_thread *thread = tfp_heap_enter_usual(tfp_mode_now);
+
+	if (TFP_UNLIKELY(!thread))
+		return 0;
+	struct tfp_heap_totals *totals = &thread->slot->heap[0];
+	int64_t usable = (int64_t)tfp_usable_glibc(block);
+	int is_usual = tfp_heap_only_counts(thread, -usable) && !tfp_sampler_may_hold(block);
+	if (__builtin_expect(is_usual, 1)) {
+		totals->frees++;
+		totals->freed_bytes += (uint64_t)usable;
+		thread->lanes[0].pending -= usable;
+		thread->calls_left--;
+	}
+	TFP_LEAVE(thread);
+	return is_usual;
 }
 
 /* The release noted last did not happen: a realloc failed. */

@@ -39,28 +39,32 @@ static inline uint64_t word_at(const char *text)
 	return word;
 }
 
-/* A multiplication folded to 64 bits for each 8 bytes; the constants are the golden ratio's and an odd random one. */
-static inline uint64_t fold(uint64_t hash, uint64_t word)
+/* A multiplication folded to 64 bits for each 16 bytes; the constants are the golden ratio's and odd random ones. */
+static inline uint64_t fold(uint64_t hash, uint64_t first, uint64_t second)
 {
-	unsigned __int128 product = (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	unsigned __int128 product = (unsigned __int128)(hash ^ first) * (second ^ UINT64_C(0x9e3779b97f4a7c15));
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static inline uint64_t hash_text(const char *text, size_t length)
 {
-	uint64_t hash = length * UINT64_C(0xd6e8feb86659fd93) + 1, last = 0;
+	uint64_t hash = length * UINT64_C(0xd6e8feb86659fd93) + 1, first = 0, last = 0;
 	const char *end = text + length;
 
-	if (length >= 8) {
-		for (; end - text > 8; text += 8)
-			hash = fold(hash, word_at(text));
+	for (; end - text > 16; text += 16)
+		hash = fold(hash, word_at(text), word_at(text + 8));
+	if (end - text >= 8) {
+		first = word_at(text);
+		last = word_at(end - 8);
+	} else if (length >= 16) {
+		first = word_at(end - 16);
 		last = word_at(end - 8);
 	} else {
-		for (size_t i = 0; i < length; i++)
-			last = last << 8 | (unsigned char)text[i];
+		for (; text < end; text++)
+			last = last << 8 | (unsigned char)*text;
 	}
-	hash = fold(hash, last) ^ hash >> 7;
+	hash = fold(fold(hash, first, last), hash, UINT64_C(0xa0761d6478bd642f));
 	return hash ? hash : 1;
 }
 

@@ -73,9 +73,9 @@ int64_t tfp_sampler_distance(uint64_t *random, uint64_t interval)
 }
 
 /* Counts sampled blocks a filter byte, 255 and more stay 255: a release may ask in vain but never fails to ask. */
-static void count_in_filter(uint64_t hash, int change)
+static void count_in_filter(const void *block, int change)
 {
-	uint8_t *place = &tfp_sampler_filter[hash >> (64 - TFP_FILTER_BITS)];
+	uint8_t *place = &tfp_sampler_filter[tfp_sampler_place(block)];
 	uint8_t old = __atomic_load_n(place, __ATOMIC_RELAXED);
 
 	while (old != UINT8_MAX &&
@@ -93,7 +93,7 @@ int tfp_sampler_add(const void *block)
 		if (old > 1 || !__atomic_compare_exchange_n((uint64_t *)slot, &old, (uint64_t)(uintptr_t)block, 0,
 							    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 			continue;
-		count_in_filter(hash, 1); /* before the host has the block, so before it can be given back */
+		count_in_filter(block, 1); /* before the host has the block, so before it can be given back */
 		return 0;
 	}
 	return -1;
@@ -112,7 +112,7 @@ int tfp_sampler_remove(const void *block)
 			continue;
 		if (!__atomic_compare_exchange_n((uint64_t *)slot, &held, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return 0;
-		count_in_filter(hash, -1);
+		count_in_filter(block, -1);
 		return 1;
 	}
 	return 0;

@@ -21,10 +21,22 @@ static inline uint64_t tfp_sampler_hash(const void *block)
 	return ((uint64_t)(uintptr_t)block >> 4) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
 }
 
+/*
+ * The filter's byte for a block: one a 512 bytes of heap, those of 32 KiB beside each other in one cache line, because what a
+ * program releases lies together: spread over all lines, most releases of a large program would wait for memory.
+ */
+static inline uint64_t tfp_sampler_place(const void *block)
+{
+	uint64_t address = (uint64_t)(uintptr_t)block;
+	uint64_t line = (address >> 15) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TFP_FILTER_BITS);
+
+	return (line & ~UINT64_C(63)) | (address >> 9 & 63);
+}
+
 /* 0: this block was certainly not sampled. Any thread, any context. */
 static inline int tfp_sampler_may_hold(const void *block)
 {
-	return __builtin_expect(tfp_sampler_filter[tfp_sampler_hash(block) >> (64 - TFP_FILTER_BITS)], 0);
+	return __builtin_expect(tfp_sampler_filter[tfp_sampler_place(block)], 0);
 }
 
 /* Makes table and filter for samples every `interval` bytes. 0, or -1 without memory: the mode falls back to totals. */

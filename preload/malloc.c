@@ -25,14 +25,27 @@ void free_aligned_sized(void *block, size_t alignment, size_t size);
 			return early; \
 	} while (0)
 
+/* The general road, out of line: the hooks themselves hold the usual one alone. */
+static __attribute__((noinline)) void *allocated_any(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
+{
+	tfp_heap_allocated(block, size, function, caller);
+	return block;
+}
+
+static __attribute__((noinline)) void free_any(void *block)
+{
+	tfp_heap_freed(block);
+	tfp_real.free(block);
+}
+
 TFP_EXPORT void *malloc(size_t size)
 {
 	TFP_FORWARD_EARLY(tfp_early_get(size, 16));
 	void *block = tfp_real.malloc(size);
 
-	if (block)
-		tfp_heap_allocated(block, size, TFP_HOOK_malloc, TFP_CALLER);
-	return block;
+	if (TFP_UNLIKELY(!block) || __builtin_expect(tfp_heap_allocated_usual(block, size), 1) || tfp_mode_now == TFP_MODE_PASS)
+		return block;
+	return allocated_any(block, size, TFP_HOOK_malloc, TFP_CALLER);
 }
 
 TFP_EXPORT void *calloc(size_t count, size_t size)
@@ -42,9 +55,10 @@ TFP_EXPORT void *calloc(size_t count, size_t size)
 	TFP_FORWARD_EARLY(__builtin_mul_overflow(count, size, &bytes) ? NULL : tfp_early_get(bytes, 16));
 	void *block = tfp_real.calloc(count, size);
 
-	if (block)
-		tfp_heap_allocated(block, count * size, TFP_HOOK_calloc, TFP_CALLER);
-	return block;
+	if (TFP_UNLIKELY(!block) || __builtin_expect(tfp_heap_allocated_usual(block, count * size), 1) ||
+	    tfp_mode_now == TFP_MODE_PASS)
+		return block;
+	return allocated_any(block, count * size, TFP_HOOK_calloc, TFP_CALLER);
 }
 
 TFP_EXPORT void free(void *block)
@@ -56,7 +70,10 @@ TFP_EXPORT void free(void *block)
 	if (block) {
 		if (TFP_UNLIKELY(tfp_early_owns(block)))
 			return;
-		tfp_heap_freed(block);
+		if (TFP_UNLIKELY(!tfp_heap_freed_usual(block)) && tfp_mode_now != TFP_MODE_PASS) {
+			free_any(block);
+			return;
+		}
 	}
 	tfp_real.free(block);
 }
