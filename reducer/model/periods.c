@@ -14,6 +14,7 @@
 #define ALIKE 0.6               /* likeness from which a segment is one like the others; random streams stay below */
 #define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
+#define THREADS_MOST 64         /* that run a loop side by side */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
 int periods_begin(struct periods *periods)
@@ -109,7 +110,7 @@ static void drop_frequent(struct periods *periods)
 	}
 }
 
-void periods_add(struct periods *periods, uint64_t key, uint64_t time)
+void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread)
 {
 	if (periods->is_short)
 		return;
@@ -125,7 +126,8 @@ void periods_add(struct periods *periods, uint64_t key, uint64_t time)
 		periods->words = words;
 	}
 	symbol->count++;
-	periods->words[periods->count++] = (struct period_word){.time = time, .symbol = (uint32_t)(symbol - periods->symbols)};
+	periods->words[periods->count++] = (struct period_word){
+		.time = time, .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread};
 	if (periods->count == WORDS_MOST)
 		drop_frequent(periods);
 }
@@ -362,6 +364,62 @@ static int find_best(const struct periods *periods, const struct sorted *sorted,
 	return result;
 }
 
+/* A thread that says the anchor. */
+struct speaker {
+	uint32_t thread, count;
+	uint64_t first, last; /* times */
+};
+
+/* Who says the anchor; 0 where it is too many, or nobody is known. */
+static size_t find_speakers(const struct periods *periods, const uint32_t *anchors, size_t count, struct speaker *speakers)
+{
+	size_t known = 0, at;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct period_word *word = &periods->words[anchors[i]];
+		for (at = 0; at < known && speakers[at].thread != word->thread; at++)
+			;
+		if (word->thread == 0 || at == THREADS_MOST)
+			return 0;
+		if (at == known)
+			speakers[known++] = (struct speaker){.thread = word->thread, .first = word->time};
+		speakers[at].count++;
+		speakers[at].last = word->time;
+	}
+	return known;
+}
+
+/* Threads side by side: each as often as the first, give or take one, and most of the time together with it. */
+static int are_abreast(const struct speaker *speakers, size_t known)
+{
+	const struct speaker *one = &speakers[0];
+
+	for (size_t i = 1; i < known; i++) {
+		uint64_t from = speakers[i].first > one->first ? speakers[i].first : one->first;
+		uint64_t to = speakers[i].last < one->last ? speakers[i].last : one->last;
+		if (speakers[i].count + 1 < one->count || speakers[i].count > one->count + 1 || to < from ||
+		    (to - from) * 2 < one->last - one->first)
+			return 0;
+	}
+	return known > 1 && one->count >= STEPS_LEAST;
+}
+
+/* Leaves of steps that threads run side by side those of the first thread; each lasts until the next one of it. */
+static void join_abreast(const struct periods *periods, const uint32_t *anchors, struct period_found *found)
+{
+	struct speaker *speakers = calloc(THREADS_MOST, sizeof *speakers);
+	size_t known = speakers == NULL ? 0 : find_speakers(periods, anchors, found->count, speakers), kept = 0;
+
+	for (size_t i = 0; known > 1 && are_abreast(speakers, known) && i < found->count; i++) {
+		if (periods->words[anchors[i]].thread == speakers[0].thread)
+			found->steps[kept++] = found->steps[i];
+		else if (kept > 0)
+			found->steps[kept - 1].end = found->steps[i].end;
+	}
+	found->count = kept > 0 ? kept : found->count;
+	free(speakers);
+}
+
 static int make_steps(const struct periods *periods, const struct sorted *sorted, const struct trial *best,
 		      struct period_found *found)
 {
@@ -379,6 +437,7 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 	if (found->steps == NULL)
 		return -1;
 	found->count = best->segments;
+	join_abreast(periods, anchors, found);
 	found->anchor = periods->symbols[best->anchor].key;
 	found->confidence = share(best) * best->likeness;
 	return 0;

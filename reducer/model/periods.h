@@ -6,6 +6,7 @@
  * threads shuffle it). Composition is compared with the median one: shared words over all words (Jaccard), 1 = the same.
  * Of several anchors the shortest period counts whose like segments hold most of the words, unless a longer one of at
  * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not.
+ * Where threads run the loop side by side, as often as each other (one a device), a step begins with the first of them.
  * Rule: an estimate, and called one; where no anchor is regular there are no steps. Knows nothing of logs.
  */
 #ifndef REDUCER_MODEL_PERIODS_H
@@ -16,7 +17,7 @@
 
 struct period_word {
 	uint64_t time;
-	uint32_t symbol;
+	uint32_t symbol, thread; /* thread: 0 = of none */
 };
 
 struct period_symbol {
@@ -50,8 +51,8 @@ struct period_found {
 int periods_begin(struct periods *periods);
 void periods_free(struct periods *periods);
 
-/* A word; times do not fall. key: any number that means the same each time it comes. */
-void periods_add(struct periods *periods, uint64_t key, uint64_t time);
+/* A word; times do not fall. key: any number that means the same each time it comes. thread: who said it, 0 = not known. */
+void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread);
 
 /* Returns -1 without memory; no period is no failure. */
 int periods_find(const struct periods *periods, struct period_found *found);

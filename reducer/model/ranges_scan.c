@@ -163,9 +163,14 @@ static void add_words(struct taken *taken, size_t stream, uint32_t sum)
 	taken->ranges.sums[sum].with_bytes++;
 }
 
+static void say_word_of(struct taken *taken, size_t stream, uint64_t key, uint64_t time)
+{
+	periods_add(&taken->periods, key, time, taken->scan->process->log->streams[stream].thread);
+}
+
 static void say_word(void *state, uint64_t key, uint64_t time)
 {
-	periods_add(&((struct taken *)state)->periods, key, time);
+	periods_add(&((struct taken *)state)->periods, key, time, 0);
 }
 
 static void take_push(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -177,7 +182,7 @@ static void take_push(void *state, size_t stream, const struct batch *batch, siz
 	ranges_push(&taken->ranges, taken->stack_of[stream], sum, batch->times[i], taken->waiting[stream].step);
 	taken->waiting[stream].step = 0;
 	add_words(taken, stream, sum);
-	say_word(taken, batch_value(batch, i, fields[0]), batch->times[i]);
+	say_word_of(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 }
 
 static void take_pop(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -204,7 +209,7 @@ static void take_start(void *state, size_t stream, const struct batch *batch, si
 	ranges_start(&taken->ranges, batch_value(batch, i, fields[0]), sum, thread_of(taken, stream), batch->times[i]);
 	taken->waiting[stream].step = 0;
 	add_words(taken, stream, sum);
-	say_word(taken, batch_value(batch, i, fields[1]), batch->times[i]);
+	say_word_of(taken, stream, batch_value(batch, i, fields[1]), batch->times[i]);
 }
 
 static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -223,7 +228,7 @@ static void take_mark(void *state, size_t stream, const struct batch *batch, siz
 	taken->ranges.sums[sum].marks++;
 	taken->waiting[stream].step = 0;
 	add_words(taken, stream, sum);
-	say_word(taken, batch_value(batch, i, fields[0]), batch->times[i]);
+	say_word_of(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 }
 
 static void take_words(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -275,15 +280,13 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 /* A GPU call's function repeats from step to step as ranges do; bit 63 keeps it apart from hashes that are small by chance. */
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	(void)stream;
-	say_word(state, batch_value(batch, i, fields[0]) | UINT64_C(1) << 63, batch->times[i]);
+	say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 63, batch->times[i]);
 }
 
 static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	(void)stream;
 	if (batch_value(batch, i, fields[0]) != 0)
-		say_word(state, batch_value(batch, i, fields[0]), batch->times[i]);
+		say_word_of(state, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 }
 
 static bool is_call_of_host(uint64_t source)
@@ -303,7 +306,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
 	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && process->parent == PROCESS_NONE)
-		say_word(state, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
+		say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
 }
 
 static void take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

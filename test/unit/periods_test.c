@@ -14,12 +14,14 @@ static struct periods periods;
 static struct period_found found;
 static uint64_t now;
 static uint64_t seed;
+static uint32_t thread;
 
 static int make(void **state)
 {
 	(void)state;
 	now = 0;
 	seed = 12345;
+	thread = 1;
 	return periods_begin(&periods);
 }
 
@@ -40,7 +42,7 @@ static uint32_t chance(uint32_t below)
 
 static void word(uint64_t key, uint64_t took)
 {
-	periods_add(&periods, key, now);
+	periods_add(&periods, key, now, thread);
 	now += took;
 }
 
@@ -114,6 +116,30 @@ static void a_whole_job(void **state)
 	words(SAVE, 60);
 	finds(103, 0.7);
 	assert_true(found.anchor >= OTHER || found.anchor >= BACKWARD);
+}
+
+/* Two threads train side by side, one a device: a step is one of both, not one of each. */
+static void threads_abreast(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		thread = 1 + (uint32_t)(i & 1);
+		train_step(0);
+		thread = 3 - thread;
+		train_step(0);
+	}
+	finds(40, 0.99);
+}
+
+/* Two threads serve requests, the one much more often: each request is one. */
+static void threads_apart(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		thread = i % 4 == 0 ? 2 : 1;
+		train_step(0);
+	}
+	finds(40, 0.99);
 }
 
 /* The first step compiles, for longer than all others take; a checkpoint goes to a slow disk. */
@@ -231,6 +257,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_plain_loop, make, drop),
+		cmocka_unit_test_setup_teardown(threads_abreast, make, drop),
+		cmocka_unit_test_setup_teardown(threads_apart, make, drop),
 		cmocka_unit_test_setup_teardown(a_whole_job, make, drop),
 		cmocka_unit_test_setup_teardown(time_does_not_count, make, drop),
 		cmocka_unit_test_setup_teardown(layers_are_no_steps, make, drop),
