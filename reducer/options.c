@@ -261,6 +261,9 @@ static const char usage[] = "tfprof-reduce [OPTIONS] [LOG|DIR...]";
 static const char description[] =
 	"Reports on what libtfprof.so recorded: logs (*.tfp), or directories of them. Without LOG or DIR: " OPTIONS_DEFAULT_LOGS
 	". Without -t: a summary of the newest run. A run is a tree of processes; other runs in the same directory are named.";
+static const char environment[] =
+	"COLUMNS and LINES are the size of the screen where stdout is no terminal; NO_COLOR, set to anything, turns colour off; "
+	"TMPDIR is for what does not fit in memory.";
 static const char exit_status[] = "0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.";
 
 /* "-t, --tables=ID[,ID]" */
@@ -286,7 +289,7 @@ void options_help(FILE *file)
 		fprintf(file, "  %-24s %s\n", term.bytes, rows[i].help);
 		text_free(&term);
 	}
-	fprintf(file, "\nExit status: %s\n", exit_status);
+	fprintf(file, "\nExit status: %s\nEnvironment: %s\n", exit_status, environment);
 }
 
 /* Text in a manual page: a '-' that can be copied, no accidental request. */
@@ -328,7 +331,9 @@ void options_manual(FILE *file)
 		put_roff_item(file, report_kinds[i]->name, report_kinds[i]->help);
 	fputs(".SH EXIT STATUS\n.PP\n", file);
 	put_roff(file, exit_status);
-	fputs(".SH SEE ALSO\n.PP\n.BR tfprof (1),\n.BR tfprof\\-settings (7)\n", file);
+	fputs("\n.SH ENVIRONMENT\n.PP\n", file);
+	put_roff(file, environment);
+	fputs("\n.SH SEE ALSO\n.PP\n.BR tfprof (1),\n.BR tfprof\\-settings (7)\n", file);
 }
 
 /* Fields between tabs: what scripts/completion makes completion for shells of. */
