@@ -198,6 +198,31 @@ static const char *readable(const char *path)
 	return tfp_sys(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == -EFAULT ? "(unreadable)" : path;
 }
 
+/* A vfork child forbade itself system calls: they are forbidden while it is in our memory, which ends with its exec or exit. */
+static _Atomic int is_lent_sealed;
+
+static int is_lent(void)
+{
+	return tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid;
+}
+
+static void seal_lent(int is_on)
+{
+	is_lent_sealed = is_on;
+	tfp_clock_stop(is_on);
+	tfp_sys_seal(is_on);
+}
+
+/* Last thing before the child is gone. Returns whether there was such a seal, to be put back where it stays after all. */
+static int unseal_lent(void)
+{
+	int was = is_lent_sealed;
+
+	if (TFP_UNLIKELY(was))
+		seal_lent(0);
+	return was;
+}
+
 /* What every exec does: the log says so, the environment names the parent; undone when the exec came back. */
 #define EXEC(path, environment, call) \
 	do { \
@@ -206,8 +231,11 @@ static const char *readable(const char *path)
 		int is_noted = tfp_process_execing(readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
+		int was_sealed = unseal_lent(); \
 		int result = (call); \
 		int error = errno; \
+		if (was_sealed) \
+			seal_lent(1); \
 		tfp_environment_drop(&changed); \
 		if (is_noted) \
 			tfp_process_exec_failed(); \
@@ -264,6 +292,7 @@ TFP_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	tfp_cupti_end();
 	tfp_process_ending(TFP_END__EXIT, status);
+	unseal_lent();
 	if (tfp_resolve() == 0 && tfp_real._exit)
 		tfp_real._exit(status);
 	for (;;)
@@ -359,6 +388,10 @@ TFP_EXPORT __attribute__((noreturn)) void pthread_exit(void *result)
  */
 static void before_filter(int is_strict)
 {
+	if (!is_strict && is_lent()) {
+		seal_lent(1);
+		return;
+	}
 	tfp_cupti_fetch();
 	tfp_drain_pause();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
@@ -371,6 +404,7 @@ static void after_filter(int is_installed)
 {
 	if (is_installed)
 		return;
+	unseal_lent();
 	tfp_sys_seal(0);
 	tfp_process_allowed();
 }

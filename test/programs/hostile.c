@@ -122,6 +122,25 @@ static int way_counter(void)
 	return 0;
 }
 
+/* A child that lives in our memory forbids itself what we may go on doing once it is gone. */
+static int way_lent(void)
+{
+	churn(1000);
+	for (int i = 0; i < 2; i++) {
+		int status;
+		pid_t child = vfork();
+		if (!child) {
+			forbid_system_calls(0);
+			if (i)
+				execl("/nonexistent/program", "program", (char *)NULL);
+			_exit(3);
+		}
+		must(waitpid(child, &status, 0) == child && (i ? WTERMSIG(status) == SIGSYS : WEXITSTATUS(status) == 3), "the child");
+	}
+	churn(300000);
+	return 0;
+}
+
 /* TSYNC while four threads allocate: a thread of ours that made one call would kill the process. */
 static volatile int is_over;
 
@@ -244,7 +263,7 @@ static const struct {
 	int (*run)(void);
 } ways[] = {
 	{"churn", way_churn},     {"seccomp", way_seccomp}, {"prctl", way_prctl},   {"tsync", way_tsync},
-	{"strict", way_strict},   {"counter", way_counter},
+	{"strict", way_strict},   {"counter", way_counter}, {"lent", way_lent},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
 	{"nproc", way_nproc},     {"memory", way_memory},
 };
