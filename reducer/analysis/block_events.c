@@ -87,25 +87,6 @@ static void keep(struct block_events *events, const struct block_event *event)
 	widen(events);
 }
 
-/* What an event does to the blocks that are live. Returns the bytes it is about; 0 = a release of a block not in the log. */
-static uint64_t settle(struct block_pass *pass, const struct span *span)
-{
-	const struct span_block *said = span->block;
-	struct live_entry *entry = said->address ? live_find(&pass->live, said->address) : NULL;
-	uint64_t bytes = span->bytes;
-
-	if (entry) {
-		struct live_block block = live_get(&pass->live, entry);
-		bytes = said->is_release ? block.usable : bytes;
-		pass->own -= block.usable;
-		live_remove(&pass->live, entry);
-	}
-	if (!said->is_release && said->address &&
-	    live_put(&pass->live, &(struct live_block){.address = said->address, .usable = bytes}) == 0)
-		pass->own += bytes;
-	return bytes;
-}
-
 static void take(void *result, const struct span *span)
 {
 	struct block_event_list *all = result;
@@ -116,7 +97,7 @@ static void take(void *result, const struct span *span)
 	if (!said)
 		return;
 	events = events_of(all, span->name);
-	bytes = settle(events->pass, span);
+	bytes = live_settle(&events->pass->live, said->address, span->bytes, said->is_release, &events->pass->own);
 	if (all->input->options->wants_time && !all->input->options->wants_time(all->input->options->context, span))
 		return;
 	events->told++;

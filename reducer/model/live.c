@@ -108,6 +108,21 @@ static size_t distance(const struct live_table *table, size_t from, size_t to)
 	return to >= from ? to - from : to + table->capacity - from;
 }
 
+uint64_t live_settle(struct live_table *table, uint64_t address, uint64_t bytes, int is_release, uint64_t *sum)
+{
+	struct live_entry *entry = address ? live_find(table, address) : NULL;
+
+	if (entry) {
+		struct live_block block = live_get(table, entry);
+		bytes = is_release ? block.usable : bytes;
+		*sum -= block.usable;
+		live_remove(table, entry);
+	}
+	if (!is_release && address && live_put(table, &(struct live_block){.address = address, .usable = bytes}) == 0)
+		*sum += bytes;
+	return bytes;
+}
+
 void live_remove(struct live_table *table, struct live_entry *entry)
 {
 	size_t hole = (size_t)(entry - table->entries), at = hole;

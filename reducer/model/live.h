@@ -130,6 +130,13 @@ static inline int live_put_at(struct live_table *table, struct live_entry *hole,
 	return 0;
 }
 
+/*
+ * A block that a framework handed out or took back, `address` 0 = it does not say which: *sum is what is live then. Returns
+ * its bytes: a release says none of its own (0 = its allocation is not in the log). Where an address is handed out twice
+ * the release between is not in the log.
+ */
+uint64_t live_settle(struct live_table *table, uint64_t address, uint64_t bytes, int is_release, uint64_t *sum);
+
 /* Removes an entry that live_find returned. */
 void live_remove(struct live_table *table, struct live_entry *entry);
 

@@ -4,9 +4,10 @@
  * Profiler (xprof).
  *
  * Rule: what xprof computes from the file is what -t with --split=tf --step-time=span says. Spellings and kinds of numbers
- * are those that its readers want (docs/foreign.md has the list); memory follows names and threads.
+ * are those that its readers want (docs/foreign.md has the list); memory follows names, threads and live blocks.
  */
 #include "reducer/base/output.h"
+#include "reducer/model/live.h"
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/occupancy.h"
@@ -24,6 +25,7 @@
 struct allocator {
 	const char *name; /* of the run */
 	uint64_t live, peak;
+	struct live_table blocks;
 };
 
 struct writer {
@@ -141,26 +143,25 @@ static void put_block(struct writer *writer, const struct span *span)
 	const struct span_block *block = span->block;
 	struct allocator *allocator = allocator_of(writer, span->name);
 	struct xspace_event event = event_of(writer, span, block->is_release ? "MemoryDeallocation" : "MemoryAllocation");
+	uint64_t bytes, live;
 
 	if (!allocator)
 		return;
-	allocator->live = block->total			  ? block->total
-			  : !block->is_release		  ? allocator->live + span->bytes
-			  : allocator->live > span->bytes ? allocator->live - span->bytes
-							  : 0;
-	allocator->peak = allocator->live > allocator->peak ? allocator->live : allocator->peak;
+	bytes = live_settle(&allocator->blocks, block->address, span->bytes, block->is_release, &allocator->live);
+	live = block->total ? block->total : allocator->live;
+	allocator->peak = live > allocator->peak ? live : allocator->peak;
 	event.line = xspace_line(writer->file, writer->host, INT32_MAX - (allocator - writer->allocators), span->name);
 	xspace_text(writer->file, &event, "allocator_name", span->name);
-	xspace_integer(writer->file, &event, "bytes_allocated", (int64_t)allocator->live);
+	xspace_integer(writer->file, &event, "bytes_allocated", (int64_t)live);
 	xspace_integer(writer->file, &event, "bytes_reserved", (int64_t)block->stack);
 	xspace_integer(writer->file, &event, "bytes_available",
 		       block->has_room			   ? (int64_t)block->free
-		       : block->reserved > allocator->live ? (int64_t)(block->reserved - allocator->live)
+		       : block->reserved > live		   ? (int64_t)(block->reserved - live)
 							   : 0);
 	xspace_integer(writer->file, &event, "peak_bytes_in_use", (int64_t)(block->peak ? block->peak : allocator->peak));
 	xspace_real(writer->file, &event, "fragmentation", block->fragmentation);
-	xspace_integer(writer->file, &event, "allocation_bytes", (int64_t)span->bytes);
-	xspace_integer(writer->file, &event, "requested_bytes", (int64_t)(block->requested ? block->requested : span->bytes));
+	xspace_integer(writer->file, &event, "allocation_bytes", (int64_t)bytes);
+	xspace_integer(writer->file, &event, "requested_bytes", (int64_t)(block->requested ? block->requested : bytes));
 	xspace_integer(writer->file, &event, "addr", (int64_t)block->address);
 	xspace_integer(writer->file, &event, "data_type", block->type);
 	if (block->step)
@@ -448,6 +449,8 @@ static bool write_process(const char *top, const struct request *request, size_t
 	text_free(&writer.op);
 	text_free(&writer.plain);
 	text_free(&writer.details);
+	for (size_t i = 0; i < writer.allocator_count; i++)
+		live_free(&writer.allocators[i].blocks);
 	free(writer.launches);
 	xspace_free(writer.file);
 	return is_any;
