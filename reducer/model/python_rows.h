@@ -16,6 +16,11 @@ struct python_code {
 	uint32_t line;		     /* at which it begins */
 };
 
+/* What the garbage collector had done since the interpreter began: runs by generation, objects freed and given up. */
+struct python_collections {
+	uint64_t young, middle, full, collected, uncollectable;
+};
+
 struct python_rows {
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
@@ -23,7 +28,7 @@ struct python_rows {
 	uint64_t *pairs;     /* native stack << 32 | Python stack */
 	size_t pair_count;
 	int has_collections;
-	uint64_t young, middle, full, collected, uncollectable; /* as far as they were read */
+	struct python_collections first, last; /* as far as they were read; a fork child goes on counting where its parent was */
 };
 
 /* The two stacks behind an id. Returns whether it is a pair; else *native is the id itself and *python is 0. */

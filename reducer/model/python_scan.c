@@ -45,17 +45,26 @@ static void take_stack(void *state, size_t stream, const struct batch *batch, si
 	python->stacks[stream] = (uint32_t)batch_value(batch, i, fields[0]);
 }
 
+static uint64_t runs_of(const struct python_collections *read)
+{
+	return read->young + read->middle + read->full;
+}
+
 static void take_collections(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct python_rows *rows = &((struct python_scan *)state)->scan->process->python;
 
+	struct python_collections read = {batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]),
+					  batch_value(batch, i, fields[2]), batch_value(batch, i, fields[3]),
+					  batch_value(batch, i, fields[4])};
+
 	(void)stream;
+	/* Threads' records come in no order, but the counters only grow. */
+	if (!rows->has_collections || runs_of(&read) < runs_of(&rows->first))
+		rows->first = read;
+	if (!rows->has_collections || runs_of(&read) >= runs_of(&rows->last))
+		rows->last = read;
 	rows->has_collections = 1;
-	rows->young = batch_value(batch, i, fields[0]);
-	rows->middle = batch_value(batch, i, fields[1]);
-	rows->full = batch_value(batch, i, fields[2]);
-	rows->collected = batch_value(batch, i, fields[3]);
-	rows->uncollectable = batch_value(batch, i, fields[4]);
 }
 
 uint32_t scan_pair(struct scan *scan, size_t stream, uint32_t native)

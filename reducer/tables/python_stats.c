@@ -179,6 +179,21 @@ static void add_row(struct table *table, const struct lines *lines, const struct
 	table_integer(table, DEVICE_TOTAL, (int64_t)line->total.device_ns);
 }
 
+static void note_collections(struct table *table, const struct process *process)
+{
+	static const struct python_collections none;
+	const struct python_collections *first = process->is_fork ? &process->python.first : &none;
+	const struct python_collections *last = &process->python.last;
+	uint64_t young = last->young - first->young, middle = last->middle - first->middle, full = last->full - first->full;
+
+	table_note(table, NOTE_INFO,
+		   "Process %u: the garbage collector ran %" PRIu64 " times%s (generations 0, 1, 2: %" PRIu64 ", %" PRIu64 ", %" PRIu64
+		   ") and freed %" PRIu64 " objects, as far as its counters were read; how long it took CPython "
+		   "does not say: tfprof.watch_gc() in the script records each pause as a range.",
+		   process->pid, young + middle + full, process->is_fork ? " since it was forked" : "", young, middle, full,
+		   last->collected - first->collected);
+}
+
 /* What the garbage collector did, and why frames are missing. */
 static void note_process(struct table *table, const struct process *process)
 {
@@ -186,13 +201,7 @@ static void note_process(struct table *table, const struct process *process)
 	uint64_t untimed = 0;
 
 	if (rows->has_collections)
-		table_note(table, NOTE_INFO,
-			   "Process %u: the garbage collector ran %" PRIu64 " times (generations 0, 1, 2: %" PRIu64 ", %" PRIu64
-			   ", %" PRIu64 ") and freed %" PRIu64
-			   " objects, as far as its counters were read; how long it took CPython "
-			   "does not say: tfprof.watch_gc() in the script records each pause as a range.",
-			   process->pid, rows->young + rows->middle + rows->full, rows->young, rows->middle, rows->full,
-			   rows->collected);
+		note_collections(table, process);
 	for (size_t i = 0; process->gpu && i < process->gpu->stack_count; i++)
 		untimed += process->gpu->stacks[i].untimed;
 	if (untimed)
