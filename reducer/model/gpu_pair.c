@@ -139,11 +139,17 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_UNREADABLE;
 	if (is_cut_off(scan, flight, second)) /* more than a flush period */
 		return GPU_REASON_DIED;
-	if (flight->correlation == 0)
-		return GPU_REASON_NO_IDENTITY;
 	if (scan->first_on != 0 && flight->begin < scan->first_on)
 		return GPU_REASON_NOT_STARTED;
+	if (flight->correlation == 0)
+		return GPU_REASON_NO_IDENTITY;
 	return is_near_edge(scan, flight->begin) ? GPU_REASON_WINDOW : GPU_REASON_UNKNOWN;
+}
+
+/* The losses (losses.def) in which records of calls are missing; of the others only stacks, names or precision are. */
+static bool loses_calls(unsigned kind)
+{
+	return (kind >= 1 && kind <= 7) || kind == 9 || kind == 14 || kind == 16 || kind == 17;
 }
 
 static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct gpu_flight *flight)
@@ -156,7 +162,7 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 	if (is_log_cut(scan))
 		return GPU_REASON_LOG_CUT;
 	for (size_t i = 0; i < process->loss_count; i++)
-		if (process->losses[i].kind < LOSS_DROPPED && process->losses[i].count > 0)
+		if (loses_calls(process->losses[i].kind) && process->losses[i].count > 0)
 			return GPU_REASON_CALL_LOST;
 	if (scan->first_on != 0 && started != 0 && started < scan->first_on)
 		return GPU_REASON_NOT_STARTED;
