@@ -72,7 +72,10 @@ void summary_put_memory(struct summary *summary)
 	struct table *totals = tables_make(&table_memory_summary, summary->request);
 	size_t rows[ALLOCATORS] = {0}, count = choose_rows(totals, rows), shown = 0;
 
-	if (count && summary_heading(summary, "Memory        allocations   allocated  live at end        peak     peak at", 1))
+	/* Of several processes each has its own end, so what was live at the ends can be more than the peak of all together. */
+	bool are_many = summary->request->run->process_count > 1;
+	if (count && summary_heading(summary, are_many ? "Memory        allocations   allocated live at ends        peak     peak at"
+						       : "Memory        allocations   allocated  live at end        peak     peak at", 1))
 		for (; shown < count && shown < ALLOCATORS && summary_left(summary) > (shown + 1 < count && count > ALLOCATORS);
 		     shown++) {
 			text_string(&summary->line, "  ");
