@@ -11,7 +11,9 @@
 #define STEPS_LEAST 5           /* like segments: fewer may be chance */
 #define WORDS_LEAST 3           /* words of the median segment, */
 #define KINDS_LEAST 2           /* of so many kinds: a call repeated is no step */
-#define ALIKE 0.6               /* likeness from which a segment is one like the others; random streams stay below */
+#define ALIKE 0.6               /* likeness from which a segment is one like the others; short random ones stay below */
+#define SEGMENTS_MANY 30        /* with fewer long random segments can be alike: there half of the words must come */
+#define SAME_LEAST 0.5          /* equally often in half of the segments, which chance does not do */
 #define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define THREADS_MOST 64         /* that run a loop side by side */
@@ -163,12 +165,14 @@ struct trial {
 	size_t segments, alike;
 	double alike_words, likeness; /* share of the words; mean of the like ones */
 	size_t median_words, median_kinds;
+	size_t same_words; /* of the median ones: words that half of the segments have exactly so often */
 };
 
 /* Scratch of a trial, by segment. */
 struct segments {
 	uint32_t *words, *shared, *of_symbol; /* words in it; shared with the median one; of the symbol at hand */
 	size_t count;
+	size_t same; /* those that have exactly the median of the symbol at hand */
 };
 
 static int compare_counts(const void *a, const void *b)
@@ -207,8 +211,10 @@ static uint32_t weigh_symbol(const struct sorted *sorted, uint32_t symbol, const
 		qsort(scratch, hits, sizeof *scratch, compare_counts);
 		median = scratch[hits - 1 - segments->count / 2]; /* the segments without it stand below all of these */
 	}
+	segments->same = 0;
 	for (uint32_t i = 0; i < hits; i++) {
 		uint32_t here = segments->of_symbol[hit[i]];
+		segments->same += here == median;
 		segments->shared[hit[i]] += here < median ? here : median;
 		segments->of_symbol[hit[i]] = 0;
 	}
@@ -273,6 +279,7 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 		uint32_t median = periods->symbols[s].count == 0 ? 0 : weigh_symbol(sorted, s, anchors, segments, hit, hit + count);
 		trial->median_words += median;
 		trial->median_kinds += median > 0;
+		trial->same_words += segments->same * 2 >= count ? median : 0;
 	}
 	if (hit == NULL)
 		result = -1;
@@ -284,6 +291,8 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 
 static int is_period(const struct trial *trial)
 {
+	if (trial->segments < SEGMENTS_MANY && (double)trial->same_words < SAME_LEAST * (double)trial->median_words)
+		return 0;
 	return trial->alike >= STEPS_LEAST && trial->median_words >= WORDS_LEAST && trial->median_kinds >= KINDS_LEAST &&
 	       (double)trial->alike >= SHARE_LEAST * (double)trial->segments && trial->alike_words >= SHARE_LEAST;
 }
@@ -352,7 +361,7 @@ static int find_best(const struct periods *periods, const struct sorted *sorted,
 	*has_best = 0;
 	for (size_t i = 0; result == 0 && i < count; i++) {
 		struct trial trial = {.anchor = ranks[i].first};
-		struct segments segments = {NULL, NULL, NULL, 0};
+		struct segments segments = {.words = NULL};
 		result = try_anchor(periods, sorted, &trial, &segments);
 		free_segments(&segments);
 		if (result == 0 && is_period(&trial) && (!*has_best || is_better(&trial, best))) {
@@ -425,7 +434,7 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 {
 	const uint32_t *anchors = &sorted->words[sorted->starts[best->anchor]];
 	struct trial again = {.anchor = best->anchor};
-	struct segments segments = {NULL, NULL, NULL, 0};
+	struct segments segments = {.words = NULL};
 	int result = try_anchor(periods, sorted, &again, &segments);
 
 	found->steps = result == 0 ? calloc(best->segments, sizeof *found->steps) : NULL;
