@@ -163,7 +163,8 @@ static void put_notes(struct table *table, const struct request *request, const 
 	note_count(table, NOTE_INFO, sum->crossed, "ops ended on another thread than they began on (asynchronous ones).");
 	note_count(table, NOTE_INFO, sum->overlapped,
 		   "ops ended while a later one of their thread was open; both have their whole time.");
-	note_count(table, NOTE_LOSS, sum->nameless, "ops have no name: they were given none, or the table of names was full (losses: op_names).");
+	note_count(table, NOTE_LOSS, sum->nameless,
+		   "ops have no name: they were given none, or the table of names was full (losses: op_names).");
 	note_count(table, NOTE_INFO, sum->unjoined, "backward functions found no forward op in the log.");
 	if (!table->row_count)
 		table_note(table, NOTE_MISSING,
