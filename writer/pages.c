@@ -10,6 +10,7 @@
  */
 #include "writer/sys.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -125,8 +126,12 @@ void *tfp_pages_share(long file, uint64_t offset, size_t bytes)
 	if (is_error(start))
 		return NULL;
 	struct region *region = enter((uintptr_t)start, whole | SHARED | IN_MAKING);
-	if (is_error(tfp_sys(SYS_mmap, start, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (long)offset))) {
-		tfp_pages_put((void *)start, whole);
+	long shared = tfp_sys(SYS_mmap, start, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (long)offset);
+	if (is_error(shared)) {
+		strike((uintptr_t)start);
+		/* Without memory the kernel may have taken the address from us already, and somebody else have it now. */
+		if (shared != -ENOMEM)
+			tfp_sys(SYS_munmap, start, (long)whole, 0, 0, 0, 0);
 		return NULL;
 	}
 	tfp_sys(SYS_madvise, start, (long)whole, MADV_DONTFORK, 0, 0, 0);
