@@ -61,6 +61,9 @@ all: $(PROGRAMS) ## build everything
 needs:
 	$(Q)scripts/setup --check build
 
+# A compiler behind ccache would leave out the call graphs on its second run.
+$(O)/guest/%.o $(DEPS)/libtfp%.a: export CCACHE_DISABLE = 1
+
 $(O)/guest/%.o: %.c | needs $(GUEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(GUEST) -c -o $@ $<
