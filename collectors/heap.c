@@ -44,6 +44,8 @@ void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane)
 	uint64_t peak = __atomic_load_n(&process->peak_bytes, __ATOMIC_RELAXED);
 
 	lane->pending -= bytes; /* what a handler added meanwhile stays */
+	if (bytes >= POINT_LEAST)
+		thread->calls_left = 1; /* memory may run out before this thread's next usual look: what the system holds is due */
 	while ((int64_t)live > (int64_t)peak)
 		if (__atomic_compare_exchange_n(&process->peak_bytes, &peak, live, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			process->peak_time = tfp_now(); /* a second thread may store between: both were at their peak */

@@ -160,13 +160,14 @@ static int record_ourselves(const struct tfp_settings *settings, uint8_t job_id[
 static void judge_trial(struct doctor *doctor, const char *directory, int status, const uint8_t job_id[16], pid_t pid)
 {
 	struct logs logs = logs_find(directory, job_id, 0, pid, 0);
+	const struct logs_end end = {.pid = pid, .wait_status = status};
 
 	if (status)
 		doctor_say(doctor, DOCTOR_BLOCKED, "trial", "a program under the library did not end well",
 			   "this is a fault of tfprof: report it with this output");
 	else if (!logs.program)
 		doctor_say(doctor, DOCTOR_BLOCKED, "trial", "a program under the library left no log", "see the findings above");
-	else if (logs_append_end(logs.program, status, pid))
+	else if (logs_append_end(logs.program, &end, 1))
 		doctor_say(doctor, DOCTOR_LOSS, "trial", "a log was made, but the end of the program could not be added",
 			   strerror(errno));
 	else

@@ -40,6 +40,15 @@ static int is_of(const struct tfp_file_header *header, pid_t pid, uint64_t start
 	return header->pid == (uint32_t)pid && (!start || !header->process_start || header->process_start == start);
 }
 
+static void take_first(struct logs *logs, const char *path, const struct tfp_file_header *header)
+{
+	if (logs->first && header->origin.realtime_ns >= logs->first_start_ns)
+		return;
+	free(logs->first);
+	logs->first = say_text("%s", path);
+	logs->first_start_ns = header->origin.realtime_ns;
+}
+
 static void take(struct logs *logs, const char *path, const struct stat *facts, const struct tfp_file_header *header,
 		 const uint8_t job_id[16], int is_program)
 {
@@ -47,6 +56,7 @@ static void take(struct logs *logs, const char *path, const struct stat *facts, 
 		return;
 	logs->count++;
 	logs->disk_bytes += (uint64_t)facts->st_blocks * 512; /* st_blocks: stat(2) */
+	take_first(logs, path, header);
 	if (!is_program || (logs->program && header->exec_count < logs->program_exec_count))
 		return;
 	free(logs->program);
@@ -56,7 +66,7 @@ static void take(struct logs *logs, const char *path, const struct stat *facts, 
 
 struct logs logs_find(const char *directory, const uint8_t job_id[16], int64_t since_s, pid_t pid, uint64_t start)
 {
-	struct logs logs = {0, 0, NULL, 0};
+	struct logs logs = {0};
 	DIR *folder = opendir(directory);
 	struct dirent *entry;
 
@@ -86,7 +96,8 @@ struct logs logs_find(const char *directory, const uint8_t job_id[16], int64_t s
 void logs_free(struct logs *logs)
 {
 	free(logs->program);
-	logs->program = NULL;
+	free(logs->first);
+	logs->program = logs->first = NULL;
 }
 
 struct end_block {
@@ -94,15 +105,18 @@ struct end_block {
 	struct tfp_end_payload payload;
 };
 
-static void fill_end(struct end_block *block, int wait_status, pid_t pid)
+static void fill_end(struct end_block *block, const struct logs_end *end)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	memset(block, 0, sizeof *block);
 	block->payload.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	block->payload.wait_status = wait_status;
-	block->payload.pid = (uint32_t)pid;
+	block->payload.wait_status = end->wait_status;
+	block->payload.pid = (uint32_t)end->pid;
+	block->payload.memory_limit_bytes = end->memory.limit_bytes;
+	block->payload.memory_kills = end->memory.kills;
+	block->payload.machine_memory_kills = end->memory.machine_kills;
 	block->header.sync = TFP_BLOCK_SYNC;
 	block->header.header_bytes = sizeof block->header;
 	block->header.type = TFP_BLOCK_END;
@@ -112,30 +126,30 @@ static void fill_end(struct end_block *block, int wait_status, pid_t pid)
 	block->header.header_crc = tfp_crc32c(0, &block->header, offsetof(struct tfp_block_header, header_crc));
 }
 
-static int append(int descriptor, struct tfp_file_live *live, int wait_status, pid_t pid)
+static int append(int descriptor, struct tfp_file_live *live, const struct logs_end *end, int is_own)
 {
 	const uint64_t bytes = (sizeof(struct end_block) + 7) & ~UINT64_C(7);
 	struct end_block block;
 	uint64_t offset;
 	ssize_t length;
 
-	/* pairs with the writer's own fetch-add of file_end: threads of the dead process are gone, its helper may not be */
+	/* pairs with the writer's own fetch-add of file_end: its helper may still write, and where it is not its own log, the process */
 	offset = __atomic_fetch_add(&live->file_end, bytes, __ATOMIC_ACQ_REL);
-	fill_end(&block, wait_status, pid);
+	fill_end(&block, end);
 	length = pwrite(descriptor, &block, sizeof block, (off_t)offset);
 	if (length != (ssize_t)sizeof block) {
 		if (length >= 0)
 			errno = ENOSPC;
 		return -1;
 	}
-	if (live->end_kind == TFP_END_NONE) {
-		live->end_status = (uint64_t)(uint32_t)wait_status;
+	if (is_own && live->end_kind == TFP_END_NONE) {
+		live->end_status = (uint64_t)(uint32_t)end->wait_status;
 		__atomic_store_n(&live->end_kind, TFP_END_WAITED, __ATOMIC_RELEASE); /* readers of a live log: status first */
 	}
 	return 0;
 }
 
-int logs_append_end(const char *path, int wait_status, pid_t pid)
+int logs_append_end(const char *path, const struct logs_end *end, int is_own)
 {
 	const size_t bytes = TFP_LIVE_OFFSET + sizeof(struct tfp_file_live);
 	int result = -1, descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -147,7 +161,7 @@ int logs_append_end(const char *path, int wait_status, pid_t pid)
 	if (!fstat(descriptor, &facts) && (size_t)facts.st_size >= bytes) {
 		start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 		if (start != MAP_FAILED) {
-			result = append(descriptor, (struct tfp_file_live *)(start + TFP_LIVE_OFFSET), wait_status, pid);
+			result = append(descriptor, (struct tfp_file_live *)(start + TFP_LIVE_OFFSET), end, is_own);
 			munmap(start, bytes);
 		}
 	}

@@ -39,6 +39,7 @@ struct run {
 	int is_quiet, wants_help;
 	char **program;
 	struct child_end end;
+	struct memory_watch memory;
 };
 
 static void take(int option, const char *argument, void *context)
@@ -101,9 +102,11 @@ static void print_closing(const struct run *run, const struct logs *logs)
 static void close_run(const struct run *run, int64_t started_s)
 {
 	struct logs logs = logs_find(run->settings.out, run->job_id, started_s, run->end.pid, run->end.start);
+	const char *path = logs.program ? logs.program : logs.first;
+	struct logs_end end = {run->end.pid, run->end.wait_status, memory_since(&run->memory)};
 
-	if (logs.program && logs_append_end(logs.program, run->end.wait_status, run->end.pid))
-		say_line("the exit status could not be noted in %s: %s", shown(logs.program), strerror(errno));
+	if (path && logs_append_end(path, &end, logs.program != NULL))
+		say_line("the exit status could not be noted in %s: %s", shown(path), strerror(errno));
 	if (!run->is_quiet && !logs.program)
 		explain_no_log(run, logs.count);
 	if (!run->is_quiet && logs.count)
@@ -153,6 +156,7 @@ static int run_main(int argc, char **argv)
 		return 0;
 	}
 	clock_gettime(CLOCK_REALTIME_COARSE, &started); /* the clock of file times */
+	run->memory = memory_begin();
 	helper = helper_start(&run->settings, run->job_id);
 	run->end = child_run(run->program);
 	helper_finish(&helper);
@@ -176,6 +180,7 @@ const struct command command_run = {
 		"program that cannot be executed, 127 one that is not found.\n\n"
 		"Settings may also stand in the environment as TFPROF_NAME=VALUE; an option wins. Unknown names and bad values "
 		"are refused before anything starts. Children of the program are recorded too, each in a log of its own.\n\n"
-		"When the program has ended, its raw wait status is added to its log, and one line on stderr says where the "
-		"logs are and how to read them, or why there are none.",
+		"When the program has ended, its raw wait status is added to its log (to the first log of its children where it "
+		"has none), with the processes that the kernel killed for want of memory meanwhile, and one line on stderr says "
+		"where the logs are and how to read them, or why there are none.",
 };

@@ -219,11 +219,13 @@ static void put_end(struct dump *dump, const struct log_block *block)
 	size_t bytes;
 	uint8_t *payload = log_sealed(dump->log, block, &bytes);
 
-	if (payload == NULL || bytes < sizeof end) {
+	if (payload == NULL || bytes < offsetof(struct tfp_end_payload, memory_limit_bytes)) {
 		put_bad(dump, block->offset);
 	} else {
-		memcpy(&end, payload, sizeof end);
-		fprintf(dump->out, "end\t%" PRIu64 "\t%" PRId32 "\t%" PRIu32 "\n", end.realtime_ns, end.wait_status, end.pid);
+		memset(&end, 0, sizeof end);
+		memcpy(&end, payload, bytes < sizeof end ? bytes : sizeof end);
+		fprintf(dump->out, "end\t%" PRIu64 "\t%" PRId32 "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", end.realtime_ns,
+			end.wait_status, end.pid, end.memory_limit_bytes, end.memory_kills, end.machine_memory_kills);
 	}
 	free(payload);
 }

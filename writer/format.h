@@ -269,7 +269,11 @@ struct tfp_thread_slot {
 struct tfp_end_payload {
 	uint64_t realtime_ns;
 	int32_t wait_status;
-	uint32_t pid;
+	uint32_t pid; /* whose status that is; not the log's own: that process has no log, and the status is not this one's */
+	/* Of the control group that the program began in, and of the machine; 0 = none, or not known. Not in older logs. */
+	uint64_t memory_limit_bytes;
+	uint64_t memory_kills;	       /* processes of the group killed for want of memory meanwhile */
+	uint64_t machine_memory_kills; /* processes of the machine, those included */
 };
 
 /* What the malloc hooks record now; TFP_MODE_COLD means that the library has not started. */

@@ -180,7 +180,7 @@ static void read_end(struct process *process)
 					      [TFP_END_ABORT] = END_ABORT,  [TFP_END_WAITED] = END_UNKNOWN,
 					      [TFP_END_IMPORTED] = END_IMPORTED};
 	const struct tfp_file_live *live = &process->log->live;
-	struct tfp_end_payload end;
+	struct tfp_end_payload *told = &process->told;
 
 	process->end = live->end_kind <= TFP_END_IMPORTED ? kinds[live->end_kind] : END_UNKNOWN;
 	process->end_status = (int)live->end_status;
@@ -188,8 +188,8 @@ static void read_end(struct process *process)
 		process->end_ticks = live->end_time;
 	if (live->end_kind == TFP_END_WAITED)
 		take_wait_status(process, (int)live->end_status);
-	if (log_end(process->log, &end))
-		take_wait_status(process, end.wait_status);
+	if (log_end(process->log, told) && told->pid == process->log->header.pid)
+		take_wait_status(process, told->wait_status);
 	else if (process->end == END_UNKNOWN && is_running(&process->log->header))
 		process->end = END_RUNNING;
 }

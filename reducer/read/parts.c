@@ -164,8 +164,9 @@ int log_end(const struct log *log, struct tfp_end_payload *end)
 		if (log->blocks[i].header.type != TFP_BLOCK_END)
 			continue;
 		payload = log_sealed(log, &log->blocks[i], &bytes);
-		if (payload != NULL && bytes >= sizeof *end) {
-			memcpy(end, payload, sizeof *end);
+		if (payload != NULL && bytes >= offsetof(struct tfp_end_payload, memory_limit_bytes)) {
+			memset(end, 0, sizeof *end);
+			memcpy(end, payload, bytes < sizeof *end ? bytes : sizeof *end);
 			free(payload);
 			return 1;
 		}

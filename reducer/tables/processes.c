@@ -4,6 +4,7 @@
  *
  * Rule: one row a process image (an exec makes a new one under the same pid), parents before children.
  */
+#include "reducer/tables/memory_end.h"
 #include "reducer/tables/notes.h"
 
 enum { PROCESS, PARENT, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, EVENTS, ARGUMENTS, LOG, COLUMNS };
@@ -67,6 +68,7 @@ static void fill(struct table *table, const struct request *request)
 		if (process->heap.kind != ACCOUNT_NONE)
 			table_integer(table, PEAK, (int64_t)process->heap.peak_bytes);
 	}
+	memory_end_note(table, request);
 	notes_recording(table, request);
 }
 

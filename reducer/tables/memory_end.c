@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs that ended because memory ran out; see memory_end.h. */
+#include "reducer/tables/memory_end.h"
+
+#include <signal.h>
+
+#define NEAR_LIMIT                                                                                                               \
+	0.9 /* of the limit: a control group that held this much at a process's last reading was about to be cut down */
+#define MIB 1048576.0
+#define NS_PER_MS 1e6
+
+/* What a process read of its control group. */
+struct group {
+	uint64_t limit_bytes, held_bytes, kills; /* 0 = none, or not read */
+	int64_t time_ns;			 /* of held_bytes */
+};
+
+static struct group read_group(const struct process *process)
+{
+	struct group group = {0};
+	uint64_t kills_before = UINT64_MAX, value;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_PROCESS)
+			continue;
+		if (use_value(&process->use, sample, USE_group_memory_limit, &value))
+			group.limit_bytes = value;
+		if (use_value(&process->use, sample, USE_group_memory, &value)) {
+			group.held_bytes = value;
+			group.time_ns = sample->time_ns;
+		}
+		if (!use_value(&process->use, sample, USE_group_oom_kills, &value))
+			continue;
+		kills_before = kills_before == UINT64_MAX ? value : kills_before;
+		group.kills = value > kills_before ? value - kills_before : 0;
+	}
+	return group;
+}
+
+static bool is_killed(const struct process *process)
+{
+	return process->end == END_UNKNOWN || (process->end == END_SIGNAL && process->end_status == SIGKILL);
+}
+
+static void note_group_kills(struct table *table, uint64_t kills, uint64_t limit_bytes)
+{
+	const char *s = kills == 1 ? "" : "es";
+
+	if (limit_bytes)
+		table_note(table, NOTE_INFO,
+			   "Out of memory: meanwhile the kernel killed %llu process%s of the control group, whose "
+			   "limit is %.5g MiB.",
+			   (unsigned long long)kills, s, (double)limit_bytes / MIB);
+	else
+		table_note(table, NOTE_INFO,
+			   "Out of memory: meanwhile the kernel killed %llu process%s of the control group for want "
+			   "of memory; the group itself has no limit.",
+			   (unsigned long long)kills, s);
+}
+
+/* By the counters of the kernel: those that `tfprof run` compared, else those that a process read. */
+static bool note_counted(struct table *table, const struct request *request)
+{
+	const struct run *run = request->run;
+	struct group most = {0};
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct tfp_end_payload *told = &run->processes[i].told;
+		struct group group = read_group(&run->processes[i]);
+		if (told->memory_kills > most.kills)
+			most = (struct group){.kills = told->memory_kills, .limit_bytes = told->memory_limit_bytes};
+		if (group.kills > most.kills)
+			most = group;
+	}
+	if (most.kills)
+		note_group_kills(table, most.kills, most.limit_bytes);
+	return most.kills > 0;
+}
+
+/* By circumstances: a process without a last word, on a machine or in a group whose memory was used up. */
+static bool note_likely(struct table *table, const struct run *run, const struct process *process)
+{
+	struct group group = read_group(process);
+
+	if (!is_killed(process))
+		return false;
+	for (size_t i = 0; i < run->process_count; i++) {
+		if (!run->processes[i].told.machine_memory_kills)
+			continue;
+		table_note(table, NOTE_INFERRED,
+			   "Out of memory, it seems: process %u was killed, and meanwhile the kernel killed %llu of the "
+			   "machine's processes for want of memory.",
+			   process->pid, (unsigned long long)run->processes[i].told.machine_memory_kills);
+		return true;
+	}
+	if (!group.limit_bytes || (double)group.held_bytes < NEAR_LIMIT * (double)group.limit_bytes)
+		return false;
+	table_note(table, NOTE_INFERRED,
+		   "Out of memory, it seems: process %u ended without a word when its control group held %.5g of %.5g MiB "
+		   "(read %.0f ms before its last record).",
+		   process->pid, (double)group.held_bytes / MIB, (double)group.limit_bytes / MIB,
+		   (double)(process->end_ns - group.time_ns) / NS_PER_MS);
+	return true;
+}
+
+void memory_end_note(struct table *table, const struct request *request)
+{
+	if (note_counted(table, request))
+		return;
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]) &&
+		    note_likely(table, request->run, &request->run->processes[i]))
+			return;
+}

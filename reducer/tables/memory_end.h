@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a run ended because memory ran out.
+ *
+ * Rule: what the kernel counted is said as it is; that a process was among those killed is inferred and marked so.
+ */
+#ifndef REDUCER_TABLES_MEMORY_END_H
+#define REDUCER_TABLES_MEMORY_END_H
+
+#include "reducer/tables/request.h"
+
+/* At most one note, of the wanted processes: who was killed for want of memory, and the limit. */
+void memory_end_note(struct table *table, const struct request *request);
+
+#endif

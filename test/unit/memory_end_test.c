@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of what is said of memory that ran out: runs made by hand go in, one sentence or none comes out.
+ *
+ * Rule: what the kernel counted is told as it is; what only looks like it is marked inferred.
+ */
+#include "reducer/tables/memory_end.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MIB UINT64_C(1048576)
+#define SECOND INT64_C(1000000000)
+
+static struct process process;
+static struct run run = {.processes = &process, .process_count = 1};
+static const struct request request = {.run = &run};
+static struct table *table;
+
+static void is_said(enum note_kind kind, const char *text)
+{
+	table = table_make(&table_processes);
+	memory_end_note(table, &request);
+	assert_int_equal(table->note_count, 1);
+	assert_string_equal(table->notes[0].text, text);
+	assert_int_equal(table->notes[0].kind, kind);
+	table_free(table);
+}
+
+static void is_silent(void)
+{
+	table = table_make(&table_processes);
+	memory_end_note(table, &request);
+	assert_int_equal(table->note_count, 0);
+	table_free(table);
+}
+
+static void kills_in_the_group_are_told_whoever_they_were(void **state)
+{
+	(void)state;
+	process = (struct process){.pid = 10, .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
+	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
+	process.told = (struct tfp_end_payload){.memory_kills = 2, .machine_memory_kills = 2};
+	is_said(NOTE_INFO,
+		"Out of memory: meanwhile the kernel killed 2 processes of the control group for want of memory; the group "
+		"itself has no limit.");
+}
+
+static void kills_elsewhere_explain_only_a_kill(void **state)
+{
+	(void)state;
+	process = (struct process){.pid = 10, .end = END_EXIT, .told = {.machine_memory_kills = 3}};
+	is_silent();
+	process.end = END_SIGNAL;
+	process.end_status = 11;
+	is_silent();
+	process.end_status = 9;
+	is_said(NOTE_INFERRED,
+		"Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 3 of the machine's "
+		"processes for want of memory.");
+}
+
+/* Two readings of the control group; the kills are since it was made. */
+static void read_group(struct use_reading readings[6], struct use_sample samples[2], uint64_t held, uint64_t kills)
+{
+	readings[0] = (struct use_reading){400 * MIB, 2, USE_group_memory_limit};
+	readings[1] = (struct use_reading){100 * MIB, 3, USE_group_memory};
+	readings[2] = (struct use_reading){5, 0, USE_group_oom_kills};
+	readings[3] = (struct use_reading){held, 5, USE_group_memory};
+	readings[4] = (struct use_reading){5 + kills, 0, USE_group_oom_kills};
+	samples[0] = (struct use_sample){.time_ns = SECOND, .of = USE_OF_PROCESS, .readings = 1};
+	samples[1] = (struct use_sample){.time_ns = 2 * SECOND, .of = USE_OF_PROCESS, .readings = 4};
+	process.use = (struct use_rows){.samples = samples, .count = 2, .readings = readings, .reading_count = 5};
+}
+
+static void a_killed_process_in_a_full_group_probably_ran_out(void **state)
+{
+	struct use_reading readings[6];
+	struct use_sample samples[2];
+
+	(void)state;
+	process = (struct process){.pid = 10, .end = END_UNKNOWN, .end_ns = 2 * SECOND + SECOND / 20};
+	read_group(readings, samples, 390 * MIB, 0);
+	is_said(NOTE_INFERRED,
+		"Out of memory, it seems: process 10 ended without a word when its control group held 390 of 400 MiB "
+		"(read 50 ms before its last record).");
+	process.end = END_EXIT;
+	is_silent();
+	process.end = END_UNKNOWN;
+	read_group(readings, samples, 359 * MIB, 0);
+	is_silent();
+	read_group(readings, samples, 100 * MIB, 1);
+	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kills_in_the_group_are_told_whoever_they_were),
+		cmocka_unit_test(kills_elsewhere_explain_only_a_kill),
+		cmocka_unit_test(a_killed_process_in_a_full_group_probably_ran_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
