@@ -3,7 +3,7 @@
  * tfprof-reduce: from logs to reports.
  *
  * Rule: the edge of the offline side: here, and in base_die, things are printed and the exit status is decided: 0 whole,
- * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.
+ * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a limit is exceeded.
  */
 #include "reducer/base/output.h"
 #include "reducer/check.h"
@@ -124,20 +124,16 @@ static int list(const struct options *options, const struct report_kind *format)
 	return 0;
 }
 
+static const char *const default_paths[] = {OPTIONS_DEFAULT_LOGS};
+
 /* Opens the run; dies with the first reasons when there is none. */
-static struct run *open_run(const struct options *options, struct run_options *run_options, struct diag_list *diags)
+static struct run *open_paths(const char *const *paths, size_t count, struct run_options *run_options, struct diag_list *diags)
 {
-	static const char *const default_paths[] = {OPTIONS_DEFAULT_LOGS};
-	const char *const *paths = options->path_count ? options->paths : default_paths;
-	size_t count = options->path_count ? options->path_count : 1;
 	struct run *run = run_open(paths, count, run_options, diags);
 	size_t i = 0;
 
 	if (run)
 		return run;
-	if (!options->path_count && access(OPTIONS_DEFAULT_LOGS, F_OK) != 0)
-		base_die("there is no directory " OPTIONS_DEFAULT_LOGS " here; name one that holds logs, or make some: "
-			 "tfprof run -- PROGRAM");
 	while (i + 1 < diags->count && i < 9) {
 		fprintf(stderr, "tfprof-reduce: %s: %s\n", diags->items[i].file, diags->items[i].reason);
 		i++;
@@ -146,6 +142,25 @@ static struct run *open_run(const struct options *options, struct run_options *r
 		base_die("%s: %s%s%s", diags->items[i].file, diags->items[i].reason, diags->items[i].remedy[0] ? "; " : "",
 			 diags->items[i].remedy);
 	base_die("no logs (*.tfp) in %s", paths[0]);
+}
+
+static struct run *open_run(const struct options *options, struct run_options *run_options, struct diag_list *diags)
+{
+	if (!options->path_count && access(OPTIONS_DEFAULT_LOGS, F_OK) != 0)
+		base_die("there is no directory " OPTIONS_DEFAULT_LOGS " here; name one that holds logs, or make some: "
+			 "tfprof run -- PROGRAM");
+	return open_paths(options->path_count ? options->paths : default_paths, options->path_count ? options->path_count : 1,
+			  run_options, diags);
+}
+
+/* --against: a log or a directory, else the name of another run of the same logs. */
+static struct run *open_base(const struct options *options, struct run_options *run_options, struct diag_list *diags)
+{
+	run_options->name = NULL;
+	if (access(options->against, F_OK) == 0)
+		return open_paths(&options->against, 1, run_options, diags);
+	run_options->name = options->against;
+	return open_run(options, run_options, diags);
 }
 
 /* What the first line of a report and stderr say when the answer is not whole. */
@@ -313,6 +328,8 @@ static void check_usage(const struct options *options, const struct report_kind 
 {
 	const struct request *request = &options->request;
 
+	if (options->against && (format->write_run || format->write_folder || format->tables))
+		base_die("-f %s shows one run: leave --against out", format->name);
 	if (format->write_run || format->write_folder) {
 		if (options->tables)
 			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
@@ -351,53 +368,111 @@ static unsigned jobs(const struct options *options)
 	return count < JOBS_MOST ? count : JOBS_MOST;
 }
 
-static int reduce(struct options *options, const struct report_kind *format, const char *program)
-{
-	struct diag_list diags = {0};
-	struct run_options run_options = {.name = options->run, .temporary = options->temporary, .jobs = jobs(options)};
-	const struct table_kind **kinds = NULL;
-	struct text problem = {0};
-	size_t kind_count = 0;
+/* A run, and what is asked of it. */
+struct asked {
 	struct run *run;
-	int status = 0;
+	struct request *request;
+	struct run_options options;
+	struct diag_list diags;
+};
 
-	if (!format->write_run && !format->write_folder && (options->tables || !format->is_for_reading))
-		kind_count = tables_select(options->tables ? options->tables : format->tables ? format->tables : "all", &kinds);
-	if (format->leaves_out_launches && !options->tables)
-		kind_count = without_launches(kinds, kind_count);
-	check_usage(options, format, kind_count);
-	run = open_run(options, &run_options, &diags);
-	prepare_scan(&run_options, &options->request, kinds, kind_count);
-	if (!kind_count || any_needs_scan(kinds, kind_count))
-		scan(run, &run_options);
-	options->request.run = run;
-	refuse_strangers(&options->request);
-	options->request.frames = frames_make(run, &options->symbols);
-	options->request.is_text = format->is_for_reading;
-	if (!options->request.points)
-		options->request.points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
-	request_open_analyses(&options->request);
+static void ask(const struct options *options, const struct report_kind *format, struct asked *asked,
+		const struct table_kind *const *kinds, size_t kind_count)
+{
+	struct request *request = asked->request;
+
+	prepare_scan(&asked->options, request, kinds, kind_count);
+	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
+		scan(asked->run, &asked->options);
+	request->run = asked->run;
+	refuse_strangers(request);
+	request->frames = frames_make(asked->run, &options->symbols);
+	request->is_text = format->is_for_reading;
+	if (!request->points)
+		request->points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
+	request_open_analyses(request);
+}
+
+static void forget(struct asked *asked)
+{
+	request_close_analyses(asked->request);
+	frames_free(asked->request->frames);
+	run_close(asked->run);
+	diag_free(&asked->diags);
+}
+
+/* The tables that are wanted; none = the summary, or a time line. */
+static size_t choose_tables(const struct options *options, const struct report_kind *format, const struct table_kind ***kinds)
+{
+	const char *words = options->tables ? options->tables : format->tables ? format->tables : "all";
+	size_t count;
+
+	if (format->write_run || format->write_folder || (!options->tables && format->is_for_reading && !options->against))
+		return 0;
+	if (!options->tables && options->against)
+		words = format->is_for_reading ? "comparison" : "all,comparison";
+	count = tables_select(words, kinds);
+	for (size_t i = 0; i < count; i++)
+		if ((*kinds)[i]->needs_base && !options->against)
+			base_die("-t %s compares two runs: name the older one with --against=LOG", (*kinds)[i]->id);
+	return format->leaves_out_launches && !options->tables ? without_launches(*kinds, count) : count;
+}
+
+static void print(struct options *options, const struct report_kind *format, const struct table_kind *const *kinds, size_t kind_count,
+		  const char *problem, const char *program)
+{
 	if (options->output || !isatty(STDOUT_FILENO) || !format->write_run) /* which would write to the terminal meanwhile */
 		progress_start(&analysing, "analysing");
-	run_progress(run, progress_step, &analysing);
-	if (losses_any(run)) {
-		put_problem(&problem, run);
-		status = 2;
-	}
+	run_progress(options->request.run, progress_step, &analysing);
 	if (format->write_run || format->write_folder)
 		write_run(options, format);
 	else if (kind_count)
-		report(options, format, kinds, kind_count, problem.bytes);
+		report(options, format, kinds, kind_count, problem);
 	else
 		write_summary(options, program);
-	if (status)
+}
+
+static int reduce(struct options *options, const struct report_kind *format, const char *program)
+{
+	struct request base_request = options->request;
+	struct asked asked = {.request = &options->request,
+			      .options = {.name = options->run, .temporary = options->temporary, .jobs = jobs(options)}};
+	struct asked base = {.request = &base_request, .options = asked.options};
+	const struct table_kind **kinds = NULL;
+	size_t kind_count = choose_tables(options, format, &kinds);
+	struct text problem = {0}, exceeded = {0};
+	int status = 0;
+
+	check_usage(options, format, kind_count);
+	asked.run = open_run(options, &asked.options, &asked.diags);
+	if (options->against) {
+		base.run = open_base(options, &base.options, &base.diags);
+		ask(options, format, &base, kinds, kind_count);
+		request_run_analyses(&base_request, kinds, kind_count);
+		options->request.base = &base_request;
+	}
+	ask(options, format, &asked, kinds, kind_count);
+	if (losses_any(asked.run))
+		put_problem(&problem, asked.run);
+	if (base.run && losses_any(base.run)) {
+		text_string(&problem, problem.length ? " Of the older run: " : "Of the older run: ");
+		put_problem(&problem, base.run);
+	}
+	if (problem.length)
+		status = 2;
+	if (figure_limits_check(&options->figure_limits, &options->request, &exceeded))
+		status = 3;
+	print(options, format, kinds, kind_count, problem.bytes, program);
+	if (problem.length)
 		fprintf(stderr, "tfprof-reduce: %s\n", problem.bytes);
-	request_close_analyses(&options->request);
+	if (exceeded.length)
+		fprintf(stderr, "%s", exceeded.bytes);
+	forget(&asked);
+	if (options->against)
+		forget(&base);
 	phases_free(&options->request.phases);
-	frames_free(options->request.frames);
-	run_close(run);
-	diag_free(&diags);
 	text_free(&problem);
+	text_free(&exceeded);
 	free(kinds);
 	return status;
 }

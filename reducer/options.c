@@ -188,6 +188,11 @@ static void take_threshold(struct options *options, const char *name, const char
 	rule_limits_set(&options->limits, name, value);
 }
 
+static void take_limit(struct options *options, const char *name, const char *value)
+{
+	figure_limits_take(&options->figure_limits, name, value);
+}
+
 static void take_frames(struct options *options, const char *name, const char *value)
 {
 	options->report.frames = (unsigned)number(name, value, 0, 1000);
@@ -223,6 +228,10 @@ static const struct option_row rows[] = {
 	{"html", 0, "FILE", "all tables and charts in one file for a browser: -f html -o FILE", .take = take_html},
 	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},
 	{"run", 0, "NAME|all", "another run than the newest, or all logs as one", TEXT(run)},
+	{"against", 0, "LOG|DIR|RUN", "compare with an older run: tables comparison.*, of all formats for tables", TEXT(against)},
+	{"limit", 0, "NAME=VALUE",
+	 "exit status 3 if a figure of comparison.* is larger: step_p50=5% (than --against), step_p50=12ms, peak:heap=2GiB; repeat it",
+	 .take = take_limit},
 	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
 	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
 	{"thread", 0, "TID|NAME", "only this thread", TEXT(request.thread)},
@@ -264,7 +273,9 @@ static const char description[] =
 static const char environment[] =
 	"COLUMNS and LINES are the size of the screen where stdout is no terminal; NO_COLOR, set to anything, turns colour off; "
 	"TMPDIR is for what does not fit in memory.";
-static const char exit_status[] = "0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost.";
+static const char exit_status[] =
+	"0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a --limit is "
+	"exceeded.";
 
 /* "-t, --tables=ID[,ID]" */
 static void put_term(struct text *term, const struct option_row *row)
@@ -417,6 +428,7 @@ void options_parse(struct options *options, int count, char **words)
 		.limits = rule_limits_default,
 	};
 	options->request.limits = &options->limits;
+	options->request.figure_limits = &options->figure_limits;
 	options->paths = base_alloc((size_t)count + 1, sizeof(*options->paths));
 	for (int i = 1; i < count; i++) {
 		if (only_paths || words[i][0] != '-' || !words[i][1])
@@ -434,5 +446,6 @@ void options_free(struct options *options)
 {
 	if (options->name_regex)
 		regfree(&options->name);
+	figure_limits_free(&options->figure_limits);
 	free(options->paths);
 }

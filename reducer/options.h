@@ -7,6 +7,7 @@
 #ifndef REDUCER_OPTIONS_H
 #define REDUCER_OPTIONS_H
 
+#include "reducer/comparison/limits.h"
 #include "reducer/report/report.h"
 #include "reducer/rules/rules.h"
 #include "reducer/symbols/symbols.h"
@@ -21,6 +22,8 @@ struct options {
 	const char *format; /* NULL = text */
 	const char *output; /* NULL = stdout */
 	const char *run;
+	const char *against; /* a log, a directory, or another run of the same logs; NULL = nothing is compared */
+	struct figure_limits figure_limits; /* of which request.figure_limits tells */
 	const char *name_regex;
 	regex_t name;
 	unsigned temporary;

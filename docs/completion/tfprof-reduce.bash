@@ -107,6 +107,8 @@ _tfprof_reduce()
 	-o | --output) _tfprof_reduce_paths -f; return ;;
 	--html) _tfprof_reduce_paths -f; return ;;
 	--run) _tfprof_reduce_words 'all'; return ;;
+	--against) :; return ;;
+	--limit) :; return ;;
 	--window) :; return ;;
 	--process) :; return ;;
 	--thread) :; return ;;
@@ -134,7 +136,7 @@ _tfprof_reduce()
 		{ _tfprof_reduce_words 'man words'; return; } ;;
 	esac
 	if [[ $word == -* ]]; then
-		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --window= --process= --thread= --allocator= --device= --stream= --step= --split= --step-time= --group-by= --idle= --phase= --name= --sort= --top= --points= --threshold= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
+		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --against= --limit= --window= --process= --thread= --allocator= --device= --stream= --step= --split= --step-time= --group-by= --idle= --phase= --name= --sort= --top= --points= --threshold= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
 	else
 		_tfprof_reduce_paths -f '!*.tfp'
 	fi

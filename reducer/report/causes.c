@@ -23,19 +23,12 @@ struct reading {
 	size_t count;     /* functions named so far */
 };
 
-/* Code that came with Python or was installed beside it: thousands of its lines import and compile. */
-static bool is_library(const char *file)
-{
-	return file[0] == '<' || strstr(file, "/lib/python") || strstr(file, "/lib64/python") || strstr(file, "/site-packages/") ||
-	       strstr(file, "/dist-packages/");
-}
-
 /* The innermost line of the user's own script. */
 static void read_script(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
 {
 	struct text *script = &reading->cause->script;
 
-	if (script->length || is_library(frame->file))
+	if (script->length || frames_is_library(frame->file))
 		return;
 	text_put(script, name->bytes, name->length);
 	stack_text_python_place(script, frame);

@@ -336,6 +336,13 @@ static const char *const allocators[] = {
 };
 #undef PASSES_ON
 
+/* Thousands of its lines import and compile. */
+bool frames_is_library(const char *file)
+{
+	return file[0] == '<' || strstr(file, "/lib/python") || strstr(file, "/lib64/python") || strstr(file, "/site-packages/") ||
+	       strstr(file, "/dist-packages/");
+}
+
 bool frames_is_allocator(const char *function)
 {
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)

@@ -45,6 +45,9 @@ void frame_cause_free(struct frame_cause *cause);
 /* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator. */
 bool frames_is_allocator(const char *function);
 
+/* True for the file of a Python function that came with Python or was installed beside it, not written by the user. */
+bool frames_is_library(const char *file);
+
 /* Modules whose names could not be had, or may be those of another build: one call each. */
 void frames_problems(struct frames *frames, void (*visit)(void *context, const char *path, const char *reason), void *context);
 

@@ -16,6 +16,7 @@
 #include <regex.h>
 
 struct rule_limits;
+struct figure_limits;
 
 /* What rows of one thing are joined by (--group-by). */
 enum op_group {
@@ -50,6 +51,8 @@ struct request {
 	struct analysis_options analysis; /* --split, --step-time */
 	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
 	const struct rule_limits *limits; /* --threshold; NULL = the defaults. reducer/rules/rules.h */
+	const struct request *base; /* --against: the same of an older run; NULL = none */
+	const struct figure_limits *figure_limits; /* --limit; NULL = none. reducer/comparison/limits.h */
 };
 
 /* Makes request->analyses, once the run is scanned and all else is set; the request must stay where it is. */

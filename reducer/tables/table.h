@@ -56,6 +56,7 @@ struct table_kind {
 	bool is_prose;      /* few rows of sentences: as text each is a paragraph, its columns of detail 0 to 2 one below the other */
 	bool needs_scan;    /* reads what run_scan fills */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
+	bool needs_base;     /* compares the run with request->base: not among "all" tables */
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
 	const struct analysis_kind *const *analyses;
 	void (*fill)(struct table *table, const struct request *request);

@@ -17,10 +17,12 @@ const struct table_kind *const table_kinds[] = {
 #undef TABLE
 const size_t table_kind_count = sizeof(table_kinds) / sizeof(table_kinds[0]);
 
-static bool word_names(const char *word, size_t length, const char *id)
+static bool word_names(const char *word, size_t length, const struct table_kind *kind)
 {
+	const char *id = kind->id;
+
 	if (length == 3 && memcmp(word, "all", 3) == 0)
-		return true;
+		return !kind->needs_base;
 	return strncmp(word, id, length) == 0 && (id[length] == 0 || id[length] == '.');
 }
 
@@ -50,7 +52,7 @@ size_t tables_select(const char *words, const struct table_kind ***kinds)
 		size_t length = strcspn(words, ",");
 		bool any = !length;
 		for (size_t i = 0; i < table_kind_count && length; i++)
-			if (word_names(words, length, table_kinds[i]->id))
+			if (word_names(words, length, table_kinds[i]))
 				any = is_named[i] = true;
 		if (!any)
 			unknown_table(words, length);
@@ -185,6 +187,8 @@ static void note_ignored(struct table *table, const struct request *request)
 		if (given[i].is_given && !(table->kind->filters & given[i].filter))
 			table_note(table, NOTE_INFO, "%s was given, but this table has no such dimension: it shows everything.",
 				   given[i].option);
+	if (request->base && !table->kind->needs_base && request->is_text)
+		table_note(table, NOTE_INFO, "--against was given, but this table shows the newer run alone: see -t comparison.");
 }
 
 /* Looks up the names of all shown stacks at once, then fills the cells that need them. */

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading limits, and judging figures by them.
+ *
+ * Rule: the unit that was written must be the figure's.
+ */
+#include "reducer/comparison/limits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct suffix {
+	const char *text;
+	enum limit_scale scale;
+	double factor;
+} suffixes[] = {
+	{"%", LIMIT_PERCENT, 1},       {"ns", LIMIT_NS, 1},
+	{"us", LIMIT_NS, 1e3},	       {"ms", LIMIT_NS, 1e6},
+	{"s", LIMIT_NS, 1e9},	       {"m", LIMIT_NS, 60e9},
+	{"h", LIMIT_NS, 3600e9},       {"B", LIMIT_BYTES, 1},
+	{"KB", LIMIT_BYTES, 1e3},      {"MB", LIMIT_BYTES, 1e6},
+	{"GB", LIMIT_BYTES, 1e9},      {"KiB", LIMIT_BYTES, 1024},
+	{"MiB", LIMIT_BYTES, 1048576}, {"GiB", LIMIT_BYTES, 1073741824},
+	{"", LIMIT_PLAIN, 1},
+};
+#define SUFFIX_COUNT (sizeof(suffixes) / sizeof(suffixes[0]))
+
+static _Noreturn void no_limit(const char *option, const char *words, const char *written)
+{
+	base_die("--%s=%s: '%s' is no limit: give a percentage (5%%), a time (12ms), a size (2GiB) or a number", option, words, written);
+}
+
+void figure_limits_take(struct figure_limits *limits, const char *option, const char *words)
+{
+	const char *equals = strrchr(words, '='), *written = equals ? equals + 1 : "";
+	size_t length = equals ? (size_t)(equals - words) : 0;
+	const struct suffix *suffix = NULL;
+	double value;
+	char *end;
+
+	if (!length)
+		base_die("--%s=%s: write NAME=VALUE, for example step_p50=5%% or peak:heap=2GiB; -t comparison names the figures",
+			 option, words);
+	value = strtod(written, &end);
+	for (size_t i = 0; i < SUFFIX_COUNT && !suffix; i++)
+		if (strcmp(suffixes[i].text, end) == 0)
+			suffix = &suffixes[i];
+	if (end == written || !suffix || !(value >= 0) || isinf(value))
+		no_limit(option, words, written);
+	limits->items = base_grow(limits->items, &limits->room, limits->count + 1, sizeof(*limits->items));
+	limits->items[limits->count++] = (struct figure_limit){.figure = base_copy(words, length),
+							       .words = words,
+							       .scale = suffix->scale,
+							       .value = value * suffix->factor};
+}
+
+void figure_limits_free(struct figure_limits *limits)
+{
+	for (size_t i = 0; i < limits->count; i++)
+		free(limits->items[i].figure);
+	free(limits->items);
+	*limits = (struct figure_limits){0};
+}
+
+void compared_make(struct compared *compared, const struct request *request)
+{
+	*compared = (struct compared){0};
+	figures_make(&compared->after, request);
+	if (request->base)
+		figures_make(&compared->before, request->base);
+	compared->ranks = ranks_compare(compared->before.steps, compared->before.step_count, compared->after.steps,
+					compared->after.step_count);
+}
+
+void compared_free(struct compared *compared)
+{
+	figures_free(&compared->before);
+	figures_free(&compared->after);
+}
+
+/* Do the steps of both runs vary too much for this figure to say that they are longer? */
+static bool is_noise(const struct compared *compared, const struct figure *after)
+{
+	return strncmp(after->id, "step_", 5) == 0 &&
+	       (compared->ranks.verdict == RANKS_EQUAL || compared->ranks.verdict == RANKS_SHORTER);
+}
+
+static bool is_exceeded(const struct figure_limit *limit, const struct compared *compared, const struct figure *after,
+			double *most)
+{
+	const struct figure *before = figures_find(&compared->before, after->id);
+
+	*most = limit->value;
+	if (limit->scale == LIMIT_PERCENT)
+		*most = before ? before->value * (1 + limit->value / 100) : 0;
+	if (after->value <= *most)
+		return false;
+	return limit->scale != LIMIT_PERCENT || !is_noise(compared, after);
+}
+
+enum limit_state figure_limits_judge(const struct figure_limits *limits, const struct compared *compared,
+				     const struct figure *after, double *most)
+{
+	enum limit_state state = LIMIT_NONE;
+
+	for (size_t i = 0; limits && i < limits->count; i++) {
+		double this_most;
+		bool exceeded;
+		if (strcmp(limits->items[i].figure, after->id) != 0)
+			continue;
+		exceeded = is_exceeded(&limits->items[i], compared, after, &this_most);
+		if (state == LIMIT_NONE || this_most < *most)
+			*most = this_most;
+		if (exceeded || state == LIMIT_NONE)
+			state = exceeded ? LIMIT_EXCEEDED : LIMIT_KEPT;
+	}
+	return state;
+}
+
+static _Noreturn void no_figure(const struct figure_limit *limit, const struct figures *figures, const char *whose)
+{
+	struct base_nearest nearest = base_nearest_start(limit->figure);
+	struct text all = {0};
+
+	for (size_t i = 0; i < figures->count; i++) {
+		base_nearest_offer(&nearest, figures->items[i].id);
+		text_format(&all, "%s%s", i ? ", " : "", figures->items[i].id);
+	}
+	if (strncmp(limit->figure, "step", 4) == 0 && !figures->step_count)
+		base_die("--limit=%s: no steps were recorded in %s (-t step_stats says what marks steps)", limit->words, whose);
+	if (nearest.best)
+		base_die("--limit=%s: %s has no figure '%s'; did you mean '%s'?", limit->words, whose, limit->figure,
+			 nearest.best);
+	base_die("--limit=%s: %s has no figure '%s'; it has %s", limit->words, whose, limit->figure, all.bytes);
+}
+
+/* Dies unless the figure is there, in the unit that was written, with what it is compared to. */
+static const struct figure *find(const struct figure_limit *limit, const struct compared *compared, bool has_base)
+{
+	static const enum table_unit units[] = {[LIMIT_NS] = UNIT_NS, [LIMIT_BYTES] = UNIT_BYTES, [LIMIT_PLAIN] = UNIT_COUNT};
+	const struct figure *after = figures_find(&compared->after, limit->figure);
+
+	if (!after)
+		no_figure(limit, &compared->after, "this run");
+	if (limit->scale != LIMIT_PERCENT && units[limit->scale] != after->unit && limit->value > 0)
+		base_die("--limit=%s: %s is %s", limit->words, after->id,
+			 after->unit == UNIT_NS	     ? "a time: give for example 12ms, 1.5s or 5%"
+			 : after->unit == UNIT_BYTES ? "a size: give for example 512MiB, 2GB or 5%"
+						     : "a number: give for example 1000 or 5%");
+	if (limit->scale == LIMIT_PERCENT && !has_base)
+		base_die("--limit=%s: a percentage needs an older run: --against=LOG", limit->words);
+	if (limit->scale == LIMIT_PERCENT && !figures_find(&compared->before, limit->figure))
+		no_figure(limit, &compared->before, "the older run");
+	return after;
+}
+
+static void put_value(struct text *text, enum table_unit unit, double value)
+{
+	if (unit == UNIT_NS)
+		text_format(text, "%.6g ms", value / 1e6);
+	else if (unit == UNIT_BYTES)
+		text_format(text, "%.6g MiB", value / 1048576);
+	else
+		text_format(text, "%.15g", value);
+}
+
+static void put_sentence(struct text *text, const struct figure_limit *limit, const struct compared *compared,
+			 const struct figure *after, double most)
+{
+	const struct figure *before = figures_find(&compared->before, after->id);
+
+	text_format(text, "tfprof-reduce: limit %s exceeded: %s is ", limit->words, after->id);
+	put_value(text, after->unit, after->value);
+	text_string(text, ", at most ");
+	put_value(text, after->unit, most);
+	text_string(text, " is allowed");
+	if (before) {
+		text_string(text, "; it was ");
+		put_value(text, before->unit, before->value);
+	}
+	if (before && before->value > 0)
+		text_format(text, " (%+.1f %%)", 100 * (after->value - before->value) / before->value);
+	text_char(text, '\n');
+}
+
+size_t figure_limits_check(const struct figure_limits *limits, const struct request *request, struct text *sentences)
+{
+	struct compared compared;
+	size_t exceeded = 0;
+
+	if (!limits->count)
+		return 0;
+	compared_make(&compared, request);
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct figure *after = find(&limits->items[i], &compared, request->base != NULL);
+		double most;
+		if (!is_exceeded(&limits->items[i], &compared, after, &most))
+			continue;
+		put_sentence(sentences, &limits->items[i], &compared, after, most);
+		exceeded++;
+	}
+	compared_free(&compared);
+	return exceeded;
+}
