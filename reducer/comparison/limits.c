@@ -46,7 +46,9 @@ void figure_limits_take(struct figure_limits *limits, const char *option, const 
 	for (size_t i = 0; i < SUFFIX_COUNT && !suffix; i++)
 		if (strcmp(suffixes[i].text, end) == 0)
 			suffix = &suffixes[i];
-	if (end == written || !suffix || !(value >= 0) || isinf(value))
+	if (!suffix)
+		no_limit(option, words, written);
+	if (end == written || !(value >= 0) || isinf(value))
 		no_limit(option, words, written);
 	limits->items = base_grow(limits->items, &limits->room, limits->count + 1, sizeof(*limits->items));
 	limits->items[limits->count++] = (struct figure_limit){.figure = base_copy(words, length),
