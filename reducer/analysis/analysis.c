@@ -33,23 +33,46 @@ struct analyses {
 struct pass {
 	const struct analyses *all;
 	size_t first, process;
+	struct listener {
+		void (*span)(void *result, const struct span *span);
+		void *result;
+		bool is_of_all_times;
+	} * listeners; /* those of one kind of span stand together, in the order of the entries */
+	size_t begins[SPAN_WHATS + 1];
 };
 
 static int show(void *context, const struct span *span)
 {
 	const struct pass *pass = context;
-	const struct analyses *all = pass->all;
-	const struct analysis_options *options = all->options;
+	const struct analysis_options *options = pass->all->options;
 	bool is_right_time = !options->wants_time || options->wants_time(options->context, span);
 
 	if (options->wants_place && !options->wants_place(options->context, span))
 		return 0;
-	for (size_t k = pass->first; k < all->count; k++) {
-		const struct entry *entry = &all->entries[k];
-		if (entry->kind->wants & SPAN_BIT(span->what) && (is_right_time || entry->kind->is_of_all_times))
-			entry->kind->span(entry->results[pass->process], span);
+	for (size_t k = pass->begins[span->what]; k < pass->begins[span->what + 1]; k++) {
+		const struct listener *listener = &pass->listeners[k];
+		if (is_right_time || listener->is_of_all_times)
+			listener->span(listener->result, span);
 	}
 	return 0;
+}
+
+static void find_listeners(struct pass *pass)
+{
+	const struct analyses *all = pass->all;
+	size_t count = 0;
+
+	pass->listeners = base_alloc((all->count - pass->first) * SPAN_WHATS + 1, sizeof(*pass->listeners));
+	for (unsigned what = 0; what < SPAN_WHATS; what++) {
+		pass->begins[what] = count;
+		for (size_t k = pass->first; k < all->count; k++) {
+			const struct entry *entry = &all->entries[k];
+			if (entry->kind->wants & SPAN_BIT(what))
+				pass->listeners[count++] = (struct listener){entry->kind->span, entry->results[pass->process],
+									     entry->kind->is_of_all_times};
+		}
+	}
+	pass->begins[SPAN_WHATS] = count;
 }
 
 static uint8_t phase_of(void *context, const char *name, unsigned source, unsigned scope)
@@ -65,7 +88,7 @@ static void run_process(void *context, size_t process)
 	const struct analyses *all = wanted->all;
 	size_t first = wanted->first;
 	struct pass pass = {.all = all, .first = first, .process = process};
-	struct span_options spans = {.visit = show, .phase_of = phase_of, .context = &pass};
+	struct span_options spans = {.visit = show, .phase_of = phase_of, .is_without_arguments = 1, .context = &pass};
 
 	if (!all->inputs[process].run)
 		return;
@@ -73,8 +96,10 @@ static void run_process(void *context, size_t process)
 		all->entries[k].results[process] = all->entries[k].kind->begin(&all->inputs[process]);
 		spans.wants |= all->entries[k].kind->wants;
 	}
+	find_listeners(&pass);
 	if (spans.wants && spans_stream(all->run, process, &spans) != 0)
 		base_die("out of memory while reading the logs");
+	free(pass.listeners);
 	for (size_t k = first; k < all->count; k++)
 		if (all->entries[k].kind->end)
 			all->entries[k].kind->end(all->entries[k].results[process]);

@@ -3,9 +3,11 @@
 #include "reducer/analysis/roles.h"
 
 #include "reducer/analysis/phases.h"
+#include "reducer/model/number_map.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *stream_role_name(enum stream_role role)
 {
@@ -24,10 +26,25 @@ static void *begin(const struct analysis_input *input)
 	return roles;
 }
 
-static enum stream_role role_of(const struct span *span)
+/* By the kernel's name, looked at once for each name that the log numbers. */
+static bool is_collective(struct roles *roles, const struct span *span)
+{
+	size_t place = span->shape ? span->shape->kernel : SIZE_MAX, before = roles->kernel_room;
+
+	if (place >= NUMBER_MAP_MAX)
+		return phases_is_collective(span->name);
+	roles->kernels = base_grow(roles->kernels, &roles->kernel_room, place + 1, 1);
+	if (roles->kernel_room > before)
+		memset(roles->kernels + before, 0, roles->kernel_room - before);
+	if (!roles->kernels[place])
+		roles->kernels[place] = phases_is_collective(span->name) ? 2 : 1;
+	return roles->kernels[place] == 2;
+}
+
+static enum stream_role role_of(struct roles *roles, const struct span *span)
 {
 	if (span->what == SPAN_KERNEL)
-		return span->phase == PHASE_COMMUNICATION || phases_is_collective(span->name) ? ROLE_COLLECTIVE : ROLE_COMPUTE;
+		return span->phase == PHASE_COMMUNICATION || is_collective(roles, span) ? ROLE_COLLECTIVE : ROLE_COMPUTE;
 	if (span->what == SPAN_SET)
 		return ROLE_SET;
 	if (span->what == SPAN_GRAPH)
@@ -79,7 +96,7 @@ static void take(void *result, const struct span *span)
 	size_t at =
 		roles->last != SIZE_MAX && compare_rows(&roles->rows[roles->last], &key) == 0 ? roles->last : row_of(roles, &key);
 	struct stream_row *row = &roles->rows[at];
-	enum stream_role role = role_of(span);
+	enum stream_role role = role_of(roles, span);
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
 
 	row->switches += roles->last != SIZE_MAX && roles->last != at && roles->rows[roles->last].device == row->device;
@@ -145,6 +162,7 @@ static void drop(void *result)
 	struct roles *roles = result;
 
 	free(roles->rows);
+	free(roles->kernels);
 	free(roles);
 }
 

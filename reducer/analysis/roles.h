@@ -28,6 +28,8 @@ struct roles {
 	size_t count, room;
 	const struct analysis_input *input;
 	size_t last; /* row of the last work; SIZE_MAX = none. During the pass only */
+	uint8_t *kernels; /* by the kernel's place in gpu->names: 0 not looked at yet, 1 computes, 2 a collective */
+	size_t kernel_room;
 };
 
 const char *stream_role_name(enum stream_role role);

@@ -31,12 +31,10 @@ void *base_alloc(size_t count, size_t bytes)
 	return memory;
 }
 
-void *base_grow(void *array, size_t *room, size_t need, size_t bytes)
+void *base_grow_more(void *array, size_t *room, size_t need, size_t bytes)
 {
 	size_t next = *room ? *room : 16;
 
-	if (need <= *room)
-		return array;
 	while (next < need)
 		next *= 2;
 	if (next > SIZE_MAX / bytes)

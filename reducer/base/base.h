@@ -19,7 +19,11 @@ _Noreturn void base_die(const char *format, ...) __attribute__((format(printf, 1
 void *base_alloc(size_t count, size_t bytes);
 
 /* Makes room for `need` elements of `bytes` in `array` (at least doubling *room). Returns the array, moved perhaps. */
-void *base_grow(void *array, size_t *room, size_t need, size_t bytes);
+void *base_grow_more(void *array, size_t *room, size_t need, size_t bytes);
+static inline void *base_grow(void *array, size_t *room, size_t need, size_t bytes)
+{
+	return need <= *room ? array : base_grow_more(array, room, need, bytes);
+}
 
 /* A copy of `length` bytes with a zero byte behind. Free it with free(). */
 char *base_copy(const void *bytes, size_t length);

@@ -156,12 +156,12 @@ static inline __attribute__((always_inline)) void fetch_ahead(const struct proce
 static int visit(void *context, size_t stream, const struct batch *batch, size_t from, size_t to)
 {
 	struct process_scan *scan = context;
-	int is_far = live_is_far(scan->scan.live);
+	size_t fetched = live_is_far(scan->scan.live) ? batch->count : 0;
 
 	for (size_t i = from; i < to; i++) {
 		const struct bound *bound = scan->known[batch->tags[i]];
 
-		if (is_far && i + AHEAD < batch->count)
+		if (i + AHEAD < fetched)
 			fetch_ahead(scan, batch, i + AHEAD);
 		if (bound == NULL)
 			scan->scan.process->unknown_records++;

@@ -53,6 +53,7 @@ struct gpu_function {
 	uint32_t number;   /* as in gpu_call.function */
 	enum gpu_kind kind;
 	const char *name, *library, *arguments;
+	int is_reset;      /* takes all that a device held */
 };
 
 struct gpu_device {

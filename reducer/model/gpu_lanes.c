@@ -59,7 +59,7 @@ static int begin(struct gpu_lane *lane, uint64_t from)
 	return 0;
 }
 
-void gpu_lane_add(struct gpu_lane *lane, uint64_t from, uint64_t to)
+void gpu_lane_spread(struct gpu_lane *lane, uint64_t from, uint64_t to)
 {
 	if (lane->cells == NULL && (lane->is_cut || begin(lane, from) != 0))
 		return;

@@ -26,8 +26,25 @@ struct gpu_lane {
 	int is_cut;        /* no memory */
 };
 
+/* The rare part of gpu_lane_add: what begins, widens, or lies in several stretches. */
+void gpu_lane_spread(struct gpu_lane *lane, uint64_t from, uint64_t to);
+
 /* Adds busy time [from, to) in device time. */
-void gpu_lane_add(struct gpu_lane *lane, uint64_t from, uint64_t to);
+static inline void gpu_lane_add(struct gpu_lane *lane, uint64_t from, uint64_t to)
+{
+	uint64_t at = (from - lane->origin) >> lane->width; /* what begins before the origin lies far behind the last one */
+
+	if (lane->cells == NULL || to <= from || at >= GPU_LANE_CELLS || (to - 1 - lane->origin) >> lane->width != at) {
+		gpu_lane_spread(lane, from, to);
+		return;
+	}
+	lane->first = from < lane->first ? from : lane->first;
+	lane->last = to > lane->last ? to : lane->last;
+	lane->busy_ns += to - from;
+	lane->intervals++;
+	lane->cells[at] += to - from;
+}
+
 void gpu_lane_free(struct gpu_lane *lane);
 
 struct gpu_interval {

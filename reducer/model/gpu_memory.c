@@ -135,9 +135,9 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	pairs_alloc(&blocks->calls, call->stream, &block);
 }
 
-int gpu_is_reset(const struct gpu_function *function)
+int gpu_is_reset(const char *function)
 {
-	return strcmp(function->name, "cudaDeviceReset") == 0 || strncmp(function->name, "cuDevicePrimaryCtxReset", 23) == 0;
+	return strcmp(function, "cudaDeviceReset") == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
 }
 
 /* All that a table holds, given back at one time. The addresses first: giving back moves entries. */

@@ -28,6 +28,8 @@ static struct gpu_stack *stack_at(struct gpu_scan *scan, uint32_t stack)
 
 void gpu_python_call(struct gpu_scan *scan, const struct gpu_call *call)
 {
+	if (scan->scan->process->python.pair_count == 0)
+		return; /* no call has a Python stack */
 	struct gpu_stack *row = gpu_wants_ticks(scan, call->begin) ? stack_at(scan, call->stack) : NULL;
 
 	if (row == NULL)
@@ -42,6 +44,8 @@ void gpu_python_call(struct gpu_scan *scan, const struct gpu_call *call)
 void gpu_python_record(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight,
 		       unsigned impossible)
 {
+	if (scan->scan->process->python.pair_count == 0)
+		return;
 	struct gpu_stack *row = flight == NULL || !(flight->has & FLIGHT_CALL) ? NULL : stack_at(scan, flight->stack);
 
 	if (row == NULL)

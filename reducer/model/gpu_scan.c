@@ -113,7 +113,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 		gpu_memory_call(scan, &call, arguments);
 	else if (call.kind == GPU_MODULE)
 		sum_module_call(scan, &call);
-	else if (call.result == 0 && call.function != GPU_NONE && gpu_is_reset(&scan->gpu->functions[call.function]))
+	else if (call.result == 0 && call.function != GPU_NONE && scan->gpu->functions[call.function].is_reset)
 		gpu_memory_reset(scan, &call, arguments);
 	if ((call.kind >= GPU_LAUNCH && call.kind <= GPU_GRAPH) || (call.correlation != 0 && is_answered(call.kind)) ||
 	    call.kind == GPU_SYNC)

@@ -17,6 +17,7 @@
 #define GPU_FACT_KINDS 9
 #define GPU_LANES_MAX 4096u    /* queues with a busy curve: 8 KiB each */
 #define GPU_DEVICES_MAX 256u
+#define GPU_RECENT 256u        /* a power of two */
 #define GPU_SUMS_MAX (1u << 20) /* distinct rows of one sum */
 
 /* The argument record in front of a call, by stream. */
@@ -79,6 +80,10 @@ struct gpu_scan {
 	size_t block_count;
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
 		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
+	struct gpu_recent {
+		uint64_t high, low;
+		uint32_t place;         /* + 1 */
+	} recent[GPU_RECENT];           /* rows of kernels found lately: most come again and again */
 	const char **texts;             /* of string facts */
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
@@ -142,7 +147,7 @@ void gpu_library_ran(struct gpu_scan *scan, uint32_t instance, uint32_t kernel, 
 /* gpu_memory.c */
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 /* cudaDeviceReset and its kin take all that a device held. */
-int gpu_is_reset(const struct gpu_function *function);
+int gpu_is_reset(const char *function);
 void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);

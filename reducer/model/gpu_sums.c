@@ -34,21 +34,32 @@ static void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
 		gpu_sweep_add(sweep, &interval);
 }
 
-static void sum_kernel(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread, unsigned bits)
+static struct gpu_kernel *kernel_at(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
 {
 	uint64_t high = (uint64_t)record->shape << 32 | op, low = (uint64_t)record->queue << 32 | thread;
-	uint32_t place = number_map_find(&scan->kernel_rows, high, low);
+	struct gpu_recent *recent = &scan->recent[(record->shape * 5 + op * 3 + record->queue + thread) & (GPU_RECENT - 1)];
 	struct gpu_kernel *kernel;
 
-	if (place == NUMBER_MAP_NONE) {
-		kernel = GPU_ROOM(scan, kernels, kernel_count);
-		if (kernel == NULL)
-			return;
-		*kernel = (struct gpu_kernel){.shape = record->shape, .op = op, .queue = record->queue, .thread = thread};
-		place = (uint32_t)scan->gpu->kernel_count - 1;
-		number_map_set(&scan->kernel_rows, high, low, place);
-	}
-	kernel = &scan->gpu->kernels[place];
+	if (recent->place != 0 && recent->high == high && recent->low == low)
+		return &scan->gpu->kernels[recent->place - 1];
+	*recent = (struct gpu_recent){high, low, number_map_find(&scan->kernel_rows, high, low) + 1}; /* NONE + 1 is 0 */
+	if (recent->place != 0)
+		return &scan->gpu->kernels[recent->place - 1];
+	kernel = GPU_ROOM(scan, kernels, kernel_count);
+	if (kernel == NULL)
+		return NULL;
+	*kernel = (struct gpu_kernel){.shape = record->shape, .op = op, .queue = record->queue, .thread = thread};
+	number_map_set(&scan->kernel_rows, high, low, (uint32_t)scan->gpu->kernel_count - 1);
+	recent->place = (uint32_t)scan->gpu->kernel_count;
+	return kernel;
+}
+
+static void sum_kernel(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread, unsigned bits)
+{
+	struct gpu_kernel *kernel = kernel_at(scan, record, op, thread);
+
+	if (kernel == NULL)
+		return;
 	kernel->occurrences++;
 	if (bits != 0)
 		kernel->untimed++;

@@ -17,9 +17,16 @@ struct cursor {
 	size_t next;		   /* record of the batch */
 };
 
+/* What the heap is ordered by stands in it, so that a step moves little. */
+struct slot {
+	uint64_t time; /* of the cursor */
+	struct cursor *cursor;
+};
+
 struct merge {
 	const struct log *log;
-	struct cursor *heap; /* heap[0] is the earliest */
+	struct cursor *cursors;
+	struct slot *heap; /* heap[0] is the earliest */
 	size_t count;
 	merge_visit *visit;
 	void *context;
@@ -30,21 +37,22 @@ struct merge {
 
 static void sift_down(struct merge *merge, size_t at)
 {
-	struct cursor moved = merge->heap[at];
+	struct slot *heap = merge->heap, moved = heap[at];
+	size_t count = merge->count;
 
 	for (;;) {
 		size_t child = 2 * at + 1;
 
-		if (child >= merge->count)
+		if (child >= count)
 			break;
-		if (child + 1 < merge->count && merge->heap[child + 1].time < merge->heap[child].time)
+		if (child + 1 < count && heap[child + 1].time < heap[child].time)
 			child++;
-		if (merge->heap[child].time >= moved.time)
+		if (heap[child].time >= moved.time)
 			break;
-		merge->heap[at] = merge->heap[child];
+		heap[at] = heap[child];
 		at = child;
 	}
-	merge->heap[at] = moved;
+	heap[at] = moved;
 }
 
 /* When the records of a part begin, as far as is known without decoding it. */
@@ -139,7 +147,7 @@ static uint64_t second_time(const struct merge *merge)
 /* One step of the earliest cursor. Returns 0, or what ended the merge. */
 static int step(struct merge *merge)
 {
-	struct cursor *first = &merge->heap[0];
+	struct cursor *first = merge->heap[0].cursor;
 	int is_loaded = first->batch != NULL && first->next < first->batch->count;
 	int result = is_loaded ? hand_out(merge, first, second_time(merge)) : load(merge, first);
 
@@ -148,6 +156,8 @@ static int step(struct merge *merge)
 	if (first->batch == NULL && first->part >= merge->log->streams[first->stream].count) {
 		end_stream(merge, first);
 		merge->heap[0] = merge->heap[--merge->count];
+	} else {
+		merge->heap[0].time = first->time;
 	}
 	if (merge->count > 0)
 		sift_down(merge, 0);
@@ -162,18 +172,24 @@ int merge_log(const struct log *log, const struct merge_way *way, merge_visit *v
 	if (log->stream_count <= STREAMS_AHEAD && log->bytes >= BYTES_AHEAD)
 		merge.crew = way->crew;
 	merge.heap = calloc(log->stream_count + 1, sizeof *merge.heap);
-	if (merge.heap == NULL)
+	merge.cursors = calloc(log->stream_count + 1, sizeof *merge.cursors);
+	if (merge.heap == NULL || merge.cursors == NULL) {
+		free(merge.heap);
+		free(merge.cursors);
 		return -1;
+	}
 	for (size_t i = 0; i < log->stream_count; i++)
-		if (log->streams[i].count > 0)
-			merge.heap[merge.count++] =
-				(struct cursor){.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
+		if (log->streams[i].count > 0) {
+			merge.cursors[i] = (struct cursor){.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
+			merge.heap[merge.count++] = (struct slot){merge.cursors[i].time, &merge.cursors[i]};
+		}
 	for (size_t at = merge.count / 2; at-- > 0;)
 		sift_down(&merge, at);
 	while (merge.count > 0 && result == 0)
 		result = step(&merge);
 	for (size_t i = 0; i < merge.count; i++)
-		end_stream(&merge, &merge.heap[i]);
+		end_stream(&merge, merge.heap[i].cursor);
 	free(merge.heap);
+	free(merge.cursors);
 	return result;
 }

@@ -73,10 +73,10 @@ static int rehash(struct periods *periods)
 /* The symbol of a key, made on first sight; NULL where there is no room. */
 static struct period_symbol *symbol_of(struct periods *periods, uint64_t key)
 {
-	uint64_t at = mix(key);
+	uint64_t at = mix(key), mask = periods->place_count - 1; /* a power of two */
 
-	for (; periods->places[at % periods->place_count] != 0; at++) {
-		struct period_symbol *symbol = &periods->symbols[periods->places[at % periods->place_count] - 1];
+	for (; periods->places[at & mask] != 0; at++) {
+		struct period_symbol *symbol = &periods->symbols[periods->places[at & mask] - 1];
 		if (symbol->key == key)
 			return symbol;
 	}
@@ -88,7 +88,7 @@ static struct period_symbol *symbol_of(struct periods *periods, uint64_t key)
 			return NULL;
 		periods->symbols = symbols;
 	}
-	periods->places[at % periods->place_count] = (uint32_t)periods->symbol_count + 1;
+	periods->places[at & mask] = (uint32_t)periods->symbol_count + 1;
 	periods->symbols[periods->symbol_count++] = (struct period_symbol){.key = key};
 	if (periods->symbol_count * 2 > periods->place_count && rehash(periods) != 0)
 		periods->is_short = 1; /* no more words: the table must not fill up */
@@ -175,11 +175,21 @@ struct segments {
 	size_t same; /* those that have exactly the median of the symbol at hand */
 };
 
-static int compare_counts(const void *a, const void *b)
+/* The value that `rank` of the others come before when they are sorted: byte by byte, from the highest. */
+static uint32_t at_rank(const uint32_t *values, size_t count, size_t rank)
 {
-	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+	uint32_t value = 0;
 
-	return one < other ? -1 : one > other;
+	for (int shift = 24; shift >= 0; shift -= 8) {
+		size_t of_byte[256] = {0};
+		uint32_t byte = 0;
+		for (size_t i = 0; i < count; i++)
+			of_byte[values[i] >> shift & 255] += ((values[i] ^ value) >> shift) < 256;
+		for (; rank >= of_byte[byte]; byte++)
+			rank -= of_byte[byte];
+		value |= byte << shift;
+	}
+	return value;
 }
 
 /* The segment that the word lies in, walking on from `segment`; words before the first anchor have none. */
@@ -208,8 +218,7 @@ static uint32_t weigh_symbol(const struct sorted *sorted, uint32_t symbol, const
 	if (hits * 2 > segments->count) {
 		for (uint32_t i = 0; i < hits; i++)
 			scratch[i] = segments->of_symbol[hit[i]];
-		qsort(scratch, hits, sizeof *scratch, compare_counts);
-		median = scratch[hits - 1 - segments->count / 2]; /* the segments without it stand below all of these */
+		median = at_rank(scratch, hits, hits - 1 - segments->count / 2); /* the segments without it stand below all of these */
 	}
 	segments->same = 0;
 	for (uint32_t i = 0; i < hits; i++) {

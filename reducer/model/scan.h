@@ -116,7 +116,7 @@ static inline const struct fact_value *fact_text(const struct fact *fact, int fi
 /* The same as batch_value with the record's kind and row at hand: for the kinds that come by the million. */
 static inline uint64_t scan_value(const struct batch_kind *kind, uint16_t row, int field)
 {
-	return field >= 0 && kind->present >> field & 1 ? kind->values[field][row] : 0;
+	return kind->read[field + 1][row];
 }
 
 /* The id of a native stack together with the Python stack that stands before it in the stream, and is used up by this. */

@@ -127,6 +127,7 @@ struct span_options {
 	 * and scope; NULL = there are none. Phases are of the caller's making, below 255.
 	 */
 	uint8_t (*phase_of)(void *context, const char *name, unsigned source, unsigned scope);
+	int is_without_arguments; /* calls and device work are told without theirs: nobody shows them */
 	span_visit *visit;
 	void *context;
 };

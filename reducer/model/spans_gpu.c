@@ -63,7 +63,7 @@ static void hold(struct spans *spans, const struct span *span)
 	awaited_hold(&spans->awaited, span);
 }
 
-static void tell_call(struct spans *spans, const struct span_call *call, struct span_argument *arguments, uint32_t at, uint64_t end)
+static void tell_call(struct spans *spans, const struct span_call *call, uint32_t result, uint32_t at, uint64_t end)
 {
 	const struct gpu_function *function = at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->functions[at];
 	struct span span = {.kind = SPAN_WHOLE,
@@ -79,15 +79,20 @@ static void tell_call(struct spans *spans, const struct span_call *call, struct 
 			    .is_flow_start = 1,
 			    .call = function == NULL ? GPU_OTHER : function->kind,
 			    .function = function == NULL ? GPU_NONE : at,
-			    .result = (uint32_t)arguments[1].number,
+			    .result = result,
 			    .device = GPU_NONE,
 			    .context = GPU_NONE,
 			    .stream = GPU_NONE,
-			    .name = function == NULL ? "[function not recorded]" : function->name,
-			    .arguments = arguments,
-			    .argument_count = 3};
+			    .name = function == NULL ? "[function not recorded]" : function->name};
+	struct span_argument arguments[3];
 
-	arguments[2].text = function == NULL ? "" : function->library;
+	if (!spans->options->is_without_arguments) {
+		arguments[0] = (struct span_argument){.name = "correlation", .number = call->correlation};
+		arguments[1] = (struct span_argument){.name = "result", .number = result};
+		arguments[2] = (struct span_argument){.name = "library", .text = function == NULL ? "" : function->library};
+		span.arguments = arguments;
+		span.argument_count = 3;
+	}
 	set_place(spans, &span, &call->place);
 	spans_tell(spans, &span);
 }
@@ -98,9 +103,6 @@ void spans_take_call(void *state, size_t stream, const struct batch *batch, size
 	uint32_t at;
 	const struct gpu_function *function = function_of(spans, SPANS_VALUE(2), &at);
 	uint64_t end = batch->times[i], duration = SPANS_VALUE(0);
-	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(1)},
-					    {.name = "result", .number = SPANS_VALUE(3)},
-					    {.name = "library"}};
 	struct span_call call = {.correlation = SPANS_VALUE(1),
 				 .begin_ns = spans_ns(spans, duration > end ? 0 : end - duration),
 				 .thread = spans_serial(spans, stream),
@@ -108,7 +110,7 @@ void spans_take_call(void *state, size_t stream, const struct batch *batch, size
 
 	call.place.is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH && SPANS_VALUE(3) == 0;
 	if (spans->options->wants & SPAN_BIT(SPAN_CALL))
-		tell_call(spans, &call, arguments, at, end);
+		tell_call(spans, &call, (uint32_t)SPANS_VALUE(3), at, end);
 	keep_call(spans, &call);
 }
 
@@ -201,23 +203,32 @@ static const struct gpu_shape *shape_of(const struct spans *spans, uint64_t id)
 	return at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->shapes[at];
 }
 
+/* For people. Returns how many there are. */
+static size_t describe_kernel(const struct gpu_shape *shape, uint64_t correlation, struct span_argument arguments[5])
+{
+	size_t count = 0;
+
+	arguments[count++] = (struct span_argument){.name = "correlation", .number = correlation};
+	if (shape == NULL)
+		return count;
+	arguments[count++] = (struct span_argument){.name = "blocks",
+						    .number = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2]};
+	arguments[count++] = (struct span_argument){.name = "threads per block",
+						    .number = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2]};
+	arguments[count++] = (struct span_argument){.name = "registers per thread", .number = shape->registers};
+	arguments[count++] = (struct span_argument){.name = "shared bytes",
+						    .number = (uint64_t)shape->static_shared + shape->dynamic_shared};
+	return count;
+}
+
 void spans_take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct spans *spans = state;
 	const struct gpu *gpu = spans->scan->process->gpu;
 	const struct gpu_shape *shape = shape_of(spans, SPANS_VALUE(3));
-	struct span_argument arguments[5] = {{.name = "correlation", .number = SPANS_VALUE(2)}};
-	size_t count = 1;
+	struct span_argument arguments[5];
+	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, SPANS_VALUE(2), arguments);
 
-	if (shape != NULL) {
-		arguments[count++] = (struct span_argument){.name = "blocks",
-							    .number = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2]};
-		arguments[count++] = (struct span_argument){
-			.name = "threads per block", .number = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2]};
-		arguments[count++] = (struct span_argument){.name = "registers per thread", .number = shape->registers};
-		arguments[count++] = (struct span_argument){.name = "shared bytes",
-							    .number = (uint64_t)shape->static_shared + shape->dynamic_shared};
-	}
 	tell_work(spans, stream, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
 		  &(struct span){.what = SPAN_KERNEL,
 				.duration_ns = SPANS_VALUE(1),

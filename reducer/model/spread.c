@@ -9,17 +9,6 @@
 
 #define FIRST_ROOM 8 /* values; most distinct things occur a few times */
 
-/* Class of a value: its highest bit, and the SPREAD_CLASSES equal parts of that octave. Below SPREAD_CLASSES it is exact. */
-static unsigned octave_of(uint64_t value)
-{
-	return value < SPREAD_CLASSES ? 0 : 63 - (unsigned)__builtin_clzll(value);
-}
-
-static unsigned class_of(uint64_t value, unsigned octave)
-{
-	return octave == 0 ? (unsigned)value : (unsigned)(value >> (octave - 6) & (SPREAD_CLASSES - 1));
-}
-
 /* Middle of a class. */
 static uint64_t class_value(unsigned octave, unsigned class)
 {
@@ -30,7 +19,7 @@ static uint64_t class_value(unsigned octave, unsigned class)
 
 static void add_class(struct spread *spread, uint64_t value, uint32_t count)
 {
-	unsigned octave = octave_of(value), class = class_of(value, octave);
+	unsigned octave = spread_octave(value), class = spread_class(value, octave);
 
 	if (spread->octaves[octave] == NULL)
 		spread->octaves[octave] = calloc(SPREAD_CLASSES, sizeof **spread->octaves);

@@ -23,16 +23,33 @@ struct spread {
 	double scale;         /* of the classes' values, after spread_scale; 0 = 1 */
 };
 
+/* Class of a value: its highest bit, and the SPREAD_CLASSES equal parts of that octave. Below SPREAD_CLASSES it is exact. */
+static inline unsigned spread_octave(uint64_t value)
+{
+	return value < SPREAD_CLASSES ? 0 : 63 - (unsigned)__builtin_clzll(value);
+}
+
+static inline unsigned spread_class(uint64_t value, unsigned octave)
+{
+	return octave == 0 ? (unsigned)value : (unsigned)(value >> (octave - 6) & (SPREAD_CLASSES - 1));
+}
+
 /* The rare part of spread_add: keeps the value for the percentiles. */
 void spread_keep(struct spread *spread, uint64_t value);
 
 static inline void spread_add(struct spread *spread, uint64_t value)
 {
+	unsigned octave = spread_octave(value);
+	uint32_t *classes = spread->octaves == NULL || spread->scale != 0 ? NULL : spread->octaves[octave];
+
 	if (spread->count == 0 || value < spread->least)
 		spread->least = value;
 	if (value > spread->most)
 		spread->most = value;
-	spread_keep(spread, value);
+	if (classes != NULL)
+		classes[spread_class(value, octave)]++;
+	else
+		spread_keep(spread, value);
 	spread->count++;
 	spread->sum += value;
 }

@@ -4,6 +4,15 @@
 
 #include <stdlib.h>
 
+static const uint64_t zeros[BATCH_RECORDS];
+
+static void forget_values(struct batch_kind *kind)
+{
+	kind->count = kind->present = 0;
+	for (size_t i = 0; i <= SCHEMA_FIELDS; i++)
+		kind->read[i] = zeros;
+}
+
 static void drop_arrays(struct batch *batch)
 {
 	for (size_t tag = 0; tag < 256; tag++) {
@@ -28,7 +37,7 @@ int batch_begin(struct batch *batch, size_t records)
 	batch->count = 0;
 	for (size_t tag = 0; tag < 256; tag++)
 		if (batch->kinds[tag] != NULL)
-			batch->kinds[tag]->count = batch->kinds[tag]->present = 0;
+			forget_values(batch->kinds[tag]);
 	if (records <= batch->capacity)
 		return 0;
 	while (capacity < records)
@@ -47,8 +56,11 @@ int batch_begin(struct batch *batch, size_t records)
 
 struct batch_kind *batch_kind(struct batch *batch, uint8_t tag)
 {
-	if (batch->kinds[tag] == NULL)
-		batch->kinds[tag] = calloc(1, sizeof *batch->kinds[tag]);
+	if (batch->kinds[tag] != NULL)
+		return batch->kinds[tag];
+	batch->kinds[tag] = calloc(1, sizeof *batch->kinds[tag]);
+	if (batch->kinds[tag] != NULL)
+		forget_values(batch->kinds[tag]);
 	return batch->kinds[tag];
 }
 
@@ -68,8 +80,10 @@ uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t fie
 {
 	if (kind->values[field] == NULL)
 		kind->values[field] = malloc(batch->capacity * sizeof(uint64_t));
-	if (kind->values[field] != NULL)
+	if (kind->values[field] != NULL) {
 		kind->present |= UINT32_C(1) << field;
+		kind->read[field + 1] = kind->values[field];
+	}
 	return kind->values[field];
 }
 

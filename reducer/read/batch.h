@@ -15,6 +15,7 @@ struct batch_kind {
 	uint32_t present; /* bit i: field i has values (a log of another version may lack some) */
 	uint32_t count;   /* rows */
 	uint64_t *values[SCHEMA_FIELDS]; /* by field index, then row; NULL where never present */
+	const uint64_t *read[SCHEMA_FIELDS + 1]; /* by field index + 1: the values, or zeros where there are none; [0] are zeros */
 };
 
 struct batch {
@@ -40,11 +41,7 @@ uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t fie
 /* The value of a field of record `i`, or 0 where the log has no such field (`field` may be -1). */
 static inline uint64_t batch_value(const struct batch *batch, size_t i, int field)
 {
-	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
-
-	if (field < 0 || !(kind->present >> field & 1))
-		return 0;
-	return kind->values[field][batch->rows[i]];
+	return batch->kinds[batch->tags[i]]->read[field + 1][batch->rows[i]];
 }
 
 void batch_free(struct batch *batch);
