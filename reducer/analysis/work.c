@@ -21,6 +21,7 @@ static void *begin(const struct analysis_input *input)
 	struct work *work = base_alloc(1, sizeof(*work));
 
 	work->input = input;
+	work->recent = input ? base_alloc(WORK_RECENT, sizeof(*work->recent)) : NULL;
 	if (input)
 		work->parts = (struct parts){.split = SPLIT_OURS};
 	return work;
@@ -100,9 +101,9 @@ static void widen(int64_t *first, int64_t *last, int64_t start_ns, int64_t end_n
 	*last = end_ns > *last ? end_ns : *last;
 }
 
-static void take_device(struct work *work, const struct span *span)
+/* Row and device of work that was not seen of late. */
+static struct work_recent find_places(struct work *work, const struct span *span, uint32_t mask)
 {
-	uint32_t mask = part_classes(&work->parts, span);
 	uint32_t name = words_number(&work->words, span->name);
 	struct work_row key = {.op = words_number(&work->words, span->op),
 			       .name = name,
@@ -113,6 +114,36 @@ static void take_device(struct work *work, const struct span *span)
 	struct work_row *row = row_of(work, &key);
 	struct work_device *device = device_of(work, work->input->process->log_id, span->device);
 
+	return (struct work_recent){.name = span->name,
+				    .op = span->op,
+				    .shape = span->shape,
+				    .mask = mask,
+				    .device = span->device,
+				    .row = (uint32_t)(row - work->rows) + 1,
+				    .device_at = (uint32_t)(device - work->devices),
+				    .what = (uint8_t)span->what,
+				    .op_source = span->op_source};
+}
+
+static bool is_recent(const struct work_recent *recent, const struct span *span, uint32_t mask)
+{
+	return recent->row && recent->name == span->name && recent->op == span->op && recent->shape == span->shape &&
+	       recent->mask == mask && recent->device == span->device && recent->what == span->what &&
+	       recent->op_source == span->op_source;
+}
+
+static void take_device(struct work *work, const struct span *span)
+{
+	uint32_t mask = part_classes(&work->parts, span);
+	uintptr_t texts = (uintptr_t)span->name ^ (uintptr_t)span->op >> 3 ^ (uintptr_t)span->shape >> 5;
+	struct work_recent *recent = &work->recent[(texts ^ texts >> 8) & (WORK_RECENT - 1)];
+	struct work_row *row;
+	struct work_device *device;
+
+	if (!is_recent(recent, span, mask))
+		*recent = find_places(work, span, mask);
+	row = &work->rows[recent->row - 1];
+	device = &work->devices[recent->device_at];
 	row->least_ns = row->occurrences && row->least_ns < span->duration_ns ? row->least_ns : span->duration_ns;
 	row->most_ns = row->most_ns > span->duration_ns ? row->most_ns : span->duration_ns;
 	row->occurrences++;
@@ -185,6 +216,8 @@ static void end(void *result)
 		work->threads[i].open_count = work->threads[i].open_room = 0;
 	}
 	parts_free(&work->parts);
+	free(work->recent);
+	work->recent = NULL;
 	work->input = NULL;
 }
 
@@ -299,6 +332,7 @@ static void drop(void *result)
 	free(work->tensor_names);
 	base_index_free(&work->index);
 	parts_free(&work->parts);
+	free(work->recent);
 	free(work->rows);
 	free(work->devices);
 	free(work->threads);

@@ -53,7 +53,15 @@ struct work {
 	struct parts parts;
 	uint8_t *tensor_names; /* by number in words: 0 = not looked at, 1 = no, 2 = its name says tensor cores */
 	size_t tensor_room;
+	struct work_recent {
+		const char *name, *op;
+		const struct gpu_shape *shape;
+		uint32_t mask, device, row, device_at; /* row + 1, place in devices */
+		uint8_t what, op_source;
+	} * recent; /* device work of late, by its texts: most comes again and again; during the pass only */
 };
+
+#define WORK_RECENT 256u /* a power of two */
 
 /* Time between first and last work in which no op ran: of all devices, of all threads. */
 uint64_t work_device_idle(const struct work *work);

@@ -34,72 +34,60 @@ static struct gpu_flight *flight_at(const struct gpu_flights *flights, uint32_t 
 	return &flights->slabs[place / FLIGHTS_SLAB][place % FLIGHTS_SLAB];
 }
 
-/*
- * Ids come one after the other: eight of them share a line of the cache, and lines lie far apart (multiples of the golden ratio),
- * so that runs of taken places stay short.
- */
+/* Ids come one after the other: eight of them lie side by side, and groups of eight far apart (multiples of the golden ratio). */
 static inline uint32_t home_of(const struct gpu_flights *flights, uint32_t low)
 {
 	return (low >> 3) * 0x9e3779b1u >> (flights->index_shift + 3) << 3 | (low & 7);
 }
 
-/* Where in the index the id stands, or would stand. */
-static uint32_t slot_of(struct gpu_flights *flights, uint64_t correlation)
+/* The place of the flight of that id, + 1; 0 = there is none. */
+static inline uint32_t place_of(const struct gpu_flights *flights, uint64_t correlation)
 {
-	uint32_t low = (uint32_t)correlation, at = home_of(flights, low);
-	const struct flight_slot *slot = &flights->index[at];
+	uint32_t place = flights->index[home_of(flights, (uint32_t)correlation)];
 
-	while (slot->place != 0 && (slot->low != low || flight_at(flights, slot->place - 1)->correlation != correlation)) {
-		at = (at + 1) & (flights->index_room - 1);
-		slot = &flights->index[at];
-	}
-	return at;
+	while (place != 0 && flight_at(flights, place - 1)->correlation != correlation)
+		place = flight_at(flights, place - 1)->beside;
+	return place;
 }
 
 struct gpu_flight *flights_find(struct gpu_flights *flights, uint64_t correlation)
 {
-	uint32_t place = flights->index[slot_of(flights, correlation)].place;
+	uint32_t place = place_of(flights, correlation);
 
 	return place == 0 ? NULL : flight_at(flights, place - 1);
 }
 
-/* A new index of `room` entries. Returns -1 without memory. */
-static int remake_index(struct gpu_flights *flights, uint32_t room)
+static void remember(struct gpu_flights *flights, struct gpu_flight *flight, uint32_t place)
 {
-	struct flight_slot *old = flights->index, *made = calloc(room, sizeof *made);
-	uint32_t old_room = flights->index_room;
+	uint32_t *first = &flights->index[home_of(flights, (uint32_t)flight->correlation)];
+
+	flight->beside = *first;
+	*first = place;
+}
+
+/* A new index of `room` entries; without memory the old one stays. */
+static void remake_index(struct gpu_flights *flights, uint32_t room)
+{
+	uint32_t *made = calloc(room, sizeof *made);
 
 	if (made == NULL)
-		return -1;
+		return;
+	free(flights->index);
 	flights->index = made;
 	flights->index_room = room;
 	flights->index_shift = 32 - (uint32_t)__builtin_ctz(room);
-	for (uint32_t i = 0; i < old_room; i++)
-		if (old[i].place != 0)
-			made[slot_of(flights, flight_at(flights, old[i].place - 1)->correlation)] = old[i];
-	free(old);
-	return 0;
+	for (unsigned list = 0; list < FLIGHT_LISTS; list++)
+		for (uint32_t place = flights->first[list]; place != 0; place = flight_at(flights, place - 1)->next)
+			remember(flights, flight_at(flights, place - 1), place);
 }
 
-/* Takes a place out of the index; those behind it move up to where they are found. */
-static void forget(struct gpu_flights *flights, uint64_t correlation)
+static void forget(struct gpu_flights *flights, const struct gpu_flight *flight, uint32_t place)
 {
-	uint32_t mask = flights->index_room - 1, hole = slot_of(flights, correlation);
+	uint32_t *at = &flights->index[home_of(flights, (uint32_t)flight->correlation)];
 
-	for (uint32_t at = (hole + 1) & mask; flights->index[at].place != 0; at = (at + 1) & mask) {
-		uint32_t home = home_of(flights, flights->index[at].low);
-
-		if (((at - home) & mask) < ((at - hole) & mask))
-			continue;
-		flights->index[hole] = flights->index[at];
-		hole = at;
-	}
-	flights->index[hole] = (struct flight_slot){0};
-}
-
-static uint32_t place_in_index(struct gpu_flights *flights, const struct gpu_flight *flight)
-{
-	return flights->index[slot_of(flights, flight->correlation)].place;
+	while (*at != place)
+		at = &flight_at(flights, *at - 1)->beside;
+	*at = flight->beside;
 }
 
 static void unlink_flight(struct gpu_flights *flights, struct gpu_flight *flight)
@@ -131,7 +119,7 @@ static void settle(struct gpu_flights *flights, uint32_t place, int is_crowded)
 	struct gpu_flight *flight = flight_at(flights, place - 1);
 
 	unlink_flight(flights, flight);
-	forget(flights, flight->correlation);
+	forget(flights, flight, place);
 	flights->count--;
 	flights->recent[flight->correlation % FLIGHTS_RECENT] = flight->doubles[0];
 	flights->settle(flights->context, flight, is_crowded);
@@ -194,12 +182,11 @@ static uint32_t take_place(struct gpu_flights *flights)
 	return place;
 }
 
-/* Room in the index for one more: a quarter full at most, while it may grow. Returns -1 where it is full. */
-static int ready_index(struct gpu_flights *flights)
+/* Four places in the index for each flight, while it may grow; without memory the rows of its places grow longer. */
+static void ready_index(struct gpu_flights *flights)
 {
-	if ((uint64_t)(flights->count + 1) * 4 <= flights->index_room || flights->index_room >= ROOM_MOST)
-		return 0;
-	return remake_index(flights, flights->index_room * 2) != 0 && flights->count + 1 >= flights->index_room ? -1 : 0;
+	if ((uint64_t)(flights->count + 1) * 4 > flights->index_room && flights->index_room < ROOM_MOST)
+		remake_index(flights, flights->index_room * 2);
 }
 
 struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation, uint64_t time)
@@ -209,14 +196,15 @@ struct gpu_flight *flights_add(struct gpu_flights *flights, uint64_t correlation
 
 	age(flights, time);
 	place = take_place(flights);
-	if (place == 0 || ready_index(flights) != 0) {
+	if (place == 0) {
 		flights->is_cut = 1;
 		return NULL;
 	}
+	ready_index(flights);
 	flight = flight_at(flights, place - 1);
 	*flight = (struct gpu_flight){.correlation = correlation, .born = ++flights->insertions, .time = time};
 	link_last(flights, flight, place, FLIGHT_FRESH);
-	flights->index[slot_of(flights, correlation)] = (struct flight_slot){place, (uint32_t)correlation};
+	remember(flights, flight, place);
 	flights->count++;
 	return flight;
 }
@@ -227,7 +215,7 @@ void flights_touch(struct gpu_flights *flights, struct gpu_flight *flight, uint6
 	if (flight->list == FLIGHT_FRESH && flights->insertions - flight->born < FLIGHTS_KEEP / 2)
 		return;
 	flight->born = flights->insertions;
-	move(flights, flight, place_in_index(flights, flight), FLIGHT_FRESH);
+	move(flights, flight, place_of(flights, flight->correlation), FLIGHT_FRESH);
 }
 
 void flights_end(struct gpu_flights *flights)

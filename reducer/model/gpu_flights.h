@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 53 MiB */
+#define FLIGHTS_MAX 327680u           /* of 144 bytes: 45 MiB, with their index 47 MiB */
 #define FLIGHTS_KEEP 256u             /* insertions for which a paired launch stays: few, so that they stay in the cache */
 #define FLIGHTS_RECENT 8192u          /* of those that left: their device record is still known if it comes twice */
 #define FLIGHTS_WAIT_NS 2500000000u   /* several flush periods */
@@ -35,15 +35,15 @@ struct gpu_flight {
 	uint32_t function, thread, op, stack, kernel, shape, queue, graph, records, library;
 	uint32_t pending;         /* first device record that came before the call, + 1 */
 	uint32_t next, previous;  /* in its list, + 1 */
-	uint8_t has, kind, list, is_captured, is_failed, impossible, state, copy_kind, is_empty, is_waited;
+	uint32_t beside;          /* the next of its place in the index, + 1 */
+	uint8_t has, kind, list, impossible, state, copy_kind;
+	uint8_t is_captured : 1, is_failed : 1, is_empty : 1, is_waited : 1;
 };
 
 struct gpu_flights {
 	struct gpu_flight **slabs;
 	uint32_t slab_count, count, used, free; /* free: first of the list of unused ones, + 1 */
-	struct flight_slot {
-		uint32_t place, low; /* place + 1; low half of the correlation id, so that most looks stay in the index */
-	} *index;                 /* by hash of the low half */
+	uint32_t *index;          /* by hash of the low half of the correlation id: the first flight of that hash, + 1 */
 	uint32_t index_room;      /* a power of two */
 	uint32_t index_shift;     /* 32 - log2 of it */
 	uint32_t first[FLIGHT_LISTS], last[FLIGHT_LISTS]; /* + 1 */

@@ -62,8 +62,12 @@ static inline int live_is_far(const struct live_table *table)
 /* Brings the place of an address into the cache: call it some events ahead, where live_is_far says so. */
 static inline __attribute__((always_inline)) void live_prefetch(const struct live_table *table, uint64_t address)
 {
-	if (table->capacity != 0)
-		__builtin_prefetch(&table->entries[live_home(table, address)], 1);
+	if (table->capacity != 0) {
+		const struct live_entry *entry = &table->entries[live_home(table, address)];
+
+		__builtin_prefetch(entry, 1);
+		__builtin_prefetch(entry + 2, 1); /* looked at when the entry leaves: often in the next line */
+	}
 }
 
 /* The entry of that address, or NULL; *hole: the place where it would stand, unless the table is empty or the address 0. */

@@ -117,7 +117,7 @@ struct span {
 	int64_t called_ns;  /* when the call that started it began; TIME_UNKNOWN = no such call */
 };
 
-/* Non-zero ends the pass. Texts live during the call. */
+/* Non-zero ends the pass. Texts live during the call; those of calls and device work, and shapes, until the pass is over. */
 typedef int span_visit(void *context, const struct span *span);
 
 struct span_options {

@@ -368,27 +368,46 @@ void columns_want(struct columns *columns, const uint32_t fields[256])
 	columns->field_count = kept;
 }
 
-/* The next values of a varint column. Most are one byte: eight at a time. */
+/* A varint that has eight bytes left to read: most have one, two or three. */
+static inline const uint8_t *take_near(const uint8_t *at, uint64_t word, uint64_t *to)
+{
+	if (!(word & 0x80)) {
+		*to = word & 0x7f;
+		return at + 1;
+	}
+	if (!(word & 0x8000)) {
+		*to = (word & 0x7f) | (word >> 1 & 0x3f80);
+		return at + 2;
+	}
+	if (!(word & 0x800000)) {
+		*to = (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000);
+		return at + 3;
+	}
+	*to = take_varint(&at);
+	return at;
+}
+
+/* The next values of a varint column. Many are one byte: eight at a time. */
 static void take_varints(struct column *column, uint64_t *to, size_t count)
 {
 	const uint8_t *at = column->at;
 	size_t i = 0;
 
-	while (i < count) {
+	while (i < count && column->end - at >= 8) {
 		uint64_t word;
 
-		if (count - i >= 8 && column->end - at >= 8) {
-			memcpy(&word, at, 8);
-			if ((word & HIGH_BITS) == 0) {
-				for (unsigned k = 0; k < 8; k++)
-					to[i + k] = at[k];
-				at += 8;
-				i += 8;
-				continue;
-			}
+		memcpy(&word, at, 8);
+		if ((word & HIGH_BITS) == 0 && count - i >= 8) {
+			for (unsigned k = 0; k < 8; k++)
+				to[i + k] = at[k];
+			at += 8;
+			i += 8;
+		} else {
+			at = take_near(at, word, &to[i++]);
 		}
-		to[i++] = take_varint(&at);
 	}
+	while (i < count)
+		to[i++] = take_varint(&at);
 	column->at = at;
 }
 

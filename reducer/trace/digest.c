@@ -13,6 +13,17 @@
 /* Lanes of a thread, for what has no depth: it is packed where it is drawn. */
 enum { LANE_OPEN, LANE_TRACES, LANE_READS };
 #define ROW_SHARED UINT32_MAX /* its track */
+#define RECENT 1024u	      /* a power of two */
+#define RECENT_ARGUMENTS 5	      /* most of a call or kernel whose texts are remembered */
+
+/* What the texts of a call or kernel were made from, and their places; its texts live as long as the pass over its process. */
+struct digest_recent {
+	const char *name, *op, *range;
+	struct span_argument arguments[RECENT_ARGUMENTS];
+	size_t argument_count, process;
+	uint32_t name_place, detail_place;
+	uint8_t what, is_known;
+};
 
 /* Eight bytes at a time: no two texts that differ in one word have the same hash. */
 static uint64_t hash_of(const char *text, size_t length)
@@ -67,6 +78,7 @@ void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 		(struct digest){.most_items = most_items, .most_bytes = most_bytes, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	names_place(&digest->names, &nothing);
 	names_place(&digest->details, &nothing);
+	digest->recent = base_alloc(RECENT, sizeof *digest->recent);
 }
 
 void digest_free(struct digest *digest)
@@ -76,6 +88,7 @@ void digest_free(struct digest *digest)
 	number_map_free(&digest->row_places);
 	free(digest->rows);
 	free(digest->items);
+	free(digest->recent);
 	text_free(&digest->scratch);
 }
 
@@ -205,6 +218,7 @@ static void names_sweep(struct digest *digest, int is_detail)
 	free(places);
 	names_free(names);
 	*names = left;
+	memset(digest->recent, 0, RECENT * sizeof *digest->recent); /* places have changed */
 }
 
 static size_t inside_windows(const struct digest *digest)
@@ -314,6 +328,56 @@ static uint32_t detail_of(struct digest *digest, const struct span *span)
 	return names_place(&digest->details, &digest->scratch);
 }
 
+/* Where the texts of such a span are remembered; NULL = they are not. All arguments but "correlation", the first, are in them. */
+static struct digest_recent *recent_of(const struct digest *digest, const struct span *span)
+{
+	uintptr_t mixed = (uintptr_t)span->name ^ (uintptr_t)span->op >> 2 ^ (uintptr_t)span->range >> 4;
+
+	if ((span->what != SPAN_CALL && span->what != SPAN_KERNEL) || span->argument_count == 0 ||
+	    span->argument_count > RECENT_ARGUMENTS || strcmp(span->arguments[0].name, "correlation") != 0)
+		return NULL;
+	for (size_t i = 1; i < span->argument_count; i++)
+		mixed = mixed * 31 + (uintptr_t)span->arguments[i].number;
+	return &digest->recent[(mixed ^ mixed >> 10) & (RECENT - 1)];
+}
+
+static int is_recent(const struct digest_recent *recent, const struct span *span)
+{
+	if (!recent->is_known || recent->name != span->name || recent->op != span->op || recent->range != span->range ||
+	    recent->what != span->what || recent->process != span->process || recent->argument_count != span->argument_count)
+		return 0;
+	for (size_t i = 1; i < span->argument_count; i++)
+		if (recent->arguments[i].name != span->arguments[i].name || recent->arguments[i].text != span->arguments[i].text ||
+		    recent->arguments[i].number != span->arguments[i].number)
+			return 0;
+	return 1;
+}
+
+static void set_texts(struct digest *digest, const struct span *span, struct digest_item *item)
+{
+	struct digest_recent *recent = recent_of(digest, span);
+
+	if (recent != NULL && is_recent(recent, span)) {
+		item->name = recent->name_place;
+		item->detail = recent->detail_place;
+		return;
+	}
+	item->name = name_of(digest, span);
+	item->detail = detail_of(digest, span);
+	if (recent == NULL)
+		return;
+	*recent = (struct digest_recent){.name = span->name,
+					 .op = span->op,
+					 .range = span->range,
+					 .argument_count = span->argument_count,
+					 .process = span->process,
+					 .name_place = item->name,
+					 .detail_place = item->detail,
+					 .what = (uint8_t)span->what,
+					 .is_known = 1};
+	memcpy(recent->arguments, span->arguments, span->argument_count * sizeof *span->arguments);
+}
+
 static void place_on_thread(struct digest_row *row, const struct span *span)
 {
 	if (span->what == SPAN_TRACE || (span->what != SPAN_READ && span->depth == SPAN_NO_DEPTH))
@@ -381,10 +445,8 @@ static int add_to_block(struct digest *digest, const struct span *span, struct d
 	if (!digest->grain_ns || row->block == SIZE_MAX || !is_small(digest, item) ||
 	    !is_same_stretch(digest, &digest->items[row->block], item))
 		return 0;
-	if (item->longest_ns > digest->items[row->block].longest_ns) {
-		item->name = name_of(digest, span);
-		item->detail = detail_of(digest, span);
-	}
+	if (item->longest_ns > digest->items[row->block].longest_ns)
+		set_texts(digest, span, item);
 	merge_into(&digest->items[row->block], item);
 	return 1;
 }
@@ -407,8 +469,7 @@ void digest_add(struct digest *digest, const struct span *span)
 	if (add_to_block(digest, span, &item))
 		return;
 	make_room(digest);
-	item.name = name_of(digest, span);
-	item.detail = detail_of(digest, span);
+	set_texts(digest, span, &item);
 	digest->items = base_grow(digest->items, &digest->room, digest->count + 1, sizeof *digest->items);
 	if (digest->grain_ns && is_small(digest, &item))
 		digest->rows[item.row].block = digest->count;

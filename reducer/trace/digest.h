@@ -73,6 +73,7 @@ struct digest {
 	uint64_t rows_shared; /* of them: put on a row that stands for several, because there were too many rows */
 	int64_t first_ns, last_ns;
 	struct text scratch;
+	struct digest_recent *recent; /* private: texts of calls and kernels of late */
 };
 
 /* `most_items` at least 64, `most_bytes` of different texts. */
