@@ -25,6 +25,7 @@ const char *part_name(enum step_part part)
 						      "input: waiting",
 						      "kernel launch",
 						      "host compute",
+						      "communication",
 						      "other"};
 
 	return names[part];
@@ -259,6 +260,8 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 		return input_is_wait(span, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (name & NAME_IS_COMPILING)
 		return CLASS_BIT(PART_COMPILATION);
+	if (span->phase == PHASE_COMMUNICATION && parts->split == SPLIT_OURS)
+		return mask | CLASS_BIT(PART_COMMUNICATION);
 	if (name & NAME_IS_OP && !(name & NAME_IS_WRAPPER))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;

@@ -28,6 +28,7 @@ enum step_part {
 	PART_INPUT_WAIT, /* the program waits for its input */
 	PART_KERNEL_LAUNCH,
 	PART_HOST_COMPUTE,
+	PART_COMMUNICATION, /* the host: processes exchange data, and no op computes; in splits of other tools host compute */
 	PART_OTHER, /* nothing of the above: Python, waiting for the device while it rests, what was not recorded */
 	STEP_PARTS
 };

@@ -55,39 +55,6 @@ static void make_lanes(struct steps_pass *pass)
 	}
 }
 
-static void *begin(const struct analysis_input *input)
-{
-	struct steps *steps = base_alloc(1, sizeof(*steps));
-	struct steps_pass *pass;
-
-	if (!input)
-		return steps;
-	pass = steps->pass = base_alloc(1, sizeof(*pass));
-	pass->input = input;
-	units_make(&pass->units, input);
-	pass->parts = (struct parts){.split = input->options->split,
-				     .step_thread = pass->units.kind == UNIT_WHOLE ? 0 : pass->units.items[0].thread};
-	pass->is_span = input->options->step_time == STEP_TIME_SPAN;
-	pass->waiting = base_alloc(pass->units.count + 1, sizeof(*pass->waiting));
-	pass->functions = base_alloc(pass->units.count + 1, sizeof(*pass->functions));
-	pass->is_settled = base_alloc(pass->units.count + 1, sizeof(*pass->is_settled));
-	for (size_t i = 0; i < DEVICES_MOST; i++)
-		pass->last_of[i] = SIZE_MAX;
-	for (size_t i = 0; pass->is_span && i < pass->units.count; i++)
-		if (number_map_set(&pass->given, 0, pass->units.items[i].number + 1, (uint32_t)i) != 0)
-			base_die("out of memory");
-	make_lanes(pass);
-	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
-	steps->count = pass->units.count;
-	for (size_t i = 0; i < steps->count; i++)
-		steps->rows[i] = (struct step_row){.log_id = input->process->log_id,
-						   .process = input->index,
-						   .unit = pass->units.items[i],
-						   .kind = pass->units.kind,
-						   .start_ns = pass->units.items[i].start_ns};
-	return steps;
-}
-
 /* A stretch of a unit. */
 struct target {
 	struct step_row *row;
@@ -341,6 +308,60 @@ static void take(void *result, const struct span *span)
 		add_by_launch(steps, span, mask);
 	else
 		add_by_time(steps, span, mask);
+}
+
+/* When Python code of a framework compiled, as its stacks say: known before the pass. */
+static void add_tracings(struct steps *steps, const struct process *process)
+{
+	for (size_t i = 0; i < process->python.tracing_count; i++) {
+		const struct python_tracing *tracing = &process->python.tracings[i];
+		struct span span = {.kind = SPAN_WHOLE,
+				    .what = SPAN_COMPILE,
+				    .on = SPAN_THREAD,
+				    .thread = tracing->thread,
+				    .start_ns = tracing->from_ns,
+				    .duration_ns = (uint64_t)(tracing->to_ns - tracing->from_ns),
+				    .called_ns = TIME_UNKNOWN};
+		if (steps->pass->is_span)
+			add_by_launch(steps, &span, CLASS_BIT(PART_COMPILATION));
+		else
+			add_by_time(steps, &span, CLASS_BIT(PART_COMPILATION));
+	}
+}
+
+static void *begin(const struct analysis_input *input)
+{
+	struct steps *steps = base_alloc(1, sizeof(*steps));
+	struct steps_pass *pass;
+
+	if (!input)
+		return steps;
+	pass = steps->pass = base_alloc(1, sizeof(*pass));
+	pass->input = input;
+	units_make(&pass->units, input);
+	pass->parts = (struct parts){.split = input->options->split,
+				     .step_thread = pass->units.kind == UNIT_WHOLE ? 0 : pass->units.items[0].thread};
+	pass->is_span = input->options->step_time == STEP_TIME_SPAN;
+	pass->waiting = base_alloc(pass->units.count + 1, sizeof(*pass->waiting));
+	pass->functions = base_alloc(pass->units.count + 1, sizeof(*pass->functions));
+	pass->is_settled = base_alloc(pass->units.count + 1, sizeof(*pass->is_settled));
+	for (size_t i = 0; i < DEVICES_MOST; i++)
+		pass->last_of[i] = SIZE_MAX;
+	for (size_t i = 0; pass->is_span && i < pass->units.count; i++)
+		if (number_map_set(&pass->given, 0, pass->units.items[i].number + 1, (uint32_t)i) != 0)
+			base_die("out of memory");
+	make_lanes(pass);
+	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
+	steps->count = pass->units.count;
+	for (size_t i = 0; i < steps->count; i++)
+		steps->rows[i] = (struct step_row){.log_id = input->process->log_id,
+						   .process = input->index,
+						   .unit = pass->units.items[i],
+						   .kind = pass->units.kind,
+						   .start_ns = pass->units.items[i].start_ns};
+	if (pass->units.kind != UNIT_WHOLE && pass->parts.split == SPLIT_OURS)
+		add_tracings(steps, input->process);
+	return steps;
 }
 
 static int compare_rows(const void *a, const void *b)

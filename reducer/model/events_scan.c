@@ -18,7 +18,9 @@
 static const struct scan_subject *const subjects[] = {
 	&python_subject, /* before all that have stacks */
 	&process_subject,
+	&tracing_subject,
 	&ranges_subject,
+	&evaluation_subject, /* behind it: moves the steps that it makes */
 	&io_subject,
 	&use_subject,
 	&heap_subject,

@@ -455,6 +455,9 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 	if (found->steps == NULL)
 		return -1;
 	found->count = best->segments;
+	found->thread = periods->words[anchors[0]].thread;
+	for (size_t i = 1; i < found->count; i++)
+		found->thread = periods->words[anchors[i]].thread == found->thread ? found->thread : 0;
 	join_abreast(periods, anchors, found);
 	found->anchor = periods->symbols[best->anchor].key;
 	found->confidence = share(best) * best->likeness;

@@ -45,6 +45,7 @@ struct period_found {
 	struct period_step *steps; /* malloc'ed; NULL = no period */
 	size_t count;
 	uint64_t anchor;   /* key of the word that begins each */
+	uint32_t thread;   /* that says it each time; 0 = several do, or it is not known */
 	double confidence; /* share of segments that are alike times the mean likeness of those */
 };
 

@@ -21,12 +21,25 @@ struct python_collections {
 	uint64_t young, middle, full, collected, uncollectable;
 };
 
+/* A compiler of a framework that is written in Python; its frames were on a stack. tracing.c */
+enum python_tracer { TRACER_NONE, TRACER_TORCH, TRACER_TORCH_SCRIPT, TRACER_JAX, TRACER_TENSORFLOW, TRACERS };
+
+/* From the first stack that held such frames to the last without one in between that did not: inferred. */
+struct python_tracing {
+	int64_t from_ns, to_ns;
+	uint32_t thread; /* serial */
+	uint32_t stacks; /* that say so */
+	enum python_tracer tracer;
+};
+
 struct python_rows {
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
 	uint32_t pair_first; /* 0 = there are no pairs */
 	uint64_t *pairs;     /* native stack << 32 | Python stack */
 	size_t pair_count;
+	struct python_tracing *tracings; /* by their ends */
+	size_t tracing_count;
 	int has_collections;
 	struct python_collections first, last; /* as far as they were read; a fork child goes on counting where its parent was */
 };

@@ -29,13 +29,15 @@ struct step {
 	int64_t time_ns;
 	int64_t end_ns;     /* said or implied by its range; TIME_UNKNOWN = lasts until the next one of its source */
 	uint64_t number;
-	uint32_t thread;    /* serial, 0 = of no thread (found by period) */
+	uint32_t thread;    /* serial, 0 = of no thread (found by a period that several threads make) */
 	unsigned source;
 	const char *name;   /* of the range or word that marks it; NULL = none */
 	double confidence;  /* 1: marked; less: found by period */
 	int is_chosen;      /* of the source that is trusted most */
 	int is_empty;       /* there were no data left: no step, never chosen; it ends the one before */
 	int64_t rest_ns;    /* when the data ran out behind it, or a long pause began: what follows is in no step. 0 = neither */
+	int is_evaluated;   /* what follows rest_ns (before the first step: what its optimizer's period began with) is forward work alone */
+	unsigned turns;     /* PyTorch's optimizers that take turns: how many of their steps make this one; 0 = one */
 };
 
 #endif

@@ -54,6 +54,7 @@ struct taken {
 	size_t domain_count;
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
+	int is_helper;            /* its ops make no steps */
 	uint32_t *op_of;          /* by sum: its number in op_names, UNNUMBERED = not asked yet */
 	size_t op_room;
 };
@@ -294,10 +295,21 @@ static bool is_call_of_host(uint64_t source)
 	return source == SOURCE_eager || source == SOURCE_record_function;
 }
 
-/*
- * An outermost op of PyTorch, or an eager one of TensorFlow, of the run's first process: those that it starts load data, and that
- * repeats too. Bit 62 keeps it apart.
- */
+/* Of a process with steps, and of one whose loader makes processes, those that it started load data; that repeats too. */
+static int loads_data(const struct run *run, const struct process *process)
+{
+	for (size_t at = process->parent; at != PROCESS_NONE; at = run->processes[at].parent) {
+		const struct process *above = &run->processes[at]; /* scanned before those below it */
+		if (above->step_count > 0)
+			return 1;
+		for (size_t i = 0; i < above->ops.count; i++)
+			if (strncmp(above->ops.items[i].name, "enumerate(DataLoader)#_MultiProcessing", 38) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+/* An outermost op of PyTorch, or an eager one of TensorFlow. Bit 62 keeps it apart. */
 static void take_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -305,7 +317,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
-	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && process->parent == PROCESS_NONE)
+	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && !taken->is_helper)
 		say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
 }
 
@@ -410,6 +422,7 @@ static void *begin(struct scan *scan)
 	if (taken == NULL)
 		return NULL;
 	taken->scan = scan;
+	taken->is_helper = loads_data(scan->run, scan->process);
 	taken->texts.room = 1024;
 	taken->texts.places = calloc(taken->texts.room, sizeof *taken->texts.places);
 	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
@@ -456,7 +469,7 @@ static int estimate_steps(struct taken *taken)
 		process->steps = steps;
 		steps[process->step_count++] = (struct step){
 			.time_ns = (int64_t)found.steps[i].begin, .end_ns = (int64_t)found.steps[i].end, .number = i + 1,
-			.source = STEP_BY_PERIOD,
+			.source = STEP_BY_PERIOD, .thread = found.thread,
 			.name = found.anchor >> 62 == 1 ? NULL : text_of(taken, found.anchor), .is_chosen = 1,
 			.confidence = found.confidence * found.steps[i].likeness};
 	}

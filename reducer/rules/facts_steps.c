@@ -96,6 +96,7 @@ static void set_parts(struct rule_facts *facts, const struct parts_sum *sum, con
 	set_part(facts, FACT_split_launch, sum->part_ns[PART_KERNEL_LAUNCH], "kernel_launch_ns", choice);
 	set_part(facts, FACT_split_host, sum->part_ns[PART_HOST_COMPUTE], "host_compute_ns", choice);
 	set_part(facts, FACT_split_collectives, sum->part_ns[PART_COLLECTIVES], "device_collectives_ns", choice);
+	set_part(facts, FACT_split_communication, sum->part_ns[PART_COMMUNICATION], "host_communication_ns", choice);
 	set_part(facts, FACT_split_device_to_device, sum->part_ns[PART_DEVICE_TO_DEVICE], "device_to_device_ns", choice);
 	set_part(facts, FACT_split_compute, compute, "device_compute_ns", choice);
 	set_part(facts, FACT_split_other, sum->part_ns[PART_OTHER], "other_ns", choice);

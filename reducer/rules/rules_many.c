@@ -10,18 +10,25 @@
 
 void rule_communication_bound(const struct rule_facts *facts, struct finding *finding)
 {
+	bool is_of_devices = facts_value(facts, FACT_kernel_count) > 0 && facts_value(facts, FACT_split_communication) <=
+										 facts_value(facts, FACT_split_collectives);
 	double share;
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+	if (!finding_needs(finding, is_of_devices || facts_value(facts, FACT_split_communication) > 0,
+			   "no process and no device exchanged data"))
 		return;
-	share = rule_part(facts, finding, FACT_split_collectives, "all communication is hidden behind compute");
+	share = rule_part(facts, finding, is_of_devices ? FACT_split_collectives : FACT_split_communication,
+			  "all communication is hidden behind compute");
 	if (share < 0)
 		return;
 	finding_grade(finding, LIMIT_communication_bound_high);
-	text_format(&finding->title, "In %.1f %% of the %s time devices only communicate.", share, rule_unit_word(facts));
+	text_format(&finding->title, "In %.1f %% of the %s time %s only communicate.", share, rule_unit_word(facts),
+		    is_of_devices ? "devices" : "processes");
 	text_string(&finding->remedy,
 		    "A larger batch makes the step longer and not its traffic; let the reduction of gradients overlap the "
 		    "backward pass, and send them in 16 bit.");
+	if (!is_of_devices)
+		return;
 	finding_prove(finding, facts, FACT_collective_ns);
 	finding_prove(finding, facts, FACT_reductions);
 }

@@ -126,6 +126,23 @@ void compile_rows_take(struct compile_rows *rows, const struct process *process)
 	free(seen.lengths);
 }
 
+void compile_rows_take_tracings(struct compile_rows *rows, const struct process *process)
+{
+	static const char *const names[TRACERS] = {[TRACER_NONE] = "",
+						   [TRACER_TORCH] = "torch.compile in Python",
+						   [TRACER_TORCH_SCRIPT] = "TorchScript in Python",
+						   [TRACER_JAX] = "JAX traced, lowered or compiled",
+						   [TRACER_TENSORFLOW] = "tf.function traced in Python"};
+
+	for (size_t i = 0; i < process->python.tracing_count; i++) {
+		const struct python_tracing *tracing = &process->python.tracings[i];
+		struct compile_row *row = row_of(rows, names[tracing->tracer], "", 0);
+		row->is_timed = true;
+		row->versions++;
+		row->total_ns += tracing->to_ns - tracing->from_ns;
+	}
+}
+
 void compile_rows_free(struct compile_rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)

@@ -27,6 +27,8 @@ struct compile_rows {
 
 /* What the ops of a process tell. */
 void compile_rows_take(struct compile_rows *rows, const struct process *process);
+/* Stretches in which Python code of a framework compiled; `versions` is how many. */
+void compile_rows_take_tracings(struct compile_rows *rows, const struct process *process);
 void compile_rows_free(struct compile_rows *rows);
 
 /* Adds one version of a function. */

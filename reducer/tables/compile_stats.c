@@ -32,7 +32,7 @@ static const struct table_column columns[] = {
 	[P99] = {"p99_ns", "p99", TABLE_INTEGER, UNIT_NS, 3, "99 of 100 took at most that"},
 	[SIDE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2,
 		  "call: time inside the host's call; driver: as CUPTI reports it; framework: what it announced; dump: files "
-		  "that XLA wrote"},
+		  "that XLA wrote; frames: inferred from Python stacks"},
 };
 
 static void add_row(struct table *table, const struct process *process, const struct gpu_compile *row)
@@ -81,6 +81,20 @@ static bool add_frameworks(struct table *table, const struct process *process)
 	return has_versions;
 }
 
+/* Returns whether there is one. */
+static bool add_tracings(struct table *table, const struct process *process)
+{
+	struct compile_rows rows = {0};
+	bool has_any;
+
+	compile_rows_take_tracings(&rows, process);
+	has_any = rows.count > 0;
+	for (size_t i = 0; i < rows.count; i++)
+		add_framework_row(table, process, &rows.list[i], "frames");
+	compile_rows_free(&rows);
+	return has_any;
+}
+
 /* Modules of one name are versions of one function: JAX compiles it again for other shapes. */
 static void add_dumps(struct table *table, const struct request *request)
 {
@@ -98,7 +112,7 @@ static void add_dumps(struct table *table, const struct request *request)
 
 static void fill(struct table *table, const struct request *request)
 {
-	bool has_versions = false, has_gpu = false;
+	bool has_versions = false, has_gpu = false, has_tracings = false;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -106,6 +120,8 @@ static void fill(struct table *table, const struct request *request)
 			continue;
 		if (!request->device)
 			has_versions |= add_frameworks(table, process);
+		if (!request->device)
+			has_tracings |= add_tracings(table, process);
 		for (size_t k = 0; process->gpu && k < process->gpu->compile_count; k++)
 			if (gpu_wants_device_number(request, process->gpu, process->gpu->compiles[k].device)) {
 				add_row(table, process, &process->gpu->compiles[k]);
@@ -127,6 +143,10 @@ static void fill(struct table *table, const struct request *request)
 			   "Versions of traced and compiled functions are counted by the names under which they ran: one more "
 			   "than the "
 			   "first is a retrace; one that never ran is not seen, and how long tracing took is not recorded.");
+	if (has_tracings)
+		table_note(table, NOTE_INFERRED,
+			   "Rows from frames: stretches between Python stacks that all hold frames of the compiler; short ones, and "
+			   "the ends of long ones, are missed.");
 	if (has_gpu)
 		table_note(table, NOTE_INFO,
 			   "Rows of calls and of the driver may tell the same time twice: they are not to be added.");

@@ -40,6 +40,7 @@ static const struct {
 	{"device collectives", VALUE_COLLECTIVES, VALUE_COLLECTIVES_HIDDEN},
 	{"device to device", VALUE_DEVICE_TO_DEVICE, VALUE_DEVICE_TO_DEVICE_HIDDEN},
 	{"device compute", VALUE_COMPUTE, STEP_VALUES},
+	{"communication", VALUE_HOST_COMMUNICATION, VALUE_HOST_COMMUNICATION_HIDDEN},
 	{"other", VALUE_OTHER, STEP_VALUES},
 };
 

@@ -48,6 +48,9 @@ static uint32_t parts_of(enum step_value value)
 	case VALUE_HOST_COMPUTE:
 	case VALUE_HOST_COMPUTE_HIDDEN:
 		return CLASS_BIT(PART_HOST_COMPUTE);
+	case VALUE_HOST_COMMUNICATION:
+	case VALUE_HOST_COMMUNICATION_HIDDEN:
+		return CLASS_BIT(PART_COMMUNICATION);
 	case VALUE_COLLECTIVES:
 	case VALUE_COLLECTIVES_HIDDEN:
 		return CLASS_BIT(PART_COLLECTIVES);
@@ -176,8 +179,8 @@ bool step_rows_judges(const struct step_rows *rows, size_t i)
 /* Where the program was between steps. */
 static void note_pauses(struct table *table, const struct request *request, const struct step_rows *rows)
 {
-	uint64_t ns = 0;
-	size_t count = 0;
+	uint64_t ns[2] = {0}; /* by step.is_evaluated */
+	size_t count[2] = {0};
 
 	for (size_t i = 0; i + 1 < rows->count; i++) {
 		const struct step_row *row = rows->items[i], *next = rows->items[i + 1];
@@ -185,15 +188,54 @@ static void note_pauses(struct table *table, const struct request *request, cons
 		if (row->unit.step == SIZE_MAX || next->process != row->process || next->unit.thread != row->unit.thread ||
 		    !process->steps[row->unit.step].rest_ns || next->unit.start_ns <= row->unit.end_ns)
 			continue;
-		ns += (uint64_t)(next->unit.start_ns - row->unit.end_ns);
-		count++;
+		ns[process->steps[row->unit.step].is_evaluated] += (uint64_t)(next->unit.start_ns - row->unit.end_ns);
+		count[process->steps[row->unit.step].is_evaluated]++;
 	}
-	if (count)
+	if (count[0])
 		table_note(
 			table, NOTE_INFERRED,
 			"%.3f s belong to no step: %zu pauses where data ran out, or of 20 usual steps and more (ends of epochs, "
 			"evaluation, checkpoints, tracing).",
-			(double)ns / 1e9, count);
+			(double)ns[0] / 1e9, count[0]);
+	if (count[1])
+		table_note(table, NOTE_INFERRED,
+			   "%.3f s belong to no step: evaluation, %zu time%s (forward layers that no backward pass came for).",
+			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
+}
+
+/* What was made of optimizers that take turns. */
+static void note_turns(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	unsigned turns = 0;
+
+	for (size_t i = 0; i < rows->count && !turns; i++)
+		if (rows->items[i]->unit.step != SIZE_MAX)
+			turns = request->run->processes[rows->items[i]->process].steps[rows->items[i]->unit.step].turns;
+	if (turns > 1)
+		table_note(table, NOTE_INFERRED,
+			   "%u optimizers of one name take turns, by their backward passes: a step is one round of them.", turns);
+}
+
+/* Compilation that was seen on Python stacks alone. */
+static void note_tracing(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	size_t count = 0, next = 0;
+
+	for (size_t i = 0; i < rows->count && rows->kind != UNIT_WHOLE; i++) {
+		const struct step_row *row = rows->items[i];
+		const struct python_rows *python = &request->run->processes[row->process].python;
+		if (i == 0 || rows->items[i - 1]->process != row->process)
+			next = 0;
+		while (next < python->tracing_count && python->tracings[next].to_ns <= row->unit.start_ns)
+			next++;
+		for (; next < python->tracing_count && python->tracings[next].to_ns <= row->unit.end_ns; next++)
+			count++;
+	}
+	if (count)
+		table_note(table, NOTE_INFERRED,
+			   "Tracing and compiling in Python (torch.compile, jit, tf.function) is taken to last between stacks that "
+			   "hold its frames: %zu stretch%s.",
+			   count, count == 1 ? "" : "es");
 }
 
 static void note_units(struct table *table, const struct step_rows *rows)
@@ -259,6 +301,8 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 		return;
 	note_units(table, rows);
 	note_pauses(table, request, rows);
+	note_turns(table, request, rows);
+	note_tracing(table, request, rows);
 	if (splits[request->analysis.split])
 		table_note(table, NOTE_INFO, "%s", splits[request->analysis.split]);
 	if (request->analysis.step_time == STEP_TIME_SPAN)

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What PyTorch's records say of its steps beside the ends of Optimizer.step: evaluation between them, a first step that nothing
+ * announced, optimizers that take turns. See scan.h; learning.h follows the ops.
+ *
+ * Rule: all of it is inferred from ops, scopes and sequence numbers, never from times. Forward layers that no backward pass came
+ * for, in front of the first layer that one came for, are evaluation, where that is so in less than half of the steps: what each
+ * step does is part of it. Steps that others mark are left alone.
+ */
+#include "reducer/model/learning.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+#define NO_STEP SIZE_MAX
+#define TURNS_MOST 4	/* optimizers in one step: more are not looked for */
+#define TURNS_LEAST 8	/* periods: fewer may alternate by chance */
+#define SAME_SHARE 0.9	/* of the periods are like that of the last round, */
+#define OTHER_SHARE 0.1 /* and at most so many like the one before */
+
+/* From one end of Optimizer.step to the next, on one thread. */
+struct period {
+	size_t step; /* index in process->steps of the one that began with it; NO_STEP = none */
+	uint32_t thread;
+	struct learning_found found;
+};
+
+struct evaluation {
+	struct scan *scan;
+	struct learning *threads; /* by stream */
+	size_t *steps;		  /* by stream: that the period began with */
+	struct period *periods;	  /* in time order */
+	size_t count;
+};
+
+static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+	uint64_t name = batch_value(batch, i, fields[0]);
+	const struct scan_ops *ops = &taken->scan->ops;
+
+	if (batch_value(batch, i, fields[2]) != SOURCE_record_function || ops->name == NULL)
+		return;
+	if (!learning_knows(&taken->threads[stream], name))
+		learning_name(&taken->threads[stream], name, ops->name(ops->name_state, name));
+	learning_begin(&taken->threads[stream], name, batch_value(batch, i, fields[1]), (unsigned)batch_value(batch, i, fields[3]),
+		       batch->times[i]);
+}
+
+static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+
+	if (batch_value(batch, i, fields[1]) == SOURCE_record_function)
+		learning_end(&taken->threads[stream], batch_value(batch, i, fields[0]));
+}
+
+static void take_thread(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+
+	if (batch_value(batch, i, fields[1]) == SOURCE_record_function)
+		taken->threads[stream].framework_id = batch_value(batch, i, fields[0]);
+}
+
+/* A backward function names the thread of the op that it goes with. */
+static void take_link(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+	uint64_t sequence = batch_value(batch, i, fields[0]), forward = batch_value(batch, i, fields[1]);
+	struct learning *own = &taken->threads[stream];
+
+	if (forward == 0) {
+		learning_sequence(own, sequence);
+		return;
+	}
+	if (own->framework_id == forward) {
+		learning_backward(own, own->last_name, sequence);
+		return;
+	}
+	for (size_t s = 0; s < taken->scan->process->log->stream_count; s++)
+		if (taken->threads[s].framework_id == forward) {
+			learning_backward(&taken->threads[s], own->last_name, sequence);
+			return;
+		}
+}
+
+static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+	struct process *process = taken->scan->process;
+	struct period *periods;
+
+	if (batch_value(batch, i, fields[0]) != SOURCE_record_function || process->step_count == 0)
+		return;
+	if (taken->steps[stream] == NO_STEP && !taken->threads[stream].has_stepped) {
+		taken->steps[stream] = process->step_count - 1; /* the first, begun by zero_grad: its forward pass may lie before */
+		return;
+	}
+	periods = model_room(taken->periods, taken->count, sizeof *periods);
+	if (periods != NULL) {
+		taken->periods = periods;
+		periods[taken->count++] = (struct period){.step = taken->steps[stream],
+							  .thread = process->log->streams[stream].thread,
+							  .found = learning_found(&taken->threads[stream])};
+	}
+	learning_again(&taken->threads[stream]);
+	taken->steps[stream] = process->step_count - 1;
+}
+
+static const struct scan_record records[] = {
+	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, 0, {"key", "source"}},
+	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
+	{"framework_thread", take_thread, 0, {"id", "source"}},
+	{"step", take_step, 0, {"source"}},
+};
+
+static void drop(void *state)
+{
+	struct evaluation *taken = state;
+
+	for (size_t s = 0; taken->threads != NULL && s < taken->scan->process->log->stream_count; s++)
+		learning_free(&taken->threads[s]);
+	free(taken->threads);
+	free(taken->steps);
+	free(taken->periods);
+	free(taken);
+}
+
+static void *begin(struct scan *scan)
+{
+	struct evaluation *taken = calloc(1, sizeof *taken);
+	size_t streams = scan->process->log->stream_count + 1;
+
+	if (taken == NULL)
+		return NULL;
+	taken->scan = scan;
+	taken->threads = calloc(streams, sizeof *taken->threads);
+	taken->steps = calloc(streams, sizeof *taken->steps);
+	for (size_t s = 0; taken->threads != NULL && taken->steps != NULL && s < streams; s++) {
+		learning_again(&taken->threads[s]);
+		taken->steps[s] = NO_STEP;
+	}
+	if (taken->threads != NULL && taken->steps != NULL)
+		return taken;
+	drop(taken);
+	return NULL;
+}
+
+/*
+ * The first step began with nothing that says so, no loader and no zero_grad: it began with its first layer. All that came after it
+ * counts one more.
+ */
+static void add_first(struct evaluation *taken)
+{
+	struct process *process = taken->scan->process;
+	const struct period *first = taken->count > 0 ? &taken->periods[0] : NULL;
+	struct step *steps;
+
+	if (first == NULL || first->step != NO_STEP || !first->found.has_stepped || first->found.trained_from == 0)
+		return;
+	steps = model_room(process->steps, process->step_count, sizeof *steps);
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	for (size_t i = process->step_count++; i > 0; i--) {
+		steps[i] = steps[i - 1];
+		steps[i].number += steps[i].source == SOURCE_record_function;
+	}
+	for (size_t k = 0; k < taken->count; k++)
+		taken->periods[k].step = taken->periods[k].step == NO_STEP ? NO_STEP : taken->periods[k].step + 1;
+	taken->periods[0].step = 0;
+	taken->periods[0].found.evaluated_to = 0;
+	size_t at = 1;
+	while (at < process->step_count && steps[at].source != SOURCE_record_function)
+		at++;
+	if (at == process->step_count)
+		at = 0; /* was there no other, it would not have been told */
+	steps[0] = (struct step){.time_ns = (int64_t)first->found.trained_from,
+				 .end_ns = steps[at].time_ns,
+				 .number = 1,
+				 .thread = first->thread,
+				 .source = SOURCE_record_function,
+				 .confidence = 1,
+				 .is_chosen = steps[at].is_chosen};
+}
+
+/* The share of periods whose backward pass is that of `back` periods before. */
+static double alike(const struct evaluation *taken, size_t back)
+{
+	size_t same = 0, all = 0;
+
+	for (size_t k = back; k < taken->count; k++) {
+		all += taken->periods[k].found.has_stepped;
+		same += taken->periods[k].found.has_stepped &&
+			taken->periods[k].found.backward == taken->periods[k - back].found.backward;
+	}
+	return all > 0 ? (double)same / (double)all : 0;
+}
+
+/* Steps of one round of `turns` become one: the first of them, which lasts to the end of the last. */
+static void join(struct evaluation *taken, size_t from, unsigned turns)
+{
+	struct process *process = taken->scan->process;
+	struct step *first = NULL;
+	uint64_t number = 1;
+	unsigned turn = 0;
+
+	for (size_t i = from; i < process->step_count; i++) {
+		struct step *step = &process->steps[i];
+		if (step->source != SOURCE_record_function || !step->is_chosen)
+			continue;
+		if (turn == 0) {
+			first = step;
+			step->number = number++;
+			step->turns = turns;
+		} else {
+			step->is_chosen = 0;
+			first->end_ns = step->end_ns;
+		}
+		turn = (turn + 1) % turns;
+	}
+}
+
+/* Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step. */
+static void join_turns(struct evaluation *taken)
+{
+	size_t first = 0;
+
+	while (first < taken->count && taken->periods[first].step == NO_STEP)
+		first++;
+	for (size_t k = first; k < taken->count; k++)
+		if (taken->periods[k].thread != taken->periods[first].thread)
+			return;
+	if (taken->count - first < TURNS_LEAST || alike(taken, 1) > OTHER_SHARE)
+		return;
+	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
+		if (alike(taken, turns) >= SAME_SHARE) {
+			join(taken, taken->periods[first].step, turns);
+			return;
+		}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct step *one = a, *other = b;
+
+	if (one->time_ns != other->time_ns)
+		return one->time_ns < other->time_ns ? -1 : 1;
+	return one->number < other->number ? -1 : one->number > other->number;
+}
+
+/* The step before on its thread; NULL = none. */
+static struct step *step_before(struct process *process, size_t i)
+{
+	for (size_t k = i; k > 0; k--)
+		if (process->steps[k - 1].is_chosen && process->steps[k - 1].thread == process->steps[i].thread)
+			return &process->steps[k - 1];
+	return NULL;
+}
+
+/* Some call zero_grad between the forward pass and the backward pass: then the first step began with its first layer. */
+static void move_first(struct evaluation *taken)
+{
+	const struct period *first = taken->count > 0 ? &taken->periods[0] : NULL;
+	struct step *step = first == NULL || first->step == NO_STEP ? NULL : &taken->scan->process->steps[first->step];
+
+	if (step != NULL && first->found.trained_from != 0 && (int64_t)first->found.trained_from < step->time_ns)
+		step->time_ns = (int64_t)first->found.trained_from;
+}
+
+static void split_evaluation(struct evaluation *taken)
+{
+	struct process *process = taken->scan->process;
+	size_t evaluated = 0, trained = 0;
+
+	for (size_t k = 0; k < taken->count; k++) {
+		size_t step = taken->periods[k].step;
+		if (step == NO_STEP || !process->steps[step].is_chosen || taken->periods[k].found.trained_from == 0)
+			continue;
+		trained++;
+		evaluated += taken->periods[k].found.evaluated_to != 0;
+	}
+	if (evaluated == 0 || evaluated * 2 >= trained)
+		return;
+	for (size_t k = 0; k < taken->count; k++) {
+		size_t i = taken->periods[k].step;
+		struct step *before = i == NO_STEP ? NULL : step_before(process, i);
+		if (i == NO_STEP || !process->steps[i].is_chosen ||
+		    (int64_t)taken->periods[k].found.evaluated_to <= process->steps[i].time_ns)
+			continue;
+		if (before != NULL) {
+			before->rest_ns = process->steps[i].time_ns;
+			before->is_evaluated = 1;
+		}
+		process->steps[i].time_ns = (int64_t)taken->periods[k].found.evaluated_to;
+	}
+	qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
+}
+
+static int finish(void *state)
+{
+	struct evaluation *taken = state;
+
+	add_first(taken);
+	join_turns(taken);
+	move_first(taken);
+	split_evaluation(taken);
+	return 0;
+}
+
+const struct scan_subject evaluation_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+};

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which forward work was learnt from; see reducer/model/learning.h.
+ *
+ * Rule: layers are known by name, one row each (ATen's, PyTorch 1.13 to 2.15): work that only models do.
+ */
+#include "reducer/model/learning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT64_MAX
+#define EVENTS_MOST (1u << 19) /* 12 MiB; more layers than that in one step are not looked at */
+#define SCOPE_BACKWARD 1
+#define SCOPE_SCRIPT 2
+#define SCOPE_USER 7
+#define SCOPE_ELSEWHERE 16u /* may end on another thread */
+
+static const char *const layers[] = {
+	"aten::linear", "aten::matmul", "aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm", "aten::einsum", "aten::bilinear",
+	"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::convolution", "aten::_convolution", "aten::conv_transpose1d",
+	"aten::conv_transpose2d", "aten::conv_transpose3d", "aten::embedding", "aten::embedding_bag", "aten::lstm", "aten::gru",
+	"aten::rnn_tanh", "aten::rnn_relu", "aten::lstm_cell", "aten::gru_cell", "aten::batch_norm", "aten::layer_norm",
+	"aten::group_norm", "aten::rms_norm", "aten::scaled_dot_product_attention", "aten::_native_multi_head_attention",
+	"aten::_transformer_encoder_layer_fwd",
+};
+
+static int begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static enum learning_name name_of(const char *text)
+{
+	if (begins(text, "Optimizer.step#"))
+		return LEARNING_STEP;
+	if (begins(text, "Optimizer.zero_grad#"))
+		return LEARNING_ZERO;
+	if (begins(text, "enumerate(DataLoader)#"))
+		return LEARNING_LOADER;
+	if (begins(text, "Torch-Compiled Region") || begins(text, "CompiledFunction"))
+		return LEARNING_LAYER;
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+		if (strcmp(text, layers[i]) == 0)
+			return LEARNING_LAYER;
+	return LEARNING_PLAIN;
+}
+
+void learning_name(struct learning *learning, uint64_t name, const char *text)
+{
+	if (learning->names == NULL)
+		learning->names = calloc(LEARNING_NAMES, 1);
+	if (learning->names != NULL && name < LEARNING_NAMES)
+		learning->names[name] = (uint8_t)name_of(text);
+}
+
+static int is_layer(const struct learning_event *event)
+{
+	return event->kind == LEARNING_LAYER;
+}
+
+/*
+ * Of layers without gradients the last counts, with what follows it; of what follows a layer the first op, the last call of a
+ * loader, the first zero_grad.
+ */
+static void keep(struct learning *learning, struct learning_event event)
+{
+	struct learning_event *events;
+
+	if (is_layer(&event) && event.sequence == NONE) {
+		while (learning->count > 0 && !(is_layer(&learning->events[learning->count - 1]) &&
+						learning->events[learning->count - 1].sequence != NONE))
+			learning->count--;
+	} else if (!is_layer(&event)) {
+		for (size_t i = learning->count; i > 0 && !is_layer(&learning->events[i - 1]); i--) {
+			if (learning->events[i - 1].kind != event.kind)
+				continue;
+			if (event.kind == LEARNING_LOADER)
+				learning->events[i - 1] = event;
+			return;
+		}
+	}
+	if (learning->count == learning->room) {
+		size_t room = learning->room == 0 ? 256 : learning->room * 2;
+		events = learning->count >= EVENTS_MOST ? NULL : realloc(learning->events, room * sizeof *events);
+		learning->is_over |= events == NULL;
+		if (events == NULL)
+			return;
+		learning->events = events;
+		learning->room = room;
+	}
+	learning->events[learning->count++] = event;
+}
+
+void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time)
+{
+	enum learning_name kind = name < LEARNING_NAMES && learning->names != NULL ? (enum learning_name)learning->names[name]
+										     : LEARNING_PLAIN;
+
+	learning->is_linkable = 0;
+	learning->last_name = name;
+	if (kind == LEARNING_STEP && learning->stepping == 0) {
+		learning->has_stepped = 1;
+		learning->stepping = key;
+		return;
+	}
+	if (learning->outer != 0 || key == 0 || (scope & SCOPE_ELSEWHERE))
+		return;
+	if ((scope == SCOPE_USER && kind <= LEARNING_LAYER) || scope == SCOPE_SCRIPT)
+		return; /* a range only holds others */
+	learning->outer = key;
+	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .kind = kind};
+	learning->is_linkable = scope != SCOPE_BACKWARD;
+	if (scope == SCOPE_BACKWARD)
+		learning->now.kind = LEARNING_UNKNOWN;
+	else if (kind == LEARNING_LOADER || kind == LEARNING_ZERO)
+		keep(learning, learning->now);
+}
+
+void learning_end(struct learning *learning, uint64_t key)
+{
+	const struct learning_event *now = &learning->now;
+
+	learning->is_linkable = 0;
+	if (learning->stepping == key)
+		learning->stepping = 0;
+	if (learning->outer == 0 || learning->outer != key)
+		return;
+	learning->outer = 0;
+	if (learning->stepping != 0 && now->sequence == NONE)
+		return;
+	if (is_layer(now) || (now->kind == LEARNING_PLAIN && now->sequence != NONE))
+		keep(learning, *now);
+}
+
+void learning_sequence(struct learning *learning, uint64_t sequence)
+{
+	if (learning->is_linkable)
+		learning->now.sequence = sequence;
+	learning->is_linkable = 0;
+}
+
+void learning_backward(struct learning *learning, uint64_t name, uint64_t sequence)
+{
+	learning->least = sequence < learning->least ? sequence : learning->least;
+	learning->backward += (name + 1) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+}
+
+/* Where training takes over behind event `last`: the loader's call for its first batch, else zero_grad or its first op. */
+static uint64_t begin_of_training(const struct learning *learning, size_t last, size_t first)
+{
+	uint64_t begin = learning->events[first].begin;
+
+	for (size_t i = last + 1; i < first; i++)
+		if (learning->events[i].kind == LEARNING_LOADER)
+			return learning->events[i].begin;
+	for (size_t i = last + 1; i < first; i++)
+		if (learning->events[i].begin < begin &&
+		    (learning->events[i].kind == LEARNING_ZERO || learning->events[i].sequence >= learning->least))
+			begin = learning->events[i].begin;
+	return begin;
+}
+
+struct learning_found learning_found(const struct learning *learning)
+{
+	struct learning_found found = {.backward = learning->backward, .has_stepped = learning->has_stepped};
+	size_t last = learning->count;
+
+	for (size_t i = 0; i < learning->count && !learning->is_over && learning->least != NONE; i++) {
+		const struct learning_event *event = &learning->events[i];
+		if (!is_layer(event))
+			continue;
+		if (event->sequence == NONE || event->sequence < learning->least) {
+			last = i;
+			continue;
+		}
+		found.trained_from = event->begin;
+		if (last < learning->count)
+			found.evaluated_to = begin_of_training(learning, last, i);
+		break;
+	}
+	return found;
+}
+
+void learning_again(struct learning *learning)
+{
+	learning->count = 0;
+	learning->least = NONE;
+	learning->backward = 0;
+	learning->has_stepped = learning->is_over = 0;
+}
+
+void learning_free(struct learning *learning)
+{
+	free(learning->events);
+	free(learning->names);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a thread's ops of PyTorch say of learning: which layers a backward pass came for, and where such work began.
+ *
+ * Rule: knows nothing of logs and steps. Sequence numbers of a thread only grow, and a backward function has that of its forward
+ * op: what has a lower one than the least that was learnt from, or none (gradients were off), was forward work alone. Of many
+ * layers in a row without gradients the last is kept, so memory follows the layers of a step.
+ */
+#ifndef REDUCER_MODEL_LEARNING_H
+#define REDUCER_MODEL_LEARNING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum learning_name { LEARNING_UNKNOWN, LEARNING_PLAIN, LEARNING_LAYER, LEARNING_LOADER, LEARNING_ZERO, LEARNING_STEP };
+
+struct learning_event {
+	uint64_t begin, sequence; /* sequence: UINT64_MAX = none */
+	enum learning_name kind;
+};
+
+struct learning {
+	uint64_t framework_id; /* what PyTorch calls the thread; 0 = not said */
+	uint8_t *names;	       /* by name: enum learning_name */
+	uint64_t last_name;    /* of the op begun last */
+	uint64_t outer;	       /* key of the outermost op that is open; 0 = none */
+	uint64_t stepping;     /* of an open Optimizer.step: a closure in it may train, its own ops have no gradients; 0 = none */
+	struct learning_event now; /* that op */
+	int is_linkable;       /* a sequence number that comes next is of it */
+	/* Since learning_again. */
+	struct learning_event *events;
+	size_t count, room;
+	uint64_t least;	   /* sequence that a backward function came for; UINT64_MAX = none did */
+	uint64_t backward; /* sum over their names */
+	int has_stepped, is_over;
+};
+
+struct learning_found {
+	uint64_t trained_from; /* when the first layer that a backward pass came for began; 0 = there is none */
+	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
+	uint64_t backward;
+	int has_stepped; /* an optimizer did */
+};
+
+#define LEARNING_NAMES 65536u /* ids of names that are told apart */
+
+static inline int learning_knows(const struct learning *learning, uint64_t name)
+{
+	return name >= LEARNING_NAMES || (learning->names != NULL && learning->names[name] != LEARNING_UNKNOWN);
+}
+void learning_name(struct learning *learning, uint64_t name, const char *text);
+
+/* scope: as in op_begin. Times are not 0. */
+void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time);
+void learning_end(struct learning *learning, uint64_t key);
+/* The op just begun has that sequence number. */
+void learning_sequence(struct learning *learning, uint64_t sequence);
+/* A backward function ran for an op of this thread. */
+void learning_backward(struct learning *learning, uint64_t name, uint64_t sequence);
+
+struct learning_found learning_found(const struct learning *learning);
+/* Forgets what happened, not what names are. */
+void learning_again(struct learning *learning);
+void learning_free(struct learning *learning);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * When a framework's compiler ran, from the Python frames that were read at allocations. See scan.h, python_rows.h.
+ *
+ * Rule: frames that stand on a stack only while something is traced or compiled, never while the result runs; a row each below
+ * (PyTorch 2.0 to 2.15, JAX 0.4 to 0.10, TensorFlow 2.15 to 2.21). What lies between two stacks of one thread that both hold
+ * such frames, without a step's border between them, was compiling. An inference, and called one wherever it shows.
+ */
+#include "reducer/model/scan.h"
+#include "reducer/read/stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODES_MAX 65536u /* as in python_scan.c */
+
+static const struct frame_rule {
+	const char *file;     /* the path ends so */
+	const char *function; /* what stands behind the last dot of its name: NULL = anything; "*word": holds that word */
+	enum python_tracer tracer;
+} frame_rules[] = {
+	/* Called where no compiled code fits; compile_fx.py also holds what calls the result, under names without that word. */
+	{"torch/_dynamo/convert_frame.py", NULL, TRACER_TORCH},
+	{"torch/_dynamo/symbolic_convert.py", NULL, TRACER_TORCH},
+	{"torch/_inductor/compile_fx.py", "*compile", TRACER_TORCH},
+	{"torch/_functorch/aot_autograd.py", "create_aot_dispatcher_function", TRACER_TORCH},
+	{"torch/_functorch/aot_autograd.py", "aot_module_simplified", TRACER_TORCH},
+	{"torch/jit/_trace.py", "trace", TRACER_TORCH_SCRIPT},
+	{"torch/jit/_script.py", "script", TRACER_TORCH_SCRIPT},
+	{"jax/_src/compiler.py", NULL, TRACER_JAX},
+	{"jax/_src/interpreters/mlir.py", "*lower", TRACER_JAX},
+	{"jax/_src/interpreters/partial_eval.py", "*trace_to_jaxpr", TRACER_JAX},
+	{"jax/_src/interpreters/pxla.py", "*compile", TRACER_JAX},
+	{"jax/_src/interpreters/pxla.py", "*lower", TRACER_JAX},
+	{"jax/_src/interpreters/pxla.py", "from_hlo", TRACER_JAX},
+	{"tensorflow/python/framework/func_graph.py", "func_graph_from_py_func", TRACER_TENSORFLOW},
+	{"tensorflow/python/eager/polymorphic_function/tracing_compilation.py", "_create_concrete_function", TRACER_TENSORFLOW},
+};
+
+/* A stretch of a thread that has not ended. */
+struct open_tracing {
+	uint64_t from, to; /* ticks */
+	uint32_t stacks;
+	enum python_tracer tracer; /* TRACER_NONE = there is none */
+};
+
+struct tracing {
+	struct scan *scan;
+	uint8_t *codes; /* by code: its tracer; NULL = no code of any was named */
+	struct stacks *stacks;
+	uint8_t *known; /* by stack: its tracer + 1; 0 = not looked at */
+	struct open_tracing *open; /* by stream */
+};
+
+static int ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+
+	return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static enum python_tracer tracer_of(const char *file, const char *function)
+{
+	const char *dot = strrchr(function, '.'), *last = dot != NULL ? dot + 1 : function;
+
+	for (size_t i = 0; i < sizeof frame_rules / sizeof *frame_rules; i++) {
+		const struct frame_rule *rule = &frame_rules[i];
+		if (!ends_with(file, rule->file))
+			continue;
+		if (rule->function == NULL || strcmp(rule->function, last) == 0 ||
+		    (rule->function[0] == '*' && strstr(last, rule->function + 1) != NULL))
+			return rule->tracer;
+	}
+	return TRACER_NONE;
+}
+
+/* Paths and names are cut at so much to be looked at: of the file its end counts. */
+#define NAME_ROOM 256
+
+static void take_code(void *state, const struct fact *fact, const int *fields)
+{
+	struct tracing *tracing = state;
+	const struct fact_value *function = fact_text(fact, fields[1]), *file = fact_text(fact, fields[2]);
+	uint64_t id = fact_number(fact, fields[0]);
+	char texts[2][NAME_ROOM] = {"", ""};
+	enum python_tracer tracer;
+
+	if (id > CODES_MAX || function == NULL || file == NULL || function->length >= NAME_ROOM)
+		return;
+	memcpy(texts[0], function->text, function->length);
+	size_t tail = file->length < NAME_ROOM ? file->length : NAME_ROOM - 1;
+	memcpy(texts[1], file->text + file->length - tail, tail);
+	tracer = tracer_of(texts[1], texts[0]);
+	if (tracer != TRACER_NONE && tracing->codes == NULL)
+		tracing->codes = calloc(CODES_MAX + 1, 1);
+	if (tracer != TRACER_NONE && tracing->codes != NULL)
+		tracing->codes[id] = (uint8_t)tracer;
+}
+
+static enum python_tracer tracer_of_pc(const struct tracing *tracing, uint64_t node)
+{
+	uint32_t pc = (uint32_t)node;
+
+	if (pc >= tracing->stacks->pc_count || !(tracing->stacks->pcs[pc].flags & TFP_PC_PYTHON))
+		return TRACER_NONE;
+	uint64_t code = tracing->stacks->pcs[pc].pc >> 32;
+	return code <= CODES_MAX ? (enum python_tracer)tracing->codes[code] : TRACER_NONE;
+}
+
+/* Whether a stack holds such a frame: its outermost one that does says whose. Parents' ids are lower, so walks end. */
+static enum python_tracer tracer_of_stack(struct tracing *tracing, uint32_t stack)
+{
+	uint32_t at = stack;
+	enum python_tracer tracer = TRACER_NONE;
+
+	while (at != 0 && at < tracing->stacks->node_count && tracing->known[at] == 0)
+		at = (uint32_t)(tracing->stacks->nodes[at] >> 32);
+	if (at != 0 && at < tracing->stacks->node_count)
+		tracer = (enum python_tracer)(tracing->known[at] - 1);
+	if (tracer == TRACER_NONE) /* none of those below `at`: those above may */
+		for (uint32_t up = stack; up != at && up < tracing->stacks->node_count;
+		     up = (uint32_t)(tracing->stacks->nodes[up] >> 32)) {
+			enum python_tracer own = tracer_of_pc(tracing, tracing->stacks->nodes[up]);
+			tracer = own != TRACER_NONE ? own : tracer;
+		}
+	if (stack < tracing->stacks->node_count)
+		tracing->known[stack] = (uint8_t)(tracer + 1);
+	return tracer;
+}
+
+static void close_tracing(struct tracing *tracing, size_t stream)
+{
+	struct open_tracing *open = &tracing->open[stream];
+	struct process *process = tracing->scan->process;
+	struct python_rows *rows = &process->python;
+	struct python_tracing *tracings;
+
+	if (open->tracer == TRACER_NONE)
+		return;
+	tracings = open->to > open->from ? model_room(rows->tracings, rows->tracing_count, sizeof *tracings) : NULL;
+	if (tracings != NULL) {
+		rows->tracings = tracings;
+		tracings[rows->tracing_count++] = (struct python_tracing){.from_ns = (int64_t)open->from,
+									   .to_ns = (int64_t)open->to,
+									   .thread = process->log->streams[stream].thread,
+									   .stacks = open->stacks,
+									   .tracer = open->tracer};
+	}
+	open->tracer = TRACER_NONE;
+}
+
+/* The stacks of the log are read when the first one comes that may matter. */
+static int is_ready(struct tracing *tracing)
+{
+	if (tracing->codes == NULL)
+		return 0;
+	if (tracing->stacks == NULL) {
+		tracing->stacks = stacks_load(tracing->scan->process->log);
+		tracing->known = tracing->stacks == NULL ? NULL : calloc((size_t)tracing->stacks->node_count + 1, 1);
+	}
+	return tracing->known != NULL;
+}
+
+static void take_stack(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct tracing *tracing = state;
+	struct open_tracing *open = &tracing->open[stream];
+	uint64_t time = batch->times[i];
+	enum python_tracer tracer;
+
+	if (!is_ready(tracing))
+		return;
+	tracer = tracer_of_stack(tracing, (uint32_t)batch_value(batch, i, fields[0]));
+	if (tracer != open->tracer)
+		close_tracing(tracing, stream);
+	if (tracer == TRACER_NONE)
+		return;
+	if (open->tracer == TRACER_NONE)
+		*open = (struct open_tracing){.from = time, .tracer = tracer};
+	open->to = time;
+	open->stacks++;
+}
+
+/* Whoever marks a step is in its loop. */
+static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)batch, (void)i, (void)fields;
+	close_tracing(state, stream);
+}
+
+static const struct scan_record records[] = {
+	{"python_stack", take_stack, 0, {"stack"}},
+	{"step", take_step, 0, {NULL}},
+};
+
+static const struct scan_fact facts[] = {
+	{"python_code", take_code, {"id", "function", "file"}},
+};
+
+static void drop(void *state)
+{
+	struct tracing *tracing = state;
+
+	free(tracing->codes);
+	free(tracing->known);
+	free(tracing->open);
+	if (tracing->stacks != NULL)
+		stacks_free(tracing->stacks);
+	free(tracing);
+}
+
+static void *begin(struct scan *scan)
+{
+	struct tracing *tracing = calloc(1, sizeof *tracing);
+
+	if (tracing == NULL)
+		return NULL;
+	tracing->scan = scan;
+	tracing->open = calloc(scan->process->log->stream_count + 1, sizeof *tracing->open);
+	if (tracing->open != NULL)
+		return tracing;
+	free(tracing);
+	return NULL;
+}
+
+static int finish(void *state)
+{
+	struct tracing *tracing = state;
+
+	for (size_t s = 0; s < tracing->scan->process->log->stream_count; s++)
+		close_tracing(tracing, s);
+	return 0;
+}
+
+static void times(struct process *process)
+{
+	for (size_t i = 0; i < process->python.tracing_count; i++) {
+		struct python_tracing *tracing = &process->python.tracings[i];
+		tracing->from_ns = process_ns(process, (uint64_t)tracing->from_ns);
+		tracing->to_ns = process_ns(process, (uint64_t)tracing->to_ns);
+	}
+}
+
+const struct scan_subject tracing_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.facts = facts,
+	.fact_count = sizeof facts / sizeof *facts,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+	.times = times,
+};

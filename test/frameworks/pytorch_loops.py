@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training loops as tutorials write them, one a process, all from one import; knows nothing of tfprof. Prints name and pid of each.
+What is evaluated or computed besides is much larger than a step, so that whoever counts it in is found out."""
+import os
+import sys
+
+import torch
+import torch.nn as nn
+
+torch.set_num_threads(1)
+loss_of = nn.functional.mse_loss
+LARGE, SMALL = 4096, 64
+
+
+def parts(size=32):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(size, 64), nn.ReLU(), nn.Linear(64, 1))
+    return net, torch.optim.SGD(net.parameters(), lr=0.01)
+
+
+def batch(rows=SMALL):
+    return torch.randn(rows, 32), torch.randn(rows, 1)
+
+
+def train(net, optimizer, steps):
+    for _ in range(steps):
+        x, y = batch()
+        optimizer.zero_grad()
+        loss_of(net(x), y).backward()
+        optimizer.step()
+
+
+def score(net, gradients):
+    with torch.set_grad_enabled(gradients):
+        for _ in range(8):
+            net(batch(LARGE)[0])
+
+
+def evaluation(gradients=False):  # 4 epochs of 10 steps, scored after each
+    net, optimizer = parts()
+    for _ in range(4):
+        train(net, optimizer, 10)
+        score(net, gradients)
+
+
+def evaluation_with_gradients():  # net.eval() alone, as beginners write it
+    evaluation(True)
+
+
+def evaluation_first():  # scored before anything is learnt, as some trainers check themselves
+    net, optimizer = parts()
+    optimizer.zero_grad()
+    score(net, False)
+    train(net, optimizer, 20)
+
+
+def acting():  # reinforcement learning: a forward pass without gradients is part of every step
+    net, optimizer = parts()
+    for _ in range(30):
+        with torch.no_grad():
+            net(batch()[0])
+        train(net, optimizer, 1)
+
+
+def late_zero():  # zero_grad between forward and backward
+    net, optimizer = parts()
+    for _ in range(12):
+        x, y = batch()
+        loss = loss_of(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def accumulating():  # nothing announces the first step
+    net, optimizer = parts()
+    for i in range(48):
+        x, y = batch()
+        (loss_of(net(x), y) / 4).backward()
+        if i % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def adversaries():  # two optimizers of one name
+    maker, judge = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32)), parts()[0]
+    makes, judges = (torch.optim.Adam(net.parameters()) for net in (maker, judge))
+    ones, zeros = torch.ones(SMALL, 1), torch.zeros(SMALL, 1)
+    for _ in range(20):
+        judges.zero_grad()
+        (loss_of(judge(batch()[0]), ones) + loss_of(judge(maker(torch.randn(SMALL, 8)).detach()), zeros)).backward()
+        judges.step()
+        makes.zero_grad()
+        loss_of(judge(maker(torch.randn(SMALL, 8))), ones).backward()
+        makes.step()
+
+
+def closure():  # the step calls back for its loss, scored in between
+    net, optimizer = parts()
+    for _ in range(3):
+        for _ in range(8):
+            x, y = batch()
+
+            def again():
+                optimizer.zero_grad()
+                loss = loss_of(net(x), y)
+                loss.backward()
+                return loss
+            optimizer.step(again)
+        score(net, False)
+
+
+def by_hand():  # no optimizer at all
+    weights = torch.randn(32, 1, requires_grad=True)
+    for _ in range(40):
+        x, y = batch()
+        (x.mm(weights) - y).pow(2).sum().backward()
+        with torch.no_grad():
+            weights -= 1e-6 * weights.grad
+            weights.grad.zero_()
+
+
+def rank(number):  # of two that train together; no other has anything to do for it
+    import torch.distributed as dist
+    dist.init_process_group("gloo", init_method="file://" + os.path.join(sys.argv[1], "meeting"), rank=number, world_size=2)
+    net = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(32, 1024), nn.Linear(1024, 1024), nn.Linear(1024, 1)))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for _ in range(12):
+        x, y = batch(2)
+        optimizer.zero_grad()
+        loss_of(net(x), y).backward()
+        optimizer.step()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def main(names):
+    for name in names:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            who, _, number = name.partition(":")
+            globals()[who](*([int(number)] if number else []))
+            os._exit(0)
+        print(name, child, flush=True)
+        if not name.endswith(":0"):  # the first of two waits for the second
+            if os.waitpid(child, 0)[1]:
+                sys.exit(f"{name} failed")
+    try:
+        while True:
+            if os.wait()[1]:
+                sys.exit("a rank failed")
+    except ChildProcessError:
+        pass
+
+
+main(sys.argv[2:])

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which forward work a backward pass came for, from ops as PyTorch tells them. */
+#include "reducer/model/learning.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { LAYER = 1, PLAIN, LOADER, ZERO, STEP, REGION };
+enum { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7, ELSEWHERE = 16 };
+#define NO_GRADIENTS UINT64_MAX
+
+static struct learning learning;
+static uint64_t now, sequence;
+
+static int make(void **state)
+{
+	static const char *const names[] = {
+		[LAYER] = "aten::linear",	      [PLAIN] = "aten::relu",	[LOADER] = "enumerate(DataLoader)#_Single.__next__",
+		[ZERO] = "Optimizer.zero_grad#SGD", [STEP] = "Optimizer.step#SGD.step", [REGION] = "Torch-Compiled Region: 0/0"};
+
+	(void)state;
+	learning = (struct learning){0};
+	learning_again(&learning);
+	for (uint64_t name = LAYER; name <= REGION; name++)
+		learning_name(&learning, name, names[name]);
+	now = 100;
+	sequence = 1;
+	return 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	learning_free(&learning);
+	return 0;
+}
+
+/* An op with another inside it; its time. */
+static uint64_t op(uint64_t name, unsigned scope, uint64_t number)
+{
+	uint64_t began = now += 10;
+
+	learning_begin(&learning, name, began, scope, began);
+	if (number != NO_GRADIENTS)
+		learning_sequence(&learning, number);
+	learning_begin(&learning, LAYER, began + 1, FUNCTION, began + 1);
+	learning_end(&learning, began + 1);
+	learning_end(&learning, began);
+	return began;
+}
+
+static uint64_t forward(int layers)
+{
+	uint64_t first = op(LAYER, FUNCTION, sequence++);
+
+	for (int i = 1; i < layers; i++) {
+		op(PLAIN, FUNCTION, sequence++);
+		op(LAYER, FUNCTION, sequence++);
+	}
+	return first;
+}
+
+static void backward(uint64_t from)
+{
+	for (uint64_t at = sequence; at-- > from;)
+		learning_backward(&learning, PLAIN, at);
+}
+
+static void score(int layers)
+{
+	for (int i = 0; i < layers; i++) {
+		op(LOADER, USER, NO_GRADIENTS);
+		op(LAYER, FUNCTION, NO_GRADIENTS);
+		op(PLAIN, FUNCTION, NO_GRADIENTS);
+	}
+}
+
+static void a_step_alone_is_no_evaluation(void **state)
+{
+	uint64_t first;
+
+	(void)state;
+	op(LOADER, USER, NO_GRADIENTS);
+	op(ZERO, USER, NO_GRADIENTS);
+	first = forward(4);
+	backward(1);
+	op(STEP, USER, NO_GRADIENTS);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, first);
+	assert_int_equal(found.evaluated_to, 0);
+	assert_true(found.has_stepped);
+}
+
+static void layers_without_gradients_before_it_are(void **state)
+{
+	uint64_t loader, first;
+
+	(void)state;
+	op(PLAIN, FUNCTION, sequence); /* loss.item(): no node is made, so the number comes again */
+	score(1000);
+	op(LOADER, USER, NO_GRADIENTS); /* the end of the loader that scores */
+	loader = op(LOADER, USER, NO_GRADIENTS);
+	op(ZERO, USER, NO_GRADIENTS);
+	first = forward(3);
+	backward(1);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.evaluated_to, loader);
+	assert_int_equal(found.trained_from, first);
+	assert_true(learning.count < 20); /* memory follows the step, not what was scored */
+}
+
+static void layers_with_gradients_that_nobody_used_are(void **state)
+{
+	uint64_t zero, from;
+
+	(void)state;
+	forward(50);
+	from = sequence;
+	zero = op(ZERO, USER, NO_GRADIENTS);
+	forward(3);
+	backward(from);
+	assert_int_equal(learning_found(&learning).evaluated_to, zero);
+}
+
+static void layers_behind_the_forward_pass_are_not(void **state)
+{
+	(void)state;
+	forward(3);
+	score(5); /* a teacher, a metric: part of the step */
+	backward(1);
+	assert_int_equal(learning_found(&learning).evaluated_to, 0);
+}
+
+static void micro_batches_are_of_one_step(void **state)
+{
+	uint64_t first, from;
+
+	(void)state;
+	first = forward(2);
+	backward(1);
+	from = sequence;
+	forward(2);
+	backward(from);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, first);
+	assert_int_equal(found.evaluated_to, 0);
+}
+
+/* Optimizer.step with a closure: what trains lies inside it, and its own products are no layers. */
+static void a_closure_trains_inside_the_step(void **state)
+{
+	uint64_t step, first;
+
+	(void)state;
+	score(3);
+	step = now += 10;
+	learning_begin(&learning, STEP, step, USER, step);
+	first = forward(2);
+	backward(1);
+	op(LAYER, FUNCTION, NO_GRADIENTS);
+	learning_end(&learning, step);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, first);
+	assert_int_equal(found.evaluated_to, first);
+	assert_int_equal(learning.events[learning.count - 1].sequence, sequence - 1);
+	score(1);
+	assert_int_equal(learning.events[learning.count - 1].sequence, NO_GRADIENTS); /* seen again behind it */
+}
+
+static void ranges_hold_and_async_ops_do_not_count(void **state)
+{
+	uint64_t range = now += 10, first;
+
+	(void)state;
+	learning_begin(&learning, PLAIN, range, USER, range); /* record_function("epoch") */
+	learning_begin(&learning, LAYER, 7, FUNCTION | ELSEWHERE, now);
+	learning_begin(&learning, PLAIN, range + 1, SCRIPT, range + 1);
+	first = op(REGION, FUNCTION, sequence++);
+	learning_end(&learning, range + 1);
+	backward(1);
+	learning_end(&learning, range);
+	assert_int_equal(learning_found(&learning).trained_from, first);
+}
+
+static void without_a_backward_pass_nothing_is_said(void **state)
+{
+	(void)state;
+	score(3);
+	forward(3);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, 0);
+	assert_int_equal(found.evaluated_to, 0);
+}
+
+static void another_backward_pass_has_another_sum(void **state)
+{
+	uint64_t one;
+
+	(void)state;
+	forward(3);
+	backward(1);
+	one = learning_found(&learning).backward;
+	learning_again(&learning);
+	uint64_t from = sequence;
+	forward(3);
+	backward(from);
+	assert_int_equal(learning_found(&learning).backward, one);
+	learning_backward(&learning, LAYER, from);
+	assert_int_not_equal(learning_found(&learning).backward, one);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_step_alone_is_no_evaluation, make, drop),
+		cmocka_unit_test_setup_teardown(layers_without_gradients_before_it_are, make, drop),
+		cmocka_unit_test_setup_teardown(layers_with_gradients_that_nobody_used_are, make, drop),
+		cmocka_unit_test_setup_teardown(layers_behind_the_forward_pass_are_not, make, drop),
+		cmocka_unit_test_setup_teardown(micro_batches_are_of_one_step, make, drop),
+		cmocka_unit_test_setup_teardown(a_closure_trains_inside_the_step, make, drop),
+		cmocka_unit_test_setup_teardown(ranges_hold_and_async_ops_do_not_count, make, drop),
+		cmocka_unit_test_setup_teardown(without_a_backward_pass_nothing_is_said, make, drop),
+		cmocka_unit_test_setup_teardown(another_backward_pass_has_another_sum, make, drop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
