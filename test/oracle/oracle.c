@@ -318,11 +318,6 @@ static void after_fork(void)
 	forked_live = 0;
 }
 
-__attribute__((constructor)) static void begin(void)
-{
-	pthread_atfork(before_fork, after_fork, NULL);
-}
-
 static void make_state(void)
 {
 	static atomic_int lock;
@@ -358,6 +353,13 @@ static void account(struct event *event)
 		all = done;
 	} while (!__atomic_compare_exchange_n(&local.pending_count, &all, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	atomic_store_explicit(&state->lock, 0, memory_order_release);
+}
+
+/* The file is made before main: a program may forbid itself to make any (xz does, with Landlock) before it allocates. */
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_atfork(before_fork, after_fork, NULL);
+	account(NULL);
 }
 
 /* errno is the host's. A handler that interrupts this very function leaves its events in `pending`. */
