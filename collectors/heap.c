@@ -220,6 +220,26 @@ void tfp_heap_freed_slow(void *block)
 	tfp_thread_leave(thread);
 }
 
+void tfp_heap_refused(size_t size, unsigned function, const struct tfp_caller *caller)
+{
+	uint32_t number;
+	struct tfp_thread *thread = tfp_mode_now > TFP_MODE_PASS ? enter_slow(&number) : NULL;
+
+	if (!thread)
+		return;
+	struct tfp_lane *lane = &thread->lanes[number & 1];
+	uint64_t now = tfp_now();
+	if (number > 1) {
+		tfp_loss_add(thread, TFP_LOSS_nested, 1, now);
+	} else if (!thread->is_own) {
+		if (tfp_python_when)
+			tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
+		TFP_PUT(thread, lane, now, refused, .requested = size, .stack = tfp_caller_stack(thread, lane, caller),
+			.function = (uint8_t)function);
+	}
+	tfp_thread_leave(thread);
+}
+
 /* The block was a sample and was said to be released: it is one still. */
 static void undo_sample_free(struct tfp_thread *thread, struct tfp_lane *lane, void *block)
 {

@@ -54,6 +54,9 @@ void tfp_heap_sample_freed(struct tfp_thread *thread, struct tfp_lane *lane, voi
 /* The stack of the caller; 0 where there is none. Makes the lane's cache on first use. */
 uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller);
 
+/* After a call that failed for want of memory: an event with its stack, in every mode that records. Keeps errno. */
+void tfp_heap_refused(size_t size, unsigned function, const struct tfp_caller *caller);
+
 /* Every TFP_CALLS_PER_LOOK calls: windows, clock. collectors/window.c */
 void tfp_look(struct tfp_thread *thread, struct tfp_lane *lane);
 

@@ -2,8 +2,8 @@
 /*
  * The malloc family as the host calls it: forwards, and tells collectors/heap.h.
  *
- * Rule: results and errno are the real function's. A failed call and a null pointer are not events. A realloc is a
- * release before the real call and an allocation after it.
+ * Rule: results and errno are the real function's. A failed call is no allocation, but told by itself; a null pointer is no
+ * event. A realloc is a release before the real call and an allocation after it.
  */
 #include "collectors/heap.h"
 #include "preload/caller.h"
@@ -28,7 +28,10 @@ void free_aligned_sized(void *block, size_t alignment, size_t size);
 /* The general road, out of line: the hooks themselves hold the usual one alone. */
 static __attribute__((noinline)) void *allocated_any(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
 {
-	tfp_heap_allocated(block, size, function, caller);
+	if (block)
+		tfp_heap_allocated(block, size, function, caller);
+	else if (errno == ENOMEM)
+		tfp_heap_refused(size, function, caller);
 	return block;
 }
 
@@ -43,7 +46,8 @@ TFP_EXPORT void *malloc(size_t size)
 	TFP_FORWARD_EARLY(tfp_early_get(size, 16));
 	void *block = tfp_real.malloc(size);
 
-	if (TFP_UNLIKELY(!block) || __builtin_expect(tfp_heap_allocated_usual(block, size), 1) || tfp_mode_now == TFP_MODE_PASS)
+	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, size), 1)) ||
+	    tfp_mode_now == TFP_MODE_PASS)
 		return block;
 	return allocated_any(block, size, TFP_HOOK_malloc, TFP_CALLER);
 }
@@ -55,10 +59,14 @@ TFP_EXPORT void *calloc(size_t count, size_t size)
 	TFP_FORWARD_EARLY(__builtin_mul_overflow(count, size, &bytes) ? NULL : tfp_early_get(bytes, 16));
 	void *block = tfp_real.calloc(count, size);
 
-	if (TFP_UNLIKELY(!block) || __builtin_expect(tfp_heap_allocated_usual(block, count * size), 1) ||
+	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, count * size), 1)) ||
 	    tfp_mode_now == TFP_MODE_PASS)
 		return block;
-	return allocated_any(block, count * size, TFP_HOOK_calloc, TFP_CALLER);
+	if (TFP_UNLIKELY(!block) && __builtin_mul_overflow(count, size, &bytes))
+		bytes = SIZE_MAX; /* more than can be said */
+	else
+		bytes = count * size;
+	return allocated_any(block, bytes, TFP_HOOK_calloc, TFP_CALLER);
 }
 
 TFP_EXPORT void free(void *block)
@@ -140,6 +148,8 @@ static inline __attribute__((always_inline)) void *realloc_as(void *block, size_
 		tfp_heap_allocated(fresh, size, function, caller);
 	else if (block && size)
 		tfp_heap_free_undone(block);
+	if (TFP_UNLIKELY(!fresh) && size && errno == ENOMEM)
+		tfp_heap_refused(size, function, caller);
 	return fresh; /* NULL for size 0: glibc has released the block */
 }
 
@@ -169,6 +179,8 @@ TFP_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 
 	if (!error && *result)
 		tfp_heap_allocated(*result, size, TFP_HOOK_posix_memalign, TFP_CALLER);
+	else if (error == ENOMEM)
+		tfp_heap_refused(size, TFP_HOOK_posix_memalign, TFP_CALLER);
 	return error;
 }
 
@@ -181,6 +193,8 @@ TFP_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
 \
 		if (block) \
 			tfp_heap_allocated(block, size, TFP_HOOK_##name, TFP_CALLER); \
+		else if (errno == ENOMEM) \
+			tfp_heap_refused(size, TFP_HOOK_##name, TFP_CALLER); \
 		return block; \
 	}
 ALIGNED(aligned_alloc)
@@ -194,6 +208,8 @@ ALIGNED(memalign)
 \
 		if (block) \
 			tfp_heap_allocated(block, size, TFP_HOOK_##name, TFP_CALLER); \
+		else if (errno == ENOMEM) \
+			tfp_heap_refused(size, TFP_HOOK_##name, TFP_CALLER); \
 		return block; \
 	}
 PAGED(valloc)

@@ -24,6 +24,7 @@ static const struct scan_subject *const subjects[] = {
 	&io_subject,
 	&use_subject,
 	&heap_subject,
+	&refused_subject,
 	&iterators_subject,
 	&ops_subject,
 	&gpu_subject,

@@ -470,6 +470,22 @@ const struct module *process_module(const struct process *process, uint64_t id)
 	return NULL;
 }
 
+const struct thread *process_thread(const struct process *process, uint32_t serial)
+{
+	size_t low = 0, high = process->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (process->threads[middle].serial == serial)
+			return &process->threads[middle];
+		if (process->threads[middle].serial < serial)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
 const char *process_setting(const struct process *process, const char *name)
 {
 	for (size_t i = 0; i < process->setting_count; i++)

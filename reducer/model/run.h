@@ -14,6 +14,7 @@
 #include "reducer/model/ops.h"
 #include "reducer/model/python_rows.h"
 #include "reducer/model/range_rows.h"
+#include "reducer/model/refused_rows.h"
 #include "reducer/model/use_rows.h"
 #include "reducer/read/feed.h"
 #include "reducer/read/log.h"
@@ -151,6 +152,7 @@ struct process {
 	struct io_rows io_rows; /* [scan] */
 	struct python_rows python; /* [scan] */
 	struct use_rows use;    /* [scan] */
+	struct refused_rows refused; /* [scan] */
 	const char *const *op_names; /* [scan] operations that others name by number; [0] = "" */
 	size_t op_count;
 	uint64_t events;        /* [scan] records read */
@@ -230,6 +232,9 @@ const struct account *process_account(const struct process *process, const char 
 
 /* The module of that id, or NULL. */
 const struct module *process_module(const struct process *process, uint64_t id);
+
+/* The thread of that serial, NULL = not known. */
+const struct thread *process_thread(const struct process *process, uint32_t serial);
 
 /* Value of a setting in force ("" when the log has none of that name). */
 const char *process_setting(const struct process *process, const char *name);

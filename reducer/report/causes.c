@@ -89,7 +89,7 @@ static int64_t number(const struct table *sites, size_t row, const char *id)
 	return table_is_known(sites, row, column) ? table_get_integer(sites, row, column) : 0;
 }
 
-static void cause_free(struct cause *cause)
+void cause_free(struct cause *cause)
 {
 	text_free(&cause->name);
 	text_free(&cause->via);
@@ -98,23 +98,27 @@ static void cause_free(struct cause *cause)
 	text_free(&cause->script);
 }
 
+void cause_read(struct frames *frames, uint64_t stack, struct cause *cause)
+{
+	struct reading reading = {.cause = cause};
+
+	frames_walk(frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
+	if (!reading.count)
+		text_string(&cause->name, "[only an allocator's own functions]");
+	text_free(&reading.last);
+}
+
 static bool read_stack(const struct table *sites, size_t row, struct cause *cause)
 {
 	size_t column = table_find_column(sites->kind, "stack"), length;
 	const char *allocator = table_get_text(sites, row, table_find_column(sites->kind, "allocator"), &length);
-	struct reading reading = {.cause = cause};
-	uint64_t stack;
 
 	if (!table_is_known(sites, row, column))
 		return false;
 	cause->is_heap = length == 4 && memcmp(allocator, "heap", 4) == 0;
 	if (!cause->is_heap)
 		text_format(&cause->name, "%.*s: ", (int)length, allocator);
-	stack = table_get_stack(sites, row, column);
-	frames_walk(sites->frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
-	if (!reading.count)
-		text_string(&cause->name, "[only an allocator's own functions]");
-	text_free(&reading.last);
+	cause_read(sites->frames, table_get_stack(sites, row, column), cause);
 	return true;
 }
 

@@ -31,6 +31,10 @@ struct causes {
 struct causes causes_make(const struct request *request);
 void causes_free(struct causes *causes);
 
+/* Adds the texts of one stack (process << 32 | id, as table_get_stack gives it), whose names are known, to an empty cause. */
+void cause_read(struct frames *frames, uint64_t stack, struct cause *cause);
+void cause_free(struct cause *cause);
+
 /* Appends "name -> via  [place]", fitted to `width` columns. */
 void cause_text(const struct cause *cause, struct text *out, size_t width);
 

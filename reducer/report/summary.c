@@ -9,7 +9,6 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
-#include "reducer/tables/memory_end.h"
 
 #include <langinfo.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 
 #define OTHER_ROWS 3
 #define START_LINES 2
-#define MEMORY_END_LINES 3
 #define ROOMY_LINES 40 /* of a screen: from there on a blank line before each part */
 
 size_t summary_left(const struct summary *summary)
@@ -197,17 +195,6 @@ static void put_start(struct summary *summary)
 	text_free(&sentence);
 }
 
-/* Memory ran out: whoever reads this wants to know nothing sooner. */
-static void put_memory_end(struct summary *summary)
-{
-	struct table *table = table_make(&table_processes);
-
-	memory_end_note(table, summary->request);
-	for (size_t i = 0; i < table->note_count; i++)
-		summary_sentence(summary, "  ", table->notes[i].text, MEMORY_END_LINES);
-	table_free(table);
-}
-
 static void put_others(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -300,7 +287,7 @@ static void put_run(struct summary *summary)
 {
 	put_command(summary, main_process(summary->request->run));
 	put_start(summary);
-	put_memory_end(summary);
+	summary_put_end(summary);
 	summary_put_losses(summary);
 }
 

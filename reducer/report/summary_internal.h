@@ -60,6 +60,7 @@ const char *summary_text(struct text *room, const struct table *table, size_t ro
 bool summary_has_blocks(void);
 
 /* Parts in files of their own. */
+void summary_put_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
 void summary_put_steps(struct summary *summary);

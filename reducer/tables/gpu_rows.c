@@ -52,26 +52,9 @@ bool gpu_wants_queue(const struct request *request, const struct gpu *gpu, uint3
 	return gpu_wants_device_number(request, gpu, gpu->queues[queue].device) && wants_stream(request, gpu, &gpu->queues[queue]);
 }
 
-/* Threads stand by serial. */
-static const struct thread *thread_of(const struct process *process, uint32_t serial)
-{
-	size_t low = 0, high = process->thread_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (process->threads[middle].serial == serial)
-			return &process->threads[middle];
-		if (process->threads[middle].serial < serial)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
-}
-
 bool gpu_wants_thread(const struct request *request, const struct process *process, uint32_t thread)
 {
-	const struct thread *known = request->thread ? thread_of(process, thread) : NULL;
+	const struct thread *known = request->thread ? process_thread(process, thread) : NULL;
 
 	return !request->thread || (known && request_wants_thread(request, known));
 }
@@ -84,7 +67,7 @@ void gpu_put_device(struct table *table, size_t column, uint32_t device)
 
 void gpu_put_thread(struct table *table, size_t column, const struct process *process, uint32_t thread)
 {
-	const struct thread *known = thread_of(process, thread);
+	const struct thread *known = process_thread(process, thread);
 
 	if (known)
 		table_integer(table, column, known->tid);

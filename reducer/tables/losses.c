@@ -36,19 +36,11 @@ bool loss_is_degraded(unsigned kind)
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
 }
 
-static const struct thread *thread_find(const struct process *process, uint32_t serial)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			return &process->threads[i];
-	return NULL;
-}
-
 static void add_losses(struct table *table, const struct request *request, const struct process *process)
 {
 	for (size_t i = 0; i < process->loss_count; i++) {
 		const struct loss *loss = &process->losses[i];
-		const struct thread *thread = loss->thread ? thread_find(process, loss->thread) : NULL;
+		const struct thread *thread = loss->thread ? process_thread(process, loss->thread) : NULL;
 		if (request->thread && (!thread || !request_wants_thread(request, thread)))
 			continue;
 		table_row(table);

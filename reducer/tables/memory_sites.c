@@ -6,6 +6,7 @@
  * in mode sample, and the row says which.
  */
 #include "reducer/tables/job.h"
+#include "reducer/tables/cause_cells.h"
 #include "reducer/tables/notes.h"
 
 #include "reducer/base/index.h"
@@ -202,23 +203,7 @@ static void fill(struct table *table, const struct request *request)
 
 static void name_row(struct table *table, size_t row)
 {
-	struct frame_cause cause = {0};
-	uint64_t stack;
-
-	if (!table_is_known(table, row, STACK)) {
-		table_set_text(table, row, FUNCTION, "[no stack recorded]", strlen("[no stack recorded]"));
-		return;
-	}
-	stack = table_get_stack(table, row, STACK);
-	frames_cause(table->frames, stack >> 32, (uint32_t)stack, &cause);
-	table_set_text(table, row, FUNCTION, cause.function.bytes, cause.function.length);
-	if (cause.file.length)
-		table_set_text(table, row, FILE_NAME, cause.file.bytes, cause.file.length);
-	if (cause.line)
-		table_set_integer(table, row, LINE, cause.line);
-	if (cause.module.length)
-		table_set_text(table, row, MODULE, cause.module.bytes, cause.module.length);
-	frame_cause_free(&cause);
+	cause_cells_name(table, row, &(const struct cause_cells){STACK, FUNCTION, FILE_NAME, LINE, MODULE});
 }
 
 const struct table_kind table_memory_sites = {

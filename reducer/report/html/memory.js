@@ -93,6 +93,8 @@ function memoryPage(main) {
 	} else {
 		main.append(element("p", { class: "note" }, "No curve of live memory: TFPROF_MALLOC was off, or nothing was allocated."));
 	}
+	if (has("memory.refused"))
+		panel(main, "memory.refused");
 	for (const id of ["memory.peak", "memory.events", "memory.allocators", "memory.summary"])
 		panel(main, id);
 	if (has("memory.sites"))

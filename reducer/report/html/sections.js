@@ -69,6 +69,13 @@ function verdicts(main) {
 	main.append(box, ...notes({ notes: table.notes.filter((note) => !said.has(note.text)) }));
 }
 
+// Memory that ran out, as the note of the processes and the calls that failed tell it.
+function ranOut(main) {
+	const told = (byId.get("processes") || { notes: [] }).notes.filter((note) => note.text.startsWith("Out of memory"));
+	main.append(...told.map((note) => sentence(note.text)));
+	digest(main, "memory.refused", ["time_ns", "process", "requested_bytes", "call", "function", "file", "line"]);
+}
+
 function recommendations(main) {
 	const table = byId.get("recommendations");
 	if (!table)
@@ -96,6 +103,7 @@ function overview(main) {
 	const charts = element("div", { class: "charts" });
 	main.append(element("h2", {}, "Overview"));
 	verdicts(main);
+	ranOut(main);
 	if (has("step_stats"))
 		put(main, stepChart(byId.get("step_stats")));
 	for (const picture of [splitChart(), ...sidePies(["op_stats", "kernel_stats", "copy_stats"])].filter(Boolean))
@@ -106,6 +114,7 @@ function overview(main) {
 	if (!has("overview.top_ops"))
 		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
 	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
+	digest(main, "processes", ["process", "command", "duration_ns", "peak_bytes", "live_bytes", "end"]);
 	digest(main, "memory.summary", ["scope", "id", "allocator", "allocations", "live_bytes", "peak_bytes", "peak_time_ns"]);
 	if (!has("overview.verdict") && !has("op_stats") && !has("kernel_stats"))
 		digest(main, "memory.sites");

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The summary's lines about memory that ran out: processes killed for it, allocations that failed.
+ *
+ * Rule: they stand first, behind the line that says how the run ended; a run that had enough has none.
+ */
+#include "reducer/report/summary_internal.h"
+
+#include "reducer/report/causes.h"
+#include "reducer/report/human.h"
+#include "reducer/tables/memory_end.h"
+
+#include <inttypes.h>
+
+#define LINES 3 /* of a sentence */
+
+/* The allocations that failed: how many, and the last of them. */
+struct failures {
+	uint64_t told;
+	const struct refused *last;
+	size_t process; /* of that one */
+};
+
+static struct failures failures_of(const struct run *run)
+{
+	struct failures all = {0};
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct refused_rows *rows = &run->processes[i].refused;
+		all.told += rows->told;
+		if (!rows->count || (all.last && rows->list[rows->count - 1].time_ns < all.last->time_ns))
+			continue;
+		all.last = &rows->list[rows->count - 1];
+		all.process = i;
+	}
+	return all;
+}
+
+/* "in f (train.py:12)", else the native function that asked. */
+static void put_asker(struct text *sentence, struct frames *frames, const struct failures *all)
+{
+	struct cause cause = {0};
+
+	if (!all->last->stack)
+		return;
+	frames_want(frames, all->process, all->last->stack);
+	frames_resolve(frames);
+	cause_read(frames, (uint64_t)all->process << 32 | all->last->stack, &cause);
+	if (cause.script.length)
+		text_format(sentence, " in %s", cause.script.bytes);
+	else if (cause.name.length)
+		text_format(sentence, " by %s", cause.name.bytes);
+	cause_free(&cause);
+}
+
+static void put_failures(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	const struct failures all = failures_of(run);
+	struct text sentence = {0};
+
+	if (!all.told)
+		return;
+	text_format(&sentence, "%" PRIu64 " allocation%s failed for want of memory, the last ", all.told, all.told == 1 ? "" : "s");
+	if (run->process_count > 1)
+		text_format(&sentence, "in process %u ", run->processes[all.process].pid);
+	text_string(&sentence, "at ");
+	human_ns(&sentence, all.last->time_ns);
+	if (all.last->requested_bytes <= INT64_MAX) {
+		text_string(&sentence, " of ");
+		human_bytes(&sentence, (int64_t)all.last->requested_bytes);
+	}
+	put_asker(&sentence, summary->request->frames, &all);
+	text_string(&sentence, " (-t memory.refused).");
+	summary_sentence(summary, "  ", sentence.bytes, LINES);
+	text_free(&sentence);
+}
+
+void summary_put_end(struct summary *summary)
+{
+	struct table *table = table_make(&table_processes);
+
+	memory_end_note(table, summary->request);
+	for (size_t i = 0; i < table->note_count; i++)
+		summary_sentence(summary, "  ", table->notes[i].text, LINES);
+	table_free(table);
+	put_failures(summary);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.refused: allocations that failed for want of memory, one by one.
+ *
+ * Rule: a row is one call as it was recorded; that a program lived on after it does not make it less worth knowing.
+ */
+#include "reducer/tables/cause_cells.h"
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+
+enum { TIME, PROCESS, THREAD, REQUESTED, CALL, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS };
+
+static const struct table_column columns[] = {
+	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
+	[THREAD] = {"thread", "tid", TABLE_INTEGER, UNIT_NONE, 1, "kernel id of the thread; empty = not known"},
+	[REQUESTED] = {"requested_bytes", "requested", TABLE_INTEGER, UNIT_BYTES, 0,
+		       "what was asked for; empty = a product that is no number of bytes"},
+	[CALL] = {"call", "call", TABLE_TEXT, UNIT_NONE, 0, "of the malloc family"},
+	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost that is no allocator's own"},
+	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 1, "of its source"},
+	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 1, "in it"},
+	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "executable or library it is in"},
+	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 1, "who asked, innermost first"},
+};
+
+static const char *call_name(uint32_t function)
+{
+	static const char *const names[] = {
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) [number] = #name,
+#include "collectors/tables/malloc.def"
+#undef TFP_HOOK
+	};
+
+	return function < sizeof names / sizeof *names ? names[function] : NULL;
+}
+
+static void add_row(struct table *table, const struct process *process, size_t index, const struct refused *refused)
+{
+	const struct thread *thread = process_thread(process, refused->thread);
+
+	table_row(table);
+	table_integer(table, TIME, refused->time_ns);
+	table_integer(table, PROCESS, process->pid);
+	if (thread)
+		table_integer(table, THREAD, thread->tid);
+	if (refused->requested_bytes <= INT64_MAX)
+		table_integer(table, REQUESTED, (int64_t)refused->requested_bytes);
+	table_string(table, CALL, call_name(refused->function));
+	if (refused->stack)
+		table_stack(table, STACK, index, refused->stack);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	uint64_t told = 0, shown = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		told += process->refused.told;
+		shown += process->refused.count;
+		for (size_t k = 0; k < process->refused.count; k++)
+			add_row(table, process, i, &process->refused.list[k]);
+	}
+	if (told > shown)
+		table_note(table, NOTE_INFO, "%" PRIu64 " allocations failed; of a process the first %d stand here.", told, REFUSED_MOST);
+	notes_recording(table, request);
+}
+
+static void name_row(struct table *table, size_t row)
+{
+	cause_cells_name(table, row, &(const struct cause_cells){STACK, FUNCTION, FILE_NAME, LINE, MODULE});
+}
+
+const struct table_kind table_memory_refused = {
+	.id = "memory.refused",
+	.title = "Allocations that failed",
+	.help = "Calls of the malloc family that failed for want of memory: when, how much, by whom.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS,
+	.text_rows = 15,
+	.needs_scan = true,
+	.fill = fill,
+	.name_row = name_row,
+};
