@@ -493,7 +493,7 @@ static void add_launch(struct maker_records *calls, struct maker_records *device
 		  .shape = 1 + (uint32_t)(i % 16), .queue = thread + 1);
 }
 
-static void fill_gpu(struct maker *maker, unsigned threads, uint64_t launches)
+static void fill_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_t a_step)
 {
 	struct maker_records *calls = must(calloc(threads, sizeof *calls)), *device = must(calloc(1, sizeof *device));
 	uint64_t *sequences = must(calloc(threads + 1, sizeof *sequences));
@@ -512,6 +512,8 @@ static void fill_gpu(struct maker *maker, unsigned threads, uint64_t launches)
 
 		spill(maker, thread + 1, &sequences[thread], &calls[thread]);
 		spill(maker, threads + 1, &sequences[threads], device);
+		if (a_step != 0 && i % a_step == 0 && thread == 0)
+			MAKER_ADD(&calls[thread], 1000 + i * 1000 - 1, step, .number = i / a_step + 1);
 		if (i % 1000000 == 0)
 			MAKER_ADD(device, 1000 + i * 1000 + 20000 - 1, gpu_clock, .ticks = maker->header.origin.ticks + i * 1000,
 				  .width = 40, .timestamp = maker->header.origin.realtime_ns + i * 1000);
@@ -530,17 +532,17 @@ static void fill_gpu(struct maker *maker, unsigned threads, uint64_t launches)
 	free(sequences);
 }
 
-void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches)
+void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_t a_step)
 {
 	maker_begin(maker);
 	maker_schema(maker, "");
-	fill_gpu(maker, threads, launches);
+	fill_gpu(maker, threads, launches, a_step);
 }
 
 void maker_seed_gpu(struct maker *maker)
 {
 	begin_seed(maker);
-	fill_gpu(maker, 2, 12);
+	fill_gpu(maker, 2, 12, 0);
 }
 
 /* An event of each kind whose fields are all `value`, at `time` and later; with value 0 a fact of each kind. */

@@ -85,6 +85,6 @@ void maker_gpu_facts(struct maker *maker, unsigned shapes, unsigned queues);
 
 /* `launches` kernel launches of `threads` threads on as many streams, with their device records in a lane of their own, a
  * flush of 20000 ticks behind; every hundredth is a copy. The origin's CLOCK_REALTIME is device time. */
-void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches);
+void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_t a_step);
 
 #endif

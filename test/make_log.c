@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds PATH, make_log busy PATH THREADS COUNT LIVE,
- * or make_log gpu PATH THREADS LAUNCHES.
+ * or make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP].
  *
  * Rule: the same words make the same bytes.
  */
@@ -26,11 +26,12 @@ int main(int count, char **words)
 		maker_seed_kinds(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
-	} else if (count == 5 && strcmp(words[1], "gpu") == 0) {
-		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10));
+	} else if ((count == 5 || count == 6) && strcmp(words[1], "gpu") == 0) {
+		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10),
+			  count == 6 ? strtoull(words[5], NULL, 10) : 0);
 	} else {
 		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds PATH | "
-				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES\n");
+				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP]\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);

@@ -15,10 +15,22 @@
 /* What waits for one unit. */
 struct waiting {
 	struct sweep sweep;
-	int64_t first_ns[DEVICES_MOST], last_ns[DEVICES_MOST]; /* of device work, by device */
-	int64_t from_ns, to_ns;				       /* of all that came */
-	bool is_given; /* the file says which step its work is of, and so how long the step is */
+	struct device_work {
+		int64_t first_ns, last_ns;
+	} * devices; /* by device, as far as any was seen; at most DEVICES_MOST */
+	size_t device_count;
+	int64_t from_ns, to_ns; /* of all that came */
+	bool is_given;		/* the file says which step its work is of, and so how long the step is */
 };
+
+static void free_waiting(struct waiting *waiting)
+{
+	if (!waiting)
+		return;
+	sweep_free(&waiting->sweep);
+	free(waiting->devices);
+	free(waiting);
+}
 
 /* Units of one thread: from `from` to below `to`; `hint`: where the last one was found. */
 struct lane {
@@ -85,7 +97,7 @@ static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t 
 static struct target target_of(const struct steps_pass *pass, struct step_row *row, const struct waiting *waiting)
 {
 	struct target target = {.row = row, .split = pass->parts.split, .from_ns = row->unit.start_ns, .to_ns = row->unit.end_ns};
-	size_t best = SIZE_MAX;
+	const struct device_work *best = NULL;
 
 	/* What comes before the first work of a process, and after the last, is its start and its end. */
 	if (row->kind == UNIT_WHOLE && waiting && waiting->to_ns > waiting->from_ns) {
@@ -98,14 +110,14 @@ static struct target target_of(const struct steps_pass *pass, struct step_row *r
 				CLASS_BIT(PART_HOST_COMPUTE);
 	if (pass->is_span && row->unit.marked_ns != TIME_UNKNOWN)
 		target.to_ns = row->unit.marked_ns;
-	for (size_t d = 0; pass->is_span && waiting && !waiting->is_given && d < DEVICES_MOST; d++)
-		if (waiting->last_ns[d] > waiting->first_ns[d] &&
-		    (best == SIZE_MAX ||
-		     waiting->last_ns[d] - waiting->first_ns[d] > waiting->last_ns[best] - waiting->first_ns[best]))
-			best = d;
-	if (best != SIZE_MAX) {
-		target.from_ns = waiting->first_ns[best];
-		target.to_ns = waiting->last_ns[best];
+	for (size_t d = 0; pass->is_span && waiting && !waiting->is_given && d < waiting->device_count; d++) {
+		const struct device_work *work = &waiting->devices[d];
+		if (work->last_ns > work->first_ns && (!best || work->last_ns - work->first_ns > best->last_ns - best->first_ns))
+			best = work;
+	}
+	if (best) {
+		target.from_ns = best->first_ns;
+		target.to_ns = best->last_ns;
 	}
 	if (target.to_ns < target.from_ns)
 		target.to_ns = target.from_ns;
@@ -137,8 +149,7 @@ static void settle(struct steps *steps, size_t unit)
 	if (waiting) {
 		tell_unit(steps, unit, INT64_MAX);
 		steps->late_ns += waiting->sweep.late_ns;
-		sweep_free(&waiting->sweep);
-		free(waiting);
+		free_waiting(waiting);
 		pass->waiting[unit] = NULL;
 	}
 	for (size_t p = 0; p < PART_OTHER; p++)
@@ -170,6 +181,18 @@ static void make_room(struct steps *steps, size_t newest)
 		pass->oldest++;
 }
 
+static struct device_work *work_of(struct waiting *waiting, size_t device)
+{
+	if (device >= waiting->device_count) {
+		waiting->devices = realloc(waiting->devices, (device + 1) * sizeof(*waiting->devices));
+		if (!waiting->devices)
+			base_die("out of memory");
+		while (waiting->device_count <= device)
+			waiting->devices[waiting->device_count++] = (struct device_work){INT64_MAX, INT64_MIN};
+	}
+	return &waiting->devices[device];
+}
+
 static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
 {
 	struct steps_pass *pass = steps->pass;
@@ -185,16 +208,12 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 		waiting->sweep.told_ns = INT64_MIN;
 		waiting->from_ns = INT64_MAX;
 		waiting->to_ns = INT64_MIN;
-		for (size_t d = 0; d < DEVICES_MOST; d++) {
-			waiting->first_ns[d] = INT64_MAX;
-			waiting->last_ns[d] = INT64_MIN;
-		}
 	}
 	waiting->is_given |= span->given_step != 0;
 	if (span->on == SPAN_QUEUE) {
-		size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1;
-		waiting->first_ns[device] = start_ns < waiting->first_ns[device] ? start_ns : waiting->first_ns[device];
-		waiting->last_ns[device] = end_ns > waiting->last_ns[device] ? end_ns : waiting->last_ns[device];
+		struct device_work *work = work_of(waiting, span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1);
+		work->first_ns = start_ns < work->first_ns ? start_ns : work->first_ns;
+		work->last_ns = end_ns > work->last_ns ? end_ns : work->last_ns;
 		steps->rows[unit].has_device = true;
 	}
 	waiting->from_ns = start_ns < waiting->from_ns ? start_ns : waiting->from_ns;
@@ -382,9 +401,7 @@ static void drop_pass(struct steps *steps)
 	struct steps_pass *pass = steps->pass;
 
 	for (size_t i = 0; i < pass->units.count; i++) {
-		if (pass->waiting[i])
-			sweep_free(&pass->waiting[i]->sweep);
-		free(pass->waiting[i]);
+		free_waiting(pass->waiting[i]);
 	}
 	free(pass->waiting);
 	free(pass->functions);

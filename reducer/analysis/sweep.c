@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ROOM_LEAST 1024 /* intervals for which a run keeps its room */
+#define ROOM_FIRST 4	/* of a run and of the runs: a sweep a step may wait for each of 100,000 short steps */
 
 static int64_t last_start(const struct sweep_run *run)
 {
@@ -27,6 +28,10 @@ static struct sweep_run *run_for(struct sweep *sweep, int64_t start_ns)
 	sweep->steps += sweep->run_count;
 	if (best || empty)
 		return best ? best : empty;
+	if (!sweep->runs) {
+		sweep->runs = base_alloc(ROOM_FIRST, sizeof(*sweep->runs));
+		sweep->run_room = ROOM_FIRST;
+	}
 	if (sweep->run_count < SWEEP_RUNS) {
 		sweep->runs = base_grow(sweep->runs, &sweep->run_room, sweep->run_count + 1, sizeof(*sweep->runs));
 		sweep->runs[sweep->run_count] = (struct sweep_run){0};
@@ -56,6 +61,10 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 			last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
 			return;
 		}
+	}
+	if (!run->items) {
+		run->items = base_alloc(ROOM_FIRST, sizeof(*run->items));
+		run->room = ROOM_FIRST;
 	}
 	run->items = base_grow(run->items, &run->room, run->count + 1, sizeof(*run->items));
 	run->items[run->count++] = (struct sweep_interval){start, end_ns, mask};

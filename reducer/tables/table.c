@@ -38,34 +38,69 @@ void table_free(struct table *table)
 
 void table_row(struct table *table)
 {
-	size_t room = table->room;
-
-	for (size_t i = 0; i < table->kind->column_count; i++) {
-		size_t flags_room = room, values_room = room;
-		struct table_cells *cells = &table->cells[i];
-		cells->values = base_grow(cells->values, &values_room, table->row_count + 1, sizeof(*cells->values));
-		cells->is_known = base_grow(cells->is_known, &flags_room, table->row_count + 1, sizeof(*cells->is_known));
-		cells->is_known[table->row_count] = false;
-		table->room = values_room;
-	}
 	table->row_count++;
 	table->shown_count = table->row_count;
 }
 
-static union table_value *last_cell(struct table *table, size_t column)
+static bool cell_is_known(const struct table_cells *cells, size_t place)
 {
-	table->cells[column].is_known[table->row_count - 1] = true;
-	return &table->cells[column].values[table->row_count - 1];
+	return cells->values ? place < cells->room && cells->is_known[place / 8] >> place % 8 & 1 : place < cells->same;
+}
+
+static const union table_value *cell_value(const struct table_cells *cells, size_t place)
+{
+	return cells->values && place < cells->room ? &cells->values[place] : &cells->same_value;
+}
+
+static void cell_fill(struct table_cells *cells, size_t place, union table_value value)
+{
+	cells->values[place] = value;
+	cells->is_known[place / 8] |= (uint8_t)(1u << place % 8);
+}
+
+/* A place for each of `count` rows; new ones are empty. */
+static void cells_spread(struct table_cells *cells, size_t count)
+{
+	size_t flags = (cells->room + 7) / 8, before = flags, room = cells->room;
+	bool was_same = !cells->values;
+
+	cells->values = base_grow(cells->values, &room, count, sizeof(*cells->values));
+	cells->is_known = base_grow(cells->is_known, &flags, (room + 7) / 8, 1);
+	if (flags > before)
+		memset(cells->is_known + before, 0, flags - before);
+	cells->room = room < flags * 8 ? room : flags * 8;
+	for (size_t i = 0; was_same && i < cells->same; i++)
+		cell_fill(cells, i, cells->same_value);
+}
+
+static void cell_set(struct table_cells *cells, size_t place, union table_value value)
+{
+	bool is_first = place == 0 && cells->same <= 1;
+
+	if (!cells->values && place <= cells->same &&
+	    (is_first || memcmp(&cells->same_value, &value, sizeof(value)) == 0)) {
+		cells->same_value = value;
+		cells->same = place == cells->same ? place + 1 : cells->same;
+		return;
+	}
+	if (!cells->values || place >= cells->room)
+		cells_spread(cells, place + 1 > cells->same ? place + 1 : cells->same);
+	cell_fill(cells, place, value);
+}
+
+static void set_last(struct table *table, size_t column, union table_value value)
+{
+	cell_set(&table->cells[column], table->row_count - 1, value);
 }
 
 void table_integer(struct table *table, size_t column, int64_t value)
 {
-	last_cell(table, column)->integer = value;
+	set_last(table, column, (union table_value){.integer = value});
 }
 
 void table_real(struct table *table, size_t column, double value)
 {
-	last_cell(table, column)->real = value;
+	set_last(table, column, (union table_value){.real = value});
 }
 
 /* Keeps a text; returns where. */
@@ -78,9 +113,33 @@ static uint64_t pool_put(struct table *table, const char *bytes, size_t length)
 	return offset;
 }
 
+static const char *pool_text(const struct table *table, uint64_t offset, size_t *length)
+{
+	uint64_t count;
+
+	memcpy(&count, table->texts.bytes + offset, sizeof(count));
+	*length = count;
+	return table->texts.bytes + offset + sizeof(count);
+}
+
+/* Keeps the text of a row once where the row before has the same. */
+static uint64_t text_after(struct table *table, const struct table_cells *cells, size_t place, const char *bytes, size_t length)
+{
+	if (place > 0 && cell_is_known(cells, place - 1)) {
+		uint64_t offset = cell_value(cells, place - 1)->text;
+		size_t before;
+		const char *text = pool_text(table, offset, &before);
+		if (before == length && memcmp(text, bytes, length) == 0)
+			return offset;
+	}
+	return pool_put(table, bytes, length);
+}
+
 void table_text(struct table *table, size_t column, const char *bytes, size_t length)
 {
-	last_cell(table, column)->text = pool_put(table, bytes, length);
+	uint64_t offset = text_after(table, &table->cells[column], table->row_count - 1, bytes, length);
+
+	set_last(table, column, (union table_value){.text = offset});
 }
 
 void table_string(struct table *table, size_t column, const char *string)
@@ -91,23 +150,17 @@ void table_string(struct table *table, size_t column, const char *string)
 
 void table_stack(struct table *table, size_t column, uint32_t process, uint32_t stack)
 {
-	last_cell(table, column)->stack = (uint64_t)process << 32 | stack;
+	set_last(table, column, (union table_value){.stack = (uint64_t)process << 32 | stack});
 }
 
 void table_set_integer(struct table *table, size_t row, size_t column, int64_t value)
 {
-	size_t place = table_place(table, row);
-
-	table->cells[column].is_known[place] = true;
-	table->cells[column].values[place].integer = value;
+	cell_set(&table->cells[column], table_place(table, row), (union table_value){.integer = value});
 }
 
 void table_set_text(struct table *table, size_t row, size_t column, const char *bytes, size_t length)
 {
-	size_t place = table_place(table, row);
-
-	table->cells[column].is_known[place] = true;
-	table->cells[column].values[place].text = pool_put(table, bytes, length);
+	cell_set(&table->cells[column], table_place(table, row), (union table_value){.text = pool_put(table, bytes, length)});
 }
 
 void table_note(struct table *table, enum note_kind kind, const char *format, ...)
@@ -145,38 +198,29 @@ size_t table_place(const struct table *table, size_t row)
 
 bool table_is_known(const struct table *table, size_t row, size_t column)
 {
-	return table->cells[column].is_known[table_place(table, row)];
+	return cell_is_known(&table->cells[column], table_place(table, row));
 }
 
 int64_t table_get_integer(const struct table *table, size_t row, size_t column)
 {
-	return table->cells[column].values[table_place(table, row)].integer;
+	return cell_value(&table->cells[column], table_place(table, row))->integer;
 }
 
 double table_get_number(const struct table *table, size_t row, size_t column)
 {
-	const union table_value *value = &table->cells[column].values[table_place(table, row)];
+	const union table_value *value = cell_value(&table->cells[column], table_place(table, row));
 
 	return table->kind->columns[column].type == TABLE_REAL ? value->real : (double)value->integer;
 }
 
-static const char *pool_text(const struct table *table, uint64_t offset, size_t *length)
-{
-	uint64_t count;
-
-	memcpy(&count, table->texts.bytes + offset, sizeof(count));
-	*length = count;
-	return table->texts.bytes + offset + sizeof(count);
-}
-
 const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length)
 {
-	return pool_text(table, table->cells[column].values[table_place(table, row)].text, length);
+	return pool_text(table, cell_value(&table->cells[column], table_place(table, row))->text, length);
 }
 
 uint64_t table_get_stack(const struct table *table, size_t row, size_t column)
 {
-	return table->cells[column].values[table_place(table, row)].stack;
+	return cell_value(&table->cells[column], table_place(table, row))->stack;
 }
 
 size_t table_find_column(const struct table_kind *kind, const char *id)
@@ -241,11 +285,12 @@ static int compare_rows(const void *a, const void *b, void *context)
 	const struct sorting *sorting = context;
 	const struct table_cells *cells = &sorting->table->cells[sorting->column];
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	bool is_known = cell_is_known(cells, x);
 	int order;
 
-	if (cells->is_known[x] != cells->is_known[y])
-		return cells->is_known[x] ? -1 : 1;
-	order = cells->is_known[x] ? compare_values(sorting, &cells->values[x], &cells->values[y]) : 0;
+	if (is_known != cell_is_known(cells, y))
+		return is_known ? -1 : 1;
+	order = is_known ? compare_values(sorting, cell_value(cells, x), cell_value(cells, y)) : 0;
 	if (sorting->is_reversed)
 		order = -order;
 	return order ? order : x < y ? -1 : x > y; /* equal rows stay as they were added */

@@ -82,16 +82,23 @@ union table_value {
 	uint64_t stack; /* process index << 32 | stack id */
 };
 
+/*
+ * A column takes memory only for what differs: as long as its first `same` rows have one value and the others none, that value
+ * is all that is kept. Private to table.c.
+ */
 struct table_cells {
-	union table_value *values;
-	bool *is_known;
+	union table_value *values; /* by row; NULL = all are as said above */
+	uint8_t *is_known;	   /* a bit a row */
+	size_t room;		   /* of both; a row behind it is empty */
+	size_t same;
+	union table_value same_value;
 };
 
 struct frames; /* reducer/tables/frames.h */
 
 struct table {
 	const struct table_kind *kind;
-	size_t row_count, room;
+	size_t row_count;
 	uint32_t *order;      /* rows as they are to be printed; NULL = as added */
 	size_t shown_count;   /* rows left by --top; row_count when all */
 	size_t omitted_count; /* rows that the analysis knew would not be shown, and did not add */

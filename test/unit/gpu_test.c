@@ -440,7 +440,7 @@ static void test_half_a_log_is_answered(void **state)
 
 	(void)state;
 	snprintf(made->path, sizeof made->path, "gpu_test.%d.tfp", (int)getpid());
-	maker_gpu(&made->maker, 2, 60000);
+	maker_gpu(&made->maker, 2, 60000, 0);
 	assert_int_equal(maker_write(&made->maker, made->path, made->maker.size / 2), 0);
 	made->run = run_open(paths, 1, NULL, &made->diags);
 	assert_non_null(made->run);
