@@ -52,6 +52,39 @@ static void assert_names(const struct table *table, const char *wanted)
 	assert_string_equal(names, wanted);
 }
 
+/* Columns that are the same in all rows, begin late, stop early or change in the middle read as they were written. */
+static void test_cells_read_as_written(void **state)
+{
+	(void)state;
+	for (unsigned seed = 0; seed < 400; seed++) {
+		struct table *table = table_make(&kind);
+		int64_t numbers[64], known_from = seed % 5, known_to = 64 - seed / 5 % 5, changes = 1 + seed % 70;
+		for (int64_t i = 0; i < 64; i++) {
+			numbers[i] = i / changes * 7;
+			table_row(table);
+			if (i >= known_from && i < known_to)
+				table_integer(table, NUMBER, numbers[i]);
+			table_string(table, NAME, i % changes ? "a" : "bc");
+		}
+		if (seed % 3 == 0) {
+			table_set_integer(table, seed % 64, NUMBER, 99);
+			numbers[seed % 64] = 99;
+		}
+		for (int64_t i = 0; i < 64; i++) {
+			bool is_set = seed % 3 == 0 && i == seed % 64;
+			size_t length;
+			const char *text = table_get_text(table, (size_t)i, NAME, &length);
+			assert_int_equal(table_is_known(table, (size_t)i, NUMBER), is_set || (i >= known_from && i < known_to));
+			if (table_is_known(table, (size_t)i, NUMBER))
+				assert_int_equal(table_get_integer(table, (size_t)i, NUMBER), numbers[i]);
+			assert_false(table_is_known(table, (size_t)i, SHARE));
+			assert_int_equal(length, i % changes ? 1 : 2);
+			assert_memory_equal(text, i % changes ? "a" : "bc", length);
+		}
+		table_free(table);
+	}
+}
+
 static void test_unset_cells_are_unknown(void **state)
 {
 	struct table *table = four_rows();
@@ -183,7 +216,8 @@ static void test_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unset_cells_are_unknown), cmocka_unit_test(test_order),
+		cmocka_unit_test(test_unset_cells_are_unknown),
+		cmocka_unit_test(test_cells_read_as_written), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_keep),                    cmocka_unit_test(test_text_of_any_bytes),
 		cmocka_unit_test(test_empty_table),             cmocka_unit_test(test_nearest_name),
 		cmocka_unit_test(test_index),
