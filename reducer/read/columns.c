@@ -3,6 +3,7 @@
 #include "reducer/read/columns.h"
 
 #include "reducer/read/events.h"
+#include "reducer/read/varint.h"
 #include "writer/format.h"
 
 #include <stdlib.h>
@@ -12,45 +13,6 @@
 enum { TAG_ALLOC = 1, TAG_FREE = 2, FIELD_ADDRESS = 0, FIELD_REQUESTED = 1, FIELD_SLACK = 3 };
 
 #define COLUMN_HEADER 16 /* bytes of struct tfp_column_header */
-
-#define HIGH_BITS UINT64_C(0x8080808080808080) /* of eight bytes: set where a varint goes on */
-
-/* Bytes below 128: each ends a varint. Eight at a time; the sums of up to 255 words fit their bytes. */
-static size_t count_ends(const uint8_t *at, size_t bytes)
-{
-	size_t going_on = 0, left = bytes;
-
-	while (left >= 8) {
-		size_t words = left / 8 < 255 ? left / 8 : 255;
-		uint64_t sums = 0, word;
-
-		for (size_t i = 0; i < words; i++) {
-			memcpy(&word, at + 8 * i, 8);
-			sums += (word & HIGH_BITS) >> 7;
-		}
-		for (; sums != 0; sums >>= 8)
-			going_on += sums & 255;
-		at += 8 * words;
-		left -= 8 * words;
-	}
-	for (size_t i = 0; i < left; i++)
-		going_on += at[i] >> 7;
-	return bytes - going_on;
-}
-
-/* The varint at *at; bits beyond 64 are dropped. The caller knows that it ends. */
-static uint64_t take_varint(const uint8_t **at)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	const uint8_t *byte = *at;
-
-	for (; *byte >= 128; byte++, shift += 7)
-		value |= shift < 64 ? (uint64_t)(*byte & 127) << shift : 0;
-	value |= shift < 64 ? (uint64_t)*byte << shift : 0;
-	*at = byte + 1;
-	return value;
-}
 
 /*
  * The next byte of a column of steps, with what belongs to it: *kept rows have the time before, then one adds *step (not
@@ -75,7 +37,7 @@ static inline const uint8_t *take_step(const uint8_t *at, const uint8_t *end, ui
 		last++;
 	if (last == end)
 		return NULL;
-	*step = take_varint(&at);
+	*step = varint_take(&at);
 	*step = (*step >> 1) ^ (0 - (*step & 1));
 	return at;
 }
@@ -100,8 +62,8 @@ static int take_unusual(struct column *column, uint64_t *rows)
 {
 	if (column->at == column->end)
 		return 0;
-	*rows = take_varint(&column->at);
-	column->step = take_varint(&column->at);
+	*rows = varint_take(&column->at);
+	column->step = varint_take(&column->at);
 	return 1;
 }
 
@@ -109,13 +71,13 @@ static int take_unusual(struct column *column, uint64_t *rows)
 static int is_sparse_whole(const struct column *column, size_t more)
 {
 	struct column copy = *column;
-	size_t bytes = (size_t)(column->end - column->at), ends = count_ends(column->at, bytes);
+	size_t bytes = (size_t)(column->end - column->at), ends = varint_ends(column->at, bytes);
 	uint64_t rows = 0, kept = 0;
 
 	if ((bytes != 0 && column->end[-1] >= 128) || ends < more || (ends - more) % 2 != 0)
 		return 0;
 	if (more != 0)
-		take_varint(&copy.at);
+		varint_take(&copy.at);
 	while (take_unusual(&copy, &kept)) {
 		if (kept >= column->values - rows)
 			return 0;
@@ -129,7 +91,7 @@ static int check_column(const struct column *column)
 {
 	size_t bytes = (size_t)(column->end - column->at);
 	int is_varint = column->encoding <= TFP_ENCODE_DELTA || column->encoding == TFP_ENCODE_SLACK;
-	size_t ends = is_varint ? count_ends(column->at, bytes) : 0;
+	size_t ends = is_varint ? varint_ends(column->at, bytes) : 0;
 	int is_closed = bytes == 0 || column->end[-1] < 128;
 
 	switch (column->encoding) {
@@ -187,7 +149,7 @@ static void seek_unusual(struct column *column)
 static void prepare(struct column *column)
 {
 	if (column->encoding == TFP_ENCODE_CONST || column->encoding == TFP_ENCODE_SPARSE)
-		column->last = take_varint(&column->at);
+		column->last = varint_take(&column->at);
 	if (column->encoding == TFP_ENCODE_SPARSE || column->encoding == TFP_ENCODE_SPARSE_SLACK)
 		seek_unusual(column);
 }
@@ -368,25 +330,6 @@ void columns_want(struct columns *columns, const uint32_t fields[256])
 	columns->field_count = kept;
 }
 
-/* A varint that has eight bytes left to read: most have one, two or three. */
-static inline const uint8_t *take_near(const uint8_t *at, uint64_t word, uint64_t *to)
-{
-	if (!(word & 0x80)) {
-		*to = word & 0x7f;
-		return at + 1;
-	}
-	if (!(word & 0x8000)) {
-		*to = (word & 0x7f) | (word >> 1 & 0x3f80);
-		return at + 2;
-	}
-	if (!(word & 0x800000)) {
-		*to = (word & 0x7f) | (word >> 1 & 0x3f80) | (word >> 2 & 0x1fc000);
-		return at + 3;
-	}
-	*to = take_varint(&at);
-	return at;
-}
-
 /* The next values of a varint column. Many are one byte: eight at a time. */
 static void take_varints(struct column *column, uint64_t *to, size_t count)
 {
@@ -397,17 +340,17 @@ static void take_varints(struct column *column, uint64_t *to, size_t count)
 		uint64_t word;
 
 		memcpy(&word, at, 8);
-		if ((word & HIGH_BITS) == 0 && count - i >= 8) {
+		if ((word & VARINT_HIGH_BITS) == 0 && count - i >= 8) {
 			for (unsigned k = 0; k < 8; k++)
 				to[i + k] = at[k];
 			at += 8;
 			i += 8;
 		} else {
-			at = take_near(at, word, &to[i++]);
+			at = varint_take_near(at, word, &to[i++]);
 		}
 	}
 	while (i < count)
-		to[i++] = take_varint(&at);
+		to[i++] = varint_take(&at);
 	column->at = at;
 }
 
@@ -532,7 +475,7 @@ static void add_low(struct columns *columns, struct batch *batch, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		if (batch->tags[i] != TAG_ALLOC && batch->tags[i] != TAG_FREE)
-			batch->times[i] += take_varint(&columns->low_times.at);
+			batch->times[i] += varint_take(&columns->low_times.at);
 		else if (last - batch->times[i] < unit)
 			batch->times[i] = last;
 		last = batch->times[i];
