@@ -79,23 +79,39 @@ static const struct file_system *file_system_of(const char *path)
 
 #define LITTLE_SPACE (UINT64_C(100) << 20) /* bytes; a sampled run of a large program fits, a full one does not */
 
+/* The directory that a path is in; malloc'ed. */
+static char *parent_of(const char *path)
+{
+	size_t length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	while (length && path[length - 1] != '/')
+		length--;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return length ? say_text("%.*s", (int)length, path) : say_text(".");
+}
+
 void doctor_output(struct doctor *doctor)
 {
 	const char *path = doctor->settings.out;
-	const char *existing = access(path, F_OK) ? "." : path; /* where it would be made */
+	char *parent = parent_of(path);
+	const char *existing = access(path, F_OK) ? parent : path; /* where it would be made */
 	const struct file_system *system;
 	struct statvfs space;
 	uint64_t free_bytes = 0;
 	char *fact;
 
-	if (path[0] == '/' && existing != path)
-		existing = "/";
 	if (!statvfs(existing, &space))
 		free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
 	system = file_system_of(existing);
 	fact = say_text("%s, file system %s, %.1f GB free", path, system ? system->name : "unknown", (double)free_bytes / 1e9);
-	if (existing == path && access(path, W_OK | X_OK))
-		doctor_say(doctor, DOCTOR_BLOCKED, "output", fact, "it cannot be written to; set TFPROF_OUT to another directory");
+	if (access(existing, W_OK | X_OK))
+		doctor_say(doctor, DOCTOR_BLOCKED, "output", fact,
+			   existing == path ? "it cannot be written to; set TFPROF_OUT to another directory"
+			   : errno == ENOENT ? "it cannot be made: its parent is missing; make that, or set TFPROF_OUT"
+					     : "it cannot be made: its parent cannot be written to; set TFPROF_OUT to another directory");
 	else if (!system || !system->is_local)
 		doctor_say(doctor, DOCTOR_LOSS, "output", fact,
 			   "no local disk for certain: the last records of a killed container may be lost; set TFPROF_OUT to one");
@@ -103,6 +119,7 @@ void doctor_output(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_LOSS, "output", fact, "little room: free some, or set TFPROF_OUT or TFPROF_MAX_BYTES");
 	else
 		doctor_say(doctor, DOCTOR_FINE, "output", fact, "");
+	free(parent);
 	free(fact);
 }
 
@@ -216,7 +233,7 @@ void doctor_program(struct doctor *doctor)
 	if (program.interpreter[0])
 		fact = say_text("%s, a script for %s", program.path, program.interpreter);
 	else
-		fact = say_text("%s", program.path[0] ? program.path : doctor->program);
+		fact = say_text("%s", program.path[0] && !access(program.path, F_OK) ? program.path : doctor->program);
 	if (program.obstacle == PROGRAM_FINE)
 		doctor_say(doctor, DOCTOR_FINE, "program", fact, "");
 	else
