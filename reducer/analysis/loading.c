@@ -206,8 +206,10 @@ static void take_worker(struct loading *loading, const struct span *span)
 	if (is_main && end > pass->known_ns)
 		pass->known_ns = end;
 	if (span->what == SPAN_READ && input_is_queue(span->name)) {
-		if (is_main)
+		if (is_main) {
 			loading_batch_end(loading, end);
+			pass->indexes++;
+		}
 		return;
 	}
 	if (span->what == SPAN_READ) {
@@ -263,6 +265,10 @@ static void end(void *result)
 
 	if (loading->count)
 		loading_batch_end(loading, TIME_UNKNOWN);
+	if (loading->count && !own(loading)->counts[LOADING_BUSY] && loading_gets_indexes(loading->pass)) {
+		add(loading, LOADING_GUESSED, loading_processor_ns(loading->pass), 0);
+		own(loading)->counts[LOADING_GUESSED] = loading->pass->indexes;
+	}
 	if (loading->count && loading->pass->index_ns != TIME_UNKNOWN)
 		add(loading, LOADING_ALIVE, (uint64_t)(loading->pass->known_ns - loading->pass->index_ns), 0);
 	loading_pass_free(loading->pass);

@@ -28,6 +28,7 @@ enum loading_sum {
 	LOADING_COPIES, /* to a device */
 	LOADING_BUSY,	/* of a worker: from an index received to the last that it did for it */
 	LOADING_ALIVE,	/* of a worker: from its first index to the last that is known of it */
+	LOADING_GUESSED, /* processor time of a worker that got indexes and of whose work nothing else is known */
 	LOADING_WORKER_READS,
 	LOADING_WORKER_COLLATE,
 	LOADING_INSIDE,	 /* waits between a step's marker and its end */

@@ -8,6 +8,7 @@
 #include "reducer/analysis/loading_pass.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool has_steps(const struct process *process)
 {
@@ -139,6 +140,33 @@ int64_t loading_marked(const struct loading_pass *pass, int64_t time_ns)
 	if (low == 0 || items[low - 1].thread != pass->step_thread || time_ns >= items[low - 1].end_ns)
 		return TIME_UNKNOWN;
 	return items[low - 1].marked_ns;
+}
+
+bool loading_gets_indexes(const struct loading_pass *pass)
+{
+	const struct process *process = pass->input->process;
+
+	/* Python's own helper reads a pipe as well, and makes nothing. */
+	for (size_t i = 0; i < process->argument_count; i++)
+		if (strstr(process->arguments[i], "resource_tracker"))
+			return false;
+	return pass->indexes > 1;
+}
+
+uint64_t loading_processor_ns(const struct loading_pass *pass)
+{
+	const struct process *process = pass->input->process;
+	const struct use_sample *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_PROCESS || !sample->has_use || sample->time_ns > pass->known_ns)
+			continue;
+		if (!first || sample->time_ns <= pass->index_ns)
+			first = sample;
+		last = sample;
+	}
+	return last ? last->user_ns + last->system_ns - first->user_ns - first->system_ns : 0;
 }
 
 void loading_pass_free(struct loading_pass *pass)

@@ -31,6 +31,7 @@ struct loading_pass {
 	size_t pending_count, pending_room;
 	/* Of a worker: since when it has a batch to make, the last that it did, its first index, the last that is known. */
 	int64_t batch_ns, last_ns, index_ns, known_ns;
+	uint64_t indexes;
 	int64_t *starts; /* of processes below, by time; those behind the last call of a loader are to come */
 	size_t start_count, start_next;
 	/* Ops by category and name: their place in loading->ops. */
@@ -46,6 +47,11 @@ void loading_pass_free(struct loading_pass *pass);
 
 /* Where the marked range of the step around that time ends; TIME_UNKNOWN = around none, or it says nothing of its end. */
 int64_t loading_marked(const struct loading_pass *pass, int64_t time_ns);
+
+/* Whether it got indexes as a worker does: more than one, and it is no helper of Python's own. */
+bool loading_gets_indexes(const struct loading_pass *pass);
+/* Processor time of the process from its first index to the last that is known of it, in whole samples; 0 = not known. */
+uint64_t loading_processor_ns(const struct loading_pass *pass);
 
 /* A worker has received its next index. */
 void loading_batch_end(struct loading *loading, int64_t next_ns);

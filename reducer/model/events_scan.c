@@ -21,6 +21,7 @@ static const struct scan_subject *const subjects[] = {
 	&tracing_subject,
 	&ranges_subject,
 	&evaluation_subject, /* behind it: moves the steps that it makes */
+	&functions_subject,  /* likewise */
 	&io_subject,
 	&use_subject,
 	&heap_subject,

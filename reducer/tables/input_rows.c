@@ -113,12 +113,13 @@ static void sum_workers(struct input_view *view, const struct request *request)
 		if (!row || row->has_steps || &run->processes[p] == view->process ||
 		    !is_below(run, run->processes[p].parent, view->process))
 			continue;
-		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_WORKER_READS])
+		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_WORKER_READS] && !row->counts[LOADING_GUESSED])
 			continue;
 		workers[view->workers++] = p;
+		view->guessed += row->counts[LOADING_GUESSED] > 0;
 		view->alive_ns += row->ns[LOADING_ALIVE];
-		view->busy_ns += row->ns[LOADING_BUSY];
-		view->batches += row->counts[LOADING_BUSY];
+		view->busy_ns += row->ns[LOADING_BUSY] + row->ns[LOADING_GUESSED];
+		view->batches += row->counts[LOADING_BUSY] + row->counts[LOADING_GUESSED];
 		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
 		view->worker_collate_ns += row->ns[LOADING_WORKER_COLLATE];
 	}
@@ -266,6 +267,11 @@ static void note_view(struct table *table, const struct input_view *view)
 			"iterator stands outside of the marked step. Put it inside, or tools that look at the marker alone "
 			"(--step-time=span, the TensorFlow Profiler) see no input problem.",
 			pid);
+	if (view->guessed)
+		table_note(table, NOTE_INFERRED,
+			   "Process %u: %zu of its worker processes ran no op of PyTorch and read no file: their work is taken to be "
+			   "their processor time.",
+			   pid, view->guessed);
 	if (view->loading->has_workers && !view->workers)
 		table_note(
 			table, NOTE_MISSING,

@@ -38,6 +38,7 @@ struct input_view {
 	uint64_t parts_ns[INPUT_CATEGORIES]; /* of the host, all threads and workers */
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
 	size_t workers_at_once;		     /* of them at the most */
+	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
 	bool is_outside;	  /* most of the waiting lies behind the steps' marker */
 	double reading_threads;	  /* of other threads: time in reads by the time of the steps */

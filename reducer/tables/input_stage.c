@@ -93,6 +93,10 @@ static void find_in_loader(struct input_view *view)
 		    "Each start of workers costs their making and the first batch: keep them from epoch to epoch "
 		    "(persistent_workers=True), "
 		    "start fewer, and let them inherit what they need (fork) instead of importing it anew (spawn, forkserver).");
+	} else if (view->guessed && (double)view->busy_ns < BUSY * (double)view->alive_ns) {
+		set(view, "worker processes (what they waited for was not seen)", "unknown",
+		    "They used little of a processor: either their dataset waits (for a network, a lock, files read through mapped "
+		    "memory), or they do, for the queue. Mark a part of the dataset (tfprof.range) to know.");
 	} else if ((double)view->busy_ns < BUSY * (double)view->alive_ns) {
 		set(view, "queue between workers and loop", "transfer",
 		    "The workers wait as well: for processors (more workers than processors make it worse), or batches are slow "

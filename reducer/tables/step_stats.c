@@ -10,6 +10,7 @@
 #include "reducer/tables/step_values.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
 	STEP,
@@ -100,14 +101,23 @@ static void put_row(struct table *table, const struct request *request, const st
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0;
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
+		calls += (size_t)process->steps[i].is_call;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
 	passed_over -= joined < passed_over ? joined : passed_over;
+	if (calls > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   strcmp(process->steps[0].name, "IteratorGetNext") == 0
+				   ? "Process %u: nobody marked its steps, and JAX tells nothing; they are the batches that it "
+				     "took of tf.data (%s), from one to the next."
+				   : "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward "
+				     "pass.",
+			   process->pid, process->steps[0].name);
 	if (passed_over > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFO, "Process %u: %zu steps that a less trusted source marked are left out.",
 			   process->pid, passed_over);

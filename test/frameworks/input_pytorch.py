@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_pytorch.py code|read|collate|healthy WORKERS [FILE]. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_pytorch.py code|read|collate|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
 import os
 import sys
 import time
@@ -26,10 +26,14 @@ class Samples(Dataset):
             os.close(descriptor)
         if MODE == "collate":
             return torch.zeros(1 << 20), torch.zeros(1)
+        if MODE == "plain":  # no op of PyTorch, no file
+            return [float(sum(range(100000)) % 7)] * WIDTH, [0.0]
         return torch.full((WIDTH,), float(index)), torch.zeros(1)
 
 
 def batch_of(samples):
+    if MODE == "plain":
+        return [sample[0] for sample in samples], [sample[1] for sample in samples]
     if MODE != "collate":
         return default_collate(samples)
     whole = torch.stack([sample[0] for sample in samples] * 4)
@@ -43,6 +47,7 @@ def main():
     model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of):
+        x, y = torch.as_tensor(x), torch.as_tensor(y)
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TensorFlow's functions that train, whatever they are called: where nobody marked a step, a call of one is a step; and what other
+ * functions do between steps, again and again, is in none. See scan.h.
+ *
+ * JAX says nothing on the CPU; where its loop is fed by tf.data, a batch is a step.
+ *
+ * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
+ * for each trace) do not count. Inferred, and said so.
+ */
+#include "reducer/model/scan.h"
+#include "reducer/model/step_choice.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+#define NAMES_MAX 65536u /* as in ops_scan.c */
+#define SCOPE_USER 7	 /* of an eager op: a function */
+#define CALLS_LEAST 2	 /* a call is a step where it comes again; evaluation is more than one call */
+#define BATCHES_LEAST 5	 /* as periods.c has it of steps */
+#define GROUPS_MOST 256	 /* functions; more are not told apart */
+
+/* All traces of one function. */
+struct group {
+	char *name;
+	size_t calls;
+	int trains;
+};
+
+struct call {
+	uint64_t begin, end; /* ticks */
+	uint32_t thread;
+	uint16_t group;
+};
+
+struct open_call {
+	uint64_t key; /* 0 = none is open */
+	struct call call;
+};
+
+enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_BATCH, NAME_OF_ITERATOR };
+
+/* A loop asked for its next batch, or made the iterator that it asks. */
+struct batch_call {
+	uint64_t begin;
+	uint32_t thread;
+	int makes_iterator;
+};
+
+struct functions {
+	struct scan *scan;
+	uint8_t *names;	  /* by op_name */
+	uint16_t *groups_of; /* by op_name: group + 1, 0 = not looked for */
+	struct group groups[GROUPS_MOST];
+	size_t group_count;
+	struct open_call *open; /* by stream */
+	size_t open_count, last_open;
+	struct call *calls; /* by their ends */
+	size_t count;
+	struct batch_call *batches; /* by time */
+	size_t batch_count;
+};
+
+static const char *name_of(const struct functions *taken, uint64_t id)
+{
+	const struct scan_ops *ops = &taken->scan->ops;
+
+	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
+}
+
+/* "__inference_NAME_12" is NAME; GROUPS_MOST where there are too many. */
+static size_t group_of(struct functions *taken, uint64_t id)
+{
+	static const char begin[] = "__inference_";
+	const char *name = name_of(taken, id);
+	size_t length, at = 0;
+
+	if (id < NAMES_MAX && taken->groups_of[id] != 0)
+		return (size_t)taken->groups_of[id] - 1;
+	name += strncmp(name, begin, sizeof begin - 1) == 0 ? sizeof begin - 1 : 0;
+	length = strlen(name);
+	while (length > 0 && isdigit((unsigned char)name[length - 1]))
+		length--;
+	length -= length > 1 && name[length - 1] == '_';
+	while (at < taken->group_count && (strlen(taken->groups[at].name) != length ||
+					   memcmp(taken->groups[at].name, name, length) != 0))
+		at++;
+	if (at == taken->group_count) {
+		struct run_storage *storage = taken->scan->run->private;
+		if (at == GROUPS_MOST)
+			return GROUPS_MOST;
+		taken->groups[taken->group_count++].name = (char *)(uintptr_t)pool_text(&storage->pool, name, length);
+	}
+	if (id < NAMES_MAX)
+		taken->groups_of[id] = (uint16_t)(at + 1);
+	return at;
+}
+
+static uint8_t kind_of(const char *name)
+{
+	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL || strstr(name, "ResourceApply") != NULL)
+		return NAME_OF_TRAINING;
+	if (strcmp(name, "IteratorGetNext") == 0)
+		return NAME_OF_BATCH;
+	return strcmp(name, "MakeIterator") == 0 ? NAME_OF_ITERATOR : NAME_OTHER;
+}
+
+static uint8_t known_kind(struct functions *taken, uint64_t id)
+{
+	if (id >= NAMES_MAX)
+		return NAME_OTHER;
+	if (taken->names[id] == NAME_UNKNOWN)
+		taken->names[id] = kind_of(name_of(taken, id));
+	return taken->names[id];
+}
+
+/* An op of a graph ran: of which call is known where only one is open. */
+static void take_graph_op(struct functions *taken, uint64_t name)
+{
+	struct open_call *open = &taken->open[taken->last_open];
+
+	if (taken->open_count == 1 && open->key != 0 && !taken->groups[open->call.group].trains &&
+	    known_kind(taken, name) == NAME_OF_TRAINING)
+		taken->groups[open->call.group].trains = 1;
+}
+
+static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
+{
+	uint8_t kind = known_kind(taken, name);
+	struct batch_call *batches;
+
+	if (kind != NAME_OF_BATCH && kind != NAME_OF_ITERATOR)
+		return;
+	batches = model_room(taken->batches, taken->batch_count, sizeof *batches);
+	if (batches == NULL)
+		return;
+	taken->batches = batches;
+	batches[taken->batch_count++] = (struct batch_call){.begin = time,
+							    .thread = taken->scan->process->log->streams[stream].thread,
+							    .makes_iterator = kind == NAME_OF_ITERATOR};
+}
+
+static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct functions *taken = state;
+	uint64_t name = batch_value(batch, i, fields[0]), source = batch_value(batch, i, fields[2]);
+	struct open_call *open = &taken->open[stream];
+	size_t group;
+
+	if (source == SOURCE_annotation)
+		take_graph_op(taken, name);
+	if (source != SOURCE_eager || open->key != 0)
+		return;
+	if (batch_value(batch, i, fields[3]) != SCOPE_USER) {
+		take_eager_op(taken, stream, name, batch->times[i]);
+		return;
+	}
+	group = group_of(taken, name);
+	if (group == GROUPS_MOST)
+		return;
+	*open = (struct open_call){.key = batch_value(batch, i, fields[1]),
+				   .call = {.begin = batch->times[i],
+					    .thread = taken->scan->process->log->streams[stream].thread,
+					    .group = (uint16_t)group}};
+	taken->open_count += open->key != 0;
+	taken->last_open = stream;
+}
+
+static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct functions *taken = state;
+	struct open_call *open = &taken->open[stream];
+	struct call *calls;
+
+	if (open->key == 0 || batch_value(batch, i, fields[1]) != SOURCE_eager || batch_value(batch, i, fields[0]) != open->key)
+		return;
+	open->key = 0;
+	open->call.end = batch->times[i];
+	taken->open_count--;
+	taken->groups[open->call.group].calls++;
+	calls = model_room(taken->calls, taken->count, sizeof *calls);
+	if (calls == NULL)
+		return;
+	taken->calls = calls;
+	calls[taken->count++] = open->call;
+}
+
+/* Before 2.17 ops of graphs are told when they are over. */
+static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	(void)stream;
+	take_graph_op(state, batch_value(batch, i, fields[0]));
+}
+
+static const struct scan_record records[] = {
+	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, 0, {"key", "source"}},
+	{"trace", take_trace, 0, {"name"}},
+};
+
+static void drop(void *state)
+{
+	struct functions *taken = state;
+
+	free(taken->names);
+	free(taken->groups_of);
+	free(taken->open);
+	free(taken->calls);
+	free(taken->batches);
+	free(taken);
+}
+
+static void *begin(struct scan *scan)
+{
+	struct functions *taken = calloc(1, sizeof *taken);
+
+	if (taken == NULL)
+		return NULL;
+	taken->scan = scan;
+	taken->names = calloc(NAMES_MAX, sizeof *taken->names);
+	taken->groups_of = calloc(NAMES_MAX, sizeof *taken->groups_of);
+	taken->open = calloc(scan->process->log->stream_count + 1, sizeof *taken->open);
+	if (taken->names != NULL && taken->groups_of != NULL && taken->open != NULL)
+		return taken;
+	drop(taken);
+	return NULL;
+}
+
+/* The function whose calls are steps: of those that train the one called most; GROUPS_MOST = there is none. */
+static size_t find_stepping(const struct functions *taken)
+{
+	size_t best = GROUPS_MOST;
+
+	for (size_t g = 0; g < taken->group_count; g++)
+		if (taken->groups[g].trains && taken->groups[g].calls >= CALLS_LEAST &&
+		    (best == GROUPS_MOST || taken->groups[g].calls > taken->groups[best].calls))
+			best = g;
+	return best;
+}
+
+static int is_marked(const struct process *process)
+{
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source != STEP_BY_PERIOD)
+			return 1;
+	return 0;
+}
+
+static void add_step(struct process *process, struct step step)
+{
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	step.number = ++process->step_count;
+	steps[process->step_count - 1] = step;
+}
+
+/* Steps that were found by their period know less. */
+static void drop_steps(struct process *process)
+{
+	free(process->steps);
+	process->steps = NULL;
+	process->step_count = 0;
+}
+
+static void make_steps(struct functions *taken, size_t group)
+{
+	struct process *process = taken->scan->process;
+
+	drop_steps(process);
+	for (size_t i = 0; i < taken->count; i++)
+		if (taken->calls[i].group == group)
+			add_step(process, (struct step){.time_ns = (int64_t)taken->calls[i].begin,
+							.end_ns = (int64_t)taken->calls[i].end,
+							.thread = taken->calls[i].thread,
+							.source = SOURCE_eager,
+							.name = taken->groups[group].name,
+							.confidence = 1,
+							.is_call = 1});
+	step_choice(process);
+}
+
+static int has_jax(const struct process *process)
+{
+	for (size_t i = 0; i < process->module_count; i++)
+		if (process->modules[i].path != NULL && strstr(process->modules[i].path, "/jaxlib/") != NULL)
+			return 1;
+	return 0;
+}
+
+/* Its batches: each call that another one follows before an iterator is made anew; the last one found no data. */
+static void make_batches(struct functions *taken)
+{
+	struct process *process = taken->scan->process;
+	const struct batch_call *calls = taken->batches;
+	size_t count = 0;
+
+	for (size_t i = 0; i + 1 < taken->batch_count; i++)
+		count += !calls[i].makes_iterator && !calls[i + 1].makes_iterator && calls[i].thread == calls[i + 1].thread;
+	if (count < BATCHES_LEAST)
+		return;
+	drop_steps(process);
+	for (size_t i = 0; i + 1 < taken->batch_count; i++)
+		if (!calls[i].makes_iterator && !calls[i + 1].makes_iterator && calls[i].thread == calls[i + 1].thread)
+			add_step(process, (struct step){.time_ns = (int64_t)calls[i].begin,
+							.end_ns = (int64_t)calls[i + 1].begin,
+							.thread = calls[i].thread,
+							.source = SOURCE_eager,
+							.name = "IteratorGetNext",
+							.confidence = 1,
+							.is_call = 1});
+	step_choice(process);
+}
+
+/* The first of several calls of a function that does not train, between the end of a step and the next; 0 = there are none. */
+static uint64_t find_other_work(const struct functions *taken, size_t *next, const struct step *step, const struct step *after)
+{
+	size_t first = SIZE_MAX, count = 0;
+
+	for (; *next < taken->count && (int64_t)taken->calls[*next].end <= after->time_ns; ++*next) {
+		const struct call *call = &taken->calls[*next];
+		if ((int64_t)call->begin < step->end_ns || call->thread != step->thread || taken->groups[call->group].trains)
+			continue;
+		if (first == SIZE_MAX)
+			first = *next;
+		count += call->group == taken->calls[first].group;
+	}
+	return count >= CALLS_LEAST ? taken->calls[first].begin : 0;
+}
+
+/* Only where less than half of the steps are followed by it: else it is part of a step. `is_counting`: changes nothing. */
+static size_t split_other_work(struct functions *taken, int is_counting)
+{
+	struct process *process = taken->scan->process;
+	size_t next = 0, found = 0, before = SIZE_MAX;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		struct step *step = before == SIZE_MAX ? NULL : &process->steps[before];
+		if (!process->steps[i].is_chosen || process->steps[i].source != SOURCE_eager)
+			continue;
+		before = i;
+		if (step == NULL || step->thread != process->steps[i].thread || step->end_ns == TIME_UNKNOWN)
+			continue;
+		uint64_t from = find_other_work(taken, &next, step, &process->steps[i]);
+		found += from != 0;
+		if (from == 0 || is_counting)
+			continue;
+		if (step->rest_ns == 0 || (int64_t)from < step->rest_ns)
+			step->rest_ns = (int64_t)from;
+		step->is_evaluated = 1;
+	}
+	return found;
+}
+
+static int finish(void *state)
+{
+	struct functions *taken = state;
+	struct process *process = taken->scan->process;
+	size_t stepping = is_marked(process) ? GROUPS_MOST : find_stepping(taken), chosen = 0;
+
+	if (stepping != GROUPS_MOST)
+		make_steps(taken, stepping);
+	else if (!is_marked(process) && has_jax(process))
+		make_batches(taken);
+	for (size_t i = 0; i < process->step_count; i++)
+		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;
+	if (split_other_work(taken, 1) * 2 < chosen)
+		split_other_work(taken, 0);
+	return 0;
+}
+
+const struct scan_subject functions_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.begin = begin,
+	.finish = finish,
+	.free = drop,
+};
