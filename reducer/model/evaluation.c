@@ -97,8 +97,9 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	struct process *process = taken->scan->process;
 	struct period *periods;
 
-	if (batch_value(batch, i, fields[0]) != SOURCE_record_function || process->step_count == 0)
-		return;
+	if (batch_value(batch, i, fields[0]) != SOURCE_record_function || batch_value(batch, i, fields[1]) != 0 ||
+	    process->step_count == 0)
+		return; /* one with a name is a range of PyTorch's profiler */
 	if (taken->steps[stream] == NO_STEP && !taken->threads[stream].has_stepped) {
 		taken->steps[stream] = process->step_count - 1; /* the first, begun by zero_grad: its forward pass may lie before */
 		return;
@@ -119,7 +120,7 @@ static const struct scan_record records[] = {
 	{"op_end", take_end, 0, {"key", "source"}},
 	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
 	{"framework_thread", take_thread, 0, {"id", "source"}},
-	{"step", take_step, 0, {"source"}},
+	{"step", take_step, 0, {"source", "name"}},
 };
 
 static void drop(void *state)
