@@ -104,8 +104,8 @@ INLINE int is_inside(uintptr_t sp, uintptr_t last, uintptr_t address)
 INLINE int step(struct fast *fast, const struct tfp_known_site *site, uintptr_t last)
 {
 	struct tfp_frame *frame = fast->pending++;
-	uintptr_t cfa = (site->is_cfa_fp ? fast->fp : fast->sp) + (uintptr_t)site->cfa;
-	uintptr_t ra = cfa + (uintptr_t)site->ra_bytes, saved = cfa + (uintptr_t)site->fp_bytes;
+	uintptr_t cfa = (site->is_cfa_fp ? fast->fp : fast->sp) + (uintptr_t)(intptr_t)site->cfa;
+	uintptr_t ra = cfa + (uintptr_t)(intptr_t)site->ra_bytes, saved = cfa + (uintptr_t)(intptr_t)site->fp_bytes;
 
 	if (!LIKELY(cfa > fast->sp && is_inside(fast->sp, last, ra) && cfa <= last + 8))
 		return 0;

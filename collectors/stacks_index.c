@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of stacks_index.h: open addressing, linear probing, at most three quarters full. Rule: as there.
+ * The tables of stacks_index.h: open addressing, at most three quarters full. Rule: as there.
  */
 #include "collectors/stacks_index.h"
 
@@ -125,10 +125,20 @@ void tfp_sites_put(struct tfp_sites *sites, uint64_t key, const struct tfp_site 
 
 _Static_assert(sizeof(struct tfp_rule) == 12, "the rule and the pc index fill the body of a slot");
 
+_Atomic uint32_t *tfp_nodes_elsewhere(const struct tfp_segments *log, struct tfp_node_table *table, uint64_t key, uint32_t *id)
+{
+	uint64_t mask = table->mask, hash = tfp_index_mix(key);
+	uint32_t tag = tfp_node_tag(hash);
+
+	for (uint64_t at = hash & mask;; at = (at + 1) & mask)
+		if (tfp_nodes_is_slot(log, &table->slots[at], key, tag, id))
+			return &table->slots[at];
+}
+
 /* Enters key -> id unless it is there. Two threads that enter the same key at once keep the first. */
 static void enter_node(const struct tfp_nodes *nodes, struct tfp_node_table *table, uint64_t key, uint32_t id)
 {
-	uint32_t value = id | (uint32_t)(tfp_index_mix(key) >> 56) << TFP_NODE_BITS;
+	uint32_t value = id | tfp_node_tag(tfp_index_mix(key));
 
 	for (;;) {
 		uint32_t found, none = 0;

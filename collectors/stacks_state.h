@@ -75,15 +75,14 @@ struct tfp_recent {
 	uint16_t needs_fp;
 };
 
-#define TFP_KNOWN_SITES 256 /* 10 KiB of rules next to the frames; C programs use tens, CPython hundreds at a time */
+#define TFP_KNOWN_SITES 1024 /* 32 KiB of rules next to the frames; C programs use tens, CPython hundreds, a compiler thousands */
 
 /* A site with a usual rule (stacks_fast.c): the caller's stack pointer is sp or fp + cfa, its address lies there + ra_bytes. */
 struct tfp_known_site {
 	uint64_t key; /* 0 = empty */
 	uint32_t epoch, pc;
-	int64_t cfa;
-	int32_t ra_bytes, fp_bytes;
-	uint32_t is_cfa_fp, is_fp_saved;
+	int32_t cfa, ra_bytes, fp_bytes;
+	uint16_t is_cfa_fp, is_fp_saved;
 };
 
 struct tfp_stack_cache {

@@ -340,6 +340,29 @@ static void test_nodes_survive_growth(void **state)
 	}
 }
 
+/* One function that is called from everywhere fills its line of the index, and those of its neighbours. */
+static void test_a_caller_of_many_keeps_its_nodes(void **state)
+{
+	enum { CALLEES = 5000, NEIGHBOURS = 40 };
+	static struct tfp_nodes table;
+	static uint32_t ids[NEIGHBOURS][CALLEES];
+	uint32_t before;
+
+	(void)state;
+	assert_int_equal(tfp_nodes_make(&table), 1);
+	for (uint32_t pc = 1; pc < CALLEES; pc++)
+		for (uint32_t parent = 0; parent < NEIGHBOURS; parent += pc % 8 ? NEIGHBOURS / 2 : 1)
+			ids[parent][pc] = tfp_nodes_get(&table, 1000 + parent, pc);
+	before = node_count;
+	for (uint32_t parent = 0; parent < NEIGHBOURS; parent++)
+		for (uint32_t pc = 1; pc < CALLEES; pc++)
+			if (ids[parent][pc]) {
+				assert_int_equal(tfp_nodes_get(&table, 1000 + parent, pc), ids[parent][pc]);
+				assert_int_equal(nodes[ids[parent][pc]], (uint64_t)(1000 + parent) << 32 | pc);
+			}
+	assert_int_equal(node_count, before);
+}
+
 static struct tfp_nodes shared;
 
 static void *add_nodes(void *argument)
@@ -438,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_code_without_tables_ends_the_stack, begin, end),
 #endif
 		cmocka_unit_test(test_nodes_survive_growth),
+		cmocka_unit_test(test_a_caller_of_many_keeps_its_nodes),
 		cmocka_unit_test(test_threads_add_the_same_nodes),
 		cmocka_unit_test(test_sites_survive_growth_and_replacement),
 		cmocka_unit_test(test_only_readable_pages_are_stack),
