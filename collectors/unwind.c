@@ -26,6 +26,7 @@ unw_addr_space_t tfp_libunwind_space(unw_accessors_t *accessors);
 int tfp_libunwind_step(unw_cursor_t *cursor);
 extern int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
 					      unw_proc_info_t *info, int need_unwind_info, void *argument);
+extern unw_word_t tfp_libunwind_near, tfp_libunwind_near_bytes; /* libunwind reads the bytes of this range itself */
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset);
 int tfp_libunwind_munmap(void *address, size_t bytes);
 
@@ -55,7 +56,6 @@ struct question {
 	int word_count;
 	int is_found; /* libunwind found call frame information */
 	uint64_t function; /* which begins here */
-	uintptr_t near, near_span; /* the range read last: words begin at near to near + near_span */
 };
 
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset)
@@ -106,17 +106,18 @@ static int is_stack_region(uint64_t region)
 	return region == IN_SP || region == IN_FP || (region >= IN_WORDS && region < IN_WORDS + WORDS);
 }
 
-/* libunwind reads byte by byte, hundreds of them an address, nearly all in one range: that one is looked at first. */
-static int read_image(struct question *question, uintptr_t address)
+/*
+ * Whether the word can be read. libunwind reads byte by byte, hundreds of them an address, nearly all in one range: what it reads
+ * there next it does not ask for.
+ */
+static int read_image(const struct tfp_image *image, uintptr_t address)
 {
-	const struct tfp_image *image = question->image;
-
-	for (int i = 0; i < TFP_IMAGE_RANGES; i++) {
+	for (int i = 0; i < TFP_IMAGE_RANGES && image->readable[i].end; i++) {
 		uintptr_t start = image->readable[i].start, end = image->readable[i].end;
 
 		if (address >= start && address < end && end - address >= 8) {
-			question->near = start;
-			question->near_span = end - start - 8;
+			tfp_libunwind_near = start;
+			tfp_libunwind_near_bytes = end - start;
 			return 1;
 		}
 	}
@@ -128,13 +129,9 @@ static int access_memory(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	struct question *question = argument;
 
 	(void)space;
-	if (__builtin_expect(!is_write && address - question->near <= question->near_span && question->near_span, 1)) {
-		*value = load64(address);
-		return 0;
-	}
 	if (is_write)
 		return -UNW_EINVAL;
-	if (read_image(question, address)) {
+	if (read_image(question->image, address)) {
 		*value = load64(address);
 		return 0;
 	}
@@ -376,6 +373,7 @@ static void ask(struct question *question, struct tfp_rule *rule)
 	static unw_cursor_t cursor; /* 1 to 2 KiB; begun anew by each caller, of whom there is one at a time */
 	int result;
 
+	tfp_libunwind_near_bytes = 0; /* it was another image's */
 	tfp_fill(rule, 0, sizeof(*rule));
 	if (unw_init_remote(&cursor, tfp_libunwind_space(&accessors), question) < 0)
 		return;
