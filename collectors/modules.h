@@ -37,6 +37,12 @@ void tfp_modules_sweep(struct tfp_modules *modules);
 int tfp_modules_is_mapped(uintptr_t pc);
 
 /*
+ * Where the object begins that `address` lies in, and *name, the loader's name of it: "" is the program itself. NULL = not known,
+ * always so before glibc 2.35: ask dladdr, which goes through all symbols of the object (libc: 40 us). Any thread, no lock.
+ */
+void *tfp_modules_start(const void *address, const char **name);
+
+/*
  * Whether what lies at `pc`, an address of a live stack, is module `id` as far as place and name say. For the time in
  * which an epoch is ending: two files of one name at one place are told apart only afterwards. Any thread, no lock.
  */

@@ -3,6 +3,7 @@
 #include "preload/guard.h"
 
 #include "collectors/heap.h"
+#include "collectors/modules.h"
 #include "collectors/window.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -31,13 +32,24 @@ static int has_sanitizer(void)
 	return &__asan_init || &__tsan_init || &__msan_init || &__lsan_init || &__hwasan_init;
 }
 
+/* Whether two addresses lie in the same object. */
+static int are_together(const void *one, const void *other)
+{
+	const char *name;
+	const void *first = tfp_modules_start(one, &name), *second = tfp_modules_start(other, &name);
+	Dl_info a, b;
+
+	if (first && second)
+		return first == second;
+	return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+}
+
 /* Another copy of this library before us in the search order: it records, we forward. */
 static int is_second_instance(void)
 {
-	Dl_info first, mine;
 	void *symbol = dlsym(RTLD_DEFAULT, "tfprof_api_start");
 
-	return symbol && dladdr(symbol, &first) && dladdr((void *)&tfp_real, &mine) && first.dli_fbase != mine.dli_fbase;
+	return symbol && !are_together(symbol, &tfp_real);
 }
 
 /* The last part of a path. */
@@ -89,12 +101,9 @@ static int looks_like_glibc(void *block, size_t size)
 
 size_t (*tfp_guard_usable_size(void))(void *)
 {
-	Dl_info allocator, sizer;
-
 	if (!tfp_real.malloc_usable_size)
 		return NULL;
-	if (dladdr(*(void **)(void *)&tfp_real.malloc, &allocator) &&
-	    dladdr(*(void **)(void *)&tfp_real.malloc_usable_size, &sizer) && allocator.dli_fbase == sizer.dli_fbase)
+	if (are_together(*(void **)(void *)&tfp_real.malloc, *(void **)(void *)&tfp_real.malloc_usable_size))
 		return tfp_real.malloc_usable_size;
 	/* Two objects: an interposer in front of libc (fine), or an allocator that has no such function (ask and it crashes). */
 	return looks_like_glibc(tfp_heap.first_block, tfp_heap.first_size) ? tfp_real.malloc_usable_size : NULL;
@@ -114,12 +123,12 @@ int tfp_guard_allocator_is_glibc(void)
 
 static int defines_malloc(void)
 {
-	Dl_info first, program;
+	Dl_info first;
 	ElfW(Sym) *entry = NULL;
 	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
 
-	if (!symbol || !dladdr1(symbol, &first, (void **)&entry, RTLD_DL_SYMENT) ||
-	    !dladdr((void *)getauxval(AT_PHDR), &program) || first.dli_fbase != program.dli_fbase)
+	if (!symbol || !are_together(symbol, (const void *)getauxval(AT_PHDR)) ||
+	    !dladdr1(symbol, &first, (void **)&entry, RTLD_DL_SYMENT))
 		return 0;
 	/* A position-dependent program that takes malloc's address has a stub there, and the symbol stays undefined. */
 	return entry && entry->st_shndx != SHN_UNDEF;

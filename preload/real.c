@@ -2,6 +2,7 @@
 /* Looking up the real functions; see preload/real.h. Rule: the only file of the library that calls dlsym. */
 #include "preload/real.h"
 
+#include "collectors/modules.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -64,9 +65,11 @@ int tfp_resolve(void)
 const char *tfp_real_allocator(void)
 {
 	static const char *name; /* kept across fork: in a child the loader's lock may be held by nobody */
+	void *function = *(void **)(void *)&tfp_real.malloc;
 	Dl_info info;
 
-	if (!name)
-		name = dladdr(*(void **)(void *)&tfp_real.malloc, &info) ? info.dli_fname : "";
+	/* The program's own name the loader has as "". */
+	if (!name && (!tfp_modules_start(function, &name) || !*name))
+		name = dladdr(function, &info) ? info.dli_fname : "";
 	return *name ? name : NULL;
 }
