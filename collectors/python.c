@@ -106,8 +106,10 @@ static inline uint32_t take_frame(struct tfp_python_lane *lane, uintptr_t frame,
 	int entry = is_entry(lane, frame, *previous);
 	if (entry < 0 || entry > 1)
 		return 0;
-	return tfp_python_place(lane, &layout, &python, code, instruction_of(frame, code),
-				entry ? TFP_PC_PYTHON | TFP_PC_PYTHON_ENTRY : TFP_PC_PYTHON);
+	uint32_t flags = entry ? TFP_PC_PYTHON | TFP_PC_PYTHON_ENTRY : TFP_PC_PYTHON;
+	uint64_t at = instruction_of(frame, code);
+	uint32_t again = tfp_python_again(lane, code, at, flags);
+	return again ? again : tfp_python_place(lane, &layout, &python, code, at, flags);
 }
 
 /* The innermost frame of the thread, 0 = none. *is_good: whether that is certain. */
@@ -140,6 +142,7 @@ static int collect(struct tfp_python_lane *lane, int *is_cut)
 
 	*is_cut = 0;
 	lane->is_full = 0;
+	lane->turn++;
 	for (; frame && is_good; frame = previous) {
 		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, TFP_PYTHON_FRAME_BYTES);
 		if (!is_good)

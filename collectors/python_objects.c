@@ -192,8 +192,7 @@ void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argum
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
 			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
 {
-	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
-	struct tfp_python_place *known = &lane->places[mixed >> 55], *now = &lane->looked;
+	struct tfp_python_place *known = tfp_python_known(lane, code, at), *now = &lane->looked;
 
 	now->code = code;
 	now->at = at;
@@ -202,10 +201,13 @@ uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_
 		return 0;
 	if (known->pc && known->code == code && known->at == at && known->flags == flags && known->first == now->first &&
 	    known->name == now->name && known->file == now->file && known->lines == now->lines &&
-	    known->name_key == now->name_key && known->file_key == now->file_key && known->lines_key == now->lines_key)
+	    known->name_key == now->name_key && known->file_key == now->file_key && known->lines_key == now->lines_key) {
+		known->turn = lane->turn;
 		return known->pc;
+	}
 	known->pc = 0; /* while it is being changed */
 	now->pc = 0;
+	now->turn = lane->turn;
 	lane->layout = layout;
 	tfp_python_aside(lane, learn_looked, lane);
 	*known = *now;

@@ -16,7 +16,7 @@
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
 #define TFP_PYTHON_PAGES 1024	   /* pages known to be readable; 8 KiB */
-#define TFP_PYTHON_PLACES 512	   /* instructions whose line is known; 44 KiB, touched as used */
+#define TFP_PYTHON_PLACES 512	   /* instructions whose line is known; 48 KiB, touched as used */
 
 #define TFP_PYTHON_STACK 8192 /* bytes; 1 KiB is used */
 
@@ -27,12 +27,13 @@ struct tfp_python_place {
 	uintptr_t name, file, lines;
 	uint32_t first, flags;
 	uint32_t pc; /* 0 = empty */
+	uint64_t turn; /* the stack for which it was proved last */
 };
 
 /* Of one lane; a fork child finds it empty. */
 struct tfp_python_lane {
 	uint64_t pages[TFP_PYTHON_PAGES]; /* page number, 0 = none */
-	uint32_t reads_left;		  /* stacks until all pages are asked for again */
+	uint64_t turn;			  /* the number of the stack being read */
 	uint32_t is_full;		  /* the last place found no room in the tables */
 	uint32_t last_count, last_root;
 	uint32_t found[TFP_PYTHON_FRAMES];	/* the stack being read, innermost first */
@@ -79,6 +80,25 @@ static inline int tfp_python_can_read(struct tfp_python_lane *lane, uintptr_t ad
 
 /* Calls the function on the lane's own stack, with signals blocked: the host's may be too small, and so is ours for handlers. */
 void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argument), void *argument);
+
+/* Where an instruction's line is kept. */
+static inline struct tfp_python_place *tfp_python_known(struct tfp_python_lane *lane, uintptr_t code, uint64_t at)
+{
+	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &lane->places[mixed >> 55];
+}
+
+/*
+ * tfp_python_place, where the same instruction stood in this stack before (recursion, imports in imports): nothing can have
+ * changed meanwhile. 0: it did not.
+ */
+static inline uint32_t tfp_python_again(struct tfp_python_lane *lane, uintptr_t code, uint64_t at, uint32_t flags)
+{
+	const struct tfp_python_place *known = tfp_python_known(lane, code, at);
+
+	return known->turn == lane->turn && known->code == code && known->at == at && known->flags == flags ? known->pc : 0;
+}
 
 /* The log's code address of an instruction, `at` bytes into what should be a code object. 0: in doubt, or lane->is_full. */
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
