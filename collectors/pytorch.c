@@ -190,7 +190,7 @@ static void tell_parts(int wants_shapes)
 		tfp_fact_pair(TFP_TAG_note, "pytorch_layout",
 			      "The layout of PyTorch's RecordFunction could not be proved: ops have names and times alone.");
 	} else if (wants_shapes && !has_shapes) {
-		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.1 and newer "
+		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.2 and newer "
 			       "have)");
 		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes",
 			      "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");
@@ -208,8 +208,8 @@ void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
 		return;
 	api = *found;
 	tfp_pytorch_find_layout(&layout, &api);
-	has_shapes = wants_shapes && layout.is_known && api.is_defined && api.dimensions && api.sizes && api.type && api.layout &&
-		     api.modes && api.input_count;
+	has_shapes = wants_shapes && layout.is_known && api.dimensions && api.sizes && api.type &&
+		     ((api.is_defined && api.layout) || api.plain) && api.modes && api.input_count;
 	tell_parts(wants_shapes);
 	struct tfp_pytorch_callback callback = {.start = op_start, .end = op_end, .probability = 1.0,
 						.needs_inputs = (uint8_t)has_shapes};

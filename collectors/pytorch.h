@@ -33,12 +33,13 @@ struct tfp_pytorch_api {
 	void (*construct)(void *function, uint8_t scope);
 	void (*destroy)(void *function);
 	void (*set_async)(void *function);
-	/* The C shim, 2.1 and newer: 0 = done. */
+	/* The C shim, 2.2 and newer: 0 = done. What asks whether there are sizes to tell came with 2.8 or so. */
 	int (*is_defined)(const void *tensor, uint8_t *is_defined);
 	int (*dimensions)(const void *tensor, int64_t *count);
 	int (*sizes)(const void *tensor, int64_t **sizes);
 	int (*type)(const void *tensor, int32_t *type);
 	int (*layout)(const void *tensor, int32_t *layout);
+	const void *plain; /* what objects of the class of plain dense tensors begin with, c10::TensorImpl: those have sizes */
 	int64_t (*modes)(void); /* Python dispatch modes of this thread: tensors may have no shape of their own */
 };
 

@@ -108,15 +108,25 @@ static char *put_number(char *at, uint64_t number)
 	return at;
 }
 
+/* Is it defined, and strided? Asking others for their sizes would print an error. `tensor` is at::Tensor, a pointer to the object. */
+static int has_sizes(const void *tensor, const struct tfp_pytorch_api *api)
+{
+	const void *const *impl = *(const void *const *const *)tensor;
+	uint8_t is_defined = 0;
+	int32_t layout = -1;
+
+	if (api->is_defined && api->layout)
+		return !api->is_defined(tensor, &is_defined) && is_defined && !api->layout(tensor, &layout) && layout == 0;
+	return impl && *impl == api->plain;
+}
+
 /* "float[32,64]"; returns `at` where the tensor cannot say it, or there is no room (32 bytes a dimension would be too many). */
 static char *put_tensor(char *at, const char *end, const void *tensor, const struct tfp_pytorch_api *api)
 {
-	uint8_t is_defined = 0;
 	int64_t dimensions = 0, *sizes = NULL;
-	int32_t type = -1, layout = -1;
+	int32_t type = -1;
 
-	if (api->is_defined(tensor, &is_defined) || !is_defined || api->layout(tensor, &layout) || layout != 0 ||
-	    api->dimensions(tensor, &dimensions) || dimensions < 0 || end - at < 24 + 21 * dimensions ||
+	if (!has_sizes(tensor, api) || api->dimensions(tensor, &dimensions) || dimensions < 0 || end - at < 24 + 21 * dimensions ||
 	    api->sizes(tensor, &sizes) || api->type(tensor, &type))
 		return at;
 	for (const char *name = type_name(type); *name;)

@@ -71,6 +71,8 @@ static void attach(void *torch)
 	*(void **)(void *)&api.sizes = symbol(torch, "aoti_torch_get_sizes");
 	*(void **)(void *)&api.type = symbol(torch, "aoti_torch_get_dtype");
 	*(void **)(void *)&api.layout = symbol(torch, "aoti_torch_get_layout");
+	const char *plain = symbol(torch, "_ZTVN3c1010TensorImplE");
+	api.plain = plain ? plain + 2 * sizeof(void *) : NULL; /* behind the offset and the type of a virtual table */
 	*(void **)(void *)&api.modes = symbol(torch, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");
 	if (!api.add_callback || !api.name)
 		tfp_pytorch_absent("PyTorch was loaded, but exports no at::addGlobalCallback: its ops are not recorded.");
