@@ -158,7 +158,7 @@ static int is_settled(const struct tfp_cupti *cupti)
 {
 	if (tfp_ticks() - cupti->close_time > CLOSE_SECONDS * tfp_state->second_ticks)
 		return 1;
-	return cupti->quiet_flushes >= QUIET_FLUSHES && cupti->decoder.last_kernel >= cupti->last_launch;
+	return cupti->quiet_flushes >= QUIET_FLUSHES && cupti->decoder.last_kernel >= tfp_cupti_last_launch(cupti);
 }
 
 static void shut_down(struct tfp_cupti *cupti)

@@ -71,13 +71,35 @@ static int is_captured(void)
 #define CALLER_HERE \
 	{(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), *(uintptr_t *)__builtin_frame_address(0)}
 
-static void api_called(struct tfp_cupti *cupti, uint32_t domain,
-									  uint32_t cbid, const struct tfp_cupti_call *call,
-									  const struct tfp_caller *caller)
+/* A launch that the device will answer. Each thread has its own word: one for all would be a locked store a launch. */
+static void launched(struct tfp_cupti *cupti, uint64_t correlation)
 {
-	uint32_t row = cbid < CBIDS ? row_of[(domain - 1) * CBIDS + cbid] : 0;
+	struct tfp_thread *thread = tfp_self;
+
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1))
+		raise_to(&cupti->last_launch, correlation);
+	else if (__atomic_load_n((uint64_t *)&thread->gpu.last_launch, __ATOMIC_RELAXED) < correlation)
+		__atomic_store_n((uint64_t *)&thread->gpu.last_launch, correlation, __ATOMIC_RELAXED);
+}
+
+uint64_t tfp_cupti_last_launch(const struct tfp_cupti *cupti)
+{
+	uint64_t last = cupti->last_launch;
+
+	for (struct tfp_thread *thread = tfp_state->threads; thread; thread = thread->next) {
+		uint64_t of_thread = __atomic_load_n((uint64_t *)&thread->gpu.last_launch, __ATOMIC_RELAXED);
+		if (of_thread > last)
+			last = of_thread;
+	}
+	return last;
+}
+
+/* A call that no hook is inside of. Entry and exit alike. */
+static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint32_t row, const struct tfp_cupti_call *call,
+					   const struct tfp_caller *caller)
+{
 	struct tfp_gpu_seen seen = {
-		.function = 1u << 31 | domain << 16 | cbid,
+		.function = TFP_GPU_SEEN_FUNCTION(domain, cbid),
 		.name = row ? tfp_cupti_rows[row - 1].name : call->function,
 		.kind = row ? tfp_cupti_rows[row - 1].kind : "other",
 		.is_launch = row ? tfp_cupti_rows[row - 1].is_launch : 0,
@@ -90,14 +112,29 @@ static void api_called(struct tfp_cupti *cupti, uint32_t domain,
 	if (seen.is_launch)
 		seen.symbol = call->symbol;
 	if (!call->site) {
-		tfp_gpu_seen_enter(&seen); /* first: this very launch may open a window, and is then its first */
-		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
+		tfp_gpu_seen_enter(&seen);
 		return;
 	}
 	seen.result = call->result ? *(const uint32_t *)call->result : 0;
-	if (seen.is_launch && !seen.result && cupti->is_open && cupti->is_enabled && !is_captured())
-		raise_to(&cupti->last_launch, tfp_cupti_widen_near(cupti->newest, call->correlation));
 	tfp_gpu_seen_exit(&seen);
+}
+
+static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t cbid, const struct tfp_cupti_call *call,
+			      const struct tfp_caller *caller)
+{
+	uint32_t row = cbid < CBIDS ? row_of[(domain - 1) * CBIDS + cbid] : 0;
+
+	if (!call->site) { /* noted first: this very launch may open a window, and is then its first */
+		if (!tfp_gpu_seen_in_hook(TFP_GPU_SEEN_FUNCTION(domain, cbid), call->correlation, call->context_id, call->scratch))
+			seen(domain, cbid, row, call, caller);
+		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
+		return;
+	}
+	int is_success = !call->result || !*(const uint32_t *)call->result;
+	if (row && tfp_cupti_rows[row - 1].is_launch && is_success && cupti->is_open && cupti->is_enabled && !is_captured())
+		launched(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
+	if (tfp_gpu_seen_is_own(call->scratch))
+		seen(domain, cbid, row, call, caller);
 }
 
 /* A lane of the calling thread, also while others work for us on it (no record is being written then); tfp_thread_leave. */

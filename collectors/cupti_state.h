@@ -40,7 +40,7 @@ struct tfp_cupti {
 	_Atomic uint32_t end_asked, end_done; /* futexes: the exit flush */
 	_Atomic uint32_t fetch_asked, fetch_done; /* counters; the second a futex */
 	_Atomic uint64_t newest;      /* correlation id, 64 bits */
-	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window */
+	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window, of threads without a state */
 	_Atomic uint64_t close_time;  /* ticks; 0 = no window is closing */
 	_Atomic uint64_t code_ticks, code_facts; /* spent on, written of loaded code */
 	_Atomic uint64_t code_skipped;
@@ -80,6 +80,7 @@ struct tfp_cupti_row {
 };
 extern const struct tfp_cupti_row tfp_cupti_rows[] TFP_HIDDEN;
 extern const uint32_t tfp_cupti_row_count TFP_HIDDEN;
+uint64_t tfp_cupti_last_launch(const struct tfp_cupti *cupti); /* of all threads */
 void tfp_cupti_called(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
 /* cupti_task.c: our thread's work. Milliseconds until the next time. */

@@ -115,7 +115,7 @@ static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct
 
 static int is_outstanding(const struct tfp_cupti *cupti)
 {
-	return cupti->decoder.last_kernel < cupti->last_launch;
+	return cupti->decoder.last_kernel < tfp_cupti_last_launch(cupti);
 }
 
 /* The process ends: work that was launched may still run; after a while what is complete must do. */

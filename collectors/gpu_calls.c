@@ -18,7 +18,7 @@
 #define NEAR 262144u /* bytes: frames further apart may be on two stacks, where their order says nothing */
 
 /* tfp_gpu_seen.scratch between entry and exit; otherwise the begin in ticks, shifted, and whether it is nested. */
-enum { UNSEEN = 0, IGNORED = 1, TAKEN = 2, BEGIN_SHIFT = 2 };
+enum { UNSEEN = 0, IGNORED = 1, TAKEN = 2, BEGIN_SHIFT = 2 }; /* up to TAKEN: tfp_gpu_seen_is_own */
 
 static const char *const words[] = {
 #define TFP_GPU_KIND(name, word, has_stack, is_rare) word,
@@ -107,14 +107,12 @@ static __attribute__((noinline, cold)) struct tfp_thread *thread_of_call(struct 
 	return tfp_gpu_is_asked(call->function->kind) ? thread : NULL; /* the start has just set the mask */
 }
 
-void tfp_gpu_enter(struct tfp_gpu_call *call)
+/* What the usual call is spared: no state yet, a call inside another one, launches that are counted, a library's begin. */
+static __attribute__((noinline)) void enter_any(struct tfp_gpu_call *call)
 {
 	struct tfp_thread *thread = tfp_self;
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t here = (uintptr_t)call;
 
-	call->thread = NULL;
-	call->argument = TFP_GPU_NONE;
-	call->launch = 0;
 	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->is_own)) {
 		thread = thread_of_call(call);
 		if (!thread)
@@ -124,12 +122,35 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 		tfp_gpu_before(call->function->kind, thread, &call->launch);
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
 	call->index = push(&thread->gpu, here, call->function->number, outer ? TFP_GPU_HOOKED | TFP_GPU_NESTED : TFP_GPU_HOOKED);
-	call->is_recorded = tfp_gpu_mode != TFP_GPU_OFF && tfp_gpu_is_kept(call->function->kind);
+	call->is_recorded = tfp_gpu_recorded >> call->function->kind & 1;
 	if (TFP_UNLIKELY(call->launch))
 		call->is_recorded = (uint32_t)tfp_window_takes_launch(call->launch);
 	call->thread = thread;
 	if (TFP_UNLIKELY(call->function->kind == TFP_GPU_KIND_library && call->is_recorded))
 		write_begin(thread, call->function);
+	call->begin = tfp_now();
+}
+
+void tfp_gpu_enter(struct tfp_gpu_call *call)
+{
+	const struct tfp_gpu_function *function = call->function;
+	struct tfp_thread *thread = tfp_self;
+
+	call->thread = NULL;
+	call->argument = TFP_GPU_NONE;
+	call->launch = 0;
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->is_own || thread->gpu.depth || tfp_gpu_attention ||
+			 function->kind == TFP_GPU_KIND_library)) {
+		enter_any(call);
+		return;
+	}
+	thread->gpu.depth = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->gpu.frames[0] =
+		(struct tfp_gpu_frame){.frame = (uintptr_t)call, .function = function->number, .flags = TFP_GPU_HOOKED};
+	call->index = 0;
+	call->is_recorded = tfp_gpu_recorded >> function->kind & 1;
+	call->thread = thread;
 	call->begin = tfp_now();
 }
 
@@ -192,10 +213,42 @@ static inline __attribute__((always_inline)) void write_call(struct tfp_thread *
 }
 
 #define FOLLOWED (1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE | 1u << TFP_GPU_RESET)
+#define UNUSUAL (FOLLOWED | 1u << TFP_GPU_ROOM)
 
-void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
+/* As argument_of, of a call that succeeded and was not captured. Without CUPTI nobody is to be asked. */
+static inline uint32_t usual_argument(const struct tfp_gpu_call *call, uint64_t now)
 {
-	struct tfp_gpu_done done = {.now = tfp_now(), .begin = call->begin, .function = call->function->number, .result = result,
+	uint32_t kind = call->function->kind;
+
+	if (tfp_gpu_mode == TFP_GPU_HOOKS || (kind > TFP_GPU_KIND_set && kind != TFP_GPU_KIND_graph_launch))
+		return call->argument;
+	return tfp_gpu_has_device_records(call->thread, now) && kind <= TFP_GPU_KIND_set ? TFP_GPU_NONE : call->argument;
+}
+
+/* As write_call, into a lane that is entered. */
+static inline __attribute__((always_inline)) void write_usual(struct tfp_thread *thread, struct tfp_lane *lane,
+							      struct tfp_gpu_call *call, uint64_t now)
+{
+	const struct tfp_gpu_frame *frame = &thread->gpu.frames[0];
+	uint32_t kind = call->function->kind;
+	struct tfp_gpu_done done = {.now = now, .begin = call->begin, .function = call->function->number, .flags = frame->flags,
+				    .context = frame->context, .values = call->values, .argument = usual_argument(call, now)};
+
+	if (frame->correlation)
+		done.correlation = tfp_gpu_widen(frame->correlation);
+	if (done.argument == TFP_GPU_LAUNCH)
+		call->values[0] = tfp_gpu_name_id(call->values[0]);
+	if (has_stack_of[kind] && tfp_state->stacks)
+		done.stack = tfp_caller_stack(thread, lane, &call->caller);
+	if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS) && has_stack_of[kind])
+		tfp_python_put(thread, lane, now, TFP_PYTHON_CALLS);
+	tfp_gpu_put(thread, lane, &done);
+}
+
+/* All that a call's end may bring. */
+static __attribute__((noinline)) void leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now)
+{
+	struct tfp_gpu_done done = {.now = now, .begin = call->begin, .function = call->function->number, .result = result,
 				    .flags = TFP_GPU_HOOKED, .values = call->values};
 	struct tfp_thread *thread = call->thread;
 
@@ -224,14 +277,70 @@ void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 		tfp_gpu_work_began();
 }
 
+/*
+ * The usual call: it succeeded, stands alone on its thread, and nothing but its records is to be made. What decides that is
+ * asked once, after the lane was entered. 0: nothing was done.
+ */
+static inline __attribute__((always_inline)) int leave_usual(struct tfp_gpu_call *call, uint64_t now)
+{
+	const struct tfp_gpu_function *function = call->function;
+	struct tfp_thread *thread = call->thread;
+	const struct tfp_gpu_frame *frame = &thread->gpu.frames[0];
+
+	TFP_ENTER(thread);
+	if (TFP_UNLIKELY(thread->is_ready != 1 || /* asked last: a handler may have forked just before, and we are in the child */
+			 thread->gpu.depth != 1 || frame->function != function->number || (frame->flags & TFP_GPU_CAPTURED) ||
+			 thread->calls_left <= 1 || !tfp_gpu_function_is_noted(function->number))) {
+		TFP_LEAVE(thread);
+		return 0;
+	}
+	thread->calls_left--;
+	write_usual(thread, &thread->lanes[0], call, now);
+	thread->gpu.depth = 0; /* last: a handler's call must not take the frame that is read here */
+	TFP_LEAVE(thread);
+	return 1;
+}
+
+void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
+{
+	uint64_t now = tfp_now();
+
+	if (TFP_UNLIKELY(result || (1u << call->argument & UNUSUAL) || !call->is_recorded || call->launch || !tfp_gpu_is_working ||
+			 call->thread != tfp_self || call->thread->depth || !leave_usual(call, now)))
+		leave_any(call, result, now);
+}
+
 /* A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. */
-static int hook_takes(struct tfp_gpu_frame *frame, const struct tfp_gpu_seen *seen)
+static inline int hook_takes(struct tfp_gpu_frame *frame, uint32_t function)
 {
 	int is_driver = frame->function >= 600;
 
 	if (frame->function >= LIBRARY_FIRST || frame->correlation)
 		return 0;
-	return !is_driver || (seen->function >> 16 & 0x7fff) == 1;
+	return !is_driver || (function >> 16 & 0x7fff) == 1;
+}
+
+static inline void take(struct tfp_gpu_frame *frame, uint32_t correlation, uint32_t context, uint64_t *scratch)
+{
+	frame->correlation = correlation;
+	frame->context = context;
+	frame->flags |= TFP_GPU_CALLED_BACK;
+	*scratch = TAKEN;
+}
+
+int tfp_gpu_seen_in_hook(uint32_t function, uint32_t correlation, uint32_t context, uint64_t *scratch)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	*scratch = UNSEEN;
+	if (TFP_UNLIKELY(!thread || thread->is_ready != 1 || thread->is_own || thread->gpu.depth - 1 >= TFP_GPU_FRAMES))
+		return 0;
+	struct tfp_gpu_frame *frame = &thread->gpu.frames[thread->gpu.depth - 1];
+	if (frame->frame <= (uintptr_t)__builtin_frame_address(0) || (correlation && frame->correlation == correlation) ||
+	    !hook_takes(frame, function))
+		return 0;
+	take(frame, correlation, context, scratch);
+	return 1;
 }
 
 void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
@@ -248,11 +357,8 @@ void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 		return;
 	}
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
-	if (outer && hook_takes(outer, seen)) {
-		outer->correlation = seen->correlation;
-		outer->context = seen->context;
-		outer->flags |= TFP_GPU_CALLED_BACK;
-		*seen->scratch = TAKEN;
+	if (outer && hook_takes(outer, seen->function)) {
+		take(outer, seen->correlation, seen->context, seen->scratch);
 		return;
 	}
 	uint32_t flags = outer ? TFP_GPU_CALLED_BACK | TFP_GPU_NESTED : TFP_GPU_CALLED_BACK;
@@ -313,11 +419,11 @@ void tfp_gpu_seen_exit(const struct tfp_gpu_seen *seen)
 {
 	struct tfp_thread *thread = tfp_self;
 	uint64_t scratch = *seen->scratch;
+
+	if (!tfp_gpu_seen_is_own(seen->scratch) || !thread || thread->is_ready != 1)
+		return;
 	struct tfp_gpu_done done = {.now = tfp_now(), .begin = (scratch >> BEGIN_SHIFT) - 1, .function = seen->function,
 				    .context = seen->context, .result = seen->result, .flags = TFP_GPU_CALLED_BACK};
-
-	if (scratch <= TAKEN || !thread || thread->is_ready != 1)
-		return;
 	struct tfp_gpu_frame *frame = frame_of(&thread->gpu, seen);
 	done.flags |= frame ? frame->flags : scratch & 1 ? TFP_GPU_NESTED : 0;
 	done.correlation = tfp_gpu_widen(seen->correlation);

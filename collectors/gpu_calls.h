@@ -104,9 +104,11 @@ void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result);
 /* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
 
+#define TFP_GPU_SEEN_FUNCTION(domain, id) (1u << 31 | (domain) << 16 | (id)) /* domain 1 is the driver's, 2 the runtime's */
+
 /* A call as CUPTI's callback sees it, on the thread that makes it. Static texts, but symbol. */
 struct tfp_gpu_seen {
-	uint32_t function; /* 1u << 31 | domain << 16 | callback id; domain 1 is the driver's, 2 the runtime's */
+	uint32_t function; /* TFP_GPU_SEEN_FUNCTION */
 	const char *name;  /* ABI name */
 	const char *kind;  /* word of the function fact */
 	const char *symbol; /* launches: the mangled kernel name; NULL = none */
@@ -116,6 +118,16 @@ struct tfp_gpu_seen {
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
 };
+
+/*
+ * The usual one of both. 1: a hook on this thread is inside the call and has taken the ids; nothing else is to be done, at its
+ * exit neither. 0: seen_enter. Exit: whether seen_exit has something to do.
+ */
+int tfp_gpu_seen_in_hook(uint32_t function, uint32_t correlation, uint32_t context, uint64_t *scratch);
+static inline int tfp_gpu_seen_is_own(const uint64_t *scratch)
+{
+	return *scratch > 2; /* neither nothing, nor ignored, nor taken by a hook */
+}
 void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen);
 void tfp_gpu_seen_exit(const struct tfp_gpu_seen *seen);
 

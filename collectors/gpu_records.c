@@ -7,14 +7,6 @@
 
 #define WORD(now, name) ((now) << TFP_TAG_BITS | TFP_TAG_##name)
 
-static void fill_launch(void *room, uint64_t now, const uint64_t *v)
-{
-	*(struct tfp_record_gpu_launch *)room = (struct tfp_record_gpu_launch){
-		.word = WORD(now, gpu_launch), .kernel = v[0], .stream = v[1], .grid_x = (uint32_t)v[2], .grid_y = (uint32_t)v[3],
-		.grid_z = (uint32_t)v[4], .block_x = (uint32_t)v[5], .block_y = (uint32_t)v[6], .block_z = (uint32_t)v[7],
-		.shared = v[8]};
-}
-
 static void fill_copy(void *room, uint64_t now, const uint64_t *v)
 {
 	*(struct tfp_record_gpu_copy *)room = (struct tfp_record_gpu_copy){
@@ -62,7 +54,7 @@ static void fill_room(void *room, uint64_t now, const uint64_t *v)
 
 const struct tfp_gpu_argument_kind tfp_gpu_arguments[] = {
 	[TFP_GPU_NONE] = {NULL, 0},
-	[TFP_GPU_LAUNCH] = {fill_launch, sizeof(struct tfp_record_gpu_launch)},
+	[TFP_GPU_LAUNCH] = {tfp_gpu_fill_launch, sizeof(struct tfp_record_gpu_launch)},
 	[TFP_GPU_COPY] = {fill_copy, sizeof(struct tfp_record_gpu_copy)},
 	[TFP_GPU_SET] = {fill_set, sizeof(struct tfp_record_gpu_set)},
 	[TFP_GPU_ALLOC] = {fill_alloc, sizeof(struct tfp_record_gpu_alloc)},

@@ -21,6 +21,15 @@ struct tfp_gpu_argument_kind {
 };
 extern const struct tfp_gpu_argument_kind tfp_gpu_arguments[] TFP_HIDDEN; /* by enum tfp_gpu_argument */
 
+/* Of a launch. Inline: with hooks alone each has it. */
+static inline void tfp_gpu_fill_launch(void *room, uint64_t now, const uint64_t *v)
+{
+	*(struct tfp_record_gpu_launch *)room = (struct tfp_record_gpu_launch){
+		.word = now << TFP_TAG_BITS | TFP_TAG_gpu_launch, .kernel = v[0], .stream = v[1], .grid_x = (uint32_t)v[2],
+		.grid_y = (uint32_t)v[3], .grid_z = (uint32_t)v[4], .block_x = (uint32_t)v[5], .block_y = (uint32_t)v[6],
+		.block_z = (uint32_t)v[7], .shared = v[8]};
+}
+
 /* Own thread, own lane. What does not fit is counted by the lane. Inline: its fields are still in registers. */
 static inline __attribute__((always_inline)) void tfp_gpu_put(struct tfp_thread *thread, struct tfp_lane *lane,
 							      const struct tfp_gpu_done *done)
@@ -30,7 +39,9 @@ static inline __attribute__((always_inline)) void tfp_gpu_put(struct tfp_thread 
 
 	if (TFP_UNLIKELY(!room))
 		return;
-	if (before)
+	if (done->argument == TFP_GPU_LAUNCH)
+		tfp_gpu_fill_launch(room, done->now, done->values);
+	else if (before)
 		tfp_gpu_arguments[done->argument].fill(room, done->now, done->values);
 	struct tfp_record_gpu_call *record = (struct tfp_record_gpu_call *)(void *)(room + before);
 	record->word = done->now << TFP_TAG_BITS | TFP_TAG_gpu_call;

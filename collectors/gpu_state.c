@@ -13,6 +13,7 @@ _Atomic uint32_t tfp_gpu_mode = TFP_GPU_OFF;
 _Atomic uint32_t tfp_gpu_mask = UINT32_MAX;
 _Atomic uint32_t tfp_gpu_attention;
 uint32_t tfp_gpu_kept;
+_Atomic uint32_t tfp_gpu_recorded;
 _Atomic uint32_t tfp_gpu_is_working;
 
 /* Written by tfp_gpu_begin, before the first record; kept across fork. */
@@ -52,6 +53,7 @@ static void settle(void)
 	else
 		__atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_COUNT, __ATOMIC_RELAXED);
 	tfp_gpu_mode = !plan.is_on || !tfp_is_open ? TFP_GPU_OFF : plan.wants_cupti ? TFP_GPU_FULL : TFP_GPU_HOOKS;
+	tfp_gpu_recorded = tfp_gpu_mode != TFP_GPU_OFF ? tfp_gpu_kept : 0;
 	tfp_gpu_mask = plan.is_on ? mask : 0;
 }
 

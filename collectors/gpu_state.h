@@ -18,12 +18,9 @@ void tfp_gpu_before(uint32_t kind, struct tfp_thread *thread, uint64_t *launch);
 /* Launch `number` has returned. */
 void tfp_gpu_after(uint64_t number);
 
-/* Kinds that get a record: the rare ones only with CUDA_API=1. */
+/* Kinds that get a record: the rare ones only with CUDA_API=1. recorded: now, so none outside of a window. */
 extern uint32_t tfp_gpu_kept TFP_HIDDEN;
-static inline int tfp_gpu_is_kept(uint32_t kind)
-{
-	return (int)(tfp_gpu_kept >> kind & 1);
-}
+extern _Atomic uint32_t tfp_gpu_recorded TFP_HIDDEN;
 
 /* Whether CUPTI reports what the device does; where it should and does not, the call counts as one without times. */
 int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);

@@ -50,6 +50,7 @@ struct tfp_gpu_frame {
 struct tfp_gpu_thread {
 	uint32_t depth;
 	uint32_t device; /* the runtime's current device + 1 as far as its own calls told, 0 = unknown */
+	_Atomic uint64_t last_launch; /* largest correlation id of a kernel launched inside a window; written by its thread alone */
 	struct tfp_gpu_frame frames[TFP_GPU_FRAMES];
 };
 
