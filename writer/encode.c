@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 enum { TAGS = 128 }; /* event tags are below; facts begin there */
+enum { AHEAD = 512 }; /* bytes that are asked for before they are read: two to ten records */
 
 enum transform { T_plain, T_delta, T_heap, T_slack };
 
@@ -153,13 +154,23 @@ static __attribute__((noinline)) void put_rare_heap(struct tfp_heapcode *heap, c
 	put_heap(heap, record);
 }
 
+/* What a pass has found, once it is over. */
+static void finish(struct found *found, struct tfp_scratch *scratch, const uint8_t *records,
+		   uint32_t count, uint64_t last_word)
+{
+	found->first_time = count ? load(records, 8) >> TFP_TAG_BITS : 0;
+	found->last_time = last_word >> TFP_TAG_BITS;
+	found->frees = count - found->allocs - found->others;
+	scratch->count[TFP_TAG_alloc] = found->allocs;
+}
+
 /*
- * Kinds, times and heap addresses of all records in their order; the tags go to `tags`. A record of no known size ends
- * the chunk. Returns the number of records. `has_steps`, a constant: times as steps; else as differences.
+ * Kinds, times as steps and heap addresses of all records in their order; the tags go to `tags`. A record of no known size
+ * ends the chunk. Returns the number of records.
  */
-static inline __attribute__((always_inline)) uint32_t first_pass(struct tfp_scratch *scratch, const struct areas *areas,
-								 const uint8_t *records, size_t bytes, unsigned shift,
-								 int has_steps, uint8_t *tags, struct found *found)
+static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct areas *areas,
+							  const uint8_t *records, size_t bytes, unsigned shift, uint8_t *tags,
+							  struct found *found)
 {
 	struct tfp_heapcode heap = {.out = areas->codes};
 	uint32_t *allocs = areas->allocs, *others = areas->others;
@@ -177,49 +188,90 @@ static inline __attribute__((always_inline)) uint32_t first_pass(struct tfp_scra
 		if (__builtin_expect(!size || at + size > bytes, 0))
 			break;
 		word = first;
-		uint64_t time = word >> TFP_TAG_BITS >> shift;
-		if (__builtin_expect(tag <= TFP_TAG_free, has_steps)) {
+		if (__builtin_expect(tag <= TFP_TAG_free, 1)) {
 			*allocs = (uint32_t)at;
 			allocs += tag == TFP_TAG_alloc;
 			if (__builtin_expect(!heap.blocks, 0)) /* its memory is cleared here: most kinds of chunks have no such record */
 				heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
-			if (has_steps)
-				put_heap(&heap, record);
-			else
-				put_rare_heap(&heap, record);
+			put_heap(&heap, record);
 		} else {
 			*others++ = (uint32_t)at;
 			scratch->count[tag]++;
 		}
 		*tag_at++ = tag;
-		if (has_steps) {
-			tfp_steps_put(&times, time);
-		} else {
-			times.out = tfp_put_varint(times.out, tfp_zigzag(time - times.before));
-			times.before = time;
-		}
+		tfp_steps_put(&times, word >> TFP_TAG_BITS >> shift);
 		at += size;
 	}
 	*found = (struct found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
-				.times_end = times.out, .codes_end = heap.out, .last_time = word >> TFP_TAG_BITS};
-	found->first_time = tag_at > tags ? load(records, 8) >> TFP_TAG_BITS : 0;
-	found->frees = (uint32_t)(tag_at - tags) - found->allocs - found->others;
-	scratch->count[TFP_TAG_alloc] = found->allocs;
+				.times_end = times.out, .codes_end = heap.out};
+	finish(found, scratch, records, (uint32_t)(tag_at - tags), word);
 	return (uint32_t)(tag_at - tags);
 }
 
-static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct areas *areas,
-							  const uint8_t *records, size_t bytes, unsigned shift, uint8_t *tags,
-							  struct found *found)
+/*
+ * From a record to the next one. Two sizes are tried before the one that its tag says: the processor then guesses where the
+ * next record lies, as kinds mostly come in a pattern, and need not wait until this one's tag has been read.
+ */
+static inline __attribute__((always_inline)) const uint8_t *after(const uint8_t *record, size_t size, size_t likely[2])
 {
-	return first_pass(scratch, areas, records, bytes, shift, 1, tags, found);
+	size_t step = size;
+
+	if (__builtin_expect(size == likely[0], 1)) {
+		step = likely[0];
+		__asm__ volatile("" : "+r"(step)); /* keeps it another value than `size` */
+	} else if (size == likely[1]) {
+		step = likely[1];
+		__asm__ volatile("" : "+r"(step));
+	} else {
+		likely[1] = likely[0];
+		likely[0] = size;
+	}
+	return record + step;
 }
 
+/* The same with times as differences, for chunks of which other records than the heap's are a good part. */
 static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scratch *scratch, const struct areas *areas,
 								const uint8_t *records, size_t bytes, uint8_t *tags,
 								struct found *found)
 {
-	return first_pass(scratch, areas, records, bytes, 0, 0, tags, found);
+	struct tfp_heapcode heap = {.out = areas->codes};
+	uint32_t *others = areas->others;
+	uint8_t *times = areas->times, *tag_at = tags;
+	const uint8_t *record = records, *end = records + bytes;
+	uint64_t word = 0, before = 0;
+	size_t likely[2] = {0, 0};
+
+	tfp_fill(scratch, 0, sizeof *scratch);
+	*found = (struct found){0};
+	while ((size_t)(end - record) >= sizeof word) {
+		uint64_t first = load(record, 8);
+		uint8_t tag = (uint8_t)first;
+		size_t size = record_bytes[tag];
+
+		if (__builtin_expect(!size || (size_t)(end - record) < size, 0))
+			break;
+		__builtin_prefetch(record + AHEAD);
+		word = first;
+		if (__builtin_expect(tag <= TFP_TAG_free, 0)) {
+			areas->allocs[found->allocs] = (uint32_t)(record - records);
+			found->allocs += tag == TFP_TAG_alloc;
+			if (!heap.blocks)
+				heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
+			put_rare_heap(&heap, record);
+		} else {
+			*others++ = (uint32_t)(record - records);
+			scratch->count[tag]++;
+		}
+		*tag_at++ = tag;
+		times = tfp_put_varint(times, tfp_zigzag((word >> TFP_TAG_BITS) - before));
+		before = word >> TFP_TAG_BITS;
+		record = after(record, size, likely);
+	}
+	found->others = (uint32_t)(others - areas->others);
+	found->times_end = times;
+	found->codes_end = heap.out;
+	finish(found, scratch, records, (uint32_t)(tag_at - tags), word);
+	return (uint32_t)(tag_at - tags);
 }
 
 /* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end. */
@@ -326,22 +378,42 @@ static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t
 	return at;
 }
 
+typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
+
+static inline pair pair_at(const uint8_t *from)
+{
+	return *(const pair *)(const void *)from;
+}
+
 /*
- * Which bits differ anywhere from those of the kind's first record: fields whose bits do not are constant. Two words at a
- * time; the lowest pair may hold the record's first word, which nobody asks for. `changed` covers a record.
+ * Which bits differ anywhere from those of the kind's first record: fields whose bits do not are constant. Four or two words
+ * at a time; the lowest may hold the record's first word, which nobody asks for. `changed` covers a record.
  */
 static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8_t *records, const uint32_t *offsets,
 						   uint32_t count, uint32_t size)
 {
-	typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
+	uint32_t at = size;
 
-	for (uint32_t at = size; at > sizeof(uint64_t);) {
+	for (; at >= 2 * sizeof(pair); ) {
+		at -= 2 * (uint32_t)sizeof(pair);
+		const uint8_t *words = records + at;
+		const pair first = pair_at(words + offsets[0]), second = pair_at(words + offsets[0] + sizeof(pair));
+		pair differs = first ^ first, also = differs;
+		for (uint32_t i = 1; i < count; i++) {
+			const uint8_t *here = words + offsets[i];
+			differs |= pair_at(here) ^ first;
+			also |= pair_at(here + sizeof(pair)) ^ second;
+		}
+		*(pair *)(void *)(changed + at) = differs;
+		*(pair *)(void *)(changed + at + sizeof(pair)) = also;
+	}
+	while (at > sizeof(uint64_t)) {
 		at = at > sizeof(pair) ? at - (uint32_t)sizeof(pair) : 0;
 		const uint8_t *words = records + at;
-		const pair first = *(const pair *)(const void *)(words + offsets[0]);
+		const pair first = pair_at(words + offsets[0]);
 		pair differs = first ^ first;
 		for (uint32_t i = 1; i < count; i++)
-			differs |= *(const pair *)(const void *)(words + offsets[i]) ^ first;
+			differs |= pair_at(words + offsets[i]) ^ first;
 		*(pair *)(void *)(changed + at) = differs;
 	}
 }
@@ -376,20 +448,29 @@ static void put_field(struct output *out, const struct tfp_scratch *scratch, con
 }
 
 /*
- * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
- * forked in the middle of this the records are zeros (writer/pages.c): then no kind has its number, and none has fields.
+ * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. `tags`: of all records, where
+ * there are no others than those; else NULL. In the child of a handler that forked in the middle of this the records are zeros
+ * (writer/pages.c): then no kind has its number, and none has fields.
  */
-static __attribute__((noinline)) void sort_by_kind(struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
-						     uint32_t others)
+static __attribute__((noinline)) void sort_by_kind(struct tfp_scratch *scratch, struct areas *areas, const uint8_t *records,
+						     uint32_t others, const uint8_t *tags)
 {
-	uint32_t start = 0;
+	uint32_t start = 0, *by_kind = areas->by_kind;
+	const uint32_t *offsets = areas->others;
 
 	for (unsigned tag = 0; tag < TAGS; tag++) {
 		scratch->next[tag] = start;
 		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
 	}
-	for (uint32_t i = 0; i < others; i++)
-		areas->by_kind[scratch->next[records[areas->others[i]]]++] = areas->others[i];
+	if (others && scratch->count[records[offsets[0]]] == others) { /* one kind alone is sorted */
+		areas->by_kind = areas->others;
+		scratch->next[records[offsets[0]]] = others;
+		return;
+	}
+	for (uint32_t i = 0; i < others && tags; i++)
+		by_kind[scratch->next[tags[i] % TAGS]++] = offsets[i];
+	for (uint32_t i = 0; i < others && !tags; i++)
+		by_kind[scratch->next[records[offsets[i]]]++] = offsets[i];
 	start = 0;
 	for (unsigned tag = 0; tag < TAGS; tag++) {
 		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
@@ -462,7 +543,7 @@ static int is_mostly_other(const uint8_t *records, size_t bytes)
 	return others > seen / 4;
 }
 
-static void put_columns(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
+static void put_columns(struct output *out, struct tfp_scratch *scratch, struct areas *areas, const uint8_t *records,
 			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
 {
 	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1};
@@ -480,7 +561,7 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, const s
 		times.encoding = TFP_ENCODE_DELTA;
 		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
 	}
-	sort_by_kind(scratch, areas, records, found.others);
+	sort_by_kind(scratch, areas, records, found.others, found.others == count ? tags_at : NULL);
 	header->first_time = found.first_time;
 	header->last_time = found.last_time;
 	header->records = tags.value_count = times.value_count = count;
