@@ -17,6 +17,25 @@ struct tfp_op_names {
 	uint8_t kinds[NAMES];           /* written by the collector of the name; any thread writes the same */
 };
 
+#define SEEN 2048u /* places of a thread's own table: 32 KiB of which only the touched pages exist */
+#define WAYS 4u    /* places that a name can have: a cache line */
+
+/*
+ * The names that a thread met last, by hash, and the place of the one that came after each: the step of a model names its ops
+ * in the same order again and again, and what the model works on drives all tables out of the first caches between two ops.
+ * So the name that is to be expected is looked at first, and was asked for while the op before it still ran.
+ */
+struct tfp_op_seen {
+	struct seen {
+		uint64_t hash; /* 0 = empty */
+		uint32_t name;
+		uint32_t next;
+	} places[SEEN];
+	uint32_t last;    /* place of the last name */
+	uint32_t victims; /* places given to other names so far */
+};
+_Static_assert(sizeof(struct seen) * WAYS == 64, "a cache line");
+
 static struct tfp_op_names *table(void)
 {
 	struct tfp_op_names *names = __atomic_load_n(&tfp_state->op_names, __ATOMIC_ACQUIRE), *none = NULL;
@@ -80,10 +99,10 @@ static uint32_t tell(struct tfp_thread *thread, uint32_t name, const char *text,
 	return name;
 }
 
-uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
+/* In the table of the process. */
+static __attribute__((noinline)) uint32_t find(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
 {
 	struct tfp_op_names *names = table();
-	uint64_t hash = hash_text(text, length);
 
 	for (uint32_t probe = 0; names && probe < PROBES; probe++) {
 		uint32_t place = (uint32_t)(hash + probe) % NAMES;
@@ -100,6 +119,52 @@ uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
 	}
 	tfp_loss_add(thread, TFP_LOSS_op_names, 1, tfp_now());
 	return 0;
+}
+
+/* NULL: no memory, or a handler has interrupted the thread's own look-up. */
+static inline struct tfp_op_seen *seen_by(struct tfp_thread *thread)
+{
+	if (__builtin_expect(thread->depth != 1, 0))
+		return NULL;
+	if (__builtin_expect(!thread->op_seen, 0))
+		thread->op_seen = tfp_pages_get(sizeof *thread->op_seen, 1);
+	return thread->op_seen;
+}
+
+/* The place of a name that is not the expected one: one of WAYS, where it may take that of another. SEEN: it has no number. */
+static __attribute__((noinline)) uint32_t place_of(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
+{
+	struct tfp_op_seen *seen = thread->op_seen;
+	uint32_t first = (uint32_t)(hash % (SEEN / WAYS)) * WAYS;
+
+	for (uint32_t place = first; place < first + WAYS; place++)
+		if (seen->places[place].hash == hash)
+			return place;
+	uint32_t name = find(thread, hash, text, length), place = first + seen->victims++ % WAYS;
+	if (!name) /* counted each time that it is met */
+		return SEEN;
+	seen->places[place] = (struct seen){.hash = hash, .name = name};
+	return place;
+}
+
+uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
+{
+	uint64_t hash = hash_text(text, length);
+	struct tfp_op_seen *seen = seen_by(thread);
+
+	if (__builtin_expect(!seen, 0))
+		return find(thread, hash, text, length);
+	struct seen *before = &seen->places[seen->last % SEEN];
+	uint32_t place = before->next % SEEN;
+	if (__builtin_expect(seen->places[place].hash != hash, 0)) {
+		place = place_of(thread, hash, text, length);
+		if (place == SEEN)
+			return 0;
+		before->next = place;
+	}
+	__builtin_prefetch(&seen->places[seen->places[place].next % SEEN]);
+	seen->last = place;
+	return seen->places[place].name;
 }
 
 size_t tfp_op_length(const char *text, size_t most)

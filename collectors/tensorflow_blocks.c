@@ -103,8 +103,12 @@ static uint32_t name_of(struct tfp_thread *thread, const char *allocator, const 
 	char text[64];
 	size_t length;
 
+	if (allocator && thread->op_own_allocator != allocator) { /* a literal of ours: its address is as good as its text */
+		thread->op_own_name = tfp_op_name(thread, allocator, tfp_length(allocator));
+		thread->op_own_allocator = thread->op_own_name ? allocator : NULL;
+	}
 	if (allocator)
-		return tfp_op_name(thread, allocator, tfp_length(allocator));
+		return thread->op_own_name;
 	length = api.allocator_name ? api.allocator_name(self, text, sizeof text) : 0;
 	return length ? tfp_op_name(thread, text, length) : tfp_op_name(thread, "bfc", 3);
 }

@@ -28,6 +28,7 @@ struct tfp_log;
 struct tfp_gpu_blocks;
 struct tfp_names;
 struct tfp_op_names;
+struct tfp_op_seen;
 struct tfp_iterators;
 struct tfp_name_cache;
 struct tfp_io;
@@ -95,6 +96,9 @@ struct tfp_thread {
 	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
 	uint16_t op_device; /* and the device it is for */
 	uint16_t op_nested; /* an allocator of TensorFlow is calling another one: that one's blocks are part of its own */
+	struct tfp_op_seen *op_seen; /* names of ops met last; collectors/opnames.c */
+	const char *op_own_allocator; /* TensorFlow's allocator whose name stood last in our own words, */
+	uint32_t op_own_name;         /* and its op name */
 	char *op_text; /* a page for putting texts together; collectors/tensorflow_trace.c */
 	struct tfp_gpu_thread gpu;
 	struct tfp_thread *next; /* list of all, head in struct tfp_state; never unlinked */

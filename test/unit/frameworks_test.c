@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -177,6 +178,40 @@ static void lengths_stay_in_their_page(void **state)
 	munmap(page, 4096);
 }
 
+/* Names get their numbers, each its own, and keep them: also in a handler, and when more come than a thread remembers. */
+static void names_keep_their_numbers(void **unused)
+{
+	enum { NAMES = 6000, THREADS = 2 };
+	static struct tfp_state state;
+	static struct tfp_thread threads[THREADS];
+	static uint32_t numbers[NAMES];
+	static uint64_t facts[1 << 17];
+	char text[64];
+
+	(void)unused;
+	state.facts.base = (uint8_t *)facts;
+	state.facts.room = sizeof facts;
+	tfp_state = &state;
+	for (unsigned round = 0; round < 6; round++) {
+		struct tfp_thread *thread = &threads[round % THREADS];
+		thread->depth = 1 + (round == 2); /* a handler looks names up without the thread's own table */
+		for (unsigned i = 0; i < NAMES; i++) { /* in another order each time, more than the thread's own table holds */
+			unsigned which = (i * (2 * round + 1)) % NAMES;
+			int length = snprintf(text, sizeof text, "model/dense_%u/MatMul:MatMul", which);
+			uint32_t number = tfp_op_name(thread, text, (size_t)length);
+			assert_true(number > 0);
+			assert_true(!numbers[which] || numbers[which] == number);
+			numbers[which] = number;
+			assert_int_equal(tfp_op_name(thread, text, (size_t)length), number);
+		}
+	}
+	for (unsigned i = 0; i < NAMES; i++)
+		for (unsigned j = i + 1; j < NAMES; j++)
+			if (numbers[i] == numbers[j])
+				fail_msg("names %u and %u share number %u", i, j, numbers[i]);
+	tfp_state = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +220,7 @@ int main(void)
 		cmocka_unit_test(texts_are_looked_at_without_faults),
 		cmocka_unit_test(proofs_end),
 		cmocka_unit_test(lengths_stay_in_their_page),
+		cmocka_unit_test(names_keep_their_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
