@@ -245,8 +245,7 @@ static inline __attribute__((always_inline)) void write_usual(struct tfp_thread 
 	tfp_gpu_put(thread, lane, &done);
 }
 
-/* All that a call's end may bring. */
-static __attribute__((noinline)) void leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now)
+void tfp_gpu_leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now)
 {
 	struct tfp_gpu_done done = {.now = now, .begin = call->begin, .function = call->function->number, .result = result,
 				    .flags = TFP_GPU_HOOKED, .values = call->values};
@@ -301,13 +300,14 @@ static inline __attribute__((always_inline)) int leave_usual(struct tfp_gpu_call
 	return 1;
 }
 
-void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
+uint64_t tfp_gpu_leave_usual(struct tfp_gpu_call *call, uint32_t result)
 {
 	uint64_t now = tfp_now();
 
 	if (TFP_UNLIKELY(result || (1u << call->argument & UNUSUAL) || !call->is_recorded || call->launch || !tfp_gpu_is_working ||
 			 call->thread != tfp_self || call->thread->depth || !leave_usual(call, now)))
-		leave_any(call, result, now);
+		return now;
+	return 0;
 }
 
 /* A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. */

@@ -99,7 +99,17 @@ static inline int tfp_gpu_is_asked(enum tfp_gpu_kind kind)
 
 /* Around the real call. function and caller are set; values and argument between the two. Any thread, any context. */
 void tfp_gpu_enter(struct tfp_gpu_call *call);
-void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result);
+
+/* Its two halves, so that the stack of one is not that of the other: the usual call's, 0 or when the other is to end it; all else. */
+uint64_t tfp_gpu_leave_usual(struct tfp_gpu_call *call, uint32_t result);
+void tfp_gpu_leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now);
+static inline void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
+{
+	uint64_t now = tfp_gpu_leave_usual(call, result);
+
+	if (now)
+		tfp_gpu_leave_any(call, result, now);
+}
 
 /* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);

@@ -206,14 +206,18 @@ static uint64_t hash_of(const char *text, size_t length, uint64_t hash)
 	return hash ? hash : 1;
 }
 
-static __attribute__((noinline)) uint32_t tell_node(struct tfp_thread *thread, struct tfp_iterators *iterators, uint32_t node,
-						    uint32_t parent, const char *text, size_t length)
+/* Two functions for the stack's sake: a new node's name may be a new fact, and the node is one itself. */
+static __attribute__((noinline)) void name_node(struct tfp_thread *thread, struct tfp_iterators *iterators, uint32_t node,
+						const char *text, size_t length)
+{
+	iterators->names[node - 1] = tfp_op_name(thread, text, length);
+}
+
+static __attribute__((noinline)) void tell_node(uint32_t node, uint32_t parent, const char *text, size_t length)
 {
 	struct tfp_fact_field fields[3] = {{.number = node}, {.number = parent}, {.is_text = 1, .text = {text, length}}};
 
-	iterators->names[node - 1] = tfp_op_name(thread, text, length);
 	tfp_store_fact(TFP_TAG_iterator, fields, 3);
-	return node;
 }
 
 /* The node under `parent` of that name, told when it is new; 0 = no room. */
@@ -232,8 +236,11 @@ static uint32_t node_of(struct tfp_thread *thread, struct tfp_iterators *iterato
 		if (there)
 			continue;
 		if (__atomic_compare_exchange_n((uint64_t *)&iterators->keys[place], &there, hash, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-			return tell_node(thread, iterators, place + 1, parent, text, length);
+						__ATOMIC_ACQUIRE)) {
+			name_node(thread, iterators, place + 1, text, length);
+			tell_node(place + 1, parent, text, length);
+			return place + 1;
+		}
 		if (there == hash)
 			return place + 1;
 	}

@@ -100,7 +100,7 @@ static uint32_t tell(struct tfp_thread *thread, uint32_t name, const char *text,
 }
 
 /* In the table of the process. */
-static __attribute__((noinline)) uint32_t find(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
+static uint32_t find(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
 {
 	struct tfp_op_names *names = table();
 
@@ -131,40 +131,46 @@ static inline struct tfp_op_seen *seen_by(struct tfp_thread *thread)
 	return thread->op_seen;
 }
 
-/* The place of a name that is not the expected one: one of WAYS, where it may take that of another. SEEN: it has no number. */
-static __attribute__((noinline)) uint32_t place_of(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
+/* The name at `place` is the one that came now. */
+static inline uint32_t follow(struct tfp_op_seen *seen, uint32_t place)
 {
-	struct tfp_op_seen *seen = thread->op_seen;
-	uint32_t first = (uint32_t)(hash % (SEEN / WAYS)) * WAYS;
-
-	for (uint32_t place = first; place < first + WAYS; place++)
-		if (seen->places[place].hash == hash)
-			return place;
-	uint32_t name = find(thread, hash, text, length), place = first + seen->victims++ % WAYS;
-	if (!name) /* counted each time that it is met */
-		return SEEN;
-	seen->places[place] = (struct seen){.hash = hash, .name = name};
-	return place;
-}
-
-uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
-{
-	uint64_t hash = hash_text(text, length);
-	struct tfp_op_seen *seen = seen_by(thread);
-
-	if (__builtin_expect(!seen, 0))
-		return find(thread, hash, text, length);
-	struct seen *before = &seen->places[seen->last % SEEN];
-	uint32_t place = before->next % SEEN;
-	if (__builtin_expect(seen->places[place].hash != hash, 0)) {
-		place = place_of(thread, hash, text, length);
-		if (place == SEEN)
-			return 0;
-		before->next = place;
-	}
 	__builtin_prefetch(&seen->places[seen->places[place].next % SEEN]);
 	seen->last = place;
 	return seen->places[place].name;
+}
+
+uint64_t tfp_op_hash(const char *text, size_t length)
+{
+	return hash_text(text, length);
+}
+
+uint32_t tfp_op_expected(struct tfp_thread *thread, uint64_t hash)
+{
+	struct tfp_op_seen *seen = thread->op_seen;
+
+	if (__builtin_expect(!seen || thread->depth != 1, 0))
+		return 0;
+	uint32_t place = seen->places[seen->last % SEEN].next % SEEN;
+	return __builtin_expect(seen->places[place].hash == hash, 1) ? follow(seen, place) : 0;
+}
+
+/* Of WAYS places one, where it may take that of another name. */
+uint32_t tfp_op_find(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length)
+{
+	struct tfp_op_seen *seen = seen_by(thread);
+	uint32_t place = (uint32_t)(hash % (SEEN / WAYS)) * WAYS, end = place + WAYS;
+
+	while (seen && place < end && seen->places[place].hash != hash)
+		place++;
+	if (!seen || place == end) {
+		uint32_t name = find(thread, hash, text, length);
+		if (!seen || !name) /* without a number it is counted each time that it is met */
+			return name;
+		place = end - WAYS + seen->victims++ % WAYS;
+		seen->places[place] = (struct seen){.hash = hash, .name = name};
+	}
+	seen->places[seen->last % SEEN].next = place;
+	return follow(seen, place);
 }
 
 size_t tfp_op_length(const char *text, size_t most)

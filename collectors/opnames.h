@@ -17,8 +17,19 @@ enum tfp_op_kind {
 	TFP_OP_FIRST = 3,  /* it comes before the first end of a step */
 };
 
+/* Parts of tfp_op_name: the name that came after the last one on this thread the last time (0 = another), any name. */
+uint64_t tfp_op_hash(const char *text, size_t length);
+uint32_t tfp_op_expected(struct tfp_thread *thread, uint64_t hash);
+uint32_t tfp_op_find(struct tfp_thread *thread, uint64_t hash, const char *text, size_t length);
+
 /* The number of `length` bytes of text, 1 and up; 0 = no room. Any thread, inside a hook (thread is entered). */
-uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length);
+static inline uint32_t tfp_op_name(struct tfp_thread *thread, const char *text, size_t length)
+{
+	uint64_t hash = tfp_op_hash(text, length);
+	uint32_t name = tfp_op_expected(thread, hash);
+
+	return __builtin_expect(name != 0, 1) ? name : tfp_op_find(thread, hash, text, length);
+}
 
 /* The length of a text that ends with a zero, at most `most`. Reads whole aligned words: never another page. */
 size_t tfp_op_length(const char *text, size_t most);
