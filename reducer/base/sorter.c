@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define LEAST_BYTES (1u << 20)
+#define NEAR 32u /* places that an entry is moved back at most as it is put */
 #define BUFFER_BYTES 65536u /* of one run while it is merged; holds the longest entry */
 
 /* In front of the bytes of an entry, which are padded to 8. */
@@ -146,6 +147,18 @@ static void spill(struct sorter *sorter)
 	sorter->count = sorter->used = 0;
 }
 
+/* The place of a new entry. What is nearly in order (ends of what was sorted by begin) needs no sorting later. */
+static size_t move_back(struct sorter *sorter, const struct entry *entry)
+{
+	size_t at = sorter->count, least = at > NEAR ? at - NEAR : 0;
+
+	for (; sorter->is_ordered && at > least && compare_keys(sorter->order[at - 1], entry) > 0; at--)
+		sorter->order[at] = sorter->order[at - 1];
+	if (at > 0 && at == least && compare_keys(sorter->order[at - 1], entry) > 0)
+		sorter->is_ordered = 0;
+	return at;
+}
+
 void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const void *bytes, size_t length)
 {
 	size_t need = sizeof(struct entry) + (length + 7) / 8 * 8;
@@ -162,9 +175,9 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	memcpy(entry + 1, bytes, length);
 	sorter->used += need;
 	sorter->order = base_grow(sorter->order, &sorter->order_room, sorter->count + 1, sizeof(*sorter->order));
-	if (sorter->count && compare_keys(sorter->order[sorter->count - 1], entry) > 0)
-		sorter->is_ordered = 0;
-	sorter->order[sorter->count++] = entry;
+	size_t at = move_back(sorter, entry);
+	sorter->count++;
+	sorter->order[at] = entry;
 }
 
 /* The entry at the front of a run, read from the spool where needed; NULL at its end. */
