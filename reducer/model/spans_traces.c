@@ -49,6 +49,19 @@ void spans_traces_flush(struct spans *spans)
 		flush(spans, &spans->pending[s]);
 }
 
+/* What the caller makes of a name, asked once a name. */
+static uint8_t phase_of(struct spans *spans, uint32_t place, const struct span *span)
+{
+	uint64_t key = (uint64_t)span->source << 8;
+	uint32_t phase = spans->options->phase_of == NULL ? 0 : number_map_find(&spans->phases, key, place);
+
+	if (phase != NUMBER_MAP_NONE)
+		return (uint8_t)phase;
+	phase = spans->options->phase_of(spans->options->context, span->name, span->source, 0);
+	number_map_set(&spans->phases, key, place, phase);
+	return (uint8_t)phase;
+}
+
 static void hold(struct spans *spans, size_t stream, struct span span, uint32_t text)
 {
 	struct span_pending *pending = &spans->pending[stream];
@@ -60,8 +73,6 @@ static void hold(struct spans *spans, size_t stream, struct span span, uint32_t 
 	span.track = span.thread;
 	span.depth = SPAN_NO_DEPTH;
 	span.domain = "";
-	if (spans->options->phase_of != NULL)
-		span.phase = spans->options->phase_of(spans->options->context, span.name, span.source, 0);
 	if (text != SPANS_NO_TEXT)
 		pending->arguments[span.argument_count++] =
 			(struct span_argument){.name = "arguments", .text = spans_text(spans, text)};
@@ -96,7 +107,8 @@ void spans_take_trace(void *state, size_t stream, const struct batch *batch, siz
 	struct spans *spans = state;
 	int64_t start = (int64_t)SPANS_VALUE(1) + spans->realtime_offset;
 	uint64_t duration = SPANS_VALUE(2), inside;
-	const char *name = spans_text(spans, spans_place_of(&spans->words, SPANS_VALUE(0)));
+	uint32_t place = spans_place_of(&spans->words, SPANS_VALUE(0));
+	const char *name = spans_text(spans, place);
 	uint64_t text = SPANS_VALUE(3);
 
 	if (SPANS_VALUE(5) != 0) {
@@ -104,14 +116,14 @@ void spans_take_trace(void *state, size_t stream, const struct batch *batch, siz
 		return;
 	}
 	inside = spans_inside(&spans->threads[spans->thread_of[stream]], start, duration);
-	hold(spans, stream,
-	     (struct span){.start_ns = start,
-			   .duration_ns = duration,
-			   .self_ns = duration > inside ? duration - inside : 0,
-			   .name = name == NULL ? "[name not recorded]" : name,
-			   .source = (uint8_t)SPANS_VALUE(4),
-			   .thread = spans_serial(spans, stream)},
-	     text == 0 ? SPANS_NO_TEXT : spans_place_of(&spans->words, text));
+	struct span span = {.start_ns = start,
+			    .duration_ns = duration,
+			    .self_ns = duration > inside ? duration - inside : 0,
+			    .name = name == NULL ? "[name not recorded]" : name,
+			    .source = (uint8_t)SPANS_VALUE(4),
+			    .thread = spans_serial(spans, stream)};
+	span.phase = phase_of(spans, place, &span);
+	hold(spans, stream, span, text == 0 ? SPANS_NO_TEXT : spans_place_of(&spans->words, text));
 }
 
 void spans_take_trace_number(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

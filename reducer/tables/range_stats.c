@@ -23,7 +23,8 @@ static const struct table_column columns[] = {
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0,
 		   "with what was inside; a range inside one of the same name on its thread counts once"},
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0,
-		  "without the ranges directly inside; empty for ranges of the whole process, which no thread owns"},
+		  "without the ranges directly inside; of what a framework told (record_function, traceme) without its ops inside; empty "
+		  "for ranges of the whole process, which no thread owns"},
 	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by the occurrences that count for it"},
 	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 2, "shortest occurrence"},
 	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "longest occurrence"},
@@ -76,6 +77,28 @@ static void add_row(struct table *table, const struct process *process, const st
 	table_integer(table, MOST, row->max_ns);
 }
 
+/* What a framework told as a range of its user (record_function) or of its own (TraceMe): counted with its ops. */
+static void add_framework_row(struct table *table, const struct process *process, const struct op *range)
+{
+	table_row(table);
+	table_integer(table, PROCESS, process->pid);
+	table_string(table, NAME, range->name);
+	table_string(table, DOMAIN, "");
+	table_string(table, SOURCE, source_name(range->source));
+	table_integer(table, OCCURRENCES, (int64_t)range->occurrences);
+	table_integer(table, TOTAL, range->total_ns);
+	table_integer(table, SELF, range->self_ns);
+	if (range->is_ns) /* all of them count, also those in one of the same name */
+		table_integer(table, AVERAGE, range->total_ns / (int64_t)range->occurrences);
+}
+
+static void add_framework_rows(struct table *table, const struct process *process)
+{
+	for (size_t i = 0; i < process->ops.count; i++)
+		if (process->ops.items[i].is_range && process->ops.items[i].occurrences)
+			add_framework_row(table, process, &process->ops.items[i]);
+}
+
 static void add_notes(struct table *table, const struct process *process)
 {
 	const struct range_rows *rows = &process->range_rows;
@@ -105,6 +128,7 @@ static void fill(struct table *table, const struct request *request)
 			continue;
 		for (size_t i = 0; i < process->range_rows.count; i++)
 			add_row(table, process, &process->range_rows.items[i]);
+		add_framework_rows(table, process);
 		add_notes(table, process);
 	}
 	table_sort(table, TOTAL, false);
@@ -116,8 +140,8 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_range_stats = {
 	.id = "range_stats",
 	.title = "Named ranges",
-	.help = "What the program and its libraries announced with NVTX or the C API: how often, how long, with and without what was "
-		"inside.",
+	.help = "What the program and its libraries announced with NVTX, the C API, record_function or TraceMe: how often, how long, "
+		"with and without what was inside.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
