@@ -10,16 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void say(const char *format, va_list arguments)
+{
+	fputs("tfprof-reduce: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
 void base_die(const char *format, ...)
 {
 	va_list arguments;
 
-	fputs("tfprof-reduce: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	say(format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
 	exit(1);
+}
+
+void base_note(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	say(format, arguments);
+	va_end(arguments);
 }
 
 void *base_alloc(size_t count, size_t bytes)

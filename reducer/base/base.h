@@ -15,6 +15,9 @@
 /* Prints "tfprof-reduce: " and one sentence to stderr and leaves with status 1. For the edge of the program only. */
 _Noreturn void base_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints "tfprof-reduce: " and one sentence to stderr. For the edge of the program only. */
+void base_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* count * bytes of zeroed memory; dies when there is none. Free it with free(). */
 void *base_alloc(size_t count, size_t bytes);
 

@@ -417,6 +417,29 @@ static void make_folder(struct text *folder, const char *path, const char *run)
 	}
 }
 
+/*
+ * A message of protocol buffers has at most 2 GiB: no program could read more. Long before that xprof needs more memory than
+ * most machines have (docs/foreign.md has what was measured).
+ */
+#define BYTES_MOST (UINT64_C(2) << 30)
+#define BYTES_NOTED (200u << 20)
+#define XPROF_TIMES 45u /* bytes of memory that xprof 2.24 takes a byte of the file */
+
+static void check_bytes(const struct writer *writer)
+{
+	uint64_t bytes = xspace_bytes(writer->file), mib = bytes >> 20;
+	double fits_ms = (double)writer->request->run->duration_ns / 1e6 * BYTES_NOTED / (double)(bytes ? bytes : 1);
+
+	if (bytes >= BYTES_MOST - (BYTES_NOTED >> 1)) /* room for what is no event: names, losses */
+		base_die("-f xplane: process %" PRIu32 " has %" PRIu64 " MiB of events; a file of 2 GiB is the most that any reader "
+			 "of this format takes: choose a time (--window=0ms-%.0fms is about 200 MiB), or -f perfetto",
+			 writer->process->pid, mib, fits_ms);
+	if (bytes > BYTES_NOTED)
+		base_note("-f xplane: the file of process %" PRIu32 " has %" PRIu64 " MiB; xprof takes about %" PRIu64
+			  " GiB of memory to show it: choose a time (--window=0ms-%.0fms is about 200 MiB), or -f perfetto",
+			  writer->process->pid, mib, bytes * XPROF_TIMES >> 30, fits_ms);
+}
+
 /* Returns whether the process did anything that has a place in an XSpace. */
 static bool write_process(const char *top, const struct request *request, size_t index)
 {
@@ -433,6 +456,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 		base_die("out of memory while reading the logs");
 	is_any = xspace_any(writer.file);
 	if (is_any) {
+		check_bytes(&writer);
 		make_folder(&path, top, run->name);
 		put_steps(&writer);
 		put_surroundings(&writer);

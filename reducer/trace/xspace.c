@@ -254,6 +254,16 @@ int xspace_any(const struct xspace_file *file)
 	return file->any;
 }
 
+uint64_t xspace_bytes(const struct xspace_file *file)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < file->plane_count; i++)
+		for (size_t k = 0; k < file->planes[i].line_count; k++)
+			bytes += file->planes[i].lines[k].bytes;
+	return bytes;
+}
+
 /* The file. */
 
 static size_t line_head(struct xspace_file *file, const struct line *line)

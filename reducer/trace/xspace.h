@@ -56,6 +56,8 @@ void xspace_warn(struct xspace_file *file, const char *text);
 
 /* Whether anything was put. */
 int xspace_any(const struct xspace_file *file);
+/* Bytes of all events: what the file will have at least, and nearly. */
+uint64_t xspace_bytes(const struct xspace_file *file);
 /* Writes all. Once. */
 void xspace_write(struct xspace_file *file, FILE *out, const char *host);
 
