@@ -84,13 +84,62 @@ static void look_into(struct found *found, const char *folder, int levels)
 	text_free(&path);
 }
 
-size_t import_find(const char *folder, char ***paths)
+static int ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), less = strlen(ending);
+
+	return length > less && strcmp(text + length - less, ending) == 0;
+}
+
+/*
+ * Does a JSON file draw again, for viewers, what an XPlane beside it tells? So JAX and TensorFlow write them: HOST.trace.json.gz
+ * with HOST.xplane.pb, and perfetto_trace.json.gz with any.
+ */
+static int is_drawn_from(const char *path, const char *plane)
+{
+	static const char name[] = "perfetto_trace.json.gz";
+	const char *slash = strrchr(path, '/'), *json = slash ? slash + 1 : path;
+	size_t folder = (size_t)(json - path), stem = 0;
+	const char *ending = strstr(json, ".trace.json");
+
+	if (!ends_with(plane, ".xplane.pb") || strncmp(plane, path, folder) != 0 || strchr(plane + folder, '/'))
+		return 0;
+	if (strcmp(json, name) == 0)
+		return 1;
+	stem = ending && (strcmp(ending, ".trace.json") == 0 || strcmp(ending, ".trace.json.gz") == 0) ? (size_t)(ending - path) : 0;
+	return stem > folder && strncmp(plane, path, stem) == 0 && strcmp(plane + stem, ".xplane.pb") == 0;
+}
+
+/* Leaves out what would be counted twice, and says so. */
+static void leave_out_drawn(struct found *found, struct diag_list *diags)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < found->count; i++) {
+		size_t plane = 0;
+		while (plane < found->count && (!found->paths[plane] || !is_drawn_from(found->paths[i], found->paths[plane])))
+			plane++;
+		if (plane == found->count)
+			continue;
+		diag_add(diags, DIAG_NOTE, found->paths[i], DIAG_NO_OFFSET, "name the file itself to read it instead",
+			 "was not read: it shows the same run as the XPlane beside it");
+		free(found->paths[i]);
+		found->paths[i] = NULL;
+	}
+	for (size_t i = 0; i < found->count; i++)
+		if (found->paths[i])
+			found->paths[kept++] = found->paths[i];
+	found->count = kept;
+}
+
+size_t import_find(const char *folder, char ***paths, struct diag_list *diags)
 {
 	struct found found = {0};
 
 	look_into(&found, folder, LEVELS);
 	if (found.count)
 		qsort(found.paths, found.count, sizeof(*found.paths), by_text);
+	leave_out_drawn(&found, diags);
 	*paths = found.paths;
 	return found.count;
 }

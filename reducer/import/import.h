@@ -19,9 +19,10 @@ enum import_kind import_recognise(const char *path);
 
 /*
  * Files of other profilers in a folder and those below it (a TensorBoard log directory is three levels), by their content, in
- * the order of their names. Returns how many; *paths and what it holds are freed by the caller.
+ * the order of their names. What draws again, for viewers, what another one tells is left out, with a note. Returns how many;
+ * *paths and what it holds are freed by the caller.
  */
-size_t import_find(const char *folder, char ***paths);
+size_t import_find(const char *folder, char ***paths, struct diag_list *diags);
 
 /*
  * The log made from the file: a descriptor of a file without a name, which the caller closes; -1 where nothing can be read of

@@ -7,7 +7,7 @@
 
 void json_begin(struct json *json, struct source *source)
 {
-	*json = (struct json){.source = source, .wants_value = 1};
+	*json = (struct json){.source = source, .word = "", .wants_value = 1};
 }
 
 void json_free(struct json *json)
@@ -15,20 +15,24 @@ void json_free(struct json *json)
 	text_free(&json->text);
 }
 
-/* The next byte, or -1 at the end. */
-static int peek(struct json *json)
+/* Brings what follows into the window. Returns the next byte, or -1 at the end. */
+static __attribute__((noinline)) int fill(struct json *json)
 {
-	if (json->used == json->filled) {
-		json->bytes = source_at(json->source, json->at, SOURCE_LONGEST, &json->filled);
-		json->used = 0;
-	}
-	return json->filled ? json->bytes[json->used] : -1;
+	json->from += json->used;
+	json->bytes = source_at(json->source, json->from, SOURCE_LONGEST, &json->filled);
+	json->used = 0;
+	return json->filled ? json->bytes[0] : -1;
 }
 
-static void step(struct json *json)
+/* The next byte, or -1 at the end. */
+static inline int peek(struct json *json)
+{
+	return json->used < json->filled ? json->bytes[json->used] : fill(json);
+}
+
+static inline void step(struct json *json)
 {
 	json->used++;
-	json->at++;
 }
 
 static int take(struct json *json)
@@ -45,19 +49,22 @@ static enum json_word bad(struct json *json, const char *reason)
 	int is_end = peek(json) < 0;
 
 	if (!json->is_bad)
-		source_damage(json->source, json->at, "use another copy of the file; what stands before that was read",
+		source_damage(json->source, json->from + json->used, "use another copy of the file; what stands before that was read",
 			      is_end ? "the file ends inside its JSON" : reason);
 	json->is_bad = 1;
 	json->depth = 0;
 	return JSON_BAD;
 }
 
-static int skip_space(struct json *json)
+/* The byte behind white space. */
+static inline int skip_space(struct json *json)
 {
-	int byte;
+	int byte = peek(json);
 
-	while ((byte = peek(json)) == ' ' || byte == '\n' || byte == '\t' || byte == '\r')
+	while (byte <= ' ' && (byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r')) {
 		step(json);
+		byte = peek(json);
+	}
 	return byte;
 }
 
@@ -135,50 +142,56 @@ static int take_escape(struct json *json)
 	return 0;
 }
 
-/* What stretches of bytes are made of. */
-enum { PLAIN = 1, NUMBER = 2, LETTER = 4 };
-
-/* Always inline: asked for each byte, about a kind that is known where it is asked. */
-static inline __attribute__((always_inline)) unsigned kinds_of(int byte)
+/* Words of 8 bytes: how many of them, from the lowest address on, are neither quote nor backslash. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+static inline unsigned plain_bytes(uint64_t word)
 {
-	unsigned kinds = byte != '"' && byte != '\\' ? PLAIN : 0;
+	uint64_t quote = word ^ EACH('"'), slash = word ^ EACH('\\');
+	/* The high bit of a byte that is 0; above the first such byte it may also be another's. */
+	uint64_t found = (((quote - EACH(1)) & ~quote) | ((slash - EACH(1)) & ~slash)) & EACH(0x80);
 
-	if ((byte >= '0' && byte <= '9') || byte == '+' || byte == '-' || byte == '.' || byte == 'e' || byte == 'E')
-		kinds |= NUMBER;
-	if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z'))
-		kinds |= LETTER;
-	return kinds;
+	return found ? (unsigned)__builtin_ctzll(found) / 8 : 8;
 }
 
-/* A whole stretch of bytes of a kind at once, as far as they are in memory. */
-static inline __attribute__((always_inline)) void take_stretch(struct json *json, unsigned kind)
+/* Where the first quote or backslash stands, or the end of the window. */
+static inline size_t plain_end(const struct json *json)
 {
-	size_t from = json->used;
+	size_t at = json->used;
+	unsigned plain = 8;
 
-	while (json->used < json->filled && kinds_of(json->bytes[json->used]) & kind)
-		json->used++;
-	size_t length = json->used - from, room = json->text.length < JSON_TEXT ? JSON_TEXT - json->text.length : 0;
-	text_put(&json->text, json->bytes + from, length < room ? length : room);
-	json->at += length;
+	for (uint64_t word; plain == 8 && at + 8 <= json->filled; at += plain) {
+		memcpy(&word, json->bytes + at, sizeof(word));
+		plain = plain_bytes(word);
+	}
+	while (plain == 8 && at < json->filled && json->bytes[at] != '"' && json->bytes[at] != '\\')
+		at++;
+	return at;
 }
 
-/* All bytes of a kind from here on; the text is new. */
-static void take_all(struct json *json, unsigned kind)
+static void put_stretch(struct json *json, size_t end)
 {
-	text_clear(&json->text);
-	for (int byte = peek(json); byte >= 0 && kinds_of(byte) & kind; byte = peek(json))
-		take_stretch(json, kind);
+	size_t length = end - json->used, room = json->text.length < JSON_TEXT ? JSON_TEXT - json->text.length : 0;
+
+	text_put(&json->text, json->bytes + json->used, length < room ? length : room);
+	json->used = end;
 }
 
-/* Behind the quote. Returns 0, -1 where it makes no sense. */
-static int take_string(struct json *json)
+/* What was put together is the word. */
+static void set_word(struct json *json)
+{
+	json->word = json->text.length ? json->text.bytes : "";
+	json->length = json->text.length;
+}
+
+/* A string that is not whole in the window, or has something to unescape. Returns 0, -1 where it makes no sense. */
+static __attribute__((noinline)) int put_string(struct json *json)
 {
 	text_clear(&json->text);
 	for (int byte = peek(json); byte != '"'; byte = peek(json)) {
 		if (byte < 0)
 			return -1;
 		if (byte != '\\') {
-			take_stretch(json, PLAIN);
+			put_stretch(json, plain_end(json));
 			continue;
 		}
 		step(json);
@@ -186,14 +199,61 @@ static int take_string(struct json *json)
 			return -1;
 	}
 	step(json);
-	text_string(&json->text, "");
+	set_word(json);
 	return 0;
 }
 
-static enum json_word take_number(struct json *json)
+/* Behind the quote. Returns 0, -1 where it makes no sense. */
+static inline int take_string(struct json *json)
 {
-	take_all(json, NUMBER);
-	return JSON_NUMBER;
+	size_t end = plain_end(json);
+
+	if (end == json->filled || json->bytes[end] != '"' || end - json->used > JSON_TEXT)
+		return put_string(json);
+	json->word = (const char *)json->bytes + json->used;
+	json->length = end - json->used;
+	json->used = end + 1;
+	return 0;
+}
+
+/* What numbers and words are made of. */
+enum { NUMBER = 1, LETTER = 2 };
+#define N NUMBER
+#define L LETTER
+#define NL (NUMBER | LETTER)
+static const uint8_t kinds[256] = {
+	['0'] = N, N, N, N, N, N, N, N, N, N, ['+'] = N, ['-'] = N, ['.'] = N, ['A'] = L, L,	L, L, NL, L, L, L, L, L,
+	L,	   L, L, L, L, L, L, L, L, L, L,	 L,	    L,	       L,	   ['a'] = L, L, L, L, NL, L, L, L, L,
+	L,	   L, L, L, L, L, L, L, L, L, L,	 L,	    L,	       L,	   L,	   L,
+};
+#undef N
+#undef L
+#undef NL
+
+static __attribute__((noinline)) void put_all(struct json *json, int kind)
+{
+	text_clear(&json->text);
+	for (int byte = peek(json); byte >= 0 && kinds[byte] & kind; byte = peek(json)) {
+		put_byte(json, byte);
+		step(json);
+	}
+	set_word(json);
+}
+
+/* All bytes of a kind from here on. */
+static inline void take_all(struct json *json, int kind)
+{
+	size_t end = json->used;
+
+	while (end < json->filled && kinds[json->bytes[end]] & kind)
+		end++;
+	if (end == json->filled || end - json->used > JSON_TEXT) {
+		put_all(json, kind);
+		return;
+	}
+	json->word = (const char *)json->bytes + json->used;
+	json->length = end - json->used;
+	json->used = end;
 }
 
 /* true, false, null; Python also writes NaN and Infinity, which become null. */
@@ -207,7 +267,7 @@ static enum json_word take_word(struct json *json)
 
 	take_all(json, LETTER);
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (json->text.length && strcmp(json->text.bytes, words[i].text) == 0)
+		if (json_is(json, words[i].text, strlen(words[i].text)))
 			return words[i].word;
 	return bad(json, "this is no word of JSON");
 }
@@ -234,21 +294,32 @@ static enum json_word close_level(struct json *json, int byte)
 	return byte == '}' ? JSON_OBJECT_END : JSON_ARRAY_END;
 }
 
-static enum json_word take_key(struct json *json)
+/* The word must outlive a change of the window. */
+static __attribute__((noinline)) void keep_word(struct json *json)
+{
+	if (json->word == json->text.bytes)
+		return;
+	text_clear(&json->text);
+	text_put(&json->text, json->word, json->length);
+	set_word(json);
+}
+
+static inline enum json_word take_key(struct json *json)
 {
 	if (take(json) != '"' || take_string(json) != 0)
 		return bad(json, "this is no key of an object");
-	if (skip_space(json) != ':')
-		return bad(json, "no colon follows the key");
+	if (json->used == json->filled || json->bytes[json->used] != ':') {
+		keep_word(json);
+		if (skip_space(json) != ':')
+			return bad(json, "no colon follows the key");
+	}
 	step(json);
 	json->wants_value = 1;
 	return JSON_KEY;
 }
 
-static enum json_word take_value(struct json *json, int byte)
+static inline enum json_word take_value(struct json *json, int byte)
 {
-	enum json_word word;
-
 	if (byte == '{' || byte == '[')
 		return open_level(json, byte);
 	json->is_after = 1;
@@ -257,10 +328,10 @@ static enum json_word take_value(struct json *json, int byte)
 		step(json);
 		return take_string(json) == 0 ? JSON_STRING : bad(json, "this string makes no sense");
 	}
-	word = byte == '-' || (byte >= '0' && byte <= '9') ? take_number(json) : JSON_BAD;
-	if (word == JSON_BAD)
-		word = (byte == '-' || (byte >= '0' && byte <= '9')) ? word : take_word(json);
-	return word;
+	if (byte != '-' && !(byte >= '0' && byte <= '9'))
+		return take_word(json);
+	take_all(json, NUMBER);
+	return JSON_NUMBER;
 }
 
 enum json_word json_next(struct json *json)
@@ -303,37 +374,61 @@ void json_skip(struct json *json, enum json_word word)
 
 int json_is_number(const struct json *json)
 {
-	const char *at = json->text.length ? json->text.bytes : "";
+	size_t at = json->length && (json->word[0] == '-' || json->word[0] == '+');
 
-	at += *at == '-' || *at == '+';
-	at += *at == '.';
-	return *at >= '0' && *at <= '9';
+	at += at < json->length && json->word[at] == '.';
+	return at < json->length && json->word[at] >= '0' && json->word[at] <= '9';
+}
+
+/* What stands behind the digits. */
+static long exponent_of(const char *at, const char *end)
+{
+	char text[32];
+	size_t length = (size_t)(end - at);
+
+	if (!length || (*at | 32) != 'e')
+		return 0;
+	length = length - 1 < sizeof(text) - 1 ? length - 1 : sizeof(text) - 1;
+	memcpy(text, at + 1, length);
+	text[length] = 0;
+	long exponent = strtol(text, NULL, 10);
+	return exponent > EXPONENT_MOST ? EXPONENT_MOST : exponent < -EXPONENT_MOST ? -EXPONENT_MOST : exponent;
+}
+
+/* value * 10^scale; saturates. */
+static int64_t scaled(int64_t value, long scale)
+{
+	for (; scale > 0 && value != 0; scale--)
+		if (__builtin_mul_overflow(value, 10, &value))
+			return INT64_MAX;
+	for (; scale < 0 && value != 0; scale++)
+		value /= 10;
+	return value;
 }
 
 int64_t json_integer(const struct json *json, unsigned digits)
 {
-	const char *at = json->text.length ? json->text.bytes : "";
-	int is_negative = *at == '-', is_behind = 0;
+	const char *at = json->word, *end = at + json->length;
+	int is_negative = at < end && *at == '-', is_behind = 0;
 	unsigned left = digits;
 	int64_t value = 0;
 
-	for (at += is_negative || *at == '+'; (*at >= '0' && *at <= '9') || (*at == '.' && !is_behind); at++) {
-		if (*at == '.') {
+	for (at += at < end && (is_negative || *at == '+'); at < end; at++) {
+		unsigned digit = (unsigned)(unsigned char)*at - '0';
+		if (*at == '.' && !is_behind) {
 			is_behind = 1;
 			continue;
 		}
+		if (digit > 9)
+			break;
 		if (is_behind && left == 0)
 			continue;
 		left -= is_behind != 0;
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at - '0', &value))
+		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (int)digit, &value))
 			return is_negative ? INT64_MIN : INT64_MAX;
 	}
-	long exponent = *at == 'e' || *at == 'E' ? strtol(at + 1, NULL, 10) : 0;
-	exponent = exponent > EXPONENT_MOST ? EXPONENT_MOST : exponent < -EXPONENT_MOST ? -EXPONENT_MOST : exponent;
-	for (long scale = (long)left + exponent; scale > 0 && value != 0; scale--)
-		if (__builtin_mul_overflow(value, 10, &value))
-			return is_negative ? INT64_MIN : INT64_MAX;
-	for (long scale = (long)left + exponent; scale < 0 && value != 0; scale++)
-		value /= 10;
-	return is_negative ? -value : value;
+	value = scaled(value, (long)left + exponent_of(at, end));
+	if (is_negative)
+		return value == INT64_MAX ? INT64_MIN : -value;
+	return value;
 }

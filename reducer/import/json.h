@@ -4,13 +4,16 @@
  *
  * Rule: memory is a window and one text, whatever the file holds. Why not a library: the well-kept ones (json-c, jansson,
  * cJSON) make a tree of the whole file, which for a trace of 1 GB is some 10 GB; yajl, the one that streams, has not been
- * released since 2011. Depth is bounded; texts are cut at JSON_TEXT.
+ * released since 2011. Depth is bounded; texts are cut at JSON_TEXT. A text that lies whole in the window, with nothing to
+ * unescape, is not copied.
  */
 #ifndef REDUCER_IMPORT_JSON_H
 #define REDUCER_IMPORT_JSON_H
 
 #include "reducer/base/base.h"
 #include "reducer/import/source.h"
+
+#include <string.h>
 
 #define JSON_DEPTH 512
 #define JSON_TEXT 65536u
@@ -33,9 +36,11 @@ enum json_word {
 struct json {
 	struct source *source;
 	const uint8_t *bytes; /* the window */
-	uint64_t at;	      /* offset in the file of the next byte */
+	uint64_t from;	      /* offset in the file of the window */
 	size_t used, filled;  /* in the window */
-	struct text text;     /* of a key, string or number */
+	const char *word;     /* the text of a key, string or number, no zero byte behind; until the next word */
+	size_t length;
+	struct text text; /* what had to be put together */
 	unsigned depth;
 	uint8_t stack[JSON_DEPTH];     /* '{' or '[' */
 	uint8_t wants_value, is_after; /* behind a key or at a start; behind a value */
@@ -50,6 +55,12 @@ enum json_word json_next(struct json *json);
 
 /* Steps over the value whose first word was `word`. */
 void json_skip(struct json *json, enum json_word word);
+
+/* Whether the text is these bytes. */
+static inline int json_is(const struct json *json, const char *text, size_t length)
+{
+	return json->length == length && memcmp(json->word, text, length) == 0;
+}
 
 /* Whether the text begins like a number: of a string it may not. */
 int json_is_number(const struct json *json);

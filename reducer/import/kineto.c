@@ -36,19 +36,34 @@ static const uint8_t digits_of[] = {
 #undef KINETO_NUMBER
 };
 
-static const char *text_of(const struct json *json)
+static unsigned slot_of(const char *name, size_t length)
 {
-	return json->text.length ? json->text.bytes : "";
+	unsigned first = (unsigned char)name[0], middle = (unsigned char)name[length / 2], last = (unsigned char)name[length - 1];
+
+	return (unsigned)length * 37 + first * 5 + middle * 3 + last;
 }
 
-static unsigned key_of(const struct json *json)
+/* Which place in key_of a key has: the first that is free from its hash on. */
+static void index_keys(struct kineto *kineto)
 {
-	const char *name = text_of(json);
+	for (unsigned i = 0; i < KINETO_KEYS; i++) {
+		unsigned slot = slot_of(keys[i].name, keys[i].length);
+		while (kineto->key_of[slot % KINETO_KEY_SLOTS])
+			slot++;
+		kineto->key_of[slot % KINETO_KEY_SLOTS] = (uint8_t)(i + 1);
+	}
+}
 
-	for (unsigned i = 0; i < KINETO_KEYS; i++)
-		if (keys[i].length == json->text.length && keys[i].name[0] == name[0] &&
-		    memcmp(keys[i].name, name, keys[i].length) == 0)
-			return i;
+static unsigned key_of(const struct kineto *kineto)
+{
+	const struct json *json = &kineto->json;
+	unsigned slot = json->length ? slot_of(json->word, json->length) : 0, key;
+
+	if (!json->length)
+		return KINETO_KEYS;
+	for (; (key = kineto->key_of[slot % KINETO_KEY_SLOTS]) != 0; slot++)
+		if (json_is(json, keys[key - 1].name, keys[key - 1].length))
+			return key - 1;
 	return KINETO_KEYS;
 }
 
@@ -73,6 +88,26 @@ static int is_bad_time(const struct json *json, unsigned key, enum json_word wor
 	return (word != JSON_STRING && word != JSON_NUMBER) || !json_is_number(json);
 }
 
+/* A text of the event: of a name that comes twice its own member, not one of its args. */
+static void take_text(struct kineto *kineto, struct kineto_event *event, unsigned key)
+{
+	const struct json *json = &kineto->json;
+
+	if (kineto_has(event, key))
+		return;
+	event->has |= UINT64_C(1) << key;
+	event->values[key].text = kineto->texts_used;
+	memcpy(kineto->texts + kineto->texts_used, json->word, json->length);
+	kineto->texts[kineto->texts_used + json->length] = 0;
+	kineto->texts_used += json->length + 1;
+}
+
+static void set_number(struct kineto_event *event, unsigned key, int64_t number)
+{
+	event->has |= UINT64_C(1) << key;
+	event->values[key].number = number;
+}
+
 static void take_value(struct kineto *kineto, struct kineto_event *event, unsigned key, enum json_word word)
 {
 	struct json *json = &kineto->json;
@@ -80,20 +115,14 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 	if (word == JSON_ARRAY && (key == KINETO_GRID || key == KINETO_BLOCK)) {
 		take_three(json, key == KINETO_GRID ? event->grid : event->block);
 	} else if (is_bad_time(json, key, word)) {
-		event->numbers[key] = -1; /* set_times refuses it */
-		event->has[key] = 1;
+		set_number(event, key, -1); /* set_times refuses it */
 		json_skip(json, word);
 	} else if (key >= KINETO_KEYS || (word != JSON_STRING && word != JSON_NUMBER)) {
 		json_skip(json, word);
 	} else if (keys[key].is_text) {
-		if (event->text_at[key])
-			return; /* the event's own member, not one of its args */
-		event->text_at[key] = kineto->texts.length + 1;
-		text_put(&kineto->texts, text_of(json), json->text.length);
-		text_char(&kineto->texts, 0);
+		take_text(kineto, event, key);
 	} else {
-		event->numbers[key] = json_integer(json, digits_of[key]);
-		event->has[key] = 1;
+		set_number(event, key, json_integer(json, digits_of[key]));
 	}
 }
 
@@ -104,8 +133,8 @@ static void take_members(struct kineto *kineto, struct kineto_event *event)
 	enum json_word word;
 
 	while ((word = json_next(json)) == JSON_KEY) {
-		unsigned key = key_of(json);
-		int is_args = strcmp(text_of(json), "args") == 0;
+		unsigned key = key_of(kineto);
+		int is_args = json_is(json, "args", 4);
 		word = json_next(json);
 		if (is_args && word == JSON_OBJECT)
 			take_members(kineto, event);
@@ -114,35 +143,39 @@ static void take_members(struct kineto *kineto, struct kineto_event *event)
 	}
 }
 
-const char *kineto_text(const struct kineto *kineto, const struct kineto_event *event, enum kineto_key key)
+/* An empty event. */
+static void begin_event(struct kineto *kineto, struct kineto_event *event)
 {
-	return event->text_at[key] ? kineto->texts.bytes + event->text_at[key] - 1 : "";
+	event->has = 0;
+	memset(event->grid, 0, sizeof(event->grid));
+	memset(event->block, 0, sizeof(event->block));
+	kineto->texts_used = 0;
 }
 
 /* ts is in microseconds with decimals; relative to baseTimeNanoseconds where the file says that. */
 static int set_times(struct kineto *kineto, struct kineto_event *event)
 {
-	int64_t begin = event->numbers[KINETO_TS];
+	int64_t begin = kineto_number(event, KINETO_TS), duration = kineto_number(event, KINETO_DUR);
 
-	if (!event->has[KINETO_TS] || begin < 0)
+	if (!kineto_has(event, KINETO_TS) || begin < 0)
 		return -1;
 	if (begin < EPOCH_LEAST_NS)
 		begin += kineto->base_ns ? kineto->base_ns : 1000000000;
-	if (begin > LATEST_NS || event->numbers[KINETO_DUR] < 0 || event->numbers[KINETO_DUR] > LATEST_NS)
+	if (begin > LATEST_NS || duration < 0 || duration > LATEST_NS)
 		return -1;
 	event->begin_ns = (uint64_t)begin;
-	event->duration_ns = (uint64_t)event->numbers[KINETO_DUR];
+	event->duration_ns = (uint64_t)duration;
 	return 0;
 }
 
 static void take_event(struct kineto *kineto)
 {
-	struct kineto_event event = {0};
+	struct kineto_event event;
 
-	text_clear(&kineto->texts);
+	begin_event(kineto, &event);
 	take_members(kineto, &event);
 	const char *phase = kineto_text(kineto, &event, KINETO_PH);
-	if (strcmp(phase, "X") != 0 && strcmp(phase, "i") != 0 && strcmp(phase, "B") != 0 && strcmp(phase, "E") != 0)
+	if (!phase[0] || phase[1] || !strchr("XiBE", phase[0]))
 		return;
 	if (set_times(kineto, &event) != 0) {
 		kineto->out_of_time++;
@@ -171,12 +204,12 @@ static void take_devices(struct kineto *kineto)
 	enum json_word word;
 
 	while ((word = json_next(json)) != JSON_ARRAY_END && word > JSON_BAD) {
-		struct kineto_event event = {0};
+		struct kineto_event event;
 		if (word != JSON_OBJECT) {
 			json_skip(json, word);
 			continue;
 		}
-		text_clear(&kineto->texts);
+		begin_event(kineto, &event);
 		take_members(kineto, &event);
 		kineto_device(kineto, &event);
 	}
@@ -188,12 +221,12 @@ static void take_rank(struct kineto *kineto)
 	enum json_word word;
 
 	while ((word = json_next(json)) == JSON_KEY) {
-		const char *name = strcmp(text_of(json), "rank") == 0	      ? "RANK"
-				   : strcmp(text_of(json), "world_size") == 0 ? "WORLD_SIZE"
-									      : NULL;
+		const char *name = json_is(json, "rank", 4) ? "RANK" : json_is(json, "world_size", 10) ? "WORLD_SIZE" : NULL;
+		char text[64];
 		word = json_next(json);
+		snprintf(text, sizeof(text), "%.*s", (int)(json->length < 63 ? json->length : 63), json->word);
 		if (name && (word == JSON_NUMBER || word == JSON_STRING))
-			sink_pair(kineto->sink, TFP_TAG_environment, name, text_of(json));
+			sink_pair(kineto->sink, TFP_TAG_environment, name, text);
 		else
 			json_skip(json, word);
 	}
@@ -207,7 +240,7 @@ static void take_file(struct kineto *kineto)
 	char key[64];
 
 	while ((word = json_next(json)) == JSON_KEY) {
-		snprintf(key, sizeof(key), "%s", text_of(json));
+		snprintf(key, sizeof(key), "%.*s", (int)(json->length < 63 ? json->length : 63), json->word);
 		word = json_next(json);
 		if (strcmp(key, "traceEvents") == 0 && word == JSON_ARRAY)
 			take_events(kineto);
@@ -244,8 +277,7 @@ static void find_base(struct kineto *kineto, struct source *source)
 static void free_all(struct kineto *kineto)
 {
 	json_free(&kineto->json);
-	text_free(&kineto->texts);
-	text_free(&kineto->scratch);
+	free(kineto->texts);
 	calls_free(&kineto->calls);
 	free(kineto->tracks);
 	base_index_free(&kineto->track_of);
@@ -263,6 +295,8 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 	kineto->source = source;
 	kineto->sink = sink;
 	kineto->about = about;
+	kineto->texts = base_alloc(KINETO_TEXTS, JSON_TEXT + 1);
+	index_keys(kineto);
 	find_base(kineto, source);
 	json_begin(&kineto->json, source);
 	word = json_next(&kineto->json);

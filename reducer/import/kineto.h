@@ -18,11 +18,18 @@ enum kineto_key {
 	KINETO_KEYS
 };
 
+_Static_assert(KINETO_KEYS <= 64, "the keys of an event are bits of a word");
+
+#define KINETO_TEXTS 5	      /* texts in kineto_keys.def */
+#define KINETO_KEY_SLOTS 256u /* a power of two, several times the keys */
+
 struct kineto_event {
-	size_t text_at[KINETO_KEYS]; /* in kineto.texts + 1; 0 = not there */
-	int64_t numbers[KINETO_KEYS];
-	uint8_t has[KINETO_KEYS];
+	uint64_t has; /* a bit a key; of the others nothing is set */
 	uint64_t grid[3], block[3];
+	union {
+		size_t text; /* its place in kineto.texts */
+		int64_t number;
+	} values[KINETO_KEYS];
 	uint64_t begin_ns, duration_ns;
 };
 
@@ -37,7 +44,9 @@ struct kineto {
 	struct sink *sink;
 	struct import_about *about;
 	struct json json;
-	struct text texts, scratch; /* texts: of the event at hand */
+	char *texts; /* of the event at hand: each with a zero byte behind */
+	size_t texts_used;
+	uint8_t key_of[KINETO_KEY_SLOTS]; /* key + 1 by its hash; 0 = none */
 	struct calls calls;
 	struct kineto_track *tracks;
 	size_t track_count, track_room;
@@ -51,8 +60,22 @@ struct kineto {
 	struct sink_group group;
 };
 
-/* kineto.c: "" where the event has none. */
-const char *kineto_text(const struct kineto *kineto, const struct kineto_event *event, enum kineto_key key);
+static inline int kineto_has(const struct kineto_event *event, enum kineto_key key)
+{
+	return (int)(event->has >> key & 1);
+}
+
+/* "" where the event has none. */
+static inline const char *kineto_text(const struct kineto *kineto, const struct kineto_event *event, enum kineto_key key)
+{
+	return kineto_has(event, key) ? kineto->texts + event->values[key].text : "";
+}
+
+/* 0 where the event has none. */
+static inline int64_t kineto_number(const struct kineto_event *event, enum kineto_key key)
+{
+	return kineto_has(event, key) ? event->values[key].number : 0;
+}
 
 /* kineto_put.c: an event of that phase (X whole, i instant, B and E); a device's properties. */
 void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase);

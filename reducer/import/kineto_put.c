@@ -32,7 +32,7 @@ static void put_group(struct kineto *kineto, uint32_t thread, struct sink_time w
 
 static uint64_t number(const struct kineto_event *event, enum kineto_key key)
 {
-	return (uint64_t)event->numbers[key];
+	return (uint64_t)kineto_number(event, key);
 }
 
 static uint32_t name_of(struct kineto *kineto, const struct kineto_event *event)
@@ -63,16 +63,16 @@ static struct kineto_track *track_at(struct kineto *kineto, uint64_t key, int *i
 	return &kineto->tracks[kineto->track_count++];
 }
 
-static uint64_t hash_of(const char *pid, const char *tid, char kind)
+static uint64_t hash_of(const char *pid, const char *tid)
 {
-	return base_hash(base_hash(base_hash(BASE_HASH, &kind, 1), pid, strlen(pid) + 1), tid, strlen(tid) + 1);
+	return base_hash(base_hash(BASE_HASH, pid, strlen(pid) + 1), tid, strlen(tid) + 1);
 }
 
 static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
 	int is_new;
-	struct kineto_track *track = track_at(kineto, hash_of(pid, tid, 't'), &is_new);
+	struct kineto_track *track = track_at(kineto, hash_of(pid, tid), &is_new);
 
 	if (!is_new)
 		return track->thread;
@@ -85,16 +85,14 @@ static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *even
 /* The queue of a device's stream, and the stream of the log that its records go to. */
 static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_event *event)
 {
-	char device[24], stream[24], name[40];
-	uint64_t context = event->has[KINETO_CONTEXT] ? number(event, KINETO_CONTEXT) : number(event, KINETO_DEVICE) + 1;
+	char name[40];
+	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? number(event, KINETO_CONTEXT) : number(event, KINETO_DEVICE) + 1;
+	uint32_t key[] = {'q', (uint32_t)number(event, KINETO_DEVICE), (uint32_t)number(event, KINETO_STREAM), (uint32_t)context};
 	int is_new;
-
-	snprintf(device, sizeof(device), "%u", (uint32_t)number(event, KINETO_DEVICE));
-	snprintf(stream, sizeof(stream), "%u/%u", (uint32_t)number(event, KINETO_STREAM), (uint32_t)context);
-	struct kineto_track *track = track_at(kineto, hash_of(device, stream, 'q'), &is_new);
+	struct kineto_track *track = track_at(kineto, base_hash(BASE_HASH, key, sizeof(key)), &is_new);
 	if (!is_new)
 		return track;
-	snprintf(name, sizeof(name), "GPU %s queue", device);
+	snprintf(name, sizeof(name), "GPU %u queue", key[1]);
 	track->thread = sink_thread(kineto->sink, 0, name);
 	track->queue = ++kineto->queue_count;
 	sink_fact(kineto->sink, TFP_TAG_context);
@@ -169,7 +167,7 @@ static void put_call(struct kineto *kineto, const struct kineto_event *event)
 /* [memory]: a positive count of bytes was handed out, a negative one came back. Named as our own recorder names them. */
 static void put_block(struct kineto *kineto, const struct kineto_event *event)
 {
-	int64_t bytes = event->numbers[KINETO_MEMORY_BYTES];
+	int64_t bytes = kineto_number(event, KINETO_MEMORY_BYTES);
 	char name[40];
 
 	if (bytes == 0)

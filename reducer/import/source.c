@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#define SOURCE_LEAST (16u << 10) /* bytes read at a place that is not the next one */
 #define DAMAGE_MOST 20 /* sentences about one file */
 
 /* Unpacks what the descriptor holds, from its start. Returns the spool, or -1 where it is no gzip file. */
@@ -65,7 +66,46 @@ int source_open(struct source *source, const char *path, uint64_t most, struct d
 void source_close(struct source *source)
 {
 	free(source->window);
+	for (size_t i = 0; i < SOURCE_PLACES - 1; i++)
+		free(source->others[i].bytes);
 	close(source->descriptor);
+}
+
+static int holds(uint64_t at, size_t length, uint64_t offset, size_t need)
+{
+	return offset >= at && offset + need <= at + length;
+}
+
+/* Where the file is read in order a whole window at once; elsewhere little, since the next place may be far away. */
+static void read_window(struct source *source, uint64_t offset, size_t need)
+{
+	int goes_on = offset >= source->window_at && offset <= source->window_at + source->window_bytes;
+	size_t wanted = goes_on || !source->window_bytes ? SOURCE_WINDOW : need < SOURCE_LEAST ? SOURCE_LEAST : need;
+
+	source->window_at = offset;
+	source->window_bytes = spool_read(source->descriptor, offset, source->window, wanted);
+}
+
+/* Makes another window the one in use; the oldest is the one that is filled anew. */
+static void turn_to(struct source *source, uint64_t offset, size_t need)
+{
+	struct source_window used = {source->window, source->window_at, source->window_bytes}, *others = source->others;
+	size_t place = 0;
+
+	if (offset >= used.at && offset <= used.at + used.length) {
+		read_window(source, offset, need);
+		return;
+	}
+	while (place < SOURCE_PLACES - 2 && !holds(others[place].at, others[place].length, offset, need))
+		place++;
+	struct source_window found = others[place];
+	memmove(others + 1, others, place * sizeof(*others));
+	others[0] = used;
+	source->window = found.bytes ? found.bytes : base_alloc(1, SOURCE_WINDOW);
+	source->window_at = found.at;
+	source->window_bytes = found.length;
+	if (!holds(found.at, found.length, offset, need))
+		read_window(source, offset, need);
 }
 
 const uint8_t *source_at(struct source *source, uint64_t offset, size_t wanted, size_t *got)
@@ -73,10 +113,8 @@ const uint8_t *source_at(struct source *source, uint64_t offset, size_t wanted, 
 	uint64_t left = offset < source->bytes ? source->bytes - offset : 0;
 	size_t need = left < wanted ? (size_t)left : wanted;
 
-	if (offset < source->window_at || offset + need > source->window_at + source->window_bytes) {
-		source->window_at = offset;
-		source->window_bytes = spool_read(source->descriptor, offset, source->window, SOURCE_WINDOW);
-	}
+	if (!holds(source->window_at, source->window_bytes, offset, need))
+		turn_to(source, offset, need);
 	uint64_t have = source->window_at + source->window_bytes;
 	*got = offset >= have ? 0 : have - offset < need ? (size_t)(have - offset) : need;
 	return source->window + (*got ? offset - source->window_at : 0);
@@ -110,7 +148,7 @@ static int broken(struct source *source, struct stretch *message, const char *re
 	return -1;
 }
 
-int wire_next(struct source *source, struct stretch *message, struct wire_field *field)
+int wire_next_slow(struct source *source, struct stretch *message, struct wire_field *field)
 {
 	size_t got, used, more;
 	uint64_t key;
@@ -145,7 +183,7 @@ int wire_next(struct source *source, struct stretch *message, struct wire_field 
 	field->bytes = (struct stretch){message->at + used + more, message->at + used + more + field->value};
 	if (field->value > message->end - field->bytes.at || field->bytes.end > source->bytes)
 		return broken(source, message,
-			      field->value > message->end - field->bytes.at && message->end <= source->bytes
+			      field->value > message->end - field->bytes.at && message->end < source->bytes
 				      ? "this field is longer than the message that holds it"
 				      : "the file ends inside this field");
 	message->at = field->bytes.end;

@@ -17,16 +17,23 @@
 #define SOURCE_WINDOW (256u << 10)
 #define SOURCE_LONGEST (64u << 10) /* bytes that source_at promises at once */
 
+#define SOURCE_PLACES 4u /* places of the file that are read in turns, each with a window of its own */
+
 struct source {
 	const char *path;
 	struct diag_list *diags;
 	int descriptor;
 	int is_unpacked;
-	uint64_t bytes; /* of the file, or of what was unpacked */
-	uint8_t *window;
+	uint64_t bytes;	 /* of the file, or of what was unpacked */
+	uint8_t *window; /* the one used last */
 	uint64_t window_at;
 	size_t window_bytes;
-	unsigned damage; /* sentences so far: the rest is only counted */
+	struct source_window {
+		uint8_t *bytes;
+		uint64_t at;
+		size_t length;
+	} others[SOURCE_PLACES - 1]; /* the one used last comes first */
+	unsigned damage;	     /* sentences so far: the rest is only counted */
 };
 
 /*
@@ -60,7 +67,53 @@ struct wire_field {
  * The next field of a message; its start moves on. Returns 1, 0 at the end, -1 where the bytes make no sense or reach
  * beyond the message (one sentence is added; the message ends there).
  */
-int wire_next(struct source *source, struct stretch *message, struct wire_field *field);
+int wire_next_slow(struct source *source, struct stretch *message, struct wire_field *field);
+
+#define WIRE_LONGEST 20u /* a key and a varint */
+
+/* A varint of bytes that are in memory; returns what stands behind it, NULL where it does not end within 10 bytes. */
+static inline const uint8_t *wire_varint(const uint8_t *bytes, uint64_t *value)
+{
+	uint64_t all = *bytes & 127;
+
+	for (unsigned i = 1; *bytes++ >= 128; i++) {
+		if (i == 10)
+			return NULL;
+		all |= (uint64_t)(*bytes & 127) << (7 * i);
+	}
+	*value = all;
+	return bytes;
+}
+
+/* The same, inline for what lies in the window and is right; all else is looked at again. */
+static inline int wire_next(struct source *source, struct stretch *message, struct wire_field *field)
+{
+	uint64_t offset = message->at - source->window_at, value;
+	const uint8_t *start = source->window + offset, *bytes = start + 1;
+
+	if (message->at >= message->end)
+		return 0;
+	if (message->at < source->window_at || offset + WIRE_LONGEST > source->window_bytes || *start >= 128 || *start < 8 ||
+	    ((*start & 7) != WIRE_VARINT && (*start & 7) != WIRE_BYTES))
+		return wire_next_slow(source, message, field);
+	bytes = wire_varint(bytes, &value);
+	if (!bytes || (uint64_t)(bytes - start) > message->end - message->at)
+		return wire_next_slow(source, message, field);
+	uint64_t at = message->at + (uint64_t)(bytes - start);
+	field->number = *start >> 3;
+	field->type = (enum wire_type)(*start & 7);
+	field->value = value;
+	message->at = at;
+	if (field->type == WIRE_VARINT)
+		return 1;
+	if (value > message->end - at || message->end > source->bytes) {
+		message->at = at - (uint64_t)(bytes - start);
+		return wire_next_slow(source, message, field);
+	}
+	field->bytes = (struct stretch){at, at + value};
+	message->at = at + value;
+	return 1;
+}
 
 /* The bytes of a field, at most `most` (of SOURCE_LONGEST); *length of them. Valid until the next call of source. */
 const char *wire_text(struct source *source, const struct stretch *bytes, size_t most, size_t *length);

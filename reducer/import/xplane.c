@@ -162,22 +162,28 @@ uint64_t xplane_number(const struct xplane_value *value)
 	return real >= 0 && real < 1.8e19 ? (uint64_t)real : 0;
 }
 
-/* The stats of a message into a list; of one name the first counts. */
+/* A stat into a list; of one name the first counts. */
+static void add_value(struct xplane *xplane, const struct wire_field *field, struct xplane_value *values, size_t *count,
+		      const struct xplane_value **known)
+{
+	struct xplane_value *value = &values[*count];
+
+	if (field->type != WIRE_BYTES || *count == XPLANE_VALUES || take_value(xplane, field->bytes, value) != 0)
+		return;
+	if (value->name->stat != XPLANE_OTHER && !known[value->name->stat])
+		known[value->name->stat] = value;
+	++*count;
+}
+
+/* The stats of a message. */
 static void take_values(struct xplane *xplane, struct stretch message, unsigned number, struct xplane_value *values,
 			size_t *count, const struct xplane_value **known)
 {
 	struct wire_field field;
 
-	while (wire_next(xplane->source, &message, &field) > 0) {
-		struct xplane_value *value = &values[*count];
-		if (field.number != number || field.type != WIRE_BYTES || *count == XPLANE_VALUES)
-			continue;
-		if (take_value(xplane, field.bytes, value) != 0)
-			continue;
-		if (value->name->stat != XPLANE_OTHER && !known[value->name->stat])
-			known[value->name->stat] = value;
-		++*count;
-	}
+	while (wire_next(xplane->source, &message, &field) > 0)
+		if (field.number == number)
+			add_value(xplane, &field, values, count, known);
 }
 
 /* Events and lines. */
@@ -186,19 +192,22 @@ static void take_values(struct xplane *xplane, struct stretch message, unsigned 
 static int set_times(const struct xplane *xplane, const struct xplane_line *line, int64_t offset_ps, int64_t duration_ps,
 		     struct xplane_event *event)
 {
-	__int128 begin_ps = (__int128)line->time_ns * 1000 + offset_ps + (__int128)xplane->base_ns * 1000;
-	__int128 end_ps = begin_ps + (duration_ps > 0 ? duration_ps : 0);
+	uint64_t base_ns = (uint64_t)line->time_ns + xplane->base_ns, length_ps = duration_ps > 0 ? (uint64_t)duration_ps : 0;
 
-	if (begin_ps < 0 || end_ps / 1000 >= (__int128)LATEST_NS)
+	event->duration_ns = length_ps / 1000;
+	if (line->time_ns >= 0 && (uint64_t)line->time_ns < LATEST_NS && offset_ps >= 0) { /* as nearly all are: without 128 bits */
+		event->begin_ns = base_ns + (uint64_t)offset_ps / 1000;
+		return base_ns + ((uint64_t)offset_ps + length_ps) / 1000 < LATEST_NS ? 0 : -1;
+	}
+	__int128 begin_ps = (__int128)line->time_ns * 1000 + offset_ps + (__int128)xplane->base_ns * 1000;
+	if (begin_ps < 0 || (begin_ps + length_ps) / 1000 >= (__int128)LATEST_NS)
 		return -1;
 	event->begin_ns = (uint64_t)(begin_ps / 1000);
-	event->duration_ns = duration_ps > 0 ? (uint64_t)duration_ps / 1000 : 0;
 	return 0;
 }
 
 static int take_event(struct xplane *xplane, const struct xplane_line *line, struct stretch message, struct xplane_event *event)
 {
-	struct stretch again = message;
 	struct wire_field field;
 	int64_t offset = 0, duration = 0;
 	int is_aggregated = 0;
@@ -215,13 +224,14 @@ static int take_event(struct xplane *xplane, const struct xplane_line *line, str
 			duration = (int64_t)field.value;
 		else if (field.number == EVENT_TIMES)
 			is_aggregated = 1;
+		else if (field.number == EVENT_STAT)
+			add_value(xplane, &field, event->values, &event->value_count, event->known);
 	}
 	if (is_aggregated || set_times(xplane, line, offset, duration, event) != 0) {
 		xplane->aggregated += (uint64_t)is_aggregated;
 		xplane->out_of_time += !is_aggregated;
 		return -1;
 	}
-	take_values(xplane, again, EVENT_STAT, event->values, &event->value_count, event->known);
 	if (event->name && event->name->stats.at)
 		take_values(xplane, event->name->stats, NAMED_STAT, event->values, &event->value_count, event->known);
 	xplane->event_count++;

@@ -31,6 +31,9 @@ struct xplane_name {
 	struct stretch stats;  /* of events: where the message lies, as far as it holds stats; at 0 = none */
 	uint32_t number;       /* sink_name of it + 1; 0 = not asked yet */
 	enum xplane_stat stat; /* of stats */
+	uint8_t kind;	       /* of events: what its name says, see xplane_host.c; 0 = not asked yet */
+	uint32_t shape;	       /* of events: the shape it had last, with the details of that reference; 0 = none */
+	uint64_t shape_details;
 };
 
 struct xplane_names {

@@ -128,7 +128,7 @@ static void put_shape(struct xplane *xplane, uint64_t id, const char *name, size
 	sink_fact_end(xplane->sink);
 }
 
-static uint32_t shape_of(struct xplane *xplane, const struct xplane_event *event)
+static uint32_t find_shape(struct xplane *xplane, const struct xplane_event *event)
 {
 	size_t length;
 	const char *details = xplane_value_text(xplane, event->known[XPLANE_KERNEL_DETAILS], &length);
@@ -152,6 +152,21 @@ static uint32_t shape_of(struct xplane *xplane, const struct xplane_event *event
 	base_index_add(&xplane->shape_of, hash, (uint32_t)xplane->shape_count++);
 	put_shape(xplane, xplane->shape_count, name, name_length, details);
 	return (uint32_t)xplane->shape_count;
+}
+
+/* The same name and the same text of details, by its number: the same shape as before. */
+static uint32_t shape_of(struct xplane *xplane, const struct xplane_event *event)
+{
+	const struct xplane_value *details = event->known[XPLANE_KERNEL_DETAILS];
+	struct xplane_name *name = event->name;
+
+	if (!name || !details || details->kind != STAT_REFERENCE)
+		return find_shape(xplane, event);
+	if (!name->shape || name->shape_details != details->value) {
+		name->shape = find_shape(xplane, event);
+		name->shape_details = details->value;
+	}
+	return name->shape;
 }
 
 /* Copies. */

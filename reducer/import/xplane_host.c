@@ -25,6 +25,33 @@ static int is_op_name(const char *name)
 	       (colon[1] == '_' || isalpha((unsigned char)colon[1]));
 }
 
+/* Roots that TensorFlow's own runs are, beside those that a program marks: no steps, as in xprof. */
+static int is_implicit(const char *name)
+{
+	static const char *const names[] = {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return 1;
+	return 0;
+}
+
+/* What a name says. */
+enum { ASKED = 1, OP = 2, IMPLICIT = 4, CONTEXT = 8, ALLOCATION = 16, RELEASE = 32 };
+
+static unsigned kind_of(const struct xplane *xplane, struct xplane_name *name)
+{
+	const char *text = xplane_text(xplane, name);
+
+	if (!name || name->kind)
+		return name ? name->kind : ASKED;
+	name->kind = (uint8_t)(ASKED | (is_op_name(text) ? OP : 0) | (is_implicit(text) ? IMPLICIT : 0) |
+			       (strcmp(text, "TraceContext") == 0 ? CONTEXT : 0) |
+			       (strcmp(text, "MemoryAllocation") == 0 ? ALLOCATION : 0) |
+			       (strcmp(text, "MemoryDeallocation") == 0 ? RELEASE : 0));
+	return name->kind;
+}
+
 static struct sink_time at_begin(const struct xplane_event *event)
 {
 	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
@@ -94,6 +121,8 @@ static uint32_t arguments_of(struct xplane *xplane, const struct xplane_event *e
 {
 	struct text *all = &xplane->arguments;
 
+	if (!event->value_count)
+		return 0;
 	text_clear(all);
 	for (size_t i = 0; i < event->value_count; i++) {
 		const struct xplane_value *value = &event->values[i];
@@ -125,17 +154,6 @@ static void put_trace(struct xplane *xplane, const struct xplane_line *line, con
 							      (struct xplane_name *)(void *)(uintptr_t)event->values[i].name),
 				   .value = event->values[i].value);
 	put_group(xplane, line, at_end(event));
-}
-
-/* Roots that TensorFlow's own runs are, beside those that a program marks: no steps, as in xprof. */
-static int is_implicit(const char *name)
-{
-	static const char *const names[] = {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
-			return 1;
-	return 0;
 }
 
 static void add_step(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, uint64_t step)
@@ -170,18 +188,18 @@ void xplane_grouped_step(struct xplane *xplane, const struct xplane_line *line, 
 
 void xplane_host_event(struct xplane *xplane, struct xplane_line *line, struct xplane_event *event)
 {
-	const char *name = xplane_text(xplane, event->name);
+	unsigned kind = kind_of(xplane, event->name);
 
 	xplane->group.used = 0;
-	if (strcmp(name, "MemoryAllocation") == 0 || strcmp(name, "MemoryDeallocation") == 0) {
-		put_block(xplane, line, event, name[6] == 'D');
+	if (kind & (ALLOCATION | RELEASE)) {
+		put_block(xplane, line, event, (kind & RELEASE) != 0);
 		return;
 	}
-	if (event->known[XPLANE_CORRELATION] && !is_op_name(name)) {
+	if (event->known[XPLANE_CORRELATION] && !(kind & OP)) {
 		put_call(xplane, line, event);
 		return;
 	}
-	if ((xplane_number(event->known[XPLANE_ROOT]) > 0 && !is_implicit(name)) || strcmp(name, "TraceContext") == 0)
+	if ((event->known[XPLANE_ROOT] && xplane_number(event->known[XPLANE_ROOT]) > 0 && !(kind & IMPLICIT)) || kind & CONTEXT)
 		put_step(xplane, line, event);
 	put_trace(xplane, line, event);
 }
