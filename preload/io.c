@@ -145,6 +145,18 @@ TFP_EXPORT ssize_t preadv64(int descriptor, const struct iovec *parts, int count
 	READS(preadv64, (descriptor, parts, count, offset), descriptor, (SYS_preadv, descriptor, (long)parts, count, offset, 0, 0));
 }
 
+TFP_EXPORT ssize_t preadv2(int descriptor, const struct iovec *parts, int count, off_t offset, int flags)
+{
+	READS(preadv2, (descriptor, parts, count, offset, flags), descriptor,
+	      (SYS_preadv2, descriptor, (long)parts, count, offset, 0, flags));
+}
+
+TFP_EXPORT ssize_t preadv64v2(int descriptor, const struct iovec *parts, int count, off64_t offset, int flags)
+{
+	READS(preadv64v2, (descriptor, parts, count, offset, flags), descriptor,
+	      (SYS_preadv2, descriptor, (long)parts, count, offset, 0, flags));
+}
+
 TFP_EXPORT ssize_t recv(int descriptor, void *buffer, size_t bytes, int flags)
 {
 	READS(recv, (descriptor, buffer, bytes, flags), descriptor, (SYS_recvfrom, descriptor, (long)buffer, (long)bytes, flags, 0, 0));

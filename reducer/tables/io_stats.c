@@ -122,8 +122,8 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_MISSING, "Reads were not recorded: TFPROF_IO was 0, or the log is of an older version.");
 	else
 		table_note(table, NOTE_INFO,
-			   "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, and system calls "
-			   "made without libc.");
+			   "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, by sendfile, splice, "
+			   "copy_file_range, aio and io_uring, and system calls made without libc.");
 	notes_recording(table, request);
 }
 

@@ -51,6 +51,9 @@ static void each_way(void)
 	say("pread", pread(file, buffer, 5000, 999000));
 	say("readv", (lseek(file, 0, SEEK_SET), readv(file, parts, 2)));
 	say("preadv", preadv(file, parts, 2, 500));
+	say("preadv2", preadv2(file, parts, 2, 500, 0));
+	say("preadv2, at the place", preadv2(file, parts, 1, -1, 0));
+	say("preadv2, no such flag", preadv2(file, parts, 1, 0, 1 << 30));
 	void *map = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, file, 0);
 	say("mmap", map == MAP_FAILED ? -1 : ((char *)map)[70000]);
 	munmap(map, SIZE);
