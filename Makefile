@@ -125,7 +125,7 @@ $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs
 
 # A unit test links archives of everything but the hooks and the main files, so it takes only what it names.
 $(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER))
-$(O)/libtest.a: $(call objects,offline,$(wildcard test/logmaker.c))
+$(O)/libtest.a: $(call objects,offline,$(wildcard test/logmaker*.c))
 $(O)/libreducer.a: $(call without_main,$(REDUCER_OBJECTS))
 $(O)/liblauncher.a: $(call without_main,$(LAUNCHER_OBJECTS))
 $(O)/lib%.a:

@@ -358,7 +358,7 @@ void maker_everything(struct maker *maker)
 	fill(maker);
 }
 
-static void begin_seed(struct maker *maker)
+void maker_begin_seed(struct maker *maker)
 {
 	maker_begin(maker);
 	maker->is_plain = 1;
@@ -368,7 +368,7 @@ static void begin_seed(struct maker *maker)
 
 void maker_seed(struct maker *maker)
 {
-	begin_seed(maker);
+	maker_begin_seed(maker);
 	fill(maker);
 }
 
@@ -541,7 +541,7 @@ void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_
 
 void maker_seed_gpu(struct maker *maker)
 {
-	begin_seed(maker);
+	maker_begin_seed(maker);
 	fill_gpu(maker, 2, 12, 0);
 }
 
@@ -583,7 +583,7 @@ void maker_seed_kinds(struct maker *maker)
 {
 	struct maker_records *records = must(calloc(1, sizeof *records));
 
-	begin_seed(maker);
+	maker_begin_seed(maker);
 	add_stacks(maker);
 	for (uint8_t value = 0; value < 3; value++)
 		add_kinds(maker, records, value * UINT64_C(1000), value);

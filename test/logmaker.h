@@ -74,6 +74,8 @@ void maker_everything(struct maker *maker);
 void maker_seed(struct maker *maker);
 void maker_seed_gpu(struct maker *maker);   /* what maker_gpu makes, small */
 void maker_seed_kinds(struct maker *maker); /* each kind of event and fact, three values */
+void maker_seed_train(struct maker *maker); /* a training loop: test/logmaker_train.c */
+void maker_begin_seed(struct maker *maker); /* what all of them begin with */
 
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */
 void maker_busy(struct maker *maker, unsigned threads, uint64_t count, uint64_t live);

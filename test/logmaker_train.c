@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A small log of a made training loop, as the fuzzer's corpus has it: what belongs together stands together.
+ *
+ * Rule: each record is one that the library writes in such a place; times go on by one microsecond a record.
+ */
+#include "test/logmaker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RECORD_FUNCTION = 5, EAGER = 7, ITERATOR = 8 };
+enum { FUNCTION = 0, BACKWARD = 1, USER = 7 };
+enum { LINEAR = 1, RELU, MM, LOADER, ZERO, STEP, ADD_BACKWARD, SHAPE, ALLOCATOR, REGION, TRAIN, NAMES };
+#define LAYERS 3
+#define STEPS 8
+#define READ 1409 /* row of io.def */
+
+struct train {
+	struct maker maker;
+	struct maker_records *records;
+	uint64_t time, key, sequence;
+};
+
+#define PUT(train, name, ...) MAKER_ADD((train)->records, (train)->time += 1000, name, __VA_ARGS__)
+
+static void add_names(struct maker *maker)
+{
+	static const char *const names[NAMES] = {[LINEAR] = "aten::linear",
+						 [RELU] = "aten::relu",
+						 [MM] = "aten::mm",
+						 [LOADER] = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+						 [ZERO] = "Optimizer.zero_grad#SGD.zero_grad",
+						 [STEP] = "Optimizer.step#SGD.step",
+						 [ADD_BACKWARD] = "autograd::engine::evaluate_function: AddmmBackward0",
+						 [SHAPE] = "float[16,32];float[32,64]",
+						 [ALLOCATOR] = "pytorch cpu",
+						 [REGION] = "output",
+						 [TRAIN] = "__inference_train_step_12"};
+	char id[24];
+
+	for (int i = LINEAR; i < NAMES; i++) {
+		snprintf(id, sizeof id, "#%d", i);
+		maker_fact(maker, TFP_TAG_op_name, (const char *const[]){id, names[i], NULL});
+	}
+	maker_fact(maker, TFP_TAG_framework, (const char *const[]){"pytorch", "on", "ops", NULL});
+	maker_fact(maker, TFP_TAG_python_code, (const char *const[]){"#1", "train", "/home/one/train.py", "#10", NULL});
+	maker_fact(maker, TFP_TAG_python_code,
+		   (const char *const[]){"#2", "compile", "/usr/lib/python3/site-packages/torch/_dynamo/convert_frame.py", "#20", NULL});
+	maker_fact(maker, TFP_TAG_iterator, (const char *const[]){"#1", "#0", "Iterator::Root::Prefetch", NULL});
+	maker_fact(maker, TFP_TAG_iterator, (const char *const[]){"#2", "#1", "Iterator::Root::Prefetch::ParallelMapV2", NULL});
+	maker_fact(maker, TFP_TAG_iterator_parameters, (const char *const[]){"#2", "#3", "parallelism=2,deterministic=1", NULL});
+	maker_fact(maker, TFP_TAG_system_file, (const char *const[]){"/proc/self/io", "#0", NULL});
+	maker_fact(maker, TFP_TAG_nvml_device, (const char *const[]){"#0", "GPU-1", "Made GPU", NULL});
+}
+
+static uint64_t begin(struct train *train, uint32_t name, uint8_t scope)
+{
+	PUT(train, op_begin, .key = ++train->key, .name = name, .source = RECORD_FUNCTION, .scope = scope);
+	return train->key;
+}
+
+static void end(struct train *train, uint64_t key)
+{
+	PUT(train, op_end, .key = key, .source = RECORD_FUNCTION);
+}
+
+static void block(struct train *train, uint64_t address, uint64_t bytes)
+{
+	PUT(train, block_detail, .requested = bytes - 8, .op = MM, .region = REGION, .shape = SHAPE, .type = 1);
+	PUT(train, block, .address = address, .bytes = bytes, .total = bytes, .reserved = 2 * bytes, .allocator = ALLOCATOR, .operation = 1);
+}
+
+static void op(struct train *train, uint32_t name, uint8_t scope, uint64_t sequence)
+{
+	uint64_t outer = begin(train, name, scope), inner;
+
+	PUT(train, op_link, .sequence = sequence, .forward_thread = scope == BACKWARD);
+	PUT(train, op_inputs, .shapes = SHAPE);
+	inner = begin(train, MM, FUNCTION);
+	block(train, sequence * 4096, 1024);
+	end(train, inner);
+	end(train, outer);
+	PUT(train, block, .address = sequence * 4096, .bytes = 1024, .allocator = ALLOCATOR, .operation = 2);
+}
+
+static void next_element(struct train *train)
+{
+	PUT(train, op_begin, .key = 1, .name = LOADER, .source = ITERATOR, .scope = 0);
+	PUT(train, op_begin, .key = 2, .name = LOADER, .source = ITERATOR, .scope = 0);
+	PUT(train, io, .duration = 500, .span = 900, .file = 1, .bytes = 4096, .calls = 2, .function = READ);
+	PUT(train, op_end, .key = 2, .source = ITERATOR);
+	PUT(train, op_end, .key = 1, .source = ITERATOR);
+}
+
+static void readings(struct train *train, uint64_t step)
+{
+	for (uint16_t kind = 1; kind < 110; kind++)
+		PUT(train, reading, .value = step * 1000 + kind, .subject = kind >= 80 ? 100 : 0, .kind = kind);
+	PUT(train, device_process, .used = 4096, .device = 0, .process = 100);
+	PUT(train, python_collections, .young = step, .middle = step / 2, .full = 1, .collected = step * 3);
+}
+
+static void train_step(struct train *train, uint64_t number)
+{
+	uint64_t first, key;
+
+	PUT(train, step, .number = number);
+	key = begin(train, LOADER, USER);
+	next_element(train);
+	end(train, key);
+	end(train, begin(train, ZERO, USER));
+	first = train->sequence;
+	for (int i = 0; i < LAYERS; i++) {
+		op(train, LINEAR, FUNCTION, train->sequence++);
+		op(train, RELU, FUNCTION, train->sequence++);
+	}
+	for (uint64_t at = train->sequence; at-- > first;)
+		op(train, ADD_BACKWARD, BACKWARD, at);
+	PUT(train, python_stack, .stack = 1 + number % 2);
+	PUT(train, sample, .address = number << 16, .requested = 600000, .usable = 600008, .interval = 524288, .stack = 1);
+	PUT(train, refused, .requested = UINT64_C(1) << 40, .stack = 1);
+	key = begin(train, STEP, USER);
+	op(train, MM, FUNCTION, train->sequence++);
+	end(train, key);
+	readings(train, number);
+	PUT(train, step_end, .number = number);
+}
+
+/* A scoring without a backward pass, a function of TensorFlow, ranges that cross threads. */
+static void others(struct train *train)
+{
+	op(train, LINEAR, FUNCTION, train->sequence++);
+	op(train, RELU, FUNCTION, train->sequence++);
+	for (uint64_t i = 0; i < 4; i++) {
+		PUT(train, op_begin, .key = 900 + i, .name = TRAIN, .source = EAGER, .scope = 0);
+		PUT(train, op_end, .key = 900 + i, .source = EAGER);
+		PUT(train, trace, .name = TRAIN, .start = train->maker.header.origin.realtime_ns + train->time, .duration = 700, .arguments = SHAPE,
+		    .source = 3, .kind = 0);
+		PUT(train, trace_number, .name = STEP, .value = i);
+	}
+}
+
+void maker_seed_train(struct maker *maker)
+{
+	struct train train = {.sequence = 1};
+	struct tfp_thread_slot slots[1] = {{.state = 1, .serial = 1, .tid = 100, .name = "python3"}};
+	const struct tfp_pc pcs[] = {{0, 0, 0}, {0x401000, 1, TFP_PC_WRITTEN}, {0x402000, 1, TFP_PC_WRITTEN | TFP_PC_EXACT}};
+	const uint64_t nodes[] = {0, UINT64_C(0) << 32 | 1, UINT64_C(1) << 32 | 2};
+
+	train.records = calloc(1, sizeof *train.records);
+	if (!train.records)
+		abort();
+	maker_begin_seed(&train.maker);
+	add_names(&train.maker);
+	maker_live(&train.maker, TFP_BLOCK_THREADS, NULL, slots, sizeof slots);
+	train.maker.live.threads_count = 1;
+	maker_live(&train.maker, TFP_BLOCK_PCS, NULL, pcs, sizeof pcs);
+	maker_live(&train.maker, TFP_BLOCK_NODES, NULL, nodes, sizeof nodes);
+	for (uint64_t i = 1; i <= STEPS; i++)
+		train_step(&train, i);
+	others(&train);
+	maker_events(&train.maker, 1, 0, 1, 0, train.records);
+	train.maker.live.end_kind = TFP_END_EXIT;
+	train.maker.live.end_time = train.time + 1000;
+	maker_finish(&train.maker);
+	free(train.records);
+	*maker = train.maker;
+}
