@@ -46,7 +46,8 @@ static void add_names(struct maker *maker)
 	maker_fact(maker, TFP_TAG_framework, (const char *const[]){"pytorch", "on", "ops", NULL});
 	maker_fact(maker, TFP_TAG_python_code, (const char *const[]){"#1", "train", "/home/one/train.py", "#10", NULL});
 	maker_fact(maker, TFP_TAG_python_code,
-		   (const char *const[]){"#2", "compile", "/usr/lib/python3/site-packages/torch/_dynamo/convert_frame.py", "#20", NULL});
+		   (const char *const[]){"#2", "compile", "/usr/lib/python3/site-packages/torch/_dynamo/convert_frame.py", "#20",
+					 NULL});
 	maker_fact(maker, TFP_TAG_iterator, (const char *const[]){"#1", "#0", "Iterator::Root::Prefetch", NULL});
 	maker_fact(maker, TFP_TAG_iterator, (const char *const[]){"#2", "#1", "Iterator::Root::Prefetch::ParallelMapV2", NULL});
 	maker_fact(maker, TFP_TAG_iterator_parameters, (const char *const[]){"#2", "#3", "parallelism=2,deterministic=1", NULL});
@@ -68,7 +69,8 @@ static void end(struct train *train, uint64_t key)
 static void block(struct train *train, uint64_t address, uint64_t bytes)
 {
 	PUT(train, block_detail, .requested = bytes - 8, .op = MM, .region = REGION, .shape = SHAPE, .type = 1);
-	PUT(train, block, .address = address, .bytes = bytes, .total = bytes, .reserved = 2 * bytes, .allocator = ALLOCATOR, .operation = 1);
+	PUT(train, block, .address = address, .bytes = bytes, .total = bytes, .reserved = 2 * bytes, .allocator = ALLOCATOR,
+	    .operation = 1);
 }
 
 static void op(struct train *train, uint32_t name, uint8_t scope, uint64_t sequence)
@@ -135,8 +137,8 @@ static void others(struct train *train)
 	for (uint64_t i = 0; i < 4; i++) {
 		PUT(train, op_begin, .key = 900 + i, .name = TRAIN, .source = EAGER, .scope = 0);
 		PUT(train, op_end, .key = 900 + i, .source = EAGER);
-		PUT(train, trace, .name = TRAIN, .start = train->maker.header.origin.realtime_ns + train->time, .duration = 700, .arguments = SHAPE,
-		    .source = 3, .kind = 0);
+		PUT(train, trace, .name = TRAIN, .start = train->maker.header.origin.realtime_ns + train->time, .duration = 700,
+		    .arguments = SHAPE, .source = 3, .kind = 0);
 		PUT(train, trace_number, .name = STEP, .value = i);
 	}
 }
