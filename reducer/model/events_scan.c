@@ -115,7 +115,7 @@ static int bind_fact(struct process_scan *scan, const struct scan_fact *wanted, 
 static int begin_subjects(struct process_scan *scan)
 {
 	for (size_t s = 0; s < scan->subject_count; s++) {
-		scan->states[s] = scan->subjects[s]->begin(&scan->scan);
+		scan->states[s] = scan->subjects[s]->begin == NULL ? &scan->scan : scan->subjects[s]->begin(&scan->scan);
 		if (scan->states[s] == NULL)
 			return -1;
 		for (size_t k = 0; k < scan->subjects[s]->record_count; k++)
@@ -215,7 +215,7 @@ static void report_unknown(const struct process_scan *scan)
 static int finish_subjects(struct process_scan *scan)
 {
 	for (size_t s = 0; s < scan->subject_count; s++)
-		if (scan->subjects[s]->finish(scan->states[s]) != 0)
+		if (scan->subjects[s]->finish != NULL && scan->subjects[s]->finish(scan->states[s]) != 0)
 			return -1;
 	return 0;
 }
@@ -223,7 +223,7 @@ static int finish_subjects(struct process_scan *scan)
 static void free_subjects(struct process_scan *scan)
 {
 	for (size_t s = 0; s < scan->subject_count; s++)
-		if (scan->states[s] != NULL)
+		if (scan->states[s] != NULL && scan->subjects[s]->free != NULL)
 			scan->subjects[s]->free(scan->states[s]);
 	pool_free(&scan->pool);
 }

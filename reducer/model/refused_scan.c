@@ -30,22 +30,6 @@ static void take(void *state, size_t stream, const struct batch *batch, size_t i
 
 static const struct scan_record records[] = {{"refused", take, 0, {"requested", "stack", "function"}}};
 
-static void *begin(struct scan *scan)
-{
-	return scan;
-}
-
-static int finish(void *state)
-{
-	(void)state;
-	return 0;
-}
-
-static void drop(void *state)
-{
-	(void)state; /* the scan's own */
-}
-
 static void times(struct process *process)
 {
 	for (size_t i = 0; i < process->refused.count; i++)
@@ -60,9 +44,6 @@ static void close_process(struct process *process)
 const struct scan_subject refused_subject = {
 	.records = records,
 	.record_count = sizeof records / sizeof *records,
-	.begin = begin,
-	.finish = finish,
-	.free = drop,
 	.times = times,
 	.close = close_process,
 };

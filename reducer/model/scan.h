@@ -78,11 +78,11 @@ struct scan_subject {
 	size_t record_count;
 	const struct scan_fact *facts;
 	size_t fact_count;
-	/* Before the first fact. NULL without memory. */
+	/* Before the first fact. Returns NULL without memory. NULL = the state is the scan: all is kept in its process. */
 	void *(*begin)(struct scan *scan);
-	/* Behind the last record: fills in the process; times stay ticks. Returns -1 without memory. */
+	/* Behind the last record: fills in the process; times stay ticks. Returns -1 without memory. NULL = nothing is left to do. */
 	int (*finish)(void *state);
-	void (*free)(void *state);
+	void (*free)(void *state); /* NULL where `begin` is */
 	/* Turns the times that `finish` left in the process into ns; all clocks are settled. NULL = has none. */
 	void (*times)(struct process *process);
 	/* Frees what `finish` left in the process. NULL = nothing. */

@@ -156,22 +156,6 @@ static const struct scan_fact facts[] = {
 	{"system_file", take_file, {"path", "error"}},
 };
 
-static void *begin(struct scan *scan)
-{
-	return scan;
-}
-
-static int finish(void *state)
-{
-	(void)state;
-	return 0;
-}
-
-static void drop(void *state)
-{
-	(void)state; /* the scan's own */
-}
-
 static void times(struct process *process)
 {
 	for (size_t i = 0; i < process->use.count; i++)
@@ -202,9 +186,6 @@ const struct scan_subject use_subject = {
 	.record_count = sizeof records / sizeof *records,
 	.facts = facts,
 	.fact_count = sizeof facts / sizeof *facts,
-	.begin = begin,
-	.finish = finish,
-	.free = drop,
 	.times = times,
 	.close = close_process,
 };
