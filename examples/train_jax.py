@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains a small network with JAX on the CPU: a loader, compiled steps, a printed loss. `make demo` records it.
 
-It knows nothing of tfprof: run it alone with `python3 examples/train_jax.py [EPOCHS]`.
+Run it alone with `python3 examples/train_jax.py [EPOCHS]`. All it knows of tfprof is steps(): JAX on the CPU announces no
+steps, so the loop says itself where one begins; without the recording library that does nothing.
 """
+import os
 import sys
 import time
 
@@ -11,6 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from loader import CLASSES, FEATURES, Patterns, batches
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "preload"))
+import tfprof
 
 LAYERS = [FEATURES, 1024, 512, CLASSES]
 SAMPLES, BATCH, RATE = 12800, 256, 0.05
@@ -48,7 +53,7 @@ def main():
     data = Patterns(SAMPLES)
     parameters = make_parameters(jax.random.key(0))
     step = 0
-    for step, (images, labels) in enumerate(batches(data, BATCH, EPOCHS), 1):
+    for step, (images, labels) in enumerate(tfprof.steps(batches(data, BATCH, EPOCHS)), 1):
         parameters, loss = train_step(parameters, images, labels)
         if step == 1 or step % 50 == 0:
             print(f"step {step:4d}  loss {float(loss):.4f}", flush=True)

@@ -64,6 +64,16 @@ static int status_of(enum doctor_level worst)
 	return worst == DOCTOR_LOSS ? 2 : 0;
 }
 
+/* Who writes the whole command line, or two programs, must not think that all of it is looked at. */
+static void say_ignored(struct doctor *doctor, const char *word)
+{
+	char fact[300];
+
+	snprintf(fact, sizeof fact, "%.100s alone is looked at: %.100s and what follows are taken for its arguments", doctor->program,
+		 word);
+	doctor_say(doctor, DOCTOR_NOTE, "program", fact, "");
+}
+
 static int doctor_main(int argc, char **argv)
 {
 	struct doctor *doctor = calloc(1, sizeof *doctor);
@@ -83,6 +93,8 @@ static int doctor_main(int argc, char **argv)
 	}
 	doctor->program = argv[first];
 	doctor->python = wanted.python;
+	if (doctor->program && argv[first + 1])
+		say_ignored(doctor, argv[first + 1]);
 	for (i = 0; i < sizeof checks / sizeof checks[0]; i++) {
 		checks[i](doctor);
 		fflush(stdout);

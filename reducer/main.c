@@ -13,6 +13,7 @@
 #include "reducer/report/catalogue.h"
 #include "reducer/report/summary.h"
 #include "reducer/tables/losses.h"
+#include "reducer/tables/strangers.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -156,11 +157,17 @@ static struct run *open_run(const struct options *options, struct run_options *r
 /* --against: a log or a directory, else the name of another run of the same logs. */
 static struct run *open_base(const struct options *options, struct run_options *run_options, struct diag_list *diags)
 {
+	struct run *run;
+
 	run_options->name = NULL;
 	if (access(options->against, F_OK) == 0)
 		return open_paths(&options->against, 1, run_options, diags);
 	run_options->name = options->against;
-	return open_run(options, run_options, diags);
+	run = run_open(options->path_count ? options->paths : default_paths, options->path_count ? options->path_count : 1, run_options,
+		       diags);
+	if (!run)
+		base_die("--against=%s: there is no log or directory of this name, and no run of it among the logs", options->against);
+	return run;
 }
 
 /* What the first line of a report and stderr say when the answer is not whole. */
@@ -243,15 +250,14 @@ static void scan(struct run *run, struct run_options *run_options)
 	progress_end(&progress);
 }
 
-/* A filter that no process or thread fits is a slip: an empty answer would hide it. */
-static void refuse_strangers(const struct request *request)
+/* A filter that nothing fits is a slip: an empty answer would hide it. */
+static void refuse_strangers(const struct request *request, bool is_older)
 {
-	const char *option = request_names_nobody(request);
+	struct text problem = {0};
 
-	if (option && strcmp(option, "--process") == 0)
-		base_die("--process=%s: no process of the run has this number or name; -t processes shows all", request->process);
-	if (option)
-		base_die("--thread=%s: no thread chosen has this number or name; -t memory.summary shows all", request->thread);
+	strangers_find(request, is_older, &problem);
+	if (problem.length)
+		base_die("%s", problem.bytes);
 }
 
 /* A format of the time line. */
@@ -385,7 +391,7 @@ static void ask(const struct options *options, const struct report_kind *format,
 	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
 		scan(asked->run, &asked->options);
 	request->run = asked->run;
-	refuse_strangers(request);
+	refuse_strangers(request, request != &options->request);
 	request->frames = frames_make(asked->run, &options->symbols);
 	request->is_text = format->is_for_reading;
 	if (!request->points)
@@ -432,6 +438,21 @@ static void print(struct options *options, const struct report_kind *format, con
 		write_summary(options, program);
 }
 
+/* A folder of --sysroot or --symbols that is not there is a slip: names would be missing without a word. */
+static void refuse_folders(const char *option, const char *list)
+{
+	for (const char *at = list; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+		int length = (int)(strcmp(option, "--sysroot") == 0 ? strlen(at) : strcspn(at, ":"));
+		struct text path = {0};
+		text_format(&path, "%.*s", length, at);
+		if (length && !output_is_folder(path.bytes))
+			base_die("%s=%s: %s", option, path.bytes, access(path.bytes, F_OK) == 0 ? "this is no directory" : strerror(errno));
+		text_free(&path);
+		if (strcmp(option, "--sysroot") == 0)
+			return;
+	}
+}
+
 static int reduce(struct options *options, const struct report_kind *format, const char *program)
 {
 	struct request base_request = options->request;
@@ -444,6 +465,8 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	int status = 0;
 
 	check_usage(options, format, kind_count);
+	refuse_folders("--sysroot", options->symbols.sysroot);
+	refuse_folders("--symbols", options->symbols.path);
 	asked.run = open_run(options, &asked.options, &asked.diags);
 	if (options->against) {
 		base.run = open_base(options, &base.options, &base.diags);

@@ -54,6 +54,9 @@ void times_threads(struct process *process);
 void times_scanned(struct process *process);
 void times_modules(struct process *process);
 
+/* Closes all but one of the files that hold the same log, the longest stays, and says so; sorts. Returns how many are left. tree.c */
+size_t tree_drop_copies(struct log **logs, size_t count, struct diag_list *diags);
+
 /* Parents, and which logs form a run; sorts. tree.c */
 struct tree_choice {
 	struct log **logs; /* those of the run, parents first; the others are closed */

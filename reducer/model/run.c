@@ -18,7 +18,27 @@ struct found {
 	struct log **logs;
 	size_t count;
 	struct diag_list *diags;
+	struct stat *files; /* of each path that was looked at; only device and inode are asked */
+	size_t file_count;
 };
+
+/* Whether the file was named before, by this or another path. */
+static int is_known(struct found *found, const char *path)
+{
+	struct stat *files = model_room(found->files, found->file_count, sizeof *files), *file;
+
+	if (files == NULL)
+		return 0;
+	found->files = files;
+	file = &files[found->file_count];
+	if (stat(path, file) != 0)
+		return 0; /* log_open says why */
+	for (size_t i = 0; i < found->file_count; i++)
+		if (files[i].st_dev == file->st_dev && files[i].st_ino == file->st_ino)
+			return 1;
+	found->file_count++;
+	return 0;
+}
 
 static void open_one(struct found *found, const char *path)
 {
@@ -29,6 +49,10 @@ static void open_one(struct found *found, const char *path)
 	if (logs == NULL)
 		return;
 	found->logs = logs;
+	if (is_known(found, path)) {
+		diag_add(found->diags, DIAG_NOTE, path, DIAG_NO_OFFSET, "", "named twice: counted once");
+		return;
+	}
 	kind = import_recognise(path);
 	if (kind == IMPORT_NONE)
 		logs[found->count] = log_open(path, found->diags);
@@ -280,6 +304,7 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 	run->private = calloc(1, sizeof(struct run_storage));
 	for (size_t i = 0; i < count; i++)
 		open_path(&found, paths[i]);
+	found.count = tree_drop_copies(found.logs, found.count, diags);
 	is_chosen = run->private != NULL && found.count > 0 &&
 		    tree_choose(found.logs, found.count, options == NULL ? NULL : options->name, run, &choice) == 0;
 	if (!is_chosen || make_run(&choice, run) == NULL) {
@@ -290,6 +315,7 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 	}
 	free(choice.parents);
 	free(choice.exec_before);
+	free(found.files);
 	free(found.logs);
 	return run;
 }

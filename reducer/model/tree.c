@@ -209,6 +209,36 @@ static int find_run(struct tree *tree, const char *name, struct run *run)
 	return tree->count == 0 ? -1 : 0;
 }
 
+/* Whether two files are of one log: its header is written once and holds the log's own random number. */
+static int is_copy(const struct log *a, const struct log *b)
+{
+	return memcmp(&a->header, &b->header, sizeof a->header) == 0;
+}
+
+size_t tree_drop_copies(struct log **logs, size_t count, struct diag_list *diags)
+{
+	size_t kept = 0;
+
+	qsort(logs, count, sizeof *logs, by_start);
+	for (size_t i = 0; i < count; i++) {
+		struct log *less;
+
+		if (kept == 0 || !is_copy(logs[kept - 1], logs[i])) {
+			logs[kept++] = logs[i];
+			continue;
+		}
+		less = logs[i];
+		if (less->bytes > logs[kept - 1]->bytes) {
+			less = logs[kept - 1];
+			logs[kept - 1] = logs[i];
+		}
+		diag_forget(diags, less->path);
+		diag_add(diags, DIAG_NOTE, less->path, DIAG_NO_OFFSET, "", "the same log as %s: counted once", logs[kept - 1]->path);
+		log_close(less);
+	}
+	return kept;
+}
+
 int tree_choose(struct log **logs, size_t count, const char *name, struct run *run, struct tree_choice *choice)
 {
 	struct tree tree = {.logs = logs, .count = count};

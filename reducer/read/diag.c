@@ -22,6 +22,13 @@ static int diag_room(struct diag_list *list)
 	return 0;
 }
 
+static void free_texts(const struct diag *item)
+{
+	free((char *)item->file);
+	free((char *)item->reason);
+	free((char *)item->remedy);
+}
+
 void diag_add(struct diag_list *list, enum diag_level level, const char *file, uint64_t offset, const char *remedy,
 	      const char *format, ...)
 {
@@ -45,19 +52,31 @@ void diag_add(struct diag_list *list, enum diag_level level, const char *file, u
 		list->count++;
 		return;
 	}
-	free((char *)item->file);
-	free((char *)item->reason);
-	free((char *)item->remedy);
+	free_texts(item);
 	list->omitted++;
+}
+
+void diag_forget(struct diag_list *list, const char *file)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct diag item = list->items[i];
+
+		if (strcmp(item.file, file) != 0) {
+			list->items[kept++] = item;
+			continue;
+		}
+		list->damage -= item.level >= DIAG_DAMAGE;
+		free_texts(&item);
+	}
+	list->count = kept;
 }
 
 void diag_free(struct diag_list *list)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		free((char *)list->items[i].file);
-		free((char *)list->items[i].reason);
-		free((char *)list->items[i].remedy);
-	}
+	for (size_t i = 0; i < list->count; i++)
+		free_texts(&list->items[i]);
 	free(list->items);
 	*list = (struct diag_list){0};
 }

@@ -386,6 +386,20 @@ void op_rows_make(struct op_rows *rows, const struct request *request, const str
 	}
 }
 
+void op_rows_note_none(struct table *table, const struct request *request)
+{
+	struct process *process = request->run->processes;
+	bool is_recorded = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++, process++)
+		is_recorded |= process->ops.count > 0;
+	if (is_recorded)
+		table_note(table, NOTE_INFO, "No op began in what was asked for; the run as a whole has ops.");
+	else
+		table_note(table, NOTE_MISSING,
+			   "No ops are in the logs: no framework was found (run_env says which were), or TFPROF_OPS is off.");
+}
+
 void op_rows_free(struct op_rows *rows)
 {
 	free(rows->items);

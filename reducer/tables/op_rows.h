@@ -42,6 +42,9 @@ void op_rows_find(struct op_rows *rows, const struct request *request, bool is_w
 void op_rows_make(struct op_rows *rows, const struct request *request, const struct work *work, bool is_with_idle);
 void op_rows_free(struct op_rows *rows);
 
+/* Says why there is no row: that the part asked for holds none, or that nothing recorded any. */
+void op_rows_note_none(struct table *table, const struct request *request);
+
 /* "name" and "type" of an op as people write it; the name's length is that of the bytes to be shown. */
 struct op_text {
 	const char *type, *name;

@@ -167,8 +167,7 @@ static void put_notes(struct table *table, const struct request *request, const 
 		   "ops have no name: they were given none, or the table of names was full (losses: op_names).");
 	note_count(table, NOTE_INFO, sum->unjoined, "backward functions found no forward op in the log.");
 	if (!table->row_count)
-		table_note(table, NOTE_MISSING,
-			   "No ops are in the logs: no framework was found (run_env says which were), or TFPROF_OPS is off.");
+		op_rows_note_none(table, request);
 	notes_recording(table, request);
 }
 

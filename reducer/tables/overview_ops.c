@@ -119,8 +119,7 @@ static void fill_top(struct table *table, const struct request *request)
 		put_top(table, row, (double)row->self / (double)rows.self[side], (double)sum / (double)rows.self[side]);
 	}
 	if (!table->row_count)
-		table_note(table, NOTE_MISSING,
-			   "No ops are in the logs: no framework was found (run_env says which were), or TFPROF_OPS is off.");
+		op_rows_note_none(table, request);
 	op_rows_free(&rows);
 }
 

@@ -25,6 +25,7 @@ static const struct table_column columns[] = {
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
 #define FIRST_FROM 0.2	  /* share of a first step that is worth a sentence */
+#define SMALLEST 0.05	  /* percent that computes: less is not worth a clause */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -117,7 +118,11 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	const char *unit = has_device ? "the devices compute" : "ops run on the host";
 	double busy = has_device ? judged->compute : judged->host;
 
-	if (judged->worst == AREAS)
+	if (judged->worst != AREAS && busy < SMALLEST)
+		text_format(&sentence, "%s: %.1f %% of the %s %s.",
+			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
+			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what);
+	else if (judged->worst == AREAS)
 		text_format(&sentence, "Nothing stands out: %.1f %% of the %s %s.", busy, times[rows->kind], unit);
 	else
 		text_format(&sentence, "%s: %.1f %% of the %s %s; %.1f %% of it %s.",

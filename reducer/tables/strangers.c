@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters that nothing of a run fits. See strangers.h. */
+#include "reducer/tables/strangers.h"
+
+#include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void find_allocator(const struct request *request, struct text *problem)
+{
+	struct request all = *request;
+	const char **names;
+	size_t count;
+
+	all.allocator = NULL;
+	count = job_allocators(&all, &names);
+	for (size_t i = 0; i < count && request->allocator; i++)
+		if (strcmp(names[i], request->allocator) == 0)
+			count = 0;
+	if (request->allocator && count) {
+		text_format(problem, "--allocator=%s: the run has no allocator of this name; it has ", request->allocator);
+		for (size_t i = 0; i < count; i++)
+			text_format(problem, "%s%s", i ? ", " : "", names[i]);
+	}
+	free(names);
+}
+
+static void find_window(const struct request *request, struct text *problem)
+{
+	if (request->from_ns != INT64_MIN && request->from_ns > request->run->duration_ns)
+		text_format(problem, "--window begins %.3f s after the start of the run, which lasted %.3f s",
+			    (double)request->from_ns / 1e9, (double)request->run->duration_ns / 1e9);
+}
+
+static void find_steps(const struct request *request, struct text *problem)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	if (!request->has_steps)
+		return;
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->step_count && request_wants_process(request, process); k++) {
+			uint64_t number = process->steps[k].number;
+			if (!process->steps[k].is_chosen)
+				continue;
+			if (number >= request->first_step && number <= request->last_step)
+				return;
+			least = number < least ? number : least;
+			most = number > most ? number : most;
+		}
+	}
+	if (least <= most)
+		text_format(problem, "--step=%" PRIu64 "-%" PRIu64 ": the run has no such step; it has %" PRIu64 " to %" PRIu64,
+			    request->first_step, request->last_step, least, most);
+}
+
+static void find_device(const struct request *request, struct text *problem)
+{
+	struct text names = {0};
+	bool fits = false;
+
+	for (size_t i = 0; i < request->run->process_count && request->device; i++) {
+		const struct gpu *gpu = request->run->processes[i].gpu;
+		for (size_t k = 0; gpu && k < gpu->device_count; k++) {
+			fits |= gpu_wants_device_number(request, gpu, gpu->devices[k].id);
+			text_format(&names, "%s%u (%s)", names.length ? ", " : "", gpu->devices[k].id, gpu->devices[k].name);
+		}
+	}
+	if (names.length && !fits)
+		text_format(problem, "--device=%s: the run has no GPU of this number or name; it has %s", request->device,
+			    names.bytes);
+	text_free(&names);
+}
+
+static void find_stream(const struct request *request, struct text *problem)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < request->run->process_count && request->stream; i++) {
+		const struct gpu *gpu = request->run->processes[i].gpu;
+		for (uint32_t k = 0; gpu && k < gpu->queue_count; k++) {
+			any = true;
+			if (gpu_wants_queue(request, gpu, k))
+				return;
+		}
+	}
+	if (any)
+		text_format(problem,
+			    "--stream=%s: no GPU chosen has a stream of this number or name; -t device_timeline shows all",
+			    request->stream);
+}
+
+void strangers_find(const struct request *request, bool is_older, struct text *problem)
+{
+	const char *option = request_names_nobody(request);
+
+	if (option && strcmp(option, "--process") == 0)
+		text_format(problem, "--process=%s: no process of the run has this number or name; -t processes shows all",
+			    request->process);
+	else if (option)
+		text_format(problem, "--thread=%s: no thread chosen has this number or name; -t memory.summary shows all",
+			    request->thread);
+	if (!problem->length && !is_older)
+		find_allocator(request, problem);
+	if (!problem->length && !is_older)
+		find_window(request, problem);
+	if (!problem->length && !is_older)
+		find_steps(request, problem);
+	if (!problem->length)
+		find_device(request, problem);
+	if (!problem->length)
+		find_stream(request, problem);
+}
