@@ -164,7 +164,7 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	size_t need = sizeof(struct entry) + (length + 7) / 8 * 8;
 	struct entry *entry;
 
-	if (length > SORTER_LONGEST || sorter->is_reading)
+	if (length > SORTER_LONGEST || sorter->is_reading || !sorter->memory)
 		abort(); /* a mistake of the caller */
 	if (sorter->used + need > sorter->room)
 		spill(sorter);
@@ -281,6 +281,24 @@ static void reduce_runs(struct sorter *sorter)
 	}
 }
 
+/* What is in memory, and the memory. */
+static void spill_all(struct sorter *sorter)
+{
+	if (sorter->count)
+		spill(sorter);
+	free(sorter->memory);
+	free(sorter->order);
+	sorter->memory = NULL;
+	sorter->order = NULL;
+	sorter->order_room = 0;
+}
+
+void sorter_rest(struct sorter *sorter)
+{
+	if (!sorter->is_reading && sorter->used > SORTER_REST)
+		spill_all(sorter);
+}
+
 static void begin_reading(struct sorter *sorter)
 {
 	sorter->is_reading = 1;
@@ -288,9 +306,7 @@ static void begin_reading(struct sorter *sorter)
 		order_memory(sorter);
 		return;
 	}
-	spill(sorter);
-	free(sorter->memory);
-	sorter->memory = NULL;
+	spill_all(sorter);
 	sorter->last = base_alloc(1, sizeof(struct entry) + SORTER_LONGEST + 8);
 	reduce_runs(sorter);
 	open_runs(sorter, sorter->runs, sorter->run_count);

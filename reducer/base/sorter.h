@@ -24,6 +24,13 @@ void sorter_free(struct sorter *sorter);
 /* Only before the first sorter_next. `length` is at most SORTER_LONGEST. */
 void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const void *bytes, size_t length);
 
+/*
+ * Nothing more is put, and it may be long until it is read: more than SORTER_REST bytes go to the spool, so that many sorters
+ * that wait take no more memory than one.
+ */
+#define SORTER_REST (256u << 10)
+void sorter_rest(struct sorter *sorter);
+
 /* The next entry by its key; it lives until the next call. Returns NULL at the end. */
 const void *sorter_next(struct sorter *sorter, const uint64_t **key, size_t *length);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tables ask a struct gpu, its times in ns, its end. See gpu.h. */
 #include "reducer/model/gpu_scan.h"
-
 #include "reducer/model/clock.h"
+#include "reducer/model/gpu_launches.h"
 #include "reducer/model/round.h"
 
 #include <stdlib.h>
@@ -61,26 +61,6 @@ static uint64_t scaled(uint64_t ticks, double ns_per_tick)
 	return round_u64((double)ticks * ns_per_tick);
 }
 
-static void convert_launch(const struct gpu *gpu, struct gpu_launch *launch, double ns_per_tick)
-{
-	if (launch->host_ns != TIME_UNKNOWN)
-		launch->host_ns = process_ns(gpu->clock->process, (uint64_t)launch->host_ns);
-	launch->host_duration_ns = scaled(launch->host_duration_ns, ns_per_tick);
-	if (launch->device_ns != TIME_UNKNOWN)
-		launch->device_ns = gpu_run_ns(gpu, (uint64_t)launch->device_ns);
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct gpu_launch *left = a, *right = b;
-	int64_t from = left->host_ns == TIME_UNKNOWN ? left->device_ns : left->host_ns;
-	int64_t to = right->host_ns == TIME_UNKNOWN ? right->device_ns : right->host_ns;
-
-	if (from != to)
-		return from < to ? -1 : 1;
-	return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
-}
-
 void gpu_times(struct process *process)
 {
 	struct gpu *gpu = process->gpu;
@@ -104,10 +84,8 @@ void gpu_times(struct process *process)
 		gpu->stacks[i].host_ns = scaled(gpu->stacks[i].host_ns, ns_per_tick);
 	for (size_t i = 0; i < gpu->graph_count; i++)
 		gpu->graphs[i].host_ns = scaled(gpu->graphs[i].host_ns, ns_per_tick);
-	for (size_t i = 0; i < gpu->launch_count; i++)
-		convert_launch(gpu, &gpu->launches[i], ns_per_tick);
-	if (gpu->launch_count > 0)
-		qsort(gpu->launches, gpu->launch_count, sizeof *gpu->launches, by_time);
+	if (gpu->launches != NULL)
+		gpu_launches_rest(gpu->launches);
 }
 
 static void free_sums(struct gpu *gpu)
@@ -152,7 +130,7 @@ void gpu_free(struct gpu *gpu)
 	free(gpu->graphs);
 	free(gpu->compiles);
 	free(gpu->stacks);
-	free(gpu->launches);
+	gpu_launches_free(gpu->launches);
 	free(gpu->pools);
 	free(gpu->memory_checks);
 	free(gpu->sweeps);

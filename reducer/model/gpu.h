@@ -162,7 +162,7 @@ struct gpu_stack {
 	uint64_t calls, launches, host_ns, device_ns, untimed; /* host_ns: inside the calls; untimed: device records without sane times */
 };
 
-/* One launch, kept only when run_options.wants_launches is set. */
+/* One launch, kept only when run_options.wants_launches is set, in gpu_launches.h. */
 struct gpu_launch {
 	int64_t host_ns;          /* the call's begin; TIME_UNKNOWN without a call */
 	int64_t device_ns;        /* first start on the device; TIME_UNKNOWN without a record or a time */
@@ -219,13 +219,13 @@ struct gpu {
 	struct gpu_graph *graphs;
 	struct gpu_compile *compiles;
 	struct gpu_stack *stacks;
-	struct gpu_launch *launches;
+	struct gpu_launches *launches; /* every launch, NULL where nobody wants them */
 	struct gpu_pool *pools;
 	struct gpu_memory_check *memory_checks;
 	struct gpu_sweep *sweeps;   /* of each device: busy and overlap of its queues */
 	size_t function_count, device_count, context_count, stream_count, shape_count, queue_count, code_count, name_count,
-		kernel_count, copy_count, api_count, wait_count, library_call_count, graph_count, compile_count, launch_count,
-		pool_count, memory_check_count, sweep_count, stack_count;
+		kernel_count, copy_count, api_count, wait_count, library_call_count, graph_count, compile_count, pool_count,
+		memory_check_count, sweep_count, stack_count;
 	struct number_map code_of;  /* place in `names` -> first place in `codes` */
 	struct gpu_counts counts;
 	struct spread queue_delays; /* ns from a launch's begin to its start on the device, where both are known */

@@ -7,6 +7,7 @@
  */
 #include "reducer/model/gpu_scan.h"
 
+#include "reducer/model/gpu_launches.h"
 #include "reducer/read/schema.h"
 
 #include <stdlib.h>
@@ -171,39 +172,22 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 	return started != 0 && is_near_edge(scan, started) ? GPU_REASON_WINDOW : GPU_REASON_NO_CALL;
 }
 
-/* Room for one more launch: there can be a hundred million. */
-static int launch_room(struct gpu *gpu)
-{
-	size_t count = gpu->launch_count;
-	struct gpu_launch *wider;
-
-	if (count != 0 && (count < 1024 || (count & (count - 1)) != 0))
-		return 0;
-	wider = realloc(gpu->launches, (count == 0 ? 1024 : count * 2) * sizeof *wider);
-	if (wider == NULL)
-		return -1;
-	gpu->launches = wider;
-	return 0;
-}
-
 static void keep_launch(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason)
 {
 	int has_call = (flight->has & FLIGHT_CALL) != 0;
 
 	if (scan->scan->options == NULL || !scan->scan->options->wants_launches)
 		return;
-	if (launch_room(scan->gpu) != 0) {
-		scan->gpu->counts.left_out++;
-		return;
-	}
-	scan->gpu->launches[scan->gpu->launch_count++] = (struct gpu_launch){
+	if (scan->gpu->launches == NULL)
+		scan->gpu->launches = gpu_launches_make();
+	gpu_launches_put(scan->gpu->launches, &(struct gpu_launch){
 		.host_ns = has_call ? (int64_t)(flight->begin & INT64_MAX) : TIME_UNKNOWN, .host_duration_ns = flight->end - flight->begin,
 		.device_ns = flight->first == 0 ? TIME_UNKNOWN : (int64_t)(flight->first & INT64_MAX),
 		.device_span_ns = flight->last - flight->first, .correlation = flight->correlation, .bytes = flight->bytes,
 		.function = has_call ? flight->function : GPU_NONE, .shape = flight->shape, .queue = flight->queue,
 		.thread = flight->thread, .op = flight->op, .stack = flight->stack, .records = flight->records,
 		.graph = flight->graph, .kernel = flight->kernel, .kind = flight->kind, .pairing = (uint8_t)pairing,
-		.reason = (uint8_t)reason, .impossible = flight->impossible, .copy_kind = flight->copy_kind};
+		.reason = (uint8_t)reason, .impossible = flight->impossible, .copy_kind = flight->copy_kind});
 }
 
 static void count_span(struct gpu_scan *scan, const struct gpu_flight *flight)

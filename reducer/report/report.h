@@ -37,7 +37,7 @@ struct report_kind {
 	bool is_for_reading; /* tables show their usual number of rows, not all */
 	bool is_single;      /* one table a file */
 	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all */
-	bool leaves_out_launches; /* unless -t names them: a row for each launch makes memory follow the log's length */
+	bool leaves_out_launches; /* unless -t names them: a row for each launch, and nobody reads a million of them */
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
 	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
 	void (*write_run)(FILE *file, const struct request *request);

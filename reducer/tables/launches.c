@@ -4,6 +4,7 @@
  *
  * Rule: one row a launch, by time; what one side does not know stays empty, and the row says why it has one side only.
  */
+#include "reducer/model/gpu_launches.h"
 #include "reducer/tables/gpu_rows.h"
 
 enum {
@@ -110,6 +111,7 @@ static void add_row(struct table *table, size_t number, const struct process *pr
 static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind), count = 0;
+	struct gpu_launch launch;
 
 	if (!gpu_any(table, request))
 		return;
@@ -117,12 +119,10 @@ static void fill(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
-		for (size_t k = 0; k < process->gpu->launch_count; k++) {
-			const struct gpu_launch *launch = &process->gpu->launches[k];
-			if (gpu_wants_queue(request, process->gpu, launch->queue) &&
-			    gpu_wants_thread(request, process, launch->thread) && count++ < limit)
-				add_row(table, i, process, launch);
-		}
+		while (gpu_launches_next(process->gpu, &launch))
+			if (gpu_wants_queue(request, process->gpu, launch.queue) &&
+			    gpu_wants_thread(request, process, launch.thread) && count++ < limit)
+				add_row(table, i, process, &launch);
 	}
 	table->omitted_count = count - table->row_count;
 	gpu_notes(table, request);
@@ -138,5 +138,6 @@ const struct table_kind table_launches = {
 	.text_rows = 40,
 	.needs_scan = true,
 	.needs_launches = true,
+	.is_long = true,
 	.fill = fill,
 };

@@ -159,6 +159,7 @@ const struct table_kind table_step_stats = {
 	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_DEVICE | FILTER_STREAM | FILTER_THREAD,
 	.text_rows = 30,
 	.needs_scan = true,
+	.is_long = true,
 	.analyses = needs,
 	.fill = fill,
 };

@@ -9,6 +9,7 @@
 #define REDUCER_TABLES_TABLE_H
 
 #include "reducer/base/base.h"
+#include "reducer/base/index.h"
 
 enum table_type {
 	TABLE_INTEGER,
@@ -56,6 +57,7 @@ struct table_kind {
 	bool is_prose;      /* few rows of sentences: as text each is a paragraph, its columns of detail 0 to 2 one below the other */
 	bool needs_scan;    /* reads what run_scan fills */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
+	bool is_long;        /* has a row for each event: rows behind the first TABLE_HEAD lie in a spool; has no name_row */
 	bool needs_base;     /* compares the run with request->base: not among "all" tables */
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
 	const struct analysis_kind *const *analyses;
@@ -78,23 +80,30 @@ struct table_note {
 union table_value {
 	int64_t integer;
 	double real;
-	uint64_t text;  /* offset of a length and bytes in `texts` */
+	uint64_t text;  /* number of a text in `texts` */
 	uint64_t stack; /* process index << 32 | stack id */
 };
 
-/*
- * A column takes memory only for what differs: as long as its first `same` rows have one value and the others none, that value
- * is all that is kept. Private to table.c.
- */
-struct table_cells {
-	union table_value *values; /* by row; NULL = all are as said above */
-	uint8_t *is_known;	   /* a bit a row */
-	size_t room;		   /* of both; a row behind it is empty */
-	size_t same;
-	union table_value same_value;
-};
+#define TABLE_RECENT 64u
+#define TABLE_HEAD 32768u /* rows of a long table that stay in memory: where few are shown, nothing is spilled */
 
+struct table_cells; /* reducer/tables/table_cells.h */
 struct frames; /* reducer/tables/frames.h */
+struct table_pages; /* reducer/tables/table_pages.h */
+
+/* Distinct texts; their numbers are cells. Private to table.c. */
+struct table_texts {
+	struct text bytes;
+	struct table_text {
+		uint64_t offset, length;
+	} *list;
+	size_t count, room;
+	struct base_index index;
+	struct table_recent {
+		const char *bytes;
+		size_t number;
+	} recent[TABLE_RECENT]; /* by the address at which a text was seen: most come again from there */
+};
 
 struct table {
 	const struct table_kind *kind;
@@ -102,8 +111,9 @@ struct table {
 	uint32_t *order;      /* rows as they are to be printed; NULL = as added */
 	size_t shown_count;   /* rows left by --top; row_count when all */
 	size_t omitted_count; /* rows that the analysis knew would not be shown, and did not add */
-	struct table_cells *cells; /* one a column */
-	struct text texts;
+	struct table_cells *cells; /* one a column; of a long table those of its first rows */
+	struct table_pages *pages; /* of a long table: the further rows; NULL = there are none */
+	struct table_texts texts;
 	struct frames *frames; /* for TABLE_STACK cells; not owned */
 	struct table_note *notes;
 	size_t note_count, note_room;
@@ -119,7 +129,7 @@ void table_real(struct table *table, size_t column, double value);
 void table_text(struct table *table, size_t column, const char *bytes, size_t length);
 void table_string(struct table *table, size_t column, const char *string); /* NULL = leave empty */
 void table_stack(struct table *table, size_t column, uint32_t process, uint32_t stack);
-/* The same for a printed row. */
+/* The same for a printed row; not of a long table. */
 void table_set_integer(struct table *table, size_t row, size_t column, int64_t value);
 void table_set_text(struct table *table, size_t row, size_t column, const char *bytes, size_t length);
 
@@ -136,6 +146,8 @@ int64_t table_get_integer(const struct table *table, size_t row, size_t column);
 double table_get_number(const struct table *table, size_t row, size_t column); /* integer or real */
 const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length);
 uint64_t table_get_stack(const struct table *table, size_t row, size_t column);
+/* Equal for equal texts of a table, below texts.count: for formats that keep what they made of a text. */
+size_t table_text_number(const struct table *table, size_t row, size_t column);
 
 /* SIZE_MAX when there is no such column. */
 size_t table_find_column(const struct table_kind *kind, const char *id);

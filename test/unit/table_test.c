@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,6 +159,109 @@ static void test_text_of_any_bytes(void **state)
 	table_free(table);
 }
 
+static const struct table_kind long_kind = {
+	.id = "test.long", .title = "Long", .help = "", .columns = columns, .column_count = COLUMNS, .is_long = true};
+
+static struct table *many_rows(const struct table_kind *of, size_t count)
+{
+	struct table *table = table_make(of);
+	uint64_t state = 7;
+
+	for (size_t i = 0; i < count; i++) {
+		char name[300];
+		int length;
+		state = base_mix(state + i);
+		length = snprintf(name, sizeof(name), "%0*d", (int)(state >> 32 & 255), (int)(state % 97));
+		table_row(table);
+		if (state % 5)
+			table_integer(table, NUMBER, (int64_t)(state >> 20 & 4095) - 2000);
+		if (state % 3 && i < count - 9000)
+			table_real(table, SHARE, ((double)(state >> 30 & 1023) - 500) / 3);
+		if (state % 7)
+			table_text(table, NAME, name, (size_t)length);
+	}
+	return table;
+}
+
+static void assert_same(const struct table *one, const struct table *other)
+{
+	assert_int_equal(one->row_count, other->row_count);
+	assert_int_equal(one->shown_count, other->shown_count);
+	for (size_t i = 0; i < one->shown_count; i++) {
+		size_t length, other_length;
+		for (size_t k = 0; k < COLUMNS; k++)
+			if (table_is_known(one, i, k) != table_is_known(other, i, k))
+				fail_msg("row %zu, column %zu: known in one alone", i, k);
+		if (table_is_known(one, i, NUMBER))
+			assert_int_equal(table_get_integer(one, i, NUMBER), table_get_integer(other, i, NUMBER));
+		if (table_is_known(one, i, SHARE))
+			assert_true(table_get_number(one, i, SHARE) == table_get_number(other, i, SHARE));
+		if (!table_is_known(one, i, NAME))
+			continue;
+		const char *text = table_get_text(one, i, NAME, &length), *same = table_get_text(other, i, NAME, &other_length);
+		assert_int_equal(length, other_length);
+		assert_memory_equal(text, same, length);
+	}
+}
+
+static bool is_small(const struct table *table, size_t row, void *context)
+{
+	(void)context;
+	return table_is_known(table, row, NUMBER) && table_get_integer(table, row, NUMBER) < 100;
+}
+
+/* Rows that lie in a spool read, sort and are left out as rows in memory do. */
+static void test_long_table_is_as_one_in_memory(void **state)
+{
+	static const size_t counts[] = {TABLE_HEAD, TABLE_HEAD + 1, TABLE_HEAD + 8192, TABLE_HEAD + 8193, 90000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct table *one = many_rows(&kind, counts[i]), *other = many_rows(&long_kind, counts[i]);
+		assert_int_equal(other->pages != NULL, counts[i] > TABLE_HEAD);
+		assert_same(one, other);
+		table_sort(one, NUMBER, false);
+		table_sort(other, NUMBER, false);
+		assert_same(one, other);
+		table_free(one);
+		table_free(other);
+	}
+	for (size_t sort = 0; sort < 2 * (size_t)COLUMNS; sort++) {
+		struct table *one = many_rows(&kind, 70000), *other = many_rows(&long_kind, 70000);
+		table_keep(one, is_small, NULL);
+		table_keep(other, is_small, NULL);
+		table_sort(one, sort % COLUMNS, sort >= COLUMNS);
+		table_sort(other, sort % COLUMNS, sort >= COLUMNS);
+		table_top(one, 30000);
+		table_top(other, 30000);
+		assert_same(one, other);
+		table_free(one);
+		table_free(other);
+	}
+}
+
+/* Rows of which nothing is known, more than a page of them. */
+static void test_long_table_of_empty_rows(void **state)
+{
+	size_t count = TABLE_HEAD + 40000;
+	struct table *table = table_make(&long_kind);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		table_row(table);
+		if (i == TABLE_HEAD + 1 || i == TABLE_HEAD + 30000)
+			table_integer(table, NUMBER, (int64_t)i);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (table_is_known(table, i, NUMBER) != (i == TABLE_HEAD + 1 || i == TABLE_HEAD + 30000))
+			fail_msg("row %zu", i);
+	table_sort(table, NUMBER, true);
+	assert_int_equal(table_get_integer(table, 0, NUMBER), TABLE_HEAD + 1);
+	assert_int_equal(table_get_integer(table, 1, NUMBER), TABLE_HEAD + 30000);
+	assert_false(table_is_known(table, 2, NUMBER));
+	table_free(table);
+}
+
 static void test_empty_table(void **state)
 {
 	struct table *table = table_make(&kind);
@@ -219,6 +323,8 @@ int main(void)
 		cmocka_unit_test(test_unset_cells_are_unknown),
 		cmocka_unit_test(test_cells_read_as_written), cmocka_unit_test(test_order),
 		cmocka_unit_test(test_keep),                    cmocka_unit_test(test_text_of_any_bytes),
+		cmocka_unit_test(test_long_table_is_as_one_in_memory),
+		cmocka_unit_test(test_long_table_of_empty_rows),
 		cmocka_unit_test(test_empty_table),             cmocka_unit_test(test_nearest_name),
 		cmocka_unit_test(test_index),
 	};
