@@ -88,6 +88,24 @@ void text_char(struct text *text, char c)
 	text_put(text, &c, 1);
 }
 
+void text_integer(struct text *text, int64_t number)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
+				    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+	char digits[21], *at = digits + sizeof(digits); /* the sign and 20 digits */
+	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	for (; left >= 100; left /= 100)
+		memcpy(at -= 2, pairs + left % 100 * 2, 2);
+	if (left >= 10)
+		memcpy(at -= 2, pairs + left * 2, 2);
+	else
+		*--at = (char)('0' + left);
+	if (number < 0)
+		*--at = '-';
+	text_put(text, at, (size_t)(digits + sizeof(digits) - at));
+}
+
 void text_fill(struct text *text, char c, size_t count)
 {
 	while (count--)

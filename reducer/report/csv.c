@@ -7,70 +7,85 @@
  */
 #include "reducer/report/report.h"
 
+#include "reducer/report/cell_texts.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/stack_text.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-static void put_field(FILE *file, const struct text *field)
+/* A text as a field, quoted where it must be. */
+static void put_field(struct text *out, const struct text *field)
 {
 	bool quoted = field->length && (strpbrk(field->bytes, ",\"") || field->bytes[0] == ' ');
 
 	if (!quoted) {
-		fwrite(field->bytes, 1, field->length, file);
+		text_put(out, field->bytes, field->length);
 		return;
 	}
-	fputc('"', file);
+	text_char(out, '"');
 	for (size_t i = 0, run; i <= field->length; i += run + 1) {
 		run = strcspn(field->bytes + i, "\"");
-		fwrite(field->bytes + i, 1, run, file);
-		fputs(i + run < field->length ? "\"\"" : "\"", file);
+		text_put(out, field->bytes + i, run);
+		text_string(out, i + run < field->length ? "\"\"" : "\"");
 	}
 }
 
-static void put_cell(FILE *file, const struct table *table, size_t row, size_t column, struct text *field)
+static void make_field(struct text *out, const struct table *table, size_t row, size_t column)
 {
-	const char *bytes;
+	struct text field = {0};
 	size_t length;
+
+	if (table->kind->columns[column].type == TABLE_TEXT) {
+		const char *bytes = table_get_text(table, row, column, &length);
+		escape_visible(&field, bytes, length);
+	} else {
+		stack_text_folded(&field, table, row, column);
+	}
+	put_field(out, &field);
+	text_free(&field);
+}
+
+static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column)
+{
+	const struct text *field;
 
 	if (!table_is_known(table, row, column))
 		return;
-	text_clear(field);
 	switch (table->kind->columns[column].type) {
 	case TABLE_INTEGER:
-		fprintf(file, "%" PRId64, table_get_integer(table, row, column));
+		text_integer(line, table_get_integer(table, row, column));
 		return;
 	case TABLE_REAL:
-		fprintf(file, "%.9g", table_get_number(table, row, column));
+		text_format(line, "%.9g", table_get_number(table, row, column));
 		return;
 	case TABLE_TEXT:
-		bytes = table_get_text(table, row, column, &length);
-		escape_visible(field, bytes, length);
-		break;
 	case TABLE_STACK:
-		stack_text_folded(field, table, row, column);
-		break;
+		field = cell_text(texts, table, row, column, make_field);
+		text_put(line, field->bytes, field->length);
+		return;
 	}
-	put_field(file, field);
 }
 
 static void write_table(FILE *file, const struct table *table)
 {
-	struct text field = {0};
+	struct cell_texts texts = {0};
+	struct text line = {0};
 
 	for (size_t i = 0; i < table->kind->column_count; i++)
 		fprintf(file, "%s%s", i ? "," : "", table->kind->columns[i].id);
 	fputs("\r\n", file);
 	for (size_t row = 0; row < table->shown_count; row++) {
+		text_clear(&line);
 		for (size_t i = 0; i < table->kind->column_count; i++) {
 			if (i)
-				fputc(',', file);
-			put_cell(file, table, row, i, &field);
+				text_char(&line, ',');
+			put_cell(&line, &texts, table, row, i);
 		}
-		fputs("\r\n", file);
+		text_put(&line, "\r\n", 2);
+		fwrite(line.bytes, 1, line.length, file);
 	}
-	text_free(&field);
+	cell_texts_free(&texts);
+	text_free(&line);
 }
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)

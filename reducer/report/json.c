@@ -6,11 +6,13 @@
  */
 #include "reducer/report/report.h"
 
+#include "reducer/report/cell_texts.h"
 #include "reducer/report/escape.h"
 #include "reducer/tables/frames.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define JSON_MOST 400000000 /* bytes; what readers of JSON as one value were seen to bear */
@@ -34,74 +36,84 @@ static void put_member(FILE *file, const char *name, const char *value)
 }
 
 struct frame_list {
-	FILE *file;
+	struct text *out;
 	size_t count;
 };
+
+static void text_member(struct text *out, const char *name, const char *value)
+{
+	text_format(out, "\"%s\": ", name);
+	escape_json(out, value, strlen(value));
+}
 
 static void put_frame(void *context, const struct symbol_frame *frame)
 {
 	struct frame_list *list = context;
 
-	fputs(list->count++ ? ", {" : "{", list->file);
-	put_member(list->file, "function", frame->function);
+	text_string(list->out, list->count++ ? ", {" : "{");
+	text_member(list->out, "function", frame->function);
 	if (frame->module[0]) {
-		fputs(", ", list->file);
-		put_member(list->file, "module", frame->module);
-		fprintf(list->file, ", \"offset\": %" PRIu64, frame->offset);
+		text_string(list->out, ", ");
+		text_member(list->out, "module", frame->module);
+		text_format(list->out, ", \"offset\": %" PRIu64, frame->offset);
 	}
 	if (frame->file) {
-		fputs(", ", list->file);
-		put_member(list->file, "file", frame->file);
+		text_string(list->out, ", ");
+		text_member(list->out, "file", frame->file);
 	}
 	if (frame->line)
-		fprintf(list->file, ", \"line\": %" PRIu32, frame->line);
+		text_format(list->out, ", \"line\": %" PRIu32, frame->line);
 	if (frame->is_inlined)
-		fputs(", \"inlined\": true", list->file);
+		text_string(list->out, ", \"inlined\": true");
 	if (frame->is_near)
-		fputs(", \"nearest\": true", list->file);
-	fputc('}', list->file);
+		text_string(list->out, ", \"nearest\": true");
+	text_char(list->out, '}');
 }
 
-static void put_stack(FILE *file, const struct table *table, uint64_t stack)
+static void make_value(struct text *out, const struct table *table, size_t row, size_t column)
 {
-	struct frame_list list = {.file = file};
-
-	fputc('[', file);
-	frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &list);
-	fputc(']', file);
-}
-
-static void put_real(FILE *file, double value)
-{
-	if (isfinite(value))
-		fprintf(file, "%.9g", value);
-	else
-		fputs("null", file);
-}
-
-static void put_cell(FILE *file, const struct table *table, size_t row, size_t column)
-{
-	const char *bytes;
+	struct frame_list list = {.out = out};
 	size_t length;
 
+	if (table->kind->columns[column].type == TABLE_TEXT) {
+		const char *bytes = table_get_text(table, row, column, &length);
+		escape_json(out, bytes, length);
+		return;
+	}
+	uint64_t stack = table_get_stack(table, row, column);
+	text_char(out, '[');
+	frames_walk(table->frames, stack >> 32, (uint32_t)stack, put_frame, &list);
+	text_char(out, ']');
+}
+
+static void put_real(struct text *line, double value)
+{
+	if (isfinite(value))
+		text_format(line, "%.9g", value);
+	else
+		text_string(line, "null");
+}
+
+static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column)
+{
+	const struct text *value;
+
 	if (!table_is_known(table, row, column)) {
-		fputs("null", file);
+		text_string(line, "null");
 		return;
 	}
 	switch (table->kind->columns[column].type) {
 	case TABLE_INTEGER:
-		fprintf(file, "%" PRId64, table_get_integer(table, row, column));
-		break;
+		text_integer(line, table_get_integer(table, row, column));
+		return;
 	case TABLE_REAL:
-		put_real(file, table_get_number(table, row, column));
-		break;
+		put_real(line, table_get_number(table, row, column));
+		return;
 	case TABLE_TEXT:
-		bytes = table_get_text(table, row, column, &length);
-		put_string(file, bytes, length);
-		break;
 	case TABLE_STACK:
-		put_stack(file, table, table_get_stack(table, row, column));
-		break;
+		value = cell_text(texts, table, row, column, make_value);
+		text_put(line, value->bytes, value->length);
+		return;
 	}
 }
 
@@ -145,20 +157,40 @@ static void check_size(FILE *file, const struct table *table)
 			 JSON_MOST / 1000000, table->kind->id);
 }
 
+/* Of each column what stands in front of its value in every row. */
+static struct text *make_names(const struct table_kind *kind)
+{
+	struct text *names = base_alloc(kind->column_count, sizeof(*names));
+
+	for (size_t i = 0; i < kind->column_count; i++)
+		text_format(&names[i], "%s\"%s\": ", i ? ", " : "", kind->columns[i].id);
+	return names;
+}
+
 static void put_rows(FILE *file, const struct table *table)
 {
+	struct text *names = make_names(table->kind), line = {0};
+	struct cell_texts texts = {0};
+
 	fprintf(file, "      \"row_count\": %zu,\n      \"rows\": [", table_count(table));
 	for (size_t row = 0; row < table->shown_count; row++) {
 		if (row % 1024 == 1023)
 			check_size(file, table);
-		fputs(row ? ",\n        {" : "\n        {", file);
+		text_clear(&line);
+		text_string(&line, row ? ",\n        {" : "\n        {");
 		for (size_t i = 0; i < table->kind->column_count; i++) {
-			fprintf(file, "%s\"%s\": ", i ? ", " : "", table->kind->columns[i].id);
-			put_cell(file, table, row, i);
+			text_put(&line, names[i].bytes, names[i].length);
+			put_cell(&line, &texts, table, row, i);
 		}
-		fputc('}', file);
+		text_char(&line, '}');
+		fwrite(line.bytes, 1, line.length, file);
 	}
 	fputs(table->shown_count ? "\n      ]\n" : "]\n", file);
+	for (size_t i = 0; i < table->kind->column_count; i++)
+		text_free(&names[i]);
+	free(names);
+	text_free(&line);
+	cell_texts_free(&texts);
 }
 
 static void put_table(FILE *file, const struct table *table)

@@ -11,6 +11,7 @@
  */
 #include "reducer/report/report.h"
 
+#include "reducer/report/cell_texts.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/stack_text.h"
 
@@ -110,13 +111,23 @@ static sqlite3_stmt *make_table(struct database *database, const struct table_ki
 	return statement;
 }
 
-static void bind_cell(struct database *database, sqlite3_stmt *statement, const struct table *table, size_t row, size_t column)
+static void make_text(struct text *out, const struct table *table, size_t row, size_t column)
 {
-	int place = (int)column + 1;
-	const char *bytes;
 	size_t length;
 
-	text_clear(&database->cell);
+	if (table->kind->columns[column].type == TABLE_TEXT) {
+		const char *bytes = table_get_text(table, row, column, &length);
+		escape_visible(out, bytes, length);
+	} else {
+		stack_text_folded(out, table, row, column);
+	}
+}
+
+static void bind_cell(struct cell_texts *texts, sqlite3_stmt *statement, const struct table *table, size_t row, size_t column)
+{
+	int place = (int)column + 1;
+	const struct text *text;
+
 	if (!table_is_known(table, row, column)) {
 		sqlite3_bind_null(statement, place);
 		return;
@@ -129,29 +140,28 @@ static void bind_cell(struct database *database, sqlite3_stmt *statement, const 
 		sqlite3_bind_double(statement, place, table_get_number(table, row, column));
 		return;
 	case TABLE_TEXT:
-		bytes = table_get_text(table, row, column, &length);
-		escape_visible(&database->cell, bytes, length);
-		break;
 	case TABLE_STACK:
-		stack_text_folded(&database->cell, table, row, column);
-		break;
+		text = cell_text(texts, table, row, column, make_text);
+		sqlite3_bind_text64(statement, place, text->length ? text->bytes : "", text->length, SQLITE_TRANSIENT,
+				    SQLITE_UTF8);
+		return;
 	}
-	sqlite3_bind_text64(statement, place, database->cell.length ? database->cell.bytes : "", database->cell.length,
-			    SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 static void put_table(struct database *database, const struct table *table)
 {
 	sqlite3_stmt *statement = make_table(database, table->kind);
+	struct cell_texts texts = {0};
 	struct text name = {0};
 
 	put_name(&name, table->kind->id);
 	for (size_t row = 0; row < table->shown_count; row++) {
 		for (size_t i = 0; i < table->kind->column_count; i++)
-			bind_cell(database, statement, table, row, i);
+			bind_cell(&texts, statement, table, row, i);
 		insert(database, statement);
 	}
 	sqlite3_finalize(statement);
+	cell_texts_free(&texts);
 	for (size_t i = 0; i < table->note_count; i++) {
 		bind_string(database->notes, 1, name.bytes);
 		bind_string(database->notes, 2, note_kind_name(table->notes[i].kind));

@@ -68,9 +68,8 @@ static struct gpu_launch launches[16]; /* of the last scan(), the first ones by 
 static struct gpu *scan(struct made *made)
 {
 	struct gpu *gpu = scan_with(made, &(struct run_options){.wants_launches = 1});
-
-	for (size_t i = 0; i < sizeof(launches) / sizeof(launches[0]) && gpu_launches_next(gpu, &launches[i]); i++)
-		;
+	for (size_t i = 0; i < 16 && gpu_launches_next(gpu, &launches[i]);)
+		i++;
 	return gpu;
 }
 
@@ -585,19 +584,15 @@ int main(void)
 		cmocka_unit_test(test_reasons_come_from_what_the_log_says),
 		cmocka_unit_test(test_a_graph_is_one_launch_with_many_records),
 		cmocka_unit_test(test_impossible_times_count_and_stay_out_of_sums),
-		cmocka_unit_test(test_a_double_counts_once),
-		cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
+		cmocka_unit_test(test_a_double_counts_once), cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
 		cmocka_unit_test(test_a_clock_of_its_own_is_followed),
 		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
-		cmocka_unit_test(test_memory_that_only_cupti_saw),
-		cmocka_unit_test(test_a_managed_block_is_freed_like_any),
+		cmocka_unit_test(test_memory_that_only_cupti_saw), cmocka_unit_test(test_a_managed_block_is_freed_like_any),
 		cmocka_unit_test(test_a_library_call_owns_what_it_launched),
 		cmocka_unit_test(test_work_belongs_to_the_operation_of_its_call),
-		cmocka_unit_test(test_half_a_log_is_answered),
-		cmocka_unit_test(test_waits_know_their_call),
+		cmocka_unit_test(test_half_a_log_is_answered), cmocka_unit_test(test_waits_know_their_call),
 		cmocka_unit_test(test_busy_is_the_union_and_overlap_what_runs_at_once),
-		cmocka_unit_test(test_a_window_leaves_the_rest_out),
-		cmocka_unit_test(test_hostile_logs_are_answered),
+		cmocka_unit_test(test_a_window_leaves_the_rest_out), cmocka_unit_test(test_hostile_logs_are_answered),
 		cmocka_unit_test(test_more_in_flight_than_are_kept),
 	};
 
