@@ -7,6 +7,7 @@
 #include "collectors/process.h"
 #include "collectors/pytorch_layout.h"
 #include "collectors/ranges.h"
+#include "collectors/returned.h"
 #include "collectors/window.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -120,8 +121,9 @@ static uint8_t put_op(struct tfp_thread *thread, struct tfp_lane *lane, const ui
 	return *kind;
 }
 
-/* Called by PyTorch at the begin of each op; what it returns by `context` is kept by PyTorch: nothing. */
-static void *op_start(void **context, const void *function)
+/* Called by PyTorch at the begin of each op; what it makes in `context` is kept by PyTorch: nothing. */
+TFP_PYTORCH_HIDDEN void *tfp_pytorch_op_start(void **context, const void *function);
+void *tfp_pytorch_op_start(void **context, const void *function)
 {
 	struct tfp_lane *lane;
 	struct tfp_thread *thread = enter(&lane);
@@ -138,6 +140,8 @@ static void *op_start(void **context, const void *function)
 		note_step(kind, api.name(function), (uint64_t)(uintptr_t)function);
 	return context;
 }
+
+TFP_RETURNING_ENTRY(tfp_pytorch_op_entry, tfp_pytorch_op_start) TFP_PYTORCH_HIDDEN;
 
 static void op_end(const void *function, void *context)
 {
@@ -211,7 +215,7 @@ void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
 	has_shapes = wants_shapes && layout.is_known && api.dimensions && api.sizes && api.type &&
 		     ((api.is_defined && api.layout) || api.plain) && api.modes && api.input_count;
 	tell_parts(wants_shapes);
-	struct tfp_pytorch_callback callback = {.start = op_start, .end = op_end, .probability = 1.0,
+	struct tfp_pytorch_callback callback = {.start = tfp_pytorch_op_entry, .end = op_end, .probability = 1.0,
 						.needs_inputs = (uint8_t)has_shapes};
 	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = callback.scopes[USER] = 1;
 	api.add_callback(callback);

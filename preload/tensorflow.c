@@ -9,6 +9,7 @@
 
 #include "collectors/heap.h"
 #include "collectors/iterators.h"
+#include "collectors/returned.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -29,8 +30,8 @@ static struct {
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
 #include "collectors/tables/tensorflow.def"
 #undef TFP_HOOK
-	void (*allocator_name)(void *result, const void *self);
-	void (*describe_iterator)(void *result, void *self);
+	void *(*allocator_name)(void *result, const void *self); /* these two return a string: collectors/returned.h */
+	void *(*describe_iterator)(void *result, void *self);
 } real;
 
 /* Where the functions of the table are. */
@@ -39,17 +40,9 @@ static const char *const libraries[] = {FRAMEWORK, "libtensorflow_cc.so.2", NULL
 #define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
 #define LOADING(name) TFP_OBJECT_REAL_LOADING(real.name, name, libraries)
 
-/*
- * Not on aarch64: there a C++ object that is returned by value comes through x8, which a function written in C neither sees
- * nor keeps (allocator names, the end of a session), and half of the calls would say less than none.
- */
 static inline int is_wanted(void)
 {
-#if defined(__x86_64__)
 	return tfp_settings.ops != TFP_OPS_OFF;
-#else
-	return 0;
-#endif
 }
 
 /* Takes the text of a string that TensorFlow made for us: a short one lies within it, others came from malloc. */
@@ -70,7 +63,7 @@ static size_t allocator_name(const void *self, char *text, size_t room)
 
 	if (!real.allocator_name)
 		return 0;
-	real.allocator_name(&name, self);
+	TFP_CALL_RETURNING(real.allocator_name, &name, self);
 	return take_text(&name, text, room);
 }
 
@@ -79,7 +72,7 @@ static size_t describe_iterator(void *self, char *text, size_t room)
 	struct tfp_cxx_string name = {NULL, 0, {0}};
 	int error = errno;
 
-	real.describe_iterator(&name, self);
+	TFP_CALL_RETURNING(real.describe_iterator, &name, self);
 	room = take_text(&name, text, room);
 	errno = error;
 	return room;
@@ -248,48 +241,61 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 		tfp_tensorflow_executed(op, status);
 }
 
-#if defined(__x86_64__)
-void *_ZN3tsl8profiler15TraceMeRecorder4StopEv(void *result)
+/*
+ * The functions that return an object. Each body is a function of its own, because what C++ calls need not be a C function;
+ * the real one is looked up under the name that C++ calls.
+ */
+#define RETURNING(name, body, parameters) \
+	__attribute__((visibility("hidden"))) void *body parameters; \
+	TFP_RETURNING_ENTRY(name, body); \
+	void *body parameters
+
+RETURNING(_ZN3tsl8profiler15TraceMeRecorder4StopEv, tfp_tensorflow_stop, (void *result))
 {
 	void *(*next)(void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder4StopEv);
-	void *made = next ? next(result) : result;
 
+	if (next)
+		TFP_CALL_RETURNING(next, result);
 	if (is_wanted())
 		tfp_tensorflow_session_ended();
-	return made;
+	return result;
 }
 
-void *_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv(void *result, void *self)
+RETURNING(_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv, tfp_tensorflow_stop_recording, (void *result, void *self))
 {
 	void *(*next)(void *, void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder13StopRecordingEv);
-	void *made = next ? next(result, self) : result;
 
+	if (next)
+		TFP_CALL_RETURNING(next, result, self);
 	if (is_wanted())
 		tfp_tensorflow_session_ended();
-	return made;
+	return result;
 }
 
-void *_ZN10tensorflow4data12IteratorBase14InitializeBaseEPNS0_15IteratorContextEPKS1_(void *result, void *self, void *context,
-											const void *parent)
+RETURNING(_ZN10tensorflow4data12IteratorBase14InitializeBaseEPNS0_15IteratorContextEPKS1_, tfp_tensorflow_iterator_made,
+	  (void *result, void *self, void *context, const void *parent))
 {
 	void *(*next)(void *, void *, void *, const void *) =
 		REAL(_ZN10tensorflow4data12IteratorBase14InitializeBaseEPNS0_15IteratorContextEPKS1_);
 
 	if (is_wanted())
 		tfp_iterator_made(self, parent);
-	return next ? next(result, self, context, parent) : result;
+	if (next)
+		TFP_CALL_RETURNING(next, result, self, context, parent);
+	return result;
 }
 
-void *_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS5_EEPb(
-	void *result, void *self, void *context, void *tensors, void *is_over)
+RETURNING(_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS5_EEPb,
+	  tfp_tensorflow_next_element, (void *result, void *self, void *context, void *tensors, void *is_over))
 {
 	void *(*next)(void *, void *, void *, void *, void *) =
 		REAL(_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorContextEPSt6vectorINS_6TensorESaIS5_EEPb);
 	uint64_t call = is_wanted() ? tfp_iterator_begun(self) : 0;
-	void *made = next ? next(result, self, context, tensors, is_over) : result;
 
+	if (next)
+		TFP_CALL_RETURNING(next, result, self, context, tensors, is_over);
 	tfp_iterator_ended(call);
-	return made;
+	return result;
 }
 
 void _ZN10tensorflow4data19DatasetBaseIteratorD2Ev(void *self)
@@ -301,4 +307,3 @@ void _ZN10tensorflow4data19DatasetBaseIteratorD2Ev(void *self)
 	if (next)
 		next(self);
 }
-#endif

@@ -38,7 +38,6 @@ void pipeline_notes(struct table *table, const struct request *request)
 	if (!table->row_count)
 		table_note(table, NOTE_INFO,
 			   "No tf.data pipeline was asked for anything while events were recorded (TensorFlow 2.15 and newer, "
-			   "x86-64, "
 			   "TFPROF_OPS not off).");
 	notes_recording(table, request);
 }
