@@ -98,10 +98,14 @@ static int subscribe(struct tfp_cupti *cupti)
 	if (!result)
 		result = tfp_cupti_prepare(cupti);
 	if (result) {
+		if (cupti->subscriber)
+			cupti->api.unsubscribe(cupti->subscriber);
 		refuse(cupti, "CUPTI could not be entered: only the host's calls are recorded. Result ", result);
 		return -1;
 	}
 	cupti->phase = TFP_CUPTI_ON;
+	if (cupti->is_told++)
+		return 0;
 	tfp_fact_pair(TFP_TAG_host, "cupti", cupti->api.path);
 	tfp_cupti_pair(TFP_TAG_host, "cupti version", "", cupti->api.version);
 	if (cupti->api.driver)
@@ -174,6 +178,10 @@ static void step(struct tfp_cupti *cupti, int may_wait)
 {
 	int is_wanted = cupti->is_open || tfp_gpu_counts_launches();
 
+	if (tfp_cupti_is_held() && (cupti->phase == TFP_CUPTI_KNOWN || cupti->phase == TFP_CUPTI_TAKEN)) {
+		be_taken(cupti);
+		cupti->phase = TFP_CUPTI_YIELDED;
+	}
 	if ((cupti->phase == TFP_CUPTI_KNOWN || (cupti->phase == TFP_CUPTI_TAKEN && may_wait)) && is_wanted && subscribe(cupti))
 		return;
 	if (cupti->phase != TFP_CUPTI_ON)
@@ -267,43 +275,41 @@ int tfp_cupti_enter(void)
 	return cupti->phase < TFP_CUPTI_REFUSED ? 0 : -1;
 }
 
-void tfp_cupti_yield(void)
+/* CUPTI as it was found. The buffers that it still holds come back first, or the other one would get them. */
+static void leave(struct tfp_cupti *cupti)
+{
+	cupti->api.flush_all(0);
+	if (cupti->is_enabled)
+		tfp_cupti_disable(cupti);
+	tfp_cupti_ask_callbacks(cupti, 0);
+	cupti->api.flush_all(1);
+	tfp_cupti_restore(cupti);
+	cupti->api.unsubscribe(cupti->subscriber);
+	cupti->is_enabled = 0;
+	cupti->close_time = 0;
+}
+
+void tfp_cupti_step_aside(void)
 {
 	struct tfp_cupti *cupti = tfp_cupti;
 	uint32_t on = TFP_CUPTI_ON;
 
-	if (!cupti || cupti->phase != TFP_CUPTI_ON || !take_role(cupti))
+	if (!cupti || cupti->phase < TFP_CUPTI_KNOWN || cupti->phase > TFP_CUPTI_TAKEN || !get_role(cupti, 1))
 		return;
 	struct tfp_thread *self = tfp_own_begin();
-	if (__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_YIELDED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-		cupti->api.flush_all(0);
-		if (cupti->is_enabled)
-			tfp_cupti_disable(cupti);
-		tfp_cupti_ask_callbacks(cupti, 0);
-		cupti->api.unsubscribe(cupti->subscriber);
-		cupti->is_enabled = 0;
-		cupti->close_time = 0;
-	}
+	if (__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_YIELDED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		leave(cupti);
 	tfp_own_end(self);
 	__atomic_store_n((uint32_t *)&cupti->is_busy, 0, __ATOMIC_RELEASE);
 	tfp_drain_wake();
 }
 
-void tfp_cupti_yielded(int has_subscribed)
+void tfp_cupti_come_back(void)
 {
 	uint32_t yielded = TFP_CUPTI_YIELDED;
 
-	if (!tfp_cupti || tfp_cupti->phase != TFP_CUPTI_YIELDED)
+	if (!tfp_cupti || !__atomic_compare_exchange_n((uint32_t *)&tfp_cupti->phase, &yielded, TFP_CUPTI_KNOWN, 0, __ATOMIC_ACQ_REL,
+						      __ATOMIC_RELAXED))
 		return;
-	if (has_subscribed)
-		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
-	else
-		__atomic_compare_exchange_n((uint32_t *)&tfp_cupti->phase, &yielded, TFP_CUPTI_KNOWN, 0, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
 	tfp_drain_wake();
-}
-
-void tfp_cupti_returned(void)
-{
-	tfp_cupti_yielded(0);
 }

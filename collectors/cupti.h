@@ -3,7 +3,7 @@
  * CUPTI, the record of what devices did: when it is entered, what it is asked for, when it is left alone.
  *
  *   COLD --driver is up--> KNOWN --window opens--> ON (subscribed) --window closes, device done--> ON, kinds off
- *                            |                      |--another profiler asks--> TAKEN --it leaves--> KNOWN
+ *                            |                      |--another profiler asks--> YIELDED --it leaves--> KNOWN
  *                            `--> TAKEN (39)        |--CUPTI gives up--> FAILED
  *                            `--> REFUSED           `--process ends--> ENDED
  *
@@ -53,9 +53,19 @@ void tfp_cupti_fetch(void);
 /* The process ends: what devices did is fetched, for 2 s at most. May be called again; then only what came since is read. */
 void tfp_cupti_end(void);
 
-/* Another profiler of the host is about to subscribe: CUPTI is handed over. It has, or has not; it left. */
+/* Another profiler of the host is about to subscribe: CUPTI is handed over. It has, or has not; it left, and all of it. */
 void tfp_cupti_yield(void);
 void tfp_cupti_yielded(int has_subscribed);
 void tfp_cupti_returned(void);
+
+/*
+ * One that needs no subscription: it is about to take CUPTI's buffers, or its clock, or to ask for records. Then what it did:
+ * gave CUPTI a clock, asked for a kind or gave it up, had what is recorded handed over. It has left when it asks for no kind
+ * any more and had the rest handed over.
+ */
+void tfp_cupti_yield_buffers(void);
+void tfp_cupti_clocked(void *clock);
+void tfp_cupti_asked(uint32_t kind, int is_wanted);
+void tfp_cupti_flushed(void);
 
 #endif

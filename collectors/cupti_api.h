@@ -258,6 +258,7 @@ struct tfp_cupti_managed_config {
 	uint32_t scope, counter, device, is_enabled;
 };
 
+typedef uint64_t tfp_cupti_clock(void); /* ns */
 typedef void tfp_cupti_callback(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void tfp_cupti_requested(uint8_t **buffer, size_t *bytes, size_t *most_records);
 typedef void tfp_cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
@@ -280,6 +281,9 @@ typedef void tfp_cupti_completed(void *context, uint32_t stream, uint8_t *buffer
 	TFP_CUPTI_FUNCTION(1, timestamp, "cuptiGetTimestamp", (uint64_t *)) \
 	TFP_CUPTI_FUNCTION(0, enable_domain, "cuptiEnableDomain", (uint32_t, void *, uint32_t)) \
 	TFP_CUPTI_FUNCTION(0, set_attribute, "cuptiActivitySetAttribute", (uint32_t, size_t *, void *)) \
+	TFP_CUPTI_FUNCTION(0, get_attribute, "cuptiActivityGetAttribute", (uint32_t, size_t *, void *)) \
+	TFP_CUPTI_FUNCTION(0, set_clock, "cuptiActivityRegisterTimestampCallback", (tfp_cupti_clock *)) \
+	TFP_CUPTI_FUNCTION(0, get_thread_id_type, "cuptiGetThreadIdType", (uint32_t *)) \
 	TFP_CUPTI_FUNCTION(0, thread_id_type, "cuptiSetThreadIdType", (uint32_t)) \
 	TFP_CUPTI_FUNCTION(0, context_id, "cuptiGetContextId", (void *, uint32_t *)) \
 	TFP_CUPTI_FUNCTION(0, stream_id, "cuptiGetStreamIdEx", (void *, void *, uint8_t, uint32_t *)) \

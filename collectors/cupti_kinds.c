@@ -16,6 +16,20 @@
 #define DEVICE_BUFFER_BYTES (8u << 20) /* 3.2 MB is the default; fewer allocations in the launch path */
 #define DEVICE_BUFFERS 32u             /* 256 MB of a device at most: better lose records than the job */
 
+#define CLOCK_OFF_NS 1000000000 /* a clock that is further off is another one */
+
+/* What we change of CUPTI as a whole, how long its value is, what it is usually; `least`: cuptiGetVersion that knows it. */
+static const struct {
+	uint32_t number, least;
+	size_t bytes;
+	uint64_t usual;
+} attributes[TFP_CUPTI_SET] = {
+	{TFP_CUPTI_DEVICE_BUFFER_SIZE, 0, sizeof(size_t), 3200000},
+	{TFP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, 0, sizeof(size_t), 250},
+	{TFP_CUPTI_ZEROED_BUFFERS, 0, 1, 0},      /* promised by us alone: another one's buffers may not be */
+	{TFP_CUPTI_PER_THREAD_BUFFERS, 21, 1, 0}, /* from 12.3 on; ours: 200 threads would hold 800 MB */
+};
+
 #define LAUNCH_KERNEL 211 /* of the runtime; every version knows it */
 
 /* 51 stands in for the nodes of graphs. */
@@ -58,33 +72,79 @@ void tfp_cupti_note(const char *name, const char *text, uint64_t number)
 	tfp_cupti_pair(TFP_TAG_note, name, text, number);
 }
 
-static void set_attribute(struct tfp_cupti *cupti, uint32_t attribute, void *value, size_t bytes)
+/* Asks first what it was: other profilers of the process, who come later, find that again. */
+static void set_attribute(struct tfp_cupti *cupti, size_t index, const void *value)
 {
-	if (cupti->api.set_attribute && cupti->api.set_attribute(attribute, &bytes, value))
+	uint32_t attribute = attributes[index].number;
+	size_t bytes = attributes[index].bytes, said = bytes;
+
+	if (!cupti->api.set_attribute || cupti->api.version < attributes[index].least)
+		return;
+	if (!cupti->found.bytes[index]) {
+		cupti->found.bytes[index] = bytes;
+		if (!cupti->api.get_attribute || cupti->api.get_attribute(attribute, &said, &cupti->found.attributes[index]))
+			cupti->found.attributes[index] = attributes[index].usual;
+	}
+	if (cupti->api.set_attribute(attribute, &bytes, (void *)(uintptr_t)value))
 		tfp_cupti_note("cupti_attribute", "CUPTI refused attribute ", attribute);
 }
 
 static void set_attributes(struct tfp_cupti *cupti)
 {
-	size_t device_bytes = DEVICE_BUFFER_BYTES, device_buffers = DEVICE_BUFFERS;
-	uint8_t yes = 1, no = 0;
+	static const uint64_t wanted[TFP_CUPTI_SET] = {DEVICE_BUFFER_BYTES, DEVICE_BUFFERS, 1, 0};
 
-	set_attribute(cupti, TFP_CUPTI_DEVICE_BUFFER_SIZE, &device_bytes, sizeof device_bytes);
-	set_attribute(cupti, TFP_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &device_buffers, sizeof device_buffers);
-	set_attribute(cupti, TFP_CUPTI_ZEROED_BUFFERS, &yes, sizeof yes);
-	if (cupti->api.version >= 21) /* 12.3 */
-		set_attribute(cupti, TFP_CUPTI_PER_THREAD_BUFFERS, &no, sizeof no); /* 200 threads would hold 800 MB */
+	for (size_t i = 0; i < TFP_CUPTI_SET; i++)
+		set_attribute(cupti, i, &wanted[i]);
+}
+
+/* Device times in REALTIME again, as the log has them, where another profiler gave CUPTI a clock. 0, or a result. */
+static uint32_t set_clock(struct tfp_cupti *cupti)
+{
+	uint64_t said = 0;
+
+	if (!tfp_cupti_their_clock())
+		return TFP_CUPTI_SUCCESS;
+	uint32_t result = cupti->api.set_clock ? (uint32_t)cupti->api.set_clock(tfp_clock_realtime_ns) : TFP_CUPTI_UNKNOWN;
+	if (!result)
+		result = (uint32_t)cupti->api.timestamp(&said);
+	int64_t off = (int64_t)(tfp_clock_realtime_ns() - said);
+	if (!result && (off > CLOCK_OFF_NS || off < -CLOCK_OFF_NS))
+		result = TFP_CUPTI_UNKNOWN;
+	if (result)
+		tfp_cupti_note("cupti_clock", "CUPTI keeps the clock of another profiler: its times mean nothing here. Result ", result);
+	return result;
 }
 
 uint32_t tfp_cupti_prepare(struct tfp_cupti *cupti)
 {
 	if (tfp_cupti_buffers_make(tfp_cupti_options.buffer_bytes))
 		return TFP_CUPTI_UNKNOWN;
+	uint32_t result = set_clock(cupti);
+	if (result)
+		return result;
+	if (cupti->api.get_thread_id_type)
+		cupti->api.get_thread_id_type(&cupti->found.thread_id_type);
 	if (cupti->api.thread_id_type)
 		cupti->api.thread_id_type(1); /* gettid */
 	tfp_cupti_measure(&cupti->api, &cupti->decoder.strides);
 	set_attributes(cupti);
 	return (uint32_t)cupti->api.register_callbacks(tfp_cupti_buffers_request, tfp_cupti_buffers_complete);
+}
+
+void tfp_cupti_restore(struct tfp_cupti *cupti)
+{
+	tfp_cupti_clock *clock = tfp_cupti_their_clock();
+
+	for (size_t i = 0; i < TFP_CUPTI_SET; i++) {
+		size_t bytes = cupti->found.bytes[i];
+		if (bytes)
+			cupti->api.set_attribute(attributes[i].number, &bytes, &cupti->found.attributes[i]);
+		cupti->found.bytes[i] = 0;
+	}
+	if (cupti->api.thread_id_type)
+		cupti->api.thread_id_type(cupti->found.thread_id_type);
+	if (clock && cupti->api.set_clock)
+		cupti->api.set_clock(clock);
 }
 
 static int is_asked(uint32_t kind)

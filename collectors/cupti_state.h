@@ -28,6 +28,14 @@ enum tfp_gpu_state {
 
 #define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
 
+/* What CUPTI keeps for the whole process, whoever set it. A length of 0: it did not say. */
+#define TFP_CUPTI_SET 4 /* attributes that we change */
+struct tfp_cupti_settings {
+	uint64_t attributes[TFP_CUPTI_SET];
+	size_t bytes[TFP_CUPTI_SET];
+	uint32_t thread_id_type;
+};
+
 /* In pages that a fork child finds empty. */
 struct tfp_cupti {
 	_Atomic uint32_t phase;       /* enum tfp_cupti_phase */
@@ -48,10 +56,12 @@ struct tfp_cupti {
 	uint64_t noted_lost, noted_unreadable;
 	uint32_t is_deaf;             /* callbacks were refused: only records tell correlation ids */
 	uint32_t is_lossy;            /* records were lost: that some are missing says nothing of the device */
+	uint32_t is_told;             /* the log says which CUPTI this is */
 	uint32_t is_managed;          /* unified memory is watched, or was refused */
 	uint32_t quiet_flushes;       /* in a row that brought nothing, since the window closed */
 	uint32_t result;              /* the last CUptiResult that meant something */
 	void *subscriber;
+	struct tfp_cupti_settings found; /* by us, of CUPTI as a whole */
 	struct tfp_cupti_api api;
 	struct tfp_cupti_decoder decoder;
 };
@@ -63,8 +73,17 @@ extern struct tfp_cupti_options tfp_cupti_options TFP_HIDDEN;
 /* cupti.c: does what the windows, the driver and other profilers ask for. `may_wait`: our thread, which may take its time. */
 void tfp_cupti_apply(int may_wait);
 
+/* cupti.c: CUPTI as it was found, for a profiler of the host; its thread waits for a step of ours, 100 ms at most. Back again. */
+void tfp_cupti_step_aside(void);
+void tfp_cupti_come_back(void);
+
+/* cupti_others.c: a profiler of the host has it; the clock that one gave it, NULL = none. */
+int tfp_cupti_is_held(void);
+tfp_cupti_clock *tfp_cupti_their_clock(void);
+
 /* cupti_kinds.c: attributes, kinds and callbacks. 0, or a result when nothing could be had. */
 uint32_t tfp_cupti_prepare(struct tfp_cupti *cupti);
+void tfp_cupti_restore(struct tfp_cupti *cupti); /* what prepare changed */
 uint32_t tfp_cupti_enable(struct tfp_cupti *cupti);
 void tfp_cupti_disable(struct tfp_cupti *cupti);
 void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int is_wanted);

@@ -93,3 +93,45 @@ int cuptiFinalize(void)
 {
 	LEAVE(cuptiFinalize);
 }
+
+/* `before` and `after` (where it succeeded, with `result`) are of collectors/cupti.h; the caller's errno is what the real one left. */
+#define BESIDE(name, before, after, ...) \
+	do { \
+		real_##name *real = REAL(name); \
+		if (!real) \
+			return NO_CUPTI; \
+		int error = errno; \
+		before; \
+		errno = error; \
+		int result = real(__VA_ARGS__); \
+		error = errno; \
+		if (result == 0) \
+			after; \
+		errno = error; \
+		return result; \
+	} while (0)
+
+int cuptiActivityRegisterCallbacks(void *request, void *complete)
+{
+	BESIDE(cuptiActivityRegisterCallbacks, tfp_cupti_yield_buffers(), (void)0, request, complete);
+}
+
+int cuptiActivityRegisterTimestampCallback(void *clock)
+{
+	BESIDE(cuptiActivityRegisterTimestampCallback, tfp_cupti_yield_buffers(), tfp_cupti_clocked(clock), clock);
+}
+
+int cuptiActivityEnable(uint32_t kind)
+{
+	BESIDE(cuptiActivityEnable, tfp_cupti_yield_buffers(), tfp_cupti_asked(kind, 1), kind);
+}
+
+int cuptiActivityDisable(uint32_t kind)
+{
+	BESIDE(cuptiActivityDisable, (void)0, tfp_cupti_asked(kind, 0), kind);
+}
+
+int cuptiActivityFlushAll(uint32_t flag)
+{
+	BESIDE(cuptiActivityFlushAll, (void)0, tfp_cupti_flushed(), flag);
+}

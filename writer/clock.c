@@ -34,6 +34,11 @@ uint64_t tfp_clock_monotonic_ns(void)
 	return system_clock_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t tfp_clock_realtime_ns(void)
+{
+	return system_clock_ns(CLOCK_REALTIME);
+}
+
 enum tfp_clock_kind tfp_clock_log_kind(void)
 {
 	return bridge.hz ? bridge.kind : (enum tfp_clock_kind)tfp_clock_kind;

@@ -29,6 +29,7 @@ void tfp_clock_read(struct tfp_clock_set *set);
 uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to);
 
 uint64_t tfp_clock_monotonic_ns(void);
+uint64_t tfp_clock_realtime_ns(void);
 
 /*
  * The host forbids its threads to read the counter (PR_SET_TSC, seccomp's strict mode): from here on ticks are computed from

@@ -4,12 +4,16 @@
  *
  * Prints what CUPTI answered and how many memsets it was told of. Built by test/cases/gpu-cupti-coexistence, linked with the
  * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
- * calls it, as TensorFlow and JAX do. Arguments: memsets before, during, after.
+ * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
+ * that counts halves of microseconds, as PyTorch 2.15 does. Twice, where a fourth argument says so. Arguments: memsets before
+ * (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands them out, as malloc's are.
  */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 int cudaMalloc(void **, size_t);
 int cudaMemset(void *, int, size_t);
@@ -17,6 +21,7 @@ int cudaDeviceSynchronize(void);
 int cuptiSubscribe(void **, void (*)(void *, uint32_t, uint32_t, const void *), void *);
 int cuptiUnsubscribe(void *);
 int cuptiActivityRegisterCallbacks(void (*)(uint8_t **, size_t *, size_t *), void (*)(void *, uint32_t, uint8_t *, size_t, size_t));
+int cuptiActivityRegisterTimestampCallback(uint64_t (*)(void));
 int cuptiActivityEnable(uint32_t);
 int cuptiActivityDisable(uint32_t);
 int cuptiActivityFlushAll(uint32_t);
@@ -42,14 +47,28 @@ static void *function(const char *name)
 #define cuptiActivityGetNextRecord ((__typeof__(&cuptiActivityGetNextRecord))function("cuptiActivityGetNextRecord"))
 #endif
 
+struct set {
+	uint32_t kind, value;
+	uint64_t bytes, start, end;
+};
+
 #define BUFFER_BYTES 65536
 #define MEMSET 2
 
-static int memsets;
+static int memsets, in_time;
+static uint64_t since;
+
+static uint64_t halves(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 2000000 + (uint64_t)now.tv_nsec / 500;
+}
 
 static void request(uint8_t **buffer, size_t *bytes, size_t *most)
 {
-	*buffer = calloc(1, BUFFER_BYTES);
+	*buffer = memset(malloc(BUFFER_BYTES), 0xa5, BUFFER_BYTES);
 	*bytes = BUFFER_BYTES;
 	*most = 0;
 }
@@ -59,8 +78,13 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t byt
 	void *record = NULL;
 
 	(void)context, (void)stream, (void)bytes;
-	while (cuptiActivityGetNextRecord(buffer, valid, &record) == 0)
-		memsets += *(uint32_t *)record == MEMSET;
+	while (cuptiActivityGetNextRecord(buffer, valid, &record) == 0) {
+		const struct set *set = record;
+		if (set->kind != MEMSET)
+			continue;
+		memsets++;
+		in_time += set->start >= since && set->end <= halves() + 2;
+	}
 	free(buffer);
 }
 
@@ -76,22 +100,58 @@ static void work(void *block, int count)
 	cudaDeviceSynchronize();
 }
 
-int main(int argc, char **argv)
-{
-	void *block, *subscriber = NULL;
+static void *subscriber;
 
-	if (argc < 4)
-		return 64;
-	printf("malloc %d\n", cudaMalloc(&block, 4096));
-	work(block, atoi(argv[1]));
+static void begin(void)
+{
+#ifdef BY_BUFFERS
+	static int has_clock;
+
+	if (!has_clock++)
+		printf("clock %d\n", cuptiActivityRegisterTimestampCallback(halves));
+#else
 	printf("subscribe %d\n", cuptiSubscribe(&subscriber, called, NULL));
+#endif
+	since = halves();
 	printf("register %d\n", cuptiActivityRegisterCallbacks(request, complete));
 	printf("enable %d\n", cuptiActivityEnable(MEMSET));
-	work(block, atoi(argv[2]));
+}
+
+static void end(void)
+{
+#ifdef BY_BUFFERS
+	printf("disable %d\n", cuptiActivityDisable(MEMSET));
+	printf("flush %d\n", cuptiActivityFlushAll(1));
+	printf("memsets %d, %d of them in its own time\n", memsets, in_time);
+#else
 	printf("flush %d\n", cuptiActivityFlushAll(1));
 	printf("disable %d\n", cuptiActivityDisable(MEMSET));
 	printf("unsubscribe %d\n", cuptiUnsubscribe(subscriber));
 	printf("memsets %d\n", memsets);
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	void *block;
+
+	if (argc < 4)
+		return 64;
+	int is_first = atoi(argv[1]) < 0;
+	if (is_first)
+		begin();
+	printf("malloc %d\n", cudaMalloc(&block, 4096));
+	if (!is_first) {
+		work(block, atoi(argv[1]));
+		begin();
+	}
+	work(block, atoi(argv[2]));
+	end();
 	work(block, atoi(argv[3]));
+	if (argc > 4) {
+		begin();
+		work(block, atoi(argv[2]));
+		end();
+	}
 	return 0;
 }

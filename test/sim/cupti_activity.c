@@ -321,6 +321,8 @@ SIM_API int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t *config, u
 SIM_API int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void))
 {
 	CHECK_READY();
+	if (!callback)
+		return SIM_CUPTI_INVALID_PARAMETER;
 	atomic_store(&sim_cupti.timestamp, callback);
 	return SIM_CUPTI_OK;
 }
