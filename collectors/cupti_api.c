@@ -3,7 +3,8 @@
  * Finding libcupti, its functions and the length of its records; see collectors/cupti_api.h.
  *
  * Rule: the copy that the host has mapped comes first, then the one that belongs to the CUDA runtime it has mapped, then
- * what the loader finds, then the toolkit: two copies in one process fight for one subscriber. Never newer than the driver.
+ * what the loader finds, then the toolkit, then the wheel among the Python packages that the host has mapped something of: two
+ * copies in one process fight for one subscriber. Never newer than the driver.
  */
 #include "collectors/cupti_state.h"
 
@@ -14,6 +15,7 @@
 
 
 #define FOLDERS 12   /* of objects that may have CUPTI beside them */
+#define PACKAGES 4   /* a virtual environment, the user's own, the system's */
 #define PATH 512
 
 /* Newest first. `major` is CUDA's: a driver serves its own and older ones. */
@@ -34,10 +36,15 @@ static const char *const beside[] = {
 	"/../../../extras/CUPTI/lib64",
 };
 
+/* From the folder of Python's packages. */
+static const char *const in_packages[] = {"/nvidia/cu13/lib", "/nvidia/cuda_cupti/lib"};
+
 struct folders {
 	uint32_t count;
 	uint32_t major; /* of the mapped runtime, 0 = none */
 	char paths[FOLDERS][PATH];
+	uint32_t package_count;
+	char packages[PACKAGES][PATH]; /* folders of Python's packages that something is mapped from */
 };
 
 static size_t copy_text(char *to, size_t at, const char *text)
@@ -62,6 +69,24 @@ static int is_of_cuda(const char *base)
 	       begins_with(base, "libnvrtc.so") || begins_with(base, "libc10_cuda");
 }
 
+/* .../site-packages or dist-packages of a path, each once. */
+static void note_packages(struct folders *folders, const char *name)
+{
+	size_t length = 0;
+
+	for (const char *at = name; at && *at && !length; at++)
+		if (begins_with(at, "/site-packages/") || begins_with(at, "/dist-packages/"))
+			length = (size_t)(at - name) + sizeof "/site-packages" - 1;
+	if (!length || length >= PATH || folders->package_count == PACKAGES)
+		return;
+	for (uint32_t i = 0; i < folders->package_count; i++)
+		if (tfp_length(folders->packages[i]) == length && tfp_same(folders->packages[i], name, length))
+			return;
+	char *path = folders->packages[folders->package_count++];
+	tfp_copy(path, name, length);
+	path[length] = 0;
+}
+
 /* Under the loader's lock: copies names, calls nobody. */
 static int note_object(struct dl_phdr_info *info, size_t bytes, void *into)
 {
@@ -70,6 +95,7 @@ static int note_object(struct dl_phdr_info *info, size_t bytes, void *into)
 	static const char runtime[] = "libcudart.so.";
 
 	(void)bytes;
+	note_packages(folders, name);
 	for (const char *at = name; at && *at; at++)
 		if (*at == '/')
 			base = at + 1;
@@ -142,6 +168,20 @@ static void *open_in_toolkit(struct tfp_cupti_api *api, const char *toolkit, uin
 	return NULL;
 }
 
+static void *open_in_packages(struct tfp_cupti_api *api, const struct folders *folders, uint32_t most)
+{
+	for (size_t i = 0; i < LIBRARIES * PACKAGES * 2; i++) {
+		const struct library *library = &libraries[i / (PACKAGES * 2)];
+		uint32_t package = i / 2 % PACKAGES;
+		if (library->major > most || package >= folders->package_count)
+			continue;
+		void *object = open_at(api, folders->packages[package], in_packages[i % 2], library->name);
+		if (object)
+			return object;
+	}
+	return NULL;
+}
+
 /* CUDA's version that the driver serves; 0 = no answer. */
 static uint32_t driver_version(void)
 {
@@ -160,17 +200,18 @@ static void *find_library(struct tfp_cupti_api *api, const char *toolkit)
 	struct folders *folders = tfp_pages_get(sizeof *folders, 0);
 	void *object = open_by_name(api, RTLD_NOW | RTLD_NOLOAD, UINT32_MAX);
 
-	if (folders) {
-		if (!object) {
-			dl_iterate_phdr(note_object, folders);
-			object = open_beside(api, folders, most);
-		}
-		tfp_pages_put(folders, sizeof *folders);
+	if (folders && !object) {
+		dl_iterate_phdr(note_object, folders);
+		object = open_beside(api, folders, most);
 	}
 	if (!object)
 		object = open_by_name(api, RTLD_NOW | RTLD_LOCAL, most);
 	if (!object)
 		object = open_in_toolkit(api, toolkit, most);
+	if (folders && !object)
+		object = open_in_packages(api, folders, most);
+	if (folders)
+		tfp_pages_put(folders, sizeof *folders);
 	dlerror(); /* names not found have left a message; it is not the host's */
 	return object;
 }

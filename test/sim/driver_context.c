@@ -261,6 +261,18 @@ int do_cuCtxGetDevice(int *device)
 	return SIM_OK;
 }
 
+int do_cuCtxGetDevice_v2(int *device, void *context)
+{
+	struct sim_context *of = context ? context : sim_context_current();
+
+	if (!device)
+		return SIM_INVALID_VALUE;
+	if (!sim_context_is_live(of))
+		return SIM_INVALID_CONTEXT;
+	*device = of->machine->facts.ordinal;
+	return SIM_OK;
+}
+
 int do_cuCtxGetFlags(unsigned *flags)
 {
 	struct sim_context *context;
@@ -313,6 +325,13 @@ int do_cuCtxSynchronize(void)
 	int result = sim_here(&context);
 
 	return result ? result : sim_context_wait(context);
+}
+
+int do_cuCtxSynchronize_v2(void *of)
+{
+	struct sim_context *context = of ? of : sim_context_current();
+
+	return sim_context_is_live(context) ? sim_context_wait(context) : SIM_INVALID_CONTEXT;
 }
 
 int do_cuCtxGetApiVersion(void *context, unsigned *version)

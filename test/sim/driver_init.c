@@ -114,6 +114,12 @@ int do_cuGetErrorString(int code, const char **text)
 	return text && row >= 0 ? SIM_OK : SIM_INVALID_VALUE;
 }
 
+/* Those whose plain name cuda.h leaves as it is, though there is a second version with other parameters. */
+static bool has_plain_name(const char *symbol)
+{
+	return strcmp(symbol, "cuCtxGetDevice") == 0 || strcmp(symbol, "cuCtxSynchronize") == 0;
+}
+
 /* The newest version of a function, with the twin when per-thread streams are asked for (flag 2). */
 static void *look_up(const char *symbol, uint64_t flags)
 {
@@ -125,7 +131,7 @@ static void *look_up(const char *symbol, uint64_t flags)
 
 	if (!self)
 		self = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	for (int version = 0; version < 4 && !found; version++)
+	for (int version = has_plain_name(symbol) ? 3 : 0; version < 4 && !found; version++)
 		for (int twin = flags & 2 ? 0 : 2; twin < 3 && !found; twin++) {
 			snprintf(name, sizeof name, "%s%s%s", symbol, versions[version], twins[twin]);
 			found = dlsym(self, name);
