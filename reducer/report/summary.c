@@ -295,6 +295,7 @@ static void put_steps(struct summary *summary)
 {
 	summary_put_steps(summary);
 	summary_put_split(summary);
+	summary_put_outside(summary);
 }
 
 /* In the order on the screen. Those without a least number of lines appear where others leave room. */
@@ -305,7 +306,7 @@ static const struct part {
 } parts[] = {
 	{put_run, 0, 4, 4, 16},
 	{summary_put_verdict, 1, 2, 3, 4},
-	{put_steps, 2, 4, 8, 8},
+	{put_steps, 2, 4, 8, 9},
 	{summary_put_kernels, 4, 2, 5, 6},
 	{summary_put_ops, 5, 2, 5, 6},
 	{summary_put_memory, 6, 3, 5, 8},

@@ -21,6 +21,10 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
+	struct {	/* the steps that were printed, ns from the start of the run; count 0 = none */
+		int64_t process, first, last, inside;
+		size_t count;
+	} steps;
 };
 
 /* Lines that the part may still write. */
@@ -64,6 +68,8 @@ void summary_put_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
 void summary_put_steps(struct summary *summary);
+/* After it: what the process did beside these steps. */
+void summary_put_outside(struct summary *summary);
 void summary_put_split(struct summary *summary);
 void summary_put_kernels(struct summary *summary);
 void summary_put_ops(struct summary *summary);

@@ -17,7 +17,9 @@
 #define STEPS_WIDTH 66 /* of a line of steps without its bars */
 #define WHO_WIDTH 16
 #define WORK_ROWS 4
-#define NUMBERS_WIDTH 43 /* of a line of work without its name */
+#define NUMBERS_WIDTH 43  /* of a line of work without its name */
+#define OUTSIDE_FROM 0.2  /* of a process's life in no step that is worth a line */
+#define OUTSIDE_PART 0.05 /* of it that is named */
 #define NAME_MOST 100
 
 static int by_value(const void *a, const void *b)
@@ -116,6 +118,16 @@ static void put_steps(struct summary *summary, const struct table *steps, int64_
 	text_free(&heading);
 }
 
+static void note_step(struct summary *summary, int64_t start, int64_t total)
+{
+	if (!summary->steps.count || start < summary->steps.first)
+		summary->steps.first = start;
+	if (!summary->steps.count || start + total > summary->steps.last)
+		summary->steps.last = start + total;
+	summary->steps.inside += total;
+	summary->steps.count++;
+}
+
 void summary_put_steps(struct summary *summary)
 {
 	struct request all = *summary->request; /* every step counts, not only those that a screen would show */
@@ -125,6 +137,7 @@ void summary_put_steps(struct summary *summary)
 	       first = 0;
 	int64_t *times = base_alloc(steps->shown_count + 1, sizeof *times);
 	size_t role = table_find_column(steps->kind, "role"); /* evaluation is no training */
+	size_t start = table_find_column(steps->kind, "start_ns");
 	int64_t wanted = busiest(steps, process, total);
 
 	for (size_t row = 0; row < steps->shown_count && wanted >= 0; row++) {
@@ -133,11 +146,52 @@ void summary_put_steps(struct summary *summary)
 			continue;
 		first = count == 0 ? row : first;
 		times[count++] = table_get_integer(steps, row, total);
+		note_step(summary, table_get_integer(steps, row, start), times[count - 1]);
 	}
+	summary->steps.process = wanted;
 	if (count)
 		put_steps(summary, steps, times, count, first);
 	free(times);
 	table_free(steps);
+}
+
+static void put_stretch(struct text *out, int64_t ns, int64_t life, const char *where, bool *any)
+{
+	if (ns < (int64_t)(OUTSIDE_PART * (double)life))
+		return;
+	text_string(out, *any ? ", " : ": ");
+	human_ns(out, ns);
+	text_string(out, where);
+	*any = true;
+}
+
+/* What the process did beside its steps, where that is much of its life: they may be fast and the job slow all the same. Nothing
+ * where windows left a part of its life out. */
+void summary_put_outside(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	int64_t life, outside, between = summary->steps.last - summary->steps.first - summary->steps.inside;
+	const struct process *process = NULL;
+	bool any = false;
+
+	for (size_t i = 0; i < run->process_count && summary->steps.count; i++)
+		if (run->processes[i].pid == summary->steps.process && run->processes[i].start_ns <= summary->steps.first &&
+		    run->processes[i].end_ns >= summary->steps.last)
+			process = &run->processes[i];
+	if (!process || process->window_count || !summary_left(summary))
+		return;
+	life = process->end_ns - process->start_ns;
+	outside = life - summary->steps.inside;
+	if ((double)outside < OUTSIDE_FROM * (double)life)
+		return;
+	text_string(&summary->line, "  in no step  ");
+	human_ns(&summary->line, outside);
+	text_string(&summary->line, " of ");
+	human_ns(&summary->line, life);
+	put_stretch(&summary->line, summary->steps.first - process->start_ns, life, " before", &any);
+	put_stretch(&summary->line, between, life, " between", &any);
+	put_stretch(&summary->line, process->end_ns - summary->steps.last, life, " after", &any);
+	summary_end_line(summary);
 }
 
 /* Which columns of a table make a line. */

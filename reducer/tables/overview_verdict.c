@@ -24,8 +24,11 @@ static const struct table_column columns[] = {
 
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
-#define FIRST_FROM 0.2	  /* share of a first step that is worth a sentence */
-#define SMALLEST 0.05	  /* percent that computes: less is not worth a clause */
+#define FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
+#define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
+#define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
+#define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
+#define IDLE_FROM 0.1
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -107,8 +110,58 @@ static void put_first(struct text *sentence, const struct step_rows *rows, uint6
 			    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
 }
 
-static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows, bool has_device,
-			uint64_t all)
+/* Processors that the process of the first judged step kept busy from there to its last one, by the readings in between;
+ * negative = too few of them. */
+static double busy_processors(const struct step_rows *rows, const struct request *request)
+{
+	const struct use_sample *first = NULL, *last = NULL;
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	size_t process = SIZE_MAX;
+	const struct use_rows *use;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct step_row *row = rows->items[i];
+		if (!step_rows_judges(rows, i) || (process != SIZE_MAX && row->process != process))
+			continue;
+		process = row->process;
+		from = row->start_ns < from ? row->start_ns : from;
+		to = row->start_ns + (int64_t)row->total_ns > to ? row->start_ns + (int64_t)row->total_ns : to;
+	}
+	if (process == SIZE_MAX)
+		return -1;
+	use = &request->run->processes[process].use;
+	for (size_t i = 0; i < use->count; i++) {
+		const struct use_sample *sample = &use->samples[i];
+		if (sample->of != USE_OF_PROCESS || !sample->has_use || sample->time_ns < from || sample->time_ns > to)
+			continue;
+		first = first ? first : sample;
+		last = sample;
+	}
+	if (!first || (last->time_ns - first->time_ns) * 2 < to - from)
+		return -1;
+	return (double)(last->user_ns + last->system_ns - first->user_ns - first->system_ns) /
+	       (double)(last->time_ns - first->time_ns);
+}
+
+/* Where most of the time is nobody's: whether the process computed meanwhile, or waited. */
+static void put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
+			   const struct request *request)
+{
+	double busy;
+
+	if (judged->worst == AREAS || areas[judged->worst].value != VALUE_OTHER || judged->percent[judged->worst] < MOST_FROM)
+		return;
+	busy = busy_processors(rows, request);
+	if (busy < 0)
+		return;
+	text_format(sentence, " Meanwhile the process kept %.2f processors busy%s.", busy,
+		    busy >= BUSY_FROM	? ": it computes in code that announces no ops"
+		    : busy <= IDLE_FROM ? ": it waits"
+					: "");
+}
+
+static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,
+			const struct request *request, bool has_device, uint64_t all)
 {
 	static const char *const times[] = {[UNIT_STEP] = "step time",
 					    [UNIT_REQUEST] = "requests' time",
@@ -128,6 +181,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 		text_format(&sentence, "%s: %.1f %% of the %s %s; %.1f %% of it %s.",
 			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
 			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what, busy, unit);
+	put_processors(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
 	table_row(table);
 	table_string(table, AREA, "summary");
@@ -179,7 +233,7 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (all) {
 		struct judged judged = judge(&rows, all);
-		put_summary(table, &judged, &rows, has_device, all);
+		put_summary(table, &judged, &rows, request, has_device, all);
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
 	} else {

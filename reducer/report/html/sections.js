@@ -51,20 +51,39 @@ function sentence(text, level) {
 	return element("p", { class: "verdict " + (/^[a-z]+$/.test(level || "") ? level : "") }, text);
 }
 
-// The verdict first; what is in order below it, in small.
+const firstCommand = () => has("processes") ? ((table) => value(table, table.rows[0], "arguments") || value(table, table.rows[0], "command") || "")(byId.get("processes")) : "";
+
+// Which run this is: the command of its first process, when it began, how long it took, how that ended.
+function whichRun(main) {
+	if (!has("processes"))
+		return;
+	const table = byId.get("processes"), row = table.rows[0], env = byId.get("run_env");
+	const fact = (name) => env ? (env.rows.find((one) => value(env, one, "kind") === "run" && value(env, one, "name") === name) || []).at(-1) : null;
+	const seconds = fact("seconds");
+	const started = fact("started"), words = [started ? started.replace("T", " ") : null, seconds ? `lasted ${shown(Math.round(Number(seconds) * 1e9), "ns")}` : null,
+		table.row_count > 1 ? `${table.row_count} processes, the first ended: ${value(table, row, "end")}` : `ended: ${value(table, row, "end")}`];
+	main.append(element("p", { class: "run" }, element("code", {}, firstCommand()), element("br"), words.filter(Boolean).join(", ")));
+}
+
+// The verdict first, then what takes time; what is in order folded behind one line.
 function verdicts(main) {
 	const table = byId.get("overview.verdict");
 	if (!table || table.rows.length === 0)
 		return;
-	const box = element("section", { class: "verdicts" });
+	const box = element("section", { class: "verdicts" }), quiet = element("details", {});
 	table.rows.forEach((row, i) => {
 		const made = sentence(value(table, row, "sentence") || "", value(table, row, "level")), next = value(table, row, "next");
 		if (byId.has(next))
 			made.append(" ", link(next, "Look closer"));
 		if (i === 0)
 			made.classList.add("first");
-		box.append(made);
+		(i > 0 && value(table, row, "level") === "none" ? quiet : box).append(made);
 	});
+	if (quiet.children.length) {
+		quiet.prepend(element("summary", {}, `In order: ${table.rows.filter((row, i) => i > 0 && value(table, row, "level") === "none")
+			.map((row) => value(table, row, "area")).join(", ")}`));
+		box.append(quiet);
+	}
 	const said = new Set(table.rows.map((row) => value(table, row, "sentence")));
 	main.append(box, ...notes({ notes: table.notes.filter((note) => !said.has(note.text)) }));
 }
@@ -81,6 +100,8 @@ function recommendations(main) {
 	if (!table)
 		return;
 	main.append(element("h3", {}, link("recommendations", "What to do")));
+	if (table.rows.length === 0)
+		main.append(element("p", { class: "note" }, "No rule found anything to do."));
 	const list = element("ol", { class: "advice" });
 	for (const row of table.rows.slice(0, 6)) {
 		const gain = value(table, row, "gain_share");
@@ -102,14 +123,15 @@ function facts(main, id, wanted) {
 function overview(main) {
 	const charts = element("div", { class: "charts" });
 	main.append(element("h2", {}, "Overview"));
+	whichRun(main);
 	verdicts(main);
 	ranOut(main);
+	recommendations(main);
 	if (has("step_stats"))
 		put(main, stepChart(byId.get("step_stats")));
 	for (const picture of [splitChart(), ...sidePies(["op_stats", "kernel_stats", "copy_stats"])].filter(Boolean))
 		put(charts, picture);
 	main.append(charts);
-	recommendations(main);
 	digest(main, "overview.top_ops", null, "Ops that take most time");
 	if (!has("overview.top_ops"))
 		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
