@@ -199,7 +199,8 @@ static void note_pauses(struct table *table, const struct request *request, cons
 			(double)ns[0] / 1e9, count[0]);
 	if (count[1])
 		table_note(table, NOTE_INFERRED,
-			   "%.3f s belong to no step: evaluation, %zu time%s (forward work that no backward pass came for).",
+			   "%.3f s belong to no step: evaluation, %zu time%s between steps (forward work that no backward pass came "
+			   "for; what came after the last step is not counted).",
 			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
 }
 
