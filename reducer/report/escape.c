@@ -76,6 +76,16 @@ void escape_visible(struct text *out, const char *bytes, size_t length)
 	}
 }
 
+/* What of it stands in a json string as it is. */
+static size_t json_run(const char *bytes, size_t length)
+{
+	size_t i = 0;
+
+	while (i < length && bytes[i] >= 0x20 && bytes[i] < 0x7f && bytes[i] != '"' && bytes[i] != '\\')
+		i++;
+	return i;
+}
+
 void escape_json(struct text *out, const char *bytes, size_t length)
 {
 	size_t i = 0;
@@ -83,7 +93,12 @@ void escape_json(struct text *out, const char *bytes, size_t length)
 	text_char(out, '"');
 	while (i < length) {
 		uint32_t c;
-		size_t count = decode((const unsigned char *)bytes + i, length - i, &c);
+		size_t run = json_run(bytes + i, length - i), count;
+		text_put(out, bytes + i, run);
+		i += run;
+		if (i == length)
+			break;
+		count = decode((const unsigned char *)bytes + i, length - i, &c);
 		if (!count)
 			text_string(out, "\\ufffd");
 		else if (c == '"' || c == '\\')

@@ -91,14 +91,32 @@ static void add_place(struct chrome *chrome, const struct span *span)
 			if (process->threads[i].serial == span->track)
 				tid = process->threads[i].tid;
 	}
-	text_format(&chrome->line, "\"pid\":%" PRIu64 ",\"tid\":%" PRIu64, pid, tid);
+	text_string(&chrome->line, "\"pid\":");
+	text_integer(&chrome->line, (int64_t)pid);
+	text_string(&chrome->line, ",\"tid\":");
+	text_integer(&chrome->line, (int64_t)tid);
 }
 
+/* `name`: what stands in front of the number. */
 static void add_time(struct chrome *chrome, const char *name, int64_t ns)
 {
 	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
-	text_format(&chrome->line, ",\"%s\":%s%" PRIu64 ".%03" PRIu64, name, ns < 0 ? "-" : "", size / 1000, size % 1000);
+	char decimals[4] = {'.', (char)('0' + size / 100 % 10), (char)('0' + size / 10 % 10), (char)('0' + size % 10)};
+
+	text_string(&chrome->line, name);
+	if (ns < 0)
+		text_char(&chrome->line, '-');
+	text_integer(&chrome->line, (int64_t)(size / 1000));
+	text_put(&chrome->line, decimals, sizeof(decimals));
+}
+
+static void add_number(struct chrome *chrome, uint64_t number)
+{
+	if (number <= INT64_MAX)
+		text_integer(&chrome->line, (int64_t)number);
+	else
+		text_format(&chrome->line, "%" PRIu64, number);
 }
 
 static void add_arguments(struct chrome *chrome, const struct span *span)
@@ -111,7 +129,7 @@ static void add_arguments(struct chrome *chrome, const struct span *span)
 		if (span->arguments[i].text != NULL)
 			add_text(chrome, span->arguments[i].text);
 		else
-			text_format(&chrome->line, "%" PRIu64, span->arguments[i].number);
+			add_number(chrome, span->arguments[i].number);
 	}
 	if (span->kind == SPAN_COUNTER)
 		text_format(&chrome->line, "\"%s\":%.17g", span->what == SPAN_MEMORY ? "bytes" : "value", span->value);
@@ -131,18 +149,21 @@ static void add_name(struct chrome *chrome, const struct span *span)
 	} else {
 		add_text(chrome, span->name);
 	}
-	text_format(&chrome->line, ",\"cat\":\"%s\"", span->category);
+	text_string(&chrome->line, ",\"cat\":\"");
+	text_string(&chrome->line, span->category);
+	text_char(&chrome->line, '"');
 }
 
 /* JavaScript keeps 53 bits of an id: 17 of the process, 36 of the correlation id. An arrow begins inside the call and ends at the
  * beginning of the device's work. */
 static void put_flow(struct chrome *chrome, const struct span *span)
 {
-	text_format(&chrome->line, "{\"ph\":\"%s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":%" PRIu64 ",%s",
-		    span->is_flow_start ? "s" : "f", (uint64_t)span->process << 36 | (span->flow & 0xfffffffff),
-		    span->is_flow_start ? "" : "\"bp\":\"e\",");
+	text_string(&chrome->line, span->is_flow_start ? "{\"ph\":\"s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":"
+						       : "{\"ph\":\"f\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":");
+	text_integer(&chrome->line, (int64_t)((uint64_t)span->process << 36 | (span->flow & 0xfffffffff)));
+	text_string(&chrome->line, span->is_flow_start ? "," : ",\"bp\":\"e\",");
 	add_place(chrome, span);
-	add_time(chrome, "ts", span->start_ns);
+	add_time(chrome, ",\"ts\":", span->start_ns);
 	text_char(&chrome->line, '}');
 	put_line(chrome);
 }
@@ -154,19 +175,20 @@ static bool is_wanted(const struct request *request, const struct span *span)
 
 static int put_span(void *context, const struct span *span)
 {
-	static const char *const phases[] = {[SPAN_WHOLE] = "X", [SPAN_INSTANT] = "i", [SPAN_COUNTER] = "C"};
+	static const char *const phases[] = {[SPAN_WHOLE] = "{\"ph\":\"X\",", [SPAN_INSTANT] = "{\"ph\":\"i\",",
+					    [SPAN_COUNTER] = "{\"ph\":\"C\","};
 	struct chrome *chrome = context;
 
 	if (!is_wanted(chrome->request, span))
 		return 0;
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
-	text_format(&chrome->line, "{\"ph\":\"%s\",", phases[span->kind]);
+	text_string(&chrome->line, phases[span->kind]);
 	add_name(chrome, span);
 	text_char(&chrome->line, ',');
 	add_place(chrome, span);
-	add_time(chrome, "ts", span->start_ns);
+	add_time(chrome, ",\"ts\":", span->start_ns);
 	if (span->kind == SPAN_WHOLE)
-		add_time(chrome, "dur", (int64_t)span->duration_ns);
+		add_time(chrome, ",\"dur\":", (int64_t)span->duration_ns);
 	if (span->kind == SPAN_INSTANT)
 		text_format(&chrome->line, ",\"s\":\"%s\"", span->on == SPAN_THREAD ? "t" : "p");
 	add_arguments(chrome, span);

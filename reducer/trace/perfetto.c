@@ -25,6 +25,9 @@ enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 }; /* Tr
 enum { UNIT_SIZE_BYTES = 3 };						   /* CounterDescriptor.Unit */
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };			   /* TracePacket.SequenceFlags */
 #define SEQUENCE 1
+#define RECENT 512u	   /* texts found by their address; a power of two */
+#define RECENT_LONGEST 512u /* bytes of them: so 256 KiB at most */
+#define VALUE_LONGEST 64u  /* bytes of a text of an argument that is named by number: longer ones seldom come again */
 
 /* Kinds of tracks; the upper part of a key in `tracks`. */
 enum { KEY_PROCESS = 1, KEY_THREAD = 2, KEY_DEVICE = 3, KEY_QUEUE = 4, KEY_COUNTER = 5, KEY_FIGURE = 6 };
@@ -36,6 +39,11 @@ struct writer {
 	struct number_map tracks; /* (kind and process, what) -> number */
 	uint32_t text_count, track_count;
 	struct text plain, visible;
+	struct recent {
+		const char *address;
+		struct text copy;
+		uint64_t list, number;
+	} *recent;
 	uint8_t *buffer;
 	size_t room;
 	int is_begun;
@@ -47,7 +55,7 @@ static void put_packet(struct writer *writer, Perfetto__Packet *packet)
 
 	packet->has_sequence = 1;
 	packet->sequence = SEQUENCE;
-	packet->has_flags = 1;
+	packet->has_flags = !writer->is_begun || !packet->event || packet->event->has_name || packet->event->n_arguments;
 	packet->flags = writer->is_begun ? FLAG_NEEDS_STATE : FLAG_CLEARED;
 	writer->is_begun = 1;
 	trace.n_packets = 1;
@@ -76,12 +84,38 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-/* One of the three lists of interned texts; they share our numbers. */
-enum list { LIST_NAMES, LIST_CATEGORIES, LIST_ARGUMENTS };
+/* One of the lists of interned texts; they share our numbers. LIST_KERNELS: names as they are in the code. */
+enum list { LIST_NAMES, LIST_CATEGORIES, LIST_ARGUMENTS, LIST_VALUES, LIST_KERNELS };
+
+static void put_text(struct writer *writer, enum list list, char *bytes)
+{
+	Perfetto__Named named = PERFETTO__NAMED__INIT, *one = &named;
+	Perfetto__Value value = PERFETTO__VALUE__INIT, *other = &value;
+	Perfetto__Interned interned = PERFETTO__INTERNED__INIT;
+	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
+
+	named.has_id = value.has_id = value.has_text = 1;
+	named.id = value.id = writer->text_count;
+	named.name = bytes;
+	value.text = (ProtobufCBinaryData){.len = strlen(bytes), .data = (uint8_t *)bytes};
+	interned.names = interned.categories = interned.arguments = &one;
+	interned.values = &other;
+	*(list == LIST_NAMES	    ? &interned.n_names
+	  : list == LIST_CATEGORIES ? &interned.n_categories
+	  : list == LIST_ARGUMENTS  ? &interned.n_arguments
+				    : &interned.n_values) = 1;
+	packet.interned = &interned;
+	put_packet(writer, &packet);
+}
 
 /* The number of a text, written before its first use. 0 where there are too many: the event goes without. */
-static uint64_t intern(struct writer *writer, enum list list, const char *text)
+static uint64_t intern_new(struct writer *writer, enum list list, const char *text)
 {
+	if (list == LIST_KERNELS) {
+		demangle(text, &writer->plain);
+		text = writer->plain.bytes;
+		list = LIST_NAMES;
+	}
 	char *bytes = shown(writer, text);
 	uint64_t hash = hash_of(bytes);
 	uint32_t known = number_map_find(&writer->texts, (uint64_t)list, hash);
@@ -90,25 +124,28 @@ static uint64_t intern(struct writer *writer, enum list list, const char *text)
 		return known;
 	if (number_map_set(&writer->texts, (uint64_t)list, hash, ++writer->text_count) != 0)
 		return 0;
-	Perfetto__Named named = PERFETTO__NAMED__INIT, *one = &named;
-	Perfetto__Interned interned = PERFETTO__INTERNED__INIT;
-	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
-	named.has_id = 1;
-	named.id = writer->text_count;
-	named.name = bytes;
-	if (list == LIST_NAMES) {
-		interned.n_names = 1;
-		interned.names = &one;
-	} else if (list == LIST_CATEGORIES) {
-		interned.n_categories = 1;
-		interned.categories = &one;
-	} else {
-		interned.n_arguments = 1;
-		interned.arguments = &one;
-	}
-	packet.interned = &interned;
-	put_packet(writer, &packet);
+	put_text(writer, list, bytes);
 	return writer->text_count;
+}
+
+/* The same; most texts come again from the address where they were seen before. */
+static uint64_t intern(struct writer *writer, enum list list, const char *text)
+{
+	struct recent *recent = &writer->recent[(((uintptr_t)text >> 3) * 31 + list) % RECENT];
+	size_t length;
+
+	if (recent->address == text && recent->list == list && strcmp(recent->copy.bytes, text) == 0)
+		return recent->number;
+	recent->address = NULL;
+	recent->number = intern_new(writer, list, text);
+	length = strlen(text);
+	if (length > RECENT_LONGEST)
+		return recent->number;
+	text_clear(&recent->copy);
+	text_put(&recent->copy, text, length);
+	recent->address = text;
+	recent->list = list;
+	return recent->number;
 }
 
 /* A new track's number, or that of a known one (*is_new 0). */
@@ -201,8 +238,11 @@ static uint64_t queue_track(struct writer *writer, size_t index, uint32_t place,
 {
 	const struct gpu *gpu = writer->request->run->processes[index].gpu;
 	const struct gpu_queue *queue = &gpu->queues[place];
+	uint32_t known = number_map_find(&writer->tracks, (uint64_t)KEY_QUEUE << 32 | index, (uint64_t)place << 8 | lane);
 	struct text name = {0};
 
+	if (known != NUMBER_MAP_NONE)
+		return known;
 	text_format(&name, "GPU %" PRIu32, queue->device);
 	for (size_t i = 0; i < gpu->device_count; i++)
 		if (gpu->devices[i].id == queue->device)
@@ -229,12 +269,29 @@ static uint64_t track_of(struct writer *writer, const struct span *span)
 	return process_track(writer, span->process);
 }
 
-static const char *name_of(struct writer *writer, const struct span *span)
+/* What is said of an event: its arguments, and that it had not ended. Texts that are not named by number lie in `words`. */
+static void add_arguments(struct writer *writer, const struct span *span, Perfetto__Event *event, Perfetto__Argument *arguments,
+			  struct text *words)
 {
-	if (span->what != SPAN_KERNEL)
-		return span->name;
-	demangle(span->name, &writer->plain);
-	return writer->plain.bytes;
+	for (size_t i = 0; i < span->argument_count + (span->is_open != 0); i++) {
+		const struct span_argument *from = i < span->argument_count ? &span->arguments[i] : NULL;
+		const char *text = from != NULL ? from->text : NULL;
+		perfetto__argument__init(&arguments[i]);
+		arguments[i].has_name = 1;
+		arguments[i].name = intern(writer, LIST_ARGUMENTS, from != NULL ? from->name : "not ended");
+		arguments[i].has_flag = arguments[i].flag = from == NULL;
+		arguments[i].has_number = from != NULL && text == NULL;
+		arguments[i].number = from != NULL ? from->number : 0;
+		if (text != NULL && strnlen(text, VALUE_LONGEST + 1) <= VALUE_LONGEST)
+			arguments[i].value = intern(writer, LIST_VALUES, text);
+		arguments[i].has_value = arguments[i].value != 0;
+		if (text != NULL && !arguments[i].has_value) {
+			text_string(&words[i], shown(writer, text));
+			arguments[i].text = words[i].bytes;
+		}
+		event->arguments[i] = &arguments[i];
+		event->n_arguments = i + 1;
+	}
 }
 
 static void put_event(struct writer *writer, const struct span *span, int type, uint64_t track, int64_t time)
@@ -247,27 +304,14 @@ static void put_event(struct writer *writer, const struct span *span, int type, 
 
 	if (type != TYPE_END && type != TYPE_COUNTER) {
 		event.has_name = 1;
-		event.name = intern(writer, LIST_NAMES, name_of(writer, span));
+		event.name = intern(writer, span->what == SPAN_KERNEL ? LIST_KERNELS : LIST_NAMES, span->name);
 		category = intern(writer, LIST_CATEGORIES, span->category);
 		event.n_categories = 1;
 		event.categories = &category;
 	}
-	for (size_t i = 0; type != TYPE_END && i < span->argument_count + (span->is_open != 0); i++) {
-		const struct span_argument *from = i < span->argument_count ? &span->arguments[i] : NULL;
-		perfetto__argument__init(&arguments[i]);
-		arguments[i].has_name = 1;
-		arguments[i].name = intern(writer, LIST_ARGUMENTS, from != NULL ? from->name : "not ended");
-		arguments[i].has_flag = arguments[i].flag = from == NULL;
-		arguments[i].has_number = from != NULL && from->text == NULL;
-		arguments[i].number = from != NULL ? from->number : 0;
-		if (from != NULL && from->text != NULL) {
-			text_string(&words[i], shown(writer, from->text));
-			arguments[i].text = words[i].bytes;
-		}
-		list[i] = &arguments[i];
-		event.n_arguments = i + 1;
-	}
 	event.arguments = list;
+	if (type != TYPE_END)
+		add_arguments(writer, span, &event, arguments, words);
 	event.has_type = event.has_track = 1;
 	event.type = type;
 	event.track = track;
@@ -281,7 +325,7 @@ static void put_event(struct writer *writer, const struct span *span, int type, 
 	packet.time = time > 0 ? (uint64_t)time : 0;
 	packet.event = &event;
 	put_packet(writer, &packet);
-	for (size_t i = 0; i < SPAN_ARGUMENTS; i++)
+	for (size_t i = 0; i < event.n_arguments && i < SPAN_ARGUMENTS; i++)
 		text_free(&words[i]);
 }
 
@@ -312,6 +356,7 @@ static void write_run(FILE *file, const struct request *request)
 
 	if (isatty(fileno(file)))
 		base_die("-f perfetto writes a binary file: give -o FILE.perfetto");
+	writer.recent = base_alloc(RECENT, sizeof(*writer.recent));
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
@@ -323,6 +368,9 @@ static void write_run(FILE *file, const struct request *request)
 	number_map_free(&writer.tracks);
 	text_free(&writer.plain);
 	text_free(&writer.visible);
+	for (size_t i = 0; i < RECENT; i++)
+		text_free(&writer.recent[i].copy);
+	free(writer.recent);
 	free(writer.buffer);
 }
 
