@@ -15,10 +15,12 @@
 #include "reducer/tables/request.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CHROME_MOST UINT64_C(400000000) /* bytes: larger files are opened by no viewer we know */
+#define KERNELS_KEPT 512u		/* a power of two */
 #define STEPS_THREAD 0			/* of a process: steps and windows; no kernel thread has this id */
 
 struct chrome {
@@ -28,6 +30,11 @@ struct chrome {
 	uint64_t bytes;
 	int64_t last_ns;  /* end of the last span */
 	size_t processes; /* begun */
+	/* Kernels seen lately, by their names: demangling one takes longer than all else about it. */
+	struct chrome_kernel {
+		const char *mangled; /* lives until the pass over the process is over */
+		struct text name;    /* as it is written */
+	} *kernels;
 	int is_first;
 };
 
@@ -138,14 +145,29 @@ static void add_arguments(struct chrome *chrome, const struct span *span)
 	text_char(&chrome->line, '}');
 }
 
+static void add_kernel(struct chrome *chrome, const char *mangled)
+{
+	struct chrome_kernel *kernel = &chrome->kernels[((uintptr_t)mangled >> 4) % KERNELS_KEPT];
+	size_t before = chrome->line.length;
+	struct text plain = {0};
+
+	if (kernel->mangled == mangled) {
+		text_put(&chrome->line, kernel->name.bytes, kernel->name.length);
+		return;
+	}
+	demangle(mangled, &plain);
+	add_text(chrome, plain.bytes);
+	text_free(&plain);
+	text_clear(&kernel->name);
+	text_put(&kernel->name, chrome->line.bytes + before, chrome->line.length - before);
+	kernel->mangled = mangled;
+}
+
 static void add_name(struct chrome *chrome, const struct span *span)
 {
 	text_string(&chrome->line, "\"name\":");
 	if (span->what == SPAN_KERNEL) {
-		struct text plain = {0};
-		demangle(span->name, &plain);
-		add_text(chrome, plain.bytes);
-		text_free(&plain);
+		add_kernel(chrome, span->name);
 	} else {
 		add_text(chrome, span->name);
 	}
@@ -247,16 +269,22 @@ static void write_run(FILE *file, const struct request *request)
 	struct run *run = request->run;
 	struct span_options options = {.wants = SPAN_ALL, .visit = put_span, .context = &chrome};
 
+	chrome.kernels = base_alloc(KERNELS_KEPT, sizeof(*chrome.kernels));
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"run\":\"%s\"},\"traceEvents\":[", run->name);
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		chrome.processes++;
+		for (size_t k = 0; k < KERNELS_KEPT; k++)
+			chrome.kernels[k].mangled = NULL;
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
 	fputs("\n]}\n", file);
+	for (size_t k = 0; k < KERNELS_KEPT; k++)
+		text_free(&chrome.kernels[k].name);
+	free(chrome.kernels);
 	text_free(&chrome.line);
 	text_free(&chrome.name);
 }

@@ -28,6 +28,8 @@ struct allocator {
 	struct live_table blocks;
 };
 
+#define KERNELS_KEPT 512u /* kernels whose texts are kept; a power of two */
+
 struct writer {
 	const struct request *request;
 	const struct process *process;
@@ -36,7 +38,15 @@ struct writer {
 	bool *launches; /* by place of the thread: made GPU calls */
 	struct allocator allocators[64];
 	size_t allocator_count;
-	struct text op, plain, details;
+	struct text op, details;
+	/* By shape: what is said of a kernel of it, since most kernels run again and again. */
+	struct kernel_texts {
+		const struct gpu_shape *shape;
+		const char *mangled;
+		uint32_t device;
+		struct text plain, details;
+	} *kernels;
+	uint32_t device, device_plane; /* of the last work; 0 = none yet, else the plane + 1 */
 };
 
 static const struct thread *thread_of(const struct process *process, uint32_t serial)
@@ -50,10 +60,14 @@ static const struct thread *thread_of(const struct process *process, uint32_t se
 static uint32_t thread_line(struct writer *writer, uint32_t serial)
 {
 	const struct thread *thread = thread_of(writer->process, serial);
+	int64_t id = thread && thread->tid ? (int64_t)thread->tid : (int64_t)serial;
+	uint32_t known = xspace_known_line(writer->file, writer->host, id);
 	char name[48];
 
+	if (known != UINT32_MAX)
+		return known;
 	snprintf(name, sizeof(name), "%s/%u", thread && thread->name[0] ? thread->name : "thread", thread ? thread->tid : serial);
-	return xspace_line(writer->file, writer->host, thread && thread->tid ? (int64_t)thread->tid : (int64_t)serial, name);
+	return xspace_line(writer->file, writer->host, id, name);
 }
 
 static struct xspace_event event_of(struct writer *writer, const struct span *span, const char *name)
@@ -225,21 +239,41 @@ static double occupancy_percent(const struct gpu_device *device, const struct gp
 	return 100.0 * (double)occupancy.warps / (double)occupancy.most_warps;
 }
 
-static void add_kernel(struct writer *writer, const struct span *span, struct xspace_event *event)
+static void make_details(struct writer *writer, const struct span *span, struct text *out)
 {
 	static const struct gpu_shape none;
 	const struct gpu_shape *shape = span->shape ? span->shape : &none;
 
-	demangle(span->name, &writer->plain);
-	event->name = writer->plain.bytes;
-	text_clear(&writer->details);
-	text_format(&writer->details,
+	text_clear(out);
+	text_format(out,
 		    "regs:%" PRIu32 " static_shared:%" PRIu32 " dynamic_shared:%" PRIu32 " grid:%" PRIu32 ",%" PRIu32 ",%" PRIu32
 		    " block:%" PRIu32 ",%" PRIu32 ",%" PRIu32 " occ_pct:%.6g",
 		    shape->registers, shape->static_shared, shape->dynamic_shared, shape->grid[0], shape->grid[1], shape->grid[2],
 		    shape->block[0], shape->block[1], shape->block[2],
 		    span->shape ? occupancy_percent(device_of(writer->process->gpu, span->device), shape) : 0);
-	xspace_text(writer->file, event, "kernel_details", writer->details.bytes);
+}
+
+static void kernels_free(struct kernel_texts *kernels)
+{
+	for (size_t i = 0; i < KERNELS_KEPT; i++) {
+		text_free(&kernels[i].plain);
+		text_free(&kernels[i].details);
+	}
+	free(kernels);
+}
+
+static void add_kernel(struct writer *writer, const struct span *span, struct xspace_event *event)
+{
+	struct kernel_texts *texts = &writer->kernels[((uintptr_t)span->shape / sizeof(*span->shape) + span->device) % KERNELS_KEPT];
+
+	if (!texts->mangled || texts->mangled != span->name || texts->shape != span->shape || texts->device != span->device) {
+		*texts = (struct kernel_texts){.shape = span->shape, .mangled = span->name, .device = span->device,
+					       .plain = texts->plain, .details = texts->details};
+		demangle(span->name, &texts->plain);
+		make_details(writer, span, &texts->details);
+	}
+	event->name = texts->plain.bytes;
+	xspace_text(writer->file, event, "kernel_details", texts->details.bytes);
 }
 
 /* Spelled so that xprof knows what the copy is: its own collector's MemcpyH2D it takes for a kernel. */
@@ -254,17 +288,34 @@ static void add_copy(struct writer *writer, const struct span *span, struct xspa
 	xspace_text(writer->file, event, "memcpy_details", writer->details.bytes);
 }
 
+static uint32_t plane_of(struct writer *writer, uint32_t device)
+{
+	if (!writer->device_plane || writer->device != device)
+		writer->device_plane = device_plane(writer, device) + 1;
+	writer->device = device;
+	return writer->device_plane - 1;
+}
+
+static uint32_t queue_line(struct writer *writer, uint32_t plane, const struct span *span)
+{
+	int64_t id = (int64_t)span->lane << 32 | span->stream;
+	uint32_t known = xspace_known_line(writer->file, plane, id);
+	char name[64];
+
+	if (known != UINT32_MAX)
+		return known;
+	snprintf(name, sizeof(name), span->lane ? "Stream #%" PRIu32 "(%" PRIu32 ")" : "Stream #%" PRIu32, span->stream,
+		 span->lane + 1);
+	return xspace_line(writer->file, plane, id, name);
+}
+
 static void put_work(struct writer *writer, const struct span *span)
 {
-	struct xspace_event event = {.plane = device_plane(writer, span->device),
+	struct xspace_event event = {.plane = plane_of(writer, span->device),
 				     .start_ns = span->start_ns,
 				     .duration_ns = span->duration_ns,
 				     .name = span->name};
-	char name[64];
-
-	snprintf(name, sizeof(name), span->lane ? "Stream #%" PRIu32 "(%" PRIu32 ")" : "Stream #%" PRIu32, span->stream,
-		 span->lane + 1);
-	event.line = xspace_line(writer->file, event.plane, (int64_t)span->lane << 32 | span->stream, name);
+	event.line = queue_line(writer, event.plane, span);
 	if (span->flow)
 		xspace_natural(writer->file, &event, "correlation_id", span->flow);
 	if (span->what == SPAN_KERNEL)
@@ -451,6 +502,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 	bool is_any;
 
 	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
+	writer.kernels = base_alloc(KERNELS_KEPT, sizeof(*writer.kernels));
 	writer.host = xspace_plane(writer.file, "/host:CPU", 0);
 	if (spans_stream(run, index, &options) != 0)
 		base_die("out of memory while reading the logs");
@@ -471,8 +523,8 @@ static bool write_process(const char *top, const struct request *request, size_t
 	text_free(&host);
 	text_free(&path);
 	text_free(&writer.op);
-	text_free(&writer.plain);
 	text_free(&writer.details);
+	kernels_free(writer.kernels);
 	for (size_t i = 0; i < writer.allocator_count; i++)
 		live_free(&writer.allocators[i].blocks);
 	free(writer.launches);

@@ -87,6 +87,16 @@ static char *shown(struct xspace_file *file, const char *text)
 	return file->visible.length ? file->visible.bytes : (char *)"";
 }
 
+/* The number of a text as it is shown; most are plain, and found by their address (words.h). */
+static uint32_t number_of(struct xspace_file *file, struct words *words, const char *text)
+{
+	const char *at = text;
+
+	while (*at >= 0x20 && *at < 0x7f)
+		at++;
+	return words_number(words, *at ? shown(file, text) : text);
+}
+
 uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id)
 {
 	for (size_t i = 0; i < file->plane_count; i++)
@@ -99,13 +109,23 @@ uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id)
 	return (uint32_t)file->plane_count++;
 }
 
-uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name)
+uint32_t xspace_known_line(const struct xspace_file *file, uint32_t plane, int64_t id)
 {
-	struct plane *of = &file->planes[plane];
+	const struct plane *of = &file->planes[plane];
 
 	for (size_t i = 0; i < of->line_count; i++)
 		if (of->lines[i].id == id)
 			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
+uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name)
+{
+	struct plane *of = &file->planes[plane];
+	uint32_t known = xspace_known_line(file, plane, id);
+
+	if (known != UINT32_MAX)
+		return known;
 	of->lines = base_grow(of->lines, &of->line_room, of->line_count + 1, sizeof(*of->lines));
 	name = shown(file, name);
 	of->lines[of->line_count] = (struct line){.id = id, .name = base_copy(name, strlen(name))};
@@ -122,7 +142,7 @@ static struct xspace_stat *add_stat(struct xspace_file *file, struct xspace_even
 	if (event->count == XSPACE_STATS)
 		return NULL;
 	event->count++;
-	*stat = (struct xspace_stat){.name = words_number(&file->planes[event->plane].stats, shown(file, name)), .kind = kind};
+	*stat = (struct xspace_stat){.name = number_of(file, &file->planes[event->plane].stats, name), .kind = kind};
 	return stat;
 }
 
@@ -155,7 +175,7 @@ void xspace_text(struct xspace_file *file, struct xspace_event *event, const cha
 	struct xspace_stat *stat = value && *value ? add_stat(file, event, name, XSPACE_SHARED) : NULL;
 
 	if (stat)
-		stat->natural = words_number(&file->planes[event->plane].stats, shown(file, value));
+		stat->natural = number_of(file, &file->planes[event->plane].stats, value);
 }
 
 /* The message of a stat. */
@@ -211,7 +231,7 @@ void xspace_put(struct xspace_file *file, const struct xspace_event *event)
 	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
 
 	message.has_name = message.has_offset_ps = message.has_duration_ps = 1;
-	message.name = words_number(&plane->names, shown(file, event->name ? event->name : "[name not recorded]"));
+	message.name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
 	if (event->shown)
 		keep_shown(file, plane, (size_t)message.name, event->shown);
 	message.offset_ps = start * 1000;

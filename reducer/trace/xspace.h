@@ -22,6 +22,8 @@ void xspace_free(struct xspace_file *file);
 /* A plane of that name, new or known; a line of it, likewise by its id. Numbers to put events with. */
 uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id);
 uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name);
+/* The line of that id, UINT32_MAX where there is none yet. */
+uint32_t xspace_known_line(const struct xspace_file *file, uint32_t plane, int64_t id);
 
 enum xspace_kind { XSPACE_REAL, XSPACE_NATURAL, XSPACE_INTEGER, XSPACE_SHARED };
 struct xspace_stat {
