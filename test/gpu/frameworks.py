@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small job of one framework on the GPU: frameworks.py torch|jax|tensorflow|cupy. Prints "name value" lines; 77 where it is
+"""A small job of one framework on the GPU: frameworks.py torch|jax|tensorflow|cupy|numba. Prints "name value" lines; 77 where it is
 not there, or sees no GPU.
 
 With OWN_PROFILER=1 the framework's own profiler records the steps, and the kernels that it saw are counted: profiler_kernels.
 Rule: needs nothing but the framework; has_profiler 1 says that it could be asked.
 """
 import glob
+import json
 import os
 import sys
 import tempfile
@@ -23,22 +24,24 @@ def torch_job():
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     data = torch.randn(256, 1024, device="cuda")
 
-    def steps():
-        for _ in range(STEPS):
+    def steps(count):
+        for _ in range(count):
             optimizer.zero_grad()
             model(data).square().mean().backward()
             optimizer.step()
         torch.cuda.synchronize()
 
-    steps()  # the first ones choose kernels
+    steps(2)  # they choose kernels
     if OWN:
         from torch.profiler import ProfilerActivity, profile
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
-            steps()
-        kernels = [event for event in profiler.events() if event.device_type.name == "CUDA" and not event.name.startswith("Mem")]
-        print("profiler_kernels", len(kernels))
+            steps(STEPS)
+        path = os.path.join(tempfile.mkdtemp(), "trace.json")
+        profiler.export_chrome_trace(path)
+        with open(path, encoding="utf-8") as file:
+            print("profiler_kernels", sum(1 for event in json.load(file)["traceEvents"] if event.get("cat") == "kernel"))
     else:
-        steps()
+        steps(STEPS)
     print("reserved", torch.cuda.max_memory_reserved())
     print("has_profiler 1")
 
@@ -56,6 +59,7 @@ def kernels_of(planes):
 
 
 def jax_job():
+    os.environ.setdefault("XLA_FLAGS", "--xla_gpu_autotune_level=0")  # trials of kernels are not steps
     import jax
     import jax.numpy as jnp
 
@@ -107,8 +111,28 @@ def cupy_job():
     cupy.cuda.Device().synchronize()
 
 
+def numba_job():
+    import numpy
+    from numba import cuda
+
+    if not cuda.is_available():
+        sys.exit(77)
+
+    @cuda.jit
+    def grow(block):
+        at = cuda.grid(1)
+        if at < block.size:
+            block[at] += 1
+
+    block = cuda.to_device(numpy.zeros(1 << 20, numpy.float32))
+    for _ in range(STEPS):
+        grow[block.size // 256, 256](block)
+    if block.copy_to_host()[5] != STEPS and not os.environ.get("SIMGPU_SEED"):  # the simulated GPU computes nothing
+        sys.exit("wrong result")
+
+
 try:
-    {"torch": torch_job, "jax": jax_job, "tensorflow": tensorflow_job, "cupy": cupy_job}[sys.argv[1]]()
+    {"torch": torch_job, "jax": jax_job, "tensorflow": tensorflow_job, "cupy": cupy_job, "numba": numba_job}[sys.argv[1]]()
     print("steps", STEPS)
 except ImportError:
     sys.exit(77)
