@@ -6,11 +6,55 @@
 
 struct tfp_heap tfp_heap;
 _Atomic uint32_t tfp_mode_now = TFP_MODE_COLD;
+_Atomic uint32_t tfp_road_header = TFP_ROAD_CLOSED, tfp_road_ask = TFP_ROAD_CLOSED;
 
 #define POINT_NS 1000000u     /* a timeline point at most each millisecond, */
 #define POINT_JUMP_SHIFT 6    /* or when live moved by 1/64 of the peak and */
 #define POINT_LEAST 1048576   /* at least 1 MiB */
 #define EXACT_MOVE 65536      /* a move that TOTALS=exact notes at once, as the other setting does */
+
+void tfp_heap_set_mode(uint32_t mode)
+{
+	int counts = (mode == TFP_MODE_TOTALS || mode == TFP_MODE_SAMPLE) && tfp_heap.batch;
+	int is_sample = mode == TFP_MODE_SAMPLE;
+	uint32_t header = is_sample ? TFP_ROAD_HEADER_SAMPLE : TFP_ROAD_HEADER_TOTALS;
+	uint32_t ask = is_sample ? TFP_ROAD_ASK_SAMPLE : TFP_ROAD_ASK_TOTALS;
+
+	tfp_mode_now = mode;
+	tfp_road_header = counts && tfp_heap.reads_glibc ? header : TFP_ROAD_CLOSED;
+	tfp_road_ask = counts && !tfp_heap.reads_glibc && tfp_heap.usable_size ? ask : TFP_ROAD_CLOSED;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void tfp_heap_arm(struct tfp_thread *thread)
+{
+	struct tfp_heap_budget *budget = &thread->budget;
+	uint32_t road = tfp_road_header != TFP_ROAD_CLOSED ? tfp_road_header : tfp_road_ask;
+	struct tfp_thread_slot *slot = *(struct tfp_thread_slot *volatile *)&thread->slot; /* NULL in a child that a handler forked */
+	struct tfp_lane *lane = &thread->lanes[0];
+
+	if (road == TFP_ROAD_CLOSED || thread->is_own || budget->road || !slot)
+		return;
+	if (tfp_heap_road_samples(road) && thread->sample_left < 0)
+		return; /* no distance drawn yet */
+	/* Half of the room on either side: budgets near 0 would send each call this way. */
+	if ((uint64_t)(lane->pending + TFP_BUDGET_BYTES / 2) > TFP_BUDGET_BYTES)
+		tfp_heap_flush(thread, lane);
+	struct tfp_heap_totals *totals = budget->totals = &slot->heap[0];
+	budget->allocated = totals->allocated_bytes;
+	budget->freed = totals->freed_bytes;
+	budget->calls = (uint32_t)(totals->allocations + totals->frees);
+	budget->allocations = TFP_BUDGET_BYTES - lane->pending;
+	budget->releases = TFP_BUDGET_BYTES + lane->pending;
+	if (tfp_heap_road_samples(road))
+		budget->allocations = least(budget->allocations, thread->sample_left);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	budget->road = road;
+}
 
 /* Every 100 us at most, whatever jumps: 10,000 points a second and thread are 0.2 ms of it. */
 static int is_point_due(uint64_t live, uint64_t peak, uint64_t now)
@@ -66,8 +110,10 @@ void tfp_heap_point(struct tfp_thread *thread, struct tfp_lane *lane)
 
 void tfp_heap_prove(void *block)
 {
-	if (tfp_heap.reads_glibc && tfp_usable(block, 0) != tfp_heap.usable_size(block))
-		tfp_heap.reads_glibc = 0;
+	if (!tfp_heap.reads_glibc || tfp_usable(block, 0) == tfp_heap.usable_size(block))
+		return;
+	tfp_heap.reads_glibc = 0;
+	tfp_heap_set_mode(tfp_mode_now);
 }
 
 void tfp_heap_look_allocated(struct tfp_thread *thread, struct tfp_lane *lane, void *block)
@@ -142,7 +188,10 @@ static struct tfp_thread *enter_slow(uint32_t *lane)
 	if (!thread)
 		return NULL;
 	*lane = tfp_thread_enter(thread);
-	return thread->is_ready == 1 ? thread : NULL;
+	if (thread->is_ready != 1)
+		return NULL;
+	tfp_thread_settle(thread);
+	return thread;
 }
 
 /*
@@ -200,6 +249,8 @@ void tfp_heap_allocated_slow(void *block, size_t size, unsigned function, const 
 		count_deep(thread, 1, size, usable, mode == TFP_MODE_FULL || is_sample_due(thread, usable));
 	} else {
 		tfp_heap_allocated_in(thread, lane, block, size, function, caller, mode);
+		if (!lane)
+			tfp_heap_arm(thread);
 	}
 	tfp_thread_leave(thread);
 }

@@ -9,8 +9,8 @@
 #ifndef TFP_COLLECTORS_HEAP_H
 #define TFP_COLLECTORS_HEAP_H
 
+#include "collectors/heap_usual.h"
 #include "collectors/python.h"
-#include "collectors/sampler.h"
 #include "collectors/stacks.h"
 #include "writer/stream.h"
 
@@ -30,8 +30,11 @@ struct tfp_heap {
 };
 extern struct tfp_heap tfp_heap TFP_HIDDEN;
 
-/* enum tfp_mode: what the hooks do now. Written by start-up and by collectors/window.c. */
+/* enum tfp_mode: what the hooks do now. */
 extern _Atomic uint32_t tfp_mode_now TFP_HIDDEN;
+
+/* Written by this alone: start-up, windows, a child that must stay silent. */
+void tfp_heap_set_mode(uint32_t mode);
 
 #define TFP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TFP_CALLS_PER_LOOK 256 /* hooked calls between two slow looks */
@@ -42,6 +45,9 @@ void tfp_heap_freed_slow(void *block);
 
 /* Adds the lane's pending bytes to the process's live bytes, and to its peak. */
 void tfp_heap_flush(struct tfp_thread *thread, struct tfp_lane *lane);
+
+/* Lets calls of lane 0 that only count take the usual road until something is due. Own thread, in lane 0; after tfp_thread_settle. */
+void tfp_heap_arm(struct tfp_thread *thread);
 
 /* The timeline point that TOTALS=exact owes for small moves. In every slow look. */
 void tfp_heap_point(struct tfp_thread *thread, struct tfp_lane *lane);
@@ -192,7 +198,10 @@ static inline __attribute__((always_inline)) void tfp_heap_allocated(void *block
 		tfp_heap_allocated_slow(block, size, function, caller);
 		return;
 	}
+	tfp_thread_settle(thread);
 	tfp_heap_allocated_in(thread, 0, block, size, function, caller, mode);
+	if (mode != TFP_MODE_FULL)
+		tfp_heap_arm(thread);
 	TFP_LEAVE(thread);
 }
 
@@ -214,76 +223,11 @@ static inline __attribute__((always_inline)) void tfp_heap_freed(void *block)
 		tfp_heap_freed_slow(block);
 		return;
 	}
+	tfp_thread_settle(thread);
 	tfp_heap_freed_in(thread, 0, block, mode);
+	if (mode != TFP_MODE_FULL)
+		tfp_heap_arm(thread);
 	TFP_LEAVE(thread);
-}
-
-/* Whether one more move of `bytes` in lane 0 only counts: no other look, and live bytes are not passed on yet. */
-static inline __attribute__((always_inline)) int tfp_heap_only_counts(const struct tfp_thread *thread, int64_t bytes)
-{
-	uint64_t moved = (uint64_t)(thread->lanes[0].pending + bytes + tfp_heap.batch);
-
-	return moved <= (uint64_t)(2 * tfp_heap.batch) && thread->calls_left > 1;
-}
-
-/* Enters lane 0 for what the modes totals and sample do with most calls. NULL: take the general road. */
-static inline __attribute__((always_inline)) struct tfp_thread *tfp_heap_enter_usual(uint32_t mode)
-{
-	struct tfp_thread *thread = tfp_self;
-
-	if (TFP_UNLIKELY(mode - TFP_MODE_TOTALS > TFP_MODE_SAMPLE - TFP_MODE_TOTALS || !thread || thread->depth ||
-			 !tfp_heap.reads_glibc))
-		return NULL;
-	TFP_ENTER(thread);
-	if (__builtin_expect(thread->is_ready == 1, 1)) /* last: a handler may have forked just before, and we are in the child */
-		return thread;
-	TFP_LEAVE(thread);
-	return NULL;
-}
-
-/*
- * The same as tfp_heap_allocated and tfp_heap_freed for the call that only counts, in code without a call, so that the hook
- * saves few registers. 1: noted; 0: nothing was, take the general road.
- */
-static inline __attribute__((always_inline)) int tfp_heap_allocated_usual(void *block, size_t size)
-{
-	uint32_t mode = tfp_mode_now;
-	struct tfp_thread *thread = tfp_heap_enter_usual(mode);
-
-	if (TFP_UNLIKELY(!thread))
-		return 0;
-	struct tfp_heap_totals *totals = &thread->slot->heap[0];
-	int64_t usable = (int64_t)tfp_usable_glibc(block);
-	int is_usual = tfp_heap_only_counts(thread, usable) && (mode == TFP_MODE_TOTALS || thread->sample_left >= usable);
-	if (__builtin_expect(is_usual, 1)) {
-		totals->allocations++;
-		totals->requested_bytes += size;
-		totals->allocated_bytes += (uint64_t)usable;
-		thread->lanes[0].pending += usable;
-		thread->sample_left -= mode == TFP_MODE_SAMPLE ? usable : 0;
-		thread->calls_left--;
-	}
-	TFP_LEAVE(thread);
-	return is_usual;
-}
-
-static inline __attribute__((always_inline)) int tfp_heap_freed_usual(void *block)
-{
-	struct tfp_thread *thread = tfp_heap_enter_usual(tfp_mode_now);
-
-	if (TFP_UNLIKELY(!thread))
-		return 0;
-	struct tfp_heap_totals *totals = &thread->slot->heap[0];
-	int64_t usable = (int64_t)tfp_usable_glibc(block);
-	int is_usual = tfp_heap_only_counts(thread, -usable) && !tfp_sampler_may_hold(block);
-	if (__builtin_expect(is_usual, 1)) {
-		totals->frees++;
-		totals->freed_bytes += (uint64_t)usable;
-		thread->lanes[0].pending -= usable;
-		thread->calls_left--;
-	}
-	TFP_LEAVE(thread);
-	return is_usual;
 }
 
 /* The release noted last did not happen: a realloc failed. */

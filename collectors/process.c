@@ -86,6 +86,8 @@ void tfp_process_forking(void)
 		return;
 	uint64_t live = tfp_state->live->live_bytes;
 	if (thread)
+		tfp_thread_settle(thread);
+	if (thread)
 		live += (uint64_t)(thread->lanes[0].pending + thread->lanes[1].pending);
 	tfp_origin.inherited_bytes = (int64_t)live > 0 ? live : 0;
 }
@@ -111,6 +113,7 @@ static void put_last_clock(void)
 		return;
 	tfp_clock_note(thread, lane);
 	tfp_system_end(thread, lane);
+	tfp_thread_settle(thread);
 	if (lane->pending)
 		tfp_heap_flush(thread, lane);
 	tfp_thread_leave(thread);
@@ -134,11 +137,24 @@ int tfp_process_forks_inside(void)
 	return 1;
 }
 
+uintptr_t tfp_process_counters(void)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	return thread && thread->is_ready == 1 ? (uintptr_t)&thread->slot->heap[0] : 0;
+}
+
+void tfp_process_in_child(uintptr_t counters)
+{
+	if (counters)
+		tfp_pages_blank(counters, sizeof(struct tfp_heap_totals));
+}
+
 void tfp_process_forked_inside(int child)
 {
 	if (!child) {
 		forks_inside = 0;
-		tfp_mode_now = TFP_MODE_PASS;
+		tfp_heap_set_mode(TFP_MODE_PASS);
 		tfp_is_open = 0;
 		tfp_pages_detach();
 		if (!tfp_state)

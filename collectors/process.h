@@ -19,6 +19,13 @@ void tfp_process_forked(int child);
  * Returns whether it is so, and then forked_inside comes after the fork, in both processes, with what fork returned.
  */
 int tfp_process_forks_inside(void);
+
+/*
+ * A handler may also fork in the middle of a call that only counts (collectors/heap_usual.h), and its child records as any
+ * other: in every child, with what tfp_process_counters returned in the parent.
+ */
+uintptr_t tfp_process_counters(void);
+void tfp_process_in_child(uintptr_t counters);
 void tfp_process_forked_inside(int child);
 
 /* This process is about to run `path` in its place. Returns whether the log says so (undo with tfp_process_exec_failed). */

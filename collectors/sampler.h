@@ -22,15 +22,12 @@ static inline uint64_t tfp_sampler_hash(const void *block)
 }
 
 /*
- * The filter's byte for a block: one a 512 bytes of heap, those of 32 KiB beside each other in one cache line, because what a
- * program releases lies together: spread over all lines, most releases of a large program would wait for memory.
+ * The filter's byte for a block: one a 512 bytes of heap, neighbours beside each other, because what a program releases lies
+ * together: spread by a hash, most releases of a large program would wait for memory.
  */
 static inline uint64_t tfp_sampler_place(const void *block)
 {
-	uint64_t address = (uint64_t)(uintptr_t)block;
-	uint64_t line = (address >> 15) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TFP_FILTER_BITS);
-
-	return (line & ~UINT64_C(63)) | (address >> 9 & 63);
+	return (uintptr_t)block >> 9 & ((1 << TFP_FILTER_BITS) - 1);
 }
 
 /* 0: this block was certainly not sampled. Any thread, any context. */

@@ -24,7 +24,7 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	plan = *wanted;
 	is_open_now = plan.is_open_at_start;
 	tfp_is_open = (uint32_t)plan.is_open_at_start;
-	tfp_mode_now = is_open_now ? plan.open_mode : plan.closed_mode;
+	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
 }
 
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, enum tfp_window_cause cause, uint32_t index)
@@ -40,10 +40,11 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 
 	if (!__atomic_compare_exchange_n((int *)&is_open_now, &before, is_open, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
+	tfp_thread_settle(thread);
 	if (lane && lane->pending)
 		tfp_heap_flush(thread, lane);
 	tfp_is_open = (uint32_t)is_open;
-	tfp_mode_now = is_open ? plan.open_mode : plan.closed_mode;
+	tfp_heap_set_mode(is_open ? plan.open_mode : plan.closed_mode);
 	tfp_state->live->heap_mode = tfp_mode_now;
 	if (is_open)
 		opened_by = (int)cause;

@@ -28,16 +28,17 @@ void free_aligned_sized(void *block, size_t alignment, size_t size);
 /* The general road, out of line: the hooks themselves hold the usual one alone. */
 static __attribute__((noinline)) void *allocated_any(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
 {
-	if (block)
+	if (block && !tfp_heap_allocated_asking(block, size, tfp_heap.usable_size))
 		tfp_heap_allocated(block, size, function, caller);
-	else if (errno == ENOMEM)
+	else if (!block && errno == ENOMEM)
 		tfp_heap_refused(size, function, caller);
 	return block;
 }
 
 static __attribute__((noinline)) void free_any(void *block)
 {
-	tfp_heap_freed(block);
+	if (!tfp_heap_freed_asking(block, tfp_heap.usable_size))
+		tfp_heap_freed(block);
 	tfp_real.free(block);
 }
 
@@ -141,12 +142,12 @@ static inline __attribute__((always_inline)) void *realloc_as(void *block, size_
 {
 	if (TFP_UNLIKELY(tfp_early_owns(block)))
 		return realloc_early(block, size);
-	if (block)
+	if (block && !tfp_heap_freed_usual(block))
 		tfp_heap_freed(block);
 	void *fresh = tfp_real.realloc(block, size);
-	if (fresh)
+	if (fresh && TFP_UNLIKELY(!tfp_heap_allocated_usual(fresh, size)))
 		tfp_heap_allocated(fresh, size, function, caller);
-	else if (block && size)
+	else if (!fresh && block && size)
 		tfp_heap_free_undone(block);
 	if (TFP_UNLIKELY(!fresh) && size && errno == ENOMEM)
 		tfp_heap_refused(size, function, caller);

@@ -162,10 +162,13 @@ static pid_t fork_as(pid_t (*real)(void))
 	tfp_drain_pause();
 	tfp_process_forking();
 	int is_inside = tfp_process_forks_inside();
+	uintptr_t counters = tfp_process_counters();
 	pid_t child = real();
 	int error = errno;
 	if (is_inside)
 		tfp_process_forked_inside(child);
+	if (!child)
+		tfp_process_in_child(counters);
 	if (child != 0) {
 		tfp_process_forked(child);
 		tfp_drain_resume(tfp_real.pthread_create);

@@ -52,7 +52,7 @@ static int is_passed_over;
 
 static void forward_only(void)
 {
-	tfp_mode_now = TFP_MODE_PASS;
+	tfp_heap_set_mode(TFP_MODE_PASS);
 	tfp_gpu_mask = 0;
 }
 
@@ -255,7 +255,7 @@ static void configure(void)
 	tfp_heap.reads_glibc = tfp_heap.usable_size && tfp_guard_allocator_is_glibc();
 	if (tfp_heap.first_block)
 		tfp_heap_prove(tfp_heap.first_block);
-	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : 65536;
+	tfp_heap.batch = tfp_settings.totals == TFP_TOTALS_EXACT ? 0 : TFP_BUDGET_BYTES;
 	tfp_heap.interval = tfp_settings.heap.sample_bytes;
 	tfp_drain_allow_thread(tfp_settings.drain == TFP_DRAIN_THREAD ||
 			       (tfp_settings.drain == TFP_DRAIN_AUTO && tfp_settings.heap.mode == TFP_MODE_FULL));

@@ -151,6 +151,14 @@ void tfp_pages_keep(int is_kept)
 					is_kept ? MADV_KEEPONFORK : MADV_WIPEONFORK, 0, 0, 0);
 }
 
+void tfp_pages_blank(uintptr_t address, size_t bytes)
+{
+	uintptr_t start = address & ~(uintptr_t)4095;
+
+	/* Where there is something already (private memory of a log that is not mapped) that stays. */
+	zeros_at(start, (address + bytes - start + 4095) & ~(uintptr_t)4095, MAP_FIXED_NOREPLACE);
+}
+
 void tfp_pages_detach(void)
 {
 	detached++;

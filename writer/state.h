@@ -74,10 +74,39 @@ struct tfp_lane {
 	uint32_t losing;     /* enum tfp_loss while there is no room, else 0 */
 };
 
+/* What a call of the malloc family that only counts has to know. The block's size: of glibc's header, or asked of the allocator. */
+enum tfp_heap_road {
+	TFP_ROAD_NONE = 0,
+	TFP_ROAD_HEADER_TOTALS = 1,
+	TFP_ROAD_HEADER_SAMPLE = 2,
+	TFP_ROAD_ASK_TOTALS = 3,
+	TFP_ROAD_ASK_SAMPLE = 4,
+	TFP_ROAD_CLOSED = 5, /* no thread is ever on it */
+};
+
+static inline int tfp_heap_road_samples(uint32_t road)
+{
+	return road == TFP_ROAD_HEADER_SAMPLE || road == TFP_ROAD_ASK_SAMPLE;
+}
+
+/*
+ * What calls of the malloc family may spend by only counting, before something else is due: collectors/heap_usual.h. While
+ * `road` is not 0 the counters of slot->heap[0] run ahead of pending, sample_left and calls_left: by what they have grown
+ * since `allocated`, `freed` and `calls` were taken. tfp_thread_settle brings these up to date.
+ */
+struct tfp_heap_budget {
+	uint32_t road; /* enum tfp_heap_road; 0 = nothing may be spent, as in an emptied page */
+	uint32_t calls; /* low bits of allocations + frees */
+	int64_t allocations, releases; /* left to spend: bytes, and TFP_SPENT_CALL a call; below 0: used up */
+	struct tfp_heap_totals *totals; /* slot->heap[0] */
+	uint64_t allocated, freed;
+};
+
 struct tfp_thread {
 	uint32_t is_ready; /* 0 in an emptied page */
 	uint32_t depth;    /* hooks of ours now on this thread's stack; 1 inside a hook, 2 in a handler that interrupted one */
 	uintptr_t entered; /* frame of the outermost of them; see tfp_thread_enter */
+	struct tfp_heap_budget budget;
 	int32_t calls_left; /* hooked calls until the next slow look (windows, clock) */
 	uint32_t serial;
 	int64_t sample_left; /* bytes until the next sample; below TFP_SAMPLE_UNDRAWN: none drawn yet */

@@ -53,6 +53,18 @@ static inline void tfp_record_commit(struct tfp_lane *lane, void *record, size_t
 		put_record != NULL; \
 	})
 
+/*
+ * Calls that only counted (struct tfp_heap_budget) are taken off what is left until the next sample and look, and their bytes
+ * go to lane 0's pending; nothing more may be spent until tfp_heap_arm. Own thread, or one that ended.
+ */
+void tfp_thread_settle_slow(struct tfp_thread *thread);
+
+static inline __attribute__((always_inline)) void tfp_thread_settle(struct tfp_thread *thread)
+{
+	if (__builtin_expect(thread->budget.road != 0, 0))
+		tfp_thread_settle_slow(thread);
+}
+
 /* Whether the hooks that `depth` counts are gone: a signal handler left them by longjmp. Slow: asks the kernel. */
 int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame);
 

@@ -33,6 +33,9 @@ void *tfp_pages_share(long file, uint64_t offset, size_t bytes);
 void tfp_pages_keep(int is_kept);
 void tfp_pages_detach(void);
 
+/* In a fork child: zeros where shared pages of its parent's were, for what is still stored there from a register. */
+void tfp_pages_blank(uintptr_t address, size_t bytes);
+
 /* memcpy, memset, memcmp, strlen without libc's (interposable, ifunc'ed) ones. */
 void *tfp_copy(void *to, const void *from, size_t bytes);
 void *tfp_fill(void *to, int byte, size_t bytes);

@@ -97,6 +97,23 @@ static int fold_slot(struct tfp_thread *self, struct tfp_thread_slot *old, uint6
 		.own = old->own_bytes);
 }
 
+void tfp_thread_settle_slow(struct tfp_thread *thread)
+{
+	struct tfp_heap_budget *budget = &thread->budget;
+	const struct tfp_heap_totals *totals = *(struct tfp_heap_totals *const volatile *)&budget->totals;
+	uint32_t road = budget->road;
+
+	budget->road = 0; /* from here on a handler's calls take the general road */
+	if (!totals) /* a handler has forked, and this is the child */
+		return;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	uint64_t allocated = totals->allocated_bytes - budget->allocated;
+	thread->lanes[0].pending += (int64_t)(allocated - (totals->freed_bytes - budget->freed));
+	thread->calls_left -= (int32_t)((uint32_t)(totals->allocations + totals->frees) - budget->calls);
+	if (tfp_heap_road_samples(road))
+		thread->sample_left -= (int64_t)allocated;
+}
+
 /*
  * The ended thread's chunks are sealed under its serial, then filled under ours; what its slot counted goes into our
  * stream, and only then is the slot cleared: a reader ignores the slot of a thread that has a thread_end record. Where the
@@ -104,6 +121,7 @@ static int fold_slot(struct tfp_thread *self, struct tfp_thread_slot *old, uint6
  */
 static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, uint64_t now)
 {
+	tfp_thread_settle(self);
 	for (uint16_t lane = 0; lane < 2; lane++)
 		tfp_lane_hand_over(self, &self->lanes[lane], serial, now);
 	self->serial = serial;
@@ -221,6 +239,7 @@ struct tfp_thread *tfp_own_begin(void)
 	if (self) {
 		self->depth++;
 		self->is_own++;
+		tfp_thread_settle(self); /* what only counts would count as the host's */
 	}
 	return self;
 }
