@@ -48,8 +48,9 @@ void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, u
 
 	if (when == TFP_PYTHON_NEVER || !symbols->runtime)
 		return;
-	while (readable < 1024 && tfp_python_is_mapped((uintptr_t)symbols->runtime + readable))
-		readable += 8;
+	while (readable < 1024 && tfp_python_is_mapped((uintptr_t)symbols->runtime + readable)) /* a page, then the next */
+		readable = (((uintptr_t)symbols->runtime + readable) | 4095) + 1 - (uintptr_t)symbols->runtime;
+	readable = readable < 1024 ? readable : 1024;
 	if (!symbols->this_thread || !symbols->first_interpreter || !symbols->next_interpreter || !symbols->is_ending ||
 	    !symbols->code || !symbols->text || !symbols->bytes || !symbols->frame)
 		why = "The interpreter lacks a function that reading its frames needs.";

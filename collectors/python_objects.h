@@ -15,8 +15,8 @@
 
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
-#define TFP_PYTHON_PAGES 1024	   /* pages known to be readable; 8 KiB */
-#define TFP_PYTHON_PLACES 512	   /* instructions whose line is known; 48 KiB, touched as used */
+#define TFP_PYTHON_PAGES 4096	   /* pages known to be readable; 32 KiB, touched as used */
+#define TFP_PYTHON_PLACES 2048	   /* instructions whose line is known; 192 KiB, touched as used */
 
 #define TFP_PYTHON_STACK 8192 /* bytes; 1 KiB is used */
 
@@ -86,7 +86,7 @@ static inline struct tfp_python_place *tfp_python_known(struct tfp_python_lane *
 {
 	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &lane->places[mixed >> 55];
+	return &lane->places[mixed >> 53];
 }
 
 /*
