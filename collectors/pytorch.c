@@ -194,7 +194,7 @@ static void tell_parts(int wants_shapes)
 		tfp_fact_pair(TFP_TAG_note, "pytorch_layout",
 			      "The layout of PyTorch's RecordFunction could not be proved: ops have names and times alone.");
 	} else if (wants_shapes && !has_shapes) {
-		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.2 and newer "
+		tell("partly", "ops, sequence numbers, scopes, allocations; no shapes: this PyTorch has no C shim (2.3 and newer "
 			       "have)");
 		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes",
 			      "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");

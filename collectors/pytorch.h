@@ -33,7 +33,7 @@ struct tfp_pytorch_api {
 	void (*construct)(void *function, uint8_t scope);
 	void (*destroy)(void *function);
 	void (*set_async)(void *function);
-	/* The C shim, 2.2 and newer: 0 = done. What asks whether there are sizes to tell came with 2.8 or so. */
+	/* The C shim, 2.3 and newer: 0 = done. What asks whether there are sizes to tell came with 2.8 or so. */
 	int (*is_defined)(const void *tensor, uint8_t *is_defined);
 	int (*dimensions)(const void *tensor, int64_t *count);
 	int (*sizes)(const void *tensor, int64_t **sizes);

@@ -13,6 +13,7 @@
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
+#include "preload/jax.h"
 #include "preload/real.h"
 #include "writer/drain.h"
 #include "writer/file.h"
@@ -361,6 +362,7 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 {
 	tfp_resolve();
 	tfp_system_threading();
+	tfp_jax_look();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 
 	if (TFP_UNLIKELY(error == EAGAIN) && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_drain_is_running()) {

@@ -125,6 +125,8 @@ struct tfp_thread {
 	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
 	uint16_t op_device; /* and the device it is for */
 	uint16_t op_nested; /* an allocator of TensorFlow is calling another one: that one's blocks are part of its own */
+	uint32_t op_site; /* of jaxlib: where it gave up Python's lock, */
+	uint64_t op_since; /* and when; 0 = it has not; collectors/jax.c */
 	struct tfp_op_seen *op_seen; /* names of ops met last; collectors/opnames.c */
 	const char *op_own_allocator; /* TensorFlow's allocator whose name stood last in our own words, */
 	uint32_t op_own_name;         /* and its op name */

@@ -3,7 +3,7 @@
  * TensorFlow's functions that train, whatever they are called: where nobody marked a step, a call of one is a step; and what other
  * functions do between steps, again and again, is in none. See scan.h.
  *
- * JAX says nothing on the CPU; where its loop is fed by tf.data, a batch is a step.
+ * JAX marks no steps; where its loop is fed by tf.data, a batch is a step.
  *
  * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
  * for each trace) do not count. Inferred, and said so.

@@ -8,6 +8,7 @@
 #include "reducer/model/number_map.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
+#include "reducer/model/places.h"
 #include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 
@@ -38,6 +39,7 @@ struct taken {
 	uint32_t *number_of;    /* by sum: its number in op_names + 1, 0 = not asked yet */
 	size_t number_room;
 	uint64_t refused;
+	struct places places;
 };
 
 static struct pool *pool_of(struct taken *taken)
@@ -80,6 +82,18 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 		if (number_map_set(&taken->nodes, hash_node(taken->names[id], length), length, (uint32_t)id) != 0)
 			taken->stacks.is_short = 1;
 	}
+}
+
+static void take_place(void *state, const struct fact *fact, const int *fields)
+{
+	struct taken *taken = state;
+	uint64_t id = fact_number(fact, fields[0]);
+	char name[PLACE_ROOM];
+
+	if (id >= NAMES_MAX || taken->names[id] == NULL)
+		return;
+	places_name(&taken->places, taken->scan->process, (uint32_t)fact_number(fact, fields[1]), taken->names[id], name, sizeof name);
+	taken->names[id] = pool_text(pool_of(taken), name, strlen(name));
 }
 
 static const char *name_of(const struct taken *taken, uint64_t id)
@@ -257,6 +271,7 @@ static const struct scan_record records[] = {
 
 static const struct scan_fact facts[] = {
 	{"op_name", take_name, {"id", "text"}},
+	{"op_place", take_place, {"id", "stack"}},
 };
 
 static void drop(void *state)
@@ -271,6 +286,7 @@ static void drop(void *state)
 	free(taken->stack_of);
 	free(taken->details);
 	free(taken->number_of);
+	places_free(&taken->places);
 	free(taken);
 }
 

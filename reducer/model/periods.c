@@ -17,6 +17,7 @@
 #define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define THREADS_MOST 64         /* that run a loop side by side */
+#define REST_FROM 2             /* times the usual words, among them nine tenths of the usual ones: other work follows the step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
 int periods_begin(struct periods *periods)
@@ -173,6 +174,7 @@ struct segments {
 	uint32_t *words, *shared, *of_symbol; /* words in it; shared with the median one; of the symbol at hand */
 	size_t count;
 	size_t same; /* those that have exactly the median of the symbol at hand */
+	uint8_t *is_usual; /* by symbol: the median segment has it; NULL = nobody asks */
 };
 
 /* The value that `rank` of the others come before when they are sorted: byte by byte, from the highest. */
@@ -237,9 +239,14 @@ static double likeness_of(const struct segments *segments, size_t i, size_t medi
 	return all > 0 ? (double)segments->shared[i] / all : 0;
 }
 
-static uint64_t end_of(const struct periods *periods, const uint32_t *anchors, size_t count, size_t i)
+/* The last one lasts until as many words have come as the others have: what comes behind the loop is not its. */
+static uint64_t end_of(const struct periods *periods, const uint32_t *anchors, const struct trial *best, size_t i)
 {
-	return periods->words[i + 1 < count ? anchors[i + 1] : periods->count - 1].time;
+	size_t last = periods->count - 1;
+
+	if (i + 1 < best->segments)
+		return periods->words[anchors[i + 1]].time;
+	return periods->words[last - anchors[i] > best->median_words ? anchors[i] + best->median_words : last].time;
 }
 
 static void judge(const struct segments *segments, struct trial *trial)
@@ -264,6 +271,7 @@ static void free_segments(struct segments *segments)
 	free(segments->words);
 	free(segments->shared);
 	free(segments->of_symbol);
+	free(segments->is_usual);
 }
 
 static int make_segments(struct segments *segments, size_t count)
@@ -286,6 +294,8 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 	trial->segments = count;
 	for (uint32_t s = 0; hit != NULL && result == 0 && s < periods->symbol_count; s++) {
 		uint32_t median = periods->symbols[s].count == 0 ? 0 : weigh_symbol(sorted, s, anchors, segments, hit, hit + count);
+		if (segments->is_usual != NULL)
+			segments->is_usual[s] = median > 0;
 		trial->median_words += median;
 		trial->median_kinds += median > 0;
 		trial->same_words += segments->same * 2 >= count ? median : 0;
@@ -438,18 +448,35 @@ static void join_abreast(const struct periods *periods, const uint32_t *anchors,
 	free(speakers);
 }
 
+/*
+ * A segment that has all that the others have and much else: an epoch ended, something was evaluated or saved. Where that began: at
+ * the first word that is not usual.
+ */
+static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, const struct trial *best,
+			const struct segments *segments, size_t i)
+{
+	size_t usual = best->median_words, at = anchors[i];
+
+	if (i + 1 >= best->segments || segments->words[i] < REST_FROM * usual || segments->shared[i] * 10 < usual * 9)
+		return 0;
+	while (at < anchors[i + 1] && segments->is_usual[periods->words[at].symbol])
+		at++;
+	return periods->words[at].time;
+}
+
 static int make_steps(const struct periods *periods, const struct sorted *sorted, const struct trial *best,
 		      struct period_found *found)
 {
 	const uint32_t *anchors = &sorted->words[sorted->starts[best->anchor]];
 	struct trial again = {.anchor = best->anchor};
-	struct segments segments = {.words = NULL};
-	int result = try_anchor(periods, sorted, &again, &segments);
+	struct segments segments = {.is_usual = calloc(periods->symbol_count + 1, 1)};
+	int result = segments.is_usual == NULL ? -1 : try_anchor(periods, sorted, &again, &segments);
 
 	found->steps = result == 0 ? calloc(best->segments, sizeof *found->steps) : NULL;
 	for (size_t i = 0; found->steps != NULL && i < best->segments; i++)
 		found->steps[i] = (struct period_step){.begin = periods->words[anchors[i]].time,
-						       .end = end_of(periods, anchors, best->segments, i),
+						       .end = end_of(periods, anchors, &again, i),
+						       .rest = rest_of(periods, anchors, &again, &segments, i),
 						       .likeness = likeness_of(&segments, i, again.median_words)};
 	free_segments(&segments);
 	if (found->steps == NULL)

@@ -38,6 +38,7 @@ struct periods {
 
 struct period_step {
 	uint64_t begin, end; /* of the last: the last word */
+	uint64_t rest;       /* what comes from here on the other segments do not have; 0 = nothing */
 	double likeness;     /* of its composition to the median one, 0 to 1 */
 };
 

@@ -5,6 +5,7 @@
  * Rule: this file unpacks and names; ranges.c knows how ranges nest, periods.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
+#include "reducer/model/first_calls.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/round.h"
@@ -48,6 +49,7 @@ struct taken {
 	struct scan *scan;
 	struct ranges ranges;
 	struct periods periods;
+	struct first_calls first_calls;
 	struct op_names op_names;
 	struct texts texts;
 	struct domain *domains;
@@ -292,7 +294,7 @@ static void take_launch(void *state, size_t stream, const struct batch *batch, s
 
 static bool is_call_of_host(uint64_t source)
 {
-	return source == SOURCE_eager || source == SOURCE_record_function;
+	return source == SOURCE_eager || source == SOURCE_record_function || source == SOURCE_xla;
 }
 
 /* Of a process with steps, and of one whose loader makes processes, those that it started load data; that repeats too. */
@@ -309,7 +311,14 @@ static int loads_data(const struct run *run, const struct process *process)
 	return 0;
 }
 
-/* An outermost op of PyTorch, or an eager one of TensorFlow. Bit 62 keeps it apart. */
+static const char *op_text(const struct taken *taken, uint64_t id)
+{
+	const struct scan_ops *ops = &taken->scan->ops;
+
+	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
+}
+
+/* An outermost op of PyTorch, an eager one of TensorFlow, or a call of JAX into XLA. Bit 62 keeps it apart. */
 static void take_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -317,6 +326,8 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
+	if (batch_value(batch, i, fields[1]) == SOURCE_xla && first_calls_is_new(&taken->first_calls, batch_value(batch, i, fields[0])))
+		first_calls_take(&taken->first_calls, op_text(taken, batch_value(batch, i, fields[0])), batch->times[i]);
 	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && !taken->is_helper)
 		say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
 }
@@ -452,6 +463,21 @@ static void add_row(struct taken *taken, const struct range_sum *sum)
 		.bytes = sum->bytes, .with_bytes = sum->with_bytes};
 }
 
+static void add_found(struct process *process, struct step step, const struct period_step *found, double confidence)
+{
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	step.time_ns = (int64_t)found->begin;
+	step.end_ns = (int64_t)found->end;
+	step.rest_ns = (int64_t)found->rest;
+	step.confidence = confidence * found->likeness;
+	step.number = process->step_count + 1;
+	steps[process->step_count++] = step;
+}
+
 /* Nobody marked a step: those by period, if there are any. */
 static int estimate_steps(struct taken *taken)
 {
@@ -462,17 +488,16 @@ static int estimate_steps(struct taken *taken)
 		return 0;
 	if (periods_find(&taken->periods, &found) != 0)
 		return -1;
-	for (size_t i = 0; i < found.count; i++) {
-		struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
-		if (steps == NULL)
-			break;
-		process->steps = steps;
-		steps[process->step_count++] = (struct step){
-			.time_ns = (int64_t)found.steps[i].begin, .end_ns = (int64_t)found.steps[i].end, .number = i + 1,
-			.source = STEP_BY_PERIOD, .thread = found.thread,
-			.name = found.anchor >> 62 == 1 ? NULL : text_of(taken, found.anchor), .is_chosen = 1,
-			.confidence = found.confidence * found.steps[i].likeness};
-	}
+	int is_op = found.anchor >> 62 == 1;
+	const char *call = found.count > 0 && is_op ? op_text(taken, (uint32_t)found.anchor) : NULL;
+	struct period_step first = {.begin = call == NULL ? 0 : first_calls_begin(&taken->first_calls, call, found.steps[0].begin),
+				    .end = call == NULL ? 0 : found.steps[0].begin, .likeness = 1};
+	struct step step = {.source = STEP_BY_PERIOD, .thread = found.thread, .is_chosen = 1,
+			    .name = found.count == 0 || is_op ? NULL : text_of(taken, found.anchor)};
+	if (first.begin != 0)
+		add_found(process, step, &first, found.confidence);
+	for (size_t i = 0; i < found.count; i++)
+		add_found(process, step, &found.steps[i], found.confidence);
 	free(found.steps);
 	return 0;
 }

@@ -94,6 +94,19 @@ static void take_word(void *state, const struct fact *fact, const int *fields)
 	keep_text(spans, &spans->words, fact_number(fact, fields[0]), fact_text(fact, fields[1]));
 }
 
+/* After the op_name fact of the same id. */
+static void take_place(void *state, const struct fact *fact, const int *fields)
+{
+	struct spans *spans = state;
+	uint32_t text = spans_place_of(&spans->words, fact_number(fact, fields[0]));
+	char name[PLACE_ROOM];
+
+	if (text == SPANS_NO_TEXT)
+		return;
+	places_name(&spans->places, spans->scan->process, (uint32_t)fact_number(fact, fields[1]), spans->texts[text], name, sizeof name);
+	spans->texts[text] = pool_text(&spans->pool, name, strlen(name));
+}
+
 static void take_domain(void *state, const struct fact *fact, const int *fields)
 {
 	struct spans *spans = state;
@@ -196,6 +209,7 @@ static const struct scan_record gpu_records[] = {
 static const struct scan_fact facts[] = {
 	{"string", take_string, {"hash", "text"}},
 	{"op_name", take_word, {"id", "text"}},
+	{"op_place", take_place, {"id", "stack"}},
 	{"range_domain", take_domain, {"id", "name"}},
 };
 
@@ -218,6 +232,7 @@ static void end(void *state)
 	pool_free(&spans->pool);
 	free(spans->texts);
 	free(spans->lane_ends);
+	places_free(&spans->places);
 	free(spans);
 }
 

@@ -4,6 +4,7 @@
 #define REDUCER_MODEL_SPANS_INTERNAL_H
 
 #include "reducer/model/number_map.h"
+#include "reducer/model/places.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/spans.h"
 #include "reducer/model/spans_awaited.h"
@@ -61,6 +62,7 @@ struct spans {
 	size_t text_count, text_room;
 	struct number_map phases; /* place in texts, source and scope -> phase */
 	struct pool pool;
+	struct places places;
 	int64_t (*lane_ends)[SPAN_LANES];  /* by place of the queue: when the last work of each lane ends */
 	struct span_thread *threads, wide; /* wide: ranges of the whole process */
 	size_t thread_count;

@@ -134,7 +134,7 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_MISSING,
 			   "Nothing says that code was compiled: no tf.function, torch.compile or XLA of TensorFlow ran while "
 			   "ops were "
-			   "recorded, and no CUDA program loaded code. JAX tells nothing unless TFPROF_XLA_DUMP=1.");
+			   "recorded, and no CUDA program loaded code. What JAX compiled is known by TFPROF_XLA_DUMP=1.");
 		return;
 	}
 	table_sort(table, TOTAL, false);

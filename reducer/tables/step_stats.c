@@ -113,7 +113,7 @@ static void note_process(struct table *table, const struct request *request, con
 	if (calls > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   strcmp(process->steps[0].name, "IteratorGetNext") == 0
-				   ? "Process %u: nobody marked its steps, and JAX tells nothing; they are the batches that it "
+				   ? "Process %u: nobody marked its steps, nor does JAX; they are the batches that it "
 				     "took of tf.data (%s), from one to the next."
 				   : "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward "
 				     "pass.",
@@ -124,7 +124,7 @@ static void note_process(struct table *table, const struct request *request, con
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(
 			table, NOTE_INFERRED,
-			"Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges and GPU calls. "
+			"Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges, ops and GPU calls. "
 			"Where in the loop a step begins is a guess.",
 			process->pid, estimated);
 }
@@ -139,7 +139,7 @@ static void fill(struct table *table, const struct request *request)
 	if (rows.kind != UNIT_STEP)
 		table_note(table, NOTE_INFO,
 			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
-			   "does not on the CPU), and nothing in the log "
+			   "marks none), and nothing in the log "
 			   "repeats "
 			   "like steps.");
 	for (size_t p = 0; p < request->run->process_count; p++)

@@ -98,6 +98,22 @@ static void a_plain_loop(void **state)
 	assert_true(found.steps[7].likeness > 0.99);
 }
 
+static void other_work_follows_a_step(void **state)
+{
+	uint64_t ends[40];
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		train_step(0);
+		ends[i] = now;
+		if (i % 10 == 9)
+			words(SAVE, 80);
+	}
+	finds(40, 0.8);
+	for (int i = 0; i < 39; i++)
+		assert_int_equal(found.steps[i].rest, i % 10 == 9 ? ends[i] : 0);
+}
+
 static void a_whole_job(void **state)
 {
 	(void)state;
@@ -263,6 +279,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_plain_loop, make, drop),
+		cmocka_unit_test_setup_teardown(other_work_follows_a_step, make, drop),
 		cmocka_unit_test_setup_teardown(threads_abreast, make, drop),
 		cmocka_unit_test_setup_teardown(threads_apart, make, drop),
 		cmocka_unit_test_setup_teardown(a_whole_job, make, drop),

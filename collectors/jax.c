@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What jaxlib does without Python's lock; see collectors/jax.h. */
+#include "collectors/jax.h"
+
+#include "collectors/heap.h"
+#include "collectors/opnames.h"
+#include "collectors/process.h"
+#include "collectors/python.h"
+#include "collectors/ranges.h"
+#include "collectors/window.h"
+#include "writer/store.h"
+#include "writer/sys.h"
+
+#include "writer/poison.h"
+
+#define SITES 128u     /* places in jaxlib that give up the lock; 80 were met in 0.10 */
+#define LONG_PART 500000u /* of a second: calls of 2 us and more are looked at; the freeing of an array takes 0.5 us */
+#define TEXT_ROOM 320u /* a file name of at most 255 bytes, two numbers */
+
+enum length { UNKNOWN, SHORT, LONG }; /* the longest counts */
+
+/* Kept across fork, as jaxlib is. */
+static struct {
+	_Atomic uintptr_t caller; /* 0 = free */
+	_Atomic uint32_t length;  /* of its calls so far: enum length */
+} sites[SITES];
+static const char *library = "";
+static uintptr_t library_bias;
+
+static void tell(const char *how, const char *detail)
+{
+	struct tfp_fact_field fields[3] = {
+		{.is_text = 1, .text = {"jax", sizeof "jax" - 1}},
+		{.is_text = 1, .text = {how, tfp_length(how)}},
+		{.is_text = 1, .text = {detail, tfp_length(detail)}},
+	};
+
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_store_fact(TFP_TAG_framework, fields, 3);
+}
+
+void tfp_jax_attached(const char *file, uintptr_t bias)
+{
+	library = file;
+	library_bias = bias;
+	tell("on", "calls into XLA (executions, compilations, transfers, waits), by the Python line that made them");
+}
+
+void tfp_jax_absent(const char *why)
+{
+	tell("absent", why);
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_fact_pair(TFP_TAG_note, "jax_absent", why);
+}
+
+/* The number of a place, 0 = no room. */
+static uint32_t site_of(uintptr_t caller)
+{
+	uint32_t first = (uint32_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+
+	for (uint32_t i = 0; i < SITES; i++) {
+		uint32_t at = (first + i) % SITES;
+		uintptr_t there = sites[at].caller;
+		if (there == caller ||
+		    (!there && (__atomic_compare_exchange_n((uintptr_t *)&sites[at].caller, &there, caller, 0, __ATOMIC_RELAXED,
+							    __ATOMIC_RELAXED) ||
+				there == caller)))
+			return at + 1;
+	}
+	return 0;
+}
+
+static char *put_number(char *at, uint64_t number, unsigned base)
+{
+	char digits[24];
+	unsigned count = 0;
+
+	do
+		digits[count++] = "0123456789abcdef"[number % base];
+	while (number /= base);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+/* "libjax_common.so+0x7cca925", and behind a space the Python stack's number: told apart, and joined again, by the reader. */
+static uint32_t name_of(struct tfp_thread *thread, uintptr_t caller, uint32_t stack)
+{
+	char text[TEXT_ROOM], *at = text;
+
+	for (const char *from = library; *from && at < text + TEXT_ROOM - 64; from++)
+		*at++ = *from;
+	*at++ = '+';
+	*at++ = '0';
+	*at++ = 'x';
+	at = put_number(at, caller - library_bias, 16);
+	if (stack) {
+		*at++ = ' ';
+		at = put_number(at, stack, 10);
+	}
+	uint32_t name = tfp_op_name(thread, text, (size_t)(at - text));
+	uint8_t *kind = tfp_op_kind(name);
+	if (kind && !*kind && stack) {
+		struct tfp_fact_field fields[2] = {{.number = name}, {.number = stack}};
+		tfp_store_fact(TFP_TAG_op_place, fields, 2);
+	}
+	if (kind)
+		*kind = TFP_OP_PLAIN;
+	return name;
+}
+
+static inline struct tfp_thread *enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!tfp_is_open)
+		return NULL;
+	if (!thread || thread->is_ready != 1)
+		thread = tfp_thread_start();
+	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
+}
+
+static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	uint32_t site = thread->op_site;
+
+	TFP_PUT(thread, lane, now, op_end, .key = 0, .source = TFP_FROM_xla);
+	if (site && sites[site - 1].length != LONG)
+		sites[site - 1].length = now - thread->op_since >= tfp_state->second_ticks / LONG_PART ? LONG : SHORT;
+	thread->op_since = 0;
+}
+
+void tfp_jax_leaves(uintptr_t caller)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
+	uint32_t stack = 0;
+
+	if (!thread)
+		return;
+	uint32_t site = site_of(caller);
+	if (thread->op_since)
+		end_call(thread, lane, tfp_now());
+	if (site && sites[site - 1].length != SHORT && tfp_python_when != TFP_PYTHON_NEVER && lane == &thread->lanes[0])
+		stack = tfp_python_read(thread, lane);
+	uint32_t name = name_of(thread, caller, stack);
+	uint64_t now = tfp_now();
+	if (stack) /* the reader knows a compilation by its frames */
+		TFP_PUT(thread, lane, now, python_stack, .stack = stack);
+	TFP_PUT(thread, lane, now, op_begin, .name = name, .key = 0, .source = TFP_FROM_xla, .scope = 0);
+	thread->op_since = now ? now : 1;
+	thread->op_site = site;
+	tfp_thread_leave(thread);
+}
+
+void tfp_jax_returns(void)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	end_call(thread, lane, tfp_now());
+	tfp_thread_leave(thread);
+}
