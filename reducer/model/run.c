@@ -154,37 +154,6 @@ static int open_clocks(struct run *run)
 	return 0;
 }
 
-/* Whether a process of that id and start time runs on this machine now. */
-static int is_running(const struct tfp_file_header *header)
-{
-	char path[64], line[1024] = "", boot[40] = "", *at;
-	unsigned long long start = 0;
-	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-	uint8_t id[16] = {0};
-	size_t digits = 0;
-
-	if (file == NULL || header->process_start == 0)
-		return file != NULL ? fclose(file), 0 : 0;
-	at = fgets(boot, sizeof boot, file);
-	fclose(file);
-	for (; at != NULL && *at != 0 && digits < 32; at++)
-		if (*at != '-' && *at != '\n')
-			id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | (*at <= '9' ? *at - '0' : *at - 'a' + 10)), digits++;
-	if (memcmp(id, header->boot_id, sizeof id) != 0)
-		return 0;
-	snprintf(path, sizeof path, "/proc/%u/stat", header->pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return 0;
-	at = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
-	fclose(file);
-	/* Field 22, start time; the word behind the last ')' is field 3. */
-	if (at == NULL || sscanf(at + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-				 &start) != 1)
-		return 0;
-	return start == header->process_start;
-}
-
 /* What waitpid said wins: it is about the process, the rest is by the process. */
 static void take_wait_status(struct process *process, int status)
 {
@@ -195,6 +164,21 @@ static void take_wait_status(struct process *process, int status)
 		process->end = process->log->live.end_kind == TFP_END__EXIT ? END__EXIT : END_EXIT;
 		process->end_status = WEXITSTATUS(status);
 	}
+}
+
+/* A log without a word of the end: its process runs, or was killed, or that cannot be known from here. */
+static void look_for(struct process *process)
+{
+	const struct log *log = process->log;
+	enum alive alive = alive_find(&log->header);
+
+	if (log->bytes < log->header.live_offset + log->header.live_bytes)
+		process->end_doubt = "not told: the log is cut off before the words that say it";
+	else if (alive == ALIVE_YES)
+		process->end = END_RUNNING;
+	else if (alive == ALIVE_UNKNOWN)
+		process->end_doubt = "no word from the process: killed, or still running where this program cannot see it (another "
+				     "machine or boot, a container)";
 }
 
 static void read_end(struct process *process)
@@ -214,8 +198,8 @@ static void read_end(struct process *process)
 		take_wait_status(process, (int)live->end_status);
 	if (log_end(process->log, told) && told->pid == process->log->header.pid)
 		take_wait_status(process, told->wait_status);
-	else if (process->end == END_UNKNOWN && is_running(&process->log->header))
-		process->end = END_RUNNING;
+	else if (process->end == END_UNKNOWN)
+		look_for(process);
 }
 
 /* The end of what is in the log, as far as block headers tell. */
@@ -540,7 +524,7 @@ const char *process_end_text(const struct process *process, char *text, size_t r
 		snprintf(text, room, "killed by signal %d (%s)", process->end_status, strsignal(process->end_status));
 		break;
 	default:
-		snprintf(text, room, "%s", texts[process->end]);
+		snprintf(text, room, "%s", process->end_doubt != NULL ? process->end_doubt : texts[process->end]);
 	}
 	return text;
 }

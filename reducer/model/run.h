@@ -117,6 +117,7 @@ struct process {
 	int64_t start_ns, end_ns; /* end: best known (end record, else the last record) */
 	enum end_kind end;
 	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
+	const char *end_doubt; /* of END_UNKNOWN: why it may be no kill; NULL = it is one */
 	struct tfp_end_payload told; /* by `tfprof run` in this log, of this process or of one without a log; pid 0 = nothing */
 	int mode;              /* enum tfp_mode last in force */
 	int is_full;           /* setting MALLOC=full: heap account has kind EVENTS */

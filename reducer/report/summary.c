@@ -190,7 +190,8 @@ static void put_start(struct summary *summary)
 	human_ns(&sentence, run->duration_ns);
 	text_format(&sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
 	process_end_text(main_process(run), end, sizeof(end));
-	text_format(&sentence, ", %sended: %s", run->process_count == 1 ? "" : "this one ", end);
+	text_format(&sentence, ", %s%s%s", run->process_count == 1 ? "" : "this one ",
+		    main_process(run)->end == END_RUNNING ? "" : "ended: ", end);
 	summary_sentence(summary, "  ", sentence.bytes, START_LINES);
 	text_free(&sentence);
 }
