@@ -26,6 +26,8 @@ static void note_map(void *start, size_t length, int protection, int flags, unsi
 	if (start != MAP_FAILED)
 		tfp_map_added(&(struct tfp_map_change){(uintptr_t)start, length, (uint32_t)protection, (uint32_t)flags, function},
 			      caller);
+	else if (errno == ENOMEM)
+		tfp_heap_refused(length, function, caller);
 }
 
 #define MMAP(name, offset_type) \
@@ -70,6 +72,8 @@ TFP_EXPORT void *mremap(void *address, size_t old_length, size_t new_length, int
 	if (start != MAP_FAILED) {
 		if (old_length && !(flags & MAP_KEEPS_OLD))
 			tfp_map_removed(&(struct tfp_map_change){(uintptr_t)address, old_length, 0, 0, TFP_HOOK_mremap});
+		note_map(start, new_length, 0, 0, TFP_HOOK_mremap, TFP_CALLER);
+	} else if (flags & MREMAP_MAYMOVE) { /* without it there may be no room at this place alone */
 		note_map(start, new_length, 0, 0, TFP_HOOK_mremap, TFP_CALLER);
 	}
 	return start;

@@ -17,7 +17,7 @@ static const struct table_column columns[] = {
 	[THREAD] = {"thread", "tid", TABLE_INTEGER, UNIT_NONE, 1, "kernel id of the thread; empty = not known"},
 	[REQUESTED] = {"requested_bytes", "requested", TABLE_INTEGER, UNIT_BYTES, 0,
 		       "what was asked for; empty = a product that is no number of bytes"},
-	[CALL] = {"call", "call", TABLE_TEXT, UNIT_NONE, 0, "of the malloc family"},
+	[CALL] = {"call", "call", TABLE_TEXT, UNIT_NONE, 0, "of the malloc family, or mmap, mremap"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost that is no allocator's own"},
 	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 1, "of its source"},
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 1, "in it"},
@@ -78,7 +78,8 @@ static void name_row(struct table *table, size_t row)
 const struct table_kind table_memory_refused = {
 	.id = "memory.refused",
 	.title = "Allocations that failed",
-	.help = "Calls of the malloc family that failed for want of memory: when, how much, by whom.",
+	.help = "Calls of the malloc family, mmap and mremap that failed for want of memory: when, how much, by whom. A GPU's are in "
+		"api_stats, by result.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,

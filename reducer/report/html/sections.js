@@ -101,8 +101,6 @@ function recommendations(main) {
 	if (!table)
 		return;
 	main.append(element("h3", {}, link("recommendations", "What to do")));
-	if (table.rows.length === 0)
-		main.append(element("p", { class: "note" }, "No rule found anything to do."));
 	const list = element("ol", { class: "advice" });
 	for (const row of table.rows.slice(0, 6)) {
 		const gain = value(table, row, "gain_share");
