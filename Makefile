@@ -68,6 +68,10 @@ $(O)/guest/%.o: %.c | needs $(GUEST_ARCHIVES)
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(GUEST) -c -o $@ $<
 
+# Pairs of registers put together for one wide store, and taken apart again, cost more than two stores.
+HOT := $(patsubst %,$(O)/guest/%.o,collectors/stacks_fast collectors/stacks_near)
+$(HOT): GUEST += -fno-tree-slp-vectorize -fomit-frame-pointer
+
 $(O)/offline/%.o: %.c | needs
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(OFFLINE) -c -o $@ $<

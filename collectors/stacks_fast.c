@@ -6,24 +6,21 @@
  * Rule: it enters the same frames as stacks_walk.c would and proves the older ones by the same words; whatever is not
  * usual (no rule, a signal's frame, another stack, full tables) it leaves to stacks_walk.c, with the cache as it was.
  */
-#include "collectors/stacks_state.h"
+#include "collectors/stacks_inline.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "writer/poison.h"
 
-/* New frames from which on a stack is worth being kept whole (stacks_recent.c): fewer are walked sooner than that. */
+/* New frames from which on a stack is kept whole, and looked for among those kept (stacks_recent.c): fewer are walked sooner. */
 #define REMEMBERED 4
-
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define INLINE static inline __attribute__((always_inline))
 
 /* The registers of the frame that the walk has come to, and how far it is. */
 struct fast {
 	uint64_t key;
 	uintptr_t sp, fp;
-	const struct tfp_frame *candidate; /* newest cached frame that can still be met; frames - 1: none */
+	const struct tfp_frame *candidate; /* newest cached frame that can still be met */
 	struct tfp_frame *pending;         /* one past the last */
 };
 
@@ -38,91 +35,54 @@ static __attribute__((noinline)) const struct tfp_known_site *learn_site(struct 
 	if (rule->kind != TFP_RULE_STEP || rule->is_indirect || rule->is_signal || rule->ra_base != TFP_BASE_CFA ||
 	    (rule->fp_base != TFP_BASE_KEPT && rule->fp_base != TFP_BASE_CFA))
 		return NULL;
-	*known = (struct tfp_known_site){.key = key, .epoch = epoch, .pc = site.pc, .cfa = rule->cfa,
-					 .ra_bytes = 8 * rule->ra_words, .fp_bytes = 8 * rule->fp_words,
-					 .is_cfa_fp = rule->is_cfa_fp, .is_fp_saved = rule->fp_base == TFP_BASE_CFA};
+	int ra = -8 * rule->ra_words, fp = rule->fp_base == TFP_BASE_CFA ? -8 * rule->fp_words : 0;
+	int least = ra > fp ? ra : fp;
+	if (ra < 8 || (rule->fp_base == TFP_BASE_CFA && fp < 8) || least > UINT16_MAX)
+		return NULL;
+	*known = (struct tfp_known_site){.key = key, .epoch = epoch, .pc = site.pc, .cfa = rule->cfa, .ra_bytes = -ra,
+					 .fp_bytes = -fp, .least = (uint16_t)least, .is_cfa_fp = rule->is_cfa_fp};
 	return known;
 }
 
 INLINE const struct tfp_known_site *site_of(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uint64_t key, uint32_t epoch)
 {
-	struct tfp_known_site *known = &cache->sites[tfp_index_mix(key) % TFP_KNOWN_SITES];
+	struct tfp_known_site *known = tfp_stacks_known_site(cache, key);
 
 	return LIKELY(known->key == key && known->epoch == epoch) ? known : learn_site(stacks, known, key, epoch);
 }
 
-/* Whether the walk has come to a cached frame: *met, NULL = no. Returns 0 where the stack is not usual. */
-INLINE int meet(const struct tfp_frame *frames, struct fast *fast, int stretch, const struct tfp_frame **met)
+/* Of the cached frames with the stack pointer that the walk has come to, the one that it has come to; NULL: none. */
+INLINE const struct tfp_frame *meet(const struct tfp_frame *frames, const struct fast *fast)
 {
-	const struct tfp_frame *frame = fast->candidate;
-
-	while (frame >= frames && frame->sp < fast->sp)
-		frame--;
-	fast->candidate = frame;
-	*met = NULL;
-	if (!LIKELY(frame >= frames && frame->stretch == stretch))
-		return 0;
 	/* Frames of leaf functions have their caller's stack pointer. */
-	for (; frame >= frames && frame->sp == fast->sp; frame--)
-		if (frame->key == fast->key && (!frame->needs_fp || frame->fp == fast->fp)) {
-			*met = frame;
-			break;
-		}
-	return 1;
-}
-
-/* How many of the words, from the outside, are not proved: those inside of them are as they had been. */
-INLINE uint32_t unproved(const struct tfp_word *words, uint32_t end)
-{
-	const struct tfp_word *word = words + end;
-
-#define HOLDS(back) (tfp_stack_word(word[-(back)].address) == word[-(back)].value)
-	/* One after the other, not four at once: a word is only known to be on the live stack when those inside it hold. */
-	while (word - words >= 4) {
-		if (!HOLDS(1))
-			return (uint32_t)(word - words);
-		if (!HOLDS(2))
-			return (uint32_t)(word - words) - 1;
-		if (!HOLDS(3))
-			return (uint32_t)(word - words) - 2;
-		if (!HOLDS(4))
-			return (uint32_t)(word - words) - 3;
-		word -= 4;
+	for (const struct tfp_frame *frame = fast->candidate;; frame--) {
+		if (frame->key == fast->key && (!frame->needs_fp || frame->fp == fast->fp))
+			return frame;
+		if (frame == frames || frame[-1].sp != fast->sp)
+			return NULL;
 	}
-	while (word > words && HOLDS(1))
-		word--;
-	return (uint32_t)(word - words);
 }
 
-/* The word at `address` belongs to the stack that is live at `sp`; `last` is where the stretch's last word lies. */
-INLINE int is_inside(uintptr_t sp, uintptr_t last, uintptr_t address)
-{
-	return address - sp <= last - sp && !(address & 7);
-}
-
-/* Steps to the caller. 0: not usual. */
-INLINE int step(struct fast *fast, const struct tfp_known_site *site, uintptr_t last)
+/* Steps to the caller; `end` is that of the stack's stretch. 0: not usual. */
+INLINE int step(struct fast *fast, const struct tfp_known_site *site, uintptr_t end)
 {
 	struct tfp_frame *frame = fast->pending++;
-	uintptr_t cfa = (site->is_cfa_fp ? fast->fp : fast->sp) + (uintptr_t)(intptr_t)site->cfa;
-	uintptr_t ra = cfa + (uintptr_t)(intptr_t)site->ra_bytes, saved = cfa + (uintptr_t)(intptr_t)site->fp_bytes;
+	uintptr_t cfa = (site->is_cfa_fp ? fast->fp : fast->sp) + (uintptr_t)(intptr_t)site->cfa, span = cfa - fast->sp;
 
-	if (!LIKELY(cfa > fast->sp && is_inside(fast->sp, last, ra) && cfa <= last + 8))
+	if (!LIKELY(span >= site->least && span <= end - fast->sp && !(cfa & 7)))
 		return 0;
 	frame->key = fast->key;
 	frame->sp = fast->sp;
 	frame->fp = fast->fp;
-	frame->ra.address = ra;
-	frame->ra.value = tfp_stack_word(ra);
+	frame->ra.address = cfa + (uintptr_t)(intptr_t)site->ra_bytes;
+	frame->ra.value = tfp_stack_word(frame->ra.address);
 	frame->cfa.address = 0;
 	frame->fp_address = 0;
 	frame->pc = site->pc;
 	frame->uses_fp = (uint8_t)site->is_cfa_fp;
-	if (site->is_fp_saved) {
-		if (!is_inside(fast->sp, last, saved))
-			return 0;
-		frame->fp_address = saved;
-		fast->fp = tfp_stack_word(saved);
+	if (site->fp_bytes) {
+		frame->fp_address = cfa + (uintptr_t)(intptr_t)site->fp_bytes;
+		fast->fp = tfp_stack_word(frame->fp_address);
 	}
 	fast->key = tfp_plain_address(frame->ra.value);
 	fast->sp = cfa;
@@ -154,36 +114,58 @@ static __attribute__((noinline)) int take_over(struct tfp_stack_cache *cache, st
 	}
 	fast->key = oldest->key;
 	fast->sp = oldest->sp;
+	if (oldest == cache->frames)
+		return 0;
 	fast->candidate = oldest - 1;
 	return !(fast->key & TFP_SITE_EXACT);
 }
 
-/* Walks until a cached frame is proved to the end; NULL: not usual. */
-INLINE struct tfp_frame *find_base(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct fast *fast, uint32_t epoch,
-				   int stretch)
+/* What find_base returns where it has walked up to `limit`. */
+INLINE struct tfp_frame *walks_on(struct tfp_stack_cache *cache)
 {
-	uintptr_t last = cache->memory.stretches[stretch].end - 8;
+	return cache->frames + TFP_STACK_FRAMES;
+}
 
-	for (uint32_t left = stacks->frames; left > 0; left--) {
-		const struct tfp_frame *met;
+/* Walks until a cached frame is proved to the end; NULL: not usual. */
+INLINE struct tfp_frame *find_base(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct fast *fast, int stretch,
+				   const struct tfp_frame *limit)
+{
+	const uint32_t epoch = cache->epoch;
+	const uintptr_t end = cache->memory.stretches[stretch].end;
 
-		if (!meet(cache->frames, fast, stretch, &met))
-			return NULL;
+	while (fast->pending < limit) {
+		const struct tfp_known_site *site;
+
+		while (fast->candidate->sp < fast->sp)
+			if (fast->candidate-- == cache->frames)
+				return NULL;
+		const struct tfp_frame *met = fast->candidate->sp == fast->sp ? meet(cache->frames, fast) : NULL;
 		if (met) {
-			uint32_t end = unproved(cache->words, met->word_end);
+			uint32_t changed = tfp_stacks_unproved(cache->words, met->word_end);
 
-			if (!end)
+			if (!LIKELY(met->stretch == stretch))
+				return NULL;
+			if (!changed)
 				return cache->frames + (met - cache->frames);
 			struct fast moved = *fast; /* so that *fast stays in registers */
-			if (!take_over(cache, &moved, met, end))
+			if (!take_over(cache, &moved, met, changed))
 				return NULL;
 			*fast = moved;
 		}
-		const struct tfp_known_site *site = site_of(stacks, cache, fast->key, epoch);
-		if (!site || fast->pending == cache->pending + TFP_STACK_FRAMES || !step(fast, site, last))
+		site = site_of(stacks, cache, fast->key, epoch);
+		if (!site || !step(fast, site, end))
 			return NULL;
 	}
-	return NULL;
+	return walks_on(cache);
+}
+
+uint32_t tfp_stacks_learn_node(struct tfp_stacks *stacks, struct tfp_known_node *known, uint64_t key)
+{
+	uint32_t node = tfp_nodes_get(&stacks->nodes, (uint32_t)(key >> 32), (uint32_t)key);
+
+	if (node)
+		*known = (struct tfp_known_node){key, node};
+	return node;
 }
 
 /* Puts the pending frames, outermost first, on top of `base`. Returns the newest, or NULL when the log has no room. */
@@ -194,7 +176,7 @@ INLINE struct tfp_frame *enter(struct tfp_stacks *stacks, struct tfp_stack_cache
 	struct tfp_frame *frame = base;
 
 	while (pending > cache->pending) {
-		uint32_t node = tfp_nodes_get(&stacks->nodes, frame->node, (--pending)->pc);
+		uint32_t node = tfp_stacks_node_of(stacks, cache, frame->node, (--pending)->pc);
 
 		frame++;
 		*frame = *pending;
@@ -216,16 +198,28 @@ INLINE struct tfp_frame *enter(struct tfp_stacks *stacks, struct tfp_stack_cache
 }
 
 /* The usual walk. Returns the node; 0: not usual, and the cache holds what it held, or nothing. */
-static uint32_t walk_usual(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uint32_t epoch, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
+static __attribute__((noinline)) uint32_t walk_usual(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc,
+						     uintptr_t sp, uintptr_t fp, uint32_t *cut)
 {
 	struct tfp_frame *newest = cache->frames + cache->count - 1, *base;
 	struct fast fast = {.key = pc, .sp = sp, .fp = fp, .candidate = newest, .pending = cache->pending};
-	const struct tfp_stretch *memory = &cache->memory.stretches[newest->stretch];
+	const int stretch = newest->stretch;
+	const struct tfp_stretch *memory = &cache->memory.stretches[stretch];
+	const uint32_t epoch = cache->epoch, most = stacks->frames;
 
-	if (sp < memory->start || sp >= memory->end)
+	if (sp < memory->start || sp >= memory->end || sp & 7)
 		return 0;
-	base = find_base(stacks, cache, &fast, epoch, newest->stretch);
+	base = find_base(stacks, cache, &fast, stretch, fast.pending + (most < REMEMBERED ? most : REMEMBERED));
+	int was_asked = (int)cache->is_recent;
+	cache->is_recent = 0;
+	if (base == walks_on(cache)) {
+		uint32_t node = was_asked ? 0 : tfp_stacks_recent(cache, epoch, pc, sp, fp, cut);
+
+		cache->is_recent = node != 0;
+		if (node)
+			return node;
+		base = find_base(stacks, cache, &fast, stretch, cache->pending + most);
+	}
 	if (!LIKELY(base && base + (fast.pending - cache->pending) < cache->frames + TFP_STACK_FRAMES))
 		return 0;
 	cache->count = 0; /* nothing is true while frames are being changed */
@@ -238,24 +232,34 @@ static uint32_t walk_usual(struct tfp_stacks *stacks, struct tfp_stack_cache *ca
 		cache->epoch = 0;
 	else if (fast.pending - cache->pending >= REMEMBERED)
 		tfp_stacks_remember(cache);
+	else
+		tfp_stacks_near_learn(cache, (uint32_t)(base - cache->frames));
 	return newest->node;
+}
+
+uint32_t tfp_stacks_other(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			  uint32_t *cut)
+{
+	uint32_t node = cache->is_recent ? tfp_stacks_recent(cache, cache->epoch, pc, sp, fp, cut) : 0;
+
+	if (node)
+		return node;
+	node = walk_usual(stacks, cache, pc, sp, fp, cut);
+	return LIKELY(node != 0) ? node : tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
 }
 
 uint32_t tfp_stack_capture(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp, uint32_t *cut)
 {
 	/* Acquire: an object mapped before the epoch changed is seen as mapped. */
-	uint32_t epoch = atomic_load_explicit(&stacks->epoch, memory_order_acquire), node = 0;
+	uint32_t epoch = atomic_load_explicit(&stacks->epoch, memory_order_acquire);
 	const struct tfp_frame *newest = cache->frames + cache->count - 1;
 
-	if (LIKELY(cache->count && cache->epoch == epoch)) {
-		*cut = cache->cut;
-		if (newest->sp == sp && newest->key == pc && (newest->fp == fp || !newest->needs_fp) &&
-		    !unproved(cache->words, newest->word_end))
-			return newest->node;
-		node = tfp_stacks_recent(cache, epoch, pc, sp, fp, cut);
-		if (!node)
-			node = walk_usual(stacks, cache, epoch, pc, sp, fp);
-	}
-	return LIKELY(node != 0) ? node : tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
+	if (!LIKELY(cache->count && cache->epoch == epoch))
+		return tfp_stacks_walk(stacks, cache, pc, sp, fp, cut);
+	*cut = cache->cut;
+	if (newest->sp == sp && newest->key == pc && (newest->fp == fp || !newest->needs_fp) &&
+	    !tfp_stacks_unproved(cache->words, newest->word_end))
+		return newest->node;
+	return tfp_stacks_near(stacks, cache, pc, sp, fp, cut);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The insides of stacks, shared by stacks.c, stacks_fast.c, stacks_recent.c and stacks_walk.c alone.
+ * The insides of stacks, shared by stacks*.c alone.
  *
  * Rule: everything here lies in pages that a fork child finds empty, and an empty cache is a valid one.
  *
@@ -75,14 +75,42 @@ struct tfp_recent {
 	uint16_t needs_fp;
 };
 
+#define TFP_NEAR_SETS 256u /* 42 KiB, of which as much is touched as there are different ends of stacks */
+#define TFP_NEAR_FRAMES 3u
+#define TFP_NEAR_WORDS 6u
+
+/* The innermost frames of a stack and the frame that they were called from: true wherever that frame is. stacks_near.c */
+struct tfp_near {
+	uint64_t key; /* of the innermost one */
+	uintptr_t sp, fp;
+	uint32_t epoch; /* in which all this was so; 0: never */
+	uint16_t base;  /* number of the cached frame that all were called from */
+	uint8_t frames, words;
+	uint8_t needs_fp, base_needs_fp;
+	uint32_t pcs[TFP_NEAR_FRAMES]; /* outermost first */
+	uint64_t base_key;
+	uintptr_t base_sp, base_fp;
+	struct tfp_word word[TFP_NEAR_WORDS]; /* what leads there, innermost first */
+};
+
 #define TFP_KNOWN_SITES 1024 /* 32 KiB of rules next to the frames; C programs use tens, CPython hundreds, a compiler thousands */
 
 /* A site with a usual rule (stacks_fast.c): the caller's stack pointer is sp or fp + cfa, its address lies there + ra_bytes. */
 struct tfp_known_site {
 	uint64_t key; /* 0 = empty */
 	uint32_t epoch, pc;
-	int32_t cfa, ra_bytes, fp_bytes;
-	uint16_t is_cfa_fp, is_fp_saved;
+	int32_t cfa, ra_bytes;
+	int32_t fp_bytes;   /* 0 = the frame pointer is not saved */
+	uint16_t least;     /* bytes of the frame, so that what is read of it lies inside */
+	uint16_t is_cfa_fp;
+};
+
+#define TFP_KNOWN_NODE_BITS 10 /* 1,024 nodes, 16 KiB: the last frames of the stacks that come in turn */
+
+/* A node found lately (stacks_fast.c), so that the process's index is not asked again. */
+struct tfp_known_node {
+	uint64_t key; /* parent << 32 | pc; 0 = empty */
+	uint64_t node;
 };
 
 struct tfp_stack_cache {
@@ -90,8 +118,12 @@ struct tfp_stack_cache {
 	uint32_t count;
 	uint32_t cut; /* TFP_PC_CUT_* beyond frames[0] */
 	uint32_t pending_count;
+	int32_t stretch; /* of the newest frame */
+	uint32_t is_recent; /* the last stack that was not the cached one was a recent one: the next one may be, too */
 	struct tfp_stack_memory memory;
 	struct tfp_known_site sites[TFP_KNOWN_SITES];
+	struct tfp_known_node nodes[1 << TFP_KNOWN_NODE_BITS];
+	struct tfp_near near[TFP_NEAR_SETS];
 	struct tfp_frame frames[TFP_STACK_FRAMES];
 	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
 	struct tfp_frame pending[TFP_STACK_FRAMES]; /* new frames of the walk in progress, innermost first */
@@ -126,6 +158,18 @@ static inline uint64_t tfp_plain_address(uint64_t value)
 	return value;
 #endif
 }
+
+/*
+ * tfp_stack_capture, when the stack is not the cached one, which is of this epoch: by an entry of `near`; by another recent stack
+ * or a walk. The first goes on to the second.
+ */
+uint32_t tfp_stacks_near(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			 uint32_t *cut);
+uint32_t tfp_stacks_other(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp, uintptr_t fp,
+			  uint32_t *cut);
+
+/* Notes how the cached stack goes on from its frame number `base`. */
+void tfp_stacks_near_learn(struct tfp_stack_cache *cache, uint32_t base);
 
 /* tfp_stack_capture, when the walk is not a usual one (stacks_fast.c). */
 uint32_t tfp_stacks_walk(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp,

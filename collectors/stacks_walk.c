@@ -371,6 +371,7 @@ static uint32_t walk_once(struct walker *walker, uint32_t *cut)
 	if (!enter_frames(walker, (uint32_t)(base + 1), parent))
 		return 0;
 	*cut = cache->cut;
+	cache->stretch = cache->frames[cache->count - 1].stretch;
 	return cache->frames[cache->count - 1].node;
 }
 

@@ -147,6 +147,39 @@ static NOINLINE void walk(int depth)
 	}
 }
 
+/* The same few leaves again and again below callers that are others each time, all frames of one size. */
+static NOINLINE void leaf_one(void)
+{
+	allocate();
+	sink = 1;
+}
+
+static NOINLINE void leaf_two(void)
+{
+	allocate();
+	sink = 2;
+}
+
+static NOINLINE void forked(int depth, uint32_t path)
+{
+	if (depth == 0) {
+		for (int i = 0; i < 4; i++)
+			(chance(2) ? leaf_one : leaf_two)();
+	} else if (path & 1) {
+		forked(depth - 1, path >> 1);
+	} else {
+		forked(depth - 1, path >> 1);
+		sink = (uintptr_t)depth;
+	}
+	sink = path;
+}
+
+static void leaves(void)
+{
+	while (left > 0)
+		forked(8, chance(256));
+}
+
 static void plain(void)
 {
 	while (left > 0)
@@ -462,7 +495,7 @@ static const struct {
 } ways[] = {
 	{ "plain", plain },   { "signals", signals }, { "other_stack", other_stack }, { "probed", probed },
 	{ "contexts", contexts }, { "bare", bare },	   { "churn", churn },		      { "churn_beside", churn_beside },
-	{ "tiny", tiny },     { "together", together }, { "deep", deep },
+	{ "tiny", tiny },     { "together", together }, { "deep", deep },	      { "leaves", leaves },
 };
 
 int main(int count, char **arguments)
