@@ -6,10 +6,8 @@
  *
  *   scratch: | struct tfp_scratch | lists of records | times | heap codes, their memory | LZ4 state | columns | header, payload |
  */
-#include "writer/encode.h"
+#include "writer/encode_parts.h"
 
-#include "writer/heapcode.h"
-#include "writer/records.h"
 #include "writer/sys.h"
 #include "writer/times.h"
 #include "writer/varint.h"
@@ -17,15 +15,7 @@
 #include <lz4.h>
 #include <stddef.h>
 
-enum { TAGS = 128 }; /* event tags are below; facts begin there */
 enum { AHEAD = 512 }; /* bytes that are asked for before they are read: two to ten records */
-
-enum transform { T_plain, T_delta, T_heap, T_slack };
-
-struct field {
-	uint8_t tag, width, transform;
-	uint16_t offset;
-};
 
 #define TFP_FACT(tag, name, help)
 #define TFP_END()
@@ -45,35 +35,6 @@ enum { MOST_COLUMNS = 3
 #undef TFP_FACT
 #undef TFP_FIELD
 #undef TFP_END
-
-struct tfp_scratch {
-	uint32_t count[TAGS], next[TAGS];
-	uint8_t changed[256]; /* of the kind at hand: find_changes */
-};
-
-/* Where in the scratch what lies, for chunks of a size. */
-struct areas {
-	uint32_t *allocs;  /* offsets of alloc records */
-	uint32_t *others;  /* of all others but free, which has no field beside its address */
-	uint32_t *by_kind; /* others, sorted */
-	uint8_t *times, *codes;
-	void *heap_memory;
-	void *lz4_state;
-	uint8_t *columns;
-	uint8_t *end;
-};
-
-struct output {
-	uint8_t *at;
-	uint32_t columns;
-};
-
-/* What the first pass found. */
-struct found {
-	uint32_t allocs, frees, others;
-	uint64_t first_time, last_time; /* ticks */
-	uint8_t *times_end, *codes_end;
-};
 
 _Static_assert(TFP_TAG_alloc == 1 && TFP_TAG_free == 2, "first_pass tells heap records by one comparison");
 _Static_assert(sizeof(struct tfp_record_free) == 16, "free has one field, its address; put_fields relies on it");
@@ -99,9 +60,9 @@ static uint8_t *align(uint8_t *at)
 	return (uint8_t *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
 }
 
-static struct areas lay_out(uint8_t *scratch, size_t bytes)
+static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 {
-	struct areas areas;
+	struct tfp_areas areas;
 
 	areas.allocs = (uint32_t *)(void *)(scratch + sizeof(struct tfp_scratch));
 	areas.others = areas.allocs + bytes / sizeof(struct tfp_record_alloc) + 1;
@@ -123,20 +84,6 @@ size_t tfp_scratch_bytes(size_t chunk_bytes)
 	return before + sizeof(struct tfp_block_header) + (size_t)LZ4_COMPRESSBOUND(column_bytes(chunk_bytes)) + 64;
 }
 
-static inline uint64_t load(const uint8_t *from, unsigned width)
-{
-	switch (width) {
-	case 1:
-		return *from;
-	case 2:
-		return *(const uint16_t *)(const void *)from;
-	case 4:
-		return *(const uint32_t *)(const void *)from;
-	default:
-		return *(const uint64_t *)(const void *)from;
-	}
-}
-
 /* The address of an alloc or free record. */
 static inline __attribute__((always_inline)) void put_heap(struct tfp_heapcode *heap, const uint8_t *record)
 {
@@ -155,10 +102,10 @@ static __attribute__((noinline)) void put_rare_heap(struct tfp_heapcode *heap, c
 }
 
 /* What a pass has found, once it is over. */
-static void finish(struct found *found, struct tfp_scratch *scratch, const uint8_t *records,
+static void finish(struct tfp_found *found, struct tfp_scratch *scratch, const uint8_t *records,
 		   uint32_t count, uint64_t last_word)
 {
-	found->first_time = count ? load(records, 8) >> TFP_TAG_BITS : 0;
+	found->first_time = count ? tfp_load(records, 8) >> TFP_TAG_BITS : 0;
 	found->last_time = last_word >> TFP_TAG_BITS;
 	found->frees = count - found->allocs - found->others;
 	scratch->count[TFP_TAG_alloc] = found->allocs;
@@ -168,9 +115,9 @@ static void finish(struct found *found, struct tfp_scratch *scratch, const uint8
  * Kinds, times as steps and heap addresses of all records in their order; the tags go to `tags`. A record of no known size
  * ends the chunk. Returns the number of records.
  */
-static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct areas *areas,
+static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct tfp_areas *areas,
 							  const uint8_t *records, size_t bytes, unsigned shift, uint8_t *tags,
-							  struct found *found)
+							  struct tfp_found *found)
 {
 	struct tfp_heapcode heap = {.out = areas->codes};
 	uint32_t *allocs = areas->allocs, *others = areas->others;
@@ -181,7 +128,7 @@ static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *sc
 	tfp_fill(scratch, 0, sizeof *scratch);
 	for (size_t at = 0; at + sizeof word <= bytes;) {
 		const uint8_t *record = records + at;
-		uint64_t first = load(record, 8);
+		uint64_t first = tfp_load(record, 8);
 		uint8_t tag = (uint8_t)first;
 		size_t size = record_bytes[tag];
 
@@ -202,7 +149,7 @@ static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *sc
 		tfp_steps_put(&times, word >> TFP_TAG_BITS >> shift);
 		at += size;
 	}
-	*found = (struct found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
+	*found = (struct tfp_found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
 				.times_end = times.out, .codes_end = heap.out};
 	finish(found, scratch, records, (uint32_t)(tag_at - tags), word);
 	return (uint32_t)(tag_at - tags);
@@ -230,9 +177,9 @@ static inline __attribute__((always_inline)) const uint8_t *after(const uint8_t 
 }
 
 /* The same with times as differences, for chunks of which other records than the heap's are a good part. */
-static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scratch *scratch, const struct areas *areas,
+static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scratch *scratch, const struct tfp_areas *areas,
 								const uint8_t *records, size_t bytes, uint8_t *tags,
-								struct found *found)
+								struct tfp_found *found)
 {
 	struct tfp_heapcode heap = {.out = areas->codes};
 	uint32_t *others = areas->others;
@@ -242,9 +189,9 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 	size_t likely[2] = {0, 0};
 
 	tfp_fill(scratch, 0, sizeof *scratch);
-	*found = (struct found){0};
+	*found = (struct tfp_found){0};
 	while ((size_t)(end - record) >= sizeof word) {
-		uint64_t first = load(record, 8);
+		uint64_t first = tfp_load(record, 8);
 		uint8_t tag = (uint8_t)first;
 		size_t size = record_bytes[tag];
 
@@ -274,251 +221,15 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 	return (uint32_t)(tag_at - tags);
 }
 
-/* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end. */
-static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, const uint8_t *records, const uint32_t *offsets,
-								 uint32_t count, unsigned width, int is_delta)
-{
-	uint64_t before = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t value = load(records + offsets[i], width);
-		at = tfp_put_varint(at, is_delta ? tfp_zigzag(value - before) : value);
-		before = value;
-	}
-	return at;
-}
-
-static uint8_t *put_any(uint8_t *at, const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned width,
-			int is_delta)
-{
-	switch (width << 1 | (unsigned)is_delta) {
-	case 1 << 1:
-		return put_values(at, records, offsets, count, 1, 0);
-	case 2 << 1:
-		return put_values(at, records, offsets, count, 2, 0);
-	case 4 << 1:
-		return put_values(at, records, offsets, count, 4, 0);
-	case 4 << 1 | 1:
-		return put_values(at, records, offsets, count, 4, 1);
-	case 8 << 1:
-		return put_values(at, records, offsets, count, 8, 0);
-	default:
-		return put_values(at, records, offsets, count, width, is_delta);
-	}
-}
-
-static void end_column(struct output *out, uint8_t *header_at, struct tfp_column_header header, const uint8_t *end)
-{
-	header.bytes = (uint32_t)(end - header_at - sizeof header);
-	__builtin_memcpy(header_at, &header, sizeof header);
-	out->at = header_at + sizeof header + header.bytes;
-	out->columns++;
-}
-
-/* A column that was written elsewhere. */
-static void put_ready(struct output *out, struct tfp_column_header header, const uint8_t *start, const uint8_t *end)
-{
-	size_t bytes = (size_t)(end - start);
-
-	tfp_copy(out->at + sizeof header, start, bytes);
-	end_column(out, out->at, header, out->at + sizeof header + bytes);
-}
-
-/* Of alloc alone, zig-zag: what the usable size is beyond the usual rounding. */
-static inline uint64_t slack_of(const uint8_t *record)
-{
-	const struct tfp_record_alloc *alloc = (const void *)record;
-
-	return tfp_zigzag(alloc->slack - tfp_usual_slack(alloc->requested));
-}
-
-/* Rows between an unusual value and the one before, and the value: at most 16 bytes. */
-static inline uint8_t *put_unusual(uint8_t *at, uint32_t *row_before, uint32_t row, uint64_t value)
-{
-	at = tfp_put_varint(at, row - *row_before);
-	*row_before = row + 1;
-	return tfp_put_varint(at, value);
-}
-
-/* Returns the end, or NULL where it would be longer than a byte a row. `values` points at a field of one byte. */
-static uint8_t *put_sparse(uint8_t *at, const uint8_t *values, const uint32_t *offsets, uint32_t count)
-{
-	uint8_t usual = values[offsets[0]], *limit = at + count / 16;
-	uint32_t before = 0;
-
-	at = tfp_put_varint(at, usual);
-	for (uint32_t i = 0; i < count; i++) {
-		if (__builtin_expect(values[offsets[i]] == usual, 1))
-			continue;
-		at = put_unusual(at, &before, i, values[offsets[i]]);
-		if (at > limit)
-			return NULL;
-	}
-	return at;
-}
-
-/* Nothing at all where every slack is the usual one. */
-static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t *offsets, uint32_t count, uint8_t *encoding)
-{
-	uint8_t *at = start;
-	uint32_t before = 0;
-
-	*encoding = TFP_ENCODE_SPARSE_SLACK;
-	for (uint32_t i = 0; i < count && at <= start + count / 16; i++) {
-		uint64_t beyond = slack_of(records + offsets[i]);
-		if (__builtin_expect(beyond != 0, 0))
-			at = put_unusual(at, &before, i, beyond);
-	}
-	if (at <= start + count / 16)
-		return at;
-	*encoding = TFP_ENCODE_SLACK;
-	at = start;
-	for (uint32_t i = 0; i < count; i++)
-		at = tfp_put_varint(at, slack_of(records + offsets[i]));
-	return at;
-}
-
-typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
-
-static inline pair pair_at(const uint8_t *from)
-{
-	return *(const pair *)(const void *)from;
-}
-
-/*
- * Which bits differ anywhere from those of the kind's first record: fields whose bits do not are constant. Four or two words
- * at a time; the lowest may hold the record's first word, which nobody asks for. `changed` covers a record.
- */
-static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8_t *records, const uint32_t *offsets,
-						   uint32_t count, uint32_t size)
-{
-	uint32_t at = size;
-
-	for (; at >= 2 * sizeof(pair); ) {
-		at -= 2 * (uint32_t)sizeof(pair);
-		const uint8_t *words = records + at;
-		const pair first = pair_at(words + offsets[0]), second = pair_at(words + offsets[0] + sizeof(pair));
-		pair differs = first ^ first, also = differs;
-		for (uint32_t i = 1; i < count; i++) {
-			const uint8_t *here = words + offsets[i];
-			differs |= pair_at(here) ^ first;
-			also |= pair_at(here + sizeof(pair)) ^ second;
-		}
-		*(pair *)(void *)(changed + at) = differs;
-		*(pair *)(void *)(changed + at + sizeof(pair)) = also;
-	}
-	while (at > sizeof(uint64_t)) {
-		at = at > sizeof(pair) ? at - (uint32_t)sizeof(pair) : 0;
-		const uint8_t *words = records + at;
-		const pair first = pair_at(words + offsets[0]);
-		pair differs = first ^ first;
-		for (uint32_t i = 1; i < count; i++)
-			differs |= pair_at(words + offsets[i]) ^ first;
-		*(pair *)(void *)(changed + at) = differs;
-	}
-}
-
-static const uint32_t *offsets_of(const struct tfp_scratch *scratch, const struct areas *areas, uint8_t tag)
-{
-	return tag == TFP_TAG_alloc ? areas->allocs : areas->by_kind + scratch->next[tag] - scratch->count[tag];
-}
-
-static void put_field(struct output *out, const struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records,
-		      const struct field *field, uint8_t index)
-{
-	uint32_t count = scratch->count[field->tag];
-	const uint32_t *offsets = offsets_of(scratch, areas, field->tag);
-	const uint8_t *values = records + field->offset;
-	struct tfp_column_header header = {.tag = field->tag, .field = index, .value_count = count};
-	uint8_t *start = out->at, *data = start + sizeof header, *end;
-
-	if (field->transform == T_slack) {
-		end = put_slack(data, records, offsets, count, &header.encoding);
-	} else if (!load(scratch->changed + field->offset, field->width)) {
-		header.encoding = TFP_ENCODE_CONST;
-		end = tfp_put_varint(data, load(values + offsets[0], field->width));
-	} else if (field->width == 1 && (end = put_sparse(data, values, offsets, count)) != NULL) {
-		header.encoding = TFP_ENCODE_SPARSE;
-	} else {
-		int is_delta = field->transform == T_delta;
-		header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
-		end = put_any(data, values, offsets, count, field->width, is_delta);
-	}
-	end_column(out, start, header, end);
-}
-
-/*
- * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. `tags`: of all records, where
- * there are no others than those; else NULL. In the child of a handler that forked in the middle of this the records are zeros
- * (writer/pages.c): then no kind has its number, and none has fields.
- */
-static __attribute__((noinline)) void sort_by_kind(struct tfp_scratch *scratch, struct areas *areas, const uint8_t *records,
-						     uint32_t others, const uint8_t *tags)
-{
-	uint32_t start = 0, *by_kind = areas->by_kind;
-	const uint32_t *offsets = areas->others;
-
-	for (unsigned tag = 0; tag < TAGS; tag++) {
-		scratch->next[tag] = start;
-		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
-	}
-	if (others && scratch->count[records[offsets[0]]] == others) { /* one kind alone is sorted */
-		areas->by_kind = areas->others;
-		scratch->next[records[offsets[0]]] = others;
-		return;
-	}
-	for (uint32_t i = 0; i < others && tags; i++)
-		by_kind[scratch->next[tags[i] % TAGS]++] = offsets[i];
-	for (uint32_t i = 0; i < others && !tags; i++)
-		by_kind[scratch->next[records[offsets[i]]]++] = offsets[i];
-	start = 0;
-	for (unsigned tag = 0; tag < TAGS; tag++) {
-		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
-		if (__builtin_expect(scratch->next[tag] != start, 0))
-			tfp_fill(scratch->count, 0, sizeof scratch->count);
-	}
-}
-
-/* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
-static void put_fields(struct output *out, struct tfp_scratch *scratch, const struct areas *areas, const uint8_t *records)
-{
-#define TFP_EVENT(tag, name, help) \
-	if (scratch->count[tag]) { \
-		typedef struct tfp_record_##name record; \
-		enum { kind = tag }; \
-		uint8_t index = 0; \
-		find_changes(scratch->changed, records, offsets_of(scratch, areas, kind), scratch->count[tag], sizeof(record));
-#define TFP_FIELD(name, type, unit, transform, help) \
-	{ \
-		static const struct field field = {kind, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)}; \
-		if (T_##transform != T_heap) \
-			put_field(out, scratch, areas, records, &field, index); \
-		index++; \
-	}
-#define TFP_END() \
-	(void)index, (void)sizeof(record); \
-	}
-#define TFP_FACT(tag, name, help) \
-	if (0) { \
-		typedef struct tfp_fact_##name record; \
-		enum { kind = 0 }; \
-		uint8_t index = 0;
-#include "writer/records.def"
-#undef TFP_EVENT
-#undef TFP_FIELD
-#undef TFP_END
-#undef TFP_FACT
-}
-
 /* The bits of their times that the shift cut off, of all records but alloc and free. */
-static void put_low_times(struct output *out, const struct areas *areas, const uint8_t *records, uint32_t others, uint32_t shift)
+static void put_low_times(struct tfp_output *out, const struct tfp_areas *areas, const uint8_t *records, uint32_t others, uint32_t shift)
 {
 	struct tfp_column_header header = {.field = 2, .encoding = TFP_ENCODE_VARINT, .value_count = others};
 	uint8_t *start = out->at, *at = start + sizeof header;
 
 	for (uint32_t i = 0; i < others; i++)
-		at = tfp_put_varint(at, load(records + areas->others[i], 8) >> TFP_TAG_BITS & ((UINT64_C(1) << shift) - 1));
-	end_column(out, start, header, at);
+		at = tfp_put_varint(at, tfp_load(records + areas->others[i], 8) >> TFP_TAG_BITS & ((UINT64_C(1) << shift) - 1));
+	tfp_end_column(out, start, header, at);
 }
 
 static int is_heap_only(const struct tfp_scratch *scratch, uint32_t others)
@@ -543,13 +254,13 @@ static int is_mostly_other(const uint8_t *records, size_t bytes)
 	return others > seen / 4;
 }
 
-static void put_columns(struct output *out, struct tfp_scratch *scratch, struct areas *areas, const uint8_t *records,
+static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records,
 			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
 {
 	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1};
 	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP};
 	uint8_t *start = out->at, *tags_at = start + sizeof tags;
-	struct found found;
+	struct tfp_found found;
 	int has_steps = !is_mostly_other(records, bytes);
 	uint32_t count = has_steps ? pass_with_steps(scratch, areas, records, bytes, heap_time_shift, tags_at, &found) : 0;
 
@@ -561,26 +272,26 @@ static void put_columns(struct output *out, struct tfp_scratch *scratch, struct 
 		times.encoding = TFP_ENCODE_DELTA;
 		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
 	}
-	sort_by_kind(scratch, areas, records, found.others, found.others == count ? tags_at : NULL);
+	tfp_sort_by_kind(scratch, areas, records, found.others, found.others == count ? tags_at : NULL);
 	header->first_time = found.first_time;
 	header->last_time = found.last_time;
 	header->records = tags.value_count = times.value_count = count;
 	codes.value_count = found.allocs + found.frees;
-	end_column(out, start, tags, tags_at + count);
-	put_ready(out, times, areas->times, found.times_end);
+	tfp_end_column(out, start, tags, tags_at + count);
+	tfp_put_ready(out, times, areas->times, found.times_end);
 	if (is_exact)
 		put_low_times(out, areas, records, found.others, heap_time_shift);
 	if (codes.value_count)
-		put_ready(out, codes, areas->codes, found.codes_end);
-	put_fields(out, scratch, areas, records);
+		tfp_put_ready(out, codes, areas->codes, found.codes_end);
+	tfp_put_fields(out, scratch, areas, records);
 }
 
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,
 		 uint32_t heap_time_shift, struct tfp_block_header *header)
 {
-	struct areas areas = lay_out((uint8_t *)scratch, bytes);
+	struct tfp_areas areas = lay_out((uint8_t *)scratch, bytes);
 	uint8_t *columns = areas.columns;
-	struct output out = {.at = columns + 8};
+	struct tfp_output out = {.at = columns + 8};
 
 	put_columns(&out, scratch, &areas, records, bytes, heap_time_shift, header);
 	uint32_t counts[2] = {header->records, out.columns};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The insides of the encoder, shared by encode*.c alone.
+ * Rule: as in encode.c: every byte written stands in memory that tfp_scratch_bytes accounted for.
+ */
+#ifndef TFP_WRITER_ENCODE_PARTS_H
+#define TFP_WRITER_ENCODE_PARTS_H
+
+#include "writer/encode.h"
+#include "writer/heapcode.h"
+#include "writer/records.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TFP_ENCODE_TAGS = 128 }; /* event tags are below; facts begin there */
+
+struct tfp_scratch {
+	uint32_t count[TFP_ENCODE_TAGS], next[TFP_ENCODE_TAGS];
+	uint8_t changed[256]; /* of the kind at hand: find_changes */
+};
+
+/* Where in the scratch what lies, for chunks of a size. */
+struct tfp_areas {
+	uint32_t *allocs;  /* offsets of alloc records */
+	uint32_t *others;  /* of all others but free, which has no field beside its address */
+	uint32_t *by_kind; /* others, sorted */
+	uint8_t *times, *codes;
+	void *heap_memory;
+	void *lz4_state;
+	uint8_t *columns;
+	uint8_t *end;
+};
+
+struct tfp_output {
+	uint8_t *at;
+	uint32_t columns;
+};
+
+/* What the first pass found. */
+struct tfp_found {
+	uint32_t allocs, frees, others;
+	uint64_t first_time, last_time; /* ticks */
+	uint8_t *times_end, *codes_end;
+};
+
+static inline uint64_t tfp_load(const uint8_t *from, unsigned width)
+{
+	switch (width) {
+	case 1:
+		return *from;
+	case 2:
+		return *(const uint16_t *)(const void *)from;
+	case 4:
+		return *(const uint32_t *)(const void *)from;
+	default:
+		return *(const uint64_t *)(const void *)from;
+	}
+}
+
+/* Ends the column whose header is to stand at `header_at`. */
+void tfp_end_column(struct tfp_output *out, uint8_t *header_at, struct tfp_column_header header, const uint8_t *end);
+
+/* A column that was written elsewhere. */
+void tfp_put_ready(struct tfp_output *out, struct tfp_column_header header, const uint8_t *start, const uint8_t *end);
+
+/* Sorts the offsets of the records that are not the heap's by kind; `tags`: see there. */
+void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others,
+		      const uint8_t *tags);
+
+/* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
+void tfp_put_fields(struct tfp_output *out, struct tfp_scratch *scratch, const struct tfp_areas *areas, const uint8_t *records);
+
+#endif
