@@ -21,7 +21,7 @@ enum { AHEAD = 512 }; /* bytes that are asked for before they are read: two to t
 #define TFP_END()
 #define TFP_FIELD(name, type, unit, transform, help)
 #define TFP_EVENT(tag, name, help) [tag] = sizeof(struct tfp_record_##name),
-static const uint8_t record_bytes[256] = { /* by any first byte; 0 = no event */
+const uint8_t tfp_record_bytes[256] = {
 #include "writer/records.def"
 };
 #undef TFP_EVENT
@@ -36,23 +36,13 @@ enum { MOST_COLUMNS = 3
 #undef TFP_FIELD
 #undef TFP_END
 
-_Static_assert(TFP_TAG_alloc == 1 && TFP_TAG_free == 2, "first_pass tells heap records by one comparison");
+_Static_assert(TFP_TAG_alloc == 1 && TFP_TAG_free == 2, "passes tell heap records by one comparison");
 _Static_assert(sizeof(struct tfp_record_free) == 16, "free has one field, its address; put_fields relies on it");
-
-static size_t most_records(size_t bytes)
-{
-	return bytes / 8 + 1; /* the smallest record is one word */
-}
-
-static uint32_t most_heap_records(size_t bytes)
-{
-	return (uint32_t)(bytes / sizeof(struct tfp_record_free) + 1);
-}
 
 /* Columns of n raw bytes: a varint is at most 10 bytes for 8 of u64, 3 for 2 of u16, 2 for 1 of u8: at most double. */
 static size_t column_bytes(size_t bytes)
 {
-	return 16 + bytes * 2 + most_records(bytes) * 11 + MOST_COLUMNS * sizeof(struct tfp_column_header);
+	return 16 + bytes * 2 + tfp_most_records(bytes) * 11 + MOST_COLUMNS * sizeof(struct tfp_column_header);
 }
 
 static uint8_t *align(uint8_t *at)
@@ -65,12 +55,16 @@ static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 	struct tfp_areas areas;
 
 	areas.allocs = (uint32_t *)(void *)(scratch + sizeof(struct tfp_scratch));
-	areas.others = areas.allocs + bytes / sizeof(struct tfp_record_alloc) + 1;
-	areas.by_kind = areas.others + most_records(bytes);
-	areas.times = (uint8_t *)(areas.by_kind + most_records(bytes));
-	areas.codes = areas.times + most_records(bytes) * TFP_STEPS_MOST;
-	areas.heap_memory = align(areas.codes + most_heap_records(bytes) * TFP_HEAPCODE_CODE_MAX);
-	areas.lz4_state = align((uint8_t *)areas.heap_memory + tfp_heapcode_memory(most_heap_records(bytes)));
+	areas.others = areas.allocs + tfp_most_allocs(bytes);
+	areas.by_kind = areas.others + tfp_most_records(bytes);
+	areas.times = (uint8_t *)(areas.by_kind + tfp_most_records(bytes));
+	areas.codes = areas.times + tfp_most_records(bytes) * TFP_STEPS_MOST;
+	areas.sizes = areas.codes + tfp_most_heap_records(bytes) * TFP_HEAPCODE_CODE_MAX;
+	areas.stacks = areas.sizes + tfp_most_allocs(bytes) * 10 + 8; /* a varint is at most 10 bytes, of 33 bits 5 */
+	areas.slacks = areas.stacks + tfp_most_allocs(bytes) * 5 + 8;
+	areas.functions = areas.slacks + tfp_most_unusual(bytes) + 32; /* one more may be written: two varints */
+	areas.heap_memory = align(areas.functions + tfp_most_unusual(bytes) + 32);
+	areas.lz4_state = align((uint8_t *)areas.heap_memory + tfp_heapcode_memory(tfp_most_heap_records(bytes)));
 	areas.columns = (uint8_t *)areas.lz4_state + LZ4_STREAM_MINSIZE;
 	areas.end = areas.columns + column_bytes(bytes);
 	return areas;
@@ -89,7 +83,7 @@ static inline __attribute__((always_inline)) void put_heap(struct tfp_heapcode *
 {
 	if (*record == TFP_TAG_alloc) {
 		const struct tfp_record_alloc *alloc = (const void *)record;
-		tfp_heapcode_alloc(heap, alloc->address, alloc->requested);
+		tfp_heapcode_alloc(heap, alloc->address, tfp_heapcode_chunk(alloc->requested));
 	} else {
 		tfp_heapcode_free(heap, ((const struct tfp_record_free *)(const void *)record)->address);
 	}
@@ -101,58 +95,11 @@ static __attribute__((noinline)) void put_rare_heap(struct tfp_heapcode *heap, c
 	put_heap(heap, record);
 }
 
-/* What a pass has found, once it is over. */
-static void finish(struct tfp_found *found, struct tfp_scratch *scratch, const uint8_t *records,
-		   uint32_t count, uint64_t last_word)
+void tfp_found_finish(struct tfp_found *found, const uint8_t *records, uint32_t count, uint64_t last_word)
 {
 	found->first_time = count ? tfp_load(records, 8) >> TFP_TAG_BITS : 0;
 	found->last_time = last_word >> TFP_TAG_BITS;
 	found->frees = count - found->allocs - found->others;
-	scratch->count[TFP_TAG_alloc] = found->allocs;
-}
-
-/*
- * Kinds, times as steps and heap addresses of all records in their order; the tags go to `tags`. A record of no known size
- * ends the chunk. Returns the number of records.
- */
-static __attribute__((noinline)) uint32_t pass_with_steps(struct tfp_scratch *scratch, const struct tfp_areas *areas,
-							  const uint8_t *records, size_t bytes, unsigned shift, uint8_t *tags,
-							  struct tfp_found *found)
-{
-	struct tfp_heapcode heap = {.out = areas->codes};
-	uint32_t *allocs = areas->allocs, *others = areas->others;
-	struct tfp_steps times = {.out = areas->times};
-	uint8_t *tag_at = tags;
-	uint64_t word = 0;
-
-	tfp_fill(scratch, 0, sizeof *scratch);
-	for (size_t at = 0; at + sizeof word <= bytes;) {
-		const uint8_t *record = records + at;
-		uint64_t first = tfp_load(record, 8);
-		uint8_t tag = (uint8_t)first;
-		size_t size = record_bytes[tag];
-
-		if (__builtin_expect(!size || at + size > bytes, 0))
-			break;
-		word = first;
-		if (__builtin_expect(tag <= TFP_TAG_free, 1)) {
-			*allocs = (uint32_t)at;
-			allocs += tag == TFP_TAG_alloc;
-			if (__builtin_expect(!heap.blocks, 0)) /* its memory is cleared here: most kinds of chunks have no such record */
-				heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
-			put_heap(&heap, record);
-		} else {
-			*others++ = (uint32_t)at;
-			scratch->count[tag]++;
-		}
-		*tag_at++ = tag;
-		tfp_steps_put(&times, word >> TFP_TAG_BITS >> shift);
-		at += size;
-	}
-	*found = (struct tfp_found){.allocs = (uint32_t)(allocs - areas->allocs), .others = (uint32_t)(others - areas->others),
-				.times_end = times.out, .codes_end = heap.out};
-	finish(found, scratch, records, (uint32_t)(tag_at - tags), word);
-	return (uint32_t)(tag_at - tags);
 }
 
 /*
@@ -193,7 +140,7 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 	while ((size_t)(end - record) >= sizeof word) {
 		uint64_t first = tfp_load(record, 8);
 		uint8_t tag = (uint8_t)first;
-		size_t size = record_bytes[tag];
+		size_t size = tfp_record_bytes[tag];
 
 		if (__builtin_expect(!size || (size_t)(end - record) < size, 0))
 			break;
@@ -202,8 +149,8 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 		if (__builtin_expect(tag <= TFP_TAG_free, 0)) {
 			areas->allocs[found->allocs] = (uint32_t)(record - records);
 			found->allocs += tag == TFP_TAG_alloc;
-			if (!heap.blocks)
-				heap = tfp_heapcode_begin(areas->heap_memory, most_heap_records(bytes), areas->codes);
+			if (!heap.state)
+				heap = tfp_heapcode_begin(areas->heap_memory, tfp_most_heap_records(bytes), areas->codes);
 			put_rare_heap(&heap, record);
 		} else {
 			*others++ = (uint32_t)(record - records);
@@ -217,7 +164,8 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 	found->others = (uint32_t)(others - areas->others);
 	found->times_end = times;
 	found->codes_end = heap.out;
-	finish(found, scratch, records, (uint32_t)(tag_at - tags), word);
+	scratch->count[TFP_TAG_alloc] = found->allocs;
+	tfp_found_finish(found, records, (uint32_t)(tag_at - tags), word);
 	return (uint32_t)(tag_at - tags);
 }
 
@@ -246,10 +194,10 @@ static int is_mostly_other(const uint8_t *records, size_t bytes)
 
 	for (size_t at = 0; at < bytes && seen < PEEKED; seen++) {
 		uint8_t tag = records[at];
-		if (!record_bytes[tag])
+		if (!tfp_record_bytes[tag])
 			break;
 		others += tag != TFP_TAG_alloc && tag != TFP_TAG_free && tag != TFP_TAG_free_undo && tag != TFP_TAG_usable;
-		at += record_bytes[tag];
+		at += tfp_record_bytes[tag];
 	}
 	return others > seen / 4;
 }
@@ -262,7 +210,7 @@ static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, str
 	uint8_t *start = out->at, *tags_at = start + sizeof tags;
 	struct tfp_found found;
 	int has_steps = !is_mostly_other(records, bytes);
-	uint32_t count = has_steps ? pass_with_steps(scratch, areas, records, bytes, heap_time_shift, tags_at, &found) : 0;
+	uint32_t count = has_steps ? tfp_encode_heap(scratch, areas, records, bytes, heap_time_shift, tags_at, &found) : 0;
 
 	times.encoding = TFP_ENCODE_STEPS;
 	header->time_shift = (uint16_t)heap_time_shift;
@@ -283,6 +231,8 @@ static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, str
 		put_low_times(out, areas, records, found.others, heap_time_shift);
 	if (codes.value_count)
 		tfp_put_ready(out, codes, areas->codes, found.codes_end);
+	if (found.has_alloc_fields)
+		tfp_put_alloc_fields(out, scratch, areas, records, bytes, &found);
 	tfp_put_fields(out, scratch, areas, records);
 }
 

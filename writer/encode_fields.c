@@ -187,6 +187,86 @@ static void put_field(struct tfp_output *out, const struct tfp_scratch *scratch,
 	tfp_end_column(out, start, header, end);
 }
 
+static const struct field slack_field = {TFP_TAG_alloc, 2, T_slack, offsetof(struct tfp_record_alloc, slack)};
+static const struct field function_field = {TFP_TAG_alloc, 1, T_plain, offsetof(struct tfp_record_alloc, function)};
+
+/* A field of allocations by a pass of its own: more of them are unusual than a list is good for. */
+static void put_alloc_field(struct tfp_output *out, struct tfp_scratch *scratch, const struct tfp_areas *areas, const uint8_t *records,
+			    size_t bytes, const struct field *field, uint8_t index)
+{
+	uint32_t count = 0;
+
+	for (size_t at = 0; at < bytes && tfp_record_bytes[records[at]]; at += tfp_record_bytes[records[at]]) {
+		areas->allocs[count] = (uint32_t)at;
+		count += records[at] == TFP_TAG_alloc && bytes - at >= sizeof(struct tfp_record_alloc);
+	}
+	scratch->count[TFP_TAG_alloc] = count;
+	scratch->changed[field->offset] = 1;
+	put_field(out, scratch, areas, records, field, index);
+	scratch->count[TFP_TAG_alloc] = 0;
+}
+
+/* The bytes of a column's first value where all rows are the same: its bytes, and then `rest` times or zeros; else 0. */
+static size_t bytes_of_same(const uint8_t *start, const uint8_t *end, uint32_t count, int is_delta)
+{
+	size_t first = 1;
+
+	while (start[first - 1] & 0x80)
+		first++;
+	if ((size_t)(end - start) != (is_delta ? first + count - 1 : first * count))
+		return 0;
+	for (const uint8_t *at = start + first; at < end; at++)
+		if (*at != (is_delta ? 0 : at[-(ptrdiff_t)first]))
+			return 0;
+	return first;
+}
+
+static void put_written(struct tfp_output *out, uint8_t index, const uint8_t *start, const uint8_t *end, uint32_t count, int is_delta)
+{
+	struct tfp_column_header header = {.tag = TFP_TAG_alloc, .field = index, .value_count = count};
+	size_t same = bytes_of_same(start, end, count, is_delta);
+
+	header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
+	if (same && is_delta) { /* the first row is a difference to 0 */
+		uint64_t value = 0;
+		for (size_t i = 0; i < same; i++)
+			value |= (uint64_t)(start[i] & 0x7f) << 7 * i;
+		uint8_t *data = out->at + sizeof header;
+		header.encoding = TFP_ENCODE_CONST;
+		tfp_end_column(out, out->at, header, tfp_put_varint(data, value >> 1));
+		return;
+	}
+	if (same)
+		header.encoding = TFP_ENCODE_CONST;
+	tfp_put_ready(out, header, start, same ? start + same : end);
+}
+
+void tfp_put_alloc_fields(struct tfp_output *out, struct tfp_scratch *scratch, const struct tfp_areas *areas,
+			  const uint8_t *records, size_t bytes, const struct tfp_found *found)
+{
+	struct tfp_column_header slack = {TFP_TAG_alloc, 3, TFP_ENCODE_SPARSE_SLACK, {0}, found->allocs, 0};
+	struct tfp_column_header function = {TFP_TAG_alloc, 4, TFP_ENCODE_SPARSE, {0}, found->allocs, 0};
+
+	if (!found->allocs)
+		return;
+	put_written(out, 1, areas->sizes, found->sizes_end, found->allocs, 0);
+	put_written(out, 2, areas->stacks, found->stacks_end, found->allocs, 1);
+	if (found->slacks_end <= areas->slacks + found->allocs / 16)
+		tfp_put_ready(out, slack, areas->slacks, found->slacks_end);
+	else
+		put_alloc_field(out, scratch, areas, records, bytes, &slack_field, 3);
+	if (found->functions_end > areas->functions + found->allocs / 16) {
+		put_alloc_field(out, scratch, areas, records, bytes, &function_field, 4);
+		return;
+	}
+	/* The usual one, then the others. One value alone is the same in both encodings. */
+	uint8_t *data = out->at + sizeof function, *at = tfp_put_varint(data, found->function);
+	size_t unusual = (size_t)(found->functions_end - areas->functions);
+	tfp_copy(at, areas->functions, unusual);
+	function.encoding = unusual ? TFP_ENCODE_SPARSE : TFP_ENCODE_CONST;
+	tfp_end_column(out, out->at, function, at + unusual);
+}
+
 /*
  * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. `tags`: of all records, where
  * there are no others than those; else NULL. In the child of a handler that forked in the middle of this the records are zeros

@@ -26,6 +26,8 @@ struct tfp_areas {
 	uint32_t *others;  /* of all others but free, which has no field beside its address */
 	uint32_t *by_kind; /* others, sorted */
 	uint8_t *times, *codes;
+	uint8_t *sizes, *stacks;      /* of allocations: columns of their own */
+	uint8_t *slacks, *functions;  /* of allocations: the unusual ones */
 	void *heap_memory;
 	void *lz4_state;
 	uint8_t *columns;
@@ -37,9 +39,18 @@ struct tfp_output {
 	uint32_t columns;
 };
 
+/* Rows and values that differ from the usual one; longer than tfp_most_unusual: they are not worth a list. */
+struct tfp_unusual {
+	uint8_t *end, *most;
+	uint32_t row; /* one past the last one */
+};
+
 /* What the first pass found. */
 struct tfp_found {
 	uint32_t allocs, frees, others;
+	int has_alloc_fields; /* the fields of allocations were written, too; what follows them here says how far */
+	uint8_t *sizes_end, *stacks_end, *slacks_end, *functions_end;
+	uint8_t function; /* the usual one */
 	uint64_t first_time, last_time; /* ticks */
 	uint8_t *times_end, *codes_end;
 };
@@ -57,6 +68,39 @@ static inline uint64_t tfp_load(const uint8_t *from, unsigned width)
 		return *(const uint64_t *)(const void *)from;
 	}
 }
+
+extern const uint8_t tfp_record_bytes[256] __attribute__((visibility("hidden"))); /* by any first byte; 0 = no event */
+
+static inline size_t tfp_most_records(size_t bytes)
+{
+	return bytes / 8 + 1; /* the smallest record is one word */
+}
+
+static inline uint32_t tfp_most_heap_records(size_t bytes)
+{
+	return (uint32_t)(bytes / sizeof(struct tfp_record_free) + 1);
+}
+
+static inline size_t tfp_most_allocs(size_t bytes)
+{
+	return bytes / sizeof(struct tfp_record_alloc) + 1;
+}
+
+static inline size_t tfp_most_unusual(size_t bytes)
+{
+	return tfp_most_allocs(bytes) / 16;
+}
+
+/* Records of mostly the heap: kinds to `tags`, times as steps, addresses, fields of allocations. Returns how many records. */
+uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *areas, const uint8_t *records, size_t bytes,
+			 unsigned shift, uint8_t *tags, struct tfp_found *found);
+
+/* What is known once a pass is over. */
+void tfp_found_finish(struct tfp_found *found, const uint8_t *records, uint32_t count, uint64_t last_word);
+
+/* The columns that tfp_encode_heap has written. */
+void tfp_put_alloc_fields(struct tfp_output *out, struct tfp_scratch *scratch, const struct tfp_areas *areas,
+			  const uint8_t *records, size_t bytes, const struct tfp_found *found);
 
 /* Ends the column whose header is to stand at `header_at`. */
 void tfp_end_column(struct tfp_output *out, uint8_t *header_at, struct tfp_column_header header, const uint8_t *end);

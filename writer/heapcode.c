@@ -17,22 +17,18 @@ static unsigned index_bits(uint32_t events)
 
 size_t tfp_heapcode_memory(uint32_t events)
 {
-	return TFP_HEAPCODE_CLASSES * (sizeof(uint64_t) + sizeof(uint32_t)) +
-	       ((size_t)events + 1) * sizeof(struct tfp_heapcode_block) + (sizeof(uint32_t) << index_bits(events));
+	return sizeof(struct tfp_heapcode_state) + ((size_t)events + 1) * sizeof(struct tfp_heapcode_block) +
+	       (sizeof(uint32_t) << index_bits(events));
 }
 
 struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out)
 {
 	unsigned bits = index_bits(events);
-	uint64_t *next_same = memory;
-	struct tfp_heapcode_block *blocks = (struct tfp_heapcode_block *)(void *)(next_same + TFP_HEAPCODE_CLASSES);
-	uint32_t *stacks = (uint32_t *)(void *)(blocks + events + 1);
-	uint32_t *index = stacks + TFP_HEAPCODE_CLASSES;
+	struct tfp_heapcode_state *state = memory;
 
-	tfp_fill(next_same, 0, TFP_HEAPCODE_CLASSES * sizeof *next_same);
-	tfp_fill(stacks, 0, TFP_HEAPCODE_CLASSES * sizeof *stacks + (sizeof *index << bits));
-	blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX};
-	return (struct tfp_heapcode){.blocks = blocks, .index = index, .stacks = stacks, .next_same = next_same, .out = out,
+	tfp_fill(state, 0, sizeof *state);
+	state->blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX};
+	return (struct tfp_heapcode){.state = state, .index = (uint32_t *)(void *)(state->blocks + events + 1), .out = out,
 				     .index_shift = 32 - bits};
 }
 

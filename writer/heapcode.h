@@ -39,12 +39,17 @@ struct tfp_heapcode_block {
 	uint32_t allocation; /* number of its allocation in this block of records, 0 = an earlier one, << 1 | is released */
 };
 
+/* By class: where its last allocation ended, and the top of its released blocks (0 = empty). Then 1 .. count; block 0 is nobody's. */
+struct tfp_heapcode_state {
+	uint64_t next_same[TFP_HEAPCODE_CLASSES];
+	uint32_t stacks[TFP_HEAPCODE_CLASSES];
+	struct tfp_heapcode_block blocks[];
+};
+
 /* Copied by value into a local of the loop that encodes, so that the compiler keeps it in registers. */
 struct tfp_heapcode {
-	struct tfp_heapcode_block *blocks; /* 1 .. count; no event has the address of block 0 */
-	uint32_t *index;     /* hash of address -> newest of `blocks` with it; 0 = none */
-	uint32_t *stacks;    /* by class: the top of its released blocks; 0 = empty */
-	uint64_t *next_same; /* by class: where its last allocation ended */
+	struct tfp_heapcode_state *state;
+	uint32_t *index; /* hash of address -> newest block with it; never cleared: larger than `count`, or a block of another address */
 	uint8_t *out;
 	uint64_t last_alloc, last_free, next; /* addresses */
 	uint32_t count, allocations;
@@ -66,12 +71,19 @@ uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference);
 
 #define TFP_HEAPCODE_INLINE static inline __attribute__((always_inline))
 
-/* glibc's own classes of 16 bytes; close enough to those of other allocators for stacks to work. */
-TFP_HEAPCODE_INLINE unsigned tfp_heapcode_class(uint64_t requested)
+/* The size of the glibc chunk that serves such a request, header included; close enough to those of other allocators. */
+TFP_HEAPCODE_INLINE uint64_t tfp_heapcode_chunk(uint64_t requested)
 {
-	uint64_t class = (requested + 7) >> 4;
+	uint64_t chunk = (requested + 23) & ~UINT64_C(15);
 
-	class += class == 0;
+	return requested < 24 ? 32 : chunk;
+}
+
+/* glibc's own classes of 16 bytes; close enough to those of other allocators for stacks to work. */
+TFP_HEAPCODE_INLINE unsigned tfp_heapcode_class(uint64_t chunk)
+{
+	uint64_t class = (chunk >> 4) - 1;
+
 	return class < TFP_HEAPCODE_CLASSES ? (unsigned)class : TFP_HEAPCODE_CLASSES - 1;
 }
 
@@ -82,25 +94,32 @@ TFP_HEAPCODE_INLINE uint32_t *tfp_heapcode_slot(const struct tfp_heapcode *code,
 	return &code->index[hash >> code->index_shift];
 }
 
-/* The next event of the block. code->out - `out` of begin is the size so far. */
-TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t address, uint64_t requested)
+/* The newest block that its slot knows; 0 where that is left from earlier blocks of records. */
+TFP_HEAPCODE_INLINE uint32_t tfp_heapcode_number(const struct tfp_heapcode *code, const uint32_t *slot)
 {
-	unsigned class = tfp_heapcode_class(requested);
-	uint32_t *slot = tfp_heapcode_slot(code, address), number = *slot;
-	struct tfp_heapcode_block *block = &code->blocks[number];
+	return *slot <= code->count ? *slot : 0;
+}
+
+/* The next event of the block; `chunk` as above. code->out - `out` of begin is the size so far. */
+TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t address, uint64_t chunk)
+{
+	struct tfp_heapcode_state *state = code->state;
+	unsigned class = tfp_heapcode_class(chunk);
+	uint32_t *slot = tfp_heapcode_slot(code, address), number = tfp_heapcode_number(code, slot);
+	struct tfp_heapcode_block *block = &state->blocks[number];
 	int place = -1;
 
 	if (block->address == address && block->allocation & 1) {
-		if (__builtin_expect(code->stacks[class] == number, 1)) {
-			code->stacks[class] = block->below >> 8;
+		if (__builtin_expect(state->stacks[class] == number, 1)) {
+			state->stacks[class] = block->below >> 8;
 			place = 0;
 		} else {
-			place = tfp_heapcode_place(code->blocks, code->stacks, number, class);
+			place = tfp_heapcode_place(state->blocks, state->stacks, number, class);
 		}
 	}
 	if (place < 0 && address == code->next)
 		place = TFP_HEAPCODE_NEXT;
-	else if (place < 0 && address == code->next_same[class])
+	else if (place < 0 && address == state->next_same[class])
 		place = TFP_HEAPCODE_NEXT_SAME;
 	if (place >= 0)
 		*code->out++ = (uint8_t)place;
@@ -108,33 +127,34 @@ TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t 
 		code->out = tfp_heapcode_far_alloc(code->out, address - code->last_alloc);
 
 	*slot = ++code->count;
-	code->blocks[code->count] = (struct tfp_heapcode_block){address, class, ++code->allocations << 1};
+	state->blocks[code->count] = (struct tfp_heapcode_block){address, class, ++code->allocations << 1};
 	code->last_alloc = address;
-	/* The size of the glibc chunk that serves such a request, header included. */
-	code->next = code->next_same[class] = address + (requested < 24 ? 32 : (requested + 23) & ~UINT64_C(15));
+	code->next = state->next_same[class] = address + chunk;
 }
 
 TFP_HEAPCODE_INLINE void tfp_heapcode_free(struct tfp_heapcode *code, uint64_t address)
 {
-	uint32_t *slot = tfp_heapcode_slot(code, address);
-	struct tfp_heapcode_block *block = &code->blocks[*slot];
-	uint32_t allocation = block->allocation >> 1;
+	struct tfp_heapcode_state *state = code->state;
+	uint32_t *slot = tfp_heapcode_slot(code, address), number = tfp_heapcode_number(code, slot);
+	struct tfp_heapcode_block *block = &state->blocks[number];
+	uint32_t word = block->allocation, allocation = word >> 1;
 
-	if (__builtin_expect(block->address == address && allocation && !(block->allocation & 1), 1)) {
+	if (__builtin_expect(block->address == address && allocation && !(word & 1), 1)) {
 		uint64_t age = code->allocations - allocation + 1;
 		uint64_t near = tfp_zigzag((uint64_t)allocation - code->last_released - 1);
 		code->out = tfp_put_varint(code->out, near < age ? 4 * near + 2 : 4 * age);
 		code->last_released = allocation;
 	} else {
 		code->out = tfp_heapcode_far_free(code->out, address - code->last_free);
-		*slot = ++code->count;
-		block = &code->blocks[code->count];
+		*slot = number = ++code->count;
+		block = &state->blocks[number];
 		*block = (struct tfp_heapcode_block){.address = address};
+		word = 0;
 	}
 	unsigned class = block->below & (TFP_HEAPCODE_CLASSES - 1);
-	block->allocation |= 1;
-	block->below = code->stacks[class] << 8 | class;
-	code->stacks[class] = *slot;
+	block->allocation = word | 1;
+	block->below = state->stacks[class] << 8 | class;
+	state->stacks[class] = number;
 	code->last_free = address;
 }
 

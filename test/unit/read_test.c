@@ -554,7 +554,7 @@ static void test_heap_addresses_come_back(void **state)
 		addresses[i] = random >> 60 == 0 ? random : (random >> 33) % 97 * 48 + (random >> 61 == 1);
 		sizes[i] = (random >> 20) % 3 == 0 ? 0 : (random >> 22) % (random >> 59 == 1 ? 100000 : 90) + 1;
 		if (sizes[i] != 0)
-			tfp_heapcode_alloc(&encoder, addresses[i], sizes[i]);
+			tfp_heapcode_alloc(&encoder, addresses[i], tfp_heapcode_chunk(sizes[i]));
 		else
 			tfp_heapcode_free(&encoder, addresses[i]);
 	}
