@@ -69,7 +69,8 @@ $(O)/guest/%.o: %.c | needs $(GUEST_ARCHIVES)
 	$(call SAY,CC,$<)$(CC) $(GUEST) -c -o $@ $<
 
 # Pairs of registers put together for one wide store, and taken apart again, cost more than two stores.
-HOT := $(patsubst %,$(O)/guest/%.o,collectors/stacks_fast collectors/stacks_near writer/encode_heap)
+HOT := $(patsubst %,$(O)/guest/%.o,collectors/heap collectors/stacks_fast collectors/stacks_near preload/malloc \
+	writer/encode_heap)
 $(HOT): GUEST += -fno-tree-slp-vectorize -fomit-frame-pointer
 
 $(O)/offline/%.o: %.c | needs

@@ -122,6 +122,19 @@ void tfp_heap_look_allocated(struct tfp_thread *thread, struct tfp_lane *lane, v
 	tfp_look(thread, lane);
 }
 
+static inline int is_lossy(uint32_t stack, uint32_t cut)
+{
+	return !stack || (cut & (TFP_PC_CUT_UNKNOWN | TFP_PC_CUT_MEMORY | TFP_PC_CUT_FULL));
+}
+
+static __attribute__((noinline)) void count_losses(struct tfp_thread *thread, uint32_t stack, uint32_t cut)
+{
+	if (cut & (TFP_PC_CUT_UNKNOWN | TFP_PC_CUT_MEMORY))
+		tfp_loss_add(thread, TFP_LOSS_stack_cut, 1, tfp_now());
+	if (!stack || (cut & TFP_PC_CUT_FULL))
+		tfp_loss_add(thread, TFP_LOSS_stack_table, 1, tfp_now());
+}
+
 uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller)
 {
 	uint32_t cut = 0;
@@ -136,11 +149,49 @@ uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, cons
 		}
 	}
 	uint32_t stack = tfp_stack_capture(tfp_state->stacks, lane->stacks, caller->pc, caller->sp, caller->fp, &cut);
-	if (TFP_UNLIKELY(cut & (TFP_PC_CUT_UNKNOWN | TFP_PC_CUT_MEMORY)))
-		tfp_loss_add(thread, TFP_LOSS_stack_cut, 1, tfp_now());
-	if (TFP_UNLIKELY(!stack || (cut & TFP_PC_CUT_FULL)))
-		tfp_loss_add(thread, TFP_LOSS_stack_table, 1, tfp_now());
+	if (TFP_UNLIKELY(is_lossy(stack, cut)))
+		count_losses(thread, stack, cut);
 	return stack;
+}
+
+static __attribute__((noinline)) void *allocated_generally(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp,
+							   uintptr_t fp)
+{
+	tfp_heap_allocated(block, size, function, &(struct tfp_caller){pc, sp, fp});
+	return block;
+}
+
+void *tfp_heap_allocated_full(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct tfp_thread *thread = tfp_self;
+	struct tfp_lane *lane = &thread->lanes[0];
+	uint32_t stack = 0, cut = 0;
+
+	if (TFP_UNLIKELY(!thread || thread->depth || !tfp_heap.reads_glibc || tfp_python_when >= TFP_PYTHON_CALLS))
+		return allocated_generally(block, size, function, pc, sp, fp);
+	thread->entered = sp;
+	thread->depth = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	uint64_t usable = tfp_usable_glibc(block), slack = usable - size;
+	int is_usual = thread->is_ready == 1 && tfp_heap_only_counts(thread, (int64_t)usable) && slack < UINT16_MAX;
+	if (TFP_UNLIKELY(!is_usual || (!lane->stacks && tfp_state->stacks))) {
+		TFP_LEAVE(thread);
+		return allocated_generally(block, size, function, pc, sp, fp);
+	}
+	struct tfp_heap_totals *totals = &thread->slot->heap[0];
+	totals->allocations++;
+	totals->requested_bytes += size;
+	totals->allocated_bytes += usable;
+	lane->pending += (int64_t)usable;
+	thread->calls_left--;
+	if (lane->stacks) {
+		stack = tfp_stack_capture(tfp_state->stacks, lane->stacks, pc, sp, fp, &cut);
+		if (TFP_UNLIKELY(is_lossy(stack, cut)))
+			count_losses(thread, stack, cut);
+	}
+	tfp_heap_put(thread, lane, tfp_now(), block, size, slack, function, stack);
+	TFP_LEAVE(thread);
+	return block;
 }
 
 /* A thread's first distance is drawn when its first allocation, of `usable` bytes, is weighed. 1: which is no sample then. */

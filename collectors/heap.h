@@ -98,16 +98,12 @@ static inline void tfp_heap_add(struct tfp_thread *thread, struct tfp_lane *lane
 		tfp_heap_flush(thread, lane);
 }
 
-static inline __attribute__((always_inline)) void tfp_heap_record(struct tfp_thread *thread, struct tfp_lane *lane,
-								  void *block, size_t size, uint64_t usable,
-								  unsigned function, const struct tfp_caller *caller)
+/* Writes the record of an allocation; `slack` is what is usable beyond `size`. */
+static inline __attribute__((always_inline)) void tfp_heap_put(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now,
+							       void *block, size_t size, uint64_t slack, unsigned function,
+							       uint32_t stack)
 {
-	uint64_t now = tfp_now();
-	uint32_t stack = tfp_caller_stack(thread, lane, caller);
-	if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
-		tfp_python_put(thread, lane, now, TFP_PYTHON_CALLS);
 	struct tfp_record_alloc *record = tfp_record_begin(thread, lane, sizeof *record, now);
-	uint64_t slack = usable - size;
 
 	if (TFP_UNLIKELY(!record))
 		return;
@@ -119,7 +115,19 @@ static inline __attribute__((always_inline)) void tfp_heap_record(struct tfp_thr
 	record->function = (uint8_t)function;
 	tfp_record_commit(lane, record, sizeof *record);
 	if (TFP_UNLIKELY(slack >= UINT16_MAX))
-		TFP_PUT(thread, lane, now, usable, .address = (uint64_t)(uintptr_t)block, .usable = usable);
+		TFP_PUT(thread, lane, now, usable, .address = (uint64_t)(uintptr_t)block, .usable = size + slack);
+}
+
+static inline __attribute__((always_inline)) void tfp_heap_record(struct tfp_thread *thread, struct tfp_lane *lane,
+								  void *block, size_t size, uint64_t usable,
+								  unsigned function, const struct tfp_caller *caller)
+{
+	uint64_t now = tfp_now();
+	uint32_t stack = tfp_caller_stack(thread, lane, caller);
+
+	if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
+		tfp_python_put(thread, lane, now, TFP_PYTHON_CALLS);
+	tfp_heap_put(thread, lane, now, block, size, usable - size, function, stack);
 }
 
 /* Notes an allocation in lane `number` of a thread whose depth already covers this call. */
@@ -228,6 +236,48 @@ static inline __attribute__((always_inline)) void tfp_heap_freed(void *block)
 	if (mode != TFP_MODE_FULL)
 		tfp_heap_arm(thread);
 	TFP_LEAVE(thread);
+}
+
+/* Whether one more move of `bytes` in lane 0 needs no other look: live bytes are not passed on yet, no budget is to be settled. */
+static inline __attribute__((always_inline)) int tfp_heap_only_counts(const struct tfp_thread *thread, int64_t bytes)
+{
+	uint64_t moved = (uint64_t)(thread->lanes[0].pending + bytes + tfp_heap.batch);
+
+	return moved <= (uint64_t)(2 * tfp_heap.batch) && thread->calls_left > 1 && !thread->budget.road;
+}
+
+/*
+ * Mode full, most calls: as tfp_heap_allocated, the block is returned. Where anything is due besides the counters and the record
+ * it goes on to the general road.
+ */
+void *tfp_heap_allocated_full(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+/* The same for a release, in code without a call. 1: noted; 0: nothing was, take the general road. */
+static inline __attribute__((always_inline)) int tfp_heap_freed_full(void *block)
+{
+	struct tfp_thread *thread = tfp_self;
+	struct tfp_lane *lane = &thread->lanes[0];
+
+	if (TFP_UNLIKELY(tfp_mode_now != TFP_MODE_FULL || !thread || thread->depth || !tfp_heap.reads_glibc || !tfp_clock_is_counter()))
+		return 0;
+	TFP_ENTER(thread);
+	struct tfp_heap_totals *totals = &thread->slot->heap[0];
+	uint64_t usable = tfp_usable_glibc(block);
+	struct tfp_record_free *record = (void *)lane->cursor;
+	int is_usual = thread->is_ready == 1 && tfp_heap_only_counts(thread, -(int64_t)usable) &&
+		       (size_t)(lane->end - (uint8_t *)record) >= sizeof *record;
+	if (__builtin_expect(is_usual, 1)) {
+		totals->frees++;
+		totals->freed_bytes += usable;
+		lane->pending -= (int64_t)usable;
+		thread->calls_left--;
+		record->word = tfp_now() << TFP_TAG_BITS | TFP_TAG_free;
+		record->address = (uint64_t)(uintptr_t)block;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the commit looks whether a handler has moved the cursor meanwhile */
+		tfp_record_commit(lane, record, sizeof *record);
+	}
+	TFP_LEAVE(thread);
+	return is_usual;
 }
 
 /* The release noted last did not happen: a realloc failed. */

@@ -50,6 +50,8 @@ TFP_EXPORT void *malloc(size_t size)
 	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, size), 1)) ||
 	    tfp_mode_now == TFP_MODE_PASS)
 		return block;
+	if (__builtin_expect(block != NULL, 1) && tfp_mode_now == TFP_MODE_FULL)
+		return tfp_heap_allocated_full(block, size, TFP_HOOK_malloc, TFP_CALLER_IS);
 	return allocated_any(block, size, TFP_HOOK_malloc, TFP_CALLER);
 }
 
@@ -63,6 +65,8 @@ TFP_EXPORT void *calloc(size_t count, size_t size)
 	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, count * size), 1)) ||
 	    tfp_mode_now == TFP_MODE_PASS)
 		return block;
+	if (__builtin_expect(block != NULL, 1) && tfp_mode_now == TFP_MODE_FULL)
+		return tfp_heap_allocated_full(block, count * size, TFP_HOOK_calloc, TFP_CALLER_IS);
 	if (TFP_UNLIKELY(!block) && __builtin_mul_overflow(count, size, &bytes))
 		bytes = SIZE_MAX; /* more than can be said */
 	else
@@ -79,7 +83,7 @@ TFP_EXPORT void free(void *block)
 	if (block) {
 		if (TFP_UNLIKELY(tfp_early_owns(block)))
 			return;
-		if (TFP_UNLIKELY(!tfp_heap_freed_usual(block)) && tfp_mode_now != TFP_MODE_PASS) {
+		if (!tfp_heap_freed_usual(block) && !tfp_heap_freed_full(block) && tfp_mode_now != TFP_MODE_PASS) {
 			free_any(block);
 			return;
 		}

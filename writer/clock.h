@@ -43,6 +43,18 @@ void tfp_clock_stop(int is_stopped);
 /* Ticks where no counter may be read. */
 uint64_t tfp_clock_slow_ticks(void);
 
+/* Whether ticks are read by one instruction. */
+static inline int tfp_clock_is_counter(void)
+{
+#if defined __x86_64__
+	return __builtin_expect(tfp_clock_kind == TFP_CLOCK_TSC, 1);
+#elif defined __aarch64__
+	return __builtin_expect(tfp_clock_kind == TFP_CLOCK_CNTVCT, 1);
+#else
+	return 0;
+#endif
+}
+
 /* Now, in ticks (absolute). Any thread, any context. */
 static inline uint64_t tfp_ticks(void)
 {
