@@ -70,7 +70,7 @@ $(O)/guest/%.o: %.c | needs $(GUEST_ARCHIVES)
 
 # Pairs of registers put together for one wide store, and taken apart again, cost more than two stores.
 HOT := $(patsubst %,$(O)/guest/%.o,collectors/heap collectors/stacks_fast collectors/stacks_near preload/malloc \
-	writer/encode_heap)
+	writer/encode writer/encode_heap writer/heapcode writer/stream)
 $(HOT): GUEST += -fno-tree-slp-vectorize -fomit-frame-pointer
 
 $(O)/offline/%.o: %.c | needs

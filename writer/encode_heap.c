@@ -90,7 +90,8 @@ static struct tfp_unusual list_at(uint8_t *at, size_t bytes)
 uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *areas, const uint8_t *records, size_t bytes,
 			 unsigned shift, uint8_t *tags, struct tfp_found *found)
 {
-	struct pass pass = {.times = {.out = areas->times},
+	struct pass pass = {.heap = tfp_heapcode_begin(areas->heap_memory, tfp_most_heap_records(bytes), areas->codes),
+			    .times = {.out = areas->times},
 			    .unit = UINT64_C(1) << shift << TFP_TAG_BITS,
 			    .shift = shift,
 			    .tags = tags,
@@ -105,7 +106,6 @@ uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *ar
 	size_t size;
 
 	tfp_fill(scratch, 0, sizeof *scratch);
-	pass.heap = tfp_heapcode_begin(areas->heap_memory, tfp_most_heap_records(bytes), areas->codes);
 	for (; (size_t)(end - record) >= sizeof word; record += size) {
 		uint64_t first = tfp_load(record, sizeof first);
 		uint8_t tag = (uint8_t)first;

@@ -6,7 +6,7 @@
 
 #include "writer/poison.h"
 
-static unsigned index_bits(uint32_t events)
+unsigned tfp_heapcode_index_bits(uint32_t events)
 {
 	unsigned bits = 6;
 
@@ -18,18 +18,13 @@ static unsigned index_bits(uint32_t events)
 size_t tfp_heapcode_memory(uint32_t events)
 {
 	return sizeof(struct tfp_heapcode_state) + ((size_t)events + 1) * sizeof(struct tfp_heapcode_block) +
-	       (sizeof(uint32_t) << index_bits(events));
+	       (sizeof(uint32_t) << tfp_heapcode_index_bits(events));
 }
 
-struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out)
+void tfp_heapcode_clear(struct tfp_heapcode_state *state)
 {
-	unsigned bits = index_bits(events);
-	struct tfp_heapcode_state *state = memory;
-
-	tfp_fill(state, 0, sizeof *state);
 	state->blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX};
-	return (struct tfp_heapcode){.state = state, .index = (uint32_t *)(void *)(state->blocks + events + 1), .out = out,
-				     .index_shift = 32 - bits};
+	tfp_fill(state, 0, sizeof *state);
 }
 
 /* Takes the block out of its stack and returns its place from the top; -1 when it is deeper than `ranks`. */

@@ -60,8 +60,9 @@ struct tfp_heapcode {
 /* Bytes of memory that tfp_heapcode_begin needs for that many events, at most 2^24: 3 KiB, and 22 to 28 an event. */
 size_t tfp_heapcode_memory(uint32_t events);
 
-/* Starts a block of records. `memory` is 8-byte aligned; `out` has room for TFP_HEAPCODE_CODE_MAX bytes an event. */
-struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out);
+/* Clears what a block of records begins with; the size of its index. */
+void tfp_heapcode_clear(struct tfp_heapcode_state *state);
+unsigned tfp_heapcode_index_bits(uint32_t events);
 
 /* The rare roads. The place of released block `number`, not the top of its stack, as a code; -1 when it has none. */
 int tfp_heapcode_place(struct tfp_heapcode_block *blocks, uint32_t *stacks, uint32_t number, unsigned class);
@@ -70,6 +71,16 @@ uint8_t *tfp_heapcode_far_alloc(uint8_t *out, uint64_t difference);
 uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference);
 
 #define TFP_HEAPCODE_INLINE static inline __attribute__((always_inline))
+
+/* Starts a block of records. `memory` is 8-byte aligned; `out` has room for TFP_HEAPCODE_CODE_MAX bytes an event. */
+TFP_HEAPCODE_INLINE struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out)
+{
+	struct tfp_heapcode_state *state = memory;
+
+	tfp_heapcode_clear(state);
+	return (struct tfp_heapcode){.state = state, .index = (uint32_t *)(void *)(state->blocks + events + 1), .out = out,
+				     .index_shift = 32 - tfp_heapcode_index_bits(events)};
+}
 
 /* The size of the glibc chunk that serves such a request, header included; close enough to those of other allocators. */
 TFP_HEAPCODE_INLINE uint64_t tfp_heapcode_chunk(uint64_t requested)
