@@ -159,7 +159,7 @@ void tfp_cupti_put_state(uint32_t state, uint32_t result)
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), gpu_state, .state = (uint8_t)state, .code = result);
-	if (state != TFP_GPU_STATE_CUPTI && state != TFP_GPU_STATE_CLOSED)
+	if (state != TFP_GPU_STATE_CUPTI && state != TFP_GPU_STATE_CLOSED && !tfp_cupti_options.is_without_devices)
 		tfp_loss_add(thread, TFP_LOSS_gpu_unseen, 1, tfp_now());
 	tfp_thread_leave(thread);
 }

@@ -230,6 +230,14 @@ static void register_before_cuda(void)
 		on_exit(before_cuda_ends, NULL);
 }
 
+/* The driver may call us all the same. */
+static int are_devices_hidden(void)
+{
+	const char *visible = tfp_environment_get("CUDA_VISIBLE_DEVICES");
+
+	return visible && (!visible[0] || (visible[0] == '-' && visible[1] == '1'));
+}
+
 static void configure_cupti(void)
 {
 	const char *toolkit = tfp_environment_get("CUDA_HOME");
@@ -238,6 +246,7 @@ static void configure_cupti(void)
 		.flush_ms = (uint32_t)tfp_settings.cuda_flush,
 		.is_graph_level = tfp_settings.cuda_graph == TFP_CUDA_GRAPH_GRAPH,
 		.is_all_api = tfp_settings.cuda_api,
+		.is_without_devices = are_devices_hidden(),
 		.toolkit = toolkit ? toolkit : "",
 		.create = tfp_real.pthread_create,
 		.release = tfp_real.free,
