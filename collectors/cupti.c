@@ -275,10 +275,25 @@ int tfp_cupti_enter(void)
 	return cupti->phase < TFP_CUPTI_REFUSED ? 0 : -1;
 }
 
+#define SETTLE_MS 100 /* waited for work in progress before it is left: flushed by force it would have no end */
+
+/* Our thread reads meanwhile. */
+static __attribute__((noinline)) void settle(struct tfp_cupti *cupti)
+{
+	uint64_t begin = tfp_ticks();
+
+	cupti->api.flush_all(0);
+	while (cupti->is_enabled && tfp_drain_has_thread() && cupti->decoder.last_kernel < tfp_cupti_last_launch(cupti) &&
+	       tfp_ticks() - begin < SETTLE_MS * (tfp_state->second_ticks / 1000)) {
+		tfp_drain_wake();
+		tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 2); /* ms; nobody wakes it */
+		cupti->api.flush_all(0);
+	}
+}
+
 /* CUPTI as it was found. The buffers that it still holds come back first, or the other one would get them. */
 static void leave(struct tfp_cupti *cupti)
 {
-	cupti->api.flush_all(0);
 	if (cupti->is_enabled)
 		tfp_cupti_disable(cupti);
 	tfp_cupti_ask_callbacks(cupti, 0);
@@ -297,6 +312,8 @@ void tfp_cupti_step_aside(void)
 	if (!cupti || cupti->phase < TFP_CUPTI_KNOWN || cupti->phase > TFP_CUPTI_TAKEN || !get_role(cupti, 1))
 		return;
 	struct tfp_thread *self = tfp_own_begin();
+	if (cupti->phase == TFP_CUPTI_ON)
+		settle(cupti);
 	if (__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_YIELDED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		leave(cupti);
 	tfp_own_end(self);
