@@ -79,7 +79,7 @@ $(O)/offline/%.o: %.c | needs
 
 # The guest library: needs libc alone, exports the hook tables and the C API and nothing else.
 # No start files: theirs run at exit, where nothing of ours may.
-LINK_GUEST := -shared -nostartfiles -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack -Wl,--as-needed -Wl,--gc-sections \
+LINK_GUEST := -shared -nostartfiles -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete -Wl,--as-needed -Wl,--gc-sections \
 	-Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL
 $(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
 	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \

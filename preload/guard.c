@@ -27,9 +27,12 @@
 extern char __asan_init __attribute__((weak)), __tsan_init __attribute__((weak)), __msan_init __attribute__((weak)),
 	__lsan_init __attribute__((weak)), __hwasan_init __attribute__((weak));
 
+/* The same of Valgrind: there where its tool replaces malloc (memcheck, helgrind, drd, massif, dhat), ours with the others. */
+extern char _vgr10010ZU_libcZdsoZa_malloc __attribute__((weak));
+
 static int has_sanitizer(void)
 {
-	return &__asan_init || &__tsan_init || &__msan_init || &__lsan_init || &__hwasan_init;
+	return &__asan_init || &__tsan_init || &__msan_init || &__lsan_init || &__hwasan_init || &_vgr10010ZU_libcZdsoZa_malloc;
 }
 
 /* Whether two addresses lie in the same object. */

@@ -10,7 +10,7 @@
  * binds us all the same, instead of ending the program, and there we stand aside.
  */
 
-/* 1: another libc, a set-user-id program, a sanitizer's runtime, a second instance of us, or ruled out by ONLY or SKIP. */
+/* 1: another libc, a set-user-id program, a sanitizer or a Valgrind that owns malloc, a second of us, or ruled out by ONLY or SKIP. */
 int tfp_guard_stands_aside(void);
 
 /* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */

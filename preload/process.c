@@ -294,8 +294,8 @@ SPAWN(posix_spawnp)
 TFP_EXPORT __attribute__((noreturn)) void _exit(int status)
 {
 	tfp_cupti_end();
-	tfp_process_ending(TFP_END__EXIT, status);
-	unseal_lent();
+	if (!unseal_lent())
+		tfp_process_ending(TFP_END__EXIT, status);
 	if (tfp_resolve() == 0 && tfp_real._exit)
 		tfp_real._exit(status);
 	for (;;)
@@ -396,6 +396,8 @@ static void before_filter(int is_strict)
 		seal_lent(1);
 		return;
 	}
+	if (tfp_mode_now != TFP_MODE_PASS && !(tfp_self && tfp_self->is_ready))
+		tfp_thread_start(); /* a new child, or a thread that had not called us: afterwards there is no room to be had */
 	tfp_cupti_fetch();
 	tfp_drain_pause();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)

@@ -16,6 +16,7 @@
 #include "writer/format.h"
 #include "writer/loss.h"
 #include "writer/segments.h"
+#include "writer/sys.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -232,6 +233,8 @@ static inline uint64_t tfp_now(void)
 /* Counts `count` losses of `kind` in the thread's slot. Own thread only, any lane. */
 static inline void tfp_loss_add(struct tfp_thread *thread, enum tfp_loss kind, uint64_t count, uint64_t now)
 {
+	if (kind == TFP_LOSS_memory && tfp_sys_is_sealed()) /* nobody asked the kernel for any: the host's filter is why */
+		kind = TFP_LOSS_sealed_process;
 	struct tfp_loss_slot *slot = &thread->slot->losses[kind];
 
 	if (!slot->count)

@@ -4,6 +4,7 @@
  *
  * Rule: each is right and ends with status 0 without a recorder; what it prints, if anything, is the same with one.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -317,6 +318,22 @@ static int way_reallocfails(void)
 	return larger != NULL;
 }
 
+/* The library comes late, by dlopen, starts at a call of its own malloc, and is closed again before the program ends. */
+static int way_unloaded(void)
+{
+	const char *path = getenv("EDGES_LIBRARY");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+
+	if (!library)
+		return path != NULL;
+	void *(*get)(size_t) = (void *(*)(size_t))dlsym(library, "malloc");
+	void *block = get ? get(1000) : NULL;
+	free(block); /* libc's: both give out the same blocks */
+	if (!block || dlclose(library))
+		return 1;
+	return way_one();
+}
+
 static int way_errno(void)
 {
 	return error_at_start;
@@ -329,7 +346,7 @@ static const struct {
 	{"lastthread", way_lastthread}, {"cancelfork", way_cancelfork}, {"vforkleak", way_vforkleak},     {"badpath", way_badpath},
 	{"listener", way_listener},     {"rawclose", way_rawclose},     {"latethreads", way_latethreads}, {"longjmp", way_longjmp},
 	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
-	{"reallocfails", way_reallocfails}, {"errno", way_errno},
+	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
 };
 
 int main(int count, char **words)

@@ -46,7 +46,8 @@ static void churn(int count)
 static void forbid_system_calls(unsigned flags)
 {
 	static const int allowed[] = {SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_futex, SYS_exit, SYS_exit_group,
-				      SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_madvise, SYS_set_robust_list, SYS_rseq};
+				      SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_madvise, SYS_set_robust_list, SYS_rseq,
+				      SYS_getrandom}; /* the first malloc of a process */
 	struct sock_filter filter[64];
 	unsigned short at = 0;
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
@@ -138,6 +139,24 @@ static int way_lent(void)
 		must(waitpid(child, &status, 0) == child && (i ? WTERMSIG(status) == SIGSYS : WEXITSTATUS(status) == 3), "the child");
 	}
 	churn(300000);
+	return 0;
+}
+
+/* As sshd and browsers do: a child puts itself behind a filter before it has done anything else, works, and ends by itself. */
+static int way_sandbox(void)
+{
+	for (int i = 0; i < 2; i++) {
+		int status;
+		pid_t child = fork();
+		if (!child) {
+			forbid_system_calls(0);
+			churn(100000);
+			if (i)
+				_exit(4);
+			exit(3);
+		}
+		must(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3 + i, "the child");
+	}
 	return 0;
 }
 
@@ -264,6 +283,7 @@ static const struct {
 } ways[] = {
 	{"churn", way_churn},     {"seccomp", way_seccomp}, {"prctl", way_prctl},   {"tsync", way_tsync},
 	{"strict", way_strict},   {"counter", way_counter}, {"lent", way_lent},
+	{"sandbox", way_sandbox},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
 	{"nproc", way_nproc},     {"memory", way_memory},
 };
