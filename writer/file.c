@@ -17,6 +17,8 @@
 #include "writer/poison.h"
 
 #define COUNTERS_BYTES 131072u /* of MAX_BYTES, for the counters of 100 threads that begin once events have used up the rest */
+#define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
+#define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
 
 static int is_error(long result)
 {
@@ -31,14 +33,34 @@ static int is_our_file(const struct tfp_log *log, long descriptor)
 	       status.st_ino == log->inode;
 }
 
-/* Puts the descriptor where the host's own will not be: near the soft limit, below 1024. Under a limit of 64 none is kept. */
+/*
+ * Above the soft limit no number is the host's: it has as many descriptors as without us. The limit is wider for that one
+ * call, by ABOVE at most, as a process that another thread starts in between would keep it. -1: the kernel says no.
+ */
+static long raise_above(long descriptor, const struct rlimit *limit)
+{
+	rlim_t top = limit->rlim_cur + ABOVE;
+	struct rlimit wide = {top, limit->rlim_max > top ? limit->rlim_max : top};
+
+	if (limit->rlim_cur > ABOVE_MOST || is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
+		return -1;
+	long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)limit->rlim_cur, 0, 0, 0);
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)limit, 0, 0, 0);
+	return high;
+}
+
+/*
+ * Puts the descriptor where the host's own will not be: above its soft limit, or, where the hard one forbids that, near the
+ * soft limit and below 1024; and then under a limit of 64 none is kept.
+ */
 long tfp_file_raise(long descriptor)
 {
 	struct rlimit limit = {1024, 1024};
 
 	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
-	if (limit.rlim_cur < 64)
-		return -1;
+	long above = raise_above(descriptor, &limit);
+	if (above >= 0 || limit.rlim_cur < 64)
+		return above >= 0 ? above : -1;
 	uint64_t top = limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
 	for (uint64_t low = top - 8; low > 16; low /= 2) {
 		long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)low, 0, 0, 0);
