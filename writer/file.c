@@ -33,19 +33,41 @@ static int is_our_file(const struct tfp_log *log, long descriptor)
 	       status.st_ino == log->inode;
 }
 
-/*
- * Above the soft limit no number is the host's: it has as many descriptors as without us. The limit is wider for that one
- * call, by ABOVE at most, as a process that another thread starts in between would keep it. -1: the kernel says no.
- */
-static long raise_above(long descriptor, const struct rlimit *limit)
+/* With the limit wider by ABOVE at most for this one call, as a process that another thread starts in it would keep that. */
+static long raise_within(long descriptor, const struct rlimit *limit)
 {
-	rlim_t top = limit->rlim_cur + ABOVE;
-	struct rlimit wide = {top, limit->rlim_max > top ? limit->rlim_max : top};
+	struct rlimit wide = {limit->rlim_cur + ABOVE, limit->rlim_max};
 
-	if (limit->rlim_cur > ABOVE_MOST || is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
+	if (wide.rlim_max == limit->rlim_cur) /* root may */
+		wide.rlim_max = wide.rlim_cur;
+	else if (wide.rlim_cur > wide.rlim_max)
+		wide.rlim_cur = wide.rlim_max;
+	if (is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
 		return -1;
+	struct rlimit found = wide;
 	long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)limit->rlim_cur, 0, 0, 0);
-	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)limit, 0, 0, 0);
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)limit, (long)&found, 0, 0);
+	if (found.rlim_cur != wide.rlim_cur || found.rlim_max != wide.rlim_max) /* the host's, set just now */
+		tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&found, 0, 0, 0);
+	return high;
+}
+
+/*
+ * Above the soft limit no number is the host's: it has as many descriptors as without us. One thread of ours at a time, or the
+ * second would restore what the first has widened. -1: somebody is at it, the number would be too high, the kernel says no.
+ */
+static long raise_above(long descriptor)
+{
+	static _Atomic int is_raising;
+	struct rlimit limit = {0, 0};
+	int none = 0;
+	long high = -1;
+
+	if (!__atomic_compare_exchange_n((int *)&is_raising, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return -1;
+	if (!is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0)) && limit.rlim_cur <= ABOVE_MOST)
+		high = raise_within(descriptor, &limit);
+	__atomic_store_n((int *)&is_raising, 0, __ATOMIC_RELEASE);
 	return high;
 }
 
@@ -56,11 +78,13 @@ static long raise_above(long descriptor, const struct rlimit *limit)
 long tfp_file_raise(long descriptor)
 {
 	struct rlimit limit = {1024, 1024};
+	long above = raise_above(descriptor);
 
+	if (above >= 0)
+		return above;
 	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
-	long above = raise_above(descriptor, &limit);
-	if (above >= 0 || limit.rlim_cur < 64)
-		return above >= 0 ? above : -1;
+	if (limit.rlim_cur < 64)
+		return -1;
 	uint64_t top = limit.rlim_cur < 1024 ? limit.rlim_cur : 1024;
 	for (uint64_t low = top - 8; low > 16; low /= 2) {
 		long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)low, 0, 0, 0);

@@ -219,6 +219,15 @@ static void bound_end(struct process *process)
 		process->end_ticks = log->live.peak_time;
 }
 
+/* An image that said nothing of its end (a filter, a raw system call) was replaced by exec where another has its pid and start. */
+static void end_image_before(struct run *run, const struct process *process)
+{
+	struct process *before = process->exec_before == PROCESS_NONE ? NULL : &run->processes[process->exec_before];
+
+	if (before != NULL && (before->end == END_UNKNOWN || before->end == END_RUNNING))
+		before->end = END_EXEC;
+}
+
 static void open_process(struct run *run, struct process *process, const struct tree_choice *choice, size_t i)
 {
 	struct run_storage *storage = run->private;
@@ -239,6 +248,7 @@ static void open_process(struct run *run, struct process *process, const struct 
 	facts_read(&storage->pool, process);
 	process->is_full = strcmp(process_setting(process, "MALLOC"), "full") == 0;
 	read_end(process);
+	end_image_before(run, process);
 	bound_end(process);
 	threads_build(process, NULL);
 	storage->all_bytes += process->log->bytes;

@@ -438,6 +438,8 @@ static void test_the_newest_run_is_taken(void **state)
 	assert_int_equal(run->process_count, 3);
 	assert_int_equal(run->processes[0].parent, PROCESS_NONE);
 	assert_int_equal(run->processes[1].exec_before, 0);
+	assert_int_equal(run->processes[0].end, END_EXEC); /* it says nothing of its end, but another image stands in its place */
+	assert_int_equal(run->processes[1].end, END_UNKNOWN);
 	assert_int_equal(run->processes[1].parent, PROCESS_NONE);
 	assert_int_equal(run->processes[2].parent, 1);
 	assert_int_equal(run->processes[1].start_ns, 1000000000);
