@@ -6,6 +6,7 @@
  */
 #include "reducer/report/report.h"
 
+#include "reducer/report/cell_texts.h"
 #include "reducer/report/stack_text.h"
 
 #include <inttypes.h>
@@ -37,17 +38,18 @@ static size_t weight_column(const struct table_kind *kind, const char *value)
 
 static void write_table(FILE *file, const struct table *table, size_t stack, size_t weight)
 {
-	struct text line = {0};
+	struct cell_texts texts = {0};
 
 	for (size_t row = 0; row < table->shown_count; row++) {
+		const struct text *line = NULL;
 		if (!table_is_known(table, row, weight) || table_get_integer(table, row, weight) <= 0)
 			continue;
-		text_clear(&line);
-		stack_text_folded(&line, table, row, stack);
-		fprintf(file, "%s %" PRId64 "\n", line.length ? line.bytes : "[no stack recorded]",
+		if (table_is_known(table, row, stack))
+			line = cell_text(&texts, table, row, stack, stack_text_folded);
+		fprintf(file, "%s %" PRId64 "\n", line && line->length ? line->bytes : "[no stack recorded]",
 			table_get_integer(table, row, weight));
 	}
-	text_free(&line);
+	cell_texts_free(&texts);
 }
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
