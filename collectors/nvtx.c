@@ -154,6 +154,8 @@ static int push_ex(const struct attributes *from)
 
 static int push(const char *text)
 {
+	if (!tfp_range_is_wanted())
+		return NO_TRACKING;
 	tfp_range_push_text(TFP_FROM_nvtx, 0, text ? text : "");
 	return NO_TRACKING;
 }
@@ -175,6 +177,8 @@ static int domain_pop(void *domain)
 
 static int pop(void)
 {
+	if (!tfp_is_open)
+		return NO_TRACKING;
 	tfp_range_pop(TFP_FROM_nvtx, 0);
 	return NO_TRACKING;
 }

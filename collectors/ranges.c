@@ -98,18 +98,13 @@ static inline __attribute__((always_inline)) struct tfp_thread *named(struct tfp
 	return thread;
 }
 
-static inline int is_wanted(void)
-{
-	return tfp_is_open || tfp_step_pattern.count;
-}
-
 void tfp_range_push(enum tfp_range_source source, uint32_t domain, const struct tfp_range_name *name,
 		    const struct tfp_range_detail *detail)
 {
 	struct tfp_lane *lane;
 	uint64_t id;
 
-	if (!is_wanted())
+	if (!tfp_range_is_wanted())
 		return;
 	struct tfp_thread *thread = enter(&lane);
 	if (thread)
@@ -199,7 +194,7 @@ void tfp_range_mark(enum tfp_range_source source, uint32_t domain, const struct 
 	struct tfp_lane *lane;
 	uint64_t id;
 
-	if (!is_wanted())
+	if (!tfp_range_is_wanted())
 		return;
 	struct tfp_thread *thread = enter(&lane);
 	if (thread)
@@ -222,7 +217,7 @@ uint64_t tfp_range_start(enum tfp_range_source source, uint32_t domain, const st
 	struct tfp_lane *lane;
 	uint64_t range = ++last_range, id;
 
-	if (!is_wanted())
+	if (!tfp_range_is_wanted())
 		return range;
 	struct tfp_thread *thread = enter(&lane);
 	if (thread)

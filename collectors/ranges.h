@@ -10,6 +10,7 @@
 #define TFP_COLLECTORS_RANGES_H
 
 #include "collectors/names.h"
+#include "collectors/window.h"
 
 /* Rows of range_sources.def: TFP_FROM_api, TFP_FROM_nvtx, ... */
 enum tfp_range_source {
@@ -25,6 +26,12 @@ struct tfp_range_name {
 	uint64_t id;
 	uint32_t is_step; /* with an id: STEP_RANGE matches it */
 };
+
+/* Whether a range that is opened now matters: outside of a window only one that may be a step. */
+static inline int tfp_range_is_wanted(void)
+{
+	return tfp_is_open || tfp_step_pattern.count;
+}
 
 /* What else may be said of it. */
 struct tfp_range_detail {
