@@ -22,7 +22,7 @@ struct tfp_stack_cache; /* of one thread and one lane: the last verified stacks 
 struct tfp_stacks *tfp_stacks_make(uint32_t frames);
 
 /*
- * Makes the cache of one thread and lane: 230 KiB, of which a thread with one stack of 30 frames touches 50. NULL when
+ * Makes the cache of one thread and lane: 290 KiB, of which a thread with one stack of 30 frames touches 50. NULL when
  * there is no memory.
  */
 struct tfp_stack_cache *tfp_stack_cache_make(struct tfp_stacks *stacks);
