@@ -126,6 +126,23 @@ void clock_settle(struct clock_map *map)
 	map->first_ns = since_first_knot(map, map->first_ticks);
 }
 
+int clock_begin_own(struct clock_map *own, const struct clock_map *shared, const struct tfp_file_header *header)
+{
+	*own = *shared;
+	own->knots = NULL;
+	own->count = own->capacity = 0;
+	own->knots_per_tick = 0;
+	own->first_ns = shared->first_ns - since_first_knot(shared, header->origin.ticks);
+	return clock_add(own, header->origin.ticks, header->origin.raw_ns);
+}
+
+void clock_join(struct clock_map *shared, const struct clock_map *own)
+{
+	for (size_t i = 1; i < own->count; i++) /* the first is the origin, which is known */
+		if (clock_add(shared, own->knots[i].ticks, own->knots[i].ns) != 0)
+			return;
+}
+
 int64_t clock_ns(const struct clock_map *map, uint64_t ticks)
 {
 	double ns;

@@ -40,6 +40,15 @@ int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns);
 /* A process with this header uses the map. */
 int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header);
 
+/*
+ * A map for the pass over one process: knows its origin, and from then on its own readings. In the scale of `shared`, which is
+ * settled. Returns -1 without memory.
+ */
+int clock_begin_own(struct clock_map *own, const struct clock_map *shared, const struct tfp_file_header *header);
+
+/* Adds the readings of such a map, while there is room. */
+void clock_join(struct clock_map *shared, const struct clock_map *own);
+
 /* Sorts and thins the knots and computes the mean slope. Call again after more readings. */
 void clock_settle(struct clock_map *map);
 

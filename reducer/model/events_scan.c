@@ -59,6 +59,7 @@ struct process_scan {
 	struct pool pool;              /* of the bindings */
 	uint64_t last_time;
 	struct merge_totals totals;
+	uint64_t told_bytes;           /* of the log, for progress */
 };
 
 static void find_fields(const struct schema_record *record, const char *const *names, int *fields)
@@ -192,9 +193,14 @@ static void progress(void *context, uint64_t bytes)
 	struct process_scan *scan = context;
 	struct run_storage *storage = scan->scan.run->private;
 	const struct run_options *options = scan->scan.options;
+	uint64_t told = scan->told_bytes;
 
+	if (bytes <= told) /* another stream was further */
+		return;
+	scan->told_bytes = bytes;
+	storage->done_bytes += bytes - told;
 	if (options != NULL && options->progress != NULL)
-		options->progress(options->context, storage->done_bytes + bytes, storage->all_bytes);
+		options->progress(options->context, storage->done_bytes, storage->all_bytes);
 }
 
 static void report_unknown(const struct process_scan *scan)
@@ -271,6 +277,7 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 		read_facts(scan);
 		result = merge_log(process->log, &way, visit, scan, &scan->totals);
 	}
+	progress(scan, process->log->bytes);
 	process->events = scan->totals.records;
 	process->kinds = scan->totals.seen;
 	if (scan->last_time > process->end_ticks)

@@ -93,10 +93,9 @@ static size_t group_of(struct functions *taken, uint64_t id)
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
 	if (at == taken->group_count) {
-		struct run_storage *storage = taken->scan->run->private;
 		if (at == GROUPS_MOST)
 			return GROUPS_MOST;
-		taken->groups[taken->group_count++].name = (char *)(uintptr_t)pool_text(&storage->pool, name, length);
+		taken->groups[taken->group_count++].name = (char *)(uintptr_t)run_text(taken->scan->run, name, length);
 	}
 	if (id < NAMES_MAX)
 		taken->groups_of[id] = (uint16_t)(at + 1);

@@ -23,9 +23,7 @@ void *gpu_room(struct gpu_scan *scan, void **array, size_t *count, size_t bytes)
 
 static const char *keep_text(struct gpu_scan *scan, const struct fact_value *value)
 {
-	struct run_storage *storage = scan->scan->run->private;
-
-	return value == NULL ? "" : pool_text(&storage->pool, value->text, value->length);
+	return value == NULL ? "" : run_text(scan->scan->run, value->text, value->length);
 }
 
 static enum gpu_kind kind_of(const char *word)
@@ -64,7 +62,6 @@ static void take_function(void *state, const struct fact *fact, const int *field
 uint32_t gpu_function_at(struct gpu_scan *scan, uint32_t number)
 {
 	uint32_t place = number_map_find(&scan->function_of, 0, number);
-	struct run_storage *storage = scan->scan->run->private;
 	struct gpu_function *function;
 	char name[32];
 
@@ -74,7 +71,7 @@ uint32_t gpu_function_at(struct gpu_scan *scan, uint32_t number)
 	if (function == NULL)
 		return GPU_NONE;
 	snprintf(name, sizeof name, "function %u", number);
-	*function = (struct gpu_function){.number = number, .name = pool_text(&storage->pool, name, strlen(name)), .library = "",
+	*function = (struct gpu_function){.number = number, .name = run_text(scan->scan->run, name, strlen(name)), .library = "",
 					  .arguments = ""};
 	place = (uint32_t)scan->gpu->function_count - 1;
 	number_map_set(&scan->function_of, 0, number, place);
@@ -182,7 +179,6 @@ uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t leng
 {
 	uint64_t hash = hash_of(name, length);
 	uint32_t place = number_map_find(&scan->name_of, length, hash);
-	struct run_storage *storage = scan->scan->run->private;
 	const char **slot;
 
 	if (place != NUMBER_MAP_NONE)
@@ -190,7 +186,7 @@ uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t leng
 	slot = GPU_ROOM(scan, names, name_count);
 	if (slot == NULL)
 		return GPU_NONE;
-	*slot = pool_text(&storage->pool, name, length);
+	*slot = run_text(scan->scan->run, name, length);
 	place = (uint32_t)scan->gpu->name_count - 1;
 	number_map_set(&scan->name_of, length, hash, place);
 	return place;

@@ -55,7 +55,6 @@ static int begin_pairs(struct gpu_scan *scan, struct pairs *pairs)
 /* The blocks of an allocator, made when it is new; NULL where there are too many. */
 static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uint32_t device)
 {
-	struct run_storage *storage = scan->scan->run->private;
 	struct gpu_blocks *wider, *blocks;
 	const char *name;
 	char text[32];
@@ -81,7 +80,7 @@ static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uin
 	blocks->flavour = flavour;
 	blocks->device = device;
 	name = name_of(flavour, device, text);
-	blocks->name = pool_text(&storage->pool, name, strlen(name));
+	blocks->name = run_text(scan->scan->run, name, strlen(name));
 	return blocks;
 }
 

@@ -7,12 +7,16 @@
 #include "reducer/model/pool.h"
 #include "reducer/model/run.h"
 
+#include <pthread.h>
+
 /* Behind run->private. */
 struct run_storage {
-	struct pool pool;
+	struct pool pool;	   /* taken from under the lock while processes are scanned */
+	pthread_mutex_t lock;
 	struct clock_map *clocks; /* one for each boot and kind of clock; processes point into it */
 	size_t clock_count;
-	uint64_t all_bytes, done_bytes; /* of the logs, for progress */
+	uint64_t all_bytes;	   /* of the logs, for progress */
+	_Atomic uint64_t done_bytes;
 	void (*progress)(void *context, uint64_t done, uint64_t all); /* of later passes; NULL = nobody asks */
 	void *progress_context;
 	unsigned jobs;			/* see struct run_options */
@@ -21,6 +25,15 @@ struct run_storage {
 
 /* Who decodes ahead; NULL = nobody. run.c */
 struct crew *run_crew(struct run *run);
+
+/* pool_text of the run's pool, from any thread. run.c */
+const char *run_text(struct run *run, const char *text, size_t bytes);
+
+/* run_each for these processes only; NULL = the first `count`. run.c */
+void run_each_of(struct run *run, const size_t *processes, size_t count, void (*work)(void *context, size_t process), void *context);
+
+/* Times that depend on the clock, and the run's length. run.c */
+void run_set_times(struct run *run);
 
 /*
  * The array, with room for one more zeroed entry of `bytes` behind its `count` (it began as NULL). NULL without memory or

@@ -99,7 +99,6 @@ static void take_string(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
 	const struct fact_value *text = fact_text(fact, fields[1]);
-	struct run_storage *storage = taken->scan->run->private;
 
 	if (taken->name_count == taken->name_room) {
 		size_t room = taken->name_room == 0 ? 256 : taken->name_room * 2;
@@ -111,7 +110,7 @@ static void take_string(void *state, const struct fact *fact, const int *fields)
 	}
 	if (text != NULL)
 		taken->names[taken->name_count++] =
-			(struct file_name){fact_number(fact, fields[0]), pool_text(&storage->pool, text->text, text->length)};
+			(struct file_name){fact_number(fact, fields[0]), run_text(taken->scan->run, text->text, text->length)};
 }
 
 static const struct scan_record records[] = {

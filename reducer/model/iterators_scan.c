@@ -12,9 +12,7 @@ struct taken {
 
 static const char *keep(const struct taken *taken, const struct fact_value *text)
 {
-	struct run_storage *storage = taken->scan->run->private;
-
-	return text == NULL ? "" : pool_text(&storage->pool, text->text, text->length);
+	return text == NULL ? "" : run_text(taken->scan->run, text->text, text->length);
 }
 
 static void take_iterator(void *state, const struct fact *fact, const int *fields)

@@ -42,13 +42,6 @@ struct taken {
 	struct places places;
 };
 
-static struct pool *pool_of(struct taken *taken)
-{
-	struct run_storage *storage = taken->scan->run->private;
-
-	return &storage->pool;
-}
-
 /* TensorFlow's ops are name:Type there; all others are ranges. */
 static int is_op_name(const char *name)
 {
@@ -74,7 +67,7 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 	const struct fact_value *text = fact_text(fact, fields[1]);
 
 	if (id < NAMES_MAX && text != NULL)
-		taken->names[id] = pool_text(pool_of(taken), text->text, text->length);
+		taken->names[id] = run_text(taken->scan->run, text->text, text->length);
 	else
 		return;
 	if (is_op_name(taken->names[id])) {
@@ -93,7 +86,7 @@ static void take_place(void *state, const struct fact *fact, const int *fields)
 	if (id >= NAMES_MAX || taken->names[id] == NULL)
 		return;
 	places_name(&taken->places, taken->scan->process, (uint32_t)fact_number(fact, fields[1]), taken->names[id], name, sizeof name);
-	taken->names[id] = pool_text(pool_of(taken), name, strlen(name));
+	taken->names[id] = run_text(taken->scan->run, name, strlen(name));
 }
 
 static const char *name_of(const struct taken *taken, uint64_t id)

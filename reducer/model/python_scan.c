@@ -21,7 +21,6 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 {
 	struct python_scan *taken = state;
 	struct python_rows *rows = &taken->scan->process->python;
-	struct run_storage *storage = taken->scan->run->private;
 	const struct fact_value *function = fact_text(fact, fields[1]), *file = fact_text(fact, fields[2]);
 	uint64_t id = fact_number(fact, fields[0]);
 
@@ -32,8 +31,8 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 	if (rows->codes == NULL)
 		return;
 	rows->code_count = CODES_MAX + 1;
-	rows->codes[id] = (struct python_code){.function = pool_text(&storage->pool, function->text, function->length),
-					       .file = pool_text(&storage->pool, file->text, file->length),
+	rows->codes[id] = (struct python_code){.function = run_text(taken->scan->run, function->text, function->length),
+					       .file = run_text(taken->scan->run, file->text, file->length),
 					       .line = (uint32_t)fact_number(fact, fields[3])};
 }
 

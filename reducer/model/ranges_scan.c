@@ -61,13 +61,6 @@ struct taken {
 	size_t op_room;
 };
 
-static struct pool *pool_of(struct taken *taken)
-{
-	struct run_storage *storage = taken->scan->run->private;
-
-	return &storage->pool;
-}
-
 static struct text_of *find_text(struct texts *texts, uint64_t hash)
 {
 	uint64_t at = hash;
@@ -102,7 +95,7 @@ static void take_string(void *state, const struct fact *fact, const int *fields)
 		return;
 	struct text_of *place = find_text(&taken->texts, fact_number(fact, fields[0]));
 	if (place->text == NULL) {
-		*place = (struct text_of){fact_number(fact, fields[0]), pool_text(pool_of(taken), text->text, text->length)};
+		*place = (struct text_of){fact_number(fact, fields[0]), run_text(taken->scan->run, text->text, text->length)};
 		taken->texts.count++;
 	}
 }
@@ -117,7 +110,7 @@ static void take_domain(void *state, const struct fact *fact, const int *fields)
 		return;
 	taken->domains = domains;
 	domains[taken->domain_count] = (struct domain){.id = (uint32_t)fact_number(fact, fields[0]),
-						       .name = pool_text(pool_of(taken), text->text, text->length)};
+						       .name = run_text(taken->scan->run, text->text, text->length)};
 	domains[taken->domain_count].same = domains[taken->domain_count].id;
 	for (size_t i = 0; i < taken->domain_count; i++)
 		if (strcmp(domains[i].name, domains[taken->domain_count].name) == 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening and closing a run, and its one pass over all events. See run.h. */
+/* Opening and closing a run. See run.h. */
 #include "reducer/model/scan.h"
 
 #include "reducer/import/import.h"
@@ -256,7 +256,7 @@ static void open_process(struct run *run, struct process *process, const struct 
 }
 
 /* Times that depend on the clock, and the run's length. */
-static void set_times(struct run *run)
+void run_set_times(struct run *run)
 {
 	run->duration_ns = 0;
 	for (size_t i = 0; i < run->process_count; i++) {
@@ -281,7 +281,7 @@ static struct run *make_run(struct tree_choice *choice, struct run *run)
 		open_process(run, &run->processes[i], choice, i);
 	if (open_clocks(run) != 0)
 		return NULL;
-	set_times(run);
+	run_set_times(run);
 	return run;
 }
 
@@ -290,12 +290,15 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 	struct found found = {.diags = diags};
 	struct run *run = calloc(1, sizeof *run);
 	struct tree_choice choice = {0};
+	struct run_storage *storage;
 	int is_chosen;
 
 	if (run == NULL)
 		return NULL;
 	run->diags = diags;
-	run->private = calloc(1, sizeof(struct run_storage));
+	run->private = storage = calloc(1, sizeof *storage);
+	if (storage != NULL)
+		pthread_mutex_init(&storage->lock, NULL);
 	for (size_t i = 0; i < count; i++)
 		open_path(&found, paths[i]);
 	found.count = tree_drop_copies(found.logs, found.count, diags);
@@ -360,6 +363,7 @@ void run_close(struct run *run)
 		clock_free(&storage->clocks[i]);
 	if (storage != NULL) {
 		crew_free(storage->crew);
+		pthread_mutex_destroy(&storage->lock);
 		free(storage->clocks);
 		pool_free(&storage->pool);
 	}
@@ -386,6 +390,17 @@ void run_progress(struct run *run, void (*progress)(void *context, uint64_t done
 	storage->progress_context = context;
 }
 
+const char *run_text(struct run *run, const char *text, size_t bytes)
+{
+	struct run_storage *storage = run->private;
+	const char *copy;
+
+	pthread_mutex_lock(&storage->lock);
+	copy = pool_text(&storage->pool, text, bytes);
+	pthread_mutex_unlock(&storage->lock);
+	return copy;
+}
+
 /* A process that somebody works on. */
 struct each {
 	struct crew_task task; /* first: tasks are these */
@@ -401,68 +416,29 @@ static void work_on(struct crew_task *task)
 	each->work(each->context, each->process);
 }
 
-void run_each(struct run *run, void (*work)(void *context, size_t process), void *context)
+void run_each_of(struct run *run, const size_t *processes, size_t count, void (*work)(void *context, size_t process), void *context)
 {
-	struct crew *crew = run->process_count > 1 ? run_crew(run) : NULL;
-	struct each *all = calloc(run->process_count, sizeof *all);
+	struct crew *crew = count > 1 ? run_crew(run) : NULL;
+	struct each *all = calloc(count, sizeof *all);
 
-	for (size_t i = 0; i < run->process_count; i++) {
+	for (size_t i = 0; i < count; i++) {
+		size_t process = processes == NULL ? i : processes[i];
+
 		if (all == NULL) {
-			work(context, i);
+			work(context, process);
 			continue;
 		}
-		all[i] = (struct each){.task = {.run = work_on}, .work = work, .context = context, .process = i};
+		all[i] = (struct each){.task = {.run = work_on}, .work = work, .context = context, .process = process};
 		crew_put(crew, &all[i].task);
 	}
-	for (size_t i = 0; all != NULL && i < run->process_count; i++)
+	for (size_t i = 0; all != NULL && i < count; i++)
 		crew_await(crew, &all[i].task);
 	free(all);
 }
 
-/* Windows as stretches: from each opening to the next closing. */
-static void make_ranges(struct process *process)
+void run_each(struct run *run, void (*work)(void *context, size_t process), void *context)
 {
-	for (size_t i = 0; i < process->window_count; i++) {
-		struct window_range *ranges;
-
-		if (!process->windows[i].is_open || (i > 0 && process->windows[i - 1].is_open))
-			continue;
-		ranges = model_room(process->ranges, process->range_count, sizeof *ranges);
-		if (ranges == NULL)
-			return;
-		process->ranges = ranges;
-		ranges[process->range_count] = (struct window_range){process->windows[i].time_ns, process->end_ns};
-		for (size_t k = i + 1; k < process->window_count; k++)
-			if (!process->windows[k].is_open) {
-				ranges[process->range_count].to_ns = process->windows[k].time_ns;
-				break;
-			}
-		process->range_count++;
-	}
-}
-
-int run_scan(struct run *run, const struct run_options *options)
-{
-	struct run_storage *storage = run->private;
-	int result = 0;
-
-	if (run->is_scanned)
-		return 0;
-	run->is_scanned = 1;
-	storage->jobs = options != NULL ? options->jobs : 0;
-	for (size_t i = 0; i < run->process_count && result == 0; i++) {
-		result = process_scan(run, &run->processes[i], options);
-		storage->done_bytes += run->processes[i].log->bytes;
-	}
-	for (size_t i = 0; i < storage->clock_count; i++)
-		clock_settle(&storage->clocks[i]);
-	set_times(run);
-	for (size_t i = 0; i < run->process_count; i++) {
-		times_scanned(&run->processes[i]);
-		scan_times(&run->processes[i]);
-		make_ranges(&run->processes[i]);
-	}
-	return result;
+	run_each_of(run, NULL, run->process_count, work, context);
 }
 
 int64_t process_ns(const struct process *process, uint64_t ticks)

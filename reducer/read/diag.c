@@ -73,6 +73,21 @@ void diag_forget(struct diag_list *list, const char *file)
 	list->count = kept;
 }
 
+void diag_move(struct diag_list *to, struct diag_list *from)
+{
+	to->damage += from->damage;
+	to->omitted += from->omitted;
+	for (size_t i = 0; i < from->count; i++) {
+		if (diag_room(to) == 0) {
+			to->items[to->count++] = from->items[i];
+			from->items[i] = (struct diag){0};
+		} else {
+			to->omitted++;
+		}
+	}
+	diag_free(from);
+}
+
 void diag_free(struct diag_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)

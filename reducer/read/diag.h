@@ -43,6 +43,9 @@ void diag_add(struct diag_list *list, enum diag_level level, const char *file, u
 /* Drops what was said of a file that is not used after all; what was omitted stays counted. */
 void diag_forget(struct diag_list *list, const char *file);
 
+/* Adds all entries of `from` behind those of `to`; `from` is empty then. */
+void diag_move(struct diag_list *to, struct diag_list *from);
+
 void diag_free(struct diag_list *list);
 
 #endif
