@@ -73,24 +73,41 @@ struct target {
 	enum analysis_split split;
 	uint32_t hidden;	/* bits that do not count here */
 	int64_t from_ns, to_ns; /* what the unit's time is */
+	struct meaning {
+		uint32_t mask; /* 0 = nothing yet */
+		uint32_t active;
+		enum step_part part;
+		enum phase phase;
+	} meanings[8]; /* of the masks seen lately: few come again and again */
 };
+
+static const struct meaning *meaning_of(struct target *target, uint32_t mask)
+{
+	struct meaning *meaning = &target->meanings[(mask * 0x9e3779b1u) >> 29];
+
+	if (meaning->mask != mask) {
+		uint32_t seen = mask & ~target->hidden;
+		*meaning = (struct meaning){mask, part_active(seen, target->split), part_of(seen, target->split), part_phase(seen)};
+	}
+	return meaning;
+}
 
 static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 {
 	struct target *target = context;
 	struct step_row *row = target->row;
 	int64_t from = from_ns > target->from_ns ? from_ns : target->from_ns, to = to_ns < target->to_ns ? to_ns : target->to_ns;
-	uint32_t seen = mask & ~target->hidden, active = part_active(seen, target->split);
-	enum step_part part = part_of(seen, target->split);
+	const struct meaning *meaning;
 
 	if (from >= to)
 		return;
-	row->has_work |= active != 0;
-	if (part != PART_OTHER)
-		row->exposed_ns[part] += (uint64_t)(to - from);
-	for (uint32_t left = active & ~CLASS_BIT(part); left; left &= left - 1)
+	meaning = meaning_of(target, mask);
+	row->has_work |= meaning->active != 0;
+	if (meaning->part != PART_OTHER)
+		row->exposed_ns[meaning->part] += (uint64_t)(to - from);
+	for (uint32_t left = meaning->active & ~CLASS_BIT(meaning->part); left; left &= left - 1)
 		row->overlapped_ns[__builtin_ctz(left)] += (uint64_t)(to - from);
-	row->phase_ns[part_phase(seen)] += (uint64_t)(to - from);
+	row->phase_ns[meaning->phase] += (uint64_t)(to - from);
 }
 
 /* The unit's time by --step-time. */

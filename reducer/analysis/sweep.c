@@ -13,6 +13,15 @@ static int64_t last_start(const struct sweep_run *run)
 	return run->items[run->count - 1].start_ns;
 }
 
+/* The run that got the one before of the same class, where it fits: NULL else. */
+static struct sweep_run *recent_run(struct sweep *sweep, int64_t start_ns, uint32_t mask)
+{
+	size_t place = sweep->recent[(unsigned)__builtin_ctz(mask) % 4];
+	struct sweep_run *run = place < sweep->run_count ? &sweep->runs[place] : NULL;
+
+	return run && run->count && !run->is_mixed && last_start(run) <= start_ns ? run : NULL;
+}
+
 /* The run that ends closest before `start_ns`; else an empty one, a new one, or the first, which is then out of order. */
 static struct sweep_run *run_for(struct sweep *sweep, int64_t start_ns)
 {
@@ -53,7 +62,11 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 	}
 	if (start >= end_ns || !mask)
 		return;
-	run = run_for(sweep, start);
+	run = recent_run(sweep, start, mask);
+	if (!run) {
+		run = run_for(sweep, start);
+		sweep->recent[(unsigned)__builtin_ctz(mask) % 4] = (uint8_t)(run - sweep->runs);
+	}
 	/* Most follow the one before: equal classes that touch are one interval. */
 	if (run->count) {
 		struct sweep_interval *last = &run->items[run->count - 1];
@@ -246,7 +259,14 @@ void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *
 		const struct sweep_run *run = &sweep->runs[i];
 		do {
 			const struct sweep_interval *one = &run->items[next[i]++];
-			take_ends(&active, one->start_ns);
+			if (active.count && active.ends[0].end_ns < one->start_ns)
+				take_ends(&active, one->start_ns);
+			if (!active.count && one->end_ns < bound_ns &&
+			    (next[i] == run->count || one->end_ns < one[1].start_ns)) { /* alone: it is a stretch by itself */
+				tell(context, one->start_ns, one->end_ns, one->mask);
+				active.last_ns = one->end_ns;
+				continue;
+			}
 			take_edge(&active, one->start_ns, one->mask, 1);
 			push_end(&active, (struct end){one->end_ns < until_ns ? one->end_ns : until_ns, one->mask});
 		} while (next[i] < run->count && run->items[next[i]].start_ns < bound_ns);

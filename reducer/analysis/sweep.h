@@ -33,6 +33,7 @@ struct sweep {
 	struct sweep_run *runs;
 	size_t run_count, run_room;
 	size_t count;	  /* intervals in all */
+	uint8_t recent[4]; /* by lowest class modulo 4: the run that got one last */
 	int64_t told_ns;  /* all before it was told */
 	uint64_t late_ns; /* of intervals that came for it afterwards */
 	uint64_t steps;	  /* of work: intervals and heads of runs that were looked at, for the test of its growth */
