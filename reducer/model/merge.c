@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A heap of cursors, one for each stream, by the time of the next record. See merge.h. */
+/* Cursors, one for each stream, by the time of the next record: few in a line, many in a heap. See merge.h. */
 #include "reducer/model/merge.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#define LINE_MOST 12		/* streams that stand in order; more of them form a heap */
 #define STREAMS_AHEAD 32		/* with more of them decoding ahead would take too much memory: 1 MB each */
 #define BYTES_AHEAD (UINT64_C(1) << 18) /* of log; a smaller one is read before a thread has begun */
 
@@ -26,7 +28,7 @@ struct slot {
 struct merge {
 	const struct log *log;
 	struct cursor *cursors;
-	struct slot *heap; /* heap[0] is the earliest */
+	struct slot *heap; /* heap[0] is the earliest; at most LINE_MOST are in order */
 	size_t count;
 	merge_visit *visit;
 	void *context;
@@ -53,6 +55,50 @@ static void sift_down(struct merge *merge, size_t at)
 		at = child;
 	}
 	heap[at] = moved;
+}
+
+/* The first has got a later time: where there are few, those in between move up one by one. */
+static void sift_first(struct merge *merge)
+{
+	struct slot *heap = merge->heap, moved = heap[0];
+	size_t at = 0;
+
+	if (merge->count > LINE_MOST) {
+		sift_down(merge, 0);
+		return;
+	}
+	for (; at + 1 < merge->count && heap[at + 1].time < moved.time; at++)
+		heap[at] = heap[at + 1];
+	heap[at] = moved;
+}
+
+/* Puts few in order. */
+static void order_line(struct merge *merge)
+{
+	for (size_t i = 1; i < merge->count; i++) {
+		struct slot moved = merge->heap[i];
+		size_t at = i;
+
+		for (; at > 0 && merge->heap[at - 1].time > moved.time; at--)
+			merge->heap[at] = merge->heap[at - 1];
+		merge->heap[at] = moved;
+	}
+}
+
+/* The first has ended. */
+static void drop_first(struct merge *merge)
+{
+	struct slot *heap = merge->heap;
+
+	merge->count--;
+	if (merge->count < LINE_MOST) {
+		memmove(heap, heap + 1, merge->count * sizeof *heap);
+		return;
+	}
+	heap[0] = heap[merge->count];
+	sift_down(merge, 0);
+	if (merge->count == LINE_MOST)
+		order_line(merge);
 }
 
 /* When the records of a part begin, as far as is known without decoding it. */
@@ -155,12 +201,11 @@ static int step(struct merge *merge)
 		return result;
 	if (first->batch == NULL && first->part >= merge->log->streams[first->stream].count) {
 		end_stream(merge, first);
-		merge->heap[0] = merge->heap[--merge->count];
+		drop_first(merge);
 	} else {
 		merge->heap[0].time = first->time;
+		sift_first(merge);
 	}
-	if (merge->count > 0)
-		sift_down(merge, 0);
 	return 0;
 }
 
@@ -185,6 +230,8 @@ int merge_log(const struct log *log, const struct merge_way *way, merge_visit *v
 		}
 	for (size_t at = merge.count / 2; at-- > 0;)
 		sift_down(&merge, at);
+	if (merge.count <= LINE_MOST)
+		order_line(&merge);
 	while (merge.count > 0 && result == 0)
 		result = step(&merge);
 	for (size_t i = 0; i < merge.count; i++)
