@@ -184,7 +184,7 @@ static void tell_error(const struct gpu_clock *clock, size_t at, double away_ns,
 	*error += beyond < 9e18 ? (uint64_t)beyond : UINT64_C(9000000000000000000);
 }
 
-uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error)
+uint64_t gpu_clock_ns_far(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error)
 {
 	size_t at = segment(clock, ticks, 0);
 	const struct gpu_knot *knot = &clock->knots[at];

@@ -41,8 +41,26 @@ void gpu_clock_realtime(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, ui
 /* A gpu_clock record: CUPTI's clock itself. */
 void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uint64_t width_ticks);
 
-/* Device time at `ticks`, and the other way round (0 for times before the log). *error receives ns. May be NULL. */
-uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error);
+/* The part of gpu_clock_ns for times before the last reading, and for what no 64 bits hold. */
+uint64_t gpu_clock_ns_far(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error);
+
+/* Device time at `ticks`. *error receives ns. May be NULL. While a log is read most questions are about what followed the last reading. */
+static inline uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error)
+{
+	const struct gpu_knot *last = &clock->knots[clock->count - 1];
+	double away;
+
+	if (ticks < last->ticks)
+		return gpu_clock_ns_far(clock, ticks, error);
+	away = (double)(int64_t)(ticks - last->ticks) * clock->tail;
+	if (!(away >= 0 && away < 9e15))
+		return gpu_clock_ns_far(clock, ticks, error);
+	if (error != NULL)
+		*error = last->error + (uint64_t)(away * clock->drift);
+	return last->ns + (uint64_t)(int64_t)away;
+}
+
+/* The other way round (0 for times before the log). */
 uint64_t gpu_clock_ticks(const struct gpu_clock *clock, uint64_t ns, uint64_t *error);
 
 #endif

@@ -102,15 +102,23 @@ static void cover(struct gpu_lane *lane, uint64_t *covered, uint64_t start, uint
 /* Starts come in order, so what is covered once ends at busy_end and what is covered twice at second_end. */
 static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
+	int is_kernel = interval->kind == 1; /* GPU_LAUNCH */
 	uint64_t twice = interval->end < sweep->busy_end ? interval->end : sweep->busy_end;
 
+	sweep->passed = interval->start;
+	if (interval->start >= sweep->busy_end && interval->end > interval->start) { /* alone: the device was idle before it */
+		gpu_lane_add(&sweep->busy, interval->start, interval->end);
+		gpu_lane_add(is_kernel ? &sweep->kernels : &sweep->copies, interval->start, interval->end);
+		sweep->busy_end = interval->end;
+		*(is_kernel ? &sweep->kernel_end : &sweep->copy_end) = interval->end;
+		return;
+	}
 	cover(&sweep->overlap, &sweep->second_end, interval->start, twice);
 	cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
-	if (interval->kind == 1) /* GPU_LAUNCH */
+	if (is_kernel)
 		cover(&sweep->kernels, &sweep->kernel_end, interval->start, interval->end);
 	else
 		cover(&sweep->copies, &sweep->copy_end, interval->start, interval->end);
-	sweep->passed = interval->start;
 }
 
 static void take_first(struct gpu_sweep *sweep, size_t count)

@@ -210,7 +210,7 @@ static uint64_t used_after(const struct gpu_pool *pool, uint64_t bytes, int is_r
 
 static uint32_t stack_of(struct gpu_scan *scan, uint64_t correlation)
 {
-	const struct gpu_flight *flight = correlation == 0 ? NULL : flights_find(&scan->flights, correlation);
+	const struct gpu_flight *flight = gpu_pair_find(scan, correlation);
 
 	return flight != NULL && flight->has & FLIGHT_CALL ? flight->stack : 0;
 }

@@ -287,9 +287,17 @@ static void make(struct gpu_flight *flight)
 	flight->shape = flight->queue = flight->kernel = GPU_NONE;
 }
 
+struct gpu_flight *gpu_pair_find(struct gpu_scan *scan, uint64_t correlation)
+{
+	if (correlation == 0)
+		return NULL;
+	gpu_usual_yield(scan, correlation);
+	return flights_find(&scan->flights, correlation);
+}
+
 void gpu_pair_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
 {
-	struct gpu_flight alone = {0}, *flight = call->correlation == 0 ? NULL : flights_find(&scan->flights, call->correlation);
+	struct gpu_flight alone = {0}, *flight = gpu_pair_find(scan, call->correlation);
 	int is_lonely;
 
 	if (flight != NULL && flight->has & FLIGHT_CALL) {
@@ -326,23 +334,21 @@ static int is_in_future(struct gpu_scan *scan, const struct gpu_record *record, 
 	return end > scan->passed_ns && end - scan->passed_ns > error + GPU_SKEW_NS;
 }
 
-/* Which of the times are impossible: enum gpu_impossible. *begin receives the device time of the call's begin, 0 = no call. */
-static unsigned impossible(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight, uint64_t *begin)
+unsigned gpu_impossible(struct gpu_scan *scan, const struct gpu_record *record, uint64_t call, uint64_t *begin)
 {
 	uint64_t error = 0, end = record->start + record->duration;
 	unsigned bits = 0;
 
 	*begin = 0;
-
 	if (record->start == 0 || end == 0)
 		return GPU_NO_TIME;
 	if (record->duration > INT64_MAX)
 		return GPU_BACKWARDS;
 	if (is_in_future(scan, record, end))
 		bits |= GPU_IN_FUTURE;
-	if (flight == NULL || !(flight->has & FLIGHT_CALL))
+	if (call == UINT64_MAX)
 		return bits;
-	*begin = gpu_clock_ns(scan->clock, flight->begin, &error);
+	*begin = gpu_clock_ns(scan->clock, call, &error);
 	if (record->start < *begin && *begin - record->start > error + GPU_SKEW_NS)
 		bits |= GPU_BEFORE_CALL;
 	if (error > scan->gpu->clock_error_ns && scan->gpu->has_clock)
@@ -372,7 +378,7 @@ static void widen_span(struct gpu_flight *flight, const struct gpu_record *recor
 static void join(struct gpu_scan *scan, struct gpu_flight *flight, const struct gpu_record *record)
 {
 	uint64_t begin;
-	unsigned bits = impossible(scan, record, flight, &begin);
+	unsigned bits = gpu_impossible(scan, record, flight->has & FLIGHT_CALL ? flight->begin : UINT64_MAX, &begin);
 	int is_first = flight->records == 1 && flight->has & FLIGHT_CALL;
 
 	count_impossible(scan, bits);
@@ -441,15 +447,6 @@ static int keep_pending(struct gpu_scan *scan, struct gpu_flight *flight, const 
 	return 0;
 }
 
-static uint64_t double_key(const struct gpu_record *record)
-{
-	uint64_t key = record->start * UINT64_C(0x9e3779b97f4a7c15) + record->duration;
-
-	key = (key ^ record->queue) * UINT64_C(0xff51afd7ed558ccd) + record->node;
-	key = (key ^ record->bytes) * UINT64_C(0x9e3779b97f4a7c15) + record->shape + ((uint64_t)record->kind << 32);
-	return key | 1;
-}
-
 static void describe(struct gpu_flight *flight, const struct gpu_record *record)
 {
 	if (flight->records++ == 0) {
@@ -471,8 +468,8 @@ static void describe(struct gpu_flight *flight, const struct gpu_record *record)
 
 void gpu_pair_record(struct gpu_scan *scan, const struct gpu_record *record)
 {
-	struct gpu_flight alone = {0}, *flight = record->correlation == 0 ? NULL : flights_find(&scan->flights, record->correlation);
-	uint64_t key = double_key(record);
+	struct gpu_flight alone = {0}, *flight = gpu_pair_find(scan, record->correlation);
+	uint64_t key = gpu_double_key(record);
 
 	scan->gpu->counts.device_records++;
 	scan->last_decoded = record->time;
@@ -508,7 +505,7 @@ void gpu_pair_record(struct gpu_scan *scan, const struct gpu_record *record)
 
 void gpu_pair_wait(struct gpu_scan *scan, const struct gpu_record *record)
 {
-	struct gpu_flight alone = {0}, *flight = record->correlation == 0 ? NULL : flights_find(&scan->flights, record->correlation);
+	struct gpu_flight alone = {0}, *flight = gpu_pair_find(scan, record->correlation);
 
 	scan->last_decoded = record->time;
 	if (flight == NULL && record->correlation != 0) {

@@ -85,6 +85,36 @@ static int is_answered(enum gpu_kind kind)
 	       kind == GPU_GRAPH_WORK || kind == GPU_OTHER;
 }
 
+/* All but launches that are as they should be. */
+static void take_unusual(struct gpu_scan *scan, const struct gpu_call *call, struct gpu_arguments *arguments)
+{
+	if (call->kind == GPU_LIBRARY)
+		gpu_library_end(scan, call, arguments);
+	else if (call->kind == GPU_ALLOC || call->kind == GPU_FREE)
+		gpu_memory_call(scan, call, arguments);
+	else if (call->kind == GPU_MODULE)
+		sum_module_call(scan, call);
+	else if (call->result == 0 && call->function != GPU_NONE && scan->gpu->functions[call->function].is_reset)
+		gpu_memory_reset(scan, call, arguments);
+	if ((call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || (call->correlation != 0 && is_answered(call->kind)) ||
+	    call->kind == GPU_SYNC)
+		gpu_pair_call(scan, call, arguments);
+}
+
+/* The op that the stream's thread is in. */
+static inline uint32_t op_of(struct gpu_scan *scan, size_t stream)
+{
+	const struct scan_ops *ops = &scan->scan->ops;
+	struct gpu_arguments *arguments = &scan->arguments[stream];
+	uint64_t seen = 1 + (ops->changes[0] == NULL ? 0 : *ops->changes[0]) + (ops->changes[1] == NULL ? 0 : *ops->changes[1]);
+
+	if (arguments->seen != seen) {
+		arguments->op = ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL);
+		arguments->seen = seen;
+	}
+	return arguments->op;
+}
+
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
@@ -99,25 +129,15 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 				.result = (uint32_t)scan_value(kind, row, fields[5]),
 				.flags = (uint32_t)scan_value(kind, row, fields[6]), .stream = stream,
 				.thread = scan->scan->process->log->streams[stream].thread};
-	const struct scan_ops *ops = &scan->scan->ops;
 
 	scan->any = 1;
 	call.begin = call.duration > call.end ? 0 : call.end - call.duration;
-	call.op = ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL);
+	call.op = op_of(scan, stream);
 	call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
 	gpu_sum_call(scan, &call);
 	gpu_python_call(scan, &call);
-	if (call.kind == GPU_LIBRARY)
-		gpu_library_end(scan, &call, arguments);
-	else if (call.kind == GPU_ALLOC || call.kind == GPU_FREE)
-		gpu_memory_call(scan, &call, arguments);
-	else if (call.kind == GPU_MODULE)
-		sum_module_call(scan, &call);
-	else if (call.result == 0 && call.function != GPU_NONE && scan->gpu->functions[call.function].is_reset)
-		gpu_memory_reset(scan, &call, arguments);
-	if ((call.kind >= GPU_LAUNCH && call.kind <= GPU_GRAPH) || (call.correlation != 0 && is_answered(call.kind)) ||
-	    call.kind == GPU_SYNC)
-		gpu_pair_call(scan, &call, arguments);
+	if (call.kind < GPU_LAUNCH || call.kind > GPU_SET || !gpu_usual_call(scan, &call, arguments))
+		take_unusual(scan, &call, arguments);
 	arguments->kind = GPU_OTHER;
 	arguments->is_library = arguments->is_object = 0;
 }
@@ -149,6 +169,12 @@ static void take_device_op(void *state, size_t stream, const struct batch *batch
 	scan->arguments[stream].given_op = *name == 0 ? 0 : op_names_number(scan->scan->op_names, name);
 }
 
+static void take_work(struct gpu_scan *scan, const struct gpu_record *record)
+{
+	if (!gpu_usual_record(scan, record))
+		gpu_pair_record(scan, record);
+}
+
 static void take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
@@ -156,7 +182,7 @@ static void take_kernel(void *state, size_t stream, const struct batch *batch, s
 
 	record.shape = gpu_shape_at(scan, VALUE(5));
 	record.queue = gpu_queue_at(scan, VALUE(6));
-	gpu_pair_record(scan, &record);
+	take_work(scan, &record);
 }
 
 static void take_device_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -172,7 +198,7 @@ static void take_device_copy(void *state, size_t stream, const struct batch *bat
 	record.flags = (uint32_t)VALUE(10);
 	record.source_device = (uint32_t)VALUE(11);
 	record.destination_device = (uint32_t)VALUE(12);
-	gpu_pair_record(scan, &record);
+	take_work(scan, &record);
 }
 
 static void take_device_set(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -184,7 +210,7 @@ static void take_device_set(void *state, size_t stream, const struct batch *batc
 	record.queue = gpu_queue_at(scan, VALUE(6));
 	record.destination = (uint32_t)VALUE(7);
 	record.flags = (uint32_t)VALUE(8);
-	gpu_pair_record(scan, &record);
+	take_work(scan, &record);
 }
 
 static void take_graph_run(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -210,7 +236,7 @@ static void take_device_wait(void *state, size_t stream, const struct batch *bat
 
 static uint32_t function_of(struct gpu_scan *scan, uint64_t correlation)
 {
-	const struct gpu_flight *flight = correlation == 0 ? NULL : flights_find(&scan->flights, correlation);
+	const struct gpu_flight *flight = gpu_pair_find(scan, correlation);
 
 	return flight != NULL && flight->has & FLIGHT_CALL ? flight->function : GPU_NONE;
 }
@@ -375,6 +401,7 @@ static void drop(void *state)
 	for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
 		number_map_free(maps[i]);
 	flights_free(&scan->flights);
+	gpu_usual_free(scan);
 	gpu_memory_free(scan);
 	gpu_free(scan->gpu);
 	free(scan->arguments);
@@ -405,6 +432,7 @@ static int open_scan(struct gpu_scan *scan)
 	scan->from_ns = options == NULL || !options->has_window ? INT64_MIN : options->from_ns;
 	scan->to_ns = options == NULL || !options->has_window ? INT64_MAX : options->to_ns;
 	scan->has_window = options != NULL && options->has_window;
+	gpu_usual_begin(scan);
 	return 0;
 }
 
@@ -426,6 +454,7 @@ static int finish(void *state)
 	struct gpu_scan *scan = state;
 	struct gpu *gpu = scan->gpu;
 
+	gpu_usual_end(scan);
 	flights_end(&scan->flights);
 	if (!scan->any && gpu->function_count == 0 && gpu->device_count == 0)
 		return 0;

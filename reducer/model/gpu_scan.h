@@ -10,6 +10,7 @@
 #include "reducer/model/gpu.h"
 #include "reducer/model/gpu_clock.h"
 #include "reducer/model/gpu_flights.h"
+#include "reducer/model/gpu_usual.h"
 #include "reducer/model/pairs.h"
 #include "reducer/model/scan.h"
 
@@ -27,6 +28,9 @@ struct gpu_arguments {
 	int is_library, is_object;
 	uint32_t open[8];       /* library calls that began and did not end, places in `instances` + 1 */
 	uint32_t open_count;
+	uint32_t last_api, last_function, last_result; /* of the call before: its row in apis + 1 */
+	uint64_t seen;          /* changes of the open ranges and ops of threads, + 1, when `op` was asked for; 0 = not yet */
+	uint32_t op;
 	uint32_t given_op;      /* number of the op that the file says the next device record was for, 0 = does not say */
 };
 
@@ -71,6 +75,7 @@ struct gpu_scan {
 	struct gpu *gpu;
 	struct gpu_clock *clock;
 	struct gpu_flights flights;
+	struct gpu_usual usual;
 	struct gpu_arguments *arguments; /* by stream */
 	struct gpu_record *pending;
 	uint32_t pending_count, pending_free;
@@ -99,6 +104,16 @@ struct gpu_scan {
 	int has_window;
 };
 
+/* What tells a device record from another of the same call; never 0. */
+static inline uint64_t gpu_double_key(const struct gpu_record *record)
+{
+	uint64_t key = record->start * UINT64_C(0x9e3779b97f4a7c15) + record->duration;
+
+	key = (key ^ record->queue) * UINT64_C(0xff51afd7ed558ccd) + record->node;
+	key = (key ^ record->bytes) * UINT64_C(0x9e3779b97f4a7c15) + record->shape + ((uint64_t)record->kind << 32);
+	return key | 1;
+}
+
 /* An array of the gpu, with room for one more; counts what is left out. NULL without room. */
 #define GPU_ROOM(scan, array, count) gpu_room(scan, (void **)&(scan)->gpu->array, &(scan)->gpu->count, sizeof *(scan)->gpu->array)
 void *gpu_room(struct gpu_scan *scan, void **array, size_t *count, size_t bytes);
@@ -113,10 +128,17 @@ uint32_t gpu_kernel_by_hash(struct gpu_scan *scan, uint64_t hash);
 struct gpu_device *gpu_device_at(struct gpu_scan *scan, uint32_t id);
 
 /* gpu_pair.c */
+/* The flight of that correlation id, or NULL (always for 0). */
+struct gpu_flight *gpu_pair_find(struct gpu_scan *scan, uint64_t correlation);
 void gpu_pair_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_pair_record(struct gpu_scan *scan, const struct gpu_record *record);
 /* A device_wait record: kind GPU_SYNC, copy_kind = its kind, source = context, destination = stream, flags = event. */
 void gpu_pair_wait(struct gpu_scan *scan, const struct gpu_record *record);
+/*
+ * Which of the times of a record are impossible: enum gpu_impossible. `call`: begin of its call in ticks, UINT64_MAX = none. *begin
+ * receives its device time, 0 = no call.
+ */
+unsigned gpu_impossible(struct gpu_scan *scan, const struct gpu_record *record, uint64_t call, uint64_t *begin);
 void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded);
 /* Is this time of the run (ticks), or device time, inside --window? */
 int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks);
@@ -124,6 +146,8 @@ int gpu_wants_device(const struct gpu_scan *scan, uint64_t ns);
 
 /* gpu_sums.c. `flight` may be NULL: no call is known. */
 void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, struct gpu_flight *flight, unsigned impossible);
+/* The same of a kernel, copy or set of no graph whose times are sane, where nobody asks for Python's stacks or a window. */
+void gpu_sum_usual(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread);
 void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call);
 void gpu_sum_wait(struct gpu_scan *scan, const struct gpu_wait *key, uint64_t duration, int is_timed, uint64_t host_ns);
 /* `key`: what, device, function, is_host. */

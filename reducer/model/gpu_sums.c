@@ -158,24 +158,49 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 		add_busy(scan, record);
 }
 
-void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call)
+void gpu_sum_usual(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
+{
+	if (record->kind == GPU_LAUNCH)
+		sum_kernel(scan, record, op, thread, 0);
+	else
+		sum_copy(scan, record, op, thread, 0);
+	add_busy(scan, record);
+}
+
+/* The row of a call, + 1, made when it is new; 0 where there is no room. */
+static uint32_t api_at(struct gpu_scan *scan, const struct gpu_call *call)
 {
 	uint64_t high = (uint64_t)call->function << 32 | call->result;
 	uint32_t place = number_map_find(&scan->api_rows, high, call->thread);
 	struct gpu_api *api;
 
+	if (place != NUMBER_MAP_NONE)
+		return place + 1;
+	api = GPU_ROOM(scan, apis, api_count);
+	if (api == NULL)
+		return 0;
+	*api = (struct gpu_api){.function = call->function, .result = call->result, .thread = call->thread};
+	place = (uint32_t)scan->gpu->api_count - 1;
+	number_map_set(&scan->api_rows, high, call->thread, place);
+	return place + 1;
+}
+
+void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call)
+{
+	struct gpu_arguments *stream = &scan->arguments[call->stream];
+	struct gpu_api *api;
+
 	scan->gpu->counts.calls++;
 	if (!gpu_wants_ticks(scan, call->begin))
 		return;
-	if (place == NUMBER_MAP_NONE) {
-		api = GPU_ROOM(scan, apis, api_count);
-		if (api == NULL)
-			return;
-		*api = (struct gpu_api){.function = call->function, .result = call->result, .thread = call->thread};
-		place = (uint32_t)scan->gpu->api_count - 1;
-		number_map_set(&scan->api_rows, high, call->thread, place);
+	if (stream->last_api == 0 || stream->last_function != call->function || stream->last_result != call->result) {
+		stream->last_api = api_at(scan, call);
+		stream->last_function = call->function;
+		stream->last_result = call->result;
 	}
-	api = &scan->gpu->apis[place];
+	if (stream->last_api == 0)
+		return;
+	api = &scan->gpu->apis[stream->last_api - 1];
 	api->captured += (call->flags & 4) != 0;
 	api->nested += (call->flags & 8) != 0;
 	spread_add(&api->times, call->duration);

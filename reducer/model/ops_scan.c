@@ -319,6 +319,7 @@ static void *begin(struct scan *scan)
 	}
 	taken->before = scan->ops;
 	scan->ops.state = taken;
+	scan->ops.changes[1] = &taken->stacks.changes;
 	scan->ops.current = current;
 	scan->ops.name_state = taken;
 	scan->ops.name = name_for_others;

@@ -99,6 +99,7 @@ void op_stacks_push(struct op_stacks *ops, size_t at, uint32_t name, struct op_f
 	frame.is_inner = ops->sums[frame.op].open != 0 && is_open(stack, frame.op);
 	ops->sums[frame.op].open++;
 	stack->frames[stack->count++] = frame;
+	ops->changes++;
 }
 
 /* The place of the innermost open op of that key and source, or SIZE_MAX. */
@@ -120,6 +121,7 @@ static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t pl
 	for (size_t i = place + 1; i < stack->count; i++)
 		stack->frames[i - 1] = stack->frames[i];
 	stack->count--;
+	ops->changes++;
 	sum->open--;
 	sum->occurrences++;
 	sum->total += frame.is_inner ? 0 : duration;
@@ -244,6 +246,7 @@ void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned s
 
 void op_stacks_clear(struct op_stacks *ops)
 {
+	ops->changes++;
 	for (size_t i = 0; i < ops->stack_count; i++) {
 		ops->unfinished += ops->stacks[i].count;
 		ops->stacks[i].count = 0;

@@ -59,6 +59,7 @@ struct op_stacks {
 	size_t sum_count, sum_room;
 	uint32_t *sum_of; /* by name id, source and is_range: index + 1 */
 	struct op_sequence *sequences;
+	uint64_t changes; /* how often the open ops of a thread changed */
 	uint64_t unfinished, unbegun, crossed, overlapped, nameless, unjoined;
 	int is_short; /* of memory: something was left out */
 };

@@ -146,6 +146,7 @@ void ranges_push(struct ranges *ranges, size_t at, uint32_t sum, uint64_t time, 
 	}
 	*open = (struct range_open){.sum = sum, .step = step, .begin = time, .counted_from = time};
 	stack->count++;
+	ranges->changes++;
 }
 
 /* Takes the range at place `i` off its stack: sums, and what lies below and above it. */
@@ -169,6 +170,7 @@ static void finish(struct ranges *ranges, struct range_stack *stack, size_t i, u
 	sum->cut += is_cut != 0;
 	memmove(open, open + 1, (stack->count - i - 1) * sizeof *open);
 	stack->count--;
+	ranges->changes++;
 }
 
 uint32_t ranges_pop(struct ranges *ranges, size_t at, uint32_t domain, uint8_t source, uint64_t time)

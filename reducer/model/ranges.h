@@ -63,6 +63,7 @@ struct ranges {
 	uint64_t unbegun;  /* ends without a beginning, or whose beginning was not recorded */
 	uint64_t crossed;  /* ranges that ended while a later one of another domain was still open */
 	uint64_t too_deep, too_many; /* ranges not followed: RANGES_DEPTH_MAX, RANGES_OPEN_MAX */
+	uint64_t changes; /* how often the open ranges of a thread changed */
 	int is_short; /* memory ran out */
 };
 

@@ -29,6 +29,7 @@
 struct scan_ops {
 	void *state;
 	uint32_t (*current)(void *state, size_t stream, uint64_t *since);
+	const uint64_t *changes[2]; /* counters of those who answer: while none moves, current() says the same. NULL = no such */
 	void *name_state;
 	const char *(*name)(void *state, uint64_t id); /* the text of an op_name fact, "" = unknown; NULL = nobody knows */
 	void *word_state;
