@@ -70,6 +70,7 @@ static int check_process(const struct process *process, struct totals *totals)
 {
 	struct stacks *stacks = stacks_load(process->log);
 
+	log_rest(process->log);
 	if (stacks == NULL)
 		return -1;
 	check_counters(process);

@@ -199,7 +199,6 @@ struct stacks *stacks_load(const struct log *log)
 	gather_all(&nodes);
 	gather_packed(&nodes);
 	gather_all(&pcs);
-	log_rest(log);
 	if (stacks == NULL || nodes.is_out_of_memory || pcs.is_out_of_memory) {
 		free(nodes.array);
 		free(pcs.array);

@@ -25,7 +25,10 @@ struct stacks {
  */
 uint64_t *packed_nodes(const uint8_t *payload, size_t bytes, uint64_t first, size_t *count);
 
-/* Reads the pcs and nodes blocks, packed ones too. NULL only without memory. A log without stacks gives counts of 0. */
+/*
+ * Reads the pcs and nodes blocks, packed ones too. NULL only without memory. A log without stacks gives counts of 0.
+ * The log stays open: blocks of it may be read ahead meanwhile.
+ */
 struct stacks *stacks_load(const struct log *log);
 void stacks_free(struct stacks *stacks);
 

@@ -78,6 +78,7 @@ static struct process_frames *frames_of(struct frames *frames, size_t process)
 	if (of->stacks)
 		return of;
 	of->stacks = stacks_load(frames->run->processes[process].log);
+	log_rest(frames->run->processes[process].log);
 	if (!of->stacks)
 		base_die("out of memory (stacks of %s)", frames->run->processes[process].path);
 	of->locations = base_alloc(of->stacks->pc_count, sizeof(*of->locations));
