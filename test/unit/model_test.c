@@ -4,6 +4,7 @@
  *
  * Rule: each expectation stands in the test; every log is made here.
  */
+#include "reducer/model/clock.h"
 #include "reducer/model/maps.h"
 #include "reducer/model/pairs.h"
 #include "reducer/model/run.h"
@@ -487,6 +488,35 @@ static void test_ticks_become_nanoseconds_piece_by_piece(void **state)
 	free(records);
 }
 
+/* Processes are scanned at the same time: each has readings of its own, in the scale that all share. */
+static void test_a_process_under_scan_has_a_clock_of_its_own(void **state)
+{
+	struct tfp_file_header first = {.origin = {.ticks = 1000, .raw_ns = 5000}}, second = first;
+	struct clock_map shared = {.kind = TFP_CLOCK_TSC}, own;
+	size_t count;
+
+	(void)state;
+	second.origin.ticks += UINT64_C(3000000000); /* 3 s later, a tick is 1 ns */
+	second.origin.raw_ns += UINT64_C(3000000000);
+	assert_int_equal(clock_add_origin(&shared, &first), 0);
+	assert_int_equal(clock_add_origin(&shared, &second), 0);
+	clock_settle(&shared);
+	count = shared.count;
+	assert_int_equal(clock_begin_own(&own, &shared, &first), 0);
+	assert_int_equal(clock_add(&own, UINT64_C(1000001000), UINT64_C(1000005000)), 0);
+	assert_int_equal(clock_add(&own, UINT64_C(2000001000), UINT64_C(2000205000)), 0); /* 0.2 ms more in the second second */
+	assert_int_equal(clock_ns(&own, 1000), 0);
+	assert_int_equal(clock_ns(&own, UINT64_C(500001000)), 500000000);
+	assert_int_equal(clock_ns(&own, UINT64_C(1500001000)), 1500100000);
+	clock_join(&shared, &own);
+	clock_free(&own);
+	assert_int_equal(shared.count, count + 2);
+	assert_int_equal(clock_begin_own(&own, &shared, &second), 0);
+	assert_int_equal(clock_ns(&own, second.origin.ticks), clock_ns(&shared, second.origin.ticks));
+	clock_free(&own);
+	clock_free(&shared);
+}
+
 static void test_curves_are_reduced_and_added(void **state)
 {
 	struct timeline_point one[] = {{0, 0, 10, 10}, {100, 110, 5, 90}, {200, 200, 20, 20}, {300, 300, 0, 20}};
@@ -526,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_threads_are_merged_by_time),
 		cmocka_unit_test(test_the_newest_run_is_taken),
 		cmocka_unit_test(test_ticks_become_nanoseconds_piece_by_piece),
+		cmocka_unit_test(test_a_process_under_scan_has_a_clock_of_its_own),
 		cmocka_unit_test(test_curves_are_reduced_and_added),
 	};
 
