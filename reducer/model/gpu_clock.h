@@ -44,7 +44,10 @@ void gpu_clock_reading(struct gpu_clock *clock, uint64_t ticks, uint64_t ns, uin
 /* The part of gpu_clock_ns for times before the last reading, and for what no 64 bits hold. */
 uint64_t gpu_clock_ns_far(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error);
 
-/* Device time at `ticks`. *error receives ns. May be NULL. While a log is read most questions are about what followed the last reading. */
+/*
+ * Device time at `ticks`. *error receives ns, may be NULL. While a log is read most questions are about what follows the last
+ * reading.
+ */
 static inline uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t ticks, uint64_t *error)
 {
 	const struct gpu_knot *last = &clock->knots[clock->count - 1];

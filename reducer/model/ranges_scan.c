@@ -437,7 +437,8 @@ static void *begin(struct scan *scan)
 		drop(taken);
 		return NULL;
 	}
-	scan->ops = (struct scan_ops){.state = taken, .current = current, .changes = {&taken->ranges.changes}, .word_state = taken, .word = say_word};
+	scan->ops = (struct scan_ops){.state = taken, .current = current, .changes = {&taken->ranges.changes}, .word_state = taken,
+				      .word = say_word};
 	scan->op_names = &taken->op_names;
 	return taken;
 }
