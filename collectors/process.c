@@ -103,6 +103,14 @@ void tfp_process_forked(int child)
 	tfp_thread_leave(thread);
 }
 
+void tfp_process_child_killed(int child, int status)
+{
+	struct tfp_fact_field fields[2] = {{.number = (uint32_t)child}, {.number = (uint32_t)status}};
+
+	if (is_live() && tfp_mode_now > TFP_MODE_PASS && !is_borrowed())
+		tfp_store_fact(TFP_TAG_child_killed, fields, 2);
+}
+
 /* A last clock reading pins the end of the time line: without one the last second rests on an extrapolation. */
 static void put_last_clock(void)
 {

@@ -35,6 +35,9 @@ void tfp_process_exec_failed(void);
 /* posix_spawn returned; child is 0 when it failed. */
 void tfp_process_spawned(int child, const char *path);
 
+/* A wait said that a signal killed this child; status is waitpid's. */
+void tfp_process_child_killed(int child, int status);
+
 /* The process ends of its own will. Any thread, any context. */
 void tfp_process_ending(enum tfp_end_kind kind, int status);
 

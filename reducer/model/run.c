@@ -339,6 +339,7 @@ static void close_process(struct process *process)
 	free(process->threads);
 	free(process->losses);
 	free(process->windows);
+	free(process->child_ends);
 	free(process->ranges);
 	free(process->steps);
 	scan_close(process);

@@ -31,8 +31,13 @@ enum end_kind {
 	END__EXIT = 3,   /* _exit(), quick_exit() */
 	END_EXEC = 4,    /* replaced by another program */
 	END_ABORT = 5,   /* abort() was entered */
-	END_SIGNAL = 6,  /* killed by a signal, as waitpid told `tfprof run` */
+	END_SIGNAL = 6,  /* killed by a signal, as waitpid told `tfprof run` or the process that waited */
 	END_IMPORTED = 7, /* made from a file of another profiler, which does not say */
+};
+
+struct child_end {
+	uint32_t pid;
+	int status; /* waitpid's */
 };
 
 struct setting {
@@ -118,6 +123,8 @@ struct process {
 	enum end_kind end;
 	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
 	const char *end_doubt; /* of END_UNKNOWN: why it may be no kill; NULL = it is one */
+	struct child_end *child_ends; /* of its children that were killed, as its waits said */
+	size_t child_end_count;
 	struct tfp_end_payload told; /* by `tfprof run` in this log, of this process or of one without a log; pid 0 = nothing */
 	int mode;              /* enum tfp_mode last in force */
 	int is_full;           /* setting MALLOC=full: heap account has kind EVENTS */
