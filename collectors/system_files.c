@@ -157,19 +157,31 @@ uint32_t tfp_kept_most(void)
 	return limit.rlim_cur < 4096 ? (uint32_t)limit.rlim_cur / 32 : 128;
 }
 
-long tfp_kept_open(struct tfp_kept *file, const struct tfp_kept *folder, const char *path, long flags)
+/* Apart, so that the stack of what opens stays small: what is known again of the file by its number. */
+static __attribute__((noinline)) int identify(struct tfp_kept *file, long number)
 {
 	struct stat status;
+
+	if (tfp_sys(SYS_fstat, number, (long)&status, 0, 0, 0, 0) != 0)
+		return 0;
+	*file = (struct tfp_kept){(int)number + 1, status.st_dev, status.st_ino};
+	return 1;
+}
+
+long tfp_kept_open(struct tfp_kept *file, const struct tfp_kept *folder, const char *path, long flags)
+{
 	long low = tfp_sys(SYS_openat, folder ? folder->number - 1 : AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | flags, 0, 0, 0);
 
 	if (low < 0)
 		return low;
-	long high = tfp_sys(SYS_fstat, low, (long)&status, 0, 0, 0, 0) == 0 ? tfp_file_raise(low) : -1;
+	long high = tfp_file_raise(low);
 	tfp_sys(SYS_close, low, 0, 0, 0, 0, 0);
 	if (high < 0)
 		return -EMFILE;
-	*file = (struct tfp_kept){(int)high + 1, status.st_dev, status.st_ino};
-	return 0;
+	if (identify(file, high))
+		return 0;
+	tfp_sys(SYS_close, high, 0, 0, 0, 0, 0);
+	return -EMFILE;
 }
 
 long tfp_kept_number(struct tfp_kept *file)
