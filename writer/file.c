@@ -36,15 +36,16 @@ static int is_our_file(const struct tfp_log *log, long descriptor)
 /* With the limit wider by ABOVE at most for this one call, as a process that another thread starts in it would keep that. */
 static long raise_within(long descriptor, const struct rlimit *limit)
 {
-	struct rlimit wide = {limit->rlim_cur + ABOVE, limit->rlim_max};
+	static struct rlimit wide, found; /* not on the stack, of which hooks have little: the caller is alone here */
 
+	wide = (struct rlimit){limit->rlim_cur + ABOVE, limit->rlim_max};
 	if (wide.rlim_max == limit->rlim_cur) /* root may */
 		wide.rlim_max = wide.rlim_cur;
 	else if (wide.rlim_cur > wide.rlim_max)
 		wide.rlim_cur = wide.rlim_max;
 	if (is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
 		return -1;
-	struct rlimit found = wide;
+	found = wide;
 	long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)limit->rlim_cur, 0, 0, 0);
 	tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)limit, (long)&found, 0, 0);
 	if (found.rlim_cur != wide.rlim_cur || found.rlim_max != wide.rlim_max) /* the host's, set just now */
@@ -59,7 +60,7 @@ static long raise_within(long descriptor, const struct rlimit *limit)
 static long raise_above(long descriptor)
 {
 	static _Atomic int is_raising;
-	struct rlimit limit = {0, 0};
+	static struct rlimit limit;
 	int none = 0;
 	long high = -1;
 
