@@ -22,6 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -192,7 +193,38 @@ TFP_EXPORT pid_t fork(void)
 TFP_EXPORT pid_t _Fork(void)
 {
 	tfp_resolve();
-	return fork_as(tfp_real._Fork ? tfp_real._Fork : fork_by_kernel); /* glibc before 2.34 has none */
+	pid_t child = fork_as(tfp_real._Fork ? tfp_real._Fork : fork_by_kernel); /* glibc before 2.34 has none */
+
+	if (child == 0) /* runs no handlers of fork */
+		tfp_pages_wipe();
+	return child;
+}
+
+struct clone_call {
+	int (*function)(void *);
+	void *argument;
+};
+
+/* The child's memory is a copy of its parent's, the caller's frame with it. */
+static int clone_child(void *call)
+{
+	struct clone_call own = *(const struct clone_call *)call;
+
+	tfp_pages_wipe();
+	return own.function(own.argument);
+}
+
+/* The header declares it variadic; the ABI is the same. */
+TFP_EXPORT int tfp_hook_clone(int (*)(void *), void *, int, void *, void *, void *, void *) __asm__("clone");
+
+int tfp_hook_clone(int (*function)(void *), void *stack, int flags, void *argument, void *parent_id, void *tls, void *child_id)
+{
+	struct clone_call call = {function, argument};
+
+	tfp_resolve();
+	if ((flags & CLONE_VM) || !function || !tfp_pages_are_by_hand())
+		return tfp_real.clone(function, stack, flags, argument, parent_id, tls, child_id);
+	return tfp_real.clone(clone_child, stack, flags, &call, parent_id, tls, child_id);
 }
 
 /* What the log says of a path: where the kernel answers EFAULT to it, it is not read here either. */
@@ -444,6 +476,17 @@ static int installs_filter(long number, long a)
 	return (number == SYS_seccomp && (a == 0 || a == 1)) || (number == SYS_prctl && a == PR_SET_SECCOMP);
 }
 
+/* A child with memory of its own; of clone3 alone with a stack of its parent's, as another one does not come back here. */
+static int forks(long number, long a)
+{
+#if defined SYS_fork
+	if (number == SYS_fork)
+		return 1;
+#endif
+	return (number == SYS_clone && !(a & CLONE_VM)) ||
+	       (number == SYS_clone3 && !(((const struct clone_args *)a)->flags & CLONE_VM));
+}
+
 long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	int is_filter = installs_filter(number, a);
@@ -457,6 +500,8 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_pause();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);
+	if (TFP_UNLIKELY(result == 0 && forks(number, a)))
+		tfp_pages_wipe();
 	if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_resume(tfp_real.pthread_create);
 	if (TFP_UNLIKELY(is_filter)) /* with a listener asked for, success is its descriptor; with TSYNC failure is a thread id */

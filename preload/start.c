@@ -102,6 +102,32 @@ static int load_once(void)
 	return is_passed_over ? -1 : 0;
 }
 
+/* glibc's; of the first to register, the handler before a fork is the last one and that in the child the first. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object)
+	__attribute__((weak));
+
+/* Also for forks inside of libc (daemon, forkpty), which reach no hook. Once per program, the handlers are kept across fork. */
+static int attend_forks(void)
+{
+	static int is_attended;
+
+	if (!is_attended && &__register_atfork)
+		is_attended = __register_atfork(tfp_process_forking, NULL, tfp_pages_wipe, NULL) == 0;
+	return is_attended;
+}
+
+/* Pages that a fork child finds empty, also where the kernel cannot do that. */
+static void *get_state_pages(size_t bytes)
+{
+	int is_attended = attend_forks();
+	void *pages = tfp_pages_get(bytes, 1);
+
+	if (pages || !is_attended || !tfp_pages_need_hand())
+		return pages;
+	tfp_pages_by_hand();
+	return tfp_pages_get(bytes, 1);
+}
+
 /* The one state of this process: emptied by a fork, made by the first caller. NULL: somebody else is at it, or none. */
 static struct tfp_state *claim_state(void)
 {
@@ -110,7 +136,7 @@ static struct tfp_state *claim_state(void)
 
 	if (!state) {
 		struct tfp_state *none = NULL;
-		state = tfp_pages_get(sizeof *state, 1);
+		state = get_state_pages(sizeof *state);
 		if (!state)
 			return NULL;
 		if (!__atomic_compare_exchange_n(&tfp_state, &none, state, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {

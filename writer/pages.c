@@ -52,6 +52,11 @@ static struct list *after(struct list *list)
 	return next;
 }
 
+/* No kernel empties pages here: tfp_pages_wipe does. Kept across fork, as those pages are. */
+static int is_by_hand;
+static _Atomic int is_refused; /* the kernel said that it cannot */
+static _Atomic int are_kept;   /* around a fork inside a handler */
+
 static _Atomic uint32_t detached; /* how often tfp_pages_detach ran in this process and those it was forked from */
 
 /* Where no more can be listed (NULL), a fork out of a handler may end its child: no worse than without the list. */
@@ -88,13 +93,42 @@ void *tfp_pages_get(size_t bytes, int wipe)
 		return NULL;
 	if (!wipe)
 		return (void *)start;
-	/* Without MADV_WIPEONFORK (before Linux 4.14) a child would go on in its parent's state: have none instead. */
-	if (tfp_sys(SYS_madvise, start, (long)bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+	/* A child that finds them as they are would go on in its parent's state: have none instead. */
+	long refused = is_by_hand ? 0 : tfp_sys(SYS_madvise, start, (long)bytes, MADV_WIPEONFORK, 0, 0, 0);
+	if (refused == -EINVAL)
+		is_refused = 1;
+	struct region *region = refused ? NULL : enter((uintptr_t)start, (bytes + 4095) & ~(uintptr_t)4095);
+	if (refused || (is_by_hand && !region)) {
 		tfp_sys(SYS_munmap, start, (long)bytes, 0, 0, 0, 0);
 		return NULL;
 	}
-	enter((uintptr_t)start, (bytes + 4095) & ~(uintptr_t)4095);
 	return (void *)start;
+}
+
+int tfp_pages_need_hand(void)
+{
+	return is_refused && !is_by_hand;
+}
+
+void tfp_pages_by_hand(void)
+{
+	is_by_hand = 1;
+}
+
+int tfp_pages_are_by_hand(void)
+{
+	return is_by_hand;
+}
+
+void tfp_pages_wipe(void)
+{
+	if (!is_by_hand || are_kept)
+		return;
+	for (struct list *list = &first; list; list = list->next)
+		for (int i = 0; i < LISTED; i++)
+			if (list->regions[i].start > 1 && !(list->regions[i].bytes & SHARED))
+				tfp_sys(SYS_madvise, (long)list->regions[i].start, (long)list->regions[i].bytes, MADV_DONTNEED, 0, 0,
+					0);
 }
 
 void tfp_pages_put(void *start, size_t bytes)
@@ -144,6 +178,9 @@ void *tfp_pages_share(long file, uint64_t offset, size_t bytes)
 
 void tfp_pages_keep(int is_kept)
 {
+	are_kept = is_kept;
+	if (is_by_hand)
+		return;
 	for (struct list *list = &first; list; list = list->next)
 		for (int i = 0; i < LISTED; i++)
 			if (list->regions[i].start > 1 && !(list->regions[i].bytes & SHARED))

@@ -36,6 +36,15 @@ void tfp_pages_detach(void);
 /* In a fork child: zeros where shared pages of its parent's were, for what is still stored there from a register. */
 void tfp_pages_blank(uintptr_t address, size_t bytes);
 
+/*
+ * Kernels that cannot empty pages at a fork (gVisor, Linux before 4.14): whether one has said so; from now on tfp_pages_wipe
+ * is called in each child before anything else of ours; whether that is so; that call, which does nothing elsewhere.
+ */
+int tfp_pages_need_hand(void);
+void tfp_pages_by_hand(void);
+int tfp_pages_are_by_hand(void);
+void tfp_pages_wipe(void);
+
 /* memcpy, memset, memcmp, strlen without libc's (interposable, ifunc'ed) ones. */
 void *tfp_copy(void *to, const void *from, size_t bytes);
 void *tfp_fill(void *to, int byte, size_t bytes);

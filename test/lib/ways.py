@@ -17,11 +17,11 @@ def lineage(logs, who):
     equal(len({log.log_id for log in logs}), len(logs), f"{who}: different log ids")
 
 
-def live(way, logs=1, status=0, ends=("exit",)):
-    """logs: how many process images leave one. ends: how they end, sorted."""
+def live(way, logs=1, status=0, ends=("exit",), **more):
+    """logs: how many process images leave one. ends: how they end, sorted. more: of house.run, as preexec_fn."""
     for mode, (settings, is_batched, curve) in MODES.items():
         who = f"life {way}, {mode}"
-        found = run([program("life"), way], settings, oracle=True)
+        found = run([program("life"), way], settings, oracle=True, **more)
         equal((found.status, found.err, found.out), (status, b"", b""), f"{who}: status, stderr, stdout")
         compare(found, is_batched, curve)
         kept = found.logs()
@@ -30,5 +30,5 @@ def live(way, logs=1, status=0, ends=("exit",)):
         equal(sorted(log.end_kind for log in kept), sorted(ends), f"{who}: how the processes ended")
         rows = [row for row in table(found.folder, "memory.summary") if row["allocator"] == "heap"]
         equal(sum(row["scope"] == "job" for row in rows), 1, f"{who}: rows of the run")
-    alone = run([program("life"), way], {"MALLOC": "full", "STACKS": 32})
+    alone = run([program("life"), way], {"MALLOC": "full", "STACKS": 32}, **more)
     equal((alone.status, alone.err), (status, b""), f"life {way}, without oracles: status, stderr")

@@ -13,6 +13,7 @@
  * process image, $ORACLE_DIR/ROLE.PID.START.TSC, so that no kind of death loses them. test/lib/house.py reads it.
  */
 #include "test/oracle/blocks.h"
+#include "test/oracle/newborn.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -325,7 +326,8 @@ static void make_state(void)
 		raw(SYS_sched_yield, 0, 0, 0, 0, 0);
 	if (!state) {
 		struct state *fresh = pages(4096);
-		raw(SYS_madvise, (long)fresh, 4096, MADV_WIPEONFORK, 0, 0);
+		if (raw(SYS_madvise, (long)fresh, 4096, MADV_WIPEONFORK, 0, 0))
+			mark_process();
 		__atomic_store_n(&state, fresh, __ATOMIC_RELEASE);
 	}
 	atomic_store(&lock, 0);
@@ -337,6 +339,7 @@ static void account(struct event *event)
 	int done = 0, all;
 	if (!__atomic_load_n(&state, __ATOMIC_ACQUIRE))
 		make_state();
+	empty_in_child(state, sizeof *state);
 	while (atomic_exchange_explicit(&state->lock, 1, memory_order_acquire))
 		raw(SYS_sched_yield, 0, 0, 0, 0, 0);
 	if (!atomic_load(&state->is_open))

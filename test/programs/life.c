@@ -376,6 +376,47 @@ static int way_clonevm(void)
 	return 0;
 }
 
+/* clone with a function and a stack, and memory of its own. */
+static int copied_child(void *number)
+{
+	churn(2000);
+	return *(int *)number;
+}
+
+static int way_clonefn(void)
+{
+	static char stack[262144] __attribute__((aligned(64)));
+	int number = 4;
+	churn(1000);
+	pid_t child = clone(copied_child, stack + sizeof stack, SIGCHLD, &number);
+	must(child >= 0, "clone");
+	wait_for(child, 4 << 8);
+	churn(100);
+	return 0;
+}
+
+/* Handlers of fork allocate: in the child before fork returns there, and a fork inside of libc that nobody else sees. */
+static void churn_a_little(void)
+{
+	churn(10);
+}
+
+static int way_handlers(void)
+{
+	must(!pthread_atfork(churn_a_little, churn_a_little, churn_a_little), "pthread_atfork");
+	churn(1000);
+	pid_t child = fork();
+	must(child >= 0, "fork");
+	if (!child) {
+		must(!daemon(1, 1), "daemon");
+		churn(500);
+		_exit(3);
+	}
+	wait_for(child, 0);
+	churn(100);
+	return 0;
+}
+
 /* The classic daemon: two forks and a new session; the parent learns over a pipe that the daemon ended. */
 static int way_daemon(void)
 {
@@ -471,6 +512,7 @@ static const struct {
 	{"fork", way_fork},           {"forkthreads", way_forkthreads}, {"vfork", way_vfork}, {"vforkfail", way_vforkfail},
 	{"spawn", way_spawn},         {"exec", way_exec},           {"clone", way_clone},   {"daemon", way_daemon},
 	{"coroutine", way_coroutine}, {"cancel", way_cancel},     {"clonevm", way_clonevm},
+	{"clonefn", way_clonefn},     {"handlers", way_handlers},
 };
 
 int main(int count, char **words)
