@@ -9,6 +9,8 @@
 
 #include "test/oracle/blocks.h"
 
+#include <string.h>
+
 static void **mark; /* holds its own name; NULL where the kernel empties */
 
 static void mark_process(void)
