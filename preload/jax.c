@@ -16,7 +16,7 @@
 
 static const char *const libraries[] = {"libjax_common.so", "xla_extension.so", NULL}; /* 0.6 and newer; before */
 
-/* Python's own. Written before the first slot is turned. */
+/* Python's own. Written at start; all NULL: no Python is here, and none is looked for. */
 static struct {
 	void *(*save)(void);
 	void (*restore)(void *);
@@ -42,17 +42,20 @@ static int ensure_state(void)
 	return real.ensure();
 }
 
-static void attach(const struct tfp_slots_object *object)
+void tfp_jax_begin(void)
 {
 	struct tfp_dynamic python;
 
-	if (!tfp_dynamic_find(&python, "PyEval_SaveThread"))
+	if (tfp_settings.ops == TFP_OPS_OFF || !tfp_dynamic_find(&python, "PyEval_SaveThread"))
 		return;
-	*(void **)(void *)&real.save = tfp_dynamic_symbol(&python, "PyEval_SaveThread");
 	*(void **)(void *)&real.restore = tfp_dynamic_symbol(&python, "PyEval_RestoreThread");
 	*(void **)(void *)&real.ensure = tfp_dynamic_symbol(&python, "PyGILState_Ensure");
-	if (!real.save || !real.restore || !real.ensure)
-		return;
+	if (real.restore && real.ensure)
+		*(void **)(void *)&real.save = tfp_dynamic_symbol(&python, "PyEval_SaveThread");
+}
+
+static void attach(const struct tfp_slots_object *object)
+{
 	/* The end before the begin: a call that is under way meanwhile has none. */
 	if (tfp_slots_turn(object, "PyEval_RestoreThread", (const void *)restore_thread) &&
 	    tfp_slots_turn(object, "PyGILState_Ensure", (const void *)ensure_state) &&
@@ -69,7 +72,7 @@ void tfp_jax_look(void)
 	struct tfp_slots_object object;
 	int error = errno, is_first = 0;
 
-	if (is_settled || looks >= LOOKS || tfp_settings.ops == TFP_OPS_OFF || !tfp_state || tfp_state->phase != TFP_STATE_READY)
+	if (!real.save || is_settled || looks >= LOOKS || !tfp_state || tfp_state->phase != TFP_STATE_READY)
 		return;
 	looks++;
 	if (tfp_slots_find(&object, libraries) &&

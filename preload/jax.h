@@ -11,4 +11,7 @@
 /* The host makes a thread. */
 void tfp_jax_look(void);
 
+/* At start, while nobody loads: finds Python. Without one tfp_jax_look does nothing; nothing of the loader is called. */
+void tfp_jax_begin(void);
+
 #endif

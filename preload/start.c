@@ -21,6 +21,7 @@
 #include "preload/facts.h"
 #include "preload/guard.h"
 #include "preload/injection.h"
+#include "preload/jax.h"
 #include "preload/python.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -432,6 +433,7 @@ __attribute__((constructor)) static void begin(void)
 		tfp_guard_signal();
 		tfp_xla_ask();
 		tfp_python_find();
+		tfp_jax_begin();
 	}
 	errno = error; /* 0 when main begins */
 }
