@@ -29,14 +29,7 @@ static uintptr_t library_bias;
 
 static void tell(const char *how, const char *detail)
 {
-	struct tfp_fact_field fields[3] = {
-		{.is_text = 1, .text = {"jax", sizeof "jax" - 1}},
-		{.is_text = 1, .text = {how, tfp_length(how)}},
-		{.is_text = 1, .text = {detail, tfp_length(detail)}},
-	};
-
-	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
-		tfp_store_fact(TFP_TAG_framework, fields, 3);
+	tfp_fact_framework("jax", how, detail);
 }
 
 void tfp_jax_attached(const char *file, uintptr_t bias)
@@ -109,17 +102,6 @@ static uint32_t name_of(struct tfp_thread *thread, uintptr_t caller, uint32_t st
 	return name;
 }
 
-static inline struct tfp_thread *enter(struct tfp_lane **lane)
-{
-	struct tfp_thread *thread = tfp_self;
-
-	if (!tfp_is_open)
-		return NULL;
-	if (!thread || thread->is_ready != 1)
-		thread = tfp_thread_start();
-	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
-}
-
 static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
 	uint32_t site = thread->op_site;
@@ -133,7 +115,7 @@ static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 void tfp_jax_leaves(uintptr_t caller)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
+	struct tfp_thread *thread = tfp_window_enter(&lane);
 	uint32_t stack = 0;
 
 	if (!thread)
@@ -156,7 +138,7 @@ void tfp_jax_leaves(uintptr_t caller)
 void tfp_jax_returns(void)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? enter(&lane) : NULL;
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? tfp_window_enter(&lane) : NULL;
 
 	if (!thread)
 		return;

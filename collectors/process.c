@@ -42,6 +42,18 @@ void tfp_fact_pair(uint8_t tag, const char *name, const char *value)
 	tfp_store_fact(tag, fields, 2);
 }
 
+void tfp_fact_framework(const char *name, const char *how, const char *detail)
+{
+	struct tfp_fact_field fields[3] = {
+		{.is_text = 1, .text = {name, tfp_length(name)}},
+		{.is_text = 1, .text = {how, tfp_length(how)}},
+		{.is_text = 1, .text = {detail, tfp_length(detail)}},
+	};
+
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
+		tfp_store_fact(TFP_TAG_framework, fields, 3);
+}
+
 uint64_t tfp_string_id(const char *text)
 {
 	return tfp_name_id(text, tfp_length(text));

@@ -57,4 +57,7 @@ uint64_t tfp_string_id(const char *text);
 /* Facts by one and by two texts: TFP_TAG_host, TFP_TAG_note, TFP_TAG_environment, ... */
 void tfp_fact_pair(uint8_t tag, const char *name, const char *value);
 
+/* What is recorded of a framework: `how` is on, partly or absent; `detail` says what, or why not. Nothing before there is a log. */
+void tfp_fact_framework(const char *name, const char *how, const char *detail);
+
 #endif

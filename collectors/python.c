@@ -32,13 +32,7 @@ static uint32_t collections_pid;	  /* and by which process: a fork child tells t
 
 static void say(const char *state, const char *detail)
 {
-	struct tfp_fact_field fields[3] = {
-		{.is_text = 1, .text = {"python", 6}},
-		{.is_text = 1, .text = {state, tfp_length(state)}},
-		{.is_text = 1, .text = {detail, tfp_length(detail)}},
-	};
-
-	tfp_store_fact(TFP_TAG_framework, fields, 3);
+	tfp_fact_framework("python", state, detail);
 }
 
 void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, uint32_t frames)

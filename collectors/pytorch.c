@@ -31,17 +31,6 @@ static _Atomic int state;
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
 static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
 
-static inline struct tfp_thread *enter(struct tfp_lane **lane)
-{
-	struct tfp_thread *thread = tfp_self;
-
-	if (!tfp_is_open)
-		return NULL;
-	if (!thread || thread->is_ready != 1)
-		thread = tfp_thread_start();
-	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
-}
-
 static int begins(const char *text, const char *with)
 {
 	while (*with)
@@ -126,7 +115,7 @@ TFP_PYTORCH_HIDDEN void *tfp_pytorch_op_start(void **context, const void *functi
 void *tfp_pytorch_op_start(void **context, const void *function)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
+	struct tfp_thread *thread = tfp_window_enter(&lane);
 	uint8_t kind = TFP_OP_PLAIN;
 
 	*context = NULL;
@@ -146,7 +135,7 @@ TFP_RETURNING_ENTRY(tfp_pytorch_op_entry, tfp_pytorch_op_start) TFP_PYTORCH_HIDD
 static void op_end(const void *function, void *context)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
+	struct tfp_thread *thread = tfp_window_enter(&lane);
 	uint64_t key = (uint64_t)(uintptr_t)function;
 
 	(void)context;
@@ -161,14 +150,7 @@ static void op_end(const void *function, void *context)
 
 static void tell(const char *how, const char *detail)
 {
-	struct tfp_fact_field fields[3] = {
-		{.is_text = 1, .text = {"pytorch", sizeof "pytorch" - 1}},
-		{.is_text = 1, .text = {how, tfp_length(how)}},
-		{.is_text = 1, .text = {detail, tfp_length(detail)}},
-	};
-
-	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
-		tfp_store_fact(TFP_TAG_framework, fields, 3);
+	tfp_fact_framework("pytorch", how, detail);
 }
 
 int tfp_pytorch_is_settled(void)
@@ -250,7 +232,7 @@ static uint32_t allocator_name(struct tfp_thread *thread, uint16_t device)
 static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_t reserved, uint16_t device, uint8_t operation)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = enter(&lane);
+	struct tfp_thread *thread = tfp_window_enter(&lane);
 
 	if (!thread)
 		return;

@@ -30,25 +30,12 @@ static struct tfp_proof annotations, names;
 
 struct tfp_thread *tfp_tensorflow_enter(struct tfp_lane **lane)
 {
-	struct tfp_thread *thread = tfp_self;
-
-	if (!tfp_is_open)
-		return NULL;
-	if (!thread || thread->is_ready != 1)
-		thread = tfp_thread_start();
-	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
+	return tfp_window_enter(lane);
 }
 
 static void tell(const char *how, const char *detail)
 {
-	struct tfp_fact_field fields[3] = {
-		{.is_text = 1, .text = {"tensorflow", sizeof "tensorflow" - 1}},
-		{.is_text = 1, .text = {how, tfp_length(how)}},
-		{.is_text = 1, .text = {detail, tfp_length(detail)}},
-	};
-
-	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
-		tfp_store_fact(TFP_TAG_framework, fields, 3);
+	tfp_fact_framework("tensorflow", how, detail);
 }
 
 void tfp_tensorflow_refuted(const char *what)

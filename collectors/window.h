@@ -59,4 +59,16 @@ int tfp_window_awaits_launch(uint64_t made);
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 
+/* Enters a hook that records only while a window is open. NULL: none is, or the library itself is calling. */
+static inline __attribute__((always_inline)) struct tfp_thread *tfp_window_enter(struct tfp_lane **lane)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!tfp_is_open)
+		return NULL;
+	if (!thread || thread->is_ready != 1)
+		thread = tfp_thread_start();
+	return thread && !thread->is_own ? tfp_thread_enter_lane(thread, lane) : NULL;
+}
+
 #endif

@@ -42,16 +42,14 @@ static int ensure_state(void)
 	return real.ensure();
 }
 
-void tfp_jax_begin(void)
+void tfp_jax_begin(const struct tfp_dynamic *python)
 {
-	struct tfp_dynamic python;
-
-	if (tfp_settings.ops == TFP_OPS_OFF || !tfp_dynamic_find(&python, "PyEval_SaveThread"))
+	if (tfp_settings.ops == TFP_OPS_OFF)
 		return;
-	*(void **)(void *)&real.restore = tfp_dynamic_symbol(&python, "PyEval_RestoreThread");
-	*(void **)(void *)&real.ensure = tfp_dynamic_symbol(&python, "PyGILState_Ensure");
+	*(void **)(void *)&real.restore = tfp_dynamic_symbol(python, "PyEval_RestoreThread");
+	*(void **)(void *)&real.ensure = tfp_dynamic_symbol(python, "PyGILState_Ensure");
 	if (real.restore && real.ensure)
-		*(void **)(void *)&real.save = tfp_dynamic_symbol(&python, "PyEval_SaveThread");
+		*(void **)(void *)&real.save = tfp_dynamic_symbol(python, "PyEval_SaveThread");
 }
 
 static void attach(const struct tfp_slots_object *object)

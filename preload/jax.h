@@ -11,7 +11,8 @@
 /* The host makes a thread. */
 void tfp_jax_look(void);
 
-/* At start, while nobody loads: finds Python. Without one tfp_jax_look does nothing; nothing of the loader is called. */
-void tfp_jax_begin(void);
+/* At start: the Python of this process. Without it tfp_jax_look does nothing. */
+struct tfp_dynamic;
+void tfp_jax_begin(const struct tfp_dynamic *python);
 
 #endif

@@ -500,7 +500,7 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_pause();
 	long result = tfp_real.syscall(number, a, b, c, d, e, f);
-	if (TFP_UNLIKELY(result == 0 && forks(number, a)))
+	if (TFP_UNLIKELY(tfp_pages_are_by_hand()) && result == 0 && forks(number, a))
 		tfp_pages_wipe();
 	if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_resume(tfp_real.pthread_create);

@@ -4,6 +4,7 @@
 
 #include "collectors/python.h"
 #include "preload/dynamic.h"
+#include "preload/jax.h"
 #include "preload/settings.h"
 
 #include <stddef.h>
@@ -37,7 +38,10 @@ void tfp_python_find(void)
 	struct tfp_python_symbols symbols = {.runtime = NULL};
 	struct tfp_dynamic object;
 
-	if (tfp_settings.python == TFP_PYTHON_OFF || !tfp_dynamic_find(&object, "_PyRuntime"))
+	if ((tfp_settings.python == TFP_PYTHON_OFF && tfp_settings.ops == TFP_OPS_OFF) || !tfp_dynamic_find(&object, "_PyRuntime"))
+		return;
+	tfp_jax_begin(&object);
+	if (tfp_settings.python == TFP_PYTHON_OFF)
 		return;
 	symbols.runtime = tfp_dynamic_symbol(&object, "_PyRuntime");
 	symbols.version = version_of(&object);

@@ -21,7 +21,6 @@
 #include "preload/facts.h"
 #include "preload/guard.h"
 #include "preload/injection.h"
-#include "preload/jax.h"
 #include "preload/python.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -433,7 +432,6 @@ __attribute__((constructor)) static void begin(void)
 		tfp_guard_signal();
 		tfp_xla_ask();
 		tfp_python_find();
-		tfp_jax_begin();
 	}
 	errno = error; /* 0 when main begins */
 }
