@@ -94,6 +94,32 @@ uint64_t tfp_cupti_last_launch(const struct tfp_cupti *cupti)
 	return last;
 }
 
+/* Where an allocation's bytes stand among its parameters, each a word of the struct that CUPTI shows: one, or a product. */
+static const struct sized {
+	uint16_t domain, cbid;
+	uint8_t flavour, word, times;
+} sized[] = {
+	{1, 243, TFP_GPU_FLAVOUR_DEVICE, 1, 0},   {1, 244, TFP_GPU_FLAVOUR_DEVICE, 2, 3},   {1, 271, TFP_GPU_FLAVOUR_PINNED, 1, 0},
+	{1, 294, TFP_GPU_FLAVOUR_PINNED, 1, 0},   {1, 301, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {1, 371, TFP_GPU_FLAVOUR_MANAGED, 1, 0},
+	{1, 379, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {1, 549, TFP_GPU_FLAVOUR_MAPPED, 1, 0},   {1, 598, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
+	{1, 599, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {1, 611, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {1, 612, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
+	{2, 20, TFP_GPU_FLAVOUR_DEVICE, 1, 0},    {2, 21, TFP_GPU_FLAVOUR_DEVICE, 2, 3},    {2, 25, TFP_GPU_FLAVOUR_PINNED, 1, 0},
+	{2, 27, TFP_GPU_FLAVOUR_PINNED, 1, 0},    {2, 152, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {2, 206, TFP_GPU_FLAVOUR_MANAGED, 1, 0},
+	{2, 373, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {2, 374, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {2, 391, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
+	{2, 392, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
+};
+
+/* What a call that found no memory had asked for. */
+static __attribute__((noinline, cold)) void note_requested(struct tfp_gpu_seen *seen, uint32_t domain, uint32_t cbid,
+							   const uint64_t *parameters)
+{
+	for (uint32_t i = 0; parameters && i < sizeof sized / sizeof *sized; i++)
+		if (sized[i].domain == domain && sized[i].cbid == cbid) {
+			seen->flavour = sized[i].flavour;
+			seen->requested = parameters[sized[i].word] * (sized[i].times ? parameters[sized[i].times] : 1);
+		}
+}
+
 /* A call that no hook is inside of. Entry and exit alike. */
 static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint32_t row, const struct tfp_cupti_call *call,
 					   const struct tfp_caller *caller)
@@ -116,6 +142,8 @@ static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint3
 		return;
 	}
 	seen.result = call->result ? *(const uint32_t *)call->result : 0;
+	if (TFP_UNLIKELY(seen.result == TFP_GPU_OUT_OF_MEMORY))
+		note_requested(&seen, domain, cbid, call->parameters);
 	tfp_gpu_seen_exit(&seen);
 }
 

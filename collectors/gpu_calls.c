@@ -160,6 +160,16 @@ void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 	call->values[3] = call->thread ? tfp_gpu_block_remove(address, &call->flavour) : 0;
 }
 
+/* Out of memory: which line asked is worth a look, as of a sampled allocation. */
+static inline __attribute__((always_inline)) void put_python(struct tfp_thread *thread, struct tfp_lane *lane,
+							     const struct tfp_gpu_done *done)
+{
+	uint32_t when = done->result == TFP_GPU_OUT_OF_MEMORY ? TFP_PYTHON_SAMPLES : TFP_PYTHON_CALLS;
+
+	if (TFP_UNLIKELY(tfp_python_when >= when))
+		tfp_python_put(thread, lane, done->now, when);
+}
+
 /* What the call did to the memory that the host holds. */
 static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
 {
@@ -203,8 +213,7 @@ static inline __attribute__((always_inline)) void write_call(struct tfp_thread *
 		call->values[0] = tfp_gpu_name_id(call->values[0]);
 	if (has_stack_of[function->kind]) {
 		done->stack = tfp_caller_stack(thread, lane, &call->caller);
-		if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
-			tfp_python_put(thread, lane, done->now, TFP_PYTHON_CALLS);
+		put_python(thread, lane, done);
 	}
 	tfp_gpu_put(thread, lane, done);
 	if (TFP_UNLIKELY(--thread->calls_left <= 0))
@@ -399,8 +408,14 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 				      (seen->function >> 16 & 0x7fff) == 1 ? "cuda driver" : "cuda runtime", seen->kind, NULL);
 	if (seen->caller) {
 		done->stack = tfp_caller_stack(thread, lane, seen->caller);
-		if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
-			tfp_python_put(thread, lane, done->now, TFP_PYTHON_CALLS);
+		put_python(thread, lane, done);
+	}
+	if (seen->requested) { /* nothing else tells it of an allocation that failed */
+		values[1] = seen->requested;
+		values[4] = UINT32_MAX;
+		values[5] = seen->flavour;
+		done->argument = TFP_GPU_ALLOC;
+		done->values = values;
 	}
 	/* A captured launch has no device record to name it. Its grid is not known here. */
 	if (seen->symbol && (done->flags & TFP_GPU_CAPTURED)) {

@@ -116,6 +116,8 @@ void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
 
 #define TFP_GPU_SEEN_FUNCTION(domain, id) (1u << 31 | (domain) << 16 | (id)) /* domain 1 is the driver's, 2 the runtime's */
 
+#define TFP_GPU_OUT_OF_MEMORY 2u /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+
 /* A call as CUPTI's callback sees it, on the thread that makes it. Static texts, but symbol. */
 struct tfp_gpu_seen {
 	uint32_t function; /* TFP_GPU_SEEN_FUNCTION */
@@ -125,6 +127,8 @@ struct tfp_gpu_seen {
 	uint32_t correlation, context;
 	uint32_t result; /* exit only */
 	uint32_t is_launch; /* a kernel or graph launch: counts for launch windows */
+	uint32_t flavour;   /* as gpu_alloc's */
+	uint64_t requested; /* exit of an allocation that found no memory: bytes; else, and where not known, 0 */
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
 };

@@ -5,6 +5,7 @@
 #include "collectors/opnames.h"
 #include "collectors/heap.h"
 #include "collectors/process.h"
+#include "collectors/python.h"
 #include "collectors/pytorch_layout.h"
 #include "collectors/ranges.h"
 #include "collectors/returned.h"
@@ -236,7 +237,10 @@ static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_
 
 	if (!thread)
 		return;
-	TFP_PUT(thread, lane, tfp_now(), block, .address = (uint64_t)(uintptr_t)block, .bytes = bytes, .total = total,
+	uint64_t now = tfp_now();
+	if (operation == 3) /* which line asked */
+		tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
+	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = bytes, .total = total,
 		.reserved = reserved, .allocator = allocator_name(thread, device), .operation = operation);
 	tfp_thread_leave(thread);
 }

@@ -61,6 +61,8 @@ void tfp_tensorflow_session_ended(void);
 int tfp_tensorflow_enter_allocator(void);
 void tfp_tensorflow_leave_allocator(void);
 void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes);
+/* It had no memory for that. */
+void tfp_tensorflow_refused(const char *allocator, const void *self, size_t bytes);
 void tfp_tensorflow_freed(const char *allocator, const void *self, const void *block);
 /* allocator NULL: a BFC one, which has a name of its own. */
 

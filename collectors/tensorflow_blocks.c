@@ -11,6 +11,7 @@
  */
 #include "collectors/heap.h"
 #include "collectors/opnames.h"
+#include "collectors/python.h"
 #include "collectors/tensorflow_prove.h"
 #include "collectors/tensorflow_trace.h"
 #include "writer/sys.h"
@@ -135,6 +136,26 @@ void tfp_tensorflow_allocated(const char *allocator, const void *self, const voi
 			.op = optional(thread, purpose.op, purpose.op_length),
 			.region = optional(thread, purpose.region, purpose.region_length), .type = purpose.type);
 	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = whole, .allocator = name, .operation = 1);
+	tfp_thread_leave(thread);
+}
+
+void tfp_tensorflow_refused(const char *allocator, const void *self, size_t bytes)
+{
+	struct tfp_lane *lane;
+	struct purpose purpose;
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+
+	if (!thread)
+		return;
+	uint64_t now = tfp_now();
+	uint32_t name = name_of(thread, allocator, self);
+	find_purpose(&purpose);
+	if (purpose.op_length)
+		TFP_PUT(thread, lane, now, block_detail, .requested = bytes, .step = purpose.step,
+			.op = optional(thread, purpose.op, purpose.op_length),
+			.region = optional(thread, purpose.region, purpose.region_length), .type = purpose.type);
+	tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES); /* which line asked, where it is one of Python's threads */
+	TFP_PUT(thread, lane, now, block, .bytes = bytes, .allocator = name, .operation = 3);
 	tfp_thread_leave(thread);
 }
 

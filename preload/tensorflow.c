@@ -206,6 +206,8 @@ void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
 			tfp_tensorflow_leave_allocator(); \
 		if (is_outer && block) \
 			tfp_tensorflow_allocated(allocator, self, block, bytes); \
+		else if (is_outer && next && bytes) \
+			tfp_tensorflow_refused(allocator, self, bytes); \
 		return block; \
 	}
 ALLOCATE(_ZN10tensorflow15MklCPUAllocator11AllocateRawEmm, (void *self, size_t alignment, size_t bytes), (self, alignment, bytes),

@@ -64,7 +64,7 @@ _tfprof_reduce_columns()
 	memory.peak) _tfprof_reduce_words 'rank allocator op_name allocated_bytes requested_bytes occurrences region region_source data_type shape process share stack' ;;
 	memory.events) _tfprof_reduce_words 'time_ns allocator process event requested_bytes allocated_bytes live_bytes fragmentation op_name step region data_type shape' ;;
 	memory.sites) _tfprof_reduce_words 'peak_bytes peak_blocks leaked_bytes leaked_blocks total_bytes allocations requested_bytes temporary peak_error_bytes leaked_error_bytes total_error_bytes allocations_error kind allocator processes process function file line module stack' ;;
-	memory.refused) _tfprof_reduce_words 'time_ns process thread requested_bytes call function file line module stack' ;;
+	memory.refused) _tfprof_reduce_words 'time_ns process thread allocator requested_bytes call op_name function file line module stack' ;;
 	memory.histogram) _tfprof_reduce_words 'allocator size_from_bytes size_to_bytes life_from_ns life_to_ns blocks requested_bytes' ;;
 	kernel_stats) _tfprof_reduce_words 'rank kernel_name registers_per_thread static_shared_bytes dynamic_shared_bytes shared_bytes block grid op_name tensor_core_eligible tensor_core_used occurrences total_ns avg_ns min_ns max_ns p50_ns p99_ns occupancy_percent occupancy_limit share tensor_core_source untimed percentiles local_bytes cluster waves device mangled_name class precision' ;;
 	launches) _tfprof_reduce_words 'host_start_ns host_duration_ns queue_delay_ns device_start_ns device_duration_ns kind name pairing reason process thread device stream correlation_id function op_name bytes records graph impossible stack' ;;

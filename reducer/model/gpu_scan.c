@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define VALUE(f) batch_value(batch, i, fields[f])
+#define OUT_OF_MEMORY 2u /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY; a library's own codes mean other things */
 
 static void keep_arguments(struct gpu_scan *scan, size_t stream, enum gpu_kind kind, const struct batch *batch, size_t i,
 			   const int *fields, int count)
@@ -96,6 +97,8 @@ static void take_unusual(struct gpu_scan *scan, const struct gpu_call *call, str
 		sum_module_call(scan, call);
 	else if (call->result == 0 && call->function != GPU_NONE && scan->gpu->functions[call->function].is_reset)
 		gpu_memory_reset(scan, call, arguments);
+	if (call->result == OUT_OF_MEMORY && call->kind != GPU_LIBRARY)
+		gpu_memory_refused(scan, call, arguments);
 	if ((call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || (call->correlation != 0 && is_answered(call->kind)) ||
 	    call->kind == GPU_SYNC)
 		gpu_pair_call(scan, call, arguments);

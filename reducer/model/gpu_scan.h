@@ -170,6 +170,7 @@ void gpu_library_ran(struct gpu_scan *scan, uint32_t instance, uint32_t kernel, 
 
 /* gpu_memory.c */
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
+void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 /* cudaDeviceReset and its kin take all that a device held. */
 int gpu_is_reset(const char *function);
 void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);

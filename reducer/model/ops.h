@@ -33,7 +33,6 @@ struct ops {
 	uint64_t crossed;    /* ended on another thread than they began on */
 	uint64_t overlapped; /* ended while a later one of their thread was open (async ops, generators) */
 	uint64_t nameless;   /* occurrences without a name */
-	uint64_t refused;    /* allocations that the framework's allocators refused */
 	uint64_t unjoined;   /* backward functions that found no forward op */
 };
 

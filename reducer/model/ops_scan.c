@@ -38,7 +38,6 @@ struct taken {
 	struct scan_ops before; /* whom to ask for a range that began later than our op */
 	uint32_t *number_of;    /* by sum: its number in op_names + 1, 0 = not asked yet */
 	size_t number_room;
-	uint64_t refused;
 	struct places places;
 };
 
@@ -164,6 +163,40 @@ static uint32_t owner_of(struct taken *taken, size_t stream, const struct detail
 	return op == OPS_NONE ? 0 : op + 1;
 }
 
+/* The number of a sum's name among those that others use. */
+static uint32_t number_of(struct taken *taken, uint32_t sum)
+{
+	if (sum >= taken->number_room) {
+		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
+		uint32_t *wider = realloc(taken->number_of, room * sizeof *wider);
+		if (wider == NULL)
+			return 0;
+		memset(wider + taken->number_room, 0, (room - taken->number_room) * sizeof *wider);
+		taken->number_of = wider;
+		taken->number_room = room;
+	}
+	if (taken->number_of[sum] == 0)
+		taken->number_of[sum] = op_names_number(taken->scan->op_names, name_of(taken, taken->stacks.sums[sum].name)) + 1;
+	return taken->number_of[sum] - 1;
+}
+
+/* The allocator of a framework had no memory for a block. `op`: index + 1. */
+static void refuse(struct taken *taken, size_t stream, const struct batch *batch, size_t i, const char *allocator, uint64_t bytes,
+		   uint32_t op)
+{
+	const struct scan_ops *ops = &taken->scan->ops;
+
+	refused_add(taken->scan, &(const struct refused){
+		.time_ns = (int64_t)batch->times[i],
+		.requested_bytes = bytes,
+		.call = "",
+		.allocator = allocator,
+		.stack = scan_stack(taken->scan, stream, batch->times[i], 0),
+		.op = op != 0 ? number_of(taken, op - 1) : ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL),
+		.stream = (uint32_t)stream,
+	});
+}
+
 static void take_block(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -174,7 +207,7 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 
 	taken->details[stream].is_there = 0;
 	if (operation == 3) {
-		taken->refused++;
+		refuse(taken, stream, batch, i, allocator, bytes, owner_of(taken, stream, &detail));
 	} else if (operation == 2) {
 		blocks_remove(taken->blocks, allocator, address, bytes, batch->times[i]);
 	} else if (operation == 1) {
@@ -196,23 +229,6 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
 				!is_op_name(name_of(taken, name)) && strncmp(name_of(taken, name), "Iterator::", 10) != 0, span);
-}
-
-/* The number of a sum's name among those that others use. */
-static uint32_t number_of(struct taken *taken, uint32_t sum)
-{
-	if (sum >= taken->number_room) {
-		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
-		uint32_t *wider = realloc(taken->number_of, room * sizeof *wider);
-		if (wider == NULL)
-			return 0;
-		memset(wider + taken->number_room, 0, (room - taken->number_room) * sizeof *wider);
-		taken->number_of = wider;
-		taken->number_room = room;
-	}
-	if (taken->number_of[sum] == 0)
-		taken->number_of[sum] = op_names_number(taken->scan->op_names, name_of(taken, taken->stacks.sums[sum].name)) + 1;
-	return taken->number_of[sum] - 1;
 }
 
 /* What a thread is in the middle of: the op, or the range of somebody else, that began last. */
@@ -352,7 +368,6 @@ static int finish(void *state)
 	ops->overlapped = stacks->overlapped;
 	ops->nameless = stacks->nameless;
 	ops->unjoined = stacks->unjoined;
-	ops->refused = taken->refused;
 	if (stacks->is_short)
 		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
 			 "this machine has too little memory for the ops of the log; some are missing");

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations that failed, from the log. See scan.h. Rule: see refused_rows.h. */
+/* Allocations that failed, from the log: rows of all subjects, records of the host's. See scan.h. Rule: see refused_rows.h. */
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static void take(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+static const char *const calls[] = {
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) [number] = #name,
+#include "collectors/tables/malloc.def"
+#undef TFP_HOOK
+};
+
+void refused_add(struct scan *scan, const struct refused *row)
 {
-	struct scan *scan = state;
 	struct refused_rows *rows = &scan->process->refused;
 	struct refused *list;
-	/* In any case: a Python stack that stands before it is this one's. */
-	uint32_t stack = scan_stack(scan, stream, batch->times[i], (uint32_t)batch_value(batch, i, fields[1]));
 
 	rows->told++;
 	if (rows->count == REFUSED_MOST)
@@ -19,13 +23,34 @@ static void take(void *state, size_t stream, const struct batch *batch, size_t i
 	if (list == NULL)
 		return;
 	rows->list = list;
-	list[rows->count++] = (struct refused){
+	list[rows->count] = *row;
+	list[rows->count++].thread = scan->process->log->streams[row->stream].thread;
+}
+
+struct refused *refused_since(struct scan *scan, uint32_t stream, uint64_t ticks)
+{
+	struct refused_rows *rows = &scan->process->refused;
+	struct refused *last = rows->count == 0 || rows->count != rows->told ? NULL : &rows->list[rows->count - 1];
+
+	return last != NULL && last->stream == stream && last->time_ns >= (int64_t)ticks ? last : NULL;
+}
+
+static void take(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct scan *scan = state;
+	uint64_t function = batch_value(batch, i, fields[2]);
+	const char *call = function < sizeof calls / sizeof *calls && calls[function] != NULL ? calls[function] : "";
+
+	refused_add(scan, &(const struct refused){
 		.time_ns = (int64_t)batch->times[i],
 		.requested_bytes = batch_value(batch, i, fields[0]),
-		.stack = stack,
-		.thread = scan->process->log->streams[stream].thread,
-		.function = (uint32_t)batch_value(batch, i, fields[2]),
-	};
+		/* In any case: a Python stack that stands before it is this one's. */
+		.stack = scan_stack(scan, stream, batch->times[i], (uint32_t)batch_value(batch, i, fields[1])),
+		.call = call,
+		.allocator = strcmp(call, "mmap") == 0 || strcmp(call, "mremap") == 0 ? "mmap" : "heap",
+		.op = scan->ops.current == NULL ? 0 : scan->ops.current(scan->ops.state, stream, NULL),
+		.stream = (uint32_t)stream,
+	});
 }
 
 static const struct scan_record records[] = {{"refused", take, 0, {"requested", "stack", "function"}}};

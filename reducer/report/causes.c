@@ -63,7 +63,7 @@ static void read_frame(void *context, const struct symbol_frame *frame)
 		return;
 	}
 	cause->has_near |= frame->is_near;
-	if (!reading->count && !is_marker && frames_is_allocator(frame->function)) {
+	if (!reading->count && !is_marker && frames_is_allocator(frame)) {
 		text_clear(&cause->via);
 		text_put(&cause->via, name.bytes, name.length);
 	} else if (!reading->count) {

@@ -11,6 +11,7 @@
 #include "reducer/tables/memory_end.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define LINES 3 /* of a sentence */
 
@@ -70,6 +71,8 @@ static void put_failures(struct summary *summary)
 		text_string(&sentence, " of ");
 		human_bytes(&sentence, (int64_t)all.last->requested_bytes);
 	}
+	if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0)
+		text_format(&sentence, " on %s", all.last->allocator);
 	put_asker(&sentence, summary->request->frames, &all);
 	text_string(&sentence, " (-t memory.refused).");
 	summary_sentence(summary, "  ", sentence.bytes, LINES);

@@ -210,7 +210,7 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 	size_t width = printer->options->width;
 
 	if (printer->is_counting) {
-		printer->is_done |= !frames_is_allocator(frame->function);
+		printer->is_done |= !frames_is_allocator(frame);
 		printer->skipped += !printer->is_done;
 		return;
 	}

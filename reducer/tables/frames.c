@@ -344,12 +344,19 @@ bool frames_is_library(const char *file)
 	       strstr(file, "/dist-packages/");
 }
 
-bool frames_is_allocator(const char *function)
+/* What CUDA does inside of a call is nobody's who looks for the asker: CUPTI calls us back from there. */
+static bool is_cuda(const char *module)
+{
+	return strncmp(module, "libcuda.so", 10) == 0 || strncmp(module, "libcudart.so", 12) == 0 ||
+	       strncmp(module, "libcupti.so", 11) == 0;
+}
+
+bool frames_is_allocator(const struct symbol_frame *frame)
 {
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
-		if (allocators[i][0] == function[0] && fnmatch(allocators[i], function, FNM_NOESCAPE) == 0)
+		if (allocators[i][0] == frame->function[0] && fnmatch(allocators[i], frame->function, FNM_NOESCAPE) == 0)
 			return true;
-	return false;
+	return is_cuda(frame->module);
 }
 
 struct cause_search {
@@ -363,10 +370,11 @@ static void look_for_python(void *context, const struct symbol_frame *frame)
 	*(bool *)context |= frame->module == FRAMES_PYTHON;
 }
 
-/* Innermost functions of the interpreter itself, which do what a Python line says. */
+/* Innermost functions of the interpreter itself and of ctypes, which do what a Python line says. */
 static bool is_interpreter(const char *module)
 {
-	return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0;
+	return strncmp(module, "libpython", 9) == 0 || strncmp(module, "python", 6) == 0 ||
+	       strncmp(module, "_ctypes.", 8) == 0 || strncmp(module, "libffi.so", 9) == 0;
 }
 
 static void cause_look(void *context, const struct symbol_frame *frame)
@@ -377,7 +385,7 @@ static void cause_look(void *context, const struct symbol_frame *frame)
 
 	if (search->is_found)
 		return;
-	is_cause = !frames_is_allocator(frame->function) &&
+	is_cause = !frames_is_allocator(frame) &&
 		   (!search->has_python || frame->module == FRAMES_PYTHON || !is_interpreter(frame->module));
 	if (search->has_first && !is_cause)
 		return;

@@ -42,8 +42,8 @@ struct frame_cause {
 void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct frame_cause *cause);
 void frame_cause_free(struct frame_cause *cause);
 
-/* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator. */
-bool frames_is_allocator(const char *function);
+/* True for functions that only pass memory on: operator new, standard containers, an interpreter's allocator, CUDA itself. */
+bool frames_is_allocator(const struct symbol_frame *frame);
 
 /* True for the file of a Python function that came with Python or was installed beside it, not written by the user. */
 bool frames_is_library(const char *file);

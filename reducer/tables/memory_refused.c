@@ -5,36 +5,30 @@
  * Rule: a row is one call as it was recorded; that a program lived on after it does not make it less worth knowing.
  */
 #include "reducer/tables/cause_cells.h"
+#include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
 
-enum { TIME, PROCESS, THREAD, REQUESTED, CALL, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS };
+enum { TIME, PROCESS, THREAD, ALLOCATOR, REQUESTED, CALL, OP, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS };
 
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
 	[THREAD] = {"thread", "tid", TABLE_INTEGER, UNIT_NONE, 1, "kernel id of the thread; empty = not known"},
+	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
+		       "as in memory.summary: heap, mmap, device:N, pinned, a framework's"},
 	[REQUESTED] = {"requested_bytes", "requested", TABLE_INTEGER, UNIT_BYTES, 0,
-		       "what was asked for; empty = a product that is no number of bytes"},
-	[CALL] = {"call", "call", TABLE_TEXT, UNIT_NONE, 0, "of the malloc family, or mmap, mremap"},
+		       "what was asked for; empty = not said, or a product that is no number of bytes"},
+	[CALL] = {"call", "call", TABLE_TEXT, UNIT_NONE, 0,
+		  "that failed; of a GPU the outermost recorded one; empty = the framework's allocator"},
+	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 1, "that the thread was in; empty = none, or not recorded"},
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "innermost that is no allocator's own"},
 	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 1, "of its source"},
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 1, "in it"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "executable or library it is in"},
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 1, "who asked, innermost first"},
 };
-
-static const char *call_name(uint32_t function)
-{
-	static const char *const names[] = {
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) [number] = #name,
-#include "collectors/tables/malloc.def"
-#undef TFP_HOOK
-	};
-
-	return function < sizeof names / sizeof *names ? names[function] : NULL;
-}
 
 static void add_row(struct table *table, const struct process *process, size_t index, const struct refused *refused)
 {
@@ -47,9 +41,19 @@ static void add_row(struct table *table, const struct process *process, size_t i
 		table_integer(table, THREAD, thread->tid);
 	if (refused->requested_bytes <= INT64_MAX)
 		table_integer(table, REQUESTED, (int64_t)refused->requested_bytes);
-	table_string(table, CALL, call_name(refused->function));
+	if (refused->call[0])
+		table_string(table, CALL, refused->call);
+	table_string(table, ALLOCATOR, refused->allocator);
+	gpu_put_op(table, OP, process, refused->op);
 	if (refused->stack)
 		table_stack(table, STACK, index, refused->stack);
+}
+
+static bool wants(const struct request *request, const struct process *process, const struct refused *refused)
+{
+	if (refused->time_ns < request->from_ns || refused->time_ns > request->to_ns)
+		return false;
+	return request_wants_allocator(request, refused->allocator) && gpu_wants_thread(request, process, refused->thread);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -63,7 +67,8 @@ static void fill(struct table *table, const struct request *request)
 		told += process->refused.told;
 		shown += process->refused.count;
 		for (size_t k = 0; k < process->refused.count; k++)
-			add_row(table, process, i, &process->refused.list[k]);
+			if (wants(request, process, &process->refused.list[k]))
+				add_row(table, process, i, &process->refused.list[k]);
 	}
 	if (told > shown)
 		table_note(table, NOTE_INFO, "%" PRIu64 " allocations failed; of a process the first %d stand here.", told, REFUSED_MOST);
@@ -78,11 +83,12 @@ static void name_row(struct table *table, size_t row)
 const struct table_kind table_memory_refused = {
 	.id = "memory.refused",
 	.title = "Allocations that failed",
-	.help = "Calls of the malloc family, mmap and mremap that failed for want of memory: when, how much, by whom. A GPU's are in "
-		"api_stats, by result.",
+	.help = "What failed for want of memory, call by call: the malloc family, mmap and mremap; CUDA's calls that returned 2 (out of "
+		"memory), whatever they do; frameworks' allocators (PyTorch's on devices, TensorFlow's). When, how much, by whom, in "
+		"which op. What a framework tries again stands here each time.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS,
+	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD | FILTER_ALLOCATOR,
 	.text_rows = 15,
 	.needs_scan = true,
 	.fill = fill,

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One that had no memory from the start has no account. */
+static bool only_refused(const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct refused_rows *rows = &request->run->processes[i].refused;
+		for (size_t k = 0; k < rows->count; k++)
+			if (strcmp(rows->list[k].allocator, request->allocator) == 0)
+				return true;
+	}
+	return false;
+}
+
 static void find_allocator(const struct request *request, struct text *problem)
 {
 	struct request all = *request;
@@ -20,7 +32,7 @@ static void find_allocator(const struct request *request, struct text *problem)
 	for (size_t i = 0; i < count && request->allocator; i++)
 		if (strcmp(names[i], request->allocator) == 0)
 			count = 0;
-	if (request->allocator && count) {
+	if (request->allocator && count && !only_refused(request)) {
 		text_format(problem, "--allocator=%s: the run has no allocator of this name; it has ", request->allocator);
 		for (size_t i = 0; i < count; i++)
 			text_format(problem, "%s%s", i ? ", " : "", names[i]);

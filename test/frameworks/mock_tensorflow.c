@@ -41,6 +41,7 @@ void release(void *, void *) NAMED("_ZN10tensorflow15MklCPUAllocator13Deallocate
 int mock_counts(int which);
 void mock_op_inside(int number);
 int mock_run(int ops);
+void mock_refuse(void);
 
 static __attribute__((unused)) int64_t now(void)
 {
@@ -121,7 +122,7 @@ void *memory_annotation(void)
 void *allocate(void *self, size_t alignment, size_t bytes)
 {
 	(void)self, (void)alignment;
-	return malloc(bytes);
+	return bytes >> 48 ? NULL : malloc(bytes);
 }
 void release(void *self, void *block)
 {
@@ -140,6 +141,12 @@ void mock_op_inside(int number)
 __attribute__((constructor)) static void load(void)
 {
 	register_factory(NULL);
+}
+void mock_refuse(void)
+{
+	push(12, "mock_mul:Mul");
+	allocate(NULL, 64, (size_t)1 << 50);
+	pop();
 }
 int mock_run(int ops)
 {

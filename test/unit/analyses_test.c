@@ -377,9 +377,10 @@ static void test_what_passes_memory_on(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
-		assert_true(frames_is_allocator(yes[i]));
+		assert_true(frames_is_allocator(&(const struct symbol_frame){.function = yes[i], .module = ""}));
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		assert_false(frames_is_allocator(no[i]));
+		assert_false(frames_is_allocator(&(const struct symbol_frame){.function = no[i], .module = "libcudarts.so"}));
+	assert_true(frames_is_allocator(&(const struct symbol_frame){.function = "f", .module = "libcupti.so.13"}));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
