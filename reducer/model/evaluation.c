@@ -5,7 +5,8 @@
  *
  * Rule: all of it is inferred from ops, scopes and sequence numbers, never from times. Forward layers that no backward pass came
  * for, in front of the first layer that one came for, are evaluation, where that is so in less than half of the steps: what each
- * step does is part of it. Steps that others mark are left alone.
+ * step does is part of it. Where more do it, it is evaluation if it stands behind each step rather than in front of it: not before
+ * the first, and behind the last. Steps that others mark are left alone.
  */
 #include "reducer/model/learning.h"
 #include "reducer/model/scan.h"
@@ -23,12 +24,15 @@ enum {
 #define TURNS_LEAST 8	/* periods: fewer may alternate by chance */
 #define SAME_SHARE 0.9	/* of the periods are like that of the last round, */
 #define OTHER_SHARE 0.1 /* and at most so many like the one before */
+#define BEHIND_LEAST 3	/* steps: of fewer it is not said what stands behind each */
 
 /* From one end of Optimizer.step to the next, on one thread. */
 struct period {
 	size_t step; /* index in process->steps of the one that began with it; NO_STEP = none */
+	size_t stream;
 	uint32_t thread;
 	struct learning_found found;
+	int is_after; /* forward work alone came before it */
 };
 
 struct evaluation {
@@ -108,8 +112,10 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	if (periods != NULL) {
 		taken->periods = periods;
 		periods[taken->count++] = (struct period){.step = taken->steps[stream],
+							  .stream = stream,
 							  .thread = process->log->streams[stream].thread,
 							  .found = learning_found(&taken->threads[stream])};
+		periods[taken->count - 1].is_after = periods[taken->count - 1].found.evaluated_to != 0;
 	}
 	learning_again(&taken->threads[stream]);
 	taken->steps[stream] = process->step_count - 1;
@@ -277,6 +283,24 @@ static void move_first(struct evaluation *taken)
 		step->time_ns = (int64_t)first->found.trained_from;
 }
 
+/*
+ * Most steps have forward work before them that nobody learnt from. Acting before learning, or a teacher, comes before the first step
+ * too, and not behind the last; evaluation after each epoch of one batch is the other way round.
+ */
+static int is_behind_each(const struct evaluation *taken, size_t trained)
+{
+	const struct period *first = NULL;
+
+	for (size_t k = 0; k < taken->count; k++) {
+		if (first != NULL && taken->periods[k].stream != first->stream)
+			return 0;
+		if (first == NULL && taken->periods[k].found.trained_from != 0)
+			first = &taken->periods[k];
+	}
+	return first != NULL && trained >= BEHIND_LEAST && !first->is_after && taken->scan->process->window_count == 0 &&
+	       learning_is_forward(&taken->threads[first->stream]);
+}
+
 static void split_evaluation(struct evaluation *taken)
 {
 	struct process *process = taken->scan->process;
@@ -289,7 +313,7 @@ static void split_evaluation(struct evaluation *taken)
 		trained++;
 		evaluated += taken->periods[k].found.evaluated_to != 0;
 	}
-	if (evaluated == 0 || evaluated * 2 >= trained)
+	if (evaluated == 0 || (evaluated * 2 >= trained && !is_behind_each(taken, trained)))
 		return;
 	for (size_t k = 0; k < taken->count; k++) {
 		size_t i = taken->periods[k].step;

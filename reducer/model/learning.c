@@ -182,6 +182,15 @@ struct learning_found learning_found(const struct learning *learning)
 	return found;
 }
 
+int learning_is_forward(const struct learning *learning)
+{
+	size_t i = 0;
+
+	while (i < learning->count && !is_layer(&learning->events[i]))
+		i++;
+	return i < learning->count && learning->least == NONE && !learning->has_stepped;
+}
+
 void learning_again(struct learning *learning)
 {
 	learning->count = 0;

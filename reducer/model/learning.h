@@ -59,6 +59,8 @@ void learning_sequence(struct learning *learning, uint64_t sequence);
 void learning_backward(struct learning *learning, uint64_t name, uint64_t sequence);
 
 struct learning_found learning_found(const struct learning *learning);
+/* Whether there was forward work, and no backward pass at all: so it is behind the last step of a loop that evaluates. */
+int learning_is_forward(const struct learning *learning);
 /* Forgets what happened, not what names are. */
 void learning_again(struct learning *learning);
 void learning_free(struct learning *learning);

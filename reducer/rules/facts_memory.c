@@ -3,7 +3,8 @@
  * Facts about memory over time: does something grow without end, how full did a device get.
  *
  * Rule: growth is judged by the low points of the curve during the steps, so that what comes and goes within a step does not
- * count, nor what is made before them.
+ * count, nor what is made before them. A process that began among the steps is judged from the first block of a framework in it:
+ * until then it loads its code; one that was there for less than half of them takes with it what it kept.
  */
 #include "reducer/rules/facts_own.h"
 
@@ -30,16 +31,32 @@ static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to
 	return low == UINT64_MAX ? before : low;
 }
 
+/* When a process was ready for its part of the steps. */
+static int64_t ready_ns(const struct rule_facts *facts, const struct process *process)
+{
+	int64_t first_ns = INT64_MAX;
+
+	if (process->start_ns <= facts->steps_from_ns)
+		return facts->steps_from_ns;
+	for (size_t k = 0; k < process->account_count; k++) {
+		const struct timeline *curve = &process->accounts[k].timeline;
+		if (curve->count && curve->points[0].time_ns < first_ns)
+			first_ns = curve->points[0].time_ns;
+	}
+	return first_ns == INT64_MAX ? process->start_ns : first_ns;
+}
+
 /* Bytes that an account grew steadily during the steps; 0 = it did not. */
-static uint64_t growth_of(const struct rule_facts *facts, const struct account *account)
+static uint64_t growth_of(const struct rule_facts *facts, const struct process *process, const struct account *account)
 {
 	const struct timeline *curve = &account->timeline;
-	int64_t length = facts->steps_to_ns - facts->steps_from_ns, from;
+	int64_t from = ready_ns(facts, process), to = facts->steps_to_ns < process->end_ns ? facts->steps_to_ns : process->end_ns;
+	int64_t length = to - from;
 	uint64_t lows[PARTS];
 
-	if (account->is_live_unknown || curve->count < POINTS_LEAST)
+	if (account->is_live_unknown || curve->count < POINTS_LEAST || length * 2 < facts->steps_to_ns - facts->steps_from_ns)
 		return 0;
-	from = facts->steps_from_ns + (int64_t)((double)length * STEADY_FROM);
+	from += (int64_t)((double)length * STEADY_FROM);
 	for (size_t i = 0; i < PARTS; i++) {
 		int64_t width = (int64_t)((double)length * (1 - STEADY_FROM)) / PARTS;
 		lows[i] = low_point(curve, from + (int64_t)i * width, from + (int64_t)(i + 1) * width);
@@ -59,7 +76,7 @@ struct leak {
 static void take_account(struct leak *leak, const struct rule_facts *facts, const struct process *process,
 			 const struct account *account)
 {
-	uint64_t growth = growth_of(facts, account);
+	uint64_t growth = growth_of(facts, process, account);
 	double percent = account->peak_bytes ? 100.0 * (double)growth / (double)account->peak_bytes : 0;
 
 	leak->any |= account->timeline.count >= POINTS_LEAST;

@@ -54,6 +54,16 @@ def evaluation_first():  # scored before anything is learnt, as some trainers ch
     train(net, optimizer, 20)
 
 
+def whole_batch():  # an epoch of one batch, scored after each
+    net, optimizer = parts()
+    x, y = batch()
+    for _ in range(16):
+        optimizer.zero_grad()
+        loss_of(net(x), y).backward()
+        optimizer.step()
+        score(net, False)
+
+
 def acting():  # reinforcement learning: a forward pass without gradients is part of every step
     net, optimizer = parts()
     for _ in range(30):

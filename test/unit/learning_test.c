@@ -214,6 +214,26 @@ static void another_backward_pass_has_another_sum(void **state)
 	assert_int_not_equal(learning_found(&learning).backward, one);
 }
 
+static void forward_work_alone_is_told_from_learning(void **state)
+{
+	(void)state;
+	assert_false(learning_is_forward(&learning));
+	op(LOADER, USER, NO_GRADIENTS);
+	op(PLAIN, FUNCTION, NO_GRADIENTS);
+	assert_false(learning_is_forward(&learning));
+	score(2);
+	assert_true(learning_is_forward(&learning));
+	uint64_t from = sequence;
+	forward(2);
+	assert_true(learning_is_forward(&learning));
+	backward(from);
+	assert_false(learning_is_forward(&learning));
+	learning_again(&learning);
+	score(1);
+	op(STEP, USER, NO_GRADIENTS);
+	assert_false(learning_is_forward(&learning));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +245,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_closure_trains_inside_the_step, make, drop),
 		cmocka_unit_test_setup_teardown(ranges_hold_and_async_ops_do_not_count, make, drop),
 		cmocka_unit_test_setup_teardown(without_a_backward_pass_nothing_is_said, make, drop),
+		cmocka_unit_test_setup_teardown(forward_work_alone_is_told_from_learning, make, drop),
 		cmocka_unit_test_setup_teardown(another_backward_pass_has_another_sum, make, drop),
 	};
 
