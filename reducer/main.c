@@ -3,32 +3,31 @@
  * tfprof-reduce: from logs to reports.
  *
  * Rule: the edge of the offline side: here, and in base_die, things are printed and the exit status is decided: 0 whole,
- * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a limit is exceeded.
+ * 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a limit is exceeded,
+ * 4 answered but a limit cannot be judged.
  */
+#include "reducer/asked.h"
 #include "reducer/base/output.h"
 #include "reducer/check.h"
 #include "reducer/dump.h"
+#include "reducer/comparison/baseline.h"
 #include "reducer/options.h"
 #include "reducer/progress.h"
 #include "reducer/report/catalogue.h"
 #include "reducer/report/summary.h"
+#include "reducer/sides.h"
 #include "reducer/tables/losses.h"
-#include "reducer/tables/strangers.h"
 
 #include <errno.h>
 #include <locale.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define JOBS_MOST 8
 #define WIDTH_UNKNOWN 100 /* where stdout is no terminal */
 #define WIDTH_LEAST 40
-#define POINTS_READ 40	 /* of a timeline: what a person looks through */
-#define POINTS_FILE 1000 /* what a plot shows */
 
 /* What the terminal says, else the environment, else `unknown`; within limits. */
 static unsigned measure(unsigned told, const char *variable, unsigned unknown, unsigned least, unsigned most)
@@ -51,7 +50,8 @@ static void measure_terminal(struct report_options *report)
 		size = (struct winsize){0};
 	report->width = measure(size.ws_col, "COLUMNS", WIDTH_UNKNOWN, WIDTH_LEAST, 1000);
 	/* The prompt that follows takes a line. */
-	report->height = measure(size.ws_row ? size.ws_row - 1U : 0, "LINES", SUMMARY_LINES, SUMMARY_LINES_LEAST, SUMMARY_LINES_MOST);
+	report->height =
+		measure(size.ws_row ? size.ws_row - 1U : 0, "LINES", SUMMARY_LINES, SUMMARY_LINES_LEAST, SUMMARY_LINES_MOST);
 }
 
 /* https://no-color.org: any value that is not empty. */
@@ -125,51 +125,6 @@ static int list(const struct options *options, const struct report_kind *format)
 	return 0;
 }
 
-static const char *const default_paths[] = {OPTIONS_DEFAULT_LOGS};
-
-/* Opens the run; dies with the first reasons when there is none. */
-static struct run *open_paths(const char *const *paths, size_t count, struct run_options *run_options, struct diag_list *diags)
-{
-	struct run *run = run_open(paths, count, run_options, diags);
-	size_t i = 0;
-
-	if (run)
-		return run;
-	while (i + 1 < diags->count && i < 9) {
-		fprintf(stderr, "tfprof-reduce: %s: %s\n", diags->items[i].file, diags->items[i].reason);
-		i++;
-	}
-	if (i < diags->count)
-		base_die("%s: %s%s%s", diags->items[i].file, diags->items[i].reason, diags->items[i].remedy[0] ? "; " : "",
-			 diags->items[i].remedy);
-	base_die("no logs (*.tfp) in %s", paths[0]);
-}
-
-static struct run *open_run(const struct options *options, struct run_options *run_options, struct diag_list *diags)
-{
-	if (!options->path_count && access(OPTIONS_DEFAULT_LOGS, F_OK) != 0)
-		base_die("there is no directory " OPTIONS_DEFAULT_LOGS " here; name one that holds logs, or make some: "
-			 "tfprof run -- PROGRAM");
-	return open_paths(options->path_count ? options->paths : default_paths, options->path_count ? options->path_count : 1,
-			  run_options, diags);
-}
-
-/* --against: a log or a directory, else the name of another run of the same logs. */
-static struct run *open_base(const struct options *options, struct run_options *run_options, struct diag_list *diags)
-{
-	struct run *run;
-
-	run_options->name = NULL;
-	if (access(options->against, F_OK) == 0)
-		return open_paths(&options->against, 1, run_options, diags);
-	run_options->name = options->against;
-	run = run_open(options->path_count ? options->paths : default_paths, options->path_count ? options->path_count : 1, run_options,
-		       diags);
-	if (!run)
-		base_die("--against=%s: there is no log or directory of this name, and no run of it among the logs", options->against);
-	return run;
-}
-
 /* What the first line of a report and stderr say when the answer is not whole. */
 static void put_problem(struct text *problem, const struct run *run)
 {
@@ -216,48 +171,6 @@ static void report(struct options *options, const struct report_kind *format, co
 		table_free(tables[i]);
 	}
 	free(tables);
-}
-
-static bool any_needs_scan(const struct table_kind *const *kinds, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (kinds[i]->needs_scan)
-			return true;
-	return false;
-}
-
-/* What the one pass must know beforehand. */
-static void prepare_scan(struct run_options *run_options, const struct request *request, const struct table_kind *const *kinds,
-			 size_t count)
-{
-	run_options->has_window = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
-	run_options->from_ns = request->from_ns;
-	run_options->to_ns = request->to_ns;
-	for (size_t i = 0; i < count; i++)
-		if (kinds[i]->needs_launches)
-			run_options->wants_launches = 1;
-}
-
-static void scan(struct run *run, struct run_options *run_options)
-{
-	struct progress progress;
-
-	progress_start(&progress, "reading");
-	run_options->progress = progress_step;
-	run_options->context = &progress;
-	if (run_scan(run, run_options) != 0)
-		base_die("out of memory while reading the logs");
-	progress_end(&progress);
-}
-
-/* A filter that nothing fits is a slip: an empty answer would hide it. */
-static void refuse_strangers(const struct request *request, bool is_older)
-{
-	struct text problem = {0};
-
-	strangers_find(request, is_older, &problem);
-	if (problem.length)
-		base_die("%s", problem.bytes);
 }
 
 /* A format of the time line. */
@@ -334,8 +247,11 @@ static void check_usage(const struct options *options, const struct report_kind 
 {
 	const struct request *request = &options->request;
 
-	if (options->against && (format->write_run || format->write_folder || format->tables))
+	if (options->against_count && (format->write_run || format->write_folder ||
+				       (format->tables && strcmp(format->tables, table_comparison_limits.id) != 0)))
 		base_die("-f %s shows one run: leave --against out", format->name);
+	if (options->is_each && !options->against_count && !options->figure_limits.count && format != &report_baseline)
+		base_die("--run=each compares runs: give --against or --limit, or keep them with -f baseline");
 	if (format->write_run || format->write_folder) {
 		if (options->tables)
 			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
@@ -361,50 +277,28 @@ static size_t without_launches(const struct table_kind **kinds, size_t count)
 	return kept;
 }
 
-/* -j; beyond JOBS_MOST more threads only wait for the one that joins what they decode. */
-static unsigned jobs(const struct options *options)
+/* A view leaves out what has nothing to show; a table that was named says what it lacks. */
+static size_t without_what_is_missing(const struct options *options, const struct report_kind *format, const struct table_kind **kinds,
+				      size_t count)
 {
-	cpu_set_t cpus;
-	unsigned count = 1;
+	bool is_baseline = options->against_count && baseline_is(options->against[0]), has_limits = options->figure_limits.count;
+	size_t kept = 0;
 
-	if (options->jobs)
-		return options->jobs < JOBS_MOST ? options->jobs : JOBS_MOST;
-	if (sched_getaffinity(0, sizeof(cpus), &cpus) == 0)
-		count = (unsigned)CPU_COUNT(&cpus);
-	return count < JOBS_MOST ? count : JOBS_MOST;
-}
-
-/* A run, and what is asked of it. */
-struct asked {
-	struct run *run;
-	struct request *request;
-	struct run_options options;
-	struct diag_list diags;
-};
-
-static void ask(const struct options *options, const struct report_kind *format, struct asked *asked,
-		const struct table_kind *const *kinds, size_t kind_count)
-{
-	struct request *request = asked->request;
-
-	prepare_scan(&asked->options, request, kinds, kind_count);
-	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
-		scan(asked->run, &asked->options);
-	request->run = asked->run;
-	refuse_strangers(request, request != &options->request);
-	request->frames = frames_make(asked->run, &options->symbols);
-	request->is_text = format->is_for_reading;
-	if (!request->points)
-		request->points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
-	request_open_analyses(request);
-}
-
-static void forget(struct asked *asked)
-{
-	request_close_analyses(asked->request);
-	frames_free(asked->request->frames);
-	run_close(asked->run);
-	diag_free(&asked->diags);
+	for (size_t i = 0; i < count; i++) {
+		bool is_named = options->tables ? strstr(options->tables, kinds[i]->id) != NULL : format->tables != NULL;
+		if (kinds[i]->needs_limits && !has_limits && is_named && !(options->tables && options->against_count))
+			base_die("-t %s tells of limits: give one, for example --limit=step_p50=5%%", kinds[i]->id);
+		if (kinds[i]->needs_base && !options->against_count)
+			base_die("-t %s compares two runs: name the older one with --against=LOG", kinds[i]->id);
+		if (kinds[i]->needs_base_logs && is_baseline && is_named)
+			base_die("-t %s reads the logs of the older run: %s is a baseline, which has figures alone", kinds[i]->id,
+				 options->against[0]);
+		if (kinds[i]->needs_limits && !has_limits && (format->is_for_reading || !options->against_count) && !is_named)
+			continue;
+		if (!(kinds[i]->needs_base_logs && is_baseline))
+			kinds[kept++] = kinds[i];
+	}
+	return kept;
 }
 
 /* The tables that are wanted; none = the summary, or a time line. */
@@ -413,19 +307,17 @@ static size_t choose_tables(const struct options *options, const struct report_k
 	const char *words = options->tables ? options->tables : format->tables ? format->tables : "all";
 	size_t count;
 
-	if (format->write_run || format->write_folder || (!options->tables && format->is_for_reading && !options->against))
+	if (format->write_run || format->write_folder || (!options->tables && format->is_for_reading && !options->against_count))
 		return 0;
-	if (!options->tables && options->against)
+	if (!options->tables && options->against_count && !format->tables)
 		words = format->is_for_reading ? "comparison" : "all,comparison";
 	count = tables_select(words, kinds);
-	for (size_t i = 0; i < count; i++)
-		if ((*kinds)[i]->needs_base && !options->against)
-			base_die("-t %s compares two runs: name the older one with --against=LOG", (*kinds)[i]->id);
+	count = without_what_is_missing(options, format, *kinds, count);
 	return format->leaves_out_launches && !options->tables ? without_launches(*kinds, count) : count;
 }
 
-static void print(struct options *options, const struct report_kind *format, const struct table_kind *const *kinds, size_t kind_count,
-		  const char *problem, const char *program)
+static void print(struct options *options, const struct report_kind *format, const struct table_kind *const *kinds,
+		  size_t kind_count, const char *problem, const char *program)
 {
 	if (options->output || !isatty(STDOUT_FILENO) || !format->write_run) /* which would write to the terminal meanwhile */
 		progress_start(&analysing, "analysing");
@@ -446,54 +338,90 @@ static void refuse_folders(const char *option, const char *list)
 		struct text path = {0};
 		text_format(&path, "%.*s", length, at);
 		if (length && !output_is_folder(path.bytes))
-			base_die("%s=%s: %s", option, path.bytes, access(path.bytes, F_OK) == 0 ? "this is no directory" : strerror(errno));
+			base_die("%s=%s: %s", option, path.bytes,
+				 access(path.bytes, F_OK) == 0 ? "this is no directory" : strerror(errno));
 		text_free(&path);
 		if (strcmp(option, "--sysroot") == 0)
 			return;
 	}
 }
 
+/* What was lost or damaged, of both runs that are shown and of the others. */
+static void put_problems(struct text *problem, const struct run *run, const struct run *base, size_t further)
+{
+	if (losses_any(run))
+		put_problem(problem, run);
+	if (base && losses_any(base)) {
+		text_string(problem, problem->length ? " Of the older run: " : "Of the older run: ");
+		put_problem(problem, base);
+	}
+	if (further)
+		text_format(problem, "%sOf %zu further run%s (--run=each) something was lost or damaged.",
+			    problem->length ? " " : "", further, further == 1 ? "" : "s");
+}
+
+/* Exit status by the worst that was found. */
+static int status_of(enum limit_state limits, const struct text *problem)
+{
+	if (limits == LIMIT_EXCEEDED)
+		return 3;
+	if (limits == LIMIT_UNSURE)
+		return 4;
+	return problem->length ? 2 : 0;
+}
+
+/* Opens both sides and works out their figures, where anybody asks for them. Returns how many further runs are damaged. */
+static size_t open_sides(struct options *options, const struct report_kind *format, struct asked *asked, struct asked *base,
+			 struct compared *compared, const struct table_kind *const *kinds, size_t kind_count)
+{
+	size_t count;
+	const char *const *paths = asked_paths(options, &count);
+	size_t further = 0;
+
+	asked_open(asked, options->is_each ? &paths[count - 1] : paths, options->is_each ? 1 : count);
+	if (options->against_count && sides_open_base(base, options)) {
+		asked_ready(base, options, format, kinds, kind_count);
+		request_run_analyses(base->request, kinds, kind_count);
+		options->request.base = base->request;
+	}
+	asked_ready(asked, options, format, kinds, kind_count);
+	if (options->against_count || options->figure_limits.count || format == &report_baseline) {
+		further = sides_compare(compared, options, format, asked, options->request.base ? base : NULL);
+		options->request.compared = compared;
+	}
+	return further;
+}
+
 static int reduce(struct options *options, const struct report_kind *format, const char *program)
 {
 	struct request base_request = options->request;
-	struct asked asked = {.request = &options->request,
-			      .options = {.name = options->run, .temporary = options->temporary, .jobs = jobs(options)}};
+	struct asked asked = {.request = &options->request, .options = asked_options(options)};
 	struct asked base = {.request = &base_request, .options = asked.options};
 	const struct table_kind **kinds = NULL;
-	size_t kind_count = choose_tables(options, format, &kinds);
+	size_t kind_count = choose_tables(options, format, &kinds), further;
 	struct text problem = {0}, exceeded = {0};
-	int status = 0;
+	struct compared compared = {0};
+	enum limit_state limits = LIMIT_NONE;
+	int status;
 
 	check_usage(options, format, kind_count);
 	refuse_folders("--sysroot", options->symbols.sysroot);
 	refuse_folders("--symbols", options->symbols.path);
-	asked.run = open_run(options, &asked.options, &asked.diags);
-	if (options->against) {
-		base.run = open_base(options, &base.options, &base.diags);
-		ask(options, format, &base, kinds, kind_count);
-		request_run_analyses(&base_request, kinds, kind_count);
-		options->request.base = &base_request;
-	}
-	ask(options, format, &asked, kinds, kind_count);
-	if (losses_any(asked.run))
-		put_problem(&problem, asked.run);
-	if (base.run && losses_any(base.run)) {
-		text_string(&problem, problem.length ? " Of the older run: " : "Of the older run: ");
-		put_problem(&problem, base.run);
-	}
-	if (problem.length)
-		status = 2;
-	if (figure_limits_check(&options->figure_limits, &options->request, &exceeded))
-		status = 3;
+	further = open_sides(options, format, &asked, &base, &compared, kinds, kind_count);
+	put_problems(&problem, asked.run, base.run, further);
+	if (options->figure_limits.count)
+		limits = figure_limits_check(&options->figure_limits, &compared, &exceeded);
 	print(options, format, kinds, kind_count, problem.bytes, program);
 	if (problem.length)
-		fprintf(stderr, "tfprof-reduce: %s\n", problem.bytes);
+		base_note("%s", problem.bytes);
 	if (exceeded.length)
 		fprintf(stderr, "%s", exceeded.bytes);
-	forget(&asked);
-	if (options->against)
-		forget(&base);
+	compared_free(&compared);
+	asked_forget(&asked);
+	if (base.run)
+		asked_forget(&base);
 	phases_free(&options->request.phases);
+	status = status_of(limits, &problem);
 	text_free(&problem);
 	text_free(&exceeded);
 	free(kinds);
@@ -503,25 +431,27 @@ static int reduce(struct options *options, const struct report_kind *format, con
 /* --dump and --check: the logs themselves, not what they say; of all runs, unless one is named. */
 static int inspect(struct options *options)
 {
-	struct diag_list diags = {0};
-	struct run_options run_options = {
-		.name = options->run ? options->run : "all", .temporary = options->temporary, .jobs = jobs(options)};
-	struct run *run = open_run(options, &run_options, &diags);
-	FILE *file = output_open(options->output);
+	struct asked asked = {.request = &options->request, .options = asked_options(options)};
+	size_t count;
+	const char *const *paths = asked_paths(options, &count);
+	FILE *file;
 	int status;
 
+	asked.options.name = options->run ? options->run : "all";
+	asked_open(&asked, paths, count);
+	file = output_open(options->output);
 	if (options->action == ACTION_CHECK) {
-		scan(run, &run_options);
-		status = check_run(file, run, &run_options);
+		asked_scan(&asked);
+		status = check_run(file, asked.run, &asked.options);
 		if (status == 1)
 			base_die("out of memory while reading the logs");
 	} else {
-		dump_run(file, run);
-		status = diags.damage ? 2 : 0;
+		dump_run(file, asked.run);
+		status = asked.diags.damage ? 2 : 0;
 	}
 	output_close(file, options->output);
-	run_close(run);
-	diag_free(&diags);
+	run_close(asked.run);
+	diag_free(&asked.diags);
 	return status;
 }
 

@@ -188,6 +188,14 @@ static void take_threshold(struct options *options, const char *name, const char
 	rule_limits_set(&options->limits, name, value);
 }
 
+static void take_against(struct options *options, const char *name, const char *value)
+{
+	if (!value[0])
+		base_die("--%s needs a log, a directory, a baseline or the name of a run", name);
+	options->against = base_grow(options->against, &options->against_room, options->against_count + 1, sizeof(*options->against));
+	options->against[options->against_count++] = value;
+}
+
 static void take_limit(struct options *options, const char *name, const char *value)
 {
 	figure_limits_take(&options->figure_limits, name, value);
@@ -227,10 +235,13 @@ static const struct option_row rows[] = {
 	{"output", 'o', "PATH", "write to a file, or a directory where there are several files", .take = take_output},
 	{"html", 0, "FILE", "all tables and charts in one file for a browser: -f html -o FILE", .take = take_html},
 	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},
-	{"run", 0, "NAME|all", "another run than the newest, or all logs as one", TEXT(run)},
-	{"against", 0, "LOG|DIR|RUN", "compare with an older run: tables comparison.*, of all formats for tables", TEXT(against)},
+	{"run", 0, "NAME|all|each", "another run than the newest; all logs as one; each as a measurement of its own, for --against",
+	 TEXT(run)},
+	{"against", 0, "LOG|DIR|RUN|FILE", "compare with an older run, or a baseline (-f baseline): tables comparison.*; may be repeated",
+	 .take = take_against},
 	{"limit", 0, "NAME=VALUE",
-	 "exit status 3 if a figure of comparison.* is larger: step_p50=5% (than --against), step_p50=12ms, peak:heap=2GiB; repeat it",
+	 "exit status 3 if a figure of comparison.* is larger: step_p50=5% (than --against), step_p50=12ms, peak:heap=2GiB; 4 if that "
+	 "cannot be told; may be repeated",
 	 .take = take_limit},
 	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
 	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
@@ -275,7 +286,7 @@ static const char environment[] =
 	"TMPDIR is for what does not fit in memory.";
 static const char exit_status[] =
 	"0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a --limit is "
-	"exceeded.";
+	"exceeded, 4 answered but whether a --limit is exceeded cannot be told.";
 
 /* "-t, --tables=ID[,ID]" */
 static void put_term(struct text *term, const struct option_row *row)
@@ -440,6 +451,9 @@ void options_parse(struct options *options, int count, char **words)
 	}
 	if (options->name_regex)
 		options->request.name = &options->name;
+	options->is_each = options->run && strcmp(options->run, "each") == 0;
+	if (options->is_each)
+		options->run = NULL;
 }
 
 void options_free(struct options *options)
@@ -447,5 +461,6 @@ void options_free(struct options *options)
 	if (options->name_regex)
 		regfree(&options->name);
 	figure_limits_free(&options->figure_limits);
+	free(options->against);
 	free(options->paths);
 }

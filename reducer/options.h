@@ -22,7 +22,9 @@ struct options {
 	const char *format; /* NULL = text */
 	const char *output; /* NULL = stdout */
 	const char *run;
-	const char *against; /* a log, a directory, or another run of the same logs; NULL = nothing is compared */
+	const char **against; /* logs, directories, a baseline, or another run of the same logs; none = nothing is compared */
+	size_t against_count, against_room;
+	bool is_each; /* --run=each; then `run` is NULL */
 	struct figure_limits figure_limits; /* of which request.figure_limits tells */
 	const char *name_regex;
 	regex_t name;

@@ -129,5 +129,6 @@ const struct table_kind table_comparison_environment = {
 	.filters = FILTER_PROCESS,
 	.text_rows = 20,
 	.needs_base = true,
+	.needs_base_logs = true,
 	.fill = fill,
 };

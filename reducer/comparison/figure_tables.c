@@ -2,37 +2,61 @@
 /*
  * comparison.times, comparison.memory, comparison.counts: the figures of two runs side by side.
  *
- * Rule: one row a figure that either run has; what only one has stays empty on the other side. No figure is called better or
- * worse than the steps let it: whether they differ is told by ranks.h, and by nothing where there are few.
+ * Rule: one row a figure that either side has; what only one has stays empty on the other side. No figure is called longer or
+ * shorter than runs or steps let it: that is verdict.h's to say.
  */
 #include "reducer/comparison/limits.h"
 
 #include <string.h>
 
-enum { FIGURE, BEFORE, AFTER, DIFFERENCE, CHANGE, MOST, LIMIT, VERDICT, HELP, COLUMNS };
+enum { FIGURE, BEFORE, AFTER, DIFFERENCE, CHANGE, LOW, HIGH, MOST, LIMIT, VERDICT, HELP, COLUMNS };
 
 #define COLUMNS_OF(suffix, unit)                                                                                                 \
 	{                                                                                                                        \
 		[FIGURE] = {"figure", "figure", TABLE_TEXT, UNIT_NONE, 0, "its name, as --limit takes it"},                      \
-		[BEFORE] = {"before" suffix, "before", TABLE_INTEGER, unit, 0, "in the older run (--against)"},                  \
-		[AFTER] = {"after" suffix, "after", TABLE_INTEGER, unit, 0, "in the newer run"},                                 \
-		[DIFFERENCE] = {"difference" suffix, "difference", TABLE_INTEGER, unit, 0, "after - before"},                    \
+		[BEFORE] = {"before" suffix,                                                                                     \
+			    "before",                                                                                            \
+			    TABLE_INTEGER,                                                                                       \
+			    unit,                                                                                                \
+			    0,                                                                                                   \
+			    "of the older run (--against); of several the median"},                                              \
+		[AFTER] = {"after" suffix, "after", TABLE_INTEGER, unit, 0, "of the newer run; of several the median"},          \
+		[DIFFERENCE] = {"difference" suffix, "difference", TABLE_INTEGER, unit, 1, "after - before"},                    \
 		[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where that is 0"},       \
+		[LOW] = {"change_low",                                                                                           \
+			 "from",                                                                                                 \
+			 TABLE_REAL,                                                                                             \
+			 UNIT_RATIO,                                                                                             \
+			 0,                                                                                                      \
+			 "what the change is at least, by how runs (of one run a side: stretches of it) vary; empty = too few"}, \
+		[HIGH] = {"change_high", "to", TABLE_REAL, UNIT_RATIO, 0, "what the change is at most"},                         \
 		[MOST] = {"at_most" suffix, "at most", TABLE_INTEGER, unit, 2, "what --limit allows; the strictest of several"}, \
-		[LIMIT] = {"limit", "limit", TABLE_TEXT, UNIT_NONE, 1, "kept, or exceeded (exit status 3)"},                     \
-		[VERDICT] = {"verdict",                                                                                          \
-			     "verdict",                                                                                          \
-			     TABLE_TEXT,                                                                                         \
-			     UNIT_NONE,                                                                                          \
-			     1,                                                                                                  \
-			     "of the time of steps: whether the newer run's are longer or shorter than how they vary explains"}, \
-		[HELP] = {"meaning", "meaning", TABLE_TEXT, UNIT_NONE, 1, "what is counted; parts are the mean of a step"},      \
+		[LIMIT] = {"limit",   "limit", TABLE_TEXT,                                                                       \
+			   UNIT_NONE, 1,       "kept, exceeded (exit status 3), or cannot tell (exit status 4)"},                \
+		[VERDICT] = {"verdict", "verdict", TABLE_TEXT,                                                                   \
+			     UNIT_NONE, 0,	   "whether it differs by more than it varies, or why that cannot be told"},     \
+		[HELP] = {"meaning", "meaning", TABLE_TEXT, UNIT_NONE, 6, "what is counted; parts are the mean of a step"},      \
 	}
 static const struct table_column time_columns[] = COLUMNS_OF("_ns", UNIT_NS);
 static const struct table_column memory_columns[] = COLUMNS_OF("_bytes", UNIT_BYTES);
 static const struct table_column count_columns[] = COLUMNS_OF("", UNIT_COUNT);
 
-/* A figure by its name, which one of the runs has. */
+static void put_change(struct table *table, const struct compared *compared, const struct figure *before,
+		       const struct figure *after)
+{
+	struct verdict verdict = verdict_find(compared, before, after);
+
+	table_integer(table, DIFFERENCE, (int64_t)(after->value + 0.5) - (int64_t)(before->value + 0.5));
+	if (before->value > 0)
+		table_real(table, CHANGE, (after->value - before->value) / before->value);
+	table_string(table, VERDICT, verdict_word(verdict.kind, after->unit));
+	if (!verdict.interval.is_known)
+		return;
+	table_real(table, LOW, verdict.interval.low);
+	table_real(table, HIGH, verdict.interval.high);
+}
+
+/* A figure by its name, which one of the sides has. */
 static void put_row(struct table *table, const struct request *request, const struct compared *compared,
 		    const struct figure *named)
 {
@@ -52,17 +76,12 @@ static void put_row(struct table *table, const struct request *request, const st
 		table_integer(table, AFTER, (int64_t)(after->value + 0.5));
 		state = figure_limits_judge(request->figure_limits, compared, after, &most);
 	}
-	if (before && after) {
-		table_integer(table, DIFFERENCE, (int64_t)(after->value + 0.5) - (int64_t)(before->value + 0.5));
-		if (before->value > 0)
-			table_real(table, CHANGE, (after->value - before->value) / before->value);
-		if (strncmp(after->id, "step_", 5) == 0)
-			table_string(table, VERDICT, ranks_word(compared->ranks.verdict));
-	}
+	if (before && after)
+		put_change(table, compared, before, after);
 	if (state == LIMIT_NONE)
 		return;
 	table_integer(table, MOST, (int64_t)most);
-	table_string(table, LIMIT, state == LIMIT_KEPT ? "kept" : "exceeded");
+	table_string(table, LIMIT, limit_state_name(state));
 }
 
 /* Of the newer run in its order, then what only the older one has. */
@@ -78,6 +97,38 @@ static void put_rows(struct table *table, const struct request *request, const s
 			put_row(table, request, compared, &compared->before.items[i]);
 }
 
+/* What "longer" rests on. */
+static void note_basis(struct table *table, const struct compared *compared)
+{
+	double before = compared->before.busy, after = compared->after.busy;
+
+	if (compared->before.run_count <= 1 && compared->after.run_count <= 1)
+		table_note(table, NOTE_INFERRED,
+			   "One run a side: bounds (99 %%) are by %d stretches of it, and know nothing of how runs of one "
+			   "program differ. "
+			   "Several runs of each in turn, and --run=each, tell programs apart.",
+			   FIGURES_PARTS);
+	else
+		table_note(table, NOTE_INFERRED,
+			   "Bounds (95 %%) are by how runs differ: a run counts as one value, its steps do not.");
+	if (before >= 0 && after >= 0)
+		table_note(table, before >= VERDICT_BUSY || after >= VERDICT_BUSY ? NOTE_INFERRED : NOTE_INFO,
+			   "Of the time of the steps their thread waited for a processor %.1f %% before and %.1f %% now%s.",
+			   100 * before, 100 * after,
+			   before >= VERDICT_BUSY || after >= VERDICT_BUSY
+				   ? ": the machine was busy, and a time that grew is not called longer unless what the steps "
+				     "needed without "
+				     "that wait grew as well"
+				   : "");
+	else
+		table_note(table, NOTE_MISSING,
+			   "How busy the machine was is not known of %s: no readings (TFPROF_SYS) near enough to the first and "
+			   "last step.",
+			   before < 0 && after < 0 ? "either side"
+			   : before < 0		   ? "the older side"
+						   : "the newer side");
+}
+
 static void note_steps(struct table *table, const struct compared *compared)
 {
 	const struct figures *before = &compared->before, *after = &compared->after;
@@ -90,27 +141,21 @@ static void note_steps(struct table *table, const struct compared *compared)
 	if (before->kind != after->kind)
 		table_note(table, NOTE_INFO, "What is compared is not alike: a %s of the older run, a %s of the newer one.",
 			   unit_kind_name(before->kind), unit_kind_name(after->kind));
-	table_note(
-		table, NOTE_INFO,
-		"%zu of %zu %ss of the older run and %zu of %zu of the newer one are compared (what is left out: the first, and "
-		"evaluation). In %.1f %% of all pairs of one of each the newer one's is the longer.",
-		before->step_count, before->all_steps, unit_kind_name(before->kind), after->step_count, after->all_steps,
-		100 * compared->ranks.longer_share);
-	table_note(table, NOTE_INFERRED,
-		   "\"longer\" and \"shorter\" tell the runs apart from how steps vary within each (a rank test, 99 %%); that "
-		   "the machine was "
-		   "busier, or another one, is no less a cause than the program.");
+	table_note(table, NOTE_INFO,
+		   "%zu of %zu %ss of %zu older run%s and %zu of %zu of %zu newer are compared (what is left out: the first, and "
+		   "evaluation).",
+		   before->step_count, before->all_steps, unit_kind_name(before->kind), before->run_count,
+		   before->run_count == 1 ? "" : "s", after->step_count, after->all_steps, after->run_count);
+	note_basis(table, compared);
 }
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct compared compared;
+	const struct compared *compared = request->compared;
 
-	compared_make(&compared, request);
-	put_rows(table, request, &compared);
+	put_rows(table, request, compared);
 	if (table->kind->columns[BEFORE].unit == UNIT_NS)
-		note_steps(table, &compared);
-	compared_free(&compared);
+		note_steps(table, compared);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};

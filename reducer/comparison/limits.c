@@ -22,13 +22,15 @@ static const struct suffix {
 	{"KB", LIMIT_BYTES, 1e3},      {"MB", LIMIT_BYTES, 1e6},
 	{"GB", LIMIT_BYTES, 1e9},      {"KiB", LIMIT_BYTES, 1024},
 	{"MiB", LIMIT_BYTES, 1048576}, {"GiB", LIMIT_BYTES, 1073741824},
+	{"TB", LIMIT_BYTES, 1e12},     {"TiB", LIMIT_BYTES, 1099511627776},
 	{"", LIMIT_PLAIN, 1},
 };
 #define SUFFIX_COUNT (sizeof(suffixes) / sizeof(suffixes[0]))
 
 static _Noreturn void no_limit(const char *option, const char *words, const char *written)
 {
-	base_die("--%s=%s: '%s' is no limit: give a percentage (5%%), a time (12ms), a size (2GiB) or a number", option, words, written);
+	base_die("--%s=%s: '%s' is no limit: give a percentage (5%%), a time (12ms), a size (2GiB) or a number", option, words,
+		 written);
 }
 
 void figure_limits_take(struct figure_limits *limits, const char *option, const char *words)
@@ -51,10 +53,8 @@ void figure_limits_take(struct figure_limits *limits, const char *option, const 
 	if (end == written || !(value >= 0) || isinf(value))
 		no_limit(option, words, written);
 	limits->items = base_grow(limits->items, &limits->room, limits->count + 1, sizeof(*limits->items));
-	limits->items[limits->count++] = (struct figure_limit){.figure = base_copy(words, length),
-							       .words = words,
-							       .scale = suffix->scale,
-							       .value = value * suffix->factor};
+	limits->items[limits->count++] = (struct figure_limit){
+		.figure = base_copy(words, length), .words = words, .scale = suffix->scale, .value = value * suffix->factor};
 }
 
 void figure_limits_free(struct figure_limits *limits)
@@ -65,59 +65,58 @@ void figure_limits_free(struct figure_limits *limits)
 	*limits = (struct figure_limits){0};
 }
 
-void compared_make(struct compared *compared, const struct request *request)
+const char *limit_state_name(enum limit_state state)
 {
-	*compared = (struct compared){0};
-	figures_make(&compared->after, request);
-	if (request->base)
-		figures_make(&compared->before, request->base);
-	compared->ranks = ranks_compare(compared->before.steps, compared->before.step_count, compared->after.steps,
-					compared->after.step_count);
+	static const char *const names[] = {
+		[LIMIT_NONE] = "", [LIMIT_KEPT] = "kept", [LIMIT_UNSURE] = "cannot tell", [LIMIT_EXCEEDED] = "exceeded"};
+
+	return names[state];
 }
 
-void compared_free(struct compared *compared)
+static enum limit_state judge_change(const struct figure_limit *limit, const struct compared *compared,
+				     const struct figure *before, const struct figure *after)
 {
-	figures_free(&compared->before);
-	figures_free(&compared->after);
+	struct verdict verdict = verdict_find(compared, before, after);
+	double share = limit->value / 100;
+
+	if (verdict.kind == VERDICT_NONE)
+		return after->value <= before->value * (1 + share) ? LIMIT_KEPT : LIMIT_EXCEEDED;
+	if (!verdict.interval.is_known)
+		return LIMIT_UNSURE;
+	if (verdict_is_within(compared, &verdict, after, share))
+		return LIMIT_KEPT;
+	return verdict.interval.low > share && verdict.kind != VERDICT_BUSIER ? LIMIT_EXCEEDED : LIMIT_UNSURE;
 }
 
-/* Do the steps of both runs vary too much for this figure to say that they are longer? */
-static bool is_noise(const struct compared *compared, const struct figure *after)
-{
-	return strncmp(after->id, "step_", 5) == 0 &&
-	       (compared->ranks.verdict == RANKS_EQUAL || compared->ranks.verdict == RANKS_SHORTER);
-}
-
-static bool is_exceeded(const struct figure_limit *limit, const struct compared *compared, const struct figure *after,
-			double *most)
+enum limit_state figure_limit_judge(const struct figure_limit *limit, const struct compared *compared, const struct figure *after,
+				    double *most)
 {
 	const struct figure *before = figures_find(&compared->before, after->id);
 
 	*most = limit->value;
 	if (limit->scale == LIMIT_PERCENT)
 		*most = before ? before->value * (1 + limit->value / 100) : 0;
-	if (after->value <= *most)
-		return false;
-	return limit->scale != LIMIT_PERCENT || !is_noise(compared, after);
+	if (limit->scale == LIMIT_PERCENT && before)
+		return judge_change(limit, compared, before, after);
+	return after->value <= *most ? LIMIT_KEPT : LIMIT_EXCEEDED;
 }
 
 enum limit_state figure_limits_judge(const struct figure_limits *limits, const struct compared *compared,
 				     const struct figure *after, double *most)
 {
-	enum limit_state state = LIMIT_NONE;
+	enum limit_state worst = LIMIT_NONE;
 
 	for (size_t i = 0; limits && i < limits->count; i++) {
+		enum limit_state state;
 		double this_most;
-		bool exceeded;
 		if (strcmp(limits->items[i].figure, after->id) != 0)
 			continue;
-		exceeded = is_exceeded(&limits->items[i], compared, after, &this_most);
-		if (state == LIMIT_NONE || this_most < *most)
+		state = figure_limit_judge(&limits->items[i], compared, after, &this_most);
+		if (worst == LIMIT_NONE || this_most < *most)
 			*most = this_most;
-		if (exceeded || state == LIMIT_NONE)
-			state = exceeded ? LIMIT_EXCEEDED : LIMIT_KEPT;
+		worst = state > worst ? state : worst;
 	}
-	return state;
+	return worst;
 }
 
 static _Noreturn void no_figure(const struct figure_limit *limit, const struct figures *figures, const char *whose)
@@ -131,14 +130,19 @@ static _Noreturn void no_figure(const struct figure_limit *limit, const struct f
 	}
 	if (strncmp(limit->figure, "step", 4) == 0 && !figures->step_count)
 		base_die("--limit=%s: no steps were recorded in %s (-t step_stats says what marks steps)", limit->words, whose);
+	if (strcmp(limit->figure, "step_cpu") == 0 || strcmp(limit->figure, "step_undelayed") == 0 ||
+	    strcmp(limit->figure, "step_delay") == 0)
+		base_die("--limit=%s: %s has no readings (TFPROF_SYS) near enough to its first and last step: it is too short, "
+			 "or they were "
+			 "off; let it run for some seconds",
+			 limit->words, whose);
 	if (nearest.best)
 		base_die("--limit=%s: %s has no figure '%s'; did you mean '%s'?", limit->words, whose, limit->figure,
 			 nearest.best);
 	base_die("--limit=%s: %s has no figure '%s'; it has %s", limit->words, whose, limit->figure, all.bytes);
 }
 
-/* Dies unless the figure is there, in the unit that was written, with what it is compared to. */
-static const struct figure *find(const struct figure_limit *limit, const struct compared *compared, bool has_base)
+const struct figure *figure_limit_find(const struct figure_limit *limit, const struct compared *compared)
 {
 	static const enum table_unit units[] = {[LIMIT_NS] = UNIT_NS, [LIMIT_BYTES] = UNIT_BYTES, [LIMIT_PLAIN] = UNIT_COUNT};
 	const struct figure *after = figures_find(&compared->after, limit->figure);
@@ -150,7 +154,7 @@ static const struct figure *find(const struct figure_limit *limit, const struct 
 			 after->unit == UNIT_NS	     ? "a time: give for example 12ms, 1.5s or 5%"
 			 : after->unit == UNIT_BYTES ? "a size: give for example 512MiB, 2GB or 5%"
 						     : "a number: give for example 1000 or 5%");
-	if (limit->scale == LIMIT_PERCENT && !has_base)
+	if (limit->scale == LIMIT_PERCENT && !compared->before.run_count)
 		base_die("--limit=%s: a percentage needs an older run: --against=LOG", limit->words);
 	if (limit->scale == LIMIT_PERCENT && !figures_find(&compared->before, limit->figure))
 		no_figure(limit, &compared->before, "the older run");
@@ -161,18 +165,22 @@ static void put_value(struct text *text, enum table_unit unit, double value)
 {
 	if (unit == UNIT_NS)
 		text_format(text, "%.6g ms", value / 1e6);
+	else if (unit == UNIT_BYTES && value < 1048576)
+		text_format(text, "%.6g KiB", value / 1024);
 	else if (unit == UNIT_BYTES)
 		text_format(text, "%.6g MiB", value / 1048576);
 	else
 		text_format(text, "%.15g", value);
 }
 
-static void put_sentence(struct text *text, const struct figure_limit *limit, const struct compared *compared,
-			 const struct figure *after, double most)
+void figure_limit_sentence(struct text *text, const struct figure_limit *limit, const struct compared *compared)
 {
-	const struct figure *before = figures_find(&compared->before, after->id);
+	const struct figure *after = figure_limit_find(limit, compared), *before = figures_find(&compared->before, after->id);
+	double most;
+	enum limit_state state = figure_limit_judge(limit, compared, after, &most);
 
-	text_format(text, "tfprof-reduce: limit %s exceeded: %s is ", limit->words, after->id);
+	text_format(text, "limit %s %s: %s is ", limit->words,
+		    state == LIMIT_UNSURE ? "cannot be judged" : limit_state_name(state), after->id);
 	put_value(text, after->unit, after->value);
 	text_string(text, ", at most ");
 	put_value(text, after->unit, most);
@@ -183,25 +191,31 @@ static void put_sentence(struct text *text, const struct figure_limit *limit, co
 	}
 	if (before && before->value > 0)
 		text_format(text, " (%+.1f %%)", 100 * (after->value - before->value) / before->value);
-	text_char(text, '\n');
+	if (before && limit->scale == LIMIT_PERCENT) {
+		struct verdict verdict = verdict_find(compared, before, after);
+		struct text basis = {0};
+		verdict_put_basis(&basis, &verdict, compared, before, after);
+		if (basis.length)
+			text_format(text, "; %s", basis.bytes);
+		text_free(&basis);
+	}
+	text_char(text, '.');
 }
 
-size_t figure_limits_check(const struct figure_limits *limits, const struct request *request, struct text *sentences)
+enum limit_state figure_limits_check(const struct figure_limits *limits, const struct compared *compared, struct text *sentences)
 {
-	struct compared compared;
-	size_t exceeded = 0;
+	enum limit_state worst = LIMIT_NONE;
 
-	if (!limits->count)
-		return 0;
-	compared_make(&compared, request);
 	for (size_t i = 0; i < limits->count; i++) {
-		const struct figure *after = find(&limits->items[i], &compared, request->base != NULL);
 		double most;
-		if (!is_exceeded(&limits->items[i], &compared, after, &most))
+		enum limit_state state =
+			figure_limit_judge(&limits->items[i], compared, figure_limit_find(&limits->items[i], compared), &most);
+		worst = state > worst ? state : worst;
+		if (state == LIMIT_KEPT)
 			continue;
-		put_sentence(sentences, &limits->items[i], &compared, after, most);
-		exceeded++;
+		text_string(sentences, "tfprof-reduce: ");
+		figure_limit_sentence(sentences, &limits->items[i], compared);
+		text_char(sentences, '\n');
 	}
-	compared_free(&compared);
-	return exceeded;
+	return worst;
 }

@@ -2,14 +2,13 @@
 /*
  * --limit: figures that may not grow beyond something, for a build that is to fail when a step gets slower.
  *
- * Rule: a limit that cannot be judged is an error, never kept in silence. A time of steps that is above its limit, where both
- * runs have enough steps and the difference cannot be told from how they vary, counts as kept.
+ * Rule: a limit that cannot be read is an error, and one that cannot be judged is called so: neither kept nor exceeded. A
+ * percentage of a time is exceeded only where all that the change may be lies above it, and kept where all lies below.
  */
 #ifndef REDUCER_COMPARISON_LIMITS_H
 #define REDUCER_COMPARISON_LIMITS_H
 
-#include "reducer/comparison/figures.h"
-#include "reducer/comparison/ranks.h"
+#include "reducer/comparison/verdict.h"
 
 enum limit_scale { LIMIT_PERCENT, LIMIT_NS, LIMIT_BYTES, LIMIT_PLAIN };
 
@@ -29,20 +28,25 @@ struct figure_limits {
 void figure_limits_take(struct figure_limits *limits, const char *option, const char *words);
 void figure_limits_free(struct figure_limits *limits);
 
-/* Two runs' figures; `before` is empty where there is no older run. */
-struct compared {
-	struct figures before, after;
-	struct ranks ranks; /* of the steps */
-};
-void compared_make(struct compared *compared, const struct request *request);
-void compared_free(struct compared *compared);
+/* In the order of what counts more for the exit status. */
+enum limit_state { LIMIT_NONE, LIMIT_KEPT, LIMIT_UNSURE, LIMIT_EXCEEDED };
+const char *limit_state_name(enum limit_state state);
 
-enum limit_state { LIMIT_NONE, LIMIT_KEPT, LIMIT_EXCEEDED };
-/* How the newer run's figure does. *most: what it may be at most, where it has a limit. */
+/* How the newer figure does. *most: what it may be at most. `compared->before` need not have it where the limit is no percentage.
+ */
+enum limit_state figure_limit_judge(const struct figure_limit *limit, const struct compared *compared, const struct figure *after,
+				    double *most);
+/* The same of all limits of a figure: the worst state, the strictest of them. */
 enum limit_state figure_limits_judge(const struct figure_limits *limits, const struct compared *compared,
 				     const struct figure *after, double *most);
 
-/* Appends a sentence, with a line's end, for each limit that is exceeded; returns how many. Dies when one cannot be judged. */
-size_t figure_limits_check(const struct figure_limits *limits, const struct request *request, struct text *sentences);
+/* The figure of a limit. Dies unless it is there, in the unit that was written, with what it is compared to. */
+const struct figure *figure_limit_find(const struct figure_limit *limit, const struct compared *compared);
+
+/* Appends how a limit was judged, as one sentence with its full stop. */
+void figure_limit_sentence(struct text *text, const struct figure_limit *limit, const struct compared *compared);
+
+/* Appends a line for each limit that is not kept; returns the worst state. Dies when one has no figure. */
+enum limit_state figure_limits_check(const struct figure_limits *limits, const struct compared *compared, struct text *sentences);
 
 #endif

@@ -123,5 +123,6 @@ const struct table_kind table_comparison_sites = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
+	.needs_base_logs = true,
 	.fill = fill,
 };

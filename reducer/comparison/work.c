@@ -143,6 +143,7 @@ const struct table_kind table_comparison_ops = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
+	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill_ops,
 };
@@ -156,6 +157,7 @@ const struct table_kind table_comparison_kernels = {
 	.text_rows = 10,
 	.needs_scan = true,
 	.needs_base = true,
+	.needs_base_logs = true,
 	.analyses = needs,
 	.fill = fill_kernels,
 };

@@ -17,6 +17,7 @@
 
 struct rule_limits;
 struct figure_limits;
+struct compared;
 
 /* What rows of one thing are joined by (--group-by). */
 enum op_group {
@@ -52,6 +53,7 @@ struct request {
 	struct analyses *analyses; /* results for the wanted processes; request_open_analyses */
 	const struct rule_limits *limits; /* --threshold; NULL = the defaults. reducer/rules/rules.h */
 	const struct request *base; /* --against: the same of an older run; NULL = none */
+	const struct compared *compared; /* figures of both sides; NULL = nobody asked. reducer/comparison/verdict.h */
 	const struct figure_limits *figure_limits; /* --limit; NULL = none. reducer/comparison/limits.h */
 };
 

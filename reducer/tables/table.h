@@ -58,7 +58,9 @@ struct table_kind {
 	bool needs_scan;    /* reads what run_scan fills */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
 	bool is_long;        /* has a row for each event: rows behind the first TABLE_HEAD lie in a spool; has no name_row */
-	bool needs_base;     /* compares the run with request->base: not among "all" tables */
+	bool needs_base;     /* compares figures with those of --against: not among "all" tables */
+	bool needs_base_logs; /* and reads request->base: a baseline is not enough */
+	bool needs_limits;   /* tells of --limit: not among "all" tables */
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
 	const struct analysis_kind *const *analyses;
 	void (*fill)(struct table *table, const struct request *request);

@@ -22,7 +22,7 @@ static bool word_names(const char *word, size_t length, const struct table_kind 
 	const char *id = kind->id;
 
 	if (length == 3 && memcmp(word, "all", 3) == 0)
-		return !kind->needs_base;
+		return !kind->needs_base && !kind->needs_limits;
 	return strncmp(word, id, length) == 0 && (id[length] == 0 || id[length] == '.');
 }
 
@@ -187,7 +187,7 @@ static void note_ignored(struct table *table, const struct request *request)
 		if (given[i].is_given && !(table->kind->filters & given[i].filter))
 			table_note(table, NOTE_INFO, "%s was given, but this table has no such dimension: it shows everything.",
 				   given[i].option);
-	if (request->base && !table->kind->needs_base && request->is_text)
+	if (request->base && !table->kind->needs_base && !table->kind->needs_limits && request->is_text)
 		table_note(table, NOTE_INFO, "--against was given, but this table shows the newer run alone: see -t comparison.");
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests of the comparison of two runs: ranks of steps, limits.
+ * Unit tests of the comparison of runs: intervals of a change, verdicts, limits, and how often they are wrong.
  *
- * Rule: the expected numbers were worked out by hand from the published formula, beside the test that has them.
+ * Rule: expected numbers were worked out by hand from the published tables, beside the test that has them; runs are made by a
+ * formula with a fixed seed, so that a rate is the same on every machine.
  */
 #include "reducer/comparison/limits.h"
 
@@ -15,121 +16,239 @@
 
 #include <cmocka.h>
 
-static void few_values_tell_nothing(void **state)
-{
-	const uint64_t before[] = {1, 2, 3}, after[] = {10, 20, 30};
-	struct ranks ranks = ranks_compare(before, 3, after, 3);
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
+/*
+ * Critical values of U of Mann and Whitney's tables, and one more: of 3 and 3 values 1 of 20 orders has U = 0; of 5 and 5 (252
+ * orders) 12 have U <= 4 (0.048) and 19 U <= 5; 2 have U <= 1 (0.0079), 4 U <= 2 (0.016); of 4 and 4 1 of 70 (0.0143) has U = 0.
+ */
+static void depths_are_those_of_the_tables(void **state)
+{
 	(void)state;
-	assert_int_equal(ranks.verdict, RANKS_FEW);
-	assert_true(ranks.longer_share == 1);
-	ranks = ranks_compare(before, 0, after, 3);
-	assert_int_equal(ranks.verdict, RANKS_FEW);
-	assert_true(ranks.longer_share == 0.5);
+	assert_int_equal(interval_depth(3, 3, 0.05), 1);
+	assert_int_equal(interval_depth(2, 3, 0.05), SIZE_MAX);
+	assert_int_equal(interval_depth(2, 5, 0.05), 1);
+	assert_int_equal(interval_depth(5, 5, 0.05), 5);
+	assert_int_equal(interval_depth(5, 5, 0.01), 2);
+	assert_int_equal(interval_depth(4, 4, 0.01), SIZE_MAX);
+	assert_int_equal(interval_depth(20, 20, 0.05), 139); /* table: 138 */
+	assert_int_equal(interval_depth(0, 5, 0.05), SIZE_MAX);
+	assert_in_range(interval_depth(40, 40, 0.05), 628,
+			630);				     /* by the normal distribution: 800 - 1.645 * sqrt(10800) = 629.05 */
+	assert_int_equal(interval_depth(41, 41, 0.05), 663); /* 840.5 - 1.645 * sqrt(11624) = 663.14 */
 }
 
-/* All 64 pairs longer: U = 64, mean 32, variance 8*8*17/12 = 90.67, 32 / 9.522 = 3.361. */
-static void a_shift_is_told(void **state)
+/* All ratios of {100, 200, 400} to {110, 220, 440}: 0.275, 0.55 twice, 1.1 three times, 2.2 twice, 4.4. */
+static void the_change_is_the_median_of_ratios(void **state)
 {
-	uint64_t before[8], after[8];
-	struct ranks ranks;
+	const double before[] = {200, 100, 400}, after[] = {440, 110, 220}, zero[] = {0, 1, 2};
+	struct interval interval = interval_make(before, 3, after, 3, 0.05);
 
 	(void)state;
-	for (uint64_t i = 0; i < 8; i++) {
-		before[i] = 100 + i;
-		after[i] = 200 + i;
+	assert_true(interval.is_known);
+	assert_true(fabs(interval.change - 0.1) < 1e-9);
+	assert_true(fabs(interval.low + 0.725) < 1e-9 && fabs(interval.high - 3.4) < 1e-9);
+	assert_false(interval_make(before, 3, after, 3, 0.01).is_known);
+	assert_false(interval_make(before, 3, zero, 3, 0.05).is_known);
+	interval = interval_make(before, 1, before, 1, 0.05);
+	assert_true(!interval.is_known && interval.change == 0);
+}
+
+static double uniform(uint64_t *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return ((double)(*random >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *random)
+{
+	double radius = sqrt(-2 * log(uniform(random)));
+
+	return radius * cos(2 * acos(-1) * uniform(random));
+}
+
+/* Two sides of one figure. */
+struct pair_of_sides {
+	struct figure before, after;
+	double old[FIGURES_PARTS], new[FIGURES_PARTS];
+	struct compared compared;
+};
+
+static void make_sides(struct pair_of_sides *sides, size_t runs, size_t samples)
+{
+	struct figure like = {.id = "step_p50", .unit = UNIT_NS, .nature = FIGURE_WALL, .sample_count = samples};
+
+	sides->before = sides->after = like;
+	sides->before.samples = sides->old;
+	sides->after.samples = sides->new;
+	sides->compared = (struct compared){.before = {.items = &sides->before, .count = 1, .run_count = runs, .busy = -1},
+					    .after = {.items = &sides->after, .count = 1, .run_count = runs, .busy = -1}};
+}
+
+static enum limit_state judge(struct pair_of_sides *sides, const char *words)
+{
+	struct figure_limits limits = {0};
+	enum limit_state state;
+	double most, copy[FIGURES_PARTS];
+
+	memcpy(copy, sides->old, sizeof(copy));
+	sides->before.value = interval_median(copy, sides->before.sample_count);
+	memcpy(copy, sides->new, sizeof(copy));
+	sides->after.value = interval_median(copy, sides->after.sample_count);
+	figure_limits_take(&limits, "limit", words);
+	state = figure_limits_judge(&limits, &sides->compared, &sides->after, &most);
+	figure_limits_free(&limits);
+	return state;
+}
+
+struct rates {
+	unsigned of[LIMIT_EXCEEDED + 1]; /* by state, of 1000 */
+};
+
+/* Runs whose steps differ by `spread` from run to run, now and then one that something held up by a half. */
+static struct rates rates_of_runs(size_t runs, double spread, double slower)
+{
+	uint64_t random = 88172645463325252;
+	struct rates rates = {0};
+	struct pair_of_sides sides;
+
+	for (unsigned trial = 0; trial < 1000; trial++) {
+		make_sides(&sides, runs, runs);
+		for (size_t i = 0; i < runs; i++) {
+			sides.old[i] = 1e7 * exp(spread * normal(&random)) * (uniform(&random) < 0.05 ? 1.5 : 1);
+			sides.new[i] = 1e7 * exp(spread * normal(&random)) * (uniform(&random) < 0.05 ? 1.5 : 1) * (1 + slower);
+		}
+		rates.of[judge(&sides, "step_p50=5%")]++;
 	}
-	ranks = ranks_compare(before, 8, after, 8);
-	assert_int_equal(ranks.verdict, RANKS_LONGER);
-	assert_true(fabs(ranks.deviations - 3.3606) < 0.001);
-	ranks = ranks_compare(after, 8, before, 8);
-	assert_int_equal(ranks.verdict, RANKS_SHORTER);
-	assert_true(ranks.longer_share == 0 && ranks.deviations < -3.36);
+	return rates;
 }
 
 /*
- * 1,1,2,2,3,3,4,4 and 2,2,3,3,4,4,5,5. Pairs: against two 1s all 8 win, two 2s 6 + 2/2, two 3s 4 + 2/2, two 4s 2 + 2/2:
- * 2 * (8 + 7 + 5 + 3) = 46 of 64. Ties: 2 + 4 + 4 + 4 + 2 equal values, sum of t^3 - t = 6 + 60 + 60 + 60 + 6 = 192;
- * variance 64 / 12 * (17 - 192 / 240) = 86.4; (46 - 32) / 9.2952 = 1.5062.
+ * Rates of docs/comparison.md. Runs that differ by 1 %, as processor times do even where the machine is busy. Slower by the limit
+ * itself is said of at most 1 in 20, by the law of the test, and so is within it; 10 of 1000 more for chance.
  */
-static void ties_count_half(void **state)
+static void several_runs_tell_programs_apart(void **state)
 {
-	const uint64_t before[] = {1, 1, 2, 2, 3, 3, 4, 4}, after[] = {2, 2, 3, 3, 4, 4, 5, 5};
-	struct ranks ranks = ranks_compare(before, 8, after, 8);
+	struct rates equal = rates_of_runs(7, 0.01, 0), five = rates_of_runs(7, 0.01, 0.05), ten = rates_of_runs(7, 0.01, 0.1),
+		     twenty = rates_of_runs(7, 0.01, 0.2), three = rates_of_runs(3, 0.01, 0.1);
 
 	(void)state;
-	assert_int_equal(ranks.verdict, RANKS_EQUAL);
-	assert_true(ranks.longer_share == 46.0 / 64);
-	assert_true(fabs(ranks.deviations - 1.5062) < 0.001);
+	assert_in_range(equal.of[LIMIT_EXCEEDED], 0, 0);
+	assert_in_range(equal.of[LIMIT_KEPT], 930, 1000);
+	assert_in_range(five.of[LIMIT_EXCEEDED], 0, 60);
+	assert_in_range(five.of[LIMIT_KEPT], 0, 60);
+	assert_in_range(ten.of[LIMIT_EXCEEDED], 930, 1000);
+	assert_in_range(twenty.of[LIMIT_EXCEEDED], 930, 1000);
+	assert_in_range(three.of[LIMIT_EXCEEDED], 800, 1000);
 }
 
-static void equal_values_are_equal(void **state)
+/* Runs that differ by 20 %, as wall times do on a busy machine: it cannot be told, and is not said. */
+static void runs_that_vary_cannot_be_told(void **state)
 {
-	uint64_t values[20];
-	struct ranks ranks;
+	struct rates equal = rates_of_runs(5, 0.2, 0), twenty = rates_of_runs(5, 0.2, 0.2), half = rates_of_runs(10, 0.2, 1);
 
 	(void)state;
-	for (size_t i = 0; i < 20; i++)
-		values[i] = 7;
-	ranks = ranks_compare(values, 20, values, 20);
-	assert_int_equal(ranks.verdict, RANKS_EQUAL);
-	assert_true(ranks.deviations == 0 && ranks.longer_share == 0.5);
+	assert_in_range(equal.of[LIMIT_EXCEEDED], 0, 40);
+	assert_in_range(equal.of[LIMIT_UNSURE], 800, 1000);
+	assert_in_range(twenty.of[LIMIT_KEPT], 0, 40);
+	assert_in_range(half.of[LIMIT_EXCEEDED], 950, 1000);
 }
 
-/* Equal runs must be called different about once in a hundred times, not in every tenth. */
-static void chance_is_rarely_a_difference(void **state)
+/* One run a side whose steps depend on the ones before (0.9 of each goes into the next), cut into stretches. */
+static struct rates rates_of_one(double slower)
 {
-	uint64_t random = 88172645463325252, a[40], b[40];
-	unsigned told = 0;
+	enum { STEPS = 1600, PART = STEPS / FIGURES_PARTS };
+	uint64_t random = 362436069362436069;
+	struct rates rates = {0};
+	struct pair_of_sides sides;
 
-	(void)state;
-	for (unsigned trial = 0; trial < 2000; trial++) {
-		for (size_t i = 0; i < 80; i++) {
-			random ^= random << 13;
-			random ^= random >> 7;
-			random ^= random << 17;
-			uint64_t value = random % 1000;
-			uint64_t *list = i < 40 ? a : b;
-			size_t at = i % 40;
-			while (at && list[at - 1] > value) {
-				list[at] = list[at - 1];
-				at--;
+	for (unsigned trial = 0; trial < 300; trial++) {
+		double level = 0;
+		make_sides(&sides, 1, FIGURES_PARTS);
+		for (size_t i = 0; i < 2 * STEPS; i++) {
+			double steps[PART], *samples = i < STEPS ? sides.old : sides.new;
+			size_t part = i % STEPS / PART;
+			for (size_t k = 0; k < PART; k++) {
+				level = 0.9 * level + 0.05 * normal(&random);
+				steps[k] = 1e7 * exp(level) * (i < STEPS ? 1 : 1 + slower);
 			}
-			list[at] = value;
+			samples[part] = interval_median(steps, PART);
+			i += PART - 1;
 		}
-		told += ranks_compare(a, 40, b, 40).verdict != RANKS_EQUAL;
+		rates.of[judge(&sides, "step_p50=5%")]++;
 	}
-	assert_in_range(told, 5, 45);
+	return rates;
 }
 
-static struct compared compared_of(struct figure *before, struct figure *after, enum ranks_verdict verdict)
+static void steps_that_depend_on_each_other_are_no_proof(void **state)
 {
-	return (struct compared){
-		.before = {.items = before, .count = 1}, .after = {.items = after, .count = 1}, .ranks = {.verdict = verdict}};
+	struct rates equal = rates_of_one(0), slower = rates_of_one(0.3);
+
+	(void)state;
+	assert_in_range(equal.of[LIMIT_EXCEEDED], 0, 6); /* of 300 */
+	assert_in_range(slower.of[LIMIT_EXCEEDED], 290, 300);
+}
+
+/* Times that grew by a half while the steps waited for a processor, with and without an own figure that says so too. */
+static void a_busy_machine_is_no_slower_program(void **state)
+{
+	struct figure old[2], new[2];
+	double before[] = {100, 101, 102, 103}, after[] = {150, 151, 152, 153}, own[] = {90, 91, 90, 91},
+	       grown[] = {120, 121, 122, 120};
+	struct figure_limits limits = {0};
+	struct compared compared;
+	struct text why = {0};
+	double most;
+
+	(void)state;
+	old[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 101.5, "", before, 4};
+	new[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 151.5, "", after, 4};
+	old[1] = new[1] = (struct figure){"step_undelayed", UNIT_NS, FIGURE_TIME, 90.5, "", own, 4};
+	compared = (struct compared){.before = {.items = old, .count = 2, .run_count = 4, .busy = 0.01},
+				     .after = {.items = new, .count = 2, .run_count = 4, .busy = 0.38}};
+	figure_limits_take(&limits, "limit", "step_p50=5%");
+	assert_int_equal(figure_limits_judge(&limits, &compared, &new[0], &most), LIMIT_UNSURE);
+	figure_limit_sentence(&why, &limits.items[0], &compared);
+	assert_non_null(strstr(why.bytes, "waiting for a processor was 1 % of the steps before, 38 % of the steps now"));
+	new[1].samples = grown;
+	assert_int_equal(figure_limits_judge(&limits, &compared, &new[0], &most), LIMIT_EXCEEDED);
+	/* The other way round: less time on a machine that is less busy, but the steps themselves need more. */
+	new[0].samples = before;
+	old[0].samples = after;
+	assert_int_equal(figure_limits_judge(&limits, &compared, &new[0], &most), LIMIT_UNSURE);
+	new[1].samples = own;
+	assert_int_equal(figure_limits_judge(&limits, &compared, &new[0], &most), LIMIT_KEPT);
+	text_free(&why);
+	figure_limits_free(&limits);
 }
 
 static void limits_are_judged(void **state)
 {
-	struct figure before = {.id = "step_p50", .unit = UNIT_NS, .value = 100e6}, after = before;
+	struct figure before = {.id = "peak:heap", .unit = UNIT_BYTES, .nature = FIGURE_FIXED, .value = 100e6}, after = before;
 	struct figure_limits limits = {0};
-	struct compared compared;
+	struct compared compared = {.before = {.items = &before, .count = 1, .run_count = 1},
+				    .after = {.items = &after, .count = 1, .run_count = 1}};
 	double most;
 
 	(void)state;
-	figure_limits_take(&limits, "limit", "step_p50=5%");
+	figure_limits_take(&limits, "limit", "peak:heap=5%");
 	after.value = 104e6;
-	compared = compared_of(&before, &after, RANKS_LONGER);
 	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_KEPT);
 	assert_true(fabs(most - 105e6) < 1);
 	after.value = 106e6;
 	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_EXCEEDED);
-	compared.ranks.verdict = RANKS_FEW; /* a build must not pass because it ran three steps */
-	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_EXCEEDED);
-	compared.ranks.verdict = RANKS_EQUAL;
-	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_KEPT);
-	figure_limits_take(&limits, "limit", "step_p50=0.1055s"); /* how steps vary excuses nothing here */
+	figure_limits_take(&limits, "limit", "peak:heap=105500KB");
 	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_EXCEEDED);
 	assert_true(fabs(most - 105e6) < 1);
+	/* A time of which there is one value a side: a build must not pass because it ran three steps. */
+	before.nature = after.nature = FIGURE_WALL;
+	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most),
+			 LIMIT_EXCEEDED); /* of 105500KB, which needs no run before */
+	figure_limits_free(&limits);
+	figure_limits_take(&limits, "limit", "peak:heap=5%");
+	assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_UNSURE);
 	figure_limits_free(&limits);
 	figure_limits_take(&limits, "limit", "peak:device:0=2GiB");
 	assert_string_equal(limits.items[0].figure, "peak:device:0");
@@ -141,11 +260,12 @@ static void limits_are_judged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few_values_tell_nothing),
-		cmocka_unit_test(a_shift_is_told),
-		cmocka_unit_test(ties_count_half),
-		cmocka_unit_test(equal_values_are_equal),
-		cmocka_unit_test(chance_is_rarely_a_difference),
+		cmocka_unit_test(depths_are_those_of_the_tables),
+		cmocka_unit_test(the_change_is_the_median_of_ratios),
+		cmocka_unit_test(several_runs_tell_programs_apart),
+		cmocka_unit_test(runs_that_vary_cannot_be_told),
+		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
+		cmocka_unit_test(a_busy_machine_is_no_slower_program),
 		cmocka_unit_test(limits_are_judged),
 	};
 

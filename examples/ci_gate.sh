@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A build that fails when a step gets slower or the peak grows. Two builds of a program, in turns on one machine:
+#
+#   BASE="python3 base/train.py" NEW="python3 new/train.py" examples/ci_gate.sh
+#
+# or, where the older build is not at hand, figures of it that are kept in the repository (made on the same kind of machine):
+#
+#   BASELINE=perf.baseline NEW="python3 train.py" examples/ci_gate.sh
+#   ACCEPT=1 BASELINE=perf.baseline NEW="python3 train.py" examples/ci_gate.sh      # writes that file
+#
+# A GitHub Actions step:  - run: BASE="python3 base/train.py" NEW="python3 new/train.py" examples/ci_gate.sh >> "$GITHUB_STEP_SUMMARY"
+#
+# Status: 0 kept, 3 slower or bigger, 4 cannot be told even with MOST runs a side (the caller decides; the reason is printed), else
+# something failed. Prints markdown for a comment; $OUT/limits.xml is JUnit's.
+set -eu
+
+: "${NEW:?name the command of the new build}"
+TFPROF=${TFPROF:-build}                      # where tfprof and tfprof-reduce are
+OUT=${OUT:-tfprof-gate}                      # logs; made anew
+RUNS=${RUNS:-7} MOST=${MOST:-14}             # runs a side at first, and at most
+LIMITS=${LIMITS:-"step_cpu=5% peak:heap=5%"}
+
+record() { # SIDE NUMBER COMMAND: each run has a folder of its own, so that runs of one job stay apart
+	"$TFPROF/tfprof" run --out="$OUT/$1/$2" -- sh -c "$3" >"$OUT/$1-$2.out" 2>&1 || { cat "$OUT/$1-$2.out" >&2; exit 1; }
+}
+
+reduce() { # further options of tfprof-reduce
+	"$TFPROF/tfprof-reduce" "$OUT"/new/* --run=each $against $limits "$@"
+}
+
+rm -rf "$OUT"
+mkdir -p "$OUT/base" "$OUT/new"
+limits='' against='' from=1 to=$RUNS
+for limit in $LIMITS; do limits="$limits --limit=$limit"; done
+
+if [ -n "${ACCEPT:-}" ]; then
+	for i in $(seq "$RUNS"); do record new "$i" "$NEW"; done
+	exec "$TFPROF/tfprof-reduce" "$OUT"/new/* --run=each -f baseline -o "${BASELINE:?name the file to write}"
+fi
+
+while :; do
+	for i in $(seq "$from" "$to"); do
+		[ -n "${BASELINE:-}" ] || { record base "$i" "${BASE:?name the command of the older build, or BASELINE}"; against="$against --against=$OUT/base/$i"; }
+		record new "$i" "$NEW"
+	done
+	[ -z "${BASELINE:-}" ] || against="--against=$BASELINE"
+	status=0
+	reduce -t comparison.limits,comparison.times,comparison.memory,comparison.runs -f markdown >"$OUT/comment.md" || status=$?
+	[ "$status" = 4 ] && [ "$to" -lt "$MOST" ] || break
+	from=$((to + 1)) to=$MOST # more runs, once
+done
+cat "$OUT/comment.md"
+reduce -f junit -o "$OUT/limits.xml" 2>/dev/null || :
+exit "$status"

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing and reading baselines; the format `baseline`. See baseline.h.
+ *
+ * Rule: what cannot be read is refused with its line; a later version is not guessed at.
+ */
+#include "reducer/comparison/baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_LINE "tfprof-baseline 1"
+#define FIELDS_MOST 1024 /* of a line: as many runs, and four more */
+
+static const char *const units[] = {[UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns"};
+static const char *const natures[] = {[FIGURE_WALL] = "wall", [FIGURE_TIME] = "processor", [FIGURE_FIXED] = "fixed"};
+static const char *const kinds[] = {
+	[UNIT_STEP] = "step", [UNIT_REQUEST] = "request", [UNIT_CALL] = "call", [UNIT_WHOLE] = "none"};
+#define COUNT(words) (sizeof(words) / sizeof((words)[0]))
+
+static void put_figure(FILE *file, const struct figure *figure, const struct figures *runs, size_t run_count)
+{
+	fprintf(file, "figure\t%s\t%s\t%s", figure->id, units[figure->unit], natures[figure->nature]);
+	for (size_t i = 0; i < run_count; i++) {
+		const struct figure *of_run = figures_find(&runs[i], figure->id);
+		if (of_run)
+			fprintf(file, "\t%.0f", of_run->value);
+		else
+			fputs("\t-", file);
+	}
+	fputc('\n', file);
+}
+
+static void write_baseline(FILE *file, const struct request *request)
+{
+	const struct figures *joined = &request->compared->after;
+	const struct figures *runs = request->compared->after_runs ? request->compared->after_runs : joined;
+
+	fprintf(file, FIRST_LINE "\nof\t%s\nruns\t%zu\n", kinds[joined->kind], joined->run_count);
+	fputs("steps", file);
+	for (size_t i = 0; i < joined->run_count; i++)
+		fprintf(file, "\t%zu", runs[i].step_count);
+	fputs("\nwaited", file); /* in thousandths of the steps' time */
+	for (size_t i = 0; i < joined->run_count; i++)
+		if (runs[i].busy >= 0)
+			fprintf(file, "\t%.0f", runs[i].busy * 1000);
+		else
+			fputs("\t-", file);
+	fputc('\n', file);
+	for (size_t i = 0; i < joined->count; i++)
+		if (joined->items[i].value > 0)
+			put_figure(file, &joined->items[i], runs, joined->run_count);
+}
+
+/* A file while it is read. */
+struct baseline {
+	const char *path;
+	size_t line;
+	struct figures *runs;
+	size_t run_count;
+	char *fields[FIELDS_MOST];
+	size_t field_count;
+};
+
+static _Noreturn void refuse(const struct baseline *baseline, const char *reason)
+{
+	base_die("%s: line %zu: %s; write it again with -f baseline", baseline->path, baseline->line, reason);
+}
+
+bool baseline_is(const char *path)
+{
+	char begin[sizeof(FIRST_LINE)] = {0};
+	FILE *file = fopen(path, "r");
+	bool is_one;
+
+	if (!file)
+		return false;
+	is_one = fgets(begin, sizeof(begin), file) && strncmp(begin, FIRST_LINE, strcspn(FIRST_LINE, " ") + 1) == 0;
+	fclose(file);
+	return is_one;
+}
+
+static size_t find(const struct baseline *baseline, const char *word, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (words[i] && strcmp(words[i], word) == 0)
+			return i;
+	refuse(baseline, "a word that this program does not know");
+}
+
+/* A number, negative of "-". */
+static double number(const struct baseline *baseline, const char *word)
+{
+	char *end;
+	double value = strtod(word, &end);
+
+	if (strcmp(word, "-") == 0)
+		return -1;
+	if (end == word || *end || !(value >= 0) || isinf(value))
+		refuse(baseline, "not a number");
+	return value;
+}
+
+static void read_runs(struct baseline *baseline)
+{
+	double count = baseline->field_count == 2 ? number(baseline, baseline->fields[1]) : 0;
+
+	if (baseline->run_count || count < 1 || count > FIELDS_MOST - 4 || count != floor(count))
+		refuse(baseline, "no number of runs");
+	baseline->run_count = (size_t)count;
+	baseline->runs = base_alloc(baseline->run_count, sizeof(*baseline->runs));
+	for (size_t i = 0; i < baseline->run_count; i++)
+		baseline->runs[i] = (struct figures){.run_count = 1, .busy = -1};
+}
+
+static void expect_values(const struct baseline *baseline, size_t from)
+{
+	if (!baseline->run_count || baseline->field_count != from + baseline->run_count)
+		refuse(baseline, "not a value for each run");
+}
+
+static void read_figure(struct baseline *baseline)
+{
+	char **fields = baseline->fields;
+	enum table_unit unit;
+	enum figure_nature nature;
+
+	expect_values(baseline, 4);
+	unit = (enum table_unit)find(baseline, fields[2], units, COUNT(units));
+	nature = (enum figure_nature)find(baseline, fields[3], natures, COUNT(natures));
+	for (size_t i = 0; i < baseline->run_count; i++) {
+		double value = number(baseline, fields[4 + i]);
+		if (figures_find(&baseline->runs[i], fields[1]))
+			refuse(baseline, "a figure for the second time");
+		if (value >= 0)
+			figures_add(&baseline->runs[i], fields[1], unit, nature, value, "of the baseline");
+	}
+}
+
+static void read_line(struct baseline *baseline)
+{
+	const char *what = baseline->fields[0];
+
+	if (strcmp(what, "runs") == 0) {
+		read_runs(baseline);
+	} else if (strcmp(what, "figure") == 0) {
+		read_figure(baseline);
+	} else if (strcmp(what, "of") == 0 && baseline->field_count == 2) {
+		find(baseline, baseline->fields[1], kinds, COUNT(kinds));
+	} else if (strcmp(what, "steps") == 0) {
+		expect_values(baseline, 1);
+		for (size_t i = 0; i < baseline->run_count; i++)
+			baseline->runs[i].all_steps = baseline->runs[i].step_count =
+				(size_t)number(baseline, baseline->fields[1 + i]);
+	} else if (strcmp(what, "waited") == 0) {
+		expect_values(baseline, 1);
+		for (size_t i = 0; i < baseline->run_count; i++) {
+			double share = number(baseline, baseline->fields[1 + i]);
+			baseline->runs[i].busy = share < 0 ? -1 : share / 1000;
+		}
+	} else {
+		refuse(baseline, "nothing that this program knows");
+	}
+}
+
+static void split(struct baseline *baseline, char *line)
+{
+	baseline->field_count = 0;
+	line[strcspn(line, "\r\n")] = 0;
+	for (char *at = line; at;) {
+		char *tab = strchr(at, '\t');
+		if (baseline->field_count == FIELDS_MOST)
+			refuse(baseline, "too many fields");
+		if (tab)
+			*tab++ = 0;
+		baseline->fields[baseline->field_count++] = at;
+		at = tab;
+	}
+}
+
+void baseline_read(struct compared *compared, const char *path)
+{
+	struct baseline baseline = {.path = path};
+	FILE *file = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!file)
+		base_die("%s: %s", path, strerror(errno));
+	while (getline(&line, &room, file) > 0) {
+		split(&baseline, line);
+		if (++baseline.line == 1 && strcmp(line, FIRST_LINE) != 0)
+			refuse(&baseline, "a version of baselines that this program does not know");
+		if (baseline.line > 1 && line[0] && line[0] != '#')
+			read_line(&baseline);
+	}
+	if (!baseline.run_count || !baseline.runs[0].count)
+		refuse(&baseline, "it ends here, without figures");
+	free(line);
+	fclose(file);
+	compared->before_runs = baseline.runs;
+	figures_join(&compared->before, baseline.runs, baseline.run_count);
+}
+
+const struct report_kind report_baseline = {
+	.name = "baseline",
+	.suffix = "baseline",
+	.help = "figures of the run (--run=each: of each) as a small text file to keep, for --against",
+	.write_run = write_baseline,
+};

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readings between the first judged step and the last. See busy.h. */
+#include "reducer/comparison/busy.h"
+
+#include <stdlib.h>
+
+#define GUESS_MOST 0.1	 /* of the time asked for: what may lie outside it between the two readings around each of its ends */
+#define INSIDE_LEAST 0.4 /* of the time asked for: between the first and the last reading inside it */
+
+/* A total that was read at moments. */
+struct points {
+	struct point {
+		int64_t time_ns;
+		double value;
+	} * items;
+	size_t count, room;
+};
+
+static void add_point(struct points *points, int64_t time_ns, double value)
+{
+	points->items = base_grow(points->items, &points->room, points->count + 1, sizeof(*points->items));
+	points->items[points->count++] = (struct point){time_ns, value};
+}
+
+/* The total at a moment between two readings; *outside grows by what lies beyond it up to the next reading. */
+static double value_at(const struct points *points, int64_t moment, bool is_start, double *outside)
+{
+	for (size_t i = 0; i + 1 < points->count; i++) {
+		const struct point *from = &points->items[i], *to = from + 1;
+		double length = (double)(to->time_ns - from->time_ns), part = (double)(moment - from->time_ns);
+		if (moment < from->time_ns || moment > to->time_ns || length <= 0)
+			continue;
+		*outside += is_start ? part : length - part;
+		return from->value + (to->value - from->value) * part / length;
+	}
+	return -1;
+}
+
+/* Judged steps of a process, in order. */
+struct stretch {
+	const struct step_rows *rows;
+	size_t first, end; /* those of the process among all rows */
+	int64_t from, to;
+};
+
+/* How many of the steps lie between two moments, cut ones by their part. */
+static double steps_between(const struct stretch *stretch, int64_t from, int64_t to)
+{
+	double steps = 0;
+
+	for (size_t i = stretch->first; i < stretch->end; i++) {
+		const struct step_row *row = stretch->rows->items[i];
+		int64_t start = row->start_ns, end = start + (int64_t)row->total_ns;
+		if (!step_rows_judges(stretch->rows, i) || start >= to || end <= from || end == start)
+			continue;
+		steps += (double)((end < to ? end : to) - (start > from ? start : from)) / (double)(end - start);
+	}
+	return steps;
+}
+
+/* Between the first and the last reading inside. */
+static struct busy_sum sum_inside(const struct points *points, const struct stretch *stretch)
+{
+	const struct point *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < points->count; i++) {
+		const struct point *point = &points->items[i];
+		if (point->time_ns < stretch->from || point->time_ns > stretch->to)
+			continue;
+		first = first ? first : point;
+		last = point;
+	}
+	if (!first || (double)(last->time_ns - first->time_ns) < INSIDE_LEAST * (double)(stretch->to - stretch->from))
+		return (struct busy_sum){0};
+	return (struct busy_sum){(double)(last->time_ns - first->time_ns), last->value - first->value,
+				 steps_between(stretch, first->time_ns, last->time_ns)};
+}
+
+static struct busy_sum sum_of(const struct points *points, const struct stretch *stretch)
+{
+	double outside = 0, before = value_at(points, stretch->from, true, &outside),
+	       after = value_at(points, stretch->to, false, &outside);
+
+	if (before < 0 || after < before || outside > GUESS_MOST * (double)(stretch->to - stretch->from))
+		return sum_inside(points, stretch);
+	return (struct busy_sum){(double)(stretch->to - stretch->from), after - before,
+				 steps_between(stretch, stretch->from, stretch->to)};
+}
+
+/* Between the readings around the steps, or the nearest that there are; negative = not known. */
+static double share_of(const struct points *points, const struct stretch *stretch)
+{
+	const struct point *first = NULL, *last = NULL;
+
+	for (size_t i = 0; i < points->count; i++) {
+		const struct point *point = &points->items[i];
+		if (!first || point->time_ns <= stretch->from)
+			first = point;
+		last = point;
+		if (point->time_ns >= stretch->to)
+			break;
+	}
+	if (!first || last->time_ns <= first->time_ns || first->time_ns >= stretch->to || last->time_ns <= stretch->from)
+		return -1;
+	return (last->value - first->value) / (double)(last->time_ns - first->time_ns);
+}
+
+static void points_of_cpu(struct points *points, const struct process *process)
+{
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of == USE_OF_PROCESS && sample->has_use)
+			add_point(points, sample->time_ns, (double)(sample->user_ns + sample->system_ns));
+	}
+}
+
+/* Of a thread; what it waited before its process was recorded is nothing against a run. */
+static void points_of_delay(struct points *points, const struct process *process, const struct thread *thread)
+{
+	uint64_t delay;
+
+	for (size_t i = 0; thread && i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_TASK || sample->subject != thread->tid || sample->time_ns <= thread->start_ns ||
+		    !use_value(&process->use, sample, USE_thread_delay, &delay))
+			continue;
+		if (!points->count)
+			add_point(points, thread->start_ns, 0);
+		add_point(points, sample->time_ns, (double)delay);
+	}
+}
+
+static void add(struct busy_sum *sum, struct busy_sum more, bool is_first)
+{
+	if (!is_first && (!sum->steps || !more.steps))
+		*sum = (struct busy_sum){0};
+	else
+		*sum = (struct busy_sum){sum->all_ns + more.all_ns, sum->part_ns + more.part_ns, sum->steps + more.steps};
+}
+
+static void add_process(struct busy *busy, const struct stretch *stretch, const struct process *process, uint32_t serial,
+			bool is_first)
+{
+	struct points cpu = {0}, delay = {0};
+	double share;
+
+	points_of_cpu(&cpu, process);
+	points_of_delay(&delay, process, process_thread(process, serial));
+	add(&busy->cpu, sum_of(&cpu, stretch), is_first);
+	add(&busy->delay, sum_of(&delay, stretch), is_first);
+	share = share_of(&delay, stretch);
+	busy->share = share > busy->share ? share : busy->share;
+	free(cpu.items);
+	free(delay.items);
+}
+
+struct busy busy_find(const struct step_rows *rows, const struct request *request)
+{
+	struct busy busy = {.share = -1};
+	bool is_first = true;
+
+	for (size_t i = 0; i < rows->count;) {
+		struct stretch stretch = {.rows = rows, .first = i, .from = INT64_MAX, .to = INT64_MIN};
+		size_t process = rows->items[i]->process, judged = SIZE_MAX;
+		for (; i < rows->count && rows->items[i]->process == process; i++) {
+			const struct step_row *row = rows->items[i];
+			if (!step_rows_judges(rows, i))
+				continue;
+			judged = judged == SIZE_MAX ? i : judged;
+			stretch.from = row->start_ns < stretch.from ? row->start_ns : stretch.from;
+			stretch.to = row->start_ns + (int64_t)row->total_ns > stretch.to ? row->start_ns + (int64_t)row->total_ns
+											 : stretch.to;
+		}
+		stretch.end = i;
+		if (judged == SIZE_MAX)
+			continue;
+		add_process(&busy, &stretch, &request->run->processes[process], rows->items[judged]->unit.thread, is_first);
+		is_first = false;
+	}
+	return busy;
+}

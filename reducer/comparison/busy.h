@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the steps of a run had of the processors, whatever else the machine did.
+ *
+ * Rule: from readings (TFPROF_SYS) as they are. Between two of them time is taken to have gone evenly, where that guess is a
+ * small part of the answer; else only the time between readings within the steps counts, and where that is too little there is no
+ * answer.
+ */
+#ifndef REDUCER_COMPARISON_BUSY_H
+#define REDUCER_COMPARISON_BUSY_H
+
+#include "reducer/tables/step_values.h"
+
+/* A total over a stretch of time that holds so many judged steps; added up over processes. steps 0: not known. */
+struct busy_sum {
+	double all_ns, part_ns, steps;
+};
+
+struct busy {
+	struct busy_sum delay; /* the threads that mark the steps could have run and waited for a processor */
+	struct busy_sum cpu;   /* processor time of the processes, all threads */
+	double share; /* of the time around the steps, waited for a processor: also where the readings are too few for `delay`;
+		       * negative = not known */
+};
+
+/* From the first judged step of each process to its last one, or of that time what lies between readings. */
+struct busy busy_find(const struct step_rows *rows, const struct request *request);
+
+#endif

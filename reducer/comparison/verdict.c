@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may be said of a difference. See verdict.h. */
+#include "reducer/comparison/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_runs(struct figures *runs, size_t count)
+{
+	for (size_t i = 0; runs && i < count; i++)
+		figures_free(&runs[i]);
+	free(runs);
+}
+
+void compared_free(struct compared *compared)
+{
+	free_runs(compared->before_runs, compared->before.run_count);
+	free_runs(compared->after_runs, compared->after.run_count);
+	figures_free(&compared->before);
+	figures_free(&compared->after);
+}
+
+const char *verdict_word(enum verdict_kind kind, enum table_unit unit)
+{
+	switch (kind) {
+	case VERDICT_FEW:
+		return "too few to tell";
+	case VERDICT_BUSIER:
+		return "cannot tell: busy";
+	case VERDICT_EQUAL:
+		return "no difference to tell";
+	case VERDICT_MORE:
+		return unit == UNIT_NS ? "longer" : "more";
+	case VERDICT_LESS:
+		return unit == UNIT_NS ? "shorter" : "less";
+	default:
+		return NULL;
+	}
+}
+
+static bool is_of_one(const struct compared *compared)
+{
+	return compared->before.run_count <= 1 && compared->after.run_count <= 1;
+}
+
+/* The values of a figure; of one run against several the one that it has. */
+static size_t samples_of(const struct figures *figures, const struct figure *figure, bool is_one, const double **samples)
+{
+	bool has_parts = figures->run_count <= 1;
+
+	*samples = has_parts && !is_one ? &figure->value : figure->samples;
+	return has_parts && !is_one ? 1 : figure->sample_count;
+}
+
+static struct interval interval_of(const struct compared *compared, const struct figure *before, const struct figure *after)
+{
+	bool is_one = is_of_one(compared);
+	const double *old, *new;
+	size_t old_count = samples_of(&compared->before, before, is_one, &old);
+	size_t new_count = samples_of(&compared->after, after, is_one, &new);
+
+	return interval_make(old, old_count, new, new_count, is_one ? INTERVAL_OF_ONE : INTERVAL_OF_RUNS);
+}
+
+static double busiest(const struct compared *compared)
+{
+	return compared->after.busy > compared->before.busy ? compared->after.busy : compared->before.busy;
+}
+
+/* The change of what the steps need of themselves, whoever else wants the processors. */
+static struct interval own_interval(const struct compared *compared, const char *id)
+{
+	const struct figure *before = figures_find(&compared->before, id), *after = figures_find(&compared->after, id);
+
+	return before && after ? interval_of(compared, before, after) : (struct interval){0};
+}
+
+static bool is_busy(const struct compared *compared, const struct figure *figure)
+{
+	return figure->nature == FIGURE_WALL && busiest(compared) >= VERDICT_BUSY;
+}
+
+/* Did that grow as well, for sure? */
+static bool is_own(const struct compared *compared)
+{
+	struct interval undelayed = own_interval(compared, "step_undelayed"), cpu = own_interval(compared, "step_cpu");
+
+	return (undelayed.is_known && undelayed.low > 0) || (cpu.is_known && cpu.low > 0);
+}
+
+bool verdict_is_within(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share)
+{
+	struct interval own;
+
+	if (!verdict->interval.is_known || verdict->interval.high > share)
+		return false;
+	if (!is_busy(compared, after))
+		return true;
+	own = own_interval(compared, "step_undelayed");
+	if (!own.is_known)
+		own = own_interval(compared, "step_cpu");
+	return own.is_known && own.high <= share;
+}
+
+struct verdict verdict_find(const struct compared *compared, const struct figure *before, const struct figure *after)
+{
+	struct verdict verdict = {.kind = VERDICT_FEW, .interval = interval_of(compared, before, after)};
+
+	if (!verdict.interval.is_known && after->nature == FIGURE_FIXED)
+		verdict.kind = VERDICT_NONE;
+	if (!verdict.interval.is_known)
+		return verdict;
+	verdict.kind = verdict.interval.low > 0 ? VERDICT_MORE : verdict.interval.high < 0 ? VERDICT_LESS : VERDICT_EQUAL;
+	if (verdict.kind == VERDICT_MORE && is_busy(compared, after) && !is_own(compared))
+		verdict.kind = VERDICT_BUSIER;
+	return verdict;
+}
+
+static void put_busy(struct text *text, const struct compared *compared)
+{
+	double before = compared->before.busy, after = compared->after.busy;
+
+	text_string(text, "; the machine was busy: waiting for a processor was ");
+	if (before >= 0)
+		text_format(text, "%.0f %% of the steps before%s", 100 * before, after >= 0 ? ", " : "");
+	if (after >= 0)
+		text_format(text, "%.0f %% of the steps now", 100 * after);
+	if (is_of_one(compared))
+		text_string(text, ", which one run a side cannot tell from the program's own");
+}
+
+static void put_few(struct text *text, const struct compared *compared, const struct figure *before, const struct figure *after)
+{
+	bool is_one = is_of_one(compared);
+	const double *unused;
+
+	if (!(before->value > 0) || !(after->value > 0)) {
+		text_string(text, "a run has none of it");
+		return;
+	}
+	if (is_one && !before->sample_count && !after->sample_count) {
+		text_string(text, "of one run a side nothing says how it varies: --run=each with 3 runs a side or more");
+		return;
+	}
+	text_format(text, "%zu and %zu %s are too few to be sure: 3 runs a side (--run=each) or 20 steps of one are the least",
+		    samples_of(&compared->before, before, is_one, &unused), samples_of(&compared->after, after, is_one, &unused),
+		    is_one ? "stretches of steps" : "runs");
+}
+
+void verdict_put_basis(struct text *text, const struct verdict *verdict, const struct compared *compared,
+		       const struct figure *before, const struct figure *after)
+{
+	if (verdict->kind == VERDICT_NONE)
+		return;
+	if (!verdict->interval.is_known) {
+		put_few(text, compared, before, after);
+		return;
+	}
+	text_format(text, "between %+.1f and %+.1f %%", 100 * verdict->interval.low, 100 * verdict->interval.high);
+	if (is_of_one(compared))
+		text_format(text, " (one run a side, by %zu and %zu stretches of it: how runs differ is not known)",
+			    before->sample_count, after->sample_count);
+	else
+		text_format(text, " (%zu and %zu runs)", compared->before.run_count, compared->after.run_count);
+	if (is_busy(compared, after))
+		put_busy(text, compared);
+	if (verdict->kind == VERDICT_BUSIER)
+		text_string(text, "; without that wait it is not longer for sure");
+}

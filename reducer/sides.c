@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gathering runs. See sides.h. */
+#include "reducer/sides.h"
+
+#include "reducer/comparison/baseline.h"
+#include "reducer/tables/losses.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What tells runs apart, whatever path led there. */
+struct identity {
+	int64_t realtime_ns;
+	uint64_t log_id;
+};
+
+/* A side while its runs are read. */
+struct gathering {
+	const struct options *options;
+	const struct report_kind *format;
+	struct asked *shown; /* is open already */
+	bool is_older;
+	struct figures *runs;
+	size_t run_count, run_room;
+	struct identity *seen;
+	size_t seen_count, seen_room;
+	size_t twice, foreign, damaged;
+};
+
+static const char *last_against(const struct options *options)
+{
+	return options->against[options->against_count - 1];
+}
+
+bool sides_open_base(struct asked *base, const struct options *options)
+{
+	const char *last = last_against(options);
+	const char *const *paths;
+	size_t count;
+
+	base->options.name = NULL;
+	for (size_t i = 0; i < options->against_count; i++)
+		if (baseline_is(options->against[i]) && options->against_count > 1)
+			base_die("--against=%s: a baseline stands alone; it may hold several runs", options->against[i]);
+	if (options->against_count > 1 && !options->is_each)
+		base_die("several --against are compared with --run=each only");
+	if (baseline_is(last))
+		return false;
+	if (access(last, F_OK) == 0) {
+		asked_open(base, &last, 1);
+		return true;
+	}
+	base->options.name = last;
+	paths = asked_paths(options, &count);
+	if (!asked_try(base, paths, count))
+		base_die("--against=%s: there is no log or directory of this name, and no run of it among the logs", last);
+	return true;
+}
+
+static struct identity identity_of(const struct run *run)
+{
+	return (struct identity){run->realtime_ns, run->process_count ? run->processes[0].log_id : 0};
+}
+
+static bool is_new(struct gathering *gathering, const struct run *run)
+{
+	struct identity identity = identity_of(run);
+
+	for (size_t i = 0; i < gathering->seen_count; i++)
+		if (gathering->seen[i].realtime_ns == identity.realtime_ns && gathering->seen[i].log_id == identity.log_id)
+			return false;
+	gathering->seen = base_grow(gathering->seen, &gathering->seen_room, gathering->seen_count + 1, sizeof(*gathering->seen));
+	gathering->seen[gathering->seen_count++] = identity;
+	return true;
+}
+
+static void take(struct gathering *gathering, const struct request *request)
+{
+	gathering->runs = base_grow(gathering->runs, &gathering->run_room, gathering->run_count + 1, sizeof(*gathering->runs));
+	figures_make(&gathering->runs[gathering->run_count++], request);
+}
+
+/* One run, opened for its figures alone unless it is the one that is shown. */
+static void take_run(struct gathering *gathering, const char *path, const char *name)
+{
+	struct request request = gathering->options->request;
+	struct asked asked = {.request = &request, .options = asked_options(gathering->options)};
+	struct identity shown = identity_of(gathering->shown->run), this;
+
+	asked.options.name = name;
+	asked_open(&asked, &path, 1);
+	this = identity_of(asked.run);
+	if (!is_new(gathering, asked.run)) {
+		gathering->twice++;
+	} else if (this.realtime_ns == shown.realtime_ns && this.log_id == shown.log_id) {
+		take(gathering, gathering->shown->request);
+	} else {
+		asked_ready(&asked, gathering->options, gathering->format, NULL, 0);
+		take(gathering, &request);
+		gathering->damaged += losses_any(asked.run);
+		asked_forget(&asked);
+		return;
+	}
+	run_close(asked.run);
+	diag_free(&asked.diags);
+}
+
+/* All runs of a path that are of the program of its newest one, oldest first. */
+static void take_path(struct gathering *gathering, const char *path)
+{
+	struct request request = gathering->options->request;
+	struct asked asked = {.request = &request, .options = asked_options(gathering->options)};
+	const char *command;
+
+	asked_open(&asked, &path, 1);
+	command = asked.run->process_count ? asked.run->processes[0].command : "";
+	for (size_t i = asked.run->other_count; i-- > 0;)
+		if (strcmp(asked.run->others[i].command, command) == 0)
+			take_run(gathering, path, asked.run->others[i].name);
+		else
+			gathering->foreign++;
+	take_run(gathering, path, asked.run->name);
+	run_close(asked.run);
+	diag_free(&asked.diags);
+}
+
+static void finish(struct gathering *gathering, struct figures *joined, struct figures **runs)
+{
+	const char *side = gathering->is_older ? "the older side" : "the newer side";
+
+	if (gathering->twice)
+		base_note("--run=each: %zu run%s of %s named twice: counted once", gathering->twice,
+			  gathering->twice == 1 ? "" : "s", side);
+	if (gathering->foreign)
+		base_note("--run=each: %zu run%s of other programs left out of %s", gathering->foreign,
+			  gathering->foreign == 1 ? "" : "s", side);
+	if (gathering->run_count == 1) {
+		*joined = gathering->runs[0];
+		free(gathering->runs);
+	} else {
+		*runs = gathering->runs;
+		figures_join(joined, gathering->runs, gathering->run_count);
+	}
+	free(gathering->seen);
+}
+
+static size_t gather(struct figures *joined, struct figures **runs, const struct options *options,
+		     const struct report_kind *format, struct asked *shown, bool is_older)
+{
+	struct gathering gathering = {.options = options, .format = format, .shown = shown, .is_older = is_older};
+	size_t count = options->against_count;
+	const char *const *paths = is_older ? options->against : asked_paths(options, &count);
+
+	if (!options->is_each || (is_older && access(last_against(options), F_OK) != 0))
+		take(&gathering, shown->request);
+	else
+		for (size_t i = 0; i < count; i++)
+			take_path(&gathering, paths[i]);
+	finish(&gathering, joined, runs);
+	return gathering.damaged;
+}
+
+size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
+		     struct asked *after, struct asked *base)
+{
+	size_t damaged = gather(&compared->after, &compared->after_runs, options, format, after, false);
+
+	if (base)
+		damaged += gather(&compared->before, &compared->before_runs, options, format, base, true);
+	else if (options->against_count)
+		baseline_read(compared, last_against(options));
+	return damaged;
+}
