@@ -17,6 +17,7 @@
 #define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define THREADS_MOST 64         /* that run a loop side by side */
+#define REST_LEAST 4            /* words more than usual, and */
 #define REST_FROM 2             /* times the usual words, among them nine tenths of the usual ones: other work follows the step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
@@ -457,7 +458,8 @@ static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, 
 {
 	size_t usual = best->median_words, at = anchors[i];
 
-	if (i + 1 >= best->segments || segments->words[i] < REST_FROM * usual || segments->shared[i] * 10 < usual * 9)
+	if (i + 1 >= best->segments || segments->words[i] < REST_FROM * usual || segments->words[i] < usual + REST_LEAST ||
+	    segments->shared[i] * 10 < usual * 9)
 		return 0;
 	while (at < anchors[i + 1] && segments->is_usual[periods->words[at].symbol])
 		at++;
@@ -504,6 +506,51 @@ int periods_find(const struct periods *periods, struct period_found *found)
 		result = find_best(periods, &sorted, &best, &has_best);
 	if (result == 0 && has_best)
 		result = make_steps(periods, &sorted, &best, found);
+	free(sorted.words);
+	free(sorted.starts);
+	return result;
+}
+
+/* The symbol of a key; UINT32_MAX = none, or its words were dropped. */
+static uint32_t kept_symbol(const struct periods *periods, uint64_t key)
+{
+	for (uint32_t i = 0; i < periods->symbol_count; i++)
+		if (periods->symbols[i].key == key)
+			return periods->symbols[i].is_dropped ? UINT32_MAX : i;
+	return UINT32_MAX;
+}
+
+void periods_join(struct periods *periods, const uint64_t *keys, size_t count)
+{
+	uint32_t first = count == 0 ? UINT32_MAX : kept_symbol(periods, keys[0]);
+
+	for (size_t i = 1; i < count && first != UINT32_MAX; i++) {
+		uint32_t other = kept_symbol(periods, keys[i]);
+		if (other == UINT32_MAX || other == first)
+			continue;
+		for (size_t w = 0; w < periods->count; w++)
+			periods->words[w].symbol = periods->words[w].symbol == other ? first : periods->words[w].symbol;
+		periods->symbols[first].count += periods->symbols[other].count;
+		periods->symbols[other].count = 0;
+	}
+}
+
+int periods_find_at(const struct periods *periods, uint64_t key, struct period_found *found)
+{
+	struct sorted sorted = {NULL, NULL};
+	struct segments segments = {.words = NULL};
+	struct trial trial = {.anchor = kept_symbol(periods, key)};
+	int result = 0;
+
+	memset(found, 0, sizeof *found);
+	if (trial.anchor == UINT32_MAX || periods->symbols[trial.anchor].count < STEPS_LEAST)
+		return 0;
+	result = sort_words(periods, &sorted);
+	if (result == 0)
+		result = try_anchor(periods, &sorted, &trial, &segments);
+	if (result == 0 && trial.alike >= STEPS_LEAST && share(&trial) >= SHARE_LEAST)
+		result = make_steps(periods, &sorted, &trial, found);
+	free_segments(&segments);
 	free(sorted.words);
 	free(sorted.starts);
 	return result;

@@ -59,4 +59,10 @@ void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t 
 /* Returns -1 without memory; no period is no failure. */
 int periods_find(const struct periods *periods, struct period_found *found);
 
+/* The same word under several keys: it has the first one from now on. */
+void periods_join(struct periods *periods, const uint64_t *keys, size_t count);
+
+/* Of the steps that begin with that word, even where they are nothing else: none where most are not alike. */
+int periods_find_at(const struct periods *periods, uint64_t key, struct period_found *found);
+
 #endif

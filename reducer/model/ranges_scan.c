@@ -2,15 +2,15 @@
 /*
  * Ranges, marks and steps, from the records of the log; and, where nobody marked a step, steps by period. See scan.h.
  *
- * Rule: this file unpacks and names; ranges.c knows how ranges nest, periods.c what repeats. Stands before every subject that
+ * Rule: this file unpacks and names; ranges.c knows how ranges nest, step_guess.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
-#include "reducer/model/first_calls.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
+#include "reducer/model/step_guess.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +43,15 @@ struct waiting {
 	uint64_t words[2]; /* the first of a structured payload: communicator, bytes */
 	int has_words;
 	uint32_t ops; /* of PyTorch and eager ones that are open */
+	uint32_t xla_call; /* of a stream of JAX: the last call's name, */
+	uint64_t xla_since; /* and its begin; 0 = it is over */
 };
 
 struct taken {
 	struct scan *scan;
 	struct ranges ranges;
 	struct periods periods;
-	struct first_calls first_calls;
+	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
 	struct domain *domains;
@@ -311,7 +313,21 @@ static const char *op_text(const struct taken *taken, uint64_t id)
 	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
 }
 
-/* An outermost op of PyTorch, an eager one of TensorFlow, or a call of JAX into XLA. Bit 62 keeps it apart. */
+/* Of a thread at most one is open. */
+static void take_xla_call(struct taken *taken, size_t stream, uint64_t id, uint64_t time)
+{
+	if (taken->xla_runs == NULL)
+		taken->xla_runs = xla_runs_make();
+	if (taken->xla_runs == NULL)
+		return;
+	if (xla_runs_is_new(taken->xla_runs, id))
+		xla_runs_name(taken->xla_runs, id, op_text(taken, id));
+	xla_runs_begin(taken->xla_runs, id, time);
+	taken->waiting[stream].xla_call = (uint32_t)id;
+	taken->waiting[stream].xla_since = time;
+}
+
+/* An outermost op of PyTorch, an eager one of TensorFlow, or a call of JAX into XLA. STEP_GUESS_OP keeps it apart. */
 static void take_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -319,16 +335,21 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
-	if (batch_value(batch, i, fields[1]) == SOURCE_xla && first_calls_is_new(&taken->first_calls, batch_value(batch, i, fields[0])))
-		first_calls_take(&taken->first_calls, op_text(taken, batch_value(batch, i, fields[0])), batch->times[i]);
+	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
+		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && !taken->is_helper)
-		say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 62, batch->times[i]);
+		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP, batch->times[i]);
 }
 
 static void take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	struct waiting *waiting = &((struct taken *)state)->waiting[stream];
+	struct taken *taken = state;
+	struct waiting *waiting = &taken->waiting[stream];
 
+	if (batch_value(batch, i, fields[0]) == SOURCE_xla && waiting->xla_since != 0) {
+		xla_runs_end(taken->xla_runs, waiting->xla_call, batch->times[i] - waiting->xla_since);
+		waiting->xla_since = 0;
+	}
 	waiting->ops -= waiting->ops > 0 && is_call_of_host(batch_value(batch, i, fields[0]));
 }
 
@@ -396,6 +417,7 @@ static void drop(void *state)
 		return;
 	ranges_free(&taken->ranges);
 	periods_free(&taken->periods);
+	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
 	free(taken->texts.places);
 	free(taken->domains);
@@ -457,43 +479,9 @@ static void add_row(struct taken *taken, const struct range_sum *sum)
 		.bytes = sum->bytes, .with_bytes = sum->with_bytes};
 }
 
-static void add_found(struct process *process, struct step step, const struct period_step *found, double confidence)
+static const char *text_for_steps(void *state, uint64_t hash)
 {
-	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
-
-	if (steps == NULL)
-		return;
-	process->steps = steps;
-	step.time_ns = (int64_t)found->begin;
-	step.end_ns = (int64_t)found->end;
-	step.rest_ns = (int64_t)found->rest;
-	step.confidence = confidence * found->likeness;
-	step.number = process->step_count + 1;
-	steps[process->step_count++] = step;
-}
-
-/* Nobody marked a step: those by period, if there are any. */
-static int estimate_steps(struct taken *taken)
-{
-	struct process *process = taken->scan->process;
-	struct period_found found;
-
-	if (process->step_count > 0)
-		return 0;
-	if (periods_find(&taken->periods, &found) != 0)
-		return -1;
-	int is_op = found.anchor >> 62 == 1;
-	const char *call = found.count > 0 && is_op ? op_text(taken, (uint32_t)found.anchor) : NULL;
-	struct period_step first = {.begin = call == NULL ? 0 : first_calls_begin(&taken->first_calls, call, found.steps[0].begin),
-				    .end = call == NULL ? 0 : found.steps[0].begin, .likeness = 1};
-	struct step step = {.source = STEP_BY_PERIOD, .thread = found.thread, .is_chosen = 1,
-			    .name = found.count == 0 || is_op ? NULL : text_of(taken, found.anchor)};
-	if (first.begin != 0)
-		add_found(process, step, &first, found.confidence);
-	for (size_t i = 0; i < found.count; i++)
-		add_found(process, step, &found.steps[i], found.confidence);
-	free(found.steps);
-	return 0;
+	return text_of(state, hash);
 }
 
 static int finish(void *state)
@@ -518,7 +506,8 @@ static int finish(void *state)
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */
-	if (estimate_steps(taken) != 0)
+	if (step_guess(process, &(struct step_guess){.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
+						     .text = text_for_steps, .state = taken}) != 0)
 		return -1;
 	step_choice(process);
 	return 0;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps by what repeats; see reducer/model/step_guess.h. */
+#include "reducer/model/step_guess.h"
+
+#include "reducer/model/internal.h"
+
+#include <stdlib.h>
+
+static void add_found(struct process *process, struct step step, const struct period_step *found, double confidence)
+{
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	step.time_ns = (int64_t)found->begin;
+	step.end_ns = (int64_t)found->end;
+	step.rest_ns = (int64_t)found->rest;
+	step.confidence = confidence * found->likeness;
+	step.number = process->step_count + 1;
+	steps[process->step_count++] = step;
+}
+
+/*
+ * A loop of JAX by the calls of its line: they are counted, where a period is an estimate, and a step may be one call, which no
+ * period is found from. `found` is that loop then.
+ */
+static int count_xla_calls(const struct step_guess *known, struct period_found *found, struct xla_loop *loop)
+{
+	struct period_found counted;
+	uint64_t keys[XLA_RUNS_JOINED];
+
+	xla_runs_find(known->xla_runs, found->count, loop);
+	for (size_t i = 0; i < loop->count; i++)
+		keys[i] = loop->ids[i] | STEP_GUESS_OP;
+	if (loop->count == 0)
+		return 0;
+	periods_join(known->periods, keys, loop->count);
+	if (periods_find_at(known->periods, keys[0], &counted) != 0)
+		return -1;
+	if (counted.count == 0) {
+		loop->count = 0;
+		return 0;
+	}
+	if (found->count == 0)
+		counted.confidence /= 2; /* one line is all there is to it */
+	free(found->steps);
+	*found = counted;
+	return 0;
+}
+
+int step_guess(struct process *process, const struct step_guess *known)
+{
+	struct period_step first = {.begin = 0};
+	struct xla_loop loop = {.count = 0};
+	struct period_found found;
+
+	if (process->step_count > 0)
+		return 0;
+	if (periods_find(known->periods, &found) != 0 || (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
+		return -1;
+	int is_op = found.anchor >> 62 == 1;
+	struct step step = {.source = STEP_BY_PERIOD,
+			    .thread = found.thread,
+			    .is_chosen = 1,
+			    .name = found.count == 0 || is_op ? NULL : known->text(known->state, found.anchor)};
+	if (loop.count > 0 && loop.begin != 0 && loop.begin < found.steps[0].begin)
+		found.steps[0].begin = loop.begin; /* it compiled */
+	else if (loop.count == 0 && found.count > 0 && is_op && known->xla_runs != NULL)
+		first = (struct period_step){
+			.begin = xla_runs_before(known->xla_runs, (uint32_t)found.anchor, found.steps[0].begin),
+			.end = found.steps[0].begin,
+			.likeness = 1};
+	if (first.begin != 0)
+		add_found(process, step, &first, found.confidence);
+	for (size_t i = 0; i < found.count; i++)
+		add_found(process, step, &found.steps[i], found.confidence);
+	free(found.steps);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps that nobody marked, from what repeats in a process: its period, and for JAX the calls of the line that runs its loop.
+ *
+ * Rule: inferred, and said so (source `period`); a step that is one call alone has half the confidence. Adds nothing where steps
+ * are marked.
+ */
+#ifndef REDUCER_MODEL_STEP_GUESS_H
+#define REDUCER_MODEL_STEP_GUESS_H
+
+#include "reducer/model/periods.h"
+#include "reducer/model/run.h"
+#include "reducer/model/xla_runs.h"
+
+#define STEP_GUESS_OP (UINT64_C(1) << 62) /* in the key of a word: the rest is the id of an op's name */
+
+struct step_guess {
+	struct periods *periods;
+	const struct xla_runs *xla_runs;		 /* NULL = JAX was not met */
+	const char *(*text)(void *state, uint64_t hash); /* of a word that is no op */
+	void *state;
+};
+
+/* Returns -1 without memory. Times of steps are ticks. */
+int step_guess(struct process *process, const struct step_guess *known);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs of compiled functions; see reducer/model/xla_runs.h. */
+#include "reducer/model/xla_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 65536u /* ids of op_name facts, as in ops_scan.c */
+#define LINES_MAX 256u	 /* lines of scripts that call into XLA; more are not looked at */
+#define KINDS_MAX 1024u	 /* kinds of calls: place, innermost function and line together */
+#define PLACES_MAX 128u	 /* as collectors/jax.c has it */
+#define CALLS_LEAST 5u	 /* as periods.c has it of steps */
+#define STEPS_OFF 8u	 /* a period may miss or double one step of so many */
+
+/* A line of a script. */
+struct line {
+	uint64_t hash;
+	uint64_t begin;	 /* of its first call */
+	uint64_t ran;	 /* when it first ran something by the road of first calls; 0 = never */
+	uint32_t runner; /* id of the last such call + 1 */
+};
+
+/* Calls of one line through one place in the library, from one innermost function. */
+struct kind {
+	uint64_t hash, place;
+	uint64_t first; /* time */
+	uint64_t total; /* ticks */
+	uint32_t count;
+	uint32_t runner; /* of its line when it first came: id + 1, 0 = none */
+	uint16_t line;
+	uint8_t is_first_run; /* in a frame __call__ */
+	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
+	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
+};
+
+struct xla_runs {
+	uint16_t kinds_of[NAMES_MAX]; /* by id: kind + 1; 0 = not named yet */
+	struct line lines[LINES_MAX];
+	struct kind kinds[KINDS_MAX + 1]; /* [0]: names of other forms, and those without room */
+	size_t line_count, kind_count;
+	uint64_t small[PLACES_MAX]; /* places that were also named without a line: calls that take no time, so they run nothing */
+	size_t small_count;
+	uint64_t first_runs; /* place of the road of first calls: of the first call in a __call__, a name that others have, too */
+};
+
+struct xla_runs *xla_runs_make(void)
+{
+	struct xla_runs *runs = calloc(1, sizeof *runs);
+
+	if (runs != NULL)
+		runs->kind_count = 1;
+	return runs;
+}
+
+void xla_runs_free(struct xla_runs *runs)
+{
+	free(runs);
+}
+
+static uint64_t hash_text(const char *text, size_t length)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return hash | 1;
+}
+
+/* "XLA call: f (a.py, line 2) in __call__ +0x1": the parts up to the bracket, and from the plus on. 0 = another kind of name. */
+static int split(const char *name, uint64_t *line, uint64_t *place)
+{
+	const char *end = strstr(name, ", line "), *plus = strrchr(name, '+');
+
+	end = end == NULL ? NULL : strchr(end, ')');
+	if (strncmp(name, "XLA call: ", 10) != 0 || end == NULL || plus == NULL)
+		return 0;
+	*line = hash_text(name, (size_t)(end - name));
+	*place = hash_text(plus, strlen(plus));
+	return 1;
+}
+
+/* LINES_MAX = no room. */
+static size_t line_of(struct xla_runs *runs, uint64_t hash)
+{
+	size_t at = 0;
+
+	while (at < runs->line_count && runs->lines[at].hash != hash)
+		at++;
+	if (at == runs->line_count && at < LINES_MAX)
+		runs->lines[runs->line_count++].hash = hash;
+	return at;
+}
+
+int xla_runs_is_new(const struct xla_runs *runs, uint64_t id)
+{
+	return id < NAMES_MAX && runs->kinds_of[id] == 0;
+}
+
+void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
+{
+	uint64_t hash = hash_text(name, strlen(name)), line_hash, place;
+	const char *plus = strrchr(name, '+');
+	size_t line, at = 1;
+
+	runs->kinds_of[id] = 1;
+	if (!split(name, &line_hash, &place)) {
+		if (plus != NULL && runs->small_count < PLACES_MAX)
+			runs->small[runs->small_count++] = hash_text(plus, strlen(plus));
+		return;
+	}
+	line = line_of(runs, line_hash);
+	if (line == LINES_MAX)
+		return;
+	while (at < runs->kind_count && runs->kinds[at].hash != hash)
+		at++;
+	if (at > KINDS_MAX)
+		return;
+	if (at == runs->kind_count)
+		runs->kinds[runs->kind_count++] = (struct kind){.hash = hash,
+								.place = place,
+								.line = (uint16_t)line,
+								.is_first_run = strstr(name, ") in __call__ +") != NULL,
+								.is_eager = strstr(name, ") in apply_primitive +") != NULL,
+								.is_direct = strstr(name, ") in ") == NULL};
+	runs->kinds_of[id] = (uint16_t)(at + 1);
+}
+
+static size_t kind_of(const struct xla_runs *runs, uint64_t id)
+{
+	return id < NAMES_MAX && runs->kinds_of[id] > 1 ? runs->kinds_of[id] - 1u : 0;
+}
+
+void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
+{
+	struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	struct line *line = &runs->lines[kind->line];
+
+	if (kind == runs->kinds)
+		return;
+	if (line->begin == 0)
+		line->begin = time;
+	if (kind->count++ == 0) {
+		kind->first = time;
+		kind->runner = line->runner;
+	}
+	if (kind->is_first_run && runs->first_runs == 0)
+		runs->first_runs = kind->place;
+	if (!kind->is_first_run || kind->place != runs->first_runs)
+		return;
+	line->runner = (uint32_t)id + 1;
+	line->ran = line->ran == 0 ? time : line->ran;
+}
+
+void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks)
+{
+	runs->kinds[kind_of(runs, id)].total += ticks;
+}
+
+/* Does the line come to that place again and again, but not before its first run, if it had one? */
+static int is_behind(const struct xla_runs *runs, size_t line, uint64_t place, uint64_t *first)
+{
+	uint64_t count = 0;
+
+	*first = UINT64_MAX;
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		const struct kind *kind = &runs->kinds[i];
+		if (kind->line != line || kind->place != place || kind->count == 0)
+			continue;
+		count += kind->count;
+		*first = kind->first < *first ? kind->first : *first;
+	}
+	return count >= CALLS_LEAST && *first > runs->lines[line].ran;
+}
+
+static int is_small(const struct xla_runs *runs, uint64_t place)
+{
+	for (size_t i = 0; i < runs->small_count; i++)
+		if (runs->small[i] == place)
+			return 1;
+	return 0;
+}
+
+/* Of the places that a line comes to behind its first run the one that it came to last for the first time; 0 = none. */
+static uint64_t last_place(const struct xla_runs *runs, size_t line, uint64_t *first)
+{
+	uint64_t best = 0, time;
+
+	*first = 0;
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		uint64_t place = runs->kinds[i].place;
+		if (runs->kinds[i].line != line || place == best || is_small(runs, place) ||
+		    !is_behind(runs, line, place, &time) || time < *first)
+			continue;
+		best = place;
+		*first = time;
+	}
+	return best;
+}
+
+/*
+ * The place that runs what is compiled; 0 = none. What a call does besides comes earlier: it moves arguments, and in the first
+ * round frees and waits. Lines say so that ran something by the other road first; only where there are none, the others do.
+ */
+static uint64_t find_place(const struct xla_runs *runs)
+{
+	struct {
+		uint64_t place, first;
+		size_t votes;
+	} found[PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[PLACES_MAX];
+	size_t count = 0, at;
+
+	for (size_t line = 0; line < runs->line_count; line++) {
+		uint64_t first, place = last_place(runs, line, &first);
+		for (at = 0; at < count && found[at].place != place; at++)
+			;
+		if (place == 0 || at == PLACES_MAX)
+			continue;
+		if (at == count) {
+			found[count].place = place;
+			found[count++].first = first;
+		}
+		found[at].votes += runs->lines[line].ran != 0 ? LINES_MAX : 1;
+	}
+	for (at = 0; at < count; at++)
+		if (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first))
+			best = &found[at];
+	return best->place;
+}
+
+static int is_near(size_t calls, size_t steps)
+{
+	return steps == 0 || (calls <= steps + steps / STEPS_OFF + 2 && steps <= calls + calls / STEPS_OFF + 2);
+}
+
+/* Has the kind one call more than most others that run something? Then its first step is among them: another line compiled for
+ * it. */
+static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
+{
+	size_t same = 0, less = 0;
+
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		same += runs->kinds[i].place == kind->place && runs->kinds[i].count == kind->count;
+		less += runs->kinds[i].place == kind->place && runs->kinds[i].count + 1 == kind->count;
+	}
+	return less > same;
+}
+
+static int is_better(const struct kind *kind, const struct kind *other)
+{
+	if (other == NULL || kind->is_direct != other->is_direct)
+		return other == NULL || kind->is_direct;
+	return kind->total > other->total;
+}
+
+void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop)
+{
+	const struct kind *best = NULL;
+	uint64_t place = find_place(runs);
+	uint32_t runner;
+
+	*loop = (struct xla_loop){.count = 0};
+	for (size_t i = 1; i < runs->kind_count && place != 0; i++) {
+		const struct kind *kind = &runs->kinds[i];
+		if (kind->place == place && !kind->is_eager && kind->count >= CALLS_LEAST && is_near(kind->count + 1, steps) &&
+		    is_better(kind, best))
+			best = kind;
+	}
+	if (best == NULL)
+		return;
+	runner = best->is_direct || !has_one_more(runs, best) ? best->runner : 0;
+	for (uint32_t id = 0; id < NAMES_MAX && loop->count < XLA_RUNS_JOINED; id++)
+		if (kind_of(runs, id) == (size_t)(best - runs->kinds) || id + 1 == runner)
+			loop->ids[loop->count++] = id;
+	loop->begin = runner != 0 ? runs->lines[best->line].begin : 0;
+}
+
+uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, uint64_t time)
+{
+	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	const struct line *line = &runs->lines[kind->line];
+
+	if (kind == runs->kinds || line->ran == 0 || line->ran >= time || kind->place != find_place(runs) ||
+	    has_one_more(runs, kind))
+		return 0;
+	return line->begin;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which calls of JAX into XLA run a compiled function, by the lines of scripts that make them: what a loop's steps are counted
+ * by.
+ *
+ * A line compiles its function and runs it by another road (frame __call__, of jax/_src/interpreters/pxla.py) than every later
+ * call. The place in the library that the later ones go through is the one that most lines come to only behind their first run.
+ * Rule: known by the names of places.h alone; inferred. Ticks. Nothing here knows of steps or logs.
+ */
+#ifndef REDUCER_MODEL_XLA_RUNS_H
+#define REDUCER_MODEL_XLA_RUNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define XLA_RUNS_JOINED 64u /* ids of one loop's calls; more are not joined */
+
+struct xla_runs;
+
+struct xla_runs *xla_runs_make(void); /* NULL = no memory */
+void xla_runs_free(struct xla_runs *runs);
+
+/* The id of an op_name fact was not seen before; `name` is asked for only then. */
+int xla_runs_is_new(const struct xla_runs *runs, uint64_t id);
+void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name);
+
+/* A call of that name began; one ended and took so long. */
+void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time);
+void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks);
+
+/* The calls of a loop: those of one line, the first ones by the other road among them. */
+struct xla_loop {
+	uint32_t ids[XLA_RUNS_JOINED];
+	size_t count;	/* of ids; 0 = there is no such loop */
+	uint64_t begin; /* of the line's first call, which compiled; 0 = that is not known */
+};
+
+/*
+ * The loop whose line took the most time, compilation included. `steps`: how many it has, more or less, as its period says; 0 =
+ * there is no period.
+ */
+void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop);
+
+/* When the step before the first one of a period began whose steps begin with calls of that name, the first at `time`; 0 = none.
+ */
+uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, uint64_t time);
+
+#endif

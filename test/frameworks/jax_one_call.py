@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
+
+bare: one output and nothing else; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation.
+Prints how many steps the loop made.
+"""
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+
+def loss(weights, inputs):
+    return ((inputs @ weights - 1) ** 2).mean()
+
+
+@jax.jit
+def step(weights, inputs):
+    return weights - 0.01 * jax.grad(loss)(weights, inputs)
+
+
+score = jax.jit(loss)
+
+
+def bare(weights, inputs):
+    for _ in range(120):
+        weights = step(weights, inputs)
+    return 120, weights
+
+
+def batches(weights, inputs):
+    for i in range(90):
+        weights = step(weights, numpy.full((16, 32), i % 7, numpy.float32))
+        if i % 30 == 0:
+            float(weights[0, 0])
+    return 90, weights
+
+
+def warm(weights, inputs):
+    step(weights, inputs).block_until_ready()
+    for _ in range(3):
+        for _ in range(40):
+            weights = step(weights, inputs)
+        sum(float(score(weights, inputs)) for _ in range(6))
+    return 120, weights
+
+
+steps, trained = {"bare": bare, "batches": batches, "warm": warm}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+print(steps, f"{float(trained.sum()):.4f}")

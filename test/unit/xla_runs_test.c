@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops of JAX, from the names of its calls: how often the loop's line ran, the first time by another road. */
+#include "reducer/model/xla_runs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct xla_runs *runs;
+static struct xla_loop loop;
+static uint64_t now;
+static unsigned counts[16]; /* calls by id */
+
+enum { COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE };
+
+static const char *const names[] = {
+	[COMPILE] = "XLA call: main (a.py, line 9) in backend_compile_and_load +0xc",
+	[FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x1",
+	[MOVE] = "XLA call: main (a.py, line 9) +0xa",
+	[RUN] = "XLA call: main (a.py, line 9) +0x5",
+	[FREE] = "XLA call: main (a.py, line 9) +0xf",
+	[WAIT] = "XLA call: main (a.py, line 9) +0x7",
+	[EVAL_COMPILE] = "XLA call: main (a.py, line 20) in backend_compile_and_load +0xc",
+	[EVAL_FIRST] = "XLA call: main (a.py, line 20) in __call__ +0x1",
+	[EVAL_RUN] = "XLA call: main (a.py, line 20) +0x5",
+	[EAGER_FIRST] = "XLA call: main (a.py, line 30) in __call__ +0x1",
+	[EAGER_RUN] = "XLA call: main (a.py, line 30) in apply_primitive +0x5",
+	[OTHER_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x5", /* a wrapper's own __call__ */
+	[NO_LINE] = "libjax_common.so+0xf",
+};
+
+static int make(void **state)
+{
+	(void)state;
+	now = 100;
+	memset(counts, 0, sizeof counts);
+	runs = xla_runs_make();
+	return runs == NULL ? -1 : 0;
+}
+
+static int drop(void **state)
+{
+	(void)state;
+	xla_runs_free(runs);
+	return 0;
+}
+
+static void call(unsigned id, uint64_t took)
+{
+	if (xla_runs_is_new(runs, id))
+		xla_runs_name(runs, id, names[id]);
+	xla_runs_begin(runs, id, now);
+	xla_runs_end(runs, id, took);
+	now += took + 10;
+	counts[id]++;
+}
+
+static void calls(const unsigned *ids, unsigned rounds)
+{
+	for (unsigned i = 0; i < rounds; i++)
+		for (const unsigned *id = ids; *id != 0; id++)
+			call(*id, 20);
+}
+
+static unsigned calls_of_loop(size_t steps)
+{
+	unsigned sum = 0;
+
+	xla_runs_find(runs, steps, &loop);
+	for (size_t i = 0; i < loop.count; i++)
+		sum += counts[loop.ids[i]];
+	return sum;
+}
+
+static void counts_the_first_run(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 19);
+	assert_int_equal(calls_of_loop(0), 20);
+	assert_int_equal(loop.begin, 100);
+	assert_int_equal(calls_of_loop(19), 20); /* a period that missed one */
+	assert_int_equal(calls_of_loop(50), 0);	 /* another loop's */
+}
+
+/* Arguments are moved before, arrays freed and values waited for after: as often as the function runs, or twice. */
+static void tells_runs_from_what_goes_with_them(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, WAIT, 0}, 1);
+	calls((unsigned[]){MOVE, MOVE, RUN, FREE, WAIT, 0}, 3);
+	calls((unsigned[]){MOVE, MOVE, RUN, NO_LINE, FREE, WAIT, 0}, 6);
+	assert_int_equal(calls_of_loop(0), 10);
+}
+
+/* The second call compiled again, for other types. */
+static void counts_a_run_that_compiled_again(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 2);
+	calls((unsigned[]){OTHER_FIRST, 0}, 8);
+	calls((unsigned[]){RUN, 0}, 8);
+	assert_int_equal(calls_of_loop(8), 10);
+}
+
+static void takes_the_loop_that_ran_longest(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 29);
+	call(EVAL_COMPILE, 1000000);
+	calls((unsigned[]){EVAL_FIRST, 0}, 1);
+	calls((unsigned[]){EVAL_RUN, 0}, 9);
+	assert_int_equal(calls_of_loop(0), 30);
+	assert_int_equal(calls_of_loop(10), 10); /* the period is of the other one */
+}
+
+/* The function was compiled by another line. */
+static void knows_a_loop_that_was_warmed_up_elsewhere(void **state)
+{
+	(void)state;
+	calls((unsigned[]){EVAL_COMPILE, EVAL_FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 12);
+	assert_int_equal(calls_of_loop(0), 12);
+	assert_int_equal(loop.begin, 0);
+}
+
+static void takes_no_single_ops_for_a_loop(void **state)
+{
+	(void)state;
+	calls((unsigned[]){EAGER_FIRST, 0}, 1);
+	calls((unsigned[]){EAGER_RUN, 0}, 30);
+	assert_int_equal(calls_of_loop(0), 0);
+}
+
+static void few_calls_are_no_loop(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 4);
+	assert_int_equal(calls_of_loop(0), 0);
+	assert_int_equal(xla_runs_before(runs, NO_LINE, now), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(counts_the_first_run, make, drop),
+		cmocka_unit_test_setup_teardown(tells_runs_from_what_goes_with_them, make, drop),
+		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
+		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
+		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
+		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
+		cmocka_unit_test_setup_teardown(few_calls_are_no_loop, make, drop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
