@@ -72,6 +72,23 @@ def acting():  # reinforcement learning: a forward pass without gradients is par
         train(net, optimizer, 1)
 
 
+def acting_scored():  # the same, scored once at the end: what comes before every step stays in it
+    acting()
+    score(parts()[0], False)
+
+
+def together():  # two optimizers of two kinds after one backward pass
+    net = parts()[0]
+    optimizers = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net[2].parameters(), lr=0.01)
+    for _ in range(18):
+        x, y = batch()
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        loss_of(net(x), y).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+
+
 def late_zero():  # zero_grad between forward and backward
     net, optimizer = parts()
     for _ in range(12):
