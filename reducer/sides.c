@@ -21,6 +21,7 @@ struct gathering {
 	const struct report_kind *format;
 	struct asked *shown; /* is open already */
 	bool is_older;
+	const char *command; /* of the newer run that is shown */
 	struct figures *runs;
 	size_t run_count, run_room;
 	struct identity *seen;
@@ -106,7 +107,21 @@ static void take_run(struct gathering *gathering, const char *path, const char *
 	diag_free(&asked.diags);
 }
 
-/* All runs of a path that are of the program of its newest one, oldest first. */
+static const char *command_of(const struct run *run)
+{
+	return run->process_count ? run->processes[0].command : "";
+}
+
+/* The program whose runs count of a path: the one that the newer side shows, or where no run is of it that of the newest run. */
+static const char *choose_command(const struct gathering *gathering, const struct run *run)
+{
+	for (size_t i = 0; i < run->other_count; i++)
+		if (strcmp(run->others[i].command, gathering->command) == 0)
+			return gathering->command;
+	return command_of(run);
+}
+
+/* All runs of a path that are of that program, oldest first. */
 static void take_path(struct gathering *gathering, const char *path)
 {
 	struct request request = gathering->options->request;
@@ -114,13 +129,16 @@ static void take_path(struct gathering *gathering, const char *path)
 	const char *command;
 
 	asked_open(&asked, &path, 1);
-	command = asked.run->process_count ? asked.run->processes[0].command : "";
+	command = choose_command(gathering, asked.run);
 	for (size_t i = asked.run->other_count; i-- > 0;)
 		if (strcmp(asked.run->others[i].command, command) == 0)
 			take_run(gathering, path, asked.run->others[i].name);
 		else
 			gathering->foreign++;
-	take_run(gathering, path, asked.run->name);
+	if (strcmp(command_of(asked.run), command) == 0)
+		take_run(gathering, path, asked.run->name);
+	else
+		gathering->foreign++;
 	run_close(asked.run);
 	diag_free(&asked.diags);
 }
@@ -146,9 +164,10 @@ static void finish(struct gathering *gathering, struct figures *joined, struct f
 }
 
 static size_t gather(struct figures *joined, struct figures **runs, const struct options *options,
-		     const struct report_kind *format, struct asked *shown, bool is_older)
+		     const struct report_kind *format, struct asked *shown, bool is_older, const char *command)
 {
-	struct gathering gathering = {.options = options, .format = format, .shown = shown, .is_older = is_older};
+	struct gathering gathering = {
+		.options = options, .format = format, .shown = shown, .is_older = is_older, .command = command};
 	size_t count = options->against_count;
 	const char *const *paths = is_older ? options->against : asked_paths(options, &count);
 
@@ -164,10 +183,11 @@ static size_t gather(struct figures *joined, struct figures **runs, const struct
 size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
 		     struct asked *after, struct asked *base)
 {
-	size_t damaged = gather(&compared->after, &compared->after_runs, options, format, after, false);
+	const char *command = command_of(after->run);
+	size_t damaged = gather(&compared->after, &compared->after_runs, options, format, after, false, command);
 
 	if (base)
-		damaged += gather(&compared->before, &compared->before_runs, options, format, base, true);
+		damaged += gather(&compared->before, &compared->before_runs, options, format, base, true, command);
 	else if (options->against_count)
 		baseline_read(compared, last_against(options));
 	return damaged;

@@ -85,7 +85,7 @@ static enum limit_state judge_change(const struct figure_limit *limit, const str
 		return LIMIT_UNSURE;
 	if (verdict_is_within(compared, &verdict, after, share))
 		return LIMIT_KEPT;
-	return verdict.interval.low > share && verdict.kind != VERDICT_BUSIER ? LIMIT_EXCEEDED : LIMIT_UNSURE;
+	return verdict_is_beyond(compared, &verdict, after, share) ? LIMIT_EXCEEDED : LIMIT_UNSURE;
 }
 
 enum limit_state figure_limit_judge(const struct figure_limit *limit, const struct compared *compared, const struct figure *after,
@@ -163,7 +163,9 @@ const struct figure *figure_limit_find(const struct figure_limit *limit, const s
 
 static void put_value(struct text *text, enum table_unit unit, double value)
 {
-	if (unit == UNIT_NS)
+	if (unit == UNIT_NS && value < 1e6)
+		text_format(text, "%.6g us", value / 1e3);
+	else if (unit == UNIT_NS)
 		text_format(text, "%.6g ms", value / 1e6);
 	else if (unit == UNIT_BYTES && value < 1048576)
 		text_format(text, "%.6g KiB", value / 1024);

@@ -88,11 +88,23 @@ static bool is_own(const struct compared *compared)
 	return (undelayed.is_known && undelayed.low > 0) || (cpu.is_known && cpu.low > 0);
 }
 
+/* Of one run a side a time says nothing unless it is known that the machine was not busy: nothing else tells the two apart. */
+static bool is_blind(const struct compared *compared, const struct figure *figure)
+{
+	return figure->nature == FIGURE_WALL && is_of_one(compared) && (compared->before.busy < 0 || compared->after.busy < 0);
+}
+
+bool verdict_is_beyond(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share)
+{
+	return verdict->interval.is_known && verdict->interval.low > share && verdict->kind != VERDICT_BUSIER &&
+	       !is_blind(compared, after);
+}
+
 bool verdict_is_within(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share)
 {
 	struct interval own;
 
-	if (!verdict->interval.is_known || verdict->interval.high > share)
+	if (!verdict->interval.is_known || verdict->interval.high > share || is_blind(compared, after))
 		return false;
 	if (!is_busy(compared, after))
 		return true;
@@ -164,6 +176,8 @@ void verdict_put_basis(struct text *text, const struct verdict *verdict, const s
 		text_format(text, " (%zu and %zu runs)", compared->before.run_count, compared->after.run_count);
 	if (is_busy(compared, after))
 		put_busy(text, compared);
+	else if (is_blind(compared, after))
+		text_string(text, "; how busy the machine was is not known, without which one run a side tells nothing");
 	if (verdict->kind == VERDICT_BUSIER)
 		text_string(text, "; without that wait it is not longer for sure");
 }

@@ -36,7 +36,9 @@ struct verdict {
 
 /* Of a figure that both sides have. */
 struct verdict verdict_find(const struct compared *compared, const struct figure *before, const struct figure *after);
-/* Is the change at most this share (0.05 = 5 %), for sure? Where the machine was busy, what the steps needed without the wait
+/* Is the change more than this share (0.05 = 5 %), for sure, and the program's own? */
+bool verdict_is_beyond(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share);
+/* Is the change at most this share, for sure? Where the machine was busy, what the steps needed without the wait
  * (or, where that is not known, of processors) must be within it as well: a busier machine before may hide a slower program now.
  */
 bool verdict_is_within(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share);

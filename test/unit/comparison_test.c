@@ -5,6 +5,7 @@
  * Rule: expected numbers were worked out by hand from the published tables, beside the test that has them; runs are made by a
  * formula with a fixed seed, so that a rate is the same on every machine.
  */
+#include "reducer/comparison/busy.h"
 #include "reducer/comparison/limits.h"
 
 #include <math.h>
@@ -83,8 +84,8 @@ static void make_sides(struct pair_of_sides *sides, size_t runs, size_t samples)
 	sides->before = sides->after = like;
 	sides->before.samples = sides->old;
 	sides->after.samples = sides->new;
-	sides->compared = (struct compared){.before = {.items = &sides->before, .count = 1, .run_count = runs, .busy = -1},
-					    .after = {.items = &sides->after, .count = 1, .run_count = runs, .busy = -1}};
+	sides->compared = (struct compared){.before = {.items = &sides->before, .count = 1, .run_count = runs, .busy = 0},
+					    .after = {.items = &sides->after, .count = 1, .run_count = runs, .busy = 0}};
 }
 
 static enum limit_state judge(struct pair_of_sides *sides, const char *words)
@@ -257,6 +258,46 @@ static void limits_are_judged(void **state)
 	figure_limits_free(&limits);
 }
 
+/* A process with ten steps of 100 ms from 1 s on, and readings of its processor time at these moments (ms): total at t is t / 4.
+ */
+static struct busy busy_of(const int *moments, size_t count)
+{
+	static struct step_row rows[10];
+	static bool is_first[10];
+	const struct step_row *items[10];
+	struct use_sample samples[8] = {0};
+	struct process process = {.use = {.samples = samples, .count = count}};
+	struct run run = {.processes = &process, .process_count = 1};
+	struct request request = {.run = &run};
+	struct step_rows all = {.items = items, .count = 10, .is_first = is_first, .judged_count = 10};
+
+	for (size_t i = 0; i < 10; i++) {
+		rows[i] = (struct step_row){.start_ns = 1000000000 + (int64_t)i * 100000000, .total_ns = 100000000};
+		items[i] = &rows[i];
+	}
+	for (size_t i = 0; i < count; i++)
+		samples[i] = (struct use_sample){.time_ns = moments[i] * 1000000L,
+						 .of = USE_OF_PROCESS,
+						 .has_use = true,
+						 .user_ns = (uint64_t)moments[i] * 250000};
+	return busy_find(&all, &request);
+}
+
+static void processor_time_is_read_near_the_steps(void **state)
+{
+	const int around[] = {0, 990, 1500, 2010}, inside[] = {0, 1250, 1750, 4000}, one[] = {0, 1500, 4000},
+		  before[] = {0, 500, 900};
+	struct busy busy = busy_of(around, LENGTH(around));
+
+	(void)state;
+	assert_true(fabs(busy.cpu.steps - 10) < 1e-9 && fabs(busy.cpu.part_ns - 250e6) < 1);
+	assert_true(busy.delay.steps == 0 && busy.share < 0); /* nothing was read of threads */
+	busy = busy_of(inside, LENGTH(inside));		      /* from the middle of the third step to that of the eighth */
+	assert_true(fabs(busy.cpu.steps - 5) < 1e-9 && fabs(busy.cpu.part_ns - 125e6) < 1 && fabs(busy.cpu.all_ns - 500e6) < 1);
+	assert_true(busy_of(one, LENGTH(one)).cpu.steps == 0);
+	assert_true(busy_of(before, LENGTH(before)).cpu.steps == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +308,7 @@ int main(void)
 		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
 		cmocka_unit_test(limits_are_judged),
+		cmocka_unit_test(processor_time_is_read_near_the_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
