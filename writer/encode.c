@@ -95,6 +95,12 @@ static __attribute__((noinline)) void put_rare_heap(struct tfp_heapcode *heap, c
 	put_heap(heap, record);
 }
 
+/* The first one of the chunk. Out of line for the sake of the stack, too. */
+static __attribute__((noinline)) void begin_rare_heap(struct tfp_heapcode *heap, const struct tfp_areas *areas, size_t bytes)
+{
+	*heap = tfp_heapcode_begin(areas->heap_memory, tfp_most_heap_records(bytes), areas->codes);
+}
+
 void tfp_found_finish(struct tfp_found *found, const uint8_t *records, uint32_t count, uint64_t last_word)
 {
 	found->first_time = count ? tfp_load(records, 8) >> TFP_TAG_BITS : 0;
@@ -150,7 +156,7 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 			areas->allocs[found->allocs] = (uint32_t)(record - records);
 			found->allocs += tag == TFP_TAG_alloc;
 			if (!heap.state)
-				heap = tfp_heapcode_begin(areas->heap_memory, tfp_most_heap_records(bytes), areas->codes);
+				begin_rare_heap(&heap, areas, bytes);
 			put_rare_heap(&heap, record);
 		} else {
 			*others++ = (uint32_t)(record - records);

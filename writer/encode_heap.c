@@ -20,8 +20,12 @@ struct pass {
 	unsigned shift;	      /* of times */
 	uint8_t *tags, *sizes, *stacks;
 	uint64_t stack; /* of the allocation before */
-	struct tfp_unusual slacks, functions;
 	uint8_t function; /* of the first allocation */
+};
+
+/* What few rows have. Apart from the pass: what others are given the address of cannot stay in registers. */
+struct rows {
+	struct tfp_unusual slacks, functions;
 };
 
 /* Another time than that of the record before, or so many of one time that they take a byte of their own. */
@@ -45,7 +49,7 @@ static __attribute__((noinline)) void put_unusual(struct tfp_unusual *list, uint
 	list->row = row + 1;
 }
 
-INLINE void put_alloc(struct pass *pass, const struct tfp_record_alloc *alloc)
+INLINE void put_alloc(struct pass *pass, struct rows *rows, const struct tfp_record_alloc *alloc)
 {
 	uint64_t requested = alloc->requested, chunk = tfp_heapcode_chunk(requested);
 	uint64_t beyond = alloc->slack - (chunk - 8 - requested); /* tfp_usual_slack */
@@ -56,9 +60,9 @@ INLINE void put_alloc(struct pass *pass, const struct tfp_record_alloc *alloc)
 	pass->stacks = tfp_put_varint(pass->stacks, tfp_zigzag(stack - pass->stack));
 	pass->stack = stack;
 	if (__builtin_expect(beyond != 0, 0))
-		put_unusual(&pass->slacks, pass->heap.allocations - 1, tfp_zigzag(beyond));
+		put_unusual(&rows->slacks, pass->heap.allocations - 1, tfp_zigzag(beyond));
 	if (__builtin_expect(alloc->function != pass->function, 0))
-		put_unusual(&pass->functions, pass->heap.allocations - 1, alloc->function);
+		put_unusual(&rows->functions, pass->heap.allocations - 1, alloc->function);
 }
 
 /* A record of another kind. Returns its bytes, or 0 where it is none. */
@@ -72,6 +76,14 @@ INLINE size_t put_other(struct tfp_scratch *scratch, uint32_t **others, const ui
 	*(*others)++ = (uint32_t)(record - records);
 	scratch->count[*record]++;
 	return size;
+}
+
+/* Whether a heap's record may lie there whole: all of them are as long as an allocation's, but for the last ones. */
+INLINE int has_record(const uint8_t *record, const uint8_t *end)
+{
+	size_t left = (size_t)(end - record);
+
+	return __builtin_expect(left >= sizeof(struct tfp_record_alloc), 1) || (left >= 8 && tfp_record_bytes[*record] <= left);
 }
 
 static uint8_t first_function(const uint8_t *records, size_t bytes)
@@ -97,31 +109,30 @@ uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *ar
 			    .tags = tags,
 			    .sizes = areas->sizes,
 			    .stacks = areas->stacks,
-			    .slacks = list_at(areas->slacks, bytes),
-			    .functions = list_at(areas->functions, bytes),
 			    .function = first_function(records, bytes)};
+	struct rows rows = {list_at(areas->slacks, bytes), list_at(areas->functions, bytes)};
 	const uint8_t *record = records, *const end = records + bytes;
+	const uint8_t *last = records;
 	uint32_t *others = areas->others;
-	uint64_t word = 0;
 	size_t size;
 
 	tfp_fill(scratch, 0, sizeof *scratch);
-	for (; (size_t)(end - record) >= sizeof word; record += size) {
-		uint64_t first = tfp_load(record, sizeof first);
-		uint8_t tag = (uint8_t)first;
+	for (; has_record(record, end); record += size) {
+		uint64_t word = tfp_load(record, sizeof word);
+		uint8_t tag = (uint8_t)word;
 
-		if (tag == TFP_TAG_free && (size_t)(end - record) >= sizeof(struct tfp_record_free)) {
+		if (tag == TFP_TAG_free) {
 			size = sizeof(struct tfp_record_free);
 			tfp_heapcode_free(&pass.heap, ((const struct tfp_record_free *)(const void *)record)->address);
-		} else if (tag == TFP_TAG_alloc && (size_t)(end - record) >= sizeof(struct tfp_record_alloc)) {
+		} else if (tag == TFP_TAG_alloc) {
 			size = sizeof(struct tfp_record_alloc);
-			put_alloc(&pass, (const struct tfp_record_alloc *)(const void *)record);
-		} else if (!(size = put_other(scratch, &others, records, record, end))) {
+			put_alloc(&pass, &rows, (const struct tfp_record_alloc *)(const void *)record);
+		} else if ((size = put_other(scratch, &others, records, record, end)) == 0) {
 			break;
 		}
-		word = first;
 		*pass.tags++ = tag;
 		put_time(&pass, word);
+		last = record;
 	}
 	uint32_t count = (uint32_t)(pass.tags - tags);
 	*found = (struct tfp_found){.allocs = pass.heap.allocations,
@@ -130,10 +141,10 @@ uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *ar
 				    .codes_end = pass.heap.out,
 				    .sizes_end = pass.sizes,
 				    .stacks_end = pass.stacks,
-				    .slacks_end = pass.slacks.end,
-				    .functions_end = pass.functions.end,
+				    .slacks_end = rows.slacks.end,
+				    .functions_end = rows.functions.end,
 				    .function = pass.function,
 				    .has_alloc_fields = 1};
-	tfp_found_finish(found, records, count, word);
+	tfp_found_finish(found, records, count, count ? tfp_load(last, 8) : 0);
 	return count;
 }

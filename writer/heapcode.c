@@ -21,10 +21,11 @@ size_t tfp_heapcode_memory(uint32_t events)
 	       (sizeof(uint32_t) << tfp_heapcode_index_bits(events));
 }
 
-void tfp_heapcode_clear(struct tfp_heapcode_state *state)
+void tfp_heapcode_clear(struct tfp_heapcode_state *state, uint32_t *index, unsigned index_bits)
 {
-	state->blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX};
+	state->blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX, .allocation = 1}; /* no address is its */
 	tfp_fill(state, 0, sizeof *state);
+	tfp_fill(index, 0, sizeof *index << index_bits);
 }
 
 /* Takes the block out of its stack and returns its place from the top; -1 when it is deeper than `ranks`. */

@@ -36,7 +36,7 @@
 struct tfp_heapcode_block {
 	uint64_t address;
 	uint32_t below;      /* number of the next lower block of its stack << 8 | class; class 0: allocated in an earlier block */
-	uint32_t allocation; /* number of its allocation in this block of records, 0 = an earlier one, << 1 | is released */
+	uint32_t allocation; /* number of its newest allocation in this block of records, 0 = an earlier one, << 1 | is released */
 };
 
 /* By class: where its last allocation ended, and the top of its released blocks (0 = empty). Then 1 .. count; block 0 is nobody's. */
@@ -49,7 +49,7 @@ struct tfp_heapcode_state {
 /* Copied by value into a local of the loop that encodes, so that the compiler keeps it in registers. */
 struct tfp_heapcode {
 	struct tfp_heapcode_state *state;
-	uint32_t *index; /* hash of address -> newest block with it; never cleared: larger than `count`, or a block of another address */
+	uint32_t *index; /* hash of address -> newest block with it; 0, or a block of another address: not known */
 	uint8_t *out;
 	uint64_t last_alloc, last_free, next; /* addresses */
 	uint32_t count, allocations;
@@ -61,7 +61,7 @@ struct tfp_heapcode {
 size_t tfp_heapcode_memory(uint32_t events);
 
 /* Clears what a block of records begins with; the size of its index. */
-void tfp_heapcode_clear(struct tfp_heapcode_state *state);
+void tfp_heapcode_clear(struct tfp_heapcode_state *state, uint32_t *index, unsigned index_bits);
 unsigned tfp_heapcode_index_bits(uint32_t events);
 
 /* The rare roads. The place of released block `number`, not the top of its stack, as a code; -1 when it has none. */
@@ -76,18 +76,19 @@ uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference);
 TFP_HEAPCODE_INLINE struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out)
 {
 	struct tfp_heapcode_state *state = memory;
+	uint32_t *index = (uint32_t *)(void *)(state->blocks + events + 1);
+	unsigned bits = tfp_heapcode_index_bits(events);
 
-	tfp_heapcode_clear(state);
-	return (struct tfp_heapcode){.state = state, .index = (uint32_t *)(void *)(state->blocks + events + 1), .out = out,
-				     .index_shift = 32 - tfp_heapcode_index_bits(events)};
+	tfp_heapcode_clear(state, index, bits);
+	return (struct tfp_heapcode){.state = state, .index = index, .out = out, .index_shift = 32 - bits};
 }
 
 /* The size of the glibc chunk that serves such a request, header included; close enough to those of other allocators. */
 TFP_HEAPCODE_INLINE uint64_t tfp_heapcode_chunk(uint64_t requested)
 {
-	uint64_t chunk = (requested + 23) & ~UINT64_C(15);
+	uint64_t least = requested < 24 ? 24 : requested; /* a conditional move: sizes on both sides follow each other at random */
 
-	return requested < 24 ? 32 : chunk;
+	return (least + 23) & ~UINT64_C(15);
 }
 
 /* glibc's own classes of 16 bytes; close enough to those of other allocators for stacks to work. */
@@ -105,10 +106,30 @@ TFP_HEAPCODE_INLINE uint32_t *tfp_heapcode_slot(const struct tfp_heapcode *code,
 	return &code->index[hash >> code->index_shift];
 }
 
-/* The newest block that its slot knows; 0 where that is left from earlier blocks of records. */
-TFP_HEAPCODE_INLINE uint32_t tfp_heapcode_number(const struct tfp_heapcode *code, const uint32_t *slot)
+/*
+ * An allocation whose address is not on top of its class's stack. `slot` is the address's. Returns the number of its block, the old one
+ * where it was found in a stack: nothing else names it any more.
+ */
+TFP_HEAPCODE_INLINE uint32_t tfp_heapcode_elsewhere(struct tfp_heapcode *code, uint32_t number, uint64_t address, unsigned class)
 {
-	return *slot <= code->count ? *slot : 0;
+	struct tfp_heapcode_state *state = code->state;
+	int place = -1;
+
+	if (state->blocks[number].address == address && state->blocks[number].allocation & 1)
+		place = tfp_heapcode_place(state->blocks, state->stacks, number, class);
+	int is_found = place >= 0;
+	if (!is_found && address == code->next)
+		place = TFP_HEAPCODE_NEXT;
+	else if (!is_found && address == state->next_same[class])
+		place = TFP_HEAPCODE_NEXT_SAME;
+	if (place >= 0)
+		*code->out++ = (uint8_t)place;
+	else
+		code->out = tfp_heapcode_far_alloc(code->out, address - code->last_alloc);
+	number = is_found ? number : ++code->count;
+	state->blocks[number].address = address;
+	state->blocks[number].below = class;
+	return number;
 }
 
 /* The next event of the block; `chunk` as above. code->out - `out` of begin is the size so far. */
@@ -116,29 +137,16 @@ TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t 
 {
 	struct tfp_heapcode_state *state = code->state;
 	unsigned class = tfp_heapcode_class(chunk);
-	uint32_t *slot = tfp_heapcode_slot(code, address), number = tfp_heapcode_number(code, slot);
-	struct tfp_heapcode_block *block = &state->blocks[number];
-	int place = -1;
+	uint32_t *slot = tfp_heapcode_slot(code, address), number = state->stacks[class];
 
-	if (block->address == address && block->allocation & 1) {
-		if (__builtin_expect(state->stacks[class] == number, 1)) {
-			state->stacks[class] = block->below >> 8;
-			place = 0;
-		} else {
-			place = tfp_heapcode_place(state->blocks, state->stacks, number, class);
-		}
+	if (__builtin_expect(state->blocks[number].address == address && number, 1)) {
+		state->stacks[class] = state->blocks[number].below >> 8;
+		*code->out++ = 0;
+	} else {
+		number = tfp_heapcode_elsewhere(code, *slot, address, class);
 	}
-	if (place < 0 && address == code->next)
-		place = TFP_HEAPCODE_NEXT;
-	else if (place < 0 && address == state->next_same[class])
-		place = TFP_HEAPCODE_NEXT_SAME;
-	if (place >= 0)
-		*code->out++ = (uint8_t)place;
-	else
-		code->out = tfp_heapcode_far_alloc(code->out, address - code->last_alloc);
-
-	*slot = ++code->count;
-	state->blocks[code->count] = (struct tfp_heapcode_block){address, class, ++code->allocations << 1};
+	*slot = number;
+	state->blocks[number].allocation = ++code->allocations << 1;
 	code->last_alloc = address;
 	code->next = state->next_same[class] = address + chunk;
 }
@@ -146,11 +154,12 @@ TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t 
 TFP_HEAPCODE_INLINE void tfp_heapcode_free(struct tfp_heapcode *code, uint64_t address)
 {
 	struct tfp_heapcode_state *state = code->state;
-	uint32_t *slot = tfp_heapcode_slot(code, address), number = tfp_heapcode_number(code, slot);
+	uint32_t *slot = tfp_heapcode_slot(code, address), number = *slot;
 	struct tfp_heapcode_block *block = &state->blocks[number];
-	uint32_t word = block->allocation, allocation = word >> 1;
+	uint32_t word = block->allocation;
 
-	if (__builtin_expect(block->address == address && allocation && !(word & 1), 1)) {
+	if (__builtin_expect(block->address == address && !(word & 1), 1)) {
+		uint32_t allocation = word >> 1;
 		uint64_t age = code->allocations - allocation + 1;
 		uint64_t near = tfp_zigzag((uint64_t)allocation - code->last_released - 1);
 		code->out = tfp_put_varint(code->out, near < age ? 4 * near + 2 : 4 * age);

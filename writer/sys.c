@@ -72,6 +72,10 @@ void *tfp_copy(void *to, const void *from, size_t bytes)
 #if defined __x86_64__
 	void *out = to;
 
+	size_t words = bytes / 8;
+
+	bytes %= 8;
+	__asm__ volatile("rep movsq" : "+D"(out), "+S"(from), "+c"(words) : : "memory");
 	__asm__ volatile("rep movsb" : "+D"(out), "+S"(from), "+c"(bytes) : : "memory");
 #else
 	unsigned char *out = to;
@@ -87,15 +91,23 @@ void *tfp_copy(void *to, const void *from, size_t bytes)
 
 void *tfp_fill(void *to, int byte, size_t bytes)
 {
+	uint64_t word = (unsigned char)byte * UINT64_C(0x0101010101010101);
 #if defined __x86_64__
 	void *out = to;
+	size_t words = bytes / 8;
 
-	__asm__ volatile("rep stosb" : "+D"(out), "+c"(bytes) : "a"(byte) : "memory");
+	bytes %= 8;
+	__asm__ volatile("rep stosq" : "+D"(out), "+c"(words) : "a"(word) : "memory");
+	__asm__ volatile("rep stosb" : "+D"(out), "+c"(bytes) : "a"(word) : "memory");
 #else
-	volatile unsigned char *out = to;
+	unsigned char *out = to;
 
+	for (; bytes >= 8; bytes -= 8, out += 8) {
+		__builtin_memcpy(out, &word, 8);
+		__asm__ volatile("" : : : "memory"); /* else the loop becomes a call of memset */
+	}
 	while (bytes--)
-		*out++ = (unsigned char)byte;
+		*(volatile unsigned char *)out++ = (unsigned char)byte;
 #endif
 	return to;
 }
