@@ -551,7 +551,7 @@ static void test_heap_addresses_come_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < EVENTS; i++) {
 		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		addresses[i] = random >> 60 == 0 ? random : random >> 57 == 99 ? UINT64_MAX : (random >> 33) % 97 * 48 + (random >> 61 == 1);
+		addresses[i] = random >> 60 == 0 ? random : random >> 57 == 9 ? UINT64_MAX : (random >> 33) % 97 * 48 + (random >> 61 == 1);
 		sizes[i] = (random >> 20) % 3 == 0 ? 0 : (random >> 22) % (random >> 59 == 1 ? 100000 : 90) + 1;
 		if (sizes[i] != 0)
 			tfp_heapcode_alloc(&encoder, addresses[i], tfp_heapcode_chunk(sizes[i]));
