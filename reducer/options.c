@@ -6,6 +6,9 @@
  */
 #include "reducer/options.h"
 
+#include "writer/format.h"
+#include "writer/version.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +226,18 @@ static void take_help(struct options *options, const char *name, const char *val
 		base_die("--%s=%s: other forms of this text are man and words", name, value);
 }
 
+static void print_version(FILE *file)
+{
+	fprintf(file, "tfprof-reduce %s, log format %d.%d\n", TFP_VERSION, TFP_FORMAT_MAJOR, TFP_FORMAT_MINOR);
+}
+
+static void take_version(struct options *options, const char *name, const char *value)
+{
+	(void)name, (void)value;
+	options->action = ACTION_HELP;
+	options->help = print_version;
+}
+
 static void take_jobs(struct options *options, const char *name, const char *value)
 {
 	options->jobs = (unsigned)number(name, value, 0, 4096);
@@ -274,6 +289,7 @@ static const struct option_row rows[] = {
 	{"dump", 0, NULL, "print every record of a log", .action = ACTION_DUMP},
 	{"jobs", 'j', "N", "threads to use, at most 8; 0, the default: one a processor; the answer is the same", .take = take_jobs},
 	{"help", 'h', "[=man|words]", "this text, its manual page, or the options for a script", .take = take_help},
+	{"version", 0, NULL, "the version of tfprof and of its logs", .take = take_version},
 };
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 

@@ -146,7 +146,7 @@ _tfprof_reduce()
 		{ _tfprof_reduce_words 'man words'; return; } ;;
 	esac
 	if [[ $word == -* ]]; then
-		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --against= --limit= --window= --process= --thread= --allocator= --device= --stream= --step= --split= --step-time= --group-by= --idle= --phase= --name= --sort= --top= --points= --threshold= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help'
+		_tfprof_reduce_words '--tables= --format= --output= --html= --list --run= --against= --limit= --window= --process= --thread= --allocator= --device= --stream= --step= --split= --step-time= --group-by= --idle= --phase= --name= --sort= --top= --points= --threshold= --frames= --value= --temporary= --sysroot= --symbols= --check --dump --jobs= --help --version'
 	else
 		_tfprof_reduce_paths -f '!*.tfp'
 	fi

@@ -491,6 +491,14 @@ const char *process_setting(const struct process *process, const char *name)
 	return "";
 }
 
+bool process_is_foreign(const struct process *process)
+{
+	for (size_t i = 0; i < process->note_count; i++)
+		if (strcmp(process->notes[i].name, "import") == 0)
+			return true;
+	return false;
+}
+
 const char *process_end_text(const struct process *process, char *text, size_t room)
 {
 	static const char *const texts[] = {[END_UNKNOWN] = "no word from the process: killed (SIGKILL, SIGSEGV, ...)",

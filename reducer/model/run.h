@@ -246,6 +246,8 @@ const struct thread *process_thread(const struct process *process, uint32_t seri
 
 /* Value of a setting in force ("" when the log has none of that name). */
 const char *process_setting(const struct process *process, const char *name);
+/* Made from a file of another profiler (reducer/import)? */
+bool process_is_foreign(const struct process *process);
 
 /* One word or a short sentence: "exit status 0", "killed by signal 9", "no word: killed", ... `room` at least 80. */
 const char *process_end_text(const struct process *process, char *text, size_t room);

@@ -273,7 +273,8 @@ static void put_next(struct summary *summary)
 
 	if (closer[0])
 		list[count++] = (struct suggestion){"why it is so", "-t ", closer};
-	list[count++] = (struct suggestion){"every call stack", "-t memory.sites", ""};
+	if (summary->request->run->process_count && !process_is_foreign(&summary->request->run->processes[0]))
+		list[count++] = (struct suggestion){"every call stack", "-t memory.sites", ""};
 	list[count++] = (struct suggestion){"the time line alone", "-f perfetto -o run.perfetto", ""};
 	program = short_program(summary, list, count);
 	if (summary_heading(summary, "Next (--list shows what else there is)", 1))

@@ -8,6 +8,7 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/step_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #define WHO_WIDTH 16
 #define WORK_ROWS 4
 #define NUMBERS_WIDTH 43  /* of a line of work without its name */
-#define OUTSIDE_FROM 0.2  /* of a process's life in no step that is worth a line */
 #define OUTSIDE_PART 0.05 /* of it that is named */
 #define NAME_MOST 100
 
@@ -170,27 +170,24 @@ static void put_stretch(struct text *out, int64_t ns, int64_t life, const char *
 void summary_put_outside(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	int64_t life, outside, between = summary->steps.last - summary->steps.first - summary->steps.inside;
 	const struct process *process = NULL;
+	struct step_outside outside;
 	bool any = false;
 
 	for (size_t i = 0; i < run->process_count && summary->steps.count; i++)
 		if (run->processes[i].pid == summary->steps.process && run->processes[i].start_ns <= summary->steps.first &&
 		    run->processes[i].end_ns >= summary->steps.last)
 			process = &run->processes[i];
-	if (!process || process->window_count || !summary_left(summary))
-		return;
-	life = process->end_ns - process->start_ns;
-	outside = life - summary->steps.inside;
-	if ((double)outside < OUTSIDE_FROM * (double)life)
+	if (!process || !summary_left(summary) ||
+	    !step_outside(process, summary->steps.first, summary->steps.last, summary->steps.inside, &outside))
 		return;
 	text_string(&summary->line, "  in no step  ");
-	human_ns(&summary->line, outside);
+	human_ns(&summary->line, outside.all);
 	text_string(&summary->line, " of ");
-	human_ns(&summary->line, life);
-	put_stretch(&summary->line, summary->steps.first - process->start_ns, life, " before", &any);
-	put_stretch(&summary->line, between, life, " between", &any);
-	put_stretch(&summary->line, process->end_ns - summary->steps.last, life, " after", &any);
+	human_ns(&summary->line, outside.life);
+	put_stretch(&summary->line, outside.before, outside.life, " before", &any);
+	put_stretch(&summary->line, outside.between, outside.life, " between", &any);
+	put_stretch(&summary->line, outside.after, outside.life, " after", &any);
 	summary_end_line(summary);
 }
 

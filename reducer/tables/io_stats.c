@@ -119,7 +119,8 @@ static void fill(struct table *table, const struct request *request)
 	}
 	table_sort(table, TIME, false);
 	if (!has_io)
-		table_note(table, NOTE_MISSING, "Reads were not recorded: TFPROF_IO was 0, or the log is of an older version.");
+		table_note(table, NOTE_MISSING,
+			   "Reads were not recorded: TFPROF_IO was 0, or the log is of an older version or of another profiler.");
 	else
 		table_note(table, NOTE_INFO,
 			   "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, by sendfile, splice, "

@@ -45,7 +45,7 @@ static void note_count(struct table *table, const struct request *request, enum 
 
 void notes_recording(struct table *table, const struct request *request)
 {
-	struct count built_in = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
+	struct count built_in = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -53,6 +53,8 @@ void notes_recording(struct table *table, const struct request *request)
 			continue;
 		if (process->has_static_allocator)
 			count_add(&built_in, process);
+		else if (process_is_foreign(process))
+			count_add(&foreign, process);
 		else if (setting_is(process, "MALLOC", "off"))
 			count_add(&off, process);
 		else if (setting_is(process, "WINDOW", "off"))
@@ -64,6 +66,7 @@ void notes_recording(struct table *table, const struct request *request)
 	}
 	note_count(table, request, NOTE_MISSING, &built_in,
 		   "the executable brings its own allocator, whose calls cannot be seen; heap numbers are unknown.");
+	note_count(table, request, NOTE_MISSING, &foreign, "files of other profilers tell nothing of the heap and its call stacks.");
 	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
 	note_count(table, request, NOTE_MISSING, &closed,
 		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "

@@ -50,6 +50,12 @@ static const struct area {
 };
 #define AREAS (sizeof(areas) / sizeof(areas[0]))
 
+/* The table to open; of a file of another profiler, which knows nothing of processors, the ranges. */
+static const char *next_of(const struct area *area, const struct run *run)
+{
+	return area->value == VALUE_OTHER && run->process_count && process_is_foreign(&run->processes[0]) ? "range_stats" : area->next;
+}
+
 struct judged {
 	double percent[AREAS];
 	enum level levels[AREAS];
@@ -189,7 +195,8 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	table_real(table, PERCENT, judged->worst == AREAS ? busy : judged->percent[judged->worst]);
 	table_string(table, SENTENCE, sentence.bytes);
 	table_note(table, NOTE_INFO, "%s", sentence.bytes);
-	table_string(table, NEXT, judged->worst == AREAS ? has_device ? "kernel_stats" : "op_stats" : areas[judged->worst].next);
+	table_string(table, NEXT,
+		     judged->worst == AREAS ? has_device ? "kernel_stats" : "op_stats" : next_of(&areas[judged->worst], request->run));
 	text_free(&sentence);
 }
 

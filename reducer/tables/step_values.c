@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define OUTSIDE_FROM 0.2 /* of a process's life in no step that is worth a word */
+
 const char *step_value_id(enum step_value value)
 {
 	static const char *const ids[STEP_VALUES] = {
@@ -194,14 +196,51 @@ static void note_pauses(struct table *table, const struct request *request, cons
 	if (count[0])
 		table_note(
 			table, NOTE_INFERRED,
-			"%.3f s belong to no step: %zu pauses where data ran out, or of 20 usual steps and more (ends of epochs, "
-			"evaluation, checkpoints, tracing).",
-			(double)ns[0] / 1e9, count[0]);
+			"%.3f s between steps belong to none: %zu pause%s where data ran out, or of 20 usual steps and more (ends "
+			"of epochs, evaluation, checkpoints, tracing).",
+			(double)ns[0] / 1e9, count[0], count[0] == 1 ? "" : "s");
 	if (count[1])
 		table_note(table, NOTE_INFERRED,
-			   "%.3f s belong to no step: evaluation, %zu time%s between steps (forward work that no backward pass came "
+			   "%.3f s between steps belong to none: evaluation, %zu time%s (forward work that no backward pass came "
 			   "for; what came after the last step is not counted).",
 			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
+}
+
+bool step_outside(const struct process *process, int64_t first, int64_t last, int64_t inside, struct step_outside *outside)
+{
+	*outside = (struct step_outside){.life = process->end_ns - process->start_ns,
+					 .before = first - process->start_ns,
+					 .between = last - first - inside,
+					 .after = process->end_ns - last};
+	outside->all = outside->life - inside;
+	return !process->window_count && process->start_ns <= first && process->end_ns >= last &&
+	       (double)outside->all >= OUTSIDE_FROM * (double)outside->life;
+}
+
+/* The first screen says it, too: steps may be fast and the job slow all the same. */
+static void note_outside(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	struct step_outside outside;
+
+	if (request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX)
+		return;
+	for (size_t i = 0, next; i < rows->count; i = next) {
+		const struct process *process = &request->run->processes[rows->items[i]->process];
+		int64_t first = rows->items[i]->unit.start_ns, last = first, inside = 0;
+		for (next = i; next < rows->count && rows->items[next]->process == rows->items[i]->process; next++)
+			if (step_rows_counts(rows, rows->items[next]) && !rows->items[next]->is_evaluation) {
+				inside += (int64_t)rows->items[next]->total_ns;
+				if (rows->items[next]->unit.start_ns + (int64_t)rows->items[next]->total_ns > last)
+					last = rows->items[next]->unit.start_ns + (int64_t)rows->items[next]->total_ns;
+			}
+		if (!inside || !step_outside(process, first, last, inside, &outside))
+			continue;
+		table_note(table, NOTE_INFO,
+			   "Of the %.3f s that process %" PRIu32 " lasted %.3f s are in no %s: %.3f s before, %.3f s between, "
+			   "%.3f s after.",
+			   (double)outside.life / 1e9, process->pid, (double)outside.all / 1e9, unit_kind_name(rows->kind),
+			   (double)outside.before / 1e9, (double)outside.between / 1e9, (double)outside.after / 1e9);
+	}
 }
 
 /* What was made of optimizers that take turns. */
@@ -302,6 +341,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 		return;
 	note_units(table, rows);
 	note_pauses(table, request, rows);
+	note_outside(table, request, rows);
 	note_turns(table, request, rows);
 	note_tracing(table, request, rows);
 	if (splits[request->analysis.split])

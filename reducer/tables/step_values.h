@@ -46,6 +46,15 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
  */
 bool step_rows_judges(const struct step_rows *rows, size_t i);
 
+/*
+ * What a process did beside its steps, which last `inside` in all, from `first` to `last`. False where that is little of its life,
+ * and where windows left a part of it out.
+ */
+struct step_outside {
+	int64_t life, all, before, between, after;
+};
+bool step_outside(const struct process *process, int64_t first, int64_t last, int64_t inside, struct step_outside *outside);
+
 /* The rows that count and are not judged. */
 struct step_first {
 	uint64_t ns;

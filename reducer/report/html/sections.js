@@ -33,7 +33,7 @@ function panel(main, id, more = {}) {
 function small(table, rows = table.rows.slice(0, FIRST_ROWS), ids = null) {
 	const columns = ids ? ids.map((id) => place(table, id)).filter((i) => i >= 0) : table.columns.map((_, i) => i);
 	const part = { columns: columns.map((i) => table.columns[i]) };
-	return element("div", { class: "scroll" }, element("table", { class: wording(table.id) }, head(part), element("tbody", {}, ...rows.map((row) =>
+	return element("div", { class: "scroll digest" }, element("table", { class: wording(table.id) }, head(part), element("tbody", {}, ...rows.map((row) =>
 		element("tr", {}, ...columns.map((i) => cell(row[i], table.columns[i], false)))))));
 }
 
@@ -93,7 +93,7 @@ function verdicts(main) {
 function ranOut(main) {
 	const told = (byId.get("processes") || { notes: [] }).notes.filter((note) => note.text.startsWith("Out of memory"));
 	main.append(...told.map((note) => sentence(note.text)));
-	digest(main, "memory.refused", ["time_ns", "process", "requested_bytes", "call", "function", "file", "line"]);
+	digest(main, "memory.refused", ["time_ns", "process", "allocator", "requested_bytes", "call", "op_name", "function", "file", "line"]);
 }
 
 function recommendations(main) {
@@ -131,7 +131,7 @@ function overview(main) {
 	for (const picture of [splitChart(), ...sidePies(["op_stats", "kernel_stats", "copy_stats"])].filter(Boolean))
 		put(charts, picture);
 	main.append(charts);
-	digest(main, "overview.top_ops", null, "Ops that take most time");
+	digest(main, "overview.top_ops", ["rank", "side", "type", "name", "self_ns", "self_share", "cumulative_share", "occurrences"], "Ops that take most time");
 	if (!has("overview.top_ops"))
 		digest(main, "op_stats", ["rank", "side", "type", "name", "occurrences", "total_ns", "self_ns", "device_self_percent", "host_self_percent"]);
 	digest(main, "kernel_stats", ["rank", "kernel_name", "op_name", "occurrences", "total_ns", "avg_ns", "share", "occupancy_percent"]);
