@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define SMALL_CAPACITY (1u << 20) /* entries: below, half of them stay empty, because short searches cost little memory there */
+/* Entries: below, half of them stay empty, because short searches cost little memory there; three quarters while all fit the cache. */
+#define SMALL_CAPACITY (1u << 20)
+#define NEAR_CAPACITY (1u << 16)
 #define HUGE_FROM (4u << 20) /* bytes: a table that misses the TLB at every event is worth asking for large pages */
 
 static struct live_entry *map_entries(size_t capacity)
@@ -38,6 +40,8 @@ static void place(struct live_table *table, const struct live_entry *entry)
 /* Entries at which a table larger than that is due. */
 static size_t limit_of(size_t capacity)
 {
+	if (capacity < NEAR_CAPACITY)
+		return capacity / 4;
 	return capacity < SMALL_CAPACITY ? capacity / 2 : capacity / 5 * 4;
 }
 

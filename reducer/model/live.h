@@ -4,7 +4,7 @@
  *
  * Rule: linear probing, removal moves later entries back, so there are no grave markers and a run of any length works
  * in the memory of its most live blocks: 30 to 45 bytes each (half as large again when four fifths full; while it is
- * small, when half full).
+ * small, when half or a quarter full).
  *
  *   bit 63                              0
  *   | address                           |

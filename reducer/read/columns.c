@@ -319,15 +319,22 @@ void columns_close(struct columns *columns)
 
 void columns_want(struct columns *columns, const uint32_t fields[256])
 {
+	int is_heap = fields[TAG_ALLOC] != 0 || fields[TAG_FREE] != 0; /* their columns need each other */
 	size_t kept = 0;
 
 	for (size_t i = 0; i < columns->field_count; i++) {
 		const struct column *column = &columns->fields[i];
 
-		if (column->tag == TAG_ALLOC || column->tag == TAG_FREE || fields[column->tag] >> column->field & 1)
+		int is_of_heap = column->tag == TAG_ALLOC || column->tag == TAG_FREE;
+
+		if (is_of_heap ? is_heap : (int)(fields[column->tag] >> column->field & 1))
 			columns->fields[kept++] = *column;
 	}
 	columns->field_count = kept;
+	if (!is_heap) {
+		heapcode_free(columns->heap);
+		columns->heap = NULL;
+	}
 }
 
 /* The next values of a varint column. Many are one byte: eight at a time. */

@@ -51,15 +51,36 @@ static void end_events(struct feed *feed)
 	feed->part++;
 }
 
+/* A bit for each kind, some share one: kinds that have none in common with the wanted ones are surely not wanted. Never 0. */
+static uint64_t fold(const struct feed_kinds *kinds)
+{
+	uint64_t folded = kinds->bits[0];
+
+	for (unsigned i = 1; i < 4; i++) /* turned, so that kinds 64 apart, of which few logs have both, share none */
+		folded |= kinds->bits[i] << 17 * i | kinds->bits[i] >> (64 - 17 * i);
+	return folded != 0 ? folded : UINT64_MAX;
+}
+
+/* An earlier pass has seen that nothing of the part is wanted: it is not even read. Chunks may have been filled anew since. */
+static int is_known_unwanted(const struct feed *feed, const struct log_part *part)
+{
+	return feed->wanted != NULL && feed->wanted->is_of_parts && part->kinds != 0 && !(part->kinds & fold(&feed->wanted->kinds));
+}
+
 /* Opens the next part, if anything of it is wanted. */
 static void begin_part(struct feed *feed)
 {
+	struct log_part *part = &feed->stream->parts[feed->part];
 	struct feed_kinds kinds = {{0}};
 
-	feed->events = events_open(&feed->view, &feed->stream->parts[feed->part]);
+	if (is_known_unwanted(feed, part))
+		return;
+	feed->events = events_open(&feed->view, part);
 	if (feed->events == NULL)
 		return;
 	events_kinds(feed->events, kinds.bits);
+	if (!LOG_PART_IS_CHUNK(part))
+		part->kinds = fold(&kinds);
 	for (size_t i = 0; i < 4; i++)
 		feed->seen.bits[i] |= kinds.bits[i];
 	if (feed->wanted != NULL && feed->wanted->is_of_parts && !feed_kinds_meet(&kinds, &feed->wanted->kinds)) {

@@ -31,6 +31,7 @@ struct log_block {
 struct log_part {
 	uint64_t place; /* offset of the block header; bit 0 set: it is a chunk (blocks begin at multiples of 8) */
 	uint64_t sequence;
+	uint64_t kinds; /* of an events block: which kinds it holds, as feed.c folds them; 0 = it was not read yet */
 };
 
 #define LOG_PART_OFFSET(part) ((part)->place & ~UINT64_C(7))

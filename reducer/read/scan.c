@@ -17,7 +17,7 @@
 
 #define BLOCKS_MAX (1u << 18)  /* blocks that are not events: 32 MiB of index */
 #define STREAMS_MAX (1u << 20) /* threads and lanes: 40 MiB */
-#define PARTS_MAX (1u << 24)   /* events blocks of one stream: 256 MiB, 100 GB and more of log */
+#define PARTS_MAX (1u << 24)   /* events blocks of one stream: 384 MiB, 100 GB and more of log */
 #define BLOCK_HEADER_LEAST (offsetof(struct tfp_block_header, header_crc) + 4) /* of format 1.0 */
 #define BLOCK_HEADER_MOST 4096
 #define WINDOW 65536u          /* bytes looked through at a time */
@@ -170,7 +170,7 @@ static int add_part(struct log_stream *stream, uint64_t place, uint64_t sequence
 	}
 	if (stream->count > 0 && stream->parts[stream->count - 1].sequence >= sequence)
 		stream->is_sorted = 0;
-	stream->parts[stream->count++] = (struct log_part){place, sequence};
+	stream->parts[stream->count++] = (struct log_part){.place = place, .sequence = sequence};
 	return 0;
 }
 
