@@ -67,12 +67,3 @@ uint64_t base_hash(uint64_t hash, const void *bytes, size_t length)
 		hash = (hash ^ *byte++) * UINT64_C(0x100000001b3);
 	return hash;
 }
-
-uint64_t base_mix(uint64_t number)
-{
-	number ^= number >> 32;
-	number *= UINT64_C(0xd6e8feb86659fd93);
-	number ^= number >> 32;
-	number *= UINT64_C(0xd6e8feb86659fd93);
-	return number ^ number >> 32;
-}

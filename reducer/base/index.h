@@ -29,6 +29,13 @@ void base_index_free(struct base_index *index);
 /* FNV-1a over bytes, continued from `hash` (start from BASE_HASH), and a finaliser for numbers. */
 #define BASE_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t base_hash(uint64_t hash, const void *bytes, size_t length);
-uint64_t base_mix(uint64_t number);
+static inline uint64_t base_mix(uint64_t number)
+{
+	number ^= number >> 32;
+	number *= UINT64_C(0xd6e8feb86659fd93);
+	number ^= number >> 32;
+	number *= UINT64_C(0xd6e8feb86659fd93);
+	return number ^ number >> 32;
+}
 
 #endif

@@ -224,13 +224,11 @@ void stacks_free(struct stacks *stacks)
 
 size_t stacks_frames(const struct stacks *stacks, uint32_t stack, const struct tfp_pc **frames, size_t room)
 {
+	uint32_t pc;
 	size_t count = 0;
 
-	while (stack != 0 && stack < stacks->node_count && stacks->nodes[stack] != 0) {
+	for (; stacks_step(stacks, &stack, &pc); count++)
 		if (count < room)
-			frames[count] = &stacks->pcs[(uint32_t)stacks->nodes[stack]];
-		count++;
-		stack = (uint32_t)(stacks->nodes[stack] >> 32);
-	}
+			frames[count] = &stacks->pcs[pc];
 	return count;
 }

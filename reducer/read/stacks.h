@@ -32,6 +32,16 @@ uint64_t *packed_nodes(const uint8_t *payload, size_t bytes, uint64_t first, siz
 struct stacks *stacks_load(const struct log *log);
 void stacks_free(struct stacks *stacks);
 
+/* The innermost frame of *stack: *pc is its index; *stack becomes the stack around it. Returns 0 where there is none. */
+static inline int stacks_step(const struct stacks *stacks, uint32_t *stack, uint32_t *pc)
+{
+	uint64_t node = *stack != 0 && *stack < stacks->node_count ? stacks->nodes[*stack] : 0;
+
+	*pc = (uint32_t)node;
+	*stack = (uint32_t)(node >> 32);
+	return node != 0;
+}
+
 /*
  * Frames of `stack`, innermost first, into `frames` (at most `room`). Returns how many there are in all (0 for id 0 or an
  * id that is absent). A marker (flags TFP_PC_CUT_*, pc 0) stands outermost where the stack was cut.

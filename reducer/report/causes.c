@@ -21,6 +21,7 @@ struct reading {
 	struct cause *cause;
 	struct text last; /* the name before: a function that calls itself is named once */
 	size_t count;     /* functions named so far */
+	bool has_python;  /* the script may stand further out */
 };
 
 /* The innermost line of the user's own script. */
@@ -46,7 +47,7 @@ static void read_first(struct reading *reading, const struct symbol_frame *frame
 	reading->count = 1;
 }
 
-static void read_frame(void *context, const struct symbol_frame *frame)
+static bool read_frame(void *context, const struct symbol_frame *frame)
 {
 	struct reading *reading = context;
 	struct cause *cause = reading->cause;
@@ -54,13 +55,13 @@ static void read_frame(void *context, const struct symbol_frame *frame)
 	bool is_marker = frame->function[0] == '[' && !frame->module[0];
 
 	if (reading->count >= FRAMES_NAMED && frame->module != FRAMES_PYTHON)
-		return;
+		return reading->has_python;
 	stack_text_function(&name, frame);
 	if (frame->module == FRAMES_PYTHON)
 		read_script(reading, frame, &name);
 	if (reading->count >= FRAMES_NAMED) {
 		text_free(&name);
-		return;
+		return true;
 	}
 	cause->has_near |= frame->is_near;
 	if (!reading->count && !is_marker && frames_is_allocator(frame)) {
@@ -80,6 +81,7 @@ static void read_frame(void *context, const struct symbol_frame *frame)
 	text_clear(&reading->last);
 	text_put(&reading->last, name.bytes, name.length);
 	text_free(&name);
+	return true;
 }
 
 static int64_t number(const struct table *sites, size_t row, const char *id)
@@ -100,9 +102,9 @@ void cause_free(struct cause *cause)
 
 void cause_read(struct frames *frames, uint64_t stack, struct cause *cause)
 {
-	struct reading reading = {.cause = cause};
+	struct reading reading = {.cause = cause, .has_python = frames_has_python(frames, stack >> 32, (uint32_t)stack)};
 
-	frames_walk(frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
+	frames_search(frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
 	if (!reading.count)
 		text_string(&cause->name, "[only an allocator's own functions]");
 	text_free(&reading.last);
@@ -163,6 +165,7 @@ struct causes causes_make(const struct request *request)
 
 	largest.top = STACKS_LOOKED_AT;
 	largest.is_top_given = true;
+	largest.names_inner = true;
 	sites = tables_make(&table_memory_sites, &largest);
 	for (size_t row = 0; row < sites->shown_count; row++) {
 		struct cause read = {0}, *cause;

@@ -21,6 +21,7 @@ struct lookup_module {
 	char *path, *build_id, *problem;
 	size_t build_id_length;
 	uint32_t name; /* in the string pool */
+	bool is_wanted; /* its locations are to be looked up with the next symbols_resolve */
 };
 
 /* One location. `frames` and `frame_count` say where its answers lie once is_resolved. */

@@ -22,7 +22,7 @@ struct symbols {
 	struct lookup_module *modules; /* number - 1 */
 	size_t module_count, module_room;
 	struct lookup *lookups; /* number - 1 */
-	size_t lookup_count, lookup_room, resolved_count;
+	size_t lookup_count, lookup_room;
 	struct frame *frames;
 	size_t frame_count, frame_room;
 	char **strings; /* number; 0 is unused */
@@ -198,22 +198,31 @@ static int by_module(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The locations that wait for an answer, in order. Those of no module are answered by their number alone. */
+/* The locations of wanted modules that wait for an answer, in order. Those of no module are answered by their number alone. */
 static struct order *order_make(struct symbols *symbols, size_t *count)
 {
-	struct order *order = base_alloc(symbols->lookup_count - symbols->resolved_count, sizeof(*order));
+	struct order *order = base_alloc(symbols->lookup_count, sizeof(*order));
 
 	*count = 0;
-	for (size_t i = symbols->resolved_count; i < symbols->lookup_count; i++)
-		if (symbols->lookups[i].module)
-			order[(*count)++] = (struct order){
-				.address = symbols->lookups[i].address,
-				.module = symbols->lookups[i].module,
-				.index = (uint32_t)i,
-			};
+	for (size_t i = 0; i < symbols->lookup_count; i++) {
+		struct lookup *lookup = &symbols->lookups[i];
+		if (!lookup->module || lookup->is_resolved || !symbols->modules[lookup->module - 1].is_wanted)
+			continue;
+		lookup->is_resolved = true;
+		order[(*count)++] =
+			(struct order){.address = lookup->address, .module = lookup->module, .index = (uint32_t)i};
+	}
 	if (*count)
 		qsort(order, *count, sizeof(*order), by_module);
 	return order;
+}
+
+void symbols_want(struct symbols *symbols, uint32_t location)
+{
+	const struct lookup *lookup = location && location <= symbols->lookup_count ? &symbols->lookups[location - 1] : NULL;
+
+	if (lookup && lookup->module && !lookup->is_resolved)
+		symbols->modules[lookup->module - 1].is_wanted = true;
 }
 
 void symbols_resolve(struct symbols *symbols)
@@ -239,12 +248,20 @@ void symbols_resolve(struct symbols *symbols)
 		symbols->batches[batch_count - 1].count++;
 	}
 	worker_run(&symbols->options, symbols->batches, batch_count, &sink);
-	symbols->resolved_count = symbols->lookup_count;
+	for (size_t i = 0; i < symbols->module_count; i++)
+		symbols->modules[i].is_wanted = false;
 	free(symbols->batches);
 	symbols->batches = NULL;
 	free(order);
 	free(addresses);
 	free(index);
+}
+
+bool symbols_is_known(const struct symbols *symbols, uint32_t location)
+{
+	const struct lookup *lookup = location && location <= symbols->lookup_count ? &symbols->lookups[location - 1] : NULL;
+
+	return !lookup || !lookup->module || lookup->is_resolved;
 }
 
 size_t symbols_frame_count(const struct symbols *symbols, uint32_t location)

@@ -41,8 +41,13 @@ uint32_t symbols_module(struct symbols *symbols, const struct symbols_module *mo
  */
 uint32_t symbols_location(struct symbols *symbols, uint32_t module, uint64_t address, bool is_return);
 
-/* Looks up what symbols_location has handed out since the last call. */
+/*
+ * symbols_resolve looks up the locations that symbols_want named since the last call, and with them all others that were handed
+ * out of the same modules, for what takes time is to open one. symbols_is_known: nothing of the location is left to look up.
+ */
+void symbols_want(struct symbols *symbols, uint32_t location);
 void symbols_resolve(struct symbols *symbols);
+bool symbols_is_known(const struct symbols *symbols, uint32_t location);
 
 /* One function at a location. Several, innermost first, where functions were inlined. */
 struct symbol_frame {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define FRAMES_SHOWN 512 /* deepest stack printed; the setting STACKS ends at 256 */
+#define FRAMES_INNER 8	 /* enough for the cause of nearly every stack, and whom it was called by */
 
 #define PYTHON_LOCATION (UINT32_C(1) << 31) /* and the place in `lines`; other locations are of struct symbols */
 
@@ -22,6 +23,7 @@ const char frames_python_module[] = "Python";
 struct process_frames {
 	struct stacks *stacks;
 	uint32_t *locations;  /* by pc index; 0 = not asked yet */
+	uint64_t *mixes;      /* likewise: base_mix of the location */
 	uint64_t *identities; /* by stack id; 0 = not asked yet */
 	size_t identity_count;
 };
@@ -61,6 +63,7 @@ void frames_free(struct frames *frames)
 		if (frames->processes[i].stacks)
 			stacks_free(frames->processes[i].stacks);
 		free(frames->processes[i].locations);
+		free(frames->processes[i].mixes);
 		free(frames->processes[i].identities);
 	}
 	free(frames->processes);
@@ -82,6 +85,7 @@ static struct process_frames *frames_of(struct frames *frames, size_t process)
 	if (!of->stacks)
 		base_die("out of memory (stacks of %s)", frames->run->processes[process].path);
 	of->locations = base_alloc(of->stacks->pc_count, sizeof(*of->locations));
+	of->mixes = base_alloc(of->stacks->pc_count, sizeof(*of->mixes));
 	of->identity_count = of->stacks->node_count;
 	if (python->pair_count && python->pair_first + python->pair_count > of->identity_count)
 		of->identity_count = python->pair_first + python->pair_count;
@@ -155,23 +159,28 @@ static uint32_t location_of(struct frames *frames, size_t process, const struct 
 	return number;
 }
 
-/* Of one stack, not of a pair. */
+static uint64_t mix_of(struct frames *frames, size_t process, uint32_t pc)
+{
+	struct process_frames *of = &frames->processes[process];
+
+	if (!of->mixes[pc])
+		of->mixes[pc] = base_mix(location_of(frames, process, &of->stacks->pcs[pc]));
+	return of->mixes[pc];
+}
+
+/* Of one stack, not of a pair. Runs of allocations have stacks by the hundred thousand, so the nodes are walked here. */
 static uint64_t identity_of(struct frames *frames, size_t process, uint32_t stack)
 {
-	const struct tfp_pc *pcs[FRAMES_SHOWN];
 	struct process_frames *of = frames_of(frames, process);
 	uint64_t identity = BASE_HASH;
-	size_t count;
+	uint32_t pc, at = stack;
 
-	if (stack >= of->stacks->node_count)
+	if (stack >= of->stacks->node_count || !of->stacks->nodes[stack])
 		return 0;
 	if (of->identities[stack])
 		return of->identities[stack];
-	count = stacks_frames(of->stacks, stack, pcs, FRAMES_SHOWN);
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-		identity = base_mix(identity ^ base_mix(location_of(frames, process, pcs[i])));
-	if (!count)
-		return 0;
+	for (size_t count = 0; count < FRAMES_SHOWN && stacks_step(of->stacks, &at, &pc); count++)
+		identity = base_mix(identity ^ mix_of(frames, process, pc));
 	of->identities[stack] = identity | 1;
 	return of->identities[stack];
 }
@@ -192,22 +201,45 @@ uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
 	return of->identities[stack];
 }
 
-void frames_want(struct frames *frames, size_t process, uint32_t stack)
+/* Hands out the locations of a stack, and wants the innermost `wanted` ones: all of a pair, whose order depends on names. */
+static void want(struct frames *frames, size_t process, uint32_t stack, size_t wanted)
 {
 	struct process_frames *of = frames_of(frames, process);
 	const struct tfp_pc *pcs[FRAMES_SHOWN];
 	uint32_t both[2];
+	bool is_pair = python_pair(&frames->run->processes[process].python, stack, &both[0], &both[1]);
 
-	python_pair(&frames->run->processes[process].python, stack, &both[0], &both[1]);
 	for (int k = 0; k < 2; k++) {
 		size_t count = stacks_frames(of->stacks, both[k], pcs, FRAMES_SHOWN);
-		for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-			location_of(frames, process, pcs[i]);
+		for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++) {
+			uint32_t location = location_of(frames, process, pcs[i]);
+			if (!(location & PYTHON_LOCATION) && (is_pair || i < wanted))
+				symbols_want(frames->symbols, location);
+		}
 	}
+}
+
+void frames_want(struct frames *frames, size_t process, uint32_t stack)
+{
+	want(frames, process, stack, FRAMES_SHOWN);
+}
+
+void frames_want_inner(struct frames *frames, size_t process, uint32_t stack)
+{
+	want(frames, process, stack, FRAMES_INNER);
 }
 
 void frames_resolve(struct frames *frames)
 {
+	symbols_resolve(frames->symbols);
+}
+
+/* Looks the location up where nobody has: its module was none of those of innermost frames. */
+static void know(struct frames *frames, uint32_t location)
+{
+	if (location & PYTHON_LOCATION || symbols_is_known(frames->symbols, location))
+		return;
+	symbols_want(frames->symbols, location);
 	symbols_resolve(frames->symbols);
 }
 
@@ -225,11 +257,13 @@ static const char *marker_text(uint32_t flags)
 	return "[unknown frame]";
 }
 
-static void visit_one(struct frames *frames, size_t process, const struct tfp_pc *pc, frames_visit *visit, void *context)
+static bool search_one(struct frames *frames, size_t process, const struct tfp_pc *pc, frames_searcher *search, void *context)
 {
 	uint32_t location = location_of(frames, process, pc);
 	struct symbol_frame frame = {.function = marker_text(pc->flags), .module = ""};
+	bool goes_on = true;
 
+	know(frames, location);
 	if (location & PYTHON_LOCATION) {
 		const struct python_line *line = &frames->lines[location & ~PYTHON_LOCATION];
 		frame = (struct symbol_frame){.function = line->function,
@@ -237,17 +271,15 @@ static void visit_one(struct frames *frames, size_t process, const struct tfp_pc
 					      .line = line->line,
 					      .module = FRAMES_PYTHON,
 					      .is_named = true};
-		visit(context, &frame);
-		return;
+		return search(context, &frame);
 	}
-	if (!pc->pc) {
-		visit(context, &frame);
-		return;
-	}
-	for (size_t k = 0; k < symbols_frame_count(frames->symbols, location); k++) {
+	if (!pc->pc)
+		return search(context, &frame);
+	for (size_t k = 0; k < symbols_frame_count(frames->symbols, location) && goes_on; k++) {
 		frame = symbols_frame(frames->symbols, location, k);
-		visit(context, &frame);
+		goes_on = search(context, &frame);
 	}
+	return goes_on;
 }
 
 /* The file that holds the interpreter's loop, if that is on the stack; is_loop is set on the way. */
@@ -258,6 +290,7 @@ static const char *find_loops(struct frames *frames, size_t process, const struc
 
 	for (size_t i = 0; i < count; i++) {
 		uint32_t location = location_of(frames, process, pcs[i]);
+		know(frames, location);
 		native[i] = (struct merge_native){.is_marker = !pcs[i]->pc};
 		for (size_t k = 0; pcs[i]->pc && k < symbols_frame_count(frames->symbols, location); k++) {
 			struct symbol_frame frame = symbols_frame(frames->symbols, location, k);
@@ -276,7 +309,8 @@ struct pair_walk {
 	int order[2 * FRAMES_SHOWN];
 };
 
-static void walk_pair(struct frames *frames, size_t process, uint32_t native, uint32_t python, frames_visit *visit, void *context)
+static void search_pair(struct frames *frames, size_t process, uint32_t native, uint32_t python, frames_searcher *search,
+			void *context)
 {
 	struct process_frames *of = frames_of(frames, process);
 	struct pair_walk *walk = base_alloc(1, sizeof(*walk));
@@ -296,39 +330,64 @@ static void walk_pair(struct frames *frames, size_t process, uint32_t native, ui
 		walk->is_entry[i] = (walk->python[i]->flags & TFP_PC_PYTHON_ENTRY) != 0;
 	count = frames_merge(walk->known, natives, walk->is_entry, pythons, walk->order);
 	for (size_t i = 0; i < count; i++)
-		visit_one(frames, process, walk->order[i] < 0 ? walk->python[-1 - walk->order[i]] : walk->native[walk->order[i]],
-			  visit, context);
+		if (!search_one(frames, process,
+				walk->order[i] < 0 ? walk->python[-1 - walk->order[i]] : walk->native[walk->order[i]], search,
+				context))
+			break;
 	free(walk);
+}
+
+static void search_native(struct frames *frames, size_t process, uint32_t stack, frames_searcher *search, void *context)
+{
+	const struct tfp_pc *pcs[FRAMES_SHOWN];
+	size_t count = stacks_frames(frames_of(frames, process)->stacks, stack, pcs, FRAMES_SHOWN);
+
+	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
+		if (!search_one(frames, process, pcs[i], search, context))
+			break;
+}
+
+void frames_search(struct frames *frames, size_t process, uint32_t stack, frames_searcher *search, void *context)
+{
+	uint32_t native, python;
+
+	if (python_pair(&frames->run->processes[process].python, stack, &native, &python))
+		search_pair(frames, process, native, python, search, context);
+	else
+		search_native(frames, process, stack, search, context);
+}
+
+struct walk {
+	frames_visit *visit;
+	void *context;
+};
+
+static bool walk_on(void *context, const struct symbol_frame *frame)
+{
+	const struct walk *walk = context;
+
+	walk->visit(walk->context, frame);
+	return true;
 }
 
 void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context)
 {
-	struct process_frames *of = frames_of(frames, process);
-	const struct tfp_pc *pcs[FRAMES_SHOWN];
-	uint32_t native, python;
-	size_t count;
+	frames_search(frames, process, stack, walk_on, &(struct walk){visit, context});
+}
 
-	if (python_pair(&frames->run->processes[process].python, stack, &native, &python)) {
-		walk_pair(frames, process, native, python, visit, context);
-		return;
-	}
-	count = stacks_frames(of->stacks, stack, pcs, FRAMES_SHOWN);
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-		visit_one(frames, process, pcs[i], visit, context);
+bool frames_has_python(const struct frames *frames, size_t process, uint32_t stack)
+{
+	uint32_t native, python;
+
+	return python_pair(&frames->run->processes[process].python, stack, &native, &python);
 }
 
 void frames_walk_python(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context)
 {
-	struct process_frames *of = frames_of(frames, process);
-	const struct tfp_pc *pcs[FRAMES_SHOWN];
 	uint32_t native, python;
-	size_t count;
 
-	if (!python_pair(&frames->run->processes[process].python, stack, &native, &python))
-		return;
-	count = stacks_frames(of->stacks, python, pcs, FRAMES_SHOWN);
-	for (size_t i = 0; i < count && i < FRAMES_SHOWN; i++)
-		visit_one(frames, process, pcs[i], visit, context);
+	if (python_pair(&frames->run->processes[process].python, stack, &native, &python))
+		search_native(frames, process, python, walk_on, &(struct walk){visit, context});
 }
 
 #define PASSES_ON(name) name,
@@ -361,7 +420,7 @@ bool frames_is_allocator(const struct symbol_frame *frame)
 
 struct cause_search {
 	struct frame_cause *cause;
-	bool is_found, has_first;
+	bool has_first;
 	bool has_python; /* then the interpreter's own functions only pass memory on, too */
 };
 
@@ -377,18 +436,16 @@ static bool is_interpreter(const char *module)
 	       strncmp(module, "_ctypes.", 8) == 0 || strncmp(module, "libffi.so", 9) == 0;
 }
 
-static void cause_look(void *context, const struct symbol_frame *frame)
+static bool cause_look(void *context, const struct symbol_frame *frame)
 {
 	struct cause_search *search = context;
 	struct frame_cause *cause = search->cause;
 	bool is_cause;
 
-	if (search->is_found)
-		return;
 	is_cause = !frames_is_allocator(frame) &&
 		   (!search->has_python || frame->module == FRAMES_PYTHON || !is_interpreter(frame->module));
 	if (search->has_first && !is_cause)
-		return;
+		return true;
 	text_clear(&cause->function);
 	text_clear(&cause->file);
 	text_clear(&cause->module);
@@ -397,7 +454,7 @@ static void cause_look(void *context, const struct symbol_frame *frame)
 	text_string(&cause->module, frame->module);
 	cause->line = frame->line;
 	search->has_first = true;
-	search->is_found = is_cause;
+	return !is_cause;
 }
 
 void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct frame_cause *cause)
@@ -409,7 +466,7 @@ void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct 
 	text_clear(&cause->module);
 	cause->line = 0;
 	frames_walk_python(frames, process, stack, look_for_python, &search.has_python);
-	frames_walk(frames, process, stack, cause_look, &search);
+	frames_search(frames, process, stack, cause_look, &search);
 }
 
 void frame_cause_free(struct frame_cause *cause)

@@ -23,6 +23,12 @@ uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack);
 void frames_want(struct frames *frames, size_t process, uint32_t stack);
 void frames_resolve(struct frames *frames);
 
+/*
+ * Asks for the innermost frames only, for someone who reads a stack until it has said enough (frames_search): others are looked up
+ * when the walk comes to them.
+ */
+void frames_want_inner(struct frames *frames, size_t process, uint32_t stack);
+
 /* Calls `visit` for each function of a stack, innermost first; a cut stack ends with a frame whose `module` is "" and
  * whose `function` says why in square brackets. Texts live during the call. */
 #define FRAMES_PYTHON frames_python_module /* `module` of a Python function: this very text, "Python" */
@@ -30,6 +36,13 @@ extern const char frames_python_module[];
 
 typedef void frames_visit(void *context, const struct symbol_frame *frame);
 void frames_walk(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context);
+
+/* The same until `search` returns false. */
+typedef bool frames_searcher(void *context, const struct symbol_frame *frame);
+void frames_search(struct frames *frames, size_t process, uint32_t stack, frames_searcher *search, void *context);
+
+/* Whether it is a stack of Python functions, too. */
+bool frames_has_python(const struct frames *frames, size_t process, uint32_t stack);
 
 /* The same for the Python functions of a stack alone; none where it has none. */
 void frames_walk_python(struct frames *frames, size_t process, uint32_t stack, frames_visit *visit, void *context);

@@ -42,6 +42,7 @@ struct request {
 	const char *sort;       /* --sort: a column's id, after a '-' in reverse; NULL = as the analysis likes */
 	size_t top;             /* --top; SIZE_MAX = all */
 	bool is_top_given;
+	bool names_inner;	/* only what the innermost frames of a stack are called is sure to be asked */
 	bool is_text;           /* for reading: without --top, a table shows its usual number of rows */
 	size_t points;          /* --points */
 	bool has_steps;         /* --step: the numbers below, both included */

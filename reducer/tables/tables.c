@@ -192,7 +192,7 @@ static void note_ignored(struct table *table, const struct request *request)
 }
 
 /* Looks up the names of all shown stacks at once, then fills the cells that need them. */
-static void name_rows(struct table *table)
+static void name_rows(struct table *table, const struct request *request)
 {
 	bool any = false;
 
@@ -203,7 +203,7 @@ static void name_rows(struct table *table)
 		for (size_t row = 0; row < table->shown_count; row++) {
 			uint64_t stack = table_is_known(table, row, i) ? table_get_stack(table, row, i) : 0;
 			if ((uint32_t)stack)
-				frames_want(table->frames, stack >> 32, (uint32_t)stack);
+				(request->names_inner ? frames_want_inner : frames_want)(table->frames, stack >> 32, (uint32_t)stack);
 		}
 	}
 	if (!any)
@@ -238,7 +238,7 @@ struct table *tables_make(const struct table_kind *kind, const struct request *r
 	note_ignored(table, request);
 	kind->fill(table, request);
 	if (needs_all_names)
-		name_rows(table);
+		name_rows(table, request);
 	if (request->name)
 		table_keep(table, row_matches, (void *)request->name);
 	if (request->sort)
@@ -248,6 +248,6 @@ struct table *tables_make(const struct table_kind *kind, const struct request *r
 	else if (request->is_text && kind->text_rows)
 		table_top(table, kind->text_rows);
 	if (!needs_all_names)
-		name_rows(table);
+		name_rows(table, request);
 	return table;
 }

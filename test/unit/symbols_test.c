@@ -29,6 +29,14 @@ struct self {
 	size_t build_id_length;
 };
 
+static uint32_t wanted_location(struct symbols *symbols, uint32_t module, uint64_t address, bool is_return)
+{
+	uint32_t location = symbols_location(symbols, module, address, is_return);
+
+	symbols_want(symbols, location);
+	return location;
+}
+
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct self *self = context;
@@ -101,8 +109,8 @@ static void test_inlined_frames(void **state)
 
 	(void)state;
 	test_outer_function();
-	location = symbols_location(symbols, symbols_module(symbols, &module), inner_address - self.bias, true);
-	assert_int_equal(location, symbols_location(symbols, symbols_module(symbols, &module), inner_address - self.bias, true));
+	location = wanted_location(symbols, symbols_module(symbols, &module), inner_address - self.bias, true);
+	assert_int_equal(location, wanted_location(symbols, symbols_module(symbols, &module), inner_address - self.bias, true));
 	symbols_resolve(symbols);
 	assert_int_equal(symbols_frame_count(symbols, location), 2);
 	frame = symbols_frame(symbols, location, 0);
@@ -122,7 +130,7 @@ static void test_inlined_frames(void **state)
 static void assert_unnamed(const struct symbols_module *module, const char *function, const char *reason)
 {
 	struct symbols *symbols = symbols_make(&(struct symbols_options){0});
-	uint32_t location = symbols_location(symbols, symbols_module(symbols, module), 0x1234, true);
+	uint32_t location = wanted_location(symbols, symbols_module(symbols, module), 0x1234, true);
 	struct symbol_frame frame;
 
 	symbols_resolve(symbols);
@@ -154,7 +162,7 @@ static void test_modules_that_cannot_be_used(void **state)
 static void test_address_of_no_module(void **state)
 {
 	struct symbols *symbols = symbols_make(&(struct symbols_options){0});
-	uint32_t location = symbols_location(symbols, 0, 0x7fff1000, false);
+	uint32_t location = wanted_location(symbols, 0, 0x7fff1000, false);
 
 	(void)state;
 	symbols_resolve(symbols);
@@ -205,7 +213,7 @@ static void test_damaged_modules(void **state)
 		assert_int_equal(pwrite(descriptor, copy, length, 0), length);
 		assert_int_equal(ftruncate(descriptor, (off_t)(round % 4 == 3 ? length / 2 : length)), 0);
 		for (size_t i = 0; i < 64; i++)
-			location[i] = symbols_location(symbols, symbols_module(symbols, &module), i * length / 64, i & 1);
+			location[i] = wanted_location(symbols, symbols_module(symbols, &module), i * length / 64, i & 1);
 		symbols_resolve(symbols);
 		for (size_t i = 0; i < 64; i++) {
 			assert_true(symbols_frame_count(symbols, location[i]) >= 1);
