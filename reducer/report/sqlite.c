@@ -227,7 +227,7 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 	if (descriptor < 0)
 		base_die("-f sqlite: cannot make %s: %s; set TMPDIR to a folder that can be written", path.bytes,
 			 strerror(errno));
-	int status = sqlite3_open(path.bytes, &database.handle);
+	int status = sqlite3_open_v2(path.bytes, &database.handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL); /* one thread */
 	if (status == SQLITE_OK) /* SQLite opens the file with the first statement */
 		status = sqlite3_exec(database.handle, begin, NULL, NULL, NULL);
 	unlink(path.bytes); /* whatever happens now, nothing is left behind */

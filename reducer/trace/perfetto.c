@@ -13,6 +13,7 @@
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/request.h"
+#include "reducer/trace/wire.h"
 
 #include "reducer/trace/perfetto.pb-c.h"
 
@@ -49,6 +50,66 @@ struct writer {
 	int is_begun;
 };
 
+/* Events are nearly all that is written, and half of the time if protobuf-c does it; numbers are those of perfetto.proto. */
+
+static uint8_t *put_argument(uint8_t *to, const Perfetto__Argument *argument)
+{
+	uint8_t *at = to;
+
+	to = wire_number(to, 1, argument->name);
+	if (argument->has_flag)
+		to = wire_number(to, 2, argument->flag != 0);
+	if (argument->has_number)
+		to = wire_number(to, 3, argument->number);
+	if (argument->text)
+		to = wire_text(to, 6, argument->text, strlen(argument->text));
+	if (argument->has_value)
+		to = wire_number(to, 17, argument->value);
+	return wire_close(at, 4, to);
+}
+
+static uint8_t *put_fields(uint8_t *to, const Perfetto__Event *event)
+{
+	for (size_t i = 0; i < event->n_categories; i++)
+		to = wire_number(to, 3, event->categories[i]);
+	for (size_t i = 0; i < event->n_arguments; i++)
+		to = put_argument(to, event->arguments[i]);
+	to = wire_number(to, 9, (uint64_t)event->type);
+	if (event->has_name)
+		to = wire_number(to, 10, event->name);
+	to = wire_number(to, 11, event->track);
+	if (event->has_value)
+		to = wire_fixed64(to, 44, &event->value);
+	for (size_t i = 0; i < event->n_flows; i++)
+		to = wire_fixed64(to, 47, &event->flows[i]);
+	for (size_t i = 0; i < event->n_ending_flows; i++)
+		to = wire_fixed64(to, 48, &event->ending_flows[i]);
+	return to;
+}
+
+static size_t most_bytes(const Perfetto__Event *event)
+{
+	size_t most = WIRE_FIELD * (12 + event->n_categories + 6 * event->n_arguments);
+
+	for (size_t i = 0; i < event->n_arguments; i++)
+		most += event->arguments[i]->text ? strlen(event->arguments[i]->text) : 0;
+	return most;
+}
+
+static void put_event_packet(struct writer *writer, const Perfetto__Packet *packet)
+{
+	uint8_t *to, *at;
+
+	writer->buffer = base_grow(writer->buffer, &writer->room, most_bytes(packet->event), 1);
+	to = wire_number(writer->buffer, 8, packet->time);
+	at = to = wire_number(to, 10, packet->sequence);
+	to = wire_close(at, 11, put_fields(to, packet->event));
+	if (packet->has_flags)
+		to = wire_number(to, 13, packet->flags);
+	to = wire_close(writer->buffer, 1, to);
+	fwrite(writer->buffer, 1, (size_t)(to - writer->buffer), writer->file);
+}
+
 static void put_packet(struct writer *writer, Perfetto__Packet *packet)
 {
 	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
@@ -58,6 +119,10 @@ static void put_packet(struct writer *writer, Perfetto__Packet *packet)
 	packet->has_flags = !writer->is_begun || !packet->event || packet->event->has_name || packet->event->n_arguments;
 	packet->flags = writer->is_begun ? FLAG_NEEDS_STATE : FLAG_CLEARED;
 	writer->is_begun = 1;
+	if (packet->event) {
+		put_event_packet(writer, packet);
+		return;
+	}
 	trace.n_packets = 1;
 	trace.packets = &packet;
 	size_t size = perfetto__trace__get_packed_size(&trace);

@@ -6,6 +6,7 @@
 #include "reducer/base/base.h"
 #include "reducer/base/sorter.h"
 #include "reducer/report/escape.h"
+#include "reducer/trace/wire.h"
 
 #include "reducer/trace/xplane.pb-c.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 
 #define SORT_BYTES (16u << 20)
-enum { SPACE_PLANE = 1, PLANE_LINE = 3, LINE_EVENT = 4, WIRE_BYTES = 2 };
+enum { SPACE_PLANE = 1, PLANE_LINE = 3, LINE_EVENT = 4 };
 
 struct line {
 	int64_t id;
@@ -201,13 +202,21 @@ static void pack_stat(const struct xspace_stat *from, Xplane__Stat *to)
 /* Key and length of a field that holds a message. Returns the bytes used, at most 20. */
 static size_t put_head(uint8_t *to, unsigned field, uint64_t length)
 {
-	size_t used = 0;
+	return (size_t)(wire_head(to, field, length) - to);
+}
 
-	to[used++] = (uint8_t)(field << 3 | WIRE_BYTES);
-	for (; length > 127; length >>= 7)
-		to[used++] = (uint8_t)(length & 127) | 128;
-	to[used++] = (uint8_t)length;
-	return used;
+/* A stat of an event as pack_stat has it; numbers are those of xplane.proto. */
+static uint8_t *put_stat(uint8_t *to, const struct xspace_stat *stat)
+{
+	uint8_t *at = to;
+
+	to = wire_number(to, 1, (uint64_t)stat->name);
+	if (stat->kind == XSPACE_REAL)
+		to = wire_fixed64(to, 2, &stat->real);
+	else
+		to = wire_number(to, stat->kind == XSPACE_NATURAL ? 3 : stat->kind == XSPACE_INTEGER ? 4 : 7,
+				 stat->kind == XSPACE_INTEGER ? (uint64_t)stat->integer : stat->natural);
+	return wire_close(at, 4, to);
 }
 
 /* The name that people see instead of the one that tools read. */
@@ -225,29 +234,24 @@ static void keep_shown(struct xspace_file *file, struct plane *plane, size_t nam
 void xspace_put(struct xspace_file *file, const struct xspace_event *event)
 {
 	struct plane *plane = &file->planes[event->plane];
-	Xplane__Event message = XPLANE__EVENT__INIT;
-	Xplane__Stat packed[XSPACE_STATS], *stats[XSPACE_STATS];
 	int64_t start = event->start_ns > 0 ? event->start_ns : 0;
 	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
 
-	message.has_name = message.has_offset_ps = message.has_duration_ps = 1;
-	message.name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
+	int64_t name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
+	int64_t duration_ps = event->duration_ns < INT64_MAX / 1000 ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
+	uint8_t *to;
+
 	if (event->shown)
-		keep_shown(file, plane, (size_t)message.name, event->shown);
-	message.offset_ps = start * 1000;
-	message.duration_ps = event->duration_ns < INT64_MAX / 1000 ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
-	for (size_t i = 0; i < event->count; i++) {
-		pack_stat(&event->stats[i], &packed[i]);
-		stats[i] = &packed[i];
-	}
-	message.stats = stats;
-	message.n_stats = event->count;
-	size_t length = xplane__event__get_packed_size(&message);
-	file->buffer = base_grow(file->buffer, &file->room, length + 20, 1);
-	size_t head = put_head(file->buffer, LINE_EVENT, length);
-	xplane__event__pack(&message, file->buffer + head);
-	sorter_put(file->sorter, key, file->buffer, head + length);
-	plane->lines[event->line].bytes += head + length;
+		keep_shown(file, plane, (size_t)name, event->shown);
+	file->buffer = base_grow(file->buffer, &file->room, WIRE_FIELD * (4 + 3 * event->count), 1);
+	to = wire_number(file->buffer, 1, (uint64_t)name);
+	to = wire_number(to, 2, (uint64_t)(start * 1000));
+	to = wire_number(to, 3, (uint64_t)duration_ps);
+	for (size_t i = 0; i < event->count; i++)
+		to = put_stat(to, &event->stats[i]);
+	size_t length = (size_t)(wire_close(file->buffer, LINE_EVENT, to) - file->buffer);
+	sorter_put(file->sorter, key, file->buffer, length);
+	plane->lines[event->line].bytes += length;
 	file->any = 1;
 }
 
