@@ -88,9 +88,11 @@ INLINE int has_record(const uint8_t *record, const uint8_t *end)
 
 static uint8_t first_function(const uint8_t *records, size_t bytes)
 {
-	for (size_t at = 0; at < bytes && tfp_record_bytes[records[at]]; at += tfp_record_bytes[records[at]])
-		if (records[at] == TFP_TAG_alloc)
-			return ((const struct tfp_record_alloc *)(const void *)(records + at))->function;
+	const uint8_t *record = records, *const end = records + bytes;
+
+	for (; record < end && tfp_record_bytes[*record]; record += tfp_record_bytes[*record])
+		if (*record == TFP_TAG_alloc && has_record(record, end))
+			return ((const struct tfp_record_alloc *)(const void *)record)->function;
 	return 0;
 }
 
