@@ -107,7 +107,7 @@ static uint32_t name_of(struct tfp_thread *thread, uintptr_t caller, uint32_t st
 {
 	unsigned __int128 product = (unsigned __int128)(caller ^ UINT64_C(0xd6e8feb86659fd93)) *
 				    (stack ^ UINT64_C(0x9e3779b97f4a7c15)); /* golden ratio, and an odd random number */
-	uint64_t key = ((uint64_t)product ^ (uint64_t)(product >> 64)) | 1;
+	uint64_t folded = (uint64_t)product ^ (uint64_t)(product >> 64), key = folded ? folded : 1;
 	uint32_t name = tfp_op_expected(thread, key);
 
 	return name ? name : tell_name(thread, key, caller, stack);
