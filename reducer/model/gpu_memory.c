@@ -134,6 +134,12 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	pairs_alloc(&blocks->calls, call->stream, &block);
 }
 
+/* What such a call returns is another call's failure. */
+static int tells_last_error(const char *function)
+{
+	return strcmp(function, "cudaGetLastError") == 0 || strcmp(function, "cudaPeekAtLastError") == 0;
+}
+
 /* A call that returned "out of memory". One inside of it that failed first is the same failure: the outermost call is named. */
 void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
 {
@@ -142,14 +148,16 @@ void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, cons
 	uint32_t device = device_of(scan, call, is_sized ? (uint32_t)values[4] : GPU_NONE);
 	uint64_t bytes = is_sized || is_made ? values[1] : 0;
 	struct refused *inner = refused_since(scan->scan, (uint32_t)call->stream, call->begin);
-	const char *name;
+	const char *name, *function = call->function == GPU_NONE ? "" : scan->gpu->functions[call->function].name;
 	char text[32];
 
+	if (tells_last_error(function))
+		return;
 	name = name_of(is_sized ? plain_flavour(values[5]) : FLAVOUR_DEVICE, device, text);
 	const struct refused row = {
 		.time_ns = (int64_t)call->end,
 		.requested_bytes = bytes != 0 ? bytes : inner != NULL ? inner->requested_bytes : UINT64_MAX,
-		.call = call->function == GPU_NONE ? "" : scan->gpu->functions[call->function].name,
+		.call = function,
 		.allocator = run_text(scan->scan->run, name, strlen(name)),
 		.stack = call->stack,
 		.op = call->op,
