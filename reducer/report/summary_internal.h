@@ -9,6 +9,7 @@
 #define REDUCER_REPORT_SUMMARY_INTERNAL_H
 
 #include "reducer/report/summary.h"
+#include "reducer/tables/step_values.h"
 
 struct summary {
 	FILE *file; /* of the part */
@@ -21,9 +22,9 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
-	struct {	/* the steps that were printed, ns from the start of the run; count 0 = none */
-		int64_t process, first, last, inside;
-		size_t count;
+	struct {	/* the steps that were printed; count 0 = none */
+		int64_t process;
+		struct step_cover cover;
 	} steps;
 };
 

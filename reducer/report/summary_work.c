@@ -8,7 +8,6 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
-#include "reducer/tables/step_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,16 +117,6 @@ static void put_steps(struct summary *summary, const struct table *steps, int64_
 	text_free(&heading);
 }
 
-static void note_step(struct summary *summary, int64_t start, int64_t total)
-{
-	if (!summary->steps.count || start < summary->steps.first)
-		summary->steps.first = start;
-	if (!summary->steps.count || start + total > summary->steps.last)
-		summary->steps.last = start + total;
-	summary->steps.inside += total;
-	summary->steps.count++;
-}
-
 void summary_put_steps(struct summary *summary)
 {
 	struct request all = *summary->request; /* every step counts, not only those that a screen would show */
@@ -146,7 +135,7 @@ void summary_put_steps(struct summary *summary)
 			continue;
 		first = count == 0 ? row : first;
 		times[count++] = table_get_integer(steps, row, total);
-		note_step(summary, table_get_integer(steps, row, start), times[count - 1]);
+		step_cover_add(&summary->steps.cover, table_get_integer(steps, row, start), times[count - 1]);
 	}
 	summary->steps.process = wanted;
 	if (count)
@@ -170,16 +159,15 @@ static void put_stretch(struct text *out, int64_t ns, int64_t life, const char *
 void summary_put_outside(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	const struct process *process = NULL;
-	struct step_outside outside;
-	bool any = false;
+	struct step_outside outside = {0};
+	bool any = false, is_told = false;
 
-	for (size_t i = 0; i < run->process_count && summary->steps.count; i++)
-		if (run->processes[i].pid == summary->steps.process && run->processes[i].start_ns <= summary->steps.first &&
-		    run->processes[i].end_ns >= summary->steps.last)
-			process = &run->processes[i];
-	if (!process || !summary_left(summary) ||
-	    !step_outside(process, summary->steps.first, summary->steps.last, summary->steps.inside, &outside))
+	for (size_t i = 0; i < run->process_count && !is_told; i++)
+		is_told = run->processes[i].pid == summary->steps.process &&
+			  step_outside(&run->processes[i], &summary->steps.cover, &outside);
+	free(summary->steps.cover.items);
+	summary->steps.cover = (struct step_cover){0};
+	if (!is_told || !summary_left(summary))
 		return;
 	text_string(&summary->line, "  in no step  ");
 	human_ns(&summary->line, outside.all);

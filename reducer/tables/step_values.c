@@ -206,14 +206,39 @@ static void note_pauses(struct table *table, const struct request *request, cons
 			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
 }
 
-bool step_outside(const struct process *process, int64_t first, int64_t last, int64_t inside, struct step_outside *outside)
+void step_cover_add(struct step_cover *cover, int64_t start_ns, int64_t ns)
 {
+	cover->items = base_grow(cover->items, &cover->room, cover->count + 1, sizeof(*cover->items));
+	cover->items[cover->count++] = (struct step_stretch){start_ns, start_ns + ns};
+}
+
+static int by_start(const void *a, const void *b)
+{
+	int64_t one = ((const struct step_stretch *)a)->from_ns, other = ((const struct step_stretch *)b)->from_ns;
+
+	return (one > other) - (one < other);
+}
+
+bool step_outside(const struct process *process, struct step_cover *cover, struct step_outside *outside)
+{
+	int64_t first, last, inside = 0;
+
+	if (!cover->count || process->window_count)
+		return false;
+	qsort(cover->items, cover->count, sizeof(*cover->items), by_start);
+	first = last = cover->items[0].from_ns;
+	for (size_t i = 0; i < cover->count; i++) {
+		const struct step_stretch *step = &cover->items[i];
+		int64_t from = step->from_ns > last ? step->from_ns : last;
+		inside += step->to_ns > from ? step->to_ns - from : 0;
+		last = step->to_ns > last ? step->to_ns : last;
+	}
 	*outside = (struct step_outside){.life = process->end_ns - process->start_ns,
 					 .before = first - process->start_ns,
 					 .between = last - first - inside,
 					 .after = process->end_ns - last};
 	outside->all = outside->life - inside;
-	return !process->window_count && process->start_ns <= first && process->end_ns >= last &&
+	return process->start_ns <= first && process->end_ns >= last &&
 	       (double)outside->all >= OUTSIDE_FROM * (double)outside->life;
 }
 
@@ -222,18 +247,17 @@ static void note_outside(struct table *table, const struct request *request, con
 {
 	struct step_outside outside;
 
-	if (request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX)
+	if (request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || rows->kind == UNIT_WHOLE)
 		return;
 	for (size_t i = 0, next; i < rows->count; i = next) {
 		const struct process *process = &request->run->processes[rows->items[i]->process];
-		int64_t first = rows->items[i]->unit.start_ns, last = first, inside = 0;
+		struct step_cover cover = {0};
 		for (next = i; next < rows->count && rows->items[next]->process == rows->items[i]->process; next++)
-			if (step_rows_counts(rows, rows->items[next]) && !rows->items[next]->is_evaluation) {
-				inside += (int64_t)rows->items[next]->total_ns;
-				if (rows->items[next]->unit.start_ns + (int64_t)rows->items[next]->total_ns > last)
-					last = rows->items[next]->unit.start_ns + (int64_t)rows->items[next]->total_ns;
-			}
-		if (!inside || !step_outside(process, first, last, inside, &outside))
+			if (step_rows_counts(rows, rows->items[next]) && !rows->items[next]->is_evaluation)
+				step_cover_add(&cover, rows->items[next]->unit.start_ns, (int64_t)rows->items[next]->total_ns);
+		bool is_told = step_outside(process, &cover, &outside);
+		free(cover.items);
+		if (!is_told)
 			continue;
 		table_note(table, NOTE_INFO,
 			   "Of the %.3f s that process %" PRIu32 " lasted %.3f s are in no %s: %.3f s before, %.3f s between, "

@@ -46,14 +46,22 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
  */
 bool step_rows_judges(const struct step_rows *rows, size_t i);
 
+/* From when to when steps of a process ran, in any order; of several threads they overlap. */
+struct step_cover {
+	struct step_stretch {
+		int64_t from_ns, to_ns;
+	} * items;
+	size_t count, room;
+};
+void step_cover_add(struct step_cover *cover, int64_t start_ns, int64_t ns);
+
 /*
- * What a process did beside its steps, which last `inside` in all, from `first` to `last`. False where that is little of its life,
- * and where windows left a part of it out.
+ * What a process did beside its steps; sorts them. False where that is little of its life, and where windows left a part of it out.
  */
 struct step_outside {
 	int64_t life, all, before, between, after;
 };
-bool step_outside(const struct process *process, int64_t first, int64_t last, int64_t inside, struct step_outside *outside);
+bool step_outside(const struct process *process, struct step_cover *cover, struct step_outside *outside);
 
 /* The rows that count and are not judged. */
 struct step_first {
