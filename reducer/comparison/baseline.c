@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define FIRST_LINE "tfprof-baseline 1"
+#define VALUE_MOST 1e18	 /* what a table's cell holds */
 #define FIELDS_MOST 1024 /* of a line: as many runs, and four more */
 
 static const char *const units[] = {[UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes", [UNIT_NS] = "ns"};
@@ -50,7 +51,7 @@ static void write_baseline(FILE *file, const struct request *request)
 			fputs("\t-", file);
 	fputc('\n', file);
 	for (size_t i = 0; i < joined->count; i++)
-		if (joined->items[i].value > 0)
+		if (joined->items[i].value > 0 || joined->items[i].nature == FIGURE_FIXED) /* nothing live at the end is a figure */
 			put_figure(file, &joined->items[i], runs, joined->run_count);
 }
 
@@ -60,6 +61,7 @@ struct baseline {
 	size_t line;
 	struct figures *runs;
 	size_t run_count;
+	enum unit_kind kind;
 	char *fields[FIELDS_MOST];
 	size_t field_count;
 };
@@ -98,9 +100,18 @@ static double number(const struct baseline *baseline, const char *word)
 
 	if (strcmp(word, "-") == 0)
 		return -1;
-	if (end == word || *end || !(value >= 0) || isinf(value))
+	if (end == word || *end || !(value >= 0) || value > VALUE_MOST)
 		refuse(baseline, "not a number");
 	return value;
+}
+
+static size_t count_of(const struct baseline *baseline, const char *word)
+{
+	double count = number(baseline, word);
+
+	if (count < 0)
+		refuse(baseline, "not a number");
+	return (size_t)count;
 }
 
 static void read_runs(struct baseline *baseline)
@@ -148,12 +159,11 @@ static void read_line(struct baseline *baseline)
 	} else if (strcmp(what, "figure") == 0) {
 		read_figure(baseline);
 	} else if (strcmp(what, "of") == 0 && baseline->field_count == 2) {
-		find(baseline, baseline->fields[1], kinds, COUNT(kinds));
+		baseline->kind = (enum unit_kind)find(baseline, baseline->fields[1], kinds, COUNT(kinds));
 	} else if (strcmp(what, "steps") == 0) {
 		expect_values(baseline, 1);
 		for (size_t i = 0; i < baseline->run_count; i++)
-			baseline->runs[i].all_steps = baseline->runs[i].step_count =
-				(size_t)number(baseline, baseline->fields[1 + i]);
+			baseline->runs[i].all_steps = baseline->runs[i].step_count = count_of(baseline, baseline->fields[1 + i]);
 	} else if (strcmp(what, "waited") == 0) {
 		expect_values(baseline, 1);
 		for (size_t i = 0; i < baseline->run_count; i++) {
@@ -202,6 +212,7 @@ void baseline_read(struct compared *compared, const char *path)
 	fclose(file);
 	compared->before_runs = baseline.runs;
 	figures_join(&compared->before, baseline.runs, baseline.run_count);
+	compared->before.kind = baseline.kind;
 }
 
 const struct report_kind report_baseline = {
