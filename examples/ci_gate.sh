@@ -25,14 +25,12 @@ record() { # SIDE NUMBER COMMAND: each run has a folder of its own, so that runs
 	"$TFPROF/tfprof" run --out="$OUT/$1/$2" -- sh -c "$3" >"$OUT/$1-$2.out" 2>&1 || { cat "$OUT/$1-$2.out" >&2; exit 1; }
 }
 
-reduce() { # further options of tfprof-reduce
-	"$TFPROF/tfprof-reduce" "$OUT"/new/* --run=each $against $limits "$@"
-}
-
-rm -rf "$OUT"
+rm -rf "$OUT/base" "$OUT/new"
 mkdir -p "$OUT/base" "$OUT/new"
-limits='' against='' from=1 to=$RUNS
-for limit in $LIMITS; do limits="$limits --limit=$limit"; done
+from=1 to=$RUNS
+set -- --run=each # from here on the arguments are options of tfprof-reduce
+for limit in $LIMITS; do set -- "$@" "--limit=$limit"; done
+[ -z "${BASELINE:-}" ] || set -- "$@" "--against=$BASELINE"
 
 if [ -n "${ACCEPT:-}" ]; then
 	for i in $(seq "$RUNS"); do record new "$i" "$NEW"; done
@@ -41,15 +39,15 @@ fi
 
 while :; do
 	for i in $(seq "$from" "$to"); do
-		[ -n "${BASELINE:-}" ] || { record base "$i" "${BASE:?name the command of the older build, or BASELINE}"; against="$against --against=$OUT/base/$i"; }
+		[ -n "${BASELINE:-}" ] || { record base "$i" "${BASE:?name the command of the older build, or BASELINE}"; set -- "$@" "--against=$OUT/base/$i"; }
 		record new "$i" "$NEW"
 	done
-	[ -z "${BASELINE:-}" ] || against="--against=$BASELINE"
 	status=0
-	reduce -t comparison.limits,comparison.times,comparison.memory,comparison.runs -f markdown >"$OUT/comment.md" || status=$?
+	"$TFPROF/tfprof-reduce" "$OUT"/new/* "$@" -t comparison.limits,comparison.times,comparison.memory,comparison.runs -f markdown \
+		>"$OUT/comment.md" || status=$?
 	[ "$status" = 4 ] && [ "$to" -lt "$MOST" ] || break
 	from=$((to + 1)) to=$MOST # more runs, once
 done
 cat "$OUT/comment.md"
-reduce -f junit -o "$OUT/limits.xml" 2>/dev/null || :
+"$TFPROF/tfprof-reduce" "$OUT"/new/* "$@" -f junit -o "$OUT/limits.xml" 2>/dev/null || :
 exit "$status"

@@ -219,7 +219,8 @@ size_t tree_drop_copies(struct log **logs, size_t count, struct diag_list *diags
 {
 	size_t kept = 0;
 
-	qsort(logs, count, sizeof *logs, by_start);
+	if (count > 0) /* logs is NULL else */
+		qsort(logs, count, sizeof *logs, by_start);
 	for (size_t i = 0; i < count; i++) {
 		struct log *less;
 
