@@ -205,4 +205,4 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 -include $(wildcard test/Makefile.inc test/*/Makefile.inc)
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -path $(O)/test/tmp -prune -o -name '*.d' -type f -print 2>/dev/null)
