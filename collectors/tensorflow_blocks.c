@@ -119,6 +119,14 @@ static uint32_t optional(struct tfp_thread *thread, const char *text, size_t len
 	return length ? tfp_op_name(thread, text, length) : 0;
 }
 
+/* What the block of the next record is for. */
+static void put_detail(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, size_t requested, const struct purpose *purpose)
+{
+	TFP_PUT(thread, lane, now, block_detail, .requested = requested, .step = purpose->step,
+		.op = optional(thread, purpose->op, purpose->op_length),
+		.region = optional(thread, purpose->region, purpose->region_length), .type = purpose->type);
+}
+
 void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes)
 {
 	struct tfp_lane *lane;
@@ -132,9 +140,7 @@ void tfp_tensorflow_allocated(const char *allocator, const void *self, const voi
 	uint32_t name = name_of(thread, allocator, self);
 	find_purpose(&purpose);
 	if (purpose.op_length || whole != bytes)
-		TFP_PUT(thread, lane, now, block_detail, .requested = bytes, .step = purpose.step,
-			.op = optional(thread, purpose.op, purpose.op_length),
-			.region = optional(thread, purpose.region, purpose.region_length), .type = purpose.type);
+		put_detail(thread, lane, now, bytes, &purpose);
 	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = whole, .allocator = name, .operation = 1);
 	tfp_thread_leave(thread);
 }
@@ -151,9 +157,7 @@ void tfp_tensorflow_refused(const char *allocator, const void *self, size_t byte
 	uint32_t name = name_of(thread, allocator, self);
 	find_purpose(&purpose);
 	if (purpose.op_length)
-		TFP_PUT(thread, lane, now, block_detail, .requested = bytes, .step = purpose.step,
-			.op = optional(thread, purpose.op, purpose.op_length),
-			.region = optional(thread, purpose.region, purpose.region_length), .type = purpose.type);
+		put_detail(thread, lane, now, bytes, &purpose);
 	tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES); /* which line asked, where it is one of Python's threads */
 	TFP_PUT(thread, lane, now, block, .bytes = bytes, .allocator = name, .operation = 3);
 	tfp_thread_leave(thread);

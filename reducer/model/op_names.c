@@ -80,3 +80,17 @@ uint32_t op_names_number(struct op_names *names, const char *text)
 	names->places[at % names->place_count] = (uint32_t)names->count;
 	return (uint32_t)names->count++;
 }
+
+uint32_t *op_numbers_at(struct op_numbers *numbers, uint32_t index)
+{
+	if (index >= numbers->room) {
+		size_t room = index < 512 ? 1024 : (size_t)index * 2;
+		uint32_t *wider = realloc(numbers->items, room * sizeof *wider);
+		if (wider == NULL)
+			return NULL;
+		memset(wider + numbers->room, 0, (room - numbers->room) * sizeof *wider);
+		numbers->items = wider;
+		numbers->room = room;
+	}
+	return &numbers->items[index];
+}

@@ -25,4 +25,13 @@ void op_names_free(struct op_names *names);
 /* The number of a text, given on first sight. 0 for "", NULL, and where there is no room. */
 uint32_t op_names_number(struct op_names *names, const char *text);
 
+/* The numbers of what has an index and a text, asked for once each. */
+struct op_numbers {
+	uint32_t *items; /* number + 1, 0 = not asked yet */
+	size_t room;
+};
+
+/* Where the number of that index is kept; it is the giver's to fill. NULL = no memory. */
+uint32_t *op_numbers_at(struct op_numbers *numbers, uint32_t index);
+
 #endif

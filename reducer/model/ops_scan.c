@@ -36,8 +36,7 @@ struct taken {
 	struct detail *details;
 	struct blocks *blocks;
 	struct scan_ops before; /* whom to ask for a range that began later than our op */
-	uint32_t *number_of;    /* by sum: its number in op_names + 1, 0 = not asked yet */
-	size_t number_room;
+	struct op_numbers numbers; /* by sum */
 	struct places places;
 };
 
@@ -166,18 +165,11 @@ static uint32_t owner_of(struct taken *taken, size_t stream, const struct detail
 /* The number of a sum's name among those that others use. */
 static uint32_t number_of(struct taken *taken, uint32_t sum)
 {
-	if (sum >= taken->number_room) {
-		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
-		uint32_t *wider = realloc(taken->number_of, room * sizeof *wider);
-		if (wider == NULL)
-			return 0;
-		memset(wider + taken->number_room, 0, (room - taken->number_room) * sizeof *wider);
-		taken->number_of = wider;
-		taken->number_room = room;
-	}
-	if (taken->number_of[sum] == 0)
-		taken->number_of[sum] = op_names_number(taken->scan->op_names, name_of(taken, taken->stacks.sums[sum].name)) + 1;
-	return taken->number_of[sum] - 1;
+	uint32_t *number = op_numbers_at(&taken->numbers, sum);
+
+	if (number != NULL && *number == 0)
+		*number = op_names_number(taken->scan->op_names, name_of(taken, taken->stacks.sums[sum].name)) + 1;
+	return number != NULL ? *number - 1 : 0;
 }
 
 /* The allocator of a framework had no memory for a block. `op`: index + 1. */
@@ -294,7 +286,7 @@ static void drop(void *state)
 	number_map_free(&taken->nodes);
 	free(taken->stack_of);
 	free(taken->details);
-	free(taken->number_of);
+	free(taken->numbers.items);
 	places_free(&taken->places);
 	free(taken);
 }

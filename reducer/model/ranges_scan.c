@@ -21,8 +21,6 @@ enum {
 #undef TFP_RANGE_SOURCE
 };
 
-#define UNNUMBERED UINT32_MAX
-
 /* Texts by their hash. */
 struct texts {
 	struct text_of {
@@ -59,8 +57,7 @@ struct taken {
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
-	uint32_t *op_of;          /* by sum: its number in op_names, UNNUMBERED = not asked yet */
-	size_t op_room;
+	struct op_numbers numbers; /* by sum */
 };
 
 static struct text_of *find_text(struct texts *texts, uint64_t hash)
@@ -383,19 +380,11 @@ static const struct scan_fact facts[] = {
 /* The number of a sum's name in op_names. */
 static uint32_t op_of(struct taken *taken, uint32_t sum)
 {
-	if (sum >= taken->op_room) {
-		size_t room = sum < 512 ? 1024 : (size_t)sum * 2;
-		uint32_t *wider = realloc(taken->op_of, room * sizeof *wider);
-		if (wider == NULL)
-			return 0;
-		for (size_t i = taken->op_room; i < room; i++)
-			wider[i] = UNNUMBERED;
-		taken->op_of = wider;
-		taken->op_room = room;
-	}
-	if (taken->op_of[sum] == UNNUMBERED)
-		taken->op_of[sum] = op_names_number(&taken->op_names, text_of(taken, taken->ranges.sums[sum].name));
-	return taken->op_of[sum];
+	uint32_t *number = op_numbers_at(&taken->numbers, sum);
+
+	if (number != NULL && *number == 0)
+		*number = op_names_number(&taken->op_names, text_of(taken, taken->ranges.sums[sum].name)) + 1;
+	return number != NULL ? *number - 1 : 0;
 }
 
 static uint32_t current(void *state, size_t stream, uint64_t *since)
@@ -423,7 +412,7 @@ static void drop(void *state)
 	free(taken->domains);
 	free(taken->stack_of);
 	free(taken->waiting);
-	free(taken->op_of);
+	free(taken->numbers.items);
 	free(taken);
 }
 
