@@ -138,35 +138,45 @@ def column(encoding, data, count):
 
 
 def heap_addresses(data, tags, sizes):
-    """Addresses of records 1 (alloc) and 2 (free) in order; each block is [address, class, is released]."""
-    out, at, made, size_at = {1: [], 2: []}, 0, [], 0
-    stacks, next_same = [[] for _ in range(256)], [0] * 256
-    last_alloc = last_free = following = last_released = 0
+    """Addresses of records 1 (alloc) and 2 (free) in order; a block is [address, class, number of its allocation or None, of its
+    release or None]."""
+    out, at, made, gone, size_at = {1: [], 2: []}, 0, [], [], 0
+    lists, next_same = [[] for _ in range(257)], [0] * 257
+    last_free = following = last_released = 0
     for tag in tags:
         if tag not in (1, 2):
             continue
         code, at = varint(data, at)
         if tag == 1:
             size, size_at = sizes[size_at], size_at + 1
-            kind = min(max((size + 7 & MASK) >> 4, 1), 255)
-            if code < 20:
-                stack, place = (stacks[kind], code) if code < 16 else (stacks[0], code - 16)
-                address = stack.pop(-1 - place)[0] if place < len(stack) else 0
-            elif code < 22:
-                address = following if code == 20 else next_same[kind]
-            elif code == 22:
+            chunk = (max(size, 24) + 23 & MASK) & ~15
+            kind = min(chunk // 16, 256)
+            address = 0
+            if code % 2:
+                address = following + unzigzag(code >> 1) * 16 & MASK
+            elif code == 2:
+                address = next_same[kind]
+            elif code == 4:
                 step, at = varint(data, at)
-                address = last_alloc + unzigzag(step) & MASK
+                address = following + unzigzag(step) & MASK
             else:
-                address = last_alloc + unzigzag(code - 23) * 16 & MASK
-            made.append([address, kind, False])
-            last_alloc = address
-            following = next_same[kind] = address + (32 if size < 24 else size + 23 & ~15) & MASK
+                number = len(gone) - (code - 6) // 2
+                block = None
+                if code == 0:
+                    block = lists[kind][-1] if lists[kind] else None
+                elif 1 <= number <= len(gone) and gone[number - 1][3] == number:
+                    block = gone[number - 1]
+                if block:
+                    lists[block[1]].remove(block)
+                    block[3] = None
+                    address = block[0]
+            made.append([address, kind, len(made) + 1, None])
+            following = next_same[kind] = address + chunk & ~15 & MASK
         else:
             block = None
             if code and code % 2 == 0:
                 number = len(made) + 1 - code // 4 if code % 4 == 0 else last_released + 1 + unzigzag(code // 4)
-                if 1 <= number <= len(made) and not made[number - 1][2]:
+                if 1 <= number <= len(made) and made[number - 1][2]:
                     block, last_released = made[number - 1], number
             if block is None:
                 address = 0
@@ -175,10 +185,12 @@ def heap_addresses(data, tags, sizes):
                     address = last_free + unzigzag(step) & MASK
                 elif code % 2:
                     address = last_free + unzigzag(code >> 1) * 16 & MASK
-                block = [address, 0, False]
-            block[2] = True
-            stacks[block[1]].append(block)
-            last_free = address = block[0]
+                block = [address, 0, None, None]
+            gone.append(block)
+            block[2], block[3] = None, len(gone)
+            lists[block[1]].append(block)
+            address = block[0]
+            last_free = address & ~15
         out[tag].append(address)
     return out
 
@@ -298,7 +310,7 @@ class Reader:
         place, found, skipped = 8, {}, 0
         for _ in range(columns):
             tag, field, encoding, values, size = struct.unpack_from("<HHB3xII", raw, place)
-            if encoding > 8 or field >= 32 or (tag, field) != ONLY.get(encoding, (tag, field)):
+            if encoding > 9 or encoding == 4 or field >= 32 or (tag, field) != ONLY.get(encoding, (tag, field)):
                 skipped += 1
             else:
                 found[tag, field] = (encoding, raw[place + 16:place + 16 + size], values)
@@ -312,7 +324,7 @@ class Reader:
             sizes = decoded.get((1, 1), [0] * len(beyond))
             usual = [24 - size if size <= 24 else ((size + 23 & MASK & ~15) - 8 - size) for size in sizes]
             decoded[1, 3] = [u + unzigzag(b) & MASK for u, b in zip(usual, beyond)]
-        if found.get((1, 0), (0,))[0] == 4:
+        if found.get((1, 0), (0,))[0] == 9:
             if (1, 1) in decoded or 1 not in tags:
                 both = heap_addresses(found[1, 0][1], tags, decoded.get((1, 1), []))
                 decoded[1, 0], decoded[2, 0] = both[1], both[2]

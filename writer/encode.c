@@ -155,7 +155,7 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 		if (__builtin_expect(tag <= TFP_TAG_free, 0)) {
 			areas->allocs[found->allocs] = (uint32_t)(record - records);
 			found->allocs += tag == TFP_TAG_alloc;
-			if (!heap.state)
+			if (!heap.blocks)
 				begin_rare_heap(&heap, areas, bytes);
 			put_rare_heap(&heap, record);
 		} else {
@@ -212,7 +212,7 @@ static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, str
 			size_t bytes, uint32_t heap_time_shift, struct tfp_block_header *header)
 {
 	struct tfp_column_header tags = {.encoding = TFP_ENCODE_BYTES}, times = {.field = 1};
-	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_HEAP};
+	struct tfp_column_header codes = {.tag = TFP_TAG_alloc, .encoding = TFP_ENCODE_LISTS};
 	uint8_t *start = out->at, *tags_at = start + sizeof tags;
 	struct tfp_found found;
 	int has_steps = !is_mostly_other(records, bytes);

@@ -188,11 +188,12 @@ enum tfp_encoding {
 	TFP_ENCODE_VARINT = 1, /* a LEB128 varint a row */
 	TFP_ENCODE_DELTA = 2,  /* zig-zag varint of the difference (mod 2^64) to the row before; before the first row: 0 */
 	TFP_ENCODE_BYTES = 3,  /* one byte a row */
-	TFP_ENCODE_HEAP = 4,   /* addresses of alloc and free together: docs/format.md, "heap addresses" */
+	TFP_ENCODE_HEAP = 4,   /* addresses of alloc and free together, no longer written: docs/format.md, "older heap addresses" */
 	TFP_ENCODE_SLACK = 5,  /* alloc's slack: zig-zag varint a row of what it is beyond tfp_usual_slack; no bytes = 0 each */
 	TFP_ENCODE_STEPS = 6,  /* times alone: where they change and by how much; docs/format.md, "steps" */
 	TFP_ENCODE_SPARSE = 7, /* the usual value, then each row that differs: docs/format.md, "sparse" */
 	TFP_ENCODE_SPARSE_SLACK = 8, /* alloc's slack: as SPARSE, of what encoding 5 would write; the usual value is 0 */
+	TFP_ENCODE_LISTS = 9,  /* addresses of alloc and free together: docs/format.md, "heap addresses" */
 };
 
 /* What rounding glibc's malloc adds to a request on 64-bit machines; other allocators come near. */

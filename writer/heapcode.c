@@ -6,76 +6,45 @@
 
 #include "writer/poison.h"
 
-unsigned tfp_heapcode_index_bits(uint32_t events)
+static unsigned index_bits(uint32_t events)
 {
 	unsigned bits = 6;
 
-	while (bits < 24 && (UINT32_C(1) << bits) < events + events / 2)
+	while (bits < 18 && (UINT32_C(1) << bits) < events + events / 2)
 		bits++;
 	return bits;
 }
 
+static uint32_t most_blocks(uint32_t events)
+{
+	return TFP_HEAPCODE_CLASSES + 1 + events;
+}
+
 size_t tfp_heapcode_memory(uint32_t events)
 {
-	return sizeof(struct tfp_heapcode_state) + ((size_t)events + 1) * sizeof(struct tfp_heapcode_block) +
-	       (sizeof(uint32_t) << tfp_heapcode_index_bits(events));
+	return sizeof(struct tfp_heapcode) + most_blocks(events) * sizeof(struct tfp_heapcode_block) +
+	       (sizeof(uint32_t) << index_bits(events));
 }
 
-void tfp_heapcode_clear(struct tfp_heapcode_state *state, uint32_t *index, unsigned index_bits)
+uint32_t *tfp_heapcode_clear(struct tfp_heapcode_block *blocks, uint32_t events, uint32_t *mask)
 {
-	state->blocks[0] = (struct tfp_heapcode_block){.address = UINT64_MAX, .allocation = 1}; /* no address is its */
-	tfp_fill(state, 0, sizeof *state);
-	tfp_fill(index, 0, sizeof *index << index_bits);
-}
+	uint32_t *index = (uint32_t *)(void *)(blocks + most_blocks(events)), slots = UINT32_C(1) << index_bits(events);
 
-/* Takes the block out of its stack and returns its place from the top; -1 when it is deeper than `ranks`. */
-static int take(struct tfp_heapcode_block *blocks, uint32_t *stacks, uint32_t number, unsigned class, int ranks)
-{
-	uint32_t at = stacks[class], above = 0;
-
-	for (int rank = 0; rank < ranks && at != 0; rank++) {
-		uint32_t below = blocks[at].below >> 8;
-		if (at == number) {
-			if (above)
-				blocks[above].below = below << 8 | class;
-			else
-				stacks[class] = below;
-			return rank;
-		}
-		above = at;
-		at = below;
+	for (uint32_t i = 0; i <= TFP_HEAPCODE_CLASSES; i++) {
+		uint32_t itself = i * TFP_HEAPCODE_STEP;
+		blocks[i] = (struct tfp_heapcode_block){.key = TFP_HEAPCODE_NO_KEY, .above = itself, .below = itself};
 	}
-	return -1;
+	tfp_fill(index, 0, sizeof *index * slots);
+	*mask = slots - 1;
+	return index;
 }
 
-int tfp_heapcode_place(struct tfp_heapcode_block *blocks, uint32_t *stacks, uint32_t number, unsigned class)
+void tfp_heapcode_alloc_odd(struct tfp_heapcode *code, uint64_t address, uint64_t chunk)
 {
-	unsigned of = blocks[number].below & (TFP_HEAPCODE_CLASSES - 1);
-
-	if (of == class)
-		return take(blocks, stacks, number, class, TFP_HEAPCODE_RANKS);
-	if (of != 0)
-		return -1;
-	int rank = take(blocks, stacks, number, 0, TFP_HEAPCODE_STRAYS);
-	return rank < 0 ? -1 : TFP_HEAPCODE_RANKS + rank;
+	tfp_heapcode_alloc_as(code, address, chunk, 0);
 }
 
-/* The difference shifted right by 4 with its sign. */
-static uint64_t sixteenth(uint64_t difference)
+void tfp_heapcode_free_odd(struct tfp_heapcode *code, uint64_t address)
 {
-	return (difference >> 4) | ((0 - (difference >> 63)) << 60);
-}
-
-uint8_t *tfp_heapcode_far_alloc(uint8_t *out, uint64_t difference)
-{
-	if (difference & 15)
-		return tfp_put_varint(tfp_put_varint(out, TFP_HEAPCODE_EXACT), tfp_zigzag(difference));
-	return tfp_put_varint(out, TFP_HEAPCODE_FAR + tfp_zigzag(sixteenth(difference)));
-}
-
-uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference)
-{
-	if (difference & 15)
-		return tfp_put_varint(tfp_put_varint(out, 0), tfp_zigzag(difference));
-	return tfp_put_varint(out, 2 * tfp_zigzag(sixteenth(difference)) + 1);
+	tfp_heapcode_free_as(code, address, 0);
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The address column of alloc and free records (TFP_ENCODE_HEAP): what an allocator does next is mostly known.
+ * The address column of alloc and free records (TFP_ENCODE_LISTS): what an allocator does next is mostly known.
  *
  * Rule: one code per event, in event order, from what this block alone said before; nothing is carried from block to
  * block, and whatever is not predicted is written as a distance, so every address can be written. docs/format.md, "heap
  * addresses", is the definition; the reducer has its own decoder. No allocation: all state lies in the caller's memory.
- * What is usual stands here, inline, because it is most of what a drained event costs; the rest is in heapcode.c.
  *
  *   free    most blocks are released while their allocation is still in the same block of records:
  *           code = how many allocations ago it was, or how far from the one released before, whichever is less
- *   alloc   most addresses were released not long before with the same size class (allocators are stacks per class):
- *           code = its place in that stack; else the end of the block allocated just before (fresh memory)
- *   else    the distance to the address before, in units of 16
+ *   alloc   most addresses were released not long before: on top of those released with the same size class (allocators are
+ *           stacks per class), or so many releases ago; else the end of the block allocated just before (fresh memory)
+ *   else    the distance to where the one before ended, in units of 16
+ *
+ * What comes next is not foreseeable for a processor, so there is no branch on it: all answers are worked out and one is chosen,
+ * and a block is taken out of the middle of its list by two stores, wherever it stands.
  */
 #ifndef TFP_WRITER_HEAPCODE_H
 #define TFP_WRITER_HEAPCODE_H
@@ -21,66 +23,79 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Codes of an allocation: 0 .. RANKS-1 place in its class's stack, then these; larger ones are distances. */
-#define TFP_HEAPCODE_RANKS 16   /* deepest place looked for; deeper ones are rarer than 1 in 100 and cost a walk */
-#define TFP_HEAPCODE_STRAYS 4   /* the same in the stack of class 0: released here, allocated in an earlier block */
-#define TFP_HEAPCODE_NEXT (TFP_HEAPCODE_RANKS + TFP_HEAPCODE_STRAYS) /* where the allocation before ended */
-#define TFP_HEAPCODE_NEXT_SAME (TFP_HEAPCODE_NEXT + 1) /* where the last one of the same class ended */
-#define TFP_HEAPCODE_EXACT (TFP_HEAPCODE_NEXT + 2)     /* not a multiple of 16 away: a zig-zag varint of bytes follows */
-#define TFP_HEAPCODE_FAR (TFP_HEAPCODE_NEXT + 3)       /* this code and larger: zig-zag distance / 16 is code - FAR */
+/* Codes of an allocation. */
+#define TFP_HEAPCODE_TOP 0      /* the block released last of its class */
+#define TFP_HEAPCODE_SAME 2     /* where the last one of the same class ended */
+#define TFP_HEAPCODE_EXACT 4    /* a zig-zag varint of bytes follows; of a release, the code is 0 */
+#define TFP_HEAPCODE_RELEASED 6 /* and larger ones that are even: how many releases ago */
 
-#define TFP_HEAPCODE_CLASSES 256
+#define TFP_HEAPCODE_CLASSES 257 /* 0: allocated in an earlier block of records; else sixteenths of the chunk */
 #define TFP_HEAPCODE_CODE_MAX 11 /* most bytes an event can take */
 
-/* An address seen in this block of records. 16 bytes, so that those of a chunk stay in the processor's cache. */
+/*
+ * An address seen in this block of records. The first ones are the heads of the lists, of which that of class c is number c; then
+ * NOBODY, which is in no list. Offsets stand for numbers, they are cheaper.
+ */
 struct tfp_heapcode_block {
-	uint64_t address;
-	uint32_t below;      /* number of the next lower block of its stack << 8 | class; class 0: allocated in an earlier block */
-	uint32_t allocation; /* number of its newest allocation in this block of records, 0 = an earlier one, << 1 | is released */
+	uint64_t key;	       /* its address; + 1 = it is released */
+	uint32_t above, below; /* in the list of its class: released later, earlier; only while it is released */
+	union {
+		struct {
+			uint32_t stamp; /* number of its newest allocation or release, from 1; 0 = an allocation earlier on */
+			uint32_t head;	/* of its class */
+		};
+		uint64_t next_same; /* of a head: where the last allocation of its class ended */
+	};
 };
 
-/* By class: where its last allocation ended, and the top of its released blocks (0 = empty). Then 1 .. count; block 0 is nobody's. */
-struct tfp_heapcode_state {
-	uint64_t next_same[TFP_HEAPCODE_CLASSES];
-	uint32_t stacks[TFP_HEAPCODE_CLASSES];
-	struct tfp_heapcode_block blocks[];
-};
+#define TFP_HEAPCODE_STEP ((uint32_t)sizeof(struct tfp_heapcode_block))
+#define TFP_HEAPCODE_NOBODY (TFP_HEAPCODE_CLASSES * TFP_HEAPCODE_STEP)
+#define TFP_HEAPCODE_NO_KEY 2 /* no address that can be found again is that, or 1 less */
 
 /* Copied by value into a local of the loop that encodes, so that the compiler keeps it in registers. */
 struct tfp_heapcode {
-	struct tfp_heapcode_state *state;
+	uint8_t *blocks; /* struct tfp_heapcode_block, by offset */
 	uint32_t *index; /* hash of address -> newest block with it; 0, or a block of another address: not known */
 	uint8_t *out;
-	uint64_t last_alloc, last_free, next; /* addresses */
-	uint32_t count, allocations;
+	uint64_t last_free, next; /* addresses, rounded down to 16 */
+	uint32_t fresh;           /* the next block */
+	uint32_t allocations, releases;
 	uint32_t last_released; /* number of the allocation released last, of those made in this block of records */
-	unsigned index_shift;
+	uint32_t index_mask;
 };
 
-/* Bytes of memory that tfp_heapcode_begin needs for that many events, at most 2^24: 3 KiB, and 22 to 28 an event. */
+/* Bytes of memory that tfp_heapcode_begin needs for that many events, at most 2^24: 6 KiB, and 30 to 36 an event. */
 size_t tfp_heapcode_memory(uint32_t events);
 
-/* Clears what a block of records begins with; the size of its index. */
-void tfp_heapcode_clear(struct tfp_heapcode_state *state, uint32_t *index, unsigned index_bits);
-unsigned tfp_heapcode_index_bits(uint32_t events);
+/* Clears what a block of records begins with. Returns the index; *mask: its size - 1. */
+uint32_t *tfp_heapcode_clear(struct tfp_heapcode_block *blocks, uint32_t events, uint32_t *mask);
 
-/* The rare roads. The place of released block `number`, not the top of its stack, as a code; -1 when it has none. */
-int tfp_heapcode_place(struct tfp_heapcode_block *blocks, uint32_t *stacks, uint32_t number, unsigned class);
-/* An allocation, a release of which only the distance can be told. Return the end of the code. */
-uint8_t *tfp_heapcode_far_alloc(uint8_t *out, uint64_t difference);
-uint8_t *tfp_heapcode_far_free(uint8_t *out, uint64_t difference);
+/* Addresses that are no multiple of 16. */
+void tfp_heapcode_alloc_odd(struct tfp_heapcode *code, uint64_t address, uint64_t chunk);
+void tfp_heapcode_free_odd(struct tfp_heapcode *code, uint64_t address);
 
 #define TFP_HEAPCODE_INLINE static inline __attribute__((always_inline))
 
 /* Starts a block of records. `memory` is 8-byte aligned; `out` has room for TFP_HEAPCODE_CODE_MAX bytes an event. */
 TFP_HEAPCODE_INLINE struct tfp_heapcode tfp_heapcode_begin(void *memory, uint32_t events, uint8_t *out)
 {
-	struct tfp_heapcode_state *state = memory;
-	uint32_t *index = (uint32_t *)(void *)(state->blocks + events + 1);
-	unsigned bits = tfp_heapcode_index_bits(events);
+	struct tfp_heapcode_block *blocks = (void *)((struct tfp_heapcode *)memory + 1); /* in front of them: tfp_heapcode_lend */
+	uint32_t mask;
+	uint32_t *index = tfp_heapcode_clear(blocks, events, &mask);
 
-	tfp_heapcode_clear(state, index, bits);
-	return (struct tfp_heapcode){.state = state, .index = index, .out = out, .index_shift = 32 - bits};
+	return (struct tfp_heapcode){.blocks = (uint8_t *)blocks, .index = index, .out = out, .index_mask = mask,
+				     .fresh = TFP_HEAPCODE_NOBODY + TFP_HEAPCODE_STEP};
+}
+
+/* `value` where a == b, else `other`; never a branch, which compilers make of several such choices. */
+TFP_HEAPCODE_INLINE uint64_t tfp_choose(uint64_t a, uint64_t b, uint64_t value, uint64_t other)
+{
+#if defined __x86_64__
+	__asm__("cmpq %1, %2\n\tcmoveq %3, %0" : "+r"(other) : "r"(b), "r"(a), "r"(value) : "cc");
+	return other;
+#else
+	return a == b ? value : other;
+#endif
 }
 
 /* The size of the glibc chunk that serves such a request, header included; close enough to those of other allocators. */
@@ -91,91 +106,149 @@ TFP_HEAPCODE_INLINE uint64_t tfp_heapcode_chunk(uint64_t requested)
 	return (least + 23) & ~UINT64_C(15);
 }
 
-/* glibc's own classes of 16 bytes; close enough to those of other allocators for stacks to work. */
-TFP_HEAPCODE_INLINE unsigned tfp_heapcode_class(uint64_t chunk)
+TFP_HEAPCODE_INLINE struct tfp_heapcode_block *tfp_heapcode_at(const struct tfp_heapcode *code, uint64_t offset)
 {
-	uint64_t class = (chunk >> 4) - 1;
+	return (struct tfp_heapcode_block *)(void *)(code->blocks + offset);
+}
 
-	return class < TFP_HEAPCODE_CLASSES ? (unsigned)class : TFP_HEAPCODE_CLASSES - 1;
+/* glibc's own classes of 16 bytes; close enough to those of other allocators for lists to work. */
+TFP_HEAPCODE_INLINE uint32_t tfp_heapcode_head(uint64_t chunk)
+{
+	uint32_t most = (TFP_HEAPCODE_CLASSES - 1) * 16, size = chunk < most ? (uint32_t)chunk : most;
+
+	return size / 16 * TFP_HEAPCODE_STEP;
 }
 
 TFP_HEAPCODE_INLINE uint32_t *tfp_heapcode_slot(const struct tfp_heapcode *code, uint64_t address)
 {
 	uint32_t hash = (uint32_t)(address >> 4) * UINT32_C(0x9e3779b1); /* 2^32 / golden ratio */
 
-	return &code->index[hash >> code->index_shift];
+	return &code->index[hash >> 14 & code->index_mask];
 }
 
-/*
- * An allocation whose address is not on top of its class's stack. `slot` is the address's. Returns the number of its block, the old one
- * where it was found in a stack: nothing else names it any more.
- */
-TFP_HEAPCODE_INLINE uint32_t tfp_heapcode_elsewhere(struct tfp_heapcode *code, uint32_t number, uint64_t address, unsigned class)
+/* Zig-zag of how many sixteens. */
+TFP_HEAPCODE_INLINE uint64_t tfp_heapcode_distance(uint64_t to, uint64_t from)
 {
-	struct tfp_heapcode_state *state = code->state;
-	int place = -1;
+	return tfp_zigzag((uint64_t)((int64_t)(to - from) >> 4));
+}
 
-	if (state->blocks[number].address == address && state->blocks[number].allocation & 1)
-		place = tfp_heapcode_place(state->blocks, state->stacks, number, class);
-	int is_found = place >= 0;
-	if (!is_found && address == code->next)
-		place = TFP_HEAPCODE_NEXT;
-	else if (!is_found && address == state->next_same[class])
-		place = TFP_HEAPCODE_NEXT_SAME;
-	if (place >= 0)
-		*code->out++ = (uint8_t)place;
+/* Takes the block out of its list, where it is released; NOBODY stays in its own. */
+TFP_HEAPCODE_INLINE void tfp_heapcode_take(const struct tfp_heapcode *code, uint64_t offset)
+{
+	const struct tfp_heapcode_block *block = tfp_heapcode_at(code, offset);
+	uint32_t above = block->above, below = block->below;
+
+	tfp_heapcode_at(code, above)->below = below;
+	tfp_heapcode_at(code, below)->above = above;
+}
+
+/* `is_aligned`, a constant: the address is a multiple of 16. Of the others only multiples of 8 are found again. */
+TFP_HEAPCODE_INLINE void tfp_heapcode_alloc_as(struct tfp_heapcode *code, uint64_t address, uint64_t chunk, int is_aligned)
+{
+	struct tfp_heapcode_block *head = tfp_heapcode_at(code, tfp_heapcode_head(chunk));
+	uint32_t *slot = tfp_heapcode_slot(code, address);
+	uint64_t number = *slot, released = address + 1, key = tfp_heapcode_at(code, number)->key;
+	uint64_t far = 2 * tfp_heapcode_distance(address, code->next) + 1;
+	uint64_t value = 2 * (uint64_t)(code->releases - tfp_heapcode_at(code, number)->stamp) + TFP_HEAPCODE_RELEASED;
+
+	if (!is_aligned && address & 7)
+		key = ~released;
+	value = tfp_choose(number, head->below, TFP_HEAPCODE_TOP, value);
+	far = tfp_choose(address, head->next_same, TFP_HEAPCODE_SAME, far);
+	value = tfp_choose(key, released, value, far);
+	if (!is_aligned && key != released)
+		code->out = tfp_put_varint(tfp_put_varint(code->out, TFP_HEAPCODE_EXACT), tfp_zigzag(address - code->next));
 	else
-		code->out = tfp_heapcode_far_alloc(code->out, address - code->last_alloc);
-	number = is_found ? number : ++code->count;
-	state->blocks[number].address = address;
-	state->blocks[number].below = class;
-	return number;
+		code->out = tfp_put_any_varint(code->out, value);
+	tfp_heapcode_take(code, tfp_choose(key, released, number, TFP_HEAPCODE_NOBODY));
+	number = tfp_choose(key, released, number, code->fresh);
+	code->fresh = (uint32_t)tfp_choose(number, code->fresh, number + TFP_HEAPCODE_STEP, code->fresh);
+	struct tfp_heapcode_block *block = tfp_heapcode_at(code, number);
+	*slot = (uint32_t)number;
+	block->key = is_aligned || !(address & 7) ? address : TFP_HEAPCODE_NO_KEY;
+	block->stamp = ++code->allocations;
+	block->head = (uint32_t)((uint8_t *)head - code->blocks);
+	code->next = head->next_same = is_aligned ? address + chunk : (address + chunk) & ~UINT64_C(15);
+}
+
+TFP_HEAPCODE_INLINE void tfp_heapcode_free_as(struct tfp_heapcode *code, uint64_t address, int is_aligned)
+{
+	uint32_t *slot = tfp_heapcode_slot(code, address);
+	uint64_t number = *slot, key = tfp_heapcode_at(code, number)->key;
+	uint32_t allocation = tfp_heapcode_at(code, number)->stamp;
+	uint64_t far = 2 * tfp_heapcode_distance(address, code->last_free) + 1;
+	uint64_t age = 4 * (uint64_t)(code->allocations - allocation + 1);
+	uint64_t near = 4 * tfp_zigzag((uint64_t)allocation - code->last_released - 1) + 2;
+
+	if (!is_aligned && address & 7)
+		key = ~address;
+	near = near < age ? near : age;
+	if (!is_aligned && key != address)
+		code->out = tfp_put_varint(tfp_put_varint(code->out, 0), tfp_zigzag(address - code->last_free));
+	else
+		code->out = tfp_put_any_varint(code->out, tfp_choose(key, address, near, far));
+	code->last_released = (uint32_t)tfp_choose(key, address, allocation, code->last_released);
+	uint32_t head = (uint32_t)tfp_choose(key, address, tfp_heapcode_at(code, number)->head, 0);
+	number = tfp_choose(key, address, number, code->fresh);
+	code->fresh = (uint32_t)tfp_choose(number, code->fresh, number + TFP_HEAPCODE_STEP, code->fresh);
+	struct tfp_heapcode_block *block = tfp_heapcode_at(code, number);
+	uint32_t below = tfp_heapcode_at(code, head)->below;
+	*slot = (uint32_t)number;
+	block->key = is_aligned || !(address & 7) ? address + 1 : TFP_HEAPCODE_NO_KEY;
+	block->above = head;
+	block->below = below;
+	block->stamp = ++code->releases;
+	block->head = head;
+	tfp_heapcode_at(code, below)->above = (uint32_t)number;
+	tfp_heapcode_at(code, head)->below = (uint32_t)number;
+	code->last_free = is_aligned ? address : address & ~UINT64_C(15);
+}
+
+/* Copies what changes, word by word: a copy of the whole makes compilers keep it in memory. */
+TFP_HEAPCODE_INLINE void tfp_heapcode_copy(struct tfp_heapcode *to, const struct tfp_heapcode *from)
+{
+	to->out = from->out;
+	to->last_free = from->last_free;
+	to->next = from->next;
+	to->fresh = from->fresh;
+	to->allocations = from->allocations;
+	to->releases = from->releases;
+	to->last_released = from->last_released;
+}
+
+/* One that others may be given the address of, so that *code stays in registers; in front of the blocks, off the stack. */
+TFP_HEAPCODE_INLINE struct tfp_heapcode *tfp_heapcode_lend(const struct tfp_heapcode *code)
+{
+	struct tfp_heapcode *lent = (struct tfp_heapcode *)(void *)code->blocks - 1;
+
+	lent->blocks = code->blocks;
+	lent->index = code->index;
+	lent->index_mask = code->index_mask;
+	tfp_heapcode_copy(lent, code);
+	return lent;
 }
 
 /* The next event of the block; `chunk` as above. code->out - `out` of begin is the size so far. */
 TFP_HEAPCODE_INLINE void tfp_heapcode_alloc(struct tfp_heapcode *code, uint64_t address, uint64_t chunk)
 {
-	struct tfp_heapcode_state *state = code->state;
-	unsigned class = tfp_heapcode_class(chunk);
-	uint32_t *slot = tfp_heapcode_slot(code, address), number = state->stacks[class];
-
-	if (__builtin_expect(state->blocks[number].address == address && number, 1)) {
-		state->stacks[class] = state->blocks[number].below >> 8;
-		*code->out++ = 0;
-	} else {
-		number = tfp_heapcode_elsewhere(code, *slot, address, class);
+	if (__builtin_expect(address & 15, 0)) {
+		struct tfp_heapcode *lent = tfp_heapcode_lend(code);
+		tfp_heapcode_alloc_odd(lent, address, chunk);
+		tfp_heapcode_copy(code, lent);
+		return;
 	}
-	*slot = number;
-	state->blocks[number].allocation = ++code->allocations << 1;
-	code->last_alloc = address;
-	code->next = state->next_same[class] = address + chunk;
+	tfp_heapcode_alloc_as(code, address, chunk, 1);
 }
 
 TFP_HEAPCODE_INLINE void tfp_heapcode_free(struct tfp_heapcode *code, uint64_t address)
 {
-	struct tfp_heapcode_state *state = code->state;
-	uint32_t *slot = tfp_heapcode_slot(code, address), number = *slot;
-	struct tfp_heapcode_block *block = &state->blocks[number];
-	uint32_t word = block->allocation;
-
-	if (__builtin_expect(block->address == address && !(word & 1), 1)) {
-		uint32_t allocation = word >> 1;
-		uint64_t age = code->allocations - allocation + 1;
-		uint64_t near = tfp_zigzag((uint64_t)allocation - code->last_released - 1);
-		code->out = tfp_put_varint(code->out, near < age ? 4 * near + 2 : 4 * age);
-		code->last_released = allocation;
-	} else {
-		code->out = tfp_heapcode_far_free(code->out, address - code->last_free);
-		*slot = number = ++code->count;
-		block = &state->blocks[number];
-		*block = (struct tfp_heapcode_block){.address = address};
-		word = 0;
+	if (__builtin_expect(address & 15, 0)) {
+		struct tfp_heapcode *lent = tfp_heapcode_lend(code);
+		tfp_heapcode_free_odd(lent, address);
+		tfp_heapcode_copy(code, lent);
+		return;
 	}
-	unsigned class = block->below & (TFP_HEAPCODE_CLASSES - 1);
-	block->allocation = word | 1;
-	block->below = state->stacks[class] << 8 | class;
-	state->stacks[class] = number;
-	code->last_free = address;
+	tfp_heapcode_free_as(code, address, 1);
 }
 
 #endif

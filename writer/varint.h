@@ -53,4 +53,32 @@ static inline __attribute__((always_inline)) uint8_t *tfp_put_varint(uint8_t *ou
 	return out + 1 + is_two;
 }
 
+/* By the number of the highest bit: what varints of up to four bytes have in bits 7, and their bytes. */
+struct tfp_varint_size {
+	uint32_t goes_on, bytes;
+};
+#define TFP_VARINT_SEVEN(...) {__VA_ARGS__}, {__VA_ARGS__}, {__VA_ARGS__}, {__VA_ARGS__}, {__VA_ARGS__}, {__VA_ARGS__}, {__VA_ARGS__}
+static const struct tfp_varint_size tfp_varint_sizes[28] __attribute__((unused)) = {
+	TFP_VARINT_SEVEN(0, 1),
+	TFP_VARINT_SEVEN(0x80, 2),
+	TFP_VARINT_SEVEN(0x8080, 3),
+	TFP_VARINT_SEVEN(0x808080, 4),
+};
+#undef TFP_VARINT_SEVEN
+
+/* The same for data in which values of three and four bytes are as usual: one branch, before the fifth byte. */
+static inline __attribute__((always_inline)) uint8_t *tfp_put_any_varint(uint8_t *out, uint64_t value)
+{
+	if (__builtin_expect(value >= 1 << 28, 0))
+		return tfp_put_long_varint(out, value);
+	uint32_t bytes = (uint32_t)value;
+	const struct tfp_varint_size *size = &tfp_varint_sizes[31 ^ __builtin_clz(bytes | 1)];
+	bytes += bytes & ~UINT32_C(0x7f);
+	bytes += bytes & ~UINT32_C(0x7fff);
+	bytes += bytes & ~UINT32_C(0x7fffff);
+	bytes |= size->goes_on;
+	__builtin_memcpy(out, &bytes, sizeof bytes);
+	return out + size->bytes;
+}
+
 #endif

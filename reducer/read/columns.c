@@ -86,6 +86,11 @@ static int is_sparse_whole(const struct column *column, size_t more)
 	return 1;
 }
 
+static int is_of_addresses(const struct column *column)
+{
+	return column->encoding == TFP_ENCODE_LISTS || column->encoding == TFP_ENCODE_HEAP;
+}
+
 /* Whether the column holds exactly its values. 1 yes, 0 no, -1 the encoding is unknown. */
 static int check_column(const struct column *column)
 {
@@ -103,6 +108,7 @@ static int check_column(const struct column *column)
 	case TFP_ENCODE_BYTES:
 		return bytes == column->values;
 	case TFP_ENCODE_HEAP:
+	case TFP_ENCODE_LISTS:
 		return column->tag == TAG_ALLOC && column->field == FIELD_ADDRESS;
 	case TFP_ENCODE_SLACK:
 		if (column->tag != TAG_ALLOC || column->field != FIELD_SLACK)
@@ -261,7 +267,7 @@ static const char *prepare_heap(struct columns *columns, const struct column *co
 		columns->skipped++;
 		return NULL;
 	}
-	columns->heap = heapcode_make(column->at, (size_t)(column->end - column->at), events);
+	columns->heap = heapcode_make(column->encoding, column->at, (size_t)(column->end - column->at), events);
 	return columns->heap == NULL ? "no memory for the block" : NULL;
 }
 
@@ -276,7 +282,7 @@ static const char *check_counts(struct columns *columns)
 	for (size_t i = 0; i < columns->field_count && reason == NULL; i++) {
 		const struct column *column = &columns->fields[i];
 
-		if (column->encoding == TFP_ENCODE_HEAP)
+		if (is_of_addresses(column))
 			reason = prepare_heap(columns, column);
 		else if (column->values != columns->of_tag[column->tag])
 			reason = "a column does not fit the records";
@@ -528,7 +534,7 @@ static int take_fields(struct columns *columns, struct batch *batch, int is_slac
 		struct batch_kind *kind = batch->kinds[column->tag];
 		uint64_t *to;
 
-		if (column->encoding == TFP_ENCODE_HEAP || kind == NULL || kind->count == 0 ||
+		if (is_of_addresses(column) || kind == NULL || kind->count == 0 ||
 		    is_slack != (column->encoding == TFP_ENCODE_SLACK || column->encoding == TFP_ENCODE_SPARSE_SLACK))
 			continue;
 		to = batch_field(batch, kind, column->field);

@@ -92,11 +92,6 @@ void events_close(struct events *events)
 	free(events);
 }
 
-uint64_t events_count(const struct events *events)
-{
-	return events->columns != NULL ? events->columns->records : events->raw_bytes / 8;
-}
-
 const struct events_skipped *events_skipped(const struct events *events)
 {
 	return &events->skipped;

@@ -26,8 +26,6 @@ struct events *events_open(const struct log *log, const struct log_part *part);
 /* Fills `batch` with the next records. Returns how many (0 = end). -1 without memory. */
 int events_next(struct events *events, struct batch *batch);
 
-/* Records in all: from the block's header; an upper bound for a chunk. */
-uint64_t events_count(const struct events *events);
 const struct events_skipped *events_skipped(const struct events *events);
 /*
  * Only these fields are decoded from now on: by tag, bit i of fields[tag] for field i; they stay where they are until events_close.

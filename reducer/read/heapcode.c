@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heap addresses from their codes. See heapcode.h. */
+/* Heap addresses from their codes: those of older logs here, today's in heaplists.c. See heapcode.h. */
 #include "reducer/read/heapcode.h"
+
+#include "writer/format.h"
 
 #include <stdlib.h>
 
@@ -12,12 +14,20 @@ enum code {
 	CODE_FAR = 23,       /* this and larger: zig-zag distance in units of 16 */
 };
 
-struct heapcode *heapcode_make(const uint8_t *codes, size_t bytes, uint32_t events)
+struct heapcode *heapcode_make(unsigned encoding, const uint8_t *codes, size_t bytes, uint32_t events)
 {
 	struct heapcode *code = calloc(1, sizeof *code);
 
 	if (code == NULL)
 		return NULL;
+	if (encoding == TFP_ENCODE_LISTS) {
+		code->lists = heaplists_make(codes, bytes, events);
+		if (code->lists == NULL) {
+			free(code);
+			return NULL;
+		}
+		return code;
+	}
 	code->state.at = codes;
 	code->end = codes + bytes;
 	code->capacity = events;
@@ -34,34 +44,10 @@ void heapcode_free(struct heapcode *code)
 {
 	if (code == NULL)
 		return;
+	heaplists_free(code->lists);
 	free(code->blocks);
 	free(code->by_allocation);
 	free(code);
-}
-
-/* A varint; where the codes end, 0. */
-static inline uint64_t take_varint(const uint8_t **at, const uint8_t *end)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-
-	if (*at < end && **at < 128)
-		return *(*at)++;
-	while (*at < end) {
-		uint8_t byte = *(*at)++;
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 127) << shift;
-		if (byte < 128)
-			return value;
-		shift += 7;
-	}
-	return 0;
-}
-
-static uint64_t unzigzag(uint64_t value)
-{
-	return (value >> 1) ^ (0 - (value & 1));
 }
 
 /* Takes the block at that place of a stack, counted from the top. Its address, or 0. */
@@ -80,7 +66,7 @@ static inline uint64_t take_released(struct heapcode_block *blocks, uint32_t *li
 
 static inline uint64_t take_alloc(struct heapcode *tables, struct heapcode_state *state, uint64_t requested)
 {
-	uint64_t value = take_varint(&state->at, tables->end), wide = (requested + 7) >> 4, address;
+	uint64_t value = heapcode_varint(&state->at, tables->end), wide = (requested + 7) >> 4, address;
 	unsigned class = wide < 1 ? 1 : wide < HEAPCODE_CLASSES ? (unsigned)wide : HEAPCODE_CLASSES - 1;
 
 	if (state->count == tables->capacity)
@@ -94,9 +80,9 @@ static inline uint64_t take_alloc(struct heapcode *tables, struct heapcode_state
 	else if (value == CODE_NEXT_SAME)
 		address = tables->next_same[class];
 	else if (value == CODE_EXACT)
-		address = state->last_alloc + unzigzag(take_varint(&state->at, tables->end));
+		address = state->last_alloc + heapcode_unzigzag(heapcode_varint(&state->at, tables->end));
 	else
-		address = state->last_alloc + unzigzag(value - CODE_FAR) * 16;
+		address = state->last_alloc + heapcode_unzigzag(value - CODE_FAR) * 16;
 	tables->blocks[++state->count] = (struct heapcode_block){.address = address, .class = (uint8_t)class};
 	tables->by_allocation[++state->allocations] = state->count;
 	state->last_alloc = address;
@@ -107,7 +93,7 @@ static inline uint64_t take_alloc(struct heapcode *tables, struct heapcode_state
 /* The block that the code of a release names, or 0. */
 static inline uint32_t named_block(const struct heapcode *tables, struct heapcode_state *state, uint64_t value)
 {
-	uint64_t number = value % 4 == 0 ? state->allocations + 1 - value / 4 : state->last_released + 1 + unzigzag(value / 4);
+	uint64_t number = value % 4 == 0 ? state->allocations + 1 - value / 4 : state->last_released + 1 + heapcode_unzigzag(value / 4);
 	uint32_t found;
 
 	if (number < 1 || number > state->allocations)
@@ -121,7 +107,7 @@ static inline uint32_t named_block(const struct heapcode *tables, struct heapcod
 
 static inline uint64_t take_release(struct heapcode *tables, struct heapcode_state *state)
 {
-	uint64_t value = take_varint(&state->at, tables->end);
+	uint64_t value = heapcode_varint(&state->at, tables->end);
 	uint32_t number;
 	struct heapcode_block *block;
 
@@ -132,9 +118,9 @@ static inline uint64_t take_release(struct heapcode *tables, struct heapcode_sta
 		number = ++state->count;
 		tables->blocks[number] = (struct heapcode_block){0};
 		if (value == 0)
-			tables->blocks[number].address = state->last_free + unzigzag(take_varint(&state->at, tables->end));
+			tables->blocks[number].address = state->last_free + heapcode_unzigzag(heapcode_varint(&state->at, tables->end));
 		else if (value % 2 == 1)
-			tables->blocks[number].address = state->last_free + unzigzag(value >> 1) * 16;
+			tables->blocks[number].address = state->last_free + heapcode_unzigzag(value >> 1) * 16;
 	}
 	block = &tables->blocks[number];
 	block->is_released = 1;
@@ -147,6 +133,10 @@ static inline uint64_t take_release(struct heapcode *tables, struct heapcode_sta
 void heapcode_decode(struct heapcode *code, const uint8_t *tags, size_t count, const uint64_t *requested, uint64_t *of_alloc,
 		     uint64_t *of_release)
 {
+	if (code->lists != NULL) {
+		heaplists_decode(code->lists, tags, count, requested, of_alloc, of_release);
+		return;
+	}
 	struct heapcode_state state = code->state; /* a copy that the compiler can keep in registers */
 
 	for (size_t i = 0; i < count; i++) {

@@ -6,12 +6,10 @@
  */
 #include "reducer/read/crc32c.h"
 #include "reducer/read/events.h"
-#include "reducer/read/heapcode.h"
 #include "reducer/read/schema.h"
 #include "reducer/read/stacks.h"
 #include "test/logmaker.h"
 #include "writer/crc32c.h"
-#include "writer/heapcode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -366,12 +364,15 @@ static void test_columns_that_lie_are_damage(void **state)
 		{2, 2, 0, TFP_ENCODE_CONST, 2, "\x90\x10", 2, 2},
 		{2, 2, 0, TFP_ENCODE_BYTES, 2, "\x10", 1, 0},
 		{2, 2, 0, TFP_ENCODE_VARINT, 3, "\x10\x20\x30", 3, 0}, /* more values than records */
-		{2, 1, 0, TFP_ENCODE_HEAP, 2, "\x11", 1, 2},           /* codes that end early are 0 */
+		{2, 1, 0, TFP_ENCODE_LISTS, 2, "\x11", 1, 2},          /* codes that end early are 0 */
+		{2, 1, 0, TFP_ENCODE_HEAP, 2, "\x11", 1, 2},
 		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10", 1, 2},
 		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x01\x20", 3, 2},
 		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x02\x20", 3, 0}, /* a row too many */
 		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "\x10\x01", 2, 0},     /* a row without its value */
 		{2, 2, 0, TFP_ENCODE_SPARSE, 2, "", 0, 0},
+		{2, 1, 0, TFP_ENCODE_LISTS, 9, "\x11", 1, 0},
+		{2, 2, 0, TFP_ENCODE_LISTS, 2, "\x11", 1, 0},
 		{2, 1, 0, TFP_ENCODE_HEAP, 9, "\x11", 1, 0},
 		{2, 2, 0, TFP_ENCODE_HEAP, 2, "\x11", 1, 0},
 		{2, 2, 0, 77, 2, "\x11", 1, 2},                        /* of tomorrow: skipped */
@@ -539,41 +540,6 @@ static void test_dropped_blocks_are_not_missed(void **state)
 }
 
 /* Random allocations and releases of few addresses: every code occurs, unaligned distances too. */
-static void test_heap_addresses_come_back(void **state)
-{
-	enum { EVENTS = 20000 };
-	uint64_t *addresses = calloc(EVENTS, sizeof *addresses), *sizes = calloc(EVENTS, sizeof *sizes), random = 7;
-	uint8_t *out = malloc(EVENTS * TFP_HEAPCODE_CODE_MAX);
-	void *memory = aligned_alloc(64, (tfp_heapcode_memory(EVENTS) + 63) / 64 * 64);
-	struct tfp_heapcode encoder = tfp_heapcode_begin(memory, EVENTS, out);
-	struct heapcode *decoder;
-
-	(void)state;
-	for (size_t i = 0; i < EVENTS; i++) {
-		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		addresses[i] = random >> 60 == 0 ? random : random >> 57 == 9 ? UINT64_MAX : (random >> 33) % 97 * 48 + (random >> 61 == 1);
-		sizes[i] = (random >> 20) % 3 == 0 ? 0 : (random >> 22) % (random >> 59 == 1 ? 100000 : 90) + 1;
-		if (sizes[i] != 0)
-			tfp_heapcode_alloc(&encoder, addresses[i], tfp_heapcode_chunk(sizes[i]));
-		else
-			tfp_heapcode_free(&encoder, addresses[i]);
-	}
-	decoder = heapcode_make(out, (size_t)(encoder.out - out), EVENTS);
-	for (size_t i = 0; i < EVENTS; i++) {
-		const uint8_t tag = sizes[i] != 0 ? HEAPCODE_ALLOC : HEAPCODE_RELEASE;
-		uint64_t address = 1;
-
-		heapcode_decode(decoder, &tag, 1, &sizes[i], &address, &address);
-		assert_int_equal(address, addresses[i]);
-	}
-	assert_ptr_equal(decoder->state.at, decoder->end);
-	heapcode_free(decoder);
-	free(addresses);
-	free(sizes);
-	free(out);
-	free(memory);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -593,7 +559,6 @@ int main(void)
 		cmocka_unit_test(test_stacks_cannot_loop),
 		cmocka_unit_test(test_packed_nodes),
 		cmocka_unit_test(test_dropped_blocks_are_not_missed),
-		cmocka_unit_test(test_heap_addresses_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, NULL);
