@@ -162,7 +162,7 @@ static int is_settled(const struct tfp_cupti *cupti)
 {
 	if (tfp_ticks() - cupti->close_time > CLOSE_SECONDS * tfp_state->second_ticks)
 		return 1;
-	return cupti->quiet_flushes >= QUIET_FLUSHES && cupti->decoder.last_kernel >= tfp_cupti_last_launch(cupti);
+	return cupti->quiet_flushes >= QUIET_FLUSHES && tfp_cupti_outstanding(cupti) != TFP_CUPTI_UNWAITED;
 }
 
 static void shut_down(struct tfp_cupti *cupti)
@@ -283,7 +283,7 @@ static __attribute__((noinline)) void settle(struct tfp_cupti *cupti)
 	uint64_t begin = tfp_ticks();
 
 	cupti->api.flush_all(0);
-	while (cupti->is_enabled && tfp_drain_has_thread() && cupti->decoder.last_kernel < tfp_cupti_last_launch(cupti) &&
+	while (cupti->is_enabled && tfp_drain_has_thread() && tfp_cupti_outstanding(cupti) &&
 	       tfp_ticks() - begin < SETTLE_MS * (tfp_state->second_ticks / 1000)) {
 		tfp_drain_wake();
 		tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 2); /* ms; nobody wakes it */

@@ -62,6 +62,15 @@ static int begins_with(const char *text, const char *start)
 	return tfp_length(text) >= tfp_length(start) && tfp_same(text, start, tfp_length(start));
 }
 
+static uint32_t number_at(const char *digit)
+{
+	uint32_t number = 0;
+
+	for (; *digit >= '0' && *digit <= '9'; digit++)
+		number = number * 10 + (uint32_t)(*digit - '0');
+	return number;
+}
+
 /* Objects beside which CUPTI is looked for: the runtime, and what is installed with it. */
 static int is_of_cuda(const char *base)
 {
@@ -101,10 +110,14 @@ static int note_object(struct dl_phdr_info *info, size_t bytes, void *into)
 			base = at + 1;
 	if (!name || base == name || !is_of_cuda(base) || folders->count == FOLDERS || base - name > PATH)
 		return 0;
-	if (begins_with(base, runtime))
-		for (const char *digit = base + sizeof runtime - 1; *digit >= '0' && *digit <= '9'; digit++)
-			folders->major = folders->major * 10 + (uint32_t)(*digit - '0');
 	char *path = folders->paths[folders->count++];
+	uint32_t major = begins_with(base, runtime) ? number_at(base + sizeof runtime - 1) : 0;
+	if (major > folders->major) { /* the newest runtime's own folder is the first to be looked into */
+		folders->major = major;
+		if (path != folders->paths[0])
+			tfp_copy(path, folders->paths[0], PATH);
+		path = folders->paths[0];
+	}
 	tfp_copy(path, name, (size_t)(base - name) - 1);
 	path[base - name - 1] = 0;
 	return 0;

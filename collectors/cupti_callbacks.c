@@ -16,9 +16,10 @@
 #define CBIDS 1024u /* of a domain; the largest in use is below 850 */
 
 #define IS_LAUNCH(kind) ((kind)[0] == 'l' || (kind)[0] == 'g') /* "launch", "graph" */
+#define IS_SYNC(kind)   ((kind)[0] == 's' && (kind)[1] == 'y') /* "sync" */
 
 const struct tfp_cupti_row tfp_cupti_rows[] = {
-#define TFP_CALLBACK(domain, cbid, name, kind) {domain, cbid, IS_LAUNCH(kind), #name, kind},
+#define TFP_CALLBACK(domain, cbid, name, kind) {domain, cbid, IS_LAUNCH(kind), IS_SYNC(kind), #name, kind},
 #include "collectors/cupti_callbacks.def"
 #undef TFP_CALLBACK
 };
@@ -82,42 +83,62 @@ static void launched(struct tfp_cupti *cupti, uint64_t correlation)
 		__atomic_store_n((uint64_t *)&thread->gpu.last_launch, correlation, __ATOMIC_RELAXED);
 }
 
-uint64_t tfp_cupti_last_launch(const struct tfp_cupti *cupti)
+/* The thread has waited for a stream, an event or all: most likely for what it launched. */
+static void waited(void)
 {
-	uint64_t last = cupti->last_launch;
+	struct tfp_thread *thread = tfp_self;
 
-	for (struct tfp_thread *thread = tfp_state->threads; thread; thread = thread->next) {
-		uint64_t of_thread = __atomic_load_n((uint64_t *)&thread->gpu.last_launch, __ATOMIC_RELAXED);
-		if (of_thread > last)
-			last = of_thread;
-	}
-	return last;
+	if (thread && thread->is_ready == 1)
+		__atomic_store_n((uint64_t *)&thread->gpu.waited, thread->gpu.last_launch, __ATOMIC_RELAXED);
 }
 
-/* Where an allocation's bytes stand among its parameters, each a word of the struct that CUPTI shows: one, or a product. */
+enum tfp_cupti_outstanding tfp_cupti_outstanding(const struct tfp_cupti *cupti)
+{
+	uint64_t seen = cupti->decoder.last_kernel;
+	enum tfp_cupti_outstanding state = seen < cupti->last_launch ? TFP_CUPTI_UNWAITED : TFP_CUPTI_ALL_SEEN;
+
+	for (struct tfp_thread *thread = tfp_state->threads; thread; thread = thread->next) {
+		uint64_t last = __atomic_load_n((uint64_t *)&thread->gpu.last_launch, __ATOMIC_RELAXED);
+		if (last <= seen)
+			continue;
+		if (last > __atomic_load_n((uint64_t *)&thread->gpu.waited, __ATOMIC_RELAXED))
+			return TFP_CUPTI_UNWAITED;
+		state = state == TFP_CUPTI_ALL_SEEN ? TFP_CUPTI_WAITED : state;
+	}
+	return state;
+}
+
+/* What a call asked for, by row number. cupti_sizes.def */
+enum { SIZED_COPY = 0x80, SIZED_SET = 0x81 }; /* no flavours */
+#define SIZED_DEVICE     TFP_GPU_FLAVOUR_DEVICE
+#define SIZED_MANAGED    TFP_GPU_FLAVOUR_MANAGED
+#define SIZED_PINNED     TFP_GPU_FLAVOUR_PINNED
+#define SIZED_REGISTERED TFP_GPU_FLAVOUR_REGISTERED
+#define SIZED_ORDERED    TFP_GPU_FLAVOUR_ORDERED
+#define SIZED_MAPPED     TFP_GPU_FLAVOUR_MAPPED
 static const struct sized {
-	uint16_t domain, cbid;
-	uint8_t flavour, word, times;
+	uint8_t what, word, times; /* word 0: not known. No function has its bytes there */
 } sized[] = {
-	{1, 243, TFP_GPU_FLAVOUR_DEVICE, 1, 0},   {1, 244, TFP_GPU_FLAVOUR_DEVICE, 2, 3},   {1, 271, TFP_GPU_FLAVOUR_PINNED, 1, 0},
-	{1, 294, TFP_GPU_FLAVOUR_PINNED, 1, 0},   {1, 301, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {1, 371, TFP_GPU_FLAVOUR_MANAGED, 1, 0},
-	{1, 379, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {1, 549, TFP_GPU_FLAVOUR_MAPPED, 1, 0},   {1, 598, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
-	{1, 599, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {1, 611, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {1, 612, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
-	{2, 20, TFP_GPU_FLAVOUR_DEVICE, 1, 0},    {2, 21, TFP_GPU_FLAVOUR_DEVICE, 2, 3},    {2, 25, TFP_GPU_FLAVOUR_PINNED, 1, 0},
-	{2, 27, TFP_GPU_FLAVOUR_PINNED, 1, 0},    {2, 152, TFP_GPU_FLAVOUR_REGISTERED, 1, 0}, {2, 206, TFP_GPU_FLAVOUR_MANAGED, 1, 0},
-	{2, 373, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {2, 374, TFP_GPU_FLAVOUR_ORDERED, 1, 0},  {2, 391, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
-	{2, 392, TFP_GPU_FLAVOUR_ORDERED, 1, 0},
+#define TFP_SIZED(domain, cbid, name, what, word, times) [ROW_##domain##_##cbid] = {SIZED_##what, word, times},
+#include "collectors/cupti_sizes.def"
+#undef TFP_SIZED
 };
 
-/* What a call that found no memory had asked for. */
-static __attribute__((noinline, cold)) void note_requested(struct tfp_gpu_seen *seen, uint32_t domain, uint32_t cbid,
-							   const uint64_t *parameters)
+/* What a call that found no memory had asked for; that a copy or set has nothing to do. */
+static inline void note_size(struct tfp_gpu_seen *seen, uint32_t row, const uint64_t *parameters)
 {
-	for (uint32_t i = 0; parameters && i < sizeof sized / sizeof *sized; i++)
-		if (sized[i].domain == domain && sized[i].cbid == cbid) {
-			seen->flavour = sized[i].flavour;
-			seen->requested = parameters[sized[i].word] * (sized[i].times ? parameters[sized[i].times] : 1);
-		}
+	const struct sized *where = row && row <= sizeof sized / sizeof *sized ? &sized[row - 1] : NULL;
+	int is_work = where && where->what >= SIZED_COPY;
+
+	if (!parameters || !where || !where->word || (!is_work && seen->result != TFP_GPU_OUT_OF_MEMORY))
+		return;
+	uint64_t bytes = parameters[where->word] * (where->times ? parameters[where->times] : 1);
+	if (!is_work) {
+		seen->flavour = where->what;
+		seen->requested = bytes;
+	} else if (!bytes) {
+		seen->empty = where->what == SIZED_COPY ? TFP_GPU_COPY : TFP_GPU_SET;
+	}
 }
 
 /* A call that no hook is inside of. Entry and exit alike. */
@@ -142,8 +163,7 @@ static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint3
 		return;
 	}
 	seen.result = call->result ? *(const uint32_t *)call->result : 0;
-	if (TFP_UNLIKELY(seen.result == TFP_GPU_OUT_OF_MEMORY))
-		note_requested(&seen, domain, cbid, call->parameters);
+	note_size(&seen, row, call->parameters);
 	tfp_gpu_seen_exit(&seen);
 }
 
@@ -159,6 +179,8 @@ static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t
 		return;
 	}
 	int is_success = !call->result || !*(const uint32_t *)call->result;
+	if (row && tfp_cupti_rows[row - 1].is_sync && is_success)
+		waited();
 	if (row && tfp_cupti_rows[row - 1].is_launch && is_success && cupti->is_open && cupti->is_enabled && !is_captured())
 		launched(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
 	if (tfp_gpu_seen_is_own(call->scratch))

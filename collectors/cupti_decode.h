@@ -58,6 +58,7 @@ struct tfp_cupti_reading {
 	uint32_t stride; /* of this record */
 };
 
+/* CUPTI's records of what does not happen at a moment, each written as a fact. Only for the table of tfp_cupti_decode. */
 void tfp_cupti_read_device(struct tfp_cupti_reading *reading, const void *record);
 void tfp_cupti_read_context(struct tfp_cupti_reading *reading, const void *record);
 void tfp_cupti_read_stream(struct tfp_cupti_reading *reading, const void *record);

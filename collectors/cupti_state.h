@@ -95,11 +95,20 @@ void tfp_cupti_pair(uint8_t tag, const char *name, const char *text, uint64_t nu
 struct tfp_cupti_row {
 	uint16_t domain, cbid;
 	uint8_t is_launch; /* of a kernel or a graph */
+	uint8_t is_sync;   /* returns when the device has done something */
 	const char *name, *kind;
 };
 extern const struct tfp_cupti_row tfp_cupti_rows[] TFP_HIDDEN;
 extern const uint32_t tfp_cupti_row_count TFP_HIDDEN;
-uint64_t tfp_cupti_last_launch(const struct tfp_cupti *cupti); /* of all threads */
+
+/*
+ * Launches whose device records have not come yet, of all threads. WAITED: each thread has since waited for the device, which
+ * then has none to tell of: a graph without kernels, copies and sets has no records.
+ */
+enum tfp_cupti_outstanding { TFP_CUPTI_ALL_SEEN = 0, TFP_CUPTI_WAITED = 1, TFP_CUPTI_UNWAITED = 2 };
+enum tfp_cupti_outstanding tfp_cupti_outstanding(const struct tfp_cupti *cupti);
+
+/* CUPTI's callback: on the thread of the host's call, at its begin and its end. */
 void tfp_cupti_called(void *user, uint32_t domain, uint32_t cbid, const void *data);
 
 /* cupti_task.c: our thread's work. Milliseconds until the next time. */

@@ -20,6 +20,7 @@
 #define END_MS 2000u      /* waited for the last buffers */
 #define FETCH_MS 500u     /* waited before an exec or a filter */
 #define END_WORK_MS 1000u /* of it, for work that still runs on the device */
+#define END_WAITED_MS 100u /* of it, where each thread has waited for its work, on whatever stream */
 
 /* Two threads may want to at the end of a process; whoever comes second leaves it to the first. */
 static int take_reading(struct tfp_cupti *cupti)
@@ -113,9 +114,12 @@ static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct
 	return got;
 }
 
-static int is_outstanding(const struct tfp_cupti *cupti)
+/* Whether work may still run that its record is worth waiting for; counted from `begin`, in ticks. */
+static int is_worth_waiting(const struct tfp_cupti *cupti, uint64_t begin)
 {
-	return cupti->decoder.last_kernel < tfp_cupti_last_launch(cupti);
+	enum tfp_cupti_outstanding state = tfp_cupti_outstanding(cupti);
+
+	return state && !cupti->is_lossy && tfp_ticks() - begin < ms_ticks(state == TFP_CUPTI_WAITED ? END_WAITED_MS : END_WORK_MS);
 }
 
 /* The process ends: work that was launched may still run; after a while what is complete must do. */
@@ -125,13 +129,13 @@ static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struc
 
 	if (cupti->phase == TFP_CUPTI_ON && (cupti->is_enabled || cupti->close_time)) {
 		fetch(cupti, thread, lane, 0);
-		while (is_outstanding(cupti) && !cupti->is_lossy && tfp_ticks() - begin < ms_ticks(END_WORK_MS)) {
+		while (is_worth_waiting(cupti, begin)) {
 			tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 5); /* ms; nobody wakes it */
 			fetch(cupti, thread, lane, 0);
 		}
 		fetch(cupti, thread, lane, 1);
 		put_clock(cupti, thread, lane);
-		if (is_outstanding(cupti))
+		if (tfp_cupti_outstanding(cupti) == TFP_CUPTI_UNWAITED)
 			tfp_loss_add(thread, TFP_LOSS_cupti_unflushed, 1, tfp_now());
 	}
 	cupti->phase = TFP_CUPTI_ENDED; /* from here on CUDA takes itself down: nobody calls CUPTI any more */

@@ -13,8 +13,6 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-#define CALLBACK UINT32_C(0x80000000) /* bit of a function number: noted by a callback, no hook is on the path */
-#define LIBRARY_FIRST 1000u           /* hook numbers from here on are of libraries above CUDA; collectors/tables */
 #define NEAR 262144u /* bytes: frames further apart may be on two stacks, where their order says nothing */
 
 /* tfp_gpu_seen.scratch between entry and exit; otherwise the begin in ticks, shifted, and whether it is nested. */
@@ -187,14 +185,20 @@ static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, s
 	}
 }
 
-/* The arguments of work that CUPTI reports itself are left out; not those of a call that failed or was captured. */
+/* A copy or set of 0 bytes: no device record will say so. Those whose size is not in their arguments have none. */
+static inline int is_empty(const struct tfp_gpu_call *call)
+{
+	return (call->argument == TFP_GPU_COPY || call->argument == TFP_GPU_SET) && TFP_UNLIKELY(!call->values[0]);
+}
+
+/* The arguments of work that CUPTI reports itself are left out; not those of a call that failed, was captured, or had nothing to do. */
 static uint32_t argument_of(const struct tfp_gpu_call *call, const struct tfp_gpu_done *done)
 {
 	uint32_t kind = call->function->kind;
 
 	if (kind > TFP_GPU_KIND_set && kind != TFP_GPU_KIND_graph_launch)
 		return call->argument;
-	if (done->result || (done->flags & TFP_GPU_CAPTURED))
+	if (done->result || (done->flags & TFP_GPU_CAPTURED) || is_empty(call))
 		return call->argument;
 	int is_reported = tfp_gpu_has_device_records(call->thread, done->now);
 	return is_reported && kind <= TFP_GPU_KIND_set ? TFP_GPU_NONE : call->argument;
@@ -230,6 +234,8 @@ static inline uint32_t usual_argument(const struct tfp_gpu_call *call, uint64_t 
 	uint32_t kind = call->function->kind;
 
 	if (tfp_gpu_mode == TFP_GPU_HOOKS || (kind > TFP_GPU_KIND_set && kind != TFP_GPU_KIND_graph_launch))
+		return call->argument;
+	if (is_empty(call))
 		return call->argument;
 	return tfp_gpu_has_device_records(call->thread, now) && kind <= TFP_GPU_KIND_set ? TFP_GPU_NONE : call->argument;
 }
@@ -324,7 +330,7 @@ static inline int hook_takes(struct tfp_gpu_frame *frame, uint32_t function)
 {
 	int is_driver = frame->function >= 600;
 
-	if (frame->function >= LIBRARY_FIRST || frame->correlation)
+	if (frame->function >= TFP_GPU_LIBRARY_FIRST || frame->correlation)
 		return 0;
 	return !is_driver || (function >> 16 & 0x7fff) == 1;
 }
@@ -415,6 +421,10 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 		values[4] = UINT32_MAX;
 		values[5] = seen->flavour;
 		done->argument = TFP_GPU_ALLOC;
+		done->values = values;
+	}
+	if (seen->empty) { /* nor of one that had nothing to do; its addresses are not known here */
+		done->argument = seen->empty;
 		done->values = values;
 	}
 	/* A captured launch has no device record to name it. Its grid is not known here. */

@@ -114,7 +114,9 @@ static inline void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 /* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
 
-#define TFP_GPU_SEEN_FUNCTION(domain, id) (1u << 31 | (domain) << 16 | (id)) /* domain 1 is the driver's, 2 the runtime's */
+#define TFP_GPU_LIBRARY_FIRST 1000u /* numbers of hooks from here on are of libraries above CUDA; collectors/tables */
+#define TFP_GPU_CALLBACK (UINT32_C(1) << 31) /* bit of a function's number: noted by a callback, no hook is on the path */
+#define TFP_GPU_SEEN_FUNCTION(domain, id) (TFP_GPU_CALLBACK | (domain) << 16 | (id)) /* domain 1 is the driver's, 2 the runtime's */
 
 #define TFP_GPU_OUT_OF_MEMORY 2u /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 
@@ -129,6 +131,7 @@ struct tfp_gpu_seen {
 	uint32_t is_launch; /* a kernel or graph launch: counts for launch windows */
 	uint32_t flavour;   /* as gpu_alloc's */
 	uint64_t requested; /* exit of an allocation that found no memory: bytes; else, and where not known, 0 */
+	uint32_t empty;     /* exit of a copy or set of 0 bytes: TFP_GPU_COPY or TFP_GPU_SET; else, and where not known, 0 */
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
 };
@@ -155,6 +158,7 @@ struct tfp_gpu_engine {
 	uint64_t (*widen)(uint32_t correlation);     /* any thread */
 	int (*is_recording)(void);                   /* 1: device records come; 0: none; -1: another profiler holds CUPTI */
 };
+/* Set at start, by CUPTI's collector; `engine` lives as long as the process. NULL = none was set. Any thread asks. */
 void tfp_gpu_engine_set(const struct tfp_gpu_engine *engine);
 const struct tfp_gpu_engine *tfp_gpu_engine(void);
 

@@ -61,7 +61,7 @@ void tfp_gpu_function_note(uint32_t number, const char *name, const char *librar
 /* Whether it is there; inline, because each call asks. */
 static inline uint32_t tfp_gpu_function_place(uint32_t number)
 {
-	return number & UINT32_C(0x80000000) ? 4096 + ((number >> 16 & 1) << 11 | (number & 2047)) : number & 4095;
+	return number & TFP_GPU_CALLBACK ? 4096 + ((number >> 16 & 1) << 11 | (number & 2047)) : number & 4095;
 }
 
 static inline int tfp_gpu_function_is_noted(uint32_t number)

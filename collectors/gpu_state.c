@@ -93,7 +93,9 @@ void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_ope
 /* The innermost call of the thread is one of CUDA itself: what it calls is a part of it. */
 static int is_inside_cuda(const struct tfp_gpu_thread *gpu)
 {
-	return gpu->depth && (gpu->frames[gpu->depth - 1].function < 1000 || gpu->frames[gpu->depth - 1].function >> 31);
+	uint32_t function = gpu->depth ? gpu->frames[gpu->depth - 1].function : TFP_GPU_LIBRARY_FIRST;
+
+	return function < TFP_GPU_LIBRARY_FIRST || function & TFP_GPU_CALLBACK;
 }
 
 /* The engine hears of an edge where it may act at once. */

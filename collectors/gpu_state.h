@@ -25,6 +25,7 @@ extern _Atomic uint32_t tfp_gpu_recorded TFP_HIDDEN;
 /* Whether CUPTI reports what the device does; where it should and does not, the call counts as one without times. */
 int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);
 
+/* CUPTI's correlation ids are of 32 bits and come round: the number that stands in records. Any thread. */
 uint64_t tfp_gpu_widen(uint32_t correlation);
 
 /* Set once a recorded call has given a device work; tfp_gpu_work_began sets it. */

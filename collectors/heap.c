@@ -8,8 +8,7 @@ struct tfp_heap tfp_heap;
 _Atomic uint32_t tfp_mode_now = TFP_MODE_COLD;
 _Atomic uint32_t tfp_road_header = TFP_ROAD_CLOSED, tfp_road_ask = TFP_ROAD_CLOSED;
 
-#define POINT_NS 1000000u     /* a timeline point at most each millisecond, */
-#define POINT_JUMP_SHIFT 6    /* or when live moved by 1/64 of the peak and */
+#define POINT_JUMP_SHIFT 6    /* a point of the timeline comes before its time when live moved by 1/64 of the peak and */
 #define POINT_LEAST 1048576   /* at least 1 MiB */
 #define EXACT_MOVE 65536      /* a move that TOTALS=exact notes at once, as the other setting does */
 
@@ -161,13 +160,19 @@ static __attribute__((noinline)) void *allocated_generally(void *block, size_t s
 	return block;
 }
 
+/* Out of the way of those who record without Python's frames. */
+static __attribute__((noinline)) void put_frames(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	tfp_python_put(thread, lane, now, TFP_PYTHON_CALLS);
+}
+
 void *tfp_heap_allocated_full(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	struct tfp_thread *thread = tfp_self;
 	struct tfp_lane *lane = &thread->lanes[0];
 	uint32_t stack = 0, cut = 0;
 
-	if (TFP_UNLIKELY(!thread || thread->depth || !tfp_heap.reads_glibc || tfp_python_when >= TFP_PYTHON_CALLS))
+	if (TFP_UNLIKELY(!thread || thread->depth || !tfp_heap.reads_glibc))
 		return allocated_generally(block, size, function, pc, sp, fp);
 	thread->entered = sp;
 	thread->depth = 1;
@@ -189,7 +194,10 @@ void *tfp_heap_allocated_full(void *block, size_t size, unsigned function, uintp
 		if (TFP_UNLIKELY(is_lossy(stack, cut)))
 			count_losses(thread, stack, cut);
 	}
-	tfp_heap_put(thread, lane, tfp_now(), block, size, slack, function, stack);
+	uint64_t now = tfp_now();
+	if (TFP_UNLIKELY(tfp_python_when >= TFP_PYTHON_CALLS))
+		put_frames(thread, lane, now);
+	tfp_heap_put(thread, lane, now, block, size, slack, function, stack);
 	TFP_LEAVE(thread);
 	return block;
 }

@@ -200,9 +200,7 @@ static size_t fold(char *to, const char *text, size_t length)
 
 static uint64_t hash_of(const char *text, size_t length, uint64_t hash)
 {
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-	hash = mix(hash);
+	hash = mix(tfp_hash(hash, text, length));
 	return hash ? hash : 1;
 }
 

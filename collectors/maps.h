@@ -19,6 +19,7 @@ struct tfp_map_change {
 	unsigned function; /* row of malloc.def */
 };
 
+/* In the hook of the call, on its thread; see the rule above for when. */
 void tfp_map_added(const struct tfp_map_change *change, const struct tfp_caller *caller);
 void tfp_map_removed(const struct tfp_map_change *change);
 

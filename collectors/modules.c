@@ -68,13 +68,6 @@ struct headers {
 	uint64_t hash; /* of the program headers */
 };
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-	return hash;
-}
-
 static int find_object(uintptr_t pc, struct dl_find_object *found)
 {
 	return _dl_find_object && _dl_find_object((void *)pc, found) == 0;
@@ -152,6 +145,25 @@ static const ElfW(Phdr) *find_segments(const struct dl_find_object *found, int *
 	return (const void *)((uintptr_t)found->dlfo_map_start + elf->e_phoff);
 }
 
+int tfp_modules_may_write(const void *data, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)data, to = from + bytes;
+	struct dl_find_object found;
+	const ElfW(Phdr) *segments;
+	int count, is_in = 0, is_closed = 0;
+
+	if (!find_object(from, &found) || !found.dlfo_link_map || !found.dlfo_link_map->l_name)
+		return 0;
+	segments = find_segments(&found, &count);
+	for (int i = 0; segments && i < count; i++) {
+		uintptr_t start = found.dlfo_link_map->l_addr + segments[i].p_vaddr, end = start + segments[i].p_memsz;
+		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_W))
+			is_in |= from >= start && to <= end;
+		is_closed |= segments[i].p_type == PT_GNU_RELRO && from < end && start < to; /* read-only since it was loaded */
+	}
+	return is_in && !is_closed;
+}
+
 /* Reads the program headers of an object that is in use. */
 static void read_headers(const struct dl_find_object *found, struct tfp_image *image, struct headers *headers)
 {
@@ -164,10 +176,10 @@ static void read_headers(const struct dl_find_object *found, struct tfp_image *i
 	image->end = (uintptr_t)found->dlfo_map_end;
 	image->frames = (uintptr_t)found->dlfo_eh_frame;
 	headers->bias = found->dlfo_link_map->l_addr;
-	headers->hash = UINT64_C(0xcbf29ce484222325);
+	headers->hash = TFP_HASH;
 	if (!segments)
 		return;
-	headers->hash = hash_bytes(headers->hash, segments, (size_t)count * sizeof(*segments));
+	headers->hash = tfp_hash(headers->hash, segments, (size_t)count * sizeof(*segments));
 	for (int i = 0; i < count; i++) {
 		uintptr_t start = headers->bias + segments[i].p_vaddr, end = start + segments[i].p_memsz;
 		if (segments[i].p_type != PT_LOAD)
@@ -212,25 +224,25 @@ static int find_file(const struct tfp_text *path, struct stat *file)
 static uint64_t print_of(const struct dl_find_object *found, const struct tfp_image *image, const struct headers *headers)
 {
 	const char *name = found->dlfo_link_map->l_name;
-	uint64_t print = hash_bytes(headers->hash, &headers->bias, sizeof(headers->bias));
+	uint64_t print = tfp_hash(headers->hash, &headers->bias, sizeof(headers->bias));
 	struct tfp_text path = { name, tfp_length(name) };
 	struct stat file;
 
-	print = hash_bytes(print, name, path.length);
+	print = tfp_hash(print, name, path.length);
 	if (headers->build_id)
-		return hash_bytes(print, headers->build_id, headers->build_id_bytes);
+		return tfp_hash(print, headers->build_id, headers->build_id_bytes);
 	if (find_file(&path, &file)) {
-		print = hash_bytes(print, &file.st_ino, sizeof(file.st_ino));
-		print = hash_bytes(print, &file.st_mtim, sizeof(file.st_mtim));
+		print = tfp_hash(print, &file.st_ino, sizeof(file.st_ino));
+		print = tfp_hash(print, &file.st_mtim, sizeof(file.st_mtim));
 	}
 	for (uintptr_t at = image->frames; at < image->frames + 4096 && tfp_image_has(image, at, 8); at += 8)
-		print = hash_bytes(print, (const void *)at, 8);
+		print = tfp_hash(print, (const void *)at, 8);
 	return print;
 }
 
 static uint64_t name_of(const struct dl_find_object *found)
 {
-	return hash_bytes(0, found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name));
+	return tfp_hash(0, found->dlfo_link_map->l_name, tfp_length(found->dlfo_link_map->l_name));
 }
 
 static void forget(struct tfp_modules *modules, struct module *module)

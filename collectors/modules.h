@@ -11,6 +11,7 @@
 
 #include "collectors/unwind.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct tfp_modules; /* table; its functions need the caller's lock unless they say otherwise */
@@ -35,6 +36,9 @@ void tfp_modules_sweep(struct tfp_modules *modules);
 
 /* Whether any object known to the loader lies at `pc`. Any thread, no lock. */
 int tfp_modules_is_mapped(uintptr_t pc);
+
+/* Whether data of a loaded object may be written as long as that lives; 0 where that is not known. Any thread, no lock. */
+int tfp_modules_may_write(const void *data, size_t bytes);
 
 /*
  * Where the object begins that `address` lies in, and *name, the loader's name of it: "" is the program itself. NULL = not known,

@@ -22,11 +22,7 @@ struct tfp_names {
 
 uint64_t tfp_name_hash(const char *text, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
-
-	for (size_t i = 0; i < length && i < TFP_NAME_READ; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash;
+	return tfp_hash(TFP_HASH, text, length < TFP_NAME_READ ? length : TFP_NAME_READ);
 }
 
 static struct tfp_names *table(void)

@@ -219,7 +219,7 @@ static void note_device(struct tfp_nvml *nvml, const struct device *device, cons
 static int is_shown(const struct tfp_nvml *nvml, const char *uuid, uint32_t shown)
 {
 	for (uint32_t i = 0; i < shown; i++)
-		if (tfp_length(uuid) == tfp_length(nvml->uuids[i]) && tfp_same(uuid, nvml->uuids[i], tfp_length(uuid)))
+		if (tfp_same_text(uuid, nvml->uuids[i]))
 			return 1;
 	return 0;
 }

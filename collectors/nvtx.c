@@ -306,7 +306,7 @@ static int is_in(const char *text, const char *wanted)
 /* TensorFlow asks for "TSL" once and, with a handle, tells its annotations to NVTX instead of its own profiler. */
 static int is_left_alone(const char *text, void *caller)
 {
-	return tfp_length(text) == 3 && tfp_same(text, "TSL", 3) && is_in(find_object(caller), "tensorflow");
+	return tfp_same_text(text, "TSL") && is_in(find_object(caller), "tensorflow");
 }
 
 static void *create_domain(const char *text)

@@ -3,6 +3,7 @@
 #include "collectors/python.h"
 
 #include "collectors/process.h"
+#include "collectors/python_graves.h"
 #include "collectors/python_layout.h"
 #include "collectors/python_objects.h"
 #include "collectors/stacks.h"
@@ -24,7 +25,7 @@ _Atomic uint32_t tfp_python_when;
 /* Written by tfp_python_begin; kept across fork, as the interpreter is. The counts are of all threads. */
 static struct tfp_python_symbols python;
 static struct tfp_python_layout layout;
-static uint32_t frames_most;
+static uint32_t frames_most, sees_ends;
 static _Atomic uint32_t good, doubtful;
 static _Atomic uint64_t collections_next; /* when the collector's counters are due again, */
 static uint64_t collections_last;	  /* their sum when last told, */
@@ -58,6 +59,7 @@ void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, u
 	}
 	python = *symbols;
 	frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
+	sees_ends = (uint32_t)tfp_python_graves_begin(symbols->code_slots);
 	tfp_python_when = when;
 	say("on", layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets"
 					   : "frames, by the offsets of this version's headers, proved at each frame");
@@ -242,6 +244,7 @@ uint32_t tfp_python_read(struct tfp_thread *thread, struct tfp_lane *lane)
 			tfp_loss_add(thread, TFP_LOSS_memory, 1, now);
 			return 0;
 		}
+		lane->python->sees_ends = sees_ends;
 	}
 	int count = collect(lane->python, &is_cut);
 	uint32_t stack = count > 0 ? enter(lane->python, (uint32_t)count, is_cut) : 0;

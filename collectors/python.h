@@ -21,6 +21,7 @@ struct tfp_python_symbols {
 	void *(*next_interpreter)(void *);	 /* PyInterpreterState_Next */
 	int (*is_ending)(void);			 /* Py_IsFinalizing, before 3.13 _Py_IsFinalizing */
 	const void *code, *text, *bytes, *frame; /* PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type */
+	void *code_slots; /* PyCode_Type once more, where its slots may be written; else NULL */
 	uint32_t version; /* PY_VERSION_HEX; where only the minor version is known 0x03080000 and the like */
 };
 

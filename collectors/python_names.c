@@ -41,17 +41,16 @@ static uint32_t place_of(uint32_t hash, uint32_t probe, uint32_t places)
 	return probe < PROBES / 2 ? (hash + probe) % FEW : FEW + (hash + probe) % (places - FEW);
 }
 
+/* Each text is met once, then its number is kept. */
 static uint64_t hash_text(uint64_t hash, const char *text, size_t bytes)
 {
-	for (size_t i = 0; i < bytes; i++) /* FNV-1a, 64 bits; each text is met once, then its number is kept */
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash ^ bytes * UINT64_C(0x9e3779b97f4a7c15);
+	return tfp_hash(hash, text, bytes) ^ bytes * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 uint32_t tfp_python_code(const char *function, size_t function_bytes, const char *file, size_t file_bytes, uint32_t line)
 {
 	struct tfp_python_names *tables = table();
-	uint64_t hash = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), function, function_bytes), file, file_bytes);
+	uint64_t hash = hash_text(hash_text(TFP_HASH, function, function_bytes), file, file_bytes);
 
 	hash = (hash ^ line) * UINT64_C(0x100000001b3) | 1;
 	for (uint32_t probe = 0; tables && probe < PROBES; probe++) {

@@ -123,11 +123,11 @@ static inline uint64_t text_key(struct tfp_python_lane *lane, const struct tfp_p
 	return hash ? hash : 1;
 }
 
-/* What must be the same for a place to be still true; pc is not set. Returns 0 where it is no code object. */
+/* What must be the same for a place to be still true, in lane->look. Returns 0 where it is no code object. */
 static inline int look(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
-		       const struct tfp_python_symbols *symbols, struct tfp_python_place *place)
+		       const struct tfp_python_symbols *symbols, uintptr_t code)
 {
-	uintptr_t code = place->code;
+	struct tfp_python_look *place = &lane->look;
 
 	if (!is_a(lane, layout, code, symbols->code, CODE_BYTES))
 		return 0;
@@ -152,13 +152,14 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 /* Copies names, finds the line: place->pc, which stays 0 in doubt, or where the tables are full. */
 static void learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, struct tfp_python_place *place)
 {
-	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
-	uintptr_t table = place->lines + layout->bytes_data;
+	const struct tfp_python_look *now = &lane->look;
+	uint64_t bytes = tfp_python_word(now->lines + layout->bytes_length);
+	uintptr_t table = now->lines + layout->bytes_data;
 	struct text function, file;
 	uint32_t line = 0;
 
-	if (!read_text(lane, layout, place->name, &function) || !read_text(lane, layout, place->file, &file) ||
-	    place->at > INSTRUCTIONS_MOST || place->first > INT32_MAX)
+	if (!read_text(lane, layout, now->name, &function) || !read_text(lane, layout, now->file, &file) ||
+	    place->at > INSTRUCTIONS_MOST || now->first > INT32_MAX)
 		return;
 	size_t function_bytes = tfp_python_utf8((const void *)function.data, function.characters, function.bytes, lane->function,
 						TFP_PYTHON_TEXT);
@@ -166,9 +167,9 @@ static void learn(struct tfp_python_lane *lane, const struct tfp_python_layout *
 	if (bytes <= TABLE_MOST) {
 		if (!can_read_all(lane, table, bytes))
 			return;
-		line = tfp_python_line(layout->lines, (const uint8_t *)table, bytes, place->first, (uint32_t)place->at);
+		line = tfp_python_line(layout->lines, (const uint8_t *)table, bytes, now->first, (uint32_t)place->at);
 	}
-	uint32_t code = tfp_python_code(lane->function, function_bytes, lane->file, file_bytes, place->first);
+	uint32_t code = tfp_python_code(lane->function, function_bytes, lane->file, file_bytes, now->first);
 	place->pc = code ? tfp_python_pc(code, line, place->flags) : 0;
 	lane->is_full = !place->pc;
 }
@@ -189,27 +190,49 @@ void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argum
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&lane->mask, 0, sizeof(lane->mask), 0, 0);
 }
 
+static inline int is_same(const struct tfp_python_look *known, const struct tfp_python_look *now)
+{
+	return known->first == now->first && known->name == now->name && known->file == now->file && known->lines == now->lines &&
+	       known->name_key == now->name_key && known->file_key == now->file_key && known->lines_key == now->lines_key;
+}
+
+/* A handler that leaves by longjmp leaves a place that is empty, never a torn one. */
+static void keep(struct tfp_python_place *place, struct tfp_python_look *look, const struct tfp_python_place *from,
+		 const struct tfp_python_look *from_look)
+{
+	place->pc = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*look = *from_look;
+	place->code = from->code;
+	place->at = from->at;
+	place->flags = from->flags;
+	place->proof = from->proof;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	place->pc = from->pc;
+}
+
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
 			  const struct tfp_python_symbols *symbols, uintptr_t code, uint64_t at, uint32_t flags)
 {
-	struct tfp_python_place *known = tfp_python_known(lane, code, at), *now = &lane->looked;
+	struct tfp_python_place *set = tfp_python_set(lane, code, at), *now = &lane->looked;
+	struct tfp_python_look *looks = lane->looks[(set - lane->places[0]) / 2];
 
 	now->code = code;
 	now->at = at;
 	now->flags = flags;
-	if (!look(lane, layout, symbols, now))
+	now->proof = tfp_python_proof(lane, code); /* the frame holds it: it cannot end meanwhile */
+	if (!look(lane, layout, symbols, code))
 		return 0;
-	if (known->pc && known->code == code && known->at == at && known->flags == flags && known->first == now->first &&
-	    known->name == now->name && known->file == now->file && known->lines == now->lines &&
-	    known->name_key == now->name_key && known->file_key == now->file_key && known->lines_key == now->lines_key) {
-		known->turn = lane->turn;
-		return known->pc;
+	for (int i = 0; i < 2; i++) {
+		if (!set[i].pc || set[i].code != code || set[i].at != at || set[i].flags != flags || !is_same(&looks[i], &lane->look))
+			continue;
+		set[i].proof = now->proof;
+		return set[i].pc;
 	}
-	known->pc = 0; /* while it is being changed */
 	now->pc = 0;
-	now->turn = lane->turn;
 	lane->layout = layout;
 	tfp_python_aside(lane, learn_looked, lane);
-	*known = *now;
+	keep(&set[1], &looks[1], &set[0], &looks[0]);
+	keep(&set[0], &looks[0], now, &lane->look);
 	return now->pc;
 }

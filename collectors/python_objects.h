@@ -10,39 +10,47 @@
 #define TFP_COLLECTORS_PYTHON_OBJECTS_H
 
 #include "collectors/python.h"
+#include "collectors/python_graves.h"
 #include "collectors/python_layout.h"
 #include "collectors/python_names.h"
 
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
 #define TFP_PYTHON_PAGES 4096	   /* pages known to be readable; 32 KiB, touched as used */
-#define TFP_PYTHON_PLACES 2048	   /* instructions whose line is known; 192 KiB, touched as used */
+#define TFP_PYTHON_SETS 2048	   /* of two instructions each whose line is known; 368 KiB, touched as used */
 
 #define TFP_PYTHON_STACK 8192 /* bytes; 1 KiB is used */
 
-/* An instruction of a code object, and what it was when its line was looked up. */
+/* An instruction of a code object, and its code address of the log. */
 struct tfp_python_place {
 	uintptr_t code;
-	uint64_t at, name_key, file_key, lines_key;
+	uint64_t at, proof; /* what tfp_python_proof said when it was proved last */
+	uint32_t flags, pc; /* pc 0: empty */
+};
+
+/* What it was when its line was looked up. */
+struct tfp_python_look {
+	uint64_t name_key, file_key, lines_key;
 	uintptr_t name, file, lines;
-	uint32_t first, flags;
-	uint32_t pc; /* 0 = empty */
-	uint64_t turn; /* the stack for which it was proved last */
+	uint32_t first;
 };
 
 /* Of one lane; a fork child finds it empty. */
 struct tfp_python_lane {
 	uint64_t pages[TFP_PYTHON_PAGES]; /* page number, 0 = none */
 	uint64_t turn;			  /* the number of the stack being read */
+	uint32_t sees_ends;		  /* the ends of code objects are counted */
 	uint32_t is_full;		  /* the last place found no room in the tables */
 	uint32_t last_count, last_root;
 	uint32_t found[TFP_PYTHON_FRAMES];	/* the stack being read, innermost first */
 	uint32_t last[TFP_PYTHON_FRAMES];	/* the one before, outermost first, */
 	uint32_t nodes[TFP_PYTHON_FRAMES];	/* and the nodes that end there */
 	struct tfp_python_place looked;		/* the one being looked at, */
+	struct tfp_python_look look;
 	const struct tfp_python_layout *layout; /* and how */
 	uint64_t mask;				/* of signals, while our own stack is used */
-	struct tfp_python_place places[TFP_PYTHON_PLACES];
+	_Alignas(64) struct tfp_python_place places[TFP_PYTHON_SETS][2]; /* the newer one first: one line of the cache */
+	struct tfp_python_look looks[TFP_PYTHON_SETS][2];
 	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];
 	_Alignas(16) uint64_t stack[TFP_PYTHON_STACK / 8]; /* for what a new place needs: the host's may be too small */
 };
@@ -81,23 +89,33 @@ static inline int tfp_python_can_read(struct tfp_python_lane *lane, uintptr_t ad
 /* Calls the function on the lane's own stack, with signals blocked: the host's may be too small, and so is ours for handlers. */
 void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argument), void *argument);
 
-/* Where an instruction's line is kept. */
-static inline struct tfp_python_place *tfp_python_known(struct tfp_python_lane *lane, uintptr_t code, uint64_t at)
+/* Where an instruction's line is kept: one of two. */
+static inline struct tfp_python_place *tfp_python_set(struct tfp_python_lane *lane, uintptr_t code, uint64_t at)
 {
 	uint64_t mixed = (code >> 4 ^ at << 20 ^ at >> 1) * UINT64_C(0x9e3779b97f4a7c15);
 
-	return &lane->places[mixed >> 53];
+	return lane->places[(mixed >> 32) % TFP_PYTHON_SETS];
 }
 
 /*
- * tfp_python_place, where the same instruction stood in this stack before (recursion, imports in imports): nothing can have
- * changed meanwhile. 0: it did not.
+ * While this is the same a code object is the one that it was: nothing died at its address. Where ends are not counted, while
+ * the same stack is read.
  */
+static inline uint64_t tfp_python_proof(const struct tfp_python_lane *lane, uintptr_t code)
+{
+	return lane->sees_ends ? tfp_python_grave(code) : lane->turn;
+}
+
+/* tfp_python_place, where the same instruction of the same object was proved before. 0: it was not. */
 static inline uint32_t tfp_python_again(struct tfp_python_lane *lane, uintptr_t code, uint64_t at, uint32_t flags)
 {
-	const struct tfp_python_place *known = tfp_python_known(lane, code, at);
+	const struct tfp_python_place *known = tfp_python_set(lane, code, at);
+	uint64_t proof = tfp_python_proof(lane, code);
 
-	return known->turn == lane->turn && known->code == code && known->at == at && known->flags == flags ? known->pc : 0;
+	for (int i = 0; i < 2; i++, known++)
+		if (known->code == code && known->at == at && known->flags == flags && known->proof == proof)
+			return known->pc;
+	return 0;
 }
 
 /* The log's code address of an instruction, `at` bytes into what should be a code object. 0: in doubt, or lane->is_full. */

@@ -15,7 +15,9 @@
 
 #include <errno.h>
 #include <libunwind.h>
+#include <link.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -34,6 +36,7 @@ int tfp_libunwind_munmap(void *address, size_t bytes);
 #define REGION(number) ((uint64_t)(number) << REGION_BITS)
 #define REGION_OF(address) (((address) + REGION(1) / 2) >> REGION_BITS) /* offsets may be negative */
 enum region { IN_SP = 2, IN_FP = 4, IN_LINK = 6, IN_WORDS = 16, IN_OTHERS = 32, REGIONS = 48 };
+#define LOADER_ENTRY 128 /* bytes; glibc 2.31 to 2.41 need 48 to 96 */
 #define WORDS 16 /* words of the stack that one rule may read */
 
 /* By which register the code address is asked for before a step, and the return address read after one. */
@@ -387,6 +390,20 @@ static void ask(struct question *question, struct tfp_rule *rule)
 		rule->kind = TFP_RULE_STEP;
 }
 
+/*
+ * Whether `pc` is where the loader's entry code, which has no unwind information, called constructors from: the kernel jumps
+ * there, so nobody called it. What follows it within LOADER_ENTRY bytes has information of its own, and is never asked about.
+ */
+static int is_loader_entry(const struct tfp_image *image, uintptr_t pc)
+{
+	uintptr_t base = getauxval(AT_BASE);
+
+	if (base < image->start || base >= image->end)
+		return 0;
+	uintptr_t entry = base + ((const ElfW(Ehdr) *)base)->e_entry;
+	return pc > entry && pc - entry <= LOADER_ENTRY;
+}
+
 void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule)
 {
 	struct question question = { .image = image, .ip = is_exact ? pc : pc - 1 };
@@ -408,7 +425,7 @@ void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exac
 		question = (struct question){ .image = image, .ip = pc };
 		ask(&question, rule);
 		tfp_fill(rule, 0, sizeof(*rule));
-		if (question.is_found && question.function == pc)
+		if ((question.is_found && question.function == pc) || is_loader_entry(image, pc))
 			rule->kind = TFP_RULE_END;
 	}
 }

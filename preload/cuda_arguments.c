@@ -51,10 +51,17 @@ static void set_copy(struct tfp_gpu_call *call, uint64_t bytes, const void *to, 
 	set(call, TFP_GPU_COPY, values, 5);
 }
 
-/* The extent of a copy that an array takes part in counts elements: how wide those are only the array knows. 0 = not said. */
-static uint64_t extent_bytes(const struct tfp_gpu_extent *extent, int has_array)
+/*
+ * The extent of a copy that an array takes part in counts elements: how wide those are only the array knows. Nothing is said of
+ * it then, for 0 bytes would be a copy that has nothing to do.
+ */
+static void set_copy_3d(struct tfp_gpu_call *call, const struct tfp_gpu_extent *extent, const void *to_array, const void *to,
+			const void *from_array, const void *from, uint64_t stream, int kind)
 {
-	return has_array ? 0 : extent->width * extent->height * extent->depth;
+	uint64_t bytes = extent->width * extent->height * extent->depth;
+
+	if (!bytes || (!to_array && !from_array))
+		set_copy(call, bytes, to_array ? to_array : to, from_array ? from_array : from, stream, kind);
 }
 
 void tfp_cuda_copy_3d(struct tfp_gpu_call *call, const void *copy, uint64_t stream)
@@ -62,9 +69,8 @@ void tfp_cuda_copy_3d(struct tfp_gpu_call *call, const void *copy, uint64_t stre
 	const struct tfp_gpu_copy_3d *how = copy;
 
 	if (how)
-		set_copy(call, extent_bytes(&how->extent, how->from_array || how->to_array),
-			 how->to_array ? how->to_array : how->to.address, how->from_array ? how->from_array : how->from.address,
-			 stream, how->kind);
+		set_copy_3d(call, &how->extent, how->to_array, how->to.address, how->from_array, how->from.address, stream,
+			    how->kind);
 }
 
 void tfp_cuda_copy_3d_peer(struct tfp_gpu_call *call, const void *copy, uint64_t stream)
@@ -72,9 +78,7 @@ void tfp_cuda_copy_3d_peer(struct tfp_gpu_call *call, const void *copy, uint64_t
 	const struct tfp_gpu_copy_3d_peer *how = copy;
 
 	if (how)
-		set_copy(call, extent_bytes(&how->extent, how->from_array || how->to_array),
-			 how->to_array ? how->to_array : how->to.address, how->from_array ? how->from_array : how->from.address,
-			 stream, 5);
+		set_copy_3d(call, &how->extent, how->to_array, how->to.address, how->from_array, how->from.address, stream, 5);
 }
 
 /* CUmemorytype: 1 host, 2 device, 3 array, 4 unified: by address. */

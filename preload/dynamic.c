@@ -15,15 +15,28 @@ static const void *address_of(uintptr_t bias, uintptr_t value)
 
 static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 {
+	struct tfp_dynamic_relocations *data = &object->relocations[0], *calls = &object->relocations[1];
+	int is_rela = 1;
+
 	for (; entry->d_tag != DT_NULL; entry++) {
-		if (entry->d_tag == DT_SYMTAB)
-			object->symbols = address_of(object->bias, entry->d_un.d_ptr);
-		else if (entry->d_tag == DT_STRTAB)
-			object->names = address_of(object->bias, entry->d_un.d_ptr);
-		else if (entry->d_tag == DT_GNU_HASH)
-			object->hash = address_of(object->bias, entry->d_un.d_ptr);
+		uintptr_t value = entry->d_un.d_ptr;
+		switch (entry->d_tag) {
+		case DT_SYMTAB: object->symbols = address_of(object->bias, value); break;
+		case DT_STRTAB: object->names = address_of(object->bias, value); break;
+		case DT_GNU_HASH: object->hash = address_of(object->bias, value); break;
+		case DT_RELA: data->first = address_of(object->bias, value); break;
+		case DT_RELASZ: data->count = value / sizeof(ElfW(Rela)); break;
+		case DT_JMPREL: calls->first = address_of(object->bias, value); break;
+		case DT_PLTRELSZ: calls->count = value / sizeof(ElfW(Rela)); break;
+		case DT_PLTREL: is_rela = value == DT_RELA; break;
+		default: break;
+		}
 	}
-	return object->symbols && object->names && object->hash;
+	if (!data->first)
+		data->count = 0;
+	if (!calls->first || !is_rela)
+		calls->count = 0;
+	return object->symbols && object->names;
 }
 
 /* The hash of the GNU table: Bernstein's. */
@@ -36,13 +49,6 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-static int is_name(const char *a, const char *b)
-{
-	size_t length = tfp_length(a);
-
-	return tfp_length(b) == length && tfp_same(a, b, length);
-}
-
 /*
  * The table: {buckets, first symbol, words of the filter, shift}, the filter, a bucket each, then a word a symbol whose
  * lowest bit ends a chain.
@@ -50,17 +56,22 @@ static int is_name(const char *a, const char *b)
 void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
 {
 	const uint32_t *head = object->hash, hash = hash_of(name);
-	const ElfW(Addr) *filter = (const void *)(head + 4);
-	const uint32_t *buckets = (const void *)(filter + head[2]), *chain = buckets + head[0];
+	const ElfW(Addr) *filter;
+	const uint32_t *buckets, *chain;
 	const unsigned bits = 8 * sizeof(*filter);
 
+	if (!head)
+		return NULL;
+	filter = (const void *)(head + 4);
+	buckets = (const void *)(filter + head[2]);
+	chain = buckets + head[0];
 	if (!head[0] || !head[2] || !(filter[hash / bits % head[2]] >> hash % bits & 1))
 		return NULL;
 	uint32_t number = buckets[hash % head[0]];
 	for (; number >= head[1]; number++) {
 		uint32_t word = chain[number - head[1]];
 		const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
-		if ((word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && is_name(object->names + symbol->st_name, name))
+		if ((word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name))
 			return (void *)(uintptr_t)symbol;
 		if (word & 1)
 			break;

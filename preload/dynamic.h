@@ -8,6 +8,7 @@
 #ifndef TFP_PRELOAD_DYNAMIC_H
 #define TFP_PRELOAD_DYNAMIC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* An object's tables, as they lie in memory. */
@@ -15,7 +16,11 @@ struct tfp_dynamic {
 	uintptr_t bias;
 	const void *symbols; /* ElfW(Sym) */
 	const char *names;
-	const uint32_t *hash; /* DT_GNU_HASH */
+	const uint32_t *hash; /* DT_GNU_HASH; NULL = none */
+	struct tfp_dynamic_relocations {
+		const void *first; /* ElfW(Rela) */
+		size_t count;
+	} relocations[2]; /* of data, of calls; those without addends are not told of */
 };
 
 /*
@@ -24,7 +29,7 @@ struct tfp_dynamic {
  */
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
 
-/* The tables that a dynamic section tells of; 0 = it has not all of them. `section`: ElfW(Dyn), in memory. */
+/* The tables that a dynamic section tells of; 0 = no symbols. `section`: ElfW(Dyn), in memory. */
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section);
 
 /* The table's own entry (ElfW(Sym)) of what the object exports by that name; NULL = nothing. */

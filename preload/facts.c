@@ -4,6 +4,7 @@
 
 #include "collectors/process.h"
 #include "preload/environment.h"
+#include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/records.h"
 #include "writer/store.h"
@@ -231,6 +232,8 @@ void tfp_facts_process(void)
 	tfp_fact_pair(TFP_TAG_host, "libc", gnu_get_libc_version());
 	if (tfp_real_allocator())
 		tfp_fact_pair(TFP_TAG_host, "allocator", tfp_real_allocator());
+	if (tfp_guard_allocator_before())
+		tfp_fact_pair(TFP_TAG_host, "allocator_before", tfp_guard_allocator_before());
 	note_cpus();
 	note_cpu_name();
 }

@@ -124,26 +124,40 @@ int tfp_guard_allocator_is_glibc(void)
 #endif
 }
 
-static int defines_malloc(void)
+/* What malloc means to the host: asked once and kept across fork, for in a child the loader's lock may be held by nobody. */
+static struct {
+	int is_known, is_own;
+	const char *before;
+} host_malloc;
+
+static void find_host_malloc(void)
 {
 	Dl_info first;
 	ElfW(Sym) *entry = NULL;
 	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
 
-	if (!symbol || !are_together(symbol, (const void *)getauxval(AT_PHDR)) ||
-	    !dladdr1(symbol, &first, (void **)&entry, RTLD_DL_SYMENT))
-		return 0;
-	/* A position-dependent program that takes malloc's address has a stub there, and the symbol stays undefined. */
-	return entry && entry->st_shndx != SHN_UNDEF;
+	host_malloc.is_known = 1;
+	if (!symbol || are_together(symbol, &tfp_real))
+		return;
+	if (!are_together(symbol, (const void *)getauxval(AT_PHDR)))
+		host_malloc.before = dladdr(symbol, &first) ? first.dli_fname : NULL;
+	else if (dladdr1(symbol, &first, (void **)&entry, RTLD_DL_SYMENT))
+		/* A position-dependent program that takes malloc's address has a stub there, and the symbol stays undefined. */
+		host_malloc.is_own = entry && entry->st_shndx != SHN_UNDEF;
 }
 
 int tfp_guard_has_own_allocator(void)
 {
-	static int answer = -1; /* kept across fork, as the loader's lock may be held by nobody in a child */
+	if (!host_malloc.is_known)
+		find_host_malloc();
+	return host_malloc.is_own;
+}
 
-	if (answer < 0)
-		answer = defines_malloc();
-	return answer;
+const char *tfp_guard_allocator_before(void)
+{
+	if (!host_malloc.is_known)
+		find_host_malloc();
+	return host_malloc.before;
 }
 
 static void toggle(int number)

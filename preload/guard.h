@@ -22,6 +22,12 @@ int tfp_guard_allocator_is_glibc(void);
 /* Whether the executable defines malloc itself: its own calls pass us by. */
 int tfp_guard_has_own_allocator(void);
 
+/*
+ * The object whose malloc the host calls instead of ours because it came first in LD_PRELOAD; only what it passes on is seen.
+ * NULL: ours is first, or the executable's own.
+ */
+const char *tfp_guard_allocator_before(void);
+
 /* Installs the handler of setting SIGNAL. Constructor only. */
 void tfp_guard_signal(void);
 

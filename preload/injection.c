@@ -62,9 +62,8 @@ void tfp_injection_offer(void)
 static int is_awaited(void)
 {
 	const char *path = tfp_environment_get(CUDA_VARIABLE);
-	size_t length = tfp_length(own_path);
 
-	return path && length && tfp_length(path) == length && tfp_same(path, own_path, length);
+	return path && own_path[0] && tfp_same_text(path, own_path);
 }
 
 /* The driver works and nobody has told CUPTI's collector yet. */

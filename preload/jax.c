@@ -58,7 +58,7 @@ static void attach(const struct tfp_slots_object *object)
 	if (tfp_slots_turn(object, "PyEval_RestoreThread", (const void *)restore_thread) &&
 	    tfp_slots_turn(object, "PyGILState_Ensure", (const void *)ensure_state) &&
 	    tfp_slots_turn(object, "PyEval_SaveThread", (const void *)save_thread))
-		tfp_jax_attached(object->name, object->bias);
+		tfp_jax_attached(object->name, object->tables.bias);
 	else
 		tfp_jax_absent("jaxlib was loaded, but does not give up Python's lock as expected: its calls are not recorded.");
 }

@@ -2,7 +2,9 @@
 /* What a Python interpreter exports; see preload/python.h. */
 #include "preload/python.h"
 
+#include "collectors/modules.h"
 #include "collectors/python.h"
+#include "collectors/python_graves.h"
 #include "preload/dynamic.h"
 #include "preload/jax.h"
 #include "preload/settings.h"
@@ -51,7 +53,9 @@ void tfp_python_find(void)
 	symbols.is_ending = (int (*)(void))tfp_dynamic_symbol(&object, "Py_IsFinalizing");
 	if (!symbols.is_ending)
 		symbols.is_ending = (int (*)(void))tfp_dynamic_symbol(&object, "_Py_IsFinalizing");
-	symbols.code = tfp_dynamic_symbol(&object, "PyCode_Type");
+	symbols.code = symbols.code_slots = tfp_dynamic_symbol(&object, "PyCode_Type");
+	if (symbols.code && !tfp_modules_may_write(symbols.code, TFP_PYTHON_TYPE_SLOT + sizeof(void *)))
+		symbols.code_slots = NULL;
 	symbols.text = tfp_dynamic_symbol(&object, "PyUnicode_Type");
 	symbols.bytes = tfp_dynamic_symbol(&object, "PyBytes_Type");
 	symbols.frame = tfp_dynamic_symbol(&object, "PyFrame_Type");

@@ -53,8 +53,7 @@ static int is_from_environment(const char *wanted)
 	char name[64];
 
 	for (char *const *entry = tfp_environment(); *entry; entry++)
-		if (setting_of(*entry, name, sizeof name) && tfp_length(name) == tfp_length(wanted) &&
-		    tfp_same(name, wanted, tfp_length(wanted)))
+		if (setting_of(*entry, name, sizeof name) && tfp_same_text(name, wanted))
 			return 1;
 	return 0;
 }

@@ -587,7 +587,7 @@ int tfp_settings_apply(struct tfp_settings *settings, const char *name, const ch
 		names[number] = rows[number].name;
 	problem->fault = TFP_SETTING_UNKNOWN;
 	problem->row = tfp_nearest_word(name, names, TFP_SETTING_COUNT);
-	put(&remedy, problem->row < 0 ? "no setting has such a name" : "the nearest setting is ");
+	put(&remedy, problem->row < 0 ? "no setting has such a name" : "no setting has such a name; the nearest is TFPROF_");
 	put(&remedy, problem->row < 0 ? "" : rows[problem->row].name);
 	return -1;
 }

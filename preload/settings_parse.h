@@ -100,7 +100,7 @@ enum tfp_setting_fault { TFP_SETTING_FINE = 0, TFP_SETTING_UNKNOWN = 1, TFP_SETT
 struct tfp_setting_problem {
 	enum tfp_setting_fault fault;
 	int row;
-	char remedy[TFP_SETTING_REMEDY]; /* "the nearest setting is MALLOC", or the reason and the good values */
+	char remedy[TFP_SETTING_REMEDY]; /* "no setting has such a name; the nearest is TFPROF_MALLOC", or the reason and the good values */
 };
 
 /* The row of that number, NULL beyond the last: loop with it. Static memory. */

@@ -36,25 +36,25 @@ static int look(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct search *search = context;
 	const char *base = base_of(info->dlpi_name ? info->dlpi_name : "");
-	size_t length = tfp_length(base);
-	int is_one = 0;
+	int is_one = 0, has_tables = 0;
 
 	(void)bytes;
 	for (const char *const *name = search->names; *name; name++)
-		is_one |= tfp_length(*name) == length && tfp_same(base, *name, length);
+		is_one |= tfp_same_text(base, *name);
 	if (!is_one)
 		return 0;
-	*search->object = (struct tfp_slots_object){.bias = info->dlpi_addr, .name = base};
+	*search->object = (struct tfp_slots_object){.name = base};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 		if (part->p_type == PT_DYNAMIC)
-			search->object->section = (const void *)(info->dlpi_addr + part->p_vaddr);
+			has_tables = tfp_dynamic_read(&search->object->tables, info->dlpi_addr,
+						      (const void *)(info->dlpi_addr + part->p_vaddr));
 		if (part->p_type != PT_GNU_RELRO)
 			continue;
 		search->object->relro = info->dlpi_addr + part->p_vaddr;
 		search->object->relro_end = search->object->relro + part->p_memsz;
 	}
-	return search->object->section != NULL;
+	return has_tables;
 }
 
 int tfp_slots_find(struct tfp_slots_object *object, const char *const *names)
@@ -62,37 +62,6 @@ int tfp_slots_find(struct tfp_slots_object *object, const char *const *names)
 	struct search search = {.names = names, .object = object};
 
 	return dl_iterate_phdr(look, &search);
-}
-
-/* The loader's tables of one object. */
-struct tables {
-	const ElfW(Sym) *symbols;
-	const char *names;
-	const ElfW(Rela) *parts[2]; /* of data, of calls */
-	size_t counts[2];
-};
-
-static int read_tables(struct tables *tables, const struct tfp_slots_object *object)
-{
-	int is_rela = 1;
-
-	for (const ElfW(Dyn) *entry = object->section; entry->d_tag != DT_NULL; entry++) {
-		uintptr_t value = entry->d_un.d_ptr;
-		const void *address = (const void *)(value < object->bias ? object->bias + value : value);
-		switch (entry->d_tag) {
-		case DT_SYMTAB: tables->symbols = address; break;
-		case DT_STRTAB: tables->names = address; break;
-		case DT_RELA: tables->parts[0] = address; break;
-		case DT_RELASZ: tables->counts[0] = value / sizeof(ElfW(Rela)); break;
-		case DT_JMPREL: tables->parts[1] = address; break;
-		case DT_PLTRELSZ: tables->counts[1] = value / sizeof(ElfW(Rela)); break;
-		case DT_PLTREL: is_rela = value == DT_RELA; break;
-		default: break;
-		}
-	}
-	for (int i = 0; i < 2; i++)
-		tables->counts[i] = tables->parts[i] ? tables->counts[i] : 0;
-	return is_rela && tables->symbols && tables->names;
 }
 
 static int write_slot(const struct tfp_slots_object *object, uintptr_t *slot, const void *ours)
@@ -112,21 +81,17 @@ static int write_slot(const struct tfp_slots_object *object, uintptr_t *slot, co
 
 unsigned tfp_slots_turn(const struct tfp_slots_object *object, const char *name, const void *ours)
 {
-	struct tables tables = {.symbols = NULL};
-	size_t length = tfp_length(name);
+	const struct tfp_dynamic *tables = &object->tables;
+	const ElfW(Sym) *symbols = tables->symbols;
 	unsigned turned = 0;
 
-	if (!read_tables(&tables, object))
-		return 0;
 	for (int part = 0; part < 2; part++) {
-		for (size_t i = 0; i < tables.counts[part]; i++) {
-			const ElfW(Rela) *entry = &tables.parts[part][i];
+		const ElfW(Rela) *entry = tables->relocations[part].first;
+		for (size_t left = tables->relocations[part].count; left > 0; left--, entry++) {
 			uint32_t symbol = (uint32_t)ELF64_R_SYM(entry->r_info);
-			if (!IS_SLOT(ELF64_R_TYPE(entry->r_info)) || !symbol)
-				continue;
-			const char *called = tables.names + tables.symbols[symbol].st_name;
-			if (tfp_length(called) == length && tfp_same(called, name, length))
-				turned += (unsigned)write_slot(object, (uintptr_t *)(object->bias + entry->r_offset), ours);
+			if (IS_SLOT(ELF64_R_TYPE(entry->r_info)) && symbol &&
+			    tfp_same_text(tables->names + symbols[symbol].st_name, name))
+				turned += (unsigned)write_slot(object, (uintptr_t *)(tables->bias + entry->r_offset), ours);
 		}
 	}
 	return turned;

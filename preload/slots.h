@@ -10,11 +10,13 @@
 #ifndef TFP_PRELOAD_SLOTS_H
 #define TFP_PRELOAD_SLOTS_H
 
+#include "preload/dynamic.h"
+
+#include <stddef.h>
 #include <stdint.h>
 
 struct tfp_slots_object {
-	uintptr_t bias;
-	const void *section; /* ElfW(Dyn) */
+	struct tfp_dynamic tables;
 	const char *name;    /* file name without folders, the loader's memory */
 	uintptr_t relro, relro_end; /* read-only since it was loaded */
 };

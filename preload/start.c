@@ -199,7 +199,7 @@ static void set_intervals(struct tfp_state *state, uint64_t hz)
 {
 	state->clock_hz = hz;
 	state->second_ticks = hz ? hz : UINT64_C(2000000000);
-	state->point_ticks = state->second_ticks / 1000;
+	state->point_ticks = state->second_ticks / 1000; /* a millisecond */
 	while ((UINT64_C(2) << state->time_shift) <= state->second_ticks / 1000000)
 		state->time_shift++;
 	state->clock_step = state->second_ticks / 1000;

@@ -28,6 +28,7 @@ void tfp_clock_read(struct tfp_clock_set *set);
 /* Ticks a second between two readings; 0 where they are too close to tell. */
 uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to);
 
+/* CLOCK_MONOTONIC, CLOCK_REALTIME. Any thread. */
 uint64_t tfp_clock_monotonic_ns(void);
 uint64_t tfp_clock_realtime_ns(void);
 

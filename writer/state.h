@@ -53,6 +53,7 @@ struct tfp_gpu_thread {
 	uint32_t depth;
 	uint32_t device; /* the runtime's current device + 1 as far as its own calls told, 0 = unknown */
 	_Atomic uint64_t last_launch; /* largest correlation id of a kernel launched inside a window; written by its thread alone */
+	_Atomic uint64_t waited;      /* last_launch when the thread last came back from waiting for a device; likewise */
 	struct tfp_gpu_frame frames[TFP_GPU_FRAMES];
 };
 
@@ -117,7 +118,6 @@ struct tfp_thread {
 	uint64_t random; /* state of the sampler's generator, never 0 */
 	uint32_t tid;
 	uint64_t system_next; /* when this thread's use is due to be recorded; collectors/system.c */
-	uint32_t look_round; /* of tfp_state, when it was last asked whether this thread is gone */
 	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
 	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
 	uint64_t lent_bytes;
@@ -190,7 +190,7 @@ struct tfp_state {
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
 	_Atomic uint32_t chunk_count;
 	_Atomic uint32_t slot_count;
-	_Atomic uint32_t look_round;
+	_Atomic(struct tfp_thread *) look_next; /* the next that is asked whether it is gone; NULL = the newest */
 	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
 	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */
 	_Atomic uint64_t *gpu_names;          /* bit set: the kernel name's fact is in this log; collectors/gpu_names.c */

@@ -133,3 +133,17 @@ size_t tfp_length(const char *text)
 		length++;
 	return length;
 }
+
+int tfp_same_text(const char *a, const char *b)
+{
+	size_t length = tfp_length(a);
+
+	return tfp_length(b) == length && tfp_same(a, b, length);
+}
+
+uint64_t tfp_hash(uint64_t hash, const void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}

@@ -50,5 +50,10 @@ void *tfp_copy(void *to, const void *from, size_t bytes);
 void *tfp_fill(void *to, int byte, size_t bytes);
 int tfp_same(const void *a, const void *b, size_t bytes);
 size_t tfp_length(const char *text);
+int tfp_same_text(const char *a, const char *b); /* both end with a zero */
+
+/* FNV-1a, 64 bits, continued from `hash`; the first time from TFP_HASH. */
+#define TFP_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t tfp_hash(uint64_t hash, const void *bytes, size_t length);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define STACK_SPAN 262144 /* bytes between two frames of one stack; what a longjmp skips is seldom more */
 #define SIGNAL_FRAME 512 /* bytes; x86-64 has 900 and more, aarch64 4,600; our own out-of-line part needs half of it */
-#define LOOK_AT 8 /* older threads looked at when a new one starts: churn is kept up with, a start stays cheap */
+#define LOOK_AT 8 /* other threads looked at when a new one starts: churn is kept up with, a start stays cheap */
 
 struct tfp_state *tfp_state;
 struct tfp_origin tfp_origin = {.descriptor = -1};
@@ -52,22 +52,37 @@ static int claim_ended(struct tfp_thread *old, uint32_t my_tid)
 	return 0;
 }
 
-/* Takes over the state of a thread that ended: its slot's state says who owns it, changed by compare-and-swap. */
+/* The first of at most `most` threads from *at on that has ended, now ours, or NULL. *at moves on behind what was looked at. */
+static struct tfp_thread *take_from(struct tfp_thread **at, int most, uint32_t my_tid)
+{
+	for (; *at && most; *at = (*at)->next) {
+		if (!(*at)->is_ready)
+			continue;
+		most--;
+		if (claim_ended(*at, my_tid))
+			return *at;
+	}
+	return NULL;
+}
+
+/*
+ * Takes over the state of a thread that ended: its slot's state says who owns it, changed by compare-and-swap. The newest
+ * are looked at each time, for threads that come and go leave these, and a few of all in turn: among ten thousand that live
+ * a start must not pass by each.
+ */
 static struct tfp_thread *take_ended(uint32_t my_tid)
 {
-	int looked = 0;
+	struct tfp_thread *newest = tfp_state->threads;
+	struct tfp_thread *found = take_from(&newest, LOOK_AT / 2, my_tid);
 
-	for (struct tfp_thread *old = tfp_state->threads; old && looked < LOOK_AT; old = old->next) {
-		if (!old->is_ready || old->look_round == tfp_state->look_round)
-			continue;
-		looked++;
-		old->look_round = tfp_state->look_round;
-		if (claim_ended(old, my_tid))
-			return old;
-	}
-	if (looked < LOOK_AT)
-		tfp_state->look_round++; /* everybody was looked at: begin anew */
-	return NULL;
+	if (found)
+		return found;
+	struct tfp_thread *at = tfp_state->look_next;
+	if (!at)
+		at = newest;
+	found = take_from(&at, LOOK_AT / 2, my_tid);
+	tfp_state->look_next = at; /* two threads starting at once look at the same ones; at the end it begins anew */
+	return found;
 }
 
 /* What could not be put (no room) stays in the slot. */
