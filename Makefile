@@ -31,7 +31,7 @@ STACK := $(if $(IS_CLANG),-Wframe-larger-than=2048,-Wstack-usage=2048 -fstack-us
 GUEST = $(BASE) -isystem $(DEPS)/include -fPIC -fvisibility=hidden -fno-builtin -ftls-model=initial-exec \
 	-fno-stack-protector -U_FORTIFY_SOURCE -Walloca -ffunction-sections -fdata-sections \
 	$(if $(filter aarch64,$(ARCH)),-mno-outline-atomics) $(if $(SAN),$(SANITIZE),$(STACK))
-OFFLINE = $(BASE) $(SANITIZE)
+OFFLINE = $(BASE) $(if $(SAN),$(SANITIZE),-fomit-frame-pointer)
 
 WRITER := $(wildcard writer/*.c)
 COLLECTORS := $(wildcard collectors/*.c)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a small network with NumPy alone: the same loader and steps as train_jax.py, its slopes written by hand.
+"""Trains a small network with NumPy alone: the same loader and marks of steps as train_jax.py, its slopes written by hand.
 
 `make demo` takes it where no framework can be had.
 """
+import os
 import sys
 import time
 
 import numpy as np
 
 from loader import CLASSES, FEATURES, Patterns, batches
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "preload"))
+import tfprof
 
 HIDDEN, SAMPLES, BATCH, RATE = 128, 12800, 256, 0.05
 EPOCHS = int(sys.argv[1]) if len(sys.argv) > 1 else 6
@@ -39,7 +43,7 @@ def main():
                   (rng.normal(size=(HIDDEN, CLASSES)) * np.sqrt(2 / HIDDEN)).astype(np.float32),
                   np.zeros(CLASSES, np.float32)]
     step = 0
-    for step, (images, labels) in enumerate(batches(Patterns(SAMPLES), BATCH, EPOCHS), 1):
+    for step, (images, labels) in enumerate(tfprof.steps(batches(Patterns(SAMPLES), BATCH, EPOCHS)), 1):
         loss = train_step(parameters, images, labels)
         if step == 1 or step % 50 == 0:
             print(f"step {step:4d}  loss {loss:.4f}", flush=True)

@@ -110,12 +110,14 @@ int doctor_table(const char *folder, const char *table, char *text, size_t room)
 
 char *doctor_folder(void)
 {
-	const char *place = getenv("TMPDIR");
-	char *folder = say_text("%s/tfprof-doctor-XXXXXX", place && *place ? place : "/tmp");
+	const char *const places[] = {getenv("TMPDIR"), "/tmp"}; /* of a batch job the first may name what is not there */
 
-	if (mkdtemp(folder))
-		return folder;
-	free(folder);
+	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+		char *folder = say_text("%s/tfprof-doctor-XXXXXX", places[i] && *places[i] ? places[i] : "/tmp");
+		if (mkdtemp(folder))
+			return folder;
+		free(folder);
+	}
 	return NULL;
 }
 

@@ -87,6 +87,7 @@ static void preload(void)
 static void make_directory(struct tfp_settings *settings)
 {
 	char absolute[PATH_MAX];
+	struct stat facts;
 
 	if (mkdir(settings->out, 0777) && errno != EEXIST)
 		say_die("cannot make the output directory %s: %s; choose another with -o DIR", settings->out,
@@ -94,6 +95,8 @@ static void make_directory(struct tfp_settings *settings)
 	if (!realpath(settings->out, absolute))
 		say_die("cannot use the output directory %s: %s; choose another with -o DIR", settings->out,
 			strerror(errno));
+	if (stat(absolute, &facts) == 0 && !S_ISDIR(facts.st_mode))
+		say_die("the output directory %s is a file; choose another with -o DIR", absolute);
 	if (access(absolute, W_OK | X_OK))
 		say_die("cannot write to the output directory %s: %s; choose another with -o DIR", absolute,
 			strerror(errno));

@@ -40,7 +40,7 @@ static _Noreturn void die_unknown(const char *name)
 	nearest = tfp_nearest_word(name, names, COMMANDS);
 	if (nearest >= 0)
 		say_die("there is no command %s; did you mean `tfprof %s`?", name, names[nearest]);
-	say_die("there is no command %s; `tfprof help` lists them", name);
+	say_die("there is no command %s; `tfprof help` lists them; a program is recorded by `tfprof run -- PROGRAM`", name);
 }
 
 int main(int argc, char **argv)

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void manual_paragraphs(const struct manual_style *style, const char *text)
+/* Paragraphs separated by empty lines. */
+static void paragraphs(const struct manual_style *style, const char *text)
 {
 	while (text && *text) {
 		const char *end = strstr(text, "\n\n");
@@ -68,7 +69,7 @@ void manual_overview(const struct manual_style *style)
 	const struct command *command;
 	int number;
 
-	style->title("tfprof", 1, "record what a program does with its memory, at little cost, and report it");
+	style->title("tfprof", 1, "record where a program's time and memory go, on the host and on its GPUs, at little cost");
 	style->heading("Usage");
 	style->code("tfprof COMMAND [...]");
 	style->code("tfprof --version");
@@ -97,7 +98,7 @@ void manual_command(const struct manual_style *style, const struct command *comm
 	style->code(usage);
 	if (command->more)
 		style->heading("Description");
-	manual_paragraphs(style, command->more);
+	paragraphs(style, command->more);
 	if (command->options) {
 		style->heading("Options");
 		own_options(style, command->options);

@@ -29,7 +29,4 @@ void manual_settings(const struct manual_style *style);
 /* Commands and options, fields between tabs: what scripts/completion makes completion for shells of. */
 void manual_words(void);
 
-/* Paragraphs separated by empty lines. */
-void manual_paragraphs(const struct manual_style *style, const char *text);
-
 #endif

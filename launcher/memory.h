@@ -24,6 +24,7 @@ struct memory_end {
 	uint64_t machine_kills; /* processes of the machine killed for memory, those included */
 };
 
+/* Before the program starts, and after its end. */
 struct memory_watch memory_begin(void);
 struct memory_end memory_since(const struct memory_watch *watch);
 

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -142,6 +143,21 @@ static void prepare(struct run *run, int argc, char **argv)
 	environment_prepare(&run->settings, run->job_id);
 }
 
+/* Why a program that lies there does not start, where it is a newcomer's mistake; "" = the system's word says it all. */
+static const char *start_hint(const char *name, int reason)
+{
+	struct stat facts;
+
+	if (stat(name, &facts))
+		return "";
+	if (S_ISDIR(facts.st_mode))
+		return "; it is a directory";
+	if (reason == ENOENT)
+		return strchr(name, '/') ? "; what reads it (the first line of a script, the loader of a program) is missing"
+					 : "; a name without a slash is looked up in PATH; write ./ before it";
+	return reason == EACCES ? "; it is not executable; name first what reads it, as in: tfprof run -- python3 train.py" : "";
+}
+
 static int run_main(int argc, char **argv)
 {
 	struct run *run = calloc(1, sizeof *run);
@@ -161,7 +177,8 @@ static int run_main(int argc, char **argv)
 	run->end = child_run(run->program);
 	helper_finish(&helper);
 	if (run->end.exec_errno) {
-		say_line("cannot run %s: %s", run->program[0], strerror(run->end.exec_errno));
+		say_line("cannot run %s: %s%s", run->program[0], strerror(run->end.exec_errno),
+			 start_hint(run->program[0], run->end.exec_errno));
 		return WEXITSTATUS(run->end.wait_status);
 	}
 	close_run(run, started.tv_sec);

@@ -27,6 +27,7 @@ void asked_open(struct asked *asked, const char *const *paths, size_t count);
 /* The same where it may be that none has the name: false. */
 bool asked_try(struct asked *asked, const char *const *paths, size_t count);
 
+/* Reads what the first pass wants, with progress on a terminal. Dies without memory. */
 void asked_scan(struct asked *asked);
 /* Reads the logs where these tables, or figures, need that; checks the filters, and makes the request ready. */
 void asked_ready(struct asked *asked, const struct options *options, const struct report_kind *format,

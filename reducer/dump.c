@@ -369,7 +369,7 @@ static void put_block(struct dump *dump, const struct log_block *block)
 		block_kinds[kind].put(dump, block);
 }
 
-void dump_log(FILE *out, const struct log *log)
+static void dump_log(FILE *out, const struct log *log)
 {
 	struct dump dump = {.out = out, .log = log};
 	uint64_t offset = log->header.page_bytes, from = offset, gap;

@@ -12,9 +12,6 @@
 
 #include <stdio.h>
 
-/* Prints one log. */
-void dump_log(FILE *out, const struct log *log);
-
 /* Prints the logs of all processes of a run. */
 void dump_run(FILE *out, const struct run *run);
 

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -258,7 +259,7 @@ static void check_usage(const struct options *options, const struct report_kind 
 		return;
 	}
 	if (!options->tables && !kind_count &&
-	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->thread ||
+	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host || request->thread ||
 	     request->allocator || request->device || request->stream || request->has_steps || request->name || request->sort ||
 	     request->is_top_given))
 		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
@@ -455,12 +456,17 @@ static int inspect(struct options *options)
 	return status;
 }
 
+/* Bytes from which memory comes in pages of its own. */
+#define LARGE (1 << 20)
+
 int main(int count, char **words)
 {
 	struct options options;
 	const struct report_kind *format;
 	int status = 0;
 
+	/* Large arrays grow in place and go back when they are freed; left to itself malloc copies them once one was freed. */
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	setlocale(LC_CTYPE, "");
 	options_parse(&options, count, words);
 	format = report_find(options.format ? options.format : "text");

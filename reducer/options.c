@@ -128,8 +128,10 @@ static int choose(const char *name, const char *value, const char *const *words)
 	struct text all = {0};
 
 	for (int i = 0; words[i]; i++) {
-		if (strcmp(value, words[i]) == 0)
+		if (strcmp(value, words[i]) == 0) {
+			text_free(&all);
 			return i;
+		}
 		text_format(&all, "%s%s", i ? ", " : "", words[i]);
 	}
 	base_die("--%s=%s: give one of %s", name, value, all.bytes);
@@ -214,14 +216,19 @@ static void take_temporary(struct options *options, const char *name, const char
 	options->temporary = (unsigned)number(name, value, 1, 16);
 }
 
+/* The three forms of the help, below the table that they print. */
+static void print_help(FILE *file);
+static void print_manual(FILE *file);
+static void print_words(FILE *file);
+
 static void take_help(struct options *options, const char *name, const char *value)
 {
 	options->action = ACTION_HELP;
-	options->help = options_help;
+	options->help = print_help;
 	if (value && strcmp(value, "man") == 0)
-		options->help = options_manual;
+		options->help = print_manual;
 	else if (value && strcmp(value, "words") == 0)
-		options->help = options_words;
+		options->help = print_words;
 	else if (value)
 		base_die("--%s=%s: other forms of this text are man and words", name, value);
 }
@@ -260,6 +267,7 @@ static const struct option_row rows[] = {
 	 .take = take_limit},
 	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
 	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
+	{"host", 0, "NAME", "only processes of this machine or container", TEXT(request.host)},
 	{"thread", 0, "TID|NAME", "only this thread", TEXT(request.thread)},
 	{"allocator", 0, "NAME", "only this allocator: heap, mmap, device:0, pinned, ...", TEXT(request.allocator)},
 	{"device", 0, "N|NAME", "only this GPU", TEXT(request.device)},
@@ -314,7 +322,7 @@ static void put_term(struct text *term, const struct option_row *row)
 		text_format(term, row->argument[0] == '[' ? "%s" : "=%s", row->argument);
 }
 
-void options_help(FILE *file)
+static void print_help(FILE *file)
 {
 	struct text lines = {0};
 
@@ -348,7 +356,7 @@ static void put_roff_item(FILE *file, const char *term, const char *meaning)
 	put_roff(file, meaning);
 }
 
-void options_manual(FILE *file)
+static void print_manual(FILE *file)
 {
 	fputs(".TH TFPROF-REDUCE 1 \"\" tfprof\n.SH NAME\ntfprof-reduce \\- report on the logs of libtfprof.so\n.SH USAGE\n.PP\n", file);
 	put_roff(file, usage);
@@ -375,7 +383,7 @@ void options_manual(FILE *file)
 }
 
 /* Fields between tabs: what scripts/completion makes completion for shells of. */
-void options_words(FILE *file)
+static void print_words(FILE *file)
 {
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		fprintf(file, "option\t\t%.*s\t%s\t%s\t%s\n", rows[i].letter != 0, &rows[i].letter, rows[i].name,

@@ -42,11 +42,6 @@ struct options {
 void options_parse(struct options *options, int count, char **words);
 void options_free(struct options *options);
 
-/* What --help, --help=man and --help=words print. */
-void options_help(FILE *file);
-void options_manual(FILE *file);
-void options_words(FILE *file);
-
 #define OPTIONS_DEFAULT_LOGS "tfprof-out" /* the default of the setting OUT */
 
 #endif

@@ -18,6 +18,7 @@ struct progress {
 	atomic_flag is_busy; /* several threads may tell of their work */
 };
 
+/* From now on; says nothing on no terminal, nor of short work. `work` is kept, not copied. */
 void progress_start(struct progress *progress, const char *work);
 /* `context` is a struct progress; fits run_options.progress. `all` may be 0. */
 void progress_step(void *context, uint64_t done, uint64_t all);

@@ -47,7 +47,8 @@ const char *input_iterator_name(const char *name)
 	return last;
 }
 
-bool input_is_root(const char *name)
+/* A long name of two parts, or of one. */
+static bool is_root(const char *name)
 {
 	return begins(name, ITERATOR) && strstr(name + strlen(ITERATOR), "::") == NULL;
 }
@@ -57,7 +58,7 @@ enum input_kind input_kind_of(const struct span *span)
 	if (span->what != SPAN_OP && span->what != SPAN_TRACE && span->what != SPAN_RANGE)
 		return INPUT_NOT;
 	if (begins(span->name, ITERATOR))
-		return input_is_root(span->name) ? INPUT_ROOT : INPUT_ITERATOR;
+		return is_root(span->name) ? INPUT_ROOT : INPUT_ITERATOR;
 	if (begins(span->name, LOADER))
 		return INPUT_LOADER;
 	if (begins(span->name, "IteratorGetNext") || strstr(span->name, ":IteratorGetNext") != NULL)
@@ -110,7 +111,8 @@ static const char *const asyncs[] = {"Prefetch",
 				     "ParallelBatch",
 				     NULL};
 
-bool input_is_reader(const char *name)
+/* Reads files. */
+static bool is_reader(const char *name)
 {
 	return begins(name, ITERATOR) && is_stem(input_iterator_name(name), readers);
 }
@@ -120,7 +122,8 @@ bool input_is_async(const char *name)
 	return is_stem(input_iterator_name(name), asyncs);
 }
 
-bool input_is_ahead(const char *name)
+/* Something above it works ahead of whoever waits. */
+static bool is_ahead(const char *name)
 {
 	static const char *const marks[] = {"::MemoryReader", "::MemoryWriter",	      "::Interleave", "::Prefetch",
 					    "::ParallelMap",  "::ParallelInterleave", "::MapAndBatch"};
@@ -163,9 +166,9 @@ const char *input_category_remedy(enum input_category category)
 
 enum input_category input_category_of(const char *iterator)
 {
-	if (!input_is_reader(iterator))
+	if (!is_reader(iterator))
 		return INPUT_PREPROCESSING;
-	return input_is_ahead(iterator) ? INPUT_ADVANCE_READ : INPUT_DEMAND_READ;
+	return is_ahead(iterator) ? INPUT_ADVANCE_READ : INPUT_DEMAND_READ;
 }
 
 /* Kinds of iterators by what can be done; the names are the TensorFlow Profiler's and TensorFlow's own. */

@@ -30,12 +30,8 @@ bool input_is_wait(const struct span *span, uint32_t step_thread);
 
 /* The last part of a long name: what the iterator is. Points into `name`. */
 const char *input_iterator_name(const char *name);
-/* A long name of two parts, or of one. */
-bool input_is_root(const char *name);
-/* Reads files; runs work in other threads; is the part of a pipeline that copies to a device. */
-bool input_is_reader(const char *name);
+/* Runs work in other threads; is the part of a pipeline that copies to a device. */
 bool input_is_async(const char *name);
-bool input_is_ahead(const char *name); /* something above it works ahead of whoever waits */
 bool input_is_device(const char *name);
 
 /* What the host does for the input. */

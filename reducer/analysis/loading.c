@@ -196,6 +196,19 @@ static void take_read(struct loading *loading, const struct span *span)
 	}
 }
 
+/* A worker has received its next index. */
+static void end_batch(struct loading *loading, int64_t next_ns)
+{
+	struct loading_pass *pass = loading->pass;
+
+	if (pass->batch_ns != TIME_UNKNOWN && pass->last_ns > pass->batch_ns)
+		add(loading, LOADING_BUSY, (uint64_t)(pass->last_ns - pass->batch_ns), 0);
+	if (pass->index_ns == TIME_UNKNOWN)
+		pass->index_ns = next_ns;
+	pass->batch_ns = next_ns;
+	pass->last_ns = next_ns;
+}
+
 /* A worker process: an index comes by a pipe, the samples are made, the batch goes away. */
 static void take_worker(struct loading *loading, const struct span *span)
 {
@@ -207,7 +220,7 @@ static void take_worker(struct loading *loading, const struct span *span)
 		pass->known_ns = end;
 	if (span->what == SPAN_READ && input_is_queue(span->name)) {
 		if (is_main) {
-			loading_batch_end(loading, end);
+			end_batch(loading, end);
 			pass->indexes++;
 		}
 		return;
@@ -247,24 +260,12 @@ static void take(void *result, const struct span *span)
 	}
 }
 
-void loading_batch_end(struct loading *loading, int64_t next_ns)
-{
-	struct loading_pass *pass = loading->pass;
-
-	if (pass->batch_ns != TIME_UNKNOWN && pass->last_ns > pass->batch_ns)
-		add(loading, LOADING_BUSY, (uint64_t)(pass->last_ns - pass->batch_ns), 0);
-	if (pass->index_ns == TIME_UNKNOWN)
-		pass->index_ns = next_ns;
-	pass->batch_ns = next_ns;
-	pass->last_ns = next_ns;
-}
-
 static void end(void *result)
 {
 	struct loading *loading = result;
 
 	if (loading->count)
-		loading_batch_end(loading, TIME_UNKNOWN);
+		end_batch(loading, TIME_UNKNOWN);
 	if (loading->count && !own(loading)->counts[LOADING_BUSY] && loading_gets_indexes(loading->pass)) {
 		add(loading, LOADING_GUESSED, loading_processor_ns(loading->pass), 0);
 		own(loading)->counts[LOADING_GUESSED] = loading->pass->indexes;

@@ -64,6 +64,7 @@ struct loading {
 	struct loading_pass *pass; /* during the pass only */
 };
 
+/* What a process loaded; NULL = nothing, or no such process. */
 const struct loading_row *loading_row_of(const struct loading *loading, uint64_t log_id);
 
 #endif

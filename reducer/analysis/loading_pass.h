@@ -53,7 +53,4 @@ bool loading_gets_indexes(const struct loading_pass *pass);
 /* Processor time of the process from its first index to the last that is known of it, in whole samples; 0 = not known. */
 uint64_t loading_processor_ns(const struct loading_pass *pass);
 
-/* A worker has received its next index. */
-void loading_batch_end(struct loading *loading, int64_t next_ns);
-
 #endif

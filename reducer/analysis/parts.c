@@ -9,28 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-const char *part_name(enum step_part part)
-{
-	static const char *const names[STEP_PARTS] = {"device compute, 16 bit",
-						      "device compute, tf32",
-						      "device compute, 8 bit",
-						      "device compute, 32 bit",
-						      "device compute, 64 bit",
-						      "device compute, unknown precision",
-						      "device collectives",
-						      "device to device",
-						      "output",
-						      "input: copies to the device",
-						      "compilation",
-						      "input: waiting",
-						      "kernel launch",
-						      "host compute",
-						      "communication",
-						      "other"};
-
-	return names[part];
-}
-
 const char *part_precision(enum step_part part)
 {
 	static const char *const names[] = {"16", "tf32", "8", "32", "64", "unknown"};

@@ -32,7 +32,6 @@ enum step_part {
 	PART_OTHER, /* nothing of the above: Python, waiting for the device while it rests, what was not recorded */
 	STEP_PARTS
 };
-const char *part_name(enum step_part part);
 
 /* What a span says is going on: a bit each of a sweep's mask. The parts, and: */
 enum step_class {

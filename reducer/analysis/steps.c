@@ -67,47 +67,62 @@ static void make_lanes(struct steps_pass *pass)
 	}
 }
 
+#define MASKED 8u /* a power of two */
+
 /* A stretch of a unit. */
 struct target {
 	struct step_row *row;
 	enum analysis_split split;
 	uint32_t hidden;	/* bits that do not count here */
 	int64_t from_ns, to_ns; /* what the unit's time is */
-	struct meaning {
+	struct masked {
 		uint32_t mask; /* 0 = nothing yet */
-		uint32_t active;
-		enum step_part part;
-		enum phase phase;
-	} meanings[8]; /* of the masks seen lately: few come again and again */
+		uint64_t ns;   /* how long just these classes were active */
+	} masked[MASKED]; /* of the masks seen lately: few come again and again */
 };
 
-static const struct meaning *meaning_of(struct target *target, uint32_t mask)
+/* What the time of a mask means for the row. */
+static void add_masked(struct target *target, struct masked *masked)
 {
-	struct meaning *meaning = &target->meanings[(mask * 0x9e3779b1u) >> 29];
+	uint32_t seen = masked->mask & ~target->hidden, active = part_active(seen, target->split);
+	enum step_part part = part_of(seen, target->split);
+	struct step_row *row = target->row;
 
-	if (meaning->mask != mask) {
-		uint32_t seen = mask & ~target->hidden;
-		*meaning = (struct meaning){mask, part_active(seen, target->split), part_of(seen, target->split), part_phase(seen)};
-	}
-	return meaning;
+	if (!masked->mask)
+		return;
+	row->has_work |= active != 0;
+	if (part != PART_OTHER)
+		row->exposed_ns[part] += masked->ns;
+	for (uint32_t left = active & ~CLASS_BIT(part); left; left &= left - 1)
+		row->overlapped_ns[__builtin_ctz(left)] += masked->ns;
+	row->phase_ns[part_phase(seen)] += masked->ns;
+}
+
+/* Where the time of a mask is added up; where all places are taken one is told. */
+static struct masked *place_of(struct target *target, uint32_t mask)
+{
+	unsigned first = (mask * 0x9e3779b1u) >> 29, at = first;
+
+	do {
+		struct masked *masked = &target->masked[at];
+		if (!masked->mask)
+			masked->mask = mask;
+		if (masked->mask == mask)
+			return masked;
+		at = (at + 1) % MASKED;
+	} while (at != first);
+	add_masked(target, &target->masked[first]);
+	target->masked[first] = (struct masked){.mask = mask};
+	return &target->masked[first];
 }
 
 static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 {
 	struct target *target = context;
-	struct step_row *row = target->row;
 	int64_t from = from_ns > target->from_ns ? from_ns : target->from_ns, to = to_ns < target->to_ns ? to_ns : target->to_ns;
-	const struct meaning *meaning;
 
-	if (from >= to)
-		return;
-	meaning = meaning_of(target, mask);
-	row->has_work |= meaning->active != 0;
-	if (meaning->part != PART_OTHER)
-		row->exposed_ns[meaning->part] += (uint64_t)(to - from);
-	for (uint32_t left = meaning->active & ~CLASS_BIT(meaning->part); left; left &= left - 1)
-		row->overlapped_ns[__builtin_ctz(left)] += (uint64_t)(to - from);
-	row->phase_ns[meaning->phase] += (uint64_t)(to - from);
+	if (from < to)
+		place_of(target, mask)->ns += (uint64_t)(to - from);
 }
 
 /* The unit's time by --step-time. */
@@ -150,6 +165,8 @@ static void tell_unit(struct steps *steps, size_t unit, int64_t until_ns)
 
 	pass->pending -= waiting->sweep.count;
 	sweep_flush(&waiting->sweep, until_ns, add_stretch, &target);
+	for (size_t i = 0; i < MASKED; i++)
+		add_masked(&target, &target.masked[i]);
 	pass->pending += waiting->sweep.count;
 }
 
@@ -228,7 +245,8 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 	}
 	waiting->is_given |= span->given_step != 0;
 	if (span->on == SPAN_QUEUE) {
-		struct device_work *work = work_of(waiting, span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1);
+		size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1;
+		struct device_work *work = device < waiting->device_count ? &waiting->devices[device] : work_of(waiting, device);
 		work->first_ns = start_ns < work->first_ns ? start_ns : work->first_ns;
 		work->last_ns = end_ns > work->last_ns ? end_ns : work->last_ns;
 		steps->rows[unit].has_device = true;

@@ -7,10 +7,17 @@
 
 #define ROOM_LEAST 1024 /* intervals for which a run keeps its room */
 #define ROOM_FIRST 4	/* of a run and of the runs: a sweep a step may wait for each of 100,000 short steps */
+#define RUNS_ABREAST 8	/* runs whose edges are looked at one by one; a run is begun for what would overlap in its own below this */
 
 static int64_t last_start(const struct sweep_run *run)
 {
 	return run->items[run->count - 1].start_ns;
+}
+
+/* Whether an interval that begins then may stand behind the others of a run, which stays free of overlaps. */
+static bool fits(const struct sweep_run *run, int64_t start_ns, uint32_t mask)
+{
+	return run->end_ns <= start_ns || (run->items[run->count - 1].mask == mask && last_start(run) <= start_ns);
 }
 
 /* The run that got the one before of the same class, where it fits: NULL else. */
@@ -19,35 +26,57 @@ static struct sweep_run *recent_run(struct sweep *sweep, int64_t start_ns, uint3
 	size_t place = sweep->recent[(unsigned)__builtin_ctz(mask) % 4];
 	struct sweep_run *run = place < sweep->run_count ? &sweep->runs[place] : NULL;
 
-	return run && run->count && !run->is_mixed && last_start(run) <= start_ns ? run : NULL;
+	return run && run->count && !run->is_mixed && fits(run, start_ns, mask) ? run : NULL;
 }
 
-/* The run that ends closest before `start_ns`; else an empty one, a new one, or the first, which is then out of order. */
-static struct sweep_run *run_for(struct sweep *sweep, int64_t start_ns)
+static struct sweep_run *new_run(struct sweep *sweep)
 {
-	struct sweep_run *best = NULL, *empty = NULL;
-
-	for (size_t i = 0; i < sweep->run_count; i++) {
-		struct sweep_run *run = &sweep->runs[i];
-		if (!run->count)
-			empty = run;
-		else if (!run->is_mixed && last_start(run) <= start_ns && (!best || last_start(run) > last_start(best)))
-			best = run;
-	}
-	sweep->steps += sweep->run_count;
-	if (best || empty)
-		return best ? best : empty;
 	if (!sweep->runs) {
 		sweep->runs = base_alloc(ROOM_FIRST, sizeof(*sweep->runs));
 		sweep->run_room = ROOM_FIRST;
 	}
-	if (sweep->run_count < SWEEP_RUNS) {
-		sweep->runs = base_grow(sweep->runs, &sweep->run_room, sweep->run_count + 1, sizeof(*sweep->runs));
-		sweep->runs[sweep->run_count] = (struct sweep_run){0};
-		return &sweep->runs[sweep->run_count++];
+	sweep->runs = base_grow(sweep->runs, &sweep->run_room, sweep->run_count + 1, sizeof(*sweep->runs));
+	sweep->runs[sweep->run_count] = (struct sweep_run){.end_ns = INT64_MIN};
+	return &sweep->runs[sweep->run_count++];
+}
+
+/*
+ * The run that begins its last closest before `start_ns`, of those in which nothing would overlap; else an empty one, a new one,
+ * one in which it overlaps, or the first, which is then out of order.
+ */
+static struct sweep_run *run_for(struct sweep *sweep, int64_t start_ns, uint32_t mask)
+{
+	struct sweep_run *best = NULL, *empty = NULL, *clear = NULL;
+
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		struct sweep_run *run = &sweep->runs[i];
+		if (!run->count) {
+			empty = run;
+		} else if (!run->is_mixed && last_start(run) <= start_ns) {
+			best = !best || last_start(run) > last_start(best) ? run : best;
+			if (fits(run, start_ns, mask))
+				clear = !clear || last_start(run) > last_start(clear) ? run : clear;
+		}
 	}
+	sweep->steps += sweep->run_count;
+	if (clear || empty)
+		return clear ? clear : empty;
+	if (sweep->run_count < (best ? RUNS_ABREAST : SWEEP_RUNS))
+		return new_run(sweep);
+	if (best)
+		return best;
 	sweep->runs[0].is_mixed = true;
 	return &sweep->runs[0];
+}
+
+static void widen(struct sweep_run *run)
+{
+	if (run->items) {
+		run->items = base_grow(run->items, &run->room, run->count + 1, sizeof(*run->items));
+		return;
+	}
+	run->items = base_alloc(ROOM_FIRST, sizeof(*run->items));
+	run->room = ROOM_FIRST;
 }
 
 void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
@@ -64,7 +93,7 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 		return;
 	run = recent_run(sweep, start, mask);
 	if (!run) {
-		run = run_for(sweep, start);
+		run = run_for(sweep, start, mask);
 		sweep->recent[(unsigned)__builtin_ctz(mask) % 4] = (uint8_t)(run - sweep->runs);
 	}
 	/* Most follow the one before: equal classes that touch are one interval. */
@@ -72,14 +101,14 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 		struct sweep_interval *last = &run->items[run->count - 1];
 		if (last->mask == mask && start >= last->start_ns && start <= last->end_ns) {
 			last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+			run->end_ns = end_ns > run->end_ns ? end_ns : run->end_ns;
 			return;
 		}
 	}
-	if (!run->items) {
-		run->items = base_alloc(ROOM_FIRST, sizeof(*run->items));
-		run->room = ROOM_FIRST;
-	}
-	run->items = base_grow(run->items, &run->room, run->count + 1, sizeof(*run->items));
+	run->overlaps |= start < run->end_ns;
+	run->end_ns = end_ns > run->end_ns ? end_ns : run->end_ns;
+	if (run->count == run->room)
+		widen(run);
 	run->items[run->count++] = (struct sweep_interval){start, end_ns, mask};
 	sweep->count++;
 }
@@ -242,19 +271,22 @@ static void keep_rest(struct sweep_run *run, size_t count, int64_t until_ns)
 	if (run->count > count)
 		memmove(run->items + kept, run->items + count, (run->count - count) * sizeof(*run->items));
 	run->count -= count - kept;
-	if (!run->count && run->room > ROOM_LEAST) {
+	if (run->count)
+		return;
+	if (run->room > ROOM_LEAST) {
 		free(run->items);
 		*run = (struct sweep_run){0};
 	}
+	run->overlaps = false;
+	run->end_ns = INT64_MIN;
 }
 
-void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
+/* Runs of which one or more hold overlaps, or many of them: beginnings by run, ends by a heap. */
+static void flush_any(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
 {
 	struct active active = {.last_ns = INT64_MIN, .tell = tell, .context = context};
-	size_t next[SWEEP_RUNS] = {0}, left = 0;
 	int64_t bound_ns;
 
-	order_runs(sweep);
 	for (size_t i; (i = first_run(sweep, next, until_ns, &bound_ns)) != SIZE_MAX;) {
 		const struct sweep_run *run = &sweep->runs[i];
 		do {
@@ -277,12 +309,76 @@ void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *
 		take_edge(&active, end.end_ns, end.mask, -1);
 	}
 	free(active.ends);
+	sweep->steps += active.steps;
+}
+
+/* A run without overlaps: one interval at most is active, so its beginnings and ends come one after the other. */
+struct edges {
+	int64_t next_ns; /* when it begins or ends; INT64_MAX = never again */
+	uint32_t mask;	 /* 0 = none is active */
+	const struct sweep_interval *at, *end; /* the active one or the next */
+};
+
+/* The next edge of a run goes by. */
+static void pass_edge(struct edges *run)
+{
+	if (run->mask == 0) {
+		run->mask = run->at->mask;
+		run->next_ns = run->at->end_ns;
+		return;
+	}
+	run->mask = 0;
+	run->at++;
+	run->next_ns = run->at < run->end ? run->at->start_ns : INT64_MAX;
+}
+
+/* Few runs, none of which holds overlaps. */
+static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
+{
+	struct edges runs[RUNS_ABREAST];
+	int64_t last_ns = INT64_MIN, next_ns = INT64_MAX;
+	uint32_t active = 0;
+
+	for (size_t i = 0; i < sweep->run_count; i++) {
+		const struct sweep_run *run = &sweep->runs[i];
+		runs[i] = (struct edges){run->count ? run->items[0].start_ns : INT64_MAX, 0, run->items, run->items + run->count};
+		next_ns = runs[i].next_ns < next_ns ? runs[i].next_ns : next_ns;
+	}
+	while (next_ns < until_ns) {
+		int64_t now_ns = next_ns;
+		if (active)
+			tell(context, last_ns, now_ns, active);
+		last_ns = now_ns;
+		next_ns = INT64_MAX;
+		active = 0;
+		for (size_t i = 0; i < sweep->run_count; i++) {
+			while (runs[i].next_ns == now_ns)
+				pass_edge(&runs[i]);
+			active |= runs[i].mask;
+			next_ns = runs[i].next_ns < next_ns ? runs[i].next_ns : next_ns;
+		}
+		sweep->steps += sweep->run_count;
+	}
+	if (active && last_ns < until_ns)
+		tell(context, last_ns, until_ns, active);
+	for (size_t i = 0; i < sweep->run_count; i++)
+		next[i] = (size_t)(runs[i].at - sweep->runs[i].items) + (runs[i].mask != 0);
+}
+
+void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
+{
+	size_t next[SWEEP_RUNS] = {0}, left = 0;
+	bool is_abreast = sweep->run_count <= RUNS_ABREAST;
+
+	for (size_t i = 0; i < sweep->run_count; i++)
+		is_abreast &= !sweep->runs[i].overlaps && !sweep->runs[i].is_mixed;
+	order_runs(sweep);
+	(is_abreast ? flush_abreast : flush_any)(sweep, next, until_ns, tell, context);
 	for (size_t i = 0; i < sweep->run_count; i++) {
 		keep_rest(&sweep->runs[i], next[i], until_ns);
 		left += sweep->runs[i].count;
 	}
 	sweep->count = left;
-	sweep->steps += active.steps;
 	if (until_ns > sweep->told_ns)
 		sweep->told_ns = until_ns;
 }

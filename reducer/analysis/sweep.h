@@ -24,7 +24,9 @@ struct sweep_interval {
 struct sweep_run {
 	struct sweep_interval *items;
 	size_t count, room;
-	bool is_mixed; /* out of order: nothing fitted and there were too many runs */
+	int64_t end_ns; /* the greatest end */
+	bool is_mixed;	/* out of order: nothing fitted and there were too many runs */
+	bool overlaps;	/* one began before another had ended */
 };
 #define SWEEP_RUNS 32
 
@@ -42,6 +44,7 @@ struct sweep {
 /* A stretch in which something is active. */
 typedef void sweep_tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask);
 
+/* An interval in which the classes of `mask` are active. */
 void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask);
 /* Tells all up to that time and keeps the rest. */
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context);

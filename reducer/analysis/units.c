@@ -15,7 +15,6 @@
 #define UNITS_MOST (1u << 20) /* as many as there may be steps */
 #define EAGER 7		      /* rows of range_sources.def */
 #define TRACEME 3
-#define RECORD_FUNCTION 5
 
 const char *unit_kind_name(enum unit_kind kind)
 {

@@ -35,6 +35,7 @@ struct units {
 	char *name; /* of requests and calls: what repeats; NULL = none */
 };
 
+/* The units of one process: steps, else requests or calls, else the process as a whole; see enum unit_kind. units_free after it. */
 void units_make(struct units *units, const struct analysis_input *input);
 void units_free(struct units *units);
 

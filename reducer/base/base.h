@@ -37,6 +37,7 @@ struct text {
 	size_t length, room;
 };
 
+/* Each appends; dies without memory. */
 void text_put(struct text *text, const void *bytes, size_t length);
 void text_string(struct text *text, const char *string);
 void text_char(struct text *text, char c);

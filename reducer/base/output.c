@@ -96,7 +96,7 @@ static char *part_of(const char *path)
 
 static _Noreturn void die(const char *path)
 {
-	base_die("cannot write %s: %s", path, strerror(errno));
+	base_die("cannot write %s: %s%s", path, strerror(errno), errno == ENOENT ? "; make its folder first" : "");
 }
 
 static FILE *open_directly(const char *path)

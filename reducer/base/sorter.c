@@ -192,7 +192,7 @@ static const struct entry *front(const struct sorter *sorter, struct run *run)
 		size_t room = BUFFER_BYTES - left, wanted = run->end - run->at < room ? (size_t)(run->end - run->at) : room;
 		memmove(run->buffer, run->buffer + run->used, left);
 		if (spool_read(sorter->spool, run->at, run->buffer + left, wanted) != wanted)
-			base_die("a temporary file cannot be read back");
+			base_die("a temporary file cannot be read back; set TMPDIR to a folder of another disk");
 		run->at += wanted;
 		run->used = 0;
 		run->filled = left + wanted;

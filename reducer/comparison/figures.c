@@ -6,7 +6,7 @@
  */
 #include "reducer/comparison/figures.h"
 
-#include "reducer/comparison/busy.h"
+#include "reducer/tables/busy.h"
 #include "reducer/comparison/interval.h"
 
 #include <stdlib.h>

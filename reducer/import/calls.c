@@ -33,9 +33,19 @@ static const struct {
 	{"Synchronize", "sync"},  {"MemAlloc", "alloc"}, {"Malloc", "alloc"},  {"Free", "free"},
 };
 
+/* Of a function that no table has: cu and a capital letter is CUDA's driver; who else traces, says it in the name. */
+static const char *library_of(const char *name)
+{
+	if (strncmp(name, "cuda", 4) == 0)
+		return "cuda runtime";
+	if (strncmp(name, "hip", 3) == 0)
+		return "hip runtime";
+	return strncmp(name, "cu", 2) == 0 && name[2] >= 'A' && name[2] <= 'Z' ? "cuda driver" : "other";
+}
+
 static struct known describe(const char *name)
 {
-	struct known found = {name, strncmp(name, "cuda", 4) == 0 ? "cuda runtime" : "cuda driver", "other"};
+	struct known found = {name, library_of(name), "other"};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
 		if (strcmp(tables[i].name, name) == 0)

@@ -283,6 +283,8 @@ static void free_all(struct kineto *kineto)
 	base_index_free(&kineto->track_of);
 	free(kineto->shapes);
 	base_index_free(&kineto->shape_of);
+	free(kineto->sizes);
+	base_index_free(&kineto->size_of);
 	free(kineto);
 }
 
@@ -304,6 +306,7 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 		take_file(kineto);
 	else if (word == JSON_ARRAY)
 		take_events(kineto);
+	kineto_notes(kineto);
 	if (kineto->out_of_time)
 		source_damage(source, DIAG_NO_OFFSET, "", "events with impossible times were left out");
 	snprintf(about->command, sizeof(about->command), "python"); /* Kineto is PyTorch's */

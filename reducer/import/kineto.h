@@ -21,6 +21,7 @@ enum kineto_key {
 _Static_assert(KINETO_KEYS <= 64, "the keys of an event are bits of a word");
 
 #define KINETO_TEXTS 5	      /* texts in kineto_keys.def */
+#define KINETO_CATEGORIES 8   /* unknown ones that are told by name */
 #define KINETO_KEY_SLOTS 256u /* a power of two, several times the keys */
 
 struct kineto_event {
@@ -39,6 +40,12 @@ struct kineto_track {
 	uint32_t thread, queue;
 };
 
+/* Blocks of one size of one allocator, in a file that says no addresses. */
+struct kineto_size {
+	uint64_t key;  /* of allocator and size */
+	uint64_t live; /* handed out and not yet back */
+};
+
 struct kineto {
 	struct source *source;
 	struct sink *sink;
@@ -55,6 +62,15 @@ struct kineto {
 	size_t shape_count, shape_room;
 	struct base_index shape_of;
 	uint32_t queue_count;
+	struct kineto_size *sizes;
+	size_t size_count, size_room;
+	struct base_index size_of;
+	struct kineto_category { /* that we do not know: its events are ranges */
+		char name[40];
+		uint64_t events;
+	} categories[KINETO_CATEGORIES];
+	size_t category_count;
+	uint64_t addressless; /* blocks of which the file says no address */
 	uint64_t event_count, out_of_time, op_count;
 	int64_t base_ns;
 	struct sink_group group;
@@ -76,6 +92,26 @@ static inline int64_t kineto_number(const struct kineto_event *event, enum kinet
 {
 	return kineto_has(event, key) ? event->values[key].number : 0;
 }
+
+static inline uint64_t kineto_unsigned(const struct kineto_event *event, enum kineto_key key)
+{
+	return (uint64_t)kineto_number(event, key);
+}
+
+static inline struct sink_time kineto_begin(const struct kineto_event *event)
+{
+	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+}
+
+/* kineto_memory.c: an instant event, where it tells of memory. */
+void kineto_memory(struct kineto *kineto, const struct kineto_event *event);
+
+/* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. */
+uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event);
+void kineto_put_group(struct kineto *kineto, uint32_t thread, struct sink_time when);
+
+/* kineto_put.c, once all is read: what is inferred, and what was not understood. */
+void kineto_notes(struct kineto *kineto);
 
 /* kineto_put.c: an event of that phase (X whole, i instant, B and E); a device's properties. */
 void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase);

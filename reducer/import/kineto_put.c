@@ -2,6 +2,7 @@
 /* What becomes of Kineto's events: one function a category. See kineto.h, docs/foreign.md. */
 #include "reducer/import/kineto.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +12,18 @@ enum { PYTHON = 2, RECORD_FUNCTION = 5 };
 enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
 #define SEEN_BY_CALLBACK 2 /* gpu_call.flags */
 #define NOT_SAID UINT32_MAX
+#define MANNER_NOT_SAID 2 /* flags of device_copy, device_set */
 #define NO_CHANNEL UINT64_C(0xffffffff)
-
-static struct sink_time at_begin(const struct kineto_event *event)
-{
-	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
-}
 
 static struct sink_time at_end(const struct kineto_event *event)
 {
-	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
-				    1};
+	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns, 1};
 }
 
-static void put_group(struct kineto *kineto, uint32_t thread, struct sink_time when)
+void kineto_put_group(struct kineto *kineto, uint32_t thread, struct sink_time when)
 {
 	sink_put(kineto->sink, thread, &when, kineto->group.bytes, kineto->group.used);
 	kineto->group.used = 0;
-}
-
-static uint64_t number(const struct kineto_event *event, enum kineto_key key)
-{
-	return (uint64_t)kineto_number(event, key);
 }
 
 static uint32_t name_of(struct kineto *kineto, const struct kineto_event *event)
@@ -68,7 +59,7 @@ static uint64_t hash_of(const char *pid, const char *tid)
 	return base_hash(base_hash(BASE_HASH, pid, strlen(pid) + 1), tid, strlen(tid) + 1);
 }
 
-static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *event)
+uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
 	int is_new;
@@ -86,8 +77,10 @@ static uint32_t thread_of(struct kineto *kineto, const struct kineto_event *even
 static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_event *event)
 {
 	char name[40];
-	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? number(event, KINETO_CONTEXT) : number(event, KINETO_DEVICE) + 1;
-	uint32_t key[] = {'q', (uint32_t)number(event, KINETO_DEVICE), (uint32_t)number(event, KINETO_STREAM), (uint32_t)context};
+	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? kineto_unsigned(event, KINETO_CONTEXT)
+							     : kineto_unsigned(event, KINETO_DEVICE) + 1;
+	uint32_t key[] = {'q', (uint32_t)kineto_unsigned(event, KINETO_DEVICE), (uint32_t)kineto_unsigned(event, KINETO_STREAM),
+			  (uint32_t)context};
 	int is_new;
 	struct kineto_track *track = track_at(kineto, base_hash(BASE_HASH, key, sizeof(key)), &is_new);
 	if (!is_new)
@@ -97,13 +90,13 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 	track->queue = ++kineto->queue_count;
 	sink_fact(kineto->sink, TFP_TAG_context);
 	sink_number(kineto->sink, context & UINT32_MAX);
-	sink_number(kineto->sink, number(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_DEVICE) & UINT32_MAX);
 	sink_fact_end(kineto->sink);
 	sink_fact(kineto->sink, TFP_TAG_queue);
 	sink_number(kineto->sink, track->queue);
-	sink_number(kineto->sink, number(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_DEVICE) & UINT32_MAX);
 	sink_number(kineto->sink, context & UINT32_MAX);
-	sink_number(kineto->sink, number(event, KINETO_STREAM) & UINT32_MAX);
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_STREAM) & UINT32_MAX);
 	sink_number(kineto->sink, NO_CHANNEL);
 	sink_number(kineto->sink, 0);
 	sink_fact_end(kineto->sink);
@@ -115,30 +108,35 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 /* Begin and end of an op of PyTorch; both records at once where it took no time. */
 static void put_op(struct kineto *kineto, const struct kineto_event *event, int scope)
 {
-	uint32_t thread = thread_of(kineto, event);
+	uint32_t thread = kineto_thread(kineto, event);
 	uint64_t key = ++kineto->op_count;
 
 	SINK_ADD(&kineto->group, op_begin, .name = name_of(kineto, event), .key = key, .source = RECORD_FUNCTION,
-		   .scope = (uint8_t)scope);
+		 .scope = (uint8_t)scope);
 	if (event->duration_ns)
-		put_group(kineto, thread, at_begin(event));
+		kineto_put_group(kineto, thread, kineto_begin(event));
 	SINK_ADD(&kineto->group, op_end, .key = key, .source = RECORD_FUNCTION);
-	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
+	kineto_put_group(kineto, thread, event->duration_ns ? at_end(event) : kineto_begin(event));
+}
+
+static const char step_name[] = "ProfilerStep#";
+
+static int is_step(struct kineto *kineto, const struct kineto_event *event)
+{
+	return strncmp(kineto_text(kineto, event, KINETO_NAME), step_name, sizeof(step_name) - 1) == 0;
 }
 
 /* torch.profiler's step(): ProfilerStep#N. */
 static void put_annotation(struct kineto *kineto, const struct kineto_event *event)
 {
-	static const char step[] = "ProfilerStep#";
-	const char *name = kineto_text(kineto, event, KINETO_NAME);
-	uint32_t thread = thread_of(kineto, event);
+	uint32_t thread = kineto_thread(kineto, event);
 
-	if (strncmp(name, step, sizeof(step) - 1) == 0) {
-		uint64_t count = strtoull(name + sizeof(step) - 1, NULL, 10);
+	if (is_step(kineto, event)) {
+		uint64_t count = strtoull(kineto_text(kineto, event, KINETO_NAME) + sizeof(step_name) - 1, NULL, 10);
 		SINK_ADD(&kineto->group, step, .number = count, .source = RECORD_FUNCTION);
-		put_group(kineto, thread, at_begin(event));
+		kineto_put_group(kineto, thread, kineto_begin(event));
 		SINK_ADD(&kineto->group, step_end, .number = count);
-		put_group(kineto, thread, at_end(event));
+		kineto_put_group(kineto, thread, at_end(event));
 	}
 	put_op(kineto, event, SCOPE_USER);
 }
@@ -147,38 +145,22 @@ static void put_range(struct kineto *kineto, const struct kineto_event *event, u
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 	uint64_t hash = sink_string(kineto->sink, name, strlen(name));
-	uint32_t thread = thread_of(kineto, event);
+	uint32_t thread = kineto_thread(kineto, event);
 
 	SINK_ADD(&kineto->group, range_push, .name = hash, .source = source);
 	if (event->duration_ns)
-		put_group(kineto, thread, at_begin(event));
+		kineto_put_group(kineto, thread, kineto_begin(event));
 	SINK_ADD(&kineto->group, range_pop, .source = source);
-	put_group(kineto, thread, event->duration_ns ? at_end(event) : at_begin(event));
+	kineto_put_group(kineto, thread, event->duration_ns ? at_end(event) : kineto_begin(event));
 }
 
 static void put_call(struct kineto *kineto, const struct kineto_event *event)
 {
-	SINK_ADD(&kineto->group, gpu_call, .duration = event->duration_ns, .correlation = number(event, KINETO_CORRELATION),
-		   .function = calls_function(&kineto->calls, kineto->sink, kineto_text(kineto, event, KINETO_NAME)),
-		   .flags = SEEN_BY_CALLBACK);
-	put_group(kineto, thread_of(kineto, event), at_end(event));
-}
-
-/* [memory]: a positive count of bytes was handed out, a negative one came back. Named as our own recorder names them. */
-static void put_block(struct kineto *kineto, const struct kineto_event *event)
-{
-	int64_t bytes = kineto_number(event, KINETO_MEMORY_BYTES);
-	char name[40];
-
-	if (bytes == 0)
-		return;
-	snprintf(name, sizeof(name), number(event, KINETO_DEVICE_TYPE) == 1 ? "pytorch cuda:%d" : "pytorch cpu",
-		 (int)number(event, KINETO_DEVICE_ID));
-	SINK_ADD(&kineto->group, block, .address = number(event, KINETO_ADDRESS),
-		   .bytes = bytes > 0 ? (uint64_t)bytes : 0 - (uint64_t)bytes, .total = number(event, KINETO_ALLOCATED),
-		   .reserved = number(event, KINETO_RESERVED), .allocator = sink_name(kineto->sink, name, strlen(name)),
-		   .operation = bytes > 0 ? 1 : 2);
-	put_group(kineto, thread_of(kineto, event), at_begin(event));
+	SINK_ADD(&kineto->group, gpu_call, .duration = event->duration_ns,
+		 .correlation = kineto_unsigned(event, KINETO_CORRELATION),
+		 .function = calls_function(&kineto->calls, kineto->sink, kineto_text(kineto, event, KINETO_NAME)),
+		 .flags = SEEN_BY_CALLBACK);
+	kineto_put_group(kineto, kineto_thread(kineto, event), at_end(event));
 }
 
 /* The device. */
@@ -197,8 +179,8 @@ static uint32_t shape_of(struct kineto *kineto, const struct kineto_event *event
 			    event->block[0],
 			    event->block[1],
 			    event->block[2],
-			    number(event, KINETO_REGISTERS),
-			    number(event, KINETO_SHARED)};
+			    kineto_unsigned(event, KINETO_REGISTERS),
+			    kineto_unsigned(event, KINETO_SHARED)};
 	uint64_t hash = base_hash(base_hash(BASE_HASH, facts, sizeof(facts)), name, strlen(name));
 	uint32_t place = base_index_find(&kineto->shape_of, hash, is_shape, kineto, &hash);
 
@@ -224,9 +206,10 @@ static void put_kernel(struct kineto *kineto, const struct kineto_event *event)
 	const struct kineto_track *track = queue_of(kineto, event);
 
 	SINK_ADD(&kineto->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
-		   .correlation = number(event, KINETO_CORRELATION), .shape = shape_of(kineto, event), .queue = track->queue,
-		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
-	put_group(kineto, track->thread, at_end(event));
+		 .correlation = kineto_unsigned(event, KINETO_CORRELATION), .shape = shape_of(kineto, event),
+		 .queue = track->queue, .graph = (uint32_t)kineto_unsigned(event, KINETO_GRAPH),
+		 .node = kineto_unsigned(event, KINETO_NODE));
+	kineto_put_group(kineto, track->thread, at_end(event));
 }
 
 /* "Memcpy HtoD (Pinned -> Device)": CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind. */
@@ -247,11 +230,11 @@ static void put_copy(struct kineto *kineto, const struct kineto_event *event)
 		destination = to && strncmp(to + 3, memories[i], length) == 0 ? i : destination;
 	}
 	SINK_ADD(&kineto->group, device_copy, .start = event->begin_ns, .duration = event->duration_ns,
-		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
-		   .kind = kind, .source = source, .destination = destination, .source_device = NOT_SAID,
-		   .destination_device = NOT_SAID, .graph = (uint32_t)number(event, KINETO_GRAPH),
-		   .node = number(event, KINETO_NODE));
-	put_group(kineto, track->thread, at_end(event));
+		 .correlation = kineto_unsigned(event, KINETO_CORRELATION), .bytes = kineto_unsigned(event, KINETO_BYTES),
+		 .queue = track->queue, .flags = MANNER_NOT_SAID, .kind = kind, .source = source, .destination = destination,
+		 .source_device = NOT_SAID, .destination_device = NOT_SAID,
+		 .graph = (uint32_t)kineto_unsigned(event, KINETO_GRAPH), .node = kineto_unsigned(event, KINETO_NODE));
+	kineto_put_group(kineto, track->thread, at_end(event));
 }
 
 static void put_set(struct kineto *kineto, const struct kineto_event *event)
@@ -259,9 +242,10 @@ static void put_set(struct kineto *kineto, const struct kineto_event *event)
 	const struct kineto_track *track = queue_of(kineto, event);
 
 	SINK_ADD(&kineto->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
-		   .correlation = number(event, KINETO_CORRELATION), .bytes = number(event, KINETO_BYTES), .queue = track->queue,
-		   .graph = (uint32_t)number(event, KINETO_GRAPH), .node = number(event, KINETO_NODE));
-	put_group(kineto, track->thread, at_end(event));
+		 .correlation = kineto_unsigned(event, KINETO_CORRELATION), .bytes = kineto_unsigned(event, KINETO_BYTES),
+		 .queue = track->queue, .flags = MANNER_NOT_SAID, .graph = (uint32_t)kineto_unsigned(event, KINETO_GRAPH),
+		 .node = kineto_unsigned(event, KINETO_NODE));
+	kineto_put_group(kineto, track->thread, at_end(event));
 }
 
 static void put_cpu_op(struct kineto *kineto, const struct kineto_event *event)
@@ -269,9 +253,23 @@ static void put_cpu_op(struct kineto *kineto, const struct kineto_event *event)
 	put_op(kineto, event, SCOPE_FUNCTION);
 }
 
+/* PyTorch up to 1.11 calls user's ranges operators too. */
+static void put_operator(struct kineto *kineto, const struct kineto_event *event)
+{
+	if (is_step(kineto, event))
+		put_annotation(kineto, event);
+	else
+		put_cpu_op(kineto, event);
+}
+
 static void put_python(struct kineto *kineto, const struct kineto_event *event)
 {
 	put_range(kineto, event, PYTHON);
+}
+
+static void put_other(struct kineto *kineto, const struct kineto_event *event)
+{
+	put_range(kineto, event, 0);
 }
 
 static void put_nothing(struct kineto *kineto, const struct kineto_event *event)
@@ -288,12 +286,16 @@ static const struct {
 	{"kernel", put_kernel},
 	{"cuda_runtime", put_call},
 	{"cuda_driver", put_call},
+	{"xpu_runtime", put_call},
+	{"xpu_driver", put_call},
+	{"privateuse1_runtime", put_call},
+	{"privateuse1_driver", put_call},
 	{"user_annotation", put_annotation},
 	{"python_function", put_python},
 	{"gpu_memcpy", put_copy},
 	{"gpu_memset", put_set},
 	{"gpu_user_annotation", put_nothing},
-	{"Operator", put_cpu_op},
+	{"Operator", put_operator},
 	{"Kernel", put_kernel},
 	{"Runtime", put_call},
 	{"Memcpy", put_copy},
@@ -303,7 +305,23 @@ static const struct {
 	{"Trace", put_nothing},
 	{"cuda_sync", put_nothing},
 	{"cpu_instant_event", put_nothing},
+	{"overhead", put_other},
+	{"cuda_profiler_range", put_other},
 };
+
+static void count_unknown(struct kineto *kineto, const char *name)
+{
+	size_t i = 0;
+
+	while (i < kineto->category_count &&
+	       strncmp(kineto->categories[i].name, name, sizeof(kineto->categories[i].name) - 1) != 0)
+		i++;
+	if (i == KINETO_CATEGORIES)
+		return;
+	if (i == kineto->category_count)
+		snprintf(kineto->categories[kineto->category_count++].name, sizeof(kineto->categories[i].name), "%s", name);
+	kineto->categories[i].events++;
+}
 
 /* B and E of Chrome's own format. */
 static void put_half(struct kineto *kineto, const struct kineto_event *event, char phase)
@@ -314,7 +332,7 @@ static void put_half(struct kineto *kineto, const struct kineto_event *event, ch
 		SINK_ADD(&kineto->group, range_push, .name = sink_string(kineto->sink, name, strlen(name)), .source = 0);
 	else
 		SINK_ADD(&kineto->group, range_pop, .source = 0);
-	put_group(kineto, thread_of(kineto, event), phase == 'B' ? at_begin(event) : at_end(event));
+	kineto_put_group(kineto, kineto_thread(kineto, event), phase == 'B' ? kineto_begin(event) : at_end(event));
 }
 
 void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase)
@@ -323,8 +341,7 @@ void kineto_put(struct kineto *kineto, const struct kineto_event *event, char ph
 
 	kineto->group.used = 0;
 	if (phase == 'i') {
-		if (strcmp(kineto_text(kineto, event, KINETO_NAME), "[memory]") == 0)
-			put_block(kineto, event);
+		kineto_memory(kineto, event);
 		return;
 	}
 	if (phase != 'X') {
@@ -336,7 +353,39 @@ void kineto_put(struct kineto *kineto, const struct kineto_event *event, char ph
 			categories[i].put(kineto, event);
 			return;
 		}
+	if (category[0])
+		count_unknown(kineto, category);
 	put_range(kineto, event, 0);
+}
+
+/* One sentence for the run's notes. */
+static void note(struct kineto *kineto, const struct text *text)
+{
+	sink_pair(kineto->sink, TFP_TAG_note, "import", text->bytes);
+}
+
+void kineto_notes(struct kineto *kineto)
+{
+	struct text text = {0};
+
+	if (kineto->addressless) {
+		text_format(&text,
+			    "The file says no addresses of memory blocks: each release is taken for that of the newest block of "
+			    "its size. Sums and peaks are right unless blocks from before the recording come back, lifetimes of "
+			    "blocks are inferred.");
+		note(kineto, &text);
+		text_clear(&text);
+	}
+	if (!kineto->category_count) {
+		text_free(&text);
+		return;
+	}
+	text_string(&text, "Events of categories that tfprof does not know are ranges, and in no table of devices:");
+	for (size_t i = 0; i < kineto->category_count; i++)
+		text_format(&text, "%s %s (%" PRIu64 ")", i ? "," : "", kineto->categories[i].name, kineto->categories[i].events);
+	text_string(&text, kineto->category_count == KINETO_CATEGORIES ? ", and maybe more." : ".");
+	note(kineto, &text);
+	text_free(&text);
 }
 
 void kineto_device(struct kineto *kineto, const struct kineto_event *event)
@@ -344,22 +393,23 @@ void kineto_device(struct kineto *kineto, const struct kineto_event *event)
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
 	sink_fact(kineto->sink, TFP_TAG_device);
-	sink_number(kineto->sink, number(event, KINETO_ID));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_ID));
 	sink_text(kineto->sink, name, strlen(name));
 	sink_text(kineto->sink, "", 0);
-	sink_number(kineto->sink, number(event, KINETO_MAJOR));
-	sink_number(kineto->sink, number(event, KINETO_MINOR));
-	sink_number(kineto->sink, number(event, KINETO_MULTIPROCESSORS));
-	sink_number(kineto->sink, number(event, KINETO_MEMORY_SIZE));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MAJOR));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MINOR));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MULTIPROCESSORS));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MEMORY_SIZE));
 	sink_number(kineto->sink, 0);
 	sink_number(kineto->sink, 0);
 	sink_number(kineto->sink, 0);
-	sink_number(kineto->sink, number(event, KINETO_WARP));
-	sink_number(kineto->sink,
-		      number(event, KINETO_WARP) ? number(event, KINETO_THREADS) / number(event, KINETO_WARP) : 0);
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_WARP));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_WARP)
+					  ? kineto_unsigned(event, KINETO_THREADS) / kineto_unsigned(event, KINETO_WARP)
+					  : 0);
 	sink_number(kineto->sink, 0);
-	sink_number(kineto->sink, number(event, KINETO_MULTI_SHARED));
-	sink_number(kineto->sink, number(event, KINETO_MULTI_REGISTERS));
-	sink_number(kineto->sink, number(event, KINETO_BLOCK_SHARED));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MULTI_SHARED));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MULTI_REGISTERS));
+	sink_number(kineto->sink, kineto_unsigned(event, KINETO_BLOCK_SHARED));
 	sink_fact_end(kineto->sink);
 }

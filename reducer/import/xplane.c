@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #define DEVICE "/device:GPU:"
+#define ANY_DEVICE "/device:"
 #define NAME_LONGEST SOURCE_LONGEST
 #define EPOCH_LEAST_NS UINT64_C(100000000000000000) /* 1973; a line that begins later has absolute times */
 #define LATEST_NS (UINT64_C(1) << 62)
@@ -390,6 +391,9 @@ static void take_plane(struct xplane *xplane, struct stretch plane)
 		take_lines(xplane, plane, PLANE_DEVICE);
 	else
 		take_lines(xplane, plane, strncmp(xplane->plane, "/host:", 6) == 0 ? PLANE_HOST : PLANE_RANGES);
+	if (strncmp(xplane->plane, ANY_DEVICE, sizeof(ANY_DEVICE) - 1) == 0 &&
+	    strncmp(xplane->plane, DEVICE, sizeof(DEVICE) - 1) != 0 && xplane->strange_devices++ == 0)
+		snprintf(xplane->strange_device, sizeof(xplane->strange_device), "%.31s", xplane->plane);
 }
 
 /* The file. */
@@ -486,6 +490,13 @@ static void say_what_is_missing(struct xplane *xplane)
 		snprintf(text, sizeof(text), "%" PRIu64 " events are sums without a time; they are left out.",
 			 xplane->aggregated);
 		sink_pair(xplane->sink, TFP_TAG_note, "import", text);
+	}
+	if (xplane->strange_devices) {
+		char note[200];
+		snprintf(note, sizeof(note),
+			 "What %" PRIu64 " devices that are no GPUs (the first is %s) did is ranges, and in no table of devices.",
+			 xplane->strange_devices, xplane->strange_device);
+		sink_pair(xplane->sink, TFP_TAG_note, "import", note);
 	}
 	if (xplane->out_of_time)
 		source_damage(xplane->source, DIAG_NO_OFFSET, "", "events with impossible times were left out");

@@ -106,6 +106,8 @@ struct xplane {
 	struct calls calls;
 	uint32_t queue_count;
 	uint64_t step_count, event_count, aggregated, out_of_time;
+	uint64_t strange_devices; /* planes of devices that are no GPUs */
+	char strange_device[32];  /* the first of them */
 	struct sink_group group;
 };
 

@@ -204,6 +204,12 @@ static uint8_t copy_kind(const char *name, uint8_t source, uint8_t destination)
 	return from_host ? (to_host ? 9 : 1) : to_host ? 2 : 8;
 }
 
+/* Flags of device_copy and device_set: asynchronous, or not said. */
+static uint8_t manner(const char *details)
+{
+	return find_detail(details, "async") ? detail(details, "async") != 0 : 2;
+}
+
 static void add_copy(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event, const char *name)
 {
 	size_t length;
@@ -214,7 +220,7 @@ static void add_copy(struct xplane *xplane, const struct xplane_line *line, cons
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
 		   .bytes = find_detail(details, "size") ? detail(details, "size") : detail(details, "num_bytes"),
 		   .queue = line->queue, .kind = copy_kind(name, source, destination), .source = source,
-		   .destination = destination, .flags = detail(details, "async") != 0, .source_device = NOT_SAID,
+		   .destination = destination, .flags = manner(details), .source_device = NOT_SAID,
 		   .destination_device = NOT_SAID, .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
 		   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
 }
@@ -226,7 +232,7 @@ static void add_set(struct xplane *xplane, const struct xplane_line *line, const
 
 	SINK_ADD(&xplane->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .bytes = detail(details, "num_bytes"),
-		   .queue = line->queue, .flags = detail(details, "async") != 0,
+		   .queue = line->queue, .flags = manner(details),
 		   .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
 		   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
 }

@@ -110,6 +110,9 @@ static void batched_peak(const struct accounts *accounts, const struct process *
 	}
 	heap->peak_time_ns = heap->peak_bytes == 0 ? TIME_UNKNOWN : (int64_t)(time & INT64_MAX);
 	heap->live_bytes = difference(heap->allocated_bytes + live->inherited_bytes, heap->freed_bytes);
+	/* Grown since the last batch was counted: when, only that says, and nothing where there was none. */
+	if (heap->live_bytes > heap->peak_bytes && heap->is_peak_batched)
+		heap->peak_bytes = heap->live_bytes;
 }
 
 static void exact_peak(const struct tally *tally, struct account *account)
@@ -162,6 +165,15 @@ static void finish_full(struct accounts *accounts, const struct process *process
 	pairs->histogram = NULL;
 }
 
+/* Neither what is live nor its peak follows from the counters. */
+static void forget_live(struct account *heap)
+{
+	heap->is_live_unknown = 1;
+	heap->live_bytes = heap->peak_bytes = 0;
+	heap->peak_time_ns = TIME_UNKNOWN;
+	heap->timeline.count = 0;
+}
+
 /*
  * WINDOW=off: calls were counted only in windows opened by hand. In mode full what was live is known of blocks from inside,
  * and releases of others are kept apart; else nothing is known but the counts.
@@ -169,10 +181,7 @@ static void finish_full(struct accounts *accounts, const struct process *process
 static void finish_blind(struct accounts *accounts, struct account *heap)
 {
 	if (heap->kind != ACCOUNT_EVENTS) {
-		heap->is_live_unknown = 1;
-		heap->live_bytes = heap->peak_bytes = 0;
-		heap->peak_time_ns = TIME_UNKNOWN;
-		heap->timeline.count = 0;
+		forget_live(heap);
 		return;
 	}
 	exact_peak(&accounts->pairs.tally, heap);
@@ -204,6 +213,10 @@ static int finish_heap(struct accounts *accounts, struct process *process)
 		heap->kind = ACCOUNT_POINTS;
 	if (strcmp(process_setting(process, "WINDOW"), "off") == 0)
 		finish_blind(accounts, heap);
+	else if (process->are_releases_unsized && (heap->kind != ACCOUNT_EVENTS || !is_whole(accounts, process, heap)))
+		forget_live(heap);
+	else if (process->are_releases_unsized)
+		heap->freed_bytes = heap->event_freed_bytes;
 	return result;
 }
 
@@ -275,8 +288,7 @@ int accounts_finish(struct accounts *accounts, struct process *process)
 
 	if (accounts->pairs.tally.is_out_of_memory || accounts->samples.tally.is_out_of_memory ||
 	    accounts->maps.tally.is_out_of_memory)
-		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
-			 "this machine has too little memory for the log's live blocks or sites; some are missing");
+		diag_no_room(log->diags, log->path, "live blocks or sites");
 	if (finish_heap(accounts, process) != 0)
 		return -1;
 	return finish_mmap(accounts, process);

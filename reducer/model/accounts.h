@@ -17,6 +17,7 @@ struct accounts {
 	uint64_t point_peak, point_peak_time; /* highest `peak` of the points */
 };
 
+/* Empty, for the scan of a process; `temporary`: --temporary. -1 = no memory. accounts_free after it in either case. */
 int accounts_begin(struct accounts *accounts, const struct process *process, unsigned temporary);
 void accounts_free(struct accounts *accounts);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define KNOTS_MAX (1u << 20) /* 16 MiB; more readings than one a second for 12 days are thinned first */
+#define NEAR_MOST (UINT64_C(1) << 50) /* ticks behind the last knot: days */
 
 static int by_ticks(const void *a, const void *b)
 {
@@ -153,6 +154,31 @@ int64_t clock_ns(const struct clock_map *map, uint64_t ticks)
 	if (ns > 9e18 || ns < -9e18)
 		return ns > 0 ? INT64_MAX / 2 : INT64_MIN / 2;
 	return map->offset_ns + (int64_t)(ns + (ns < 0 ? -0.5 : 0.5));
+}
+
+void clock_near_find(const struct clock_map *map, struct clock_near *near, uint64_t ticks)
+{
+	const struct clock_knot *knots = map->knots, *low;
+	double most;
+
+	*near = (struct clock_near){0};
+	if (map->count == 0 || ticks < knots[0].ticks)
+		return;
+	low = &knots[ticks >= knots[map->count - 1].ticks ? map->count - 1 : knot_before(map, ticks)];
+	near->from = low->ticks;
+	near->base = (double)(low->ns - knots[0].ns);
+	if (low == &knots[map->count - 1]) {
+		near->length = NEAR_MOST;
+		near->rise = map->ns_per_tick;
+		near->run = 1;
+	} else {
+		near->length = low[1].ticks - low->ticks;
+		near->rise = (double)(low[1].ns - low->ns);
+		near->run = (double)(low[1].ticks - low->ticks);
+	}
+	most = near->base + (double)near->length * near->rise / near->run;
+	if (ticks - near->from >= near->length || !(most < 4e18 && map->first_ns < 4e18 && map->first_ns > -4e18))
+		near->length = 0; /* clock_ns keeps what is too large within bounds */
 }
 
 void clock_free(struct clock_map *map)

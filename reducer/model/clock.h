@@ -54,6 +54,29 @@ void clock_settle(struct clock_map *map);
 
 /* ns since the run's start of an absolute counter value. */
 int64_t clock_ns(const struct clock_map *map, uint64_t ticks);
+
+/* The stretch between two knots of a settled map in which one asked last: who asks for many times keeps one. Start from {0}. */
+struct clock_near {
+	uint64_t from, length; /* ticks */
+	double base, rise, run;	/* ns behind knot 0 at `from`; it rises by that much while so many ticks run */
+};
+
+/* Makes `near` the stretch of that time; where it stays empty clock_ns must be asked. */
+void clock_near_find(const struct clock_map *map, struct clock_near *near, uint64_t ticks);
+
+/* The same as clock_ns. */
+static inline int64_t clock_ns_near(const struct clock_map *map, struct clock_near *near, uint64_t ticks)
+{
+	double ns;
+
+	if (ticks - near->from >= near->length)
+		clock_near_find(map, near, ticks);
+	if (near->length == 0)
+		return clock_ns(map, ticks);
+	ns = near->base + (double)(ticks - near->from) * near->rise / near->run - map->first_ns;
+	return map->offset_ns + (int64_t)(ns + (ns < 0 ? -0.5 : 0.5));
+}
+
 void clock_free(struct clock_map *map);
 
 #endif

@@ -178,7 +178,13 @@ void facts_read(struct pool *pool, struct process *process)
 
 	log_facts(process->log, visit, &read);
 	close_arguments(process);
-	for (size_t i = 0; i < process->host_count; i++)
+	for (size_t i = 0; i < process->host_count; i++) {
 		if (strcmp(process->hosts[i].name, "executable") == 0)
 			process->executable = process->hosts[i].value;
+		if (strcmp(process->hosts[i].name, "allocator_before") == 0)
+			process->allocator_before = process->hosts[i].value;
+	}
+	for (size_t i = 0; i < process->note_count; i++)
+		if (strcmp(process->notes[i].name, "no_usable_size") == 0)
+			process->are_releases_unsized = 1;
 }

@@ -12,6 +12,7 @@
 #define SAME_CLOCK_NS 1000000     /* CUPTI's clock is CLOCK_REALTIME when it lies no further off */
 #define DRIFT_LEAST 2e-5          /* relative: 20 us a second, what a free oscillator does */
 #define DRIFT_MOST 6e-4           /* the kernel slews by at most 5e-4; beyond that it was a step */
+#define NEAR_MOST (UINT64_C(1) << 50) /* ns behind the last knot: 13 days */
 
 int gpu_clock_begin(struct gpu_clock *clock, const struct process *process)
 {
@@ -204,4 +205,32 @@ uint64_t gpu_clock_ticks(const struct gpu_clock *clock, uint64_t ns, uint64_t *e
 	if (away > 9e18)
 		away = 9e18;
 	return away < 0 && -away > (double)knot->ticks ? 0 : knot->ticks + (uint64_t)(int64_t)away;
+}
+
+/* Between knots whose device times rise one by one there is one stretch for each time. */
+static int is_rising(const struct gpu_clock *clock)
+{
+	for (size_t i = 1; i < clock->count; i++)
+		if (clock->knots[i].ns <= clock->knots[i - 1].ns)
+			return 0;
+	return clock->count > 0;
+}
+
+void gpu_clock_near_find(const struct gpu_clock *clock, struct gpu_clock_near *near, uint64_t ns)
+{
+	size_t at;
+
+	near->length = 0;
+	if (!near->has_looked)
+		near->is_wild = !is_rising(clock);
+	near->has_looked = 1;
+	if (near->is_wild || ns < clock->knots[0].ns)
+		return;
+	at = segment(clock, ns, 1);
+	near->from = clock->knots[at].ns;
+	near->ticks = clock->knots[at].ticks;
+	near->slope = slope(clock, at);
+	near->length = at + 1 < clock->count ? clock->knots[at + 1].ns - near->from : NEAR_MOST;
+	if (near->length > NEAR_MOST || ns - near->from >= near->length || !(near->slope > 1e-3))
+		near->length = 0; /* gpu_clock_ticks keeps what is too large within bounds */
 }

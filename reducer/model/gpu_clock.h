@@ -66,4 +66,25 @@ static inline uint64_t gpu_clock_ns(const struct gpu_clock *clock, uint64_t tick
 /* The other way round (0 for times before the log). */
 uint64_t gpu_clock_ticks(const struct gpu_clock *clock, uint64_t ns, uint64_t *error);
 
+/* The stretch between two knots in which one asked last, as clock_near: once the clock has all its knots. Start from {0}. */
+struct gpu_clock_near {
+	uint64_t from, length; /* ns of the device */
+	uint64_t ticks;	       /* at `from` */
+	double slope;	       /* ns a tick */
+	int has_looked, is_wild; /* is_wild: device times run backwards somewhere, nothing is kept */
+};
+
+/* The piece of the clock around `ns`, kept in `near` for the next call; length 0 where none may be kept. */
+void gpu_clock_near_find(const struct gpu_clock *clock, struct gpu_clock_near *near, uint64_t ns);
+
+/* The same as gpu_clock_ticks. */
+static inline uint64_t gpu_clock_ticks_near(const struct gpu_clock *clock, struct gpu_clock_near *near, uint64_t ns)
+{
+	if (ns - near->from >= near->length)
+		gpu_clock_near_find(clock, near, ns);
+	if (near->length == 0)
+		return gpu_clock_ticks(clock, ns, NULL);
+	return near->ticks + (uint64_t)(int64_t)((double)(int64_t)(ns - near->from) / near->slope);
+}
+
 #endif

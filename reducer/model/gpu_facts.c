@@ -6,6 +6,8 @@
  */
 #include "reducer/model/gpu_scan.h"
 
+#include "reducer/base/index.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -166,18 +168,9 @@ static void take_stream(void *state, const struct fact *fact, const int *fields)
 	stream->handle = fact_number(fact, fields[4]);
 }
 
-static uint64_t hash_of(const char *text, size_t length)
+static uint32_t kernel_name_at(struct gpu_scan *scan, const char *name, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t length)
-{
-	uint64_t hash = hash_of(name, length);
+	uint64_t hash = base_hash(BASE_HASH, name, length);
 	uint32_t place = number_map_find(&scan->name_of, length, hash);
 	const char **slot;
 
@@ -209,7 +202,7 @@ static void take_shape(void *state, const struct fact *fact, const int *fields)
 	*shape = (struct gpu_shape){.id = id, .grid = {n[2], n[3], n[4]}, .block = {n[5], n[6], n[7]}, .registers = n[8],
 				    .static_shared = n[9], .dynamic_shared = n[10], .executed_shared = n[11], .local_bytes = n[12],
 				    .cluster = {n[13], n[14], n[15]}, .max_clusters = n[16], .kind = n[17], .occupancy = n[18]};
-	shape->kernel = gpu_kernel_name_at(scan, name == NULL ? "" : name->text, name == NULL ? 0 : name->length);
+	shape->kernel = kernel_name_at(scan, name == NULL ? "" : name->text, name == NULL ? 0 : name->length);
 	number_map_set(&scan->shape_of, 0, id, (uint32_t)scan->gpu->shape_count - 1);
 }
 
@@ -257,7 +250,7 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 
 	if (code == NULL)
 		return;
-	number = gpu_kernel_name_at(scan, name->text, name->length);
+	number = kernel_name_at(scan, name->text, name->length);
 	*code = (struct gpu_code){.name = number == GPU_NONE ? "" : scan->gpu->names[number],
 				  .module = (uint32_t)fact_number(fact, fields[0]),
 				  .architecture = (uint32_t)fact_number(fact, fields[2]),
@@ -301,7 +294,7 @@ uint32_t gpu_kernel_by_hash(struct gpu_scan *scan, uint64_t hash)
 {
 	uint32_t place = hash == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->text_of, 0, hash);
 
-	return place == NUMBER_MAP_NONE ? GPU_NONE : gpu_kernel_name_at(scan, scan->texts[place], strlen(scan->texts[place]));
+	return place == NUMBER_MAP_NONE ? GPU_NONE : kernel_name_at(scan, scan->texts[place], strlen(scan->texts[place]));
 }
 
 const struct scan_fact gpu_facts[GPU_FACT_KINDS] = {

@@ -66,6 +66,7 @@ struct gpu_sweep {
 	int is_cut;
 };
 
+/* In the order in which the log tells them; some wait for those that began before them. */
 void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval);
 /* Takes all that wait. */
 void gpu_sweep_end(struct gpu_sweep *sweep);

@@ -132,6 +132,8 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_LOG_CUT;
 	if (is_kind_refused(scan->scan->process, flight))
 		return GPU_REASON_KIND_REFUSED;
+	if (process_is_foreign(scan->scan->process))
+		return GPU_REASON_NOT_IN_FILE;
 	if (is_cut_off(scan, flight, 0))
 		return GPU_REASON_DIED;
 	if (losses(scan->scan->process, LOSS_DROPPED) > 0)
@@ -144,7 +146,9 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_NOT_STARTED;
 	if (flight->correlation == 0)
 		return GPU_REASON_NO_IDENTITY;
-	return is_near_edge(scan, flight->begin) ? GPU_REASON_WINDOW : GPU_REASON_UNKNOWN;
+	if (is_near_edge(scan, flight->begin))
+		return GPU_REASON_WINDOW;
+	return flight->kind == GPU_GRAPH ? GPU_REASON_SILENT_GRAPH : GPU_REASON_UNKNOWN;
 }
 
 /* The losses (losses.def) in which records of calls are missing; of the others only stacks, names or precision are. */

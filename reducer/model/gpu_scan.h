@@ -123,7 +123,6 @@ extern const struct scan_fact gpu_facts[GPU_FACT_KINDS];
 uint32_t gpu_function_at(struct gpu_scan *scan, uint32_t number);
 uint32_t gpu_shape_at(struct gpu_scan *scan, uint64_t id);
 uint32_t gpu_queue_at(struct gpu_scan *scan, uint64_t id);
-uint32_t gpu_kernel_name_at(struct gpu_scan *scan, const char *name, size_t length);
 uint32_t gpu_kernel_by_hash(struct gpu_scan *scan, uint64_t hash);
 struct gpu_device *gpu_device_at(struct gpu_scan *scan, uint32_t id);
 
@@ -153,8 +152,7 @@ void gpu_sum_wait(struct gpu_scan *scan, const struct gpu_wait *key, uint64_t du
 /* `key`: what, device, function, is_host. */
 void gpu_sum_compile(struct gpu_scan *scan, const struct gpu_compile *key, uint64_t duration, int is_timed, uint64_t bytes);
 struct gpu_graph *gpu_graph_at(struct gpu_scan *scan, uint32_t id);
-/* The op of a graph node; remembers one. */
-uint32_t gpu_node_op(struct gpu_scan *scan, uint64_t node);
+/* Remembers the op of a graph node: that of `original` where it is a copy of one (0 = none), else `op`. */
 void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint32_t op);
 
 /* gpu_python.c: what Python lines asked for. `flight` may be NULL. */

@@ -139,9 +139,17 @@ static void sum_graph(struct gpu_scan *scan, const struct gpu_record *record, un
 		graph->device_ns += record->duration;
 }
 
+/* The op of a graph node; 0 = not known. */
+static uint32_t node_op(struct gpu_scan *scan, uint64_t node)
+{
+	uint32_t place = number_map_find(&scan->node_rows, 0, node);
+
+	return place == NUMBER_MAP_NONE ? 0 : scan->node_ops[place];
+}
+
 void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, struct gpu_flight *flight, unsigned bits)
 {
-	uint32_t op = record->given_op != 0 || record->node == 0 ? record->given_op : gpu_node_op(scan, record->node);
+	uint32_t op = record->given_op != 0 || record->node == 0 ? record->given_op : node_op(scan, record->node);
 	uint32_t thread = flight == NULL ? 0 : flight->thread;
 
 	if (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start))
@@ -254,19 +262,12 @@ void gpu_sum_compile(struct gpu_scan *scan, const struct gpu_compile *key, uint6
 		row->untimed++;
 }
 
-uint32_t gpu_node_op(struct gpu_scan *scan, uint64_t node)
-{
-	uint32_t place = number_map_find(&scan->node_rows, 0, node);
-
-	return place == NUMBER_MAP_NONE ? 0 : scan->node_ops[place];
-}
-
 void gpu_node_made(struct gpu_scan *scan, uint64_t node, uint64_t original, uint32_t op)
 {
 	uint32_t *wider;
 
 	if (original != 0)
-		op = gpu_node_op(scan, original);
+		op = node_op(scan, original);
 	if (op == 0)
 		return;
 	wider = model_room(scan->node_ops, scan->node_count, sizeof *wider);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPU_USUAL_FIRST 1024u /* slots of 96 bytes at first; a power of two */
-#define GPU_USUAL_MOST 32768u /* 3 MiB: launches that wait for their device record; more of them become flights */
+#define GPU_USUAL_MOST 131072u /* 12 MiB: launches that wait for their device record; more of them become flights, which are larger */
 
 struct gpu_scan;
 struct gpu_call;

@@ -79,13 +79,18 @@ struct account {
 	uint64_t event_reordered;     /* pairs of two threads that were settled by alternation, not by time */
 	uint64_t event_replaced;      /* allocations at an address that was still live: its release is not in the log */
 
+	/* Where a framework's allocator tells its own sum; 0 = it does not. Neither is in the figures below. */
+	uint64_t told_before_bytes; /* handed out before the first event */
+	uint64_t told_peak_bytes;   /* most, at an event */
+
 	uint64_t live_bytes, live_blocks; /* at the end; blocks only in kind EVENTS */
 	uint64_t peak_bytes;
 	int64_t peak_time_ns;             /* TIME_UNKNOWN = unknown */
 	uint64_t requested_peak_bytes;    /* peak of the requested sizes; kind EVENTS only */
 	int64_t requested_peak_time_ns;
 	int is_peak_batched;              /* the peak is exact only to 64 KiB a thread */
-	int is_live_unknown;              /* counted in windows alone (WINDOW=off): nothing is known of live, peak, or the curve */
+	/* Nothing is known of live, peak, or the curve: counted in windows alone (WINDOW=off), or releases without sizes. */
+	int is_live_unknown;
 
 	struct timeline timeline;
 	struct timeline reserved;  /* what the allocator holds from below; no points = unknown */

@@ -163,15 +163,13 @@ static int finish(void *state)
 		taken->rows->items[i].path = name == NULL ? NULL : name->text;
 	}
 	if (taken->rows->is_short)
-		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
-			 "this machine has too little memory for the reads of the log; some are missing");
+		diag_no_room(log->diags, log->path, "reads");
 	return 0;
 }
 
 static void times(struct process *process)
 {
-	uint64_t ticks = process->end_ticks;
-	double rate = ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
+	double rate = process_rate(process);
 
 	for (size_t i = 0; i < process->io_rows.count; i++) {
 		struct io_row *row = &process->io_rows.items[i];

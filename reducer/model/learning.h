@@ -58,6 +58,7 @@ void learning_sequence(struct learning *learning, uint64_t sequence);
 /* A backward function ran for an op of this thread. */
 void learning_backward(struct learning *learning, uint64_t name, uint64_t sequence);
 
+/* What the events since learning_again say of the step that ends now. */
 struct learning_found learning_found(const struct learning *learning);
 /* Whether there was forward work, and no backward pass at all: so it is behind the last step of a loop that evaluates. */
 int learning_is_forward(const struct learning *learning);

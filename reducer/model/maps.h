@@ -24,6 +24,7 @@ struct maps {
 	uint64_t unknown_unmaps;         /* nothing of the range was known to be mapped */
 };
 
+/* Of [start, start + bytes): mapped at `time` from `stack`, on top of what was there; unmapped at `time`, in part or whole. */
 void maps_begin(struct maps *maps);
 void maps_free(struct maps *maps);
 void maps_map(struct maps *maps, uint64_t start, uint64_t bytes, uint32_t stack, uint64_t time);

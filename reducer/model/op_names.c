@@ -2,6 +2,8 @@
 /* Numbers for the names of ranges and ops; see reducer/model/op_names.h. */
 #include "reducer/model/op_names.h"
 
+#include "reducer/base/index.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +31,7 @@ void op_names_free(struct op_names *names)
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
-
-	while (*text != 0)
-		hash = (hash ^ (unsigned char)*text++) * UINT64_C(0x100000001b3);
-	return hash;
+	return base_hash(BASE_HASH, text, strlen(text));
 }
 
 static int grow(struct op_names *names)

@@ -15,6 +15,8 @@ struct allocator {
 	const char *name;
 	struct live_table live;
 	struct tally tally;
+	uint64_t told_before, told_peak;
+	int is_told; /* told_before is known */
 	uint64_t frees, unknown_frees, unknown_freed_bytes, replaced;
 };
 
@@ -107,6 +109,18 @@ void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, ui
 	live_remove(&allocator->live, entry);
 }
 
+void blocks_told(struct blocks *blocks, const char *name, uint64_t total, uint64_t bytes, int is_release)
+{
+	struct allocator *allocator = total == 0 ? NULL : find(blocks, name);
+
+	if (allocator == NULL)
+		return;
+	if (!allocator->is_told)
+		allocator->told_before = is_release ? total + bytes : total > bytes ? total - bytes : 0;
+	allocator->is_told = 1;
+	allocator->told_peak = total > allocator->told_peak ? total : allocator->told_peak;
+}
+
 static int finish_one(struct allocator *allocator, struct account *account)
 {
 	struct tally *tally = &allocator->tally;
@@ -122,6 +136,7 @@ static int finish_one(struct allocator *allocator, struct account *account)
 		.event_allocations = tally->allocations, .event_frees = allocator->frees,
 		.event_requested_bytes = tally->requested_bytes, .event_allocated_bytes = tally->allocated_bytes,
 		.event_freed_bytes = tally->freed_bytes, .event_unknown_frees = allocator->unknown_frees,
+		.told_before_bytes = allocator->told_before, .told_peak_bytes = allocator->told_peak,
 		.event_replaced = allocator->replaced, .live_bytes = tally->live, .live_blocks = tally->live_blocks,
 		.peak_bytes = tally->peak, .peak_time_ns = tally->peak == 0 ? TIME_UNKNOWN : (int64_t)tally->peak_time,
 		.requested_peak_bytes = tally->requested_peak,
@@ -141,7 +156,6 @@ int blocks_finish(struct blocks *blocks, struct process *process)
 			return -1;
 	}
 	if (blocks->is_short)
-		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
-			 "this machine has too little memory for the live blocks of the frameworks' allocators; some are missing");
+		diag_no_room(process->log->diags, process->log->path, "live blocks of the frameworks' allocators");
 	return 0;
 }

@@ -20,6 +20,8 @@ void blocks_free(struct blocks *blocks);
 
 /* A block of `bytes` was handed out. Times are ticks. */
 void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time);
+/* What the allocator says it has handed out behind that event; 0 = nothing. Before the event itself is given to those below. */
+void blocks_told(struct blocks *blocks, const char *allocator, uint64_t total, uint64_t bytes, int is_release);
 void blocks_remove(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t time);
 
 /* Adds them to process->accounts. Returns -1 without memory. */

@@ -5,6 +5,7 @@
  * Rule: what an op is comes from the records alone; memory goes to the op that the framework names for it, else to the
  * innermost op open on the thread.
  */
+#include "reducer/base/index.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
@@ -49,15 +50,6 @@ static int is_op_name(const char *name)
 	       strpbrk(colon + 1, ": ") == NULL && strpbrk(name, " (") == NULL;
 }
 
-static uint64_t hash_node(const char *name, size_t length)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static void take_name(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
@@ -70,7 +62,7 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 		return;
 	if (is_op_name(taken->names[id])) {
 		size_t length = strcspn(taken->names[id], ":");
-		if (number_map_set(&taken->nodes, hash_node(taken->names[id], length), length, (uint32_t)id) != 0)
+		if (number_map_set(&taken->nodes, base_hash(BASE_HASH, taken->names[id], length), length, (uint32_t)id) != 0)
 			taken->stacks.is_short = 1;
 	}
 }
@@ -146,7 +138,7 @@ static uint32_t typed_name(struct taken *taken, uint32_t node)
 		return node;
 	if (taken->typed[node] == 0) {
 		size_t length = strlen(name);
-		uint32_t found = number_map_find(&taken->nodes, hash_node(name, length), length);
+		uint32_t found = number_map_find(&taken->nodes, base_hash(BASE_HASH, name, length), length);
 		taken->typed[node] = (found == NUMBER_MAP_NONE ? node : found) + 1;
 	}
 	return taken->typed[node] - 1;
@@ -198,6 +190,8 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 	struct detail detail = taken->details[stream];
 
 	taken->details[stream].is_there = 0;
+	if (operation == 1 || operation == 2)
+		blocks_told(taken->blocks, allocator, batch_value(batch, i, fields[4]), bytes, operation == 2);
 	if (operation == 3) {
 		refuse(taken, stream, batch, i, allocator, bytes, owner_of(taken, stream, &detail));
 	} else if (operation == 2) {
@@ -261,7 +255,7 @@ static const struct scan_record records[] = {
 	{"op_inputs", take_nothing, 0, {NULL}},
 	{"trace", take_trace, 0, {"name", "start", "duration", "source", "kind"}},
 	{"trace_number", take_nothing, 0, {NULL}},
-	{"block", take_block, 0, {"address", "bytes", "allocator", "operation"}},
+	{"block", take_block, 0, {"address", "bytes", "allocator", "operation", "total"}},
 	{"block_detail", take_detail, 0, {"requested", "op"}},
 	{"block_room", take_nothing, 0, {NULL}},
 	{"device_step", take_nothing, 0, {NULL}},
@@ -361,16 +355,13 @@ static int finish(void *state)
 	ops->nameless = stacks->nameless;
 	ops->unjoined = stacks->unjoined;
 	if (stacks->is_short)
-		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
-			 "this machine has too little memory for the ops of the log; some are missing");
+		diag_no_room(process->log->diags, process->log->path, "ops");
 	return blocks_finish(taken->blocks, process);
 }
 
-/* Sums of durations are scaled by the mean rate of the clock over the process: it differs from the piecewise one by ppm. */
 static void times(struct process *process)
 {
-	uint64_t ticks = process->end_ticks;
-	double rate = ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
+	double rate = process_rate(process);
 
 	for (size_t i = 0; i < process->ops.count; i++) {
 		struct op *op = &process->ops.items[i];

@@ -57,6 +57,7 @@ void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *bl
 void pairs_alloc_waiting(struct pairs *pairs, size_t stream, const struct live_block *block);
 void pairs_usable(struct pairs *pairs, size_t stream, uint64_t address, uint64_t usable);
 
+/* A block was released at `time`: that which is live at its address, see the rule above. */
 void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time);
 
 /* The last release of the stream did not happen. */

@@ -371,6 +371,15 @@ static size_t find_candidates(const struct periods *periods, struct rank *ranks)
 	return kept;
 }
 
+/*
+ * Whether segments of an anchor can be long enough. More than half of them have each word of the median one, so all words are more
+ * than half of as many as there would be if every segment were like it: of a log of one kernel the anchor is every word.
+ */
+static int may_be_period(const struct periods *periods, uint32_t anchors)
+{
+	return 2 * periods->count > (uint64_t)WORDS_LEAST * anchors;
+}
+
 /* The best anchor, or *has_best 0. */
 static int find_best(const struct periods *periods, const struct sorted *sorted, struct trial *best, int *has_best)
 {
@@ -382,6 +391,8 @@ static int find_best(const struct periods *periods, const struct sorted *sorted,
 	for (size_t i = 0; result == 0 && i < count; i++) {
 		struct trial trial = {.anchor = ranks[i].first};
 		struct segments segments = {.words = NULL};
+		if (!may_be_period(periods, ranks[i].count))
+			continue;
 		result = try_anchor(periods, sorted, &trial, &segments);
 		free_segments(&segments);
 		if (result == 0 && is_period(&trial) && (!*has_best || is_better(&trial, best))) {
@@ -440,10 +451,12 @@ static void join_abreast(const struct periods *periods, const uint32_t *anchors,
 	size_t known = speakers == NULL ? 0 : find_speakers(periods, anchors, found->count, speakers), kept = 0;
 
 	for (size_t i = 0; known > 1 && are_abreast(speakers, known) && i < found->count; i++) {
-		if (periods->words[anchors[i]].thread == speakers[0].thread)
+		if (periods->words[anchors[i]].thread == speakers[0].thread) {
 			found->steps[kept++] = found->steps[i];
-		else if (kept > 0)
+		} else if (kept > 0) {
 			found->steps[kept - 1].end = found->steps[i].end;
+			found->steps[kept - 1].words += found->steps[i].words;
+		}
 	}
 	found->count = kept > 0 ? kept : found->count;
 	free(speakers);
@@ -479,6 +492,7 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 		found->steps[i] = (struct period_step){.begin = periods->words[anchors[i]].time,
 						       .end = end_of(periods, anchors, &again, i),
 						       .rest = rest_of(periods, anchors, &again, &segments, i),
+						       .words = segments.words[i],
 						       .likeness = likeness_of(&segments, i, again.median_words)};
 	free_segments(&segments);
 	if (found->steps == NULL)

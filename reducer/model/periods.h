@@ -39,6 +39,7 @@ struct periods {
 struct period_step {
 	uint64_t begin, end; /* of the last: the last word */
 	uint64_t rest;       /* what comes from here on the other segments do not have; 0 = nothing */
+	uint32_t words;      /* in it */
 	double likeness;     /* of its composition to the median one, 0 to 1 */
 };
 
@@ -50,6 +51,7 @@ struct period_found {
 	double confidence; /* share of segments that are alike times the mean likeness of those */
 };
 
+/* -1 = no memory; periods_free in either case. */
 int periods_begin(struct periods *periods);
 void periods_free(struct periods *periods);
 

@@ -334,7 +334,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 		return;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
-	if (taken->waiting[stream].ops++ == 0 && process->step_count == 0 && !taken->is_helper)
+	if (taken->waiting[stream].ops++ == 0 && !taken->is_helper && step_guess_is_due(process))
 		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP, batch->times[i]);
 }
 
@@ -490,8 +490,7 @@ static int finish(void *state)
 	rows->crossed = taken->ranges.crossed;
 	rows->unfollowed = taken->ranges.too_deep + taken->ranges.too_many;
 	if (taken->ranges.is_short || taken->periods.is_short)
-		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "run on a machine with more memory",
-			 "this machine has too little memory for the ranges of the log; some are missing");
+		diag_no_room(process->log->diags, process->log->path, "ranges");
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */
@@ -502,11 +501,9 @@ static int finish(void *state)
 	return 0;
 }
 
-/* Sums of durations are scaled by the mean rate of the clock over the process: it differs from the piecewise one by ppm. */
 static void times(struct process *process)
 {
-	uint64_t ticks = process->end_ticks;
-	double rate = ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
+	double rate = process_rate(process);
 
 	for (size_t i = 0; i < process->range_rows.count; i++) {
 		struct range_row *row = &process->range_rows.items[i];

@@ -251,6 +251,8 @@ static void open_process(struct run *run, struct process *process, const struct 
 	end_image_before(run, process);
 	bound_end(process);
 	threads_build(process, NULL);
+	process->is_heap_unseen = process->has_static_allocator || (process->allocator_before != NULL &&
+								    process->heap.allocations == 0 && process->heap.frees == 0);
 	storage->all_bytes += process->log->bytes;
 	log_rest(process->log);
 }
@@ -445,6 +447,13 @@ void run_each(struct run *run, void (*work)(void *context, size_t process), void
 int64_t process_ns(const struct process *process, uint64_t ticks)
 {
 	return clock_ns(process->clock, process->log->header.origin.ticks + ticks);
+}
+
+double process_rate(const struct process *process)
+{
+	uint64_t ticks = process->end_ticks;
+
+	return ticks == 0 ? 1 : (double)(process_ns(process, ticks) - process_ns(process, 0)) / (double)ticks;
 }
 
 const struct account *process_account(const struct process *process, const char *allocator)

@@ -119,6 +119,9 @@ struct process {
 	size_t exec_before;    /* the image of the same pid that called exec to become this one, or PROCESS_NONE */
 	int is_fork;           /* made by fork, not by exec */
 	int has_static_allocator; /* malloc lies in the executable: heap calls cannot be seen */
+	const char *allocator_before; /* the library whose malloc stands before ours in LD_PRELOAD; NULL = none */
+	int is_heap_unseen;       /* either of them, and no call reached us */
+	int are_releases_unsized; /* the allocator does not tell sizes: bytes released are known of events alone */
 	int64_t start_ns, end_ns; /* end: best known (end record, else the last record) */
 	enum end_kind end;
 	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
@@ -227,6 +230,9 @@ void run_each(struct run *run, void (*work)(void *context, size_t process), void
 
 /* ns since the run's start of a time in the process's log (ticks since its origin). */
 int64_t process_ns(const struct process *process, uint64_t ticks);
+
+/* ns a tick over the whole process, for sums of durations: it differs from the clock's piecewise rate by ppm. 1 = nothing recorded. */
+double process_rate(const struct process *process);
 
 /*
  * Whether the counters of the threads and the events say the same of this account. A thread that was killed inside a hook

@@ -36,6 +36,7 @@ struct samples {
 	struct live_block released; /* the last one, for samples_undo; address 0 = none */
 };
 
+/* Chosen allocations and their releases, in the order of the log; of blocks that were not chosen samples_release does nothing. */
 void samples_begin(struct samples *samples);
 void samples_free(struct samples *samples);
 void samples_alloc(struct samples *samples, const struct sample *sample);

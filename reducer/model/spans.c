@@ -41,9 +41,11 @@ void spans_tell(struct spans *spans, struct span *span)
 	spans->result = spans->options->visit(spans->options->context, span);
 }
 
-int64_t spans_ns(const struct spans *spans, uint64_t ticks)
+int64_t spans_ns(struct spans *spans, uint64_t ticks)
 {
-	return process_ns(spans->scan->process, ticks);
+	const struct process *process = spans->scan->process;
+
+	return clock_ns_near(process->clock, &spans->near, process->log->header.origin.ticks + ticks);
 }
 
 uint32_t spans_serial(const struct spans *spans, size_t stream)

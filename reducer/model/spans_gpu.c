@@ -14,6 +14,11 @@
 #define TRACEME 3 /* row of range_sources.def */
 #define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
 
+int64_t spans_device_ns(struct spans *spans, uint64_t device_time)
+{
+	return spans_ns(spans, gpu_clock_ticks_near(spans->scan->process->gpu->clock, &spans->near_device, device_time));
+}
+
 static const struct gpu_function *function_of(const struct spans *spans, uint64_t number, uint32_t *place)
 {
 	*place = number_map_find(&spans->functions, 0, number);
@@ -100,17 +105,19 @@ static void tell_call(struct spans *spans, const struct span_call *call, uint32_
 void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct spans *spans = state;
-	uint32_t at;
-	const struct gpu_function *function = function_of(spans, SPANS_VALUE(2), &at);
-	uint64_t end = batch->times[i], duration = SPANS_VALUE(0);
-	struct span_call call = {.correlation = SPANS_VALUE(1),
+	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
+	uint16_t row = batch->rows[i];
+	uint32_t at, result = (uint32_t)scan_value(kind, row, fields[3]);
+	const struct gpu_function *function = function_of(spans, scan_value(kind, row, fields[2]), &at);
+	uint64_t end = batch->times[i], duration = scan_value(kind, row, fields[0]);
+	struct span_call call = {.correlation = scan_value(kind, row, fields[1]),
 				 .begin_ns = spans_ns(spans, duration > end ? 0 : end - duration),
 				 .thread = spans_serial(spans, stream),
 				 .place = spans_where(spans, stream)};
 
-	call.place.is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH && SPANS_VALUE(3) == 0;
+	call.place.is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH && result == 0;
 	if (spans->options->wants & SPAN_BIT(SPAN_CALL))
-		tell_call(spans, &call, (uint32_t)SPANS_VALUE(3), at, end);
+		tell_call(spans, &call, result, at, end);
 	keep_call(spans, &call);
 }
 
@@ -179,7 +186,7 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 	span->source = SPAN_NO_SOURCE;
 	span->depth = SPAN_NO_DEPTH;
 	span->called_ns = TIME_UNKNOWN;
-	span->start_ns = gpu_run_ns(gpu, device_start);
+	span->start_ns = spans_device_ns(spans, device_start);
 	choose_lane(spans, span);
 	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
 	if (made != NUMBER_MAP_NONE)
@@ -224,16 +231,19 @@ static size_t describe_kernel(const struct gpu_shape *shape, uint64_t correlatio
 void spans_take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct spans *spans = state;
+	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
+	uint16_t row = batch->rows[i];
 	const struct gpu *gpu = spans->scan->process->gpu;
-	const struct gpu_shape *shape = shape_of(spans, SPANS_VALUE(3));
+	const struct gpu_shape *shape = shape_of(spans, scan_value(kind, row, fields[3]));
+	uint64_t correlation = scan_value(kind, row, fields[2]);
 	struct span_argument arguments[5];
-	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, SPANS_VALUE(2), arguments);
+	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, correlation, arguments);
 
-	tell_work(spans, stream, SPANS_VALUE(0), SPANS_VALUE(4), SPANS_VALUE(6),
+	tell_work(spans, stream, scan_value(kind, row, fields[0]), scan_value(kind, row, fields[4]), scan_value(kind, row, fields[6]),
 		  &(struct span){.what = SPAN_KERNEL,
-				.duration_ns = SPANS_VALUE(1),
-				.flow = SPANS_VALUE(2),
-				.graph = (uint32_t)SPANS_VALUE(5),
+				.duration_ns = scan_value(kind, row, fields[1]),
+				.flow = correlation,
+				.graph = (uint32_t)scan_value(kind, row, fields[5]),
 				.shape = shape,
 				.arguments = arguments,
 				.argument_count = count,
@@ -344,7 +354,7 @@ static void tell_driver(struct spans *spans, enum span_what what, const char *na
 
 	if (gpu == NULL || device_start == 0 || (int64_t)duration < 0)
 		return;
-	span.start_ns = gpu_run_ns(gpu, device_start);
+	span.start_ns = spans_device_ns(spans, device_start);
 	if (call != NULL)
 		set_call(spans, &span, call);
 	spans_tell(spans, &span);

@@ -3,6 +3,8 @@
 #ifndef REDUCER_MODEL_SPANS_INTERNAL_H
 #define REDUCER_MODEL_SPANS_INTERNAL_H
 
+#include "reducer/model/clock.h"
+#include "reducer/model/gpu_clock.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/places.h"
 #include "reducer/model/scan.h"
@@ -79,13 +81,17 @@ struct spans {
 		int is_known;
 	} step;
 	uint64_t last; /* ticks */
+	struct clock_near near;
+	struct gpu_clock_near near_device;
 };
 
 #define SPANS_VALUE(f) batch_value(batch, i, fields[f])
 
 /* Fills in what all spans have. */
 void spans_tell(struct spans *spans, struct span *span);
-int64_t spans_ns(const struct spans *spans, uint64_t ticks);
+int64_t spans_ns(struct spans *spans, uint64_t ticks);
+/* Of a device's time; the log says something about GPUs. */
+int64_t spans_device_ns(struct spans *spans, uint64_t device_time);
 uint32_t spans_serial(const struct spans *spans, size_t stream);
 /* NULL for SPANS_NO_TEXT. */
 const char *spans_text(const struct spans *spans, uint32_t place);
@@ -96,8 +102,6 @@ struct span_place spans_where(const struct spans *spans, size_t stream);
 void spans_ranges_finish(struct spans *spans, int64_t end_ns);
 /* spans_traces.c */
 void spans_traces_flush(struct spans *spans);
-/* The time of what ended on a thread directly inside something that began then; it is forgotten. */
-uint64_t spans_inside(struct span_thread *thread, int64_t start_ns, uint64_t duration_ns);
 /* spans_gpu.c */
 int spans_gpu_begin(struct spans *spans);
 void spans_gpu_finish(struct spans *spans);

@@ -12,7 +12,8 @@
 
 #define ENDED_MOST 8192u /* traces of a thread that may still prove to lie in a longer one; then the older half is outermost */
 
-uint64_t spans_inside(struct span_thread *thread, int64_t start_ns, uint64_t duration_ns)
+/* The time of what ended on a thread directly inside something that began then; it is forgotten. */
+static uint64_t ended_inside(struct span_thread *thread, int64_t start_ns, uint64_t duration_ns)
 {
 	uint64_t inside = 0;
 
@@ -115,7 +116,7 @@ void spans_take_trace(void *state, size_t stream, const struct batch *batch, siz
 		take_edge(spans, batch, i, fields, start);
 		return;
 	}
-	inside = spans_inside(&spans->threads[spans->thread_of[stream]], start, duration);
+	inside = ended_inside(&spans->threads[spans->thread_of[stream]], start, duration);
 	struct span span = {.start_ns = start,
 			    .duration_ns = duration,
 			    .self_ns = duration > inside ? duration - inside : 0,

@@ -6,6 +6,20 @@
 
 #include <stdlib.h>
 
+enum {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+int step_guess_is_due(const struct process *process)
+{
+	const struct step *first = process->steps;
+
+	return process->step_count == 0 ||
+	       (process->step_count == 1 && first->source == SOURCE_record_function && first->end_ns == TIME_UNKNOWN);
+}
+
 static void add_found(struct process *process, struct step step, const struct period_step *found, double confidence)
 {
 	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
@@ -55,10 +69,12 @@ int step_guess(struct process *process, const struct step_guess *known)
 	struct xla_loop loop = {.count = 0};
 	struct period_found found;
 
-	if (process->step_count > 0)
+	if (!step_guess_is_due(process))
 		return 0;
 	if (periods_find(known->periods, &found) != 0 || (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
 		return -1;
+	if (found.count > 0)
+		process->step_count = 0;
 	int is_op = found.anchor >> 62 == 1;
 	struct step step = {.source = STEP_BY_PERIOD,
 			    .thread = found.thread,
@@ -74,7 +90,8 @@ int step_guess(struct process *process, const struct step_guess *known)
 	if (first.begin != 0)
 		add_found(process, step, &first, found.confidence);
 	for (size_t i = 0; i < found.count; i++)
-		add_found(process, step, &found.steps[i], found.confidence);
+		if (loop.count > 0 || found.steps[i].words > 1) /* else a loader was asked once more and had nothing */
+			add_found(process, step, &found.steps[i], found.confidence);
 	free(found.steps);
 	return 0;
 }

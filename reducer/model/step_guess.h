@@ -21,6 +21,12 @@ struct step_guess {
 	void *state;
 };
 
+/*
+ * Whether so far nothing marked a step: what PyTorch begins with its first batch and no optimizer of its own ever ends (an
+ * optimizer of Keras, batches that are only predicted) is none.
+ */
+int step_guess_is_due(const struct process *process);
+
 /* Returns -1 without memory. Times of steps are ticks. */
 int step_guess(struct process *process, const struct step_guess *known);
 

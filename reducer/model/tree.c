@@ -249,7 +249,8 @@ int tree_choose(struct log **logs, size_t count, const char *name, struct run *r
 	tree.parents = calloc(count + 1, sizeof *tree.parents);
 	tree.exec_before = calloc(count + 1, sizeof *tree.exec_before);
 	if (tree.group != NULL && tree.parents != NULL && tree.exec_before != NULL) {
-		qsort(logs, count, sizeof *logs, by_start);
+		if (count > 0)
+			qsort(logs, count, sizeof *logs, by_start);
 		for (size_t i = 0; i < count; i++) {
 			tree.group[i] = i;
 			tree.parents[i] = tree.exec_before[i] = PROCESS_NONE;

@@ -2,6 +2,8 @@
 /* Runs of compiled functions; see reducer/model/xla_runs.h. */
 #include "reducer/model/xla_runs.h"
 
+#include "reducer/base/index.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,11 +61,7 @@ void xla_runs_free(struct xla_runs *runs)
 
 static uint64_t hash_text(const char *text, size_t length)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-	return hash | 1;
+	return base_hash(BASE_HASH, text, length) | 1;
 }
 
 /* "XLA call: f (a.py, line 2) in __call__ +0x1": the parts up to the bracket, and from the plus on. 0 = another kind of name. */

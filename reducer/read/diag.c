@@ -56,6 +56,12 @@ void diag_add(struct diag_list *list, enum diag_level level, const char *file, u
 	list->omitted++;
 }
 
+void diag_no_room(struct diag_list *list, const char *file, const char *what)
+{
+	diag_add(list, DIAG_DAMAGE, file, DIAG_NO_OFFSET, "run on a machine with more memory",
+		 "this machine has too little memory for the %s of the log; some are missing", what);
+}
+
 void diag_forget(struct diag_list *list, const char *file)
 {
 	size_t kept = 0;

@@ -40,6 +40,9 @@ struct diag_list {
 void diag_add(struct diag_list *list, enum diag_level level, const char *file, uint64_t offset, const char *remedy,
 	      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Adds that some of `what` (a plural) of a log are missing, because this machine has too little memory for them. */
+void diag_no_room(struct diag_list *list, const char *file, const char *what);
+
 /* Drops what was said of a file that is not used after all; what was omitted stays counted. */
 void diag_forget(struct diag_list *list, const char *file);
 

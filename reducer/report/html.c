@@ -9,6 +9,7 @@
 #include "reducer/report/html.h"
 #include "reducer/report/report.h"
 
+#include "reducer/base/index.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/stack_text.h"
 #include "reducer/trace/digest_write.h"
@@ -75,10 +76,8 @@ static void frames_grow(struct frame_index *frames)
 
 static uint64_t hash_of(const struct text *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+	uint64_t hash = base_hash(BASE_HASH, text->bytes, text->length);
 
-	for (size_t i = 0; i < text->length; i++)
-		hash = (hash ^ (unsigned char)text->bytes[i]) * UINT64_C(0x100000001b3);
 	return hash ? hash : 1;
 }
 

@@ -33,7 +33,10 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 	text_format(&summary->line, "%9s", device->processes > 1 ? "-" : share);
 	summary_number(summary, human_count, (int64_t)device->kernels, 11);
 	summary_number(summary, human_count, (int64_t)device->copies, 11);
-	summary_number(summary, human_bytes, (int64_t)device->peak_bytes, 14);
+	if (device->has_peak)
+		summary_number(summary, human_bytes, (int64_t)device->peak_bytes, 14);
+	else
+		text_format(&summary->line, "%14s", "-"); /* no call that allocates was seen */
 	summary_end_line(summary);
 	text_free(&name);
 }

@@ -9,6 +9,7 @@
 #include "reducer/report/causes.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,25 @@ static size_t choose_rows(const struct table *table, size_t *rows)
 	return count;
 }
 
+/* What frameworks' allocators say that they held is more than the blocks that were seen: as important as the figures above. */
+static void put_told(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		for (size_t k = 0; k < run->processes[i].account_count && summary_left(summary) > 0; k++) {
+			const struct account *account = &run->processes[i].accounts[k];
+			if (!request_wants_process(summary->request, &run->processes[i]) || !notes_is_told_more(account))
+				continue;
+			text_string(&summary->line, "  ");
+			escape_visible(&summary->line, account->allocator, strlen(account->allocator));
+			text_string(&summary->line, ": with what was there before the recording ");
+			human_bytes(&summary->line, (int64_t)account->told_peak_bytes);
+			text_string(&summary->line, " at the peak");
+			summary_end_line(summary);
+		}
+}
+
 void summary_put_memory(struct summary *summary)
 {
 	static const char *const ids[] = {"allocations", "allocated_bytes", "live_bytes", "peak_bytes", "peak_time_ns"};
@@ -87,6 +107,8 @@ void summary_put_memory(struct summary *summary)
 		}
 	summary_more(summary, count, shown, "memory.summary");
 	table_free(totals);
+	if (shown)
+		put_told(summary);
 }
 
 void summary_put_processes(struct summary *summary)

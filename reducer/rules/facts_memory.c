@@ -123,6 +123,8 @@ static void gather_device_memory(struct rule_facts *facts, const struct request 
 			char name[32];
 			snprintf(name, sizeof(name), "device:%u", device->id);
 			account = process_account(&request->run->processes[i], name);
+			if (!account && !device->answers && process_is_foreign(&request->run->processes[i]))
+				continue; /* nothing was seen of this device's memory: that is not 0 */
 			used = account ? (double)account->peak_bytes : 0;
 			if (device->answers && (double)(device->total - device->least_free) > used)
 				used = (double)(device->total - device->least_free);

@@ -22,7 +22,7 @@
 struct choice {
 	enum unit_kind kind;
 	int64_t from_ns, to_ns; /* starts of the first and behind the last */
-	int64_t end_ns;         /* of what ends last */
+	int64_t end_ns;		/* of what ends last */
 	size_t processes;
 };
 
@@ -132,6 +132,30 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 	snprintf(facts->facts[FACT_whole_ns].label, FACT_LABEL, "%s", unit_kind_name(choice.kind));
 }
 
+/* How long steps took, also where nothing in them was recorded that could be split. */
+static void gather_time(struct rule_facts *facts, const struct steps *steps)
+{
+	struct choice choice = {.kind = UNIT_STEP, .from_ns = INT64_MAX, .to_ns = INT64_MIN, .end_ns = INT64_MIN};
+	struct parts_sum sum = {0};
+
+	if (facts_known(facts, FACT_whole_ns)) {
+		facts_set(facts, FACT_step_time_ns, facts_value(facts, FACT_whole_ns));
+		facts->facts[FACT_step_time_ns].proof = facts->facts[FACT_whole_ns].proof;
+		return;
+	}
+	for (size_t i = 0; i < steps->count;) {
+		size_t count = run_of(steps, i);
+		if (steps->rows[i].kind == UNIT_STEP)
+			take_process(&sum, &choice, &steps->rows[i], count);
+		i += count;
+	}
+	if (sum.count < STEPS_LEAST)
+		return;
+	set_part(facts, FACT_step_time_ns, sum.total_ns, "total_ns", &choice);
+	facts->steps_from_ns = choice.from_ns;
+	facts->steps_end_ns = choice.end_ns;
+}
+
 static void set_copies(struct rule_facts *facts, enum fact_id count, enum fact_id ns, const struct steady_copies *copies,
 		       const char *rows)
 {
@@ -175,8 +199,10 @@ void facts_gather_steps(struct rule_facts *facts, const struct request *request)
 	const struct steps *steps = request->analyses ? analyses_whole(request->analyses, &analysis_steps) : NULL;
 	const struct steady *steady = request->analyses ? analyses_whole(request->analyses, &analysis_steady) : NULL;
 
-	if (steps)
+	if (steps) {
 		gather_parts(facts, steps);
+		gather_time(facts, steps);
+	}
 	if (steady)
 		gather_work(facts, steady);
 }

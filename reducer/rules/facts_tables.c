@@ -58,7 +58,7 @@ static int64_t inside_steps(const struct rule_facts *facts, int64_t from_ns, int
  */
 static bool delay_of(const struct rule_facts *facts, const struct process *process, const struct thread *thread, double *ns)
 {
-	bool has_steps = facts_known(facts, FACT_whole_ns), has_first = thread->tid != process->pid, has_last = false;
+	bool has_steps = facts_known(facts, FACT_step_time_ns), has_first = thread->tid != process->pid, has_last = false;
 	uint64_t first = 0, last = 0, value;
 	int64_t from = thread->start_ns, to = 0;
 
@@ -101,11 +101,45 @@ static void take_delays(struct rule_facts *facts, const struct process *process)
 	}
 }
 
+/* Does a thread begin the steps that are counted? */
+static bool is_stepping(const struct process *process, uint32_t serial)
+{
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].is_chosen && process->steps[i].thread == serial)
+			return true;
+	return false;
+}
+
+/* The threads that run the steps, of all processes: their steps are added up too. Without a word of one of them nothing is known.
+ */
+static void gather_step_delay(struct rule_facts *facts, const struct request *request)
+{
+	double sum = 0;
+	size_t threads = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->thread_count && request_wants_process(request, process); k++) {
+			double ns;
+			if (!is_stepping(process, process->threads[k].serial))
+				continue;
+			if (!delay_of(facts, process, &process->threads[k], &ns))
+				return;
+			sum += ns;
+			threads++;
+		}
+	}
+	if (threads)
+		facts_own(facts, FACT_step_delay_ns, sum, "host_usage", "thread_delay_ns", "%s", "");
+}
+
 static void gather_delays(struct rule_facts *facts, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (facts_gpu(request, i))
 			take_delays(facts, &request->run->processes[i]);
+	if (facts_known(facts, FACT_step_time_ns))
+		gather_step_delay(facts, request);
 }
 
 /* The worst fragmentation that an allocator told, with how much it had free then. */

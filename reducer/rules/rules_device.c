@@ -215,6 +215,32 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 	finding_gain(finding, facts, delay < idle ? delay : idle, "the thread always runs at once, and the device waits for it");
 }
 
+/* Where no device works: with one, what matters is whether it waits (delayed_launches). */
+void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
+{
+	double delay = facts_value(facts, FACT_step_delay_ns), whole = facts_value(facts, FACT_step_time_ns);
+
+	if (!finding_needs(finding, whole > 0, "no steps were recorded") ||
+	    !finding_needs(finding, facts_known(facts, FACT_step_delay_ns),
+			   "how long threads waited for a processor was not recorded"))
+		return;
+	finding_measure(finding, rule_percent(delay, whole));
+	finding_excuse(finding, facts_value(facts, FACT_kernel_count) > 0, "devices work here: delayed_launches looks at that");
+	text_format(
+		&finding->title,
+		"For %.1f %% of the step time the thread that runs the steps was ready, but had no processor: the machine was "
+		"busy.",
+		finding->measured);
+	text_string(
+		&finding->remedy,
+		"Other programs, or more threads of this one than processors (loader workers, OMP_NUM_THREADS), ran instead of "
+		"it: "
+		"-t host_usage tells which of its threads did. Times of steps of this run say little of the program: compare by "
+		"step_cpu or step_undelayed.");
+	finding_prove(finding, facts, FACT_step_delay_ns);
+	finding_gain(finding, facts, delay, "the thread always runs at once");
+}
+
 void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)
 {
 	double host = facts_value(facts, FACT_ops_host), device = facts_value(facts, FACT_ops_device);

@@ -8,6 +8,14 @@
 
 #define SMALL_REDUCTION (1 << 20) /* bytes; below, latency counts more than the link */
 
+/* Percent of a step that ranks wait on average for one that always comes late; 0 where they are late in turn. */
+static double waiting_share(const struct rule_facts *facts)
+{
+	double wait = facts_value(facts, FACT_rank_wait_ns);
+
+	return wait > facts_value(facts, FACT_rank_turns_ns) ? rule_percent(wait, facts_value(facts, FACT_rank_step_ns)) : 0;
+}
+
 void rule_communication_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	bool is_of_devices = facts_value(facts, FACT_kernel_count) > 0 && facts_value(facts, FACT_split_communication) <=
@@ -21,6 +29,9 @@ void rule_communication_bound(const struct rule_facts *facts, struct finding *fi
 			  "all communication is hidden behind compute");
 	if (share < 0)
 		return;
+	finding_excuse(finding,
+		       waiting_share(facts) >= finding_limit(finding, LIMIT_late_rank) && waiting_share(facts) >= share / 2,
+		       "most of it waits for a rank that is late");
 	finding_grade(finding, LIMIT_communication_bound_high);
 	text_format(&finding->title, "In %.1f %% of the %s time %s only communicate.", share, rule_unit_word(facts),
 		    is_of_devices ? "devices" : "processes");
@@ -31,6 +42,28 @@ void rule_communication_bound(const struct rule_facts *facts, struct finding *fi
 		return;
 	finding_prove(finding, facts, FACT_collective_ns);
 	finding_prove(finding, facts, FACT_reductions);
+}
+
+void rule_late_rank(const struct rule_facts *facts, struct finding *finding)
+{
+	double wait = facts_value(facts, FACT_rank_wait_ns), step = facts_value(facts, FACT_rank_step_ns);
+	const char *part = facts->facts[FACT_rank_late_part].label;
+
+	if (!finding_needs(finding, facts_known(facts, FACT_rank_step_ns) && step > 0,
+			   "no two processes of the run exchanged data in their steps") ||
+	    !finding_needs(finding, facts_known(facts, FACT_rank_wait_ns), "the processes are not of one job"))
+		return;
+	finding_measure(finding, rule_percent(wait, step));
+	finding_excuse(finding, wait <= facts_value(facts, FACT_rank_turns_ns), "ranks are late in turn, none of them always");
+	text_format(&finding->title, "The ranks wait %.1f %% of the step time on average for %s, which comes last.",
+		    finding->measured, facts->facts[FACT_rank_late].label);
+	if (part[0])
+		text_format(&finding->remedy, "It takes longer than the others in %s: see -t ranks. ", part);
+	text_string(&finding->remedy,
+		    "Give every rank the same work (batches, metrics, logging, checkpoints on one rank alone), and look at its machine.");
+	finding_prove(finding, facts, FACT_rank_wait_ns);
+	finding_prove(finding, facts, FACT_rank_late);
+	finding_gain(finding, facts, facts_value(facts, FACT_whole_ns) * wait / step, "that rank is as fast as the others");
 }
 
 void rule_small_collectives(const struct rule_facts *facts, struct finding *finding)

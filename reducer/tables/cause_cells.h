@@ -14,6 +14,7 @@ struct cause_cells {
 	size_t stack, function, file, line, module;
 };
 
+/* Fills these cells of a shown row by the stack that stands in it. */
 void cause_cells_name(struct table *table, size_t row, const struct cause_cells *cells);
 
 #endif

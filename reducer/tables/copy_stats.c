@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/gpu_rows.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -18,7 +19,7 @@ static const struct table_column columns[] = {
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0, "H host, D device, A array, P peer device; set = a memset"},
 	[SOURCE] = {"source_memory", "from", TABLE_TEXT, UNIT_NONE, 0, "pageable, pinned, device, array, managed; empty = not said"},
 	[DESTINATION] = {"destination_memory", "to", TABLE_TEXT, UNIT_NONE, 0, "likewise; of a set the only one"},
-	[MANNER] = {"manner", "manner", TABLE_TEXT, UNIT_NONE, 0, "sync: the host waited; async: it did not have to"},
+	[MANNER] = {"manner", "manner", TABLE_TEXT, UNIT_NONE, 0, "sync: the host waited; async: it did not have to; empty = not said"},
 	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 1, "that did it: CUDA ordinal"},
 	[PEER] = {"peer_devices", "peers", TABLE_TEXT, UNIT_NONE, 3, "from>to, of a peer copy"},
 	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 2, "operation that the calling thread was in"},
@@ -120,6 +121,14 @@ static void put_peers(struct table *table, const struct gpu_copy *sum)
 	text_free(&text);
 }
 
+static void put_bytes(struct table *table, const struct gpu_copy *sum)
+{
+	table_integer(table, BYTES, (int64_t)sum->bytes);
+	table_integer(table, AVERAGE_BYTES, (int64_t)(sum->bytes / sum->occurrences));
+	table_integer(table, LEAST_BYTES, (int64_t)sum->least_bytes);
+	table_integer(table, MOST_BYTES, (int64_t)sum->most_bytes);
+}
+
 static void add_row(struct table *table, const struct row *row, size_t rank, uint64_t all)
 {
 	const struct gpu_copy *sum = &row->sum;
@@ -129,17 +138,15 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 	table_string(table, KIND, gpu_copy_name(sum->kind));
 	table_string(table, SOURCE, gpu_memory_name(sum->source));
 	table_string(table, DESTINATION, gpu_memory_name(sum->destination));
-	table_string(table, MANNER, sum->flags & 1 ? "async" : "sync");
+	table_string(table, MANNER, sum->flags & 1 ? "async" : sum->flags & 2 ? NULL : "sync");
 	gpu_put_device(table, DEVICE, row->device);
 	put_peers(table, sum);
 	table_string(table, OP, row->op);
 	table_integer(table, OCCURRENCES, (int64_t)sum->occurrences);
-	table_integer(table, BYTES, (int64_t)sum->bytes);
-	table_integer(table, AVERAGE_BYTES, (int64_t)(sum->bytes / sum->occurrences));
-	table_integer(table, LEAST_BYTES, (int64_t)sum->least_bytes);
-	table_integer(table, MOST_BYTES, (int64_t)sum->most_bytes);
+	if (sum->bytes)
+		put_bytes(table, sum);
 	gpu_put_spread(table, TOTAL, &sum->times);
-	if (sum->times.sum)
+	if (sum->times.sum && sum->bytes)
 		table_real(table, BANDWIDTH, (double)sum->timed_bytes * 1e9 / (double)sum->times.sum);
 	if (sum->best_bandwidth > 0)
 		table_real(table, BEST, sum->best_bandwidth);
@@ -153,6 +160,7 @@ static void fill(struct table *table, const struct request *request)
 {
 	struct rows rows = {0};
 	uint64_t all = 0;
+	uint64_t sizeless = 0; /* copies without a word how large they were: a copy of nothing does not reach the device */
 	bool any_classed = false;
 
 	if (!gpu_any(table, request))
@@ -166,11 +174,14 @@ static void fill(struct table *table, const struct request *request)
 		all += rows.list[i].sum.times.sum;
 	for (size_t i = 0; i < rows.count; i++) {
 		any_classed |= rows.list[i].sum.times.is_classed != 0;
+		sizeless += rows.list[i].sum.bytes ? 0 : rows.list[i].sum.occurrences;
 		add_row(table, &rows.list[i], i + 1, all);
 		spread_free(&rows.list[i].sum.times);
 	}
 	free(rows.list);
 	gpu_note_percentiles(table, any_classed);
+	if (sizeless)
+		table_note(table, NOTE_MISSING, "The sizes of %" PRIu64 " copies and sets are not recorded.", sizeless);
 	gpu_notes(table, request);
 }
 

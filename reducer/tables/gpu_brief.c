@@ -17,16 +17,26 @@ static struct gpu_brief_device *device_of(struct gpu_brief *brief, uint32_t id)
 	return &brief->devices[brief->device_count++];
 }
 
+static void take_peak(struct gpu_brief_device *device, const struct account *account)
+{
+	device->peak_bytes += account->peak_bytes;
+	device->has_peak = true;
+}
+
 static void take_devices(struct gpu_brief *brief, const struct process *process)
 {
 	const struct gpu *gpu = process->gpu;
 
-	for (size_t i = 0; i < gpu->device_count; i++)
-		device_of(brief, gpu->devices[i].id)->name = gpu->devices[i].name;
+	for (size_t i = 0; i < gpu->device_count; i++) {
+		struct gpu_brief_device *device = device_of(brief, gpu->devices[i].id);
+		device->name = gpu->devices[i].name;
+		device->has_peak |= !process_is_foreign(process);
+	}
 	for (size_t i = 0; i < gpu->sweep_count; i++) {
 		struct gpu_brief_device *device = device_of(brief, gpu->sweeps[i].device);
 		device->busy_ns += gpu->sweeps[i].busy.busy_ns;
 		device->processes++;
+		device->has_peak |= !process_is_foreign(process);
 	}
 	for (size_t i = 0; i < gpu->kernel_count; i++)
 		if (gpu->kernels[i].queue < gpu->queue_count)
@@ -37,7 +47,7 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 	for (size_t i = 0; i < process->account_count; i++) {
 		unsigned id;
 		if (sscanf(process->accounts[i].allocator, "device:%u", &id) == 1)
-			device_of(brief, id)->peak_bytes += process->accounts[i].peak_bytes;
+			take_peak(device_of(brief, id), &process->accounts[i]);
 	}
 }
 

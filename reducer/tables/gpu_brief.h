@@ -13,6 +13,7 @@ struct gpu_brief_device {
 	uint32_t id;
 	const char *name;
 	uint64_t busy_ns, kernels, copies, peak_bytes;
+	bool has_peak;	  /* calls that allocate were seen, or would have been */
 	size_t processes; /* that ran something on it */
 };
 
@@ -33,6 +34,7 @@ struct gpu_brief {
 	size_t reason_count;
 };
 
+/* Of all processes of the run together. */
 void gpu_brief(struct gpu_brief *brief, const struct run *run);
 
 #endif

@@ -19,7 +19,7 @@ const struct account *job_account(const struct process *process, const char *all
 	if (strcmp(allocator, "heap") == 0)
 		return process_has_heap(process) ? &process->heap : NULL;
 	if (strcmp(allocator, "mmap") == 0)
-		return process_has_heap(process) || process->has_static_allocator ? &process->mmap : NULL;
+		return process_has_heap(process) || process->is_heap_unseen ? &process->mmap : NULL;
 	return process_account(process, allocator);
 }
 

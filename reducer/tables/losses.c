@@ -141,7 +141,7 @@ static void add_damage(struct table *table, const struct diag_list *diags)
 
 static void fill(struct table *table, const struct request *request)
 {
-	if (!request->process && !request->thread)
+	if (!request->process && !request->host && !request->thread)
 		add_damage(table, request->run->diags);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i])) {

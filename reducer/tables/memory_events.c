@@ -67,7 +67,7 @@ static void add_event(struct table *table, const struct block_event_list *all, c
 	if (event->requested)
 		table_integer(table, REQUESTED, (int64_t)event->requested);
 	if (event->bytes)
-		table_integer(table, ALLOCATED, event->is_release ? -(int64_t)event->bytes : (int64_t)event->bytes);
+		table_integer(table, ALLOCATED, (int64_t)(event->is_release ? 0 - event->bytes : event->bytes));
 	table_integer(table, LIVE, (int64_t)event->live);
 	if (event->has_room)
 		table_real(table, FRAGMENTATION, event->fragmentation);

@@ -60,7 +60,8 @@ static const struct holder *holder_of(const struct holdings *all, const struct p
 
 static void put_holder(struct table *table, const struct holder *holder, const struct account *account)
 {
-	uint64_t ever = holder->lifetime_peak ? holder->lifetime_peak : account ? account->peak_bytes : holder->peak_bytes;
+	uint64_t seen = account && account->peak_bytes > holder->peak_bytes ? account->peak_bytes : holder->peak_bytes;
+	uint64_t ever = holder->lifetime_peak ? holder->lifetime_peak : seen; /* it leaves out what lies outside the heap */
 
 	table_integer(table, LIFETIME, (int64_t)ever);
 	if (holder->peak_ns != TIME_UNKNOWN) {
@@ -173,7 +174,8 @@ static const struct table_column peak_columns[] = {
 	[P_TYPE] = {"data_type", "type", TABLE_TEXT, UNIT_NONE, 1, "of the tensor's elements; empty = not said"},
 	[P_SHAPE] = {"shape", "shape", TABLE_TEXT, UNIT_NONE, 1, "of the tensor; empty = not said"},
 	[P_PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 2, "pid as the process saw it"},
-	[P_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the allocator's peak"},
+	[P_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0,
+		     "of the allocator's peak; where a sample's estimates add up to more, of their sum"},
 	[P_STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "call stack of the allocation; empty = not recorded"},
 };
 
@@ -229,8 +231,14 @@ static void add_holder(struct peak_rows *rows, const struct holdings *all, const
 	}
 }
 
-static void add_sites(struct peak_rows *rows, const struct account *account, const struct peak_row *start)
+/* Sites of a sample are estimates, and may add up to more than the peak, which is none: then they share in their own sum. */
+static void add_sites(struct peak_rows *rows, const struct account *account, struct peak_row *start)
 {
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < account->site_count; i++)
+		sum += account->sites[i].peak_bytes;
+	start->whole = sum > start->whole ? sum : start->whole;
 	for (size_t i = 0; i < account->site_count; i++) {
 		struct peak_row *row;
 		if (!account->sites[i].peak_bytes)

@@ -50,6 +50,7 @@ static const struct table_column columns[] = {
 /* What a row shows, gathered from one or more accounts. */
 struct totals {
 	uint64_t allocations, frees, requested, allocated, freed;
+	bool is_freed_unknown;
 };
 
 static void put_totals(struct table *table, const struct totals *totals)
@@ -58,7 +59,8 @@ static void put_totals(struct table *table, const struct totals *totals)
 	table_integer(table, FREES, (int64_t)totals->frees);
 	table_integer(table, REQUESTED, (int64_t)totals->requested);
 	table_integer(table, ALLOCATED, (int64_t)totals->allocated);
-	table_integer(table, FREED, (int64_t)totals->freed);
+	if (!totals->is_freed_unknown)
+		table_integer(table, FREED, (int64_t)totals->freed);
 }
 
 static void begin_row(struct table *table, const char *scope, const char *id, const char *allocator, const char *name)
@@ -85,10 +87,9 @@ static void put_peak(struct table *table, const struct account *account)
 		table_integer(table, REQUESTED_PEAK_TIME, account->requested_peak_time_ns);
 }
 
-static struct totals account_totals(const struct account *account)
+static bool are_releases_unsized(const struct process *process, const char *allocator)
 {
-	return (struct totals){account->allocations, account->frees, account->requested_bytes, account->allocated_bytes,
-			       account->freed_bytes};
+	return process->are_releases_unsized && strcmp(allocator, "heap") == 0;
 }
 
 static void add_process(struct table *table, const struct process *process, const char *allocator)
@@ -102,7 +103,8 @@ static void add_process(struct table *table, const struct process *process, cons
 	table_integer(table, PROCESS, process->pid);
 	if (!account)
 		return;
-	totals = account_totals(account);
+	totals = (struct totals){account->allocations, account->frees, account->requested_bytes, account->allocated_bytes,
+				 account->freed_bytes, account->is_live_unknown && are_releases_unsized(process, allocator)};
 	put_totals(table, &totals);
 	if (!account->is_live_unknown)
 		table_integer(table, LIVE, (int64_t)account->live_bytes);
@@ -151,6 +153,7 @@ static void add_job(struct table *table, const struct request *request, const ch
 		totals.freed += account->freed_bytes;
 		live += account->live_bytes;
 		unknown_live += account->is_live_unknown != 0;
+		totals.is_freed_unknown |= account->is_live_unknown && are_releases_unsized(process, allocator);
 	}
 	begin_row(table, "job", request->run->name, allocator, NULL);
 	if (!known)
@@ -167,9 +170,8 @@ static void add_job(struct table *table, const struct request *request, const ch
 static void add_thread(struct table *table, const struct process *process, const struct thread *thread, const char *allocator)
 {
 	struct totals heap = {thread->allocations, thread->frees, thread->requested_bytes, thread->allocated_bytes,
-			      thread->freed_bytes};
-	struct totals mmap = {thread->maps, thread->unmaps, thread->mapped_bytes, thread->mapped_bytes,
-			      thread->unmapped_bytes};
+			      thread->freed_bytes, process->are_releases_unsized};
+	struct totals mmap = {thread->maps, thread->unmaps, thread->mapped_bytes, thread->mapped_bytes, thread->unmapped_bytes, false};
 	bool is_heap = strcmp(allocator, "heap") == 0;
 	const struct totals *totals = is_heap ? &heap : &mmap;
 	char id[32];
@@ -180,7 +182,8 @@ static void add_thread(struct table *table, const struct process *process, const
 	begin_row(table, "thread", id, allocator, thread->name[0] ? thread->name : NULL);
 	table_integer(table, PROCESS, process->pid);
 	put_totals(table, totals);
-	table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
+	if (!totals->is_freed_unknown)
+		table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
 }
 
 /* In mode full the events must add up to what the counters say. */
@@ -278,6 +281,7 @@ static void fill(struct table *table, const struct request *request)
 			add_threads(table, request, &run->processes[i], names, count);
 	free(names);
 	notes_recording(table, request);
+	notes_told(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
 }

@@ -9,6 +9,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#define GIB 1073741824.0
+#define TOLD_PARTS 100 /* below one in so many, a peak that the allocator tells and ours differ by threads that raced */
+
 static bool setting_is(const struct process *process, const char *name, const char *value)
 {
 	return strcmp(process_setting(process, name), value) == 0;
@@ -16,7 +19,7 @@ static bool setting_is(const struct process *process, const char *name, const ch
 
 bool process_has_heap(const struct process *process)
 {
-	return !process->has_static_allocator && !setting_is(process, "MALLOC", "off") &&
+	return !process->is_heap_unseen && !setting_is(process, "MALLOC", "off") &&
 	       (!setting_is(process, "WINDOW", "off") || process->heap.allocations || process->heap.frees);
 }
 
@@ -45,7 +48,7 @@ static void note_count(struct table *table, const struct request *request, enum 
 
 void notes_recording(struct table *table, const struct request *request)
 {
-	struct count built_in = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
+	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -53,6 +56,8 @@ void notes_recording(struct table *table, const struct request *request)
 			continue;
 		if (process->has_static_allocator)
 			count_add(&built_in, process);
+		else if (process->allocator_before != NULL)
+			count_add(process->is_heap_unseen ? &before : &part, process);
 		else if (process_is_foreign(process))
 			count_add(&foreign, process);
 		else if (setting_is(process, "MALLOC", "off"))
@@ -66,7 +71,14 @@ void notes_recording(struct table *table, const struct request *request)
 	}
 	note_count(table, request, NOTE_MISSING, &built_in,
 		   "the executable brings its own allocator, whose calls cannot be seen; heap numbers are unknown.");
-	note_count(table, request, NOTE_MISSING, &foreign, "files of other profilers tell nothing of the heap and its call stacks.");
+	note_count(table, request, NOTE_MISSING, &before,
+		   "another library's malloc (preloaded or linked before libtfprof.so) took every call; heap numbers are unknown. Put "
+		   "libtfprof.so first in LD_PRELOAD, as tfprof run does.");
+	note_count(table, request, NOTE_MISSING, &part,
+		   "another library's malloc (preloaded or linked before libtfprof.so) stands in front; only calls that it passes on "
+		   "were recorded. Put libtfprof.so first in LD_PRELOAD, as tfprof run does.");
+	note_count(table, request, NOTE_MISSING, &foreign,
+		   "files of other profilers tell nothing of the heap and its call stacks.");
 	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
 	note_count(table, request, NOTE_MISSING, &closed,
 		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "
@@ -75,6 +87,31 @@ void notes_recording(struct table *table, const struct request *request)
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
 	note_count(table, request, NOTE_MISSING, &unsafe,
 		   "the output directory is no local file system; what was not yet written when the process died is missing.");
+}
+
+bool notes_is_told_more(const struct account *account)
+{
+	uint64_t told = account->told_peak_bytes;
+
+	return account->told_before_bytes && told > account->peak_bytes && told - account->peak_bytes > told / TOLD_PARTS;
+}
+
+void notes_told(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->account_count && request_wants_process(request, process); k++) {
+			const struct account *account = &process->accounts[k];
+			if (!request_wants_allocator(request, account->allocator) || !notes_is_told_more(account))
+				continue;
+			table_note(table, NOTE_MISSING,
+				   "%s, process %u: %.2f GiB were handed out before the recording began and are in no figure of "
+				   "live "
+				   "memory and its peak; the allocator itself tells a peak of %.2f GiB (-t memory.allocators).",
+				   account->allocator, process->pid, (double)account->told_before_bytes / GIB,
+				   (double)account->told_peak_bytes / GIB);
+		}
+	}
 }
 
 void notes_sampling(struct table *table, const struct request *request)
@@ -100,8 +137,9 @@ void notes_sampling(struct table *table, const struct request *request)
 			   "no allocation was chosen by the sampler: too little was allocated; run with TFPROF_MALLOC=full, or a "
 			   "smaller sample:BYTES, for call stacks.");
 	else if (sampled.processes)
-		table_note(table, NOTE_INFERRED,
-			   "Call stacks and sizes are estimated from a sample of about one allocation each %.0f KiB; memory.sites "
-			   "tells the standard errors. TFPROF_MALLOC=full records every call.",
-			   interval / 1024);
+		table_note(
+			table, NOTE_INFERRED,
+			"Call stacks and sizes are estimated from a sample of about one allocation each %.0f KiB; memory.sites "
+			"tells the standard errors. TFPROF_MALLOC=full records every call.",
+			interval / 1024);
 }

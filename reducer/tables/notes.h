@@ -15,6 +15,12 @@ bool process_has_heap(const struct process *process);
 /* Says which wanted processes have no heap numbers and why, and whether the window left part of the run out. */
 void notes_recording(struct table *table, const struct request *request);
 
+/* Does a framework's allocator tell of a clearly higher peak than that of the blocks in the log? */
+bool notes_is_told_more(const struct account *account);
+
+/* Says of which allocators blocks were live before the recording began: what they tell themselves is more than what was seen. */
+void notes_told(struct table *table, const struct request *request);
+
 /* Says that sites or events were sampled, or not recorded at all, by the mode of the wanted processes. */
 void notes_sampling(struct table *table, const struct request *request);
 

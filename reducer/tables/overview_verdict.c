@@ -6,6 +6,7 @@
  * TensorFlow Profiler (xprof's bottleneck analysis): input and output 20 and 5 percent, the rest 15 and 3. recommendations says
  * what to do.
  */
+#include "reducer/tables/busy.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_values.h"
 
@@ -29,6 +30,7 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
 #define IDLE_FROM 0.1
+#define WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -149,11 +151,11 @@ static double busy_processors(const struct step_rows *rows, const struct request
 	       (double)(last->time_ns - first->time_ns);
 }
 
-/* Where most of the time is nobody's: whether the process computed meanwhile, or waited. */
+/* Where most of the time is nobody's: whether the process computed meanwhile, or waited, or was kept from computing. */
 static void put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			   const struct request *request)
 {
-	double busy;
+	double busy, waited;
 
 	if (judged->worst == AREAS || areas[judged->worst].value != VALUE_OTHER || judged->percent[judged->worst] < MOST_FROM)
 		return;
@@ -164,6 +166,9 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 		    busy >= BUSY_FROM	? ": it computes in code that announces no ops"
 		    : busy <= IDLE_FROM ? ": it waits"
 					: "");
+	waited = busy_find(rows, request).share;
+	if (waited >= WAITED_FROM)
+		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
 }
 
 static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,

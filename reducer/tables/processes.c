@@ -7,11 +7,20 @@
 #include "reducer/tables/memory_end.h"
 #include "reducer/tables/notes.h"
 
-enum { PROCESS, PARENT, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, EVENTS, ARGUMENTS, LOG, COLUMNS };
+#include "reducer/model/rank.h"
+
+enum {
+	PROCESS, PARENT, HOST, RANK, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, EVENTS, ARGUMENTS, LOG,
+	COLUMNS
+};
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
 	[PARENT] = {"parent", "parent", TABLE_INTEGER, UNIT_NONE, 1, "pid of the parent"},
+	[HOST] = {"host", "host", TABLE_TEXT, UNIT_NONE, 2, "name of the machine or container"},
+	[RANK] = {"rank", "rank", TABLE_INTEGER, UNIT_NONE, 1,
+		  "its number in a job of several, by RANK or what MPI, Slurm, Horovod and JAX call it; empty = none of them was "
+		  "set when it started"},
 	[COMMAND] = {"command", "command", TABLE_TEXT, UNIT_NONE, 0, "name of the program, as the kernel keeps it (15 bytes)"},
 	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 1, "first recorded moment, from the start of the run"},
 	[DURATION] = {"duration_ns", "lasted", TABLE_INTEGER, UNIT_NS, 0, "from the first to the last recorded moment"},
@@ -40,6 +49,7 @@ static void put_arguments(struct table *table, const struct process *process)
 static void fill(struct table *table, const struct request *request)
 {
 	char end[128];
+	uint64_t rank;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -48,6 +58,9 @@ static void fill(struct table *table, const struct request *request)
 		table_row(table);
 		table_integer(table, PROCESS, process->pid);
 		table_integer(table, PARENT, process->parent_pid);
+		table_string(table, HOST, process_host(process));
+		if (process_rank(process, &rank) == 0)
+			table_integer(table, RANK, (int64_t)rank);
 		table_string(table, COMMAND, process->command);
 		if (process->start_ns != TIME_UNKNOWN)
 			table_integer(table, START, process->start_ns);
@@ -68,6 +81,11 @@ static void fill(struct table *table, const struct request *request)
 		if (process->heap.kind != ACCOUNT_NONE)
 			table_integer(table, PEAK, (int64_t)process->heap.peak_bytes);
 	}
+	if (run_clocks(request->run) > 1)
+		table_note(table, NOTE_INFO,
+			   "The logs are of %zu clocks (machines, or starts of one): their times are joined by the time of day that each "
+			   "machine knew, and are no closer than those clocks were.",
+			   run_clocks(request->run));
 	memory_end_note(table, request);
 	notes_recording(table, request);
 }

@@ -35,6 +35,7 @@ struct step_rows {
 	bool *is_first; /* of more than STEPS_FEW of a process */
 	size_t judged_count;
 };
+/* The units of all wanted processes, from the analysis of steps. step_rows_free after it. */
 void step_rows_find(struct step_rows *rows, const struct request *request);
 void step_rows_free(struct step_rows *rows);
 /* Does this row take part in sums and statistics? */
@@ -53,6 +54,7 @@ struct step_cover {
 	} * items;
 	size_t count, room;
 };
+/* A step ran from `start_ns` for `ns`; the caller frees cover->items. */
 void step_cover_add(struct step_cover *cover, int64_t start_ns, int64_t ns);
 
 /*

@@ -79,7 +79,7 @@ static bool text_equal(const struct table_texts *texts, size_t number, const cha
 {
 	const struct table_text *text = &texts->list[number];
 
-	return text->length == length && memcmp(texts->bytes.bytes + text->offset, bytes, length) == 0;
+	return text->length == length && (length == 0 || memcmp(texts->bytes.bytes + text->offset, bytes, length) == 0);
 }
 
 /* Bytes that are looked for. */
@@ -134,14 +134,20 @@ void table_stack(struct table *table, size_t column, uint32_t process, uint32_t 
 	table_set_last(table, column, (union table_value){.stack = (uint64_t)process << 32 | stack});
 }
 
+/* Where a row lies that is printed as the row-th. */
+static size_t place_of(const struct table *table, size_t row)
+{
+	return table->order ? table->order[row] : row;
+}
+
 void table_set_integer(struct table *table, size_t row, size_t column, int64_t value)
 {
-	cells_set(&table->cells[column], table_place(table, row), (union table_value){.integer = value});
+	cells_set(&table->cells[column], place_of(table, row), (union table_value){.integer = value});
 }
 
 void table_set_text(struct table *table, size_t row, size_t column, const char *bytes, size_t length)
 {
-	cells_set(&table->cells[column], table_place(table, row),
+	cells_set(&table->cells[column], place_of(table, row),
 		  (union table_value){.text = text_number(&table->texts, bytes, length)});
 }
 
@@ -173,14 +179,9 @@ size_t table_count(const struct table *table)
 	return table->row_count + table->omitted_count;
 }
 
-size_t table_place(const struct table *table, size_t row)
-{
-	return table->order ? table->order[row] : row;
-}
-
 bool table_is_known(const struct table *table, size_t row, size_t column)
 {
-	size_t place = table_place(table, row);
+	size_t place = place_of(table, row);
 	const struct table_cells *cells = table_cells_at(table, &place);
 
 	return cells_is_known(&cells[column], place);
@@ -188,7 +189,7 @@ bool table_is_known(const struct table *table, size_t row, size_t column)
 
 static const union table_value *get(const struct table *table, size_t row, size_t column)
 {
-	size_t place = table_place(table, row);
+	size_t place = place_of(table, row);
 	const struct table_cells *cells = table_cells_at(table, &place);
 
 	return cells_value(&cells[column], place);

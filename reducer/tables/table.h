@@ -142,7 +142,6 @@ const char *note_kind_name(enum note_kind kind);
 size_t table_count(const struct table *table);
 
 /* Reading. `row` counts as printed. */
-size_t table_place(const struct table *table, size_t row);
 bool table_is_known(const struct table *table, size_t row, size_t column);
 int64_t table_get_integer(const struct table *table, size_t row, size_t column);
 double table_get_number(const struct table *table, size_t row, size_t column); /* integer or real */

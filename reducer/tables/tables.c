@@ -6,6 +6,8 @@
  */
 #include "reducer/tables/request.h"
 
+#include "reducer/model/rank.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,8 @@ static bool is_number(const char *text, uint64_t number)
 
 bool request_wants_process(const struct request *request, const struct process *process)
 {
+	if (request->host && strcmp(request->host, process_host(process)) != 0)
+		return false;
 	return !request->process || is_number(request->process, process->pid) || strcmp(request->process, process->command) == 0;
 }
 
@@ -85,7 +89,7 @@ bool request_wants_thread(const struct request *request, const struct thread *th
 
 const char *request_names_nobody(const struct request *request)
 {
-	const char *option = request->process ? "--process" : NULL;
+	const char *option = request->process ? "--process" : request->host ? "--host" : NULL;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -162,7 +166,7 @@ static void sort_rows(struct table *table, const char *sort)
 		base_nearest_offer(&nearest, table->kind->columns[i].id);
 	if (nearest.best)
 		base_die("table %s has no column '%s'; did you mean '%s'?", table->kind->id, sort, nearest.best);
-	base_die("table %s has no column '%s'; --list shows all", table->kind->id, sort);
+	base_die("table %s has no column '%s'; --list -t %s shows them", table->kind->id, sort, table->kind->id);
 }
 
 /* A filter that an analysis does not know would mislead silently. */
@@ -175,6 +179,7 @@ static void note_ignored(struct table *table, const struct request *request)
 	} given[] = {
 		{request->from_ns != INT64_MIN || request->to_ns != INT64_MAX, FILTER_WINDOW, "--window"},
 		{request->process, FILTER_PROCESS, "--process"},
+		{request->host, FILTER_PROCESS, "--host"},
 		{request->thread, FILTER_THREAD, "--thread"},
 		{request->allocator, FILTER_ALLOCATOR, "--allocator"},
 		{request->device, FILTER_DEVICE, "--device"},

@@ -22,6 +22,7 @@ struct xla_files {
 	bool was_asked;
 };
 
+/* What wanted processes left in the folder `xla` beside their logs (TFPROF_XLA_DUMP). */
 struct xla_files xla_files_find(const struct request *request);
 void xla_files_free(struct xla_files *files);
 

@@ -175,13 +175,66 @@ static int by_row_and_start(const void *left, const void *right)
 	return one->flow < other->flow ? -1 : one->flow > other->flow;
 }
 
+/* Moves the item from place order[i] to place i, for all i; `order` is used up. */
+static void put_in_order(struct digest_item *items, uint32_t *order, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct digest_item first = items[i];
+		uint32_t at = i, from;
+
+		while ((from = order[at]) != i) {
+			items[at] = items[from];
+			order[at] = at;
+			at = from;
+		}
+		items[at] = first;
+		order[at] = at;
+	}
+}
+
+/* Row by row, in each as they came, which most often is by start. */
+static void sort_rows(struct digest *digest)
+{
+	uint32_t *order = base_alloc(digest->count + 1, sizeof *order), at = 0;
+
+	for (size_t i = 0; i < digest->row_count; i++)
+		digest->rows[i].count = 0;
+	for (size_t i = 0; i < digest->count; i++)
+		digest->rows[digest->items[i].row].count++;
+	for (size_t i = 0; i < digest->row_count; i++) {
+		digest->rows[i].first = at;
+		at += (uint32_t)digest->rows[i].count;
+	}
+	for (size_t i = 0; i < digest->count; i++)
+		order[digest->rows[digest->items[i].row].first++] = (uint32_t)i;
+	put_in_order(digest->items, order, (uint32_t)digest->count);
+	free(order);
+}
+
+static int is_sorted(const struct digest_item *items, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (by_row_and_start(&items[i - 1], &items[i]) > 0)
+			return 0;
+	return 1;
+}
+
+static void sort_items(struct digest *digest)
+{
+	struct digest_item *items = digest->items;
+
+	sort_rows(digest);
+	for (size_t i = 0; i < digest->row_count; items += digest->rows[i++].count)
+		if (!is_sorted(items, digest->rows[i].count))
+			qsort(items, digest->rows[i].count, sizeof *items, by_row_and_start);
+}
+
 /* Sorts, and merges what the grain and the windows let merge. */
 static void sort_and_merge(struct digest *digest)
 {
 	size_t kept = 0, block = SIZE_MAX;
 
-	if (digest->count > 0)
-		qsort(digest->items, digest->count, sizeof *digest->items, by_row_and_start);
+	sort_items(digest);
 	for (size_t i = 0; i < digest->count; i++) {
 		struct digest_item item = digest->items[i];
 		int is_candidate = digest->grain_ns && is_small(digest, &item);

@@ -7,6 +7,7 @@
  * Rule: written as the spans come; memory follows tracks and distinct texts.
  */
 #include "reducer/model/gpu.h"
+#include "reducer/base/index.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/spans.h"
 #include "reducer/report/escape.h"
@@ -142,11 +143,7 @@ static char *shown(struct writer *writer, const char *text)
 
 static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
-
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash;
+	return base_hash(BASE_HASH, text, strlen(text));
 }
 
 /* One of the lists of interned texts; they share our numbers. LIST_KERNELS: names as they are in the code. */

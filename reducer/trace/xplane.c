@@ -8,6 +8,7 @@
  */
 #include "reducer/base/output.h"
 #include "reducer/model/live.h"
+#include "reducer/model/rank.h"
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/occupancy.h"
@@ -449,10 +450,9 @@ static void put_surroundings(struct writer *writer)
 
 static const char *host_of(const struct process *process)
 {
-	for (size_t i = 0; i < process->host_count; i++)
-		if (strcmp(process->hosts[i].name, "hostname") == 0 && process->hosts[i].value[0])
-			return process->hosts[i].value;
-	return "host";
+	const char *host = process_host(process);
+
+	return host[0] ? host : "host";
 }
 
 /* The folder of a run in a TensorBoard log directory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One XSpace file. See xspace_write.h. */
+/* One XSpace file. See xspace.h. */
 #include "reducer/trace/xspace.h"
 
 #include "reducer/analysis/words.h"

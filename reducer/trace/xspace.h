@@ -45,6 +45,7 @@ struct xspace_event {
 	struct xspace_stat stats[XSPACE_STATS];
 	size_t count;
 };
+/* A number with a name on an event that is not yet put; `name` is copied, beyond XSPACE_STATS nothing is. */
 void xspace_integer(struct xspace_file *file, struct xspace_event *event, const char *name, int64_t value);
 void xspace_natural(struct xspace_file *file, struct xspace_event *event, const char *name, uint64_t value);
 void xspace_real(struct xspace_file *file, struct xspace_event *event, const char *name, double value);

@@ -147,6 +147,27 @@ def by_hand():  # no optimizer at all
             weights.grad.zero_()
 
 
+def loaded(rows):
+    return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(rows, 32)), batch_size=SMALL)
+
+
+def predicting():  # batches of a loader, and nothing is learnt
+    net = parts()[0]
+    with torch.no_grad():
+        for x, in loaded(SMALL * 40):
+            net(x).argmax(1)
+
+
+def other_optimizer():  # batches of a loader, learnt by somebody's own optimizer, as Keras has one
+    weights = torch.randn(32, 1, requires_grad=True)
+    for _ in range(2):
+        for x, in loaded(SMALL * 20):
+            x.mm(weights).pow(2).sum().backward()
+            with torch.no_grad():
+                torch._foreach_add_([weights], [weights.grad], alpha=-1e-6)
+                weights.grad.zero_()
+
+
 def rank(number):  # of two that train together; no other has anything to do for it
     import torch.distributed as dist
     dist.init_process_group("gloo", init_method="file://" + os.path.join(sys.argv[1], "meeting"), rank=number, world_size=2)

@@ -44,7 +44,7 @@ static void churn(int count)
 	}
 }
 
-static sem_t go;
+static sem_t go, there, leave;
 
 static void *churn_later(void *count)
 {
@@ -251,6 +251,37 @@ static int way_fork(void)
 	}
 	wait_for(child, 4 << 8);
 	churn(100);
+	return 0;
+}
+
+static void *churn_and_stay(void *nothing)
+{
+	churn(40);
+	sem_post(&there);
+	while (sem_wait(&leave))
+		;
+	return nothing;
+}
+
+/* 2,000 threads one after the other, beside 300 that have begun and stay. */
+static int way_crowd(void)
+{
+	static pthread_t threads[300], one;
+	must(!sem_init(&go, 0, 0) && !sem_init(&there, 0, 0) && !sem_init(&leave, 0, 0), "sem_init");
+	for (int i = 0; i < 300; i++)
+		must(!pthread_create(&threads[i], NULL, churn_and_stay, NULL), "pthread_create");
+	for (int i = 0; i < 300; i++)
+		while (sem_wait(&there))
+			;
+	for (int i = 0; i < 2000; i++) {
+		sem_post(&go);
+		must(!pthread_create(&one, NULL, churn_later, (void *)(intptr_t)10), "pthread_create");
+		pthread_join(one, NULL);
+	}
+	for (int i = 0; i < 300; i++)
+		sem_post(&leave);
+	for (int i = 0; i < 300; i++)
+		pthread_join(threads[i], NULL);
 	return 0;
 }
 
@@ -508,7 +539,8 @@ static const struct {
 	int (*run)(void);
 } ways[] = {
 	{"churn", way_churn},         {"outlive", way_outlive},     {"tls", way_tls},       {"recursion", way_recursion},
-	{"storm", way_storm},         {"altstack", way_altstack},   {"threads", way_threads}, {"smallstack", way_smallstack},
+	{"storm", way_storm},         {"altstack", way_altstack},   {"threads", way_threads}, {"crowd", way_crowd},
+	{"smallstack", way_smallstack},
 	{"fork", way_fork},           {"forkthreads", way_forkthreads}, {"vfork", way_vfork}, {"vforkfail", way_vforkfail},
 	{"spawn", way_spawn},         {"exec", way_exec},           {"clone", way_clone},   {"daemon", way_daemon},
 	{"coroutine", way_coroutine}, {"cancel", way_cancel},     {"clonevm", way_clonevm},

@@ -183,7 +183,7 @@ static void test_off_is_empty(void **state)
 	assert_true(has_note(table, NOTE_MISSING, "TFPROF_MALLOC=off"));
 	table_free(table);
 	fixture->processes[0].settings = sampled;
-	fixture->processes[0].has_static_allocator = 1;
+	fixture->processes[0].has_static_allocator = fixture->processes[0].is_heap_unseen = 1;
 	table = tables_make(&table_memory_summary, &fixture->request);
 	assert_cells(table, 0, CELLS("allocator", "heap", "allocations", "-"));
 	assert_cells(table, 1, CELLS("allocator", "mmap", "allocations", "1"));

@@ -5,7 +5,7 @@
  * Rule: expected numbers were worked out by hand from the published tables, beside the test that has them; runs are made by a
  * formula with a fixed seed, so that a rate is the same on every machine.
  */
-#include "reducer/comparison/busy.h"
+#include "reducer/tables/busy.h"
 #include "reducer/comparison/limits.h"
 
 #include <math.h>

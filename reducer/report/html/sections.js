@@ -151,7 +151,7 @@ function stepsPage(main) {
 	const split = splitChart();
 	if (split)
 		put(main, split);
-	for (const id of ["overview.steps", "overview.split", "overview.precision", "step_stats"])
+	for (const id of ["overview.steps", "overview.split", "overview.precision", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 

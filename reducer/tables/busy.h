@@ -6,8 +6,8 @@
  * small part of the answer; else only the time between readings within the steps counts, and where that is too little there is no
  * answer.
  */
-#ifndef REDUCER_COMPARISON_BUSY_H
-#define REDUCER_COMPARISON_BUSY_H
+#ifndef REDUCER_TABLES_BUSY_H
+#define REDUCER_TABLES_BUSY_H
 
 #include "reducer/tables/step_values.h"
 

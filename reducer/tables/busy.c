@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Readings between the first judged step and the last. See busy.h. */
-#include "reducer/comparison/busy.h"
+#include "reducer/tables/busy.h"
 
 #include <stdlib.h>
 

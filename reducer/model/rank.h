@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a process stands in a job of several: its machine and its rank.
+ *
+ * Rule: what was told, never guessed: the host by its own name, the rank by the variables that launchers set.
+ */
+#ifndef REDUCER_MODEL_RANK_H
+#define REDUCER_MODEL_RANK_H
+
+#include "reducer/model/run.h"
+
+/* Name of the machine or container that the process ran on; "" = not told. */
+const char *process_host(const struct process *process);
+
+/* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod and JAX call it. Returns -1 where none says it. */
+int process_rank(const struct process *process, uint64_t *rank);
+
+/* How many different hosts are named, and how many clocks there are: one for all processes of a machine since its start. */
+size_t run_hosts(const struct run *run);
+size_t run_clocks(const struct run *run);
+
+#endif

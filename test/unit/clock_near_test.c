@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit test of clock_ns_near and gpu_clock_ticks_near: the same answers as the functions that look for the stretch each time, for
+ * times in any order, before, between, at and behind the knots, and for clocks that run backwards.
+ */
+#include "reducer/model/clock.h"
+#include "reducer/model/gpu_clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KNOTS 40
+#define TIMES 20000
+
+static uint64_t state_of_chance = 1;
+
+static uint64_t chance(uint64_t below)
+{
+	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (state_of_chance >> 20) % below;
+}
+
+/* A time near the one before, most often; else anywhere, or far behind all. */
+static uint64_t next_time(uint64_t last, uint64_t first, uint64_t whole)
+{
+	switch (chance(20)) {
+	case 0:
+		return first - 1000 + chance(2000);
+	case 1:
+		return first + chance(3 * whole);
+	case 2:
+		return UINT64_MAX - chance(UINT64_MAX / 4);
+	case 3:
+		return chance(3);
+	default:
+		return last + chance(whole / 1000);
+	}
+}
+
+/* `count` knots about 0.3 s apart, of a clock of that many ticks a second. */
+static void ask_clock(unsigned count, double ticks_per_ns, uint64_t first_ns)
+{
+	struct clock_map map = {.kind = 1, .clock_hz = 2000000000, .first_ticks = 500, .offset_ns = 77};
+	uint64_t ticks = 1000, ns = first_ns, whole = 0, time = ticks;
+	struct clock_near near = {0};
+
+	for (unsigned i = 0; i < count; i++) {
+		assert_int_equal(clock_add(&map, ticks, ns), 0);
+		ns += 300000000 + chance(1000000);
+		whole += (uint64_t)(300500000 * ticks_per_ns);
+		ticks += (uint64_t)(300500000 * ticks_per_ns) + chance(1000);
+	}
+	clock_settle(&map);
+	for (unsigned i = 0; i < TIMES; i++) {
+		time = next_time(time, 1000, whole + 1000);
+		assert_int_equal(clock_ns_near(&map, &near, time), clock_ns(&map, time));
+	}
+	for (size_t i = 0; i < map.count; i++)
+		for (uint64_t beside = 0; beside < 3; beside++)
+			assert_int_equal(clock_ns_near(&map, &near, map.knots[i].ticks + beside - 1),
+					 clock_ns(&map, map.knots[i].ticks + beside - 1));
+	clock_free(&map);
+}
+
+static void times_of_the_run_are_the_same(void **state)
+{
+	(void)state;
+	for (unsigned count = 0; count <= KNOTS; count += count < 3 ? 1 : 13) {
+		ask_clock(count, 2.1, 5000);
+		ask_clock(count, 0.024, UINT64_C(1) << 40);
+		ask_clock(count, 1.0, UINT64_C(18000000000000000000)); /* too far for 63 bits behind some knots */
+	}
+}
+
+/* is_wild: the device's clock is set back now and then. */
+static void ask_device(unsigned count, bool is_wild)
+{
+	struct gpu_knot knots[KNOTS] = {{0}};
+	struct gpu_clock clock = {.knots = knots, .count = count, .room = KNOTS, .ns_per_tick = 0.5, .tail = 0.5};
+	uint64_t first = UINT64_C(1700000000000000000), time = first;
+	struct gpu_clock_near near = {0};
+
+	for (unsigned i = 0; i < count; i++) {
+		knots[i].ticks = (i ? knots[i - 1].ticks : 100) + 400000000 + chance(1000000);
+		knots[i].ns = i ? knots[i - 1].ns + 200000000 + chance(500000) : first;
+		knots[i].slope = 0.5 + (double)chance(1000) / 1e6;
+		if (is_wild && i % 7 == 5)
+			knots[i].ns -= 900000000;
+	}
+	for (unsigned i = 0; i < TIMES; i++) {
+		time = next_time(time, first, 200000000 * count);
+		assert_int_equal(gpu_clock_ticks_near(&clock, &near, time), gpu_clock_ticks(&clock, time, NULL));
+	}
+}
+
+static void times_of_devices_are_the_same(void **state)
+{
+	(void)state;
+	for (unsigned count = 1; count <= KNOTS; count += count < 3 ? 1 : 13) {
+		ask_device(count, false);
+		ask_device(count, true);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_of_the_run_are_the_same),
+		cmocka_unit_test(times_of_devices_are_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
