@@ -174,6 +174,6 @@ uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_s
 #endif
 	if (tfp_clock_log_kind() == TFP_CLOCK_MONOTONIC)
 		return UINT64_C(1000000000);
-	uint64_t ns = to->monotonic_ns - from->monotonic_ns;
+	uint64_t ns = to->raw_ns - from->raw_ns;
 	return ns < 10000 ? 0 : (uint64_t)((unsigned __int128)(to->ticks - from->ticks) * 1000000000u / ns);
 }

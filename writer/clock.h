@@ -25,7 +25,7 @@ void tfp_clock_choose(void);
 /* Reads all clocks, best of three brackets. Any thread. About 1 us. */
 void tfp_clock_read(struct tfp_clock_set *set);
 
-/* Ticks a second between two readings; 0 where they are too close to tell. */
+/* Ticks a second of CLOCK_MONOTONIC_RAW between two readings; 0 where they are too close to tell. */
 uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_set *to);
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME. Any thread. */

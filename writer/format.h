@@ -117,6 +117,7 @@ struct tfp_file_live {
 	uint64_t own_bytes;     /* private memory mapped by the library itself; 0 = not told (this version never does) */
 	uint64_t inherited_bytes; /* heap that was live in the parent when it forked us, batched; 0 = none or unknown */
 	uint64_t early_calls;   /* hooked calls that found no state: forwarded, not counted elsewhere */
+	uint64_t clock_hz;      /* ticks a second of CLOCK_MONOTONIC_RAW, from time 0 to the newest clock record; 0 = none yet */
 };
 
 enum tfp_block_type {

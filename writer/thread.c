@@ -289,6 +289,8 @@ struct tfp_thread *tfp_thread_start(void)
 	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : none();
 }
 
+#define RATE_LEAST_NS 10000000 /* a shorter life knows its counter less well than the process that forked it may have */
+
 void tfp_clock_note(struct tfp_thread *thread, struct tfp_lane *lane)
 {
 	struct tfp_clock_set set;
@@ -296,6 +298,9 @@ void tfp_clock_note(struct tfp_thread *thread, struct tfp_lane *lane)
 	tfp_clock_read(&set);
 	TFP_PUT(thread, lane, tfp_now(), clock, .ticks = set.ticks, .raw = set.raw_ns, .monotonic = set.monotonic_ns,
 		.realtime = set.realtime_ns, .width = set.width_ticks);
-	if (set.monotonic_ns - tfp_origin.start.monotonic_ns > 10000000)
-		tfp_origin.clock_hz = tfp_clock_hz(&tfp_origin.start, &set);
+	uint64_t hz = tfp_clock_hz(&tfp_origin.start, &set);
+
+	if (set.raw_ns - tfp_origin.start.raw_ns > RATE_LEAST_NS)
+		tfp_origin.clock_hz = hz;
+	tfp_state->live->clock_hz = tfp_origin.clock_hz ? tfp_origin.clock_hz : hz;
 }

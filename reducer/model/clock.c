@@ -49,14 +49,24 @@ int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns)
 	return 0;
 }
 
-int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header)
+/* What the process measured last wins over its first estimate, unless that word was damaged. */
+static uint64_t rate_of(const struct log *log)
 {
+	uint64_t first = log->header.clock_hz, last = log->live.clock_hz;
+
+	return last != 0 && (first == 0 || (last > first - first / 8 && last < first + first / 8)) ? last : first;
+}
+
+int clock_add_origin(struct clock_map *map, const struct log *log)
+{
+	const struct tfp_file_header *header = &log->header;
+
 	if (map->count == 0 || header->origin.ticks < map->first_ticks) {
 		map->first_ticks = header->origin.ticks;
 		map->first_realtime_ns = header->origin.realtime_ns;
 	}
-	if (header->clock_hz != 0)
-		map->clock_hz = header->clock_hz;
+	if (rate_of(log) != 0)
+		map->clock_hz = rate_of(log);
 	return clock_add(map, header->origin.ticks, header->origin.raw_ns);
 }
 

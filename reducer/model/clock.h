@@ -8,6 +8,7 @@
 #ifndef REDUCER_MODEL_CLOCK_H
 #define REDUCER_MODEL_CLOCK_H
 
+#include "reducer/read/log.h"
 #include "writer/format.h"
 
 #include <stddef.h>
@@ -28,7 +29,7 @@ struct clock_map {
 	uint64_t first_ticks;     /* earliest origin of a process; its time is first_realtime_ns */
 	uint64_t first_realtime_ns;
 	int64_t offset_ns;        /* of first_ticks from the run's start */
-	uint64_t clock_hz;        /* a process's own first estimate; 0 = none */
+	uint64_t clock_hz;        /* as a process measured it; 0 = none */
 };
 
 /* Closer readings say nothing about the slope: each is only exact to some 50 ns. 100 ms apart that is 1 in a million. */
@@ -37,8 +38,8 @@ struct clock_map {
 /* Adds a reading. Returns -1 without memory. */
 int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns);
 
-/* A process with this header uses the map. */
-int clock_add_origin(struct clock_map *map, const struct tfp_file_header *header);
+/* The process of this log uses the map. */
+int clock_add_origin(struct clock_map *map, const struct log *log);
 
 /*
  * A map for the pass over one process: knows its origin, and from then on its own readings. In the scale of `shared`, which is

@@ -141,10 +141,10 @@ static int open_clocks(struct run *run)
 	if (storage->clocks == NULL)
 		return -1;
 	for (size_t i = 0; i < run->process_count; i++) {
-		const struct tfp_file_header *header = &run->processes[i].log->header;
+		const struct log *log = run->processes[i].log;
 
-		run->processes[i].clock = clock_of(storage, header);
-		if (clock_add_origin(run->processes[i].clock, header) != 0)
+		run->processes[i].clock = clock_of(storage, &log->header);
+		if (clock_add_origin(run->processes[i].clock, log) != 0)
 			return -1;
 	}
 	for (size_t i = 0; i < storage->clock_count; i++) {

@@ -62,9 +62,9 @@ def compare_oracles(inner, outer, who):
 
 def is_time(log, time_ns, first, last, who):
     """first, last: (CLOCK_MONOTONIC, counter) of the oracles around the moment. One of the two clocks must hold it tightly,
-    CLOCK_MONOTONIC also as far as the counter's rate can be known."""
+    CLOCK_MONOTONIC also as far as the reading that ties it to the counter and the counter's rate can be known."""
     at = log.mono_ns + time_ns
-    slack = CLOCK_NS + time_ns * CLOCK_PPM // 1_000_000
+    slack = CLOCK_NS + log.width_ticks * 1_000_000_000 // log.clock_hz + time_ns * CLOCK_PPM // 1_000_000
     ticks = log.ticks + time_ns * log.clock_hz // 1_000_000_000
     ticks_slack = CLOCK_NS * log.clock_hz // 1_000_000_000
     by_mono = first[0] - CLOCK_NS <= at <= last[0] + CLOCK_NS

@@ -491,18 +491,19 @@ static void test_ticks_become_nanoseconds_piece_by_piece(void **state)
 /* Processes are scanned at the same time: each has readings of its own, in the scale that all share. */
 static void test_a_process_under_scan_has_a_clock_of_its_own(void **state)
 {
-	struct tfp_file_header first = {.origin = {.ticks = 1000, .raw_ns = 5000}}, second = first;
+	struct log one = {.header = {.origin = {.ticks = 1000, .raw_ns = 5000}}}, two = one;
+	struct tfp_file_header *first = &one.header, *second = &two.header;
 	struct clock_map shared = {.kind = TFP_CLOCK_TSC}, own;
 	size_t count;
 
 	(void)state;
-	second.origin.ticks += UINT64_C(3000000000); /* 3 s later, a tick is 1 ns */
-	second.origin.raw_ns += UINT64_C(3000000000);
-	assert_int_equal(clock_add_origin(&shared, &first), 0);
-	assert_int_equal(clock_add_origin(&shared, &second), 0);
+	second->origin.ticks += UINT64_C(3000000000); /* 3 s later, a tick is 1 ns */
+	second->origin.raw_ns += UINT64_C(3000000000);
+	assert_int_equal(clock_add_origin(&shared, &one), 0);
+	assert_int_equal(clock_add_origin(&shared, &two), 0);
 	clock_settle(&shared);
 	count = shared.count;
-	assert_int_equal(clock_begin_own(&own, &shared, &first), 0);
+	assert_int_equal(clock_begin_own(&own, &shared, first), 0);
 	assert_int_equal(clock_add(&own, UINT64_C(1000001000), UINT64_C(1000005000)), 0);
 	assert_int_equal(clock_add(&own, UINT64_C(2000001000), UINT64_C(2000205000)), 0); /* 0.2 ms more in the second second */
 	assert_int_equal(clock_ns(&own, 1000), 0);
@@ -511,10 +512,32 @@ static void test_a_process_under_scan_has_a_clock_of_its_own(void **state)
 	clock_join(&shared, &own);
 	clock_free(&own);
 	assert_int_equal(shared.count, count + 2);
-	assert_int_equal(clock_begin_own(&own, &shared, &second), 0);
-	assert_int_equal(clock_ns(&own, second.origin.ticks), clock_ns(&shared, second.origin.ticks));
+	assert_int_equal(clock_begin_own(&own, &shared, second), 0);
+	assert_int_equal(clock_ns(&own, second->origin.ticks), clock_ns(&shared, second->origin.ticks));
 	clock_free(&own);
 	clock_free(&shared);
+}
+
+/* A life too short for two readings far apart: the rate it measured last counts, as far as that can be one. */
+static void test_a_short_process_has_the_rate_that_it_measured_last(void **state)
+{
+	struct log log = {.header = {.clock_hz = 2005000000, .origin = {.ticks = 1000, .raw_ns = 5000}}, .live = {.clock_hz = 2000000000}};
+	struct clock_map map = {.kind = TFP_CLOCK_TSC}, own, damaged = {.kind = TFP_CLOCK_TSC};
+
+	(void)state;
+	assert_int_equal(clock_add_origin(&map, &log), 0);
+	clock_settle(&map);
+	assert_int_equal(clock_ns(&map, 8001000), 4000000);
+	assert_int_equal(clock_begin_own(&own, &map, &log.header), 0);
+	assert_int_equal(clock_ns(&own, 8001000), 4000000); /* the estimate of start-up would be 10 us early */
+	clock_free(&own);
+	clock_free(&map);
+	log.live.clock_hz = UINT64_C(1) << 40;
+	log.header.clock_hz = 1000000000;
+	assert_int_equal(clock_add_origin(&damaged, &log), 0);
+	clock_settle(&damaged);
+	assert_int_equal(clock_ns(&damaged, 8001000), 8000000);
+	clock_free(&damaged);
 }
 
 static void test_curves_are_reduced_and_added(void **state)
@@ -557,6 +580,7 @@ int main(void)
 		cmocka_unit_test(test_the_newest_run_is_taken),
 		cmocka_unit_test(test_ticks_become_nanoseconds_piece_by_piece),
 		cmocka_unit_test(test_a_process_under_scan_has_a_clock_of_its_own),
+		cmocka_unit_test(test_a_short_process_has_the_rate_that_it_measured_last),
 		cmocka_unit_test(test_curves_are_reduced_and_added),
 	};
 
