@@ -199,7 +199,7 @@ class Reader:
     def __init__(self, data):
         self.data, self.names, self.records, self.blocks, self.bad = data, {}, 0, 0, 0
         self.page, self.slot_bytes, self.losses = u32(data, 20), u32(data, 200), u32(data, 204)
-        self.live = list(struct.unpack_from("<18Q", data, u32(data, 192)))
+        self.live = list(struct.unpack_from(f"<{len(LIVE)}Q", data, u32(data, 192)))
         self.live = [v if i * 8 < u32(data, 196) else 0 for i, v in enumerate(self.live)]
 
     def put(self, *words):
