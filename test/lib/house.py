@@ -81,11 +81,11 @@ class Log:
         self.job_id = head[64:80]
         self.pid, self.parent_pid, self.start, self.parent_start = struct.unpack_from("<IIQQ", head, 104)
         self.exec_count = struct.unpack_from("<I", head, 128)[0]
-        self.clock_hz, self.ticks, _, self.mono_ns, _, self.width_ticks = struct.unpack_from("<6Q", head, 144)
+        self.first_clock_hz, self.ticks, _, self.mono_ns, _, self.width_ticks = struct.unpack_from("<6Q", head, 144)
         self.flags = struct.unpack_from("<I", head, 208)[0]
         self.command = head[216:232].split(b"\0")[0].decode(errors="replace")
         live = struct.unpack_from("<19Q", head, 1024)
-        self.clock_hz = live[18] or self.clock_hz
+        self.clock_hz = live[18] or self.first_clock_hz
         self.end_kind = END_KINDS.get(live[7], live[7])
         self.end_status = live[8]
 
