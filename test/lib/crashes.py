@@ -13,7 +13,7 @@ from house import Failure, check, program, reduce, scratch, start, summary
 from stream import events_of
 
 HEADER_BYTES, SLOT_BYTES, SLOTS = 64, 64, 512
-LIMIT_S = 30
+LIMIT_S = 100
 LIVE = 16
 
 
