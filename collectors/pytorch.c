@@ -29,6 +29,14 @@ static struct tfp_pytorch_layout layout;
 static int has_shapes;
 static _Atomic int state;
 
+/*
+ * Whether PyTorch calls us for ops. Its own work for one that is listened to is several times ours, so outside of windows
+ * nobody listens; ranges of USER scope, which tell of steps, stay. Kept across fork.
+ */
+static _Atomic uint32_t is_listening;
+static _Atomic int is_changing; /* a thread is about that; the others go on */
+static uint64_t ops_handle;     /* of the callback for ops, 0 = not added yet; by who holds is_changing */
+
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
 static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
 
@@ -46,6 +54,15 @@ static uint8_t kind_of(const char *name)
 	if (begins(name, "Optimizer.step#"))
 		return TFP_OP_STEP;
 	return begins(name, "enumerate(DataLoader)#") || begins(name, "Optimizer.zero_grad#") ? TFP_OP_FIRST : TFP_OP_PLAIN;
+}
+
+static void change_listening(void);
+
+/* Only where PyTorch has called us, and holds no lock of its list of callbacks: not where a window changes, which may be anywhere. */
+static inline void follow_window(void)
+{
+	if (TFP_UNLIKELY(tfp_is_open != is_listening))
+		change_listening();
 }
 
 /* An op that speaks of steps has begun. Rare; outside of our hook, as steps are recorded by one of their own. */
@@ -128,6 +145,7 @@ void *tfp_pytorch_op_start(void **context, const void *function)
 	}
 	if (TFP_UNLIKELY(kind != TFP_OP_PLAIN))
 		note_step(kind, api.name(function), (uint64_t)(uintptr_t)function);
+	follow_window();
 	return context;
 }
 
@@ -147,6 +165,37 @@ static void op_end(const void *function, void *context)
 	thread = tfp_self;
 	if (TFP_UNLIKELY(thread && thread->is_ready == 1 && thread->op_step == key))
 		end_step(thread);
+	follow_window();
+}
+
+/* The callback for ranges of USER scope, or the one for ops; where it cannot be told to pause there is one for both. */
+static uint64_t add_callback(int is_of_ops)
+{
+	int is_one = !api.disable || !api.enable;
+	struct tfp_pytorch_callback callback = {.start = tfp_pytorch_op_entry, .end = op_end, .probability = 1.0,
+						.needs_inputs = (uint8_t)has_shapes};
+
+	callback.scopes[USER] = is_one || !is_of_ops;
+	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = is_one || is_of_ops;
+	return is_one && is_of_ops ? 0 : api.add_callback(callback);
+}
+
+/* A window has opened or closed: PyTorch calls us for ops, or no longer. */
+static __attribute__((noinline)) void change_listening(void)
+{
+	if (state != ATTACHED || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_ACQUIRE))
+		return;
+	uint32_t wanted = tfp_is_open;
+	if (wanted != is_listening) {
+		if (!ops_handle)
+			ops_handle = add_callback(1);
+		else if (wanted)
+			api.enable(ops_handle);
+		else
+			api.disable(ops_handle);
+		is_listening = wanted;
+	}
+	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
 }
 
 static void tell(const char *how, const char *detail)
@@ -198,11 +247,9 @@ void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
 	has_shapes = wants_shapes && layout.is_known && api.dimensions && api.sizes && api.type &&
 		     ((api.is_defined && api.layout) || api.plain) && api.modes && api.input_count;
 	tell_parts(wants_shapes);
-	struct tfp_pytorch_callback callback = {.start = tfp_pytorch_op_entry, .end = op_end, .probability = 1.0,
-						.needs_inputs = (uint8_t)has_shapes};
-	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = callback.scopes[USER] = 1;
-	api.add_callback(callback);
+	add_callback(0);
 	state = ATTACHED;
+	follow_window();
 }
 
 /* "pytorch cpu", "pytorch cuda:0": the number of that name. The last one is remembered, a thread seldom uses two. */
@@ -250,15 +297,18 @@ static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_
 void tfp_pytorch_allocated(const void *block, size_t bytes)
 {
 	put_block(block, bytes, 0, 0, CPU, 1);
+	follow_window();
 }
 
 void tfp_pytorch_freed(const void *block)
 {
 	put_block(block, 0, 0, 0, CPU, 2);
+	follow_window();
 }
 
 void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device)
 {
+	follow_window();
 	if ((uint8_t)device) /* the CPU's come through alloc_cpu, whether or not anybody asked for reports */
 		put_block(block, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, total, reserved, device, bytes < 0 ? 2 : 1);
 }

@@ -26,7 +26,9 @@ struct tfp_pytorch_callback {
 
 /* Functions of PyTorch, by what they are here. NULL = this PyTorch has none. */
 struct tfp_pytorch_api {
-	uint64_t (*add_callback)(struct tfp_pytorch_callback);
+	uint64_t (*add_callback)(struct tfp_pytorch_callback); /* returns its handle, */
+	void (*disable)(uint64_t handle);                      /* for these */
+	void (*enable)(uint64_t handle);
 	const char *(*name)(const void *function);
 	size_t (*input_count)(const void *function);
 	uint64_t (*thread_id)(void);

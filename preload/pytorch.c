@@ -60,6 +60,8 @@ static void attach(void *torch)
 	struct tfp_pytorch_api api = {0};
 
 	*(void **)(void *)&api.add_callback = symbol(torch, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	*(void **)(void *)&api.disable = symbol(torch, "_ZN2at15disableCallbackEm");
+	*(void **)(void *)&api.enable = symbol(torch, "_ZN2at16reenableCallbackEm");
 	*(void **)(void *)&api.name = symbol(torch, "_ZNK2at14RecordFunction4nameEv");
 	*(void **)(void *)&api.input_count = symbol(torch, "_ZNK2at14RecordFunction10num_inputsEv");
 	*(void **)(void *)&api.thread_id = symbol(torch, "_ZN2at14RecordFunction15currentThreadIdEv");
