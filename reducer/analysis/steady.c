@@ -5,6 +5,7 @@
 #include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/sweep.h"
 #include "reducer/model/gpu.h"
+#include "reducer/model/windows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static uint64_t steps_of(const struct process *process, int64_t *from_ns, int64_
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		const struct step *step = &process->steps[i];
-		if (!step->is_chosen)
+		if (!step->is_chosen || !windows_recorded_ns(process, step->time_ns, step->time_ns + 1))
 			continue;
 		if (count < 2)
 			starts[count] = step->time_ns;

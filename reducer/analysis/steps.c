@@ -4,6 +4,7 @@
 
 #include "reducer/analysis/sweep.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/windows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -383,6 +384,15 @@ static void add_tracings(struct steps *steps, const struct process *process)
 	}
 }
 
+/* An edge of a window stands some us before the step that made it: a hundredth outside is none. */
+static bool is_unrecorded(const struct units *units, size_t i, const struct process *process)
+{
+	const struct unit *unit = &units->items[i];
+	int64_t ns = unit->end_ns - unit->start_ns, recorded = windows_recorded_ns(process, unit->start_ns, unit->end_ns);
+
+	return units->kind != UNIT_WHOLE && recorded < ns - ns / 100;
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct steps *steps = base_alloc(1, sizeof(*steps));
@@ -412,7 +422,8 @@ static void *begin(const struct analysis_input *input)
 						   .process = input->index,
 						   .unit = pass->units.items[i],
 						   .kind = pass->units.kind,
-						   .start_ns = pass->units.items[i].start_ns};
+						   .start_ns = pass->units.items[i].start_ns,
+						   .is_unrecorded = is_unrecorded(&pass->units, i, input->process)};
 	if (pass->units.kind != UNIT_WHOLE && pass->parts.split == SPLIT_OURS)
 		add_tracings(steps, input->process);
 	return steps;

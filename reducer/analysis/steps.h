@@ -27,6 +27,7 @@ struct step_row {
 	uint64_t phase_ns[PHASES];	    /* PHASE_NONE: of no phase; sum to total_ns */
 	bool has_device;		    /* something ran on a device */
 	bool has_work;			    /* anything was active at all */
+	bool is_unrecorded;		    /* of its time no window held all: how long it took is known, not what filled it */
 	bool is_evaluation; /* marked by a function of TensorFlow without a backward pass, though another has one */
 };
 

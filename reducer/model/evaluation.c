@@ -301,6 +301,26 @@ static int is_behind_each(const struct evaluation *taken, size_t trained)
 	       learning_is_forward(&taken->threads[first->stream]);
 }
 
+/* A window's edge lies in there: forward work may be without its backward pass because nobody recorded that. Times are ticks. */
+static int has_edge(const struct process *process, int64_t from, int64_t to)
+{
+	for (size_t i = 0; i < process->window_count; i++)
+		if (process->windows[i].time_ns >= from && process->windows[i].time_ns <= to)
+			return 1;
+	return 0;
+}
+
+/* Up to when forward work before the step was not learnt from, ticks; 0 = none is known. */
+static int64_t evaluated_to(const struct evaluation *taken, size_t k)
+{
+	struct process *process = taken->scan->process;
+	size_t i = taken->periods[k].step;
+	const struct step *before = step_before(process, i);
+	int64_t to = (int64_t)taken->periods[k].found.evaluated_to;
+
+	return to && has_edge(process, before != NULL ? before->time_ns : 0, process->steps[i].time_ns) ? 0 : to;
+}
+
 static void split_evaluation(struct evaluation *taken)
 {
 	struct process *process = taken->scan->process;
@@ -311,21 +331,21 @@ static void split_evaluation(struct evaluation *taken)
 		if (step == NO_STEP || !process->steps[step].is_chosen || taken->periods[k].found.trained_from == 0)
 			continue;
 		trained++;
-		evaluated += taken->periods[k].found.evaluated_to != 0;
+		evaluated += evaluated_to(taken, k) != 0;
 	}
 	if (evaluated == 0 || (evaluated * 2 >= trained && !is_behind_each(taken, trained)))
 		return;
 	for (size_t k = 0; k < taken->count; k++) {
 		size_t i = taken->periods[k].step;
-		struct step *before = i == NO_STEP ? NULL : step_before(process, i);
-		if (i == NO_STEP || !process->steps[i].is_chosen ||
-		    (int64_t)taken->periods[k].found.evaluated_to <= process->steps[i].time_ns)
+		int64_t to = i != NO_STEP && process->steps[i].is_chosen ? evaluated_to(taken, k) : 0;
+		if (to == 0 || to <= process->steps[i].time_ns)
 			continue;
+		struct step *before = step_before(process, i);
 		if (before != NULL) {
 			before->rest_ns = process->steps[i].time_ns;
 			before->is_evaluated = 1;
 		}
-		process->steps[i].time_ns = (int64_t)taken->periods[k].found.evaluated_to;
+		process->steps[i].time_ns = to;
 	}
 	qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
 }

@@ -6,6 +6,7 @@
  * did it and when: it has readings of the clock and damage of its own, which are joined in the order of the processes.
  */
 #include "reducer/model/scan.h"
+#include "reducer/model/windows.h"
 
 #include <stdlib.h>
 
@@ -85,28 +86,6 @@ static int scan_all(struct run *run, const struct run_options *options)
 	return result;
 }
 
-/* Windows as stretches: from each opening to the next closing. */
-static void make_ranges(struct process *process)
-{
-	for (size_t i = 0; i < process->window_count; i++) {
-		struct window_range *ranges;
-
-		if (!process->windows[i].is_open || (i > 0 && process->windows[i - 1].is_open))
-			continue;
-		ranges = model_room(process->ranges, process->range_count, sizeof *ranges);
-		if (ranges == NULL)
-			return;
-		process->ranges = ranges;
-		ranges[process->range_count] = (struct window_range){process->windows[i].time_ns, process->end_ns};
-		for (size_t k = i + 1; k < process->window_count; k++)
-			if (!process->windows[k].is_open) {
-				ranges[process->range_count].to_ns = process->windows[k].time_ns;
-				break;
-			}
-		process->range_count++;
-	}
-}
-
 int run_scan(struct run *run, const struct run_options *options)
 {
 	struct run_storage *storage = run->private;
@@ -123,7 +102,7 @@ int run_scan(struct run *run, const struct run_options *options)
 	for (size_t i = 0; i < run->process_count; i++) {
 		times_scanned(&run->processes[i]);
 		scan_times(&run->processes[i]);
-		make_ranges(&run->processes[i]);
+		windows_make_ranges(run, &run->processes[i]);
 	}
 	return result;
 }

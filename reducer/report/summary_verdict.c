@@ -8,6 +8,7 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/step_values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,12 +89,26 @@ static void put_part(struct summary *summary, const struct table *table, size_t 
 	text_free(&cell);
 }
 
+/* What fills steps is known only of those that were recorded. */
+static void put_recorded(struct summary *summary)
+{
+	struct step_rows rows;
+
+	step_rows_find(&rows, summary->request);
+	if (rows.unrecorded && rows.whole_count && summary_left(summary)) {
+		text_format(&summary->line, "  What fills them, of the %zu recorded whole:", rows.whole_count);
+		summary_end_line(summary);
+	}
+	step_rows_free(&rows);
+}
+
 void summary_put_split(struct summary *summary)
 {
 	struct table *table = tables_make(&table_overview_split, summary->request);
 	size_t share = table_find_column(table->kind, "steady_share");
 	bool is_shown[TABLE_ROWS_SPLIT] = {false};
 
+	put_recorded(summary);
 	for (size_t i = 0; i < BARS && summary_left(summary); i++) {
 		size_t row = next_largest(table, share, is_shown);
 		if (row == SIZE_MAX)

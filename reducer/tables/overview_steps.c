@@ -76,7 +76,7 @@ static void put_steady(struct table *table, const struct step_rows *rows, enum s
 
 static void note_none(struct table *table, const struct step_rows *rows)
 {
-	if (!rows->whole_count)
+	if (!rows->count)
 		table_note(table, NOTE_MISSING,
 			   "No steps, no requests and no work of a framework or a GPU are in the logs: step_stats says what "
 			   "marks steps.");
@@ -109,7 +109,7 @@ static void fill_split(struct table *table, const struct request *request)
 			   rows.whole_count == 1     ? ""
 			   : rows.kind == UNIT_WHOLE ? "es"
 						     : "s",
-			   rows.count - rows.whole_count);
+			   rows.count - rows.whole_count - rows.unrecorded);
 	step_rows_note_first(table, &rows);
 	note_none(table, &rows);
 	step_rows_notes(table, request, &rows);

@@ -223,13 +223,21 @@ static void put_area(struct table *table, const struct area *area, double percen
 	text_free(&sentence);
 }
 
-static void put_unknown(struct table *table)
+static void put_unknown(struct table *table, const struct step_rows *rows)
 {
+	struct text sentence = {0};
+
+	if (rows->unrecorded)
+		text_format(&sentence, "No %s lies in a capture window: where the time went was not recorded.",
+			    unit_kind_name(rows->kind));
+	else
+		text_string(&sentence, "There are no steps, no requests and no work of a framework or a GPU in the logs.");
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");
-	table_string(table, SENTENCE, "There are no steps, no requests and no work of a framework or a GPU in the logs.");
-	table_string(table, NEXT, "memory.summary");
+	table_string(table, SENTENCE, sentence.bytes);
+	table_string(table, NEXT, rows->unrecorded ? "windows" : "memory.summary");
+	text_free(&sentence);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -249,7 +257,7 @@ static void fill(struct table *table, const struct request *request)
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
 	} else {
-		put_unknown(table);
+		put_unknown(table, &rows);
 	}
 	if (all && !has_device)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");

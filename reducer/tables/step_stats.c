@@ -83,6 +83,8 @@ static void put_row(struct table *table, const struct request *request, const st
 	table_integer(table, START, row->start_ns);
 	if (step_rows_counts(rows, row))
 		put_values(table, row);
+	else if (!unit->is_cut)
+		table_integer(table, VALUES + (size_t)VALUE_TOTAL, (int64_t)row->total_ns);
 	if (unit->marked_ns != TIME_UNKNOWN)
 		table_integer(table, MARKED, unit->marked_ns - unit->start_ns);
 	if (next && next->process == row->process && next->unit.thread == unit->thread)

@@ -152,11 +152,13 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 		if (steps)
 			add_process(rows, &room, request, steps);
 	}
-	for (size_t i = 0; i < rows->count; i++)
-		rows->whole_count += !rows->items[i]->unit.is_cut;
-	rows->is_cut_counted = rows->count && !rows->whole_count;
+	for (size_t i = 0; i < rows->count; i++) {
+		rows->unrecorded += rows->items[i]->is_unrecorded;
+		rows->whole_count += !rows->items[i]->unit.is_cut && !rows->items[i]->is_unrecorded;
+	}
+	rows->is_cut_counted = rows->count > rows->unrecorded && !rows->whole_count;
 	if (rows->is_cut_counted)
-		rows->whole_count = rows->count;
+		rows->whole_count = rows->count - rows->unrecorded;
 	find_judged(rows, request);
 }
 
@@ -169,7 +171,7 @@ void step_rows_free(struct step_rows *rows)
 
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 {
-	return rows->is_cut_counted || !row->unit.is_cut;
+	return !row->is_unrecorded && (rows->is_cut_counted || !row->unit.is_cut);
 }
 
 bool step_rows_judges(const struct step_rows *rows, size_t i)
@@ -377,6 +379,11 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	if (rows->is_cut_counted)
 		table_note(table, NOTE_INFERRED,
 			   "The log has no end of any of them: they are taken to last to the end of the records.");
+	if (rows->unrecorded)
+		table_note(table, NOTE_MISSING,
+			   "%zu of %zu %ss lie outside of the capture windows, or in part: how long they took is known, not what filled "
+			   "them. They count in no sum.",
+			   rows->unrecorded, rows->count, unit_kind_name(rows->kind));
 	if (rows->late_ns)
 		table_note(table, NOTE_MISSING,
 			   "%" PRIu64 " ns of work were told too late to be split: they are part of 'other'.", rows->late_ns);

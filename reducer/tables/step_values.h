@@ -27,9 +27,10 @@ const char *step_value_help(enum step_value value);
 /* The steps that the request wants, in order of process, then start. */
 struct step_rows {
 	const struct step_row **items;
-	size_t count, whole_count; /* whole: those whose end is known */
+	size_t count, whole_count; /* whole: those whose end is known, recorded from start to end */
 	enum unit_kind kind;
 	size_t left_out;     /* processes with units of a lesser kind */
+	size_t unrecorded;   /* those that windows do not hold */
 	bool is_cut_counted; /* no unit has an end: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
 	bool *is_first; /* of more than STEPS_FEW of a process */

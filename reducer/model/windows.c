@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a process was recorded; see reducer/model/windows.h. */
+#include "reducer/model/windows.h"
+
+#include "reducer/model/internal.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static int is_within(const struct process *process, int64_t time_ns)
+{
+	for (size_t i = 0; i < process->range_count; i++)
+		if (time_ns >= process->ranges[i].from_ns && time_ns < process->ranges[i].to_ns)
+			return 1;
+	return 0;
+}
+
+/* Nobody writes an edge where recording begins with the process: as by default, and in a child of fork whose parent had opened. */
+static int is_open_at_start(const struct run *run, const struct process *process)
+{
+	const char *window = process_setting(process, "WINDOW");
+
+	if (process->window_count > 0)
+		return !process->windows[0].is_open;
+	if (*window == 0 || strcmp(window, "all") == 0)
+		return 1;
+	return process->parent != PROCESS_NONE && is_within(&run->processes[process->parent], process->start_ns);
+}
+
+static void add_range(struct process *process, int64_t from_ns, int64_t to_ns)
+{
+	struct window_range *ranges = model_room(process->ranges, process->range_count, sizeof *ranges);
+
+	if (ranges == NULL)
+		return;
+	process->ranges = ranges;
+	ranges[process->range_count++] = (struct window_range){from_ns, to_ns};
+}
+
+void windows_make_ranges(const struct run *run, struct process *process)
+{
+	int is_open = is_open_at_start(run, process);
+	int64_t from_ns = INT64_MIN; /* what a process did before its own clock began is its own all the same */
+
+	for (size_t i = 0; i < process->window_count; i++) {
+		const struct window *edge = &process->windows[i];
+
+		if (!edge->is_open && is_open)
+			add_range(process, from_ns, edge->time_ns);
+		if (edge->is_open && !is_open)
+			from_ns = edge->time_ns;
+		is_open = edge->is_open;
+	}
+	if (is_open)
+		add_range(process, from_ns, INT64_MAX);
+}
+
+int64_t windows_recorded_ns(const struct process *process, int64_t from_ns, int64_t to_ns)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < process->range_count; i++) {
+		const struct window_range *range = &process->ranges[i];
+		int64_t from = range->from_ns > from_ns ? range->from_ns : from_ns;
+		int64_t to = range->to_ns < to_ns ? range->to_ns : to_ns;
+		sum += to > from ? to - from : 0;
+	}
+	return sum;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stretches of a process's life in which events were recorded: capture windows, or all of it. Private to the model but for
+ * windows_recorded_ns.
+ */
+#ifndef REDUCER_MODEL_WINDOWS_H
+#define REDUCER_MODEL_WINDOWS_H
+
+#include "reducer/model/run.h"
+
+/* Sets process->ranges from its edges; its parent's must be set. Times are ns of the run. */
+void windows_make_ranges(const struct run *run, struct process *process);
+
+/* How much of [from_ns, to_ns) was recorded, ns. */
+int64_t windows_recorded_ns(const struct process *process, int64_t from_ns, int64_t to_ns);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit test of windows_make_ranges and windows_recorded_ns: which stretches of a process's life were recorded. */
+#include "reducer/model/windows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define FOREVER 1000000
+
+static struct process processes[2];
+static struct run run = {.processes = processes, .process_count = 2};
+static struct setting chosen = {.name = "WINDOW"};
+
+/* What was recorded of the first second of a process with these edges (times, opened and closed in turn). */
+static int64_t recorded(struct process *process, const char *window, int is_first_open, const int64_t *times, size_t count)
+{
+	struct window *edges = calloc(count + 1, sizeof(*edges));
+	int64_t sum;
+
+	chosen.value = window;
+	process->settings = &chosen;
+	process->setting_count = 1;
+	for (size_t i = 0; i < count; i++)
+		edges[i] = (struct window){.time_ns = times[i], .is_open = (int)(i % 2) != is_first_open};
+	process->windows = edges;
+	process->window_count = count;
+	free(process->ranges);
+	process->ranges = NULL;
+	process->range_count = 0;
+	windows_make_ranges(&run, process);
+	sum = windows_recorded_ns(process, 0, FOREVER);
+	free(edges);
+	process->windows = NULL;
+	return sum;
+}
+
+static void stretches_are_from_edge_to_edge(void **state)
+{
+	struct process *process = &processes[0];
+	const int64_t times[] = {100, 300, 500, 600};
+
+	(void)state;
+	process->parent = PROCESS_NONE;
+	assert_int_equal(recorded(process, "all", 1, times, 0), FOREVER);
+	assert_int_equal(recorded(process, "", 1, times, 0), FOREVER); /* a file of another profiler */
+	assert_int_equal(recorded(process, "off", 1, times, 0), 0);
+	assert_int_equal(recorded(process, "step:3-4", 1, times, 4), 300);
+	assert_int_equal(windows_recorded_ns(process, 200, 550), 150);
+	assert_int_equal(windows_recorded_ns(process, 300, 500), 0);
+	assert_int_equal(recorded(process, "step:3-4", 1, times, 3), 200 + FOREVER - 500); /* never closed */
+	assert_int_equal(recorded(process, "all", 0, times, 2), 100 + FOREVER - 300);      /* closed by hand, and opened again */
+	assert_int_equal(recorded(process, "all", 0, times, 1), 100);
+}
+
+/* A child of fork goes on as its parent was, and no edge says so. */
+static void a_child_begins_as_its_parent_was(void **state)
+{
+	const int64_t times[] = {100, 300};
+
+	(void)state;
+	assert_int_equal(recorded(&processes[0], "time:1s-2s", 1, times, 2), 200);
+	processes[1].parent = 0;
+	processes[1].start_ns = 150;
+	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), FOREVER);
+	assert_int_equal(recorded(&processes[1], "time:1s-2s", 0, times + 1, 1), 300); /* closed in the child itself */
+	processes[1].start_ns = 400;
+	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), 0);
+	free(processes[0].ranges);
+	free(processes[1].ranges);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stretches_are_from_edge_to_edge),
+		cmocka_unit_test(a_child_begins_as_its_parent_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
