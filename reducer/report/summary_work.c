@@ -107,7 +107,7 @@ static void put_steps(struct summary *summary, const struct table *steps, int64_
 		put_spark(&spark, times, count, room < SPARK_MOST ? room : SPARK_MOST);
 		qsort(times, count, sizeof *times, by_value);
 		summary_number(summary, human_ns, (int64_t)(sum / (double)count), 10);
-		summary_number(summary, human_ns, times[count / 2], 10);
+		summary_number(summary, human_ns, times[(count + 1) / 2 - 1], 10); /* nearest rank, as overview.steps has it */
 		summary_number(summary, human_ns, times[(count * 99 + 99) / 100 - 1], 10);
 		summary_number(summary, human_ns, times[count - 1], 10);
 		text_put(&summary->line, spark.length ? spark.bytes : "", spark.length);

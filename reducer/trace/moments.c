@@ -75,7 +75,7 @@ static void look_at_steps(struct digest *digest, const struct request *request)
 		struct stretch first = steps[0], last = steps[count - 1];
 		qsort(steps, count, sizeof *steps, by_length);
 		look_at_step(digest, &steps[count - 1], "slowest");
-		look_at_step(digest, &steps[count / 2], "median");
+		look_at_step(digest, &steps[(count - 1) / 2], "median");
 		look_at_step(digest, &last, "last");
 		look_at_step(digest, &first, "first");
 	}
