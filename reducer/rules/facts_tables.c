@@ -7,6 +7,7 @@
 #include "reducer/rules/facts_own.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/step_values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +43,22 @@ static bool is_launching(const struct process *process, uint32_t tid)
 	return false;
 }
 
-/* What of the time between two readings lies in the steps, in ns. */
-static int64_t inside_steps(const struct rule_facts *facts, int64_t from_ns, int64_t to_ns)
+/* What of the time between two readings lies in judged steps of a process, in ns: evaluation and the ends of epochs lie in none. */
+static int64_t inside_steps(const struct step_rows *rows, size_t process, int64_t from_ns, int64_t to_ns)
 {
-	int64_t from = from_ns > facts->steps_from_ns ? from_ns : facts->steps_from_ns;
-	int64_t to = to_ns < facts->steps_end_ns ? to_ns : facts->steps_end_ns;
+	int64_t inside = 0, covered = from_ns;
 
-	return to > from ? to - from : 0;
+	for (size_t i = 0; i < rows->count; i++) { /* by start: those of several threads overlap */
+		const struct step_row *row = rows->items[i];
+		int64_t from = row->start_ns, to = from + (int64_t)row->total_ns;
+		if (row->process != process || !step_rows_judges(rows, i))
+			continue;
+		from = from > covered ? from : covered;
+		to = to < to_ns ? to : to_ns;
+		inside += to > from ? to - from : 0;
+		covered = to > covered ? to : covered;
+	}
+	return inside;
 }
 
 /*
@@ -56,8 +66,10 @@ static int64_t inside_steps(const struct rule_facts *facts, int64_t from_ns, int
  * A thread begins with nothing, but the first one, which had another program's time before the exec. Readings lie outside of
  * the steps: all the time between two that is not of steps may have been waiting, and is taken off.
  */
-static bool delay_of(const struct rule_facts *facts, const struct process *process, const struct thread *thread, double *ns)
+static bool delay_of(const struct rule_facts *facts, const struct request *request, const struct step_rows *rows, size_t p,
+		     const struct thread *thread, double *ns)
 {
+	const struct process *process = &request->run->processes[p];
 	bool has_steps = facts_known(facts, FACT_step_time_ns), has_first = thread->tid != process->pid, has_last = false;
 	uint64_t first = 0, last = 0, value;
 	int64_t from = thread->start_ns, to = 0;
@@ -82,18 +94,19 @@ static bool delay_of(const struct rule_facts *facts, const struct process *proce
 		return false;
 	*ns = last > first ? (double)(last - first) : 0;
 	if (has_steps)
-		*ns -= (double)(to - from - inside_steps(facts, from, to));
+		*ns -= (double)(to - from - inside_steps(rows, p, from, to));
 	*ns = *ns > 0 ? *ns : 0;
 	return true;
 }
 
-static void take_delays(struct rule_facts *facts, const struct process *process)
+static void take_delays(struct rule_facts *facts, const struct request *request, const struct step_rows *rows, size_t p)
 {
+	const struct process *process = &request->run->processes[p];
 	double ns;
 
 	for (size_t i = 0; i < process->thread_count; i++) {
 		uint32_t tid = process->threads[i].tid;
-		if (!is_launching(process, tid) || !delay_of(facts, process, &process->threads[i], &ns))
+		if (!is_launching(process, tid) || !delay_of(facts, request, rows, p, &process->threads[i], &ns))
 			continue;
 		if (!facts_known(facts, FACT_launch_delay_ns) || ns > facts_value(facts, FACT_launch_delay_ns))
 			facts_own(facts, FACT_launch_delay_ns, ns, "host_usage", "thread_delay_ns", "process=%u,thread=%u",
@@ -112,7 +125,7 @@ static bool is_stepping(const struct process *process, uint32_t serial)
 
 /* The threads that run the steps, of all processes: their steps are added up too. Without a word of one of them nothing is known.
  */
-static void gather_step_delay(struct rule_facts *facts, const struct request *request)
+static void gather_step_delay(struct rule_facts *facts, const struct request *request, const struct step_rows *rows)
 {
 	double sum = 0;
 	size_t threads = 0;
@@ -123,7 +136,7 @@ static void gather_step_delay(struct rule_facts *facts, const struct request *re
 			double ns;
 			if (!is_stepping(process, process->threads[k].serial))
 				continue;
-			if (!delay_of(facts, process, &process->threads[k], &ns))
+			if (!delay_of(facts, request, rows, i, &process->threads[k], &ns))
 				return;
 			sum += ns;
 			threads++;
@@ -135,11 +148,15 @@ static void gather_step_delay(struct rule_facts *facts, const struct request *re
 
 static void gather_delays(struct rule_facts *facts, const struct request *request)
 {
+	struct step_rows rows;
+
+	step_rows_find(&rows, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (facts_gpu(request, i))
-			take_delays(facts, &request->run->processes[i]);
+			take_delays(facts, request, &rows, i);
 	if (facts_known(facts, FACT_step_time_ns))
-		gather_step_delay(facts, request);
+		gather_step_delay(facts, request, &rows);
+	step_rows_free(&rows);
 }
 
 /* The worst fragmentation that an allocator told, with how much it had free then. */
