@@ -240,16 +240,6 @@ static double likeness_of(const struct segments *segments, size_t i, size_t medi
 	return all > 0 ? (double)segments->shared[i] / all : 0;
 }
 
-/* The last one lasts until as many words have come as the others have: what comes behind the loop is not its. */
-static uint64_t end_of(const struct periods *periods, const uint32_t *anchors, const struct trial *best, size_t i)
-{
-	size_t last = periods->count - 1;
-
-	if (i + 1 < best->segments)
-		return periods->words[anchors[i + 1]].time;
-	return periods->words[last - anchors[i] > best->median_words ? anchors[i] + best->median_words : last].time;
-}
-
 static void judge(const struct segments *segments, struct trial *trial)
 {
 	double alike_words = 0, all_words = 0, likeness = 0;
@@ -479,6 +469,43 @@ static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, 
 	return periods->words[at].time;
 }
 
+/* The most unusual words in a row from word `at` to `end` that a usual one follows. */
+static size_t longest_strange(const struct periods *periods, const struct segments *segments, size_t at, size_t end)
+{
+	size_t strange = 0, most = 0;
+
+	for (; at < end; at++) {
+		int is_usual = segments->is_usual[periods->words[at].symbol];
+		most = is_usual && strange > most ? strange : most;
+		strange = is_usual ? 0 : strange + 1;
+	}
+	return most;
+}
+
+/*
+ * The last one lasts until as many words have come as the others have, or until more unusual ones come in a row than in the one before
+ * it: what comes behind the loop is not its. Where that would be longer than any other but the first, which compiles, nothing tells
+ * when it ended: until its last usual word.
+ */
+static uint64_t end_of_last(const struct periods *periods, const uint32_t *anchors, const struct trial *best,
+			    const struct segments *segments)
+{
+	size_t i = best->segments - 1, last = periods->count - 1, strange = 0, usual = anchors[i], at = anchors[i] + 1, allowed;
+	uint64_t begin = periods->words[anchors[i]].time, longest = 0;
+
+	allowed = i == 0 ? SIZE_MAX : longest_strange(periods, segments, anchors[i - 1], anchors[i]);
+	for (size_t k = 1; k < i; k++) {
+		uint64_t length = periods->words[anchors[k + 1]].time - periods->words[anchors[k]].time;
+		longest = length > longest ? length : longest;
+	}
+	for (; at < last && at < anchors[i] + best->median_words && strange <= allowed; at++) {
+		strange = segments->is_usual[periods->words[at].symbol] ? 0 : strange + 1;
+		usual = strange == 0 ? at : usual;
+	}
+	at -= strange > allowed ? strange : 0;
+	return periods->words[at].time - begin > longest && longest > 0 ? periods->words[usual].time : periods->words[at].time;
+}
+
 static int make_steps(const struct periods *periods, const struct sorted *sorted, const struct trial *best,
 		      struct period_found *found)
 {
@@ -490,9 +517,11 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 	found->steps = result == 0 ? calloc(best->segments, sizeof *found->steps) : NULL;
 	for (size_t i = 0; found->steps != NULL && i < best->segments; i++)
 		found->steps[i] = (struct period_step){.begin = periods->words[anchors[i]].time,
-						       .end = end_of(periods, anchors, &again, i),
+						       .end = i + 1 < best->segments ? periods->words[anchors[i + 1]].time
+										     : end_of_last(periods, anchors, &again, &segments),
 						       .rest = rest_of(periods, anchors, &again, &segments, i),
 						       .words = segments.words[i],
+						       .is_part = 2 * (size_t)segments.shared[i] < again.median_words,
 						       .likeness = likeness_of(&segments, i, again.median_words)};
 	free_segments(&segments);
 	if (found->steps == NULL)

@@ -21,6 +21,8 @@ enum {
 #undef TFP_RANGE_SOURCE
 };
 
+#define SCOPE_FUNCTION 7 /* of an eager op */
+
 /* Texts by their hash. */
 struct texts {
 	struct text_of {
@@ -329,13 +331,15 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 {
 	struct taken *taken = state;
 	const struct process *process = taken->scan->process;
+	int is_function = batch_value(batch, i, fields[1]) == SOURCE_eager && batch_value(batch, i, fields[2]) == SCOPE_FUNCTION;
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 	if (taken->waiting[stream].ops++ == 0 && !taken->is_helper && step_guess_is_due(process))
-		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP, batch->times[i]);
+		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP | (is_function ? STEP_GUESS_FUNCTION : 0),
+			    batch->times[i]);
 }
 
 static void take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -368,7 +372,7 @@ static const struct scan_record records[] = {
 	{"window", take_window, 0, {"is_open"}},
 	{"gpu_launch", take_launch, 0, {"kernel"}},
 	{"gpu_call", take_call, 0, {"function"}},
-	{"op_begin", take_op, 0, {"name", "source"}},
+	{"op_begin", take_op, 0, {"name", "source", "scope"}},
 	{"op_end", take_op_end, 0, {"source"}},
 };
 

@@ -12,6 +12,8 @@ enum {
 #undef TFP_RANGE_SOURCE
 };
 
+#define STEPS_OFF 8u /* of so many calls of a function one may be missing */
+
 int step_guess_is_due(const struct process *process)
 {
 	const struct step *first = process->steps;
@@ -63,6 +65,41 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 	return 0;
 }
 
+/* Does nearly each of the steps call it? */
+static int is_called_by(const struct period_symbol *symbol, size_t steps)
+{
+	return (symbol->key & STEP_GUESS_FUNCTION) != 0 && symbol->count <= steps && symbol->count + symbol->count / STEPS_OFF >= steps;
+}
+
+/* When the function of TensorFlow's that nearly all steps call was called first; 0 = there is none. */
+static uint64_t first_call(const struct periods *periods, size_t steps)
+{
+	size_t symbol = SIZE_MAX, word = 0;
+
+	for (size_t i = 0; i < periods->symbol_count; i++)
+		if (is_called_by(&periods->symbols[i], steps) &&
+		    (symbol == SIZE_MAX || periods->symbols[i].count > periods->symbols[symbol].count))
+			symbol = i;
+	while (symbol != SIZE_MAX && periods->words[word].symbol != symbol)
+		word++;
+	return symbol == SIZE_MAX ? 0 : periods->words[word].time;
+}
+
+/*
+ * What comes before the loop and begins like a step: a model was made, traced or loaded with some of the same ops. It lacks most of a
+ * step, or the function that nearly all steps call was not called yet. In a loop of JAX the first step has words of its own. How many.
+ */
+static size_t count_before_loop(const struct step_guess *known, const struct period_found *found)
+{
+	uint64_t begin = known->xla_runs == NULL ? first_call(known->periods, found->count) : 0;
+	size_t before = 0;
+
+	while (known->xla_runs == NULL && before < found->count &&
+	       (found->steps[before].is_part || found->steps[before].end <= begin))
+		before++;
+	return before;
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -89,7 +126,9 @@ int step_guess(struct process *process, const struct step_guess *known)
 			.likeness = 1};
 	if (first.begin != 0)
 		add_found(process, step, &first, found.confidence);
-	for (size_t i = 0; i < found.count; i++)
+	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
+		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
+	for (size_t i = count_before_loop(known, &found); i < found.count; i++)
 		if (loop.count > 0 || found.steps[i].words > 1) /* else a loader was asked once more and had nothing */
 			add_found(process, step, &found.steps[i], found.confidence);
 	free(found.steps);

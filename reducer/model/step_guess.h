@@ -13,6 +13,7 @@
 #include "reducer/model/xla_runs.h"
 
 #define STEP_GUESS_OP (UINT64_C(1) << 62) /* in the key of a word: the rest is the id of an op's name */
+#define STEP_GUESS_FUNCTION (UINT64_C(1) << 61) /* with it: the op is a call of a function of TensorFlow's */
 
 struct step_guess {
 	struct periods *periods;

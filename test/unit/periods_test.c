@@ -114,6 +114,25 @@ static void other_work_follows_a_step(void **state)
 		assert_int_equal(found.steps[i].rest, i % 10 == 9 ? ends[i] : 0);
 }
 
+/* A loop whose step waits for its batch in front: behind the last one none comes, but other work. */
+static void what_follows_the_last_step_is_not_its(void **state)
+{
+	uint64_t end = 0;
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		words(FORWARD, 6);
+		end = now;
+		if (i < 39)
+			word(LOAD, 50);
+	}
+	word(SAVE, 10000); /* the result is read, by code that is compiled first */
+	words(SAVE + 1, 60);
+	finds(40, 0.9);
+	assert_int_equal(found.anchor, FORWARD);
+	assert_int_equal(found.steps[39].end, end);
+}
+
 static void a_whole_job(void **state)
 {
 	(void)state;
@@ -282,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_work_follows_a_step, make, drop),
 		cmocka_unit_test_setup_teardown(threads_abreast, make, drop),
 		cmocka_unit_test_setup_teardown(threads_apart, make, drop),
+		cmocka_unit_test_setup_teardown(what_follows_the_last_step_is_not_its, make, drop),
 		cmocka_unit_test_setup_teardown(a_whole_job, make, drop),
 		cmocka_unit_test_setup_teardown(time_does_not_count, make, drop),
 		cmocka_unit_test_setup_teardown(layers_are_no_steps, make, drop),
