@@ -26,17 +26,26 @@ struct line {
 struct kind {
 	uint64_t hash, place;
 	uint64_t first; /* time */
-	uint64_t total; /* ticks */
+	uint64_t least; /* ticks that one of them took */
 	uint32_t count;
 	uint32_t runner; /* of its line when it first came: id + 1, 0 = none */
 	uint16_t line;
 	uint8_t is_first_run; /* in a frame __call__ */
 	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
 	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
+	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction */
+};
+
+/* Calls of one name from one Python stack. */
+struct caller {
+	uint64_t least; /* as of a kind, */
+	uint32_t count;
+	uint32_t runner; /* too */
 };
 
 struct xla_runs {
 	uint16_t kinds_of[NAMES_MAX]; /* by id: kind + 1; 0 = not named yet */
+	struct caller callers[NAMES_MAX]; /* by id */
 	struct line lines[LINES_MAX];
 	struct kind kinds[KINDS_MAX + 1]; /* [0]: names of other forms, and those without room */
 	size_t line_count, kind_count;
@@ -119,7 +128,8 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 								.line = (uint16_t)line,
 								.is_first_run = strstr(name, ") in __call__ +") != NULL,
 								.is_eager = strstr(name, ") in apply_primitive +") != NULL,
-								.is_direct = strstr(name, ") in ") == NULL};
+								.is_direct = strstr(name, ") in ") == NULL,
+								.is_keras = strstr(name, ") in iterator_step +") != NULL};
 	runs->kinds_of[id] = (uint16_t)(at + 1);
 }
 
@@ -141,6 +151,8 @@ void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 		kind->first = time;
 		kind->runner = line->runner;
 	}
+	if (runs->callers[id].count++ == 0)
+		runs->callers[id].runner = line->runner;
 	if (kind->is_first_run && runs->first_runs == 0)
 		runs->first_runs = kind->place;
 	if (!kind->is_first_run || kind->place != runs->first_runs)
@@ -151,7 +163,12 @@ void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 
 void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks)
 {
-	runs->kinds[kind_of(runs, id)].total += ticks;
+	struct kind *kind = &runs->kinds[kind_of(runs, id)];
+
+	if (kind->least == 0 || ticks < kind->least)
+		kind->least = ticks;
+	if (id < NAMES_MAX && (runs->callers[id].least == 0 || ticks < runs->callers[id].least))
+		runs->callers[id].least = ticks;
 }
 
 /* Does the line come to that place again and again, but not before its first run, if it had one? */
@@ -243,33 +260,64 @@ static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
 	return less > same;
 }
 
-static int is_better(const struct kind *kind, const struct kind *other)
+/* What may be a loop: all calls of a kind; of Keras' those from one Python stack, for it trains and evaluates by one function. */
+struct candidate {
+	const struct kind *kind;
+	size_t count;
+	uint64_t took; /* ticks, if each had taken the least: the machine may have been busy during some */
+	uint32_t runner, id; /* id: NAMES_MAX = all of the kind */
+};
+
+/* Is it known by its name, and not only by its place, that such a call runs a step? */
+static int is_sure(const struct kind *kind)
 {
-	if (other == NULL || kind->is_direct != other->is_direct)
-		return other == NULL || kind->is_direct;
-	return kind->total > other->total;
+	return kind->is_direct || kind->is_keras;
+}
+
+static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, struct candidate one, struct candidate *best)
+{
+	const struct kind *kind = one.kind, *other = best->kind;
+
+	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == NAMES_MAX) || one.count < CALLS_LEAST ||
+	    !(kind->is_keras || (kind->place == place && is_near(one.count + 1, steps))))
+		return;
+	if (other == NULL || (is_sure(kind) == is_sure(other) ? one.took > best->took : is_sure(kind)))
+		*best = one;
+}
+
+/* Which first run belongs to the loop: id + 1, 0 = none, or it is among the calls, or it is not known which of several. */
+static uint32_t runner_of(const struct xla_runs *runs, const struct candidate *best)
+{
+	if (best->kind->is_keras)
+		return best->runner != 0 && runs->callers[best->runner - 1].count == 1 ? best->runner : 0;
+	return best->kind->is_direct || !has_one_more(runs, best->kind) ? best->runner : 0;
 }
 
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop)
 {
-	const struct kind *best = NULL;
+	struct candidate best = {.kind = NULL};
 	uint64_t place = find_place(runs);
 	uint32_t runner;
 
 	*loop = (struct xla_loop){.count = 0};
 	for (size_t i = 1; i < runs->kind_count && place != 0; i++) {
 		const struct kind *kind = &runs->kinds[i];
-		if (kind->place == place && !kind->is_eager && kind->count >= CALLS_LEAST && is_near(kind->count + 1, steps) &&
-		    is_better(kind, best))
-			best = kind;
+		uint64_t took = kind->count * kind->least;
+		look_at(runs, place, steps, (struct candidate){kind, kind->count, took, kind->runner, NAMES_MAX}, &best);
 	}
-	if (best == NULL)
+	for (uint32_t id = 0; id < NAMES_MAX && place != 0; id++) {
+		const struct caller *caller = &runs->callers[id];
+		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+		uint64_t took = caller->count * caller->least;
+		look_at(runs, place, steps, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
+	}
+	if (best.kind == NULL)
 		return;
-	runner = best->is_direct || !has_one_more(runs, best) ? best->runner : 0;
+	runner = runner_of(runs, &best);
 	for (uint32_t id = 0; id < NAMES_MAX && loop->count < XLA_RUNS_JOINED; id++)
-		if (kind_of(runs, id) == (size_t)(best - runs->kinds) || id + 1 == runner)
+		if (id + 1 == runner || (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id))
 			loop->ids[loop->count++] = id;
-	loop->begin = runner != 0 ? runs->lines[best->line].begin : 0;
+	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
 }
 
 uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, uint64_t time)

@@ -36,8 +36,8 @@ struct xla_loop {
 };
 
 /*
- * The loop whose line took the most time, compilation included. `steps`: how many it has, more or less, as its period says; 0 =
- * there is no period.
+ * The loop whose line took the most time, had each call taken as long as the shortest. `steps`: how many it has, more or less, as
+ * its period says; 0 = there is no period.
  */
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop);
 

@@ -10,12 +10,15 @@
 
 #include <cmocka.h>
 
+enum {
+	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
+	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, NAMES
+};
+
 static struct xla_runs *runs;
 static struct xla_loop loop;
 static uint64_t now;
-static unsigned counts[16]; /* calls by id */
-
-enum { COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE };
+static unsigned counts[NAMES]; /* calls by id */
 
 static const char *const names[] = {
 	[COMPILE] = "XLA call: main (a.py, line 9) in backend_compile_and_load +0xc",
@@ -30,6 +33,9 @@ static const char *const names[] = {
 	[EAGER_FIRST] = "XLA call: main (a.py, line 30) in __call__ +0x1",
 	[EAGER_RUN] = "XLA call: main (a.py, line 30) in apply_primitive +0x5",
 	[OTHER_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x5", /* a wrapper's own __call__ */
+	[KERAS_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x1",
+	[KERAS_FIT] = "XLA call: main (a.py, line 9) in iterator_step +0x5",
+	[KERAS_EVALUATE] = "XLA call: main (a.py, line 9) in iterator_step +0x5", /* from another function of Keras */
 	[NO_LINE] = "libjax_common.so+0xf",
 };
 
@@ -119,6 +125,18 @@ static void takes_the_loop_that_ran_longest(void **state)
 	assert_int_equal(calls_of_loop(10), 10); /* the period is of the other one */
 }
 
+/* While evaluation ran something else had the processor. */
+static void a_busy_machine_makes_no_loop_longer(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 29);
+	calls((unsigned[]){EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, 0}, 1);
+	for (int i = 0; i < 8; i++)
+		call(EVAL_RUN, 20000);
+	assert_int_equal(calls_of_loop(0), 30);
+}
+
 /* The function was compiled by another line. */
 static void knows_a_loop_that_was_warmed_up_elsewhere(void **state)
 {
@@ -146,6 +164,18 @@ static void few_calls_are_no_loop(void **state)
 	assert_int_equal(xla_runs_before(runs, NO_LINE, now), 0);
 }
 
+/* Keras runs batches of training and of evaluation by one function, from two Python stacks. */
+static void tells_what_keras_trains_from_what_it_evaluates(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, KERAS_FIRST, 0}, 1);
+	calls((unsigned[]){KERAS_FIT, 0}, 17);
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){KERAS_EVALUATE, 0}, 16);
+	assert_int_equal(calls_of_loop(0), 18);
+	assert_int_equal(calls_of_loop(36), 18); /* a period of all batches */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,9 +183,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_runs_from_what_goes_with_them, make, drop),
 		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
+		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
 		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
 		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
 		cmocka_unit_test_setup_teardown(few_calls_are_no_loop, make, drop),
+		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
