@@ -64,12 +64,14 @@ static void put_problems(struct summary *summary)
 	free(problems.list);
 }
 
-/* Why there is neither a step nor an op where a framework or a GPU was at work. */
+/* Why there is neither a step nor an op where a framework or a GPU was at work; or why the whole run stands in place of steps. */
 static void put_no_steps(struct summary *summary)
 {
 	struct table *steps = tables_make(&table_step_stats, summary->request);
+	size_t unit = table_find_column(steps->kind, "unit"), length = 0;
+	bool is_whole = steps->shown_count && *table_get_text(steps, 0, unit, &length) == 'w';
 
-	for (size_t i = 0; !steps->shown_count && i < steps->note_count; i++)
+	for (size_t i = 0; (!steps->shown_count || (is_whole && i < 1)) && i < steps->note_count; i++)
 		put_note(summary, steps->notes[i].text);
 	table_free(steps);
 }
@@ -95,6 +97,7 @@ void summary_put_notes(struct summary *summary)
 	const struct run *run = summary->request->run;
 	struct table *sites = table_make(&table_memory_sites);
 
+	put_no_steps(summary);
 	notes_recording(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (summary->has_bound)
@@ -110,5 +113,4 @@ void summary_put_notes(struct summary *summary)
 	put_problems(summary);
 	if (summary->has_near)
 		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
-	put_no_steps(summary);
 }

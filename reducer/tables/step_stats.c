@@ -115,8 +115,8 @@ static void note_process(struct table *table, const struct request *request, con
 	if (calls > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   strcmp(process->steps[0].name, "IteratorGetNext") == 0
-				   ? "Process %u: nobody marked its steps, nor does JAX; they are the batches that it "
-				     "took of tf.data (%s), from one to the next."
+				   ? "Process %u: nobody marked its steps; they are the batches that it took of tf.data (%s), "
+				     "from one to the next, those that it evaluates among them."
 				   : "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward "
 				     "pass.",
 			   process->pid, process->steps[0].name);
@@ -131,6 +131,16 @@ static void note_process(struct table *table, const struct request *request, con
 			process->pid, estimated);
 }
 
+static bool calls_xla(const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++)
+		for (size_t i = 0; i < request->run->processes[p].ops.count; i++)
+			if (request_wants_process(request, &request->run->processes[p]) &&
+			    strncmp(request->run->processes[p].ops.items[i].name, "XLA call: ", 10) == 0)
+				return true;
+	return false;
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
@@ -138,12 +148,14 @@ static void fill(struct table *table, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t i = 0; i < rows.count; i++)
 		put_row(table, request, &rows, i);
+	if (rows.kind == UNIT_WHOLE && calls_xla(request))
+		table_note(table, NOTE_INFO,
+			   "No steps: what jax.lax.scan, fori_loop or while_loop repeat is inside one call into XLA. Called once a step, "
+			   "or for some steps at a time, a compiled function shows them.");
 	if (rows.kind != UNIT_STEP)
 		table_note(table, NOTE_INFO,
 			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
-			   "marks none), and nothing in the log "
-			   "repeats "
-			   "like steps.");
+			   "marks none), and nothing in the log repeats like steps.");
 	for (size_t p = 0; p < request->run->process_count; p++)
 		note_process(table, request, &request->run->processes[p]);
 	step_rows_notes(table, request, &rows);

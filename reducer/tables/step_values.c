@@ -203,8 +203,8 @@ static void note_pauses(struct table *table, const struct request *request, cons
 			(double)ns[0] / 1e9, count[0], count[0] == 1 ? "" : "s");
 	if (count[1])
 		table_note(table, NOTE_INFERRED,
-			   "%.3f s between steps belong to none: evaluation, %zu time%s (forward work that no backward pass came "
-			   "for; what came after the last step is not counted).",
+			   "%.3f s between steps belong to none: evaluation, %zu time%s (or acting: forward work that no backward "
+			   "pass came for; what came after the last step is not counted).",
 			   (double)ns[1] / 1e9, count[1], count[1] == 1 ? "" : "s");
 }
 
@@ -279,7 +279,9 @@ static void note_turns(struct table *table, const struct request *request, const
 			turns = request->run->processes[rows->items[i]->process].steps[rows->items[i]->unit.step].turns;
 	if (turns > 1)
 		table_note(table, NOTE_INFERRED,
-			   "%u optimizers of one name take turns, by their backward passes: a step is one round of them.", turns);
+			   "%u optimizers of one name take turns, or one takes %u to another's one, by their backward passes: a step "
+			   "is one round of them.",
+			   turns, turns);
 }
 
 /* Compilation that was seen on Python stacks alone. */
