@@ -28,8 +28,22 @@ static int our_level;
 static _Atomic int sessions; /* of the host's own profiler, open now */
 static struct tfp_proof annotations, names;
 
+/* Whether TensorFlow is asked for TraceMes and annotations: only while a window is open, as making them costs more than we do. */
+static _Atomic uint32_t is_listening;
+static _Atomic int is_changing; /* a thread is about that; the others go on */
+
+static void change_listening(void);
+
+/* Where TensorFlow has called us: a window's edge may come from anywhere, also from inside malloc. */
+static inline void follow_window(void)
+{
+	if (TFP_UNLIKELY(tfp_is_open != is_listening))
+		change_listening();
+}
+
 struct tfp_thread *tfp_tensorflow_enter(struct tfp_lane **lane)
 {
+	follow_window();
 	return tfp_window_enter(lane);
 }
 
@@ -67,20 +81,41 @@ static void raise_level(void)
 		__atomic_compare_exchange_n((int *)api.trace_level, &off, our_level, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+static int has_annotations(void)
+{
+	return api.enable_annotations && api.has_pop;
+}
+
+/* What the host's own profiler uses meanwhile stays on until it stops. */
+static __attribute__((noinline)) void change_listening(void)
+{
+	if (!is_attached || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_ACQUIRE))
+		return;
+	uint32_t wanted = tfp_is_open;
+	int ours = our_level;
+	if (wanted != is_listening && (wanted || sessions <= 0)) {
+		if (wanted)
+			raise_level();
+		else if (api.trace_level)
+			__atomic_compare_exchange_n((int *)api.trace_level, &ours, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+		if (has_annotations())
+			api.enable_annotations((uint8_t)wanted);
+		is_listening = wanted;
+	}
+	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
+}
+
 void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_all)
 {
 	if (__atomic_exchange_n((int *)&is_settled, 1, __ATOMIC_ACQ_REL))
 		return;
 	api = *found;
-	int has_annotations = api.enable_annotations && api.has_pop;
-	our_level = wants_all ? LEVEL_ALL : has_annotations ? LEVEL_USER : LEVEL_OPS;
+	our_level = wants_all ? LEVEL_ALL : has_annotations() ? LEVEL_USER : LEVEL_OPS;
 	tfp_tensorflow_begin_trace(&api);
 	is_attached = 1;
-	raise_level();
-	if (has_annotations)
-		api.enable_annotations(1);
-	tell(has_annotations && api.trace_level ? "on" : "partly",
-	     has_annotations
+	follow_window();
+	tell(has_annotations() && api.trace_level ? "on" : "partly",
+	     has_annotations()
 		     ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
 		     : "ops by TraceMe (this TensorFlow does not show the ends of annotations), eager calls, steps, allocations "
 		       "of "
@@ -122,7 +157,8 @@ void tfp_tensorflow_session_began(int is_open)
 		return;
 	sessions--;
 	put_session(0, 0);
-	raise_level();
+	if (is_listening)
+		raise_level();
 }
 
 void tfp_tensorflow_session_ended(void)
@@ -131,8 +167,9 @@ void tfp_tensorflow_session_ended(void)
 		return;
 	sessions--;
 	put_session(0, 0);
-	raise_level();
-	if (api.enable_annotations && api.has_pop)
+	if (is_listening)
+		raise_level();
+	if (is_listening && has_annotations())
 		api.enable_annotations(1); /* a session that used a device has switched them off */
 }
 
