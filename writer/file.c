@@ -230,11 +230,13 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	return block + 1;
 }
 
-static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t bytes, uint64_t offset)
+/* *written: the bytes that are in the file, also after a failure. */
+static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t bytes, uint64_t offset, uint64_t *written)
 {
 	const char *data = from;
 	int is_kept;
 
+	*written = 0;
 	if (!tfp_file_fits(offset + bytes))
 		return TFP_LOSS_output_write;
 	long descriptor = borrow(log, &is_kept);
@@ -247,11 +249,33 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
 		if (done <= 0)
 			break;
 		data += done;
+		*written += (uint64_t)done;
 		offset += (uint64_t)done;
 		bytes -= (uint64_t)done;
 	}
 	give_back(descriptor, is_kept);
 	return bytes ? TFP_LOSS_output_write : TFP_LOSS_NONE;
+}
+
+/*
+ * A full disk takes the first pages of a block: they are made zeros again before the space goes back, because the next who is
+ * handed it may be a live block, which counts on zeros. Where that cannot be done the space stays taken, and the torn block seen.
+ */
+static void take_back(struct tfp_log *log, uint64_t start, uint64_t bytes, uint64_t written)
+{
+	long result = 0;
+	int is_kept;
+
+	if (written) {
+		long descriptor = borrow(log, &is_kept);
+		if (descriptor < 0)
+			return;
+		result = tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)start,
+				 (long)written, 0, 0);
+		give_back(descriptor, is_kept);
+	}
+	if (!is_error(result))
+		unreserve(log, start, bytes);
 }
 
 /* The draining thread has no slot of its own: what it gives up is counted for the newest thread, hence atomically. */
@@ -320,9 +344,10 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	if (offset + bytes <= log->first_bytes) {
 		tfp_copy(log->first + offset, space, bytes);
 	} else {
-		enum tfp_loss why = write_at(log, space, bytes, offset);
+		uint64_t written;
+		enum tfp_loss why = write_at(log, space, bytes, offset, &written);
 		if (why) {
-			unreserve(log, offset, bytes);
+			take_back(log, offset, bytes, written);
 			return why;
 		}
 	}
@@ -434,9 +459,10 @@ void tfp_file_sync(void)
 
 	if (!log->is_shadow)
 		return;
-	write_at(log, log->first, log->first_bytes, 0);
+	uint64_t written;
+	write_at(log, log->first, log->first_bytes, 0, &written);
 	uint32_t count = log->shadow_count < TFP_SHADOWS ? log->shadow_count : TFP_SHADOWS;
 	for (uint32_t i = 0; i < count; i++)
 		if (log->shadows[i].memory)
-			write_at(log, log->shadows[i].memory, log->shadows[i].bytes, log->shadows[i].offset);
+			write_at(log, log->shadows[i].memory, log->shadows[i].bytes, log->shadows[i].offset, &written);
 }
