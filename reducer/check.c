@@ -2,6 +2,8 @@
 /* Whether logs are whole, and agree with themselves. See check.h. */
 #include "reducer/check.h"
 
+#include "reducer/tables/losses.h"
+
 #include <inttypes.h>
 
 struct totals {
@@ -98,9 +100,25 @@ static void print_diags(FILE *out, const struct diag_list *diags)
 		fprintf(out, "problem: %" PRIu64 " more are not listed\n", diags->omitted);
 }
 
+/* What the library itself counted as lost, a line a kind of all processes together. Returns the sum. */
+static uint64_t print_losses(FILE *out, const struct run *run)
+{
+	struct loss_sums sums = losses_sum(run, false);
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		if (sums.named[i] == NULL)
+			continue;
+		fprintf(out, "lost: %" PRIu64 " %s\n", sums.counts[i], sums.named[i]->help);
+		lost += sums.counts[i];
+	}
+	return lost;
+}
+
 int check_run(FILE *out, struct run *run, const struct run_options *options)
 {
 	struct totals totals = {0};
+	uint64_t lost;
 
 	if (run_scan(run, options) != 0)
 		return 1;
@@ -108,8 +126,9 @@ int check_run(FILE *out, struct run *run, const struct run_options *options)
 		if (check_process(&run->processes[i], &totals) != 0)
 			return 1;
 	print_diags(out, run->diags);
+	lost = print_losses(out, run);
 	fprintf(out, "%s: %zu logs, %" PRIu64 " bytes, %" PRIu64 " blocks, %" PRIu64 " records, %" PRIu64 " stack nodes, %" PRIu64
-		" problems\n", run->diags->damage == 0 ? "whole" : "not whole", run->process_count, totals.bytes, totals.blocks,
-		totals.events, totals.stacks, run->diags->damage);
-	return run->diags->damage == 0 ? 0 : 2;
+		" problems, %" PRIu64 " lost\n", run->diags->damage + lost == 0 ? "whole" : "not whole", run->process_count,
+		totals.bytes, totals.blocks, totals.events, totals.stacks, run->diags->damage, lost);
+	return run->diags->damage + lost == 0 ? 0 : 2;
 }

@@ -2,7 +2,7 @@
 /*
  * tfprof-reduce --check: reads everything there is and says what is wrong.
  *
- * Rule: one line a problem, then one line that sums up; nothing is repaired.
+ * Rule: one line a problem, one a kind of loss, then one line that sums up; nothing is repaired.
  */
 #ifndef REDUCER_CHECK_H
 #define REDUCER_CHECK_H
@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-/* Checks every block of every log of the run (calls run_scan). Returns 0 when all is whole, 2 when something is damaged,
- * 1 without memory. Losses that the log itself reports are not damage: -t losses lists them. */
+/* Checks every block of every log of the run (calls run_scan). Returns 0 when all is whole, 2 when something is damaged
+ * or the log itself tells of lost records, 1 without memory. What costs precision only (losses.h) is not told here. */
 int check_run(FILE *out, struct run *run, const struct run_options *options);
 
 #endif

@@ -398,7 +398,7 @@ int scan_blocks(struct log *log)
 		report_gap(log, from, gap, is_zero);
 	if (log->live.file_end > log->bytes)
 		diag_add(log->diags, log->live.end_kind == TFP_END_NONE ? DIAG_NOTE : DIAG_DAMAGE, log->path, log->bytes, "",
-			 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, or cut off)",
+			 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, a write that failed, or cut off)",
 			 log->live.file_end - log->bytes);
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);

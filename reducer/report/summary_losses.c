@@ -66,27 +66,6 @@ static size_t put_refused(struct summary *summary)
 	return process->setting_error_count;
 }
 
-/* Losses by kind, over all processes and threads. */
-struct loss_sums {
-	uint64_t counts[TFP_LOSS_SLOTS];
-	const struct loss *named[TFP_LOSS_SLOTS]; /* NULL = none of this kind */
-};
-
-static struct loss_sums sum_losses(const struct run *run, bool is_degraded)
-{
-	struct loss_sums sums = {0};
-
-	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
-			const struct loss *loss = &run->processes[i].losses[k];
-			if (loss->kind >= TFP_LOSS_SLOTS || loss_is_degraded(loss->kind) != is_degraded)
-				continue;
-			sums.counts[loss->kind] += loss->count;
-			sums.named[loss->kind] = loss;
-		}
-	return sums;
-}
-
 /* Sentences about what is missing, each behind a word. */
 struct told {
 	struct text *list;
@@ -139,7 +118,7 @@ static void put_told(struct summary *summary, const struct told *told, size_t mo
 void summary_put_losses(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	struct loss_sums sums = sum_losses(run, false);
+	struct loss_sums sums = losses_sum(run, false);
 	struct told told = {0};
 	size_t refused;
 
@@ -160,7 +139,7 @@ void summary_put_losses(struct summary *summary)
 
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text))
 {
-	struct loss_sums sums = sum_losses(summary->request->run, true);
+	struct loss_sums sums = losses_sum(summary->request->run, true);
 
 	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
 		struct text text = {0};

@@ -9,8 +9,19 @@
 
 #include "reducer/tables/request.h"
 
+#include "writer/format.h"
+
 /* Costs precision, no record. kind: number in losses.def. */
 bool loss_is_degraded(unsigned kind);
+
+/* Losses by kind, over all processes and threads. */
+struct loss_sums {
+	uint64_t counts[TFP_LOSS_SLOTS];
+	const struct loss *named[TFP_LOSS_SLOTS]; /* one of the kind, for its texts; NULL = none of this kind */
+};
+
+/* Those that lost records, or those that cost precision only. Complete after run_scan; points into the run. */
+struct loss_sums losses_sum(const struct run *run, bool is_degraded);
 
 /* Is anything missing from what this run's tables say? Complete after run_scan. */
 bool losses_any(const struct run *run);
