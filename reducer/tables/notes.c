@@ -6,6 +6,8 @@
  */
 #include "reducer/tables/notes.h"
 
+#include "reducer/tables/losses.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -35,6 +37,22 @@ static void count_add(struct count *count, const struct process *process)
 		count->pid = process->pid;
 }
 
+/*
+ * An address that lives is handed out again although every call that reached us is in the log: its release was not seen, since
+ * something in the process called the allocator past us. (What it allocated there and released again leaves no trace.) Where
+ * threads raced and the stamps did not settle it, the release comes later as one of an unknown block: those prove nothing.
+ */
+static bool is_called_past_us(const struct process *process)
+{
+	const struct account *heap = &process->heap;
+
+	for (size_t i = 0; i < process->loss_count; i++)
+		if (!loss_is_degraded(process->losses[i].kind))
+			return false;
+	return heap->kind == ACCOUNT_EVENTS && heap->event_replaced > heap->event_unknown_frees && !process->window_count &&
+	       process->log->live.dropped_from == 0 && process_counters_agree(process, heap);
+}
+
 static void note_count(struct table *table, const struct request *request, enum note_kind kind, const struct count *count,
 		       const char *sentence)
 {
@@ -49,6 +67,7 @@ static void note_count(struct table *table, const struct request *request, enum 
 void notes_recording(struct table *table, const struct request *request)
 {
 	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
+	struct count past = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -66,6 +85,8 @@ void notes_recording(struct table *table, const struct request *request)
 			count_add(&closed, process);
 		else if (process->settings && !setting_is(process, "WINDOW", "all") && !setting_is(process, "WINDOW", ""))
 			count_add(&window, process);
+		if (is_called_past_us(process))
+			count_add(&past, process);
 		if (process->log->header.flags & TFP_FILE_NOT_KILL_SAFE)
 			count_add(&unsafe, process);
 	}
@@ -85,6 +106,9 @@ void notes_recording(struct table *table, const struct request *request)
 		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
+	note_count(table, request, NOTE_INFERRED, &past,
+		   "addresses were handed out again whose release was not seen: something in the process calls the allocator past "
+		   "libtfprof.so (a plug-in loaded with RTLD_DEEPBIND, a function looked up by its version), and is in no heap number.");
 	note_count(table, request, NOTE_MISSING, &unsafe,
 		   "the output directory is no local file system; what was not yet written when the process died is missing.");
 }
