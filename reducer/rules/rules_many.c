@@ -34,7 +34,7 @@ void rule_communication_bound(const struct rule_facts *facts, struct finding *fi
 		       "most of it waits for a rank that is late");
 	finding_grade(finding, LIMIT_communication_bound_high);
 	text_format(&finding->title, "In %.1f %% of the %s time %s only communicate.", share, rule_unit_word(facts),
-		    is_of_devices ? "devices" : "processes");
+		    is_of_devices ? "devices" : "processes or replicas");
 	text_string(&finding->remedy,
 		    "A larger batch makes the step longer and not its traffic; let the reduction of gradients overlap the "
 		    "backward pass, and send them in 16 bit.");

@@ -45,7 +45,7 @@ static const struct area {
 	{"kernel launch", VALUE_KERNEL_LAUNCH, 15, 3, "goes to launching work while the devices rest", "api_stats"},
 	{"collectives", VALUE_COLLECTIVES, 15, 3, "goes to communication between devices that no computing hides",
 	 "stream_roles"},
-	{"communication", VALUE_HOST_COMMUNICATION, 15, 3, "goes to exchanging data between processes while nothing computes",
+	{"communication", VALUE_HOST_COMMUNICATION, 15, 3, "goes to exchanging data between processes or replicas while nothing computes",
 	 "op_stats"},
 	{"compilation", VALUE_COMPILATION, 15, 3, "goes to compiling or loading code", "compile_stats"},
 	{"other", VALUE_OTHER, 15, 3, "goes to nothing that was recorded: Python, waiting, other libraries", "host_usage"},
