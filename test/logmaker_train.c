@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A small log of a made training loop, as the fuzzer's corpus has it: what belongs together stands together.
+ * Small logs of a made training loop, marked and not, as the fuzzer's corpus has them: what belongs together stands together.
  *
  * Rule: each record is one that the library writes in such a place; times go on by one microsecond a record.
  */
@@ -14,6 +14,7 @@ enum { FUNCTION = 0, BACKWARD = 1, USER = 7 };
 enum { LINEAR = 1, RELU, MM, LOADER, ZERO, STEP, ADD_BACKWARD, SHAPE, ALLOCATOR, REGION, TRAIN, NAMES };
 #define LAYERS 3
 #define STEPS 8
+#define LOOPS 40
 #define READ 1409 /* row of io.def */
 
 struct train {
@@ -143,7 +144,29 @@ static void others(struct train *train)
 	}
 }
 
-void maker_seed_train(struct maker *maker)
+static void marked(struct train *train)
+{
+	for (uint64_t i = 1; i <= STEPS; i++)
+		train_step(train, i);
+	others(train);
+}
+
+/* Steps that nobody marks: the same ops again and again, a few others first and in between, now and then somebody scores. */
+static void unmarked(struct train *train)
+{
+	for (int i = 0; i < 7; i++)
+		end(train, begin(train, i % 2 ? SHAPE : TRAIN, FUNCTION));
+	for (int i = 0; i < LOOPS; i++) {
+		end(train, begin(train, LOADER, USER));
+		end(train, begin(train, LINEAR, FUNCTION));
+		end(train, begin(train, RELU, FUNCTION));
+		end(train, begin(train, MM, FUNCTION));
+		for (int k = 0; k < 3 && i % 10 == 9; k++)
+			end(train, begin(train, REGION, FUNCTION));
+	}
+}
+
+static void make(struct maker *maker, void (*work)(struct train *train))
 {
 	struct train train = {.sequence = 1};
 	struct tfp_thread_slot slots[1] = {{.state = 1, .serial = 1, .tid = 100, .name = "python3"}};
@@ -159,13 +182,21 @@ void maker_seed_train(struct maker *maker)
 	train.maker.live.threads_count = 1;
 	maker_live(&train.maker, TFP_BLOCK_PCS, NULL, pcs, sizeof pcs);
 	maker_live(&train.maker, TFP_BLOCK_NODES, NULL, nodes, sizeof nodes);
-	for (uint64_t i = 1; i <= STEPS; i++)
-		train_step(&train, i);
-	others(&train);
+	work(&train);
 	maker_events(&train.maker, 1, 0, 1, 0, train.records);
 	train.maker.live.end_kind = TFP_END_EXIT;
 	train.maker.live.end_time = train.time + 1000;
 	maker_finish(&train.maker);
 	free(train.records);
 	*maker = train.maker;
+}
+
+void maker_seed_train(struct maker *maker)
+{
+	make(maker, marked);
+}
+
+void maker_seed_loop(struct maker *maker)
+{
+	make(maker, unmarked);
 }

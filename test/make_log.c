@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds|seed-train PATH, make_log busy PATH THREADS COUNT LIVE,
- * or make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP].
+ * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH,
+ * make_log busy PATH THREADS COUNT LIVE, or make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP].
  *
  * Rule: the same words make the same bytes.
  */
@@ -26,13 +26,15 @@ int main(int count, char **words)
 		maker_seed_kinds(&maker);
 	} else if (count == 3 && strcmp(words[1], "seed-train") == 0) {
 		maker_seed_train(&maker);
+	} else if (count == 3 && strcmp(words[1], "seed-loop") == 0) {
+		maker_seed_loop(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else if ((count == 5 || count == 6) && strcmp(words[1], "gpu") == 0) {
 		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10),
 			  count == 6 ? strtoull(words[5], NULL, 10) : 0);
 	} else {
-		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds|seed-train PATH | "
+		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH | "
 				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP]\n");
 		return 1;
 	}
