@@ -190,10 +190,15 @@ static void take_whole(struct units *units, const struct process *process)
 		units->items[0].end_ns = units->items[0].start_ns;
 }
 
-void units_make(struct units *units, const struct analysis_input *input)
+void units_of_steps(struct units *units, const struct process *process)
 {
 	*units = (struct units){.kind = UNIT_STEP};
-	take_steps(units, input->process);
+	take_steps(units, process);
+}
+
+void units_make(struct units *units, const struct analysis_input *input)
+{
+	units_of_steps(units, input->process);
 	if (!units->count) {
 		units_free(units);
 		find_roots(units, input);
@@ -209,4 +214,42 @@ void units_free(struct units *units)
 	free(units->items);
 	free(units->name);
 	*units = (struct units){.kind = UNIT_STEP};
+}
+
+static bool is_in(const struct units *units, const struct unit *unit, int64_t time_ns)
+{
+	return units->kind == UNIT_WHOLE || (time_ns >= unit->start_ns && (unit->is_cut || time_ns < unit->end_ns));
+}
+
+/* Behind the last of the thread's units, from `from` on, that began by then. */
+static size_t behind_begun(const struct units *units, size_t from, uint32_t thread, int64_t time_ns)
+{
+	size_t low = from, high = units->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct unit *unit = &units->items[middle];
+		if (unit->thread == thread && unit->start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct unit *units_at(const struct units *units, int64_t time_ns, uint64_t first, uint64_t last)
+{
+	const struct unit *found = NULL;
+	size_t from = 0;
+
+	while (from < units->count) {
+		uint32_t thread = units->items[from].thread;
+		size_t at = units->kind == UNIT_WHOLE ? 1 : behind_begun(units, from, thread, time_ns);
+		const struct unit *unit = at > from ? &units->items[at - 1] : NULL;
+		if (unit && unit->number >= first && unit->number <= last && is_in(units, unit, time_ns) &&
+		    (!found || unit->start_ns > found->start_ns))
+			found = unit;
+		from = behind_begun(units, from, thread, INT64_MAX);
+	}
+	return found;
 }

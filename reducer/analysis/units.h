@@ -39,4 +39,13 @@ struct units {
 void units_make(struct units *units, const struct analysis_input *input);
 void units_free(struct units *units);
 
+/* The same of steps alone, without reading on: none where the process has no steps. */
+void units_of_steps(struct units *units, const struct process *process);
+
+/*
+ * The unit numbered first to last that a moment lies in; of several threads' the one that began last. NULL = none. What was
+ * recorded outside of a process's first and last moment, as a device's late work, belongs to UNIT_WHOLE all the same.
+ */
+const struct unit *units_at(const struct units *units, int64_t time_ns, uint64_t first, uint64_t last);
+
 #endif

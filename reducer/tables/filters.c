@@ -2,37 +2,14 @@
 /*
  * What a request lets the analyses see.
  *
- * Rule: a span belongs to the time, and to the step, in which it began. --device and --stream choose among device work and leave
- * the host's as it is; --thread chooses what the thread did and launched. Steps and windows themselves always pass.
+ * Rule: a span belongs to the time, and to the step (as step_stats has them), in which it began. --device and --stream choose
+ * among device work and leave the host's as it is; --thread chooses what the thread did and launched. Steps and windows
+ * themselves always pass.
  */
+#include "reducer/analysis/units.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <stdlib.h>
-
-/* The last step of the trusted source that began by then. */
-static const struct step *step_at(const struct process *process, int64_t time_ns)
-{
-	size_t low = 0, high = process->step_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (process->steps[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low > 0 && !process->steps[low - 1].is_chosen)
-		low--;
-	return low == 0 ? NULL : &process->steps[low - 1];
-}
-
-static bool wants_step(const struct request *request, const struct process *process, int64_t time_ns)
-{
-	const struct step *step = step_at(process, time_ns);
-
-	return step && step->number >= request->first_step && step->number <= request->last_step &&
-	       (step->end_ns == TIME_UNKNOWN || time_ns < step->end_ns);
-}
 
 static bool wants_time(const void *context, const struct span *span)
 {
@@ -42,7 +19,8 @@ static bool wants_time(const void *context, const struct span *span)
 		return true;
 	if (span->start_ns < request->from_ns || span->start_ns > request->to_ns)
 		return false;
-	return !request->has_steps || wants_step(request, &request->run->processes[span->process], span->start_ns);
+	return !request->units ||
+	       units_at(&request->units[span->process], span->start_ns, request->first_step, request->last_step);
 }
 
 static bool wants_place(const void *context, const struct span *span)
@@ -65,11 +43,49 @@ static bool wants_process(const void *context, const struct process *process)
 	return request_wants_process(context, process);
 }
 
+/* Of each wanted process its steps, or what stands for them. How many there are in all. */
+static size_t make_units(struct request *request, bool is_steps_alone)
+{
+	struct run *run = request->run;
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		struct analysis_input input = {
+			.run = run, .process = &run->processes[i], .index = i, .options = &request->analysis};
+		units_free(&request->units[i]);
+		if (request_wants_process(request, &run->processes[i]) && is_steps_alone)
+			units_of_steps(&request->units[i], &run->processes[i]);
+		else if (request_wants_process(request, &run->processes[i]))
+			units_make(&request->units[i], &input);
+		count += request->units[i].count;
+	}
+	return count;
+}
+
+/* --step by the numbers that step_stats shows: kinds are not mixed there, the first in the order of enum unit_kind counts. */
+static void find_units(struct request *request)
+{
+	enum unit_kind kind = UNIT_WHOLE;
+
+	request->units = base_alloc(request->run->process_count + 1, sizeof(*request->units));
+	if (make_units(request, true))
+		return;
+	make_units(request, false);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->units[i].count && request->units[i].kind < kind)
+			kind = request->units[i].kind;
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->units[i].kind != kind)
+			units_free(&request->units[i]);
+}
+
 void request_open_analyses(struct request *request)
 {
 	bool is_timed = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->has_steps;
 	bool is_placed = request->device || request->stream || request->thread;
 
+	if (request->has_steps)
+		find_units(request);
 	request->analysis.phases = &request->phases;
 	request->analysis.wants_time = is_timed ? wants_time : NULL;
 	request->analysis.wants_place = is_placed ? wants_place : NULL;
@@ -81,6 +97,10 @@ void request_close_analyses(struct request *request)
 {
 	analyses_free(request->analyses);
 	request->analyses = NULL;
+	for (size_t i = 0; request->units && i < request->run->process_count; i++)
+		units_free(&request->units[i]);
+	free(request->units);
+	request->units = NULL;
 }
 
 void request_run_analyses(const struct request *request, const struct table_kind *const *kinds, size_t count)

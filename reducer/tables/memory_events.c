@@ -6,6 +6,7 @@
  */
 #include "reducer/analysis/block_events.h"
 #include "reducer/analysis/holdings.h"
+#include "reducer/analysis/units.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
@@ -33,29 +34,10 @@ static const struct table_column columns[] = {
 	[SHAPE] = {"shape", "shape", TABLE_TEXT, UNIT_NONE, 1, "of the tensor; empty = not said"},
 };
 
-/* The chosen step that a moment lies in; NULL = none. */
-static const struct step *step_at(const struct process *process, int64_t time_ns)
-{
-	const struct step *found = NULL;
-	size_t low = 0, high = process->step_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (process->steps[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low-- > 0 && found == NULL)
-		if (process->steps[low].is_chosen)
-			found = &process->steps[low];
-	return found != NULL && (found->end_ns == TIME_UNKNOWN || time_ns < found->end_ns) ? found : NULL;
-}
-
 static void add_event(struct table *table, const struct block_event_list *all, const struct block_events *events,
-		      const struct process *process, const struct block_event *event)
+		      const struct units *units, const struct block_event *event)
 {
-	const struct step *step = step_at(process, event->time_ns);
+	const struct unit *step = units_at(units, event->time_ns, 0, UINT64_MAX);
 	const char *op = all->words.items[event->op], *region = all->words.items[event->region];
 	const char *shape = all->words.items[event->shape];
 
@@ -87,12 +69,15 @@ static void fill(struct table *table, const struct request *request)
 
 	for (size_t i = 0; all != NULL && i < all->count; i++) {
 		const struct block_events *events = &all->items[i];
+		struct units units;
 		if (!request_wants_allocator(request, all->words.items[events->allocator]))
 			continue;
 		told += events->told;
 		shown += events->count;
+		units_of_steps(&units, &request->run->processes[events->process]);
 		for (size_t k = 0; k < events->count; k++)
-			add_event(table, all, events, &request->run->processes[events->process], &events->items[k]);
+			add_event(table, all, events, &units, &events->items[k]);
+		units_free(&units);
 	}
 	if (told > shown)
 		table_note(table, NOTE_INFO,

@@ -18,6 +18,7 @@
 struct rule_limits;
 struct figure_limits;
 struct compared;
+struct units;
 
 /* What rows of one thing are joined by (--group-by). */
 enum op_group {
@@ -48,6 +49,7 @@ struct request {
 	size_t points;          /* --points */
 	bool has_steps;         /* --step: the numbers below, both included */
 	uint64_t first_step, last_step;
+	struct units *units;    /* of each wanted process, where has_steps; NULL = not asked for. request_open_analyses */
 	struct phases phases;   /* --phase */
 	enum op_group group;    /* --group-by */
 	bool is_with_idle;      /* --idle=in */

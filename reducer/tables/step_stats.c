@@ -73,7 +73,10 @@ static void put_values(struct table *table, const struct step_row *row)
 
 static void put_row(struct table *table, const struct request *request, const struct step_rows *rows, size_t i)
 {
-	const struct step_row *row = rows->items[i], *next = i + 1 < rows->count ? rows->items[i + 1] : NULL;
+	const struct step_row *row = rows->items[i];
+	/* Of all, not of those that --step and --window want. */
+	const struct steps *all = analyses_process(request->analyses, &analysis_steps, row->process);
+	const struct step_row *next = row + 1 < all->rows + all->count ? row + 1 : NULL;
 	const struct process *process = &request->run->processes[row->process];
 	const struct unit *unit = &row->unit;
 
@@ -87,7 +90,7 @@ static void put_row(struct table *table, const struct request *request, const st
 		table_integer(table, VALUES + (size_t)VALUE_TOTAL, (int64_t)row->total_ns);
 	if (unit->marked_ns != TIME_UNKNOWN)
 		table_integer(table, MARKED, unit->marked_ns - unit->start_ns);
-	if (next && next->process == row->process && next->unit.thread == unit->thread)
+	if (next && next->unit.thread == unit->thread)
 		table_integer(table, PERIOD, next->unit.start_ns - unit->start_ns);
 	if (unit->step != SIZE_MAX) {
 		table_string(table, SOURCE, source_name(process->steps[unit->step].source));

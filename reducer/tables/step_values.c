@@ -116,10 +116,12 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 	if (rows->count && steps->rows[0].kind < rows->kind) {
 		rows->left_out++;
 		rows->count = 0;
+		rows->has_whole = false;
 	}
 	rows->kind = steps->rows[0].kind;
 	rows->late_ns += steps->late_ns;
 	for (size_t i = 0; i < steps->count; i++) {
+		rows->has_whole |= !steps->rows[i].unit.is_cut && !steps->rows[i].is_unrecorded;
 		if (!is_wanted(request, &steps->rows[i]))
 			continue;
 		rows->items = base_grow(rows->items, room, rows->count + 1, sizeof(*rows->items));
@@ -156,7 +158,7 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 		rows->unrecorded += rows->items[i]->is_unrecorded;
 		rows->whole_count += !rows->items[i]->unit.is_cut && !rows->items[i]->is_unrecorded;
 	}
-	rows->is_cut_counted = rows->count > rows->unrecorded && !rows->whole_count;
+	rows->is_cut_counted = rows->count > rows->unrecorded && !rows->has_whole;
 	if (rows->is_cut_counted)
 		rows->whole_count = rows->count - rows->unrecorded;
 	find_judged(rows, request);

@@ -31,7 +31,8 @@ struct step_rows {
 	enum unit_kind kind;
 	size_t left_out;     /* processes with units of a lesser kind */
 	size_t unrecorded;   /* those that windows do not hold */
-	bool is_cut_counted; /* no unit has an end: those without count as whole, up to the end of the records */
+	bool has_whole;      /* some unit has an end, whether --step and --window want it or not */
+	bool is_cut_counted; /* none has: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
 	bool *is_first; /* of more than STEPS_FEW of a process */
 	size_t judged_count;
