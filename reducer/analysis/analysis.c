@@ -36,7 +36,7 @@ struct pass {
 	struct listener {
 		void (*span)(void *result, const struct span *span);
 		void *result;
-		bool is_of_all_times;
+		bool is_of_all_times, is_of_all_places;
 	} * listeners; /* those of one kind of span stand together, in the order of the entries */
 	size_t begins[SPAN_WHATS + 1];
 };
@@ -46,12 +46,11 @@ static int show(void *context, const struct span *span)
 	const struct pass *pass = context;
 	const struct analysis_options *options = pass->all->options;
 	bool is_right_time = !options->wants_time || options->wants_time(options->context, span);
+	bool is_right_place = !options->wants_place || options->wants_place(options->context, span);
 
-	if (options->wants_place && !options->wants_place(options->context, span))
-		return 0;
 	for (size_t k = pass->begins[span->what]; k < pass->begins[span->what + 1]; k++) {
 		const struct listener *listener = &pass->listeners[k];
-		if (is_right_time || listener->is_of_all_times)
+		if ((is_right_time || listener->is_of_all_times) && (is_right_place || listener->is_of_all_places))
 			listener->span(listener->result, span);
 	}
 	return 0;
@@ -69,7 +68,8 @@ static void find_listeners(struct pass *pass)
 			const struct entry *entry = &all->entries[k];
 			if (entry->kind->wants & SPAN_BIT(what))
 				pass->listeners[count++] = (struct listener){entry->kind->span, entry->results[pass->process],
-									     entry->kind->is_of_all_times};
+									     entry->kind->is_of_all_times,
+									     entry->kind->is_of_all_places};
 		}
 	}
 	pass->begins[SPAN_WHATS] = count;

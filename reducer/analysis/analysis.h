@@ -43,6 +43,7 @@ struct analysis_kind {
 	const char *name;
 	unsigned wants;	      /* SPAN_BITs of what it is shown */
 	bool is_of_all_times; /* options->wants_time is not asked: it minds the time itself */
+	bool is_of_all_places; /* options->wants_place is not asked: what one thread gets another gives back */
 	/*
 	 * An empty result. `input` outlives it; NULL = of no process, only to merge into: no span follows. Memory by base_alloc;
 	 * never NULL.

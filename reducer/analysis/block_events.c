@@ -204,6 +204,7 @@ const struct analysis_kind analysis_block_events = {
 	.name = "block_events",
 	.wants = SPAN_BIT(SPAN_BLOCK),
 	.is_of_all_times = true,
+	.is_of_all_places = true,
 	.begin = begin,
 	.span = take,
 	.end = end,

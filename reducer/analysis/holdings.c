@@ -319,6 +319,7 @@ const struct analysis_kind analysis_holdings = {
 	.name = "holdings",
 	.wants = SPAN_BIT(SPAN_BLOCK),
 	.is_of_all_times = true,
+	.is_of_all_places = true,
 	.begin = begin,
 	.span = take,
 	.end = end,

@@ -99,6 +99,19 @@ static void add_finding(struct table *table, const struct finding *finding, size
 	text_free(&evidence);
 }
 
+/* All: the figures are those of other tables. */
+#define RULE_FILTERS                                                                                                             \
+	(FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD | FILTER_ALLOCATOR | FILTER_DEVICE | FILTER_STREAM | FILTER_STEP)
+
+static void note_filters(struct table *table, const struct request *request)
+{
+	if (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->has_steps || request->thread || request->device ||
+	    request->stream || request->allocator)
+		table_note(table, NOTE_INFO,
+			   "The rules look at figures of other tables (rule_evidence names them), each with those of the filters that "
+			   "its table has: --window, --step, --thread, --device, --stream and --allocator do not hold for all of them.");
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct findings *findings = findings_make(request);
@@ -128,6 +141,7 @@ static void fill(struct table *table, const struct request *request)
 	if (findings->count)
 		table_note(table, NOTE_INFERRED,
 			   "A gain is an upper bound under the assumption beside it; gains of several rows do not add up.");
+	note_filters(table, request);
 	findings_free(findings);
 }
 
@@ -140,7 +154,7 @@ const struct table_kind table_recommendations = {
 		"devices; with remedy, gain and evidence. Empty where all is well.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS | FILTER_WINDOW,
+	.filters = RULE_FILTERS,
 	.needs_scan = true,
 	.analyses = facts_analyses,
 	.fill = fill,
@@ -187,6 +201,7 @@ static void fill_rules(struct table *table, const struct request *request)
 
 	for (size_t i = 0; i < rule_count; i++)
 		add_rule(table, &findings->all[i]);
+	note_filters(table, request);
 	findings_free(findings);
 }
 
@@ -196,7 +211,7 @@ const struct table_kind table_rules = {
 	.help = "Every rule of recommendations with what it measured here, its thresholds, and why it is silent.",
 	.columns = rule_columns,
 	.column_count = R_COLUMNS,
-	.filters = FILTER_PROCESS | FILTER_WINDOW,
+	.filters = RULE_FILTERS,
 	.needs_scan = true,
 	.analyses = facts_analyses,
 	.fill = fill_rules,
@@ -237,6 +252,9 @@ static void fill_evidence(struct table *table, const struct request *request)
 	for (size_t i = 0; i < findings->count; i++)
 		for (size_t k = 0; k < findings->list[i].proof_count; k++)
 			add_proof(table, &findings->list[i], &findings->list[i].proofs[k], i + 1);
+	if (!table->row_count)
+		table_note(table, NOTE_INFO, "Nothing is recommended, so there is nothing to prove: -t rules has what each rule measured.");
+	note_filters(table, request);
 	findings_free(findings);
 }
 
@@ -246,7 +264,7 @@ const struct table_kind table_rule_evidence = {
 	.help = "Which cells of which tables prove each recommendation.",
 	.columns = evidence_columns,
 	.column_count = E_COLUMNS,
-	.filters = FILTER_PROCESS | FILTER_WINDOW,
+	.filters = RULE_FILTERS,
 	.needs_scan = true,
 	.analyses = facts_analyses,
 	.fill = fill_evidence,

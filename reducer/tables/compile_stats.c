@@ -113,6 +113,7 @@ static void add_dumps(struct table *table, const struct request *request)
 static void fill(struct table *table, const struct request *request)
 {
 	bool has_versions = false, has_gpu = false, has_tracings = false;
+	size_t placeless = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -122,15 +123,20 @@ static void fill(struct table *table, const struct request *request)
 			has_versions |= add_frameworks(table, process);
 		if (!request->device)
 			has_tracings |= add_tracings(table, process);
-		for (size_t k = 0; process->gpu && k < process->gpu->compile_count; k++)
+		for (size_t k = 0; process->gpu && k < process->gpu->compile_count; k++) {
+			placeless += request->device && process->gpu->compiles[k].device == GPU_NONE;
 			if (gpu_wants_device_number(request, process->gpu, process->gpu->compiles[k].device)) {
 				add_row(table, process, &process->gpu->compiles[k]);
 				has_gpu = true;
 			}
+		}
 	}
 	if (!request->device)
 		add_dumps(table, request);
-	if (!table->row_count) {
+	else
+		table_note(table, NOTE_INFO, "What frameworks and XLA compiled names no device: --device leaves it out.");
+	gpu_note_placeless(table, placeless, "rows of the driver and of calls");
+	if (!table->row_count && !request->device) {
 		table_note(table, NOTE_MISSING,
 			   "Nothing says that code was compiled: no tf.function, torch.compile or XLA of TensorFlow ran while "
 			   "ops were "

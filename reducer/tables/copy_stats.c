@@ -194,5 +194,6 @@ const struct table_kind table_copy_stats = {
 	.filters = GPU_FILTERS,
 	.text_rows = 25,
 	.needs_scan = true,
+	.nothing = "No copy or set was recorded, neither by a device's record nor by a call.",
 	.fill = fill,
 };

@@ -155,6 +155,12 @@ void gpu_note_percentiles(struct table *table, bool any_classed)
 			   SPREAD_EXACT);
 }
 
+void gpu_note_placeless(struct table *table, size_t count, const char *what)
+{
+	if (count)
+		table_note(table, NOTE_INFO, "%zu %s name no device or stream: --device and --stream leave them out.", count, what);
+}
+
 bool gpu_any(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++)

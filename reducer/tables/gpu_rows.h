@@ -48,6 +48,9 @@ enum { SPREAD_TOTAL, SPREAD_AVERAGE, SPREAD_LEAST, SPREAD_MOST, SPREAD_MEDIAN, S
 /* Which wanted processes recorded no device times and why, pairing, impossible times, doubles, clock error. */
 void gpu_notes(struct table *table, const struct request *request);
 
+/* Says how many of what (plural) name no device, so that --device and --stream leave them out; nothing of 0. */
+void gpu_note_placeless(struct table *table, size_t count, const char *what);
+
 /* True where any wanted process has something about GPUs; else a note says that there is nothing. */
 bool gpu_any(struct table *table, const struct request *request);
 

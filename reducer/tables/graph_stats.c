@@ -80,5 +80,6 @@ const struct table_kind table_graph_stats = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS,
 	.text_rows = 25,
 	.needs_scan = true,
+	.nothing = "No CUDA graph was launched while calls or device work were recorded.",
 	.fill = fill,
 };

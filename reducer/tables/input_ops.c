@@ -110,9 +110,11 @@ const struct table_kind table_input_ops = {
 	.help = "What the host ran for the input: iterators, loaders and the ops in them and their workers, reads, copies.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_DEVICE | FILTER_STREAM | FILTER_THREAD,
 	.text_rows = 30,
 	.needs_scan = true,
 	.analyses = input_analyses,
+	.nothing = "Nothing says how input came about: no tf.data, DataLoader or range of the program told of it, and "
+		   "the thread of the steps read nothing between them.",
 	.fill = fill,
 };

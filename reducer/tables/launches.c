@@ -110,7 +110,7 @@ static void add_row(struct table *table, size_t number, const struct process *pr
 
 static void fill(struct table *table, const struct request *request)
 {
-	size_t limit = request_row_limit(request, table->kind), count = 0;
+	size_t limit = request_row_limit(request, table->kind), count = 0, placeless = 0;
 	struct gpu_launch launch;
 
 	if (!gpu_any(table, request))
@@ -119,12 +119,16 @@ static void fill(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
-		while (gpu_launches_next(process->gpu, &launch))
-			if (gpu_wants_queue(request, process->gpu, launch.queue) &&
-			    gpu_wants_thread(request, process, launch.thread) && count++ < limit)
+		while (gpu_launches_next(process->gpu, &launch)) {
+			if (!gpu_wants_thread(request, process, launch.thread))
+				continue;
+			placeless += (request->device || request->stream) && launch.queue >= process->gpu->queue_count;
+			if (gpu_wants_queue(request, process->gpu, launch.queue) && count++ < limit)
 				add_row(table, i, process, &launch);
+		}
 	}
 	table->omitted_count = count - table->row_count;
+	gpu_note_placeless(table, placeless, "launches without a record of a device");
 	gpu_notes(table, request);
 }
 

@@ -145,5 +145,7 @@ const struct table_kind table_library_calls = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD,
 	.text_rows = 25,
 	.needs_scan = true,
+	.nothing = "No call of cuBLAS, cuBLASLt, cuDNN, cuFFT or NCCL was seen: the program makes none, links them "
+		   "statically, or came by a framework's own kernels.",
 	.fill = fill,
 };

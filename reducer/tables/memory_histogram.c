@@ -70,6 +70,8 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < count; i++)
 		add_allocator(table, request, names[i]);
 	free(names);
+	if (table->row_count && request_wants_allocator(request, "mmap"))
+		table_note(table, NOTE_INFO, "Blocks of mmap have no classes: parts of one can be given back, and grow.");
 	notes_recording(table, request);
 	notes_sampling(table, request);
 }

@@ -117,10 +117,20 @@ static void put_account(struct table *table, const struct process *process, cons
 		table_string(table, WHY, "nobody tells what is free without stopping the program");
 }
 
+/* What call stacks say of a peak has no time. */
+static void note_whole(struct table *table, const struct request *request, bool has_accounts)
+{
+	if (has_accounts && (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->has_steps))
+		table_note(table, NOTE_INFO,
+			   "--window and --step choose among what frameworks told of their allocators; rows of the others (heap, mmap, "
+			   "GPU calls) are of the whole run.");
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	const char **names;
 	size_t count = job_allocators(request, &names);
+	bool has_accounts = false;
 
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
@@ -137,9 +147,11 @@ static void fill(struct table *table, const struct request *request)
 				put_holder(table, holder, account);
 			else
 				put_account(table, process, account);
+			has_accounts |= !holder;
 		}
 	}
 	free(names);
+	note_whole(table, request, has_accounts);
 	notes_recording(table, request);
 }
 
@@ -321,7 +333,7 @@ static void fill_peak(struct table *table, const struct request *request)
 	const char **names;
 	size_t count = job_allocators(request, &names), limit = request_row_limit(request, table->kind), rank = 0;
 	struct peak_rows rows = {0};
-	bool is_inferred = false;
+	bool is_inferred = false, has_accounts = false;
 
 	find_rows(&rows, request, names, count);
 	if (rows.count)
@@ -330,6 +342,7 @@ static void fill_peak(struct table *table, const struct request *request)
 		const struct peak_row *row = &rows.items[i], *before = i ? row - 1 : NULL;
 		bool is_first = !before || before->process != row->process || strcmp(before->allocator, row->allocator) != 0;
 		rank = is_first ? 1 : rank + 1;
+		has_accounts |= row->stack != 0;
 		is_inferred |= row->from && strcmp(row->from, "inferred") == 0;
 		if (table->row_count < limit)
 			put_peak(table, row, rank);
@@ -343,6 +356,7 @@ static void fill_peak(struct table *table, const struct request *request)
 	if (!rows.count)
 		table_note(table, NOTE_MISSING,
 			   "Nothing is known of what was live: TFPROF_MALLOC=sample or full, a framework, or GPU calls give it.");
+	note_whole(table, request, has_accounts);
 	free(rows.items);
 	free(names);
 	notes_recording(table, request);

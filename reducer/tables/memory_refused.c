@@ -91,6 +91,8 @@ const struct table_kind table_memory_refused = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD | FILTER_ALLOCATOR,
 	.text_rows = 15,
 	.needs_scan = true,
+	.nothing = "No allocation failed for want of memory, of those that were recorded: the heap, mmap, CUDA, and "
+		   "frameworks that tell.",
 	.fill = fill,
 	.name_row = name_row,
 };

@@ -96,5 +96,6 @@ const struct table_kind table_settings = {
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
+	.nothing = "The logs hold no settings: files of other profilers, or a process that died before it had read them.",
 	.fill = fill,
 };

@@ -135,5 +135,6 @@ const struct table_kind table_stream_roles = {
 	.text_rows = 30,
 	.needs_scan = true,
 	.analyses = needs,
+	.nothing = "No work of a device was recorded: TFPROF_CUDA=cupti tells of it, where there is CUPTI.",
 	.fill = fill,
 };

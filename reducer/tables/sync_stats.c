@@ -49,19 +49,29 @@ static const char *wait_name(uint32_t kind)
 	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "other";
 }
 
-/* A wait names its stream itself: the filters look at that. */
-static bool is_wanted(const struct request *request, const struct process *process, const struct gpu_wait *wait)
+/*
+ * A wait names its context and stream itself: the filters look at that. A context is of one device, so that a wait for all of it, or
+ * for a stream on which nothing ran, has that device.
+ */
+static bool is_wanted(const struct request *request, const struct process *process, const struct gpu_wait *wait, size_t *placeless)
 {
 	const struct gpu *gpu = process->gpu;
+	bool has_device = false, has_stream = false, is_wanted = false;
 
 	if (!gpu_wants_thread(request, process, wait->thread))
 		return false;
 	if (!request->device && !request->stream)
 		return true;
-	for (size_t i = 0; i < gpu->queue_count; i++)
-		if (gpu->queues[i].context == wait->context && gpu->queues[i].stream == wait->stream)
-			return gpu_wants_queue(request, gpu, (uint32_t)i);
-	return false;
+	for (size_t i = 0; i < gpu->queue_count; i++) {
+		bool is_same = gpu->queues[i].stream == wait->stream;
+		if (!wait->kind || gpu->queues[i].context != wait->context)
+			continue;
+		has_device = true;
+		has_stream |= is_same;
+		is_wanted |= (is_same || !request->stream) && gpu_wants_queue(request, gpu, (uint32_t)i);
+	}
+	*placeless += request->stream ? !has_stream : !has_device;
+	return is_wanted;
 }
 
 static int by_total(const void *a, const void *b)
@@ -99,7 +109,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 
 static void fill(struct table *table, const struct request *request)
 {
-	size_t limit = request_row_limit(request, table->kind), count = 0, room = 0;
+	size_t limit = request_row_limit(request, table->kind), count = 0, room = 0, placeless = 0;
 	struct row *rows = NULL;
 	bool any_classed = false;
 
@@ -110,7 +120,7 @@ static void fill(struct table *table, const struct request *request)
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
 		for (size_t k = 0; k < process->gpu->wait_count; k++) {
-			if (!is_wanted(request, process, &process->gpu->waits[k]))
+			if (!is_wanted(request, process, &process->gpu->waits[k], &placeless))
 				continue;
 			rows = base_grow(rows, &room, count + 1, sizeof(*rows));
 			rows[count++] = (struct row){process, &process->gpu->waits[k]};
@@ -125,6 +135,7 @@ static void fill(struct table *table, const struct request *request)
 	table->omitted_count = count - table->row_count;
 	free(rows);
 	gpu_note_percentiles(table, any_classed);
+	gpu_note_placeless(table, placeless, "kinds of waits");
 }
 
 const struct table_kind table_sync_stats = {
@@ -136,5 +147,6 @@ const struct table_kind table_sync_stats = {
 	.filters = GPU_FILTERS,
 	.text_rows = 25,
 	.needs_scan = true,
+	.nothing = "No call that waits for a device was seen, nor did CUPTI tell of one.",
 	.fill = fill,
 };

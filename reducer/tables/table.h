@@ -64,6 +64,7 @@ struct table_kind {
 	/* What it reads of request->analyses, ended by NULL: so all tables share one more pass. NULL = nothing. */
 	const struct analysis_kind *const *analyses;
 	void (*fill)(struct table *table, const struct request *request);
+	const char *nothing; /* a sentence: why there is no row, where nothing was filtered away. NULL = `fill` says it itself */
 	/* Fills the cells of a printed row that need the names of its stack. NULL = none do. */
 	void (*name_row)(struct table *table, size_t row);
 };

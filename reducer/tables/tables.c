@@ -234,6 +234,20 @@ size_t request_row_limit(const struct request *request, const struct table_kind 
 	return request->is_text && kind->text_rows ? kind->text_rows : SIZE_MAX;
 }
 
+/* A table without a row says why. */
+static void note_nothing(struct table *table, const struct request *request)
+{
+	bool is_filtered = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host ||
+			   request->thread || request->allocator || request->device || request->stream || request->has_steps;
+
+	if (table_count(table))
+		return;
+	if (is_filtered && !table->note_count)
+		table_note(table, NOTE_INFO, "Nothing of the kind lies in what --window, --step and the other filters choose.");
+	else if (!is_filtered && table->kind->nothing)
+		table_note(table, NOTE_INFO, "%s", table->kind->nothing);
+}
+
 struct table *tables_make(const struct table_kind *kind, const struct request *request)
 {
 	struct table *table = table_make(kind);
@@ -242,6 +256,7 @@ struct table *tables_make(const struct table_kind *kind, const struct request *r
 	table->frames = request->frames;
 	note_ignored(table, request);
 	kind->fill(table, request);
+	note_nothing(table, request);
 	if (needs_all_names)
 		name_rows(table, request);
 	if (request->name)

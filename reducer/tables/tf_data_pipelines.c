@@ -121,7 +121,7 @@ const struct table_kind table_tf_data_pipelines = {
 		"do.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD,
 	.text_rows = 20,
 	.needs_scan = true,
 	.analyses = analyses,
