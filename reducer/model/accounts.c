@@ -109,6 +109,7 @@ static void batched_peak(const struct accounts *accounts, const struct process *
 		time = (uint64_t)heap->timeline.points[i].max_time_ns;
 	}
 	heap->peak_time_ns = heap->peak_bytes == 0 ? TIME_UNKNOWN : (int64_t)(time & INT64_MAX);
+	heap->inherited_bytes = live->inherited_bytes;
 	heap->live_bytes = difference(heap->allocated_bytes + live->inherited_bytes, heap->freed_bytes);
 	/* Grown since the last batch was counted: when, only that says, and nothing where there was none. */
 	if (heap->live_bytes > heap->peak_bytes && heap->is_peak_batched)
@@ -169,7 +170,7 @@ static void finish_full(struct accounts *accounts, const struct process *process
 static void forget_live(struct account *heap)
 {
 	heap->is_live_unknown = 1;
-	heap->live_bytes = heap->peak_bytes = 0;
+	heap->live_bytes = heap->peak_bytes = heap->inherited_bytes = 0;
 	heap->peak_time_ns = TIME_UNKNOWN;
 	heap->timeline.count = 0;
 }

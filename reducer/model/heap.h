@@ -83,6 +83,9 @@ struct account {
 	uint64_t told_before_bytes; /* handed out before the first event */
 	uint64_t told_peak_bytes;   /* most, at an event */
 
+	/* Live in the parent when it forked; in live_bytes and the peak. 0 where every event is known: those count own blocks alone. */
+	uint64_t inherited_bytes;
+
 	uint64_t live_bytes, live_blocks; /* at the end; blocks only in kind EVENTS */
 	uint64_t peak_bytes;
 	int64_t peak_time_ns;             /* TIME_UNKNOWN = unknown */

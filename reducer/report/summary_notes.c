@@ -98,6 +98,7 @@ void summary_put_notes(struct summary *summary)
 	struct table *sites = table_make(&table_memory_sites);
 
 	put_no_steps(summary);
+	notes_inherited(sites, summary->request);
 	notes_recording(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (summary->has_bound)

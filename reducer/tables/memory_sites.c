@@ -196,6 +196,7 @@ static void fill(struct table *table, const struct request *request)
 	base_index_free(&sites.index);
 	free(sites.list);
 	free(allocators);
+	notes_inherited(table, request);
 	notes_recording(table, request);
 	notes_sampling(table, request);
 	note_processes(table, request);

@@ -34,8 +34,8 @@ static const struct table_column columns[] = {
 		       "sum of the usable sizes of the blocks got; mmap: whole pages"},
 	[FREED] = {"freed_bytes", "freed", TABLE_INTEGER, UNIT_BYTES, 1, "sum of the usable sizes of the blocks given back"},
 	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0,
-		  "usable bytes got and not given back at the end; of a thread: its own balance, negative where it frees what others "
-		  "allocated"},
+		  "usable bytes got and not given back at the end; of the job: what each process held at its own end, added up, so "
+		  "that it may exceed the peak; of a thread: its own balance, negative where it frees what others allocated"},
 	[PEAK] = {"peak_bytes", "peak", TABLE_INTEGER, UNIT_BYTES, 0, "most usable bytes live at one time; see peak_kind"},
 	[PEAK_TIME] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 0, "when that was, from the start of the run"},
 	[REQUESTED_PEAK] = {"requested_peak_bytes", "peak asked", TABLE_INTEGER, UNIT_BYTES, 3,
@@ -202,6 +202,20 @@ static void note_difference(struct table *table, const struct process *process)
 		   heap->frees, heap->allocated_bytes);
 }
 
+/* What was given back and never got, as far as the log tells: by itself, for what a forked process inherited is said elsewhere. */
+static void note_strange(struct table *table, const struct process *process)
+{
+	const struct account *heap = &process->heap;
+	uint64_t balance = heap->allocated_bytes - heap->freed_bytes;
+
+	if (heap->kind == ACCOUNT_EVENTS && !heap->is_live_unknown && !process->log->live.inherited_bytes && heap->event_unknown_frees &&
+	    (int64_t)(heap->live_bytes - balance) > 0)
+		table_note(table, NOTE_INFO,
+			   "Process %" PRIu32 ": %" PRIu64 " releases (%" PRIu64 " bytes) are of blocks whose allocation is not in the log "
+			   "(by the dynamic loader, or before recording began): they are in freed, not in live.",
+			   process->pid, heap->event_unknown_frees, heap->live_bytes - balance);
+}
+
 static void note_unknown(struct table *table, const struct request *request)
 {
 	uint64_t frees = 0, bytes = 0;
@@ -213,6 +227,8 @@ static void note_unknown(struct table *table, const struct request *request)
 		frees += process->heap.unknown_frees;
 		bytes += process->heap.unknown_freed_bytes;
 		note_difference(table, process);
+		if (job_account(process, "heap") && request_wants_allocator(request, "heap"))
+			note_strange(table, process);
 	}
 	if (frees)
 		table_note(table, NOTE_INFO,
@@ -282,6 +298,7 @@ static void fill(struct table *table, const struct request *request)
 	free(names);
 	notes_recording(table, request);
 	notes_told(table, request);
+	notes_inherited(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define GIB 1073741824.0
+#define KIB 1024.0
 #define TOLD_PARTS 100 /* below one in so many, a peak that the allocator tells and ours differ by threads that raced */
 
 static bool setting_is(const struct process *process, const char *name, const char *value)
@@ -111,6 +112,43 @@ void notes_recording(struct table *table, const struct request *request)
 		   "libtfprof.so (a plug-in loaded with RTLD_DEEPBIND, a function looked up by its version), and is in no heap number.");
 	note_count(table, request, NOTE_MISSING, &unsafe,
 		   "the output directory is no local file system; what was not yet written when the process died is missing.");
+}
+
+/* Of forked processes: what their parent held when it forked. */
+struct heritage {
+	size_t processes;
+	uint64_t bytes;
+};
+
+static void heritage_add(struct heritage *heritage, uint64_t bytes)
+{
+	heritage->processes += bytes != 0;
+	heritage->bytes += bytes;
+}
+
+void notes_inherited(struct table *table, const struct request *request)
+{
+	struct heritage counted = {0}, left_out = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !request_wants_allocator(request, "heap") ||
+		    !process_has_heap(process) || process->heap.is_live_unknown)
+			continue;
+		heritage_add(&counted, process->heap.inherited_bytes);
+		heritage_add(&left_out, process->log->live.inherited_bytes - process->heap.inherited_bytes);
+	}
+	if (counted.processes)
+		table_note(table, NOTE_INFO,
+			   "Processes made by fork: %zu. Live and peak of their heaps begin with what the parent held live then "
+			   "(%.0f KiB in all), shared with it until one of them writes, and the job's sum has it once for each; call "
+			   "stacks know own blocks alone.",
+			   counted.processes, (double)counted.bytes / KIB);
+	if (left_out.processes)
+		table_note(table, NOTE_INFO,
+			   "Processes made by fork: %zu. What the parent held live then (%.0f KiB in all) is in no live or peak "
+			   "figure of theirs, what they gave back of it in their frees alone.",
+			   left_out.processes, (double)left_out.bytes / KIB);
 }
 
 bool notes_is_told_more(const struct account *account)
