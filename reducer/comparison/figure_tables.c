@@ -149,6 +149,35 @@ static void note_steps(struct table *table, const struct compared *compared)
 	note_basis(table, compared);
 }
 
+/* Bytes that forked processes inherited: all, and those that their live and peak count. */
+static void inherited(const struct request *side, uint64_t *all, uint64_t *counted)
+{
+	*all = *counted = 0;
+	for (size_t i = 0; i < side->run->process_count; i++) {
+		const struct process *process = &side->run->processes[i];
+		if (!request_wants_process(side, process))
+			continue;
+		*all += process->log->live.inherited_bytes;
+		*counted += process->heap.inherited_bytes;
+	}
+}
+
+/* Modes differ in whether a forked process's heap begins with its parent's: notes_inherited. */
+static void note_inherited(struct table *table, const struct request *request)
+{
+	uint64_t before_all, before_counted, after_all, after_counted;
+
+	if (!request->base || !request_wants_allocator(request, "heap"))
+		return;
+	inherited(request->base, &before_all, &before_counted);
+	inherited(request, &after_all, &after_counted);
+	if (before_all && after_all && !before_counted != !after_counted)
+		table_note(table, NOTE_INFERRED,
+			   "peak:heap and live:heap are not alike: those of the %s run count what forked processes inherited, the "
+			   "others' do not (settings MALLOC and WINDOW).",
+			   before_counted ? "older" : "newer");
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	const struct compared *compared = request->compared;
@@ -156,6 +185,8 @@ static void fill(struct table *table, const struct request *request)
 	put_rows(table, request, compared);
 	if (table->kind->columns[BEFORE].unit == UNIT_NS)
 		note_steps(table, compared);
+	if (table->kind->columns[BEFORE].unit == UNIT_BYTES)
+		note_inherited(table, request);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};

@@ -7,6 +7,7 @@
  */
 #include "reducer/comparison/figures.h"
 #include "reducer/comparison/join.h"
+#include "reducer/tables/notes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,6 +89,23 @@ static void put_row(struct table *table, const struct join_row *row)
 	table_string(table, MODULE, row->keys[KEY_MODULE][0] ? row->keys[KEY_MODULE] : NULL);
 }
 
+/* Did some process of that side record by call stack what the heap handed out? Without, no function is there to compare. */
+static bool has_stacks(const struct request *side)
+{
+	for (size_t i = 0; i < side->run->process_count; i++) {
+		const struct process *process = &side->run->processes[i];
+		if (request_wants_process(side, process) && process_has_heap(process) &&
+		    (process->heap.kind == ACCOUNT_EVENTS || process->heap.kind == ACCOUNT_SAMPLED))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_host(const struct join_row *row)
+{
+	return strcmp(row->keys[KEY_ALLOCATOR], "heap") == 0 || strcmp(row->keys[KEY_ALLOCATOR], "mmap") == 0;
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	static const struct join_spec spec = {&table_memory_sites,
@@ -96,18 +114,26 @@ static void fill(struct table *table, const struct request *request)
 					      1u << VALUE_ERROR};
 	struct request after = figures_plain(request), before = figures_plain(request->base);
 	struct join join;
-	size_t equal = 0;
+	bool has_both = has_stacks(&before) && has_stacks(&after);
+	size_t equal = 0, left_out = 0;
 
 	join_make(&join, &spec, &before, &after);
 	if (join.count)
 		qsort(join.rows, join.count, sizeof(*join.rows), by_difference);
 	for (size_t i = 0; i < join.count; i++)
-		if (difference(&join.rows[i]) != 0)
+		if (!has_both && is_of_host(&join.rows[i]))
+			left_out++;
+		else if (difference(&join.rows[i]) != 0)
 			put_row(table, &join.rows[i]);
 		else
 			equal++;
 	if (equal)
 		table_note(table, NOTE_INFO, "%zu more functions held as much at both peaks: left out.", equal);
+	if (left_out)
+		table_note(table, NOTE_MISSING,
+			   "The %s run recorded no call stacks of the heap (TFPROF_MALLOC=sample or full does): %zu functions of heap and "
+			   "mmap are not compared.",
+			   has_stacks(&after) ? "older" : has_stacks(&before) ? "newer" : "older and the newer", left_out);
 	join_free(&join);
 }
 

@@ -89,7 +89,9 @@ static void put_row(struct table *table, const struct join_row *row, struct basi
 		table_string(table, TYPE, row->keys[1]);
 	put_side(table, &row->before, basis.before, BEFORE, BEFORE_COUNT, BEFORE_MEAN);
 	put_side(table, &row->after, basis.after, AFTER, AFTER_COUNT, AFTER_MEAN);
-	table_integer(table, DIFFERENCE, (int64_t)llround(difference(row, basis)));
+	/* Of the cells as they are shown: a reader may subtract. */
+	table_integer(table, DIFFERENCE,
+		      (int64_t)llround(row->after.values[VALUE_NS] / basis.after) - (int64_t)llround(before));
 	if (row->before.is_there && row->after.is_there && before > 0)
 		table_real(table, CHANGE, difference(row, basis) / before);
 	if (!row->before.is_there || !row->after.is_there)
