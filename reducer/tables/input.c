@@ -239,7 +239,7 @@ static void fill_steps(struct table *table, const struct request *request)
 	{                                                                                                                        \
 		.id = its_id, .title = its_title, .help = its_help, .columns = its_columns, .column_count = its_count,           \
 		.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_DEVICE | FILTER_STREAM | FILTER_THREAD,         \
-		.text_rows = 30, .needs_scan = true,                    \
+		.text_rows = 30, .needs_scan = true,                                                                             \
 		.analyses = input_analyses, .fill = its_fill,                                                                    \
 	}
 
