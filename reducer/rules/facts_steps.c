@@ -3,8 +3,8 @@
  * Facts about the time of steps: its parts, and what went on meanwhile.
  *
  * Rule: of more than five steps of a process the first does not count (it compiles and fills caches), nor does a last one
- * whose end nobody said, nor do those that evaluate. Without steps the calls or requests that the step analysis found stand for
- * them; a whole run is no step: it holds start and end of the program, and its parts say nothing.
+ * whose end nobody said, nor do those that evaluate, nor what capture windows left out. Without steps the calls or requests that the
+ * step analysis found stand for them; a whole run is no step: it holds start and end of the program, and its parts say nothing.
  */
 #include "reducer/rules/facts_own.h"
 
@@ -24,6 +24,8 @@ struct choice {
 	int64_t from_ns, to_ns; /* starts of the first and behind the last */
 	int64_t end_ns;		/* of what ends last */
 	size_t processes;
+	bool is_of_all;	 /* steps that were not recorded count, too: their length is known */
+	bool has_gaps;	 /* some were left out for that */
 };
 
 static enum unit_kind best_kind(const struct steps *steps)
@@ -66,6 +68,10 @@ static void take_process(struct parts_sum *sum, struct choice *choice, const str
 	for (size_t i = is_long; i < count; i++) {
 		if (rows[i].kind != choice->kind || rows[i].is_evaluation || (is_long && i + 1 == count && rows[i].unit.is_cut))
 			continue;
+		if (rows[i].is_unrecorded && !choice->is_of_all) {
+			choice->has_gaps = true;
+			continue;
+		}
 		add_row(sum, &rows[i]);
 		choice->from_ns = rows[i].start_ns < choice->from_ns ? rows[i].start_ns : choice->from_ns;
 		choice->to_ns = rows[i].start_ns >= choice->to_ns ? rows[i].start_ns + 1 : choice->to_ns;
@@ -79,7 +85,7 @@ static void take_process(struct parts_sum *sum, struct choice *choice, const str
 static void set_part(struct rule_facts *facts, enum fact_id id, double ns, const char *column, const struct choice *choice)
 {
 	facts_own(facts, id, ns, "step_stats", column, "start_ns>=%" PRId64 ",start_ns<%" PRId64, choice->from_ns, choice->to_ns);
-	if (choice->processes == 1)
+	if (choice->processes == 1 && !choice->has_gaps)
 		facts->facts[id].proof.how = PROOF_SUM;
 }
 
@@ -135,7 +141,7 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 /* How long steps took, also where nothing in them was recorded that could be split. */
 static void gather_time(struct rule_facts *facts, const struct steps *steps)
 {
-	struct choice choice = {.kind = UNIT_STEP, .from_ns = INT64_MAX, .to_ns = INT64_MIN, .end_ns = INT64_MIN};
+	struct choice choice = {.kind = UNIT_STEP, .is_of_all = true, .from_ns = INT64_MAX, .to_ns = INT64_MIN, .end_ns = INT64_MIN};
 	struct parts_sum sum = {0};
 
 	if (facts_known(facts, FACT_whole_ns)) {

@@ -17,7 +17,7 @@ const CHARTS = {
 	"memory.sites": { kind: "flame", title: "Call stacks" },
 };
 const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#6b9bd1", "#a3c14a"];
-const REST = "#8c96a3"; // colour of what is not named
+const REST = "#8c96a3"; // colour of what is not named, or not known
 const STEP_BARS = 400;
 const SLICES = 12; // of a pie; the rest is one slice
 
@@ -152,7 +152,10 @@ function stepChart(table) {
 	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], size = table.bands ? table.bands.size : bars[0].length;
 	const labels = bars.map((rows) => table.bands ? "about " + Math.round(rows[0][step]) : rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
 	const datasets = parts.map((part) => ({ label: part.label, data: bars.map((rows) => mean(rows, part.column)), backgroundColor: part.colour, stack: "time" }));
-	const sums = bars.map((rows) => parts.reduce((sum, part) => sum + mean(rows, part.column), 0)), isWhole = address.read().query.get("bars") === "whole";
+	const unknown = bars.map((rows) => split.length ? Math.max(0, mean(rows, total) - split.reduce((sum, part) => sum + mean(rows, part.column), 0)) : 0);
+	if (unknown.some((ns, i) => ns > mean(bars[i], total) / 100))
+		datasets.push({ label: "not recorded", data: unknown, backgroundColor: REST, stack: "time" });
+	const sums = bars.map((rows) => split.length ? mean(rows, total) : parts.reduce((sum, part) => sum + mean(rows, part.column), 0)), isWhole = address.read().query.get("bars") === "whole";
 	const most = Math.max(...sums), top = isWhole ? most : topOf(sums), higher = sums.filter((sum) => sum > top).length;
 	const title = (split.length ? "Time of steps, by what it went into" : "Time of steps") + (size > 1 ? `, mean of ${size} neighbours` : "");
 	const toggle = (word, text) => element("button", { type: "button", onclick: () => {
@@ -164,7 +167,7 @@ function stepChart(table) {
 	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
 		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
 		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, max: top || undefined, ...axis("ns", "time", top) } },
-		plugins: { legend: { display: parts.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
+		plugins: { legend: { display: datasets.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
 			title: (points) => "step " + points[0].label, label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
 			footer: (points) => "total: " + shown(mean(bars[points[0].dataIndex], total), "ns") } } } } }, more);
 }
