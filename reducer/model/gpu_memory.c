@@ -177,7 +177,7 @@ int gpu_is_reset(const char *function)
 	return strcmp(function, "cudaDeviceReset") == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
 }
 
-/* All that a table holds, given back at one time. The addresses first: giving back moves entries. */
+/* All that a table holds, given back at one time. The addresses first: giving back changes the table. */
 static void release_all(struct gpu_scan *scan, struct pairs *pairs, const struct gpu_call *call)
 {
 	uint64_t *addresses = malloc((pairs->live.count + 1) * sizeof *addresses);
@@ -188,7 +188,7 @@ static void release_all(struct gpu_scan *scan, struct pairs *pairs, const struct
 		return;
 	}
 	for (size_t i = 0; i < pairs->live.capacity && count < pairs->live.count; i++)
-		if (pairs->live.entries[i].address != 0)
+		if (live_is_block(&pairs->live.entries[i]))
 			addresses[count++] = pairs->live.entries[i].address;
 	for (size_t i = 0; i < count; i++)
 		pairs_release(pairs, call->stream, addresses[i], call->begin);

@@ -28,13 +28,18 @@ static void unmap_entries(struct live_entry *entries, size_t capacity)
 		munmap(entries, capacity * sizeof *entries);
 }
 
-static void place(struct live_table *table, const struct live_entry *entry)
+/* Where it belongs: an empty place, or the grave of its address. Returns whether that was empty. */
+static int place(struct live_table *table, const struct live_entry *entry)
 {
+	int is_new;
+
 	size_t at = live_home(table, entry->address);
 
-	while (table->entries[at].address != 0)
+	while (table->entries[at].address != 0 && table->entries[at].address != entry->address)
 		at = at + 1 == table->capacity ? 0 : at + 1;
+	is_new = table->entries[at].address == 0;
 	table->entries[at] = *entry;
+	return is_new;
 }
 
 /* Entries at which a table larger than that is due. */
@@ -45,17 +50,53 @@ static size_t limit_of(size_t capacity)
 	return capacity < SMALL_CAPACITY ? capacity / 2 : capacity / 5 * 4;
 }
 
+/* Entries from `from` on to `to`, going around. */
+static size_t distance(const struct live_table *table, size_t from, size_t to)
+{
+	return to >= from ? to - from : to + table->capacity - from;
+}
+
+void live_close(struct live_table *table, size_t hole)
+{
+	for (size_t at = hole;;) {
+		at = at + 1 == table->capacity ? 0 : at + 1;
+		if (table->entries[at].address == 0)
+			break;
+		/* May it stand in the hole? Only when its home does not lie between the hole and where it stands. */
+		if (distance(table, live_home(table, table->entries[at].address), at) >= distance(table, hole, at)) {
+			table->entries[hole] = table->entries[at];
+			hole = at;
+		}
+	}
+	table->entries[hole].address = 0;
+}
+
+/* What moves up comes from places that are still to be seen, or from the first ones, where no graves are left. */
+static void sweep(struct live_table *table)
+{
+	for (size_t at = 0; at < table->capacity; at++)
+		while (table->entries[at].address != 0 && !live_is_block(&table->entries[at]))
+			live_close(table, at);
+	table->used = table->count;
+}
+
+/* Room for one more. */
 static int grow(struct live_table *table)
 {
 	struct live_table wider = *table;
 
+	if (table->used - table->count > table->limit / 8) {
+		sweep(table);
+		return 0;
+	}
+	wider.used = table->count;
 	wider.capacity = table->capacity == 0 ? 512 : table->capacity + table->capacity / 2;
 	wider.limit = limit_of(wider.capacity);
 	wider.entries = map_entries(wider.capacity);
 	if (wider.entries == NULL)
 		return -1;
 	for (size_t i = 0; i < table->capacity; i++)
-		if (table->entries[i].address != 0)
+		if (live_is_block(&table->entries[i]))
 			place(&wider, &table->entries[i]);
 	unmap_entries(table->entries, table->capacity);
 	*table = wider;
@@ -89,9 +130,9 @@ int live_put(struct live_table *table, const struct live_block *block)
 	uint64_t stack = block->stack < LIVE_STACKS_MAX ? block->stack : 0;
 	struct live_entry entry = {.address = block->address};
 
-	if (table->count >= table->limit && grow(table) != 0)
+	if (table->used >= table->limit && grow(table) != 0)
 		return -1;
-	if (usable >> 40 != 0 || slack >= UINT16_MAX) {
+	if (usable >= LIVE_GRAVE || slack >= UINT16_MAX) {
 		int64_t place_of = put_odd(table, block);
 
 		if (place_of < 0)
@@ -101,15 +142,9 @@ int live_put(struct live_table *table, const struct live_block *block)
 	}
 	entry.low = usable | time >> 22 << 40;
 	entry.high = stack | slack << 26 | time << 42;
-	place(table, &entry);
+	table->used += (size_t)place(table, &entry);
 	table->count++;
 	return 0;
-}
-
-/* Entries from `from` on to `to`, going around. */
-static size_t distance(const struct live_table *table, size_t from, size_t to)
-{
-	return to >= from ? to - from : to + table->capacity - from;
 }
 
 uint64_t live_settle(struct live_table *table, uint64_t address, uint64_t bytes, int is_release, uint64_t *sum)
@@ -127,28 +162,12 @@ uint64_t live_settle(struct live_table *table, uint64_t address, uint64_t bytes,
 	return bytes;
 }
 
-void live_remove(struct live_table *table, struct live_entry *entry)
+void live_forget_odd(struct live_table *table, const struct live_entry *entry)
 {
-	size_t hole = (size_t)(entry - table->entries), at = hole;
+	uint64_t place_of = entry->low & LIVE_GRAVE;
 
-	if ((entry->high >> 26 & UINT16_MAX) == UINT16_MAX) {
-		uint64_t place_of = entry->low & ((UINT64_C(1) << 40) - 1);
-
-		table->odd[place_of].next_free = table->odd_free;
-		table->odd_free = (uint32_t)place_of + 1;
-	}
-	for (;;) {
-		at = at + 1 == table->capacity ? 0 : at + 1;
-		if (table->entries[at].address == 0)
-			break;
-		/* May it stand in the hole? Only when its home does not lie between the hole and where it stands. */
-		if (distance(table, live_home(table, table->entries[at].address), at) >= distance(table, hole, at)) {
-			table->entries[hole] = table->entries[at];
-			hole = at;
-		}
-	}
-	table->entries[hole].address = 0;
-	table->count--;
+	table->odd[place_of].next_free = table->odd_free;
+	table->odd_free = (uint32_t)place_of + 1;
 }
 
 void live_free(struct live_table *table)

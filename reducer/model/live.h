@@ -2,13 +2,14 @@
 /*
  * The blocks that are live now, by address: a table with open addressing, 24 bytes an entry.
  *
- * Rule: linear probing, removal moves later entries back, so there are no grave markers and a run of any length works
- * in the memory of its most live blocks: 30 to 45 bytes each (half as large again when four fifths full; while it is
- * small, when half or a quarter full).
+ * Rule: linear probing. A block that is removed leaves a grave where another entry stands behind it, so that nothing moves:
+ * allocators hand out the same addresses again and again, and the next block there takes its place over. When the table is
+ * full, graves are swept away if they are an eighth of it; so a run of any length works in the memory of its most live
+ * blocks: 30 to 50 bytes each (half as large again when four fifths full; while it is small, when half or a quarter full).
  *
  *   bit 63                              0
  *   | address                           |
- *   | time 45..22 (24) | usable (40)    |   time in units of 64 ticks; usable in bytes, or a place in `odd`
+ *   | time 45..22 (24) | usable (40)    |   time in units of 64 ticks; usable in bytes, or a place in `odd`; all ones: a grave
  *   | time 21..0 (22) | slack (16) | stack (26) |   slack in bytes; 65535: the sizes are in `odd`
  */
 #ifndef REDUCER_MODEL_LIVE_H
@@ -41,10 +42,19 @@ struct live_odd {
 struct live_table {
 	struct live_entry *entries;
 	size_t capacity, count;
-	size_t limit; /* entries at which a larger table is due */
+	size_t used;  /* `count` and the graves */
+	size_t limit; /* of `used`: a sweep or a larger table is due */
 	struct live_odd *odd;
 	uint32_t odd_count, odd_free; /* odd_free: place + 1 of the first unused one */
 };
+
+#define LIVE_GRAVE ((UINT64_C(1) << 40) - 1)
+
+/* Whether a block stands there; neither empty nor a grave. */
+static inline int live_is_block(const struct live_entry *entry)
+{
+	return entry->address != 0 && (entry->low & LIVE_GRAVE) != LIVE_GRAVE;
+}
 
 static inline size_t live_home(const struct live_table *table, uint64_t address)
 {
@@ -66,17 +76,17 @@ static inline __attribute__((always_inline)) void live_prefetch(const struct liv
 		const struct live_entry *entry = &table->entries[live_home(table, address)];
 
 		__builtin_prefetch(entry, 1);
-		__builtin_prefetch(entry + 2, 1); /* looked at when the entry leaves: often in the next line */
+		__builtin_prefetch(entry + 2, 1); /* a search is some entries long */
 	}
 }
 
-/* The entry of that address, or NULL; *hole: the place where it would stand, unless the table is empty or the address 0. */
+/* The block of that address, or NULL; *hole: the place where it would stand, unless the table is empty or the address 0. */
 static inline struct live_entry *live_seek(const struct live_table *table, uint64_t address, struct live_entry **hole)
 {
 	struct live_entry *entry, *end;
 
 	*hole = NULL;
-	if (table->count == 0 || address == 0)
+	if (table->capacity == 0 || address == 0)
 		return NULL;
 	end = table->entries + table->capacity;
 	for (entry = &table->entries[live_home(table, address)]; entry->address != address;) {
@@ -87,10 +97,13 @@ static inline struct live_entry *live_seek(const struct live_table *table, uint6
 		if (++entry == end)
 			entry = table->entries;
 	}
-	return entry;
+	if ((entry->low & LIVE_GRAVE) != LIVE_GRAVE)
+		return entry;
+	*hole = entry;
+	return NULL;
 }
 
-/* The entry of that address, or NULL. Valid until the next put or remove. */
+/* The block of that address, or NULL. Valid until the next put. */
 static inline struct live_entry *live_find(const struct live_table *table, uint64_t address)
 {
 	struct live_entry *hole;
@@ -102,7 +115,7 @@ static inline struct live_entry *live_find(const struct live_table *table, uint6
 static inline struct live_block live_get(const struct live_table *table, const struct live_entry *entry)
 {
 	struct live_block block = {.address = entry->address,
-				   .usable = entry->low & ((UINT64_C(1) << 40) - 1),
+				   .usable = entry->low & LIVE_GRAVE,
 				   .stack = (uint32_t)entry->high & (LIVE_STACKS_MAX - 1),
 				   .slack = (uint32_t)(entry->high >> 26) & UINT16_MAX,
 				   .time = (entry->low >> 40 << 22 | entry->high >> 42) << 6};
@@ -124,9 +137,10 @@ static inline int live_put_at(struct live_table *table, struct live_entry *hole,
 {
 	uint64_t time = block->time >> 6;
 
-	if (hole == NULL || table->count >= table->limit || block->usable >> 40 != 0 || block->slack >= UINT16_MAX ||
+	if (hole == NULL || table->used >= table->limit || block->usable >= LIVE_GRAVE || block->slack >= UINT16_MAX ||
 	    block->stack >= LIVE_STACKS_MAX)
 		return live_put(table, block);
+	table->used += hole->address == 0;
 	hole->address = block->address;
 	hole->low = block->usable | time >> 22 << 40;
 	hole->high = block->stack | (uint64_t)block->slack << 26 | time << 42;
@@ -141,20 +155,30 @@ static inline int live_put_at(struct live_table *table, struct live_entry *hole,
  */
 uint64_t live_settle(struct live_table *table, uint64_t address, uint64_t bytes, int is_release, uint64_t *sum);
 
-/* Removes an entry that live_find returned. */
-void live_remove(struct live_table *table, struct live_entry *entry);
+/* Empties a place; what stands behind it moves up. */
+void live_close(struct live_table *table, size_t hole);
 
-/* The same; short where nothing stands behind the entry. */
-static inline void live_drop(struct live_table *table, struct live_entry *entry)
+/* Gives the place in `odd` back. */
+void live_forget_odd(struct live_table *table, const struct live_entry *entry);
+
+/* Removes a block that live_find returned; no other one moves. */
+static inline void live_remove(struct live_table *table, struct live_entry *entry)
 {
 	size_t next = (size_t)(entry - table->entries) + 1;
 
-	if (next == table->capacity || table->entries[next].address != 0 || (entry->high >> 26 & UINT16_MAX) == UINT16_MAX) {
-		live_remove(table, entry);
-		return;
-	}
-	entry->address = 0;
+	if ((entry->high >> 26 & UINT16_MAX) == UINT16_MAX)
+		live_forget_odd(table, entry);
 	table->count--;
+	if (next == table->capacity || table->entries[next].address != 0) {
+		if (live_is_far(table)) {
+			entry->low = LIVE_GRAVE;
+			return;
+		}
+		live_close(table, next - 1);
+	} else {
+		entry->address = 0;
+	}
+	table->used--;
 }
 
 void live_free(struct live_table *table);

@@ -118,7 +118,7 @@ void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *bl
 
 	if (old != NULL) {
 		replace(pairs, stream, old, block->time);
-		hole = NULL; /* removal moves entries */
+		hole = NULL; /* as it may be empty now, or a grave */
 	}
 	from->recent[from->next_recent] = block->address;
 	from->next_recent = from->next_recent + 1 == pairs->temporary ? 0 : from->next_recent + 1;
@@ -205,7 +205,7 @@ void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_
 		site->temporary++;
 	from->released = block;
 	from->is_released_known = 1;
-	live_drop(&pairs->live, entry);
+	live_remove(&pairs->live, entry);
 }
 
 void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
@@ -239,7 +239,7 @@ void pairs_end(struct pairs *pairs)
 	for (size_t i = 0; i < pairs->live.capacity; i++) {
 		struct live_block block;
 
-		if (pairs->live.entries[i].address == 0)
+		if (!live_is_block(&pairs->live.entries[i]))
 			continue;
 		block = live_get(&pairs->live, &pairs->live.entries[i]);
 		count_life(pairs, &block, HEAP_LIFE_CLASSES - 1, 1);
