@@ -122,11 +122,11 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 }
 
 static const struct scan_record records[] = {
-	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
-	{"op_end", take_end, 0, {"key", "source"}},
-	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
-	{"framework_thread", take_thread, 0, {"id", "source"}},
-	{"step", take_step, 0, {"source", "name"}},
+	{"op_begin", take_begin, NULL, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, NULL, {"key", "source"}},
+	{"op_link", take_link, NULL, {"sequence", "forward_thread"}},
+	{"framework_thread", take_thread, NULL, {"id", "source"}},
+	{"step", take_step, NULL, {"source", "name"}},
 };
 
 static void drop(void *state)

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 12 /* events between bringing a block's place into the cache and needing it: 12 x 40 ns covers a miss */
-
 /* In the order in which they get a record, and in which they finish. */
 static const struct scan_subject *const subjects[] = {
 	&python_subject, /* before all that have stacks */
@@ -37,7 +35,7 @@ struct bound {
 	scan_take *take;
 	void *state;
 	struct bound *next; /* of the same kind, for the next subject */
-	int is_heap;
+	scan_take_run *take_run; /* where there is no such */
 	int fields[SCAN_FIELDS];
 };
 
@@ -81,7 +79,7 @@ static int bind_record(struct process_scan *scan, const struct scan_record *want
 		return -1;
 	bound->take = wanted->take;
 	bound->state = state;
-	bound->is_heap = wanted->is_heap && scan->scan.live != NULL;
+	bound->take_run = scan->known[record->tag] == NULL ? wanted->take_run : NULL;
 	find_fields(record, wanted->fields, bound->fields);
 	feed_kind_add(&scan->wanted.kinds, record->tag);
 	for (size_t f = 0; f < SCAN_FIELDS; f++)
@@ -90,6 +88,8 @@ static int bind_record(struct process_scan *scan, const struct scan_record *want
 	for (last = &scan->known[record->tag]; *last != NULL; last = &(*last)->next)
 		;
 	*last = bound;
+	if (scan->known[record->tag] != bound)
+		scan->known[record->tag]->take_run = NULL;
 	return 0;
 }
 
@@ -149,25 +149,19 @@ static void read_facts(struct process_scan *scan)
 		log_facts(scan->scan.process->log, visit_fact, scan);
 }
 
-/* Always inline: gcc takes a function that only prefetches for one without effect and drops its calls. */
-static inline __attribute__((always_inline)) void fetch_ahead(const struct process_scan *scan, const struct batch *batch, size_t i)
-{
-	const struct bound *bound = scan->known[batch->tags[i]];
-
-	if (bound != NULL && bound->is_heap)
-		live_prefetch(scan->scan.live, batch_value(batch, i, bound->fields[0]));
-}
-
 static int visit(void *context, size_t stream, const struct batch *batch, size_t from, size_t to)
 {
 	struct process_scan *scan = context;
-	size_t fetched = live_is_far(scan->scan.live) ? batch->count : 0;
 
 	for (size_t i = from; i < to; i++) {
 		const struct bound *bound = scan->known[batch->tags[i]];
 
-		if (i + AHEAD < fetched)
-			fetch_ahead(scan, batch, i + AHEAD);
+		if (bound != NULL && bound->take_run != NULL) {
+			i = bound->take_run(bound->state, stream, batch, i, to);
+			if (i == to)
+				break;
+			bound = scan->known[batch->tags[i]];
+		}
 		if (bound == NULL)
 			scan->scan.process->unknown_records++;
 		for (; bound != NULL; bound = bound->next)

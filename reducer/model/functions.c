@@ -199,9 +199,9 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 }
 
 static const struct scan_record records[] = {
-	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
-	{"op_end", take_end, 0, {"key", "source"}},
-	{"trace", take_trace, 0, {"name"}},
+	{"op_begin", take_begin, NULL, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, NULL, {"key", "source"}},
+	{"trace", take_trace, NULL, {"name"}},
 };
 
 static void drop(void *state)

@@ -12,6 +12,8 @@
 struct heap_scan {
 	struct accounts accounts;
 	struct scan *scan;
+	struct pairs_run run; /* of the records alloc and free; what changes from batch to batch is not set */
+	int fields[5];        /* of alloc: address, requested, slack, stack; of free: address */
 };
 
 static uint32_t stack_of(void *state, size_t stream, const struct batch *batch, size_t i, uint64_t native)
@@ -113,18 +115,52 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 	accounts_window(accounts, &window);
 }
 
+/* Allocations and releases, as long as no other record comes between and none has a Python stack. */
+static size_t take_run(void *state, size_t stream, const struct batch *batch, size_t from, size_t to)
+{
+	struct heap_scan *heap = state;
+	struct pairs_run *run = &heap->run;
+	const struct batch_kind *alloc = run->alloc == PAIRS_NO_TAG ? NULL : batch->kinds[run->alloc],
+				*release = run->release == PAIRS_NO_TAG ? NULL : batch->kinds[run->release];
+	const uint64_t *times = heap->scan->python.times;
+
+	heap->accounts.has_events = 1;
+	run->address = alloc == NULL ? NULL : alloc->read[heap->fields[0] + 1];
+	run->requested = alloc == NULL ? NULL : alloc->read[heap->fields[1] + 1];
+	run->slack = alloc == NULL ? NULL : alloc->read[heap->fields[2] + 1];
+	run->stack = alloc == NULL ? NULL : alloc->read[heap->fields[3] + 1];
+	run->released = release == NULL ? NULL : release->read[heap->fields[4] + 1];
+	run->explained = times == NULL ? 0 : times[stream];
+	return pairs_take_run(&heap->accounts.pairs, stream, run, batch, from, to);
+}
+
 static const struct scan_record records[] = {
-	{"alloc", take_alloc, 1, {"address", "requested", "stack", "slack"}},
-	{"free", take_free, 1, {"address"}},
-	{"free_undo", take_free_undo, 0, {"address"}},
-	{"usable", take_usable, 0, {"address", "usable"}},
-	{"sample", take_sample, 0, {"address", "requested", "usable", "interval", "stack"}},
-	{"sample_free", take_sample_free, 0, {"address"}},
-	{"heap", take_heap, 0, {"live", "peak"}},
-	{"map", take_map, 0, {"address", "length", "stack"}},
-	{"unmap", take_unmap, 0, {"address", "length"}},
-	{"window", take_window, 0, {"is_open", "cause", "live"}},
+	{"alloc", take_alloc, take_run, {"address", "requested", "stack", "slack"}},
+	{"free", take_free, take_run, {"address"}},
+	{"free_undo", take_free_undo, NULL, {"address"}},
+	{"usable", take_usable, NULL, {"address", "usable"}},
+	{"sample", take_sample, NULL, {"address", "requested", "usable", "interval", "stack"}},
+	{"sample_free", take_sample_free, NULL, {"address"}},
+	{"heap", take_heap, NULL, {"live", "peak"}},
+	{"map", take_map, NULL, {"address", "length", "stack"}},
+	{"unmap", take_unmap, NULL, {"address", "length"}},
+	{"window", take_window, NULL, {"is_open", "cause", "live"}},
 };
+
+/* Where the log's schema has the fields of the records that come in runs. */
+static void find_run(struct heap_scan *heap, const struct schema *schema)
+{
+	static const char *const names[] = {"address", "requested", "slack", "stack", "address"};
+	const struct schema_record *alloc = schema_record(schema, "alloc"), *release = schema_record(schema, "free");
+
+	heap->run.alloc = alloc == NULL ? PAIRS_NO_TAG : alloc->tag;
+	heap->run.release = release == NULL ? PAIRS_NO_TAG : release->tag;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const struct schema_record *record = i < 4 ? alloc : release;
+
+		heap->fields[i] = record == NULL ? -1 : schema_field(record, names[i]);
+	}
+}
 
 static void *begin(struct scan *scan)
 {
@@ -133,10 +169,9 @@ static void *begin(struct scan *scan)
 	if (heap == NULL)
 		return NULL;
 	heap->scan = scan;
-	if (accounts_begin(&heap->accounts, scan->process, scan->options == NULL ? 0 : scan->options->temporary) == 0) {
-		scan->live = &heap->accounts.pairs.live;
+	find_run(heap, scan->process->log->schema);
+	if (accounts_begin(&heap->accounts, scan->process, scan->options == NULL ? 0 : scan->options->temporary) == 0)
 		return heap;
-	}
 	accounts_free(&heap->accounts);
 	free(heap);
 	return NULL;

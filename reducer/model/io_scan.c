@@ -114,7 +114,7 @@ static void take_string(void *state, const struct fact *fact, const int *fields)
 }
 
 static const struct scan_record records[] = {
-	{"io", take_io, 0, {"duration", "span", "file", "bytes", "calls", "failed", "function"}},
+	{"io", take_io, NULL, {"duration", "span", "file", "bytes", "calls", "failed", "function"}},
 };
 
 static const struct scan_fact facts[] = {

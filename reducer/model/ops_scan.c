@@ -249,19 +249,19 @@ static void take_nothing(void *state, size_t stream, const struct batch *batch, 
 }
 
 static const struct scan_record records[] = {
-	{"op_begin", take_begin, 0, {"name", "key", "source", "scope"}},
-	{"op_end", take_end, 0, {"key", "source"}},
-	{"op_link", take_link, 0, {"sequence", "forward_thread"}},
-	{"op_inputs", take_nothing, 0, {NULL}},
-	{"trace", take_trace, 0, {"name", "start", "duration", "source", "kind"}},
-	{"trace_number", take_nothing, 0, {NULL}},
-	{"block", take_block, 0, {"address", "bytes", "allocator", "operation", "total"}},
-	{"block_detail", take_detail, 0, {"requested", "op"}},
-	{"block_room", take_nothing, 0, {NULL}},
-	{"device_step", take_nothing, 0, {NULL}},
-	{"framework_thread", take_thread, 0, {"id"}},
-	{"framework_session", take_nothing, 0, {NULL}},
-	{"window", take_window, 0, {"is_open"}},
+	{"op_begin", take_begin, NULL, {"name", "key", "source", "scope"}},
+	{"op_end", take_end, NULL, {"key", "source"}},
+	{"op_link", take_link, NULL, {"sequence", "forward_thread"}},
+	{"op_inputs", take_nothing, NULL, {NULL}},
+	{"trace", take_trace, NULL, {"name", "start", "duration", "source", "kind"}},
+	{"trace_number", take_nothing, NULL, {NULL}},
+	{"block", take_block, NULL, {"address", "bytes", "allocator", "operation", "total"}},
+	{"block_detail", take_detail, NULL, {"requested", "op"}},
+	{"block_room", take_nothing, NULL, {NULL}},
+	{"device_step", take_nothing, NULL, {NULL}},
+	{"framework_thread", take_thread, NULL, {"id"}},
+	{"framework_session", take_nothing, NULL, {NULL}},
+	{"window", take_window, NULL, {"is_open"}},
 };
 
 static const struct scan_fact facts[] = {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#define AHEAD 12 /* events between bringing a block's place into the cache and needing it: 12 x 40 ns covers a miss */
 #define GRAIN_NS 2500.0 /* drained times are cut to at most 1024 ns; two such, and some room */
 
 int pairs_begin(struct pairs *pairs, size_t stream_count, double ticks_per_ns, unsigned temporary)
@@ -45,8 +46,8 @@ static unsigned life_class(const struct pairs *pairs, uint64_t from, uint64_t to
 	uint64_t ticks = to < from ? 0 : to - from;
 	unsigned class = 0;
 
-	while (class < HEAP_LIFE_CLASSES - 2 && ticks >= pairs->life_limits[class])
-		class++;
+	for (unsigned i = 0; i < HEAP_LIFE_CLASSES - 2; i++) /* all: where to stop cannot be foreseen */
+		class += ticks >= pairs->life_limits[i];
 	return class;
 }
 
@@ -110,7 +111,7 @@ static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry
 	pairs->replaced++;
 }
 
-void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block)
+static inline __attribute__((always_inline)) void add_block(struct pairs *pairs, size_t stream, const struct live_block *block)
 {
 	struct live_entry *hole, *old = live_seek(&pairs->live, block->address, &hole);
 	struct pairs_stream *from = &pairs->streams[stream];
@@ -133,6 +134,11 @@ void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *bl
 	} else if (block->address == 0 || live_put_at(&pairs->live, hole, block) != 0) {
 		pairs->tally.is_out_of_memory |= block->address != 0;
 	}
+}
+
+void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block)
+{
+	add_block(pairs, stream, block);
 }
 
 static void settle_waiting(struct pairs *pairs, size_t stream)
@@ -170,7 +176,7 @@ static int is_recent(const struct pairs *pairs, const struct pairs_stream *strea
 	return 0;
 }
 
-void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
+static inline __attribute__((always_inline)) void take_block(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
 {
 	struct pairs_stream *from = &pairs->streams[stream];
 	struct live_entry *entry;
@@ -206,6 +212,48 @@ void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_
 	from->released = block;
 	from->is_released_known = 1;
 	live_remove(&pairs->live, entry);
+}
+
+void pairs_release(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)
+{
+	take_block(pairs, stream, address, time);
+}
+
+/* Always inline: gcc takes a function that only prefetches for one without effect and drops its calls. */
+static inline __attribute__((always_inline)) void fetch(const struct pairs *pairs, const struct pairs_run *run, const struct batch *batch,
+							 size_t i)
+{
+	uint8_t tag = batch->tags[i];
+
+	if (tag == run->alloc || tag == run->release)
+		live_prefetch(&pairs->live, (tag == run->alloc ? run->address : run->released)[batch->rows[i]]);
+}
+
+size_t pairs_take_run(struct pairs *pairs, size_t stream, const struct pairs_run *run, const struct batch *batch, size_t from, size_t to)
+{
+	size_t fetched = live_is_far(&pairs->live) ? batch->count : 0, i;
+
+	for (i = from; i < to; i++) {
+		uint8_t tag = batch->tags[i];
+		uint64_t time = batch->times[i];
+		uint16_t row = batch->rows[i];
+
+		if ((tag != run->alloc && tag != run->release) || time + 1 == run->explained)
+			break;
+		if (i + AHEAD < fetched)
+			fetch(pairs, run, batch, i + AHEAD);
+		if (tag == run->release) {
+			take_block(pairs, stream, run->released[row], time);
+		} else if (run->slack[row] != UINT16_MAX) {
+			struct live_block block = {.address = run->address[row], .time = time, .stack = (uint32_t)run->stack[row],
+						   .usable = run->requested[row] + run->slack[row], .slack = (uint32_t)run->slack[row]};
+
+			add_block(pairs, stream, &block);
+		} else {
+			break;
+		}
+	}
+	return i;
 }
 
 void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t time)

@@ -11,8 +11,10 @@
 
 #include "reducer/model/live.h"
 #include "reducer/model/tally.h"
+#include "reducer/read/batch.h"
 
 #define PAIRS_TEMPORARY_MAX 16
+#define PAIRS_NO_TAG 256
 #define PAIRS_UNSETTLED 64 /* events remembered that may pair with one that is stamped a little later */
 
 /* The stream that an event came from. */
@@ -52,6 +54,17 @@ void pairs_free(struct pairs *pairs);
 
 /* A block was allocated; `block->time` is when. */
 void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block);
+
+/* Kinds and columns of allocations and releases in a batch; see pairs_take_run. */
+struct pairs_run {
+	uint16_t alloc, release; /* tags; PAIRS_NO_TAG = the log has no such records */
+	uint64_t explained;      /* time + 1 of a record that is left to the caller; 0 = none */
+	const uint64_t *address, *requested, *slack, *stack; /* of allocations, by row */
+	const uint64_t *released;                            /* of releases: addresses */
+};
+
+/* Takes records from `from` on up to one that is neither, or waits for its size, or is explained. Returns the first left. */
+size_t pairs_take_run(struct pairs *pairs, size_t stream, const struct pairs_run *run, const struct batch *batch, size_t from, size_t to);
 
 /* Its usable size comes with the next record of the stream (pairs_usable); any other event of the stream settles it. */
 void pairs_alloc_waiting(struct pairs *pairs, size_t stream, const struct live_block *block);

@@ -120,15 +120,15 @@ static void take_nothing(void *state, size_t stream, const struct batch *batch, 
 }
 
 static const struct scan_record records[] = {
-	{"clock", take_clock, 0, {"ticks", "raw"}},
-	{"window", take_window, 0, {"is_open", "cause", "index", "live"}},
+	{"clock", take_clock, NULL, {"ticks", "raw"}},
+	{"window", take_window, NULL, {"is_open", "cause", "index", "live"}},
 	{"thread_end", take_thread_end, 0,
 	 {"serial", "tid", "start", "end", "allocations", "frees", "requested", "allocated", "freed", "maps", "unmaps", "mapped",
 	  "unmapped", "own_allocations", "own"}},
-	{"loss", take_loss, 0, {"serial", "kind", "count", "first", "last"}},
-	{"fork", take_nothing, 0, {NULL}},
-	{"exec", take_nothing, 0, {NULL}},
-	{"spawn", take_nothing, 0, {NULL}},
+	{"loss", take_loss, NULL, {"serial", "kind", "count", "first", "last"}},
+	{"fork", take_nothing, NULL, {NULL}},
+	{"exec", take_nothing, NULL, {NULL}},
+	{"spawn", take_nothing, NULL, {NULL}},
 };
 
 static const struct scan_fact facts[] = {

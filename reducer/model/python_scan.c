@@ -90,8 +90,8 @@ uint32_t scan_pair(struct scan *scan, size_t stream, uint32_t native)
 }
 
 static const struct scan_record records[] = {
-	{"python_stack", take_stack, 0, {"stack"}},
-	{"python_collections", take_collections, 0, {"young", "middle", "full", "collected", "uncollectable"}},
+	{"python_stack", take_stack, NULL, {"stack"}},
+	{"python_collections", take_collections, NULL, {"young", "middle", "full", "collected", "uncollectable"}},
 };
 
 static const struct scan_fact facts[] = {

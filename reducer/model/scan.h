@@ -12,7 +12,6 @@
 #define REDUCER_MODEL_SCAN_H
 
 #include "reducer/model/internal.h"
-#include "reducer/model/live.h"
 #include "reducer/model/op_names.h"
 #include "reducer/read/batch.h"
 
@@ -52,16 +51,18 @@ struct scan {
 	struct scan_python python;
 	void *context; /* process_scan_again's; NULL in the first pass */
 	struct op_names *op_names; /* becomes process->op_names; never NULL */
-	const struct live_table *live; /* of the heap: places are brought into the cache some events ahead; NULL = none */
 };
 
 /* Record `i` of the batch; `fields` are its field indexes in the order in which the subject named them. Times are ticks. */
 typedef void scan_take(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 
+/* Takes records from `from` on, of whatever kinds it knows, and returns the first that it left: `from` = none, it goes to `take`. */
+typedef size_t scan_take_run(void *state, size_t stream, const struct batch *batch, size_t from, size_t to);
+
 struct scan_record {
 	const char *name;
 	scan_take *take;
-	int is_heap; /* the first field is an address in scan->live */
+	scan_take_run *take_run; /* of kinds that come by the million one after the other; NULL = one by one */
 	const char *fields[SCAN_FIELDS];
 };
 

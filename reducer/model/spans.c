@@ -172,40 +172,40 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 }
 
 static const struct scan_record thread_records[] = {
-	{"range_push", spans_take_push, 0, {"name", "domain", "source"}},
-	{"range_pop", spans_take_pop, 0, {"domain", "source"}},
-	{"range_start", spans_take_start, 0, {"id", "name", "domain", "source"}},
-	{"range_end", spans_take_end, 0, {"id"}},
-	{"op_begin", spans_take_op_begin, 0, {"name", "key", "source", "scope"}},
-	{"op_end", spans_take_op_end, 0, {"key", "source"}},
-	{"mark", spans_take_mark, 0, {"name", "domain", "source"}},
-	{"trace", spans_take_trace, 0, {"name", "start", "duration", "arguments", "source", "kind"}},
-	{"trace_number", spans_take_trace_number, 0, {"name", "value"}},
-	{"io", spans_take_read, 0, {"duration", "span", "file", "bytes", "calls", "function"}},
-	{"step", take_step, 0, {"number"}},
-	{"step_end", take_step_end, 0, {"number"}},
-	{"window", take_window, 0, {"is_open"}},
-	{"clock", spans_take_clock, 0, {"ticks", "realtime"}},
+	{"range_push", spans_take_push, NULL, {"name", "domain", "source"}},
+	{"range_pop", spans_take_pop, NULL, {"domain", "source"}},
+	{"range_start", spans_take_start, NULL, {"id", "name", "domain", "source"}},
+	{"range_end", spans_take_end, NULL, {"id"}},
+	{"op_begin", spans_take_op_begin, NULL, {"name", "key", "source", "scope"}},
+	{"op_end", spans_take_op_end, NULL, {"key", "source"}},
+	{"mark", spans_take_mark, NULL, {"name", "domain", "source"}},
+	{"trace", spans_take_trace, NULL, {"name", "start", "duration", "arguments", "source", "kind"}},
+	{"trace_number", spans_take_trace_number, NULL, {"name", "value"}},
+	{"io", spans_take_read, NULL, {"duration", "span", "file", "bytes", "calls", "function"}},
+	{"step", take_step, NULL, {"number"}},
+	{"step_end", take_step_end, NULL, {"number"}},
+	{"window", take_window, NULL, {"is_open"}},
+	{"clock", spans_take_clock, NULL, {"ticks", "realtime"}},
 };
 
 static const struct scan_record block_records[] = {
-	{"block", spans_take_block, 0, {"address", "bytes", "total", "reserved", "allocator", "operation"}},
-	{"block_detail", spans_take_block_detail, 0, {"requested", "step", "op", "region", "shape", "type"}},
-	{"block_room", spans_take_block_room, 0, {"free", "stack", "peak", "fragmentation"}},
+	{"block", spans_take_block, NULL, {"address", "bytes", "total", "reserved", "allocator", "operation"}},
+	{"block_detail", spans_take_block_detail, NULL, {"requested", "step", "op", "region", "shape", "type"}},
+	{"block_room", spans_take_block_room, NULL, {"free", "stack", "peak", "fragmentation"}},
 };
 
 static const struct scan_record gpu_records[] = {
-	{"gpu_call", spans_take_call, 0, {"duration", "correlation", "function", "result"}},
-	{"kernel", spans_take_kernel, 0, {"start", "duration", "correlation", "shape", "queue", "graph", "node"}},
-	{"device_copy", spans_take_copy, 0, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node", "source",
+	{"gpu_call", spans_take_call, NULL, {"duration", "correlation", "function", "result"}},
+	{"kernel", spans_take_kernel, NULL, {"start", "duration", "correlation", "shape", "queue", "graph", "node"}},
+	{"device_copy", spans_take_copy, NULL, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node", "source",
 					       "destination"}},
-	{"device_set", spans_take_set, 0, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
-	{"graph_run", spans_take_graph, 0, {"start", "duration", "correlation", "queue", "graph"}},
-	{"device_op", spans_take_device_op, 0, {"op", "shapes"}},
-	{"device_step", spans_take_device_step, 0, {"number"}},
-	{"graph_node", spans_take_node, 0, {"node", "original"}},
-	{"jit", spans_take_jit, 0, {"start", "duration", "correlation", "entry"}},
-	{"gpu_overhead", spans_take_overhead, 0, {"start", "duration", "correlation", "kind"}},
+	{"device_set", spans_take_set, NULL, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
+	{"graph_run", spans_take_graph, NULL, {"start", "duration", "correlation", "queue", "graph"}},
+	{"device_op", spans_take_device_op, NULL, {"op", "shapes"}},
+	{"device_step", spans_take_device_step, NULL, {"number"}},
+	{"graph_node", spans_take_node, NULL, {"node", "original"}},
+	{"jit", spans_take_jit, NULL, {"start", "duration", "correlation", "entry"}},
+	{"gpu_overhead", spans_take_overhead, NULL, {"start", "duration", "correlation", "kind"}},
 };
 
 static const struct scan_fact facts[] = {

@@ -189,8 +189,8 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 }
 
 static const struct scan_record records[] = {
-	{"python_stack", take_stack, 0, {"stack"}},
-	{"step", take_step, 0, {NULL}},
+	{"python_stack", take_stack, NULL, {"stack"}},
+	{"step", take_step, NULL, {NULL}},
 };
 
 static const struct scan_fact facts[] = {

@@ -141,14 +141,14 @@ static void take_file(void *state, const struct fact *fact, const int *fields)
 }
 
 static const struct scan_record records[] = {
-	{"thread_use", take_thread, 0, {"user", "system", "minor_faults", "major_faults", "waits", "preemptions"}},
+	{"thread_use", take_thread, NULL, {"user", "system", "minor_faults", "major_faults", "waits", "preemptions"}},
 	{"process_use",
 	 take_process,
 	 0,
 	 {"user", "system", "minor_faults", "major_faults", "waits", "preemptions", "peak_resident", "blocks_read",
 	  "blocks_written", "load", "memory", "memory_free"}},
-	{"reading", take_reading, 0, {"value", "subject", "kind"}},
-	{"device_process", take_user, 0, {"used", "device", "process"}},
+	{"reading", take_reading, NULL, {"value", "subject", "kind"}},
+	{"device_process", take_user, NULL, {"used", "device", "process"}},
 };
 
 static const struct scan_fact facts[] = {
