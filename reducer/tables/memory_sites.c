@@ -151,15 +151,38 @@ static void add_row(struct table *table, const struct request *request, const st
 		table_stack(table, STACK, site->process, site->stack);
 }
 
-static int by_peak(const void *a, const void *b)
+/* By place, so that what is equal stays in order. */
+static int by_peak(const void *a, const void *b, void *list)
 {
-	const struct site *x = a, *y = b;
+	const struct site *x = (const struct site *)list + *(const uint32_t *)a, *y = (const struct site *)list + *(const uint32_t *)b;
 
 	if (x->sum.peak_bytes != y->sum.peak_bytes)
 		return x->sum.peak_bytes > y->sum.peak_bytes ? -1 : 1;
 	if (x->sum.bytes != y->sum.bytes)
 		return x->sum.bytes > y->sum.bytes ? -1 : 1;
-	return x->identity < y->identity ? -1 : x->identity > y->identity;
+	if (x->identity != y->identity)
+		return x->identity < y->identity ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The places of the `limit` first ones by peak, in order; where few are wanted of many the others are looked at once. */
+static uint32_t *in_order(const struct sites *sites, size_t limit)
+{
+	uint32_t *places = base_alloc(sites->count + 1, sizeof *places), *last = NULL; /* of those that are in so far, once known */
+	size_t kept = 0, room = limit < sites->count / 4 ? 2 * limit + 1 : SIZE_MAX;
+
+	for (uint32_t place = 0; place < sites->count; place++) {
+		if (last && by_peak(last, &place, sites->list) < 0)
+			continue;
+		places[kept++] = place;
+		if (kept < room)
+			continue;
+		qsort_r(places, kept, sizeof *places, by_peak, sites->list);
+		kept = limit;
+		last = limit ? &places[limit - 1] : NULL;
+	}
+	qsort_r(places, kept, sizeof *places, by_peak, sites->list);
+	return places;
 }
 
 static void note_processes(struct table *table, const struct request *request)
@@ -179,6 +202,7 @@ static void fill(struct table *table, const struct request *request)
 	size_t limit = request_row_limit(request, table->kind), allocator_count;
 	struct sites sites = {0};
 	const char **allocators;
+	uint32_t *places;
 
 	allocator_count = job_allocators(request, &allocators);
 
@@ -188,13 +212,13 @@ static void fill(struct table *table, const struct request *request)
 			if (process_account(process, allocators[a]))
 				take_account(&sites, request, i, process_account(process, allocators[a]), (uint32_t)a);
 	}
-	if (sites.count)
-		qsort(sites.list, sites.count, sizeof(*sites.list), by_peak);
+	places = in_order(&sites, limit);
 	for (size_t i = 0; i < sites.count && i < limit; i++)
-		add_row(table, request, &sites.list[i], allocators);
+		add_row(table, request, &sites.list[places[i]], allocators);
 	table->omitted_count = sites.count - table->row_count;
 	base_index_free(&sites.index);
 	free(sites.list);
+	free(places);
 	free(allocators);
 	notes_inherited(table, request);
 	notes_recording(table, request);
