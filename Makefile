@@ -73,6 +73,8 @@ HOT := $(patsubst %,$(O)/guest/%.o,collectors/heap collectors/stacks_fast collec
 	writer/encode writer/encode_heap writer/heapcode writer/stream)
 $(HOT): GUEST += -fno-tree-slp-vectorize -fomit-frame-pointer
 
+# Sums of several figures at once are put together from memory and taken apart again: slower than one by one.
+$(O)/offline/reducer/%.o: OFFLINE += -fno-tree-slp-vectorize
 $(O)/offline/%.o: %.c | needs
 	@mkdir -p $(@D)
 	$(call SAY,CC,$<)$(CC) $(OFFLINE) -c -o $@ $<
