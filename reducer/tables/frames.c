@@ -410,10 +410,19 @@ static bool is_cuda(const char *module)
 	       strncmp(module, "libcupti.so", 11) == 0;
 }
 
+/* fnmatch turns both into wide characters first: it is asked only where they begin alike. */
+static bool is_like(const char *name, const char *pattern)
+{
+	size_t plain = strcspn(pattern, "*?[");
+
+	return strncmp(name, pattern, plain) == 0 &&
+	       (strcmp(pattern + plain, "*") == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0);
+}
+
 bool frames_is_allocator(const struct symbol_frame *frame)
 {
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
-		if (allocators[i][0] == frame->function[0] && fnmatch(allocators[i], frame->function, FNM_NOESCAPE) == 0)
+		if (is_like(frame->function, allocators[i]))
 			return true;
 	return is_cuda(frame->module);
 }
