@@ -2,7 +2,7 @@
 /* Whether logs are whole, and agree with themselves. See check.h. */
 #include "reducer/check.h"
 
-#include "reducer/tables/losses.h"
+#include "reducer/model/losses.h"
 
 #include <inttypes.h>
 

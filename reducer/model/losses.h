@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library counted as lost, over all processes and threads.
+ *
+ * Rule: one place decides what is a loss and what costs precision only.
+ */
+#ifndef REDUCER_MODEL_LOSSES_H
+#define REDUCER_MODEL_LOSSES_H
+
+#include "reducer/model/run.h"
+#include "writer/format.h"
+
+#include <stdbool.h>
+
+/* Costs precision, no record. kind: number in losses.def. */
+bool loss_is_degraded(unsigned kind);
+
+/* Losses by kind. */
+struct loss_sums {
+	uint64_t counts[TFP_LOSS_SLOTS];
+	const struct loss *named[TFP_LOSS_SLOTS]; /* one of the kind, for its texts; NULL = none of this kind */
+};
+
+/* Those that lost records, or those that cost precision only. Complete after run_scan; points into the run. */
+struct loss_sums losses_sum(const struct run *run, bool is_degraded);
+
+#endif
