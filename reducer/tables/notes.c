@@ -41,7 +41,8 @@ static void count_add(struct count *count, const struct process *process)
 /*
  * An address that lives is handed out again although every call that reached us is in the log: its release was not seen, since
  * something in the process called the allocator past us. (What it allocated there and released again leaves no trace.) Where
- * threads raced and the stamps did not settle it, the release comes later as one of an unknown block: those prove nothing.
+ * threads raced and the stamps did not settle it, the release comes later as one of an unknown block: those prove nothing; nor does
+ * one call of each thread, which a kill may have stopped between the allocator and its record.
  */
 static bool is_called_past_us(const struct process *process)
 {
@@ -50,7 +51,8 @@ static bool is_called_past_us(const struct process *process)
 	for (size_t i = 0; i < process->loss_count; i++)
 		if (!loss_is_degraded(process->losses[i].kind))
 			return false;
-	return heap->kind == ACCOUNT_EVENTS && heap->event_replaced > heap->event_unknown_frees && !process->window_count &&
+	return heap->kind == ACCOUNT_EVENTS && !process->window_count &&
+	       heap->event_replaced > heap->event_unknown_frees + process->thread_count &&
 	       process->log->live.dropped_from == 0 && process_counters_agree(process, heap);
 }
 
