@@ -15,16 +15,19 @@ static int is_within(const struct process *process, int64_t time_ns)
 	return 0;
 }
 
-/* Nobody writes an edge where recording begins with the process: as by default, and in a child of fork whose parent had opened. */
+/*
+ * Nobody writes an edge where recording begins with the process, as by default. A child of fork goes on as its parent was, whatever
+ * the setting says; a program that was started anew knows nothing of windows that were opened or closed by hand elsewhere.
+ */
 static int is_open_at_start(const struct run *run, const struct process *process)
 {
 	const char *window = process_setting(process, "WINDOW");
 
 	if (process->window_count > 0)
 		return !process->windows[0].is_open;
-	if (*window == 0 || strcmp(window, "all") == 0)
-		return 1;
-	return process->parent != PROCESS_NONE && is_within(&run->processes[process->parent], process->start_ns);
+	if (process->is_fork && process->parent != PROCESS_NONE)
+		return is_within(&run->processes[process->parent], process->start_ns);
+	return *window == 0 || strcmp(window, "all") == 0;
 }
 
 static void add_range(struct process *process, int64_t from_ns, int64_t to_ns)

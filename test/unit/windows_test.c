@@ -63,11 +63,31 @@ static void a_child_begins_as_its_parent_was(void **state)
 	(void)state;
 	assert_int_equal(recorded(&processes[0], "time:1s-2s", 1, times, 2), 200);
 	processes[1].parent = 0;
+	processes[1].is_fork = 1;
 	processes[1].start_ns = 150;
 	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), FOREVER);
 	assert_int_equal(recorded(&processes[1], "time:1s-2s", 0, times + 1, 1), 300); /* closed in the child itself */
 	processes[1].start_ns = 400;
 	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), 0);
+	assert_int_equal(recorded(&processes[1], "all", 1, times, 0), 0); /* the parent had closed by hand */
+	free(processes[0].ranges);
+	free(processes[1].ranges);
+	processes[0].ranges = processes[1].ranges = NULL;
+}
+
+/* A program that is started while its parent's window is open has windows of its own. */
+static void a_program_begins_as_its_setting_says(void **state)
+{
+	const int64_t times[] = {100, 300};
+
+	(void)state;
+	assert_int_equal(recorded(&processes[0], "off", 1, times, 2), 200);
+	processes[1].parent = 0;
+	processes[1].is_fork = 0;
+	processes[1].start_ns = 150;
+	assert_int_equal(recorded(&processes[1], "off", 1, times, 0), 0);
+	processes[1].start_ns = 400;
+	assert_int_equal(recorded(&processes[1], "all", 1, times, 0), FOREVER);
 	free(processes[0].ranges);
 	free(processes[1].ranges);
 }
@@ -77,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stretches_are_from_edge_to_edge),
 		cmocka_unit_test(a_child_begins_as_its_parent_was),
+		cmocka_unit_test(a_program_begins_as_its_setting_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
