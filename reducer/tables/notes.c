@@ -70,6 +70,7 @@ static void note_count(struct table *table, const struct request *request, enum 
 void notes_recording(struct table *table, const struct request *request)
 {
 	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
+	struct count by_hand = {0};
 	struct count past = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -88,6 +89,8 @@ void notes_recording(struct table *table, const struct request *request)
 			count_add(&closed, process);
 		else if (process->settings && !setting_is(process, "WINDOW", "all") && !setting_is(process, "WINDOW", ""))
 			count_add(&window, process);
+		else if (process->window_count || (process->is_fork && !process->range_count))
+			count_add(&by_hand, process);
 		if (is_called_past_us(process))
 			count_add(&past, process);
 		if (process->log->header.flags & TFP_FILE_NOT_KILL_SAFE)
@@ -109,6 +112,9 @@ void notes_recording(struct table *table, const struct request *request)
 		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
 		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
+	note_count(table, request, NOTE_MISSING, &by_hand,
+		   "recording was closed for a time or to the end (table windows says when, and by what): events were not recorded then "
+		   "(totals were).");
 	note_count(table, request, NOTE_INFERRED, &past,
 		   "addresses were handed out again whose release was not seen: something in the process calls the allocator past "
 		   "libtfprof.so (a plug-in loaded with RTLD_DEEPBIND, a function looked up by its version), and is in no heap number.");

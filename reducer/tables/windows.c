@@ -10,9 +10,9 @@ enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
-	[OPENED] = {"opened_ns", "opened", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
+	[OPENED] = {"opened_ns", "opened", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run; empty = open when the process began"},
 	[CLOSED] = {"closed_ns", "closed", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run; empty = open to the end"},
-	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = open to the end"},
+	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = not both are known"},
 	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0, "start of the process, time, signal, C API, step, launch"},
 	[CLOSED_BY] = {"closed_by", "closed by", TABLE_TEXT, UNIT_NONE, 0, "the same, or the output limit"},
 	[LIVE_OPENED] = {"live_opened_bytes", "live then", TABLE_INTEGER, UNIT_BYTES, 0,
@@ -39,26 +39,47 @@ static bool is_in(const struct request *request, int64_t from_ns, int64_t to_ns)
 	return from_ns <= request->to_ns && to_ns >= request->from_ns;
 }
 
+/* `open` NULL: it was open when the process began. `close` NULL: never closed. */
+static void add_window(struct table *table, const struct process *process, const struct window *open, const struct window *close)
+{
+	table_row(table);
+	table_integer(table, PROCESS, process->pid);
+	table_string(table, OPENED_BY, cause_name(open ? open->cause : 0));
+	if (open) {
+		table_integer(table, OPENED, open->time_ns);
+		put_live(table, LIVE_OPENED, open);
+	}
+	if (!close)
+		return;
+	table_integer(table, CLOSED, close->time_ns);
+	if (open)
+		table_integer(table, LENGTH, close->time_ns - open->time_ns);
+	table_string(table, CLOSED_BY, cause_name(close->cause));
+	put_live(table, LIVE_CLOSED, close);
+}
+
 static void add_process(struct table *table, const struct request *request, const struct process *process)
 {
 	for (size_t i = 0; i < process->window_count; i++) {
 		const struct window *edge = &process->windows[i];
 		const struct window *end = i + 1 < process->window_count ? edge + 1 : NULL;
 		bool is_closed = end && !end->is_open;
-		if (!edge->is_open || !is_in(request, edge->time_ns, is_closed ? end->time_ns : INT64_MAX))
-			continue;
-		table_row(table);
-		table_integer(table, PROCESS, process->pid);
-		table_integer(table, OPENED, edge->time_ns);
-		table_string(table, OPENED_BY, cause_name(edge->cause));
-		put_live(table, LIVE_OPENED, edge);
-		if (!is_closed)
-			continue;
-		table_integer(table, CLOSED, end->time_ns);
-		table_integer(table, LENGTH, end->time_ns - edge->time_ns);
-		table_string(table, CLOSED_BY, cause_name(end->cause));
-		put_live(table, LIVE_CLOSED, end);
+		if (edge->is_open && is_in(request, edge->time_ns, is_closed ? end->time_ns : INT64_MAX))
+			add_window(table, process, edge, is_closed ? end : NULL);
+		else if (!edge->is_open && i == 0 && is_in(request, INT64_MIN, edge->time_ns))
+			add_window(table, process, NULL, edge);
 	}
+}
+
+static void note_none(struct table *table, const struct request *request)
+{
+	size_t edges = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			edges += request->run->processes[i].window_count;
+	if (!edges)
+		table_note(table, NOTE_INFO, "No window opened or closed while the processes ran.");
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -66,8 +87,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(table, request, &request->run->processes[i]);
-	if (!table->row_count)
-		table_note(table, NOTE_INFO, "No window opened or closed while the processes ran.");
+	note_none(table, request);
 	notes_recording(table, request);
 }
 
