@@ -12,6 +12,8 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <sys/syscall.h>
+
 #include "writer/poison.h"
 
 #define NAME_MOST 65536
@@ -19,6 +21,7 @@
 #define LEVEL_OPS 2 /* ops where the ends of annotations cannot be seen */
 #define LEVEL_USER 1
 #define USER_SCOPE 7
+#define YIELDS_MOST 1000
 #define OUT_OF_RANGE 11 /* TF_Code: an iterator is at its end */
 
 /* Written by the one thread that attaches, before anything is switched on; kept across fork. */
@@ -86,21 +89,31 @@ static int has_annotations(void)
 	return api.enable_annotations && api.has_pop;
 }
 
-/* What the host's own profiler uses meanwhile stays on until it stops. */
+static void lower_level(void)
+{
+	int ours = our_level;
+
+	if (api.trace_level)
+		__atomic_compare_exchange_n((int *)api.trace_level, &ours, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/*
+ * What the host's own profiler uses meanwhile stays on until it stops; and the level is not raised while it starts, for it starts
+ * only where nobody traces. What stood in its way is done by whoever sees its session end, hence is_listening before sessions.
+ */
 static __attribute__((noinline)) void change_listening(void)
 {
-	if (!is_attached || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_ACQUIRE))
+	if (!is_attached || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
 	uint32_t wanted = tfp_is_open;
-	int ours = our_level;
 	if (wanted != is_listening && (wanted || sessions <= 0)) {
-		if (wanted)
+		is_listening = wanted;
+		if (!wanted)
+			lower_level();
+		else if (sessions <= 0)
 			raise_level();
-		else if (api.trace_level)
-			__atomic_compare_exchange_n((int *)api.trace_level, &ours, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 		if (has_annotations())
 			api.enable_annotations((uint8_t)wanted);
-		is_listening = wanted;
 	}
 	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
 }
@@ -141,14 +154,13 @@ static void put_session(int is_open, int level)
 
 void tfp_tensorflow_session_begin(int level)
 {
-	int ours = our_level;
-
 	if (!is_attached || !api.trace_level)
 		return;
 	put_session(1, level);
-	/* Start answers "no" where the level is set already. */
-	__atomic_compare_exchange_n((int *)api.trace_level, &ours, -1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	sessions++;
+	for (int i = 0; i < YIELDS_MOST && is_changing; i++) /* a thread that has not seen the session may be about to raise the level */
+		tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	lower_level(); /* Start answers "no" where the level is set already */
 }
 
 void tfp_tensorflow_session_began(int is_open)
