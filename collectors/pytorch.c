@@ -13,6 +13,9 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <sys/syscall.h>
+#include <time.h>
+
 #include "writer/poison.h"
 
 #define NAME_MOST 65536 /* bytes of a name looked at */
@@ -36,6 +39,15 @@ static _Atomic int state;
 static _Atomic uint32_t is_listening;
 static _Atomic int is_changing; /* a thread is about that; the others go on */
 static uint64_t ops_handle;     /* of the callback for ops, 0 = not added yet; by who holds is_changing */
+
+/*
+ * After a change each thread copies PyTorch's list when it comes to its next op, under a mutex. A child forked while another
+ * thread had that mutex waits for it for ever in its first op. So a fork waits until those that are at work have copied it, and
+ * nothing is changed during a fork.
+ */
+#define COPIED_NS 50000000 /* by then the threads of a busy machine have */
+#define FORK_NS 200000000  /* a fork of which nobody says that it is over: libc's own (daemon) */
+static _Atomic uint64_t changed_at, forking_at; /* CLOCK_MONOTONIC; 0 = never, no fork. Written by who changes and who forks */
 
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
 static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
@@ -180,13 +192,39 @@ static uint64_t add_callback(int is_of_ops)
 	return is_one && is_of_ops ? 0 : api.add_callback(callback);
 }
 
+static int is_forking(void)
+{
+	uint64_t since = forking_at;
+
+	return since && tfp_clock_monotonic_ns() - since < FORK_NS;
+}
+
+void tfp_pytorch_forking(void)
+{
+	if (state != ATTACHED || tfp_sys_is_sealed())
+		return;
+	uint64_t from = tfp_clock_monotonic_ns(), now = from;
+	forking_at = from;
+	while ((is_changing || now - changed_at < COPIED_NS) && now - from < 2 * COPIED_NS) {
+		struct timespec rest = {0, COPIED_NS / 20};
+		tfp_sys(SYS_nanosleep, (long)&rest, 0, 0, 0, 0, 0);
+		now = tfp_clock_monotonic_ns();
+	}
+}
+
+void tfp_pytorch_forked(void)
+{
+	forking_at = 0;
+}
+
 /* A window has opened or closed: PyTorch calls us for ops, or no longer. */
 static __attribute__((noinline)) void change_listening(void)
 {
-	if (state != ATTACHED || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_ACQUIRE))
+	if (state != ATTACHED || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
 	uint32_t wanted = tfp_is_open;
-	if (wanted != is_listening) {
+	if (wanted != is_listening && !is_forking()) {
+		changed_at = tfp_clock_monotonic_ns();
 		if (!ops_handle)
 			ops_handle = add_callback(1);
 		else if (wanted)

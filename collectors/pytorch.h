@@ -54,6 +54,13 @@ void tfp_pytorch_absent(const char *why);
 /* Whether a callback is registered or given up. */
 int tfp_pytorch_is_settled(void);
 
+/*
+ * Around a fork, in the parent, and behind it in the child too: what a window's edge has set going in PyTorch comes to rest first.
+ * Blocks for 100 ms at most, and only just after an edge. Any thread, any context.
+ */
+void tfp_pytorch_forking(void);
+void tfp_pytorch_forked(void);
+
 /* A CPU block was handed out (not NULL), or is about to be given back. */
 void tfp_pytorch_allocated(const void *block, size_t bytes);
 void tfp_pytorch_freed(const void *block);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When frameworks are asked for ops: while a window is open; not so that their own profiler cannot start.
+ * When frameworks are asked for ops: while a window is open; not so that their own profiler cannot start, nor while a fork is made.
  */
+#include "collectors/pytorch.h"
 #include "collectors/tensorflow.h"
 #include "collectors/tensorflow_trace.h"
 #include "collectors/window.h"
+#include "writer/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,10 +87,76 @@ static void tensorflow_is_asked_in_windows(void **state)
 	is_asked(OFF, 0);
 }
 
+static struct {
+	int added, is_enabled;
+	uint64_t handle;
+} pytorch;
+
+static uint64_t add_callback(struct tfp_pytorch_callback callback)
+{
+	(void)callback;
+	pytorch.is_enabled = 1;
+	return (uint64_t)++pytorch.added;
+}
+
+static void enable(uint64_t handle)
+{
+	pytorch.handle = handle;
+	pytorch.is_enabled = 1;
+}
+
+static void disable(uint64_t handle)
+{
+	pytorch.handle = handle;
+	pytorch.is_enabled = 0;
+}
+
+static const char *name(const void *function)
+{
+	(void)function;
+	return "";
+}
+
+static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
+{
+	const struct tfp_pytorch_api api = {.add_callback = add_callback, .disable = disable, .enable = enable, .name = name};
+	static uint64_t facts[1 << 12];
+	static struct tfp_state own = {.facts = {.base = (uint8_t *)facts, .room = sizeof facts}};
+
+	(void)state;
+	tfp_state = &own;
+	tfp_is_open = 0;
+	tfp_pytorch_attach(&api, 0);
+	assert_int_equal(pytorch.added, 1); /* the one for ranges */
+	tfp_pytorch_freed(NULL);
+	assert_int_equal(pytorch.added, 1);
+	tfp_is_open = 1;
+	tfp_pytorch_freed(NULL);
+	assert_int_equal(pytorch.added, 2);
+
+	uint64_t before = tfp_clock_monotonic_ns();
+	tfp_pytorch_forking(); /* until the threads have copied the list that was changed just now */
+	assert_true(tfp_clock_monotonic_ns() - before >= 25000000);
+	tfp_is_open = 0;
+	tfp_pytorch_freed(NULL);
+	assert_true(pytorch.is_enabled);
+	tfp_pytorch_forked();
+	tfp_pytorch_freed(NULL);
+	assert_false(pytorch.is_enabled);
+	assert_int_equal(pytorch.handle, 2);
+	tfp_is_open = 1;
+	tfp_pytorch_freed(NULL);
+	assert_true(pytorch.is_enabled);
+	assert_int_equal(pytorch.handle, 2);
+	assert_int_equal(pytorch.added, 2);
+	tfp_state = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tensorflow_is_asked_in_windows),
+		cmocka_unit_test(pytorch_is_asked_in_windows_and_left_alone_in_forks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
