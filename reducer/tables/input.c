@@ -36,7 +36,7 @@ static const struct table_column verdict_columns[] = {
 	[V_VERDICT] =
 		{"verdict", "bound", TABLE_TEXT, UNIT_NONE, 0,
 		 "by input: high = 20 % of the step time and more, moderate = 5 % and more, none; possible = not recorded, but "
-		 "likely; unknown = no step has an end"},
+		 "likely; unknown = no step was recorded from start to end"},
 	[V_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0,
 		     "of the time of the steps; of more than five the first does not count here"},
 	[V_STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "whose end is known"},

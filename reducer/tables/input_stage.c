@@ -148,7 +148,7 @@ void input_sentence(const struct input_view *view, struct text *text)
 
 	switch (view->verdict) {
 	case VERDICT_UNKNOWN:
-		text_string(text, "Unknown: no step has an end in the log.");
+		text_string(text, "Unknown: of the steps that are looked at none was recorded from start to end.");
 		return;
 	case VERDICT_NONE:
 		text_format(text, "Not input bound: steps waited %.1f %% of their time for input (below 5 %%).", share);
