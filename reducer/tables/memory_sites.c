@@ -151,7 +151,7 @@ static void add_row(struct table *table, const struct request *request, const st
 		table_stack(table, STACK, site->process, site->stack);
 }
 
-/* By place, so that what is equal stays in order. */
+/* What is equal stays in order of the log: identities are numbers that depend on what was looked at before. */
 static int by_peak(const void *a, const void *b, void *list)
 {
 	const struct site *x = (const struct site *)list + *(const uint32_t *)a, *y = (const struct site *)list + *(const uint32_t *)b;
@@ -160,8 +160,6 @@ static int by_peak(const void *a, const void *b, void *list)
 		return x->sum.peak_bytes > y->sum.peak_bytes ? -1 : 1;
 	if (x->sum.bytes != y->sum.bytes)
 		return x->sum.bytes > y->sum.bytes ? -1 : 1;
-	if (x->identity != y->identity)
-		return x->identity < y->identity ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
