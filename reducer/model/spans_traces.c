@@ -106,7 +106,7 @@ static void take_edge(struct spans *spans, const struct batch *batch, size_t i, 
 void spans_take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct spans *spans = state;
-	int64_t start = (int64_t)SPANS_VALUE(1) + spans->realtime_offset;
+	int64_t start = (int64_t)(SPANS_VALUE(1) + (uint64_t)spans->realtime_offset); /* a damaged one may be anything */
 	uint64_t duration = SPANS_VALUE(2), inside;
 	uint32_t place = spans_place_of(&spans->words, SPANS_VALUE(0));
 	const char *name = spans_text(spans, place);
@@ -148,5 +148,5 @@ void spans_take_clock(void *state, size_t stream, const struct batch *batch, siz
 		spans->last = batch->times[i];
 	spans_traces_flush(spans);
 	if (ticks >= origin && realtime != 0)
-		spans->realtime_offset = spans_ns(spans, ticks - origin) - (int64_t)realtime;
+		spans->realtime_offset = (int64_t)((uint64_t)spans_ns(spans, ticks - origin) - realtime);
 }
