@@ -95,7 +95,8 @@ static void open_directory(struct found *found, const char *path, DIR *directory
 	if (count == 0) /* no logs of ours: files of another profiler? */
 		count = import_find(path, &names, found->diags);
 	if (count == 0)
-		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "name the directory that TFPROF_OUT named",
+		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET,
+			 "name the directory that TFPROF_OUT named; tfprof doctor PROGRAM says why a program leaves no log",
 			 "the directory holds no log (*.tfp) and no trace of another profiler");
 	else
 		qsort(names, count, sizeof *names, by_name);
