@@ -64,16 +64,34 @@ static void put_problems(struct summary *summary)
 	free(problems.list);
 }
 
-/* Why there is neither a step nor an op where a framework or a GPU was at work; or why the whole run stands in place of steps. */
-static void put_no_steps(struct summary *summary)
+/*
+ * Why there is neither a step nor an op where a framework or a GPU was at work; or why the whole run stands in place of steps.
+ * Returns how many notes of the table it put.
+ */
+static size_t put_no_steps(struct summary *summary, const struct table *steps)
 {
-	struct table *steps = tables_make(&table_step_stats, summary->request);
-	size_t unit = table_find_column(steps->kind, "unit"), length = 0;
-	bool is_whole = steps->shown_count && *table_get_text(steps, 0, unit, &length) == 'w';
+	size_t unit = table_find_column(steps->kind, "unit"), length = 0, count = 0;
 
-	for (size_t i = 0; (!steps->shown_count || (is_whole && i < 1)) && i < steps->note_count; i++)
+	if (!steps->shown_count)
+		count = steps->note_count;
+	else if (steps->note_count && *table_get_text(steps, 0, unit, &length) == 'w')
+		count = 1;
+	for (size_t i = 0; i < count; i++)
 		put_note(summary, steps->notes[i].text);
-	table_free(steps);
+	return count;
+}
+
+/* Puts the notes of a table that are not among the first `said` ones of another. */
+static void put_others(struct summary *summary, const struct table *table, const struct table *other, size_t said)
+{
+	for (size_t i = 0; i < table->note_count; i++) {
+		size_t k = 0;
+
+		while (k < said && strcmp(other->notes[k].text, table->notes[i].text) != 0)
+			k++;
+		if (k == said)
+			put_note(summary, table->notes[i].text);
+	}
 }
 
 /* What the library noted: sentences, but for the flags by which XLA was asked for its modules. */
@@ -95,9 +113,9 @@ static void put_own_note(struct summary *summary, const char *value)
 void summary_put_notes(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	struct table *sites = table_make(&table_memory_sites);
+	struct table *sites = table_make(&table_memory_sites), *steps = tables_make(&table_step_stats, summary->request);
+	size_t said = put_no_steps(summary, steps);
 
-	put_no_steps(summary);
 	notes_inherited(sites, summary->request);
 	notes_recording(sites, summary->request);
 	notes_sampling(sites, summary->request);
@@ -105,11 +123,11 @@ void summary_put_notes(struct summary *summary)
 		put_note(summary,
 			 "Several processes: the peak is at most this (their curves added up); call stacks count what each "
 			 "process held at its own peak.");
-	for (size_t i = 0; i < sites->note_count; i++)
-		put_note(summary, sites->notes[i].text);
+	put_others(summary, sites, steps, said);
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
 		put_own_note(summary, run->processes[0].notes[i].value);
 	table_free(sites);
+	table_free(steps);
 	summary_degraded(summary, put_note);
 	put_problems(summary);
 	if (summary->has_near)
