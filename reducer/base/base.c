@@ -88,22 +88,40 @@ void text_char(struct text *text, char c)
 	text_put(text, &c, 1);
 }
 
-void text_integer(struct text *text, int64_t number)
+/* How many digits a number has: 1233 / 4096 is nearly the logarithm of 2. */
+static unsigned digits_of(uint64_t number)
+{
+	static const uint64_t tens[] = {0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+					100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+					10000000000000000, 100000000000000000, 1000000000000000000, UINT64_C(10000000000000000000)};
+	unsigned guess = (unsigned)(64 - __builtin_clzll(number | 1)) * 1233 >> 12;
+
+	return guess + (number >= tens[guess]);
+}
+
+char *base_put_natural(char *to, uint64_t number)
 {
 	static const char pairs[] = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
 				    "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-	char digits[21], *at = digits + sizeof(digits); /* the sign and 20 digits */
-	uint64_t left = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char *end = to + (number ? digits_of(number) : 1), *at = end;
 
-	for (; left >= 100; left /= 100)
-		memcpy(at -= 2, pairs + left % 100 * 2, 2);
-	if (left >= 10)
-		memcpy(at -= 2, pairs + left * 2, 2);
+	for (; number >= 100; number /= 100)
+		memcpy(at -= 2, pairs + number % 100 * 2, 2);
+	if (number >= 10)
+		memcpy(at - 2, pairs + number * 2, 2);
 	else
-		*--at = (char)('0' + left);
+		*--at = (char)('0' + number);
+	return end;
+}
+
+void text_integer(struct text *text, int64_t number)
+{
+	char digits[BASE_DIGITS + 1], *end = digits; /* the sign */
+
 	if (number < 0)
-		*--at = '-';
-	text_put(text, at, (size_t)(digits + sizeof(digits) - at));
+		*end++ = '-';
+	end = base_put_natural(end, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	text_put(text, digits, (size_t)(end - digits));
 }
 
 void text_fill(struct text *text, char c, size_t count)

@@ -31,6 +31,10 @@ static inline void *base_grow(void *array, size_t *room, size_t need, size_t byt
 /* A copy of `length` bytes with a zero byte behind. Free it with free(). */
 char *base_copy(const void *bytes, size_t length);
 
+/* A number's decimal digits at `to`, which has room for BASE_DIGITS bytes. Returns where they end. */
+#define BASE_DIGITS 20
+char *base_put_natural(char *to, uint64_t number);
+
 /* Bytes that grow; always followed by a zero byte once something was put. Start from {0}. */
 struct text {
 	char *bytes;
