@@ -4,7 +4,8 @@
  *
  * Each process of the run is one there, its threads are threads; the streams of its devices are threads of a further
  * process for each device. Arrows go from a call to the device work it started. Times are us with three decimals.
- * Rule: written as the spans come, so memory does not follow the log; every text goes through escape_json.
+ * Rule: written as the spans come, so memory does not follow the log; every text goes through escape_json, once for all spans that
+ * say the same but for their numbers (patterns.h).
  */
 #include "reducer/report/report.h"
 
@@ -13,6 +14,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/request.h"
+#include "reducer/trace/patterns.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,21 +22,21 @@
 #include <unistd.h>
 
 #define CHROME_MOST UINT64_C(400000000) /* bytes: larger files are opened by no viewer we know */
-#define KERNELS_KEPT 512u		/* a power of two */
+#define BUFFER_BYTES 262144u		/* written at once */
+#define NUMBER_MOST (BASE_DIGITS + 5)	/* bytes of a number or time: a sign, a point and three decimals */
+enum { START = SPAN_ARGUMENTS, DURATION, FLOW }; /* numbers of a pattern beside those of arguments */
 #define STEPS_THREAD 0			/* of a process: steps and windows; no kernel thread has this id */
 
 struct chrome {
 	FILE *file;
 	const struct request *request;
 	struct text line, name;
+	struct patterns *patterns;
+	char *buffer; /* not yet in the file */
+	size_t used, room;
 	uint64_t bytes;
 	int64_t last_ns;  /* end of the last span */
 	size_t processes; /* begun */
-	/* Kernels seen lately, by their names: demangling one takes longer than all else about it. */
-	struct chrome_kernel {
-		const char *mangled; /* lives until the pass over the process is over */
-		struct text name;    /* as it is written */
-	} *kernels;
 	int is_first;
 };
 
@@ -54,22 +56,41 @@ static _Noreturn void refuse(struct chrome *chrome)
 		 CHROME_MOST / 1000000, window.length ? window.bytes : "");
 }
 
-static void put_line(struct chrome *chrome)
+static void flush(struct chrome *chrome)
 {
-	chrome->bytes += chrome->line.length + 2;
-	if (chrome->bytes > CHROME_MOST)
-		refuse(chrome);
-	fputs(chrome->is_first ? "\n" : ",\n", chrome->file);
-	chrome->is_first = 0;
-	fwrite(chrome->line.bytes, 1, chrome->line.length, chrome->file);
-	text_clear(&chrome->line);
+	fwrite(chrome->buffer, 1, chrome->used, chrome->file);
+	chrome->used = 0;
 }
 
-static void add_text(struct chrome *chrome, const char *text)
+/* Room for a line of so many bytes, with what parts it from the one before. */
+static char *begin_line(struct chrome *chrome, size_t most)
+{
+	if (chrome->used + most + 2 > chrome->room) {
+		flush(chrome);
+		chrome->buffer = base_grow(chrome->buffer, &chrome->room, most + 2 > BUFFER_BYTES ? most + 2 : BUFFER_BYTES, 1);
+	}
+	char *to = chrome->buffer + chrome->used;
+	if (!chrome->is_first)
+		*to++ = ',';
+	*to++ = '\n';
+	return to;
+}
+
+/* What begin_line gave is filled to `end`, a line of `length` bytes. */
+static void end_line(struct chrome *chrome, const char *end, size_t length)
+{
+	chrome->bytes += length + 2;
+	if (chrome->bytes > CHROME_MOST)
+		refuse(chrome);
+	chrome->is_first = 0;
+	chrome->used = (size_t)(end - chrome->buffer);
+}
+
+static void add_text(struct chrome *chrome, struct text *to, const char *text)
 {
 	text_clear(&chrome->name);
 	escape_visible(&chrome->name, text, strlen(text));
-	escape_json(&chrome->line, chrome->name.length ? chrome->name.bytes : "", chrome->name.length);
+	escape_json(to, chrome->name.length ? chrome->name.bytes : "", chrome->name.length);
 }
 
 /* A number for the process of a device: kernel process ids stay below 2^22. */
@@ -84,7 +105,7 @@ static uint64_t queue_thread(const struct gpu_queue *queue, uint32_t lane)
 	return ((uint64_t)queue->context << 24 | (queue->stream & 0xffffff)) * SPAN_LANES + lane;
 }
 
-static void add_place(struct chrome *chrome, const struct span *span)
+static void add_place(struct chrome *chrome, struct text *to, const struct span *span)
 {
 	const struct run *run = chrome->request->run;
 	const struct process *process = &run->processes[span->process];
@@ -98,96 +119,111 @@ static void add_place(struct chrome *chrome, const struct span *span)
 			if (process->threads[i].serial == span->track)
 				tid = process->threads[i].tid;
 	}
-	text_string(&chrome->line, "\"pid\":");
-	text_integer(&chrome->line, (int64_t)pid);
-	text_string(&chrome->line, ",\"tid\":");
-	text_integer(&chrome->line, (int64_t)tid);
+	text_string(to, "\"pid\":");
+	text_integer(to, (int64_t)pid);
+	text_string(to, ",\"tid\":");
+	text_integer(to, (int64_t)tid);
 }
 
-/* `name`: what stands in front of the number. */
-static void add_time(struct chrome *chrome, const char *name, int64_t ns)
+static void add_arguments(struct chrome *chrome, struct pattern *pattern, const struct span *span)
 {
-	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+	struct text *to = &pattern->bytes;
 
-	char decimals[4] = {'.', (char)('0' + size / 100 % 10), (char)('0' + size / 10 % 10), (char)('0' + size % 10)};
-
-	text_string(&chrome->line, name);
-	if (ns < 0)
-		text_char(&chrome->line, '-');
-	text_integer(&chrome->line, (int64_t)(size / 1000));
-	text_put(&chrome->line, decimals, sizeof(decimals));
-}
-
-static void add_number(struct chrome *chrome, uint64_t number)
-{
-	if (number <= INT64_MAX)
-		text_integer(&chrome->line, (int64_t)number);
-	else
-		text_format(&chrome->line, "%" PRIu64, number);
-}
-
-static void add_arguments(struct chrome *chrome, const struct span *span)
-{
-	text_string(&chrome->line, ",\"args\":{");
+	text_string(to, ",\"args\":{");
 	for (size_t i = 0; i < span->argument_count; i++) {
-		text_string(&chrome->line, i ? "," : "");
-		add_text(chrome, span->arguments[i].name);
-		text_char(&chrome->line, ':');
+		text_string(to, i ? "," : "");
+		add_text(chrome, to, span->arguments[i].name);
+		text_char(to, ':');
 		if (span->arguments[i].text != NULL)
-			add_text(chrome, span->arguments[i].text);
+			add_text(chrome, to, span->arguments[i].text);
 		else
-			add_number(chrome, span->arguments[i].number);
+			pattern_end(pattern, (uint32_t)i, 0);
 	}
 	if (span->kind == SPAN_COUNTER)
-		text_format(&chrome->line, "\"%s\":%.17g", span->what == SPAN_MEMORY ? "bytes" : "value", span->value);
+		text_format(to, "\"%s\":%.17g", span->what == SPAN_MEMORY ? "bytes" : "value", span->value);
 	if (span->is_open)
-		text_format(&chrome->line, "%s\"not ended\":true", span->argument_count ? "," : "");
-	text_char(&chrome->line, '}');
+		text_format(to, "%s\"not ended\":true", span->argument_count ? "," : "");
+	text_char(to, '}');
 }
 
-static void add_kernel(struct chrome *chrome, const char *mangled)
+static void add_name(struct chrome *chrome, struct text *to, const struct span *span)
 {
-	struct chrome_kernel *kernel = &chrome->kernels[((uintptr_t)mangled >> 4) % KERNELS_KEPT];
-	size_t before = chrome->line.length;
 	struct text plain = {0};
 
-	if (kernel->mangled == mangled) {
-		text_put(&chrome->line, kernel->name.bytes, kernel->name.length);
-		return;
-	}
-	demangle(mangled, &plain);
-	add_text(chrome, plain.bytes);
+	text_string(to, "\"name\":");
+	if (span->what == SPAN_KERNEL)
+		demangle(span->name, &plain);
+	add_text(chrome, to, span->what == SPAN_KERNEL ? plain.bytes : span->name);
 	text_free(&plain);
-	text_clear(&kernel->name);
-	text_put(&kernel->name, chrome->line.bytes + before, chrome->line.length - before);
-	kernel->mangled = mangled;
-}
-
-static void add_name(struct chrome *chrome, const struct span *span)
-{
-	text_string(&chrome->line, "\"name\":");
-	if (span->what == SPAN_KERNEL) {
-		add_kernel(chrome, span->name);
-	} else {
-		add_text(chrome, span->name);
-	}
-	text_string(&chrome->line, ",\"cat\":\"");
-	text_string(&chrome->line, span->category);
-	text_char(&chrome->line, '"');
+	text_string(to, ",\"cat\":\"");
+	text_string(to, span->category);
+	text_char(to, '"');
 }
 
 /* JavaScript keeps 53 bits of an id: 17 of the process, 36 of the correlation id. An arrow begins inside the call and ends at the
  * beginning of the device's work. */
-static void put_flow(struct chrome *chrome, const struct span *span)
+static void add_flow(struct chrome *chrome, struct pattern *pattern, const struct span *span)
 {
-	text_string(&chrome->line, span->is_flow_start ? "{\"ph\":\"s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":"
-						       : "{\"ph\":\"f\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":");
-	text_integer(&chrome->line, (int64_t)((uint64_t)span->process << 36 | (span->flow & 0xfffffffff)));
-	text_string(&chrome->line, span->is_flow_start ? "," : ",\"bp\":\"e\",");
-	add_place(chrome, span);
-	add_time(chrome, ",\"ts\":", span->start_ns);
-	text_char(&chrome->line, '}');
-	put_line(chrome);
+	struct text *to = &pattern->bytes;
+
+	text_string(to, span->is_flow_start ? ",\n{\"ph\":\"s\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":"
+					    : ",\n{\"ph\":\"f\",\"name\":\"launch\",\"cat\":\"launch\",\"id\":");
+	pattern_end(pattern, FLOW, 0);
+	text_string(to, span->is_flow_start ? "," : ",\"bp\":\"e\",");
+	add_place(chrome, to, span);
+	text_string(to, ",\"ts\":");
+	pattern_end(pattern, START, 0);
+	text_char(to, '}');
+}
+
+/* A line, and a second one where it has an arrow. */
+static void make_pattern(struct chrome *chrome, struct pattern *pattern, const struct span *span)
+{
+	static const char *const phases[] = {[SPAN_WHOLE] = "{\"ph\":\"X\",", [SPAN_INSTANT] = "{\"ph\":\"i\",",
+					    [SPAN_COUNTER] = "{\"ph\":\"C\","};
+	struct text *to = &pattern->bytes;
+
+	text_string(to, phases[span->kind]);
+	add_name(chrome, to, span);
+	text_char(to, ',');
+	add_place(chrome, to, span);
+	text_string(to, ",\"ts\":");
+	pattern_end(pattern, START, 0);
+	if (span->kind == SPAN_WHOLE) {
+		text_string(to, ",\"dur\":");
+		pattern_end(pattern, DURATION, 0);
+	}
+	if (span->kind == SPAN_INSTANT)
+		text_format(to, ",\"s\":\"%s\"", span->on == SPAN_THREAD ? "t" : "p");
+	add_arguments(chrome, pattern, span);
+	text_char(to, '}');
+	if (span->flow && span->kind == SPAN_WHOLE)
+		add_flow(chrome, pattern, span);
+	pattern_end(pattern, PATTERN_NONE, 0);
+}
+
+static char *put_time(char *to, int64_t ns)
+{
+	uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+
+	*to = '-';
+	to = base_put_natural(to + (ns < 0), size / 1000);
+	*to++ = '.';
+	*to++ = (char)('0' + size / 100 % 10);
+	*to++ = (char)('0' + size / 10 % 10);
+	*to++ = (char)('0' + size % 10);
+	return to;
+}
+
+static char *put_number(char *to, const struct span *span, uint32_t which)
+{
+	if (which == START)
+		return put_time(to, span->start_ns);
+	if (which == DURATION)
+		return put_time(to, (int64_t)span->duration_ns);
+	if (which == FLOW)
+		return base_put_natural(to, (uint64_t)span->process << 36 | (span->flow & 0xfffffffff));
+	return which == PATTERN_NONE ? to : base_put_natural(to, span->arguments[which].number);
 }
 
 static bool is_wanted(const struct request *request, const struct span *span)
@@ -197,37 +233,41 @@ static bool is_wanted(const struct request *request, const struct span *span)
 
 static int put_span(void *context, const struct span *span)
 {
-	static const char *const phases[] = {[SPAN_WHOLE] = "{\"ph\":\"X\",", [SPAN_INSTANT] = "{\"ph\":\"i\",",
-					    [SPAN_COUNTER] = "{\"ph\":\"C\","};
 	struct chrome *chrome = context;
+	struct pattern *pattern;
+	size_t done = 0;
+	bool is_known;
+	char *to, *from;
 
 	if (!is_wanted(chrome->request, span))
 		return 0;
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
-	text_string(&chrome->line, phases[span->kind]);
-	add_name(chrome, span);
-	text_char(&chrome->line, ',');
-	add_place(chrome, span);
-	add_time(chrome, ",\"ts\":", span->start_ns);
-	if (span->kind == SPAN_WHOLE)
-		add_time(chrome, ",\"dur\":", (int64_t)span->duration_ns);
-	if (span->kind == SPAN_INSTANT)
-		text_format(&chrome->line, ",\"s\":\"%s\"", span->on == SPAN_THREAD ? "t" : "p");
-	add_arguments(chrome, span);
-	text_char(&chrome->line, '}');
-	put_line(chrome);
-	if (span->flow && span->kind == SPAN_WHOLE)
-		put_flow(chrome, span);
+	pattern = patterns_of(chrome->patterns, span, &is_known);
+	if (!is_known)
+		make_pattern(chrome, pattern, span);
+	from = to = begin_line(chrome, pattern->bytes.length + pattern->count * NUMBER_MOST);
+	for (size_t i = 0; i < pattern->count; i++) {
+		const struct pattern_piece *piece = &pattern->pieces[i];
+		memcpy(to, pattern->bytes.bytes + done, piece->end - done);
+		to = put_number(to + (piece->end - done), span, piece->argument);
+		done = piece->end;
+	}
+	end_line(chrome, to, (size_t)(to - from));
 	return 0;
 }
 
 static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uint64_t tid, const char *name)
 {
+	char *to;
+
+	text_clear(&chrome->line);
 	text_format(&chrome->line,
 		    "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"args\":{\"name\":", what, pid, tid);
-	add_text(chrome, name);
+	add_text(chrome, &chrome->line, name);
 	text_string(&chrome->line, "}}");
-	put_line(chrome);
+	to = begin_line(chrome, chrome->line.length);
+	memcpy(to, chrome->line.bytes, chrome->line.length);
+	end_line(chrome, to + chrome->line.length, chrome->line.length);
 }
 
 static void label_devices(struct chrome *chrome, size_t index)
@@ -269,22 +309,20 @@ static void write_run(FILE *file, const struct request *request)
 	struct run *run = request->run;
 	struct span_options options = {.wants = SPAN_ALL, .visit = put_span, .context = &chrome};
 
-	chrome.kernels = base_alloc(KERNELS_KEPT, sizeof(*chrome.kernels));
+	chrome.patterns = patterns_make();
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"run\":\"%s\"},\"traceEvents\":[", run->name);
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		chrome.processes++;
-		for (size_t k = 0; k < KERNELS_KEPT; k++)
-			chrome.kernels[k].mangled = NULL;
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
+	flush(&chrome);
 	fputs("\n]}\n", file);
-	for (size_t k = 0; k < KERNELS_KEPT; k++)
-		text_free(&chrome.kernels[k].name);
-	free(chrome.kernels);
+	patterns_free(chrome.patterns);
+	free(chrome.buffer);
 	text_free(&chrome.line);
 	text_free(&chrome.name);
 }

@@ -14,6 +14,7 @@
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/request.h"
+#include "reducer/trace/patterns.h"
 #include "reducer/trace/wire.h"
 
 #include "reducer/trace/perfetto.pb-c.h"
@@ -26,7 +27,10 @@
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER = 4 }; /* TrackEvent.Type */
 enum { UNIT_SIZE_BYTES = 3 };						   /* CounterDescriptor.Unit */
 enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };			   /* TracePacket.SequenceFlags */
+enum { ARGUMENT_FLAG = 2, ARGUMENT_NUMBER = 3, ARGUMENT_TEXT = 6, ARGUMENT_VALUE = 17 }; /* fields of DebugAnnotation */
 #define SEQUENCE 1
+#define FLOW_BYTES 10u	     /* of its field: two of the key, eight of the number */
+#define BUFFER_BYTES 262144u /* written at once */
 #define RECENT 512u	   /* texts found by their address; a power of two */
 #define RECENT_LONGEST 512u /* bytes of them: so 256 KiB at most */
 #define VALUE_LONGEST 64u  /* bytes of a text of an argument that is named by number: longer ones seldom come again */
@@ -46,69 +50,26 @@ struct writer {
 		struct text copy;
 		uint64_t list, number;
 	} *recent;
-	uint8_t *buffer;
-	size_t room;
+	struct patterns *patterns;
+	uint8_t *buffer; /* not yet in the file */
+	size_t used, room;
 	int is_begun;
 };
 
-/* Events are nearly all that is written, and half of the time if protobuf-c does it; numbers are those of perfetto.proto. */
-
-static uint8_t *put_argument(uint8_t *to, const Perfetto__Argument *argument)
+/* Room for so many bytes more; what was written goes to the file when there is none. */
+static uint8_t *room_for(struct writer *writer, size_t bytes)
 {
-	uint8_t *at = to;
-
-	to = wire_number(to, 1, argument->name);
-	if (argument->has_flag)
-		to = wire_number(to, 2, argument->flag != 0);
-	if (argument->has_number)
-		to = wire_number(to, 3, argument->number);
-	if (argument->text)
-		to = wire_text(to, 6, argument->text, strlen(argument->text));
-	if (argument->has_value)
-		to = wire_number(to, 17, argument->value);
-	return wire_close(at, 4, to);
+	if (writer->used + bytes > writer->room) {
+		fwrite(writer->buffer, 1, writer->used, writer->file);
+		writer->used = 0;
+		writer->buffer = base_grow(writer->buffer, &writer->room, bytes > BUFFER_BYTES ? bytes : BUFFER_BYTES, 1);
+	}
+	return writer->buffer + writer->used;
 }
 
-static uint8_t *put_fields(uint8_t *to, const Perfetto__Event *event)
+static void wrote(struct writer *writer, const uint8_t *end)
 {
-	for (size_t i = 0; i < event->n_categories; i++)
-		to = wire_number(to, 3, event->categories[i]);
-	for (size_t i = 0; i < event->n_arguments; i++)
-		to = put_argument(to, event->arguments[i]);
-	to = wire_number(to, 9, (uint64_t)event->type);
-	if (event->has_name)
-		to = wire_number(to, 10, event->name);
-	to = wire_number(to, 11, event->track);
-	if (event->has_value)
-		to = wire_fixed64(to, 44, &event->value);
-	for (size_t i = 0; i < event->n_flows; i++)
-		to = wire_fixed64(to, 47, &event->flows[i]);
-	for (size_t i = 0; i < event->n_ending_flows; i++)
-		to = wire_fixed64(to, 48, &event->ending_flows[i]);
-	return to;
-}
-
-static size_t most_bytes(const Perfetto__Event *event)
-{
-	size_t most = WIRE_FIELD * (12 + event->n_categories + 6 * event->n_arguments);
-
-	for (size_t i = 0; i < event->n_arguments; i++)
-		most += event->arguments[i]->text ? strlen(event->arguments[i]->text) : 0;
-	return most;
-}
-
-static void put_event_packet(struct writer *writer, const Perfetto__Packet *packet)
-{
-	uint8_t *to, *at;
-
-	writer->buffer = base_grow(writer->buffer, &writer->room, most_bytes(packet->event), 1);
-	to = wire_number(writer->buffer, 8, packet->time);
-	at = to = wire_number(to, 10, packet->sequence);
-	to = wire_close(at, 11, put_fields(to, packet->event));
-	if (packet->has_flags)
-		to = wire_number(to, 13, packet->flags);
-	to = wire_close(writer->buffer, 1, to);
-	fwrite(writer->buffer, 1, (size_t)(to - writer->buffer), writer->file);
+	writer->used = (size_t)(end - writer->buffer);
 }
 
 static void put_packet(struct writer *writer, Perfetto__Packet *packet)
@@ -117,19 +78,14 @@ static void put_packet(struct writer *writer, Perfetto__Packet *packet)
 
 	packet->has_sequence = 1;
 	packet->sequence = SEQUENCE;
-	packet->has_flags = !writer->is_begun || !packet->event || packet->event->has_name || packet->event->n_arguments;
+	packet->has_flags = 1;
 	packet->flags = writer->is_begun ? FLAG_NEEDS_STATE : FLAG_CLEARED;
 	writer->is_begun = 1;
-	if (packet->event) {
-		put_event_packet(writer, packet);
-		return;
-	}
 	trace.n_packets = 1;
 	trace.packets = &packet;
 	size_t size = perfetto__trace__get_packed_size(&trace);
-	writer->buffer = base_grow(writer->buffer, &writer->room, size, 1);
-	perfetto__trace__pack(&trace, writer->buffer);
-	fwrite(writer->buffer, 1, size, writer->file);
+	perfetto__trace__pack(&trace, room_for(writer, size));
+	writer->used += size;
 }
 
 /* Text as it is shown: valid UTF-8 without control characters. Valid until the next call. */
@@ -331,82 +287,179 @@ static uint64_t track_of(struct writer *writer, const struct span *span)
 	return process_track(writer, span->process);
 }
 
-/* What is said of an event: its arguments, and that it had not ended. Texts that are not named by number lie in `words`. */
-static void add_arguments(struct writer *writer, const struct span *span, Perfetto__Event *event, Perfetto__Argument *arguments,
-			  struct text *words)
+/*
+ * Events are nearly all that is written, and half of the time if protobuf-c does it. Field numbers are those of perfetto.proto; a
+ * piece of a pattern ends where a number, or the fields of the next piece, follow.
+ *
+ *   packet: time | sequence, length of the event: fields, arguments | number | ... | type, name, track | flow | flags
+ *   and of a slice its end: time | sequence, event
+ */
+
+static void add_number(struct text *bytes, unsigned field, uint64_t number)
 {
-	for (size_t i = 0; i < span->argument_count + (span->is_open != 0); i++) {
-		const struct span_argument *from = i < span->argument_count ? &span->arguments[i] : NULL;
-		const char *text = from != NULL ? from->text : NULL;
-		perfetto__argument__init(&arguments[i]);
-		arguments[i].has_name = 1;
-		arguments[i].name = intern(writer, LIST_ARGUMENTS, from != NULL ? from->name : "not ended");
-		arguments[i].has_flag = arguments[i].flag = from == NULL;
-		arguments[i].has_number = from != NULL && text == NULL;
-		arguments[i].number = from != NULL ? from->number : 0;
-		if (text != NULL && strnlen(text, VALUE_LONGEST + 1) <= VALUE_LONGEST)
-			arguments[i].value = intern(writer, LIST_VALUES, text);
-		arguments[i].has_value = arguments[i].value != 0;
-		if (text != NULL && !arguments[i].has_value) {
-			text_string(&words[i], shown(writer, text));
-			arguments[i].text = words[i].bytes;
-		}
-		event->arguments[i] = &arguments[i];
-		event->n_arguments = i + 1;
+	uint8_t wire[WIRE_FIELD];
+
+	text_put(bytes, wire, (size_t)(wire_number(wire, field, number) - wire));
+}
+
+static void add_head(struct text *bytes, unsigned field, size_t length)
+{
+	uint8_t wire[WIRE_FIELD];
+
+	text_put(bytes, wire, (size_t)(wire_head(wire, field, length) - wire));
+}
+
+/* One whose number is known only when it is written: at most 17 bytes without it, so its length is one byte. */
+static void add_open_argument(struct pattern *pattern, uint64_t name, uint32_t place)
+{
+	size_t inside;
+
+	add_head(&pattern->bytes, 4, 0);
+	inside = pattern->bytes.length;
+	add_number(&pattern->bytes, 1, name);
+	text_char(&pattern->bytes, ARGUMENT_NUMBER << 3 | WIRE_VARINT);
+	pattern->bytes.bytes[inside - 1] = (char)(pattern->bytes.length - inside);
+	pattern_end(pattern, place, pattern->bytes.length - inside + 1);
+}
+
+static void add_text_argument(struct writer *writer, struct text *bytes, uint64_t name, const char *text)
+{
+	uint64_t value = strnlen(text, VALUE_LONGEST + 1) <= VALUE_LONGEST ? intern(writer, LIST_VALUES, text) : 0;
+	struct text inside = {0};
+
+	add_number(&inside, 1, name);
+	if (value) {
+		add_number(&inside, ARGUMENT_VALUE, value);
+	} else {
+		text = shown(writer, text);
+		add_head(&inside, ARGUMENT_TEXT, strlen(text));
+		text_string(&inside, text);
+	}
+	add_head(bytes, 4, inside.length);
+	text_put(bytes, inside.bytes, inside.length);
+	text_free(&inside);
+}
+
+/* What is said of an event, and that it had not ended. */
+static void add_arguments(struct writer *writer, const struct span *span, struct pattern *pattern)
+{
+	for (size_t i = 0; i < span->argument_count; i++) {
+		uint64_t name = intern(writer, LIST_ARGUMENTS, span->arguments[i].name);
+		if (span->arguments[i].text)
+			add_text_argument(writer, &pattern->bytes, name, span->arguments[i].text);
+		else
+			add_open_argument(pattern, name, (uint32_t)i);
+	}
+	if (span->is_open) {
+		struct text inside = {0};
+		add_number(&inside, 1, intern(writer, LIST_ARGUMENTS, "not ended"));
+		add_number(&inside, ARGUMENT_FLAG, 1);
+		add_head(&pattern->bytes, 4, inside.length);
+		text_put(&pattern->bytes, inside.bytes, inside.length);
+		text_free(&inside);
 	}
 }
 
-static void put_event(struct writer *writer, const struct span *span, int type, uint64_t track, int64_t time)
+static void make_pattern(struct writer *writer, const struct span *span, struct pattern *pattern)
 {
-	Perfetto__Event event = PERFETTO__EVENT__INIT;
-	Perfetto__Packet packet = PERFETTO__PACKET__INIT;
-	Perfetto__Argument arguments[SPAN_ARGUMENTS + 1], *list[SPAN_ARGUMENTS + 1];
-	struct text words[SPAN_ARGUMENTS] = {{0}};
-	uint64_t category = 0, flow = span->flow + ((uint64_t)span->process << 48);
+	static const uint8_t types[] = {
+		[SPAN_WHOLE] = TYPE_BEGIN, [SPAN_INSTANT] = TYPE_INSTANT, [SPAN_COUNTER] = TYPE_COUNTER};
+	uint64_t track = track_of(writer, span), name = 0;
+	struct text *bytes = &pattern->bytes, end = {0};
+	uint8_t wire[WIRE_FIELD];
 
-	if (type != TYPE_END && type != TYPE_COUNTER) {
-		event.has_name = 1;
-		event.name = intern(writer, span->what == SPAN_KERNEL ? LIST_KERNELS : LIST_NAMES, span->name);
-		category = intern(writer, LIST_CATEGORIES, span->category);
-		event.n_categories = 1;
-		event.categories = &category;
+	if (span->kind != SPAN_COUNTER) {
+		name = intern(writer, span->what == SPAN_KERNEL ? LIST_KERNELS : LIST_NAMES, span->name);
+		add_number(bytes, 3, intern(writer, LIST_CATEGORIES, span->category));
 	}
-	event.arguments = list;
-	if (type != TYPE_END)
-		add_arguments(writer, span, &event, arguments, words);
-	event.has_type = event.has_track = 1;
-	event.type = type;
-	event.track = track;
-	event.has_value = type == TYPE_COUNTER;
-	event.value = span->value;
-	if (span->flow && type == TYPE_BEGIN) {
-		*(span->is_flow_start ? &event.n_flows : &event.n_ending_flows) = 1;
-		event.flows = event.ending_flows = &flow;
+	add_arguments(writer, span, pattern);
+	add_number(bytes, 9, types[span->kind]);
+	if (span->kind != SPAN_COUNTER)
+		add_number(bytes, 10, name);
+	add_number(bytes, 11, track);
+	if (span->kind == SPAN_COUNTER)
+		text_put(bytes, wire, (size_t)(wire_fixed64(wire, 44, &span->value) - wire));
+	pattern_end(pattern, PATTERN_NONE, 0);
+	add_number(&end, 9, TYPE_END);
+	add_number(&end, 11, track);
+	add_number(bytes, 10, SEQUENCE);
+	add_head(bytes, 11, end.length);
+	text_put(bytes, end.bytes, end.length);
+	text_free(&end);
+	pattern_end(pattern, PATTERN_NONE, 0);
+}
+
+static inline size_t varint_bytes(uint64_t number)
+{
+	return (size_t)(64 - __builtin_clzll(number | 1) + 6) / 7;
+}
+
+/* A packet's time and what stands in front of it, the packet being `rest` bytes long without. */
+static uint8_t *put_time(uint8_t *to, int64_t time, size_t rest)
+{
+	uint64_t ns = time > 0 ? (uint64_t)time : 0;
+
+	return wire_number(wire_head(to, 1, 1 + varint_bytes(ns) + rest), 8, ns);
+}
+
+/* The pieces of an event with its numbers between. */
+static uint8_t *put_pieces(uint8_t *to, const struct pattern *pattern, const struct span *span)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i + 1 < pattern->count; i++) {
+		const struct pattern_piece *piece = &pattern->pieces[i];
+		memcpy(to, pattern->bytes.bytes + done, piece->end - done);
+		to += piece->end - done;
+		done = piece->end;
+		if (piece->argument == PATTERN_NONE)
+			continue;
+		uint8_t *end = wire_varint(to, span->arguments[piece->argument].number);
+		to[-(ptrdiff_t)piece->back] += (uint8_t)(end - to);
+		to = end;
 	}
-	packet.has_time = 1;
-	packet.time = time > 0 ? (uint64_t)time : 0;
-	packet.event = &event;
-	put_packet(writer, &packet);
-	for (size_t i = 0; i < event.n_arguments && i < SPAN_ARGUMENTS; i++)
-		text_free(&words[i]);
+	return to;
+}
+
+static size_t event_bytes(const struct pattern *pattern, const struct span *span, bool has_flow)
+{
+	size_t bytes = pattern->pieces[pattern->count - 2].end + (has_flow ? FLOW_BYTES : 0);
+
+	for (size_t i = 0; i + 2 < pattern->count; i++)
+		bytes += varint_bytes(span->arguments[pattern->pieces[i].argument].number);
+	return bytes;
 }
 
 static int put_span(void *context, const struct span *span)
 {
 	struct writer *writer = context;
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	bool is_known, has_flow = span->flow && span->kind == SPAN_WHOLE,
+		       needs_state = span->kind != SPAN_COUNTER || span->argument_count || span->is_open;
+	uint64_t flow = span->flow + ((uint64_t)span->process << 48);
+	struct pattern *pattern;
+	uint8_t *to;
 
 	if (span->start_ns >= writer->request->to_ns || end < writer->request->from_ns)
 		return 0;
-	uint64_t track = track_of(writer, span);
-	if (span->kind == SPAN_COUNTER)
-		put_event(writer, span, TYPE_COUNTER, track, span->start_ns);
-	else if (span->kind == SPAN_INSTANT)
-		put_event(writer, span, TYPE_INSTANT, track, span->start_ns);
-	else {
-		put_event(writer, span, TYPE_BEGIN, track, span->start_ns);
-		put_event(writer, span, TYPE_END, track, end);
+	pattern = patterns_of(writer->patterns, span, &is_known);
+	if (!is_known)
+		make_pattern(writer, span, pattern);
+	size_t bytes = event_bytes(pattern, span, has_flow), from = pattern->pieces[pattern->count - 2].end;
+	to = room_for(writer, pattern->bytes.length + (pattern->count + 10) * WIRE_FIELD);
+	to = put_time(to, span->start_ns, 2 + 1 + varint_bytes(bytes) + bytes + (needs_state ? 2 : 0));
+	to = wire_head(wire_number(to, 10, SEQUENCE), 11, bytes);
+	to = put_pieces(to, pattern, span);
+	if (has_flow)
+		to = wire_fixed64(to, span->is_flow_start ? 47 : 48, &flow);
+	if (needs_state)
+		to = wire_number(to, 13, FLAG_NEEDS_STATE);
+	if (span->kind == SPAN_WHOLE) {
+		to = put_time(to, end, pattern->bytes.length - from);
+		memcpy(to, pattern->bytes.bytes + from, pattern->bytes.length - from);
+		to += pattern->bytes.length - from;
 	}
+	wrote(writer, to);
 	return 0;
 }
 
@@ -419,6 +472,7 @@ static void write_run(FILE *file, const struct request *request)
 	if (isatty(fileno(file)))
 		base_die("-f perfetto writes a binary file: give -o FILE.perfetto");
 	writer.recent = base_alloc(RECENT, sizeof(*writer.recent));
+	writer.patterns = patterns_make();
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
@@ -426,6 +480,8 @@ static void write_run(FILE *file, const struct request *request)
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
+	fwrite(writer.buffer, 1, writer.used, file);
+	patterns_free(writer.patterns);
 	number_map_free(&writer.texts);
 	number_map_free(&writer.tracks);
 	text_free(&writer.plain);
