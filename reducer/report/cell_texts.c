@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static uint64_t key_of(const struct table *table, size_t row, size_t column)
+uint64_t cell_text_key(const struct table *table, size_t row, size_t column)
 {
 	if (table->kind->columns[column].type == TABLE_STACK)
 		return table_get_stack(table, row, column) << 1 | 1;
@@ -13,7 +13,7 @@ static uint64_t key_of(const struct table *table, size_t row, size_t column)
 
 const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, cell_make *make)
 {
-	uint64_t key = key_of(table, row, column);
+	uint64_t key = cell_text_key(table, row, column);
 	struct cell_slot *slot;
 
 	if (!texts->slots)

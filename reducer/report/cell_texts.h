@@ -27,6 +27,9 @@ typedef void cell_make(struct text *out, const struct table *table, size_t row, 
 /* What `make` makes of the cell, which must depend on its text or stack alone; it lives until the next call. */
 const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, cell_make *make);
 
+/* Equal for equal texts or stacks of a column; neither 0 nor UINT64_MAX. */
+uint64_t cell_text_key(const struct table *table, size_t row, size_t column);
+
 void cell_texts_free(struct cell_texts *texts);
 
 #endif
