@@ -109,6 +109,15 @@ static void refuse_strangers(const struct request *request, bool is_older)
 		base_die("%s", problem.bytes);
 }
 
+static void refuse_steps(const struct request *request)
+{
+	struct text problem = {0};
+
+	strangers_find_steps(request, &problem);
+	if (problem.length)
+		base_die("%s", problem.bytes);
+}
+
 void asked_ready(struct asked *asked, const struct options *options, const struct report_kind *format,
 		 const struct table_kind *const *kinds, size_t kind_count)
 {
@@ -124,6 +133,8 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 	if (!request->points)
 		request->points = format->is_for_reading ? POINTS_READ : POINTS_FILE;
 	request_open_analyses(request);
+	if (request == &options->request)
+		refuse_steps(request);
 }
 
 void asked_forget(struct asked *asked)

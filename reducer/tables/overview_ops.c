@@ -182,7 +182,7 @@ static void fill_placement(struct table *table, const struct request *request)
 		put_place(table, "device op time (ns) run eagerly", eager[OP_DEVICE], known[OP_DEVICE]);
 	}
 	if (!table->row_count)
-		table_note(table, NOTE_MISSING, "Neither steps nor ops are in the logs.");
+		op_rows_note_none(table, request);
 	else
 		table_note(
 			table, NOTE_INFO,
@@ -246,7 +246,7 @@ static void fill_pie(struct table *table, const struct request *request)
 		op_rows_free(&rows);
 	}
 	if (!table->row_count)
-		table_note(table, NOTE_MISSING, "No ops and no device work are in the logs.");
+		op_rows_note_none(table, request);
 }
 
 #define OP_FILTERS (FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD)

@@ -76,10 +76,14 @@ static void put_steady(struct table *table, const struct step_rows *rows, enum s
 
 static void note_none(struct table *table, const struct step_rows *rows)
 {
-	if (!rows->count)
-		table_note(table, NOTE_MISSING,
-			   "No steps, no requests and no work of a framework or a GPU are in the logs: step_stats says what "
-			   "marks steps.");
+	struct text why = {0};
+
+	if (rows->count)
+		return;
+	step_rows_say_none(&why, rows);
+	table_note(table, rows->all_count ? NOTE_INFO : NOTE_MISSING, rows->all_count ? "%s." : "%s: step_stats says what marks steps.",
+		   why.bytes);
+	text_free(&why);
 }
 
 static void fill_split(struct table *table, const struct request *request)

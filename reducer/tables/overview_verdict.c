@@ -230,8 +230,10 @@ static void put_unknown(struct table *table, const struct step_rows *rows)
 	if (rows->unrecorded)
 		text_format(&sentence, "No %s lies in a capture window: where the time went was not recorded.",
 			    unit_kind_name(rows->kind));
-	else
-		text_string(&sentence, "There are no steps, no requests and no work of a framework or a GPU in the logs.");
+	else {
+		step_rows_say_none(&sentence, rows);
+		text_char(&sentence, '.');
+	}
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");

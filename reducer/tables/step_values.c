@@ -109,17 +109,18 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 {
 	if (!steps->count)
 		return;
-	if (rows->count && steps->rows[0].kind > rows->kind) {
+	if (rows->all_count && steps->rows[0].kind > rows->kind) {
 		rows->left_out++;
 		return;
 	}
-	if (rows->count && steps->rows[0].kind < rows->kind) {
+	if (rows->all_count && steps->rows[0].kind < rows->kind) {
 		rows->left_out++;
-		rows->count = 0;
+		rows->count = rows->all_count = 0;
 		rows->has_whole = false;
 	}
 	rows->kind = steps->rows[0].kind;
 	rows->late_ns += steps->late_ns;
+	rows->all_count += steps->count;
 	for (size_t i = 0; i < steps->count; i++) {
 		rows->has_whole |= !steps->rows[i].unit.is_cut && !steps->rows[i].is_unrecorded;
 		if (!is_wanted(request, &steps->rows[i]))
@@ -127,6 +128,17 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 		rows->items = base_grow(rows->items, room, rows->count + 1, sizeof(*rows->items));
 		rows->items[rows->count++] = &steps->rows[i];
 	}
+}
+
+void step_rows_say_none(struct text *text, const struct step_rows *rows)
+{
+	if (rows->all_count && rows->kind != UNIT_WHOLE)
+		text_format(text, "No %s began in what was asked for; the run as a whole has %zu", unit_kind_name(rows->kind),
+			    rows->all_count);
+	else if (rows->all_count)
+		text_string(text, "Nothing of what was asked for has steps, requests or work of a framework or a GPU");
+	else
+		text_string(text, "No steps, no requests and no work of a framework or a GPU are in the logs");
 }
 
 static void find_judged(struct step_rows *rows, const struct request *request)
@@ -346,7 +358,8 @@ void step_rows_note_first(struct table *table, const struct step_rows *rows)
 		all += step_rows_counts(rows, rows->items[i]) && !rows->items[i]->is_evaluation ? rows->items[i]->total_ns : 0;
 	if (first.evaluation)
 		table_note(table, NOTE_INFERRED,
-			   "%zu steps are of functions without a backward pass, as another has: evaluation. They are not judged.",
+			   "%zu steps are of functions or eager batches without a backward pass, as others have: evaluation. They are "
+			   "not judged.",
 			   first.evaluation);
 	if (first.count)
 		table_note(table, NOTE_INFO,

@@ -29,6 +29,7 @@ struct step_rows {
 	const struct step_row **items;
 	size_t count, whole_count; /* whole: those whose end is known, recorded from start to end */
 	enum unit_kind kind;
+	size_t all_count;    /* whether the filters want them or not */
 	size_t left_out;     /* processes with units of a lesser kind */
 	size_t unrecorded;   /* those that windows do not hold */
 	bool has_whole;      /* some unit has an end, whether --step and --window want it or not */
@@ -40,6 +41,8 @@ struct step_rows {
 /* The units of all wanted processes, from the analysis of steps. step_rows_free after it. */
 void step_rows_find(struct step_rows *rows, const struct request *request);
 void step_rows_free(struct step_rows *rows);
+/* Why there is none to tell of: nobody marked any, or the filters choose none. Not a sentence's end. */
+void step_rows_say_none(struct text *text, const struct step_rows *rows);
 /* Does this row take part in sums and statistics? */
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
 

@@ -2,6 +2,7 @@
 /* Filters that nothing of a run fits. See strangers.h. */
 #include "reducer/tables/strangers.h"
 
+#include "reducer/analysis/units.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/job.h"
 
@@ -45,29 +46,6 @@ static void find_window(const struct request *request, struct text *problem)
 	if (request->from_ns != INT64_MIN && request->from_ns > request->run->duration_ns)
 		text_format(problem, "--window begins %.3f s after the start of the run, which lasted %.3f s",
 			    (double)request->from_ns / 1e9, (double)request->run->duration_ns / 1e9);
-}
-
-static void find_steps(const struct request *request, struct text *problem)
-{
-	uint64_t least = UINT64_MAX, most = 0;
-
-	if (!request->has_steps)
-		return;
-	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct process *process = &request->run->processes[i];
-		for (size_t k = 0; k < process->step_count && request_wants_process(request, process); k++) {
-			uint64_t number = process->steps[k].number;
-			if (!process->steps[k].is_chosen)
-				continue;
-			if (number >= request->first_step && number <= request->last_step)
-				return;
-			least = number < least ? number : least;
-			most = number > most ? number : most;
-		}
-	}
-	if (least <= most)
-		text_format(problem, "--step=%" PRIu64 "-%" PRIu64 ": the run has no such step; it has %" PRIu64 " to %" PRIu64,
-			    request->first_step, request->last_step, least, most);
 }
 
 static void find_device(const struct request *request, struct text *problem)
@@ -123,10 +101,33 @@ void strangers_find(const struct request *request, bool is_older, struct text *p
 		find_allocator(request, problem);
 	if (!problem->length && !is_older)
 		find_window(request, problem);
-	if (!problem->length && !is_older)
-		find_steps(request, problem);
 	if (!problem->length)
 		find_device(request, problem);
 	if (!problem->length)
 		find_stream(request, problem);
+}
+
+void strangers_find_steps(const struct request *request, struct text *problem)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	enum unit_kind kind = UNIT_WHOLE;
+
+	if (!request->units || !request->run->is_scanned)
+		return;
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct units *units = &request->units[i];
+		kind = units->count ? units->kind : kind;
+		for (size_t k = 0; k < units->count; k++) {
+			uint64_t number = units->items[k].number;
+			if (number >= request->first_step && number <= request->last_step)
+				return;
+			least = number < least ? number : least;
+			most = number > most ? number : most;
+		}
+	}
+	if (kind == UNIT_WHOLE)
+		text_format(problem, "--step: the run has no steps, and nothing in it repeats like one");
+	else
+		text_format(problem, "--step=%" PRIu64 "-%" PRIu64 ": the run has no such %s; it has %" PRIu64 " to %" PRIu64,
+			    request->first_step, request->last_step, unit_kind_name(kind), least, most);
 }
