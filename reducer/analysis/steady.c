@@ -135,12 +135,13 @@ static bool is_paused(const struct steady_pass *pass, int64_t time_ns)
 	return low > 0 && process->steps[low - 1].rest_ns && time_ns >= process->steps[low - 1].rest_ns;
 }
 
-/* An op that makes an input pipeline or its iterator: no function can hold it. */
+/* An op that makes an input pipeline or its iterator, or takes a batch for several replicas apart: no function can hold it. */
 static bool makes_pipeline(const char *name)
 {
 	const char *dataset = strstr(name, "Dataset");
 
 	return strcmp(name, "MakeIterator") == 0 || strncmp(name, "AnonymousIterator", 17) == 0 ||
+	       strncmp(name, "MultiDeviceIterator", 19) == 0 || strncmp(name, "Optional", 8) == 0 ||
 	       (dataset && strlen(dataset) <= 9);
 }
 

@@ -340,7 +340,8 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 			continue;
 		size_t at = find_unit(pass, &pass->lanes[l], span->start_ns);
 		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
-		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == EAGER && !pass->functions[at])
+		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == EAGER &&
+		    !process->steps[unit->step].is_batch && !pass->functions[at])
 			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
 	}
 }
@@ -393,6 +394,11 @@ static bool is_unrecorded(const struct units *units, size_t i, const struct proc
 	return units->kind != UNIT_WHOLE && recorded < ns - ns / 100;
 }
 
+static bool is_scored(const struct unit *unit, const struct process *process)
+{
+	return unit->step != SIZE_MAX && process->steps[unit->step].is_scored;
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct steps *steps = base_alloc(1, sizeof(*steps));
@@ -423,6 +429,7 @@ static void *begin(const struct analysis_input *input)
 						   .unit = pass->units.items[i],
 						   .kind = pass->units.kind,
 						   .start_ns = pass->units.items[i].start_ns,
+						   .is_evaluation = is_scored(&pass->units.items[i], input->process),
 						   .is_unrecorded = is_unrecorded(&pass->units, i, input->process)};
 	if (pass->units.kind != UNIT_WHOLE && pass->parts.split == SPLIT_OURS)
 		add_tracings(steps, input->process);

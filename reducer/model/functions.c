@@ -3,7 +3,8 @@
  * TensorFlow's functions that train, whatever they are called: where nobody marked a step, a call of one is a step; and what other
  * functions do between steps, again and again, is in none. See scan.h.
  *
- * JAX marks no steps; where its loop is fed by tf.data, a batch is a step.
+ * JAX marks no steps, nor does TensorFlow run eagerly; where such a loop is fed by tf.data, a batch is a step. Of an eager loop that
+ * trains, batches for which no op of a gradient or of an optimizer ran are evaluation.
  *
  * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
  * for each trace) do not count. Inferred, and said so.
@@ -45,13 +46,13 @@ struct open_call {
 	struct call call;
 };
 
-enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_BATCH, NAME_OF_ITERATOR };
+enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
 
 /* A loop asked for its next batch, or made the iterator that it asks. */
 struct batch_call {
-	uint64_t begin;
+	uint64_t begin, trained; /* ticks; trained: when an eager op that trains began last, before the next of these; 0 = none did */
 	uint32_t thread;
-	int makes_iterator;
+	int makes_iterator, is_used; /* is_used: other ops followed */
 };
 
 struct functions {
@@ -66,6 +67,8 @@ struct functions {
 	size_t count;
 	struct batch_call *batches; /* by time */
 	size_t batch_count;
+	size_t xla_calls;
+	int trains_eagerly;
 };
 
 static const char *name_of(const struct functions *taken, uint64_t id)
@@ -102,12 +105,23 @@ static size_t group_of(struct functions *taken, uint64_t id)
 	return at;
 }
 
+/* Eager ops have names of types alone: ReluGrad, BroadcastGradientArgs, Conv2DBackpropInput; not StopGradient. */
+static int is_gradient(const char *name)
+{
+	const char *grad = strstr(name, "Grad");
+
+	return strchr(name, '/') == NULL && ((grad != NULL && strcmp(grad, "Gradient") != 0) || strstr(name, "Backprop") != NULL ||
+					     strncmp(name, "ResourceSparseApply", 19) == 0 || strcmp(name, "AssignSubVariableOp") == 0);
+}
+
 static uint8_t kind_of(const char *name)
 {
 	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL || strstr(name, "ResourceApply") != NULL)
 		return NAME_OF_TRAINING;
 	if (strcmp(name, "IteratorGetNext") == 0)
 		return NAME_OF_BATCH;
+	if (is_gradient(name))
+		return NAME_OF_GRADIENT;
 	return strcmp(name, "MakeIterator") == 0 ? NAME_OF_ITERATOR : NAME_OTHER;
 }
 
@@ -130,13 +144,31 @@ static void take_graph_op(struct functions *taken, uint64_t name)
 		taken->groups[open->call.group].trains = 1;
 }
 
+/* Something ran for the batch that its thread took last. */
+static void use_batch(struct functions *taken, uint32_t thread, int trains, uint64_t time)
+{
+	for (size_t i = taken->batch_count; i > 0; i--) {
+		struct batch_call *batch = &taken->batches[i - 1];
+		if (batch->thread != thread)
+			continue;
+		batch->is_used = 1;
+		if (trains)
+			batch->trained = time;
+		return;
+	}
+}
+
 static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
 {
 	uint8_t kind = known_kind(taken, name);
+	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
 	struct batch_call *batches;
 
-	if (kind != NAME_OF_BATCH && kind != NAME_OF_ITERATOR)
+	taken->trains_eagerly |= trains;
+	if (kind != NAME_OF_BATCH && kind != NAME_OF_ITERATOR) {
+		use_batch(taken, taken->scan->process->log->streams[stream].thread, trains, time);
 		return;
+	}
 	batches = model_room(taken->batches, taken->batch_count, sizeof *batches);
 	if (batches == NULL)
 		return;
@@ -153,6 +185,7 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 	struct open_call *open = &taken->open[stream];
 	size_t group;
 
+	taken->xla_calls += source == SOURCE_xla;
 	if (source == SOURCE_annotation)
 		take_graph_op(taken, name);
 	if (source != SOURCE_eager || open->key != 0)
@@ -161,6 +194,7 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 		take_eager_op(taken, stream, name, batch->times[i]);
 		return;
 	}
+	use_batch(taken, taken->scan->process->log->streams[stream].thread, 0, batch->times[i]);
 	group = group_of(taken, name);
 	if (group == GROUPS_MOST)
 		return;
@@ -296,27 +330,51 @@ static int has_jax(const struct process *process)
 	return 0;
 }
 
-/* Its batches: each call that another one follows before an iterator is made anew; the last one found no data. */
+/* Another batch was asked for in the same loop: this one was there. The last call of a loop found no data, unless it was learnt from. */
+static int is_batch(const struct functions *taken, size_t i)
+{
+	const struct batch_call *call = &taken->batches[i], *next = i + 1 < taken->batch_count ? call + 1 : NULL;
+
+	return !call->makes_iterator && (call->trained != 0 || (next != NULL && !next->makes_iterator && next->thread == call->thread));
+}
+
+/* A loop that takes of several iterators for one step does nothing between; of JAX that is not known. */
+static int is_joined(const struct functions *taken, size_t i)
+{
+	return taken->trains_eagerly && !taken->batches[i].is_used && i + 1 < taken->batch_count;
+}
+
 static void make_batches(struct functions *taken)
 {
 	struct process *process = taken->scan->process;
-	const struct batch_call *calls = taken->batches;
+	const struct batch_call *calls = taken->batches, *first = NULL;
 	size_t count = 0;
 
-	for (size_t i = 0; i + 1 < taken->batch_count; i++)
-		count += !calls[i].makes_iterator && !calls[i + 1].makes_iterator && calls[i].thread == calls[i + 1].thread;
+	for (size_t i = 0; i < taken->batch_count; i++)
+		count += is_batch(taken, i) && !is_joined(taken, i);
 	if (count < BATCHES_LEAST)
 		return;
 	drop_steps(process);
-	for (size_t i = 0; i + 1 < taken->batch_count; i++)
-		if (!calls[i].makes_iterator && !calls[i + 1].makes_iterator && calls[i].thread == calls[i + 1].thread)
-			add_step(process, (struct step){.time_ns = (int64_t)calls[i].begin,
-							.end_ns = (int64_t)calls[i + 1].begin,
-							.thread = calls[i].thread,
-							.source = SOURCE_eager,
-							.name = "IteratorGetNext",
-							.confidence = 1,
-							.is_call = 1});
+	for (size_t i = 0; i < taken->batch_count; i++) {
+		if (!is_batch(taken, i)) {
+			first = NULL;
+			continue;
+		}
+		first = first == NULL ? &calls[i] : first;
+		if (is_joined(taken, i))
+			continue;
+		int is_last = i + 1 == taken->batch_count || calls[i + 1].makes_iterator || calls[i + 1].thread != calls[i].thread;
+		add_step(process, (struct step){.time_ns = (int64_t)first->begin,
+						.end_ns = (int64_t)(is_last ? calls[i].trained : calls[i + 1].begin),
+						.rest_ns = is_last ? (int64_t)calls[i].trained : 0,
+						.thread = first->thread,
+						.source = SOURCE_eager,
+						.name = "IteratorGetNext",
+						.confidence = 1,
+						.is_batch = 1,
+						.is_scored = taken->trains_eagerly && calls[i].trained == 0});
+		first = NULL;
+	}
 	step_choice(process);
 }
 
@@ -368,7 +426,7 @@ static int finish(void *state)
 
 	if (stepping != GROUPS_MOST)
 		make_steps(taken, stepping);
-	else if (!is_marked(process) && has_jax(process))
+	else if (!is_marked(process) && (taken->trains_eagerly || (has_jax(process) && (taken->xla_calls > 0 || taken->count == 0))))
 		make_batches(taken);
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;

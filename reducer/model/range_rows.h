@@ -38,6 +38,8 @@ struct step {
 	int64_t rest_ns;    /* when the data ran out behind it, or a long pause began: what follows is in no step. 0 = neither */
 	int is_evaluated;   /* what follows rest_ns (before the first step: what its optimizer's period began with) is forward work alone */
 	int is_call;	    /* nobody marked it: a call of a function of TensorFlow that trains */
+	int is_batch;	    /* nor this: a batch of tf.data that a loop took */
+	int is_scored;	    /* an eager loop of TensorFlow trains, but not by this one: evaluation */
 	unsigned turns;     /* PyTorch's optimizers that take turns: how many of their steps make this one; 0 = one */
 };
 

@@ -48,7 +48,7 @@ static const struct table_column columns[] = {
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 3, "kernel id of the thread that marked it"},
 	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "step; where there are none: request, call, whole"},
 	[ROLE] = {"role", "role", TABLE_TEXT, UNIT_NONE, 1,
-		  "evaluation = of a function without a backward pass, though another has one: inferred"},
+		  "evaluation = of a function or eager batch without a backward pass, though others have one: inferred"},
 };
 
 /* range_sources.def, by number. */
@@ -110,16 +110,16 @@ static void note_process(struct table *table, const struct request *request, con
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
-		calls += (size_t)process->steps[i].is_call;
+		calls += process->steps[i].is_call || process->steps[i].is_batch;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
 	passed_over -= joined < passed_over ? joined : passed_over;
 	if (calls > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   strcmp(process->steps[0].name, "IteratorGetNext") == 0
+			   process->steps[0].is_batch
 				   ? "Process %u: nobody marked its steps; they are the batches that it took of tf.data (%s), "
-				     "from one to the next, those that it evaluates among them."
+				     "from one to the next, those that it evaluates among them (role)."
 				   : "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward "
 				     "pass.",
 			   process->pid, process->steps[0].name);
