@@ -4,7 +4,6 @@
 
 #include "collectors/heap.h"
 #include "collectors/names.h"
-#include "collectors/pytorch.h"
 #include "collectors/system.h"
 #include "collectors/window.h"
 #include "writer/file.h"
@@ -95,7 +94,6 @@ void tfp_process_forking(void)
 	/* A process that does nothing but fork again must be there to be named as a parent. */
 	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
 
-	tfp_pytorch_forking();
 	if (!is_live())
 		return;
 	uint64_t live = tfp_state->live->live_bytes;
@@ -111,7 +109,6 @@ void tfp_process_forked(int child)
 	struct tfp_lane *lane;
 	struct tfp_thread *thread = child > 0 ? enter(&lane) : NULL;
 
-	tfp_pytorch_forked();
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), fork, .child = (uint32_t)child);
@@ -169,7 +166,6 @@ uintptr_t tfp_process_counters(void)
 
 void tfp_process_in_child(uintptr_t counters)
 {
-	tfp_pytorch_forked();
 	if (counters)
 		tfp_pages_blank(counters, sizeof(struct tfp_heap_totals));
 }

@@ -13,6 +13,7 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -24,7 +25,7 @@
 /* The scopes we ask for; the others (per kernel type, static runtime, ...) tell the same ops again. */
 enum scope { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7 };
 
-enum state { UNSEEN, ATTACHING, ATTACHED, ABSENT };
+enum state { UNSEEN, ATTACHING, ATTACHED, ABSENT, ENDING };
 
 /* Written by the one thread that attaches, before the callback is registered. Kept across fork, as PyTorch's own state is. */
 static struct tfp_pytorch_api api;
@@ -42,12 +43,13 @@ static uint64_t ops_handle;     /* of the callback for ops, 0 = not added yet; b
 
 /*
  * After a change each thread copies PyTorch's list when it comes to its next op, under a mutex. A child forked while another
- * thread had that mutex waits for it for ever in its first op. So a fork waits until those that are at work have copied it, and
- * nothing is changed during a fork.
+ * thread had that mutex would wait for it for ever in its first op. So whoever forks has it, and nothing is changed meanwhile.
  */
-#define COPIED_NS 50000000 /* by then the threads of a busy machine have */
-#define FORK_NS 200000000  /* a fork of which nobody says that it is over: libc's own (daemon) */
-static _Atomic uint64_t changed_at, forking_at; /* CLOCK_MONOTONIC; 0 = never, no fork. Written by who changes and who forks */
+#define HOLD_NS UINT64_C(100000000) /* as long as a fork waits for it at most: who has it copies a few words */
+#define REST_NS 100000
+static void *mutex; /* NULL = not known: then nothing is ever changed. Written when attaching */
+static _Atomic uintptr_t forking; /* the thread that holds is_changing for a fork, and goes on in its child. 0 = none */
+static int is_locked;             /* it holds the mutex, too. Both by who holds is_changing */
 
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
 static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
@@ -73,7 +75,7 @@ static void change_listening(void);
 /* Only where PyTorch has called us, and holds no lock of its list of callbacks: not where a window changes, which may be anywhere. */
 static inline void follow_window(void)
 {
-	if (TFP_UNLIKELY(tfp_is_open != is_listening))
+	if (TFP_UNLIKELY(tfp_is_open != is_listening) && mutex)
 		change_listening();
 }
 
@@ -180,41 +182,85 @@ static void op_end(const void *function, void *context)
 	follow_window();
 }
 
-/* The callback for ranges of USER scope, or the one for ops; where it cannot be told to pause there is one for both. */
+/* The callback for ranges of USER scope, or the one for ops. */
 static uint64_t add_callback(int is_of_ops)
 {
-	int is_one = !api.disable || !api.enable;
 	struct tfp_pytorch_callback callback = {.start = tfp_pytorch_op_entry, .end = op_end, .probability = 1.0,
 						.needs_inputs = (uint8_t)has_shapes};
 
-	callback.scopes[USER] = is_one || !is_of_ops;
-	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = is_one || is_of_ops;
-	return is_one && is_of_ops ? 0 : api.add_callback(callback);
+	callback.scopes[USER] = (uint8_t)!is_of_ops;
+	callback.scopes[FUNCTION] = callback.scopes[BACKWARD] = callback.scopes[SCRIPT] = (uint8_t)is_of_ops;
+	return api.add_callback(callback);
 }
 
-static int is_forking(void)
-{
-	uint64_t since = forking_at;
+static uint64_t ranges_handle; /* by who attaches */
 
-	return since && tfp_clock_monotonic_ns() - since < FORK_NS;
+static void add_ranges(void)
+{
+	ranges_handle = add_callback(0);
+}
+
+static void enable_ranges(void) /* they are */
+{
+	api.enable(ranges_handle);
+}
+
+/* Listens to ranges; the mutex is what both calls take. */
+static void listen_to_ranges(void)
+{
+	if (!api.mutex_of || !api.disable || !api.enable || !api.try_mutex || !api.leave_mutex) {
+		add_ranges();
+		return;
+	}
+	void *first = api.mutex_of(add_ranges), *second = api.mutex_of(enable_ranges);
+	mutex = first == second ? first : NULL;
+}
+
+/* 0 = it has been long enough. */
+static int rest(uint64_t until)
+{
+	struct timespec pause = {0, REST_NS};
+
+	return !tfp_sys_is_sealed() && tfp_clock_monotonic_ns() < until && !tfp_sys(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+}
+
+/* Nobody changes anything until it is given back. -1: whoever is about it takes too long. */
+static int take_changing(uint64_t until)
+{
+	while (__atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
+		if (!rest(until))
+			return -1;
+	return 0;
 }
 
 void tfp_pytorch_forking(void)
 {
-	if (state != ATTACHED || tfp_sys_is_sealed())
+	if (state != ATTACHED || !mutex)
 		return;
-	uint64_t from = tfp_clock_monotonic_ns(), now = from;
-	forking_at = from;
-	while ((is_changing || now - changed_at < COPIED_NS) && now - from < 2 * COPIED_NS) {
-		struct timespec rest = {0, COPIED_NS / 20};
-		tfp_sys(SYS_nanosleep, (long)&rest, 0, 0, 0, 0, 0);
-		now = tfp_clock_monotonic_ns();
-	}
+	uint64_t until = tfp_sys_is_sealed() ? 0 : tfp_clock_monotonic_ns() + HOLD_NS;
+	if (take_changing(until))
+		return;
+	while (!(is_locked = !api.try_mutex(mutex)) && rest(until))
+		;
+	forking = (uintptr_t)pthread_self();
 }
 
 void tfp_pytorch_forked(void)
 {
-	forking_at = 0;
+	if (!forking || forking != (uintptr_t)pthread_self())
+		return;
+	if (is_locked)
+		api.leave_mutex(mutex);
+	forking = 0;
+	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
+}
+
+void tfp_pytorch_ending(void)
+{
+	int attached = ATTACHED;
+
+	if (__atomic_compare_exchange_n((int *)&state, &attached, ENDING, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		(void)take_changing(tfp_sys_is_sealed() ? 0 : tfp_clock_monotonic_ns() + HOLD_NS);
 }
 
 /* A window has opened or closed: PyTorch calls us for ops, or no longer. */
@@ -223,8 +269,7 @@ static __attribute__((noinline)) void change_listening(void)
 	if (state != ATTACHED || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
 	uint32_t wanted = tfp_is_open;
-	if (wanted != is_listening && !is_forking()) {
-		changed_at = tfp_clock_monotonic_ns();
+	if (wanted != is_listening && state == ATTACHED) {
 		if (!ops_handle)
 			ops_handle = add_callback(1);
 		else if (wanted)
@@ -285,7 +330,9 @@ void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
 	has_shapes = wants_shapes && layout.is_known && api.dimensions && api.sizes && api.type &&
 		     ((api.is_defined && api.layout) || api.plain) && api.modes && api.input_count;
 	tell_parts(wants_shapes);
-	add_callback(0);
+	listen_to_ranges();
+	if (!mutex)
+		add_callback(1);
 	state = ATTACHED;
 	follow_window();
 }

@@ -29,6 +29,10 @@ struct tfp_pytorch_api {
 	uint64_t (*add_callback)(struct tfp_pytorch_callback); /* returns its handle, */
 	void (*disable)(uint64_t handle);                      /* for these */
 	void (*enable)(uint64_t handle);
+	/* What guards its list of callbacks: the one mutex that the call takes (NULL: none, or several), and to take and leave it. */
+	void *(*mutex_of)(void (*call)(void));
+	int (*try_mutex)(void *mutex); /* 0 = taken */
+	int (*leave_mutex)(void *mutex);
 	const char *(*name)(const void *function);
 	size_t (*input_count)(const void *function);
 	uint64_t (*thread_id)(void);
@@ -55,11 +59,14 @@ void tfp_pytorch_absent(const char *why);
 int tfp_pytorch_is_settled(void);
 
 /*
- * Around a fork, in the parent, and behind it in the child too: what a window's edge has set going in PyTorch comes to rest first.
- * Blocks for 100 ms at most, and only just after an edge. Any thread, any context.
+ * The last handler before a fork, and the first behind it in parent and child: the mutex under which PyTorch's threads look at
+ * its list of callbacks is held meanwhile. Blocks while another thread has it, for 100 ms at most. Any thread, any context.
  */
 void tfp_pytorch_forking(void);
 void tfp_pytorch_forked(void);
+
+/* exit has begun, PyTorch's list of callbacks is still there: it is not changed any more. */
+void tfp_pytorch_ending(void);
 
 /* A CPU block was handed out (not NULL), or is about to be given back. */
 void tfp_pytorch_allocated(const void *block, size_t bytes);

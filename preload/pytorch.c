@@ -12,11 +12,14 @@
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
+#include "preload/slots.h"
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 
-#include "writer/poison.h"
+#pragma weak on_exit /* guard.h says why */
 
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
 #include "collectors/tables/pytorch.def"
@@ -55,6 +58,52 @@ static void *find_torch(const char *sibling)
 	return tfp_object_find(name);
 }
 
+/* Which mutexes libtorch_cpu takes while one call lasts. Used by the one thread that attaches. */
+static struct {
+	int (*lock)(void *mutex); /* the real one, also for whoever is still on the way through us */
+	const void *in;           /* a function of libtorch_cpu */
+	_Atomic uintptr_t thread; /* whose; 0 = nobody's */
+	void *mutex;
+	int has_others;
+} watched;
+
+static int watching_lock(void *mutex)
+{
+	if (watched.thread == (uintptr_t)pthread_self()) {
+		watched.has_others |= watched.mutex && watched.mutex != mutex;
+		watched.mutex = mutex;
+	}
+	return watched.lock(mutex);
+}
+
+static void *mutex_of(void (*call)(void))
+{
+	const char *path = tfp_object_of(watched.in), *base = path ? path : "";
+	struct tfp_slots_object object;
+
+	for (; path && *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	int is_turned = watched.lock && tfp_slots_find(&object, (const char *const[]){base, NULL}) &&
+			tfp_slots_turn(&object, "pthread_mutex_lock", (const void *)watching_lock);
+	watched.mutex = NULL;
+	watched.has_others = 0;
+	watched.thread = (uintptr_t)pthread_self();
+	call();
+	watched.thread = 0;
+	if (is_turned)
+		tfp_slots_turn(&object, "pthread_mutex_lock", *(void **)(void *)&watched.lock);
+	return watched.has_others ? NULL : watched.mutex;
+}
+
+/* on_exit: PyTorch's destructors, registered before this one, have not run. */
+static void before_pytorch_ends(int status, void *unused)
+{
+	(void)status;
+	(void)unused;
+	tfp_pytorch_ending();
+}
+
 static void attach(void *torch)
 {
 	struct tfp_pytorch_api api = {0};
@@ -76,10 +125,18 @@ static void attach(void *torch)
 	const char *plain = symbol(torch, "_ZTVN3c1010TensorImplE");
 	api.plain = plain ? plain + 2 * sizeof(void *) : NULL; /* behind the offset and the type of a virtual table */
 	*(void **)(void *)&api.modes = symbol(torch, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");
-	if (!api.add_callback || !api.name)
+	*(void **)(void *)&api.try_mutex = symbol(torch, "pthread_mutex_trylock");
+	*(void **)(void *)&api.leave_mutex = symbol(torch, "pthread_mutex_unlock");
+	*(void **)(void *)&watched.lock = symbol(torch, "pthread_mutex_lock");
+	*(void **)(void *)&watched.in = *(void **)(void *)&api.add_callback;
+	api.mutex_of = mutex_of;
+	if (!api.add_callback || !api.name) {
 		tfp_pytorch_absent("PyTorch was loaded, but exports no at::addGlobalCallback: its ops are not recorded.");
-	else
-		tfp_pytorch_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+		return;
+	}
+	tfp_pytorch_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+	if (&on_exit)
+		on_exit(before_pytorch_ends, NULL); /* behind the making of its list, whose destructor comes later then */
 }
 
 /* PyTorch has called: on the first occasions libtorch_cpu, which holds the ops, may not be there yet. */

@@ -15,6 +15,7 @@
 #include "collectors/nvml.h"
 #include "collectors/system.h"
 #include "collectors/process.h"
+#include "collectors/pytorch.h"
 #include "collectors/window.h"
 #include "preload/cupti.h"
 #include "preload/environment.h"
@@ -106,13 +107,25 @@ static int load_once(void)
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object)
 	__attribute__((weak));
 
+static void before_fork(void)
+{
+	tfp_process_forking();
+	tfp_pytorch_forking();
+}
+
+static void in_fork_child(void)
+{
+	tfp_pages_wipe();
+	tfp_pytorch_forked();
+}
+
 /* Also for forks inside of libc (daemon, forkpty), which reach no hook. Once per program, the handlers are kept across fork. */
 static int attend_forks(void)
 {
 	static int is_attended;
 
 	if (!is_attended && &__register_atfork)
-		is_attended = __register_atfork(tfp_process_forking, NULL, tfp_pages_wipe, NULL) == 0;
+		is_attended = __register_atfork(before_fork, tfp_pytorch_forked, in_fork_child, NULL) == 0;
 	return is_attended;
 }
 

@@ -8,10 +8,13 @@
 #include "collectors/window.h"
 #include "writer/state.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -90,7 +93,9 @@ static void tensorflow_is_asked_in_windows(void **state)
 static struct {
 	int added, is_enabled;
 	uint64_t handle;
-} pytorch;
+	pthread_mutex_t mutex; /* PyTorch's, of its list of callbacks */
+	_Atomic int is_copying;
+} pytorch = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t add_callback(struct tfp_pytorch_callback callback)
 {
@@ -117,11 +122,62 @@ static const char *name(const void *function)
 	return "";
 }
 
+static void *mutex_of(void (*call)(void))
+{
+	call();
+	return &pytorch.mutex;
+}
+
+static int try_mutex(void *mutex)
+{
+	return pthread_mutex_trylock(mutex);
+}
+
+static int leave_mutex(void *mutex)
+{
+	return pthread_mutex_unlock(mutex);
+}
+
+/* A thread of PyTorch's that copies the list while a fork is about to be made, 20 ms long. */
+static void *copy_list(void *unused)
+{
+	struct timespec pause = {0, 20000000};
+
+	pthread_mutex_lock(&pytorch.mutex);
+	pytorch.is_copying = 1;
+	nanosleep(&pause, NULL);
+	pytorch.is_copying = 0;
+	pthread_mutex_unlock(&pytorch.mutex);
+	return unused;
+}
+
+static void fork_waits_for_who_copies_the_list(void)
+{
+	pthread_t copier;
+
+	assert_int_equal(pthread_create(&copier, NULL, copy_list, NULL), 0);
+	while (!pytorch.is_copying)
+		sched_yield();
+	tfp_pytorch_forking();
+	assert_false(pytorch.is_copying);
+	assert_int_not_equal(pthread_mutex_trylock(&pytorch.mutex), 0); /* nobody begins to, either */
+	pthread_join(copier, NULL);
+}
+
+static void *fork_elsewhere(void *unused)
+{
+	tfp_pytorch_forking(); /* gives up: another thread's fork goes on */
+	tfp_pytorch_forked();
+	return unused;
+}
+
 static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 {
-	const struct tfp_pytorch_api api = {.add_callback = add_callback, .disable = disable, .enable = enable, .name = name};
+	const struct tfp_pytorch_api api = {.add_callback = add_callback, .disable = disable, .enable = enable, .name = name,
+					    .mutex_of = mutex_of, .try_mutex = try_mutex, .leave_mutex = leave_mutex};
 	static uint64_t facts[1 << 12];
 	static struct tfp_state own = {.facts = {.base = (uint8_t *)facts, .room = sizeof facts}};
+	pthread_t other;
 
 	(void)state;
 	tfp_state = &own;
@@ -134,13 +190,16 @@ static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 	tfp_pytorch_freed(NULL);
 	assert_int_equal(pytorch.added, 2);
 
-	uint64_t before = tfp_clock_monotonic_ns();
-	tfp_pytorch_forking(); /* until the threads have copied the list that was changed just now */
-	assert_true(tfp_clock_monotonic_ns() - before >= 25000000);
+	fork_waits_for_who_copies_the_list();
 	tfp_is_open = 0;
 	tfp_pytorch_freed(NULL);
 	assert_true(pytorch.is_enabled);
+	assert_int_equal(pthread_create(&other, NULL, fork_elsewhere, NULL), 0);
+	pthread_join(other, NULL);
+	assert_int_not_equal(pthread_mutex_trylock(&pytorch.mutex), 0);
 	tfp_pytorch_forked();
+	assert_int_equal(pthread_mutex_trylock(&pytorch.mutex), 0);
+	pthread_mutex_unlock(&pytorch.mutex);
 	tfp_pytorch_freed(NULL);
 	assert_false(pytorch.is_enabled);
 	assert_int_equal(pytorch.handle, 2);
@@ -149,6 +208,11 @@ static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 	assert_true(pytorch.is_enabled);
 	assert_int_equal(pytorch.handle, 2);
 	assert_int_equal(pytorch.added, 2);
+
+	tfp_pytorch_ending(); /* the list is gone soon */
+	tfp_is_open = 0;
+	tfp_pytorch_freed(NULL);
+	assert_true(pytorch.is_enabled);
 	tfp_state = NULL;
 }
 
