@@ -52,7 +52,14 @@ static _Atomic uintptr_t forking; /* the thread that holds is_changing for a for
 static int is_locked;             /* it holds the mutex, too. Both by who holds is_changing */
 
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
-static _Atomic uint64_t stepper;     /* hash of the optimizer's name whose steps count: the first to come. 0 = none yet */
+/*
+ * Whose steps count, by the hash of its name: the first optimizer to come, and from then on another one that made TAKES_OVER
+ * steps without one of that (a second training, or its second part), not one that takes turns with it. Races lose a step.
+ */
+#define TAKES_OVER 3
+static _Atomic uint64_t stepper;  /* 0 = none yet */
+static _Atomic uint64_t other;    /* the one whose step came last, if not the stepper's */
+static _Atomic uint32_t in_a_row; /* of its steps */
 
 static int begins(const char *text, const char *with)
 {
@@ -79,15 +86,31 @@ static inline void follow_window(void)
 		change_listening();
 }
 
+static int is_stepper(uint64_t name)
+{
+	uint64_t none = 0;
+
+	if (__atomic_compare_exchange_n((uint64_t *)&stepper, &none, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || none == name) {
+		if (TFP_UNLIKELY(in_a_row))
+			in_a_row = 0;
+		return 1;
+	}
+	in_a_row = other == name ? in_a_row + 1 : 1;
+	other = name;
+	if (in_a_row < TAKES_OVER)
+		return 0;
+	stepper = name;
+	in_a_row = 0;
+	return 1;
+}
+
 /* An op that speaks of steps has begun. Rare; outside of our hook, as steps are recorded by one of their own. */
 static __attribute__((noinline)) void note_step(uint8_t kind, const char *text, uint64_t key)
 {
 	uint64_t none = 0;
 
 	if (kind == TFP_OP_STEP) {
-		uint64_t name = tfp_name_hash(text, tfp_op_length(text, NAME_MOST));
-		if (tfp_self && (__atomic_compare_exchange_n((uint64_t *)&stepper, &none, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-				 none == name))
+		if (tfp_self && is_stepper(tfp_name_hash(text, tfp_op_length(text, NAME_MOST))))
 			tfp_self->op_step = key;
 	} else if (__atomic_compare_exchange_n((uint64_t *)&is_stepping, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		tfp_step_begin(TFP_FROM_record_function, TFP_STEP_COUNTED, 0);

@@ -137,6 +137,12 @@ def closure():  # the step calls back for its loss, scored in between
         score(net, False)
 
 
+def followed():  # fine-tuned with an optimizer of another kind
+    net, optimizer = parts()
+    train(net, optimizer, 12)
+    train(net, torch.optim.Adam(net.parameters()), 14)
+
+
 def by_hand():  # no optimizer at all
     weights = torch.randn(32, 1, requires_grad=True)
     for _ in range(40):
