@@ -93,6 +93,7 @@ struct sim_pool;	/* CUmemoryPool */
 
 int sim_device_count(void);
 struct sim_device *sim_device_at(int ordinal);	/* NULL when out of range */
+void sim_describe_device(int number, struct sim_device *facts);	/* of the machine, also where CUDA_VISIBLE_DEVICES hides it */
 
 /* Ids as CUPTI numbers them. A handle that is no live object gives SIM_NONE. */
 uint32_t sim_context_id(struct sim_context *context);

@@ -57,14 +57,12 @@ static void note_fork(void)
 		is_fork_child = true;
 }
 
-/* Facts of an invented device; the scenario overrides what tests care about. */
-static void describe(struct sim_machine *machine, int ordinal)
+/* Facts of an invented device, by its number in the machine; the scenario overrides what tests care about. */
+void sim_describe_device(int number, struct sim_device *facts)
 {
-	struct sim_device *facts = &machine->facts;
-
 	*facts = (struct sim_device){
-		.ordinal = ordinal, .major = 9, .minor = 0, .sm_count = 132, .clock_khz = 1785000, .memory_clock_khz = 2619000,
-		.memory_bus_bits = 5120, .pci_bus = 0x1a + 16 * ordinal, .capacity = (size_t)16 << 30,
+		.ordinal = number, .major = 9, .minor = 0, .sm_count = 132, .clock_khz = 1785000, .memory_clock_khz = 2619000,
+		.memory_bus_bits = 5120, .pci_bus = 0x1a + 16 * number, .capacity = (size_t)16 << 30,
 		.reserved_by_system = (size_t)512 << 20, .l2_bytes = (size_t)50 << 20, .constant_bytes = 65536,
 		.max_threads_per_block = 1024, .max_threads_per_sm = 2048, .max_blocks_per_sm = 32, .warp_size = 32,
 		.max_grid = {2147483647, 65535, 65535}, .max_block = {1024, 1024, 64}, .registers_per_block = 65536,
@@ -73,17 +71,76 @@ static void describe(struct sim_machine *machine, int ordinal)
 	};
 	snprintf(facts->name, sizeof facts->name, "%s", sim_setting_text("device_name", "Simulated GPU"));
 	for (int i = 0; i < 16; i++)
-		facts->uuid[i] = (uint8_t)(0x51 + 7 * i + ordinal);
+		facts->uuid[i] = (uint8_t)(0x51 + 7 * i + number);
 	facts->major = (int)sim_setting("compute_major", 9);
 	facts->minor = (int)sim_setting("compute_minor", 0);
 	facts->sm_count = (int)sim_setting("sm_count", 132);
 	facts->copy_engines = (int)sim_setting("copy_engines", 2);
 	facts->capacity = sim_setting("capacity_mib", 16384) << 20;
 	facts->reserved_by_system = sim_setting("reserved_mib", 512) << 20;
+}
+
+static void describe(struct sim_machine *machine, int number, int ordinal)
+{
+	sim_describe_device(number, &machine->facts);
+	machine->facts.ordinal = ordinal;
 	machine->slot_count = (int)sim_setting("kernel_slots", 8);
 	if (machine->slot_count < 1 || machine->slot_count > SIM_SLOTS_MAX)
 		machine->slot_count = SIM_SLOTS_MAX;
-	machine->arena = sim_arena_new(facts->capacity, false);
+	machine->arena = sim_arena_new(machine->facts.capacity, false);
+}
+
+/* "GPU-" and the first digits of the device's own: 8, 4, 4, 4, 12 of them. */
+static bool is_uuid_of(const char *text, size_t length, int number)
+{
+	struct sim_device facts;
+	char all[48] = "GPU-";
+	size_t at = 4;
+
+	sim_describe_device(number, &facts);
+	for (int i = 0; i < 16; i++)
+		at += (size_t)snprintf(all + at, sizeof all - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			facts.uuid[i]);
+	return length > 4 && length <= at && strncmp(text, all, length) == 0;
+}
+
+/* The machine's number of a word of CUDA_VISIBLE_DEVICES: an ordinal or the beginning of a UUID; -1 = none. */
+static int visible_number(const char *word, size_t length, int count)
+{
+	char *end;
+	long number = strtol(word, &end, 10);
+
+	if (length && end == word + length)
+		return number >= 0 && number < count ? (int)number : -1;
+	for (int i = 0; i < count; i++)
+		if (is_uuid_of(word, length, i))
+			return i;
+	return -1;
+}
+
+/* Devices of the machine that CUDA_VISIBLE_DEVICES shows, in its order; the first word that names none ends the list. */
+static int list_visible(int count)
+{
+	const char *word = getenv("CUDA_VISIBLE_DEVICES");
+	int shown = 0, number;
+
+	if (!word) {
+		for (; shown < count; shown++)
+			describe(&machines[shown], shown, shown);
+		return shown;
+	}
+	for (;; word++) {
+		size_t length = strcspn(word, ",");
+
+		number = visible_number(word, length, count);
+		if (number < 0 || shown == SIM_DEVICES_MAX)
+			return shown;
+		describe(&machines[shown], number, shown);
+		shown++;
+		word += length;
+		if (!*word)
+			return shown;
+	}
 }
 
 /* What CUDA_INJECTION64_PATH promises: the library is loaded and entered inside cuInit. */
@@ -99,6 +156,8 @@ static void inject(void)
 
 static void start(void)
 {
+	int count;
+
 	sim_scenario_load();
 	sim_clock_start();
 	if (sim_setting("no_driver", 0)) {
@@ -108,11 +167,8 @@ static void start(void)
 	start_error = (int)sim_setting("init_error", 0);
 	if (start_error)
 		return;
-	machine_count = (int)sim_setting("devices", 1);
-	if (machine_count < 0 || machine_count > SIM_DEVICES_MAX)
-		machine_count = SIM_DEVICES_MAX;
-	for (int i = 0; i < machine_count; i++)
-		describe(&machines[i], i);
+	count = (int)sim_setting("devices", 1);
+	machine_count = list_visible(count < 0 || count > SIM_DEVICES_MAX ? SIM_DEVICES_MAX : count);
 	if (!machine_count)
 		start_error = SIM_NO_DEVICE;
 	sim_oracle_start();

@@ -63,6 +63,29 @@ SIM_LIBRARY_API int cublasSetPointerMode_v2(struct handle *handle, int mode)
 	return 0;
 }
 
+SIM_LIBRARY_API int cublasGetMathMode(struct handle *handle, int *mode)
+{
+	if (!handle || !mode)
+		return handle ? 7 : 1;
+	*mode = handle->math_mode;
+	return 0;
+}
+
+SIM_LIBRARY_API int cublasGetPointerMode_v2(struct handle *handle, int *mode)
+{
+	if (!handle || !mode)
+		return handle ? 7 : 1;
+	*mode = handle->pointer_mode;
+	return 0;
+}
+
+SIM_LIBRARY_API int cublasSetWorkspace_v2(struct handle *handle, void *workspace, size_t bytes)
+{
+	(void)workspace;
+	(void)bytes;
+	return handle ? 0 : 1;
+}
+
 SIM_LIBRARY_API int cublasGetVersion_v2(struct handle *handle, int *version)
 {
 	(void)handle;
@@ -183,3 +206,6 @@ SIM_LIBRARY_API int cublasSscal_v2(struct handle *handle, int n, const float *al
 	(void)alpha, (void)x, (void)incx;
 	return vector(handle, "_Z15scal_kernel_valIffEvv", n);
 }
+
+#define SIM_LIBRARY_NOT(name) SIM_LIBRARY_API int name(void) { return 15; }
+#include "library_cublas_not.def"

@@ -110,16 +110,20 @@ SIM_LIBRARY_API int nvmlDeviceGetIndex(void *device, unsigned *number)
 	return result;
 }
 
-static const struct sim_device *facts_of(const void *device)
+/* NVML knows all devices of the machine, whatever CUDA_VISIBLE_DEVICES hides. */
+static struct sim_device facts_of(const void *device)
 {
-	return sim_device_at((int)number_of(device));
+	struct sim_device facts;
+
+	sim_describe_device((int)number_of(device), &facts);
+	return facts;
 }
 
 SIM_LIBRARY_API int nvmlDeviceGetName(void *device, char *text, unsigned length)
 {
 	int result = check_device(device, text);
 
-	if (!result && snprintf(text, length, "%s", facts_of(device) ? facts_of(device)->name : "") >= (int)length)
+	if (!result && snprintf(text, length, "%s", facts_of(device).name) >= (int)length)
 		return 7;
 	return result;
 }
@@ -134,9 +138,8 @@ SIM_LIBRARY_API int nvmlDeviceGetUUID(void *device, char *text, unsigned length)
 	if (result)
 		return result;
 	for (int i = 0; i < 16; i++) {
-		uint8_t byte = facts_of(device) ? facts_of(device)->uuid[i] : 0;
-
-		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", byte);
+		at += (size_t)snprintf(all + at, sizeof(all) - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			facts_of(device).uuid[i]);
 	}
 	if (at >= length)
 		return 7;
@@ -161,6 +164,55 @@ SIM_LIBRARY_API int nvmlDeviceGetHandleByUUID(const char *uuid, void **device)
 	return result ? result : 6;
 }
 
+/* "00000000:1A:00.0": the bus is what the simulated devices differ in. */
+SIM_LIBRARY_API int nvmlDeviceGetHandleByPciBusId_v2(const char *text, void **device)
+{
+	unsigned domain, bus;
+	int result = check(device);
+
+	if (!result && (!text || sscanf(text, "%x:%x:", &domain, &bus) != 2))
+		return 2;
+	for (unsigned i = 0; !result && i < sim_setting("devices", 1); i++) {
+		*device = (void *)(uintptr_t)(i + 1);
+		if (facts_of(*device).pci_bus == (int)bus)
+			return 0;
+	}
+	return result ? result : 6;
+}
+
+SIM_LIBRARY_API int nvmlSystemGetCudaDriverVersion_v2(int *version)
+{
+	int result = check(version);
+
+	if (!result)
+		*version = (int)sim_setting("driver_version", 13000);
+	return result;
+}
+
+/* No links between devices, and no fabric: 3, not supported. */
+SIM_LIBRARY_API int nvmlDeviceGetNvLinkRemoteDeviceType(void *device, unsigned link, int *type)
+{
+	int result = check_device(device, type);
+
+	(void)link;
+	return result ? result : 3;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *info)
+{
+	int result = check_device(device, info);
+
+	(void)link;
+	return result ? result : 3;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetGpuFabricInfoV(void *device, void *info)
+{
+	int result = check_device(device, info);
+
+	return result ? result : 3;
+}
+
 SIM_LIBRARY_API int nvmlDeviceGetUtilizationRates(void *device, unsigned rates[2])
 {
 	int result = check_device(device, rates);
@@ -178,8 +230,8 @@ SIM_LIBRARY_API int nvmlDeviceGetMemoryInfo(void *device, unsigned long long mem
 	int result = check_device(device, memory);
 
 	if (!result) {
-		memory[0] = facts_of(device) ? facts_of(device)->capacity : 0;
-		memory[2] = (facts_of(device) ? facts_of(device)->reserved_by_system : 0) + sim_setting("nvml_used", 0);
+		memory[0] = facts_of(device).capacity;
+		memory[2] = facts_of(device).reserved_by_system + sim_setting("nvml_used", 0);
 		memory[1] = memory[0] - memory[2];
 	}
 	return result;
@@ -194,16 +246,17 @@ struct memory_v2 {
 SIM_LIBRARY_API int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory)
 {
 	int result = check_device(device, memory);
-	const struct sim_device *facts = result ? NULL : facts_of(device);
+	struct sim_device facts;
 
-	if (result || !facts)
-		return result ? result : 2;
+	if (result)
+		return result;
+	facts = facts_of(device);
 	if (sim_setting("nvml_release", 13) < 12)
 		return 13;
 	if (memory->version != (sizeof(*memory) | 2u << 24))
 		return 25; /* argument version mismatch */
-	memory->total = facts->capacity;
-	memory->reserved = facts->reserved_by_system;
+	memory->total = facts.capacity;
+	memory->reserved = facts.reserved_by_system;
 	memory->used = sim_setting("nvml_used", 0);
 	memory->free = memory->total - memory->reserved - memory->used;
 	return 0;
@@ -237,9 +290,9 @@ SIM_LIBRARY_API int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mill
 /* Clocks: 0 graphics, 1 SM, 2 memory; MHz. */
 SIM_LIBRARY_API int nvmlDeviceGetClockInfo(void *device, int clock, unsigned *mhz)
 {
-	const struct sim_device *facts = device ? facts_of(device) : NULL;
+	struct sim_device facts = facts_of(device);
 
-	return give(device, mhz, !facts ? 0 : (unsigned)(clock == 2 ? facts->memory_clock_khz : facts->clock_khz) / 1000);
+	return give(device, mhz, (unsigned)(clock == 2 ? facts.memory_clock_khz : facts.clock_khz) / 1000);
 }
 
 SIM_LIBRARY_API int nvmlDeviceGetPcieThroughput(void *device, int counter, unsigned *kilobytes)
