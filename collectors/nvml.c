@@ -215,15 +215,16 @@ static void note_device(struct tfp_nvml *nvml, const struct device *device, cons
 	tfp_store_fact(TFP_TAG_nvml_device, fields, 3);
 }
 
-/* Where CUDA's UUIDs are those of NVML (not so for parts of a device), only its devices are read. */
-static int is_shown(const struct tfp_nvml *nvml, const char *uuid, uint32_t shown)
+/* CUDA's number of a device, which is what every other record says of it; `shown` where it is none of CUDA's. */
+static uint32_t cuda_number(const struct tfp_nvml *nvml, const char *uuid, uint32_t shown)
 {
 	for (uint32_t i = 0; i < shown; i++)
-		if (tfp_same_text(uuid, nvml->uuids[i]))
-			return 1;
-	return 0;
+		if (*uuid && tfp_same_text(uuid, nvml->uuids[i]))
+			return i;
+	return shown;
 }
 
+/* Where CUDA's UUIDs are those of NVML (not so for parts of a device), only its devices are read, under CUDA's numbers. */
 static void find_devices(struct tfp_nvml *nvml, uint32_t count, uint32_t shown)
 {
 	char uuid[96];
@@ -236,7 +237,7 @@ static void find_devices(struct tfp_nvml *nvml, uint32_t count, uint32_t shown)
 		uuid[0] = 0;
 		if (nvml->api.uuid && nvml->api.uuid(device->handle, uuid, sizeof uuid))
 			uuid[0] = 0;
-		if (shown && !is_shown(nvml, uuid, shown))
+		if (shown && (device->number = cuda_number(nvml, uuid, shown)) == shown)
 			continue;
 		nvml->device_count++;
 		note_device(nvml, device, uuid);

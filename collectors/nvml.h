@@ -71,7 +71,7 @@ struct tfp_nvml_api {
 /* nvml_api.c: opens the library and looks up what it has. 0; -1: no library; -2: it lacks what cannot be done without. */
 int tfp_nvml_open(struct tfp_nvml_api *api);
 
-/* The UUIDs that CUDA shows to the process, as NVML writes them, 48 bytes each; how many, of `most`. Not inside cuInit. */
+/* UUIDs of CUDA's devices in CUDA's order, as NVML writes them, 48 bytes each, "" = unknown; how many, of `most`. Not inside cuInit. */
 uint32_t tfp_nvml_cuda_uuids(char (*uuids)[48], uint32_t most);
 
 /* Milliseconds between two readings; 0 = none. Start-up only; kept across fork. */

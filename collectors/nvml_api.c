@@ -60,8 +60,10 @@ uint32_t tfp_nvml_cuda_uuids(char (*uuids)[48], uint32_t most)
 	dlerror();
 	if (!get_count || !get || !get_uuid || get_count(&count))
 		return 0;
-	for (int i = 0; i < count && found < most; i++)
-		if (!get(&device, i) && !get_uuid(bytes, device))
-			put_uuid(uuids[found++], bytes);
+	for (; count > 0 && found < (uint32_t)count && found < most; found++) {
+		uuids[found][0] = 0;
+		if (!get(&device, (int)found) && !get_uuid(bytes, device))
+			put_uuid(uuids[found], bytes);
+	}
 	return found;
 }

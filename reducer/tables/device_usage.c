@@ -35,7 +35,7 @@ enum {
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "of the reading, from the start of the run"},
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid of the process that read it"},
-	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 0, "NVML's number of the device; CUDA may count otherwise"},
+	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 0, "CUDA's number of the device; NVML's where CUDA has no such UUID"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "of the device"},
 	[UUID] = {"uuid", "uuid", TABLE_TEXT, UNIT_NONE, 3, "of the device"},
 	[LENGTH] = {"length_ns", "over", TABLE_INTEGER, UNIT_NS, 1, "since the reading before"},
