@@ -307,7 +307,7 @@ static const struct part {
 	unsigned usual, most; /* of a roomy one, blank line included: what it is sure of, what it takes */
 } parts[] = {
 	{put_run, 0, 4, 4, 16},
-	{summary_put_verdict, 1, 2, 3, 4},
+	{summary_put_verdict, 1, 2, 3, 6},
 	{put_steps, 2, 4, 8, 9},
 	{summary_put_kernels, 4, 2, 5, 6},
 	{summary_put_ops, 5, 2, 5, 6},

@@ -2,7 +2,7 @@
 /*
  * The GPU's lines of the summary.
  *
- * Rule: the three classes of launches are always said, 0 or not.
+ * Rule: the three classes of launches are always said, 0 or not, where there was a device or a launch.
  */
 #include "reducer/report/summary_internal.h"
 
@@ -72,13 +72,20 @@ static int by_time(const void *a, const void *b)
 					       : (left->id > right->id) - (left->id < right->id);
 }
 
+/* A framework asked whether there is a GPU, and there was none. */
+static bool is_idle(const struct gpu_brief *brief)
+{
+	return !brief->device_count && !brief->reason_count &&
+	       !(brief->paired || brief->device_only || brief->host_only || brief->impossible);
+}
+
 void summary_put_gpu(struct summary *summary)
 {
 	struct gpu_brief brief;
 	size_t shown = 0, kept;
 
 	gpu_brief(&brief, summary->request->run);
-	if (!brief.any ||
+	if (!brief.any || is_idle(&brief) ||
 	    !summary_heading(summary, "GPU                           busy   of run    kernels     copies   memory peak", 2))
 		return;
 	qsort(brief.devices, brief.device_count, sizeof(*brief.devices), by_time);
