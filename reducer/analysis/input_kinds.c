@@ -204,7 +204,8 @@ static const struct kind {
 	 "A Python generator makes one sample after the other and needs the interpreter for it: let it yield whole batches, replace "
 	 "it by files and tf ops, or run several of them with interleave.",
 	 (const char *const[]){"Generator", NULL}},
-	{"data service", "The data service is slow: add workers to it, or move more of the pipeline into it.",
+	{"data service", "The data service does not keep up: find the slowest iterator of its workers' pipelines (tf_data.pipelines of the "
+	 "workers' processes, where they are recorded), make that cheaper or more parallel, or add workers.",
 	 (const char *const[]){"DataService", NULL}},
 	{"remote source", "The data comes from elsewhere: look at that source and the network between.",
 	 (const char *const[]){"GuzzlerDataGuzzlerRemoteDataset", "ReverbDataset", "DatasetSampleGame", "Courier",
