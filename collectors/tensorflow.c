@@ -300,3 +300,37 @@ void tfp_tensorflow_executed(const void *op, const void *status)
 		tfp_step_end(TFP_FROM_eager, status && api.status_code && api.status_code(status) == OUT_OF_RANGE);
 	}
 }
+
+#define RUN "__session_run " /* as functions have it: what begins with "__" is a call of a graph */
+#define NODE_MOST 200	     /* bytes of a node's name that are kept; they have some 50 */
+
+void tfp_tensorflow_run(const void *node, const void *call)
+{
+	struct tfp_lane *lane;
+	const char *name = node && is_attached && api.node_name ? api.node_name(node) : NULL;
+	char text[sizeof(RUN) + NODE_MOST] = RUN;
+	size_t length = sizeof(RUN) - 1, of_name;
+
+	if (!is_attached || (name && !TFP_PROVE(&names, tfp_prove_text(name, 1))))
+		return;
+	of_name = name ? tfp_length(name) : 0;
+	of_name = of_name < NODE_MOST ? of_name : NODE_MOST;
+	tfp_copy(text + length, name ? name : "", of_name);
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, text, length + of_name),
+		.key = (uint64_t)(uintptr_t)call, .source = TFP_FROM_eager, .scope = USER_SCOPE);
+	tfp_thread_leave(thread);
+}
+
+void tfp_tensorflow_ran(const void *call)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = is_attached && !names.is_refuted ? tfp_tensorflow_enter(&lane) : NULL;
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), op_end, .key = (uint64_t)(uintptr_t)call, .source = TFP_FROM_eager);
+	tfp_thread_leave(thread);
+}

@@ -19,12 +19,19 @@ struct tfp_cxx_string {
 	char within[16];
 };
 
+/* TF_Output of its C API. */
+struct tfp_tensorflow_output {
+	const void *node;
+	int index;
+};
+
 /* What of TensorFlow we call or set; NULL = this one has it not. */
 struct tfp_tensorflow_api {
 	_Atomic int *trace_level;                 /* -1 = nothing is traced */
 	void (*enable_annotations)(uint8_t is_on); /* 2.17 and newer */
 	const void *(*memory_annotation)(void);
 	const char *(*op_name)(const void *op, void *status);
+	const char *(*node_name)(const void *node); /* of a graph */
 	int (*status_code)(const void *status);
 	size_t (*block_bytes)(const void *allocator, const void *block); /* of a BFC allocator */
 	size_t (*allocator_name)(const void *allocator, char *text, size_t room); /* of a BFC allocator: its length */
@@ -39,6 +46,10 @@ int tfp_tensorflow_is_settled(void);
 /* An eager call began and ended. status: a TF_Status, or NULL. */
 void tfp_tensorflow_execute(const void *op);
 void tfp_tensorflow_executed(const void *op, const void *status);
+
+/* A session began and ended a run, for the sake of that node (NULL = none is known). `call`: one that no other open call has. */
+void tfp_tensorflow_run(const void *node, const void *call);
+void tfp_tensorflow_ran(const void *call);
 
 /* An annotation was pushed and popped. */
 void tfp_tensorflow_push(const char *name, size_t length);

@@ -107,8 +107,10 @@ static void attach(void *framework)
 	*(void **)(void *)&real.allocator_name = tfp_object_symbol(framework, "_ZN3tsl12BFCAllocator4NameB5cxx11Ev");
 	api.has_pop = tfp_object_symbol(framework, TSL("15AnnotationStack13PopAnnotationEv")) != NULL;
 	*(void **)(void *)&api.status_code = tfp_object_symbol(framework, "TF_GetCode");
-	if (cc)
+	if (cc) {
 		*(void **)(void *)&api.op_name = tfp_object_symbol(cc, "TFE_OpGetName");
+		*(void **)(void *)&api.node_name = tfp_object_symbol(cc, "TF_OperationName");
+	}
 	if (!api.trace_level && !api.enable_annotations)
 		tfp_tensorflow_absent("TensorFlow was loaded, but exports neither its trace level nor its annotations.");
 	else
@@ -241,6 +243,24 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 		next(op, results, count, status);
 	if (is_wanted())
 		tfp_tensorflow_executed(op, status);
+}
+
+/* A run is for the sake of its first target (an op that trains has no result), else of its first result. */
+void TF_SessionRun(void *session, const void *options, const void *inputs, void *const *values, int input_count,
+		   const struct tfp_tensorflow_output *outputs, void **results, int output_count, const void *const *targets,
+		   int target_count, void *metadata, void *status)
+{
+	void (*next)(void *, const void *, const void *, void *const *, int, const struct tfp_tensorflow_output *, void **, int,
+		     const void *const *, int, void *, void *) = REAL(TF_SessionRun);
+	const void *node = targets && target_count > 0 ? targets[0] : outputs && output_count > 0 ? outputs[0].node : NULL;
+
+	if (is_wanted())
+		tfp_tensorflow_run(node, status);
+	if (next)
+		next(session, options, inputs, values, input_count, outputs, results, output_count, targets, target_count, metadata,
+		     status);
+	if (is_wanted())
+		tfp_tensorflow_ran(status);
 }
 
 /*

@@ -3,8 +3,8 @@
  * TensorFlow's functions that train, whatever they are called: where nobody marked a step, a call of one is a step; and what other
  * functions do between steps, again and again, is in none. See scan.h.
  *
- * JAX marks no steps, nor does TensorFlow run eagerly; where such a loop is fed by tf.data, a batch is a step. Of an eager loop that
- * trains, batches for which no op of a gradient or of an optimizer ran are evaluation.
+ * JAX marks no steps, nor does TensorFlow that runs eagerly or only predicts; where such a loop is fed by tf.data, a batch is a step.
+ * Of an eager loop that trains, batches for which no op of a gradient or of an optimizer ran are evaluation.
  *
  * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
  * for each trace) do not count. Inferred, and said so.
@@ -51,8 +51,10 @@ enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_GRADIENT, NAME_OF_BAT
 /* A loop asked for its next batch, or made the iterator that it asks. */
 struct batch_call {
 	uint64_t begin, trained; /* ticks; trained: when an eager op that trains began last, before the next of these; 0 = none did */
+	uint64_t first, wanted_first; /* what ran first for it, and for the one before in its loop; 0 = nothing */
+	uint64_t used, wanted, reached; /* ops that ran for it, and for the one before; when it had as many, ticks, 0 = it has not */
 	uint32_t thread;
-	int makes_iterator, is_used; /* is_used: other ops followed */
+	int makes_iterator;
 };
 
 struct functions {
@@ -68,7 +70,7 @@ struct functions {
 	struct batch_call *batches; /* by time */
 	size_t batch_count;
 	size_t xla_calls;
-	int trains_eagerly;
+	int trains_eagerly, is_jax;
 };
 
 static const char *name_of(const struct functions *taken, uint64_t id)
@@ -78,20 +80,32 @@ static const char *name_of(const struct functions *taken, uint64_t id)
 	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
 }
 
-/* "__inference_NAME_12" is NAME; GROUPS_MOST where there are too many. */
+/* "__inference_NAME_12" is NAME; a node that a session runs keeps its number: Adam_1 is another optimizer than Adam. */
+static const char *plain_name(const char *name, size_t *length)
+{
+	static const char function[] = "__inference_", run[] = "__session_run ";
+
+	if (strncmp(name, run, sizeof run - 1) == 0) {
+		*length = strlen(name) - 2;
+		return name + 2;
+	}
+	name += strncmp(name, function, sizeof function - 1) == 0 ? sizeof function - 1 : 0;
+	*length = strlen(name);
+	while (*length > 0 && isdigit((unsigned char)name[*length - 1]))
+		--*length;
+	*length -= *length > 1 && name[*length - 1] == '_';
+	return name;
+}
+
+/* GROUPS_MOST where there are too many. */
 static size_t group_of(struct functions *taken, uint64_t id)
 {
-	static const char begin[] = "__inference_";
-	const char *name = name_of(taken, id);
+	const char *name;
 	size_t length, at = 0;
 
 	if (id < NAMES_MAX && taken->groups_of[id] != 0)
 		return (size_t)taken->groups_of[id] - 1;
-	name += strncmp(name, begin, sizeof begin - 1) == 0 ? sizeof begin - 1 : 0;
-	length = strlen(name);
-	while (length > 0 && isdigit((unsigned char)name[length - 1]))
-		length--;
-	length -= length > 1 && name[length - 1] == '_';
+	name = plain_name(name_of(taken, id), &length);
 	while (at < taken->group_count && (strlen(taken->groups[at].name) != length ||
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
@@ -144,38 +158,56 @@ static void take_graph_op(struct functions *taken, uint64_t name)
 		taken->groups[open->call.group].trains = 1;
 }
 
-/* Something ran for the batch that its thread took last. */
-static void use_batch(struct functions *taken, uint32_t thread, int trains, uint64_t time)
+static struct batch_call *last_batch(struct functions *taken, uint32_t thread)
 {
-	for (size_t i = taken->batch_count; i > 0; i--) {
-		struct batch_call *batch = &taken->batches[i - 1];
-		if (batch->thread != thread)
-			continue;
-		batch->is_used = 1;
-		if (trains)
-			batch->trained = time;
-		return;
-	}
+	for (size_t i = taken->batch_count; i > 0; i--)
+		if (taken->batches[i - 1].thread == thread)
+			return &taken->batches[i - 1];
+	return NULL;
 }
 
-static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
+/* Something ran for the batch that its thread took last. `what`: not 0, as a rule the same from batch to batch. */
+static void use_batch(struct functions *taken, uint32_t thread, uint64_t what, int trains, uint64_t time)
 {
-	uint8_t kind = known_kind(taken, name);
-	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
-	struct batch_call *batches;
+	struct batch_call *batch = last_batch(taken, thread);
 
-	taken->trains_eagerly |= trains;
-	if (kind != NAME_OF_BATCH && kind != NAME_OF_ITERATOR) {
-		use_batch(taken, taken->scan->process->log->streams[stream].thread, trains, time);
+	if (batch == NULL)
 		return;
+	if (batch->used++ == 0)
+		batch->first = what;
+	if (batch->used == batch->wanted)
+		batch->reached = time;
+	if (trains)
+		batch->trained = time;
+}
+
+static void add_batch(struct functions *taken, uint32_t thread, int makes_iterator, uint64_t time)
+{
+	const struct batch_call *before = last_batch(taken, thread);
+	struct batch_call batch = {.begin = time, .thread = thread, .makes_iterator = makes_iterator}, *batches;
+
+	if (before != NULL && !before->makes_iterator && !makes_iterator) {
+		batch.wanted = before->used > 0 ? before->used : before->wanted;
+		batch.wanted_first = before->used > 0 ? before->first : before->wanted_first;
 	}
 	batches = model_room(taken->batches, taken->batch_count, sizeof *batches);
 	if (batches == NULL)
 		return;
 	taken->batches = batches;
-	batches[taken->batch_count++] = (struct batch_call){.begin = time,
-							    .thread = taken->scan->process->log->streams[stream].thread,
-							    .makes_iterator = kind == NAME_OF_ITERATOR};
+	batches[taken->batch_count++] = batch;
+}
+
+static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
+{
+	uint8_t kind = known_kind(taken, name);
+	uint32_t thread = taken->scan->process->log->streams[stream].thread;
+	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
+
+	taken->trains_eagerly |= trains;
+	if (kind == NAME_OF_BATCH || kind == NAME_OF_ITERATOR)
+		add_batch(taken, thread, kind == NAME_OF_ITERATOR, time);
+	else
+		use_batch(taken, thread, name + 1, trains, time);
 }
 
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -194,8 +226,8 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 		take_eager_op(taken, stream, name, batch->times[i]);
 		return;
 	}
-	use_batch(taken, taken->scan->process->log->streams[stream].thread, 0, batch->times[i]);
 	group = group_of(taken, name);
+	use_batch(taken, taken->scan->process->log->streams[stream].thread, UINT64_MAX - group, 0, batch->times[i]);
 	if (group == GROUPS_MOST)
 		return;
 	*open = (struct open_call){.key = batch_value(batch, i, fields[1]),
@@ -210,12 +242,16 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 {
 	struct functions *taken = state;
 	struct open_call *open = &taken->open[stream];
+	struct batch_call *used;
 	struct call *calls;
 
 	if (open->key == 0 || batch_value(batch, i, fields[1]) != SOURCE_eager || batch_value(batch, i, fields[0]) != open->key)
 		return;
 	open->key = 0;
 	open->call.end = batch->times[i];
+	used = last_batch(taken, open->call.thread);
+	if (used != NULL && used->reached == open->call.begin)
+		used->reached = open->call.end;
 	taken->open_count--;
 	taken->groups[open->call.group].calls++;
 	calls = model_room(taken->calls, taken->count, sizeof *calls);
@@ -330,18 +366,33 @@ static int has_jax(const struct process *process)
 	return 0;
 }
 
-/* Another batch was asked for in the same loop: this one was there. The last call of a loop found no data, unless it was learnt from. */
+/* In the same loop another batch is asked for. */
+static int has_next(const struct functions *taken, size_t i)
+{
+	const struct batch_call *call = &taken->batches[i];
+
+	return i + 1 < taken->batch_count && !call[1].makes_iterator && call[1].thread == call->thread;
+}
+
+/* The last call of a loop found no data, unless it was learnt from, or as much was done with it as with the one before. */
 static int is_batch(const struct functions *taken, size_t i)
 {
-	const struct batch_call *call = &taken->batches[i], *next = i + 1 < taken->batch_count ? call + 1 : NULL;
+	const struct batch_call *call = &taken->batches[i];
 
-	return !call->makes_iterator && (call->trained != 0 || (next != NULL && !next->makes_iterator && next->thread == call->thread));
+	return !call->makes_iterator &&
+	       (has_next(taken, i) || call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first));
 }
 
 /* A loop that takes of several iterators for one step does nothing between; of JAX that is not known. */
 static int is_joined(const struct functions *taken, size_t i)
 {
-	return taken->trains_eagerly && !taken->batches[i].is_used && i + 1 < taken->batch_count;
+	return !taken->is_jax && taken->batches[i].used == 0;
+}
+
+/* When the last of a loop was done with. */
+static uint64_t end_of(const struct batch_call *call)
+{
+	return call->trained > call->reached ? call->trained : call->reached;
 }
 
 static void make_batches(struct functions *taken)
@@ -363,10 +414,9 @@ static void make_batches(struct functions *taken)
 		first = first == NULL ? &calls[i] : first;
 		if (is_joined(taken, i))
 			continue;
-		int is_last = i + 1 == taken->batch_count || calls[i + 1].makes_iterator || calls[i + 1].thread != calls[i].thread;
 		add_step(process, (struct step){.time_ns = (int64_t)first->begin,
-						.end_ns = (int64_t)(is_last ? calls[i].trained : calls[i + 1].begin),
-						.rest_ns = is_last ? (int64_t)calls[i].trained : 0,
+						.end_ns = (int64_t)(has_next(taken, i) ? calls[i + 1].begin : end_of(&calls[i])),
+						.rest_ns = has_next(taken, i) ? 0 : (int64_t)end_of(&calls[i]),
 						.thread = first->thread,
 						.source = SOURCE_eager,
 						.name = "IteratorGetNext",
@@ -426,8 +476,10 @@ static int finish(void *state)
 
 	if (stepping != GROUPS_MOST)
 		make_steps(taken, stepping);
-	else if (!is_marked(process) && (taken->trains_eagerly || (has_jax(process) && (taken->xla_calls > 0 || taken->count == 0))))
+	else if (!is_marked(process)) {
+		taken->is_jax = taken->xla_calls > 0 || (taken->count == 0 && !taken->trains_eagerly && has_jax(process));
 		make_batches(taken);
+	}
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;
 	if (split_other_work(taken, 1) * 2 < chosen)
