@@ -15,6 +15,7 @@
 #include "collectors/sampler.h"
 
 #define TFP_BUDGET_BYTES 65536 /* of live heap that a thread may keep to itself */
+#define TFP_HEADER_MAPPED 2    /* flag in the word before a block: it was mapped by itself, or is none of the allocator's */
 #define TFP_SPENT_CALL 512     /* 128 allocations and 128 releases at most between two looks */
 
 /*
@@ -92,7 +93,7 @@ static inline __attribute__((always_inline)) int tfp_heap_allocated_usual(const 
 	if (__builtin_expect(!budget, 0))
 		return 0;
 	uint64_t word = ((const uint64_t *)block)[-1];
-	return __builtin_expect(!(word & 2), 1) && tfp_spend_allocation(budget, (word & ~UINT64_C(7)) - 8, size);
+	return __builtin_expect(!(word & TFP_HEADER_MAPPED), 1) && tfp_spend_allocation(budget, (word & ~UINT64_C(7)) - 8, size);
 }
 
 static inline __attribute__((always_inline)) int tfp_heap_freed_usual(const void *block)
@@ -102,7 +103,7 @@ static inline __attribute__((always_inline)) int tfp_heap_freed_usual(const void
 	if (__builtin_expect(!budget || tfp_sampler_may_hold(block), 0))
 		return 0;
 	uint64_t word = ((const uint64_t *)block)[-1];
-	return __builtin_expect(!(word & 2), 1) && tfp_spend_release(budget, (word & ~UINT64_C(7)) - 8);
+	return __builtin_expect(!(word & TFP_HEADER_MAPPED), 1) && tfp_spend_release(budget, (word & ~UINT64_C(7)) - 8);
 }
 
 /* The same where the allocator is asked for the size. Out of line in the hooks. */

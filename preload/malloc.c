@@ -18,77 +18,113 @@ void cfree(void *block);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/* Real functions are known in all modes but COLD; `early` serves the lookup's own calls. */
+/* Real functions are known in all modes but COLD; `early` serves the lookup's own calls. Not in malloc and calloc: tfp_real knows. */
 #define TFP_FORWARD_EARLY(early) \
 	do { \
 		if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve()) \
 			return early; \
 	} while (0)
 
-/* The general road, out of line: the hooks themselves hold the usual one alone. */
-static __attribute__((noinline)) void *allocated_any(void *block, size_t size, unsigned function, const struct tfp_caller *caller)
+/*
+ * All but the usual road, out of line: the hooks that most calls take (malloc, calloc, free) hold that road alone, ask for no mode
+ * and, where they can, make no frame. Before start-up no thread is on it, and tfp_real's first entries look the others up.
+ */
+static __attribute__((noinline)) void *allocated_any(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp,
+						     uintptr_t fp)
 {
+	const struct tfp_caller caller = {pc, sp, fp};
+
+	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && (tfp_early_owns(block) || tfp_resolve()))
+		return block;
 	if (block && !tfp_heap_allocated_asking(block, size, tfp_heap.usable_size))
-		tfp_heap_allocated(block, size, function, caller);
+		tfp_heap_allocated(block, size, function, &caller);
 	else if (!block && errno == ENOMEM)
-		tfp_heap_refused(size, function, caller);
+		tfp_heap_refused(size, function, &caller);
 	return block;
+}
+
+static __attribute__((noinline)) void *allocated_other(void *block, size_t size, unsigned function, uintptr_t pc, uintptr_t sp,
+						       uintptr_t fp)
+{
+	uint32_t mode = tfp_mode_now;
+
+	if (mode == TFP_MODE_PASS)
+		return block;
+	if (__builtin_expect(block != NULL, 1) && mode == TFP_MODE_FULL)
+		return tfp_heap_allocated_full(block, size, function, pc, sp, fp);
+	return allocated_any(block, size, function, pc, sp, fp);
 }
 
 static __attribute__((noinline)) void free_any(void *block)
 {
-	if (!tfp_heap_freed_asking(block, tfp_heap.usable_size))
+	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve())
+		return;
+	if (block && !tfp_heap_freed_asking(block, tfp_heap.usable_size))
 		tfp_heap_freed(block);
 	tfp_real.free(block);
 }
 
+static __attribute__((noinline)) void free_full(void *block)
+{
+	if (__builtin_expect(block && tfp_heap_freed_full(block), 1))
+		tfp_real.free(block);
+	else
+		free_any(block);
+}
+
+static __attribute__((noinline)) void free_other(void *block)
+{
+	if (TFP_UNLIKELY(tfp_early_owns(block)))
+		return;
+	if (tfp_mode_now == TFP_MODE_FULL)
+		free_full(block);
+	else if (tfp_mode_now == TFP_MODE_PASS)
+		tfp_real.free(block);
+	else
+		free_any(block);
+}
+
+void *tfp_first_malloc(size_t size)
+{
+	return tfp_resolve() ? tfp_early_get(size, 16) : tfp_real.malloc(size);
+}
+
+void *tfp_first_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (!tfp_resolve())
+		return tfp_real.calloc(count, size);
+	return __builtin_mul_overflow(count, size, &bytes) ? NULL : tfp_early_get(bytes, 16);
+}
+
 TFP_EXPORT void *malloc(size_t size)
 {
-	TFP_FORWARD_EARLY(tfp_early_get(size, 16));
 	void *block = tfp_real.malloc(size);
 
-	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, size), 1)) ||
-	    tfp_mode_now == TFP_MODE_PASS)
+	if (__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, size), 1))
 		return block;
-	if (__builtin_expect(block != NULL, 1) && tfp_mode_now == TFP_MODE_FULL)
-		return tfp_heap_allocated_full(block, size, TFP_HOOK_malloc, TFP_CALLER_IS);
-	return allocated_any(block, size, TFP_HOOK_malloc, TFP_CALLER);
+	return allocated_other(block, size, TFP_HOOK_malloc, TFP_CALLER_IS);
 }
 
 TFP_EXPORT void *calloc(size_t count, size_t size)
 {
-	size_t bytes;
-
-	TFP_FORWARD_EARLY(__builtin_mul_overflow(count, size, &bytes) ? NULL : tfp_early_get(bytes, 16));
 	void *block = tfp_real.calloc(count, size);
+	size_t bytes = count * size;
 
-	if ((__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, count * size), 1)) ||
-	    tfp_mode_now == TFP_MODE_PASS)
+	if (__builtin_expect(block != NULL, 1) && __builtin_expect(tfp_heap_allocated_usual(block, bytes), 1))
 		return block;
-	if (__builtin_expect(block != NULL, 1) && tfp_mode_now == TFP_MODE_FULL)
-		return tfp_heap_allocated_full(block, count * size, TFP_HOOK_calloc, TFP_CALLER_IS);
 	if (TFP_UNLIKELY(!block) && __builtin_mul_overflow(count, size, &bytes))
 		bytes = SIZE_MAX; /* more than can be said */
-	else
-		bytes = count * size;
-	return allocated_any(block, bytes, TFP_HOOK_calloc, TFP_CALLER);
+	return allocated_other(block, bytes, TFP_HOOK_calloc, TFP_CALLER_IS);
 }
 
 TFP_EXPORT void free(void *block)
 {
-	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD)) {
-		if (tfp_resolve() || tfp_early_owns(block))
-			return;
-	}
-	if (block) {
-		if (TFP_UNLIKELY(tfp_early_owns(block)))
-			return;
-		if (!tfp_heap_freed_usual(block) && !tfp_heap_freed_full(block) && tfp_mode_now != TFP_MODE_PASS) {
-			free_any(block);
-			return;
-		}
-	}
-	tfp_real.free(block);
+	if (__builtin_expect(block && tfp_heap_freed_usual(block), 1))
+		tfp_real.free(block);
+	else
+		free_other(block);
 }
 
 /* What three names of release share: `real` is the libc's own function of that name, or NULL. */

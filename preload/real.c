@@ -2,12 +2,14 @@
 /* Looking up the real functions; see preload/real.h. Rule: the only file of the library that calls dlsym. */
 #include "preload/real.h"
 
+#include "collectors/heap_usual.h"
 #include "collectors/modules.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
 
-struct tfp_real tfp_real;
+/* The two that look the others up, themselves included, when they are first called. */
+struct tfp_real tfp_real = {.malloc = tfp_first_malloc, .calloc = tfp_first_calloc};
 
 /* 0 not looked up, 1 being looked up, 2 done. Written by tfp_resolve alone. */
 static _Atomic int phase;
@@ -21,12 +23,13 @@ void *tfp_early_get(size_t bytes, size_t alignment)
 	if (bytes > TFP_EARLY_BYTES || alignment > 16)
 		return NULL;
 	do {
-		/* 16 bytes before the block hold its size, for realloc */
+		/* 16 bytes before the block hold its size, for realloc, and where glibc has a chunk's size that it is no usual one */
 		start = (old + 16 + 15) & ~(size_t)15;
 		if (start + bytes > TFP_EARLY_BYTES)
 			return NULL;
 	} while (!__atomic_compare_exchange_n((size_t *)&early_used, &old, start + bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	*(size_t *)(void *)(tfp_early + start - 16) = bytes;
+	*(size_t *)(void *)(tfp_early + start - 8) = TFP_HEADER_MAPPED;
 	return tfp_early + start;
 }
 

@@ -45,6 +45,10 @@ extern struct tfp_real tfp_real __attribute__((visibility("hidden")));
  */
 int tfp_resolve(void);
 
+/* What stands in tfp_real for these two until then (preload/malloc.c): so the hooks need not ask whether it is known. */
+void *tfp_first_malloc(size_t size);
+void *tfp_first_calloc(size_t count, size_t size);
+
 /* Memory for calls that come before the real functions are known; never given back. NULL when it is used up. */
 void *tfp_early_get(size_t bytes, size_t alignment);
 
