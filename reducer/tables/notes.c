@@ -122,6 +122,30 @@ void notes_recording(struct table *table, const struct request *request)
 		   "the output directory is no local file system; what was not yet written when the process died is missing.");
 }
 
+static bool has_pytorch(const struct process *process)
+{
+	for (size_t i = 0; i < process->framework_count; i++)
+		if (strcmp(process->frameworks[i].name, "pytorch") == 0 && strncmp(process->frameworks[i].value, "absent", 6) != 0)
+			return true;
+	return false;
+}
+
+bool notes_unheard(struct table *table, const struct request *request)
+{
+	struct count unheard = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		bool is_part = process->window_count && process->range_count;
+		if (request_wants_process(request, process) && has_pytorch(process) && is_part && !process->ops.count)
+			count_add(&unheard, process);
+	}
+	note_count(table, request, NOTE_MISSING, &unheard,
+		   "PyTorch was there, but while a capture window was open it had no occasion to tell of ops: a window's begin is told to "
+		   "it where it next takes or gives back memory, so of work in place alone (a.add_(b)) nothing is recorded.");
+	return unheard.processes > 0;
+}
+
 /* Of forked processes: what their parent held when it forked. */
 struct heritage {
 	size_t processes;

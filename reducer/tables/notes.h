@@ -27,4 +27,7 @@ void notes_told(struct table *table, const struct request *request);
 /* Says that sites or events were sampled, or not recorded at all, by the mode of the wanted processes. */
 void notes_sampling(struct table *table, const struct request *request);
 
+/* Says of which processes PyTorch told no op in their windows, though it was there. Whether that is so of any. */
+bool notes_unheard(struct table *table, const struct request *request);
+
 #endif

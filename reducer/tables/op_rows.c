@@ -2,6 +2,7 @@
 /* The ops of all wanted processes; see reducer/tables/op_rows.h. */
 #include "reducer/tables/op_rows.h"
 
+#include "reducer/tables/notes.h"
 #include "reducer/analysis/tensor_names.h"
 #include "reducer/base/index.h"
 
@@ -395,9 +396,10 @@ void op_rows_note_none(struct table *table, const struct request *request)
 		is_recorded |= process->ops.count > 0;
 	if (is_recorded)
 		table_note(table, NOTE_INFO, "No op began in what was asked for; the run as a whole has ops.");
-	else
+	else if (!notes_unheard(table, request))
 		table_note(table, NOTE_MISSING,
-			   "No ops are in the logs: no framework was found (run_env says which were), or TFPROF_OPS is off.");
+			   "No ops are in the logs: no framework was found (run_env says which were), TFPROF_OPS is off, or no capture "
+			   "window was open.");
 }
 
 void op_rows_free(struct op_rows *rows)
