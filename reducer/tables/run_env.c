@@ -9,6 +9,7 @@
 #include "reducer/model/gpu.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -79,38 +80,46 @@ static const struct pair *frameworks(const struct process *process, size_t *coun
 	return process->frameworks;
 }
 
-static bool has_pair(const struct process *process, pairs_of *of, const struct pair *pair)
+static const struct pair *find_pair(const struct process *process, pairs_of *of, const struct pair *pair)
 {
 	size_t count;
 	const struct pair *pairs = of(process, &count);
 
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(pairs[i].name, pair->name) == 0 && strcmp(pairs[i].value, pair->value) == 0)
-			return true;
-	return false;
+			return &pairs[i];
+	return NULL;
 }
 
 static bool is_common(const struct run *run, pairs_of *of, const struct pair *pair)
 {
 	for (size_t i = 0; i < run->process_count; i++)
-		if (!has_pair(&run->processes[i], of, pair))
+		if (!find_pair(&run->processes[i], of, pair))
 			return false;
 	return true;
 }
 
+/* What is the same in every process stands in the first, so only what that one has is looked for in all. */
 static void add_pairs(struct table *table, const struct request *request, pairs_of *of, const char *kind)
 {
 	const struct run *run = request->run;
+	size_t first_count, count;
+	const struct pair *first = of(&run->processes[0], &first_count);
+	bool *common = base_alloc(first_count + 1, sizeof(*common));
 
+	for (size_t k = 0; k < first_count; k++)
+		common[k] = is_common(run, of, &first[k]);
 	for (size_t i = 0; i < run->process_count; i++) {
-		size_t count;
-		const struct pair *pairs = of(&run->processes[i], &count);
+		const struct process *process = &run->processes[i];
+		const struct pair *pairs = of(process, &count);
 		for (size_t k = 0; k < count; k++) {
-			bool common = is_common(run, of, &pairs[k]);
-			if (common ? i == 0 : request_wants_process(request, &run->processes[i]))
-				add(table, common ? NULL : &run->processes[i], kind, pairs[k].name, pairs[k].value);
+			const struct pair *same = find_pair(&run->processes[0], of, &pairs[k]);
+			bool in_all = same && common[same - first];
+			if (in_all ? i == 0 : request_wants_process(request, process))
+				add(table, in_all ? NULL : process, kind, pairs[k].name, pairs[k].value);
 		}
 	}
+	free(common);
 }
 
 static void add_number(struct table *table, const struct process *process, const char *name, uint64_t value)

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/request.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { PROCESS, NAME, VALUE, SOURCE, PROBLEM, COLUMNS };
@@ -36,57 +37,96 @@ static bool is_common(const struct run *run, const struct setting *setting)
 	return true;
 }
 
+static const struct setting_error *error_find(const struct process *process, const struct setting_error *error)
+{
+	for (size_t i = 0; i < process->setting_error_count; i++)
+		if (strcmp(process->setting_errors[i].name, error->name) == 0)
+			return &process->setting_errors[i];
+	return NULL;
+}
+
 static bool error_is_common(const struct run *run, const struct setting_error *error)
 {
 	for (size_t i = 0; i < run->process_count; i++) {
-		const struct process *process = &run->processes[i];
-		size_t k = 0;
-		while (k < process->setting_error_count && strcmp(process->setting_errors[k].name, error->name) != 0)
-			k++;
-		if (k == process->setting_error_count || strcmp(process->setting_errors[k].value, error->value) != 0)
+		const struct setting_error *other = error_find(&run->processes[i], error);
+		if (!other || strcmp(other->value, error->value) != 0)
 			return false;
 	}
 	return true;
 }
 
-static void add_errors(struct table *table, const struct request *request)
-{
-	const struct run *run = request->run;
+/* What is the same in every process stands in the first, so only what that one has is looked for in all. */
+struct common {
+	bool *settings, *errors; /* of the first process, by index */
+};
 
-	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].setting_error_count; k++) {
-			const struct setting_error *error = &run->processes[i].setting_errors[k];
-			bool common = error_is_common(run, error);
-			if (common ? i != 0 : !request_wants_process(request, &run->processes[i]))
-				continue;
-			table_row(table);
-			if (!common)
-				table_integer(table, PROCESS, run->processes[i].pid);
-			table_string(table, NAME, error->name);
-			table_string(table, VALUE, error->value);
-			table_string(table, SOURCE, "refused");
-			table_string(table, PROBLEM, error->remedy);
-		}
+static struct common find_common(const struct run *run)
+{
+	const struct process *first = &run->processes[0];
+	struct common common = {base_alloc(first->setting_count + 1, sizeof(bool)),
+				base_alloc(first->setting_error_count + 1, sizeof(bool))};
+
+	for (size_t i = 0; i < first->setting_count; i++)
+		common.settings[i] = is_common(run, &first->settings[i]);
+	for (size_t i = 0; i < first->setting_error_count; i++)
+		common.errors[i] = error_is_common(run, &first->setting_errors[i]);
+	return common;
+}
+
+/* Whether something of a process gets a row: what is common gets one, with the first process. */
+static bool is_shown(const struct request *request, const struct process *process, bool is_common)
+{
+	return is_common ? process == request->run->processes : request_wants_process(request, process);
+}
+
+static void add_errors(struct table *table, const struct request *request, const struct process *process, const bool *common)
+{
+	const struct process *first = request->run->processes;
+
+	for (size_t i = 0; i < process->setting_error_count; i++) {
+		const struct setting_error *error = &process->setting_errors[i], *same = error_find(first, error);
+		bool in_all = same && common[same - first->setting_errors];
+		if (!is_shown(request, process, in_all))
+			continue;
+		table_row(table);
+		if (!in_all)
+			table_integer(table, PROCESS, process->pid);
+		table_string(table, NAME, error->name);
+		table_string(table, VALUE, error->value);
+		table_string(table, SOURCE, "refused");
+		table_string(table, PROBLEM, error->remedy);
+	}
+}
+
+static void add_settings(struct table *table, const struct request *request, const struct process *process, const bool *common)
+{
+	const struct process *first = request->run->processes;
+
+	for (size_t i = 0; i < process->setting_count; i++) {
+		const struct setting *setting = &process->settings[i], *same = setting_find(first, setting);
+		bool in_all = same && common[same - first->settings];
+		if (!is_shown(request, process, in_all))
+			continue;
+		table_row(table);
+		if (!in_all)
+			table_integer(table, PROCESS, process->pid);
+		table_string(table, NAME, setting->name);
+		table_string(table, VALUE, setting->value);
+		table_string(table, SOURCE, setting->is_default ? "default" : "environment");
+	}
 }
 
 static void fill(struct table *table, const struct request *request)
 {
 	const struct run *run = request->run;
+	struct common common = find_common(run);
 
-	add_errors(table, request);
 	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].setting_count; k++) {
-			const struct setting *setting = &run->processes[i].settings[k];
-			bool common = is_common(run, setting);
-			if (common ? i != 0 : !request_wants_process(request, &run->processes[i]))
-				continue;
-			table_row(table);
-			if (!common)
-				table_integer(table, PROCESS, run->processes[i].pid);
-			table_string(table, NAME, setting->name);
-			table_string(table, VALUE, setting->value);
-			table_string(table, SOURCE, setting->is_default ? "default" : "environment");
-		}
+		add_errors(table, request, &run->processes[i], common.errors);
+	for (size_t i = 0; i < run->process_count; i++)
+		add_settings(table, request, &run->processes[i], common.settings);
+	free(common.settings);
+	free(common.errors);
 }
 
 const struct table_kind table_settings = {
