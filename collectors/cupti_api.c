@@ -168,13 +168,13 @@ static void *open_by_name(struct tfp_cupti_api *api, int flags, uint32_t most)
 
 static void *open_in_toolkit(struct tfp_cupti_api *api, const char *toolkit, uint32_t most)
 {
-	static const char *const inside[] = {"/extras/CUPTI/lib64", "/lib64"};
+	static const char *const inside[] = {"/extras/CUPTI/lib64", "/lib64", "/lib"}; /* the last: a toolkit of wheels */
 	const char *const roots[] = {toolkit, "/usr/local/cuda"};
 
-	for (size_t i = 0; i < LIBRARIES * 4; i++) {
-		const struct library *library = &libraries[i / 4];
-		const char *root = roots[i / 2 % 2];
-		void *object = *root && library->major <= most ? open_at(api, root, inside[i % 2], library->name) : NULL;
+	for (size_t i = 0; i < LIBRARIES * 6; i++) {
+		const struct library *library = &libraries[i / 6];
+		const char *root = roots[i / 3 % 2];
+		void *object = *root && library->major <= most ? open_at(api, root, inside[i % 3], library->name) : NULL;
 		if (object)
 			return object;
 	}

@@ -309,7 +309,7 @@ struct tfp_cupti_strides {
 };
 
 /*
- * Finds and opens libcupti and its functions; calls none of them. `toolkit`: CUDA_HOME or "" . 0, or -1: `api->path` then
+ * Finds and opens libcupti and its functions; calls none of them. `toolkit`: a folder or "". 0, or -1: `api->path` then
  * says what was missing, in words. Only once the driver is known to work. May block in the loader.
  */
 int tfp_cupti_open(struct tfp_cupti_api *api, const char *toolkit);

@@ -179,6 +179,19 @@ static int check_cupti(struct doctor *doctor, const char *path, const struct ans
 	return is_usable;
 }
 
+/* The toolkit that the library looks in first: CUDA_HOME, or else CUDA_PATH. */
+static void find_in_toolkit(glob_t *found)
+{
+	static const char *const inside[] = {"extras/CUPTI/lib64", "lib64", "lib"};
+	const char *home = getenv("CUDA_HOME"), *toolkit = home && *home ? home : getenv("CUDA_PATH");
+	char pattern[PATH];
+
+	for (size_t i = 0; toolkit && *toolkit && i < sizeof inside / sizeof inside[0]; i++) {
+		snprintf(pattern, sizeof pattern, "%.400s/%s/libcupti.so.1[1-9]*", toolkit, inside[i]);
+		glob(pattern, GLOB_APPEND, NULL, found);
+	}
+}
+
 /* Places where CUPTI lies: toolkits, wheels of the active Python environment, the loader's path. */
 static size_t find_libraries(glob_t *found)
 {
@@ -198,6 +211,7 @@ static size_t find_libraries(glob_t *found)
 		glob(pattern, GLOB_APPEND, NULL, found);
 		folders += length + (folders[length] == ':');
 	}
+	find_in_toolkit(found);
 	for (i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
 		glob(patterns[i], GLOB_APPEND, NULL, found);
 	if (environment && strlen(environment) < 400) {

@@ -279,7 +279,7 @@ static int are_devices_hidden(void)
 
 static void configure_cupti(void)
 {
-	const char *toolkit = tfp_environment_get("CUDA_HOME");
+	const char *home = tfp_environment_get("CUDA_HOME"), *toolkit = home && *home ? home : tfp_environment_get("CUDA_PATH");
 	const struct tfp_cupti_options options = {
 		.buffer_bytes = tfp_settings.cuda_buffer ? tfp_settings.cuda_buffer : CUDA_BUFFER_BYTES,
 		.flush_ms = (uint32_t)tfp_settings.cuda_flush,

@@ -84,6 +84,20 @@ def interpreters():
     return found
 
 
+def has_cupti(root):
+    return any(glob.glob(f"{root}/{folder}/libcupti.so.1[1-9]*") for folder in ("extras/CUPTI/lib64", "lib64", "lib"))
+
+
+def toolkit_with_cupti(nvcc):
+    """What CUDA_HOME must say for programs with a static runtime, on machines whose only CUPTI is nvcc's or a wheel's; "" = nothing."""
+    if any(root and has_cupti(root) for root in (os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"), "/usr/local/cuda")):
+        return ""
+    roots = [os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))] if nvcc else []
+    for python in interpreters():
+        roots += sorted(glob.glob(f"{os.path.dirname(os.path.dirname(os.path.abspath(python)))}/lib/python3*/site-packages/nvidia/c*"))
+    return next((root for root in roots if has_cupti(root)), "")
+
+
 def release_text(number):
     return f"{number // 1000}.{number % 1000 // 10}" if number else "unknown"
 
