@@ -109,7 +109,7 @@ enum tfp_cupti_outstanding tfp_cupti_outstanding(const struct tfp_cupti *cupti)
 }
 
 /* What a call asked for, by row number. cupti_sizes.def */
-enum { SIZED_COPY = 0x80, SIZED_SET = 0x81 }; /* no flavours */
+enum { SIZED_MAP = 0x40, SIZED_UNMAP = 0x41, SIZED_COPY = 0x80, SIZED_SET = 0x81 }; /* no flavours */
 #define SIZED_DEVICE     TFP_GPU_FLAVOUR_DEVICE
 #define SIZED_MANAGED    TFP_GPU_FLAVOUR_MANAGED
 #define SIZED_PINNED     TFP_GPU_FLAVOUR_PINNED
@@ -124,18 +124,20 @@ static const struct sized {
 #undef TFP_SIZED
 };
 
-/* What a call that found no memory had asked for; that a copy or set has nothing to do. */
+/* What a call that found no memory had asked for; what was mapped; that a copy or set has nothing to do. */
 static inline void note_size(struct tfp_gpu_seen *seen, uint32_t row, const uint64_t *parameters)
 {
 	const struct sized *where = row && row <= sizeof sized / sizeof *sized ? &sized[row - 1] : NULL;
-	int is_work = where && where->what >= SIZED_COPY;
+	int is_work = where && where->what >= SIZED_COPY, is_map = where && (where->what | 1) == SIZED_UNMAP && !seen->result;
 
-	if (!parameters || !where || !where->word || (!is_work && seen->result != TFP_GPU_OUT_OF_MEMORY))
+	if (!parameters || !where || !where->word || (!is_work && !is_map && seen->result != TFP_GPU_OUT_OF_MEMORY))
 		return;
 	uint64_t bytes = parameters[where->word] * (where->times ? parameters[where->times] : 1);
 	if (!is_work) {
-		seen->flavour = where->what;
+		seen->flavour = where->what < SIZED_MAP ? where->what : TFP_GPU_FLAVOUR_MAPPED;
 		seen->requested = bytes;
+		seen->address = is_map ? parameters[0] : 0;
+		seen->mapping = !is_map ? 0 : where->what == SIZED_MAP ? TFP_GPU_ALLOC : TFP_GPU_FREE;
 	} else if (!bytes) {
 		seen->empty = where->what == SIZED_COPY ? TFP_GPU_COPY : TFP_GPU_SET;
 	}

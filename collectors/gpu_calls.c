@@ -401,6 +401,24 @@ static struct tfp_gpu_frame *frame_of(struct tfp_gpu_thread *gpu, const struct t
 	return NULL;
 }
 
+/* Memory that was mapped or unmapped, which no record of CUPTI's own tells; or an allocation that failed, the same. */
+static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, uint64_t *values)
+{
+	uint32_t flavour = seen->flavour;
+
+	values[0] = seen->address;
+	if (seen->mapping == TFP_GPU_FREE) {
+		values[2] = flavour;
+		values[3] = tfp_gpu_block_remove(seen->address, &flavour);
+		return;
+	}
+	values[1] = seen->requested;
+	values[4] = seen->mapping ? thread->gpu.device - 1 : UINT32_MAX; /* a device of 0 is none that is known: all ones, too */
+	values[5] = flavour;
+	if (seen->mapping)
+		tfp_gpu_block_add(thread, seen->address, seen->requested, flavour, (uint32_t)values[4]);
+}
+
 /* A call that only the callback saw. */
 static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, struct tfp_gpu_done *done)
 {
@@ -416,11 +434,9 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 		done->stack = tfp_caller_stack(thread, lane, seen->caller);
 		put_python(thread, lane, done);
 	}
-	if (seen->requested) { /* nothing else tells it of an allocation that failed */
-		values[1] = seen->requested;
-		values[4] = UINT32_MAX;
-		values[5] = seen->flavour;
-		done->argument = TFP_GPU_ALLOC;
+	if (seen->requested) {
+		follow_seen(thread, seen, values);
+		done->argument = seen->mapping ? seen->mapping : TFP_GPU_ALLOC;
 		done->values = values;
 	}
 	if (seen->empty) { /* nor of one that had nothing to do; its addresses are not known here */

@@ -130,7 +130,9 @@ struct tfp_gpu_seen {
 	uint32_t result; /* exit only */
 	uint32_t is_launch; /* a kernel or graph launch: counts for launch windows */
 	uint32_t flavour;   /* as gpu_alloc's */
-	uint64_t requested; /* exit of an allocation that found no memory: bytes; else, and where not known, 0 */
+	uint64_t requested; /* exit of an allocation that found no memory, of a map or unmap: bytes; else, and where not known, 0 */
+	uint64_t address;   /* exit of a map or unmap that was done; else 0 */
+	uint32_t mapping;   /* the same: TFP_GPU_ALLOC or TFP_GPU_FREE; else 0 */
 	uint32_t empty;     /* exit of a copy or set of 0 bytes: TFP_GPU_COPY or TFP_GPU_SET; else, and where not known, 0 */
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
