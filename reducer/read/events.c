@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOAD_BYTES 8u /* read at once, whatever the type: so many stand behind the records of a chunk */
+
 struct events {
 	const struct log *log;
 	struct columns *columns; /* of an events block; NULL = a chunk */
@@ -58,7 +60,7 @@ static struct events *open_chunk(struct events *events, const struct log_block *
 	if (events->raw_bytes > TFP_RAW_MAX)
 		return fail(events, block->offset, DIAG_DAMAGE, "the chunk claims an impossible size");
 	events->place = block->payload + sizeof chunk;
-	events->raw = malloc(events->raw_bytes + 1);
+	events->raw = malloc(events->raw_bytes + LOAD_BYTES);
 	if (events->raw == NULL)
 		return fail(events, block->offset, DIAG_DAMAGE, "no memory for the chunk");
 	events->raw_bytes = log_pread(log, events->place, events->raw, events->raw_bytes);
@@ -97,12 +99,15 @@ const struct events_skipped *events_skipped(const struct events *events)
 	return &events->skipped;
 }
 
-static uint64_t load(const uint8_t *from, enum schema_type type)
+/* A value of that type, lowest byte first as all of the log. */
+static inline uint64_t load(const uint8_t *from, enum schema_type type)
 {
-	uint64_t value = 0;
+	static const uint64_t masks[] = {
+		[TYPE_U8] = UINT8_MAX, [TYPE_U16] = UINT16_MAX, [TYPE_U32] = UINT32_MAX, [TYPE_U64] = UINT64_MAX, [TYPE_I64] = UINT64_MAX};
+	uint64_t value;
 
-	memcpy(&value, from, schema_type_bytes(type));
-	return value;
+	memcpy(&value, from, LOAD_BYTES);
+	return value & masks[type];
 }
 
 /* The schema's record at the start of `raw`, or NULL when its bytes make no sense. */
@@ -136,24 +141,23 @@ void events_want(struct events *events, const uint32_t fields[256])
 		columns_want(events->columns, fields);
 }
 
+/* A kind's first record in a batch makes room for the fields of all of them: the same ones are wanted. */
 static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;
-	uint32_t wanted = events->fields == NULL ? UINT32_MAX : events->fields[record->tag];
+	uint32_t wanted = (events->fields == NULL ? UINT32_MAX : events->fields[record->tag]) &
+			  (uint32_t)((UINT64_C(1) << record->field_count) - 1);
 	struct batch_kind *kind = batch_add(batch, raw[0], load(raw, TYPE_U64) >> TFP_TAG_BITS);
 
 	if (kind == NULL)
 		return -1;
-	for (uint32_t i = 0; i < record->field_count; i++) {
-		uint64_t *values;
-
-		if (!(wanted >> i & 1))
-			continue;
-		values = batch_field(batch, kind, i);
+	for (; wanted != 0; wanted &= wanted - 1) {
+		uint32_t field = (uint32_t)__builtin_ctz(wanted);
+		uint64_t *values = kind->count == 1 ? batch_field(batch, kind, field) : kind->values[field];
 
 		if (values == NULL)
 			return -1;
-		values[kind->count - 1] = load(raw + record->fields[i].offset, record->fields[i].type);
+		values[kind->count - 1] = load(raw + record->fields[field].offset, record->fields[field].type);
 	}
 	events->raw_done += record->raw_bytes;
 	return 0;
