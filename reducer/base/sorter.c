@@ -41,7 +41,7 @@ struct sorter {
 	uint64_t spool_end;
 	uint8_t *out; /* of a run being written */
 	size_t out_used;
-	struct entry *last; /* the entry handed out last, where runs are merged */
+	size_t taken; /* bytes of the entry handed out last, still at the front of the first open run */
 };
 
 struct sorter *sorter_make(size_t bytes)
@@ -66,7 +66,6 @@ void sorter_free(struct sorter *sorter)
 	free(sorter->open);
 	free(sorter->runs);
 	free(sorter->out);
-	free(sorter->last);
 	free(sorter->order);
 	free(sorter->memory);
 	free(sorter);
@@ -241,24 +240,34 @@ static void open_runs(struct sorter *sorter, const struct run *runs, size_t coun
 		sift_down(sorter, at);
 }
 
-/* Copies the least entry of the open runs to `to`. Returns 0 at the end. */
-static int take_least(struct sorter *sorter, struct entry *to)
+/* The run of the entry handed out last goes on behind it. */
+static void pass_taken(struct sorter *sorter)
 {
 	struct run *run = &sorter->open[0];
 
-	if (!sorter->open_count)
-		return 0;
-	const struct entry *entry = front(sorter, run);
-	size_t bytes = bytes_of(entry);
-	memcpy(to, entry, bytes);
-	run->used += bytes;
+	if (!sorter->taken)
+		return;
+	run->used += sorter->taken;
+	sorter->taken = 0;
 	if (!front(sorter, run)) {
 		free(run->buffer);
 		*run = sorter->open[--sorter->open_count];
 	}
 	if (sorter->open_count)
 		sift_down(sorter, 0);
-	return 1;
+}
+
+/* The least entry of the open runs, in the buffer of its run until the next call. NULL at the end. */
+static const struct entry *take_least(struct sorter *sorter)
+{
+	const struct entry *entry;
+
+	pass_taken(sorter);
+	if (!sorter->open_count)
+		return NULL;
+	entry = front(sorter, &sorter->open[0]);
+	sorter->taken = bytes_of(entry);
+	return entry;
 }
 
 /* Until there are no more runs than can be merged at once. The first ones are merged, so that order is kept. */
@@ -273,8 +282,8 @@ static void reduce_runs(struct sorter *sorter)
 			kept = count - from < SORTER_FAN ? count - from : SORTER_FAN;
 			open_runs(sorter, runs + from, kept);
 			size_t run = begin_run(sorter);
-			while (take_least(sorter, sorter->last))
-				write_entry(sorter, sorter->last);
+			for (const struct entry *entry; (entry = take_least(sorter)) != NULL;)
+				write_entry(sorter, entry);
 			end_run(sorter, run);
 		}
 		free(runs);
@@ -307,7 +316,6 @@ static void begin_reading(struct sorter *sorter)
 		return;
 	}
 	spill_all(sorter);
-	sorter->last = base_alloc(1, sizeof(struct entry) + SORTER_LONGEST + 8);
 	reduce_runs(sorter);
 	open_runs(sorter, sorter->runs, sorter->run_count);
 }
@@ -319,7 +327,7 @@ const void *sorter_next(struct sorter *sorter, const uint64_t **key, size_t *len
 	if (!sorter->is_reading)
 		begin_reading(sorter);
 	if (sorter->run_count)
-		entry = take_least(sorter, sorter->last) ? sorter->last : NULL;
+		entry = take_least(sorter);
 	else
 		entry = sorter->next < sorter->count ? sorter->order[sorter->next++] : NULL;
 	if (!entry)
