@@ -165,14 +165,19 @@ static struct gpu_record record_of(struct gpu_scan *scan, enum gpu_kind kind, si
 				   .given_op = op};
 }
 
-/* What the file of another profiler says the next device record was for. */
+/* What the file of another profiler says the next device record was for; most ops come again and again. */
 static void take_device_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
 	const struct scan_ops *ops = &scan->scan->ops;
-	const char *name = ops->name == NULL ? "" : ops->name(ops->name_state, VALUE(0));
+	uint64_t id = VALUE(0);
+	struct gpu_given *given = &scan->given[id % GPU_RECENT];
 
-	scan->arguments[stream].given_op = *name == 0 ? 0 : op_names_number(scan->scan->op_names, name);
+	if (given->next != id + 1) {
+		const char *name = ops->name == NULL ? "" : ops->name(ops->name_state, id);
+		*given = (struct gpu_given){id + 1, *name == 0 ? 0 : op_names_number(scan->scan->op_names, name)};
+	}
+	scan->arguments[stream].given_op = given->op;
 }
 
 static void take_work(struct gpu_scan *scan, const struct gpu_record *record)

@@ -89,6 +89,10 @@ struct gpu_scan {
 		uint64_t high, low;
 		uint32_t place;         /* + 1 */
 	} recent[GPU_RECENT];           /* rows of kernels found lately: most come again and again */
+	struct gpu_given {
+		uint64_t next;          /* id of the name + 1; 0 = none yet */
+		uint32_t op;            /* its number */
+	} given[GPU_RECENT];            /* ops that device_op records named lately */
 	const char **texts;             /* of string facts */
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */

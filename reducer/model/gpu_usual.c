@@ -192,7 +192,7 @@ int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record)
 	struct gpu_usual_slot *slot = slot_of(&scan->usual, record->correlation);
 	uint64_t begin;
 
-	if (slot == NULL || record->start == 0 || record->graph != 0 || record->node != 0 || record->given_op != 0)
+	if (slot == NULL || record->start == 0 || record->graph != 0 || record->node != 0)
 		return 0;
 	if (slot->step == SLOT_PAIRED)
 		return again(scan, slot, record);
@@ -202,7 +202,7 @@ int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record)
 	scan->last_decoded = record->time;
 	if (record->kind == GPU_LAUNCH)
 		spread_add(&scan->gpu->queue_delays, record->start > begin ? record->start - begin : 0);
-	gpu_sum_usual(scan, record, slot->op, slot->thread);
+	gpu_sum_usual(scan, record, record->given_op != 0 ? record->given_op : slot->op, slot->thread);
 	if (scan->usual.launches - slot->born >= FLIGHTS_KEEP / 2)
 		slot->born = scan->usual.launches;
 	slot->key = gpu_double_key(record);
