@@ -26,11 +26,18 @@ static bool is_id(const void *context, const void *key, uint32_t number)
 	return ((const struct xplane_names *)context)->items[number].id == *(const uint64_t *)key;
 }
 
-static struct xplane_name *find_name(const struct xplane_names *names, uint64_t id)
+/* Most are found where the one of that id was found before. */
+static struct xplane_name *find_name(struct xplane_names *names, uint64_t id)
 {
-	uint32_t number = base_index_find(&names->index, base_mix(id), is_id, names, &id);
+	uint32_t *recent = &names->recent[id % XPLANE_RECENT], number;
 
-	return number == UINT32_MAX ? NULL : &names->items[number];
+	if (*recent < names->count && names->items[*recent].id == id)
+		return &names->items[*recent];
+	number = base_index_find(&names->index, base_mix(id), is_id, names, &id);
+	if (number == UINT32_MAX)
+		return NULL;
+	*recent = number;
+	return &names->items[number];
 }
 
 static void clear_names(struct xplane_names *names)

@@ -36,10 +36,12 @@ struct xplane_name {
 	uint64_t shape_details;
 };
 
+#define XPLANE_RECENT 1024u
 struct xplane_names {
 	struct xplane_name *items;
 	size_t count, room;
 	struct base_index index;
+	uint32_t recent[XPLANE_RECENT]; /* by id: the place where one was found lately */
 };
 
 struct xplane_value {
