@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define LEAST_BYTES (1u << 20)
+#define LANES_MOST 64u /* with more of them all are one */
 #define NEAR 32u /* places that an entry is moved back at most as it is put */
 #define BUFFER_BYTES 65536u /* of one run while it is merged; holds the longest entry */
 
@@ -26,12 +27,21 @@ struct run {
 	size_t used, filled;
 };
 
+/* Entries in memory that share the first words of their key. */
+struct lane {
+	const struct entry **order;
+	size_t count, room;
+	int is_ordered; /* what was put since the last run came in order */
+};
+
 struct sorter {
 	uint8_t *memory;
 	size_t room, used;
-	const struct entry **order;
-	size_t count, order_room, next;
-	int is_ordered; /* what was put since the last run came in order */
+	unsigned lane_words;
+	struct lane lanes[LANES_MOST]; /* once ordered: by key */
+	size_t lane_count, last_lane;
+	int is_one; /* there were too many lanes: the first has all, in any order */
+	size_t reading, next; /* in memory: lane, place in it */
 	int is_reading;
 	struct run *runs;
 	size_t run_count, run_room;
@@ -44,14 +54,14 @@ struct sorter {
 	size_t taken; /* bytes of the entry handed out last, still at the front of the first open run */
 };
 
-struct sorter *sorter_make(size_t bytes)
+struct sorter *sorter_make(size_t bytes, unsigned lane_words)
 {
 	struct sorter *sorter = base_alloc(1, sizeof(*sorter));
 
 	sorter->room = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
 	sorter->memory = base_alloc(sorter->room, 1);
+	sorter->lane_words = lane_words;
 	sorter->spool = -1;
-	sorter->is_ordered = 1;
 	return sorter;
 }
 
@@ -66,7 +76,8 @@ void sorter_free(struct sorter *sorter)
 	free(sorter->open);
 	free(sorter->runs);
 	free(sorter->out);
-	free(sorter->order);
+	for (size_t i = 0; i < LANES_MOST; i++)
+		free(sorter->lanes[i].order);
 	free(sorter->memory);
 	free(sorter);
 }
@@ -128,11 +139,29 @@ static void end_run(struct sorter *sorter, size_t run)
 	sorter->runs[run].end = sorter->spool_end;
 }
 
+static int by_first_key(const void *a, const void *b)
+{
+	return compare_keys(((const struct lane *)a)->order[0], ((const struct lane *)b)->order[0]);
+}
+
 static void order_memory(struct sorter *sorter)
 {
-	if (!sorter->is_ordered)
-		qsort(sorter->order, sorter->count, sizeof(*sorter->order), by_key);
-	sorter->is_ordered = 1;
+	for (size_t i = 0; i < sorter->lane_count; i++) {
+		struct lane *lane = &sorter->lanes[i];
+		if (!lane->is_ordered)
+			qsort(lane->order, lane->count, sizeof(*lane->order), by_key);
+		lane->is_ordered = 1;
+	}
+	qsort(sorter->lanes, sorter->lane_count, sizeof(*sorter->lanes), by_first_key);
+}
+
+/* Nothing is in memory any more. */
+static void forget_lanes(struct sorter *sorter)
+{
+	for (size_t i = 0; i < sorter->lane_count; i++)
+		sorter->lanes[i].count = 0;
+	sorter->lane_count = sorter->last_lane = sorter->used = 0;
+	sorter->is_one = 0;
 }
 
 static void spill(struct sorter *sorter)
@@ -140,21 +169,61 @@ static void spill(struct sorter *sorter)
 	size_t run = begin_run(sorter);
 
 	order_memory(sorter);
-	for (size_t i = 0; i < sorter->count; i++)
-		write_entry(sorter, sorter->order[i]);
+	for (size_t lane = 0; lane < sorter->lane_count; lane++)
+		for (size_t i = 0; i < sorter->lanes[lane].count; i++)
+			write_entry(sorter, sorter->lanes[lane].order[i]);
 	end_run(sorter, run);
-	sorter->count = sorter->used = 0;
+	forget_lanes(sorter);
+}
+
+/* Too many lanes: all entries go to the first, to be sorted as one. */
+static void make_one(struct sorter *sorter)
+{
+	struct lane *first = &sorter->lanes[0];
+
+	for (size_t i = 1; i < sorter->lane_count; i++) {
+		struct lane *lane = &sorter->lanes[i];
+		first->order = base_grow(first->order, &first->room, first->count + lane->count, sizeof(*first->order));
+		memcpy(first->order + first->count, lane->order, lane->count * sizeof(*lane->order));
+		first->count += lane->count;
+		lane->count = 0;
+	}
+	first->is_ordered = 0;
+	sorter->lane_count = sorter->is_one = 1;
+}
+
+/* All keys of a lane begin with the same words. */
+static int is_of(const struct sorter *sorter, const struct lane *lane, const struct entry *entry)
+{
+	return sorter->is_one || memcmp(lane->order[0]->key, entry->key, sorter->lane_words * sizeof(entry->key[0])) == 0;
+}
+
+static struct lane *lane_of(struct sorter *sorter, const struct entry *entry)
+{
+	if (sorter->lane_count && is_of(sorter, &sorter->lanes[sorter->last_lane], entry))
+		return &sorter->lanes[sorter->last_lane];
+	for (size_t i = 0; i < sorter->lane_count; i++)
+		if (is_of(sorter, &sorter->lanes[i], entry))
+			return &sorter->lanes[sorter->last_lane = i];
+	sorter->last_lane = 0;
+	if (sorter->lane_count == LANES_MOST) {
+		make_one(sorter);
+		return &sorter->lanes[0];
+	}
+	sorter->last_lane = sorter->lane_count++;
+	sorter->lanes[sorter->last_lane].is_ordered = 1;
+	return &sorter->lanes[sorter->last_lane];
 }
 
 /* The place of a new entry. What is nearly in order (ends of what was sorted by begin) needs no sorting later. */
-static size_t move_back(struct sorter *sorter, const struct entry *entry)
+static size_t move_back(struct lane *lane, const struct entry *entry)
 {
-	size_t at = sorter->count, least = at > NEAR ? at - NEAR : 0;
+	size_t at = lane->count, least = at > NEAR ? at - NEAR : 0;
 
-	for (; sorter->is_ordered && at > least && compare_keys(sorter->order[at - 1], entry) > 0; at--)
-		sorter->order[at] = sorter->order[at - 1];
-	if (at > 0 && at == least && compare_keys(sorter->order[at - 1], entry) > 0)
-		sorter->is_ordered = 0;
+	for (; lane->is_ordered && at > least && compare_keys(lane->order[at - 1], entry) > 0; at--)
+		lane->order[at] = lane->order[at - 1];
+	if (at > 0 && at == least && compare_keys(lane->order[at - 1], entry) > 0)
+		lane->is_ordered = 0;
 	return at;
 }
 
@@ -162,6 +231,7 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 {
 	size_t need = sizeof(struct entry) + (length + 7) / 8 * 8;
 	struct entry *entry;
+	struct lane *lane;
 
 	if (length > SORTER_LONGEST || sorter->is_reading || !sorter->memory)
 		abort(); /* a mistake of the caller */
@@ -173,10 +243,11 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	memset((uint8_t *)entry + need - 8, 0, need > sizeof(*entry) ? 8 : 0);
 	memcpy(entry + 1, bytes, length);
 	sorter->used += need;
-	sorter->order = base_grow(sorter->order, &sorter->order_room, sorter->count + 1, sizeof(*sorter->order));
-	size_t at = move_back(sorter, entry);
-	sorter->count++;
-	sorter->order[at] = entry;
+	lane = lane_of(sorter, entry);
+	lane->order = base_grow(lane->order, &lane->room, lane->count + 1, sizeof(*lane->order));
+	size_t at = move_back(lane, entry);
+	lane->count++;
+	lane->order[at] = entry;
 }
 
 /* The entry at the front of a run, read from the spool where needed; NULL at its end. */
@@ -293,13 +364,13 @@ static void reduce_runs(struct sorter *sorter)
 /* What is in memory, and the memory. */
 static void spill_all(struct sorter *sorter)
 {
-	if (sorter->count)
+	if (sorter->lane_count)
 		spill(sorter);
 	free(sorter->memory);
-	free(sorter->order);
 	sorter->memory = NULL;
-	sorter->order = NULL;
-	sorter->order_room = 0;
+	for (size_t i = 0; i < LANES_MOST; i++)
+		free(sorter->lanes[i].order);
+	memset(sorter->lanes, 0, sizeof(sorter->lanes));
 }
 
 void sorter_rest(struct sorter *sorter)
@@ -320,16 +391,23 @@ static void begin_reading(struct sorter *sorter)
 	open_runs(sorter, sorter->runs, sorter->run_count);
 }
 
+/* The next entry where all are in memory. */
+static const struct entry *next_here(struct sorter *sorter)
+{
+	while (sorter->reading < sorter->lane_count && sorter->next == sorter->lanes[sorter->reading].count) {
+		sorter->reading++;
+		sorter->next = 0;
+	}
+	return sorter->reading == sorter->lane_count ? NULL : sorter->lanes[sorter->reading].order[sorter->next++];
+}
+
 const void *sorter_next(struct sorter *sorter, const uint64_t **key, size_t *length)
 {
 	const struct entry *entry;
 
 	if (!sorter->is_reading)
 		begin_reading(sorter);
-	if (sorter->run_count)
-		entry = take_least(sorter);
-	else
-		entry = sorter->next < sorter->count ? sorter->order[sorter->next++] : NULL;
+	entry = sorter->run_count ? take_least(sorter) : next_here(sorter);
 	if (!entry)
 		return NULL;
 	*key = entry->key;

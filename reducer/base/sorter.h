@@ -17,8 +17,11 @@
 
 struct sorter;
 
-/* `bytes`: of entries kept in memory, at least 1 MiB. Never NULL. */
-struct sorter *sorter_make(size_t bytes);
+/*
+ * `bytes`: of entries kept in memory, at least 1 MiB. `lane_words`: so many words of the key name a lane; entries of one lane are
+ * put nearly in order, however the lanes alternate. 0 = all are one lane. It decides how long sorting takes, nothing else. Never NULL.
+ */
+struct sorter *sorter_make(size_t bytes, unsigned lane_words);
 void sorter_free(struct sorter *sorter);
 
 /* Only before the first sorter_next. `length` is at most SORTER_LONGEST. */

@@ -44,7 +44,7 @@ struct sink *sink_make(void)
 {
 	struct sink *sink = base_alloc(1, sizeof(*sink));
 
-	sink->sorter = sorter_make(SORT_BYTES);
+	sink->sorter = sorter_make(SORT_BYTES, 1);
 	sink->spool = spool_open();
 	sink->end = PAGE;
 	return sink;

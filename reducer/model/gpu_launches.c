@@ -31,8 +31,8 @@ struct gpu_launches *gpu_launches_make(void)
 {
 	struct gpu_launches *launches = base_alloc(1, sizeof(*launches));
 
-	launches->called.sorter = sorter_make(CALLED_BYTES);
-	launches->alone.sorter = sorter_make(ALONE_BYTES);
+	launches->called.sorter = sorter_make(CALLED_BYTES, 0);
+	launches->alone.sorter = sorter_make(ALONE_BYTES, 0);
 	return launches;
 }
 

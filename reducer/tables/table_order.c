@@ -160,7 +160,7 @@ static void sort_long(struct table *table, size_t column, bool is_reversed)
 {
 	enum table_type type = table->kind->columns[column].type;
 	uint32_t *ranks = type == TABLE_TEXT ? rank_texts(&table->texts) : NULL;
-	struct sorter *sorter = sorter_make(SORT_BYTES);
+	struct sorter *sorter = sorter_make(SORT_BYTES, 0);
 	const uint64_t *key;
 	struct table old;
 	struct text bytes = {0};

@@ -50,7 +50,7 @@ struct xspace_file *xspace_make(void)
 {
 	struct xspace_file *file = base_alloc(1, sizeof(*file));
 
-	file->sorter = sorter_make(SORT_BYTES);
+	file->sorter = sorter_make(SORT_BYTES, 2);
 	return file;
 }
 

@@ -38,11 +38,11 @@ static void fill(unsigned char *bytes, uint64_t number, size_t length)
 	memcpy(bytes, &number, sizeof(number));
 }
 
-static void try(size_t count, size_t longest, uint64_t keys)
+static void try_lanes(size_t count, size_t longest, uint64_t keys, unsigned lane_words)
 {
 	struct wanted *all = calloc(count, sizeof(*all));
 	static unsigned char bytes[SORTER_LONGEST], expected[SORTER_LONGEST];
-	struct sorter *sorter = sorter_make(0);
+	struct sorter *sorter = sorter_make(0, lane_words);
 	const uint64_t *key;
 	const void *got;
 	size_t length, at = 0;
@@ -73,6 +73,13 @@ static void try(size_t count, size_t longest, uint64_t keys)
 	free(all);
 }
 
+/* All as one lane, a few lanes, more lanes than there is room for, each key a lane. */
+static void try(size_t count, size_t longest, uint64_t keys)
+{
+	for (unsigned lane_words = 0; lane_words <= SORTER_WORDS; lane_words++)
+		try_lanes(count, longest, keys, lane_words);
+}
+
 static void in_memory(void **state)
 {
 	(void)state;
@@ -95,7 +102,7 @@ static void in_more_runs_than_merge_at_once(void **state)
 
 static void nothing(void **state)
 {
-	struct sorter *sorter = sorter_make(0);
+	struct sorter *sorter = sorter_make(0, 0);
 	const uint64_t *key;
 	size_t length;
 
