@@ -7,17 +7,23 @@
 
 #include "writer/poison.h"
 
-#define TABLE_SLOTS 131072       /* hashes; 1 MiB of which only the touched pages exist */
+#define LINE_SLOTS 8             /* hashes of one cache line */
+#define NEAR_LINES 512           /* 32 KiB: spread over the whole table, a few hundred names would touch all its pages */
+#define TABLE_SLOTS 131072       /* hashes that found their line full; 1 MiB of which only the touched pages exist */
 #define NAMES_MOST 98304         /* three quarters of them */
 #define TEXT_MOST (32u << 20)    /* bytes of all texts kept */
 
 struct tfp_pattern tfp_step_pattern;
 
-/* Hashes of the string facts that this log has: open addressing, never taken back. In pages that a fork child finds empty. */
+/*
+ * Hashes of the string facts that this log has, 0 = free: a line that the hash chooses, then, where it is full, open addressing. Never
+ * taken back. In pages that a fork child finds empty.
+ */
 struct tfp_names {
-	_Atomic uint32_t count;
+	_Alignas(64) _Atomic uint64_t near[NEAR_LINES][LINE_SLOTS];
+	_Atomic uint64_t hashes[TABLE_SLOTS];
 	_Atomic uint64_t text_bytes;
-	_Atomic uint64_t hashes[TABLE_SLOTS]; /* 0 = free */
+	_Atomic uint32_t count;
 };
 
 uint64_t tfp_name_hash(const char *text, size_t length)
@@ -39,11 +45,17 @@ static struct tfp_names *table(void)
 	return names;
 }
 
+static inline uint64_t *slot_of(struct tfp_names *names, uint64_t hash, uint32_t i)
+{
+	return i < LINE_SLOTS ? (uint64_t *)&names->near[(hash >> 32) % NEAR_LINES][i]
+			      : (uint64_t *)&names->hashes[(hash + i) % TABLE_SLOTS];
+}
+
 /* 1: nobody had it, the caller writes the fact; 0: it is there; -1: no room. */
 static int enter(struct tfp_names *names, uint64_t hash, uint64_t bytes)
 {
-	for (uint32_t i = 0; i < TABLE_SLOTS; i++) {
-		uint64_t *slot = (uint64_t *)&names->hashes[(hash + i) % TABLE_SLOTS];
+	for (uint32_t i = 0; i < LINE_SLOTS + TABLE_SLOTS; i++) {
+		uint64_t *slot = slot_of(names, hash, i);
 		uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
 		if (there == hash)
 			return 0;

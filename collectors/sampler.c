@@ -13,10 +13,15 @@
 #define SLOTS_LEAST (UINT64_C(1) << 16)
 #define SLOTS_MOST (UINT64_C(1) << 22)
 #define FOLLOWED_BYTES (UINT64_C(16) << 30)
-#define PROBES 64 /* slots looked at before the table counts as full */
+#define LINE_SLOTS 8   /* of one cache line */
+#define NEAR_LINES 512 /* 32 KiB in front of the table: spread over all of it, a few hundred samples would touch all its pages */
+#define PROBES 72      /* slots looked at before the table counts as full: a line, then of the rest */
 
-/* A slot holds a block's address, 0 = never used, 1 = used once and free again. */
-static _Atomic uint64_t *table; /* written at start-up once; a fork child finds it empty */
+/*
+ * A slot holds a block's address, 0 = never used, 1 = used once and free again. A block stands in the line that its hash chooses, or,
+ * where that was full, further on: a line with a slot never used has sent none there.
+ */
+static _Atomic uint64_t *near, *table; /* written at start-up once; a fork child finds them empty */
 static uint64_t slot_mask;
 static uint8_t no_filter[1 << TFP_FILTER_BITS]; /* all zero: what the hooks read until the sampler is made */
 uint8_t *tfp_sampler_filter = no_filter;
@@ -27,10 +32,11 @@ int tfp_sampler_make(uint64_t interval)
 
 	while (slots < SLOTS_MOST && slots * interval < 2 * FOLLOWED_BYTES)
 		slots *= 2;
-	uint8_t *pages = tfp_pages_get(slots * sizeof *table + (1 << TFP_FILTER_BITS), 1);
+	uint8_t *pages = tfp_pages_get((slots + NEAR_LINES * LINE_SLOTS) * sizeof *table + (1 << TFP_FILTER_BITS), 1);
 	if (!pages)
 		return -1;
-	table = (_Atomic uint64_t *)(void *)(pages + (1 << TFP_FILTER_BITS));
+	near = (_Atomic uint64_t *)(void *)(pages + (1 << TFP_FILTER_BITS));
+	table = near + NEAR_LINES * LINE_SLOTS;
 	slot_mask = slots - 1;
 	tfp_sampler_filter = pages;
 	return 0;
@@ -83,12 +89,17 @@ static void count_in_filter(const void *block, int change)
 		;
 }
 
+static inline _Atomic uint64_t *slot_of(uint64_t hash, uint64_t probe)
+{
+	return probe < LINE_SLOTS ? &near[(hash >> 48) % NEAR_LINES * LINE_SLOTS + probe] : &table[((hash >> 20) + probe) & slot_mask];
+}
+
 int tfp_sampler_add(const void *block)
 {
 	uint64_t hash = tfp_sampler_hash(block);
 
 	for (uint64_t probe = 0; probe < PROBES; probe++) {
-		_Atomic uint64_t *slot = &table[((hash >> 20) + probe) & slot_mask];
+		_Atomic uint64_t *slot = slot_of(hash, probe);
 		uint64_t old = *slot;
 		if (old > 1 || !__atomic_compare_exchange_n((uint64_t *)slot, &old, (uint64_t)(uintptr_t)block, 0,
 							    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -104,7 +115,7 @@ int tfp_sampler_remove(const void *block)
 	uint64_t hash = tfp_sampler_hash(block);
 
 	for (uint64_t probe = 0; probe < PROBES; probe++) {
-		_Atomic uint64_t *slot = &table[((hash >> 20) + probe) & slot_mask];
+		_Atomic uint64_t *slot = slot_of(hash, probe);
 		uint64_t held = *slot;
 		if (held == 0)
 			return 0;
