@@ -104,6 +104,20 @@ static void put_row(struct table *table, const struct request *request, const st
 	table_string(table, ROLE, row->is_evaluation ? "evaluation" : NULL);
 }
 
+/* Ops of PyTorch, and none of a backward pass. */
+static bool only_predicts(const struct process *process)
+{
+	bool has_ops = false;
+
+	for (size_t i = 0; i < process->ops.count; i++) {
+		const char *name = process->ops.items[i].name;
+		if (strstr(name, "Backward") != NULL || strncmp(name, "Optimizer.", 10) == 0)
+			return false;
+		has_ops |= strncmp(name, "aten::", 6) == 0;
+	}
+	return has_ops;
+}
+
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
 	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0;
@@ -130,8 +144,11 @@ static void note_process(struct table *table, const struct request *request, con
 		table_note(
 			table, NOTE_INFERRED,
 			"Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges, ops and GPU calls. "
-			"Where in the loop a step begins is a guess.",
-			process->pid, estimated);
+			"Where in the loop a step begins is a guess.%s",
+			process->pid, estimated,
+			only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
+						 "that a language model generates."
+					       : "");
 }
 
 static bool calls_xla(const struct request *request)
