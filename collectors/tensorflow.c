@@ -240,13 +240,13 @@ static int ends_with(const char *name, const char *part)
 }
 
 /*
- * Functions made by tf.function are called __inference_NAME_NUMBER. The first three are those by which Keras trains, and tests;
- * the others are what people call theirs.
+ * Functions made by tf.function are called __inference_NAME_NUMBER. The first four are those by which Keras trains and tests (the
+ * second is Keras 2's, to TensorFlow 2.15); the others are what people call theirs.
  */
 static uint8_t kind_of(const char *name)
 {
-	static const char steps[][24] = {"_train_function",  "_multi_step_on_iterator", "_one_step_on_iterator",
-					 "_train_step",	     "_training_step",		"_train_batch",
+	static const char steps[][28] = {"_train_function", "__inference_test_function", "_multi_step_on_iterator",
+					 "_one_step_on_iterator", "_train_step", "_training_step", "_train_batch",
 					 "_train_one_batch", "_train_one_step"};
 
 	if (!holds(name, "__inference_"))

@@ -33,6 +33,7 @@ struct group {
 	char *name;
 	size_t calls;
 	int trains;
+	int is_step; /* TensorFlow's part of the library knows it by its name */
 };
 
 struct call {
@@ -210,6 +211,15 @@ static void take_eager_op(struct functions *taken, size_t stream, uint64_t name,
 		use_batch(taken, thread, name + 1, trains, time);
 }
 
+/* The record before it began a step on that thread. */
+static int begins_step(const struct process *process, size_t stream)
+{
+	const struct step *last = process->step_count > 0 ? &process->steps[process->step_count - 1] : NULL;
+
+	return last != NULL && last->source == SOURCE_eager && last->end_ns == TIME_UNKNOWN &&
+	       last->thread == process->log->streams[stream].thread;
+}
+
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct functions *taken = state;
@@ -230,6 +240,7 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 	use_batch(taken, taken->scan->process->log->streams[stream].thread, UINT64_MAX - group, 0, batch->times[i]);
 	if (group == GROUPS_MOST)
 		return;
+	taken->groups[group].is_step |= begins_step(taken->scan->process, stream);
 	*open = (struct open_call){.key = batch_value(batch, i, fields[1]),
 				   .call = {.begin = batch->times[i],
 					    .thread = taken->scan->process->log->streams[stream].thread,
@@ -320,6 +331,20 @@ static int is_marked(const struct process *process)
 		if (process->steps[i].source != STEP_BY_PERIOD)
 			return 1;
 	return 0;
+}
+
+/* Keras' evaluate in a loop that trains by itself marks steps, too: nothing to count where another function trains, and it does not. */
+static int is_only_scored(const struct functions *taken)
+{
+	const struct process *process = taken->scan->process;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source != SOURCE_eager)
+			return 0;
+	for (size_t g = 0; g < taken->group_count; g++)
+		if (taken->groups[g].is_step && taken->groups[g].trains)
+			return 0;
+	return find_stepping(taken) != GROUPS_MOST || taken->trains_eagerly;
 }
 
 static void add_step(struct process *process, struct step step)
@@ -472,11 +497,12 @@ static int finish(void *state)
 {
 	struct functions *taken = state;
 	struct process *process = taken->scan->process;
-	size_t stepping = is_marked(process) ? GROUPS_MOST : find_stepping(taken), chosen = 0;
+	int is_open_to = !is_marked(process) || is_only_scored(taken);
+	size_t stepping = is_open_to ? find_stepping(taken) : GROUPS_MOST, chosen = 0;
 
 	if (stepping != GROUPS_MOST)
 		make_steps(taken, stepping);
-	else if (!is_marked(process)) {
+	else if (is_open_to) {
 		taken->is_jax = taken->xla_calls > 0 || (taken->count == 0 && !taken->trains_eagerly && has_jax(process));
 		make_batches(taken);
 	}
