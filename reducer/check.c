@@ -104,11 +104,11 @@ static void print_diags(FILE *out, const struct diag_list *diags)
 		fprintf(out, "problem: %" PRIu64 " more are not listed\n", diags->omitted);
 }
 
-/* What the library itself counted as lost, a line a kind of all processes together. Returns the sum. */
+/* What the library itself counted as lost, a line a kind of all processes together, and what lacks of GPUs. Returns the sum. */
 static uint64_t print_losses(FILE *out, const struct run *run)
 {
 	struct loss_sums sums = losses_sum(run, false);
-	uint64_t lost = 0;
+	uint64_t lost = 0, gpu = 0;
 
 	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
 		if (sums.named[i] == NULL)
@@ -116,7 +116,11 @@ static uint64_t print_losses(FILE *out, const struct run *run)
 		fprintf(out, "lost: %" PRIu64 " %s\n", sums.counts[i], sums.named[i]->help);
 		lost += sums.counts[i];
 	}
-	return lost;
+	for (size_t i = 0; i < run->process_count; i++)
+		gpu += losses_of_gpu(&run->processes[i]);
+	if (gpu != 0)
+		fprintf(out, "lost: %" PRIu64 " GPU records are missing, or are impossible or unknown; -t losses says which\n", gpu);
+	return lost + gpu;
 }
 
 int check_run(FILE *out, struct run *run, const struct run_options *options)

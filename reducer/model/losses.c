@@ -2,6 +2,8 @@
 /* What the library counted as lost; see reducer/model/losses.h. */
 #include "reducer/model/losses.h"
 
+#include "reducer/model/gpu.h"
+
 enum loss_kind {
 #define TFP_LOSS(number, name, help, remedy) LOSS_##name = number,
 #include "writer/losses.def"
@@ -11,6 +13,34 @@ enum loss_kind {
 bool loss_is_degraded(unsigned kind)
 {
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
+}
+
+bool loss_is_of_pairing(unsigned pairing, unsigned reason)
+{
+	return (pairing == GPU_HOST_ONLY || pairing == GPU_DEVICE_ONLY) && reason != GPU_REASON_HOOKS && reason != GPU_REASON_WINDOW &&
+	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH;
+}
+
+/* The library counted what was lost as well, or the file is damaged. */
+static bool is_told_elsewhere(unsigned reason)
+{
+	return reason == GPU_REASON_DROPPED || reason == GPU_REASON_UNREADABLE || reason == GPU_REASON_CALL_LOST ||
+	       reason == GPU_REASON_LOG_CUT;
+}
+
+uint64_t losses_of_gpu(const struct process *process)
+{
+	const struct gpu_counts *counts = process->gpu ? &process->gpu->counts : NULL;
+	uint64_t sum = 0;
+
+	if (counts == NULL)
+		return 0;
+	for (unsigned pairing = 0; pairing < GPU_PAIRINGS; pairing++)
+		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
+			if (loss_is_of_pairing(pairing, reason) && !is_told_elsewhere(reason))
+				sum += counts->reasons[pairing][reason];
+	return sum + counts->impossible_records + counts->repeated_calls + counts->unknown_shapes + counts->unknown_queues +
+	       counts->left_out;
 }
 
 struct loss_sums losses_sum(const struct run *run, bool is_degraded)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the library counted as lost, over all processes and threads.
+ * What is missing of the records: what the library counted as lost, over all processes and threads, and what lacks its other half.
  *
  * Rule: one place decides what is a loss and what costs precision only.
  */
@@ -14,6 +14,12 @@
 
 /* Costs precision, no record. kind: number in losses.def. */
 bool loss_is_degraded(unsigned kind);
+
+/* Whether a launch that was paired so, for this reason, lacks something; not where it was left out on purpose. */
+bool loss_is_of_pairing(unsigned pairing, unsigned reason);
+
+/* Records about GPUs of a process that are missing or cannot be, and that no other loss or damage tells. Complete after run_scan. */
+uint64_t losses_of_gpu(const struct process *process);
 
 /* Losses by kind. */
 struct loss_sums {

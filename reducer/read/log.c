@@ -162,7 +162,8 @@ static int open_file(struct log *log)
 
 	log->file->descriptor = descriptor;
 	if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-		const char *remedy = errno == ENOENT ? "if a program should have left its logs there: tfprof doctor PROGRAM says why not" : "";
+		const char *remedy =
+			errno == ENOENT ? "if a program should have left its logs there: tfprof doctor PROGRAM says why not" : "";
 
 		diag_add(log->diags, DIAG_FATAL, log->path, DIAG_NO_OFFSET, remedy, "cannot be opened: %s", strerror(errno));
 		return -1;

@@ -48,13 +48,6 @@ static void add_losses(struct table *table, const struct request *request, const
 	}
 }
 
-/* Something about GPUs that is missing or cannot be; what was left out on purpose is none of it. */
-static bool is_missing(unsigned pairing, unsigned reason)
-{
-	return (pairing == GPU_HOST_ONLY || pairing == GPU_DEVICE_ONLY) && reason != GPU_REASON_HOOKS && reason != GPU_REASON_WINDOW &&
-	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH;
-}
-
 static void add_gpu(struct table *table, const struct process *process, const char *kind, uint64_t count, bool is_lost,
 		    const char *meaning)
 {
@@ -78,10 +71,10 @@ static void add_gpus(struct table *table, const struct process *process)
 	const struct gpu_counts *counts = &process->gpu->counts;
 
 	for (unsigned reason = 1; reason < GPU_REASONS; reason++) {
-		add_gpu(table, process, "gpu_host_only", counts->reasons[GPU_HOST_ONLY][reason], is_missing(GPU_HOST_ONLY, reason),
-			gpu_reason_text(reason));
+		add_gpu(table, process, "gpu_host_only", counts->reasons[GPU_HOST_ONLY][reason],
+			loss_is_of_pairing(GPU_HOST_ONLY, reason), gpu_reason_text(reason));
 		add_gpu(table, process, "gpu_device_only", counts->reasons[GPU_DEVICE_ONLY][reason],
-			is_missing(GPU_DEVICE_ONLY, reason), gpu_reason_text(reason));
+			loss_is_of_pairing(GPU_DEVICE_ONLY, reason), gpu_reason_text(reason));
 	}
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
 		add_gpu(table, process, "gpu_impossible_time", counts->impossible[i], true, texts[i]);
@@ -91,17 +84,6 @@ static void add_gpus(struct table *table, const struct process *process)
 	add_gpu(table, process, "gpu_unknown_queue", counts->unknown_queues, true,
 		"device records whose device and stream are not in the log");
 	add_gpu(table, process, "gpu_left_out", counts->left_out, true, "things about GPUs that found no room in this program");
-}
-
-/* Whether the GPU's part of a process is not whole. */
-static bool lost_gpu(const struct gpu_counts *counts)
-{
-	for (unsigned reason = 1; reason < GPU_REASONS; reason++)
-		if ((counts->reasons[GPU_HOST_ONLY][reason] && is_missing(GPU_HOST_ONLY, reason)) ||
-		    (counts->reasons[GPU_DEVICE_ONLY][reason] && is_missing(GPU_DEVICE_ONLY, reason)))
-			return true;
-	return counts->impossible_records || counts->repeated_calls || counts->unknown_shapes || counts->unknown_queues ||
-	       counts->left_out;
 }
 
 static void add_damage(struct table *table, const struct diag_list *diags)
@@ -148,7 +130,7 @@ bool losses_any(const struct run *run)
 		for (size_t k = 0; k < run->processes[i].loss_count; k++)
 			if (!loss_is_degraded(run->processes[i].losses[k].kind))
 				return true;
-		if (run->processes[i].gpu && lost_gpu(&run->processes[i].gpu->counts))
+		if (losses_of_gpu(&run->processes[i]))
 			return true;
 	}
 	return run->diags->damage > 0;
