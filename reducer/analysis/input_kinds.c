@@ -5,12 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum source {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define ITERATOR "Iterator::"
 #define LOADER "enumerate(DataLoader)#"
 

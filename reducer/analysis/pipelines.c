@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum source {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define NODES_MOST 65536u /* of one process; further ones are not looked at */
 
 static char *copy_of(const char *text)

@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 struct steady_pass {
 	const struct process *process;
 	int64_t from_ns, to_ns;

@@ -13,12 +13,6 @@
 
 #include <stdlib.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define NO_STEP SIZE_MAX
 #define TURNS_MOST 4	/* optimizers in one step: more are not looked for */
 #define TURNS_LEAST 8	/* periods: fewer may alternate by chance */

@@ -16,12 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define NAMES_MAX 65536u /* as in ops_scan.c */
 #define SCOPE_USER 7	 /* of an eager op: a function */
 #define CALLS_LEAST 2	 /* a call is a step where it comes again; evaluation is more than one call */

@@ -22,7 +22,14 @@ struct range_rows {
 	int is_shared; /* the first row stands for several names: there were too many */
 };
 
-/* How a step is known: row of range_sources.def, or found by its period. */
+/* Who says that a range, a mark or a step begins. */
+enum range_source {
+#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+};
+
+/* How a step is known: enum range_source, or found by its period. */
 #define STEP_BY_PERIOD 255
 
 struct step {

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define SCOPE_FUNCTION 7 /* of an eager op */
 
 /* Texts by their hash. */

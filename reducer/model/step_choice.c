@@ -7,12 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define PAUSE 20      /* median steps */
 #define PAUSE_FROM 10 /* steps: of fewer the median says little */
 

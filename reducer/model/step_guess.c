@@ -6,12 +6,6 @@
 
 #include <stdlib.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define STEPS_OFF 8u /* of so many calls of a function one may be missing */
 
 int step_guess_is_due(const struct process *process)

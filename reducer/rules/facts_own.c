@@ -14,12 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 #define TENSOR_CORES_FROM 7 /* major compute capability: Volta */
 #define DEVICES 64	    /* of all processes together */
 

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum source {
-#define TFP_RANGE_SOURCE(number, name, trust, help) SOURCE_##name = number,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-};
-
 /* One row to be: an op of all wanted processes together. */
 struct host_row {
 	const struct op *first;
