@@ -96,7 +96,10 @@ static void put_recorded(struct summary *summary)
 
 	step_rows_find(&rows, summary->request);
 	if (rows.unrecorded && rows.whole_count && summary_left(summary)) {
-		text_format(&summary->line, "  What fills them, of the %zu recorded whole:", rows.whole_count);
+		text_format(&summary->line,
+			    rows.hides_roles ? "  What fills the %zu recorded whole; which of the others evaluate is not known:"
+					     : "  What fills them, of the %zu recorded whole:",
+			    rows.whole_count);
 		summary_end_line(summary);
 	}
 	step_rows_free(&rows);

@@ -167,8 +167,11 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 			add_process(rows, &room, request, steps);
 	}
 	for (size_t i = 0; i < rows->count; i++) {
-		rows->unrecorded += rows->items[i]->is_unrecorded;
-		rows->whole_count += !rows->items[i]->unit.is_cut && !rows->items[i]->is_unrecorded;
+		const struct step_row *row = rows->items[i];
+		rows->unrecorded += row->is_unrecorded;
+		rows->whole_count += !row->unit.is_cut && !row->is_unrecorded;
+		rows->hides_roles |= row->is_unrecorded && row->kind == UNIT_STEP &&
+				     request->run->processes[row->process].steps[row->unit.step].source == SOURCE_eager;
 	}
 	rows->is_cut_counted = rows->count > rows->unrecorded && !rows->has_whole;
 	if (rows->is_cut_counted)
@@ -399,8 +402,9 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	if (rows->unrecorded)
 		table_note(table, NOTE_MISSING,
 			   "%zu of %zu %ss lie outside of the capture windows, or in part: how long they took is known, not what filled "
-			   "them. They count in no sum.",
-			   rows->unrecorded, rows->count, unit_kind_name(rows->kind));
+			   "them%s. They count in no sum.",
+			   rows->unrecorded, rows->count, unit_kind_name(rows->kind),
+			   rows->hides_roles ? ", nor which of them are evaluation" : "");
 	if (rows->late_ns)
 		table_note(table, NOTE_MISSING,
 			   "%" PRIu64 " ns of work were told too late to be split: they are part of 'other'.", rows->late_ns);

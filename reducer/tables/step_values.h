@@ -32,6 +32,7 @@ struct step_rows {
 	size_t all_count;    /* whether the filters want them or not */
 	size_t left_out;     /* processes with units of a lesser kind */
 	size_t unrecorded;   /* those that windows do not hold */
+	bool hides_roles;    /* some of these are TensorFlow's: which evaluate is not known */
 	bool has_whole;      /* some unit has an end, whether --step and --window want it or not */
 	bool is_cut_counted; /* none has: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
