@@ -39,6 +39,7 @@ struct call {
 struct open_call {
 	uint64_t key; /* 0 = none is open */
 	struct call call;
+	size_t last_batch; /* of a thread's first stream: the batch it took last, + 1; 0 = none yet */
 };
 
 enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
@@ -153,18 +154,30 @@ static void take_graph_op(struct functions *taken, uint64_t name)
 		taken->groups[open->call.group].trains = 1;
 }
 
-static struct batch_call *last_batch(struct functions *taken, uint32_t thread)
+static uint32_t thread_of(const struct functions *taken, size_t stream)
 {
-	for (size_t i = taken->batch_count; i > 0; i--)
-		if (taken->batches[i - 1].thread == thread)
-			return &taken->batches[i - 1];
-	return NULL;
+	return taken->scan->process->log->streams[stream].thread;
+}
+
+/* The batch that the thread of a stream took last, + 1. Streams lie by thread; asked for each op, so nothing is looked through. */
+static size_t *place_of_last(struct functions *taken, size_t stream)
+{
+	while (stream > 0 && thread_of(taken, stream - 1) == thread_of(taken, stream))
+		stream--;
+	return &taken->open[stream].last_batch;
+}
+
+static struct batch_call *last_batch(struct functions *taken, size_t stream)
+{
+	size_t place = *place_of_last(taken, stream);
+
+	return place == 0 ? NULL : &taken->batches[place - 1];
 }
 
 /* Something ran for the batch that its thread took last. `what`: not 0, as a rule the same from batch to batch. */
-static void use_batch(struct functions *taken, uint32_t thread, uint64_t what, int trains, uint64_t time)
+static void use_batch(struct functions *taken, size_t stream, uint64_t what, int trains, uint64_t time)
 {
-	struct batch_call *batch = last_batch(taken, thread);
+	struct batch_call *batch = last_batch(taken, stream);
 
 	if (batch == NULL)
 		return;
@@ -176,10 +189,10 @@ static void use_batch(struct functions *taken, uint32_t thread, uint64_t what, i
 		batch->trained = time;
 }
 
-static void add_batch(struct functions *taken, uint32_t thread, int makes_iterator, uint64_t time)
+static void add_batch(struct functions *taken, size_t stream, int makes_iterator, uint64_t time)
 {
-	const struct batch_call *before = last_batch(taken, thread);
-	struct batch_call batch = {.begin = time, .thread = thread, .makes_iterator = makes_iterator}, *batches;
+	const struct batch_call *before = last_batch(taken, stream);
+	struct batch_call batch = {.begin = time, .thread = thread_of(taken, stream), .makes_iterator = makes_iterator}, *batches;
 
 	if (before != NULL && !before->makes_iterator && !makes_iterator) {
 		batch.wanted = before->used > 0 ? before->used : before->wanted;
@@ -190,19 +203,19 @@ static void add_batch(struct functions *taken, uint32_t thread, int makes_iterat
 		return;
 	taken->batches = batches;
 	batches[taken->batch_count++] = batch;
+	*place_of_last(taken, stream) = taken->batch_count;
 }
 
 static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
 {
 	uint8_t kind = known_kind(taken, name);
-	uint32_t thread = taken->scan->process->log->streams[stream].thread;
 	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
 
 	taken->trains_eagerly |= trains;
 	if (kind == NAME_OF_BATCH || kind == NAME_OF_ITERATOR)
-		add_batch(taken, thread, kind == NAME_OF_ITERATOR, time);
+		add_batch(taken, stream, kind == NAME_OF_ITERATOR, time);
 	else
-		use_batch(taken, thread, name + 1, trains, time);
+		use_batch(taken, stream, name + 1, trains, time);
 }
 
 /* The record before it began a step on that thread. */
@@ -231,14 +244,12 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 		return;
 	}
 	group = group_of(taken, name);
-	use_batch(taken, taken->scan->process->log->streams[stream].thread, UINT64_MAX - group, 0, batch->times[i]);
+	use_batch(taken, stream, UINT64_MAX - group, 0, batch->times[i]);
 	if (group == GROUPS_MOST)
 		return;
 	taken->groups[group].is_step |= begins_step(taken->scan->process, stream);
-	*open = (struct open_call){.key = batch_value(batch, i, fields[1]),
-				   .call = {.begin = batch->times[i],
-					    .thread = taken->scan->process->log->streams[stream].thread,
-					    .group = (uint16_t)group}};
+	open->key = batch_value(batch, i, fields[1]);
+	open->call = (struct call){.begin = batch->times[i], .thread = thread_of(taken, stream), .group = (uint16_t)group};
 	taken->open_count += open->key != 0;
 	taken->last_open = stream;
 }
@@ -254,7 +265,7 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 		return;
 	open->key = 0;
 	open->call.end = batch->times[i];
-	used = last_batch(taken, open->call.thread);
+	used = last_batch(taken, stream);
 	if (used != NULL && used->reached == open->call.begin)
 		used->reached = open->call.end;
 	taken->open_count--;
