@@ -21,11 +21,23 @@ bool loss_is_of_pairing(unsigned pairing, unsigned reason)
 	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH;
 }
 
-/* The library counted what was lost as well, or the file is damaged. */
-static bool is_told_elsewhere(unsigned reason)
+static bool has_loss(const struct process *process, unsigned kind)
 {
-	return reason == GPU_REASON_DROPPED || reason == GPU_REASON_UNREADABLE || reason == GPU_REASON_CALL_LOST ||
-	       reason == GPU_REASON_LOG_CUT;
+	for (size_t i = 0; i < process->loss_count; i++)
+		if (process->losses[i].kind == kind && process->losses[i].count > 0)
+			return true;
+	return false;
+}
+
+/* The library counted what was lost for that reason as well. A log that is cut tells of no record: a killed process leaves such. */
+static bool is_told_elsewhere(const struct process *process, unsigned reason)
+{
+	static const unsigned kinds[GPU_REASONS] = {[GPU_REASON_REFUSED] = LOSS_cupti_none,
+						    [GPU_REASON_TAKEN] = LOSS_cupti_taken,
+						    [GPU_REASON_DROPPED] = LOSS_cupti_dropped,
+						    [GPU_REASON_UNREADABLE] = LOSS_cupti_unreadable};
+
+	return reason == GPU_REASON_CALL_LOST || (kinds[reason] && has_loss(process, kinds[reason]));
 }
 
 uint64_t losses_of_gpu(const struct process *process)
@@ -37,7 +49,7 @@ uint64_t losses_of_gpu(const struct process *process)
 		return 0;
 	for (unsigned pairing = 0; pairing < GPU_PAIRINGS; pairing++)
 		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
-			if (loss_is_of_pairing(pairing, reason) && !is_told_elsewhere(reason))
+			if (loss_is_of_pairing(pairing, reason) && !is_told_elsewhere(process, reason))
 				sum += counts->reasons[pairing][reason];
 	return sum + counts->impossible_records + counts->repeated_calls + counts->unknown_shapes + counts->unknown_queues +
 	       counts->left_out;
