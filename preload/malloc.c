@@ -176,6 +176,16 @@ static void *realloc_early(void *block, size_t size)
 	return fresh;
 }
 
+/* While the real functions are looked up. Another thread may have seen malloc, the last of them, a moment before its end. */
+static __attribute__((noinline)) void *realloc_cold(void *block, size_t size)
+{
+	if (!block)
+		return tfp_early_get(size, 16);
+	if (tfp_early_owns(block))
+		return realloc_early(block, size);
+	return tfp_real.realloc ? tfp_real.realloc(block, size) : NULL;
+}
+
 /* `caller` is that of the exported function; tfp_real.realloc is glibc's or that of an allocator below us. */
 static inline __attribute__((always_inline)) void *realloc_as(void *block, size_t size, unsigned function,
 							      const struct tfp_caller *caller)
@@ -196,7 +206,7 @@ static inline __attribute__((always_inline)) void *realloc_as(void *block, size_
 
 TFP_EXPORT void *realloc(void *block, size_t size)
 {
-	TFP_FORWARD_EARLY(block ? realloc_early(block, size) : tfp_early_get(size, 16));
+	TFP_FORWARD_EARLY(realloc_cold(block, size));
 	return realloc_as(block, size, TFP_HOOK_realloc, TFP_CALLER);
 }
 

@@ -23,13 +23,13 @@ void *tfp_early_get(size_t bytes, size_t alignment)
 	if (bytes > TFP_EARLY_BYTES || alignment > 16)
 		return NULL;
 	do {
-		/* 16 bytes before the block hold its size, for realloc, and where glibc has a chunk's size that it is no usual one */
+		/* 16 bytes before the block hold its size, for realloc, and a chunk's size and flag as glibc has them */
 		start = (old + 16 + 15) & ~(size_t)15;
 		if (start + bytes > TFP_EARLY_BYTES)
 			return NULL;
 	} while (!__atomic_compare_exchange_n((size_t *)&early_used, &old, start + bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	*(size_t *)(void *)(tfp_early + start - 16) = bytes;
-	*(size_t *)(void *)(tfp_early + start - 8) = TFP_HEADER_MAPPED;
+	*(size_t *)(void *)(tfp_early + start - 8) = ((bytes + 16 + 7) & ~(size_t)7) | TFP_HEADER_MAPPED;
 	return tfp_early + start;
 }
 
@@ -44,6 +44,12 @@ static inline int is_left_to_free(const char *name)
 	       tfp_same(name, "free_aligned_sized", sizeof "free_aligned_sized");
 }
 
+/* Found last: until then all blocks are early memory, and realloc, which may not be known yet, is given none of the allocator's. */
+static inline int is_last(const char *name)
+{
+	return tfp_same(name, "malloc", sizeof "malloc") || tfp_same(name, "calloc", sizeof "calloc");
+}
+
 int tfp_resolve(void)
 {
 	int expected = 0;
@@ -53,14 +59,17 @@ int tfp_resolve(void)
 	if (!__atomic_compare_exchange_n((int *)&phase, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return phase == 2 ? 0 : -1;
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
-	if (!is_left_to_free(#name)) \
+	if (!is_left_to_free(#name) && !is_last(#name)) \
 		*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
 #include "collectors/tables/io.def"
 #undef TFP_HOOK
 	*(void **)(void *)&tfp_real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	void *first = dlsym(RTLD_NEXT, "malloc"), *second = dlsym(RTLD_NEXT, "calloc");
 	dlerror(); /* functions this libc lacks have left a message; it is not the host's */
+	*(void **)(void *)&tfp_real.malloc = first;
+	*(void **)(void *)&tfp_real.calloc = second;
 	__atomic_store_n((int *)&phase, 2, __ATOMIC_RELEASE);
 	return 0;
 }
