@@ -263,19 +263,31 @@ void tfp_pytorch_forking(void)
 	uint64_t until = tfp_sys_is_sealed() ? 0 : tfp_clock_monotonic_ns() + HOLD_NS;
 	if (take_changing(until))
 		return;
+	is_locked = 0;
+	forking = (uintptr_t)pthread_self();
 	while (!(is_locked = !api.try_mutex(mutex)) && rest(until))
 		;
-	forking = (uintptr_t)pthread_self();
 }
 
-void tfp_pytorch_forked(void)
+static void leave_forking(void)
 {
-	if (!forking || forking != (uintptr_t)pthread_self())
-		return;
 	if (is_locked)
 		api.leave_mutex(mutex);
 	forking = 0;
 	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
+}
+
+void tfp_pytorch_forked(void)
+{
+	if (forking && forking == (uintptr_t)pthread_self())
+		leave_forking();
+}
+
+/* The thread that has them may be another, whose fork took so long that this one's did not wait: there it is no more. */
+void tfp_pytorch_in_child(void)
+{
+	if (forking)
+		leave_forking();
 }
 
 void tfp_pytorch_ending(void)

@@ -64,6 +64,7 @@ int tfp_pytorch_is_settled(void);
  */
 void tfp_pytorch_forking(void);
 void tfp_pytorch_forked(void);
+void tfp_pytorch_in_child(void);
 
 /* exit has begun, PyTorch's list of callbacks is still there: it is not changed any more. */
 void tfp_pytorch_ending(void);

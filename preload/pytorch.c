@@ -15,6 +15,7 @@
 #include "preload/slots.h"
 #include "writer/sys.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -104,6 +105,14 @@ static void before_pytorch_ends(int status, void *unused)
 	tfp_pytorch_ending();
 }
 
+/* What the loader binds an object's call to: the program's or a preloaded library's function, where they have one of that name. */
+static void *bound(void *object, const char *name)
+{
+	void *first = symbol(RTLD_DEFAULT, name);
+
+	return first ? first : symbol(object, name);
+}
+
 static void attach(void *torch)
 {
 	struct tfp_pytorch_api api = {0};
@@ -125,9 +134,9 @@ static void attach(void *torch)
 	const char *plain = symbol(torch, "_ZTVN3c1010TensorImplE");
 	api.plain = plain ? plain + 2 * sizeof(void *) : NULL; /* behind the offset and the type of a virtual table */
 	*(void **)(void *)&api.modes = symbol(torch, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");
-	*(void **)(void *)&api.try_mutex = symbol(torch, "pthread_mutex_trylock");
-	*(void **)(void *)&api.leave_mutex = symbol(torch, "pthread_mutex_unlock");
-	*(void **)(void *)&watched.lock = symbol(torch, "pthread_mutex_lock");
+	*(void **)(void *)&api.try_mutex = bound(torch, "pthread_mutex_trylock");
+	*(void **)(void *)&api.leave_mutex = bound(torch, "pthread_mutex_unlock");
+	*(void **)(void *)&watched.lock = bound(torch, "pthread_mutex_lock");
 	*(void **)(void *)&watched.in = *(void **)(void *)&api.add_callback;
 	api.mutex_of = mutex_of;
 	if (!api.add_callback || !api.name) {

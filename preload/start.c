@@ -116,7 +116,7 @@ static void before_fork(void)
 static void in_fork_child(void)
 {
 	tfp_pages_wipe();
-	tfp_pytorch_forked();
+	tfp_pytorch_in_child();
 }
 
 /* Also for forks inside of libc (daemon, forkpty), which reach no hook. Once per program, the handlers are kept across fork. */

@@ -171,6 +171,16 @@ static void *fork_elsewhere(void *unused)
 	return unused;
 }
 
+/* In its child there is no thread but it, so nobody else gives back what the other fork has. */
+static void *fork_child_elsewhere(void *unused)
+{
+	tfp_pytorch_forking();
+	tfp_pytorch_in_child();
+	assert_int_equal(pthread_mutex_trylock(&pytorch.mutex), 0);
+	pthread_mutex_unlock(&pytorch.mutex);
+	return unused;
+}
+
 static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 {
 	const struct tfp_pytorch_api api = {.add_callback = add_callback, .disable = disable, .enable = enable, .name = name,
@@ -197,6 +207,9 @@ static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 	assert_int_equal(pthread_create(&other, NULL, fork_elsewhere, NULL), 0);
 	pthread_join(other, NULL);
 	assert_int_not_equal(pthread_mutex_trylock(&pytorch.mutex), 0);
+	assert_int_equal(pthread_create(&other, NULL, fork_child_elsewhere, NULL), 0);
+	pthread_join(other, NULL);
+	tfp_pytorch_forking();
 	tfp_pytorch_forked();
 	assert_int_equal(pthread_mutex_trylock(&pytorch.mutex), 0);
 	pthread_mutex_unlock(&pytorch.mutex);
