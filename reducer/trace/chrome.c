@@ -58,7 +58,8 @@ static _Noreturn void refuse(struct chrome *chrome)
 
 static void flush(struct chrome *chrome)
 {
-	fwrite(chrome->buffer, 1, chrome->used, chrome->file);
+	if (chrome->used)
+		fwrite(chrome->buffer, 1, chrome->used, chrome->file);
 	chrome->used = 0;
 }
 

@@ -56,12 +56,18 @@ struct writer {
 	int is_begun;
 };
 
+static void flush(struct writer *writer)
+{
+	if (writer->used)
+		fwrite(writer->buffer, 1, writer->used, writer->file);
+	writer->used = 0;
+}
+
 /* Room for so many bytes more; what was written goes to the file when there is none. */
 static uint8_t *room_for(struct writer *writer, size_t bytes)
 {
 	if (writer->used + bytes > writer->room) {
-		fwrite(writer->buffer, 1, writer->used, writer->file);
-		writer->used = 0;
+		flush(writer);
 		writer->buffer = base_grow(writer->buffer, &writer->room, bytes > BUFFER_BYTES ? bytes : BUFFER_BYTES, 1);
 	}
 	return writer->buffer + writer->used;
@@ -480,7 +486,7 @@ static void write_run(FILE *file, const struct request *request)
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
 	}
-	fwrite(writer.buffer, 1, writer.used, file);
+	flush(&writer);
 	patterns_free(writer.patterns);
 	number_map_free(&writer.texts);
 	number_map_free(&writer.tracks);
