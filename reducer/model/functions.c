@@ -4,7 +4,7 @@
  * functions do between steps, again and again, is in none. See scan.h.
  *
  * JAX marks no steps, nor does TensorFlow that runs eagerly or only predicts; where such a loop is fed by tf.data, a batch is a step.
- * Of an eager loop that trains, batches for which no op of a gradient or of an optimizer ran are evaluation.
+ * Of an eager loop that trains in its own thread, batches for which no op of a gradient or of an optimizer ran are evaluation.
  *
  * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
  * for each trace) do not count. Inferred, and said so.
@@ -39,7 +39,9 @@ struct call {
 struct open_call {
 	uint64_t key; /* 0 = none is open */
 	struct call call;
-	size_t last_batch; /* of a thread's first stream: the batch it took last, + 1; 0 = none yet */
+	/* Of a thread's first stream. */
+	size_t last_batch; /* the batch it took last, + 1; 0 = none yet */
+	int trains;	   /* it ran an eager op of a gradient or an optimizer */
 };
 
 enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
@@ -159,17 +161,17 @@ static uint32_t thread_of(const struct functions *taken, size_t stream)
 	return taken->scan->process->log->streams[stream].thread;
 }
 
-/* The batch that the thread of a stream took last, + 1. Streams lie by thread; asked for each op, so nothing is looked through. */
-static size_t *place_of_last(struct functions *taken, size_t stream)
+/* What is known of the thread of a stream. Streams lie by thread; asked for each op, so nothing is looked through. */
+static struct open_call *first_of(struct functions *taken, size_t stream)
 {
 	while (stream > 0 && thread_of(taken, stream - 1) == thread_of(taken, stream))
 		stream--;
-	return &taken->open[stream].last_batch;
+	return &taken->open[stream];
 }
 
 static struct batch_call *last_batch(struct functions *taken, size_t stream)
 {
-	size_t place = *place_of_last(taken, stream);
+	size_t place = first_of(taken, stream)->last_batch;
 
 	return place == 0 ? NULL : &taken->batches[place - 1];
 }
@@ -203,7 +205,7 @@ static void add_batch(struct functions *taken, size_t stream, int makes_iterator
 		return;
 	taken->batches = batches;
 	batches[taken->batch_count++] = batch;
-	*place_of_last(taken, stream) = taken->batch_count;
+	first_of(taken, stream)->last_batch = taken->batch_count;
 }
 
 static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
@@ -212,6 +214,8 @@ static void take_eager_op(struct functions *taken, size_t stream, uint64_t name,
 	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
 
 	taken->trains_eagerly |= trains;
+	if (trains)
+		first_of(taken, stream)->trains = 1;
 	if (kind == NAME_OF_BATCH || kind == NAME_OF_ITERATOR)
 		add_batch(taken, stream, kind == NAME_OF_ITERATOR, time);
 	else
@@ -425,11 +429,21 @@ static uint64_t end_of(const struct batch_call *call)
 	return call->trained > call->reached ? call->trained : call->reached;
 }
 
+/* A thread that takes batches trains itself: another one that trains tells nothing of whose batches it has. */
+static int learns_itself(const struct functions *taken)
+{
+	for (size_t i = 0; i < taken->scan->process->log->stream_count; i++)
+		if (taken->open[i].last_batch != 0 && taken->open[i].trains)
+			return 1;
+	return 0;
+}
+
 static void make_batches(struct functions *taken)
 {
 	struct process *process = taken->scan->process;
 	const struct batch_call *calls = taken->batches, *first = NULL;
 	size_t count = 0;
+	int learns = learns_itself(taken);
 
 	for (size_t i = 0; i < taken->batch_count; i++)
 		count += is_batch(taken, i) && !is_joined(taken, i);
@@ -452,7 +466,7 @@ static void make_batches(struct functions *taken)
 						.name = "IteratorGetNext",
 						.confidence = 1,
 						.is_batch = 1,
-						.is_scored = taken->trains_eagerly && calls[i].trained == 0});
+						.is_scored = learns && calls[i].trained == 0});
 		first = NULL;
 	}
 	step_choice(process);
