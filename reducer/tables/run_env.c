@@ -80,11 +80,8 @@ static const struct pair *frameworks(const struct process *process, size_t *coun
 	return process->frameworks;
 }
 
-static const struct pair *find_pair(const struct process *process, pairs_of *of, const struct pair *pair)
+static const struct pair *find_pair(const struct pair *pairs, size_t count, const struct pair *pair)
 {
-	size_t count;
-	const struct pair *pairs = of(process, &count);
-
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(pairs[i].name, pair->name) == 0 && strcmp(pairs[i].value, pair->value) == 0)
 			return &pairs[i];
@@ -93,9 +90,12 @@ static const struct pair *find_pair(const struct process *process, pairs_of *of,
 
 static bool is_common(const struct run *run, pairs_of *of, const struct pair *pair)
 {
-	for (size_t i = 0; i < run->process_count; i++)
-		if (!find_pair(&run->processes[i], of, pair))
+	for (size_t i = 0; i < run->process_count; i++) {
+		size_t count;
+		const struct pair *pairs = of(&run->processes[i], &count);
+		if (!find_pair(pairs, count, pair))
 			return false;
+	}
 	return true;
 }
 
@@ -113,7 +113,7 @@ static void add_pairs(struct table *table, const struct request *request, pairs_
 		const struct process *process = &run->processes[i];
 		const struct pair *pairs = of(process, &count);
 		for (size_t k = 0; k < count; k++) {
-			const struct pair *same = find_pair(&run->processes[0], of, &pairs[k]);
+			const struct pair *same = find_pair(first, first_count, &pairs[k]);
 			bool in_all = same && common[same - first];
 			if (in_all ? i == 0 : request_wants_process(request, process))
 				add(table, in_all ? NULL : process, kind, pairs[k].name, pairs[k].value);
