@@ -193,8 +193,8 @@ static const struct {
 	[SIM_FAMILY_graph] = {SIM_AT_graph_start, SIM_AT_graph_end, SIM_AT_graph_correlation},
 };
 
-/* A record of a kind that nobody knows, or one of kind 0, which ends what can be read of its buffer. */
-static void add_strange(void)
+/* A record of a kind that nobody knows, or one of kind 0, which ends what can be read of its buffer: the one of that thread's work. */
+static void add_strange(uint32_t thread)
 {
 	static _Atomic uint64_t unknown, invalid;
 	uint64_t record[9] = {0};
@@ -202,12 +202,12 @@ static void add_strange(void)
 	if (sim_fault_every(SIM_FAULT_unknown_kind, &unknown)) {
 		record[0] = SIM_KIND_COUNT - 1;
 		tell("unknown_kind", 0);
-		sim_buffer_append(sim_thread_id(), record, sizeof(record));
+		sim_buffer_append(thread, record, sizeof(record));
 	}
 	if (sim_fault_every(SIM_FAULT_invalid_kind, &invalid)) {
 		record[0] = 0;
 		tell("invalid_kind", 0);
-		sim_buffer_append(sim_thread_id(), record, sizeof(record));
+		sim_buffer_append(thread, record, sizeof(record));
 	}
 }
 
@@ -245,7 +245,7 @@ static void bend_times(void *record, enum sim_family family, uint32_t correlatio
 	}
 }
 
-int sim_fault_record(void *record, enum sim_family family)
+int sim_fault_record(uint32_t thread, void *record, enum sim_family family)
 {
 	static _Atomic uint64_t missing, dropped, doubled;
 	uint32_t correlation;
@@ -253,7 +253,7 @@ int sim_fault_record(void *record, enum sim_family family)
 	if (family >= SIM_FAMILY_COUNT || !places[family].end)
 		return 1;
 	correlation = (uint32_t)word_at(record, places[family].correlation);
-	add_strange();
+	add_strange(thread);
 	if (sim_fault_every(SIM_FAULT_missing, &missing)) {
 		tell("missing", correlation);
 		return 0;

@@ -91,7 +91,7 @@ static void send_device(struct record *record, uint32_t thread)
 
 	if (!sim_record_bytes(kind))
 		return;
-	times = sim_fault_record(record, sim_kind_family(kind));
+	times = sim_fault_record(thread, record, sim_kind_family(kind));
 	while (times-- > 0)
 		sim_flight_record(thread, record, sim_record_bytes(kind));
 }

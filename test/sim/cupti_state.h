@@ -177,7 +177,7 @@ enum sim_fate sim_fault_deliver(struct sim_buffer *buffer);
 void sim_fault_flush(void);
 uint64_t sim_fault_worker_stall(void); /* ns the worker is to sleep from now */
 /* Changes a device record's times; returns how often it is to be delivered (0 lost, 2 twice). */
-int sim_fault_record(void *record, enum sim_family family);
+int sim_fault_record(uint32_t thread, void *record, enum sim_family family);
 const char *sim_fault_kernel_name(const struct sim_kernel_work *kernel);
 void sim_fault_module_unloaded(const struct sim_resource *resource);
 size_t sim_fault_longer(void); /* bytes that records are longer than the release says */
