@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EAGER 7		/* row of range_sources.def */
 #define DEVICES_MOST 16 /* devices whose first and last work is kept apart; further ones share the last place */
 
 /* What waits for one unit. */
@@ -340,7 +339,7 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 			continue;
 		size_t at = find_unit(pass, &pass->lanes[l], span->start_ns);
 		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
-		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == EAGER &&
+		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager &&
 		    !process->steps[unit->step].is_batch && !pass->functions[at])
 			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
 	}
@@ -354,7 +353,7 @@ static void take(void *result, const struct span *span)
 	/* What had not ended says nothing of where it did. */
 	if (span->kind != SPAN_WHOLE || (span->is_open && span->what != SPAN_RANGE))
 		return;
-	if ((span->what == SPAN_OP || span->what == SPAN_RANGE) && span->source == EAGER &&
+	if ((span->what == SPAN_OP || span->what == SPAN_RANGE) && span->source == SOURCE_eager &&
 	    strncmp(span->name, "__inference_", 12) == 0)
 		note_function(steps->pass, span);
 	mask = part_classes(&steps->pass->parts, span);

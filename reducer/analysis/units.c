@@ -13,8 +13,6 @@
 #include <string.h>
 
 #define UNITS_MOST (1u << 20) /* as many as there may be steps */
-#define EAGER 7		      /* rows of range_sources.def */
-#define TRACEME 3
 
 const char *unit_kind_name(enum unit_kind kind)
 {
@@ -85,9 +83,9 @@ static bool is_call(const struct span *span)
 {
 	static const char *const names[] = {"FunctionRun", "SessionRun", "RunGraph", "PjitFunction", "ExecutorState::Process"};
 
-	if (span->what == SPAN_OP && span->source == EAGER)
+	if (span->what == SPAN_OP && span->source == SOURCE_eager)
 		return span->depth == 0 && strncmp(span->name, "__", 2) == 0; /* a function; plain ops are no requests */
-	if (span->what != SPAN_TRACE || span->source != TRACEME || strncmp(span->name, "ExecutorState::ProcessAsync", 27) == 0)
+	if (span->what != SPAN_TRACE || span->source != SOURCE_traceme || strncmp(span->name, "ExecutorState::ProcessAsync", 27) == 0)
 		return false; /* the last only hands work on */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strncmp(span->name, names[i], strlen(names[i])) == 0)

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #define NAMES_MAX 65536u /* as in ops_stacks.c */
-#define ANNOTATION 4 /* row of range_sources.def: ops of graphs */
 #define UNFORWARD (OPS_NONE - 1)
 
 /* A block_detail whose block comes next in the stream. */
@@ -150,7 +149,7 @@ static uint32_t owner_of(struct taken *taken, size_t stream, const struct detail
 	uint32_t top = op_stacks_top(&taken->stacks, taken->stack_of[stream]), op = top;
 
 	if (detail->is_there && detail->op != 0 && (top == OPS_NONE || taken->stacks.sums[top].name != detail->op))
-		op = op_stacks_sum(&taken->stacks, typed_name(taken, detail->op), ANNOTATION, 0);
+		op = op_stacks_sum(&taken->stacks, typed_name(taken, detail->op), SOURCE_annotation, 0);
 	return op == OPS_NONE ? 0 : op + 1;
 }
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define ROUNDING_NS 2
-#define TRACEME 3 /* row of range_sources.def */
 #define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
 
 int64_t spans_device_ns(struct spans *spans, uint64_t device_time)
@@ -145,7 +144,7 @@ static void set_given(struct spans *spans, size_t stream, struct span *span)
 
 	if (pending->given.op != 0) {
 		span->op = spans_text(spans, spans_place_of(&spans->words, pending->given.op));
-		span->op_source = TRACEME;
+		span->op_source = SOURCE_traceme;
 	}
 	if (pending->given.shapes != 0)
 		span->shapes = spans_text(spans, spans_place_of(&spans->words, pending->given.shapes));

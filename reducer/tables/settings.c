@@ -79,6 +79,17 @@ static bool is_shown(const struct request *request, const struct process *proces
 	return is_common ? process == request->run->processes : request_wants_process(request, process);
 }
 
+/* One of a process's settings; without the process where all have it. */
+static void add_row(struct table *table, const struct process *process, const char *name, const char *value, const char *source)
+{
+	table_row(table);
+	if (process)
+		table_integer(table, PROCESS, process->pid);
+	table_string(table, NAME, name);
+	table_string(table, VALUE, value);
+	table_string(table, SOURCE, source);
+}
+
 static void add_errors(struct table *table, const struct request *request, const struct process *process, const bool *common)
 {
 	const struct process *first = request->run->processes;
@@ -88,12 +99,7 @@ static void add_errors(struct table *table, const struct request *request, const
 		bool in_all = same && common[same - first->setting_errors];
 		if (!is_shown(request, process, in_all))
 			continue;
-		table_row(table);
-		if (!in_all)
-			table_integer(table, PROCESS, process->pid);
-		table_string(table, NAME, error->name);
-		table_string(table, VALUE, error->value);
-		table_string(table, SOURCE, "refused");
+		add_row(table, in_all ? NULL : process, error->name, error->value, "refused");
 		table_string(table, PROBLEM, error->remedy);
 	}
 }
@@ -105,14 +111,9 @@ static void add_settings(struct table *table, const struct request *request, con
 	for (size_t i = 0; i < process->setting_count; i++) {
 		const struct setting *setting = &process->settings[i], *same = setting_find(first, setting);
 		bool in_all = same && common[same - first->settings];
-		if (!is_shown(request, process, in_all))
-			continue;
-		table_row(table);
-		if (!in_all)
-			table_integer(table, PROCESS, process->pid);
-		table_string(table, NAME, setting->name);
-		table_string(table, VALUE, setting->value);
-		table_string(table, SOURCE, setting->is_default ? "default" : "environment");
+		if (is_shown(request, process, in_all))
+			add_row(table, in_all ? NULL : process, setting->name, setting->value,
+				setting->is_default ? "default" : "environment");
 	}
 }
 
