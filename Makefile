@@ -171,11 +171,7 @@ bench: ## goals and peers, interleaved; B=quick for a small one, R=rounds, W=wor
 
 # Where nothing can be installed or built, what `make gpu-bundle` made elsewhere serves.
 check-gpu: ## the tests that need a real GPU
-	$(Q)if [ -e $(O)/gpu/bundle/tfprof-reduce ] && ! scripts/setup --check build >/dev/null 2>&1; then exec env O=$(O)/gpu/bundle test/gpu/run; fi; \
-	scripts/setup build && $(MAKE) --no-print-directory all gpu-programs || \
-		{ echo "check-gpu: it cannot be built here; make gpu-bundle where it can, bring $(O)/gpu/bundle, and run this again" >&2; exit 1; }; \
-	$(MAKE) --no-print-directory $(O)/unit/cupti_raw_test >/dev/null 2>&1 || echo "check-gpu: raw buffers will not be replayed: libcmocka-dev is missing"; \
-	O=$(O) test/gpu/run
+	$(Q)O=$(O) MAKE='$(MAKE)' test/gpu/start
 
 install: all ## copy to $(DESTDIR)$(PREFIX)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib include share/man/man1 share/man/man7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small job of one framework on the GPU: frameworks.py torch|jax|tensorflow|cupy|numba. Prints "name value" lines; 77 where it is
+"""A small job of one framework on the GPU: frameworks.py torch|jax|tensorflow|cupy|triton|numba. Prints "name value" lines; 77 where it is
 not there, or sees no GPU.
 
 With OWN_PROFILER=1 the framework's own profiler records the steps, and the kernels that it saw are counted: profiler_kernels.
@@ -111,6 +111,27 @@ def cupy_job():
     cupy.cuda.Device().synchronize()
 
 
+def triton_job():
+    import torch
+    import triton
+    import triton.language as tl
+
+    if not torch.cuda.is_available():
+        sys.exit(77)
+
+    @triton.jit
+    def grow(block, count, SIZE: tl.constexpr):
+        at = tl.program_id(0) * SIZE + tl.arange(0, SIZE)
+        tl.store(block + at, tl.load(block + at, mask=at < count) + 1, mask=at < count)
+
+    block = torch.zeros(1 << 20, device="cuda")
+    for _ in range(STEPS):
+        grow[(triton.cdiv(block.numel(), 1024),)](block, block.numel(), SIZE=1024)
+    torch.cuda.synchronize()
+    if block[5].item() != STEPS and not os.environ.get("SIMGPU_SEED"):
+        sys.exit("wrong result")
+
+
 def numba_job():
     import numpy
     from numba import cuda
@@ -132,7 +153,8 @@ def numba_job():
 
 
 try:
-    {"torch": torch_job, "jax": jax_job, "tensorflow": tensorflow_job, "cupy": cupy_job, "numba": numba_job}[sys.argv[1]]()
+    {"torch": torch_job, "jax": jax_job, "tensorflow": tensorflow_job, "cupy": cupy_job, "triton": triton_job,
+     "numba": numba_job}[sys.argv[1]]()
     print("steps", STEPS)
 except ImportError:
     sys.exit(77)

@@ -52,6 +52,10 @@ def ask_driver(environment=None, before=()):
         return {"why": "the CUDA driver hangs or dies when it is started (nvidia-smi may say why)", "version": 0, "devices": []}
 
 
+def device_files():
+    return sorted(glob.glob("/dev/nvidia[0-9]*"))
+
+
 def find_nvcc():
     """(path, release as 13000) of the first that runs; (None, 0)."""
     places = [os.environ.get("NVCC"), shutil.which("nvcc"), *[f"{os.environ[name]}/bin/nvcc" for name in ("CUDA_HOME", "CUDA_PATH")
