@@ -308,34 +308,81 @@ static const struct part {
 } parts[] = {
 	{put_run, 0, 4, 4, 16},
 	{summary_put_verdict, 1, 2, 3, 6},
-	{put_steps, 2, 4, 8, 9},
+	{put_steps, 2, 4, 9, 9},
 	{summary_put_kernels, 4, 2, 5, 6},
 	{summary_put_ops, 5, 2, 5, 6},
 	{summary_put_memory, 6, 3, 5, 8},
 	{summary_put_gpu, 3, 0, 4, 9},
 	{summary_put_processes, 9, 0, 0, 9},
-	{summary_put_sites, 10, 0, 0, 17},
-	{summary_put_advice, 8, 3, 7, 18},
-	{summary_put_notes, 12, 0, 0, 10},
+	{summary_put_sites, 10, 0, 0, 13},
+	{summary_put_advice, 8, 3, 6, 18},
+	{summary_put_notes, 12, 0, 4, 10},
 	{put_others, 11, 0, 0, 5},
 	{put_next, 7, 2, 5, 6},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
 
-/* Writes a part into memory, so that it is known how long it is before others are asked. Returns its lines. */
-static size_t fill_part(struct summary *summary, const struct part *part, size_t room, char **bytes)
-{
-	size_t length, most = part->most;
+#define NEARLY 3 /* lines: what had no room is one piece, of so many lines at most */
 
-	summary->room = room < most ? room : most;
+/* A part as it was written into memory. */
+struct written {
+	char *bytes;
+	size_t room, lines;
+};
+
+/* Writes a part again. */
+static void write_part(struct summary *summary, const struct part *part, size_t room, struct written *written)
+{
+	size_t length;
+
+	free(written->bytes);
+	written->room = summary->room = room < part->most ? room : part->most;
 	summary->used = 0;
-	summary->file = open_memstream(bytes, &length);
+	summary->file = open_memstream(&written->bytes, &length);
 	if (!summary->file)
 		base_die("out of memory for the summary");
 	part->put(summary);
 	fclose(summary->file);
-	return summary->used;
+	written->lines = summary->used;
+}
+
+static unsigned sure_of(const struct summary *summary, const struct part *part)
+{
+	return summary->is_roomy ? part->usual : part->least;
+}
+
+/* All of them by rank, each with what those of lower rank are not sure of. Returns the lines that are left. */
+static size_t write_parts(struct summary *summary, struct written *written)
+{
+	size_t left = summary->options->height, kept = 0; /* kept for parts to come: more than there is where the screen is small */
+
+	for (size_t i = 0; i < PARTS; i++)
+		kept += sure_of(summary, &parts[i]);
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < PARTS; i++)
+			if (parts[i].rank == rank) {
+				size_t sure = sure_of(summary, &parts[i]), room;
+				kept -= sure;
+				room = left > kept + sure ? left - kept : sure;
+				write_part(summary, &parts[i], room < left ? room : left, &written[i]);
+				left -= written[i].lines;
+			}
+	return left;
+}
+
+/* What parts were sure of and did not need goes to those that had not room enough. */
+static void share_rest(struct summary *summary, struct written *written, size_t left)
+{
+	for (unsigned rank = 0; rank < RANKS; rank++)
+		for (size_t i = 0; i < PARTS; i++) {
+			struct written *part = &written[i];
+			if (parts[i].rank != rank || !left || part->room >= parts[i].most || part->lines + NEARLY < part->room)
+				continue;
+			left += part->lines;
+			write_part(summary, &parts[i], left, part);
+			left -= part->lines;
+		}
 }
 
 void summary_write(FILE *file, const struct request *request, const struct report_options *options,
@@ -346,21 +393,13 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 							  &table_recommendations};
 	struct summary summary = {
 		.request = request, .options = options, .call = call, .is_roomy = options->height >= ROOMY_LINES};
-	char *texts[PARTS] = {0};
-	size_t left = options->height, kept = 0; /* for the parts still to come */
+	struct written written[PARTS] = {0};
 
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
-	for (size_t i = 0; i < PARTS; i++)
-		kept += summary.is_roomy ? parts[i].usual : parts[i].least;
-	for (unsigned rank = 0; rank < RANKS; rank++)
-		for (size_t i = 0; i < PARTS; i++)
-			if (parts[i].rank == rank) {
-				kept -= summary.is_roomy ? parts[i].usual : parts[i].least;
-				left -= fill_part(&summary, &parts[i], left - kept, &texts[i]);
-			}
+	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {
-		fputs(texts[i], file);
-		free(texts[i]);
+		fputs(written[i].bytes, file);
+		free(written[i].bytes);
 	}
 	text_free(&summary.line);
 }

@@ -22,6 +22,10 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
+	struct summary_notes {
+		char **texts;
+		size_t count, room;
+	} notes;
 	struct {	/* the steps that were printed; count 0 = none */
 		int64_t process;
 		struct step_cover cover;

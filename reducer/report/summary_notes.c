@@ -13,14 +13,37 @@
 
 #define NOTE_LINES 3
 
+/* Notes in the order of their weight, written when all are known: how many had no room is said. */
 static void put_note(struct summary *summary, const char *text)
 {
-	size_t lines = summary_measure(summary, "  - ", text, NOTE_LINES);
+	struct summary_notes *notes = &summary->notes;
 
-	if (!summary->used && !summary_heading(summary, "Not recorded, or to know", lines))
-		return;
-	if (lines <= summary_left(summary))
-		summary_sentence(summary, "  - ", text, NOTE_LINES);
+	notes->texts = base_grow(notes->texts, &notes->room, notes->count + 1, sizeof(*notes->texts));
+	notes->texts[notes->count++] = base_copy(text, strlen(text));
+}
+
+static void write_notes(struct summary *summary)
+{
+	struct summary_notes *notes = &summary->notes;
+	size_t left_out = 0;
+
+	if (notes->count && summary_heading(summary, "Not recorded, or to know", 1))
+		for (size_t i = 0; i < notes->count; i++) {
+			size_t lines = summary_measure(summary, "  - ", notes->texts[i], NOTE_LINES);
+			bool is_last = i + 1 == notes->count && !left_out;
+			if (lines + !is_last <= summary_left(summary))
+				summary_sentence(summary, "  - ", notes->texts[i], NOTE_LINES);
+			else
+				left_out++;
+		}
+	if (left_out) {
+		text_format(&summary->line, "  ... and %zu more: each stands under the tables that it is about", left_out);
+		summary_end_line(summary);
+	}
+	for (size_t i = 0; i < notes->count; i++)
+		free(notes->texts[i]);
+	free(notes->texts);
+	*notes = (struct summary_notes){0};
 }
 
 /* Modules grouped by what is wrong with them. */
@@ -120,9 +143,8 @@ void summary_put_notes(struct summary *summary)
 	notes_recording(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (summary->has_bound)
-		put_note(summary,
-			 "Several processes: the peak is at most this (their curves added up); call stacks count what each "
-			 "process held at its own peak.");
+		put_note(summary, "Several processes: the peak is at most this (their curves added up); call stacks count what each "
+				  "process held at its own peak.");
 	put_others(summary, sites, steps, said);
 	for (size_t i = 0; i < run->processes[0].note_count; i++)
 		put_own_note(summary, run->processes[0].notes[i].value);
@@ -132,4 +154,5 @@ void summary_put_notes(struct summary *summary)
 	put_problems(summary);
 	if (summary->has_near)
 		put_note(summary, "~name+0x...: the nearest name known; the function itself has none (the file is stripped).");
+	write_notes(summary);
 }
