@@ -31,6 +31,7 @@ enum state { UNSEEN, ATTACHING, ATTACHED, ABSENT, ENDING };
 static struct tfp_pytorch_api api;
 static struct tfp_pytorch_layout layout;
 static int has_shapes;
+static uint32_t has_ops; /* OPS=steps: ranges alone, nobody ever listens to ops */
 static _Atomic int state;
 
 /*
@@ -79,10 +80,15 @@ static uint8_t kind_of(const char *name)
 
 static void change_listening(void);
 
+static inline uint32_t wanted(void)
+{
+	return tfp_is_open & has_ops;
+}
+
 /* Only where PyTorch has called us, and holds no lock of its list of callbacks: not where a window changes, which may be anywhere. */
 static inline void follow_window(void)
 {
-	if (TFP_UNLIKELY(tfp_is_open != is_listening) && mutex)
+	if (TFP_UNLIKELY(wanted() != is_listening) && mutex)
 		change_listening();
 }
 
@@ -303,15 +309,15 @@ static __attribute__((noinline)) void change_listening(void)
 {
 	if (state != ATTACHED || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
-	uint32_t wanted = tfp_is_open;
-	if (wanted != is_listening && state == ATTACHED) {
+	uint32_t now = wanted();
+	if (now != is_listening && state == ATTACHED) {
 		if (!ops_handle)
 			ops_handle = add_callback(1);
-		else if (wanted)
+		else if (now)
 			api.enable(ops_handle);
 		else
 			api.disable(ops_handle);
-		is_listening = wanted;
+		is_listening = now;
 	}
 	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
 }
@@ -348,25 +354,28 @@ static void tell_parts(int wants_shapes)
 			       "have)");
 		tfp_fact_pair(TFP_TAG_note, "pytorch_shapes",
 			      "OPS=shapes: this PyTorch has no C shim, so inputs have no shapes.");
+	} else if (!has_ops) {
+		tell("on", "steps and ranges of record_function (OPS=steps)");
 	} else {
 		tell("on", has_shapes ? "ops, sequence numbers, scopes, shapes, allocations"
 				      : "ops, sequence numbers, scopes, allocations");
 	}
 }
 
-void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_shapes)
+void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_ops, int wants_shapes)
 {
 	int unseen = UNSEEN;
 
 	if (!__atomic_compare_exchange_n((int *)&state, &unseen, ATTACHING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	api = *found;
+	has_ops = wants_ops != 0;
 	tfp_pytorch_find_layout(&layout, &api);
 	has_shapes = wants_shapes && layout.is_known && api.dimensions && api.sizes && api.type &&
 		     ((api.is_defined && api.layout) || api.plain) && api.modes && api.input_count;
 	tell_parts(wants_shapes);
 	listen_to_ranges();
-	if (!mutex)
+	if (!mutex && has_ops)
 		add_callback(1);
 	state = ATTACHED;
 	follow_window();

@@ -49,8 +49,11 @@ struct tfp_pytorch_api {
 	int64_t (*modes)(void); /* Python dispatch modes of this thread: tensors may have no shape of their own */
 };
 
-/* PyTorch is there: proves the layout, registers. `wants_shapes`: setting OPS. Once a program, any thread, may allocate. */
-void tfp_pytorch_attach(const struct tfp_pytorch_api *api, int wants_shapes);
+/*
+ * PyTorch is there: proves the layout, registers. Setting OPS: ranges and steps alone (neither), ops, their shapes too. Once a
+ * program, any thread, may allocate.
+ */
+void tfp_pytorch_attach(const struct tfp_pytorch_api *api, int wants_ops, int wants_shapes);
 
 /* It is there and cannot be used: says so in the log. */
 void tfp_pytorch_absent(const char *why);

@@ -28,6 +28,7 @@
 static struct tfp_tensorflow_api api;
 static _Atomic int is_settled, is_attached;
 static int our_level;
+static uint32_t has_ops; /* OPS=steps: TensorFlow is never asked for TraceMes and annotations */
 static _Atomic int sessions; /* of the host's own profiler, open now */
 static struct tfp_proof annotations, names;
 
@@ -37,10 +38,15 @@ static _Atomic int is_changing; /* a thread is about that; the others go on */
 
 static void change_listening(void);
 
+static inline uint32_t wanted(void)
+{
+	return tfp_is_open & has_ops;
+}
+
 /* Where TensorFlow has called us: a window's edge may come from anywhere, also from inside malloc. */
 static inline void follow_window(void)
 {
-	if (TFP_UNLIKELY(tfp_is_open != is_listening))
+	if (TFP_UNLIKELY(wanted() != is_listening))
 		change_listening();
 }
 
@@ -105,28 +111,33 @@ static __attribute__((noinline)) void change_listening(void)
 {
 	if (!is_attached || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
-	uint32_t wanted = tfp_is_open;
-	if (wanted != is_listening && (wanted || sessions <= 0)) {
-		is_listening = wanted;
-		if (!wanted)
+	uint32_t now = wanted();
+	if (now != is_listening && (now || sessions <= 0)) {
+		is_listening = now;
+		if (!now)
 			lower_level();
 		else if (sessions <= 0)
 			raise_level();
 		if (has_annotations())
-			api.enable_annotations((uint8_t)wanted);
+			api.enable_annotations((uint8_t)now);
 	}
 	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
 }
 
-void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_all)
+void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_ops, int wants_all)
 {
 	if (__atomic_exchange_n((int *)&is_settled, 1, __ATOMIC_ACQ_REL))
 		return;
 	api = *found;
+	has_ops = wants_ops != 0;
 	our_level = wants_all ? LEVEL_ALL : has_annotations() ? LEVEL_USER : LEVEL_OPS;
 	tfp_tensorflow_begin_trace(&api);
 	is_attached = 1;
 	follow_window();
+	if (!has_ops) {
+		tell("on", "steps, calls of functions and sessions (OPS=steps)");
+		return;
+	}
 	tell(has_annotations() && api.trace_level ? "on" : "partly",
 	     has_annotations()
 		     ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
@@ -265,13 +276,19 @@ static const char *eager_name(const void *op)
 	return name && TFP_PROVE(&names, tfp_prove_text(name, 1)) ? name : NULL;
 }
 
+/* OPS=steps: ops that are no functions. */
+static inline int is_left_out(uint8_t kind)
+{
+	return !has_ops && kind == TFP_OP_PLAIN;
+}
+
 void tfp_tensorflow_execute(const void *op)
 {
 	struct tfp_lane *lane;
 	const char *text = eager_name(op);
 	uint8_t kind = text ? kind_of(text) : TFP_OP_PLAIN;
 
-	if (!text)
+	if (!text || is_left_out(kind))
 		return;
 	if (kind == TFP_OP_STEP)
 		tfp_step_begin(TFP_FROM_eager, TFP_STEP_COUNTED, 0);
@@ -288,7 +305,9 @@ void tfp_tensorflow_execute(const void *op)
 void tfp_tensorflow_executed(const void *op, const void *status)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = is_attached && !names.is_refuted && api.op_name ? tfp_tensorflow_enter(&lane) : NULL;
+	const char *text = has_ops ? NULL : eager_name(op);
+	int is_told = is_attached && !names.is_refuted && api.op_name && !(text && is_left_out(kind_of(text)));
+	struct tfp_thread *thread = is_told ? tfp_tensorflow_enter(&lane) : NULL;
 
 	if (thread) {
 		TFP_PUT(thread, lane, tfp_now(), op_end, .key = (uint64_t)(uintptr_t)op, .source = TFP_FROM_eager);

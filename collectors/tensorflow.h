@@ -38,8 +38,11 @@ struct tfp_tensorflow_api {
 	int has_pop; /* the end of an annotation can be seen */
 };
 
-/* TensorFlow loads: sets its switches. `wants_all`: setting OPS=shapes. Once a program. */
-void tfp_tensorflow_attach(const struct tfp_tensorflow_api *api, int wants_all);
+/*
+ * TensorFlow loads: sets its switches. Setting OPS: steps and calls of functions alone (neither), ops, shapes and input too. Once a
+ * program.
+ */
+void tfp_tensorflow_attach(const struct tfp_tensorflow_api *api, int wants_ops, int wants_all);
 void tfp_tensorflow_absent(const char *why);
 int tfp_tensorflow_is_settled(void);
 

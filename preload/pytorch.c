@@ -40,6 +40,12 @@ static const char *const libraries[] = {"libc10.so", "libc10_cuda.so", NULL};
 
 #define REAL(name) TFP_OBJECT_REAL(real.name, name, libraries)
 
+/* Not only steps and ranges of the host's own. */
+static inline int wants_ops(void)
+{
+	return tfp_settings.ops > TFP_OPS_STEPS;
+}
+
 static void *symbol(void *object, const char *name)
 {
 	return tfp_object_symbol(object, name);
@@ -143,7 +149,7 @@ static void attach(void *torch)
 		tfp_pytorch_absent("PyTorch was loaded, but exports no at::addGlobalCallback: its ops are not recorded.");
 		return;
 	}
-	tfp_pytorch_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+	tfp_pytorch_attach(&api, wants_ops(), tfp_settings.ops == TFP_OPS_SHAPES);
 	if (&on_exit)
 		on_exit(before_pytorch_ends, NULL); /* behind the making of its list, whose destructor comes later then */
 }
@@ -194,7 +200,7 @@ void *_ZN3c109alloc_cpuEm(size_t bytes)
 	void *block = next ? next(bytes) : NULL;
 
 	MEET();
-	if (block && is_wanted())
+	if (block && wants_ops())
 		tfp_pytorch_allocated(block, bytes);
 	return block;
 }
@@ -203,7 +209,7 @@ void _ZN3c108free_cpuEPv(void *block)
 {
 	void (*next)(void *) = REAL(_ZN3c108free_cpuEPv);
 
-	if (block && is_wanted())
+	if (block && wants_ops())
 		tfp_pytorch_freed(block);
 	if (next)
 		next(block);
@@ -215,7 +221,7 @@ void _ZN3c108free_cpuEPv(void *block)
 		void (*next)(void *, int64_t, total_type, total_type, uint16_t) = REAL(name); \
 \
 		MEET(); \
-		if (is_wanted()) \
+		if (wants_ops()) \
 			tfp_pytorch_report(block, bytes, (uint64_t)total, (uint64_t)reserved, device); \
 		if (next) \
 			next(block, bytes, total, reserved, device); \

@@ -33,7 +33,7 @@ enum tfp_drain { TFP_DRAIN_AUTO = 0, TFP_DRAIN_INLINE = 1, TFP_DRAIN_THREAD = 2,
 enum tfp_full { TFP_FULL_STOP = 0, TFP_FULL_WRAP = 1 };
 enum tfp_cuda { TFP_CUDA_OFF = 0, TFP_CUDA_HOOKS = 1, TFP_CUDA_CUPTI = 2 };
 enum tfp_cuda_graph { TFP_CUDA_GRAPH_GRAPH = 0, TFP_CUDA_GRAPH_NODE = 1 };
-enum tfp_ops { TFP_OPS_OFF = 0, TFP_OPS_ON = 1, TFP_OPS_SHAPES = 2 };
+enum tfp_ops { TFP_OPS_OFF = 0, TFP_OPS_STEPS = 1, TFP_OPS_ON = 2, TFP_OPS_SHAPES = 3 };
 enum tfp_python { TFP_PYTHON_OFF = 0, TFP_PYTHON_SAMPLE = 1, TFP_PYTHON_LAUNCH = 2 };
 
 enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };

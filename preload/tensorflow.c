@@ -45,6 +45,12 @@ static inline int is_wanted(void)
 	return tfp_settings.ops != TFP_OPS_OFF;
 }
 
+/* Not only steps, and calls of functions. */
+static inline int wants_ops(void)
+{
+	return tfp_settings.ops > TFP_OPS_STEPS;
+}
+
 /* Takes the text of a string that TensorFlow made for us: a short one lies within it, others came from malloc. */
 static size_t take_text(struct tfp_cxx_string *made, char *text, size_t room)
 {
@@ -114,7 +120,7 @@ static void attach(void *framework)
 	if (!api.trace_level && !api.enable_annotations)
 		tfp_tensorflow_absent("TensorFlow was loaded, but exports neither its trace level nor its annotations.");
 	else
-		tfp_tensorflow_attach(&api, tfp_settings.ops == TFP_OPS_SHAPES);
+		tfp_tensorflow_attach(&api, wants_ops(), tfp_settings.ops == TFP_OPS_SHAPES);
 	attach_iterators(framework);
 }
 
@@ -151,9 +157,9 @@ void _ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE(void *event)
 {
 	void (*next)(void *) = REAL(_ZN3tsl8profiler15TraceMeRecorder6RecordEONS1_5EventE);
 
-	if (is_wanted())
+	if (wants_ops())
 		tfp_tensorflow_record(event);
-	if (next && (!is_wanted() || !tfp_tensorflow_is_settled() || tfp_tensorflow_is_watched()))
+	if (next && (!wants_ops() || !tfp_tensorflow_is_settled() || tfp_tensorflow_is_watched()))
 		next(event);
 }
 
@@ -181,7 +187,7 @@ void _ZN3tsl8profiler15AnnotationStack14PushAnnotationESt17basic_string_viewIcSt
 	void (*next)(size_t, const char *) =
 		REAL(_ZN3tsl8profiler15AnnotationStack14PushAnnotationESt17basic_string_viewIcSt11char_traitsIcEE);
 
-	if (is_wanted())
+	if (wants_ops())
 		tfp_tensorflow_push(name, length);
 	if (next)
 		next(length, name);
@@ -191,7 +197,7 @@ void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
 {
 	void (*next)(void) = REAL(_ZN3tsl8profiler15AnnotationStack13PopAnnotationEv);
 
-	if (is_wanted())
+	if (wants_ops())
 		tfp_tensorflow_pop();
 	if (next)
 		next();
@@ -206,9 +212,9 @@ void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
 \
 		if (is_wanted()) \
 			tfp_tensorflow_leave_allocator(); \
-		if (is_outer && block) \
+		if (is_outer && block && wants_ops()) \
 			tfp_tensorflow_allocated(allocator, self, block, bytes); \
-		else if (is_outer && next && bytes) \
+		else if (is_outer && !block && next && bytes) \
 			tfp_tensorflow_refused(allocator, self, bytes); \
 		return block; \
 	}
@@ -223,7 +229,7 @@ ALLOCATE(_ZN3tsl12BFCAllocator11AllocateRawEmmRKNS_20AllocationAttributesE,
 		void (*next)(void *, void *) = REAL(name); \
 		int is_outer = is_wanted() && tfp_tensorflow_enter_allocator(); \
 \
-		if (is_outer && block) \
+		if (is_outer && block && wants_ops()) \
 			tfp_tensorflow_freed(allocator, self, block); \
 		if (next) \
 			next(self, block); \

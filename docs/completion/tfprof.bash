@@ -81,7 +81,7 @@ _tfprof()
 		--cuda-api) _tfprof_words '0 1'; return ;;
 		--cuda-buffer) :; return ;;
 		--cuda-flush) :; return ;;
-		--ops) _tfprof_words 'off on shapes'; return ;;
+		--ops) _tfprof_words 'off steps on shapes'; return ;;
 		--step-range) :; return ;;
 		--python) _tfprof_words 'off sample launch'; return ;;
 		--io) _tfprof_words '0 1'; return ;;

@@ -130,6 +130,32 @@ static bool has_pytorch(const struct process *process)
 	return false;
 }
 
+static struct count with_ops(const struct request *request, const char *value)
+{
+	struct count count = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]) && setting_is(&request->run->processes[i], "OPS", value))
+			count_add(&count, &request->run->processes[i]);
+	return count;
+}
+
+bool notes_is_steps_alone(const struct request *request)
+{
+	return with_ops(request, "steps").processes > 0;
+}
+
+bool notes_ops(struct table *table, const struct request *request)
+{
+	struct count off = with_ops(request, "off"), steps = with_ops(request, "steps");
+
+	note_count(table, request, NOTE_MISSING, &off,
+		   "TFPROF_OPS=off, steps, ops and allocators of frameworks were not recorded.");
+	note_count(table, request, NOTE_MISSING, &steps,
+		   "TFPROF_OPS=steps, of frameworks steps and ranges alone were recorded, no ops and no allocations.");
+	return off.processes + steps.processes > 0;
+}
+
 bool notes_unheard(struct table *table, const struct request *request)
 {
 	struct count unheard = {0};
@@ -137,7 +163,8 @@ bool notes_unheard(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		bool is_part = process->window_count && process->range_count;
-		if (request_wants_process(request, process) && has_pytorch(process) && is_part && !process->ops.count)
+		bool is_asked = !setting_is(process, "OPS", "steps");
+		if (request_wants_process(request, process) && is_asked && has_pytorch(process) && is_part && !process->ops.count)
 			count_add(&unheard, process);
 	}
 	note_count(table, request, NOTE_MISSING, &unheard,

@@ -27,6 +27,12 @@ void notes_told(struct table *table, const struct request *request);
 /* Says that sites or events were sampled, or not recorded at all, by the mode of the wanted processes. */
 void notes_sampling(struct table *table, const struct request *request);
 
+/* Whether a wanted process was to tell steps alone, no ops (OPS=steps). */
+bool notes_is_steps_alone(const struct request *request);
+
+/* Says of which wanted processes setting OPS left ops, or steps too, unrecorded. Whether that is so of any. */
+bool notes_ops(struct table *table, const struct request *request);
+
 /* Says of which processes PyTorch told no op in their windows, though it was there. Whether that is so of any. */
 bool notes_unheard(struct table *table, const struct request *request);
 

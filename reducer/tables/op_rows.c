@@ -387,13 +387,12 @@ void op_rows_note_none(struct table *table, const struct request *request)
 	bool is_recorded = false;
 
 	for (size_t i = 0; i < request->run->process_count; i++, process++)
-		is_recorded |= process->ops.count > 0;
+		is_recorded |= process->ops.count > 0 && strcmp(process_setting(process, "OPS"), "steps") != 0;
 	if (is_recorded)
 		table_note(table, NOTE_INFO, "No op began in what was asked for; the run as a whole has ops.");
-	else if (!notes_unheard(table, request))
+	else if (!notes_ops(table, request) && !notes_unheard(table, request))
 		table_note(table, NOTE_MISSING,
-			   "No ops are in the logs: no framework was found (run_env says which were), TFPROF_OPS is off, or no capture "
-			   "window was open.");
+			   "No ops are in the logs: no framework was found (run_env says which were), or no capture window was open.");
 }
 
 void op_rows_free(struct op_rows *rows)

@@ -159,13 +159,16 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 
 	if (judged->worst == AREAS || areas[judged->worst].value != VALUE_OTHER || judged->percent[judged->worst] < MOST_FROM)
 		return;
+	if (notes_is_steps_alone(request))
+		text_string(sentence, " Which ops run there was not asked for (TFPROF_OPS=steps).");
 	busy = busy_processors(rows, request);
 	if (busy < 0)
 		return;
 	text_format(sentence, " Meanwhile the process kept %.2f processors busy%s.", busy,
-		    busy >= BUSY_FROM	? ": it computes in code that announces no ops"
-		    : busy <= IDLE_FROM ? ": it waits"
-					: "");
+		    notes_is_steps_alone(request) ? "" /* of ops nobody asked, said elsewhere */
+		    : busy >= BUSY_FROM		  ? ": it computes in code that announces no ops"
+		    : busy <= IDLE_FROM		  ? ": it waits"
+						  : "");
 	waited = busy_find(rows, request).share;
 	if (waited >= WAITED_FROM)
 		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
@@ -265,6 +268,7 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
 	step_rows_note_first(table, &rows);
 	step_rows_notes(table, request, &rows);
+	notes_ops(table, request);
 	notes_recording(table, request);
 	step_rows_free(&rows);
 }

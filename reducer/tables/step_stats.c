@@ -176,6 +176,7 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO,
 			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
 			   "marks none), and nothing in the log repeats like steps.");
+	notes_ops(table, request);
 	if (rows.kind != UNIT_STEP)
 		notes_unheard(table, request);
 	for (size_t p = 0; p < request->run->process_count; p++)

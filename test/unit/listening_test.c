@@ -53,7 +53,7 @@ static void tensorflow_is_asked_in_windows(void **state)
 	const struct tfp_tensorflow_api api = {.trace_level = &level, .enable_annotations = enable_annotations, .has_pop = 1};
 
 	(void)state;
-	tfp_tensorflow_attach(&api, 0);
+	tfp_tensorflow_attach(&api, 1, 0);
 	is_asked(OFF, 0);
 	tfp_is_open = 1;
 	tensorflow_calls();
@@ -193,7 +193,7 @@ static void pytorch_is_asked_in_windows_and_left_alone_in_forks(void **state)
 	(void)state;
 	tfp_state = &own;
 	tfp_is_open = 0;
-	tfp_pytorch_attach(&api, 0);
+	tfp_pytorch_attach(&api, 1, 0);
 	assert_int_equal(pytorch.added, 1); /* the one for ranges */
 	tfp_pytorch_freed(NULL);
 	assert_int_equal(pytorch.added, 1);
