@@ -410,11 +410,17 @@ static bool is_cuda(const char *module)
 	       strncmp(module, "libcupti.so", 11) == 0;
 }
 
-/* fnmatch turns both into wide characters first: it is asked only where they begin alike. */
+/*
+ * fnmatch turns both into wide characters first: it is asked only where they begin alike. The first character of a pattern is
+ * plain, and most differ in it.
+ */
 static bool is_like(const char *name, const char *pattern)
 {
-	size_t plain = strcspn(pattern, "*?[");
+	size_t plain;
 
+	if (name[0] != pattern[0])
+		return false;
+	plain = strcspn(pattern, "*?[");
 	return strncmp(name, pattern, plain) == 0 &&
 	       (strcmp(pattern + plain, "*") == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0);
 }
@@ -433,9 +439,11 @@ struct cause_search {
 	bool has_python; /* then the interpreter's own functions only pass memory on, too */
 };
 
-static void look_for_python(void *context, const struct symbol_frame *frame)
+/* The first one is enough. */
+static bool look_for_python(void *context, const struct symbol_frame *frame)
 {
 	*(bool *)context |= frame->module == FRAMES_PYTHON;
+	return frame->module != FRAMES_PYTHON;
 }
 
 /* Innermost functions of the interpreter itself and of ctypes, which do what a Python line says. */
@@ -469,12 +477,14 @@ static bool cause_look(void *context, const struct symbol_frame *frame)
 void frames_cause(struct frames *frames, size_t process, uint32_t stack, struct frame_cause *cause)
 {
 	struct cause_search search = {.cause = cause};
+	uint32_t native, python;
 
 	text_clear(&cause->function);
 	text_clear(&cause->file);
 	text_clear(&cause->module);
 	cause->line = 0;
-	frames_walk_python(frames, process, stack, look_for_python, &search.has_python);
+	if (python_pair(&frames->run->processes[process].python, stack, &native, &python))
+		search_native(frames, process, python, look_for_python, &search.has_python);
 	frames_search(frames, process, stack, cause_look, &search);
 }
 

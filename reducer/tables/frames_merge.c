@@ -9,7 +9,7 @@ bool frames_is_loop(const char *function)
 	static const char loop[] = "_PyEval_EvalFrameDefault";
 	size_t length = sizeof(loop) - 1;
 
-	return strncmp(function, loop, length) == 0 && (function[length] == 0 || function[length] == '.');
+	return function[0] == '_' && strncmp(function, loop, length) == 0 && (function[length] == 0 || function[length] == '.');
 }
 
 size_t frames_merge(const struct merge_native *native, size_t native_count, const bool *is_entry, size_t python_count, int *order)

@@ -66,10 +66,16 @@ struct line {
 	struct amounts self, total;
 };
 
+#define LINES_RECENT 4096u /* a power of two: 96 KiB */
+
 struct lines {
 	struct line *list;
 	size_t count, room;
 	struct base_index index;
+	struct recent_line {
+		const char *function, *file;
+		uint32_t line, next; /* next: its place in `list` + 1, 0 = none */
+	} *recent; /* found lately: stacks by the ten thousand share their outer frames */
 	uint64_t stack; /* number of the stack being counted, from 1 */
 	size_t process;
 	const struct amounts *amounts;
@@ -84,7 +90,7 @@ static bool line_equal(const void *context, const void *key, uint32_t number)
 	return have->line == want->line && strcmp(have->function, want->function) == 0 && strcmp(have->file, want->file) == 0;
 }
 
-static struct line *line_of(struct lines *lines, const struct symbol_frame *frame)
+static struct line *find_line(struct lines *lines, const struct symbol_frame *frame)
 {
 	struct line key = {.function = frame->function, .file = frame->file, .line = frame->line, .process = SIZE_MAX};
 	uint64_t hash = base_mix(frame->line + 1);
@@ -101,6 +107,18 @@ static struct line *line_of(struct lines *lines, const struct symbol_frame *fram
 	lines->list[lines->count] = key;
 	base_index_add(&lines->index, hash, (uint32_t)lines->count);
 	return &lines->list[lines->count++];
+}
+
+/* The same; where the texts of the run are the same ones as lately, they are not read. */
+static struct line *line_of(struct lines *lines, const struct symbol_frame *frame)
+{
+	uint64_t mixed = base_mix((uintptr_t)frame->function ^ (uintptr_t)frame->file << 20 ^ frame->line);
+	struct recent_line *recent = &lines->recent[mixed % LINES_RECENT];
+
+	if (!recent->next || recent->function != frame->function || recent->file != frame->file || recent->line != frame->line)
+		*recent = (struct recent_line){frame->function, frame->file, frame->line,
+					       (uint32_t)(find_line(lines, frame) - lines->list) + 1};
+	return &lines->list[recent->next - 1];
 }
 
 static void add(struct amounts *to, const struct amounts *more)
@@ -218,7 +236,7 @@ static void note_process(struct table *table, const struct process *process)
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct lines lines = {0};
+	struct lines lines = {.recent = base_alloc(LINES_RECENT, sizeof(*lines.recent))};
 
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
@@ -238,6 +256,7 @@ static void fill(struct table *table, const struct request *request)
 			   "MALLOC=totals left nothing to read them at; run_env says what was found.");
 	base_index_free(&lines.index);
 	free(lines.list);
+	free(lines.recent);
 	notes_recording(table, request);
 	notes_sampling(table, request);
 }
