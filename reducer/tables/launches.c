@@ -7,6 +7,8 @@
 #include "reducer/model/gpu_launches.h"
 #include "reducer/tables/gpu_rows.h"
 
+#include <stdlib.h>
+
 enum {
 	HOST, HOST_DURATION, DELAY, DEVICE_START, DEVICE_DURATION, KIND, NAME, PAIRING, REASON, PROCESS, THREAD, DEVICE, STREAM,
 	CORRELATION, FUNCTION, OP, BYTES, RECORDS, GRAPH, IMPOSSIBLE, STACK, COLUMNS
@@ -41,11 +43,38 @@ static const struct table_column columns[] = {
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 4, "call stack of the call"},
 };
 
-static void put_name(struct table *table, const struct gpu *gpu, const struct gpu_launch *launch)
+/* Names of kernels as people read them, by place in gpu->names: made once, for that takes longer than all the rest of a row. */
+struct names {
+	struct text *texts;
+	size_t count;
+};
+
+static struct names names_make(const struct gpu *gpu)
+{
+	return (struct names){.texts = base_alloc(gpu->name_count, sizeof(struct text)), .count = gpu->name_count};
+}
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		text_free(&names->texts[i]);
+	free(names->texts);
+}
+
+static void put_kernel(struct table *table, const struct gpu *gpu, struct names *names, uint32_t kernel)
+{
+	struct text *text = kernel < names->count ? &names->texts[kernel] : NULL;
+
+	if (text && !text->bytes)
+		gpu_kernel_text(text, gpu, kernel);
+	if (text)
+		table_text(table, NAME, text->length ? text->bytes : "", text->length);
+}
+
+static void put_name(struct table *table, const struct gpu *gpu, struct names *names, const struct gpu_launch *launch)
 {
 	if (launch->kind == GPU_LAUNCH)
-		gpu_put_kernel(table, NAME, gpu,
-			       launch->shape < gpu->shape_count ? gpu->shapes[launch->shape].kernel : launch->kernel);
+		put_kernel(table, gpu, names, launch->shape < gpu->shape_count ? gpu->shapes[launch->shape].kernel : launch->kernel);
 	else if (launch->kind == GPU_COPY && launch->records)
 		table_string(table, NAME, gpu_copy_name(launch->copy_kind));
 	else if (launch->kind == GPU_SET)
@@ -78,14 +107,15 @@ static void put_times(struct table *table, const struct gpu_launch *launch)
 		table_integer(table, DELAY, launch->device_ns - launch->host_ns);
 }
 
-static void add_row(struct table *table, size_t number, const struct process *process, const struct gpu_launch *launch)
+static void add_row(struct table *table, size_t number, const struct process *process, struct names *names,
+		    const struct gpu_launch *launch)
 {
 	const struct gpu *gpu = process->gpu;
 
 	table_row(table);
 	put_times(table, launch);
 	table_string(table, KIND, gpu_kind_name(launch->kind));
-	put_name(table, gpu, launch);
+	put_name(table, gpu, names, launch);
 	table_string(table, PAIRING, gpu_pairing_name(launch->pairing));
 	if (launch->reason)
 		table_string(table, REASON, gpu_reason_text(launch->reason));
@@ -119,13 +149,15 @@ static void fill(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
+		struct names names = names_make(process->gpu);
 		while (gpu_launches_next(process->gpu, &launch)) {
 			if (!gpu_wants_thread(request, process, launch.thread))
 				continue;
 			placeless += (request->device || request->stream) && launch.queue >= process->gpu->queue_count;
 			if (gpu_wants_queue(request, process->gpu, launch.queue) && count++ < limit)
-				add_row(table, i, process, &launch);
+				add_row(table, i, process, &names, &launch);
 		}
+		names_free(&names);
 	}
 	table->omitted_count = count - table->row_count;
 	gpu_note_placeless(table, placeless, "launches without a record of a device");

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/request.h"
 
+#include "reducer/base/index.h"
 #include "reducer/model/rank.h"
 
 #include <stdio.h>
@@ -196,6 +197,22 @@ static void note_ignored(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO, "--against was given, but this table shows the newer run alone: see -t comparison.");
 }
 
+#define STACKS_RECENT 256u /* a power of two */
+
+/* Asks for the names of all shown stacks; of those seen lately, as most are in a long table, once. */
+static void want_names(const struct table *table, const struct request *request, size_t column)
+{
+	uint64_t recent[STACKS_RECENT] = {0};
+
+	for (size_t row = 0; row < table->shown_count; row++) {
+		uint64_t stack = table_is_known(table, row, column) ? table_get_stack(table, row, column) : 0;
+		uint64_t *seen = &recent[base_mix(stack) % STACKS_RECENT];
+		if ((uint32_t)stack && *seen != stack)
+			(request->names_inner ? frames_want_inner : frames_want)(table->frames, stack >> 32, (uint32_t)stack);
+		*seen = stack;
+	}
+}
+
 /* Looks up the names of all shown stacks at once, then fills the cells that need them. */
 static void name_rows(struct table *table, const struct request *request)
 {
@@ -205,11 +222,7 @@ static void name_rows(struct table *table, const struct request *request)
 		if (table->kind->columns[i].type != TABLE_STACK)
 			continue;
 		any = true;
-		for (size_t row = 0; row < table->shown_count; row++) {
-			uint64_t stack = table_is_known(table, row, i) ? table_get_stack(table, row, i) : 0;
-			if ((uint32_t)stack)
-				(request->names_inner ? frames_want_inner : frames_want)(table->frames, stack >> 32, (uint32_t)stack);
-		}
+		want_names(table, request, i);
 	}
 	if (!any)
 		return;
