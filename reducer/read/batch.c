@@ -76,7 +76,7 @@ struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time)
 	return kind;
 }
 
-uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field)
+static uint64_t *present_field(struct batch *batch, struct batch_kind *kind, uint32_t field)
 {
 	if (kind->values[field] == NULL)
 		kind->values[field] = malloc(batch->capacity * sizeof(uint64_t));
@@ -85,6 +85,27 @@ uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t fie
 		kind->read[field + 1] = kind->values[field];
 	}
 	return kind->values[field];
+}
+
+uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field)
+{
+	kind->same_rows[field] = 0;
+	return present_field(batch, kind, field);
+}
+
+int batch_fill(struct batch *batch, struct batch_kind *kind, uint32_t field, uint64_t value)
+{
+	uint64_t *to = present_field(batch, kind, field);
+	uint32_t done = kind->same[field] == value ? kind->same_rows[field] : 0;
+
+	if (to == NULL)
+		return -1;
+	for (; done < kind->count; done++)
+		to[done] = value;
+	if (kind->same[field] != value || kind->same_rows[field] < done)
+		kind->same_rows[field] = (uint16_t)done;
+	kind->same[field] = value;
+	return 0;
 }
 
 void batch_free(struct batch *batch)

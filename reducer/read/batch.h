@@ -16,6 +16,8 @@ struct batch_kind {
 	uint32_t count;   /* rows */
 	uint64_t *values[SCHEMA_FIELDS]; /* by field index, then row; NULL where never present */
 	const uint64_t *read[SCHEMA_FIELDS + 1]; /* by field index + 1: the values, or zeros where there are none; [0] are zeros */
+	uint64_t same[SCHEMA_FIELDS];            /* what the first same_rows[field] rows hold, from batch to batch */
+	uint16_t same_rows[SCHEMA_FIELDS];       /* 0 = not known */
 };
 
 struct batch {
@@ -37,6 +39,9 @@ struct batch_kind *batch_add(struct batch *batch, uint8_t tag, uint64_t time);
 
 /* The values of a field, room for batch->capacity rows, marked present. NULL without memory. */
 uint64_t *batch_field(struct batch *batch, struct batch_kind *kind, uint32_t field);
+
+/* Gives all rows of a field the same value; costs nothing where the batch before had it too. Returns -1 without memory. */
+int batch_fill(struct batch *batch, struct batch_kind *kind, uint32_t field, uint64_t value);
 
 /* The value of a field of record `i`, or 0 where the log has no such field (`field` may be -1). */
 static inline uint64_t batch_value(const struct batch *batch, size_t i, int field)

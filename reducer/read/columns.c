@@ -423,10 +423,6 @@ static void take_sparse(struct column *column, uint64_t *to, size_t count)
 static void take_values(struct column *column, uint64_t *to, size_t count)
 {
 	switch (column->encoding) {
-	case TFP_ENCODE_CONST:
-		for (size_t i = 0; i < count; i++)
-			to[i] = column->last;
-		break;
 	case TFP_ENCODE_VARINT:
 		take_varints(column, to, count);
 		break;
@@ -526,6 +522,18 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 	return 0;
 }
 
+/* Whether the next rows of a column all hold column->last; a sparse one goes on by so many rows. */
+static int take_same(struct column *column, size_t count)
+{
+	if (column->encoding == TFP_ENCODE_CONST)
+		return 1;
+	if (column->encoding != TFP_ENCODE_SPARSE || column->kept < count)
+		return 0;
+	if (column->kept != UINT32_MAX)
+		column->kept -= (uint32_t)count;
+	return 1;
+}
+
 /* Decodes the columns that stand alone, or those that need the sizes. */
 static int take_fields(struct columns *columns, struct batch *batch, int is_slack)
 {
@@ -537,6 +545,11 @@ static int take_fields(struct columns *columns, struct batch *batch, int is_slac
 		if (is_of_addresses(column) || kind == NULL || kind->count == 0 ||
 		    is_slack != (column->encoding == TFP_ENCODE_SLACK || column->encoding == TFP_ENCODE_SPARSE_SLACK))
 			continue;
+		if (take_same(column, kind->count)) {
+			if (batch_fill(batch, kind, column->field, column->last) != 0)
+				return -1;
+			continue;
+		}
 		to = batch_field(batch, kind, column->field);
 		if (to == NULL)
 			return -1;

@@ -540,6 +540,34 @@ static void test_dropped_blocks_are_not_missed(void **state)
 }
 
 /* Random allocations and releases of few addresses: every code occurs, unaligned distances too. */
+/* A field that is the same all over keeps its rows from batch to batch: never those of another value, or of fewer rows. */
+static void test_a_field_that_is_the_same_all_over_follows_each_batch(void **state)
+{
+	static const struct {
+		uint64_t value;
+		size_t rows;
+	} filled[] = {{7, 3}, {7, 2}, {7, 9}, {8, 4}, {7, 9}, {7, BATCH_RECORDS}, {9, 0}, {7, 5}};
+	struct batch batch = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof filled / sizeof *filled; i++) {
+		struct batch_kind *kind;
+
+		assert_int_equal(batch_begin(&batch, filled[i].rows), 0);
+		kind = batch_kind(&batch, 5);
+		assert_non_null(kind);
+		for (size_t row = 0; row < filled[i].rows; row++)
+			assert_ptr_equal(batch_add(&batch, 5, 100 + row), kind);
+		if (i == 4) /* between, the field was written row by row */
+			for (size_t row = 0; row < filled[i].rows; row++)
+				batch_field(&batch, kind, 2)[row] = 1000 + row;
+		assert_int_equal(batch_fill(&batch, kind, 2, filled[i].value), 0);
+		for (size_t row = 0; row < filled[i].rows; row++)
+			assert_int_equal(batch_value(&batch, row, 2), filled[i].value);
+	}
+	batch_free(&batch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -559,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_cannot_loop),
 		cmocka_unit_test(test_packed_nodes),
 		cmocka_unit_test(test_dropped_blocks_are_not_missed),
+		cmocka_unit_test(test_a_field_that_is_the_same_all_over_follows_each_batch),
 	};
 
 	return cmocka_run_group_tests(tests, make_path, NULL);
