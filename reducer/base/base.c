@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LARGE_PAGE (2u << 20) /* bytes of a large page on x86-64; those of other machines are larger or the same */
 
 static void say(const char *format, va_list arguments)
 {
@@ -58,6 +62,15 @@ void *base_grow_more(void *array, size_t *room, size_t need, size_t bytes)
 		base_die("out of memory (%zu bytes)", next * bytes);
 	*room = next;
 	return array;
+}
+
+void base_large_pages(void *array, size_t bytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)array + page - 1) & ~(page - 1);
+	uintptr_t to = ((uintptr_t)array + bytes) & ~(page - 1);
+
+	if (bytes >= LARGE_PAGE)
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE); /* refused: the pages are the usual ones */
 }
 
 char *base_copy(const void *bytes, size_t length)

@@ -2,6 +2,8 @@
 /* The usual launch. See gpu_usual.h. */
 #include "reducer/model/gpu_scan.h"
 
+#include "reducer/base/base.h"
+
 #include <stdlib.h>
 
 enum { SLOT_FREE, SLOT_CALLED, SLOT_PAIRED }; /* gpu_usual_slot.step */
@@ -108,6 +110,7 @@ static void widen(struct gpu_usual *usual)
 
 	if (slots == NULL)
 		return;
+	base_large_pages(slots, room * sizeof *slots);
 	for (uint32_t i = 0; i < usual->room; i++)
 		if (usual->slots[i].step != SLOT_FREE)
 			slots[usual->slots[i].correlation & (room - 1)] = usual->slots[i];
