@@ -54,9 +54,13 @@ void tfp_cupti_fetch(void);
 /* The process ends: what devices did is fetched, for 2 s at most. May be called again; then only what came since is read. */
 void tfp_cupti_end(void);
 
-/* Another profiler of the host is about to subscribe: CUPTI is handed over. It has, or has not; it left, and all of it. */
+/*
+ * Another profiler of the host is about to subscribe, or to take CUPTI down: CUPTI is handed over. It has, or has not; it
+ * subscribes no more, and has left where it asks for no kind of record either; it left, and all of it.
+ */
 void tfp_cupti_yield(void);
 void tfp_cupti_yielded(int has_subscribed);
+void tfp_cupti_unsubscribed(void);
 void tfp_cupti_returned(void);
 
 /*

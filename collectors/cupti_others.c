@@ -54,6 +54,12 @@ void tfp_cupti_yielded(int has_subscribed)
 		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
 }
 
+/* XLA unsubscribes first, then gives up its kinds and flushes: until then the buffers are its own. */
+void tfp_cupti_unsubscribed(void)
+{
+	release(SUBSCRIBER | (their_kinds ? 0 : BUFFERS));
+}
+
 void tfp_cupti_returned(void)
 {
 	their_kinds = 0;

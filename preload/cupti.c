@@ -71,29 +71,6 @@ int cuptiSubscribe_v2(void **subscriber, void *callback, void *user, void *param
 	SUBSCRIBE(cuptiSubscribe_v2, subscriber, callback, user, parameters);
 }
 
-#define LEAVE(name, ...) \
-	do { \
-		real_##name *real = REAL(name); \
-		if (!real) \
-			return NO_CUPTI; \
-		int result = real(__VA_ARGS__); \
-		int error = errno; \
-		if (result == 0) \
-			tfp_cupti_returned(); \
-		errno = error; \
-		return result; \
-	} while (0)
-
-int cuptiUnsubscribe(void *subscriber)
-{
-	LEAVE(cuptiUnsubscribe, subscriber);
-}
-
-int cuptiFinalize(void)
-{
-	LEAVE(cuptiFinalize);
-}
-
 /* `before` and `after` (where it succeeded, with `result`) are of collectors/cupti.h; the caller's errno is what the real one left. */
 #define BESIDE(name, before, after, ...) \
 	do { \
@@ -110,6 +87,17 @@ int cuptiFinalize(void)
 		errno = error; \
 		return result; \
 	} while (0)
+
+int cuptiUnsubscribe(void *subscriber)
+{
+	BESIDE(cuptiUnsubscribe, (void)0, tfp_cupti_unsubscribed(), subscriber);
+}
+
+/* What we had there meanwhile would be gone without our knowing. */
+int cuptiFinalize(void)
+{
+	BESIDE(cuptiFinalize, tfp_cupti_yield(), tfp_cupti_returned());
+}
 
 int cuptiActivityRegisterCallbacks(void *request, void *complete)
 {

@@ -5,7 +5,8 @@
  * Prints what CUPTI answered and how many memsets it was told of. Built by test/cases/gpu-cupti-coexistence, linked with the
  * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
  * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
- * that counts halves of microseconds, as PyTorch 2.15 does. Twice, where a fourth argument says so. Arguments: memsets before
+ * that counts halves of microseconds, as PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes
+ * CUPTI down, as JAX 0.11 does. Twice, where a fourth argument says so. Arguments: memsets before
  * (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands them out, as malloc's are.
  */
 #include <dlfcn.h>
@@ -14,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int cudaMalloc(void **, size_t);
 int cudaMemset(void *, int, size_t);
 int cudaDeviceSynchronize(void);
 int cuptiSubscribe(void **, void (*)(void *, uint32_t, uint32_t, const void *), void *);
 int cuptiUnsubscribe(void *);
+int cuptiFinalize(void);
 int cuptiActivityRegisterCallbacks(void (*)(uint8_t **, size_t *, size_t *), void (*)(void *, uint32_t, uint8_t *, size_t, size_t));
 int cuptiActivityRegisterTimestampCallback(uint64_t (*)(void));
 int cuptiActivityEnable(uint32_t);
@@ -40,6 +43,7 @@ static void *function(const char *name)
 }
 #define cuptiSubscribe ((__typeof__(&cuptiSubscribe))function("cuptiSubscribe"))
 #define cuptiUnsubscribe ((__typeof__(&cuptiUnsubscribe))function("cuptiUnsubscribe"))
+#define cuptiFinalize ((__typeof__(&cuptiFinalize))function("cuptiFinalize"))
 #define cuptiActivityRegisterCallbacks ((__typeof__(&cuptiActivityRegisterCallbacks))function("cuptiActivityRegisterCallbacks"))
 #define cuptiActivityEnable ((__typeof__(&cuptiActivityEnable))function("cuptiActivityEnable"))
 #define cuptiActivityDisable ((__typeof__(&cuptiActivityDisable))function("cuptiActivityDisable"))
@@ -123,6 +127,14 @@ static void end(void)
 	printf("disable %d\n", cuptiActivityDisable(MEMSET));
 	printf("flush %d\n", cuptiActivityFlushAll(1));
 	printf("memsets %d, %d of them in its own time\n", memsets, in_time);
+#elif defined(LEAVES_FIRST)
+	printf("unsubscribe %d\n", cuptiUnsubscribe(subscriber));
+	for (uint64_t from = halves(); halves() - from < 400000; usleep(1000)) /* long enough for us to come back too early */
+		;
+	printf("disable %d\n", cuptiActivityDisable(MEMSET));
+	printf("flush %d\n", cuptiActivityFlushAll(1));
+	printf("finalize %d\n", cuptiFinalize());
+	printf("memsets %d\n", memsets);
 #else
 	printf("flush %d\n", cuptiActivityFlushAll(1));
 	printf("disable %d\n", cuptiActivityDisable(MEMSET));
