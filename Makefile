@@ -44,7 +44,7 @@ EXPORTED_BY := $(wildcard collectors/tables/*.def) preload/tfprof.h
 
 objects = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 without_main = $(filter-out %/main.o,$(1))
-GUEST_OBJECTS := $(call objects,guest,$(WRITER) $(COLLECTORS) $(PRELOAD))
+GUEST_OBJECTS := $(call objects,guest,$(WRITER) $(COLLECTORS) $(PRELOAD)) $(O)/schema/schema_block.o
 LAUNCHER_OBJECTS := $(call objects,offline,$(LAUNCHER))
 REDUCER_OBJECTS := $(call objects,offline,$(REDUCER)) $(O)/html/assets.o $(patsubst %.proto,$(O)/proto/%.pb-c.o,$(wildcard reducer/*/*.proto))
 UNIT_TESTS := $(patsubst test/unit/%.c,$(O)/unit/%,$(UNIT))
@@ -86,6 +86,17 @@ LINK_GUEST := -shared -nostartfiles -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-
 $(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
 	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \
 		-ldl -lpthread
+
+# The schema of every log, put together by a program of the building machine.
+$(O)/schema/make: scripts/schema_block.c writer/losses.def $(wildcard writer/records*.def collectors/tables/*.def) writer/format.h writer/records.h | needs
+	@mkdir -p $(@D)
+	$(call SAY,CC,$<)$(if $(IS_CROSS),cc,$(CC)) -std=c11 -D_GNU_SOURCE -I. $(WARN) -o $@ $< -llz4
+
+$(O)/schema/schema_block.c: $(O)/schema/make
+	$(call SAY,GEN,$@)$< >$@
+
+$(O)/schema/schema_block.o: $(O)/schema/schema_block.c
+	$(Q)$(CC) $(GUEST) -c -o $@ $<
 
 $(O)/exports.map: $(EXPORTED_BY) scripts/exports | needs
 	@mkdir -p $(@D)
@@ -131,7 +142,7 @@ $(DEPS)/libtfp%.a: scripts/build-% scripts/fetch-source | needs
 	@touch $@
 
 # A unit test links archives of everything but the hooks and the main files, so it takes only what it names.
-$(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER))
+$(O)/libguest.a: $(call objects,guest,$(WRITER) $(COLLECTORS) $(PARSER)) $(O)/schema/schema_block.o
 $(O)/libtest.a: $(call objects,offline,$(wildcard test/logmaker*.c))
 $(O)/libreducer.a: $(call without_main,$(REDUCER_OBJECTS))
 $(O)/liblauncher.a: $(call without_main,$(LAUNCHER_OBJECTS))

@@ -219,15 +219,6 @@ static void set_intervals(struct tfp_state *state, uint64_t hz)
 	state->clock_next = state->clock_step; /* readings at 1, 11, 111 ms, then each second: short programs have some too */
 }
 
-/* The numbers that records name functions by. */
-static const char hook_lines[] =
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) "hook\t" #number "\t" #name "\t" #kind "\n"
-#include "collectors/tables/malloc.def"
-#include "collectors/tables/process.def"
-#include "collectors/tables/io.def"
-#undef TFP_HOOK
-	;
-
 /* The header is stored, the first blocks follow. Returns 0, or a loss kind. */
 static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *header)
 {
@@ -247,7 +238,7 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 		.is_wrapping = tfp_settings.full == TFP_FULL_WRAP,
 	};
 	enum tfp_loss why = tfp_file_make(&options, header);
-	return why ? why : tfp_schema_store(hook_lines);
+	return why ? why : tfp_schema_store();
 }
 
 /* on_exit: CUDA still works, as its own handlers, registered before this one, have not run. */

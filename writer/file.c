@@ -359,6 +359,31 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	return TFP_LOSS_NONE;
 }
 
+enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *payload)
+{
+	struct tfp_log *log = tfp_state->log;
+	uint64_t bytes = (header->encoded_bytes + 7) & ~UINT64_C(7), whole = sizeof *header + bytes, written = 0;
+	uint64_t offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, COUNTERS_BYTES);
+
+	if (!offset)
+		return TFP_LOSS_output_limit;
+	finish_header(header, payload);
+	if (log->is_shadow && offset + whole <= log->first_bytes) {
+		tfp_copy(log->first + offset, header, sizeof *header);
+		tfp_copy(log->first + offset + sizeof *header, payload, header->encoded_bytes);
+	} else {
+		enum tfp_loss why = write_at(log, header, sizeof *header, offset, &written);
+		if (!why)
+			why = write_at(log, payload, header->encoded_bytes, offset + sizeof *header, &written);
+		if (why) {
+			take_back(log, offset, whole, sizeof *header + written);
+			return why;
+		}
+	}
+	__atomic_fetch_add(&log->live->drained_bytes, whole, __ATOMIC_RELAXED);
+	return TFP_LOSS_NONE;
+}
+
 int tfp_file_can_detach(uint64_t offset)
 {
 	const struct tfp_log *log = tfp_state->log;

@@ -47,6 +47,12 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
  */
 enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space);
 
+/*
+ * The same where header and payload lie apart and the payload is constant. Written, not stored through the mapping, of which each
+ * page touched costs a fault. Any thread, any context.
+ */
+enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *payload);
+
 /* Whether tfp_file_detach can be asked for the live block whose header lies at `offset` of the log. */
 int tfp_file_can_detach(uint64_t offset);
 

@@ -11,7 +11,7 @@
 
 #define TFP_SHADOWS 512          /* live blocks that private memory can stand in for; 512 x 16 KiB is a busy process */
 #define TFP_EVENT_BLOCKS 65536u  /* events blocks remembered for FULL=wrap; at 4 KiB and more each, 256 MiB of log */
-#define TFP_FIRST_BYTES 131072u  /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
+#define TFP_FIRST_BYTES 98304u   /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
 
 /* A live block kept in shared or private memory because the file system cannot be mapped safely. */
 struct tfp_shadow {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schema text that makes a log self-describing: records, fields, losses, as docs/format.md tells. */
+/*
+ * The schema text that makes a log self-describing: records, fields, losses and hooks, as docs/format.md tells. It is the same in
+ * every log, so it is put together and compressed when the library is built (scripts/schema_block.c).
+ */
 #ifndef TFP_WRITER_SCHEMA_H
 #define TFP_WRITER_SCHEMA_H
 
 #include "writer/loss.h"
 
-#include <stddef.h>
+#include <stdint.h>
 
-/* Appends `text` to what is being written at `at`, not beyond `end`; returns the new end. */
-char *tfp_schema_add(char *at, const char *end, const char *text);
-char *tfp_schema_add_number(char *at, const char *end, unsigned number);
+extern const uint32_t tfp_schema_raw_bytes __attribute__((visibility("hidden"))); /* of the text */
+extern const uint32_t tfp_schema_bytes __attribute__((visibility("hidden")));     /* of the LZ4 block */
+extern const uint8_t tfp_schema_packed[] __attribute__((visibility("hidden")));
 
-/* Writes the schema block of a new log; `more` are lines of tables that lie above this folder. 0 or a loss kind. Start-up only. */
-enum tfp_loss tfp_schema_store(const char *more);
-
-/* Writes the text of the writer's tables to [at, end); returns its end. About 12 KiB. Start-up only. */
-char *tfp_schema_write(char *at, const char *end);
+/* Writes the schema block of a new log. 0 or a loss kind. Start-up only. */
+enum tfp_loss tfp_schema_store(void);
 
 #endif

@@ -49,7 +49,7 @@ static void begin(uint64_t max_bytes, int is_wrapping)
 	tfp_state->pid = header.pid;
 	tfp_state->clock_hz = tfp_state->second_ticks = 1000000000;
 	assert_int_equal(tfp_file_make(&options, &header), 0);
-	assert_int_equal(tfp_schema_store("hook\t1\tmalloc\theap\n"), 0);
+	assert_int_equal(tfp_schema_store(), 0);
 	tfp_state->phase = TFP_STATE_READY;
 	snprintf(path, sizeof path, "%s/host.%u.%016x.tfp", folder, header.pid, 0x1234);
 }
