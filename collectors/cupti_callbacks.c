@@ -18,8 +18,19 @@
 #define IS_LAUNCH(kind) ((kind)[0] == 'l' || (kind)[0] == 'g') /* "launch", "graph" */
 #define IS_SYNC(kind)   ((kind)[0] == 's' && (kind)[1] == 'y') /* "sync" */
 
+static const struct names {
+#define TFP_CALLBACK(domain, cbid, name, kind) char of_##domain##_##cbid[sizeof #name];
+#include "collectors/cupti_callbacks.def"
+#undef TFP_CALLBACK
+} names = {
+#define TFP_CALLBACK(domain, cbid, name, kind) #name,
+#include "collectors/cupti_callbacks.def"
+#undef TFP_CALLBACK
+};
+
 const struct tfp_cupti_row tfp_cupti_rows[] = {
-#define TFP_CALLBACK(domain, cbid, name, kind) {domain, cbid, IS_LAUNCH(kind), IS_SYNC(kind), #name, kind},
+#define TFP_CALLBACK(domain, cbid, name, kind) \
+	{domain, cbid, IS_LAUNCH(kind), IS_SYNC(kind), kind, offsetof(struct names, of_##domain##_##cbid)},
 #include "collectors/cupti_callbacks.def"
 #undef TFP_CALLBACK
 };
@@ -149,7 +160,7 @@ static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint3
 {
 	struct tfp_gpu_seen seen = {
 		.function = TFP_GPU_SEEN_FUNCTION(domain, cbid),
-		.name = row ? tfp_cupti_rows[row - 1].name : call->function,
+		.name = row ? (const char *)&names + tfp_cupti_rows[row - 1].name : call->function,
 		.kind = row ? tfp_cupti_rows[row - 1].kind : "other",
 		.is_launch = row ? tfp_cupti_rows[row - 1].is_launch : 0,
 		.correlation = call->correlation,

@@ -187,8 +187,7 @@ void tfp_cupti_ask_callbacks(struct tfp_cupti *cupti, int wanted)
 
 	if (before == (uint32_t)wanted)
 		return;
-	for (uint32_t i = 0; i < tfp_cupti_row_count; i++) {
-		const struct tfp_cupti_row *row = &tfp_cupti_rows[i];
+	for (const struct tfp_cupti_row *row = tfp_cupti_rows; row < tfp_cupti_rows + tfp_cupti_row_count; row++) {
 		int is_wanted = wanted == 2 || (wanted && row->is_launch);
 		uint32_t result = (uint32_t)api->enable_callback((uint32_t)is_wanted, cupti->subscriber, row->domain, row->cbid);
 		if (result && !refused && row->domain == TFP_CUPTI_DOMAIN_RUNTIME && row->cbid == LAUNCH_KERNEL)

@@ -96,7 +96,8 @@ struct tfp_cupti_row {
 	uint16_t domain, cbid;
 	uint8_t is_launch; /* of a kernel or a graph */
 	uint8_t is_sync;   /* returns when the device has done something */
-	const char *name, *kind;
+	char kind[8];      /* word of the function fact */
+	uint16_t name;     /* where it begins in the names of cupti_callbacks.c: no pointer, which the loader would write in each process */
 };
 extern const struct tfp_cupti_row tfp_cupti_rows[] TFP_HIDDEN;
 extern const uint32_t tfp_cupti_row_count TFP_HIDDEN;

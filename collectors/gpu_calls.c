@@ -24,6 +24,12 @@ static const char *const words[] = {
 #undef TFP_GPU_KIND
 };
 
+static const char *const libraries[] = {
+#define TFP_GPU_LIBRARY_ROW(name, word) word,
+	TFP_GPU_LIBRARIES(TFP_GPU_LIBRARY_ROW)
+#undef TFP_GPU_LIBRARY_ROW
+};
+
 static const uint8_t has_stack_of[] = {
 #define TFP_GPU_KIND(name, word, has_stack, is_rare) has_stack,
 	TFP_GPU_KINDS(TFP_GPU_KIND)
@@ -79,8 +85,8 @@ static inline __attribute__((always_inline)) struct tfp_lane *take_lane(struct t
 static inline void note_function(const struct tfp_gpu_function *function)
 {
 	if (TFP_UNLIKELY(!tfp_gpu_function_is_noted(function->number)))
-		tfp_gpu_function_note(function->number, function->name, function->library, words[function->kind],
-				      function->arguments);
+		tfp_gpu_function_note(function->number, function->texts, libraries[function->library], words[function->kind],
+				      function->texts + tfp_length(function->texts) + 1);
 }
 
 /* A library's kernels are launched inside its call: the record that its call began lets them find it. */
@@ -429,7 +435,8 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 		return;
 	if (TFP_UNLIKELY(!tfp_gpu_function_is_noted(seen->function)))
 		tfp_gpu_function_note(seen->function, seen->name,
-				      (seen->function >> 16 & 0x7fff) == 1 ? "cuda driver" : "cuda runtime", seen->kind, NULL);
+				      libraries[(seen->function >> 16 & 0x7fff) == 1 ? TFP_GPU_IN_driver : TFP_GPU_IN_runtime],
+				      seen->kind, NULL);
 	if (seen->caller) {
 		done->stack = tfp_caller_stack(thread, lane, seen->caller);
 		put_python(thread, lane, done);

@@ -61,12 +61,22 @@ enum tfp_gpu_flavour {
 /* gpu_call.flags */
 enum { TFP_GPU_HOOKED = 1, TFP_GPU_CALLED_BACK = 2, TFP_GPU_CAPTURED = 4, TFP_GPU_NESTED = 8 };
 
-/* A hooked function; static. */
+#define TFP_GPU_LIBRARIES(library) \
+	library(driver, "cuda driver") library(runtime, "cuda runtime") library(cublas, "cublas") \
+	library(cublaslt, "cublaslt") library(cudnn, "cudnn") library(cufft, "cufft") library(nccl, "nccl")
+
+enum tfp_gpu_library {
+#define TFP_GPU_LIBRARY_ROW(name, word) TFP_GPU_IN_##name,
+	TFP_GPU_LIBRARIES(TFP_GPU_LIBRARY_ROW)
+#undef TFP_GPU_LIBRARY_ROW
+};
+
+/* A hooked function; static. Without a pointer, so that the loader has nothing to write there in each process. */
 struct tfp_gpu_function {
-	const char *name, *library;
-	const char *arguments; /* names of the values of its library_call, with commas; NULL = none */
 	uint16_t number;
-	uint8_t kind; /* enum tfp_gpu_kind */
+	uint8_t kind;    /* enum tfp_gpu_kind */
+	uint8_t library; /* enum tfp_gpu_library */
+	char texts[];    /* its name, then the names of the values of its library_call, with commas; each ends with a zero */
 };
 
 #define TFP_GPU_VALUES 10

@@ -19,12 +19,12 @@
 #define TFP_CUDA_NO_DRIVER 3   /* CUDA_ERROR_NOT_INITIALIZED */
 
 /* As the real function means the call: the code that it will return to us is not the caller's, so it is found here. */
-#define TFP_CUDA_REAL(name) tfp_cuda_real(&slot_##name, (uintptr_t)__builtin_return_address(0))
+#define TFP_CUDA_REAL(name) tfp_cuda_real(&slot_##name, #name, (uintptr_t)__builtin_return_address(0))
 
-#define TFP_CUDA_SLOT(function) static struct tfp_cuda_slot slot_##function = {.name = #function};
+#define TFP_CUDA_SLOT(function) static struct tfp_cuda_slot slot_##function;
 #define TFP_CUDA_ROW(number, function, library, kind, names) \
 	TFP_CUDA_SLOT(function) \
-	static const struct tfp_gpu_function function_##function = {#function, library, names, number, TFP_GPU_KIND_##kind};
+	static const struct tfp_gpu_function function_##function = {number, TFP_GPU_KIND_##kind, library, {#function "\0" names}};
 
 #define TFP_CUDA_WRAPPER(number, type, name, parameters, arguments, kind, library, missing, names, before, after) \
 	TFP_CUDA_ROW(number, name, library, kind, names) \

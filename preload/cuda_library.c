@@ -6,11 +6,11 @@
 /* By a function's name: which library, and what that library says where it cannot start. Constants to the compiler. */
 #define BEGINS(name, with) (__builtin_strncmp(#name, with, sizeof with - 1) == 0)
 #define LIBRARY_OF(name) \
-	(BEGINS(name, "cublasLt") ? "cublaslt" \
-	 : BEGINS(name, "cublas") ? "cublas" \
-	 : BEGINS(name, "cudnn")  ? "cudnn" \
-	 : BEGINS(name, "cufft")  ? "cufft" \
-				  : "nccl")
+	(BEGINS(name, "cublasLt") ? TFP_GPU_IN_cublaslt \
+	 : BEGINS(name, "cublas") ? TFP_GPU_IN_cublas \
+	 : BEGINS(name, "cudnn")  ? TFP_GPU_IN_cudnn \
+	 : BEGINS(name, "cufft")  ? TFP_GPU_IN_cufft \
+				  : TFP_GPU_IN_nccl)
 /* CUBLAS_ and CUDNN_STATUS_NOT_INITIALIZED, CUFFT_SETUP_FAILED, ncclSystemError */
 #define MISSING(name) (BEGINS(name, "cufft") ? 7 : BEGINS(name, "nccl") ? 2 : 1)
 

@@ -244,7 +244,7 @@
 #define BEFORE_COMMUNICATOR_OF(...)
 
 #define NAMES_LIBRARY(...) #__VA_ARGS__
-#define NAMES_LIBRARY_PLAIN() NULL
+#define NAMES_LIBRARY_PLAIN() ""
 #define NAMES_MATMUL(...) "m, n, k, transa, transb, atype, btype, dtype, compute_type, batch_count"
 #define NAMES_LAYOUT(...) "rows, columns, type, batch_count"
 #define NAMES_CONVOLUTION(...) "n, c, d1, d2, d3, k, r1, r2, r3, type"
@@ -256,7 +256,7 @@
 #define NAMES_PLAN_MANY_WIDE(...) "plan, x, y, z, type, batch, to_type"
 #define NAMES_COMMUNICATOR(...) "comm, ranks, rank"
 #define NAMES_COMMUNICATOR_OF(...) "comm, of, color, key"
-#define NAMES_ALLOC(...) NULL
-#define NAMES_FREE(...) NULL
+#define NAMES_ALLOC(...) ""
+#define NAMES_FREE(...) ""
 
 #endif

@@ -139,7 +139,7 @@ static void keep(struct tfp_cuda_slot *slot, struct span span, void *function)
 	end_writing();
 }
 
-void *tfp_cuda_find(struct tfp_cuda_slot *slot, uintptr_t caller)
+void *tfp_cuda_find(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller)
 {
 	void *function = find_known(slot, caller);
 	int error = errno;
@@ -148,7 +148,7 @@ void *tfp_cuda_find(struct tfp_cuda_slot *slot, uintptr_t caller)
 	if (function || tfp_resolve())
 		return function;
 	is_ours(1);
-	function = ask_loader(slot->name, caller, &span);
+	function = ask_loader(name, caller, &span);
 	if (function)
 		keep(slot, span, function);
 	is_ours(-1);

@@ -18,23 +18,22 @@
 /* One a function: what was found first, and the code that may use it. Filled once; `size` last. */
 struct tfp_cuda_known;
 struct tfp_cuda_slot {
-	const char *name;
 	uintptr_t from, size; /* the calling object's code; size 0 = not filled, or no longer true */
 	void *real;
 	struct tfp_cuda_known *_Atomic others; /* what further objects mean by it */
 };
 
-/* The general road: looks among the callers known, then asks the loader. NULL: there is no such function. Keeps errno. */
-void *tfp_cuda_find(struct tfp_cuda_slot *slot, uintptr_t caller);
+/* The general road: looks among the callers known, then asks the loader. NULL: there is no function `name`. Keeps errno. */
+void *tfp_cuda_find(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller);
 
-/* The function that code at `caller` means. */
-static inline void *tfp_cuda_real(struct tfp_cuda_slot *slot, uintptr_t caller)
+/* The function `name`, which the slot is for, as code at `caller` means it. */
+static inline void *tfp_cuda_real(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller)
 {
 	uintptr_t size = __atomic_load_n(&slot->size, __ATOMIC_ACQUIRE); /* pairs with tfp_cuda_find */
 
 	if (__builtin_expect(caller - slot->from < size, 1))
 		return slot->real;
-	return tfp_cuda_find(slot, caller);
+	return tfp_cuda_find(slot, name, caller);
 }
 
 /* A further function of the object that `real` lies in, or of those it needs; NULL = none. Slow; the caller keeps it. */

@@ -19,7 +19,7 @@
 #define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is none behind us */
 
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
-	static struct tfp_cuda_slot slot_##name = {#name, 0, 0, NULL, NULL}; \
+	static struct tfp_cuda_slot slot_##name; \
 	static void *signed_##name; /* what the signpost hides; written once, before anybody can come by it */ \
 	typedef type real_##name parameters; \
 	TFP_EXPORT type name parameters;
@@ -27,15 +27,15 @@
 #undef TFP_HOOK
 
 /* As the caller would find it; what it finds may be our own signpost. */
-static void *behind(struct tfp_cuda_slot *slot, uintptr_t caller, const void *ours, void *hidden)
+static void *behind(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller, const void *ours, void *hidden)
 {
-	void *found = tfp_cuda_real(slot, caller);
+	void *found = tfp_cuda_real(slot, name, caller);
 
 	return !found || found == ours ? hidden : found;
 }
 
 #define REAL(name) \
-	((real_##name *)behind(&slot_##name, (uintptr_t)__builtin_return_address(0), (const void *)&name, signed_##name))
+	((real_##name *)behind(&slot_##name, #name, (uintptr_t)__builtin_return_address(0), (const void *)&name, signed_##name))
 
 void tfp_cupti_sign(const void *inside)
 {

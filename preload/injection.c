@@ -17,7 +17,7 @@
 #define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
 #define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
 
-TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, "cuda driver", context, NULL)
+TFP_CUDA_ROW(TFP_CUDA_NUMBER_cuInit, cuInit, TFP_GPU_IN_driver, context, "")
 TFP_EXPORT int cuInit(unsigned flags);
 TFP_EXPORT int InitializeInjection(void);
 
