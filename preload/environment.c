@@ -31,6 +31,20 @@ char *const *tfp_environment(void)
 	return (char *const *)(words + 1 + words[0] + 1);
 }
 
+const char *tfp_environment_words(size_t *bytes)
+{
+	char *const *words = &__libc_stack_end && __libc_stack_end ? (char *const *)__libc_stack_end + 1 : NULL;
+	const char *end = words ? words[0] : NULL;
+
+	for (size_t i = 0; end && words[i]; i++) {
+		if (words[i] != end)
+			return NULL; /* the host has moved them */
+		end += tfp_length(end) + 1;
+	}
+	*bytes = end ? (size_t)(end - words[0]) : 0;
+	return end ? words[0] : NULL;
+}
+
 static const char *value_of(const char *entry, const char *name)
 {
 	while (*name && *entry == *name) {

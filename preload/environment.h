@@ -23,6 +23,12 @@ char *const *tfp_environment(void);
 const char *tfp_environment_get(const char *name);
 
 /*
+ * What /proc/self/cmdline tells, where the kernel has put it (less the loader's own words, where that was run by hand): the program's
+ * words, each with its zero, *bytes in all. NULL: unknown, or no longer as they were. Before main only.
+ */
+const char *tfp_environment_words(size_t *bytes);
+
+/*
  * Gives this program, and so its children, each variable of `names` (NULL-terminated) that it has not, with that value.
  * Nothing where setting ENV forbids it. Constructor only, while there is one thread.
  */

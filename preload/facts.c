@@ -7,6 +7,7 @@
 #include "preload/guard.h"
 #include "preload/real.h"
 #include "writer/records.h"
+#include "writer/state.h"
 #include "writer/store.h"
 #include "writer/sys.h"
 
@@ -35,6 +36,16 @@ static const char *const told_variables[] = {
 	"TF_ENABLE_ONEDNN_OPTS", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING",
 	"CUDA_DEVICE_MAX_CONNECTIONS", "NVIDIA_TF32_OVERRIDE", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
 };
+
+/* What fork children need not ask again, at 5 to 20 us each. Written at start-up; kept across fork. */
+static struct {
+	uint8_t boot_id[16];
+	int has_boot_id;
+	uint32_t pid; /* of the last process that asked for its namespace; 0 = none */
+	uint64_t pid_namespace;
+	char cpu[49];
+	char executable[1024];
+} known;
 
 /* Reads a small file whole; returns its length, 0 when it cannot. The text is terminated. */
 static size_t read_file(const char *path, char *text, size_t room)
@@ -82,20 +93,24 @@ static void read_stat(const char *path, uint32_t *parent, uint64_t *start)
 	}
 }
 
-static void read_parent_start(struct tfp_file_header *header)
+uint64_t tfp_facts_start_of(uint32_t pid)
 {
 	char path[32] = "/proc/";
 	char digits[12];
 	unsigned count = 0;
 	char *at = path + 6;
 	uint32_t unused;
+	uint64_t start = 0;
 
-	for (uint32_t pid = header->parent_pid; pid; pid /= 10)
+	if (!pid)
+		return 0;
+	for (; pid; pid /= 10)
 		digits[count++] = (char)('0' + pid % 10);
 	while (count)
 		*at++ = digits[--count];
 	tfp_copy(at, "/stat", 6);
-	read_stat(path, &unused, &header->parent_start);
+	read_stat(path, &unused, &start);
+	return start;
 }
 
 /* 32 hex digits among dashes: /proc/sys/kernel/random/boot_id. */
@@ -119,20 +134,35 @@ static int is_plain(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
+/* A child has its parent's namespace where it sees its parent by the number that this one had; from outside of its own that is 0. */
+static void find_place(struct tfp_file_header *header)
+{
+	struct stat status;
+
+	if (!known.has_boot_id)
+		read_boot_id(known.boot_id);
+	known.has_boot_id = 1;
+	if (!known.pid || known.pid != (uint32_t)tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0))
+		known.pid_namespace = tfp_sys(SYS_newfstatat, -100, (long)"/proc/self/ns/pid", (long)&status, 0, 0, 0) ? 0 : status.st_ino;
+	known.pid = header->pid;
+	header->pid_namespace = known.pid_namespace;
+	tfp_copy(header->boot_id, known.boot_id, sizeof header->boot_id);
+}
+
+void tfp_facts_place_unknown(void)
+{
+	known.pid = 0;
+}
+
 void tfp_facts_identity(struct tfp_file_header *header, char *host, size_t room)
 {
 	struct utsname machine;
-	struct stat status;
 	size_t length = 0;
 
 	header->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	header->parent_pid = (uint32_t)tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	read_stat("/proc/self/stat", &header->parent_pid, &header->process_start);
-	if (header->parent_pid)
-		read_parent_start(header);
-	read_boot_id(header->boot_id);
-	if (tfp_sys(SYS_newfstatat, -100, (long)"/proc/self/ns/pid", (long)&status, 0, 0, 0) == 0)
-		header->pid_namespace = status.st_ino;
+	find_place(header);
 	tfp_sys(SYS_prctl, 16 /* PR_GET_NAME */, (long)header->command, 0, 0, 0, 0);
 #if defined __x86_64__
 	header->architecture = EM_X86_64;
@@ -147,10 +177,9 @@ void tfp_facts_identity(struct tfp_file_header *header, char *host, size_t room)
 	host[length ? length : 1] = 0;
 }
 
-static void note_arguments(void)
+static void note_words(const char *text, size_t length)
 {
-	char *text = tfp_pages_get(COMMAND_BYTES, 0);
-	size_t length = text ? read_file("/proc/self/cmdline", text, COMMAND_BYTES) : 0, at = 0;
+	size_t at = 0;
 
 	for (uint64_t index = 0; at < length; index++) {
 		size_t word = tfp_length(text + at);
@@ -161,19 +190,48 @@ static void note_arguments(void)
 		tfp_store_fact(TFP_TAG_argument, fields, 2);
 		at += word + 1;
 	}
-	if (text)
-		tfp_pages_put(text, COMMAND_BYTES);
 }
 
-static void note_link(const char *name, const char *path)
+/* A fork child may have been given another title since: the kernel tells. */
+static void note_arguments(void)
 {
-	char target[1024];
-	long length = tfp_sys(SYS_readlinkat, -100, (long)path, (long)target, sizeof target - 1, 0, 0);
+	size_t length = 0;
+	const char *words = tfp_origin.is_fork_child ? NULL : tfp_environment_words(&length);
+	char few[1024];
 
-	if (length <= 0)
+	if (!words) {
+		words = few;
+		length = read_file("/proc/self/cmdline", few, sizeof few);
+	}
+	if (words != few || length < sizeof few - 1) {
+		note_words(words, length < COMMAND_BYTES ? length : COMMAND_BYTES);
 		return;
-	target[length] = 0;
-	tfp_fact_pair(TFP_TAG_host, name, target);
+	}
+	char *text = tfp_pages_get(COMMAND_BYTES, 0);
+	if (!text)
+		return;
+	note_words(text, read_file("/proc/self/cmdline", text, COMMAND_BYTES));
+	tfp_pages_put(text, COMMAND_BYTES);
+}
+
+static void note_link(const char *name, const char *path, char *target, size_t room)
+{
+	long length = tfp_sys(SYS_readlinkat, -100, (long)path, (long)target, (long)room - 1, 0, 0);
+
+	target[length > 0 ? length : 0] = 0;
+	if (length > 0)
+		tfp_fact_pair(TFP_TAG_host, name, target);
+}
+
+static void note_places(void)
+{
+	char directory[1024];
+
+	if (known.executable[0])
+		tfp_fact_pair(TFP_TAG_host, "executable", known.executable);
+	else
+		note_link("executable", "/proc/self/exe", known.executable, sizeof known.executable);
+	note_link("directory", "/proc/self/cwd", directory, sizeof directory);
 }
 
 static void note_cpus(void)
@@ -193,24 +251,33 @@ static void note_cpus(void)
 	tfp_fact_pair(TFP_TAG_host, "cpus", at);
 }
 
+#if defined __x86_64__
+/* As /proc/cpuinfo has it, whose opening and reading costs twice as much and, on old kernels with many processors, far more. */
+static void read_cpu_name(char *text)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t words[4] = {0x80000002u + i, 0, 0, 0};
+
+		__asm__ volatile("cpuid" : "+a"(words[0]), "=b"(words[1]), "+c"(words[2]), "=d"(words[3]));
+		tfp_copy(text + sizeof words * i, words, sizeof words);
+	}
+	for (size_t length = tfp_length(text); length && text[length - 1] == ' '; length--)
+		text[length - 1] = 0;
+}
+#endif
+
 static void note_cpu_name(void)
 {
-	char text[1024];
-	size_t length = read_file("/proc/cpuinfo", text, sizeof text);
+	const char *name = known.cpu;
 
-	for (size_t at = 0; at + 10 < length; at++) {
-		if (!tfp_same(text + at, "model name", 10))
-			continue;
-		while (at < length && text[at] != ':')
-			at++;
-		size_t start = at + 2, end = start;
-		while (end < length && text[end] != '\n')
-			end++;
-		text[end] = 0;
-		if (start < end)
-			tfp_fact_pair(TFP_TAG_host, "cpu", text + start);
-		return;
-	}
+#if defined __x86_64__
+	if (!*name)
+		read_cpu_name(known.cpu);
+#endif
+	while (*name == ' ')
+		name++;
+	if (*name)
+		tfp_fact_pair(TFP_TAG_host, "cpu", name);
 }
 
 void tfp_facts_process(void)
@@ -223,8 +290,7 @@ void tfp_facts_process(void)
 		if (value && tfp_length(value) <= WORD_MOST)
 			tfp_fact_pair(TFP_TAG_environment, told_variables[i], value);
 	}
-	note_link("executable", "/proc/self/exe");
-	note_link("directory", "/proc/self/cwd");
+	note_places();
 	if (tfp_sys(SYS_uname, (long)&machine, 0, 0, 0, 0, 0) == 0) {
 		tfp_fact_pair(TFP_TAG_host, "hostname", machine.nodename);
 		tfp_fact_pair(TFP_TAG_host, "kernel", machine.release);

@@ -5,6 +5,7 @@
 #include "collectors/heap.h"
 #include "collectors/modules.h"
 #include "collectors/window.h"
+#include "preload/environment.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 #include "preload/tfprof.h"
@@ -66,19 +67,32 @@ static const char *base_name(const char *path)
 	return base;
 }
 
-/* Under both its names: the file's, and what it was called as. */
+static int is_called(const char *list)
+{
+	char name[1024];
+	size_t unused;
+	const char *words = tfp_environment_words(&unused);
+
+	if (words)
+		return tfp_settings_names_program(list, base_name(words));
+	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long length = file < 0 ? 0 : tfp_sys(SYS_read, file, (long)name, sizeof name - 1, 0, 0, 0);
+	if (file >= 0)
+		tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
+	name[length > 0 ? length : 0] = 0;
+	return tfp_settings_names_program(list, base_name(name));
+}
+
+/* Under both its names: what it was called as, which costs nothing to ask, and the file's. */
 static int is_named(const char *list)
 {
 	char name[1024];
-	long length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
 
-	name[length > 0 ? length : 0] = 0;
-	if (tfp_settings_names_program(list, base_name(name)))
+	if (!list[0])
+		return 0;
+	if (is_called(list))
 		return 1;
-	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	length = file < 0 ? 0 : tfp_sys(SYS_read, file, (long)name, sizeof name - 1, 0, 0, 0);
-	if (file >= 0)
-		tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
+	long length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
 	name[length > 0 ? length : 0] = 0;
 	return tfp_settings_names_program(list, base_name(name));
 }

@@ -72,14 +72,11 @@ static int is_zero(const uint8_t *bytes, size_t count)
 static void pass_on(void)
 {
 	struct tfp_descent descent;
-	struct tfp_file_header self = {.pid = 0};
-	char host[65];
 
 	tfp_environment_descent(&descent);
 	if (!descent.parent_log_id && !descent.parent_pid) {
-		tfp_facts_identity(&self, host, sizeof host);
-		descent.parent_pid = self.parent_pid;
-		descent.parent_start = self.parent_start;
+		descent.parent_pid = (uint32_t)tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
+		descent.parent_start = tfp_facts_start_of(descent.parent_pid);
 	}
 	if (is_zero(descent.job_id, sizeof descent.job_id)) /* what it starts is one job */
 		tfp_sys(SYS_getrandom, (long)descent.job_id, sizeof descent.job_id, 1 /* GRND_NONBLOCK */, 0, 0, 0);
@@ -93,12 +90,13 @@ static int load_once(void)
 		return is_passed_over ? -1 : 0;
 	if (tfp_resolve())
 		return -1;
-	tfp_clock_choose();
 	tfp_settings_load();
 	tfp_environment_allow(tfp_settings.env);
 	is_passed_over = tfp_guard_stands_aside();
 	if (is_passed_over)
 		pass_on();
+	else
+		tfp_clock_choose();
 	is_loaded = 1;
 	return is_passed_over ? -1 : 0;
 }
@@ -109,6 +107,8 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 
 static void before_fork(void)
 {
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		tfp_facts_place_unknown();
 	tfp_process_forking();
 	tfp_pytorch_forking();
 }
@@ -183,6 +183,8 @@ static void begin_origin(struct tfp_file_header *header)
 		if (descent.parent_pid) {
 			header->parent_pid = descent.parent_pid;
 			header->parent_start = descent.parent_start;
+		} else if (!descent.parent_log_id) {
+			header->parent_start = tfp_facts_start_of(header->parent_pid);
 		}
 		tfp_copy(tfp_origin.job_id, descent.job_id, sizeof tfp_origin.job_id);
 		if (is_zero(tfp_origin.job_id, sizeof tfp_origin.job_id))

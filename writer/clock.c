@@ -94,13 +94,8 @@ static int kernel_uses_tsc(void)
 
 static int tsc_is_invariant(void)
 {
-	uint32_t a = 0x80000000u, b, c = 0, d;
+	uint32_t a = 0x80000007u, b, c = 0, d; /* each processor with long mode has leaves up to 0x80000008 */
 
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	if (a < 0x80000007u)
-		return 0;
-	a = 0x80000007u;
-	c = 0;
 	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
 	return (int)(d >> 8 & 1); /* advanced power management information, bit 8: invariant TSC */
 }
