@@ -251,14 +251,15 @@ static int ends_with(const char *name, const char *part)
 }
 
 /*
- * Functions made by tf.function are called __inference_NAME_NUMBER. The first four are those by which Keras trains and tests (the
- * second is Keras 2's, to TensorFlow 2.15); the others are what people call theirs.
+ * Functions made by tf.function are called __inference_NAME_NUMBER. The first five are those by which Keras trains and tests (the
+ * second is Keras 2's, to TensorFlow 2.15; the fifth is called for train_on_batch and test_on_batch alone); the others are what
+ * people call theirs.
  */
 static uint8_t kind_of(const char *name)
 {
 	static const char steps[][28] = {"_train_function", "__inference_test_function", "_multi_step_on_iterator",
-					 "_one_step_on_iterator", "_train_step", "_training_step", "_train_batch",
-					 "_train_one_batch", "_train_one_step"};
+					 "_one_step_on_iterator", "_one_step_on_data", "_train_step", "_training_step",
+					 "_train_batch", "_train_one_batch", "_train_one_step"};
 
 	if (!holds(name, "__inference_"))
 		return TFP_OP_PLAIN;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras over data of unknown length: 3 epochs of 12 batches with validation of 4, an evaluation of 4, one epoch of a compiled model
-of 12 and 4, then 10 calls of a function of its own called train_step. Knows nothing of tfprof."""
+of 12 and 4, 6 batches by train_on_batch and 3 by test_on_batch, then 10 calls of a function of its own called train_step. Knows
+nothing of tfprof."""
 import keras
 import numpy as np
 import tensorflow as tf
@@ -22,6 +23,11 @@ model.evaluate(batches(4), verbose=0)
 compiled = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(1)])
 compiled.compile(keras.optimizers.SGD(1e-4), "mse", jit_compile=True)
 compiled.fit(batches(12), validation_data=batches(4), verbose=0)
+for inputs, targets in batches(6):
+    model.train_on_batch(inputs, targets)
+for inputs, targets in batches(3):
+    model.test_on_batch(inputs, targets)
+model.predict_on_batch(np.zeros((8, 16), np.float32))
 
 
 @tf.function
