@@ -161,6 +161,7 @@ static void finish_full(struct accounts *accounts, const struct process *process
 		exact_peak(tally, heap);
 	else
 		batched_peak(accounts, process, heap);
+	heap->has_gaps = !is_whole(accounts, process, heap);
 	tally_finish(tally, heap);
 	heap->histogram = pairs->histogram;
 	pairs->histogram = NULL;
@@ -221,6 +222,22 @@ static int finish_heap(struct accounts *accounts, struct process *process)
 	return result;
 }
 
+/* Fewer events than were counted: what is live follows from the counters, and the peak was at least that. */
+static void bound_maps(const struct process *process, struct account *map)
+{
+	uint64_t missing = difference(map->allocations, map->event_allocations) + difference(map->frees, map->event_frees);
+
+	if (process->log->live.dropped_from == 0 && missing <= process->thread_count)
+		return;
+	map->has_gaps = 1;
+	map->live_bytes = difference(map->allocated_bytes, map->freed_bytes);
+	map->timeline.count = 0;
+	if (map->peak_bytes >= map->live_bytes)
+		return;
+	map->peak_bytes = map->live_bytes;
+	map->peak_time_ns = TIME_UNKNOWN;
+}
+
 static int finish_mmap(struct accounts *accounts, struct process *process)
 {
 	struct maps *maps = &accounts->maps;
@@ -240,6 +257,7 @@ static int finish_mmap(struct accounts *accounts, struct process *process)
 	if (accounts_take_curve(&maps->tally.curve, &map->timeline) != 0)
 		return -1;
 	tally_finish(&maps->tally, map);
+	bound_maps(process, map);
 	return 0;
 }
 

@@ -94,6 +94,8 @@ struct account {
 	int is_peak_batched;              /* the peak is exact only to 64 KiB a thread */
 	/* Nothing is known of live, peak, or the curve: counted in windows alone (WINDOW=off), or releases without sizes. */
 	int is_live_unknown;
+	/* Not all events are in the log: what follows from them alone is too little (the heap's counters tell live and peak). */
+	int has_gaps;
 
 	struct timeline timeline;
 	struct timeline reserved;  /* what the allocator holds from below; no points = unknown */

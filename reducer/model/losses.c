@@ -29,6 +29,17 @@ static bool has_loss(const struct process *process, unsigned kind)
 	return false;
 }
 
+bool losses_of_events(const struct process *process)
+{
+	static const unsigned kinds[] = {LOSS_output_write, LOSS_output_gone, LOSS_output_none,	   LOSS_output_limit,
+					 LOSS_wrapped,	    LOSS_memory,      LOSS_sealed_process, LOSS_nested};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (has_loss(process, kinds[i]))
+			return true;
+	return process->log->live.dropped_from != 0;
+}
+
 /* The library counted what was lost for that reason as well. A log that is cut tells of no record: a killed process leaves such. */
 static bool is_told_elsewhere(const struct process *process, unsigned reason)
 {

@@ -21,6 +21,9 @@ bool loss_is_of_pairing(unsigned pairing, unsigned reason);
 /* Records about GPUs of a process that are missing or cannot be, and that no loss of the library's own tells. Complete after run_scan. */
 uint64_t losses_of_gpu(const struct process *process);
 
+/* Whether events of allocators may be missing: given up, or dropped. Complete when the threads are built. */
+bool losses_of_events(const struct process *process);
+
 /* Losses by kind. */
 struct loss_sums {
 	uint64_t counts[TFP_LOSS_SLOTS];

@@ -42,7 +42,8 @@ static const struct table_column columns[] = {
 			    "most requested bytes live at one time; known in mode full only"},
 	[REQUESTED_PEAK_TIME] = {"requested_peak_time_ns", "asked peak at", TABLE_INTEGER, UNIT_NS, 3, "when that was"},
 	[PEAK_KIND] = {"peak_kind", "peak is", TABLE_TEXT, UNIT_NONE, 2,
-		       "exact; batched: exact to 64 KiB a thread; bound: of several processes, at most the sum of their curves"},
+		       "exact; batched: exact to 64 KiB a thread; least: events were lost, it was at least so much; bound: of several "
+		       "processes, at most the sum of their curves"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid of the process or of the thread's process"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "name of the program or thread"},
 };
@@ -72,6 +73,18 @@ static void begin_row(struct table *table, const char *scope, const char *id, co
 	table_string(table, NAME, name);
 }
 
+/* Its peak is the events', some of which are missing. */
+static bool is_of_events(const struct account *account)
+{
+	return account->has_gaps && strcmp(account->allocator, "heap") != 0;
+}
+
+/* Of a framework's or a device's blocks events alone tell what is live. */
+static bool is_live_known(const struct account *account)
+{
+	return !account->is_live_unknown && (!is_of_events(account) || strcmp(account->allocator, "mmap") == 0);
+}
+
 static void put_peak(struct table *table, const struct account *account)
 {
 	if (account->kind == ACCOUNT_NONE || account->is_live_unknown)
@@ -79,8 +92,8 @@ static void put_peak(struct table *table, const struct account *account)
 	table_integer(table, PEAK, (int64_t)account->peak_bytes);
 	if (account->peak_time_ns != TIME_UNKNOWN)
 		table_integer(table, PEAK_TIME, account->peak_time_ns);
-	table_string(table, PEAK_KIND, account->is_peak_batched ? "batched" : "exact");
-	if (account->kind != ACCOUNT_EVENTS)
+	table_string(table, PEAK_KIND, account->is_peak_batched ? "batched" : is_of_events(account) ? "least" : "exact");
+	if (account->kind != ACCOUNT_EVENTS || account->has_gaps)
 		return;
 	table_integer(table, REQUESTED_PEAK, (int64_t)account->requested_peak_bytes);
 	if (account->requested_peak_time_ns != TIME_UNKNOWN)
@@ -106,7 +119,7 @@ static void add_process(struct table *table, const struct process *process, cons
 	totals = (struct totals){account->allocations, account->frees, account->requested_bytes, account->allocated_bytes,
 				 account->freed_bytes, account->is_live_unknown && are_releases_unsized(process, allocator)};
 	put_totals(table, &totals);
-	if (!account->is_live_unknown)
+	if (is_live_known(account))
 		table_integer(table, LIVE, (int64_t)account->live_bytes);
 	put_peak(table, account);
 }
@@ -134,7 +147,7 @@ static void add_job(struct table *table, const struct request *request, const ch
 	struct totals totals = {0};
 	const struct account *only = NULL;
 	uint64_t live = 0;
-	size_t known = 0, wanted = 0, unknown_live = 0;
+	size_t known = 0, wanted = 0, unknown_live = 0, gaps = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -152,7 +165,8 @@ static void add_job(struct table *table, const struct request *request, const ch
 		totals.allocated += account->allocated_bytes;
 		totals.freed += account->freed_bytes;
 		live += account->live_bytes;
-		unknown_live += account->is_live_unknown != 0;
+		unknown_live += !is_live_known(account);
+		gaps += is_of_events(account);
 		totals.is_freed_unknown |= account->is_live_unknown && are_releases_unsized(process, allocator);
 	}
 	begin_row(table, "job", request->run->name, allocator, NULL);
@@ -163,7 +177,7 @@ static void add_job(struct table *table, const struct request *request, const ch
 		table_integer(table, LIVE, (int64_t)live);
 	if (wanted == 1)
 		put_peak(table, only);
-	else if (!unknown_live)
+	else if (!unknown_live && !gaps)
 		put_job_peak(table, request, allocator);
 }
 
