@@ -45,16 +45,24 @@ static enum step_part part_of_parameters(const char *mangled, const char *plain)
 	return strstr(tail, "Pf") || strstr(tail, "PKf") ? PART_COMPUTE_32 : PART_COMPUTE_UNKNOWN;
 }
 
+/* As the TensorFlow Profiler has it, which sees demangled names alone. */
+static enum step_part part_of_kernel_tf(const char *name)
+{
+	if (strncasecmp(name, "nccl", 4) == 0)
+		return PART_COLLECTIVES;
+	return strstr(name, "half") || strstr(name, "fp16") ? PART_COMPUTE_16 : PART_COMPUTE_32;
+}
+
 enum step_part part_of_kernel(const char *mangled, bool is_tf)
 {
 	enum step_part part = PART_COMPUTE_UNKNOWN;
 	struct text plain = {0};
 
-	if (is_tf)
-		return strstr(mangled, "half") || strstr(mangled, "fp16") ? PART_COMPUTE_16 : PART_COMPUTE_32;
 	demangle(mangled, &plain);
 	const char *name = plain.bytes ? plain.bytes : mangled;
-	if (holds_any(name, eight_words))
+	if (is_tf)
+		part = part_of_kernel_tf(name);
+	else if (holds_any(name, eight_words))
 		part = PART_COMPUTE_8;
 	else if (holds_any(name, tf32_words))
 		part = PART_COMPUTE_TF32;
@@ -100,9 +108,7 @@ static uint32_t copy_classes(const struct span *span)
 /* Compute of a precision, or a collective. */
 static enum step_part kind_of_kernel(const char *name, bool is_tf)
 {
-	bool is_collective = is_tf ? strncasecmp(name, "nccl", 4) == 0 : phases_is_collective(name);
-
-	return is_collective ? PART_COLLECTIVES : part_of_kernel(name, is_tf);
+	return !is_tf && phases_is_collective(name) ? PART_COLLECTIVES : part_of_kernel(name, is_tf);
 }
 
 static enum step_part known_kernel(struct parts *parts, const struct span *span)

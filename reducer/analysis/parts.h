@@ -43,7 +43,10 @@ enum step_class {
 #define CLASS_BIT(class) (UINT32_C(1) << (class))
 #define DEVICE_PARTS (CLASS_BIT(PART_COMPILATION) - 1)
 
-/* The precision of a kernel by its name: a PART_COMPUTE_...; `is_tf`: 16 or 32 alone, by the TensorFlow Profiler's rule. */
+/*
+ * The precision of a kernel by its name: a PART_COMPUTE_...; `is_tf`: 16, 32 or PART_COLLECTIVES, by the
+ * TensorFlow Profiler's rule.
+ */
 enum step_part part_of_kernel(const char *mangled, bool is_tf);
 
 /* "16", "tf32", "8", "32", "64", "unknown"; NULL for what is no precision. */

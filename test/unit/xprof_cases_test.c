@@ -550,6 +550,10 @@ static void precision_follows_names(void **state)
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
 		assert_string_equal(part_precision(part_of_kernel(kernels[i].name, false)), kernels[i].precision);
 	assert_int_equal(part_of_kernel("scan", true), PART_COMPUTE_32);
+	/* xprof sees names demangled: NCCL's, which C++ mangles, are collectives to it. */
+	assert_int_equal(part_of_kernel("_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", true),
+			 PART_COLLECTIVES);
+	assert_int_equal(part_of_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", true), PART_COLLECTIVES);
 }
 
 int main(void)
