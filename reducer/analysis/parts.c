@@ -3,6 +3,7 @@
 #include "reducer/analysis/parts.h"
 
 #include "reducer/analysis/input_kinds.h"
+#include "reducer/model/op_typed.h"
 #include "reducer/symbols/demangle.h"
 
 #include <stdlib.h>
@@ -170,12 +171,7 @@ static bool is_compiling(const char *name)
 /* TensorFlow tells much of itself; only what is named like an op is one. */
 bool part_is_op(const struct span *span)
 {
-	const char *colon = strchr(span->name, ':');
-
-	if (span->what == SPAN_OP)
-		return true;
-	return span->what == SPAN_TRACE && colon && colon != span->name && colon[1] >= 'A' && colon[1] <= 'Z' &&
-	       !strpbrk(colon + 1, ": ") && !strpbrk(span->name, " (");
+	return span->what == SPAN_OP || (span->what == SPAN_TRACE && op_is_typed(span->name));
 }
 
 /* How the step's loop is marked and what only wraps others. */

@@ -7,6 +7,7 @@
  */
 #include "reducer/base/index.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/op_typed.h"
 #include "reducer/model/ops_blocks.h"
 #include "reducer/model/ops_stacks.h"
 #include "reducer/model/places.h"
@@ -40,15 +41,6 @@ struct taken {
 	struct places places;
 };
 
-/* TensorFlow's ops are name:Type there; all others are ranges. */
-static int is_op_name(const char *name)
-{
-	const char *colon = strchr(name, ':');
-
-	return colon != NULL && colon != name && ((colon[1] >= 'A' && colon[1] <= 'Z') || colon[1] == '_') &&
-	       strpbrk(colon + 1, ": ") == NULL && strpbrk(name, " (") == NULL;
-}
-
 static void take_name(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
@@ -59,7 +51,7 @@ static void take_name(void *state, const struct fact *fact, const int *fields)
 		taken->names[id] = run_text(taken->scan->run, text->text, text->length);
 	else
 		return;
-	if (is_op_name(taken->names[id])) {
+	if (op_is_typed(taken->names[id])) {
 		size_t length = strcspn(taken->names[id], ":");
 		if (number_map_set(&taken->nodes, base_hash(BASE_HASH, taken->names[id], length), length, (uint32_t)id) != 0)
 			taken->stacks.is_short = 1;
@@ -213,7 +205,7 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
-				!is_op_name(name_of(taken, name)) && strncmp(name_of(taken, name), "Iterator::", 10) != 0, span);
+				!op_is_typed(name_of(taken, name)) && strncmp(name_of(taken, name), "Iterator::", 10) != 0, span);
 }
 
 /* What a thread is in the middle of: the op, or the range of somebody else, that began last. */

@@ -6,8 +6,10 @@
  * Rule: what xprof computes from the file is what -t with --split=tf --step-time=span says. Spellings and kinds of numbers
  * are those that its readers want (docs/foreign.md has the list); memory follows names, threads and live blocks.
  */
+#include "reducer/analysis/words.h"
 #include "reducer/base/output.h"
 #include "reducer/model/live.h"
+#include "reducer/model/op_typed.h"
 #include "reducer/model/rank.h"
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
@@ -40,6 +42,8 @@ struct writer {
 	struct allocator allocators[64];
 	size_t allocator_count;
 	struct text op, details;
+	struct words told; /* the first of them: names of TraceMe events that the log has as ops */
+	size_t told_count;
 	/* By shape: what is said of a kernel of it, since most kernels run again and again. */
 	struct kernel_texts {
 		const struct gpu_shape *shape;
@@ -108,8 +112,38 @@ static const char *op_text(struct writer *writer, const char *name)
 
 /* Host. */
 
+/* What TensorFlow tells by its annotations, eager calls and iterators it may tell by TraceMe events, too; op_stats counts the first. */
+static void find_told(struct writer *writer)
+{
+	const struct ops *ops = &writer->process->ops;
+	struct text twice = {0};
+
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct op *op = &ops->items[i];
+		if (op->is_range || !op->occurrences)
+			continue;
+		if (op->source == SOURCE_iterator || op->source == SOURCE_annotation)
+			words_number(&writer->told, op->name);
+		text_clear(&twice);
+		if (op->source == SOURCE_eager) { /* run eagerly, a node is called as its type */
+			text_format(&twice, "%s:%s", op->name, op->name);
+			words_number(&writer->told, twice.bytes);
+		}
+	}
+	text_free(&twice);
+	writer->told_count = writer->told.count;
+}
+
+/* With both, xprof would count it twice. */
+static bool is_told_twice(struct writer *writer, const struct span *span)
+{
+	return span->what == SPAN_TRACE && writer->told_count && words_number(&writer->told, span->name) < writer->told_count;
+}
+
 static void put_range(struct writer *writer, const struct span *span)
 {
+	if (is_told_twice(writer, span))
+		return;
 	int is_op = span->what == SPAN_OP && span->scope != 7 && span->scope != 23 && !span->is_open;
 	struct xspace_event event = event_of(writer, span, is_op ? op_text(writer, span->name) : span->name);
 
@@ -118,7 +152,16 @@ static void put_range(struct writer *writer, const struct span *span)
 		text_format(&writer->op, "%s (had not ended)", span->name);
 		event.name = writer->op.bytes;
 	}
-	event.shown = is_op && event.name != span->name ? span->name : NULL;
+	const char *type = strchr(span->name, ':') ? strchr(span->name, ':') + 1 : NULL;
+	if (span->what == SPAN_RANGE && !span->is_open && type && (!*type || op_is_typed(span->name))) {
+		/* TensorFlow's annotations are called like the ops in them: xprof would count each of those twice. */
+		text_clear(&writer->op);
+		text_format(&writer->op, "%.*s %s", (int)(type - span->name), span->name, type);
+		event.name = writer->op.bytes;
+		event.shown = span->name;
+	}
+	if (is_op && event.name != span->name)
+		event.shown = span->name;
 	for (size_t i = 0; i < span->argument_count; i++)
 		if (span->arguments[i].text)
 			xspace_text(writer->file, &event, span->arguments[i].name, span->arguments[i].text);
@@ -504,6 +547,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
 	writer.kernels = base_alloc(KERNELS_KEPT, sizeof(*writer.kernels));
 	writer.host = xspace_plane(writer.file, "/host:CPU", 0);
+	find_told(&writer);
 	if (spans_stream(run, index, &options) != 0)
 		base_die("out of memory while reading the logs");
 	is_any = xspace_any(writer.file);
@@ -524,6 +568,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 	text_free(&path);
 	text_free(&writer.op);
 	text_free(&writer.details);
+	words_free(&writer.told);
 	kernels_free(writer.kernels);
 	for (size_t i = 0; i < writer.allocator_count; i++)
 		live_free(&writer.allocators[i].blocks);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which names are those of ops among the many that TensorFlow and JAX tell. Rule: the one place that knows how they spell
+ * them, and it agrees with xprof, so that both call the same things ops.
+ */
+#ifndef REDUCER_MODEL_OP_TYPED_H
+#define REDUCER_MODEL_OP_TYPED_H
+
+/*
+ * Whether a name is TensorFlow's node:Type, or JAX's path/name:type, where the last part of the path holds the type. "::", ": ",
+ * names with spaces or parentheses are other things.
+ */
+int op_is_typed(const char *name);
+
+#endif
