@@ -231,6 +231,14 @@ static uint32_t read_classes(const struct span *span, uint32_t step_thread)
 	return span->thread == step_thread && step_thread && input_is_data(span->name) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 }
 
+/* JAX and TensorFlow on the CPU: an instruction of what XLA compiled says so, and has no other sign of being an op. */
+static bool is_of_xla(const struct span *span)
+{
+	const char *text = span->what == SPAN_TRACE && span->argument_count ? span->arguments[0].text : NULL;
+
+	return text && (strncmp(text, "hlo_op=", 7) == 0 || strstr(text, ",hlo_op="));
+}
+
 static uint32_t host_classes(struct parts *parts, const struct span *span)
 {
 	uint8_t name = known_name(parts, span);
@@ -242,7 +250,7 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 		return CLASS_BIT(PART_COMPILATION);
 	if (span->phase == PHASE_COMMUNICATION && parts->split == SPLIT_OURS)
 		return mask | CLASS_BIT(PART_COMMUNICATION);
-	if (name & NAME_IS_OP && !(name & NAME_IS_WRAPPER))
+	if ((name & NAME_IS_OP && !(name & NAME_IS_WRAPPER)) || is_of_xla(span))
 		mask |= CLASS_BIT(PART_HOST_COMPUTE);
 	return mask;
 }

@@ -11,6 +11,7 @@
 #include "reducer/import/formats.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,7 +53,27 @@ enum import_kind import_recognise(const char *path)
 struct found {
 	char **paths;
 	size_t count, room, looked;
+	struct diag_list *diags;
 };
+
+static int ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), less = strlen(ending);
+
+	return length > less && strcmp(text + length - less, ending) == 0;
+}
+
+/* What is not read must not look as if it were not there. */
+static void say_unread(struct found *found, const char *path, const char *what, int error)
+{
+	diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "", "%s: %s", what, strerror(error));
+}
+
+static int is_foreign_name(const char *path)
+{
+	return ends_with(path, ".xplane.pb") || ends_with(path, ".xplane.pb.gz") || ends_with(path, ".json") ||
+	       ends_with(path, ".json.gz");
+}
 
 static int by_text(const void *a, const void *b)
 {
@@ -64,6 +85,8 @@ static void look_into(struct found *found, const char *folder, int levels)
 	DIR *directory = levels ? opendir(folder) : NULL;
 	struct text path = {0};
 
+	if (levels && !directory)
+		say_unread(found, folder, "cannot be looked into", errno);
 	for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
 		struct stat status;
 		if (entry->d_name[0] == '.' || found->looked++ > FILES_MOST)
@@ -74,6 +97,8 @@ static void look_into(struct found *found, const char *folder, int levels)
 			continue;
 		if (S_ISDIR(status.st_mode))
 			look_into(found, path.bytes, levels - 1);
+		if (S_ISREG(status.st_mode) && is_foreign_name(path.bytes) && access(path.bytes, R_OK) != 0)
+			say_unread(found, path.bytes, "cannot be opened", errno);
 		if (!S_ISREG(status.st_mode) || import_recognise(path.bytes) == IMPORT_NONE)
 			continue;
 		found->paths = base_grow(found->paths, &found->room, found->count + 1, sizeof(*found->paths));
@@ -82,13 +107,6 @@ static void look_into(struct found *found, const char *folder, int levels)
 	if (directory)
 		closedir(directory);
 	text_free(&path);
-}
-
-static int ends_with(const char *text, const char *ending)
-{
-	size_t length = strlen(text), less = strlen(ending);
-
-	return length > less && strcmp(text + length - less, ending) == 0;
 }
 
 /*
@@ -134,7 +152,7 @@ static void leave_out_drawn(struct found *found, struct diag_list *diags)
 
 size_t import_find(const char *folder, char ***paths, struct diag_list *diags)
 {
-	struct found found = {0};
+	struct found found = {.diags = diags};
 
 	look_into(&found, folder, LEVELS);
 	if (found.count)

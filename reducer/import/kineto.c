@@ -174,6 +174,8 @@ static void take_event(struct kineto *kineto)
 
 	begin_event(kineto, &event);
 	take_members(kineto, &event);
+	if (kineto->json.is_bad) /* half of it is no event: what is missing would count as none and as 0 */
+		return;
 	const char *phase = kineto_text(kineto, &event, KINETO_PH);
 	if (!phase[0] || phase[1] || !strchr("XiBE", phase[0]))
 		return;
@@ -211,7 +213,8 @@ static void take_devices(struct kineto *kineto)
 		}
 		begin_event(kineto, &event);
 		take_members(kineto, &event);
-		kineto_device(kineto, &event);
+		if (!json->is_bad)
+			kineto_device(kineto, &event);
 	}
 }
 

@@ -82,6 +82,7 @@ static void open_directory(struct found *found, const char *path, DIR *directory
 {
 	char **names = NULL;
 	size_t count = 0;
+	uint64_t damage = found->diags->damage;
 
 	for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
 		char **wider = is_log_name(entry->d_name) ? model_room(names, count, sizeof *names) : NULL;
@@ -94,11 +95,11 @@ static void open_directory(struct found *found, const char *path, DIR *directory
 	}
 	if (count == 0) /* no logs of ours: files of another profiler? */
 		count = import_find(path, &names, found->diags);
-	if (count == 0)
+	if (count == 0 && found->diags->damage == damage)
 		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET,
 			 "name the directory that TFPROF_OUT named; tfprof doctor PROGRAM says why a program leaves no log",
 			 "the directory holds no log (*.tfp) and no trace of another profiler");
-	else
+	if (count != 0)
 		qsort(names, count, sizeof *names, by_name);
 	for (size_t i = 0; i < count; i++) {
 		open_one(found, names[i]);

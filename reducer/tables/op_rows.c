@@ -387,7 +387,8 @@ void op_rows_note_none(struct table *table, const struct request *request)
 	bool is_recorded = false;
 
 	for (size_t i = 0; i < request->run->process_count; i++, process++)
-		is_recorded |= process->ops.count > 0 && strcmp(process_setting(process, "OPS"), "steps") != 0;
+		for (size_t op = 0; op < process->ops.count && strcmp(process_setting(process, "OPS"), "steps") != 0; op++)
+			is_recorded |= !process->ops.items[op].is_range && process->ops.items[op].occurrences;
 	if (is_recorded)
 		table_note(table, NOTE_INFO, "No op began in what was asked for; the run as a whole has ops.");
 	else if (!notes_ops(table, request) && !notes_unheard(table, request))

@@ -132,7 +132,10 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 
 void step_rows_say_none(struct text *text, const struct step_rows *rows)
 {
-	if (rows->all_count && rows->kind != UNIT_WHOLE)
+	if (rows->count)
+		text_format(text, "No %s in the logs took any time: of %zu that began each ended at once, or not at all",
+			    unit_kind_name(rows->kind), rows->count);
+	else if (rows->all_count && rows->kind != UNIT_WHOLE)
 		text_format(text, "No %s began in what was asked for; the run as a whole has %zu", unit_kind_name(rows->kind),
 			    rows->all_count);
 	else if (rows->all_count)
