@@ -81,6 +81,7 @@ static void take_output(struct options *options, const char *name, const char *v
 static void take_html(struct options *options, const char *name, const char *value)
 {
 	take_output(options, name, value);
+	options->html = value;
 	options->format = "html";
 }
 
@@ -453,6 +454,17 @@ static void take_option(struct options *options, int count, char **words, int *i
 		options->action = row->action;
 }
 
+/* What would be passed over in silence is refused. */
+static void check_together(const struct options *options)
+{
+	const char *action = options->action == ACTION_CHECK ? "check" : options->action == ACTION_DUMP ? "dump" : NULL;
+
+	if (options->html && (strcmp(options->format, "html") != 0 || strcmp(options->output, options->html) != 0))
+		base_die("--html=%s is -f html -o %s: leave -f and -o out, or --html", options->html, options->html);
+	if (action && (options->tables || options->format))
+		base_die("--%s prints neither tables nor formats: leave -t, -f and --html out, or --%s", action, action);
+}
+
 void options_parse(struct options *options, int count, char **words)
 {
 	bool only_paths = false;
@@ -473,6 +485,7 @@ void options_parse(struct options *options, int count, char **words)
 		else
 			take_option(options, count, words, &i);
 	}
+	check_together(options);
 	if (options->name_regex)
 		options->request.name = &options->name;
 	options->is_each = options->run && strcmp(options->run, "each") == 0;

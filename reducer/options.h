@@ -21,6 +21,7 @@ struct options {
 	const char *tables; /* -t; NULL = the summary */
 	const char *format; /* NULL = text */
 	const char *output; /* NULL = stdout */
+	const char *html;   /* as --html had it; NULL = not given */
 	const char *run;
 	const char **against; /* logs, directories, a baseline, or another run of the same logs; none = nothing is compared */
 	size_t against_count, against_room;

@@ -179,7 +179,7 @@ void output_folder(const char *path)
 	if (status == 0)
 		return;
 	if (error != EEXIST)
-		base_die("cannot make the directory %s: %s", path, strerror(error));
+		base_die("cannot make the directory %s: %s%s", path, strerror(error), error == ENOENT ? "; make its folder first" : "");
 	if (!output_is_folder(path))
 		base_die("%s is a file; several files need a directory: give another -o DIR", path);
 }

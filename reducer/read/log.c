@@ -169,7 +169,7 @@ static int open_file(struct log *log)
 		return -1;
 	}
 	if (!S_ISREG(status.st_mode))
-		return refuse(log, DIAG_NO_OFFSET, "", "this is not a regular file");
+		return refuse(log, DIAG_NO_OFFSET, "copy what it gives into a file, and name that", "this is not a regular file");
 	log->file->device = status.st_dev;
 	log->file->inode = status.st_ino;
 	log->bytes = (uint64_t)status.st_size;

@@ -127,6 +127,9 @@ void strangers_find_steps(const struct request *request, struct text *problem)
 	}
 	if (kind == UNIT_WHOLE)
 		text_format(problem, "--step: the run has no steps, and nothing in it repeats like one");
+	else if (request->first_step == request->last_step)
+		text_format(problem, "--step=%" PRIu64 ": the run has no such %s; it has %" PRIu64 " to %" PRIu64,
+			    request->first_step, unit_kind_name(kind), least, most);
 	else
 		text_format(problem, "--step=%" PRIu64 "-%" PRIu64 ": the run has no such %s; it has %" PRIu64 " to %" PRIu64,
 			    request->first_step, request->last_step, unit_kind_name(kind), least, most);
