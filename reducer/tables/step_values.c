@@ -140,6 +140,8 @@ void step_rows_say_none(struct text *text, const struct step_rows *rows)
 			    rows->all_count);
 	else if (rows->all_count)
 		text_string(text, "Nothing of what was asked for has steps, requests or work of a framework or a GPU");
+	else if (rows->has_ops)
+		text_string(text, "No step, no request and no op of a framework is whole in the logs");
 	else
 		text_string(text, "No steps, no requests and no work of a framework or a GPU are in the logs");
 }
@@ -168,6 +170,7 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
 		if (steps)
 			add_process(rows, &room, request, steps);
+		rows->has_ops |= request->run->processes[p].ops.count > 0;
 	}
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];
