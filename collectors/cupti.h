@@ -58,6 +58,7 @@ void tfp_cupti_end(void);
  * Another profiler of the host is about to subscribe, or to take CUPTI down: CUPTI is handed over. It has, or has not; it
  * subscribes no more, and has left where it asks for no kind of record either; it left, and all of it.
  */
+int tfp_cupti_is_subscribed(void); /* by another one */
 void tfp_cupti_yield(void);
 void tfp_cupti_yielded(int has_subscribed);
 void tfp_cupti_unsubscribed(void);

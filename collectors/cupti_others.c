@@ -41,6 +41,11 @@ static void release(uint32_t how)
 		tfp_cupti_come_back();
 }
 
+int tfp_cupti_is_subscribed(void)
+{
+	return (holders & SUBSCRIBER) != 0;
+}
+
 void tfp_cupti_yield(void)
 {
 	hold(SUBSCRIBER);

@@ -93,10 +93,25 @@ int cuptiUnsubscribe(void *subscriber)
 	BESIDE(cuptiUnsubscribe, (void)0, tfp_cupti_unsubscribed(), subscriber);
 }
 
-/* What we had there meanwhile would be gone without our knowing. */
+/* What we had there meanwhile would be gone without our knowing. Where it fails, as before CUDA begins, all is as it was. */
 int cuptiFinalize(void)
 {
-	BESIDE(cuptiFinalize, tfp_cupti_yield(), tfp_cupti_returned());
+	real_cuptiFinalize *real = REAL(cuptiFinalize);
+
+	if (!real)
+		return NO_CUPTI;
+	int error = errno;
+	int is_subscribed = tfp_cupti_is_subscribed();
+	tfp_cupti_yield();
+	errno = error;
+	int result = real();
+	error = errno;
+	if (result == 0)
+		tfp_cupti_returned();
+	else if (!is_subscribed)
+		tfp_cupti_yielded(0);
+	errno = error;
+	return result;
 }
 
 int cuptiActivityRegisterCallbacks(void *request, void *complete)

@@ -6,8 +6,9 @@
  * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
  * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
  * that counts halves of microseconds, as PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes
- * CUPTI down, as JAX 0.11 does. Twice, where a fourth argument says so. Arguments: memsets before
- * (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands them out, as malloc's are.
+ * CUPTI down, as JAX 0.11 does; with -DFINALIZES_EARLY it takes CUPTI down before CUDA begins. Twice, where a fourth argument says so.
+ * Arguments: memsets before (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands
+ * them out, as malloc's are.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -150,6 +151,9 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 64;
 	int is_first = atoi(argv[1]) < 0;
+#ifdef FINALIZES_EARLY
+	printf("finalize %d\n", cuptiFinalize());
+#endif
 	if (is_first)
 		begin();
 	printf("malloc %d\n", cudaMalloc(&block, 4096));

@@ -426,6 +426,8 @@ SIM_API int cuptiFinalize(void)
 		raise(SIGSEGV);
 	if (result)
 		return sim_release >= 1303 ? result : SIM_CUPTI_OK;
+	if (sim_fault(SIM_FAULT_finalize))
+		return (int)sim_fault(SIM_FAULT_finalize);
 	for (uint32_t kind = 0; kind < SIM_KIND_COUNT; kind++)
 		atomic_store(&sim_cupti.kinds[kind], 0);
 	atomic_store(&sim_cupti.callback, NULL);
