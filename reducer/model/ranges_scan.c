@@ -142,14 +142,15 @@ static uint32_t same_domain(const struct taken *taken, uint64_t id)
 static void add_words(struct taken *taken, size_t stream, uint32_t sum)
 {
 	struct waiting *waiting = &taken->waiting[stream];
+	const char *name = text_of(taken, taken->ranges.sums[sum].name);
 
 	if (!waiting->has_words)
 		return;
 	waiting->has_words = 0;
 	if (strcmp(domain_of(taken, taken->ranges.sums[sum].domain), "NCCL") != 0)
 		return; /* only NCCL's layout is known: communicator, bytes, ... */
-	if (strncmp(text_of(taken, taken->ranges.sums[sum].name), "ncclComm", strlen("ncclComm")) == 0)
-		return; /* these give ranks and devices instead */
+	if (name == NULL || strncmp(name, "ncclComm", strlen("ncclComm")) == 0)
+		return; /* these give ranks and devices instead; one whose name the log lacks may be such */
 	taken->ranges.sums[sum].bytes += waiting->words[1];
 	taken->ranges.sums[sum].with_bytes++;
 }
