@@ -115,9 +115,10 @@ static struct line *line_of(struct lines *lines, const struct symbol_frame *fram
 	uint64_t mixed = base_mix((uintptr_t)frame->function ^ (uintptr_t)frame->file << 20 ^ frame->line);
 	struct recent_line *recent = &lines->recent[mixed % LINES_RECENT];
 
-	if (!recent->next || recent->function != frame->function || recent->file != frame->file || recent->line != frame->line)
-		*recent = (struct recent_line){frame->function, frame->file, frame->line,
-					       (uint32_t)(find_line(lines, frame) - lines->list) + 1};
+	if (!recent->next || recent->function != frame->function || recent->file != frame->file || recent->line != frame->line) {
+		const struct line *found = find_line(lines, frame); /* may move the list */
+		*recent = (struct recent_line){frame->function, frame->file, frame->line, (uint32_t)(found - lines->list) + 1};
+	}
 	return &lines->list[recent->next - 1];
 }
 
