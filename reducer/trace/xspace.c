@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SORT_BYTES (16u << 20)
+#define LATEST_NS (INT64_MAX / 1000) /* times are picoseconds there */
 enum { SPACE_PLANE = 1, PLANE_LINE = 3, LINE_EVENT = 4 };
 
 struct line {
@@ -234,11 +235,11 @@ static void keep_shown(struct xspace_file *file, struct plane *plane, size_t nam
 void xspace_put(struct xspace_file *file, const struct xspace_event *event)
 {
 	struct plane *plane = &file->planes[event->plane];
-	int64_t start = event->start_ns > 0 ? event->start_ns : 0;
+	int64_t since = event->start_ns > 0 ? event->start_ns : 0, start = since < LATEST_NS ? since : LATEST_NS;
 	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
 
 	int64_t name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
-	int64_t duration_ps = event->duration_ns < INT64_MAX / 1000 ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
+	int64_t duration_ps = event->duration_ns < LATEST_NS ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
 	uint8_t *to;
 
 	if (event->shown)
