@@ -5,7 +5,6 @@
  * Rule: a record that no subject names is counted and read past. Times stay ticks; the subjects turn them into ns once the
  * clock is known to its end.
  */
-#include "reducer/model/losses.h"
 #include "reducer/model/merge.h"
 #include "reducer/model/scan.h"
 #include "reducer/read/schema.h"
@@ -280,8 +279,6 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	report_unknown(scan);
 	if (result == 0)
 		result = finish_subjects(scan);
-	for (size_t i = 0; i < process->account_count; i++)
-		process->accounts[i].has_gaps = losses_of_events(process);
 	log_rest(process->log);
 	free_subjects(scan);
 	free(scan);

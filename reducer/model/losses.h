@@ -21,7 +21,10 @@ bool loss_is_of_pairing(unsigned pairing, unsigned reason);
 /* Records about GPUs of a process that are missing or cannot be, and that no loss of the library's own tells. Complete after run_scan. */
 uint64_t losses_of_gpu(const struct process *process);
 
-/* Whether events of allocators may be missing: given up, or dropped. Complete when the threads are built. */
+/*
+ * Whether the library gave up or dropped what may have been events of allocators; what cannot be read is damage, see
+ * diag_is_damaged. Complete when the threads are built.
+ */
 bool losses_of_events(const struct process *process);
 
 /* Losses by kind. */

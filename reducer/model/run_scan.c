@@ -5,6 +5,7 @@
  * Rule: what a process's pass finds depends on its own log and on its ancestors alone, so that the answer is the same whoever
  * did it and when: it has readings of the clock and damage of its own, which are joined in the order of the processes.
  */
+#include "reducer/model/losses.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/windows.h"
 
@@ -23,6 +24,15 @@ struct pieces {
 	struct piece *all; /* by process */
 };
 
+/* Events that were given up or cannot be read: what follows from the others is too little. */
+static void note_gaps(struct process *process, const struct piece *piece)
+{
+	int has_gaps = losses_of_events(process) || piece->diags.damage != 0 || diag_is_damaged(process->log->diags, process->log->path);
+
+	for (size_t i = 0; i < process->account_count; i++)
+		process->accounts[i].has_gaps = has_gaps;
+}
+
 static void scan_piece(void *context, size_t at)
 {
 	struct pieces *pieces = context;
@@ -39,6 +49,7 @@ static void scan_piece(void *context, size_t at)
 	piece->result = process_scan(pieces->run, process, pieces->options);
 	process->clock = clock;
 	process->log->diags = diags;
+	note_gaps(process, piece);
 }
 
 /* Processes by generation, for loaders are known by what their ancestors did: those of one are independent of each other. */

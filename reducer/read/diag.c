@@ -94,6 +94,16 @@ void diag_move(struct diag_list *to, struct diag_list *from)
 	diag_free(from);
 }
 
+int diag_is_damaged(const struct diag_list *list, const char *file)
+{
+	if (list->damage != 0 && list->omitted != 0)
+		return 1;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].level >= DIAG_DAMAGE && strcmp(list->items[i].file, file) == 0)
+			return 1;
+	return 0;
+}
+
 void diag_free(struct diag_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)

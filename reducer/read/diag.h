@@ -49,6 +49,9 @@ void diag_forget(struct diag_list *list, const char *file);
 /* Adds all entries of `from` behind those of `to`; `from` is empty then. */
 void diag_move(struct diag_list *to, struct diag_list *from);
 
+/* Whether something of this file is missing from the answer; so of all where entries were omitted. */
+int diag_is_damaged(const struct diag_list *list, const char *file);
+
 void diag_free(struct diag_list *list);
 
 #endif

@@ -42,8 +42,8 @@ static const struct table_column columns[] = {
 			    "most requested bytes live at one time; known in mode full only"},
 	[REQUESTED_PEAK_TIME] = {"requested_peak_time_ns", "asked peak at", TABLE_INTEGER, UNIT_NS, 3, "when that was"},
 	[PEAK_KIND] = {"peak_kind", "peak is", TABLE_TEXT, UNIT_NONE, 2,
-		       "exact; batched: exact to 64 KiB a thread; least: events were lost, it was at least so much; bound: of several "
-		       "processes, at most the sum of their curves"},
+		       "exact; batched: exact to 64 KiB a thread; least: events were lost, it was at least so much unless those were "
+		       "releases; bound: of several processes, at most the sum of their curves"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid of the process or of the thread's process"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "name of the program or thread"},
 };
