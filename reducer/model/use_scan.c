@@ -80,10 +80,12 @@ static void take_reading(void *state, size_t stream, const struct batch *batch, 
 	struct scan *scan = state;
 	struct use_rows *use = &scan->process->use;
 	uint64_t kind = batch_value(batch, i, fields[2]);
-	struct use_reading *readings = model_room(use->readings, use->reading_count, sizeof *readings);
 
 	(void)stream;
-	if (readings == NULL || kind >= USE_READINGS)
+	if (kind >= USE_READINGS) /* of a later version */
+		return;
+	struct use_reading *readings = model_room(use->readings, use->reading_count, sizeof *readings);
+	if (readings == NULL)
 		return;
 	use->readings = readings;
 	struct use_sample *sample =
