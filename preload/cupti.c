@@ -103,6 +103,8 @@ int cuptiFinalize(void)
 	int error = errno;
 	int is_subscribed = tfp_cupti_is_subscribed();
 	tfp_cupti_yield();
+	if (!is_subscribed) /* we may have been back already: from here on it holds CUPTI again */
+		tfp_cupti_yielded(1);
 	errno = error;
 	int result = real();
 	error = errno;
