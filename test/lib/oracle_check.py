@@ -70,7 +70,9 @@ def is_time(log, time_ns, first, last, who):
     by_mono = first[0] - CLOCK_NS <= at <= last[0] + CLOCK_NS
     by_ticks = first[1] - ticks_slack <= ticks <= last[1] + ticks_slack
     check((by_mono or by_ticks) and first[0] - slack <= at <= last[0] + slack,
-          f"{who}: peak at {at} ns (monotonic), oracle {first[0]} to {last[0]}: {(at - first[0]) / 1e3:+.1f} us from the first")
+          f"{who}: peak at {at} ns (monotonic), oracle {first[0]} to {last[0]}: {(at - first[0]) / 1e3:+.1f} us from the first; "
+          f"counter {ticks}, oracle {first[1]} to {last[1]}; {time_ns} ns after the log's begin, bracketed to {log.width_ticks} ticks, "
+          f"{log.first_clock_hz} Hz at first, {log.clock_hz} at last")
 
 
 def compare_exact_peak(row, log, inner, outer, curve, room, who):
