@@ -106,8 +106,9 @@ static void note_basis(struct table *table, const struct compared *compared)
 		table_note(table, NOTE_INFERRED,
 			   "One run a side: bounds (99 %%) are by %d stretches of it, and know nothing of how runs of one "
 			   "program differ. "
-			   "Several runs of each in turn, and --run=each, tell programs apart.",
-			   FIGURES_PARTS);
+			   "Several runs of each in turn, and --run=each, tell programs apart. Of " FIGURES_CPU
+			   " it is taken that equal programs differ by less than %g times.",
+			   FIGURES_PARTS, FIGURES_CPU_APART);
 	else
 		table_note(table, NOTE_INFERRED,
 			   "Bounds (95 %%) are by how runs differ: a run counts as one value, its steps do not.");

@@ -134,7 +134,7 @@ static void add_processors(struct figures *figures, const struct step_rows *rows
 
 	figures->busy = busy.share;
 	if (busy.cpu.steps > 0)
-		figures_add(figures, "step_cpu", UNIT_NS, FIGURE_TIME, busy.cpu.part_ns / busy.cpu.steps,
+		figures_add(figures, FIGURES_CPU, UNIT_NS, FIGURE_TIME, busy.cpu.part_ns / busy.cpu.steps,
 			    "processor time of a step: of its process, all threads, from the first step to the last, by their "
 			    "number");
 	if (!(busy.delay.steps > 0))

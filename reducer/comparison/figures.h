@@ -14,6 +14,9 @@
 #define FIGURES_PARTS 16 /* stretches of a run that tell how it varies: more would depend on each other, see docs/comparison.md  \
 			  */
 
+#define FIGURES_CPU "step_cpu"
+#define FIGURES_CPU_APART 2.0 /* runs of equal programs differ by less in it, however busy the machine: docs/comparison.md has 1.5 */
+
 /* What a figure must be told apart by. */
 enum figure_nature {
 	FIGURE_WALL,  /* a time that a busy machine makes longer */

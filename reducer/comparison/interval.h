@@ -21,6 +21,7 @@
 
 struct interval {
 	bool is_known;		  /* else there are too few values, or one is not above 0 */
+	bool is_taken;		  /* by no values, but by what is taken to be the most that equal programs differ by */
 	double change, low, high; /* of the second against the first: 0.05 = 5 % more */
 };
 

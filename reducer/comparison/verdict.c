@@ -52,6 +52,14 @@ static size_t samples_of(const struct figures *figures, const struct figure *fig
 	return has_parts && !is_one ? 1 : figure->sample_count;
 }
 
+/* Of too few runs: processor time is the one time that others on the machine cannot stretch without end. */
+static struct interval taken_of(const struct figure *before, const struct figure *after)
+{
+	double ratio = after->value / before->value;
+
+	return (struct interval){true, true, ratio - 1, ratio / FIGURES_CPU_APART - 1, ratio * FIGURES_CPU_APART - 1};
+}
+
 static struct interval interval_of(const struct compared *compared, const struct figure *before, const struct figure *after)
 {
 	bool is_one = is_of_one(compared);
@@ -59,7 +67,10 @@ static struct interval interval_of(const struct compared *compared, const struct
 	size_t old_count = samples_of(&compared->before, before, is_one, &old);
 	size_t new_count = samples_of(&compared->after, after, is_one, &new);
 
-	return interval_make(old, old_count, new, new_count, is_one ? INTERVAL_OF_ONE : INTERVAL_OF_RUNS);
+	struct interval interval = interval_make(old, old_count, new, new_count, is_one ? INTERVAL_OF_ONE : INTERVAL_OF_RUNS);
+	bool is_cpu = strcmp(after->id, FIGURES_CPU) == 0 && before->value > 0 && after->value > 0;
+
+	return interval.is_known || !is_cpu ? interval : taken_of(before, after);
 }
 
 static double busiest(const struct compared *compared)
@@ -80,12 +91,13 @@ static bool is_busy(const struct compared *compared, const struct figure *figure
 	return figure->nature == FIGURE_WALL && busiest(compared) >= VERDICT_BUSY;
 }
 
-/* Did that grow as well, for sure? */
-static bool is_own(const struct compared *compared)
+/* Did that grow as well, for sure? Where that is only taken so, the time must itself have grown by as much: it may be any part. */
+static bool is_own(const struct compared *compared, struct interval grown)
 {
-	struct interval undelayed = own_interval(compared, "step_undelayed"), cpu = own_interval(compared, "step_cpu");
+	struct interval undelayed = own_interval(compared, "step_undelayed"), cpu = own_interval(compared, FIGURES_CPU);
 
-	return (undelayed.is_known && undelayed.low > 0) || (cpu.is_known && cpu.low > 0);
+	return (undelayed.is_known && undelayed.low > 0) ||
+	       (cpu.is_known && cpu.low > 0 && (!cpu.is_taken || grown.low > FIGURES_CPU_APART - 1));
 }
 
 /* Of one run a side a time says nothing unless it is known that the machine was not busy: nothing else tells the two apart. */
@@ -110,7 +122,7 @@ bool verdict_is_within(const struct compared *compared, const struct verdict *ve
 		return true;
 	own = own_interval(compared, "step_undelayed");
 	if (!own.is_known)
-		own = own_interval(compared, "step_cpu");
+		own = own_interval(compared, FIGURES_CPU);
 	return own.is_known && own.high <= share;
 }
 
@@ -123,7 +135,7 @@ struct verdict verdict_find(const struct compared *compared, const struct figure
 	if (!verdict.interval.is_known)
 		return verdict;
 	verdict.kind = verdict.interval.low > 0 ? VERDICT_MORE : verdict.interval.high < 0 ? VERDICT_LESS : VERDICT_EQUAL;
-	if (verdict.kind == VERDICT_MORE && is_busy(compared, after) && !is_own(compared))
+	if (verdict.kind == VERDICT_MORE && is_busy(compared, after) && !is_own(compared, verdict.interval))
 		verdict.kind = VERDICT_BUSIER;
 	return verdict;
 }
@@ -159,6 +171,17 @@ static void put_few(struct text *text, const struct compared *compared, const st
 		    is_one ? "stretches of steps" : "runs");
 }
 
+/* Why it is the program's all the same. */
+static void put_own(struct text *text, const struct compared *compared)
+{
+	const struct figure *before = figures_find(&compared->before, FIGURES_CPU), *after = figures_find(&compared->after, FIGURES_CPU);
+
+	if (before && after && own_interval(compared, FIGURES_CPU).low > 0)
+		text_format(text, "; but its processor time grew as well, by %.0f %%", 100 * (after->value / before->value - 1));
+	else
+		text_string(text, "; but without that wait it is longer as well");
+}
+
 void verdict_put_basis(struct text *text, const struct verdict *verdict, const struct compared *compared,
 		       const struct figure *before, const struct figure *after)
 {
@@ -169,7 +192,10 @@ void verdict_put_basis(struct text *text, const struct verdict *verdict, const s
 		return;
 	}
 	text_format(text, "between %+.1f and %+.1f %%", 100 * verdict->interval.low, 100 * verdict->interval.high);
-	if (is_of_one(compared))
+	if (verdict->interval.is_taken)
+		text_format(text, " (too few runs to know how they differ: by less than %g times, as is taken of processor time)",
+			    FIGURES_CPU_APART);
+	else if (is_of_one(compared))
 		text_format(text, " (one run a side, by %zu and %zu stretches of it: how runs differ is not known)",
 			    before->sample_count, after->sample_count);
 	else
@@ -178,6 +204,8 @@ void verdict_put_basis(struct text *text, const struct verdict *verdict, const s
 		put_busy(text, compared);
 	else if (is_blind(compared, after))
 		text_string(text, "; how busy the machine was is not known, without which one run a side tells nothing");
+	if (verdict->kind == VERDICT_MORE && is_busy(compared, after))
+		put_own(text, compared);
 	if (verdict->kind == VERDICT_BUSIER)
 		text_string(text, "; without that wait it is not longer for sure");
 }

@@ -225,6 +225,41 @@ static void a_busy_machine_is_no_slower_program(void **state)
 	figure_limits_free(&limits);
 }
 
+/* One run a side, of whose processor time there is one value: many times as much is no busy machine. */
+static void a_busy_machine_hides_no_program_many_times_slower(void **state)
+{
+	struct figure old[3], new[3];
+	double before[] = {100, 101, 102, 103, 100, 101, 102, 103}, after[] = {1000, 1010, 1020, 1030, 1000, 1010, 1020, 1030},
+	       part[] = {60, 61, 62, 63, 60, 61, 62, 63}, more[] = {90, 91, 92, 93, 90, 91, 92, 93};
+	struct figure_limits limits = {0};
+	struct compared compared;
+	struct text why = {0};
+	double most;
+
+	(void)state;
+	old[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 101.5, "", before, 8};
+	new[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 1015, "", after, 8};
+	old[1] = (struct figure){"step_cpu", UNIT_NS, FIGURE_TIME, 50, "", NULL, 0};
+	new[1] = (struct figure){"step_cpu", UNIT_NS, FIGURE_TIME, 99, "", NULL, 0};
+	old[2] = (struct figure){"input", UNIT_NS, FIGURE_WALL, 61.5, "", part, 8};
+	new[2] = (struct figure){"input", UNIT_NS, FIGURE_WALL, 91.5, "", more, 8};
+	compared = (struct compared){.before = {.items = old, .count = 3, .run_count = 1, .busy = 0.61},
+				     .after = {.items = new, .count = 3, .run_count = 1, .busy = 0.63}};
+	figure_limits_take(&limits, "limit", "step_p50=5%");
+	figure_limits_take(&limits, "limit", "step_cpu=5%");
+	assert_int_equal(figure_limit_judge(&limits.items[0], &compared, &new[0], &most), LIMIT_UNSURE);
+	assert_int_equal(figure_limit_judge(&limits.items[1], &compared, &new[1], &most), LIMIT_UNSURE);
+	new[1].value = 400;
+	assert_int_equal(figure_limit_judge(&limits.items[0], &compared, &new[0], &most), LIMIT_EXCEEDED);
+	assert_int_equal(figure_limit_judge(&limits.items[1], &compared, &new[1], &most), LIMIT_EXCEEDED);
+	figure_limit_sentence(&why, &limits.items[0], &compared);
+	assert_non_null(strstr(why.bytes, "but its processor time grew as well, by 700 %"));
+	assert_int_equal(verdict_find(&compared, &old[2], &new[2]).kind, VERDICT_BUSIER); /* by a half: nothing says that it is this */
+	assert_int_equal(figure_limit_judge(&limits.items[1], &compared, &old[1], &most), LIMIT_UNSURE); /* equal: not kept for sure */
+	text_free(&why);
+	figure_limits_free(&limits);
+}
+
 static void limits_are_judged(void **state)
 {
 	struct figure before = {.id = "peak:heap", .unit = UNIT_BYTES, .nature = FIGURE_FIXED, .value = 100e6}, after = before;
@@ -307,6 +342,7 @@ int main(void)
 		cmocka_unit_test(runs_that_vary_cannot_be_told),
 		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
+		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
 	};
