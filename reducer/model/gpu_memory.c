@@ -300,18 +300,25 @@ void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch,
 		 VALUE(6) == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, VALUE(6), NULL));
 }
 
+static void add_answers(struct gpu_device *device, uint64_t answers, uint64_t least_free, uint64_t total)
+{
+	if (answers != 0 && (device->answers == 0 || least_free < device->least_free))
+		device->least_free = least_free;
+	if (answers != 0)
+		device->total = total;
+	device->answers += answers;
+}
+
 void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	struct gpu_device *device = gpu_device_at(scan, (uint32_t)VALUE(0));
+	uint32_t id = (uint32_t)VALUE(0);
+	struct gpu_device *device = id == GPU_NONE ? &scan->unnamed : gpu_device_at(scan, id);
 
 	(void)stream;
 	scan->any = 1;
-	if (device == NULL || VALUE(2) == 0)
-		return;
-	device->answers++;
-	device->total = VALUE(2);
-	device->least_free = VALUE(1) < device->least_free ? VALUE(1) : device->least_free;
+	if (device != NULL && VALUE(2) != 0)
+		add_answers(device, 1, VALUE(1), VALUE(2));
 }
 
 void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -373,6 +380,8 @@ static int make_account(struct gpu_scan *scan, struct gpu_blocks *blocks)
 
 int gpu_memory_finish(struct gpu_scan *scan)
 {
+	if (scan->gpu->device_count == 1) /* of several it may be any */
+		add_answers(&scan->gpu->devices[0], scan->unnamed.answers, scan->unnamed.least_free, scan->unnamed.total);
 	for (size_t i = 0; i < scan->block_count; i++)
 		if (make_account(scan, &scan->blocks[i]) != 0)
 			return -1;

@@ -83,6 +83,7 @@ struct gpu_scan {
 	uint32_t instance_count, instance_free;
 	struct gpu_blocks *blocks;
 	size_t block_count;
+	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
 		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
 	struct gpu_recent {

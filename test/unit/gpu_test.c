@@ -321,7 +321,7 @@ static void test_device_memory_from_calls_and_from_cupti(void **state)
 		  .operation = 1, .kind = 3, .device = 0);
 	MAKER_ADD(made->device, 901, device_memory, .timestamp = AT(205), .correlation = 5, .address = 0x1000, .bytes = 4096,
 		  .operation = 2, .kind = 3, .device = 0);
-	MAKER_ADD(made->device, 902, device_room, .device = 0, .free = 1000, .total = 5000);
+	MAKER_ADD(made->device, 902, device_room, .device = 0xffffffff, .free = 1000, .total = 5000); /* no device set: the only one's */
 	gpu = scan(made);
 	device = process_account(&made->run->processes[0], "device:0");
 	pinned = process_account(&made->run->processes[0], "pinned");
