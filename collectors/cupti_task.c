@@ -127,6 +127,7 @@ static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struc
 {
 	uint64_t begin = tfp_ticks();
 
+	tfp_cupti_tell_left(1);
 	if (cupti->phase == TFP_CUPTI_ON && (cupti->is_enabled || cupti->close_time)) {
 		fetch(cupti, thread, lane, 0);
 		while (is_worth_waiting(cupti, begin)) {
@@ -199,6 +200,7 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 	}
 	tfp_look(self, lane); /* windows by time, our clock: the host may be waiting for its device */
 	tfp_cupti_apply(1);
+	tfp_cupti_tell_left(0);
 	if (cupti->phase != TFP_CUPTI_ON)
 		tfp_cupti_read_all(cupti, self, lane);
 	else if (cupti->is_enabled || cupti->close_time)

@@ -110,7 +110,7 @@ int cuptiFinalize(void)
 	error = errno;
 	if (result == 0)
 		tfp_cupti_returned();
-	else if (!is_subscribed)
+	else
 		tfp_cupti_yielded(0);
 	errno = error;
 	return result;

@@ -6,7 +6,9 @@
  * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
  * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
  * that counts halves of microseconds, as PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes
- * CUPTI down, as JAX 0.11 does; with -DFINALIZES_EARLY it takes CUPTI down before CUDA begins. Twice, where a fourth argument says so.
+ * CUPTI down, as JAX 0.11 does; with -DFINALIZES_EARLY it takes CUPTI down before CUDA begins; with -DASKS_TWICE it subscribes a second
+ * time, which CUPTI refuses, and asks for records later; with -DKEEPS_KINDS it unsubscribes and never gives up its kind. Twice, where
+ * a fourth argument says so.
  * Arguments: memsets before (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands
  * them out, as malloc's are.
  */
@@ -107,6 +109,13 @@ static void work(void *block, int count)
 
 static void *subscriber;
 
+/* Long enough for us to come back too early. */
+static inline void wait_a_while(void)
+{
+	for (uint64_t from = halves(); halves() - from < 400000; usleep(1000))
+		;
+}
+
 static void begin(void)
 {
 #ifdef BY_BUFFERS
@@ -116,6 +125,12 @@ static void begin(void)
 		printf("clock %d\n", cuptiActivityRegisterTimestampCallback(halves));
 #else
 	printf("subscribe %d\n", cuptiSubscribe(&subscriber, called, NULL));
+#endif
+#ifdef ASKS_TWICE
+	void *other;
+
+	printf("subscribe %d\n", cuptiSubscribe(&other, called, NULL));
+	wait_a_while();
 #endif
 	since = halves();
 	printf("register %d\n", cuptiActivityRegisterCallbacks(request, complete));
@@ -130,15 +145,16 @@ static void end(void)
 	printf("memsets %d, %d of them in its own time\n", memsets, in_time);
 #elif defined(LEAVES_FIRST)
 	printf("unsubscribe %d\n", cuptiUnsubscribe(subscriber));
-	for (uint64_t from = halves(); halves() - from < 400000; usleep(1000)) /* long enough for us to come back too early */
-		;
+	wait_a_while();
 	printf("disable %d\n", cuptiActivityDisable(MEMSET));
 	printf("flush %d\n", cuptiActivityFlushAll(1));
 	printf("finalize %d\n", cuptiFinalize());
 	printf("memsets %d\n", memsets);
 #else
 	printf("flush %d\n", cuptiActivityFlushAll(1));
+#ifndef KEEPS_KINDS
 	printf("disable %d\n", cuptiActivityDisable(MEMSET));
+#endif
 	printf("unsubscribe %d\n", cuptiUnsubscribe(subscriber));
 	printf("memsets %d\n", memsets);
 #endif

@@ -247,6 +247,8 @@ SIM_API int cuptiSubscribe(void **handle, sim_callback_function callback, void *
 	result = sim_fault_subscribe();
 	if (result)
 		return result;
+	if (atomic_load(&sim_cupti.callback)) /* whose `user` stays */
+		return SIM_CUPTI_MULTIPLE_SUBSCRIBERS;
 	atomic_store(&sim_cupti.user, user);
 	if (!atomic_compare_exchange_strong(&sim_cupti.callback, &none, callback))
 		return SIM_CUPTI_MULTIPLE_SUBSCRIBERS;
