@@ -18,4 +18,5 @@
 	TFP_CUDA_WRAPPER(number, type, name, parameters, arguments, kind, LIBRARY_OF(name), MISSING(name), NAMES_##meaning, \
 			 BEFORE_##meaning, AFTER_##meaning)
 #include "collectors/tables/cuda_blas.def"
+#include "collectors/tables/cuda_blas_more.def"
 #include "collectors/tables/cuda_library.def"

@@ -22,6 +22,7 @@ extern void (*gpufake_inside)(int number);
 #define TFP_GPU_HOOK(number, type, name, parameters, arguments, kind, meaning) type name parameters;
 #define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning) type name parameters;
 #include "collectors/tables/cuda_blas.def"
+#include "collectors/tables/cuda_blas_more.def"
 #include "collectors/tables/cuda_driver.def"
 #include "collectors/tables/cuda_library.def"
 #include "collectors/tables/cuda_runtime.def"
@@ -38,6 +39,7 @@ static const struct {
 #define TFP_GPU_HOOK(number, type, name, parameters, arguments, kind, meaning) {#name, (any *)(void *)name},
 #define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning)
 #include "collectors/tables/cuda_blas.def"
+#include "collectors/tables/cuda_blas_more.def"
 #include "collectors/tables/cuda_driver.def"
 #include "collectors/tables/cuda_library.def"
 #include "collectors/tables/cuda_runtime.def"
