@@ -13,6 +13,7 @@
 
 #include "writer/poison.h"
 
+#define WITH_BLOCKS 22u /* 12.4: its overhead records carry a block that the client frees */
 #define OLDEST 17u /* cuptiGetVersion of 11.6 and 11.7: records of older ones have another front */
 
 struct tfp_cupti *tfp_cupti;
@@ -73,6 +74,8 @@ static int find(struct tfp_cupti *cupti, int devices)
 		       result ? result : api->version);
 		return -1;
 	}
+	/* By the version, not by the record's size: what lies there in an older one's longer record is no block of ours to free. */
+	cupti->decoder.release = api->version >= WITH_BLOCKS ? tfp_cupti_options.release : NULL;
 	return 0;
 }
 
@@ -263,7 +266,6 @@ int tfp_cupti_enter(void)
 	}
 	cupti->decoder.fact = tfp_store_fact;
 	cupti->decoder.newest = &cupti->newest;
-	cupti->decoder.release = tfp_cupti_options.release;
 	cupti->is_open = tfp_gpu_mode == TFP_GPU_FULL;
 	tfp_cupti = cupti;
 	__atomic_store_n((uint32_t *)&cupti->phase, TFP_CUPTI_KNOWN, __ATOMIC_RELEASE);

@@ -90,8 +90,10 @@ void tfp_cupti_tell_left(int is_end)
 	for (; kinds; kinds &= kinds - 1)
 		count++;
 	if (count)
-		tfp_cupti_note("cupti_left", "Another profiler unsubscribed, yet went on asking for records: CUPTI was left to it from there "
-					     "on, only the host's calls are recorded. Kinds of records that it did not give up: ", count);
+		tfp_cupti_note("cupti_left",
+			       "Another profiler unsubscribed, yet went on asking for records: CUPTI was left to it from there on, "
+			       "only the host's calls are recorded. Kinds of records that it did not give up: ",
+			       count);
 }
 
 void tfp_cupti_returned(void)

@@ -81,7 +81,7 @@ void tfp_cupti_come_back(void);
 int tfp_cupti_is_held(void);
 tfp_cupti_clock *tfp_cupti_their_clock(void);
 
-/* cupti_others.c: notes, once, that one who unsubscribed keeps CUPTI by kinds that it does not give up. Our thread, or at the end. */
+/* cupti_others.c: notes, once, that one who unsubscribed keeps CUPTI by kinds that it does not give up. Our thread. */
 void tfp_cupti_tell_left(int is_end);
 
 /* cupti_kinds.c: attributes, kinds and callbacks. 0, or a result when nothing could be had. */

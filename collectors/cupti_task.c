@@ -127,7 +127,6 @@ static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struc
 {
 	uint64_t begin = tfp_ticks();
 
-	tfp_cupti_tell_left(1);
 	if (cupti->phase == TFP_CUPTI_ON && (cupti->is_enabled || cupti->close_time)) {
 		fetch(cupti, thread, lane, 0);
 		while (is_worth_waiting(cupti, begin)) {
@@ -188,6 +187,7 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 	if (!cupti || !cupti->phase)
 		return TFP_DRAIN_NEVER;
 	if (cupti->end_asked && !cupti->end_done) {
+		tfp_cupti_tell_left(1);
 		fetch_last(cupti, self, lane);
 		__atomic_store_n((uint32_t *)&cupti->end_done, 1, __ATOMIC_RELEASE);
 		tfp_futex_wake((uint32_t *)&cupti->end_done);
