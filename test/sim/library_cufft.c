@@ -15,16 +15,74 @@ static struct {
 } plans[PLANS]; /* of threads that do not race for one plan; numbers are taken one by one */
 static _Atomic int next_plan = 1;
 
-static int make(int *plan, uint64_t points, uint64_t batches)
+SIM_LIBRARY_API int cufftCreate(int *plan)
 {
 	int number = next_plan++;
 
-	if (!points || !batches || number >= PLANS)
+	if (number >= PLANS)
 		return 4;
 	plans[number].is_used = true;
-	plans[number].points = points;
-	plans[number].batches = batches;
 	*plan = number;
+	return 0;
+}
+
+static bool is_plan(int plan)
+{
+	return plan > 0 && plan < PLANS && plans[plan].is_used;
+}
+
+static int fill(int plan, uint64_t points, uint64_t batches, size_t *room)
+{
+	if (!is_plan(plan))
+		return 1;
+	if (!points || !batches)
+		return 4;
+	plans[plan].points = points;
+	plans[plan].batches = batches;
+	if (room)
+		*room = points * batches * 8;
+	return 0;
+}
+
+static int make(int *plan, uint64_t points, uint64_t batches)
+{
+	int failed = points && batches ? cufftCreate(plan) : 4;
+
+	return failed ? failed : fill(*plan, points, batches, NULL);
+}
+
+SIM_LIBRARY_API int cufftMakePlan1d(int plan, int nx, int type, int batch, size_t *room)
+{
+	(void)type;
+	return nx < 1 || batch < 1 ? 4 : fill(plan, (uint64_t)nx, (uint64_t)batch, room);
+}
+
+SIM_LIBRARY_API int cufftMakePlanMany(int plan, int rank, int *n, int *inembed, int istride, int idist, int *onembed, int ostride,
+	int odist, int type, int batch, size_t *room)
+{
+	uint64_t points = 1;
+
+	(void)inembed, (void)istride, (void)idist, (void)onembed, (void)ostride, (void)odist, (void)type;
+	for (int i = 0; i < rank; i++)
+		points *= (uint64_t)n[i];
+	return batch < 1 ? 4 : fill(plan, points, (uint64_t)batch, room);
+}
+
+SIM_LIBRARY_API int cufftSetAutoAllocation(int plan, int is_wanted)
+{
+	(void)is_wanted;
+	return is_plan(plan) ? 0 : 1;
+}
+
+SIM_LIBRARY_API int cufftSetWorkArea(int plan, void *room)
+{
+	(void)room;
+	return is_plan(plan) ? 0 : 1;
+}
+
+SIM_LIBRARY_API int cufftGetVersion(int *version)
+{
+	*version = 12000;
 	return 0;
 }
 
@@ -49,11 +107,6 @@ SIM_LIBRARY_API int cufftPlanMany(int *plan, int rank, int *n, int *inembed, int
 	for (int i = 0; i < rank; i++)
 		points *= (uint64_t)n[i];
 	return batch < 1 ? 4 : make(plan, points, (uint64_t)batch);
-}
-
-static bool is_plan(int plan)
-{
-	return plan > 0 && plan < PLANS && plans[plan].is_used;
 }
 
 SIM_LIBRARY_API int cufftSetStream(int plan, void *stream)
@@ -101,3 +154,29 @@ SIM_LIBRARY_API int cufftExecC2R(int plan, void *from, void *to)
 	(void)from, (void)to;
 	return execute(plan, "_Z11spRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP6float2Pf");
 }
+
+SIM_LIBRARY_API int cufftExecZ2Z(int plan, void *from, void *to, int direction)
+{
+	(void)from, (void)to, (void)direction;
+	return execute(plan, "_Z11regular_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2S2_");
+}
+
+SIM_LIBRARY_API int cufftExecD2Z(int plan, void *from, void *to)
+{
+	(void)from, (void)to;
+	return execute(plan, "_Z10vector_fftILj256E3EPTILj16EELj16E9offset_t_EvPdP7double2");
+}
+
+SIM_LIBRARY_API int cufftExecZ2D(int plan, void *from, void *to)
+{
+	(void)from, (void)to;
+	return execute(plan, "_Z11dpRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2Pd");
+}
+
+SIM_LIBRARY_API int cufftXtExec(int plan, void *from, void *to, int direction)
+{
+	return cufftExecC2C(plan, from, to, direction);
+}
+
+#define SIM_LIBRARY_NOT(name) SIM_LIBRARY_API int name(void) { return 16; }
+#include "library_cufft_not.def"

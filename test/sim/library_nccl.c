@@ -5,6 +5,7 @@
  * the real one makes of its public calls.
  * Rule: as in the real one each function is a global pncclX and a weak ncclX at the same address, and the ranges go to
  * whatever NVTX_INJECTION64_PATH names, registered strings and extended payloads included.
+ * No bytes move between processes: what a collective returns is what the buffer held.
  * Results: 0 success, 1 unhandled CUDA error, 4 invalid argument, 5 invalid usage.
  */
 #include <dlfcn.h>
@@ -258,6 +259,19 @@ NCCL(int, ncclBcast, (void *buffer, size_t count, int type, int root, struct com
 	return ncclBroadcast(buffer, buffer, count, type, root, communicator, stream);
 }
 
+NCCL(int, ncclReduce, (const void *from, void *to, size_t count, int type, int op, int root, struct communicator *communicator,
+	void *stream))
+{
+	int result;
+	RANGE("ncclReduce", communicator, count * element_bytes(type), root, 24);
+
+	(void)from, (void)to, (void)op;
+	result = submit((struct operation){"ncclReduce", "_Z36ncclDevKernel_Reduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+		count * element_bytes(type), type, communicator, stream});
+	pop();
+	return result;
+}
+
 NCCL(int, ncclSend, (const void *from, size_t count, int type, int peer, struct communicator *communicator, void *stream))
 {
 	int result;
@@ -361,6 +375,12 @@ NCCL(int, ncclCommInitRank, (struct communicator **communicator, int ranks, stru
 	return 0;
 }
 
+NCCL(int, ncclCommInitRankConfig, (struct communicator **communicator, int ranks, struct unique_id id, int rank, void *config))
+{
+	(void)config;
+	return pncclCommInitRank(communicator, ranks, id, rank);
+}
+
 NCCL(int, ncclCommInitAll, (struct communicator **communicators, int count, const int *devices))
 {
 	struct unique_id id;
@@ -408,3 +428,56 @@ NCCL(int, ncclCommGetAsyncError, (struct communicator *communicator, int *error)
 	*error = 0;
 	return 0;
 }
+
+NCCL(int, ncclCommCuDevice, (struct communicator *communicator, int *device))
+{
+	if (!communicator || !device)
+		return 4;
+	*device = communicator->device;
+	return 0;
+}
+
+NCCL(int, ncclCommFinalize, (struct communicator *communicator))
+{
+	return communicator ? 0 : 4;
+}
+
+NCCL(int, ncclCommAbort, (struct communicator *communicator))
+{
+	return pncclCommDestroy(communicator);
+}
+
+NCCL(int, ncclCommRegister, (struct communicator *communicator, void *buffer, size_t bytes, void **handle))
+{
+	(void)bytes;
+	if (!communicator || !handle)
+		return 4;
+	*handle = buffer;
+	return 0;
+}
+
+NCCL(int, ncclCommDeregister, (struct communicator *communicator, void *handle))
+{
+	(void)handle;
+	return communicator ? 0 : 4;
+}
+
+NCCL(int, ncclRedOpDestroy, (int op, struct communicator *communicator))
+{
+	(void)op;
+	return communicator ? 0 : 4;
+}
+
+NCCL(const char *, ncclGetErrorString, (int result))
+{
+	return result ? "simulated error" : "no error";
+}
+
+NCCL(const char *, ncclGetLastError, (struct communicator *communicator))
+{
+	(void)communicator;
+	return "";
+}
+
+#define SIM_LIBRARY_NOT(name) NCCL(int, name, (void)) { return 5; }
+#include "library_nccl_not.def"
