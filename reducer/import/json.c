@@ -5,9 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Editors of Windows put a byte order mark before UTF-8. */
+size_t json_start(struct source *source)
+{
+	size_t got;
+	const uint8_t *head = source_at(source, 0, 3, &got);
+
+	return got == 3 && memcmp(head, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 void json_begin(struct json *json, struct source *source)
 {
-	*json = (struct json){.source = source, .word = "", .wants_value = 1};
+	*json = (struct json){.source = source, .from = json_start(source), .word = "", .wants_value = 1};
 }
 
 void json_free(struct json *json)
@@ -357,6 +366,14 @@ enum json_word json_next(struct json *json)
 	if (is_object && !json->wants_value)
 		return take_key(json);
 	return take_value(json, byte);
+}
+
+void json_end(struct json *json)
+{
+	if (json->is_bad || skip_space(json) < 0)
+		return;
+	source_damage(json->source, json->from + json->used, "if it was put together of several, name each of those",
+		      "the JSON ends here, the file does not; the rest was not read");
 }
 
 void json_skip(struct json *json, enum json_word word)

@@ -53,6 +53,12 @@ void json_free(struct json *json);
 /* The next word. JSON_BAD once, with a sentence; then JSON_END. */
 enum json_word json_next(struct json *json);
 
+/* Behind the one value of the file: a sentence if more than white space follows. */
+void json_end(struct json *json);
+
+/* Where the JSON of a file begins. */
+size_t json_start(struct source *source);
+
 /* Steps over the value whose first word was `word`. */
 void json_skip(struct json *json, enum json_word word);
 

@@ -309,9 +309,9 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 		take_file(kineto);
 	else if (word == JSON_ARRAY)
 		take_events(kineto);
+	json_end(&kineto->json);
 	kineto_notes(kineto);
-	if (kineto->out_of_time)
-		source_damage(source, DIAG_NO_OFFSET, "", "events with impossible times were left out");
+	source_out_of_time(source, kineto->out_of_time);
 	snprintf(about->command, sizeof(about->command), "python"); /* Kineto is PyTorch's */
 	result = kineto->event_count ? 0 : -1;
 	free_all(kineto);
@@ -320,7 +320,7 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 
 int import_is_kineto(struct source *source)
 {
-	size_t got, at = 0;
+	size_t got, at = json_start(source);
 	const uint8_t *head = source_at(source, 0, SOURCE_LONGEST, &got);
 
 	while (at < got && (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t'))

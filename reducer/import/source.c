@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,6 +129,17 @@ void source_damage(struct source *source, uint64_t offset, const char *remedy, c
 			 source->is_unpacked && offset != DIAG_NO_OFFSET ? " (offset in the unpacked file)" : "");
 	else
 		source->diags->damage++;
+}
+
+void source_out_of_time(struct source *source, uint64_t events)
+{
+	char reason[128];
+
+	if (!events)
+		return;
+	snprintf(reason, sizeof(reason), "%" PRIu64 " event%s left out: the time is negative, too large or no number", events,
+		 events == 1 ? " was" : "s were");
+	source_damage(source, DIAG_NO_OFFSET, "", reason);
 }
 
 /* A varint. Returns its length, 0 where it does not end within 10 bytes or the `got` there are. */

@@ -49,6 +49,9 @@ const uint8_t *source_at(struct source *source, uint64_t offset, size_t wanted, 
 /* One thing is wrong; the rest of the file is read all the same. */
 void source_damage(struct source *source, uint64_t offset, const char *remedy, const char *reason);
 
+/* So many events were left out because of their times: a sentence, unless there are none. */
+void source_out_of_time(struct source *source, uint64_t events);
+
 /* Protocol buffers. A message is a stretch of the file. */
 struct stretch {
 	uint64_t at, end;

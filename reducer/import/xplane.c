@@ -505,8 +505,7 @@ static void say_what_is_missing(struct xplane *xplane)
 			 xplane->strange_devices, xplane->strange_device);
 		sink_pair(xplane->sink, TFP_TAG_note, "import", note);
 	}
-	if (xplane->out_of_time)
-		source_damage(xplane->source, DIAG_NO_OFFSET, "", "events with impossible times were left out");
+	source_out_of_time(xplane->source, xplane->out_of_time);
 }
 
 int import_xplane(struct source *source, struct sink *sink, struct import_about *about)
