@@ -380,6 +380,25 @@ static void report_torn(struct log *log)
 		 is_kept ? "; its records are still in their chunk" : "");
 }
 
+/* A process that was killed may have been about to write what is not there; but the slots of its threads were. */
+static int is_cut_off(const struct log *log)
+{
+	size_t threads = 0;
+
+	for (size_t i = 0; i < log->block_count; i++)
+		threads += log->blocks[i].header.type == TFP_BLOCK_THREADS;
+	return log->live.end_kind != TFP_END_NONE || (log->live.threads_count > 0 && threads == 0);
+}
+
+static void report_cut(struct log *log)
+{
+	if (log->live.file_end <= log->bytes)
+		return;
+	diag_add(log->diags, is_cut_off(log) ? DIAG_DAMAGE : DIAG_NOTE, log->path, log->bytes, "",
+		 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, a write that failed, or cut off)",
+		 log->live.file_end - log->bytes);
+}
+
 int scan_blocks(struct log *log)
 {
 	uint64_t offset = log->header.page_bytes, from = offset, gap;
@@ -396,10 +415,7 @@ int scan_blocks(struct log *log)
 	}
 	if (gap != 0 && from != log->torn.payload)
 		report_gap(log, from, gap, is_zero);
-	if (log->live.file_end > log->bytes)
-		diag_add(log->diags, log->live.end_kind == TFP_END_NONE ? DIAG_NOTE : DIAG_DAMAGE, log->path, log->bytes, "",
-			 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, a write that failed, or cut off)",
-			 log->live.file_end - log->bytes);
+	report_cut(log);
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);
 	report_torn(log);

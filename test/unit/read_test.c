@@ -260,6 +260,12 @@ static void test_a_process_killed_in_its_first_block_lost_nothing(void **state)
 	memset(maker.bytes + maker.size - 64, 0, 64);
 	assert_int_equal(read_all(&maker, maker.size, &damage), 0);
 	assert_int_equal(damage, 0);
+	assert_int_equal(read_all(&maker, 4096, &damage), 0);
+	assert_int_equal(damage, 0);
+	maker.live.threads_count = 1; /* it had been there for longer: the file was cut off later */
+	maker_finish(&maker);
+	assert_int_equal(read_all(&maker, 4096, &damage), 0);
+	assert_int_equal(damage, 1);
 	maker_free(&maker);
 }
 
