@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -189,15 +190,39 @@ static void write_run(const struct options *options, const struct report_kind *f
 	output_close(file, options->output);
 }
 
+static bool is_control(char byte)
+{
+	return (unsigned char)byte < ' ' || byte == 127;
+}
+
+/* With newlines and the like in it, which a terminal cannot show: bash, zsh and ksh take $'...'. */
+static void put_controls(struct text *out, const char *word)
+{
+	text_string(out, "$'");
+	for (; *word; word++)
+		if (is_control(*word))
+			text_format(out, "\\%03o", (unsigned)*word);
+		else
+			text_format(out, *word == '\'' || *word == '\\' ? "\\%c" : "%c", *word);
+	text_char(out, '\'');
+}
+
 /* A word as a shell takes it, behind a blank if it is not the first. */
 static void put_word(struct text *out, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./=:@%+,-";
+	size_t controls = 0;
 
+	for (const char *at = word; *at; at++)
+		controls += is_control(*at);
 	if (out->length)
 		text_char(out, ' ');
 	if (word[0] && strspn(word, plain) == strlen(word)) {
 		text_string(out, word);
+		return;
+	}
+	if (controls) {
+		put_controls(out, word);
 		return;
 	}
 	text_char(out, '\'');
@@ -223,6 +248,7 @@ static void put_logs(struct text *out, const struct options *options)
 static void write_summary(const struct options *options, const char *name)
 {
 	FILE *file = output_open(options->output), *memory;
+	struct report_options report = options->report;
 	struct text program = {0}, logs = {0};
 	char *text = NULL;
 	size_t length;
@@ -232,7 +258,8 @@ static void write_summary(const struct options *options, const char *name)
 		base_die("out of memory for the summary");
 	put_word(&program, name);
 	put_logs(&logs, options);
-	summary_write(memory, &options->request, &options->report,
+	report.width = report.width > SUMMARY_WIDTH_LEAST ? report.width : SUMMARY_WIDTH_LEAST;
+	summary_write(memory, &options->request, &report,
 		      &(struct summary_call){program.bytes, logs.length ? logs.bytes : ""});
 	fclose(memory);
 	progress_end(&analysing);
@@ -468,6 +495,7 @@ int main(int count, char **words)
 	/* Large arrays grow in place and go back when they are freed; left to itself malloc copies them once one was freed. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	setlocale(LC_CTYPE, "");
+	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, which names the file */
 	options_parse(&options, count, words);
 	format = report_find(options.format ? options.format : "text");
 	measure_terminal(&options.report);

@@ -255,7 +255,7 @@ static void take_jobs(struct options *options, const char *name, const char *val
 static const struct option_row rows[] = {
 	{"tables", 't', "ID[,ID]", "tables to print; the dotted beginning of several (memory), or all", TEXT(tables)},
 	{"format", 'f', "FORMAT", "how it is printed (default text); --list names the formats", TEXT(format)},
-	{"output", 'o', "PATH", "write to a file, or a directory where there are several files", .take = take_output},
+	{"output", 'o', "PATH", "write to a file, or a directory where there are several files; - = standard output", .take = take_output},
 	{"html", 0, "FILE", "all tables and charts in one file for a browser: -f html -o FILE", .take = take_html},
 	{"list", 0, NULL, "list tables and formats; with -t their columns", .action = ACTION_LIST},
 	{"run", 0, "NAME|all|each", "another run than the newest; all logs as one; each as a measurement of its own, for --against",
@@ -486,6 +486,8 @@ void options_parse(struct options *options, int count, char **words)
 			take_option(options, count, words, &i);
 	}
 	check_together(options);
+	if (options->output && strcmp(options->output, "-") == 0)
+		options->output = NULL;
 	if (options->name_regex)
 		options->request.name = &options->name;
 	options->is_each = options->run && strcmp(options->run, "each") == 0;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* What ends a program that somebody gave up on. */
-static const int fatal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+static const int fatal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 #define FATAL (sizeof(fatal) / sizeof(fatal[0]))
 
 /* A file under its temporary name, or a folder that was made (`name` NULL). */

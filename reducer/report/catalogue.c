@@ -51,7 +51,8 @@ static void put_options(struct table *table, unsigned filters)
 	} names[] = {
 		{FILTER_WINDOW, "--window"},       {FILTER_PROCESS, "--process"}, {FILTER_THREAD, "--thread"},
 		{FILTER_ALLOCATOR, "--allocator"}, {FILTER_DEVICE, "--device"},   {FILTER_STREAM, "--stream"},
-		{FILTER_POINTS, "--points"},
+		{FILTER_POINTS, "--points"},	   {FILTER_STEP, "--step"},	  {FILTER_GROUP, "--group-by"},
+		{FILTER_GROUP_KERNEL, "--group-by=kernel"},
 	};
 	struct text list = {0};
 

@@ -30,10 +30,13 @@ struct database {
 
 static void need(const struct database *database, int is_good)
 {
+	int kind = sqlite3_errcode(database->handle) & 255;
+
 	if (!is_good)
 		base_die("-f sqlite: %s%s", sqlite3_errmsg(database->handle),
-			 sqlite3_errcode(database->handle) == SQLITE_FULL
-				 ? "; it is made in a temporary file first: set TMPDIR to a folder with more room"
+			 kind == SQLITE_FULL || kind == SQLITE_IOERR
+				 ? "; it is made in a temporary file first: set TMPDIR to a folder with more room, or raise the limit of "
+				   "file sizes (ulimit -f)"
 				 : "");
 }
 

@@ -42,6 +42,18 @@ void summary_end_line(struct summary *summary)
 	text_clear(&summary->line);
 }
 
+/* A command is there to be copied: the terminal breaks a long one, half of it would be another one. */
+static void end_command(struct summary *summary)
+{
+	size_t columns = escape_width(summary->line.bytes, summary->line.length), width = summary->options->width;
+
+	if (summary_left(summary)) {
+		fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.bytes);
+		summary->used += (columns + width - 1) / width;
+	}
+	text_clear(&summary->line);
+}
+
 void summary_gap(struct summary *summary)
 {
 	if (summary->is_roomy)
@@ -236,38 +248,19 @@ struct suggestion {
 	const char *what, *option, *word;
 };
 
-static void make_suggestion(struct text *line, const struct summary_call *call, const char *program,
-			    const struct suggestion *suggestion)
+static void make_suggestion(struct text *line, const struct summary_call *call, const struct suggestion *suggestion)
 {
 	text_format(line, "  %-20s ", suggestion->what);
-	escape_visible(line, program, strlen(program));
+	escape_visible(line, call->program, strlen(call->program));
 	text_format(line, " %s%s", suggestion->option, suggestion->word);
 	text_string(line, call->logs[0] ? " " : "");
 	escape_visible(line, call->logs, strlen(call->logs));
 }
 
-/* Commands are there to be copied: where one would be cut, the program's name does without its folder. */
-static const char *short_program(const struct summary *summary, const struct suggestion *list, size_t count)
-{
-	const char *program = summary->call->program, *slash = strrchr(program, '/');
-	struct text line = {0};
-	size_t most = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t width;
-		text_clear(&line);
-		make_suggestion(&line, summary->call, program, &list[i]);
-		width = escape_width(line.bytes, line.length);
-		most = width > most ? width : most;
-	}
-	text_free(&line);
-	return most > summary->options->width && slash ? slash + 1 : program;
-}
-
 static void put_next(struct summary *summary)
 {
 	struct text room = {0};
-	const char *closer = closer_look(summary, &room), *program;
+	const char *closer = closer_look(summary, &room);
 	struct suggestion list[4] = {{"charts, time line", "--html report.html", ""}};
 	size_t count = 1;
 
@@ -276,11 +269,10 @@ static void put_next(struct summary *summary)
 	if (summary->request->run->process_count && !process_is_foreign(&summary->request->run->processes[0]))
 		list[count++] = (struct suggestion){"every call stack", "-t memory.sites", ""};
 	list[count++] = (struct suggestion){"the time line alone", "-f perfetto -o run.perfetto", ""};
-	program = short_program(summary, list, count);
 	if (summary_heading(summary, "Next (--list shows what else there is)", 1))
 		for (size_t i = 0; i < count; i++) {
-			make_suggestion(&summary->line, summary->call, program, &list[i]);
-			summary_end_line(summary);
+			make_suggestion(&summary->line, summary->call, &list[i]);
+			end_command(summary);
 		}
 	text_free(&room);
 }

@@ -12,6 +12,7 @@
 #include "reducer/tables/request.h"
 
 #define SUMMARY_LINES 50       /* where the screen is not known */
+#define SUMMARY_WIDTH_LEAST 80 /* on a narrower screen the terminal breaks lines: half a number would be another one */
 #define SUMMARY_LINES_LEAST 23 /* the smallest usual screen, and a line for the prompt */
 #define SUMMARY_LINES_MOST 60  /* more is not read in a minute */
 

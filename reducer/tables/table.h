@@ -40,7 +40,8 @@ enum table_filter {
 	FILTER_DEVICE = 32,
 	FILTER_STREAM = 64,
 	FILTER_STEP = 128,
-	FILTER_GROUP = 256,
+	FILTER_GROUP = 256,	   /* --group-by, but for kernel */
+	FILTER_GROUP_KERNEL = 512, /* --group-by=kernel */
 };
 
 struct table;

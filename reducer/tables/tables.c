@@ -186,7 +186,8 @@ static void note_ignored(struct table *table, const struct request *request)
 		{request->device, FILTER_DEVICE, "--device"},
 		{request->stream, FILTER_STREAM, "--stream"},
 		{request->has_steps, FILTER_STEP, "--step"},
-		{request->group != GROUP_OP, FILTER_GROUP, "--group-by"},
+		{request->group != GROUP_OP && request->group != GROUP_KERNEL, FILTER_GROUP, "--group-by"},
+		{request->group == GROUP_KERNEL, FILTER_GROUP_KERNEL, "--group-by=kernel"},
 	};
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
