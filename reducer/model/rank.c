@@ -14,24 +14,61 @@ const char *process_host(const struct process *process)
 	return "";
 }
 
+/* A rank and how many there are. The one nearest to the framework first: torchrun under srun sets RANK for each of several
+ * processes of a task. */
+static const struct {
+	const char *rank, *ranks;
+} variables[] = {
+	{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"},
+	{"HOROVOD_RANK", NULL}, {"JAX_PROCESS_ID", NULL},			  {"SLURM_PROCID", "SLURM_NTASKS"},
+};
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+/* What a variable of the environment says. Returns -1 where it is not set, or to no number. */
+static int read_number(const struct process *process, const char *name, uint64_t *number)
+{
+	for (size_t i = 0; i < process->environment_count; i++) {
+		const struct pair *pair = &process->environment[i];
+		char *end;
+		if (strcmp(pair->name, name) != 0 || pair->value[0] < '0' || pair->value[0] > '9')
+			continue;
+		errno = 0;
+		*number = strtoull(pair->value, &end, 10);
+		if (!*end && !errno && *number <= INT64_MAX)
+			return 0;
+	}
+	return -1;
+}
+
 int process_rank(const struct process *process, uint64_t *rank)
 {
-	/* The one nearest to the framework first: torchrun under srun sets RANK for each of several processes of a task. */
-	static const char *const variables[] = {"RANK",	    "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-						"HOROVOD_RANK", "JAX_PROCESS_ID",	    "SLURM_PROCID"};
-
-	for (size_t v = 0; v < sizeof(variables) / sizeof(variables[0]); v++)
-		for (size_t i = 0; i < process->environment_count; i++) {
-			const struct pair *pair = &process->environment[i];
-			char *end;
-			if (strcmp(pair->name, variables[v]) != 0 || pair->value[0] < '0' || pair->value[0] > '9')
-				continue;
-			errno = 0;
-			*rank = strtoull(pair->value, &end, 10);
-			if (!*end && !errno && *rank <= INT64_MAX)
-				return 0;
-		}
+	for (size_t v = 0; v < VARIABLES; v++)
+		if (read_number(process, variables[v].rank, rank) == 0)
+			return 0;
 	return -1;
+}
+
+const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANKS_MOST])
+{
+	for (size_t v = 0; v < VARIABLES; v++) {
+		uint64_t count = 0, told, rank;
+
+		memset(is_there, 0, RANKS_MOST * sizeof(*is_there));
+		for (size_t i = 0; i < run->process_count && variables[v].ranks; i++) {
+			const struct process *process = &run->processes[i];
+			if (read_number(process, variables[v].rank, &rank) != 0 ||
+			    read_number(process, variables[v].ranks, &told) != 0)
+				continue;
+			if (told > RANKS_MOST || rank >= told || (count && told != count))
+				return NULL; /* more than one job, or no numbers of ranks */
+			count = told;
+			is_there[rank] = true;
+		}
+		*ranks = count;
+		if (count)
+			return variables[v].ranks;
+	}
+	return NULL;
 }
 
 size_t run_hosts(const struct run *run)

@@ -9,11 +9,21 @@
 
 #include "reducer/model/run.h"
 
+#include <stdbool.h>
+
 /* Name of the machine or container that the process ran on; "" = not told. */
 const char *process_host(const struct process *process);
 
 /* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod and JAX call it. Returns -1 where none says it. */
 int process_rank(const struct process *process, uint64_t *rank);
+
+#define RANKS_MOST 4096 /* of a job; of a larger one it is not told which are there */
+
+/*
+ * How many ranks the run's job has and which of them have a log, by the first variable that any process has: launchers, which
+ * have another one's, are no ranks. Returns the name of the variable that says how many; NULL where none does, or not all alike.
+ */
+const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANKS_MOST]);
 
 /* How many different hosts are named, and how many clocks there are: one for all processes of a machine since its start. */
 size_t run_hosts(const struct run *run);

@@ -139,6 +139,10 @@ void summary_put_notes(struct summary *summary)
 	struct table *sites = table_make(&table_memory_sites), *steps = tables_make(&table_step_stats, summary->request);
 	size_t said = put_no_steps(summary, steps);
 
+	notes_missing(sites, summary->request);
+	put_others(summary, sites, steps, said);
+	table_free(sites);
+	sites = table_make(&table_memory_sites);
 	notes_inherited(sites, summary->request);
 	notes_recording(sites, summary->request);
 	notes_ops(sites, summary->request);

@@ -8,6 +8,7 @@
 #include "reducer/tables/losses.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/notes.h"
 
 #include <string.h>
 
@@ -122,6 +123,7 @@ static void fill(struct table *table, const struct request *request)
 		}
 	if (!table->row_count)
 		table_note(table, NOTE_INFO, "Nothing was lost and no file is damaged.");
+	notes_missing(table, request);
 }
 
 bool losses_any(const struct run *run)

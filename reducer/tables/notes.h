@@ -15,6 +15,9 @@ bool process_has_heap(const struct process *process);
 /* Says which wanted processes have no heap numbers and why, and whether the window left part of the run out. */
 void notes_recording(struct table *table, const struct request *request);
 
+/* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
+void notes_missing(struct table *table, const struct request *request);
+
 /* Says whether live and peak of forked processes count what their parent held then: that depends on the mode. */
 void notes_inherited(struct table *table, const struct request *request);
 

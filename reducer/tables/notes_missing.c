@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which logs of a run are not here, as those that are tell: a rank of the job, or the process that started them. See notes.h.
+ *
+ * Rule: what the logs say of others, nothing guessed; why they are not here nobody knows.
+ */
+#include "reducer/model/rank.h"
+#include "reducer/tables/notes.h"
+
+#include <inttypes.h>
+
+#define STRETCHES_MOST 4 /* of missing ranks that are listed */
+
+static void note_ranks(struct table *table, const struct run *run)
+{
+	bool is_there[RANKS_MOST];
+	uint64_t ranks, missing = 0;
+	size_t stretches = 0;
+	struct text list = {0};
+	const char *variable = run_ranks(run, &ranks, is_there);
+
+	for (uint64_t from = 0, to; variable && from < ranks; from = to + 1) {
+		for (to = from; to < ranks && !is_there[to]; to++)
+			;
+		missing += to - from;
+		if (to == from || stretches++ >= STRETCHES_MOST)
+			continue;
+		text_format(&list, "%s%" PRIu64, list.length ? ", " : "", from);
+		if (to - from > 1)
+			text_format(&list, " to %" PRIu64, to - 1);
+	}
+	if (missing)
+		table_note(table, NOTE_MISSING,
+			   "Of the %" PRIu64 " ranks of the job (%s) %" PRIu64 " ha%s no log here (rank %s%s): no figure counts them. "
+			   "Logs of several machines belong in one directory.",
+			   ranks, variable, missing, missing == 1 ? "s" : "ve", list.bytes, stretches > STRETCHES_MOST ? ", ..." : "");
+	text_free(&list);
+}
+
+/* Was the process started by one that kept a log, which is not here? */
+static bool is_orphan(const struct process *process)
+{
+	return process->parent == PROCESS_NONE && process->exec_before == PROCESS_NONE && process->log->header.parent_log_id;
+}
+
+/* The first parent is named, the others are counted. */
+static void note_parents(struct table *table, const struct run *run)
+{
+	const struct process *first = NULL;
+	size_t same = 0, others = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		if (!is_orphan(process))
+			continue;
+		first = first ? first : process;
+		if (process->log->header.parent_log_id == first->log->header.parent_log_id)
+			same++;
+		else
+			others++;
+	}
+	if (first)
+		table_note(table, NOTE_MISSING, "The log of process %" PRIu32 ", which started %zu of these, is not here.",
+			   first->parent_pid, same);
+	if (others)
+		table_note(table, NOTE_MISSING, "Nor are the logs of those that started %zu more.", others);
+}
+
+void notes_missing(struct table *table, const struct request *request)
+{
+	note_ranks(table, request->run);
+	note_parents(table, request->run);
+}
