@@ -70,9 +70,12 @@ function memoryChart(name) {
 function memoryFacts(main, name) {
 	const table = byId.get(byId.has("memory.allocators") ? "memory.allocators" : "memory.summary");
 	const rows = table.rows.filter((row) => value(table, row, "allocator") === name && (place(table, "scope") < 0 || value(table, row, "scope") !== "thread"));
+	rows.sort((a, b) => Number(value(table, b, "peak_bytes")) - Number(value(table, a, "peak_bytes")));
 	if (rows.length)
-		main.append(small(table, rows.slice(0, 6), ["process", "scope", "id", "allocations", "frees", "live_bytes", "capacity_bytes", "lifetime_peak_bytes", "peak_bytes", "peak_time_ns", "stack_bytes",
+		main.append(small(table, rows.slice(0, FEW_ROWS), ["process", "scope", "id", "allocations", "frees", "live_bytes", "capacity_bytes", "lifetime_peak_bytes", "peak_bytes", "peak_time_ns", "stack_bytes",
 			"heap_bytes", "free_bytes", "fragmentation", "reserved_bytes"]));
+	if (rows.length > FEW_ROWS)
+		main.append(element("p", { class: "note" }, "The highest peaks; ", link(table.id, `all ${rows.length} rows`)));
 }
 
 function memoryPage(main) {

@@ -5,6 +5,7 @@
 
 const OVERVIEW = "overview-page";
 const FIRST_ROWS = 8; // of a table on the overview
+const FEW_ROWS = 6; // of advice there, and of processes above the curve of their memory
 
 const has = (id) => byId.has(id) && byId.get(id).rows.length > 0;
 const value = (table, row, id) => place(table, id) < 0 ? null : row[place(table, id)];
@@ -102,12 +103,15 @@ function recommendations(main) {
 		return;
 	main.append(element("h3", {}, link("recommendations", "What to do")));
 	const list = element("ol", { class: "advice" });
-	for (const row of table.rows.slice(0, 6)) {
+	for (const row of table.rows.slice(0, FEW_ROWS)) {
 		const gain = value(table, row, "gain_share");
 		list.append(element("li", {}, element("b", {}, value(table, row, "finding") || value(table, row, "title") || ""), " ", value(table, row, "remedy") || "",
 			...(gain === null ? [] : [element("span", { class: "gain" }, ` at most ${(100 * gain).toFixed(0)} % of the time of all steps`)])));
 	}
-	main.append(list, ...notes(table));
+	main.append(list);
+	if (table.row_count > FEW_ROWS)
+		main.append(element("p", { class: "note" }, link("recommendations", `all ${table.row_count} rows`)));
+	main.append(...notes(table));
 }
 
 function facts(main, id, wanted) {
