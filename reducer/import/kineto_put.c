@@ -121,9 +121,17 @@ static void put_op(struct kineto *kineto, const struct kineto_event *event, int 
 
 static const char step_name[] = "ProfilerStep#";
 
+#define STEP_DIGITS 18u /* of a number that our tables can show */
+
+/* A name that only begins so has no number, and is a range like any other. */
 static int is_step(struct kineto *kineto, const struct kineto_event *event)
 {
-	return strncmp(kineto_text(kineto, event, KINETO_NAME), step_name, sizeof(step_name) - 1) == 0;
+	const char *name = kineto_text(kineto, event, KINETO_NAME), *number = name + sizeof(step_name) - 1;
+
+	if (strncmp(name, step_name, sizeof(step_name) - 1) != 0)
+		return 0;
+	size_t digits = strspn(number, "0123456789");
+	return digits > 0 && digits <= STEP_DIGITS && !number[digits];
 }
 
 /* torch.profiler's step(): ProfilerStep#N. */
