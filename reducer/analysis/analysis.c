@@ -41,6 +41,17 @@ struct pass {
 	size_t begins[SPAN_WHATS + 1];
 };
 
+/* Nobody asked for a part of the time or of the places. */
+static int show_all(void *context, const struct span *span)
+{
+	const struct pass *pass = context;
+	const struct listener *end = &pass->listeners[pass->begins[span->what + 1]];
+
+	for (const struct listener *listener = &pass->listeners[pass->begins[span->what]]; listener < end; listener++)
+		listener->span(listener->result, span);
+	return 0;
+}
+
 static int show(void *context, const struct span *span)
 {
 	const struct pass *pass = context;
@@ -88,7 +99,8 @@ static void run_process(void *context, size_t process)
 	const struct analyses *all = wanted->all;
 	size_t first = wanted->first;
 	struct pass pass = {.all = all, .first = first, .process = process};
-	struct span_options spans = {.visit = show, .phase_of = phase_of, .is_without_arguments = 1, .context = &pass};
+	bool is_part = all->options->wants_time || all->options->wants_place;
+	struct span_options spans = {.visit = is_part ? show : show_all, .phase_of = phase_of, .is_without_arguments = 1, .context = &pass};
 
 	if (!all->inputs[process].run)
 		return;

@@ -67,7 +67,8 @@ static void make_lanes(struct steps_pass *pass)
 	}
 }
 
-#define MASKED 8u /* a power of two */
+#define MASKED_BITS 4
+#define MASKED (1u << MASKED_BITS)
 
 /* A stretch of a unit. */
 struct target {
@@ -98,22 +99,16 @@ static void add_masked(struct target *target, struct masked *masked)
 	row->phase_ns[part_phase(seen)] += masked->ns;
 }
 
-/* Where the time of a mask is added up; where all places are taken one is told. */
+/* Where the time of a mask is added up: what stood there before of another is told. */
 static struct masked *place_of(struct target *target, uint32_t mask)
 {
-	unsigned first = (mask * 0x9e3779b1u) >> 29, at = first;
+	struct masked *masked = &target->masked[(mask * 0x9e3779b1u) >> (32 - MASKED_BITS)];
 
-	do {
-		struct masked *masked = &target->masked[at];
-		if (!masked->mask)
-			masked->mask = mask;
-		if (masked->mask == mask)
-			return masked;
-		at = (at + 1) % MASKED;
-	} while (at != first);
-	add_masked(target, &target->masked[first]);
-	target->masked[first] = (struct masked){.mask = mask};
-	return &target->masked[first];
+	if (masked->mask != mask) {
+		add_masked(target, masked);
+		*masked = (struct masked){.mask = mask};
+	}
+	return masked;
 }
 
 static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
@@ -227,22 +222,13 @@ static struct device_work *work_of(struct waiting *waiting, size_t device)
 	return &waiting->devices[device];
 }
 
-static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
+/* Adds to what waits for a unit, of which more than nothing does. */
+static inline void add_waiting(struct steps *steps, size_t unit, struct waiting *waiting, int64_t start_ns, int64_t end_ns,
+			       uint32_t mask, const struct span *span)
 {
 	struct steps_pass *pass = steps->pass;
-	struct waiting *waiting = pass->waiting[unit];
-	size_t before;
+	size_t before = waiting->sweep.count;
 
-	if (pass->is_settled[unit]) {
-		steps->late_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
-		return;
-	}
-	if (!waiting) {
-		waiting = pass->waiting[unit] = base_alloc(1, sizeof(*waiting));
-		waiting->sweep.told_ns = INT64_MIN;
-		waiting->from_ns = INT64_MAX;
-		waiting->to_ns = INT64_MIN;
-	}
 	waiting->is_given |= span->given_step != 0;
 	if (span->on == SPAN_QUEUE) {
 		size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1;
@@ -253,11 +239,26 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 	}
 	waiting->from_ns = start_ns < waiting->from_ns ? start_ns : waiting->from_ns;
 	waiting->to_ns = end_ns > waiting->to_ns ? end_ns : waiting->to_ns;
-	before = waiting->sweep.count;
 	sweep_add(&waiting->sweep, start_ns, end_ns, mask);
 	pass->pending += waiting->sweep.count - before;
 	if (pass->pending > STEPS_PENDING)
 		make_room(steps, unit);
+}
+
+static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
+{
+	struct steps_pass *pass = steps->pass;
+	struct waiting *waiting = pass->waiting[unit];
+
+	if (pass->is_settled[unit]) {
+		steps->late_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
+		return;
+	}
+	if (!waiting) {
+		waiting = pass->waiting[unit] = base_alloc(1, sizeof(*waiting));
+		*waiting = (struct waiting){.sweep.told_ns = INT64_MIN, .from_ns = INT64_MAX, .to_ns = INT64_MIN};
+	}
+	add_waiting(steps, unit, waiting, start_ns, end_ns, mask, span);
 }
 
 /* The last unit of a lane that begins by then; SIZE_MAX = none does. */
@@ -345,6 +346,27 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 	}
 }
 
+/*
+ * Most spans lie, whole, in the unit that the one before lay in, and no other thread has units. Returns false, and does nothing,
+ * where that is not known at once.
+ */
+static inline bool add_straight(struct steps *steps, const struct span *span, uint32_t mask)
+{
+	const struct steps_pass *pass = steps->pass;
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	if (pass->lane_count != 1 || pass->is_span || end <= span->start_ns)
+		return false;
+	const struct lane *lane = &pass->lanes[0];
+	const struct unit *unit = &pass->units.items[lane->hint];
+	struct waiting *waiting = pass->waiting[lane->hint]; /* of a settled unit nothing waits */
+	if (!waiting || span->start_ns < unit->start_ns || end > unit->end_ns ||
+	    (lane->hint + 1 < lane->to && unit[1].start_ns < end))
+		return false;
+	add_waiting(steps, lane->hint, waiting, span->start_ns, end, mask, span);
+	return true;
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct steps *steps = result;
@@ -357,7 +379,7 @@ static void take(void *result, const struct span *span)
 	    strncmp(span->name, "__inference_", 12) == 0)
 		note_function(steps->pass, span);
 	mask = part_classes(&steps->pass->parts, span);
-	if (!mask)
+	if (!mask || add_straight(steps, span, mask))
 		return;
 	if (steps->pass->is_span)
 		add_by_launch(steps, span, mask);
@@ -452,9 +474,8 @@ static void drop_pass(struct steps *steps)
 {
 	struct steps_pass *pass = steps->pass;
 
-	for (size_t i = 0; i < pass->units.count; i++) {
+	for (size_t i = 0; i < pass->units.count; i++)
 		free_waiting(pass->waiting[i]);
-	}
 	free(pass->waiting);
 	free(pass->functions);
 	free(pass->is_settled);
@@ -466,7 +487,6 @@ static void drop_pass(struct steps *steps)
 	steps->pass = NULL;
 }
 
-/* Units that stand for steps, and in none of which anything was done, say nothing. */
 #define FUNCTIONS_MOST 64
 
 /* Whether that function had a backward pass in any of its steps: compiled ones name no ops but while they are compiled. */
@@ -502,6 +522,7 @@ static void find_evaluation(struct steps *steps)
 				steps->rows[i].is_evaluation = !learns[at];
 }
 
+/* Units that stand for steps, and in none of which anything was done, say nothing. */
 static void end(void *result)
 {
 	struct steps *steps = result;

@@ -79,7 +79,7 @@ static void widen(struct sweep_run *run)
 	run->room = ROOM_FIRST;
 }
 
-void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
+void sweep_add_any(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
 	int64_t start = start_ns;
 	struct sweep_run *run;
@@ -96,7 +96,7 @@ void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t m
 		run = run_for(sweep, start, mask);
 		sweep->recent[(unsigned)__builtin_ctz(mask) % 4] = (uint8_t)(run - sweep->runs);
 	}
-	/* Most follow the one before: equal classes that touch are one interval. */
+	/* Equal classes that touch are one interval. */
 	if (run->count) {
 		struct sweep_interval *last = &run->items[run->count - 1];
 		if (last->mask == mask && start >= last->start_ns && start <= last->end_ns) {

@@ -44,8 +44,26 @@ struct sweep {
 /* A stretch in which something is active. */
 typedef void sweep_tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask);
 
-/* An interval in which the classes of `mask` are active. */
-void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask);
+/* The part of sweep_add for what does not simply follow the interval before it. */
+void sweep_add_any(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask);
+
+/* An interval in which the classes of `mask`, which is not 0, are active. */
+static inline void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
+{
+	size_t place = sweep->recent[(unsigned)__builtin_ctz(mask) % 4];
+	struct sweep_run *run = &sweep->runs[place];
+
+	/* Most begin behind the end of the one before of their class; count - 1 < room - 1: it is neither 0 nor the room. */
+	if (place >= sweep->run_count || run->end_ns >= start_ns || start_ns >= end_ns || start_ns < sweep->told_ns ||
+	    run->is_mixed || run->count - 1 >= run->room - 1) {
+		sweep_add_any(sweep, start_ns, end_ns, mask);
+		return;
+	}
+	run->end_ns = end_ns;
+	run->items[run->count++] = (struct sweep_interval){start_ns, end_ns, mask};
+	sweep->count++;
+}
+
 /* Tells all up to that time and keeps the rest. */
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context);
 /* The time before which half of the intervals begin: a fair place to flush to. */
