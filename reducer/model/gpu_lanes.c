@@ -7,6 +7,7 @@
 
 #define FIRST_WIDTH 10 /* log2: 1024 ns */
 #define WIDTH_MAX 53
+#define WAITING_ROOM (GPU_SWEEP_WAITING + GPU_SWEEP_WAITING / 2)
 
 /* Doubles the width: pairs of cells become one. The origin stays a multiple of the width. */
 static void widen(struct gpu_lane *lane)
@@ -124,17 +125,22 @@ static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 static void take_first(struct gpu_sweep *sweep, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		take(sweep, &sweep->waiting[i]);
+		take(sweep, &sweep->waiting[sweep->waiting_from + i]);
+	sweep->waiting_from += count;
 	sweep->waiting_count -= count;
-	memmove(sweep->waiting, sweep->waiting + count, sweep->waiting_count * sizeof *sweep->waiting);
+	if (sweep->waiting_from + GPU_SWEEP_WAITING <= WAITING_ROOM)
+		return;
+	memmove(sweep->waiting, sweep->waiting + sweep->waiting_from, sweep->waiting_count * sizeof *sweep->waiting);
+	sweep->waiting_from = 0;
 }
 
 void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
+	struct gpu_interval *waiting;
 	size_t at;
 
 	if (sweep->waiting == NULL && !sweep->is_cut)
-		sweep->waiting = calloc(GPU_SWEEP_WAITING, sizeof *sweep->waiting);
+		sweep->waiting = calloc(WAITING_ROOM, sizeof *sweep->waiting);
 	if (sweep->waiting == NULL) {
 		sweep->is_cut = 1;
 		return;
@@ -146,9 +152,10 @@ void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 	}
 	if (sweep->waiting_count == GPU_SWEEP_WAITING)
 		take_first(sweep, GPU_SWEEP_WAITING / 4);
-	for (at = sweep->waiting_count; at > 0 && sweep->waiting[at - 1].start > interval->start; at--)
-		sweep->waiting[at] = sweep->waiting[at - 1];
-	sweep->waiting[at] = *interval;
+	waiting = sweep->waiting + sweep->waiting_from;
+	for (at = sweep->waiting_count; at > 0 && waiting[at - 1].start > interval->start; at--)
+		waiting[at] = waiting[at - 1];
+	waiting[at] = *interval;
 	sweep->waiting_count++;
 }
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define GPU_LANE_CELLS 1024  /* stretches of a lane */
-#define GPU_SWEEP_WAITING 16384 /* intervals of a device that wait for earlier ones: 384 KiB */
+#define GPU_SWEEP_WAITING 16384 /* intervals of a device that wait for earlier ones: 576 KiB */
 
 /* Busy ns by stretch. */
 struct gpu_lane {
@@ -58,8 +58,8 @@ struct gpu_sweep {
 	struct gpu_lane busy;     /* at least one interval */
 	struct gpu_lane overlap;  /* at least two at once */
 	struct gpu_lane kernels, copies; /* the union of each kind */
-	struct gpu_interval *waiting; /* by start */
-	size_t waiting_count;
+	struct gpu_interval *waiting; /* by start; room for half as many again, so that they rarely move up */
+	size_t waiting_from, waiting_count; /* of `waiting`: the first, how many */
 	uint64_t passed;          /* start of the last one taken */
 	uint64_t busy_end, second_end, kernel_end, copy_end; /* ends of what is covered so far */
 	uint64_t late;            /* intervals that came after later ones had been taken */
