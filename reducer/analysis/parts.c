@@ -257,7 +257,7 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 
 _Static_assert(SPAN_RANGE < HOST_KINDS && SPAN_OP < HOST_KINDS && SPAN_TRACE < HOST_KINDS, "hosts has a place for each");
 
-uint32_t part_classes(struct parts *parts, const struct span *span)
+static uint32_t read_span(struct parts *parts, const struct span *span)
 {
 	switch (span->what) {
 	case SPAN_KERNEL:
@@ -285,6 +285,15 @@ uint32_t part_classes(struct parts *parts, const struct span *span)
 	default:
 		return 0;
 	}
+}
+
+uint32_t part_classes_of(struct parts *parts, const struct span *span)
+{
+	uint32_t mask = read_span(parts, span);
+
+	if (span->alike)
+		parts->alikes[span->alike % PARTS_ALIKE] = (struct parts_alike){span->alike, mask};
+	return mask;
 }
 
 void parts_free(struct parts *parts)

@@ -52,6 +52,8 @@ enum step_part part_of_kernel(const char *mangled, bool is_tf);
 /* "16", "tf32", "8", "32", "64", "unknown"; NULL for what is no precision. */
 const char *part_precision(enum step_part part);
 
+#define PARTS_ALIKE 1024u /* a power of two */
+
 /* How spans of one process are read. Start from {.split, .step_thread}. */
 struct parts {
 	enum analysis_split split;
@@ -61,13 +63,23 @@ struct parts {
 	struct words names;   /* of ranges, ops and traces, NAMES_MOST at most */
 	uint8_t *hosts;	      /* by number of the name and SPAN_RANGE, SPAN_OP or SPAN_TRACE: what the name says, private */
 	size_t host_room;
+	struct parts_alike {
+		uint64_t alike; /* of a span seen lately, 0 = none */
+		uint32_t mask;
+	} alikes[PARTS_ALIKE];
 };
 
 /* Whether a span is an op of a framework. TensorFlow tells much of itself; only what is named like an op is one. */
 bool part_is_op(const struct span *span);
 
 /* The bits of a span. */
-uint32_t part_classes(struct parts *parts, const struct span *span);
+uint32_t part_classes_of(struct parts *parts, const struct span *span);
+static inline uint32_t part_classes(struct parts *parts, const struct span *span)
+{
+	const struct parts_alike *known = &parts->alikes[span->alike % PARTS_ALIKE];
+
+	return span->alike && known->alike == span->alike ? known->mask : part_classes_of(parts, span);
+}
 void parts_free(struct parts *parts);
 
 /* The part that an instant of these bits belongs to. */

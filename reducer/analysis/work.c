@@ -22,6 +22,7 @@ static void *begin(const struct analysis_input *input)
 
 	work->input = input;
 	work->recent = input ? base_alloc(WORK_RECENT, sizeof(*work->recent)) : NULL;
+	work->alikes = input ? base_alloc(WORK_ALIKE, sizeof(*work->alikes)) : NULL;
 	if (input)
 		work->parts = (struct parts){.split = SPLIT_OURS};
 	return work;
@@ -132,18 +133,29 @@ static bool is_recent(const struct work_recent *recent, const struct span *span,
 	       recent->op_source == span->op_source;
 }
 
-static void take_device(struct work *work, const struct span *span)
+/* Row and device of device work. */
+static struct work_alike places_of(struct work *work, const struct span *span)
 {
-	uint32_t mask = part_classes(&work->parts, span);
 	uintptr_t texts = (uintptr_t)span->name ^ (uintptr_t)span->op >> 3 ^ (uintptr_t)span->shape >> 5;
 	struct work_recent *recent = &work->recent[(texts ^ texts >> 8) & (WORK_RECENT - 1)];
-	struct work_row *row;
-	struct work_device *device;
+	struct work_alike *alike = &work->alikes[span->alike % WORK_ALIKE];
+	uint32_t mask;
 
+	if (span->alike && alike->alike == span->alike)
+		return *alike;
+	mask = part_classes(&work->parts, span);
 	if (!is_recent(recent, span, mask))
 		*recent = find_places(work, span, mask);
-	row = &work->rows[recent->row - 1];
-	device = &work->devices[recent->device_at];
+	*alike = (struct work_alike){span->alike, recent->row - 1, recent->device_at};
+	return *alike;
+}
+
+static void take_device(struct work *work, const struct span *span)
+{
+	const struct work_alike places = places_of(work, span);
+	struct work_row *row = &work->rows[places.row];
+	struct work_device *device = &work->devices[places.device_at];
+
 	row->least_ns = row->occurrences && row->least_ns < span->duration_ns ? row->least_ns : span->duration_ns;
 	row->most_ns = row->most_ns > span->duration_ns ? row->most_ns : span->duration_ns;
 	row->occurrences++;
@@ -217,7 +229,9 @@ static void end(void *result)
 	}
 	parts_free(&work->parts);
 	free(work->recent);
+	free(work->alikes);
 	work->recent = NULL;
+	work->alikes = NULL;
 	work->input = NULL;
 }
 
@@ -333,6 +347,7 @@ static void drop(void *result)
 	base_index_free(&work->index);
 	parts_free(&work->parts);
 	free(work->recent);
+	free(work->alikes);
 	free(work->rows);
 	free(work->devices);
 	free(work->threads);

@@ -59,9 +59,14 @@ struct work {
 		uint32_t mask, device, row, device_at; /* row + 1, place in devices */
 		uint8_t what, op_source;
 	} * recent; /* device work of late, by its texts: most comes again and again; during the pass only */
+	struct work_alike {
+		uint64_t alike; /* span.alike, 0 = none */
+		uint32_t row, device_at;
+	} * alikes; /* the same by that number; during the pass only */
 };
 
 #define WORK_RECENT 256u /* a power of two */
+#define WORK_ALIKE 1024u /* a power of two */
 
 /* Time between first and last work in which no op ran: of all devices, of all threads. */
 uint64_t work_device_idle(const struct work *work);

@@ -230,6 +230,7 @@ static void end(void *state)
 	free(spans->thread_of);
 	free(spans->pending);
 	awaited_free(&spans->awaited);
+	alikes_free(&spans->alikes);
 	free(spans->node_places);
 	pool_free(&spans->pool);
 	free(spans->texts);

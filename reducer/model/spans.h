@@ -78,6 +78,7 @@ struct span {
 	const char *category; /* the word of `what` */
 	const char *name;
 	int is_open;			       /* had not ended when the log did */
+	uint64_t alike; /* what has the same number in a pass differs in times, lane, flow and the first argument alone; 0 = says nothing */
 	uint64_t flow;			       /* equal for a call and the device work it started: its correlation id; 0 = none */
 	int is_flow_start;		       /* the call */
 	double value;			       /* of SPAN_COUNTER */

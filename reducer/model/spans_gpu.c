@@ -67,38 +67,57 @@ static void hold(struct spans *spans, const struct span *span)
 	awaited_hold(&spans->awaited, span);
 }
 
-static void tell_call(struct spans *spans, const struct span_call *call, uint32_t result, uint32_t at, uint64_t end)
+/* The span of a call, but for its times and its id. */
+static void make_call(struct spans *spans, struct alike *alike, const struct span_call *call, uint32_t result, uint32_t at)
 {
 	const struct gpu_function *function = at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->functions[at];
-	struct span span = {.kind = SPAN_WHOLE,
-			    .what = SPAN_CALL,
-			    .on = SPAN_THREAD,
-			    .track = call->thread,
-			    .thread = call->thread,
-			    .depth = call->place.depth,
-			    .source = SPAN_NO_SOURCE,
-			    .start_ns = call->begin_ns,
-			    .duration_ns = (uint64_t)(spans_ns(spans, end) - call->begin_ns),
-			    .flow = call->correlation,
-			    .is_flow_start = 1,
-			    .call = function == NULL ? GPU_OTHER : function->kind,
-			    .function = function == NULL ? GPU_NONE : at,
-			    .result = result,
-			    .device = GPU_NONE,
-			    .context = GPU_NONE,
-			    .stream = GPU_NONE,
-			    .name = function == NULL ? "[function not recorded]" : function->name};
-	struct span_argument arguments[3];
+	struct span *span = &alike->span;
 
-	if (!spans->options->is_without_arguments) {
-		arguments[0] = (struct span_argument){.name = "correlation", .number = call->correlation};
-		arguments[1] = (struct span_argument){.name = "result", .number = result};
-		arguments[2] = (struct span_argument){.name = "library", .text = function == NULL ? "" : function->library};
-		span.arguments = arguments;
-		span.argument_count = 3;
-	}
-	set_place(spans, &span, &call->place);
-	spans_tell(spans, &span);
+	span->kind = SPAN_WHOLE;
+	span->what = SPAN_CALL;
+	span->on = SPAN_THREAD;
+	span->track = span->thread = call->thread;
+	span->depth = call->place.depth;
+	span->source = SPAN_NO_SOURCE;
+	span->is_flow_start = 1;
+	span->call = function == NULL ? GPU_OTHER : function->kind;
+	span->function = function == NULL ? GPU_NONE : at;
+	span->result = result;
+	span->device = span->context = span->stream = GPU_NONE;
+	span->name = function == NULL ? "[function not recorded]" : function->name;
+	set_place(spans, span, &call->place);
+	if (spans->options->is_without_arguments)
+		return;
+	alike->arguments[0] = (struct span_argument){.name = "correlation"};
+	alike->arguments[1] = (struct span_argument){.name = "result", .number = result};
+	alike->arguments[2] = (struct span_argument){.name = "library", .text = function == NULL ? "" : function->library};
+	span->arguments = alike->arguments;
+	span->argument_count = 3;
+}
+
+static void tell_call(struct spans *spans, const struct span_call *call, uint32_t result, uint32_t at, uint64_t end)
+{
+	struct alike_key key = {.what = SPAN_CALL,
+				.first = at,
+				.second = result,
+				.op = call->place.op,
+				.range = call->place.range,
+				.depth = call->place.depth,
+				.phase = call->place.phase,
+				.op_source = call->place.op_source,
+				.thread = call->thread};
+	int is_new;
+	struct alike *alike = alikes_of(&spans->alikes, &key, &is_new);
+
+	if (is_new)
+		make_call(spans, alike, call, result, at);
+	alike->span.start_ns = call->begin_ns;
+	alike->span.duration_ns = (uint64_t)(spans_ns(spans, end) - call->begin_ns);
+	alike->span.flow = alike->arguments[0].number = call->correlation;
+	if (is_new)
+		spans_tell(spans, &alike->span);
+	else
+		spans_tell_again(spans, &alike->span);
 }
 
 void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -167,6 +186,21 @@ void spans_take_device_step(void *state, size_t stream, const struct batch *batc
 	spans->pending[stream].given.step = SPANS_VALUE(0) + 1;
 }
 
+/* What all work of a queue has. */
+static void set_queue(const struct spans *spans, struct span *span, uint32_t at)
+{
+	const struct gpu_queue *queue = &spans->scan->process->gpu->queues[at];
+
+	span->kind = SPAN_WHOLE;
+	span->on = SPAN_QUEUE;
+	span->track = at;
+	span->device = queue->device;
+	span->context = queue->context;
+	span->stream = queue->stream;
+	span->source = SPAN_NO_SOURCE;
+	span->depth = SPAN_NO_DEPTH;
+}
+
 /* Device work without a possible time cannot be told; kernel_stats counts it. */
 static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span *span)
 {
@@ -175,15 +209,7 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 
 	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span->duration_ns < 0)
 		return;
-	const struct gpu *gpu = spans->scan->process->gpu;
-	span->kind = SPAN_WHOLE;
-	span->on = SPAN_QUEUE;
-	span->track = at;
-	span->device = gpu->queues[at].device;
-	span->context = gpu->queues[at].context;
-	span->stream = gpu->queues[at].stream;
-	span->source = SPAN_NO_SOURCE;
-	span->depth = SPAN_NO_DEPTH;
+	set_queue(spans, span, at);
 	span->called_ns = TIME_UNKNOWN;
 	span->start_ns = spans_device_ns(spans, device_start);
 	choose_lane(spans, span);
@@ -202,11 +228,9 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 		spans_tell(spans, span);
 }
 
-static const struct gpu_shape *shape_of(const struct spans *spans, uint64_t id)
+static const char *name_of_kernel(const struct gpu *gpu, const struct gpu_shape *shape)
 {
-	uint32_t at = number_map_find(&spans->shapes, 0, id);
-
-	return at == NUMBER_MAP_NONE ? NULL : &spans->scan->process->gpu->shapes[at];
+	return shape == NULL || shape->kernel >= gpu->name_count ? "[kernel not recorded]" : gpu->names[shape->kernel];
 }
 
 /* For people. Returns how many there are. */
@@ -227,27 +251,102 @@ static size_t describe_kernel(const struct gpu_shape *shape, uint64_t correlatio
 	return count;
 }
 
+/* A kernel's record, read. */
+struct kernel_read {
+	uint64_t start, duration, correlation, queue, node;
+	uint32_t graph, shape; /* shape: its place, NUMBER_MAP_NONE = not recorded */
+};
+
+static void tell_kernel(struct spans *spans, size_t stream, const struct kernel_read *read)
+{
+	const struct gpu *gpu = spans->scan->process->gpu;
+	const struct gpu_shape *shape = read->shape == NUMBER_MAP_NONE ? NULL : &gpu->shapes[read->shape];
+	struct span_argument arguments[5];
+	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, read->correlation, arguments);
+
+	tell_work(spans, stream, read->start, read->queue, read->node,
+		  &(struct span){.what = SPAN_KERNEL,
+				.duration_ns = read->duration,
+				.flow = read->correlation,
+				.graph = read->graph,
+				.shape = shape,
+				.arguments = arguments,
+				.argument_count = count,
+				.name = name_of_kernel(gpu, shape)});
+}
+
+/* The span of a kernel, but for its times and its id. */
+static void make_kernel(struct spans *spans, struct alike *alike, const struct span_call *call, uint32_t shape, uint32_t queue)
+{
+	const struct gpu *gpu = spans->scan->process->gpu;
+	struct span *span = &alike->span;
+
+	span->what = SPAN_KERNEL;
+	span->shape = shape == NUMBER_MAP_NONE ? NULL : &gpu->shapes[shape];
+	span->name = name_of_kernel(gpu, span->shape);
+	set_queue(spans, span, queue);
+	set_call(spans, span, call);
+	if (spans->options->is_without_arguments)
+		return;
+	span->arguments = alike->arguments;
+	span->argument_count = describe_kernel(span->shape, 0, alike->arguments);
+}
+
+/* One kernel of one known call, of which nothing else is said: as tell_kernel would tell it. Returns 0 where it is another. */
+static int tell_usual_kernel(struct spans *spans, size_t stream, const struct kernel_read *read)
+{
+	const struct span_pending *pending = &spans->pending[stream];
+	uint32_t queue = number_map_find(&spans->queues, 0, read->queue);
+	struct span_call *call;
+	struct alike *alike;
+	int is_new;
+
+	if (queue == NUMBER_MAP_NONE || read->start == 0 || (int64_t)read->duration < 0 || read->node != 0 || read->graph != 0 ||
+	    pending->given.op != 0 || pending->given.shapes != 0 || pending->given.step != 0)
+		return 0;
+	call = awaited_find(&spans->awaited, read->correlation);
+	if (call == NULL || !(spans->options->wants & SPAN_BIT(SPAN_KERNEL)))
+		return 0;
+	alike = alikes_of(&spans->alikes,
+			  &(struct alike_key){.what = SPAN_KERNEL,
+					      .first = read->shape,
+					      .second = queue,
+					      .op = call->place.op,
+					      .range = call->place.range,
+					      .phase = call->place.phase,
+					      .op_source = call->place.op_source,
+					      .thread = call->thread},
+			  &is_new);
+	if (is_new)
+		make_kernel(spans, alike, call, read->shape, queue);
+	alike->span.start_ns = spans_device_ns(spans, read->start);
+	alike->span.duration_ns = read->duration;
+	alike->span.flow = alike->arguments[0].number = read->correlation;
+	alike->span.called_ns = call->begin_ns;
+	choose_lane(spans, &alike->span);
+	call->place.is_awaited = 0;
+	if (is_new)
+		spans_tell(spans, &alike->span);
+	else
+		spans_tell_again(spans, &alike->span);
+	return 1;
+}
+
 void spans_take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct spans *spans = state;
 	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
 	uint16_t row = batch->rows[i];
-	const struct gpu *gpu = spans->scan->process->gpu;
-	const struct gpu_shape *shape = shape_of(spans, scan_value(kind, row, fields[3]));
-	uint64_t correlation = scan_value(kind, row, fields[2]);
-	struct span_argument arguments[5];
-	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, correlation, arguments);
+	struct kernel_read read = {.start = scan_value(kind, row, fields[0]),
+				   .duration = scan_value(kind, row, fields[1]),
+				   .correlation = scan_value(kind, row, fields[2]),
+				   .shape = number_map_find(&spans->shapes, 0, scan_value(kind, row, fields[3])),
+				   .queue = scan_value(kind, row, fields[4]),
+				   .graph = (uint32_t)scan_value(kind, row, fields[5]),
+				   .node = scan_value(kind, row, fields[6])};
 
-	tell_work(spans, stream, scan_value(kind, row, fields[0]), scan_value(kind, row, fields[4]), scan_value(kind, row, fields[6]),
-		  &(struct span){.what = SPAN_KERNEL,
-				.duration_ns = scan_value(kind, row, fields[1]),
-				.flow = correlation,
-				.graph = (uint32_t)scan_value(kind, row, fields[5]),
-				.shape = shape,
-				.arguments = arguments,
-				.argument_count = count,
-				.name = shape == NULL || shape->kernel >= gpu->name_count ? "[kernel not recorded]"
-											  : gpu->names[shape->kernel]});
+	if (!tell_usual_kernel(spans, stream, &read))
+		tell_kernel(spans, stream, &read);
 }
 
 void spans_take_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

@@ -9,6 +9,7 @@
 #include "reducer/model/places.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/spans.h"
+#include "reducer/model/spans_alike.h"
 #include "reducer/model/spans_awaited.h"
 
 #define SPANS_NO_TEXT UINT32_MAX
@@ -70,6 +71,7 @@ struct spans {
 	size_t thread_count;
 	size_t *thread_of;	     /* by stream */
 	struct span_awaited awaited;
+	struct alikes alikes;
 	struct number_map nodes;     /* graph node -> place in node_places */
 	struct span_place *node_places;
 	size_t node_count, node_room;
@@ -89,6 +91,12 @@ struct spans {
 
 /* Fills in what all spans have. */
 void spans_tell(struct spans *spans, struct span *span);
+/* Of one whose like was told before: has it all. */
+static inline void spans_tell_again(struct spans *spans, const struct span *span)
+{
+	if (spans->result == 0)
+		spans->result = spans->options->visit(spans->options->context, span);
+}
 int64_t spans_ns(struct spans *spans, uint64_t ticks);
 /* Of a device's time; the log says something about GPUs. */
 int64_t spans_device_ns(struct spans *spans, uint64_t device_time);
