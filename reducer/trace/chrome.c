@@ -137,8 +137,10 @@ static void add_arguments(struct chrome *chrome, struct pattern *pattern, const 
 		text_char(to, ':');
 		if (span->arguments[i].text != NULL)
 			add_text(chrome, to, span->arguments[i].text);
-		else
+		else if (pattern_leaves(pattern, span, i))
 			pattern_end(pattern, (uint32_t)i, 0);
+		else
+			text_format(to, "%" PRIu64, span->arguments[i].number);
 	}
 	if (span->kind == SPAN_COUNTER)
 		text_format(to, "\"%s\":%.17g", span->what == SPAN_MEMORY ? "bytes" : "value", span->value);

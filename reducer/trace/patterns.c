@@ -13,8 +13,10 @@ struct patterns *patterns_make(void)
 
 void patterns_free(struct patterns *patterns)
 {
-	for (size_t i = 0; i < PATTERNS_KEPT; i++)
+	for (size_t i = 0; i < PATTERNS_KEPT; i++) {
 		text_free(&patterns->kept[i].bytes);
+		text_free(&patterns->alikes[i].bytes);
+	}
 	text_free(&patterns->other.bytes);
 	free(patterns);
 }
@@ -46,8 +48,36 @@ static void set_key(struct pattern *pattern, const struct span *span)
 	}
 }
 
+/* The pattern of spans of a number that came before; NULL = it has not. */
+static struct pattern *pattern_of_alike(struct patterns *patterns, const struct span *span, bool *is_known)
+{
+	struct pattern *pattern = &patterns->alikes[(span->alike + span->lane * 61 + span->process * 127) % PATTERNS_KEPT];
+	uint64_t *seen = &patterns->seen[span->alike % PATTERNS_KEPT];
+
+	*is_known = pattern->alike == span->alike && pattern->lane == span->lane && pattern->process == span->process &&
+		    pattern->has_flow == (span->flow != 0);
+	if (*is_known)
+		return pattern;
+	if (*seen != span->alike) {
+		*seen = span->alike;
+		return NULL;
+	}
+	text_clear(&pattern->bytes);
+	pattern->count = 0;
+	pattern->alike = span->alike;
+	pattern->lane = span->lane;
+	pattern->process = span->process;
+	pattern->has_flow = span->flow != 0;
+	return pattern;
+}
+
 struct pattern *patterns_of(struct patterns *patterns, const struct span *span, bool *is_known)
 {
+	if (span->alike) {
+		struct pattern *alike = pattern_of_alike(patterns, span, is_known);
+		if (alike)
+			return alike;
+	}
 	uintptr_t mixed = ((uintptr_t)span->name >> 3) * 31 + span->track * 7 + span->lane * 3 + span->argument_count;
 	struct pattern *pattern = &patterns->kept[(mixed ^ mixed >> 9) % PATTERNS_KEPT];
 

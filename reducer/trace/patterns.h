@@ -33,11 +33,14 @@ struct pattern {
 	enum span_what what;
 	uint32_t track, lane;
 	bool has_flow;
+	uint64_t alike; /* not 0: all but the lane and whether there is a flow follows from it, and only the first argument is open */
 };
 #define PATTERN_NONE UINT32_MAX
 
 struct patterns {
 	struct pattern kept[PATTERNS_KEPT];
+	struct pattern alikes[PATTERNS_KEPT];
+	uint64_t seen[PATTERNS_KEPT]; /* numbers that came once: what comes but once is not worth a pattern of its own */
 	struct pattern other; /* of what is not kept */
 };
 
@@ -46,6 +49,12 @@ void patterns_free(struct patterns *patterns);
 
 /* The pattern of a span; *is_known 0: it is empty, and the caller makes it before he calls again. */
 struct pattern *patterns_of(struct patterns *patterns, const struct span *span, bool *is_known);
+
+/* Whether an argument of a span is a number that its pattern leaves open. */
+static inline bool pattern_leaves(const struct pattern *pattern, const struct span *span, size_t argument)
+{
+	return !span->arguments[argument].text && (!pattern->alike || argument == 0);
+}
 
 /* Ends a piece. Behind it stands the number of an argument, or PATTERN_NONE. */
 void pattern_end(struct pattern *pattern, uint32_t argument, size_t back);

@@ -315,17 +315,22 @@ static void add_head(struct text *bytes, unsigned field, size_t length)
 	text_put(bytes, wire, (size_t)(wire_head(wire, field, length) - wire));
 }
 
-/* One whose number is known only when it is written: at most 17 bytes without it, so its length is one byte. */
-static void add_open_argument(struct pattern *pattern, uint64_t name, uint32_t place)
+/* A number; of one that is known only when it is written `place` is the argument, else PATTERN_NONE. With at most 27 bytes in all its
+ * length is one byte. */
+static void add_number_argument(struct pattern *pattern, uint64_t name, uint32_t place, uint64_t number)
 {
 	size_t inside;
 
 	add_head(&pattern->bytes, 4, 0);
 	inside = pattern->bytes.length;
 	add_number(&pattern->bytes, 1, name);
-	text_char(&pattern->bytes, ARGUMENT_NUMBER << 3 | WIRE_VARINT);
+	if (place == PATTERN_NONE)
+		add_number(&pattern->bytes, ARGUMENT_NUMBER, number);
+	else
+		text_char(&pattern->bytes, ARGUMENT_NUMBER << 3 | WIRE_VARINT);
 	pattern->bytes.bytes[inside - 1] = (char)(pattern->bytes.length - inside);
-	pattern_end(pattern, place, pattern->bytes.length - inside + 1);
+	if (place != PATTERN_NONE)
+		pattern_end(pattern, place, pattern->bytes.length - inside + 1);
 }
 
 static void add_text_argument(struct writer *writer, struct text *bytes, uint64_t name, const char *text)
@@ -354,7 +359,8 @@ static void add_arguments(struct writer *writer, const struct span *span, struct
 		if (span->arguments[i].text)
 			add_text_argument(writer, &pattern->bytes, name, span->arguments[i].text);
 		else
-			add_open_argument(pattern, name, (uint32_t)i);
+			add_number_argument(pattern, name, pattern_leaves(pattern, span, i) ? (uint32_t)i : PATTERN_NONE,
+					    span->arguments[i].number);
 	}
 	if (span->is_open) {
 		struct text inside = {0};
