@@ -124,6 +124,7 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 	struct request *request = asked->request;
 
 	prepare_scan(&asked->options, request, kinds, kind_count);
+	asked->options.is_without_sums = format->is_without_sums && !options->figure_limits.count;
 	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
 		asked_scan(asked);
 	request->run = asked->run;

@@ -152,7 +152,7 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 	uint32_t op = record->given_op != 0 || record->node == 0 ? record->given_op : node_op(scan, record->node);
 	uint32_t thread = flight == NULL ? 0 : flight->thread;
 
-	if (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start))
+	if (scan->is_without_sums || (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start)))
 		return;
 	if (op == 0 && flight != NULL)
 		op = flight->op;
@@ -168,6 +168,8 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 
 void gpu_sum_usual(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
 {
+	if (scan->is_without_sums)
+		return;
 	if (record->kind == GPU_LAUNCH)
 		sum_kernel(scan, record, op, thread, 0);
 	else
@@ -199,7 +201,7 @@ void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call)
 	struct gpu_api *api;
 
 	scan->gpu->counts.calls++;
-	if (!gpu_wants_ticks(scan, call->begin))
+	if (scan->is_without_sums || !gpu_wants_ticks(scan, call->begin))
 		return;
 	if (stream->last_api == 0 || stream->last_function != call->function || stream->last_result != call->result) {
 		stream->last_api = api_at(scan, call);

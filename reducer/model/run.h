@@ -202,6 +202,7 @@ struct run_options {
 	unsigned jobs;	     /* threads to use in all; 0 = one */
 	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
 	int wants_launches;  /* keep every launch (gpu_launches.h): some 72 bytes each in a temporary file */
+	int is_without_sums; /* nobody asks for tables: calls and device work are paired, but not added up by kernel, function, queue */
 	int has_window;      /* GPU sums take only what began in from_ns .. to_ns (ns of the run; edges exact to the clock's error) */
 	int64_t from_ns, to_ns;
 	/* Called now and then with bytes of log read and in all; NULL = never. */

@@ -334,5 +334,6 @@ const struct report_kind report_chrome = {
 	.name = "chrome",
 	.suffix = "trace.json",
 	.help = "the time line as trace events: chrome://tracing, Perfetto's page, Speedscope; no tables",
+	.is_without_sums = true,
 	.write_run = write_run,
 };

@@ -508,5 +508,6 @@ const struct report_kind report_perfetto = {
 	.name = "perfetto",
 	.suffix = "perfetto",
 	.help = "the time line as a Perfetto trace, of any size; give -o FILE.perfetto; no tables",
+	.is_without_sums = true,
 	.write_run = write_run,
 };

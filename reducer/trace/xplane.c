@@ -593,5 +593,6 @@ const struct report_kind report_xplane = {
 	.name = "xplane",
 	.suffix = "xplane.pb",
 	.help = "a TensorBoard log directory for the TensorFlow Profiler (xprof); give -o DIR; no tables",
+	.is_without_sums = true,
 	.write_folder = write_folder,
 };
