@@ -343,10 +343,20 @@ void columns_want(struct columns *columns, const uint32_t fields[256])
 	}
 }
 
-/* The next values of a varint column. Many are one byte: eight at a time. */
-static void take_varints(struct column *column, uint64_t *to, size_t count)
+/* A difference of either sign: 0, -1, 1, -2, ... */
+static inline uint64_t unfold(uint64_t number)
+{
+	return (number >> 1) ^ (0 - (number & 1));
+}
+
+/*
+ * The next values of a varint column, or sums of the differences that it holds. Many are one byte: eight at a time. Made twice, so that
+ * neither asks which it is.
+ */
+static inline __attribute__((always_inline)) void take_numbers(struct column *column, uint64_t *to, size_t count, int is_delta)
 {
 	const uint8_t *at = column->at;
+	uint64_t last = column->last;
 	size_t i = 0;
 
 	while (i < count && column->end - at >= 8) {
@@ -355,28 +365,28 @@ static void take_varints(struct column *column, uint64_t *to, size_t count)
 		memcpy(&word, at, 8);
 		if ((word & VARINT_HIGH_BITS) == 0 && count - i >= 8) {
 			for (unsigned k = 0; k < 8; k++)
-				to[i + k] = at[k];
+				to[i + k] = is_delta ? last += unfold(at[k]) : at[k];
 			at += 8;
 			i += 8;
 		} else {
-			at = varint_take_near(at, word, &to[i++]);
+			at = varint_take_near(at, word, &word);
+			to[i++] = is_delta ? last += unfold(word) : word;
 		}
 	}
-	while (i < count)
-		to[i++] = varint_take(&at);
+	for (; i < count; i++)
+		to[i] = is_delta ? last += unfold(varint_take(&at)) : varint_take(&at);
 	column->at = at;
+	column->last = last;
+}
+
+static void take_varints(struct column *column, uint64_t *to, size_t count)
+{
+	take_numbers(column, to, count, 0);
 }
 
 static void take_deltas(struct column *column, uint64_t *to, size_t count)
 {
-	uint64_t last = column->last;
-
-	take_varints(column, to, count);
-	for (size_t i = 0; i < count; i++) {
-		last += (to[i] >> 1) ^ (0 - (to[i] & 1));
-		to[i] = last;
-	}
-	column->last = last;
+	take_numbers(column, to, count, 1);
 }
 
 static void take_steps(struct column *column, uint64_t *to, size_t count)
@@ -501,7 +511,7 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 		take_steps(&columns->times, batch->times, count);
 	else
 		take_deltas(&columns->times, batch->times, count);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; columns->time_shift != 0 && i < count; i++)
 		batch->times[i] <<= columns->time_shift;
 	if (tags->encoding == TFP_ENCODE_CONST) {
 		memset(batch->tags, (uint8_t)tags->last, count);
@@ -511,12 +521,16 @@ static int take_records(struct columns *columns, struct batch *batch, size_t cou
 	}
 	if (columns->low_times.end != NULL)
 		add_low(columns, batch, count);
-	for (size_t i = 0; i < count; i++) {
-		struct batch_kind *kind = batch->kinds[batch->tags[i]];
+	for (size_t i = 0; i < count;) { /* run by run of one kind */
+		uint8_t tag = batch->tags[i];
+		struct batch_kind *kind = batch_kind(batch, tag);
+		uint32_t row;
 
-		if (kind == NULL && (kind = batch_kind(batch, batch->tags[i])) == NULL)
+		if (kind == NULL)
 			return -1;
-		batch->rows[i] = (uint16_t)kind->count++;
+		for (row = kind->count; i < count && batch->tags[i] == tag; i++)
+			batch->rows[i] = (uint16_t)row++;
+		kind->count = row;
 	}
 	batch->count = count;
 	return 0;
