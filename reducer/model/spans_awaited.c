@@ -2,6 +2,8 @@
 /* Calls and device work that wait for each other. See spans_awaited.h. */
 #include "reducer/model/spans_awaited.h"
 
+#include "reducer/base/base.h"
+
 #include <stdlib.h>
 
 int awaited_begin(struct span_awaited *awaited)
@@ -27,6 +29,7 @@ static void widen(struct span_awaited *awaited)
 
 	if (wider == NULL)
 		return;
+	base_large_pages(wider, (size_t)awaited->room * 2 * sizeof *wider);
 	for (uint32_t i = 0; i < awaited->room; i++)
 		if (awaited->calls[i].correlation != 0)
 			wider[awaited->calls[i].correlation & (awaited->room * 2 - 1)] = awaited->calls[i];
@@ -122,7 +125,8 @@ struct span *awaited_unhold(struct span_awaited *awaited, uint64_t correlation)
 
 struct span *awaited_unhold_any(struct span_awaited *awaited)
 {
-	for (size_t i = 0; awaited->held != NULL && i < AWAITED_HELD; i++) {
+	/* What was never held is not looked at: its pages were not touched yet. */
+	for (size_t i = 0; awaited->held_count != 0 && i < AWAITED_HELD; i++) {
 		struct span *eldest = awaited_make_room(awaited);
 
 		awaited->held_count++;
