@@ -29,12 +29,29 @@ struct alike {
 
 struct alikes {
 	struct alike *kept; /* NULL until the first */
+	struct alike *last[2]; /* the call and the kernel that came last; NULL = none yet */
 	struct alike none;  /* where memory is missing */
 	uint64_t count;	    /* that were made, so far */
 };
 
+/* The part of alikes_of for another key than that before. */
+struct alike *alikes_find(struct alikes *alikes, const uint64_t words[4], int *is_new);
+
 /* The span of a key; *is_new: it is empty but for its number, and the caller fills it in. */
-struct alike *alikes_of(struct alikes *alikes, const struct alike_key *key, int *is_new);
+static inline struct alike *alikes_of(struct alikes *alikes, const struct alike_key *key, int *is_new)
+{
+	const uint64_t words[4] = {(uint64_t)key->first << 32 | key->second, (uint64_t)key->op << 32 | key->range,
+				   (uint64_t)key->depth << 32 | key->thread,
+				   (uint64_t)key->what << 16 | (uint64_t)key->phase << 8 | key->op_source};
+	struct alike **last = &alikes->last[key->what == SPAN_KERNEL];
+
+	*is_new = 0;
+	if (*last == NULL || ((*last)->words[0] ^ words[0]) | ((*last)->words[1] ^ words[1]) | ((*last)->words[2] ^ words[2]) |
+				     ((*last)->words[3] ^ words[3]))
+		*last = alikes_find(alikes, words, is_new);
+	return *last;
+}
+
 void alikes_free(struct alikes *alikes);
 
 #endif
