@@ -25,6 +25,13 @@ struct digest_recent {
 	uint8_t what, is_known;
 };
 
+/* The same by the number that tells calls and kernels alike. */
+struct digest_alike {
+	uint64_t alike; /* span.alike, 0 = none */
+	size_t process;
+	uint32_t name_place, detail_place;
+};
+
 /* Eight bytes at a time: no two texts that differ in one word have the same hash. */
 static uint64_t hash_of(const char *text, size_t length)
 {
@@ -79,6 +86,7 @@ void digest_start(struct digest *digest, size_t most_items, size_t most_bytes)
 	names_place(&digest->names, &nothing);
 	names_place(&digest->details, &nothing);
 	digest->recent = base_alloc(RECENT, sizeof *digest->recent);
+	digest->alikes = base_alloc(RECENT, sizeof *digest->alikes);
 }
 
 void digest_free(struct digest *digest)
@@ -89,6 +97,7 @@ void digest_free(struct digest *digest)
 	free(digest->rows);
 	free(digest->items);
 	free(digest->recent);
+	free(digest->alikes);
 	text_free(&digest->scratch);
 }
 
@@ -131,13 +140,19 @@ static int is_small(const struct digest *digest, const struct digest_item *item)
 	return item->duration_ns < digest->grain_ns && (!is_inside || item->count > 1);
 }
 
-/* Whether two small items of one row belong to one stretch: the same grain, and no window begins between them. */
+/* Which stretch of a grain a time lies in; that around 0 is two, which the callers part. */
+static uint64_t stretch_of(int64_t ns, unsigned grain_bits)
+{
+	return (ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns) >> grain_bits;
+}
+
+/* Whether two small items of one row belong to one stretch: the same grain, a power of two, and no window begins between them. */
 static int is_same_stretch(const struct digest *digest, const struct digest_item *one, const struct digest_item *other)
 {
-	int64_t grain = (int64_t)digest->grain_ns;
+	unsigned bits = (unsigned)__builtin_ctzll(digest->grain_ns);
 	int ignored;
 
-	return (one->start_ns >= 0) == (other->start_ns >= 0) && one->start_ns / grain == other->start_ns / grain &&
+	return (one->start_ns >= 0) == (other->start_ns >= 0) && stretch_of(one->start_ns, bits) == stretch_of(other->start_ns, bits) &&
 	       windows_before(digest, one->start_ns, &ignored) == windows_before(digest, other->start_ns, &ignored);
 }
 
@@ -272,6 +287,7 @@ static void names_sweep(struct digest *digest, int is_detail)
 	names_free(names);
 	*names = left;
 	memset(digest->recent, 0, RECENT * sizeof *digest->recent); /* places have changed */
+	memset(digest->alikes, 0, RECENT * sizeof *digest->alikes);
 }
 
 static size_t inside_windows(const struct digest *digest)
@@ -406,7 +422,7 @@ static int is_recent(const struct digest_recent *recent, const struct span *span
 	return 1;
 }
 
-static void set_texts(struct digest *digest, const struct span *span, struct digest_item *item)
+static void find_texts(struct digest *digest, const struct span *span, struct digest_item *item)
 {
 	struct digest_recent *recent = recent_of(digest, span);
 
@@ -429,6 +445,19 @@ static void set_texts(struct digest *digest, const struct span *span, struct dig
 					 .what = (uint8_t)span->what,
 					 .is_known = 1};
 	memcpy(recent->arguments, span->arguments, span->argument_count * sizeof *span->arguments);
+}
+
+static void set_texts(struct digest *digest, const struct span *span, struct digest_item *item)
+{
+	struct digest_alike *alike = &digest->alikes[span->alike % RECENT];
+
+	if (span->alike == 0 || alike->alike != span->alike || alike->process != span->process) {
+		find_texts(digest, span, item);
+		*alike = (struct digest_alike){span->alike, span->process, item->name, item->detail};
+		return;
+	}
+	item->name = alike->name_place;
+	item->detail = alike->detail_place;
 }
 
 static void place_on_thread(struct digest_row *row, const struct span *span)

@@ -74,6 +74,7 @@ struct digest {
 	int64_t first_ns, last_ns;
 	struct text scratch;
 	struct digest_recent *recent; /* private: texts of calls and kernels of late */
+	struct digest_alike *alikes;  /* private: the same by span.alike */
 };
 
 /* `most_items` at least 64, `most_bytes` of different texts. */
