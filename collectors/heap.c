@@ -202,6 +202,22 @@ void *tfp_heap_allocated_full(void *block, size_t size, unsigned function, uintp
 	return block;
 }
 
+uint32_t tfp_heap_block_stack(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, uint64_t bytes,
+			      const struct tfp_caller *caller)
+{
+	if (tfp_mode_now == TFP_MODE_SAMPLE) {
+		thread->block_left -= (int64_t)(bytes < INT32_MAX ? bytes : INT32_MAX);
+		if (thread->block_left >= 0)
+			return 0;
+		thread->block_left = tfp_sampler_distance(&thread->random, tfp_heap.interval);
+	} else if (tfp_mode_now != TFP_MODE_FULL) {
+		return 0;
+	}
+	if (tfp_python_when)
+		tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
+	return tfp_caller_stack(thread, lane, caller);
+}
+
 /* A thread's first distance is drawn when its first allocation, of `usable` bytes, is weighed. 1: which is no sample then. */
 static int is_undrawn(struct tfp_thread *thread, uint64_t usable)
 {

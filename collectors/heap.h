@@ -60,6 +60,13 @@ void tfp_heap_sample_freed(struct tfp_thread *thread, struct tfp_lane *lane, voi
 /* The stack of the caller; 0 where there is none. Makes the lane's cache on first use. */
 uint32_t tfp_caller_stack(struct tfp_thread *thread, struct tfp_lane *lane, const struct tfp_caller *caller);
 
+/*
+ * The stack of a framework's block of so many bytes, Python's frames first; 0 where none is due: in mode sample about one each
+ * interval of bytes has one, in mode full each, in others none. Their record, of the same time, must follow.
+ */
+uint32_t tfp_heap_block_stack(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, uint64_t bytes,
+			      const struct tfp_caller *caller);
+
 /* After a call that failed for want of memory: an event with its stack, in every mode that records. Keeps errno. */
 void tfp_heap_refused(size_t size, unsigned function, const struct tfp_caller *caller);
 

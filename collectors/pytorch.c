@@ -406,7 +406,15 @@ static uint32_t allocator_name(struct tfp_thread *thread, uint16_t device)
 	return thread->op_allocator;
 }
 
-static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_t reserved, uint16_t device, uint8_t operation)
+struct block {
+	const void *address;
+	uint64_t bytes, total, reserved;
+	uint16_t device;
+	uint8_t operation;
+	const struct tfp_caller *caller; /* of one handed out on a device: the CPU's have their stack in the heap below */
+};
+
+static void put_block(const struct block *block)
 {
 	struct tfp_lane *lane;
 	struct tfp_thread *thread = tfp_window_enter(&lane);
@@ -414,10 +422,12 @@ static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_
 	if (!thread)
 		return;
 	uint64_t now = tfp_now();
-	if (operation == 3) /* which line asked */
+	uint32_t stack = block->caller && block->operation == 1 ? tfp_heap_block_stack(thread, lane, now, block->bytes, block->caller) : 0;
+	if (block->operation == 3) /* which line asked */
 		tfp_python_put(thread, lane, now, TFP_PYTHON_SAMPLES);
-	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = bytes, .total = total,
-		.reserved = reserved, .allocator = allocator_name(thread, device), .operation = operation);
+	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block->address, .bytes = block->bytes, .total = block->total,
+		.reserved = block->reserved, .allocator = allocator_name(thread, block->device), .operation = block->operation,
+		.stack = stack);
 	tfp_thread_leave(thread);
 }
 
@@ -425,24 +435,27 @@ static void put_block(const void *block, uint64_t bytes, uint64_t total, uint64_
 
 void tfp_pytorch_allocated(const void *block, size_t bytes)
 {
-	put_block(block, bytes, 0, 0, CPU, 1);
+	put_block(&(const struct block){.address = block, .bytes = bytes, .device = CPU, .operation = 1});
 	follow_window();
 }
 
 void tfp_pytorch_freed(const void *block)
 {
-	put_block(block, 0, 0, 0, CPU, 2);
+	put_block(&(const struct block){.address = block, .device = CPU, .operation = 2});
 	follow_window();
 }
 
-void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device)
+void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device,
+			const struct tfp_caller *caller)
 {
 	follow_window();
 	if ((uint8_t)device) /* the CPU's come through alloc_cpu, whether or not anybody asked for reports */
-		put_block(block, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes, total, reserved, device, bytes < 0 ? 2 : 1);
+		put_block(&(const struct block){.address = block, .bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes,
+						.total = total, .reserved = reserved, .device = device,
+						.operation = bytes < 0 ? 2 : 1, .caller = caller});
 }
 
 void tfp_pytorch_refused(int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device)
 {
-	put_block(NULL, (uint64_t)bytes, total, reserved, device, 3);
+	put_block(&(const struct block){.bytes = (uint64_t)bytes, .total = total, .reserved = reserved, .device = device, .operation = 3});
 }

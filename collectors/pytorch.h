@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tfp_caller;
+
 #define TFP_PYTORCH_HIDDEN __attribute__((visibility("hidden")))
 
 /* at::RecordFunctionCallback: trivially copyable, so passed by value on the stack. Unchanged from 1.13 to 2.15. */
@@ -77,7 +79,8 @@ void tfp_pytorch_allocated(const void *block, size_t bytes);
 void tfp_pytorch_freed(const void *block);
 
 /* PyTorch's own report: bytes is negative for a release; device is {int8 kind, int8 index}, kind 0 the CPU. */
-void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device);
+void tfp_pytorch_report(const void *block, int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device,
+			const struct tfp_caller *caller);
 void tfp_pytorch_refused(int64_t bytes, uint64_t total, uint64_t reserved, uint16_t device);
 
 #endif

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tfp_caller;
+
 /* libstdc++'s std::string. */
 struct tfp_cxx_string {
 	const char *text;
@@ -74,7 +76,8 @@ void tfp_tensorflow_session_ended(void);
  */
 int tfp_tensorflow_enter_allocator(void);
 void tfp_tensorflow_leave_allocator(void);
-void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes);
+void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes,
+			      const struct tfp_caller *caller);
 /* It had no memory for that. */
 void tfp_tensorflow_refused(const char *allocator, const void *self, size_t bytes);
 void tfp_tensorflow_freed(const char *allocator, const void *self, const void *block);

@@ -127,7 +127,8 @@ static void put_detail(struct tfp_thread *thread, struct tfp_lane *lane, uint64_
 		.region = optional(thread, purpose->region, purpose->region_length), .type = purpose->type);
 }
 
-void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes)
+void tfp_tensorflow_allocated(const char *allocator, const void *self, const void *block, size_t bytes,
+			      const struct tfp_caller *caller)
 {
 	struct tfp_lane *lane;
 	struct purpose purpose;
@@ -139,9 +140,11 @@ void tfp_tensorflow_allocated(const char *allocator, const void *self, const voi
 	uint64_t now = tfp_now();
 	uint32_t name = name_of(thread, allocator, self);
 	find_purpose(&purpose);
+	uint32_t stack = allocator ? 0 : tfp_heap_block_stack(thread, lane, now, whole, caller); /* ours are the CPU's: the heap has it */
 	if (purpose.op_length || whole != bytes)
 		put_detail(thread, lane, now, bytes, &purpose);
-	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = whole, .allocator = name, .operation = 1);
+	TFP_PUT(thread, lane, now, block, .address = (uint64_t)(uintptr_t)block, .bytes = whole, .allocator = name, .operation = 1,
+		.stack = stack);
 	tfp_thread_leave(thread);
 }
 

@@ -9,6 +9,7 @@
 #include "collectors/pytorch.h"
 
 #include "collectors/heap.h"
+#include "preload/caller.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -222,7 +223,7 @@ void _ZN3c108free_cpuEPv(void *block)
 \
 		MEET(); \
 		if (wants_ops()) \
-			tfp_pytorch_report(block, bytes, (uint64_t)total, (uint64_t)reserved, device); \
+			tfp_pytorch_report(block, bytes, (uint64_t)total, (uint64_t)reserved, device, TFP_CALLER); \
 		if (next) \
 			next(block, bytes, total, reserved, device); \
 	}

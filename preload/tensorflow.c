@@ -10,6 +10,7 @@
 #include "collectors/heap.h"
 #include "collectors/iterators.h"
 #include "collectors/returned.h"
+#include "preload/caller.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -213,7 +214,7 @@ void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
 		if (is_wanted()) \
 			tfp_tensorflow_leave_allocator(); \
 		if (is_outer && block && wants_ops()) \
-			tfp_tensorflow_allocated(allocator, self, block, bytes); \
+			tfp_tensorflow_allocated(allocator, self, block, bytes, TFP_CALLER); \
 		else if (is_outer && !block && next && bytes) \
 			tfp_tensorflow_refused(allocator, self, bytes); \
 		return block; \

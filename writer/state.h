@@ -112,6 +112,7 @@ struct tfp_thread {
 	int32_t calls_left; /* hooked calls until the next slow look (windows, clock) */
 	uint32_t serial;
 	int64_t sample_left; /* bytes until the next sample; below TFP_SAMPLE_UNDRAWN: none drawn yet */
+	int64_t block_left;  /* bytes of frameworks' blocks until the next one with a stack */
 	uint64_t sample_released; /* address in the sample_free record written last, for a realloc that fails */
 	struct tfp_thread_slot *slot;
 	struct tfp_lane lanes[2];

@@ -96,6 +96,7 @@ struct account {
 	int is_live_unknown;
 	/* Not all events are in the log: what follows from them alone is too little (the heap's counters tell live and peak). */
 	int has_gaps;
+	int has_chosen_stacks;     /* a framework's: of some blocks, as the sampler chose; sizes are exact, the others stand by stack 0 */
 
 	struct timeline timeline;
 	struct timeline reserved;  /* what the allocator holds from below; no points = unknown */

@@ -17,6 +17,7 @@ struct allocator {
 	struct tally tally;
 	uint64_t told_before, told_peak;
 	int is_told; /* told_before is known */
+	int has_stacks, has_stackless;
 	uint64_t frees, unknown_frees, unknown_freed_bytes, replaced;
 };
 
@@ -66,16 +67,18 @@ static struct amount amount_of(const struct live_block *block)
 	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = block->usable - block->slack};
 }
 
-void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time)
+void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time,
+		uint32_t stack)
 {
 	struct allocator *allocator = find(blocks, name);
 	uint64_t slack = requested <= bytes ? bytes - requested : 0;
-	struct live_block block = {.address = address, .time = time, .usable = bytes,
+	struct live_block block = {.address = address, .time = time, .usable = bytes, .stack = stack,
 				   .slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack};
 	struct live_entry *old;
 
 	if (allocator == NULL)
 		return;
+	*(stack != 0 ? &allocator->has_stacks : &allocator->has_stackless) = 1;
 	old = live_find(&allocator->live, address);
 	if (old != NULL) { /* its release is not in the log: it went in a closed window, or was lost */
 		struct live_block before = live_get(&allocator->live, old);
@@ -85,7 +88,7 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 		allocator->replaced++;
 	}
 	struct amount amount = amount_of(&block);
-	tally_add(&allocator->tally, 0, time, &amount);
+	tally_add(&allocator->tally, stack, time, &amount);
 	if (address == 0 || live_put(&allocator->live, &block) != 0)
 		blocks->is_short = 1;
 }
@@ -137,6 +140,7 @@ static int finish_one(struct allocator *allocator, struct account *account)
 		.event_requested_bytes = tally->requested_bytes, .event_allocated_bytes = tally->allocated_bytes,
 		.event_freed_bytes = tally->freed_bytes, .event_unknown_frees = allocator->unknown_frees,
 		.told_before_bytes = allocator->told_before, .told_peak_bytes = allocator->told_peak,
+		.has_chosen_stacks = allocator->has_stacks && allocator->has_stackless,
 		.event_replaced = allocator->replaced, .live_bytes = tally->live, .live_blocks = tally->live_blocks,
 		.peak_bytes = tally->peak, .peak_time_ns = tally->peak == 0 ? TIME_UNKNOWN : (int64_t)tally->peak_time,
 		.requested_peak_bytes = tally->requested_peak,

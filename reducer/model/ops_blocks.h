@@ -18,8 +18,9 @@ struct blocks; /* all allocators of one process */
 struct blocks *blocks_begin(void);
 void blocks_free(struct blocks *blocks);
 
-/* A block of `bytes` was handed out. Times are ticks. */
-void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time);
+/* A block of `bytes` was handed out, by this stack (0 = not recorded). Times are ticks. */
+void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time,
+		uint32_t stack);
 /* What the allocator says it has handed out behind that event; 0 = nothing. Before the event itself is given to those below. */
 void blocks_told(struct blocks *blocks, const char *allocator, uint64_t total, uint64_t bytes, int is_release);
 void blocks_remove(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t time);

@@ -189,7 +189,9 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 		blocks_remove(taken->blocks, allocator, address, bytes, batch->times[i]);
 	} else if (operation == 1) {
 		uint32_t op = owner_of(taken, stream, &detail);
-		blocks_add(taken->blocks, allocator, address, bytes, detail.is_there ? detail.requested : bytes, batch->times[i]);
+		uint32_t native = fields[5] < 0 ? 0 : (uint32_t)batch_value(batch, i, fields[5]);
+		blocks_add(taken->blocks, allocator, address, bytes, detail.is_there ? detail.requested : bytes, batch->times[i],
+			   scan_stack(taken->scan, stream, batch->times[i], native));
 		if (op != 0) {
 			taken->stacks.sums[op - 1].allocations++;
 			taken->stacks.sums[op - 1].allocated_bytes += bytes;
@@ -246,7 +248,7 @@ static const struct scan_record records[] = {
 	{"op_inputs", take_nothing, NULL, {NULL}},
 	{"trace", take_trace, NULL, {"name", "start", "duration", "source", "kind"}},
 	{"trace_number", take_nothing, NULL, {NULL}},
-	{"block", take_block, NULL, {"address", "bytes", "allocator", "operation", "total"}},
+	{"block", take_block, NULL, {"address", "bytes", "allocator", "operation", "total", "stack"}},
 	{"block_detail", take_detail, NULL, {"requested", "op"}},
 	{"block_room", take_nothing, NULL, {NULL}},
 	{"device_step", take_nothing, NULL, {NULL}},

@@ -110,7 +110,7 @@ void cause_read(struct frames *frames, uint64_t stack, struct cause *cause)
 	text_free(&reading.last);
 }
 
-static bool read_stack(const struct table *sites, size_t row, struct cause *cause)
+static bool read_stack(const struct table *sites, size_t row, bool is_of_one, struct cause *cause)
 {
 	size_t column = table_find_column(sites->kind, "stack"), length;
 	const char *allocator = table_get_text(sites, row, table_find_column(sites->kind, "allocator"), &length);
@@ -118,7 +118,7 @@ static bool read_stack(const struct table *sites, size_t row, struct cause *caus
 	if (!table_is_known(sites, row, column))
 		return false;
 	cause->is_heap = length == 4 && memcmp(allocator, "heap", 4) == 0;
-	if (!cause->is_heap)
+	if (!cause->is_heap && !is_of_one)
 		text_format(&cause->name, "%.*s: ", (int)length, allocator);
 	cause_read(sites->frames, table_get_stack(sites, row, column), cause);
 	return true;
@@ -169,7 +169,7 @@ struct causes causes_make(const struct request *request)
 	sites = tables_make(&table_memory_sites, &largest);
 	for (size_t row = 0; row < sites->shown_count; row++) {
 		struct cause read = {0}, *cause;
-		if (!read_stack(sites, row, &read))
+		if (!read_stack(sites, row, request->allocator != NULL, &read))
 			continue;
 		cause = cause_of(&causes, &read);
 		cause->peak_bytes += number(sites, row, "peak_bytes");

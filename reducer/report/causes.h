@@ -10,7 +10,7 @@
 #include "reducer/tables/request.h"
 
 struct cause {
-	struct text name;    /* the first function that is not an allocator's own, and the allocator ("mmap: ") if not heap */
+	struct text name;    /* the first function that is not an allocator's own, and "mmap: " if not heap nor asked for */
 	struct text via;     /* what it called; empty = the allocator itself */
 	struct text place;   /* file:line, or the module */
 	struct text callers; /* "< f < g" */

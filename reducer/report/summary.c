@@ -315,6 +315,10 @@ static const struct part {
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
 
+#define OUT_RANK 2   /* of the call stacks, where memory ran out; */
+#define OUT_USUAL 7  /* what they are sure of: blank line, heading, two stacks, how many more */
+#define OUT_LEAST 4
+
 #define NEARLY 3 /* lines: what had no room is one piece, of so many lines at most */
 
 /* A part as it was written into memory. */
@@ -339,9 +343,19 @@ static void write_part(struct summary *summary, const struct part *part, size_t 
 	written->lines = summary->used;
 }
 
+/* Where memory ran out, call stacks that held it take the place of what took time. */
 static unsigned sure_of(const struct summary *summary, const struct part *part)
 {
+	if (summary->is_out && part->put == summary_put_sites)
+		return summary->is_roomy ? OUT_USUAL : OUT_LEAST;
+	if (summary->is_out && (part->put == summary_put_kernels || part->put == summary_put_ops))
+		return 0;
 	return summary->is_roomy ? part->usual : part->least;
+}
+
+static unsigned rank_of(const struct summary *summary, const struct part *part)
+{
+	return summary->is_out && part->put == summary_put_sites ? OUT_RANK : part->rank;
 }
 
 /* All of them by rank, each with what those of lower rank are not sure of. Returns the lines that are left. */
@@ -353,7 +367,7 @@ static size_t write_parts(struct summary *summary, struct written *written)
 		kept += sure_of(summary, &parts[i]);
 	for (unsigned rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < PARTS; i++)
-			if (parts[i].rank == rank) {
+			if (rank_of(summary, &parts[i]) == rank) {
 				size_t sure = sure_of(summary, &parts[i]), room;
 				kept -= sure;
 				room = left > kept + sure ? left - kept : sure;
@@ -369,7 +383,8 @@ static void share_rest(struct summary *summary, struct written *written, size_t 
 	for (unsigned rank = 0; rank < RANKS; rank++)
 		for (size_t i = 0; i < PARTS; i++) {
 			struct written *part = &written[i];
-			if (parts[i].rank != rank || !left || part->room >= parts[i].most || part->lines + NEARLY < part->room)
+			if (rank_of(summary, &parts[i]) != rank || !left || part->room >= parts[i].most ||
+			    part->lines + NEARLY < part->room)
 				continue;
 			left += part->lines;
 			write_part(summary, &parts[i], left, part);
@@ -388,6 +403,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	struct written written[PARTS] = {0};
 
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
+	summary_find_end(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {
 		fputs(written[i].bytes, file);

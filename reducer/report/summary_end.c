@@ -79,6 +79,29 @@ static void put_failures(struct summary *summary)
 	text_free(&sentence);
 }
 
+/* Did it fail behind that, or was it killed? One that went on with less memory has ended well. */
+static bool has_ended_badly(const struct process *process)
+{
+	if (process->end == END_EXIT || process->end == END__EXIT)
+		return process->end_status != 0;
+	return process->end == END_ABORT || process->end == END_SIGNAL || (process->end == END_UNKNOWN && !process->end_doubt);
+}
+
+void summary_find_end(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	const struct failures all = failures_of(run);
+	struct table *table = table_make(&table_processes);
+
+	memory_end_note(table, summary->request);
+	summary->is_out = table->note_count > 0;
+	if (all.last && has_ended_badly(&run->processes[all.process])) {
+		summary->is_out = true;
+		summary->out_allocator = all.last->allocator;
+	}
+	table_free(table);
+}
+
 void summary_put_end(struct summary *summary)
 {
 	struct table *table = table_make(&table_processes);

@@ -22,6 +22,8 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
+	bool is_out;	/* the run ended for want of memory, as far as is known: what held it goes before what took time */
+	const char *out_allocator; /* of which; NULL = all */
 	struct summary_notes {
 		char **texts;
 		size_t count, room;
@@ -70,6 +72,8 @@ bool summary_has_blocks(void);
 
 /* Parts in files of their own. */
 void summary_put_end(struct summary *summary);
+/* Sets is_out and out_allocator. */
+void summary_find_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
 void summary_put_steps(struct summary *summary);

@@ -163,6 +163,8 @@ static bool put_sites_heading(struct summary *summary, const struct causes *caus
 
 	text_string(&heading, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
 	text_string(&heading, "      leaked      allocs  call stacks");
+	if (summary->out_allocator)
+		text_format(&heading, " of %s", summary->out_allocator);
 	text_string(&heading, causes->is_estimated ? " (estimated from samples)" : "");
 	is_there = summary_heading(summary, heading.bytes, 3);
 	text_free(&heading);
@@ -173,9 +175,13 @@ static bool put_sites_heading(struct summary *summary, const struct causes *caus
  * mapped is often far larger than what the heap holds, and has a peak of its own: it keeps its place behind. */
 void summary_put_sites(struct summary *summary)
 {
-	struct causes causes = causes_make(summary->request);
+	struct request request = *summary->request;
+	struct causes causes;
 	size_t heap = 0, shown_heap, others, rows;
 
+	if (summary->out_allocator)
+		request.allocator = summary->out_allocator;
+	causes = causes_make(&request);
 	if (causes.count && put_sites_heading(summary, &causes)) {
 		rows = (summary_left(summary) - 1) / 2;
 		rows = rows < SITE_ROWS ? rows : SITE_ROWS;

@@ -195,6 +195,23 @@ static void note_processes(struct table *table, const struct request *request)
 			   count);
 }
 
+/* Sizes are exact, stacks are not all there. */
+static void note_chosen(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		for (size_t k = 0; k < process->account_count && request_wants_process(request, process); k++) {
+			if (!process->accounts[k].has_chosen_stacks ||
+			    !request_wants_allocator(request, process->accounts[k].allocator))
+				continue;
+			table_note(table, NOTE_MISSING,
+				   "Of a framework's allocator each block is counted, but only some have their call stack "
+				   "(TFPROF_MALLOC=sample: one each so many bytes; full: all); memory.peak tells the op of the others.");
+			return;
+		}
+	}
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind), allocator_count;
@@ -220,7 +237,9 @@ static void fill(struct table *table, const struct request *request)
 	free(allocators);
 	notes_inherited(table, request);
 	notes_recording(table, request);
-	notes_sampling(table, request);
+	if (request_wants_allocator(request, "heap"))
+		notes_sampling(table, request);
+	note_chosen(table, request);
 	note_processes(table, request);
 }
 
