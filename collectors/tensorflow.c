@@ -22,7 +22,7 @@
 #define LEVEL_USER 1
 #define USER_SCOPE 7
 #define YIELDS_MOST 1000
-#define OUT_OF_RANGE 11 /* TF_Code: an iterator is at its end */
+#define OK 0 /* TF_Code; else an iterator was at its end, or the function raised: either way nothing was learnt */
 
 /* Written by the one thread that attaches, before anything is switched on; kept across fork. */
 static struct tfp_tensorflow_api api;
@@ -317,7 +317,7 @@ void tfp_tensorflow_executed(const void *op, const void *status)
 	thread = tfp_self;
 	if (thread && thread->is_ready == 1 && thread->op_step == (uint64_t)(uintptr_t)op) {
 		thread->op_step = 0;
-		tfp_step_end(TFP_FROM_eager, status && api.status_code && api.status_code(status) == OUT_OF_RANGE);
+		tfp_step_end(TFP_FROM_eager, status && api.status_code && api.status_code(status) != OK);
 	}
 }
 

@@ -6,8 +6,9 @@
  * JAX marks no steps, nor does TensorFlow that runs eagerly or only predicts; where such a loop is fed by tf.data, a batch is a step.
  * Of an eager loop that trains in its own thread, batches for which no op of a gradient or of an optimizer ran are evaluation.
  *
- * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called. Its numbers (a new one
- * for each trace) do not count. Inferred, and said so.
+ * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called; one that has both makes those
+ * with gradients alone evaluation (what a model looks at, an attack on it). Its numbers (a new one for each trace) do not count.
+ * Inferred, and said so.
  */
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
@@ -26,7 +27,8 @@
 struct group {
 	char *name;
 	size_t calls;
-	int trains;
+	int has_gradients, updates; /* ops of a tape ran in it; and such as change weights */
+	int trains;		    /* ops of a tape or an optimizer did */
 	int is_step; /* TensorFlow's part of the library knows it by its name */
 };
 
@@ -44,7 +46,7 @@ struct open_call {
 	int trains;	   /* it ran an eager op of a gradient or an optimizer */
 };
 
-enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TRAINING, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
+enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TAPE, NAME_OF_OPTIMIZER, NAME_OF_UPDATE, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
 
 /* A loop asked for its next batch, or made the iterator that it asks. */
 struct batch_call {
@@ -128,8 +130,12 @@ static int is_gradient(const char *name)
 
 static uint8_t kind_of(const char *name)
 {
-	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL || strstr(name, "ResourceApply") != NULL)
-		return NAME_OF_TRAINING;
+	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL)
+		return NAME_OF_TAPE;
+	if (strstr(name, "ResourceApply") != NULL)
+		return NAME_OF_OPTIMIZER;
+	if (strstr(name, ":AssignSubVariableOp") != NULL && strstr(name, "AssignMovingAvg") == NULL)
+		return NAME_OF_UPDATE; /* Keras 3's optimizers; not an average of batches */
 	if (strcmp(name, "IteratorGetNext") == 0)
 		return NAME_OF_BATCH;
 	if (is_gradient(name))
@@ -150,10 +156,15 @@ static uint8_t known_kind(struct functions *taken, uint64_t id)
 static void take_graph_op(struct functions *taken, uint64_t name)
 {
 	struct open_call *open = &taken->open[taken->last_open];
+	struct group *group = &taken->groups[open->call.group];
+	uint8_t kind;
 
-	if (taken->open_count == 1 && open->key != 0 && !taken->groups[open->call.group].trains &&
-	    known_kind(taken, name) == NAME_OF_TRAINING)
-		taken->groups[open->call.group].trains = 1;
+	if (taken->open_count != 1 || open->key == 0 || (group->has_gradients && group->updates))
+		return;
+	kind = known_kind(taken, name);
+	group->has_gradients |= kind == NAME_OF_TAPE;
+	group->updates |= kind == NAME_OF_OPTIMIZER || kind == NAME_OF_UPDATE;
+	group->trains |= kind == NAME_OF_TAPE || kind == NAME_OF_OPTIMIZER;
 }
 
 static uint32_t thread_of(const struct functions *taken, size_t stream)
@@ -211,7 +222,7 @@ static void add_batch(struct functions *taken, size_t stream, int makes_iterator
 static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
 {
 	uint8_t kind = known_kind(taken, name);
-	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TRAINING;
+	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TAPE || kind == NAME_OF_OPTIMIZER;
 
 	taken->trains_eagerly |= trains;
 	if (trains)
@@ -512,13 +523,27 @@ static size_t split_other_work(struct functions *taken, int is_counting)
 	return found;
 }
 
+/* Where a function takes gradients and changes weights by them, one that only takes them does something else: it evaluates. */
+static void tell_evaluation(struct functions *taken)
+{
+	int is_whole = 0;
+
+	for (size_t g = 0; g < taken->group_count; g++)
+		is_whole |= taken->groups[g].has_gradients && taken->groups[g].updates;
+	for (size_t g = 0; is_whole && g < taken->group_count; g++)
+		taken->groups[g].trains &= taken->groups[g].updates;
+}
+
 static int finish(void *state)
 {
 	struct functions *taken = state;
 	struct process *process = taken->scan->process;
-	int is_open_to = !is_marked(process) || is_only_scored(taken);
-	size_t stepping = is_open_to ? find_stepping(taken) : GROUPS_MOST, chosen = 0;
+	size_t stepping, chosen = 0;
+	int is_open_to;
 
+	tell_evaluation(taken);
+	is_open_to = !is_marked(process) || is_only_scored(taken);
+	stepping = is_open_to ? find_stepping(taken) : GROUPS_MOST;
 	if (stepping != GROUPS_MOST)
 		make_steps(taken, stepping);
 	else if (is_open_to) {
