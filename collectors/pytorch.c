@@ -292,6 +292,8 @@ void tfp_pytorch_forked(void)
 /* The thread that has them may be another, whose fork took so long that this one's did not wait: there it is no more. */
 void tfp_pytorch_in_child(void)
 {
+	stepper = other = 0; /* what it trains may have another optimizer than what its parent trained */
+	in_a_row = 0;
 	if (forking)
 		leave_forking();
 }

@@ -186,7 +186,7 @@ static void add_first(struct evaluation *taken)
 		at = 0; /* was there no other, it would not have been told */
 	steps[0] = (struct step){.time_ns = (int64_t)first->found.trained_from,
 				 .end_ns = steps[at].time_ns,
-				 .number = 1,
+				 .number = steps[at].number - (at > 0),
 				 .thread = first->thread,
 				 .source = SOURCE_record_function,
 				 .confidence = 1,

@@ -143,6 +143,17 @@ def followed():  # fine-tuned with an optimizer of another kind
     train(net, torch.optim.Adam(net.parameters()), 14)
 
 
+def forked():  # a child goes on with another optimizer
+    net, optimizer = parts()
+    train(net, optimizer, 10)
+    child = os.fork()
+    if child == 0:
+        train(net, torch.optim.Adam(net.parameters()), 12)
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("forked_child", child, flush=True)
+
+
 def by_hand():  # no optimizer at all
     weights = torch.randn(32, 1, requires_grad=True)
     for _ in range(40):
