@@ -109,6 +109,7 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 	if ((scope == SCOPE_USER && kind <= LEARNING_LAYER) || scope == SCOPE_SCRIPT)
 		return; /* a range only holds others */
 	learning->outer = key;
+	learning->outer_name = name;
 	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .kind = kind};
 	learning->is_linkable = scope != SCOPE_BACKWARD;
 	if (scope == SCOPE_BACKWARD)
@@ -135,7 +136,10 @@ void learning_end(struct learning *learning, uint64_t key)
 
 void learning_sequence(struct learning *learning, uint64_t sequence)
 {
-	if (learning->is_linkable)
+	/* Before 2.4 a layer under autocast has none, the same one inside of it has. */
+	int is_cast = learning->outer != 0 && is_layer(&learning->now) && learning->last_name == learning->outer_name;
+
+	if (learning->is_linkable || (is_cast && learning->now.sequence == NONE))
 		learning->now.sequence = sequence;
 	learning->is_linkable = 0;
 }

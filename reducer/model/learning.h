@@ -24,6 +24,7 @@ struct learning {
 	uint8_t *names;	       /* by name: enum learning_name */
 	uint64_t last_name;    /* of the op begun last */
 	uint64_t outer;	       /* key of the outermost op that is open; 0 = none */
+	uint64_t outer_name;
 	uint64_t stepping;     /* of an open Optimizer.step: a closure in it may train, its own ops have no gradients; 0 = none */
 	struct learning_event now; /* that op */
 	int is_linkable;       /* a sequence number that comes next is of it */

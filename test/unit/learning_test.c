@@ -234,6 +234,25 @@ static void forward_work_alone_is_told_from_learning(void **state)
 	assert_false(learning_is_forward(&learning));
 }
 
+/* PyTorch 1.13: the outer one, and what moves its arguments, are no such layer. */
+static void a_layer_under_autocast_has_the_number_of_the_one_inside(void **state)
+{
+	uint64_t layer = now += 10;
+
+	(void)state;
+	learning_begin(&learning, LAYER, layer, FUNCTION, layer);
+	learning_begin(&learning, PLAIN, layer + 1, FUNCTION, layer + 1);
+	learning_sequence(&learning, 1);
+	learning_end(&learning, layer + 1);
+	learning_begin(&learning, LAYER, layer + 2, FUNCTION, layer + 2);
+	learning_sequence(&learning, 2);
+	learning_end(&learning, layer + 2);
+	learning_end(&learning, layer);
+	learning_backward(&learning, PLAIN, 2);
+	learning_backward(&learning, PLAIN, 1);
+	assert_int_equal(learning_found(&learning).trained_from, layer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +266,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_backward_pass_nothing_is_said, make, drop),
 		cmocka_unit_test_setup_teardown(forward_work_alone_is_told_from_learning, make, drop),
 		cmocka_unit_test_setup_teardown(another_backward_pass_has_another_sum, make, drop),
+		cmocka_unit_test_setup_teardown(a_layer_under_autocast_has_the_number_of_the_one_inside, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
