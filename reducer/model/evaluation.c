@@ -18,6 +18,8 @@
 #define TURNS_LEAST 8	/* periods: fewer may alternate by chance */
 #define SAME_SHARE 0.9	/* of the periods are like that of the last round, */
 #define OTHER_SHARE 0.1 /* and at most so many like the one before */
+#define BATCHES_LEAST 8	/* steps that bring a batch: of fewer it is not said that the others belong to them */
+#define ODD_SHARE 0.1	/* of the steps without a batch learn as the one before them did, at most: else batches are used again */
 #define BEHIND_LEAST 3	/* steps: of fewer it is not said what stands behind each */
 
 /* From one end of Optimizer.step to the next, on one thread. */
@@ -29,13 +31,63 @@ struct period {
 	int is_after; /* forward work alone came before it */
 };
 
+/*
+ * Optimizer.step called by hooks of a backward pass, once for each parameter: the pass is the step, and over when the next layer begins.
+ */
+struct pass {
+	size_t step; /* that began with the last of them; NO_STEP = none is open */
+	size_t stream;
+};
+
 struct evaluation {
 	struct scan *scan;
 	struct learning *threads; /* by stream */
 	size_t *steps;		  /* by stream: that the period began with */
 	struct period *periods;	  /* in time order */
 	size_t count;
+	struct pass pass;
+	size_t *parts; /* steps that only go on with the pass of the one before; rising */
+	size_t part_count;
 };
+
+/* Whose layers the pass went through: on a GPU it is called on a thread that has none. */
+static struct learning *learner_of(struct evaluation *taken, size_t stream)
+{
+	for (size_t s = 0; taken->threads[stream].least == UINT64_MAX && s < taken->scan->process->log->stream_count; s++)
+		if (taken->threads[s].least != UINT64_MAX)
+			return &taken->threads[s];
+	return &taken->threads[stream];
+}
+
+/* An Optimizer.step of a stream ended, and `step` began. */
+static void end_period(struct evaluation *taken, struct learning *learner, size_t stream, size_t step)
+{
+	struct period *periods = model_room(taken->periods, taken->count, sizeof *periods), *period;
+
+	if (periods != NULL) {
+		taken->periods = periods;
+		period = &periods[taken->count++];
+		*period = (struct period){.step = taken->steps[stream],
+					  .stream = stream,
+					  .thread = taken->scan->process->log->streams[stream].thread,
+					  .found = learning_found(learner)};
+		period->is_after = period->found.evaluated_to != 0;
+		period->found.has_stepped = taken->threads[stream].has_stepped;
+	}
+	learning_again(learner);
+	learning_again(&taken->threads[stream]);
+	taken->steps[stream] = step;
+}
+
+static void end_pass(struct evaluation *taken)
+{
+	struct pass pass = taken->pass;
+
+	if (pass.step == NO_STEP)
+		return;
+	taken->pass.step = NO_STEP;
+	end_period(taken, learner_of(taken, pass.stream), pass.stream, pass.step);
+}
 
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
@@ -49,6 +101,8 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 		learning_name(&taken->threads[stream], name, ops->name(ops->name_state, name));
 	learning_begin(&taken->threads[stream], name, batch_value(batch, i, fields[1]), (unsigned)batch_value(batch, i, fields[3]),
 		       batch->times[i]);
+	if (taken->pass.step != NO_STEP && learning_is_layer(&taken->threads[stream], batch_value(batch, i, fields[1])))
+		end_pass(taken);
 }
 
 static void take_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -89,11 +143,25 @@ static void take_link(void *state, size_t stream, const struct batch *batch, siz
 		}
 }
 
+/* One more Optimizer.step of a pass: what began with the one before is no step. */
+static void go_on(struct evaluation *taken, size_t stream, size_t step)
+{
+	size_t *parts;
+
+	if (taken->pass.step != NO_STEP) {
+		parts = model_room(taken->parts, taken->part_count, sizeof *parts);
+		if (parts == NULL)
+			return;
+		taken->parts = parts;
+		parts[taken->part_count++] = taken->pass.step;
+	}
+	taken->pass = (struct pass){.step = step, .stream = stream};
+}
+
 static void take_step(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct evaluation *taken = state;
 	struct process *process = taken->scan->process;
-	struct period *periods;
 
 	if (batch_value(batch, i, fields[0]) != SOURCE_record_function || batch_value(batch, i, fields[1]) != 0 ||
 	    process->step_count == 0)
@@ -102,17 +170,13 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 		taken->steps[stream] = process->step_count - 1; /* the first, begun by zero_grad: its forward pass may lie before */
 		return;
 	}
-	periods = model_room(taken->periods, taken->count, sizeof *periods);
-	if (periods != NULL) {
-		taken->periods = periods;
-		periods[taken->count++] = (struct period){.step = taken->steps[stream],
-							  .stream = stream,
-							  .thread = process->log->streams[stream].thread,
-							  .found = learning_found(&taken->threads[stream])};
-		periods[taken->count - 1].is_after = periods[taken->count - 1].found.evaluated_to != 0;
+	if (taken->threads[stream].is_within) {
+		taken->threads[stream].is_within = 0; /* outside of a window the next one tells nothing of itself */
+		go_on(taken, stream, process->step_count - 1);
+		return;
 	}
-	learning_again(&taken->threads[stream]);
-	taken->steps[stream] = process->step_count - 1;
+	end_pass(taken);
+	end_period(taken, &taken->threads[stream], stream, process->step_count - 1);
 }
 
 static const struct scan_record records[] = {
@@ -132,6 +196,7 @@ static void drop(void *state)
 	free(taken->threads);
 	free(taken->steps);
 	free(taken->periods);
+	free(taken->parts);
 	free(taken);
 }
 
@@ -143,6 +208,7 @@ static void *begin(struct scan *scan)
 	if (taken == NULL)
 		return NULL;
 	taken->scan = scan;
+	taken->pass.step = NO_STEP;
 	taken->threads = calloc(streams, sizeof *taken->threads);
 	taken->steps = calloc(streams, sizeof *taken->steps);
 	for (size_t s = 0; taken->threads != NULL && taken->steps != NULL && s < streams; s++) {
@@ -177,6 +243,8 @@ static void add_first(struct evaluation *taken)
 	}
 	for (size_t k = 0; k < taken->count; k++)
 		taken->periods[k].step = taken->periods[k].step == NO_STEP ? NO_STEP : taken->periods[k].step + 1;
+	for (size_t p = 0; p < taken->part_count; p++)
+		taken->parts[p]++;
 	taken->periods[0].step = 0;
 	taken->periods[0].found.evaluated_to = 0;
 	size_t at = 1;
@@ -191,6 +259,57 @@ static void add_first(struct evaluation *taken)
 				 .source = SOURCE_record_function,
 				 .confidence = 1,
 				 .is_chosen = steps[at].is_chosen};
+}
+
+/* One more end of Optimizer.step is of `first`, which lasts as long as `more`, no step of its own. */
+static void add_to(struct step *first, struct step *more, enum step_union as)
+{
+	more->is_chosen = 0;
+	first->end_ns = more->end_ns;
+	first->turns = first->turns == 0 ? 2 : first->turns + 1;
+	first->as = as;
+}
+
+/* Those that are left are counted from 1 again. */
+static void count_again(struct process *process)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source == SOURCE_record_function && process->steps[i].is_chosen)
+			process->steps[i].number = ++number;
+}
+
+/* The step that counts before step i on its thread; NULL = none. */
+static struct step *step_before(struct process *process, size_t i)
+{
+	for (size_t k = i; k > 0; k--)
+		if (process->steps[k - 1].is_chosen && process->steps[k - 1].thread == process->steps[i].thread)
+			return &process->steps[k - 1];
+	return NULL;
+}
+
+static void join_passes(struct evaluation *taken)
+{
+	struct process *process = taken->scan->process;
+	struct step *first = NULL;
+	size_t part = 0;
+
+	for (size_t i = 0; i < process->step_count && taken->part_count > 0; i++) {
+		struct step *step = &process->steps[i];
+		int is_part = part < taken->part_count && taken->parts[part] == i;
+		part += is_part;
+		if (step->source != SOURCE_record_function || !step->is_chosen)
+			continue;
+		if (!is_part)
+			first = step;
+		else if (first != NULL && first->thread == step->thread)
+			add_to(first, step, STEP_OF_PASS);
+		else
+			step->is_chosen = 0; /* where its pass began is not known */
+	}
+	if (taken->part_count > 0)
+		count_again(process);
 }
 
 /* The share of periods whose backward pass is that of `back` periods before. */
@@ -211,27 +330,23 @@ static void join(struct evaluation *taken, size_t from, unsigned turns)
 {
 	struct process *process = taken->scan->process;
 	struct step *first = NULL;
-	uint64_t number = 1;
 	unsigned turn = 0;
 
 	for (size_t i = from; i < process->step_count; i++) {
 		struct step *step = &process->steps[i];
 		if (step->source != SOURCE_record_function || !step->is_chosen)
 			continue;
-		if (turn == 0) {
+		if (turn == 0)
 			first = step;
-			step->number = number++;
-			step->turns = turns;
-		} else {
-			step->is_chosen = 0;
-			first->end_ns = step->end_ns;
-		}
+		else
+			add_to(first, step, STEP_OF_TURNS);
 		turn = (turn + 1) % turns;
 	}
+	count_again(process);
 }
 
-/* Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step. */
-static void join_turns(struct evaluation *taken)
+/* The first period that is a step, where all are of one thread; taken->count = none, or they are of several. */
+static size_t first_of_one_thread(const struct evaluation *taken)
 {
 	size_t first = 0;
 
@@ -239,14 +354,66 @@ static void join_turns(struct evaluation *taken)
 		first++;
 	for (size_t k = first; k < taken->count; k++)
 		if (taken->periods[k].thread != taken->periods[first].thread)
-			return;
+			return taken->count;
+	return first;
+}
+
+/*
+ * Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step.
+ * Returns whether that is so.
+ */
+static int join_turns(struct evaluation *taken, size_t first)
+{
 	if (taken->count - first < TURNS_LEAST || alike(taken, 1) > OTHER_SHARE)
-		return;
+		return 0;
 	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
 		if (alike(taken, turns) >= SAME_SHARE) {
 			join(taken, taken->periods[first].step, turns);
-			return;
+			return 1;
 		}
+	return 0;
+}
+
+/* Was a batch taken for it? Where no loader is used, data that are drawn or picked are one. */
+static int has_batch(const struct period *period, int has_loader)
+{
+	return has_loader ? period->found.has_loaded : period->found.has_drawn;
+}
+
+/* Another backward pass than the one before. */
+static int learns_else(const struct period *period)
+{
+	return period->found.has_stepped && period->found.backward != period[-1].found.backward;
+}
+
+/*
+ * Or one steps more seldom than the other. A step that took no batch, and that had another backward pass than the one before it, goes on
+ * with that one's batch. Where some had the same backward pass, batches are used more than once: each is a step.
+ */
+static void join_batches(struct evaluation *taken, size_t first)
+{
+	struct process *process = taken->scan->process;
+	const struct period *periods = taken->periods;
+	size_t with = 0, without = 0, odd = 0;
+	int has_loader = 0;
+
+	for (size_t k = first; k < taken->count; k++)
+		has_loader |= periods[k].found.has_loaded;
+	for (size_t k = first; k < taken->count; k++) {
+		int is_without = k > first && !has_batch(&periods[k], has_loader);
+		with += has_batch(&periods[k], has_loader) != 0;
+		without += is_without;
+		odd += is_without && !learns_else(&periods[k]);
+	}
+	if (with < BATCHES_LEAST || without < 2 || (double)odd > ODD_SHARE * (double)without)
+		return;
+	for (size_t k = first + 1; k < taken->count; k++) {
+		size_t step = periods[k].step;
+		struct step *before = step == NO_STEP || has_batch(&periods[k], has_loader) ? NULL : step_before(process, step);
+		if (before != NULL && process->steps[step].is_chosen && learns_else(&periods[k]))
+			add_to(before, &process->steps[step], STEP_OF_BATCH);
+	}
+	count_again(process);
 }
 
 static int by_time(const void *a, const void *b)
@@ -256,15 +423,6 @@ static int by_time(const void *a, const void *b)
 	if (one->time_ns != other->time_ns)
 		return one->time_ns < other->time_ns ? -1 : 1;
 	return one->number < other->number ? -1 : one->number > other->number;
-}
-
-/* The step before on its thread; NULL = none. */
-static struct step *step_before(struct process *process, size_t i)
-{
-	for (size_t k = i; k > 0; k--)
-		if (process->steps[k - 1].is_chosen && process->steps[k - 1].thread == process->steps[i].thread)
-			return &process->steps[k - 1];
-	return NULL;
 }
 
 /* Some call zero_grad between the forward pass and the backward pass: then the first step began with its first layer. */
@@ -348,8 +506,14 @@ static int finish(void *state)
 {
 	struct evaluation *taken = state;
 
+	size_t first;
+
+	end_pass(taken);
 	add_first(taken);
-	join_turns(taken);
+	join_passes(taken);
+	first = first_of_one_thread(taken);
+	if (first < taken->count && !join_turns(taken, first))
+		join_batches(taken, first);
 	move_first(taken);
 	split_evaluation(taken);
 	return 0;

@@ -25,6 +25,12 @@ static const char *const layers[] = {
 	"aten::_transformer_encoder_layer_fwd",
 };
 
+/* What scripts draw a batch with, or pick it out of a tensor; a tensor made of NumPy's array is moved to its device. */
+static const char *const draws[] = {
+	"aten::randn", "aten::rand", "aten::randint", "aten::randperm", "aten::normal", "aten::normal_", "aten::uniform_",
+	"aten::index", "aten::index_select", "aten::slice", "aten::select", "aten::lift_fresh", "aten::to",
+};
+
 static int begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -38,11 +44,16 @@ static enum learning_name name_of(const char *text)
 		return LEARNING_ZERO;
 	if (begins(text, "enumerate(DataLoader)#"))
 		return LEARNING_LOADER;
+	if (begins(text, "autograd::engine::evaluate_function: "))
+		return LEARNING_BACKWARD; /* around the function itself, and around its hooks */
 	if (begins(text, "Torch-Compiled Region") || begins(text, "CompiledFunction"))
 		return LEARNING_LAYER;
 	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
 		if (strcmp(text, layers[i]) == 0)
 			return LEARNING_LAYER;
+	for (size_t i = 0; i < sizeof draws / sizeof *draws; i++)
+		if (strcmp(text, draws[i]) == 0)
+			return LEARNING_DRAW;
 	return LEARNING_PLAIN;
 }
 
@@ -92,6 +103,15 @@ static void keep(struct learning *learning, struct learning_event event)
 	learning->events[learning->count++] = event;
 }
 
+/* Since learning_again, one that may be learnt from. Few events follow the last layer. */
+static int has_layer(const struct learning *learning)
+{
+	for (size_t i = learning->count; i > 0; i--)
+		if (is_layer(&learning->events[i - 1]) && learning->events[i - 1].sequence != NONE)
+			return 1;
+	return 0;
+}
+
 void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time)
 {
 	enum learning_name kind = name < LEARNING_NAMES && learning->names != NULL ? (enum learning_name)learning->names[name]
@@ -102,17 +122,23 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 	if (kind == LEARNING_STEP && learning->stepping == 0) {
 		learning->has_stepped = 1;
 		learning->stepping = key;
+		learning->is_within = learning->outer != 0 && learning->now.kind == LEARNING_UNKNOWN;
 		return;
 	}
 	if (learning->outer != 0 || key == 0 || (scope & SCOPE_ELSEWHERE))
 		return;
 	if ((scope == SCOPE_USER && kind <= LEARNING_LAYER) || scope == SCOPE_SCRIPT)
 		return; /* a range only holds others */
+	learning->has_loaded |= kind == LEARNING_LOADER;
+	if (kind == LEARNING_DRAW) {
+		learning->has_drawn |= learning->stepping == 0 && !has_layer(learning);
+		kind = LEARNING_PLAIN;
+	}
 	learning->outer = key;
 	learning->outer_name = name;
 	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .kind = kind};
 	learning->is_linkable = scope != SCOPE_BACKWARD;
-	if (scope == SCOPE_BACKWARD)
+	if (scope == SCOPE_BACKWARD || kind == LEARNING_BACKWARD)
 		learning->now.kind = LEARNING_UNKNOWN;
 	else if (kind == LEARNING_LOADER || kind == LEARNING_ZERO)
 		keep(learning, learning->now);
@@ -132,6 +158,11 @@ void learning_end(struct learning *learning, uint64_t key)
 		return;
 	if (is_layer(now) || (now->kind == LEARNING_PLAIN && now->sequence != NONE))
 		keep(learning, *now);
+}
+
+int learning_is_layer(const struct learning *learning, uint64_t key)
+{
+	return learning->outer == key && is_layer(&learning->now);
 }
 
 void learning_sequence(struct learning *learning, uint64_t sequence)
@@ -167,7 +198,10 @@ static uint64_t begin_of_training(const struct learning *learning, size_t last, 
 
 struct learning_found learning_found(const struct learning *learning)
 {
-	struct learning_found found = {.backward = learning->backward, .has_stepped = learning->has_stepped};
+	struct learning_found found = {.backward = learning->backward,
+				       .has_stepped = learning->has_stepped,
+				       .has_loaded = learning->has_loaded,
+				       .has_drawn = learning->has_drawn};
 	size_t last = learning->count;
 
 	for (size_t i = 0; i < learning->count && !learning->is_over && learning->least != NONE; i++) {
@@ -201,6 +235,7 @@ void learning_again(struct learning *learning)
 	learning->least = NONE;
 	learning->backward = 0;
 	learning->has_stepped = learning->is_over = 0;
+	learning->has_loaded = learning->has_drawn = 0;
 }
 
 void learning_free(struct learning *learning)

@@ -12,7 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum learning_name { LEARNING_UNKNOWN, LEARNING_PLAIN, LEARNING_LAYER, LEARNING_LOADER, LEARNING_ZERO, LEARNING_STEP };
+/* LEARNING_DRAW: takes data without a loader. */
+enum learning_name {
+	LEARNING_UNKNOWN,
+	LEARNING_PLAIN,
+	LEARNING_DRAW,
+	LEARNING_BACKWARD,
+	LEARNING_LAYER,
+	LEARNING_LOADER,
+	LEARNING_ZERO,
+	LEARNING_STEP
+};
 
 struct learning_event {
 	uint64_t begin, sequence; /* sequence: UINT64_MAX = none */
@@ -28,12 +38,14 @@ struct learning {
 	uint64_t stepping;     /* of an open Optimizer.step: a closure in it may train, its own ops have no gradients; 0 = none */
 	struct learning_event now; /* that op */
 	int is_linkable;       /* a sequence number that comes next is of it */
+	int is_within;	       /* the Optimizer.step begun last was called by a backward function, a hook of it */
 	/* Since learning_again. */
 	struct learning_event *events;
 	size_t count, room;
 	uint64_t least;	   /* sequence that a backward function came for; UINT64_MAX = none did */
 	uint64_t backward; /* sum over their names */
 	int has_stepped, is_over;
+	int has_loaded, has_drawn; /* a loader was asked for a batch; data were drawn or picked in front of the first layer */
 };
 
 struct learning_found {
@@ -41,6 +53,7 @@ struct learning_found {
 	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
 	uint64_t backward;
 	int has_stepped; /* an optimizer did */
+	int has_loaded, has_drawn; /* as in struct learning */
 };
 
 #define LEARNING_NAMES 65536u /* ids of names that are told apart */
@@ -54,6 +67,8 @@ void learning_name(struct learning *learning, uint64_t name, const char *text);
 /* scope: as in op_begin. Times are not 0. */
 void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time);
 void learning_end(struct learning *learning, uint64_t key);
+/* Did the op begun last begin the work of a layer? */
+int learning_is_layer(const struct learning *learning, uint64_t key);
 /* The op just begun has that sequence number. */
 void learning_sequence(struct learning *learning, uint64_t sequence);
 /* A backward function ran for an op of this thread. */

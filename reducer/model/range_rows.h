@@ -32,6 +32,12 @@ enum range_source {
 /* How a step is known: enum range_source, or found by its period. */
 #define STEP_BY_PERIOD 255
 
+enum step_union {
+	STEP_OF_TURNS, /* optimizers of one name take turns */
+	STEP_OF_PASS,  /* a backward pass calls them, each for its parameters */
+	STEP_OF_BATCH, /* one of them brought a batch, the others did not */
+};
+
 struct step {
 	int64_t time_ns;
 	int64_t end_ns;     /* said or implied by its range; TIME_UNKNOWN = lasts until the next one of its source */
@@ -41,13 +47,14 @@ struct step {
 	const char *name;   /* of the range or word that marks it; NULL = none */
 	double confidence;  /* 1: marked; less: found by period */
 	int is_chosen;      /* of the source that is trusted most */
-	int is_empty;       /* there were no data left: no step, never chosen; it ends the one before */
+	int is_empty;       /* there were no data left, or it failed: no step, never chosen; it ends the one before */
 	int64_t rest_ns;    /* when the data ran out behind it, or a long pause began: what follows is in no step. 0 = neither */
 	int is_evaluated;   /* what follows rest_ns (before the first step: what its optimizer's period began with) is forward work alone */
 	int is_call;	    /* nobody marked it: a call of a function of TensorFlow that trains */
 	int is_batch;	    /* nor this: a batch of tf.data that a loop took */
 	int is_scored;	    /* an eager loop of TensorFlow trains, but not by this one: evaluation */
-	unsigned turns;     /* PyTorch's optimizers that take turns: how many of their steps make this one; 0 = one */
+	unsigned turns;     /* ends of PyTorch's Optimizer.step that make this one; 0 = one */
+	enum step_union as; /* why there are several */
 };
 
 #endif

@@ -292,19 +292,26 @@ static void note_outside(struct table *table, const struct request *request, con
 	}
 }
 
-/* What was made of optimizers that take turns. */
+/* What was made of several ends of Optimizer.step. */
 static void note_turns(struct table *table, const struct request *request, const struct step_rows *rows)
 {
-	unsigned turns = 0;
+	const struct step *step = NULL;
 
-	for (size_t i = 0; i < rows->count && !turns; i++)
+	for (size_t i = 0; i < rows->count && (step == NULL || step->turns == 0); i++)
 		if (rows->items[i]->unit.step != SIZE_MAX)
-			turns = request->run->processes[rows->items[i]->process].steps[rows->items[i]->unit.step].turns;
-	if (turns > 1)
+			step = &request->run->processes[rows->items[i]->process].steps[rows->items[i]->unit.step];
+	if (step == NULL || step->turns == 0)
+		return;
+	if (step->as == STEP_OF_TURNS)
 		table_note(table, NOTE_INFERRED,
 			   "%u optimizers of one name take turns, or one takes %u to another's one, by their backward passes: a step "
 			   "is one round of them.",
-			   turns, turns);
+			   step->turns, step->turns);
+	else
+		table_note(table, NOTE_INFERRED, "%s",
+			   step->as == STEP_OF_PASS
+				   ? "Optimizers step in hooks of the backward pass: a step is one pass, to the last of them."
+				   : "An optimizer steps for some batches only, without one of its own: it belongs to the step before it.");
 }
 
 /* Compilation that was seen on Python stacks alone. */

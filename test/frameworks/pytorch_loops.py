@@ -122,6 +122,70 @@ def adversaries():  # two optimizers of one name
         makes.step()
 
 
+def two_of_one_name():
+    maker, judge = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32)), parts()[0]
+    return maker, judge, torch.optim.Adam(maker.parameters()), torch.optim.Adam(judge.parameters())
+
+
+def seldom(x, i, adversaries, draws):  # a judge for each batch, its maker for each third
+    maker, judge, makes, judges = adversaries
+    noise = torch.randn(SMALL, 8)
+    judges.zero_grad()
+    (judge(maker(noise).detach()).mean() - judge(x).mean()).backward()
+    judges.step()
+    if i % 3 == 0:
+        makes.zero_grad()
+        (-judge(maker(torch.randn(SMALL, 8) if draws else noise))).mean().backward()
+        makes.step()
+
+
+def seldom_made():  # batches of a loader
+    adversaries = two_of_one_name()
+    for i, (x,) in enumerate(loaded(SMALL * 30)):
+        seldom(x, i, adversaries, True)
+
+
+def seldom_drawn():  # no loader
+    adversaries = two_of_one_name()
+    for i in range(30):
+        seldom(batch()[0], i, adversaries, False)
+
+
+def scaled_at_times():  # one optimizer, another loss for each third batch
+    net, optimizer = parts()
+    for i, (x,) in enumerate(loaded(SMALL * 30)):
+        loss = net(x).mean()
+        if i % 3 == 0:
+            loss = loss + net[0].weight.square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def used_again():  # each batch three times, each with a backward pass of its own
+    net, optimizer = parts()
+    for x, in loaded(SMALL * 10):
+        for loss in (torch.mean, torch.mean, torch.sum):
+            optimizer.zero_grad()
+            loss(net(x)).backward()
+            optimizer.step()
+
+
+def hooked():  # an optimizer for each parameter, called in the backward pass: gradients need no memory then
+    net = nn.Sequential(*(nn.Linear(32, 32) for _ in range(3)))
+    optimizers = {weight: torch.optim.SGD([weight], lr=0.01) for weight in net.parameters()}
+
+    def learn(weight):
+        optimizers[weight].step()
+        optimizers[weight].zero_grad()
+    for weight in net.parameters():
+        weight.register_post_accumulate_grad_hook(learn)
+    for i in range(20):
+        net(batch()[0]).square().mean().backward()
+        if i == 9:
+            score(net, False)
+
+
 def closure():  # the step calls back for its loss, scored in between
     net, optimizer = parts()
     for _ in range(3):

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { LAYER = 1, PLAIN, LOADER, ZERO, STEP, REGION };
+enum { LAYER = 1, PLAIN, LOADER, ZERO, STEP, REGION, DRAW, AROUND };
 enum { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7, ELSEWHERE = 16 };
 #define NO_GRADIENTS UINT64_MAX
 
@@ -21,12 +21,13 @@ static int make(void **state)
 {
 	static const char *const names[] = {
 		[LAYER] = "aten::linear",	      [PLAIN] = "aten::relu",	[LOADER] = "enumerate(DataLoader)#_Single.__next__",
-		[ZERO] = "Optimizer.zero_grad#SGD", [STEP] = "Optimizer.step#SGD.step", [REGION] = "Torch-Compiled Region: 0/0"};
+		[ZERO] = "Optimizer.zero_grad#SGD", [STEP] = "Optimizer.step#SGD.step", [REGION] = "Torch-Compiled Region: 0/0",
+		[DRAW] = "aten::randn",	      [AROUND] = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"};
 
 	(void)state;
 	learning = (struct learning){0};
 	learning_again(&learning);
-	for (uint64_t name = LAYER; name <= REGION; name++)
+	for (uint64_t name = LAYER; name <= AROUND; name++)
 		learning_name(&learning, name, names[name]);
 	now = 100;
 	sequence = 1;
@@ -234,6 +235,23 @@ static void forward_work_alone_is_told_from_learning(void **state)
 	assert_false(learning_is_forward(&learning));
 }
 
+static void a_batch_is_loaded_or_drawn(void **state)
+{
+	(void)state;
+	assert_false(learning_found(&learning).has_loaded);
+	op(LOADER, USER, NO_GRADIENTS);
+	assert_true(learning_found(&learning).has_loaded);
+	assert_false(learning_found(&learning).has_drawn);
+	score(2);
+	op(DRAW, FUNCTION, NO_GRADIENTS); /* in front of the first layer that may be learnt from */
+	assert_true(learning_found(&learning).has_drawn);
+	learning_again(&learning);
+	forward(1);
+	op(DRAW, FUNCTION, NO_GRADIENTS); /* dropout: part of the layers */
+	assert_false(learning_found(&learning).has_drawn);
+	assert_false(learning_found(&learning).has_loaded);
+}
+
 /* PyTorch 1.13: the outer one, and what moves its arguments, are no such layer. */
 static void a_layer_under_autocast_has_the_number_of_the_one_inside(void **state)
 {
@@ -253,6 +271,25 @@ static void a_layer_under_autocast_has_the_number_of_the_one_inside(void **state
 	assert_int_equal(learning_found(&learning).trained_from, layer);
 }
 
+static void a_hook_of_the_backward_pass_steps_within_it(void **state)
+{
+	uint64_t around = now += 10;
+
+	(void)state;
+	op(STEP, USER, NO_GRADIENTS);
+	assert_false(learning.is_within);
+	learning_begin(&learning, AROUND, around, FUNCTION, around);
+	assert_false(learning_is_layer(&learning, around));
+	op(STEP, USER, NO_GRADIENTS);
+	assert_true(learning.is_within);
+	learning_end(&learning, around);
+	learning_begin(&learning, LAYER, around + 1, FUNCTION, around + 1);
+	assert_true(learning_is_layer(&learning, around + 1));
+	learning_end(&learning, around + 1);
+	op(STEP, USER, NO_GRADIENTS);
+	assert_false(learning.is_within);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,7 +303,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(without_a_backward_pass_nothing_is_said, make, drop),
 		cmocka_unit_test_setup_teardown(forward_work_alone_is_told_from_learning, make, drop),
 		cmocka_unit_test_setup_teardown(another_backward_pass_has_another_sum, make, drop),
+		cmocka_unit_test_setup_teardown(a_batch_is_loaded_or_drawn, make, drop),
 		cmocka_unit_test_setup_teardown(a_layer_under_autocast_has_the_number_of_the_one_inside, make, drop),
+		cmocka_unit_test_setup_teardown(a_hook_of_the_backward_pass_steps_within_it, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
