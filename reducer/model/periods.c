@@ -164,7 +164,7 @@ static int sort_words(const struct periods *periods, struct sorted *sorted)
 /* An anchor and what its segments look like. */
 struct trial {
 	uint32_t anchor; /* symbol */
-	size_t segments, alike;
+	size_t segments, alike, words; /* words: from the first anchor on */
 	double alike_words, likeness; /* share of the words; mean of the like ones */
 	size_t median_words, median_kinds;
 	size_t same_words; /* of the median ones: words that half of the segments have exactly so often */
@@ -280,10 +280,11 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 	const uint32_t *anchors = &sorted->words[sorted->starts[trial->anchor]];
 	size_t count = periods->symbols[trial->anchor].count;
 	uint32_t *hit = malloc(2 * count * sizeof *hit);
-	int result = make_segments(segments, count);
+	int result = hit == NULL ? -1 : make_segments(segments, count);
 
 	trial->segments = count;
-	for (uint32_t s = 0; hit != NULL && result == 0 && s < periods->symbol_count; s++) {
+	trial->words = periods->count - anchors[0];
+	for (uint32_t s = 0; result == 0 && s < periods->symbol_count; s++) {
 		uint32_t median = periods->symbols[s].count == 0 ? 0 : weigh_symbol(sorted, s, anchors, segments, hit, hit + count);
 		if (segments->is_usual != NULL)
 			segments->is_usual[s] = median > 0;
@@ -291,8 +292,6 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 		trial->median_kinds += median > 0;
 		trial->same_words += segments->same * 2 >= count ? median : 0;
 	}
-	if (hit == NULL)
-		result = -1;
 	free(hit);
 	if (result == 0)
 		judge(segments, trial);
@@ -312,10 +311,11 @@ static double share(const struct trial *trial)
 	return (double)trial->alike / (double)trial->segments;
 }
 
-/* Is `longer` the better one of two periods? */
+/* Is `longer` the better one of two periods? Not one that lies behind most of what the other one explains. */
 static int is_better(const struct trial *longer, const struct trial *shorter)
 {
-	return longer->segments * ROUNDS_MOST >= shorter->segments && share(longer) >= share(shorter) + BETTER_BY;
+	return longer->segments * ROUNDS_MOST >= shorter->segments && longer->words * 2 >= shorter->words &&
+	       share(longer) >= share(shorter) + BETTER_BY;
 }
 
 /* A count of occurrences, how many symbols share it, and the first of them. */
