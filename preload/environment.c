@@ -31,11 +31,17 @@ char *const *tfp_environment(void)
 	return (char *const *)(words + 1 + words[0] + 1);
 }
 
+/*
+ * Texts lie above the words that point to them. A loader before glibc 2.36 that was run by hand puts the number of words that are
+ * left where the last of its own was: `ld.so program` makes the first of them a small number.
+ */
 const char *tfp_environment_words(size_t *bytes)
 {
 	char *const *words = &__libc_stack_end && __libc_stack_end ? (char *const *)__libc_stack_end + 1 : NULL;
 	const char *end = words ? words[0] : NULL;
 
+	if ((uintptr_t)end < (uintptr_t)words)
+		return NULL;
 	for (size_t i = 0; end && words[i]; i++) {
 		if (words[i] != end)
 			return NULL; /* the host has moved them */

@@ -24,6 +24,10 @@ static int never(void)
 }
 int (*const tfp_start_process)(void) = never;
 
+/* Stands for the loader's word: where the kernel put the number of words, the words, 0, and, above them, the texts. */
+extern void *stack_end_of_test;
+void *stack_end_of_test;
+
 static void begin(uint64_t log_id, uint32_t exec_count)
 {
 	tfp_origin.log_id = log_id;
@@ -118,6 +122,41 @@ static void test_names_are_found_whole(void **state)
 	assert_string_equal(tfp_environment_get("TFPROF_TEST_NAME"), "");
 }
 
+/* As the kernel and loaders leave them; one of glibc before 2.36 that was run by hand has written over its own last word. */
+static void test_words_are_the_programs_or_none(void **state)
+{
+	static struct {
+		uintptr_t words[8];
+		char texts[32];
+	} stack = {.texts = "ld.so\0program\0-v"};
+	const char *texts = stack.texts;
+	const struct {
+		uintptr_t words[8];
+		const char *first;
+		size_t bytes;
+	} rows[] = {
+		{{3, (uintptr_t)texts, (uintptr_t)texts + 6, (uintptr_t)texts + 14}, texts, 17},
+		{{1, (uintptr_t)texts + 6}, texts + 6, 8},
+		{{3, 2, (uintptr_t)texts + 6, (uintptr_t)texts + 14}, NULL, 0},
+		{{3, (uintptr_t)texts, 1, (uintptr_t)texts + 14}, NULL, 0},
+		{{0}, NULL, 0},
+		{{2, (uintptr_t)texts, (uintptr_t)texts + 14}, NULL, 0},
+	};
+
+	(void)state;
+	stack_end_of_test = stack.words;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t bytes = 0;
+
+		memcpy(stack.words, rows[i].words, sizeof stack.words);
+		assert_ptr_equal(tfp_environment_words(&bytes), rows[i].first);
+		assert_int_equal(bytes, rows[i].bytes);
+	}
+	stack_end_of_test = NULL;
+	size_t unused;
+	assert_null(tfp_environment_words(&unused));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_where_nothing_is_handed_on),
 		cmocka_unit_test(test_bad_values_are_nothing),
 		cmocka_unit_test(test_names_are_found_whole),
+		cmocka_unit_test(test_words_are_the_programs_or_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
