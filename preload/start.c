@@ -200,14 +200,13 @@ static void begin_origin(struct tfp_file_header *header)
 }
 
 /* The parent's log is not ours: its descriptor came with the fork and is closed, if it still is that file. */
-static void leave_parent_log(void)
+static void leave_parent_log(const struct tfp_origin *parent)
 {
 	struct stat status;
 
-	if (tfp_origin.descriptor >= 0 && tfp_sys(SYS_fstat, tfp_origin.descriptor, (long)&status, 0, 0, 0, 0) == 0 &&
-	    status.st_dev == tfp_origin.device && status.st_ino == tfp_origin.inode)
-		tfp_sys(SYS_close, tfp_origin.descriptor, 0, 0, 0, 0, 0);
-	tfp_origin.descriptor = -1;
+	if (parent->descriptor >= 0 && tfp_sys(SYS_fstat, parent->descriptor, (long)&status, 0, 0, 0, 0) == 0 &&
+	    status.st_dev == parent->device && status.st_ino == parent->inode)
+		tfp_sys(SYS_close, parent->descriptor, 0, 0, 0, 0, 0);
 }
 
 static void set_intervals(struct tfp_state *state, uint64_t hz)
@@ -221,6 +220,25 @@ static void set_intervals(struct tfp_state *state, uint64_t hz)
 	state->clock_next = state->clock_step; /* readings at 1, 11, 111 ms, then each second: short programs have some too */
 }
 
+/*
+ * Once more without the parent's descriptor, which may have been the one too many. A child that can make no log (it has changed its
+ * user or its root, or is out of something) says so in its parent's: nobody else would ever know that there was anything to record.
+ */
+static enum tfp_loss make_alone(const struct tfp_file_options *options, struct tfp_file_header *header)
+{
+	struct tfp_file_live *parent = tfp_file_inherited();
+
+	leave_parent_log(&tfp_origin);
+	tfp_origin.descriptor = -1;
+	enum tfp_loss why = tfp_file_make(options, header);
+	if (!parent)
+		return why;
+	if (why)
+		__atomic_fetch_add(why == TFP_LOSS_output_none ? &parent->children_refused : &parent->children_unmade, 1, __ATOMIC_RELAXED);
+	tfp_file_inherited_done(parent);
+	return why;
+}
+
 /* The header is stored, the first blocks follow. Returns 0, or a loss kind. */
 static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *header)
 {
@@ -229,7 +247,7 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 
 	tfp_facts_identity(header, host, sizeof host);
 	begin_origin(header);
-	leave_parent_log();
+	const struct tfp_origin inherited = tfp_origin;
 	tfp_clock_read(&now);
 	header->clock_hz = tfp_origin.clock_hz ? tfp_origin.clock_hz : tfp_clock_hz(&header->origin, &now);
 	set_intervals(state, header->clock_hz);
@@ -240,6 +258,10 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 		.is_wrapping = tfp_settings.full == TFP_FULL_WRAP,
 	};
 	enum tfp_loss why = tfp_file_make(&options, header);
+	if (!why)
+		leave_parent_log(&inherited);
+	else if (tfp_origin.is_fork_child)
+		why = make_alone(&options, header);
 	return why ? why : tfp_schema_store();
 }
 

@@ -17,7 +17,8 @@ parent_start 120 Q|exec_count 128 I|utc_offset_s 132 I|clock_kind 136 I|architec
 origin.raw_ns 160 Q|origin.monotonic_ns 168 Q|origin.realtime_ns 176 Q|origin.width_ticks 184 Q|live_offset 192 I
 live_bytes 196 I|thread_slot_bytes 200 I|loss_count 204 I|flags 208 I""".replace("\n", "|").split("|")
 LIVE = ("file_end pcs_count nodes_count threads_count live_bytes peak_bytes peak_time end_kind end_status end_time heap_mode "
-        "drained_bytes drain_ticks dropped_from helper_beat own_bytes inherited_bytes early_calls clock_hz").split()
+        "drained_bytes drain_ticks dropped_from helper_beat own_bytes inherited_bytes early_calls clock_hz "
+        "children_refused children_unmade").split()
 HEAP = "allocations frees requested_bytes allocated_bytes freed_bytes unknown_frees unknown_freed_bytes".split()
 MAP = "maps unmaps mapped_bytes unmapped_bytes".split()
 ONLY = {5: (1, 3), 6: (0, 1), 8: (1, 3)}  # the column, tag and field, that an encoding is for
@@ -382,7 +383,7 @@ class Reader:
             for lane in (0, 1):
                 words += ["map[%d].%s=%d" % (lane, n, u64(payload, start + 176 + lane * 32 + i * 8)) for i, n in enumerate(MAP)]
             words += ["own_allocations=%d" % u64(payload, start + 240), "own_bytes=%d" % u64(payload, start + 248)]
-            for i in range(min(self.losses, 40)):
+            for i in range(min(self.losses, 42)):
                 loss = struct.unpack_from("<QQQ", payload, start + 256 + i * 24)
                 if loss[0]:
                     words.append("loss[%d]=%d,%d,%d" % (i, *loss))

@@ -118,6 +118,9 @@ struct tfp_file_live {
 	uint64_t inherited_bytes; /* heap that was live in the parent when it forked us, batched; 0 = none or unknown */
 	uint64_t early_calls;   /* hooked calls that found no state: forwarded, not counted elsewhere */
 	uint64_t clock_hz;      /* ticks a second of CLOCK_MONOTONIC_RAW, from time 0 to the newest clock record; 0 = none yet */
+	/* Fork children that wanted to record and could make no log of their own, told by themselves (atomic). Not in older logs. */
+	uint64_t children_refused; /* the output directory was not there for them, or not theirs to write to */
+	uint64_t children_unmade;  /* for any other reason */
 };
 
 enum tfp_block_type {
@@ -253,7 +256,7 @@ struct tfp_map_totals {
 struct tfp_loss_slot {
 	uint64_t count, first_time, last_time;
 };
-#define TFP_LOSS_SLOTS 40 /* room in a slot; losses.def has fewer rows */
+#define TFP_LOSS_SLOTS 42 /* room in a slot; losses.def has fewer rows */
 
 struct tfp_thread_slot {
 	uint64_t state;     /* 0 free, 1 in use, 2 its thread ended */
@@ -265,7 +268,7 @@ struct tfp_thread_slot {
 	struct tfp_map_totals map[2];
 	uint64_t own_allocations, own_bytes; /* calls made by the library itself, kept out of the totals */
 	struct tfp_loss_slot losses[TFP_LOSS_SLOTS];
-	uint64_t reserved[8];
+	uint64_t reserved[2];
 };
 
 struct tfp_end_payload {

@@ -140,6 +140,12 @@ static void store_header(struct tfp_log *log, struct tfp_file_header *header)
 	tfp_copy(log->first, header, sizeof *header);
 }
 
+/* Whether the place is what forbids the file, not a want of something. */
+static int is_refusal(long error)
+{
+	return error == -EACCES || error == -EPERM || error == -ENOENT || error == -ENOTDIR || error == -EROFS || error == -ELOOP;
+}
+
 /* Opens the new file; its first part mapped. Returns the descriptor, or a negative loss kind. */
 static long open_log(struct tfp_log *log)
 {
@@ -148,7 +154,7 @@ static long open_log(struct tfp_log *log)
 				  0666, 0, 0);
 
 	if (descriptor < 0)
-		return -TFP_LOSS_output_none;
+		return is_refusal(descriptor) ? -TFP_LOSS_output_none : -TFP_LOSS_output_write;
 	if (tfp_sys(SYS_fstat, descriptor, (long)&status, 0, 0, 0, 0) == 0) {
 		log->device = status.st_dev;
 		log->inode = status.st_ino;
@@ -158,7 +164,7 @@ static long open_log(struct tfp_log *log)
 		return descriptor;
 	tfp_sys(SYS_unlinkat, AT_FDCWD, (long)log->unborn, 0, 0, 0, 0);
 	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
-	return -TFP_LOSS_output_none;
+	return -TFP_LOSS_output_write;
 }
 
 /* The header stands, also in the file itself where that is not mapped: the file gets its name. */
@@ -200,7 +206,27 @@ enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_f
 	tfp_origin.descriptor = (int)high;
 	tfp_origin.device = log->device;
 	tfp_origin.inode = log->inode;
+	tfp_origin.is_mapped = !log->is_shadow;
 	tfp_state->log = log;
 	tfp_state->live = log->live;
 	return TFP_LOSS_NONE;
+}
+
+#define LIVE_END (TFP_LIVE_OFFSET + sizeof(struct tfp_file_live))
+
+struct tfp_file_live *tfp_file_inherited(void)
+{
+	struct stat status;
+
+	if (!tfp_origin.is_mapped || tfp_origin.descriptor < 0 ||
+	    tfp_sys(SYS_fstat, tfp_origin.descriptor, (long)&status, 0, 0, 0, 0) < 0 || status.st_dev != tfp_origin.device ||
+	    status.st_ino != tfp_origin.inode || (uint64_t)status.st_size < LIVE_END)
+		return NULL;
+	char *start = tfp_pages_share(tfp_origin.descriptor, 0, LIVE_END);
+	return start ? (struct tfp_file_live *)(start + TFP_LIVE_OFFSET) : NULL;
+}
+
+void tfp_file_inherited_done(struct tfp_file_live *live)
+{
+	tfp_pages_put((char *)live - TFP_LIVE_OFFSET, LIVE_END);
 }

@@ -4,7 +4,8 @@
  *
  * Rule: both lie in pages that a fork child finds empty (MADV_WIPEONFORK), and every pointer into the log's mapping is
  * held there and nowhere else, so that a child (fork, _Fork, raw clone) can never write into its parent's log: its
- * emptied page fails every room test and starts a log of its own. What must survive a fork is struct tfp_origin.
+ * emptied page fails every room test and starts a log of its own. What must survive a fork is struct tfp_origin. One
+ * exception: a child that can make no log maps its parent's live words anew, to count itself there (tfp_file_inherited).
  *
  *   tfp_self (TLS, 8 bytes) --> struct tfp_thread --> lanes[0] normal, lanes[1] inside signal handlers --> chunk
  *                                              `----> slot (exact counters, in the log)
@@ -216,6 +217,7 @@ struct tfp_origin {
 	uint64_t inherited_bytes; /* live heap when this process last forked: what the child begins with */
 	int descriptor; /* of the log, -1 = none; a child finds its parent's here and closes it */
 	uint64_t device, inode; /* of the log */
+	uint32_t is_mapped;     /* the log is mapped itself: a child may map it, too */
 };
 
 #define TFP_HIDDEN __attribute__((visibility("hidden")))

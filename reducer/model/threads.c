@@ -25,7 +25,7 @@ struct build {
 	const struct thread_list *more;
 };
 
-enum { LOSS_THREAD_STATE = 14 }; /* losses.def */
+enum { LOSS_THREAD_STATE = 14, LOSS_CHILD_REFUSED = 40, LOSS_CHILD_UNMADE = 41 }; /* losses.def */
 
 static void add_loss(struct process *process, const struct loss *loss)
 {
@@ -40,6 +40,13 @@ static void add_loss(struct process *process, const struct loss *loss)
 	to->name = row == NULL ? "unknown" : row->name;
 	to->help = row == NULL ? "a kind of loss that the log does not name" : row->help;
 	to->remedy = row == NULL ? "" : row->remedy;
+}
+
+/* What the log counts for no thread, and without times. */
+static void add_loss_of_none(struct process *process, uint8_t kind, uint64_t count)
+{
+	if (count != 0)
+		add_loss(process, &(struct loss){.kind = kind, .count = count, .first_ns = TIME_UNKNOWN, .last_ns = TIME_UNKNOWN});
 }
 
 /* A new thread of the process, all zero; NULL when there is no room. */
@@ -177,8 +184,9 @@ void threads_build(struct process *process, const struct thread_list *more)
 	}
 	for (size_t i = 0; more != NULL && i < more->loss_count; i++)
 		add_loss(process, &more->losses[i]);
-	if (process->log->live.early_calls != 0) /* of no thread */
-		add_loss(process, &(struct loss){.kind = LOSS_THREAD_STATE, .count = process->log->live.early_calls});
+	add_loss_of_none(process, LOSS_THREAD_STATE, process->log->live.early_calls);
+	add_loss_of_none(process, LOSS_CHILD_REFUSED, process->log->live.children_refused);
+	add_loss_of_none(process, LOSS_CHILD_UNMADE, process->log->live.children_unmade);
 	if (process->thread_count > 0)
 		qsort(process->threads, process->thread_count, sizeof *process->threads, by_serial);
 	if (process->loss_count > 0)
