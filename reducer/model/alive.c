@@ -42,11 +42,12 @@ static int is_visible(const struct tfp_file_header *header)
 	       (stat("/proc/self/ns/pid", &space) == 0 && space.st_ino == header->pid_namespace);
 }
 
-/* Field 22 of /proc/PID/stat, in clock ticks; 0 where there is no such process. */
+/* Field 22 of /proc/PID/stat, in clock ticks; 0 where there is no such process, or one that has ended and nobody waited for. */
 static unsigned long long start_of(uint32_t pid)
 {
 	unsigned long long start = 0;
-	char path[64], line[1024] = "";
+	char path[64], line[1024] = "", state;
+	long threads;
 	const char *at;
 	FILE *file;
 
@@ -58,8 +59,10 @@ static unsigned long long start_of(uint32_t pid)
 	fclose(file);
 	/* The word behind the last ')' is field 3. */
 	if (at == NULL || sscanf(at + 1,
-				 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-				 &start) != 1)
+				 " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu",
+				 &state, &threads, &start) != 3)
+		return 0;
+	if ((state == 'Z' || state == 'X') && threads <= 1) /* its first thread alone may have ended */
 		return 0;
 	return start;
 }
