@@ -275,6 +275,17 @@ void run_set_times(struct run *run)
 	}
 }
 
+/* An image that another one replaced: where none of the logs is that one's, what it did is not recorded. */
+static void find_unfollowed(struct run *run)
+{
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].end == END_EXEC)
+			run->processes[i].end_doubt = "replaced by a program without a log (exec)";
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].exec_before != PROCESS_NONE)
+			run->processes[run->processes[i].exec_before].end_doubt = NULL;
+}
+
 static struct run *make_run(struct tree_choice *choice, struct run *run)
 {
 	run->processes = calloc(choice->count, sizeof *run->processes);
@@ -283,6 +294,7 @@ static struct run *make_run(struct tree_choice *choice, struct run *run)
 	run->process_count = choice->count;
 	for (size_t i = 0; i < choice->count; i++)
 		open_process(run, &run->processes[i], choice, i);
+	find_unfollowed(run);
 	if (open_clocks(run) != 0)
 		return NULL;
 	run_set_times(run);

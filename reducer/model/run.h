@@ -125,7 +125,7 @@ struct process {
 	int64_t start_ns, end_ns; /* end: best known (end record, else the last record) */
 	enum end_kind end;
 	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
-	const char *end_doubt; /* of END_UNKNOWN: why it may be no kill; NULL = it is one */
+	const char *end_doubt; /* of END_UNKNOWN: why it may be no kill; NULL = it is one. Of END_EXEC: that no log is the next one's */
 	struct child_end *child_ends; /* of its children that were killed, as its waits said */
 	size_t child_end_count;
 	struct tfp_end_payload told; /* by `tfprof run` in this log, of this process or of one without a log; pid 0 = nothing */

@@ -47,6 +47,16 @@ static int is_parent(const struct tfp_file_header *child, const struct tfp_file_
 	       child->parent_start == parent->process_start && child->parent_start != 0;
 }
 
+/* Without /proc a process cannot know when it began: then the image before has told it that it is the next. */
+static int is_next_image(const struct tfp_file_header *image, const struct tfp_file_header *before)
+{
+	if (same_process(image, before))
+		return 1;
+	return (image->process_start == 0 || before->process_start == 0) && image->pid == before->pid &&
+	       (image->pid_namespace == before->pid_namespace || image->pid_namespace == 0 || before->pid_namespace == 0) &&
+	       (image->flags & TFP_FILE_FORKED) == 0 && image->parent_log_id == before->log_id && image->parent_log_id != 0;
+}
+
 static int same_job(const struct tfp_file_header *a, const struct tfp_file_header *b)
 {
 	return !is_zero(a->job_id, sizeof a->job_id) && memcmp(a->job_id, b->job_id, sizeof a->job_id) == 0;
@@ -87,11 +97,13 @@ static void link_log(struct tree *tree, size_t i)
 	for (size_t k = i; k-- > 0;) {
 		const struct tfp_file_header *other = &tree->logs[k]->header;
 
-		if (same_process(header, other) && tree->exec_before[i] == PROCESS_NONE)
+		int is_image = is_next_image(header, other);
+
+		if (is_image && tree->exec_before[i] == PROCESS_NONE)
 			tree->exec_before[i] = k;
-		else if (is_parent(header, other) && !same_process(header, other) && tree->parents[i] == PROCESS_NONE)
+		else if (is_parent(header, other) && !is_image && tree->parents[i] == PROCESS_NONE)
 			tree->parents[i] = k;
-		if (same_process(header, other) || is_parent(header, other) || same_job(header, other))
+		if (is_image || is_parent(header, other) || same_job(header, other))
 			join(tree, i, k);
 	}
 	if (tree->parents[i] == PROCESS_NONE && tree->exec_before[i] != PROCESS_NONE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which logs of a run are not here, as those that are tell: a rank of the job, or the process that started them. See notes.h.
+ * Which logs of a run are not here, as those that are tell: a rank of the job, the process that started them, the program that
+ * came next. See notes.h.
  *
  * Rule: what the logs say of others, nothing guessed; why they are not here nobody knows.
  */
@@ -66,8 +67,22 @@ static void note_parents(struct table *table, const struct run *run)
 		table_note(table, NOTE_MISSING, "Nor are the logs of those that started %zu more.", others);
 }
 
+static void note_next_programs(struct table *table, const struct run *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		count += run->processes[i].end == END_EXEC && run->processes[i].end_doubt != NULL;
+	if (count)
+		table_note(table, NOTE_MISSING,
+			   "%zu process%s went on as another program (exec) of which no log is here: passed over (TFPROF_SKIP, "
+			   "TFPROF_ONLY), linked statically, set-user-ID, or not let write to TFPROF_OUT.",
+			   count, count == 1 ? "" : "es");
+}
+
 void notes_missing(struct table *table, const struct request *request)
 {
 	note_ranks(table, request->run);
 	note_parents(table, request->run);
+	note_next_programs(table, request->run);
 }
