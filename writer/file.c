@@ -138,8 +138,8 @@ int tfp_file_fits(uint64_t end)
 	return end <= limit.rlim_cur;
 }
 
-/* Hands out `bytes` at a multiple of `alignment`; 0 when max_bytes, less what is to be kept free, forbids it. */
-static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free)
+/* Hands out `bytes` at a multiple of `alignment`; *before: where the log ended. 0 when max_bytes, less what is kept free, forbids it. */
+static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free, uint64_t *before)
 {
 	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
 
@@ -149,15 +149,14 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment,
 			return 0;
 	} while (!__atomic_compare_exchange_n(&log->live->file_end, &old, start + bytes, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
+	*before = old;
 	return start;
 }
 
-/* What was handed out and could not be used goes back, unless somebody was handed the next piece. */
-static void unreserve(struct tfp_log *log, uint64_t start, uint64_t bytes)
+/* What was handed out up to `end` and could not be used goes back, unless somebody was handed the next piece. */
+static void unreserve(struct tfp_log *log, uint64_t before, uint64_t end)
 {
-	uint64_t end = start + bytes;
-
-	__atomic_compare_exchange_n(&log->live->file_end, &end, start, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&log->live->file_end, &end, before, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void finish_header(struct tfp_block_header *header, const void *payload)
@@ -210,7 +209,8 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	uint64_t offset = reserve(log, bytes, log->page_bytes, header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES);
+	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES;
+	uint64_t offset = reserve(log, bytes, log->page_bytes, kept_free, &before);
 
 	if (!offset) {
 		*why = TFP_LOSS_output_limit;
@@ -218,7 +218,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	}
 	struct tfp_block_header *block = map_part(log, offset, bytes, why);
 	if (!block) {
-		unreserve(log, offset, bytes);
+		unreserve(log, before, offset + bytes);
 		return NULL;
 	}
 	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
@@ -261,7 +261,7 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
  * A full disk takes the first pages of a block: they are made zeros again before the space goes back, because the next who is
  * handed it may be a live block, which counts on zeros. Where that cannot be done the space stays taken, and the torn block seen.
  */
-static void take_back(struct tfp_log *log, uint64_t start, uint64_t bytes, uint64_t written)
+static void take_back(struct tfp_log *log, uint64_t before, uint64_t start, uint64_t bytes, uint64_t written)
 {
 	long result = 0;
 	int is_kept;
@@ -275,7 +275,7 @@ static void take_back(struct tfp_log *log, uint64_t start, uint64_t bytes, uint6
 		give_back(descriptor, is_kept);
 	}
 	if (!is_error(result))
-		unreserve(log, start, bytes);
+		unreserve(log, before, start + bytes);
 }
 
 /* The draining thread has no slot of its own: what it gives up is counted for the newest thread, hence atomically. */
@@ -335,7 +335,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 
 	if (log->is_wrapping)
 		drop_oldest(log, whole);
-	uint64_t offset = reserve(log, bytes, alignment, COUNTERS_BYTES);
+	uint64_t before, offset = reserve(log, bytes, alignment, COUNTERS_BYTES, &before);
 	if (!offset)
 		return TFP_LOSS_output_limit;
 	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, bytes - sizeof *header - header->encoded_bytes);
@@ -347,7 +347,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 		uint64_t written;
 		enum tfp_loss why = write_at(log, space, bytes, offset, &written);
 		if (why) {
-			take_back(log, offset, bytes, written);
+			take_back(log, before, offset, bytes, written);
 			return why;
 		}
 	}
@@ -363,7 +363,7 @@ enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *p
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (header->encoded_bytes + 7) & ~UINT64_C(7), whole = sizeof *header + bytes, written = 0;
-	uint64_t offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, COUNTERS_BYTES);
+	uint64_t before, offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, COUNTERS_BYTES, &before);
 
 	if (!offset)
 		return TFP_LOSS_output_limit;
@@ -376,7 +376,7 @@ enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *p
 		if (!why)
 			why = write_at(log, payload, header->encoded_bytes, offset + sizeof *header, &written);
 		if (why) {
-			take_back(log, offset, whole, sizeof *header + written);
+			take_back(log, before, offset, whole, sizeof *header + written);
 			return why;
 		}
 	}
