@@ -108,6 +108,7 @@ void tfp_cupti_yield_buffers(void)
 {
 	if (holders & BUFFERS)
 		return;
+	left_ticks = 0; /* whoever left has given them up since: this one has not left */
 	hold_buffers();
 	if (tfp_cupti && tfp_cupti->phase == TFP_CUPTI_YIELDED && !tfp_cupti_is_subscribed())
 		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);

@@ -7,8 +7,8 @@
  * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
  * that counts halves of microseconds, as PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes
  * CUPTI down, as JAX 0.11 does; with -DFINALIZES_EARLY it takes CUPTI down before CUDA begins; with -DASKS_TWICE it subscribes a second
- * time, which CUPTI refuses, and asks for records later; with -DKEEPS_KINDS it unsubscribes and never gives up its kind. Twice, where
- * a fourth argument says so.
+ * time, which CUPTI refuses, and asks for records later; with -DKEEPS_KINDS it unsubscribes and never gives up its kind; with
+ * -DANOTHER_TAKES somebody else, who subscribes to nothing, asks for records after it. Twice, where a fourth argument says so.
  * Arguments: memsets before (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands
  * them out, as malloc's are.
  */
@@ -180,6 +180,10 @@ int main(int argc, char **argv)
 	work(block, atoi(argv[2]));
 	end();
 	work(block, atoi(argv[3]));
+#ifdef ANOTHER_TAKES
+	printf("enable %d\n", cuptiActivityEnable(MEMSET));
+	work(block, atoi(argv[2]));
+#endif
 	if (argc > 4) {
 		begin();
 		work(block, atoi(argv[2]));
