@@ -42,18 +42,6 @@ void summary_end_line(struct summary *summary)
 	text_clear(&summary->line);
 }
 
-/* A command is there to be copied: the terminal breaks a long one, half of it would be another one. */
-static void end_command(struct summary *summary)
-{
-	size_t columns = escape_width(summary->line.bytes, summary->line.length), width = summary->options->width;
-
-	if (summary_left(summary)) {
-		fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.bytes);
-		summary->used += (columns + width - 1) / width;
-	}
-	text_clear(&summary->line);
-}
-
 void summary_gap(struct summary *summary)
 {
 	if (summary->is_roomy)
@@ -257,6 +245,37 @@ static void make_suggestion(struct text *line, const struct summary_call *call, 
 	escape_visible(line, call->logs, strlen(call->logs));
 }
 
+/* A command is there to be copied: the terminal breaks a long one, half of it would be another one. */
+static size_t command_lines(const struct summary *summary)
+{
+	size_t columns = escape_width(summary->line.bytes, summary->line.length), width = summary->options->width;
+
+	return (columns + width - 1) / width;
+}
+
+/* The first has its lines where the screen has them at all. */
+static void end_command(struct summary *summary, bool is_first)
+{
+	size_t lines = command_lines(summary);
+
+	if (is_first || lines <= summary_left(summary)) {
+		fprintf(summary->file, "%.*s\n", (int)summary->line.length, summary->line.bytes);
+		summary->used += lines;
+	}
+	text_clear(&summary->line);
+}
+
+static bool put_next_heading(struct summary *summary, const struct suggestion *first)
+{
+	size_t lines;
+
+	make_suggestion(&summary->line, summary->call, first);
+	lines = command_lines(summary);
+	text_clear(&summary->line);
+	return summary->is_roomy + 1 + lines <= summary->screen_left &&
+	       summary_heading(summary, "Next (--list shows what else there is)", 1);
+}
+
 static void put_next(struct summary *summary)
 {
 	struct text room = {0};
@@ -269,10 +288,10 @@ static void put_next(struct summary *summary)
 	if (summary->request->run->process_count && !process_is_foreign(&summary->request->run->processes[0]))
 		list[count++] = (struct suggestion){"every call stack", "-t memory.sites", ""};
 	list[count++] = (struct suggestion){"the time line alone", "-f perfetto -o run.perfetto", ""};
-	if (summary_heading(summary, "Next (--list shows what else there is)", 1))
+	if (put_next_heading(summary, &list[0]))
 		for (size_t i = 0; i < count; i++) {
 			make_suggestion(&summary->line, summary->call, &list[i]);
-			end_command(summary);
+			end_command(summary, i == 0);
 		}
 	text_free(&room);
 }
@@ -327,14 +346,15 @@ struct written {
 	size_t room, lines;
 };
 
-/* Writes a part again. */
-static void write_part(struct summary *summary, const struct part *part, size_t room, struct written *written)
+/* Writes a part again. `left`: lines that the screen has for it and all behind it. */
+static void write_part(struct summary *summary, const struct part *part, size_t room, size_t left, struct written *written)
 {
 	size_t length;
 
 	free(written->bytes);
 	written->room = summary->room = room < part->most ? room : part->most;
 	summary->used = 0;
+	summary->screen_left = left;
 	summary->file = open_memstream(&written->bytes, &length);
 	if (!summary->file)
 		base_die("out of memory for the summary");
@@ -371,7 +391,7 @@ static size_t write_parts(struct summary *summary, struct written *written)
 				size_t sure = sure_of(summary, &parts[i]), room;
 				kept -= sure;
 				room = left > kept + sure ? left - kept : sure;
-				write_part(summary, &parts[i], room < left ? room : left, &written[i]);
+				write_part(summary, &parts[i], room < left ? room : left, left, &written[i]);
 				left -= written[i].lines;
 			}
 	return left;
@@ -387,7 +407,7 @@ static void share_rest(struct summary *summary, struct written *written, size_t 
 			    part->lines + NEARLY < part->room)
 				continue;
 			left += part->lines;
-			write_part(summary, &parts[i], left, part);
+			write_part(summary, &parts[i], left, left, part);
 			left -= part->lines;
 		}
 }

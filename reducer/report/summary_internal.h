@@ -19,6 +19,7 @@ struct summary {
 	struct text line;
 	size_t room;	/* lines that this part may use, blank line and heading included */
 	size_t used;	/* lines of this part so far */
+	size_t screen_left; /* lines that the screen has for this part and those of lower rank */
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
