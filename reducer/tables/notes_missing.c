@@ -9,6 +9,7 @@
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define STRETCHES_MOST 4 /* of missing ranks that are listed */
 
@@ -30,11 +31,14 @@ static void note_ranks(struct table *table, const struct run *run)
 		if (to - from > 1)
 			text_format(&list, " to %" PRIu64, to - 1);
 	}
+	/* Slurm's own script, which it runs once, has the rank 0 as well. */
+	bool is_script = missing && missing + 1 == ranks && is_there[0] && strcmp(variable, "SLURM_NTASKS") == 0;
 	if (missing)
 		table_note(table, NOTE_MISSING,
-			   "Of the %" PRIu64 " ranks of the job (%s) %" PRIu64 " ha%s no log here (rank %s%s): no figure counts them. "
+			   "Of the %" PRIu64 " ranks of the job (%s) %" PRIu64 " ha%s no log here (rank %s%s)%s: no figure counts them. "
 			   "Logs of several machines belong in one directory.",
-			   ranks, variable, missing, missing == 1 ? "s" : "ve", list.bytes, stretches > STRETCHES_MOST ? ", ..." : "");
+			   ranks, variable, missing, missing == 1 ? "s" : "ve", list.bytes, stretches > STRETCHES_MOST ? ", ..." : "",
+			   is_script ? ", if srun started it" : "");
 	text_free(&list);
 }
 
@@ -42,6 +46,20 @@ static void note_ranks(struct table *table, const struct run *run)
 static bool is_orphan(const struct process *process)
 {
 	return process->parent == PROCESS_NONE && process->exec_before == PROCESS_NONE && process->log->header.parent_log_id;
+}
+
+/* Is there a log of that process all the same: of another program that it ran? */
+static bool has_log(const struct run *run, const struct process *child, uint32_t pid)
+{
+	const struct tfp_file_header *header = &child->log->header;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct tfp_file_header *other = &run->processes[i].log->header;
+		if (other->pid == pid && other->pid_namespace == header->pid_namespace &&
+		    memcmp(other->boot_id, header->boot_id, sizeof(header->boot_id)) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The first parent is named, the others are counted. */
@@ -60,7 +78,12 @@ static void note_parents(struct table *table, const struct run *run)
 		else
 			others++;
 	}
-	if (first)
+	if (first && has_log(run, first, first->parent_pid))
+		table_note(table, NOTE_MISSING,
+			   "The log of what started %zu of these is not here: an earlier program of process %" PRIu32
+			   ", or what process %" PRIu32 " was before.",
+			   same, first->parent_pid, first->pid);
+	else if (first)
 		table_note(table, NOTE_MISSING, "The log of process %" PRIu32 ", which started %zu of these, is not here.",
 			   first->parent_pid, same);
 	if (others)
