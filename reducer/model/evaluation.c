@@ -179,12 +179,22 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	end_period(taken, &taken->threads[stream], stream, process->step_count - 1);
 }
 
+static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct evaluation *taken = state;
+
+	(void)stream;
+	for (size_t s = 0; s < taken->scan->process->log->stream_count && batch_value(batch, i, fields[0]) != 0; s++)
+		learning_reopen(&taken->threads[s]);
+}
+
 static const struct scan_record records[] = {
 	{"op_begin", take_begin, NULL, {"name", "key", "source", "scope"}},
 	{"op_end", take_end, NULL, {"key", "source"}},
 	{"op_link", take_link, NULL, {"sequence", "forward_thread"}},
 	{"framework_thread", take_thread, NULL, {"id", "source"}},
 	{"step", take_step, NULL, {"source", "name"}},
+	{"window", take_window, NULL, {"is_open"}},
 };
 
 static void drop(void *state)

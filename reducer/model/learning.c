@@ -160,6 +160,12 @@ void learning_end(struct learning *learning, uint64_t key)
 		keep(learning, *now);
 }
 
+void learning_reopen(struct learning *learning)
+{
+	learning->outer = learning->stepping = 0;
+	learning->is_linkable = learning->is_within = 0;
+}
+
 int learning_is_layer(const struct learning *learning, uint64_t key)
 {
 	return learning->outer == key && is_layer(&learning->now);

@@ -67,6 +67,8 @@ void learning_name(struct learning *learning, uint64_t name, const char *text);
 /* scope: as in op_begin. Times are not 0. */
 void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time);
 void learning_end(struct learning *learning, uint64_t key);
+/* A window opened: what was open ended before, where nobody recorded it. */
+void learning_reopen(struct learning *learning);
 /* Did the op begun last begin the work of a layer? */
 int learning_is_layer(const struct learning *learning, uint64_t key);
 /* The op just begun has that sequence number. */

@@ -290,6 +290,20 @@ static void a_hook_of_the_backward_pass_steps_within_it(void **state)
 	assert_false(learning.is_within);
 }
 
+static void what_a_window_cut_off_is_open_no_more(void **state)
+{
+	uint64_t around = now += 10, from = sequence, first;
+
+	(void)state;
+	learning_begin(&learning, AROUND, around, FUNCTION, around);
+	learning_reopen(&learning);
+	op(STEP, USER, NO_GRADIENTS);
+	assert_false(learning.is_within);
+	first = forward(1);
+	backward(from);
+	assert_int_equal(learning_found(&learning).trained_from, first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_batch_is_loaded_or_drawn, make, drop),
 		cmocka_unit_test_setup_teardown(a_layer_under_autocast_has_the_number_of_the_one_inside, make, drop),
 		cmocka_unit_test_setup_teardown(a_hook_of_the_backward_pass_steps_within_it, make, drop),
+		cmocka_unit_test_setup_teardown(what_a_window_cut_off_is_open_no_more, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
