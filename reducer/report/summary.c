@@ -333,6 +333,8 @@ static const struct part {
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
+#define VERDICT 1  /* of parts */
+#define OPS_GIVE 2 /* lines; they keep a blank one, a heading and a row */
 
 #define OUT_RANK 2   /* of the call stacks, where memory ran out; */
 #define OUT_USUAL 7  /* what they are sure of: blank line, heading, two stacks, how many more */
@@ -364,13 +366,29 @@ static void write_part(struct summary *summary, const struct part *part, size_t 
 }
 
 /* Where memory ran out, call stacks that held it take the place of what took time. */
-static unsigned sure_of(const struct summary *summary, const struct part *part)
+static unsigned usual_of(const struct summary *summary, const struct part *part)
 {
 	if (summary->is_out && part->put == summary_put_sites)
 		return summary->is_roomy ? OUT_USUAL : OUT_LEAST;
 	if (summary->is_out && (part->put == summary_put_kernels || part->put == summary_put_ops))
 		return 0;
 	return summary->is_roomy ? part->usual : part->least;
+}
+
+/* On a roomy screen the verdict is whole: what it needs beyond what is usual, ops and kernels give. */
+static unsigned sure_of(const struct summary *summary, const struct part *part)
+{
+	unsigned sure = usual_of(summary, part), usual = parts[VERDICT].usual, needed = 1 + (unsigned)summary->verdict_lines;
+	unsigned more = summary->is_roomy && needed > usual ? needed - usual : 0;
+	unsigned from_ops = more < OPS_GIVE ? more : OPS_GIVE, gives = 0;
+
+	if (part->put == summary_put_verdict)
+		return sure + more;
+	if (part->put == summary_put_ops)
+		gives = from_ops;
+	else if (part->put == summary_put_kernels)
+		gives = more - from_ops;
+	return sure > gives ? sure - gives : 0;
 }
 
 static unsigned rank_of(const struct summary *summary, const struct part *part)
@@ -424,6 +442,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
 	summary_find_end(&summary);
+	summary_measure_verdict(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {
 		fputs(written[i].bytes, file);

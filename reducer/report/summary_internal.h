@@ -23,6 +23,7 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
+	size_t verdict_lines; /* that its sentence needs */
 	bool is_out;	/* the run ended for want of memory, as far as is known: what held it goes before what took time */
 	const char *out_allocator; /* of which; NULL = all */
 	struct summary_notes {
@@ -77,6 +78,8 @@ void summary_put_end(struct summary *summary);
 void summary_find_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
+/* Sets verdict_lines. */
+void summary_measure_verdict(struct summary *summary);
 void summary_put_steps(struct summary *summary);
 /* After it: what the process did beside these steps. */
 void summary_put_outside(struct summary *summary);

@@ -29,6 +29,18 @@ static const char *colour_of(const char *level)
 	return strcmp(level, "high") == 0 ? "1;31" : strcmp(level, "moderate") == 0 ? "33" : "32";
 }
 
+void summary_measure_verdict(struct summary *summary)
+{
+	struct table *table = tables_make(&table_overview_verdict, summary->request);
+	struct text sentence = {0};
+
+	if (table->shown_count)
+		summary->verdict_lines =
+			summary_measure(summary, "", summary_text(&sentence, table, 0, "sentence"), VERDICT_LINES);
+	text_free(&sentence);
+	table_free(table);
+}
+
 void summary_put_verdict(struct summary *summary)
 {
 	struct table *table = tables_make(&table_overview_verdict, summary->request);
