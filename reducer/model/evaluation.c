@@ -515,7 +515,6 @@ static void split_evaluation(struct evaluation *taken)
 static int finish(void *state)
 {
 	struct evaluation *taken = state;
-
 	size_t first;
 
 	end_pass(taken);

@@ -225,10 +225,8 @@ static void put_others(struct summary *summary)
 /* The table behind the verdict; "" = there is none, or it is the one that is suggested anyway. */
 static const char *closer_look(const struct summary *summary, struct text *room)
 {
-	struct table *table = tables_make(&table_overview_verdict, summary->request);
-	const char *next = table->shown_count ? summary_text(room, table, 0, "next") : "";
+	const char *next = summary->verdict->shown_count ? summary_text(room, summary->verdict, 0, "next") : "";
 
-	table_free(table);
 	return strncmp(next, "memory.", strlen("memory.")) == 0 ? "" : next;
 }
 
@@ -311,34 +309,39 @@ static void put_steps(struct summary *summary)
 	summary_put_outside(summary);
 }
 
-/* In the order on the screen. Those without a least number of lines appear where others leave room. */
+/* What a part is sure of. */
+struct share {
+	unsigned rank, least; /* least: of a small screen */
+	unsigned usual;	      /* of a roomy one, blank line included */
+};
+
+/*
+ * In the order on the screen. Those without a least number of lines appear where others leave room. Where memory ran out, call stacks
+ * that held it take the place of what took time.
+ */
 static const struct part {
 	void (*put)(struct summary *summary);
-	unsigned rank, least; /* least: of a small screen */
-	unsigned usual, most; /* of a roomy one, blank line included: what it is sure of, what it takes */
+	struct share share, out; /* out: where memory ran out */
+	unsigned most;		 /* lines that it takes */
+	unsigned gives_from, gives_to; /* of a roomy screen, to the verdict: of the lines that it needs beyond its usual ones those */
 } parts[] = {
-	{put_run, 0, 4, 4, 16},
-	{summary_put_verdict, 1, 2, 3, 6},
-	{put_steps, 2, 4, 9, 9},
-	{summary_put_kernels, 4, 2, 5, 6},
-	{summary_put_ops, 5, 2, 5, 6},
-	{summary_put_memory, 6, 3, 5, 8},
-	{summary_put_gpu, 3, 0, 4, 9},
-	{summary_put_processes, 9, 0, 0, 9},
-	{summary_put_sites, 10, 0, 0, 13},
-	{summary_put_advice, 8, 3, 6, 18},
-	{summary_put_notes, 12, 0, 4, 10},
-	{put_others, 11, 0, 0, 5},
-	{put_next, 7, 2, 5, 6},
+	{put_run, {0, 4, 4}, {0, 4, 4}, 16, 0, 0},
+	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 6, 0, 0},
+	{put_steps, {2, 4, 9}, {2, 4, 9}, 9, 0, 0},
+	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
+	{summary_put_ops, {5, 2, 5}, {5, 0, 0}, 6, 0, 2},
+	{summary_put_memory, {6, 3, 5}, {6, 3, 5}, 8, 0, 0},
+	{summary_put_gpu, {3, 0, 4}, {3, 0, 4}, 9, 0, 0},
+	{summary_put_processes, {9, 0, 0}, {9, 0, 0}, 9, 0, 0},
+	{summary_put_sites, {10, 0, 0}, {2, 4, 7}, 13, 0, 0},
+	{summary_put_advice, {8, 3, 6}, {8, 3, 6}, 18, 0, 0},
+	{summary_put_notes, {12, 0, 4}, {12, 0, 4}, 10, 0, 0},
+	{put_others, {11, 0, 0}, {11, 0, 0}, 5, 0, 0},
+	{put_next, {7, 2, 5}, {7, 2, 5}, 6, 0, 0},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
-#define VERDICT 1  /* of parts */
-#define OPS_GIVE 2 /* lines; they keep a blank one, a heading and a row */
-
-#define OUT_RANK 2   /* of the call stacks, where memory ran out; */
-#define OUT_USUAL 7  /* what they are sure of: blank line, heading, two stacks, how many more */
-#define OUT_LEAST 4
+#define VERDICT 1 /* of parts */
 
 #define NEARLY 3 /* lines: what had no room is one piece, of so many lines at most */
 
@@ -365,35 +368,28 @@ static void write_part(struct summary *summary, const struct part *part, size_t 
 	written->lines = summary->used;
 }
 
-/* Where memory ran out, call stacks that held it take the place of what took time. */
-static unsigned usual_of(const struct summary *summary, const struct part *part)
+static const struct share *share_of(const struct summary *summary, const struct part *part)
 {
-	if (summary->is_out && part->put == summary_put_sites)
-		return summary->is_roomy ? OUT_USUAL : OUT_LEAST;
-	if (summary->is_out && (part->put == summary_put_kernels || part->put == summary_put_ops))
-		return 0;
-	return summary->is_roomy ? part->usual : part->least;
-}
-
-/* On a roomy screen the verdict is whole: what it needs beyond what is usual, ops and kernels give. */
-static unsigned sure_of(const struct summary *summary, const struct part *part)
-{
-	unsigned sure = usual_of(summary, part), usual = parts[VERDICT].usual, needed = 1 + (unsigned)summary->verdict_lines;
-	unsigned more = summary->is_roomy && needed > usual ? needed - usual : 0;
-	unsigned from_ops = more < OPS_GIVE ? more : OPS_GIVE, gives = 0;
-
-	if (part->put == summary_put_verdict)
-		return sure + more;
-	if (part->put == summary_put_ops)
-		gives = from_ops;
-	else if (part->put == summary_put_kernels)
-		gives = more - from_ops;
-	return sure > gives ? sure - gives : 0;
+	return summary->is_out ? &part->out : &part->share;
 }
 
 static unsigned rank_of(const struct summary *summary, const struct part *part)
 {
-	return summary->is_out && part->put == summary_put_sites ? OUT_RANK : part->rank;
+	return share_of(summary, part)->rank;
+}
+
+/* On a roomy screen the verdict is whole. */
+static unsigned sure_of(const struct summary *summary, const struct part *part)
+{
+	unsigned sure = share_of(summary, part)->usual, usual = parts[VERDICT].share.usual, needed = 1 + (unsigned)summary->verdict_lines;
+	unsigned more = needed > usual ? needed - usual : 0, to = more < part->gives_to ? more : part->gives_to;
+	unsigned gives = to > part->gives_from ? to - part->gives_from : 0;
+
+	if (!summary->is_roomy)
+		return share_of(summary, part)->least;
+	if (part == &parts[VERDICT])
+		return sure + more;
+	return sure > gives ? sure - gives : 0;
 }
 
 /* All of them by rank, each with what those of lower rank are not sure of. Returns the lines that are left. */
@@ -441,6 +437,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	struct written written[PARTS] = {0};
 
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
+	summary.verdict = tables_make(&table_overview_verdict, request);
 	summary_find_end(&summary);
 	summary_measure_verdict(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
@@ -448,5 +445,6 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 		fputs(written[i].bytes, file);
 		free(written[i].bytes);
 	}
+	table_free(summary.verdict);
 	text_free(&summary.line);
 }

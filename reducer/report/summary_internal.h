@@ -23,7 +23,8 @@ struct summary {
 	bool is_roomy;	/* blank lines between parts */
 	bool has_bound; /* a peak was printed that is only a bound */
 	bool has_near;	/* a name with a "~" was printed */
-	size_t verdict_lines; /* that its sentence needs */
+	struct table *verdict; /* overview.verdict */
+	size_t verdict_lines;  /* that its sentence needs */
 	bool is_out;	/* the run ended for want of memory, as far as is known: what held it goes before what took time */
 	const char *out_allocator; /* of which; NULL = all */
 	struct summary_notes {

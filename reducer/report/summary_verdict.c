@@ -31,19 +31,17 @@ static const char *colour_of(const char *level)
 
 void summary_measure_verdict(struct summary *summary)
 {
-	struct table *table = tables_make(&table_overview_verdict, summary->request);
 	struct text sentence = {0};
 
-	if (table->shown_count)
+	if (summary->verdict->shown_count)
 		summary->verdict_lines =
-			summary_measure(summary, "", summary_text(&sentence, table, 0, "sentence"), VERDICT_LINES);
+			summary_measure(summary, "", summary_text(&sentence, summary->verdict, 0, "sentence"), VERDICT_LINES);
 	text_free(&sentence);
-	table_free(table);
 }
 
 void summary_put_verdict(struct summary *summary)
 {
-	struct table *table = tables_make(&table_overview_verdict, summary->request);
+	const struct table *table = summary->verdict;
 	struct text level = {0}, sentence = {0};
 
 	if (table->shown_count) {
@@ -58,7 +56,6 @@ void summary_put_verdict(struct summary *summary)
 	}
 	text_free(&level);
 	text_free(&sentence);
-	table_free(table);
 }
 
 /* A bar of eighths of a column; of '#' where the terminal's letters have none. */

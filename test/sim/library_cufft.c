@@ -137,41 +137,20 @@ static int execute(int plan, const char *name)
 	return failed ? 6 : 0;
 }
 
-SIM_LIBRARY_API int cufftExecC2C(int plan, void *from, void *to, int direction)
-{
-	(void)from, (void)to, (void)direction;
-	return execute(plan, "_Z11regular_fftILj256E3EPTILj16EELj16E9offset_t_EvP6float2S2_");
-}
-
-SIM_LIBRARY_API int cufftExecR2C(int plan, void *from, void *to)
-{
-	(void)from, (void)to;
-	return execute(plan, "_Z10vector_fftILj256E3EPTILj16EELj16E9offset_t_EvPfP6float2");
-}
-
-SIM_LIBRARY_API int cufftExecC2R(int plan, void *from, void *to)
-{
-	(void)from, (void)to;
-	return execute(plan, "_Z11spRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP6float2Pf");
-}
-
-SIM_LIBRARY_API int cufftExecZ2Z(int plan, void *from, void *to, int direction)
-{
-	(void)from, (void)to, (void)direction;
-	return execute(plan, "_Z11regular_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2S2_");
-}
-
-SIM_LIBRARY_API int cufftExecD2Z(int plan, void *from, void *to)
-{
-	(void)from, (void)to;
-	return execute(plan, "_Z10vector_fftILj256E3EPTILj16EELj16E9offset_t_EvPdP7double2");
-}
-
-SIM_LIBRARY_API int cufftExecZ2D(int plan, void *from, void *to)
-{
-	(void)from, (void)to;
-	return execute(plan, "_Z11dpRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2Pd");
-}
+#define ONE_WAY
+#define BOTH_WAYS , __attribute__((unused)) int direction
+#define EXECUTE(name, ways, kernel) \
+	SIM_LIBRARY_API int name(int plan, void *from, void *to ways) \
+	{ \
+		(void)from, (void)to; \
+		return execute(plan, kernel); \
+	}
+EXECUTE(cufftExecC2C, BOTH_WAYS, "_Z11regular_fftILj256E3EPTILj16EELj16E9offset_t_EvP6float2S2_")
+EXECUTE(cufftExecR2C, ONE_WAY, "_Z10vector_fftILj256E3EPTILj16EELj16E9offset_t_EvPfP6float2")
+EXECUTE(cufftExecC2R, ONE_WAY, "_Z11spRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP6float2Pf")
+EXECUTE(cufftExecZ2Z, BOTH_WAYS, "_Z11regular_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2S2_")
+EXECUTE(cufftExecD2Z, ONE_WAY, "_Z10vector_fftILj256E3EPTILj16EELj16E9offset_t_EvPdP7double2")
+EXECUTE(cufftExecZ2D, ONE_WAY, "_Z11dpRadix_fftILj256E3EPTILj16EELj16E9offset_t_EvP7double2Pd")
 
 SIM_LIBRARY_API int cufftXtExec(int plan, void *from, void *to, int direction)
 {

@@ -192,6 +192,13 @@ static void steps_that_depend_on_each_other_are_no_proof(void **state)
 	assert_in_range(slower.of[LIMIT_EXCEEDED], 290, 300);
 }
 
+/* Figures of both sides, of so many runs each, whose steps waited for a processor for these shares of their time. */
+static struct compared on_busy_machine(struct figure *old, struct figure *new, size_t count, size_t runs, double before, double after)
+{
+	return (struct compared){.before = {.items = old, .count = count, .run_count = runs, .busy = before},
+				 .after = {.items = new, .count = count, .run_count = runs, .busy = after}};
+}
+
 /* Times that grew by a half while the steps waited for a processor, with and without an own figure that says so too. */
 static void a_busy_machine_is_no_slower_program(void **state)
 {
@@ -207,8 +214,7 @@ static void a_busy_machine_is_no_slower_program(void **state)
 	old[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 101.5, "", before, 4};
 	new[0] = (struct figure){"step_p50", UNIT_NS, FIGURE_WALL, 151.5, "", after, 4};
 	old[1] = new[1] = (struct figure){"step_undelayed", UNIT_NS, FIGURE_TIME, 90.5, "", own, 4};
-	compared = (struct compared){.before = {.items = old, .count = 2, .run_count = 4, .busy = 0.01},
-				     .after = {.items = new, .count = 2, .run_count = 4, .busy = 0.38}};
+	compared = on_busy_machine(old, new, 2, 4, 0.01, 0.38);
 	figure_limits_take(&limits, "limit", "step_p50=5%");
 	assert_int_equal(figure_limits_judge(&limits, &compared, &new[0], &most), LIMIT_UNSURE);
 	figure_limit_sentence(&why, &limits.items[0], &compared);
@@ -243,8 +249,7 @@ static void a_busy_machine_hides_no_program_many_times_slower(void **state)
 	new[1] = (struct figure){"step_cpu", UNIT_NS, FIGURE_TIME, 99, "", NULL, 0};
 	old[2] = (struct figure){"input", UNIT_NS, FIGURE_WALL, 61.5, "", part, 8};
 	new[2] = (struct figure){"input", UNIT_NS, FIGURE_WALL, 91.5, "", more, 8};
-	compared = (struct compared){.before = {.items = old, .count = 3, .run_count = 1, .busy = 0.61},
-				     .after = {.items = new, .count = 3, .run_count = 1, .busy = 0.63}};
+	compared = on_busy_machine(old, new, 3, 1, 0.61, 0.63);
 	figure_limits_take(&limits, "limit", "step_p50=5%");
 	figure_limits_take(&limits, "limit", "step_cpu=5%");
 	assert_int_equal(figure_limit_judge(&limits.items[0], &compared, &new[0], &most), LIMIT_UNSURE);
