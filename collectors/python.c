@@ -89,7 +89,7 @@ static inline int is_entry(struct tfp_python_lane *lane, uintptr_t frame, uintpt
 		return 1;
 	if (layout.frame_entry != NONE)
 		return tfp_python_byte(frame + layout.frame_entry);
-	return tfp_python_can_read(lane, previous, TFP_PYTHON_FRAME_BYTES) ? is_shim(previous) : -1;
+	return tfp_python_can_read(lane, previous, layout.frame_bytes) ? is_shim(previous) : -1;
 }
 
 /* The frame as a code address of the log; 0: in doubt. *previous receives its caller. */
@@ -118,7 +118,7 @@ static uintptr_t innermost(struct tfp_python_lane *lane, int *is_good)
 	if (!thread)
 		return 0;
 	*is_good = 0;
-	if ((thread & 7) || !tfp_python_can_read(lane, thread, 512) ||
+	if ((thread & 7) || !tfp_python_can_read(lane, thread, layout.thread_bytes) ||
 	    tfp_python_word(thread + layout.thread_id) != (uintptr_t)pthread_self())
 		return 0;
 	uintptr_t frame = tfp_python_word(thread + layout.thread_frame);
@@ -141,7 +141,7 @@ static int collect(struct tfp_python_lane *lane, int *is_cut)
 	lane->is_full = 0;
 	lane->turn++;
 	for (; frame && is_good; frame = previous) {
-		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, TFP_PYTHON_FRAME_BYTES);
+		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, layout.frame_bytes);
 		if (!is_good)
 			break;
 		if (is_shim(frame)) {

@@ -91,6 +91,7 @@ static const struct own_table tables[] = {
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
 #define OFFSET_MOST 65536		    /* no field lies further inside its object */
+#define BYTES_MOST 4096			    /* nor are more bytes proved at once: a page */
 
 static uint32_t offset(const uint64_t *words, uint32_t word)
 {
@@ -105,6 +106,36 @@ static int is_whole(const struct tfp_python_layout *layout)
 	       layout->code_line != NONE && layout->code_instructions != NONE && layout->type != NONE &&
 	       layout->bytes_length != NONE && layout->bytes_data != NONE && layout->text_state != NONE &&
 	       layout->text_state >= 8 && layout->text_length != NONE && layout->text_ascii != NONE;
+}
+
+static void reach(uint32_t *bytes, uint32_t field, uint32_t size)
+{
+	if (field != NONE && field + size > *bytes)
+		*bytes = field + size;
+}
+
+/* How much of each object is read. NULL, or why not. */
+static const char *measure(struct tfp_python_layout *layout)
+{
+	layout->thread_bytes = layout->frame_bytes = layout->code_bytes = layout->text_bytes = layout->type + 8;
+	reach(&layout->thread_bytes, layout->thread_id, 8);
+	reach(&layout->thread_bytes, layout->thread_frame, 8);
+	reach(&layout->frame_bytes, layout->frame_code, 8);
+	reach(&layout->frame_bytes, layout->frame_previous, 8);
+	reach(&layout->frame_bytes, layout->frame_instruction, layout->instruction_bytes ? 4 : 8);
+	reach(&layout->frame_bytes, layout->frame_owner, 1);
+	reach(&layout->frame_bytes, layout->frame_entry, 1);
+	reach(&layout->code_bytes, layout->code_name, 8);
+	reach(&layout->code_bytes, layout->code_file, 8);
+	reach(&layout->code_bytes, layout->code_line, 4);
+	reach(&layout->code_bytes, layout->code_lines, 8);
+	reach(&layout->text_bytes, layout->text_length, 8);
+	reach(&layout->text_bytes, layout->text_hash, 8);
+	reach(&layout->text_bytes, layout->text_state, 4);
+	if (layout->thread_bytes > BYTES_MOST || layout->frame_bytes > BYTES_MOST || layout->code_bytes > BYTES_MOST ||
+	    layout->text_bytes > BYTES_MOST || layout->bytes_length + 8 > BYTES_MOST)
+		return "The interpreter's own table of offsets holds impossible ones.";
+	return NULL;
 }
 
 static const char *from_table(struct tfp_python_layout *layout, const struct own_table *table, const uint64_t *words)
@@ -141,7 +172,7 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 	layout->collections = words[table->gc] < OFFSET_MOST && words[table->collecting] < OFFSET_MOST
 				      ? (uint32_t)(words[table->gc] + words[table->collecting] - 72)
 				      : NONE;
-	return NULL;
+	return measure(layout);
 }
 
 const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version, const void *runtime, size_t runtime_bytes)
@@ -154,7 +185,7 @@ const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].version == minor) {
 			*layout = known[i];
-			return NULL;
+			return measure(layout);
 		}
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		if (tables[i].version != minor)

@@ -39,6 +39,8 @@ struct tfp_python_layout {
 	uint32_t collections;		 /* three times {collections, collected, uncollectable}, words */
 	uint32_t are_collections_global; /* 3.8: from _PyRuntime, else from the interpreter's state */
 	enum tfp_python_lines lines;
+	/* From the start of each to the end of the last of these fields: what lies behind may be another's, or not mapped. */
+	uint32_t thread_bytes, frame_bytes, code_bytes, text_bytes;
 };
 
 /*

@@ -11,7 +11,6 @@
 
 #include "writer/poison.h"
 
-#define CODE_BYTES 256		     /* of a code object that are looked at */
 #define INSTRUCTIONS_MOST (1u << 28) /* bytes of one function's code */
 #define TABLE_MOST (1u << 20)	     /* bytes of a line table that are read; a longer one's line is not known */
 #define TEXT_MOST (1u << 20)	     /* characters of a name, of which TFP_PYTHON_TEXT bytes are kept */
@@ -129,14 +128,15 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 {
 	struct tfp_python_look *place = &lane->look;
 
-	if (!is_a(lane, layout, code, symbols->code, CODE_BYTES))
+	if (!is_a(lane, layout, code, symbols->code, layout->code_bytes))
 		return 0;
 	place->name = tfp_python_word(code + layout->code_name);
 	place->file = tfp_python_word(code + layout->code_file);
 	place->lines = tfp_python_word(code + layout->code_lines);
 	place->first = tfp_python_half(code + layout->code_line);
-	if (!is_a(lane, layout, place->name, symbols->text, 72) || !is_a(lane, layout, place->file, symbols->text, 72) ||
-	    !is_a(lane, layout, place->lines, symbols->bytes, 40))
+	if (!is_a(lane, layout, place->name, symbols->text, layout->text_bytes) ||
+	    !is_a(lane, layout, place->file, symbols->text, layout->text_bytes) ||
+	    !is_a(lane, layout, place->lines, symbols->bytes, layout->bytes_length + 8))
 		return 0;
 	place->name_key = text_key(lane, layout, place->name);
 	place->file_key = text_key(lane, layout, place->file);

@@ -15,7 +15,6 @@
 #include "collectors/python_names.h"
 
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
-#define TFP_PYTHON_FRAME_BYTES 128 /* of a frame that are looked at: larger than any offset of the known layouts */
 #define TFP_PYTHON_PAGES 4096	   /* pages known to be readable; 32 KiB, touched as used */
 #define TFP_PYTHON_SETS 2048	   /* of two instructions each whose line is known; 368 KiB, touched as used */
 

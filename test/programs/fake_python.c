@@ -24,7 +24,8 @@ OUT unsigned long Py_Version;
 OUT char PyCode_Type[64], PyUnicode_Type[64], PyBytes_Type[64], PyFrame_Type[64];
 
 static uint64_t interpreter[8192];
-static uint64_t thread[128];
+static uint64_t thread_state[128];
+static uint64_t *thread = thread_state;
 static uint64_t *main_interpreter = interpreter;
 static int is_ending;
 
@@ -203,6 +204,32 @@ static void *nowhere(void)
 	return (char *)page + 64;
 }
 
+/* A copy of the first bytes (a multiple of 8) that ends where its mapping does, as the last object of an arena may. */
+static void *at_edge(const void *object, size_t bytes)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(pages + 4096, 4096, PROT_NONE);
+	return memcpy(pages + 4096 - bytes, object, bytes);
+}
+
+/* Nothing is wrong, but behind the last field that is read nothing can be read. */
+static void move_to_edges(void)
+{
+	struct code *moved;
+
+	for (int i = 0; i < 3; i++) {
+		codes[i]->file = at_edge(codes[i]->file, (offsetof(struct text, ascii) + strlen(codes[i]->file->ascii) + 8) & ~7ul);
+		codes[i]->qualified_name = at_edge(codes[i]->qualified_name,
+						   (offsetof(struct text, ascii) + strlen(codes[i]->qualified_name->ascii) + 8) & ~7ul);
+	}
+	moved = at_edge(codes[1], offsetof(struct code, instructions) & ~7ul);
+	frames[2].code = (uint64_t)(uintptr_t)moved;
+	frames[2].instruction = moved->instructions + 1;
+	frames[2].previous = at_edge(&frames[3], offsetof(struct frame, rest));
+	thread = at_edge(thread, 160 + 8);
+}
+
 /* What is wrong; each must end in silence or in what is right, never in a fault. */
 static void spoil(const char *plan)
 {
@@ -244,6 +271,8 @@ static void spoil(const char *plan)
 		frames[3].previous = &frames[2];
 	else if (!strcmp(plan, "circle-of-nobody"))
 		frames[1].previous = &frames[1];
+	else if (!strcmp(plan, "edges"))
+		move_to_edges();
 	else if (!strcmp(plan, "ending"))
 		is_ending = 1;
 	else if (!strcmp(plan, "not-begun"))
