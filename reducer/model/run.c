@@ -159,6 +159,8 @@ static int open_clocks(struct run *run)
 /* What waitpid said wins: it is about the process, the rest is by the process. */
 static void take_wait_status(struct process *process, int status)
 {
+	if (process->end == END_EXEC) /* it is about the program that replaced this one and has no log, or it would stand there */
+		return;
 	if (WIFSIGNALED(status)) {
 		process->end = END_SIGNAL;
 		process->end_status = WTERMSIG(status);
@@ -534,6 +536,14 @@ const char *process_end_text(const struct process *process, char *text, size_t r
 					    [END_IMPORTED] = "not told: the file of another profiler says nothing of it"};
 
 	switch (process->end) {
+	case END_EXEC:
+		if (process->end_doubt != NULL && process->told.pid == process->pid && WIFEXITED(process->told.wait_status))
+			snprintf(text, room, "%s, exit status %d", process->end_doubt, WEXITSTATUS(process->told.wait_status));
+		else if (process->end_doubt != NULL && process->told.pid == process->pid)
+			snprintf(text, room, "%s, killed by signal %d", process->end_doubt, WTERMSIG(process->told.wait_status));
+		else
+			snprintf(text, room, "%s", process->end_doubt != NULL ? process->end_doubt : texts[END_EXEC]);
+		break;
 	case END_EXIT:
 	case END__EXIT:
 		snprintf(text, room, process->end == END_EXIT ? "exit status %d" : "exit status %d (_exit)", process->end_status);
