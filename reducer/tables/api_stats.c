@@ -19,7 +19,7 @@ static const struct table_column columns[] = {
 	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "as the library exports it"},
 	[LIBRARY] = {"library", "library", TABLE_TEXT, UNIT_NONE, 1, "cuda runtime, cuda driver, cublas, ..."},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 2,
-		  "launch, copy, set, graph, alloc, free, sync, event, stream, module, context, library, other"},
+		  "launch, copy, set, graph, graph work, alloc, free, sync, event, stream, module, context, library, other"},
 	[RESULT] = {"result", "result", TABLE_INTEGER, UNIT_NONE, 0,
 		    "what it returned: 0 = success, else the library's error number"},
 	[CALLS] = {"calls", "calls", TABLE_INTEGER, UNIT_COUNT, 0, "how often, with that result"},
@@ -100,6 +100,19 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 	table_string(table, PERCENTILES, row->sum.times.is_classed ? "classed" : "exact");
 }
 
+/* What docs/gpu.md calls a call of another kind leaves no record by default. */
+static void note_others(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!process->gpu || !request_wants_process(request, process) || strcmp(process_setting(process, "CUDA_API"), "0") != 0)
+			continue;
+		table_note(table, NOTE_MISSING, "Calls that start, allocate, load and await nothing (cudaSetDevice, cudaEventCreate, "
+			   "cudaLaunchHostFunc, ...) are not recorded: TFPROF_CUDA_API=1 records every CUDA call.");
+		return;
+	}
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct rows rows = {0};
@@ -122,6 +135,7 @@ static void fill(struct table *table, const struct request *request)
 	}
 	free(rows.list);
 	gpu_note_percentiles(table, any_classed);
+	note_others(table, request);
 	gpu_notes(table, request);
 }
 

@@ -182,6 +182,7 @@ static void fill(struct table *table, const struct request *request)
 	gpu_note_percentiles(table, any_classed);
 	if (sizeless)
 		table_note(table, NOTE_MISSING, "The sizes of %" PRIu64 " copies and sets are not recorded.", sizeless);
+	gpu_note_whole_graphs(table, request);
 	gpu_notes(table, request);
 }
 

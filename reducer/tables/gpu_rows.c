@@ -4,6 +4,7 @@
 
 #include "reducer/symbols/demangle.h"
 #include "reducer/analysis/tensor_names.h"
+#include "reducer/tables/notes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -161,12 +162,32 @@ void gpu_note_placeless(struct table *table, size_t count, const char *what)
 		table_note(table, NOTE_INFO, "%zu %s name no device or stream: --device and --stream leave them out.", count, what);
 }
 
+void gpu_note_whole_graphs(struct table *table, const struct request *request)
+{
+	uint64_t launches = 0, device_ns = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = request->run->processes[i].gpu;
+		for (size_t k = 0; gpu && request_wants_process(request, &request->run->processes[i]) && k < gpu->graph_count; k++)
+			if (gpu->graphs[k].is_whole) {
+				launches += gpu->graphs[k].launches;
+				device_ns += gpu->graphs[k].device_ns;
+			}
+	}
+	if (launches)
+		table_note(table, NOTE_MISSING,
+			   "%" PRIu64 " launches of CUDA graphs (%.3f ms on the device) were recorded as a whole "
+			   "(TFPROF_CUDA_GRAPH=graph): which kernels, copies and sets ran in them is not known (-t graph_stats).",
+			   launches, (double)device_ns / 1e6);
+}
+
 bool gpu_any(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
 			return true;
-	table_note(table, NOTE_MISSING, "Nothing about GPUs was recorded: the program made no CUDA call that tfprof saw.");
+	table_note(table, NOTE_MISSING, "Nothing about GPUs was recorded: %s.",
+		   notes_no_window(request) ? "no window opened (TFPROF_WINDOW)" : "the program made no CUDA call that tfprof saw");
 	return false;
 }
 

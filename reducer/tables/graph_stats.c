@@ -2,7 +2,9 @@
 /*
  * graph_stats: CUDA graphs: how often they ran, what is in them, how long they took.
  *
- * Rule: one row an executable graph. With TFPROF_CUDA_GRAPH=graph the device says only when the whole ran.
+ * Rule: one row an executable graph that ran. CUPTI tells of copied nodes, not whether the copy is a clone, a child inside
+ * another graph or an executable one: those without a launch are counted in a note. With TFPROF_CUDA_GRAPH=graph the device
+ * says only when the whole ran.
  */
 #include "reducer/tables/gpu_rows.h"
 
@@ -55,8 +57,15 @@ static void add_row(struct table *table, const struct process *process, const st
 	table_string(table, LEVEL, graph->is_whole ? "graph" : "node");
 }
 
+static bool has_run(const struct gpu_graph *graph)
+{
+	return graph->launches || graph->kernels || graph->copies || graph->sets || graph->is_whole;
+}
+
 static void fill(struct table *table, const struct request *request)
 {
+	size_t idle = 0;
+
 	if (!gpu_any(table, request))
 		return;
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -64,8 +73,14 @@ static void fill(struct table *table, const struct request *request)
 		if (!process->gpu || !request_wants_process(request, process))
 			continue;
 		for (size_t k = 0; k < process->gpu->graph_count; k++)
-			add_row(table, process, &process->gpu->graphs[k]);
+			if (has_run(&process->gpu->graphs[k]))
+				add_row(table, process, &process->gpu->graphs[k]);
+			else
+				idle++;
 	}
+	if (idle)
+		table_note(table, NOTE_INFO, "%zu more were made of which no launch was seen: clones, children inside others, or "
+			   "executable ones that were not launched.", idle);
 	if (table->row_count)
 		table_sort(table, SPAN, false);
 	gpu_notes(table, request);

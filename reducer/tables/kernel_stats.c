@@ -298,6 +298,7 @@ static void fill(struct table *table, const struct request *request)
 	gpu_note_percentiles(table, any_classed);
 	table_note(table, NOTE_INFERRED,
 		   "class, tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
+	gpu_note_whole_graphs(table, request);
 	gpu_notes(table, request);
 }
 

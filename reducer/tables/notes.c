@@ -67,6 +67,21 @@ static void note_count(struct table *table, const struct request *request, enum 
 		table_note(table, kind, "%zu processes (first: %u): %s", count->processes, count->pid, sentence);
 }
 
+bool notes_no_window(const struct request *request)
+{
+	bool is_set = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		if (process->window_count || setting_is(process, "WINDOW", "all") || setting_is(process, "WINDOW", ""))
+			return false;
+		is_set = true;
+	}
+	return is_set;
+}
+
 void notes_recording(struct table *table, const struct request *request)
 {
 	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
@@ -111,7 +126,8 @@ void notes_recording(struct table *table, const struct request *request)
 		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "
 		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
-		   "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
+		   notes_no_window(request) ? "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were)."
+					    : "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
 	note_count(table, request, NOTE_MISSING, &by_hand,
 		   "recording was closed for a time or to the end (table windows says when, and by what): events were not recorded then "
 		   "(totals were).");

@@ -12,6 +12,9 @@
 /* Did the malloc hooks count in this process? (MALLOC=off, WINDOW=off and allocators of the program's own hide it.) */
 bool process_has_heap(const struct process *process);
 
+/* Was every wanted process to record in windows (setting WINDOW), none of which opened? */
+bool notes_no_window(const struct request *request);
+
 /* Says which wanted processes have no heap numbers and why, and whether the window left part of the run out. */
 void notes_recording(struct table *table, const struct request *request);
 
