@@ -148,6 +148,7 @@ void summary_put_notes(struct summary *summary)
 	notes_recording(sites, summary->request);
 	notes_ops(sites, summary->request);
 	gpu_note_whole_graphs(sites, summary->request);
+	gpu_note_numbers(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (summary->has_bound)
 		put_note(summary, "Several processes: the peak is at most this (their curves added up); call stacks count what each "

@@ -180,8 +180,8 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 	finding_measure(finding, rule_percent(partial, facts_value(facts, FACT_kernel_ns)));
 	finding_excuse(finding, memory >= finding_limit(finding, LIMIT_small_batch_memory), "the device's memory is well used");
 	text_format(&finding->title,
-		    "%.1f %% of the kernels' time is in grids that do not fill the device, and at most %.1f %% of its memory "
-		    "was in use.",
+		    "%.1f %% of the kernels' time is in grids that do not fill the device, and no process used more than "
+		    "%.1f %% of its memory.",
 		    finding->measured, memory);
 	text_string(&finding->remedy,
 		    "Use a larger batch: each kernel then fills more of the device, and every fixed cost of a step is "

@@ -181,6 +181,37 @@ void gpu_note_whole_graphs(struct table *table, const struct request *request)
 			   launches, (double)device_ns / 1e6);
 }
 
+/* Another device than `first` that a wanted process calls by the same number. */
+static bool is_other_device(const struct request *request, const struct gpu_device *first)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = request->run->processes[i].gpu;
+		const struct gpu_device *device = gpu ? gpu_find_device(gpu, first->id) : NULL;
+		if (device && device->has_uuid && request_wants_process(request, &request->run->processes[i]) &&
+		    memcmp(device->uuid, first->uuid, sizeof first->uuid) != 0)
+			return true;
+	}
+	return false;
+}
+
+void gpu_note_numbers(struct table *table, const struct request *request)
+{
+	const struct gpu *gpu = NULL;
+
+	for (size_t i = 0; i < request->run->process_count && !(gpu && gpu->device_count); i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			gpu = request->run->processes[i].gpu;
+	for (size_t i = 0; gpu && i < gpu->device_count; i++)
+		if (gpu->devices[i].has_uuid && is_other_device(request, &gpu->devices[i])) {
+			table_note(table, NOTE_INFO,
+				   "Devices have the numbers that each process gives them: under number %" PRIu32 " there are several "
+				   "(CUDA_VISIBLE_DEVICES, or several machines), which figures of a number hold together; --process tells "
+				   "them apart.",
+				   gpu->devices[i].id);
+			return;
+		}
+}
+
 bool gpu_any(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++)
@@ -263,4 +294,5 @@ void gpu_notes(struct table *table, const struct request *request)
 		note_oddities(table, process);
 		note_clock(table, process);
 	}
+	gpu_note_numbers(table, request);
 }

@@ -54,6 +54,9 @@ void gpu_note_placeless(struct table *table, size_t count, const char *what);
 /* Says how many launches of graphs were recorded as a whole, so that what ran inside is not in the table; nothing of none. */
 void gpu_note_whole_graphs(struct table *table, const struct request *request);
 
+/* Says that processes call different devices by one number, if they do: tables by that number hold them together. */
+void gpu_note_numbers(struct table *table, const struct request *request);
+
 /* True where any wanted process has something about GPUs; else a note says that there is nothing. */
 bool gpu_any(struct table *table, const struct request *request);
 

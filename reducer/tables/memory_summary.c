@@ -4,6 +4,7 @@
  *
  * Rule: sums come from the exact counters of the threads, in every mode; peaks say how they are known.
  */
+#include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
@@ -315,6 +316,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_inherited(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
+	gpu_note_numbers(table, request);
 }
 
 const struct table_kind table_memory_summary = {
