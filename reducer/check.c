@@ -30,7 +30,7 @@ static int is_recorded_whole(const struct process *process)
 /* Events cover the whole life only without windows, without losses, and when the process is not running on. */
 static int is_comparable(const struct process *process)
 {
-	return process->is_full && process->end != END_RUNNING && process->log->live.dropped_from == 0 && is_recorded_whole(process);
+	return process->is_full && !process->log->is_running && process->log->live.dropped_from == 0 && is_recorded_whole(process);
 }
 
 static void check_counters(const struct process *process)
@@ -123,6 +123,19 @@ static uint64_t print_losses(FILE *out, const struct run *run)
 	return lost + gpu;
 }
 
+static void print_running(FILE *out, const struct run *run)
+{
+	size_t running = 0;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		running += run->processes[i].log->is_running != 0;
+	if (running == 1 && run->process_count == 1)
+		fputs("note: the program runs on: this is what its log held at one moment\n", out);
+	else if (running != 0)
+		fprintf(out, "note: %zu of %zu programs run on: this is what their logs held at one moment each\n", running,
+			run->process_count);
+}
+
 int check_run(FILE *out, struct run *run, const struct run_options *options)
 {
 	struct totals totals = {0};
@@ -134,6 +147,7 @@ int check_run(FILE *out, struct run *run, const struct run_options *options)
 		if (check_process(&run->processes[i], &totals) != 0)
 			return 1;
 	print_diags(out, run->diags);
+	print_running(out, run);
 	lost = print_losses(out, run);
 	fprintf(out, "%s: %zu logs, %" PRIu64 " bytes, %" PRIu64 " blocks, %" PRIu64 " records, %" PRIu64 " stack nodes, %" PRIu64
 		" problems, %" PRIu64 " lost\n", run->diags->damage + lost == 0 ? "whole" : "not whole", run->process_count,

@@ -67,14 +67,6 @@ void times_threads(struct process *process);
 void times_scanned(struct process *process);
 void times_modules(struct process *process);
 
-/* Whether the process of a log runs now. alive.c */
-enum alive {
-	ALIVE_NO,
-	ALIVE_YES,     /* a process of that id and start time is there */
-	ALIVE_UNKNOWN, /* it was of another machine, another boot of this one, or another namespace of process ids */
-};
-enum alive alive_find(const struct tfp_file_header *header);
-
 /* Closes all but one of the files that hold the same log, the longest stays, and says so; sorts. Returns how many are left. tree.c */
 size_t tree_drop_copies(struct log **logs, size_t count, struct diag_list *diags);
 

@@ -174,13 +174,12 @@ static void take_wait_status(struct process *process, int status)
 static void look_for(struct process *process)
 {
 	const struct log *log = process->log;
-	enum alive alive = alive_find(&log->header);
 
 	if (log->bytes < log->header.live_offset + log->header.live_bytes)
 		process->end_doubt = "not told: the log is cut off before the words that say it";
-	else if (alive == ALIVE_YES)
+	else if (log->is_running)
 		process->end = END_RUNNING;
-	else if (alive == ALIVE_UNKNOWN)
+	else if (log->alive == ALIVE_UNKNOWN)
 		process->end_doubt = "no word from the process: killed, or still running where this program cannot see it (another "
 				     "machine or boot, a container)";
 }

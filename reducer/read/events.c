@@ -3,11 +3,13 @@
 #include "reducer/read/events.h"
 
 #include "reducer/read/columns.h"
+#include "reducer/read/moment.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define GIVEN_UP "the program gave these records up (TFPROF_FULL=wrap) while its log was read"
 #define LOAD_BYTES 8u /* read at once, whatever the type: so many stand behind the records of a chunk */
 
 struct events {
@@ -31,9 +33,12 @@ static struct events *open_block(struct events *events, const struct log_block *
 {
 	const char *reason;
 	size_t bytes;
-	uint8_t *raw = log_sealed(events->log, block, &bytes);
+	uint8_t *raw = log_sealed_quietly(events->log, block, &bytes);
 
+	if (raw == NULL && log_is_given_up(events->log, block->offset))
+		return fail(events, block->offset, DIAG_NOTE, GIVEN_UP);
 	if (raw == NULL) {
+		free(log_sealed(events->log, block, &bytes)); /* says what is wrong with it */
 		events_close(events);
 		return NULL;
 	}
@@ -70,6 +75,18 @@ static struct events *open_chunk(struct events *events, const struct log_block *
 	return events;
 }
 
+/* What the chunk held at the moment of which the log is read. */
+static struct events *open_copy(struct events *events, const struct log_block *block, const struct moment_chunk *copy)
+{
+	events->place = block->payload + sizeof(struct tfp_chunk);
+	events->raw_bytes = copy->bytes;
+	events->raw = malloc(copy->bytes + LOAD_BYTES);
+	if (events->raw == NULL)
+		return fail(events, block->offset, DIAG_DAMAGE, "no memory for the chunk");
+	memcpy(events->raw, copy->raw, copy->bytes);
+	return events;
+}
+
 struct events *events_open(const struct log *log, const struct log_part *part)
 {
 	struct events *events = calloc(1, sizeof *events);
@@ -81,8 +98,13 @@ struct events *events_open(const struct log *log, const struct log_part *part)
 	}
 	events->log = log;
 	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
-		return fail(events, LOG_PART_OFFSET(part), DIAG_DAMAGE, "the block cannot be read any more");
-	return LOG_PART_IS_CHUNK(part) ? open_chunk(events, &block, part->sequence) : open_block(events, &block);
+		return log_is_given_up(log, LOG_PART_OFFSET(part))
+			       ? fail(events, LOG_PART_OFFSET(part), DIAG_NOTE, GIVEN_UP)
+			       : fail(events, LOG_PART_OFFSET(part), DIAG_DAMAGE, "the block cannot be read any more");
+	if (!LOG_PART_IS_CHUNK(part))
+		return open_block(events, &block);
+	const struct moment_chunk *copy = moment_find(log->moment, LOG_PART_OFFSET(part), part->sequence);
+	return copy != NULL ? open_copy(events, &block, copy) : open_chunk(events, &block, part->sequence);
 }
 
 void events_close(struct events *events)

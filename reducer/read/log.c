@@ -3,6 +3,7 @@
 #include "reducer/read/log.h"
 
 #include "reducer/read/crc32c.h"
+#include "reducer/read/moment.h"
 #include "reducer/read/overlay.h"
 #include "reducer/read/scan.h"
 #include "reducer/read/schema.h"
@@ -15,10 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEADER_BYTES_LEAST (offsetof(struct tfp_file_header, header_crc) + 4) /* of format 1.0; later fields follow */
 #define HEADER_BYTES_MOST 1024 /* the live words begin there */
+#define TRIES 5                /* a block is written by one call, some 0.1 ms */
+#define TRY_AGAIN_NS 2000000
 
 struct log_file {
 	int overlay; /* the shared memory beside the log, -1 = none; stays open */
@@ -127,13 +131,25 @@ static int check_header(struct log *log, const uint8_t *bytes, size_t got)
 	return 0;
 }
 
-static void read_live(struct log *log)
+void log_read_live(struct log *log)
 {
 	size_t bytes = log->header.live_bytes < sizeof log->live ? log->header.live_bytes : sizeof log->live;
 	size_t got = log_pread(log, log->header.live_offset, &log->live, bytes);
 
 	if (got < bytes)
 		diag_add(log->diags, DIAG_DAMAGE, log->path, log->bytes, "", "the file ends inside its live words");
+}
+
+/* Whether the log may be being written. It is asked before the live words are read: what ends later has not ended for this reading. */
+static int begin_moment(struct log *log)
+{
+	log->alive = alive_find(&log->header);
+	log_read_live(log);
+	if (log->alive == ALIVE_NO || (log->alive == ALIVE_UNKNOWN && log->live.end_kind != TFP_END_NONE))
+		return 0;
+	log->is_running = log->alive == ALIVE_YES;
+	log->moment = moment_make();
+	return log->moment == NULL ? -1 : 0;
 }
 
 static int read_header(struct log *log)
@@ -151,8 +167,7 @@ static int read_header(struct log *log)
 	log->file->overlay = overlay_open(&log->header);
 	if (log->file->overlay >= 0 && overlay_end(log->file->overlay) > log->bytes)
 		log->bytes = overlay_end(log->file->overlay);
-	read_live(log);
-	return 0;
+	return begin_moment(log);
 }
 
 static int open_file(struct log *log)
@@ -219,12 +234,13 @@ void log_close(struct log *log)
 	free(log->stream_index);
 	free(log->blocks);
 	schema_free(log->schema);
+	moment_free(log->moment);
 	free(log->path);
 	free(log);
 }
 
 /* The payload as it stands in the file, checksum compared; NULL with *reason set. */
-static uint8_t *read_encoded(const struct log *log, const struct log_block *block, const char **reason)
+static uint8_t *read_encoded_once(const struct log *log, const struct log_block *block, const char **reason)
 {
 	uint64_t bytes = block->header.encoded_bytes;
 	uint8_t *encoded;
@@ -250,6 +266,32 @@ static uint8_t *read_encoded(const struct log *log, const struct log_block *bloc
 		return NULL;
 	}
 	return encoded;
+}
+
+/* The same; a block whose header stands already may be in the middle of being written. */
+static uint8_t *read_encoded(const struct log *log, const struct log_block *block, const char **reason)
+{
+	uint8_t *encoded = read_encoded_once(log, block, reason);
+
+	for (int i = 0; encoded == NULL && log->is_running && i < TRIES; i++) {
+		nanosleep(&(struct timespec){.tv_nsec = TRY_AGAIN_NS}, NULL);
+		encoded = read_encoded_once(log, block, reason);
+	}
+	return encoded;
+}
+
+int log_is_given_up(const struct log *log, uint64_t offset)
+{
+	struct log now = *log;
+
+	/* The writer gives the room back before it says so. */
+	for (int i = 0; log->is_running && i < TRIES; i++) {
+		log_read_live(&now);
+		if (offset < now.live.dropped_from)
+			return 1;
+		nanosleep(&(struct timespec){.tv_nsec = TRY_AGAIN_NS}, NULL);
+	}
+	return 0;
 }
 
 /* Decompresses; takes `encoded`. NULL with *reason set. */

@@ -10,6 +10,7 @@
 #ifndef REDUCER_READ_LOG_H
 #define REDUCER_READ_LOG_H
 
+#include "reducer/read/alive.h"
 #include "reducer/read/diag.h"
 #include "writer/format.h"
 
@@ -17,6 +18,7 @@
 #include <stdint.h>
 
 struct schema; /* reducer/read/schema.h */
+struct moment; /* reducer/read/moment.h */
 struct log_file;
 
 /* A block that is not an events block: schema, end, chunk, threads, facts, pcs, nodes, or of a type we do not know. */
@@ -51,7 +53,10 @@ struct log {
 	struct log_file *file; /* private: the descriptor, opened again when it is needed */
 	uint64_t bytes; /* size of the file when opened */
 	struct tfp_file_header header; /* fields the file's header is too short for are 0 */
-	struct tfp_file_live live;     /* taken once at open; all 0 when the file ends before them */
+	struct tfp_file_live live;     /* taken at open; all 0 when the file ends before them */
+	enum alive alive;              /* asked before anything else was */
+	int is_running;                /* the process ran on while the log was opened: what is here is of one moment */
+	struct moment *moment;         /* of a log that may be being written; NULL = it is not */
 	struct schema *schema;         /* from the file; built in where the file has none */
 	struct log_block *blocks;      /* all but events blocks, in file order */
 	size_t block_count;
@@ -87,6 +92,12 @@ size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 
 /* The next offset at or behind `offset` that may hold data (files can have holes); the end of the log when none does. */
 uint64_t log_skip_hole(const struct log *log, uint64_t offset);
+
+/* Takes the live words anew. */
+void log_read_live(struct log *log);
+
+/* Whether the block at `offset`, which cannot be read, was given up since the log was opened (FULL=wrap in a process that runs). */
+int log_is_given_up(const struct log *log, uint64_t offset);
 
 /* The size of the file now. */
 uint64_t log_size_now(const struct log *log);

@@ -2,12 +2,14 @@
 /* What is neither a record nor a stack: thread slots, facts, the end block. See log.h. */
 #include "reducer/read/log.h"
 
+#include "reducer/read/moment.h"
 #include "reducer/read/schema.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define TRIES 4
 #define LIVE_BYTES_MAX (UINT64_C(1) << 30) /* of one block of facts, pcs or nodes that is believed */
 
 /* The payload of a live block as it stands now. NULL when there is nothing to read. */
@@ -24,6 +26,24 @@ static uint8_t *read_live_block(const struct log *log, const struct log_block *b
 	if (payload != NULL)
 		*bytes = log_pread(log, block->payload, payload, block->payload_bytes);
 	return payload;
+}
+
+/* The same of facts, which are seldom written: one that is written in between, its first word last seen, would look like damage. */
+static uint8_t *read_facts(const struct log *log, const struct log_block *block, size_t *bytes)
+{
+	uint8_t *facts = read_live_block(log, block, bytes), *again = facts;
+
+	for (int i = 0; log->is_running && again != NULL && i < TRIES; i++) {
+		size_t before = *bytes;
+
+		facts = again;
+		again = read_live_block(log, block, bytes);
+		int is_same = again != NULL && before == *bytes && memcmp(facts, again, before) == 0;
+		free(facts);
+		if (is_same)
+			break;
+	}
+	return again;
 }
 
 /* A slot as this program knows it, from one of another version: fewer losses, or a shorter tail. */
@@ -65,7 +85,9 @@ int log_slots(const struct log *log, log_slot_visit *visit, void *context)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < log->block_count && result == 0; i++)
+	for (size_t i = 0; log->moment != NULL && i < log->moment->slot_count && result == 0; i++)
+		result = visit(context, &log->moment->slots[i]);
+	for (size_t i = 0; log->moment == NULL && i < log->block_count && result == 0; i++)
 		if (log->blocks[i].header.type == TFP_BLOCK_THREADS)
 			result = log_block_slots(log, &log->blocks[i], visit, context);
 	return result;
@@ -114,7 +136,7 @@ static void take_fact(const struct log *log, const uint8_t *at, const struct tfp
 int log_block_facts(const struct log *log, const struct log_block *block, log_fact_visit *visit, void *context, uint64_t *bad)
 {
 	size_t bytes;
-	uint8_t *payload = read_live_block(log, block, &bytes);
+	uint8_t *payload = read_facts(log, block, &bytes);
 	int result = 0;
 
 	*bad = 0;

@@ -8,6 +8,7 @@
 #include "reducer/read/scan.h"
 
 #include "reducer/read/crc32c.h"
+#include "reducer/read/moment.h"
 #include "reducer/read/schema.h"
 
 #include <inttypes.h>
@@ -174,7 +175,7 @@ static int add_part(struct log_stream *stream, uint64_t place, uint64_t sequence
 	return 0;
 }
 
-static int index_part(struct log *log, uint32_t thread, uint16_t lane, uint64_t place, uint64_t sequence)
+int scan_part(struct log *log, uint32_t thread, uint16_t lane, uint64_t place, uint64_t sequence)
 {
 	struct log_stream *stream = grow_streams(log) == 0 ? find_stream(log, thread, lane) : NULL;
 
@@ -198,7 +199,7 @@ static void index_events(struct log *log, const struct log_block *block)
 		return;
 	else if (block->payload_bytes < block->header.encoded_bytes)
 		log->torn = *block;
-	else if (index_part(log, block->header.thread, block->header.lane, block->offset, block->header.sequence) == 0)
+	else if (scan_part(log, block->header.thread, block->header.lane, block->offset, block->header.sequence) == 0)
 		log->events_blocks++;
 }
 
@@ -210,10 +211,10 @@ static void index_chunk(struct log *log, const struct log_block *block)
 	if (log_pread(log, block->payload, &chunk, sizeof chunk) < sizeof chunk || block->payload_bytes < sizeof chunk)
 		return;
 	if (chunk.used != 0 && chunk.sequence != 0)
-		index_part(log, chunk.thread, chunk.lane, block->offset | 1, chunk.sequence);
+		scan_part(log, chunk.thread, chunk.lane, block->offset | 1, chunk.sequence);
 }
 
-static void index_block(struct log *log, const struct log_block *block)
+void scan_block(struct log *log, const struct log_block *block)
 {
 	unsigned type = block->header.type;
 	struct log_block *blocks;
@@ -230,7 +231,7 @@ static void index_block(struct log *log, const struct log_block *block)
 	/* Whether nodes that were being packed are missed is seen where they are read (stacks.c). */
 	if (block->payload_bytes < block->header.encoded_bytes && type != TFP_BLOCK_PACKED_NODES)
 		diag_add(log->diags, DIAG_DAMAGE, log->path, block->offset, "", "the file ends inside this block");
-	if (type == TFP_BLOCK_CHUNK)
+	if (type == TFP_BLOCK_CHUNK && log->moment == NULL)
 		index_chunk(log, block);
 	if (log->block_count == log->block_capacity) {
 		size_t capacity = log->block_capacity == 0 ? 16 : log->block_capacity * 2;
@@ -246,7 +247,7 @@ static void index_block(struct log *log, const struct log_block *block)
 	log->blocks[log->block_count++] = *block;
 }
 
-static void report_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero)
+void scan_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero)
 {
 	if ((is_zero && from < log->live.dropped_from) || is_taken_back(log, from))
 		return;
@@ -308,12 +309,36 @@ static void report_missing(struct log *log, const struct log_stream *stream)
 				 stream->parts[i].sequence - expected, stream->thread);
 }
 
+void scan_sort(struct log_stream *stream)
+{
+	if (!stream->is_sorted)
+		qsort(stream->parts, stream->count, sizeof *stream->parts, by_sequence);
+	stream->is_sorted = 1;
+}
+
+/* What was given up while the file was gone through. */
+static void forget_dropped(struct log *log, struct log_stream *stream)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < stream->count; i++) {
+		int is_dropped = !LOG_PART_IS_CHUNK(&stream->parts[i]) && LOG_PART_OFFSET(&stream->parts[i]) < log->live.dropped_from;
+
+		log->wrapped_blocks += is_dropped != 0;
+		log->events_blocks -= is_dropped != 0;
+		if (!is_dropped)
+			stream->parts[kept++] = stream->parts[i];
+	}
+	stream->count = kept;
+}
+
 static void finish_stream(struct log *log, struct log_stream *stream)
 {
 	size_t kept = 0;
 
-	if (!stream->is_sorted)
-		qsort(stream->parts, stream->count, sizeof *stream->parts, by_sequence);
+	scan_sort(stream);
+	if (log->moment != NULL)
+		forget_dropped(log, stream);
 	for (size_t i = 0, same; i < stream->count; i += same) {
 		for (same = 1; i + same < stream->count; same++)
 			if (stream->parts[i + same].sequence != stream->parts[i].sequence)
@@ -390,16 +415,17 @@ static int is_cut_off(const struct log *log)
 	return log->live.end_kind != TFP_END_NONE || (log->live.threads_count > 0 && threads == 0);
 }
 
-static void report_cut(struct log *log)
+/* `file_end`: as it was before the file was gone through, which may have grown since. */
+static void report_cut(struct log *log, uint64_t file_end)
 {
-	if (log->live.file_end <= log->bytes)
+	if (file_end <= log->bytes)
 		return;
 	diag_add(log->diags, is_cut_off(log) ? DIAG_DAMAGE : DIAG_NOTE, log->path, log->bytes, "",
 		 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, a write that failed, or cut off)",
-		 log->live.file_end - log->bytes);
+		 file_end - log->bytes);
 }
 
-int scan_blocks(struct log *log)
+static void sweep(struct log *log)
 {
 	uint64_t offset = log->header.page_bytes, from = offset, gap;
 	struct log_block block;
@@ -407,15 +433,23 @@ int scan_blocks(struct log *log)
 
 	while (log_block_next(log, &offset, &block, &gap, &is_zero)) {
 		if (gap != 0)
-			report_gap(log, from, gap, is_zero);
-		index_block(log, &block);
+			scan_gap(log, from, gap, is_zero);
+		scan_block(log, &block);
 		from = offset;
-		if (offset >= log->bytes && log_size_now(log) > log->bytes)
-			log->bytes = log_size_now(log); /* it is being written */
 	}
 	if (gap != 0 && from != log->torn.payload)
-		report_gap(log, from, gap, is_zero);
-	report_cut(log);
+		scan_gap(log, from, gap, is_zero);
+}
+
+int scan_blocks(struct log *log)
+{
+	uint64_t file_end = log->live.file_end;
+
+	if (log->moment != NULL)
+		scan_moment(log);
+	else
+		sweep(log);
+	report_cut(log, file_end);
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);
 	report_torn(log);

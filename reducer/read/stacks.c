@@ -2,6 +2,8 @@
 /* Nodes and code addresses of a log, as two arrays. See stacks.h. */
 #include "reducer/read/stacks.h"
 
+#include "reducer/read/moment.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,10 +172,47 @@ static void gather_packed(struct gather *nodes)
 			take_packed(nodes, &nodes->log->blocks[i]);
 }
 
-/* Drops nodes that break the rule parent < child, or name a code address that is not there. */
+static int is_indexed(const struct log *log, uint64_t offset)
+{
+	for (size_t i = 0; i < log->block_count; i++)
+		if (log->blocks[i].offset == offset)
+			return 1;
+	return 0;
+}
+
+/* Nodes that were packed since the log was opened: the blocks that were read before may have been empty by then. */
+static void gather_packed_later(struct gather *nodes)
+{
+	struct log now = *nodes->log;
+	uint64_t offset = nodes->log->moment->later_from, gap;
+	struct log_block block;
+	int is_zero;
+
+	if (log_size_now(&now) > now.bytes)
+		now.bytes = log_size_now(&now);
+	while (log_block_next(&now, &offset, &block, &gap, &is_zero))
+		if (block.header.type == TFP_BLOCK_PACKED_NODES && !is_indexed(&now, block.offset))
+			take_packed(nodes, &block);
+}
+
+/* The nodes that were there with the records of this log: all of them, unless others were made since. */
+static uint64_t nodes_known(const struct log *log)
+{
+	struct log now = *log;
+
+	if (log->moment == NULL)
+		return UINT64_MAX;
+	log_read_live(&now);
+	return now.live.nodes_count > log->moment->nodes_count ? log->moment->nodes_count : UINT64_MAX;
+}
+
+/*
+ * Drops nodes that break the rule parent < child, or name a code address that is not there. Where the program goes on the newest may
+ * name one that is newer than the blocks that were found; no record of this log names those.
+ */
 static void check_nodes(const struct log *log, struct stacks *stacks)
 {
-	uint64_t bad = 0;
+	uint64_t bad = 0, known = nodes_known(log);
 
 	for (uint32_t i = 1; i < stacks->node_count; i++) {
 		uint32_t parent = (uint32_t)(stacks->nodes[i] >> 32), pc = (uint32_t)stacks->nodes[i];
@@ -183,7 +222,7 @@ static void check_nodes(const struct log *log, struct stacks *stacks)
 		if (stacks->nodes[i] == 0 || is_good)
 			continue;
 		stacks->nodes[i] = 0;
-		bad++;
+		bad += i <= known;
 	}
 	if (bad != 0)
 		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "",
@@ -198,6 +237,8 @@ struct stacks *stacks_load(const struct log *log)
 
 	gather_all(&nodes);
 	gather_packed(&nodes);
+	if (log->moment != NULL)
+		gather_packed_later(&nodes);
 	gather_all(&pcs);
 	if (stacks == NULL || nodes.is_out_of_memory || pcs.is_out_of_memory) {
 		free(nodes.array);

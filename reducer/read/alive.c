@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Whether the process of a log runs now.
- *
- * Rule: a process is looked for only where it could be seen: on this boot of this machine, in this namespace of process ids.
- */
-#include "reducer/model/internal.h"
+/* Whether the process of a log runs now. See alive.h. */
+#include "reducer/read/alive.h"
 
 #include <stdio.h>
 #include <string.h>
