@@ -195,6 +195,6 @@ const struct table_kind table_copy_stats = {
 	.filters = GPU_FILTERS,
 	.text_rows = 25,
 	.needs_scan = true,
-	.nothing = "No copy or set was recorded, neither by a device's record nor by a call.",
+	.nothing = "No device's record of a copy or set is in the log; calls that asked for one are in launches and api_stats.",
 	.fill = fill,
 };

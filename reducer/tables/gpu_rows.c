@@ -212,13 +212,27 @@ void gpu_note_numbers(struct table *table, const struct request *request)
 		}
 }
 
+/* Why nothing of a GPU is there: what kept every wanted process from telling, else that none had anything to tell. */
+static const char *nothing_because(const struct request *request)
+{
+	size_t off = 0, wanted = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i])) {
+			wanted++;
+			off += strcmp(process_setting(&request->run->processes[i], "CUDA"), "off") == 0;
+		}
+	if (off && off == wanted)
+		return "TFPROF_CUDA=off";
+	return notes_no_window(request) ? "no window opened (TFPROF_WINDOW)" : "the program made no CUDA call that tfprof saw";
+}
+
 bool gpu_any(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request->run->processes[i].gpu && request_wants_process(request, &request->run->processes[i]))
 			return true;
-	table_note(table, NOTE_MISSING, "Nothing about GPUs was recorded: %s.",
-		   notes_no_window(request) ? "no window opened (TFPROF_WINDOW)" : "the program made no CUDA call that tfprof saw");
+	table_note(table, NOTE_MISSING, "Nothing about GPUs was recorded: %s.", nothing_because(request));
 	return false;
 }
 

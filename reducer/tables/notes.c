@@ -86,7 +86,7 @@ void notes_recording(struct table *table, const struct request *request)
 {
 	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
 	struct count by_hand = {0};
-	struct count past = {0};
+	struct count past = {0}, no_gpu = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -108,6 +108,8 @@ void notes_recording(struct table *table, const struct request *request)
 			count_add(&by_hand, process);
 		if (is_called_past_us(process))
 			count_add(&past, process);
+		if (setting_is(process, "CUDA", "off"))
+			count_add(&no_gpu, process);
 		if (process->log->header.flags & TFP_FILE_NOT_KILL_SAFE)
 			count_add(&unsafe, process);
 	}
@@ -121,6 +123,7 @@ void notes_recording(struct table *table, const struct request *request)
 		   "were recorded. Put libtfprof.so first in LD_PRELOAD, as tfprof run does.");
 	note_count(table, request, NOTE_MISSING, &foreign,
 		   "files of other profilers tell nothing of the heap and its call stacks.");
+	note_count(table, request, NOTE_MISSING, &no_gpu, "TFPROF_CUDA=off, nothing about GPUs was recorded.");
 	note_count(table, request, NOTE_MISSING, &off, "TFPROF_MALLOC=off, heap calls were not recorded.");
 	note_count(table, request, NOTE_MISSING, &closed,
 		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "
