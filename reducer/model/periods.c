@@ -578,7 +578,7 @@ void periods_join(struct periods *periods, const uint64_t *keys, size_t count)
 	}
 }
 
-int periods_find_at(const struct periods *periods, uint64_t key, struct period_found *found)
+int periods_find_at(const struct periods *periods, uint64_t key, int is_known, struct period_found *found)
 {
 	struct sorted sorted = {NULL, NULL};
 	struct segments segments = {.words = NULL};
@@ -591,7 +591,7 @@ int periods_find_at(const struct periods *periods, uint64_t key, struct period_f
 	result = sort_words(periods, &sorted);
 	if (result == 0)
 		result = try_anchor(periods, &sorted, &trial, &segments);
-	if (result == 0 && trial.alike >= STEPS_LEAST && share(&trial) >= SHARE_LEAST)
+	if (result == 0 && (is_known || (trial.alike >= STEPS_LEAST && share(&trial) >= SHARE_LEAST)))
 		result = make_steps(periods, &sorted, &trial, found);
 	free_segments(&segments);
 	free(sorted.words);

@@ -65,7 +65,10 @@ int periods_find(const struct periods *periods, struct period_found *found);
 /* The same word under several keys: it has the first one from now on. */
 void periods_join(struct periods *periods, const uint64_t *keys, size_t count);
 
-/* Of the steps that begin with that word, even where they are nothing else: none where most are not alike. */
-int periods_find_at(const struct periods *periods, uint64_t key, struct period_found *found);
+/*
+ * Of the steps that begin with that word, even where they are nothing else: none where most are not alike. is_known: they are steps, be
+ * they alike or not.
+ */
+int periods_find_at(const struct periods *periods, uint64_t key, int is_known, struct period_found *found);
 
 #endif

@@ -41,10 +41,17 @@ static const char *last_of(const char *text, char mark)
 	return last != NULL && last[1] != 0 ? last + 1 : text;
 }
 
+/* Keras runs a batch by one function, whoever asks for it: fit, evaluate, predict. */
+static int runs_batches(const struct python_code *code)
+{
+	return strcmp(last_of(code->function, '.'), "iterator_step") == 0;
+}
+
 void places_name(struct places *places, const struct process *process, uint32_t stack, const char *text, char *room, size_t bytes)
 {
 	const struct tfp_pc *frames[FRAMES_MOST];
-	const struct python_code *inner = NULL, *user = NULL;
+	const struct python_code *inner = NULL, *user = NULL, *before = NULL, *asks = NULL; /* asks: for a batch of Keras' */
+	char within[128] = "";
 	uint32_t line = 0;
 	size_t count;
 
@@ -60,13 +67,18 @@ void places_name(struct places *places, const struct process *process, uint32_t 
 		line = inner == NULL || !is_installed(code->file) ? (uint32_t)frames[i]->pc : line;
 		inner = inner == NULL ? code : inner;
 		user = is_installed(code->file) ? NULL : code;
+		asks = before != NULL && asks == NULL && runs_batches(before) ? code : asks;
+		before = code;
 	}
 	const char *place = strchr(text, '+');
 	int length = place == NULL ? 0 : (int)strcspn(place, " ");
 	const struct python_code *named = user != NULL ? user : inner;
+	if (asks != NULL && named != inner)
+		snprintf(within, sizeof within, "%s.%s", last_of(asks->function, '.'), runs_batches(inner) ? "" : "iterator_step.");
 	if (named == NULL)
 		snprintf(room, bytes, "%.*s", (int)strcspn(text, " "), text);
 	else
-		snprintf(room, bytes, "XLA call: %s (%s, line %u)%s%s %.*s", named->function, last_of(named->file, '/'), line,
-			 named == inner ? "" : " in ", named == inner ? "" : last_of(inner->function, '.'), length, place ? place : "");
+		snprintf(room, bytes, "XLA call: %s (%s, line %u)%s%s%s %.*s", named->function, last_of(named->file, '/'), line,
+			 named == inner ? "" : " in ", within, named == inner ? "" : last_of(inner->function, '.'), length,
+			 place ? place : "");
 }

@@ -5,7 +5,8 @@
  *
  * "XLA call: main (train.py, line 27) in backend_compile +0x390b13e": function and line of the innermost frame that lies in no
  * installed package, the innermost function where that is another one, the place in the library, which tells an execution from
- * a wait of the same line. Rule: without a stack that can be read the library's place is all there is.
+ * a wait of the same line. Where Keras runs a batch the function that asks for it stands before: "in fit.iterator_step",
+ * "in evaluate.iterator_step.__call__". Rule: without a stack that can be read the library's place is all there is.
  */
 #ifndef REDUCER_MODEL_PLACES_H
 #define REDUCER_MODEL_PLACES_H

@@ -38,6 +38,12 @@ enum step_union {
 	STEP_OF_BATCH, /* one of them brought a batch, the others did not */
 };
 
+enum step_trained {
+	TRAINED_UNKNOWN,
+	TRAINED_ON_JAX,	  /* Keras calls what it trains by from fit or train_on_batch */
+	TRAINED_BACKWARD, /* a backward pass of PyTorch ran in it, and those without one are left out */
+};
+
 struct step {
 	int64_t time_ns;
 	int64_t end_ns;     /* said or implied by its range; TIME_UNKNOWN = lasts until the next one of its source */
@@ -52,6 +58,7 @@ struct step {
 	int is_evaluated;   /* what follows rest_ns (before the first step: what its optimizer's period began with) is forward work alone */
 	int is_call;	    /* nobody marked it: a call of a function of TensorFlow that trains */
 	int is_batch;	    /* nor this: a batch of tf.data that a loop took */
+	enum step_trained trained; /* nor this, but it is known to train */
 	int is_scored;	    /* an eager loop of TensorFlow trains, but not by this one: evaluation */
 	unsigned turns;     /* ends of PyTorch's Optimizer.step that make this one; 0 = one */
 	enum step_union as; /* why there are several */

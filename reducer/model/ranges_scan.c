@@ -472,6 +472,11 @@ static const char *text_for_steps(void *state, uint64_t hash)
 	return text_of(state, hash);
 }
 
+static const char *op_text_for_steps(void *state, uint64_t id)
+{
+	return op_text(state, id);
+}
+
 static int finish(void *state)
 {
 	struct taken *taken = state;
@@ -494,7 +499,7 @@ static int finish(void *state)
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */
 	if (step_guess(process, &(struct step_guess){.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
-						     .text = text_for_steps, .state = taken}) != 0)
+						     .text = text_for_steps, .op_text = op_text_for_steps, .state = taken}) != 0)
 		return -1;
 	step_choice(process);
 	return 0;

@@ -5,6 +5,7 @@
 #include "reducer/model/internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define STEPS_OFF 8u /* of so many calls of a function one may be missing */
 
@@ -46,13 +47,17 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 	if (loop->count == 0)
 		return 0;
 	periods_join(known->periods, keys, loop->count);
-	if (periods_find_at(known->periods, keys[0], &counted) != 0)
+	if (periods_find_at(known->periods, keys[0], loop->is_trained, &counted) != 0)
 		return -1;
 	if (counted.count == 0) {
 		loop->count = 0;
 		return 0;
 	}
-	if (found->count == 0)
+	for (size_t i = 0; i < counted.count && loop->is_trained; i++)
+		counted.steps[i].likeness = 1;
+	if (loop->is_trained)
+		counted.confidence = 1;
+	else if (found->count == 0)
 		counted.confidence /= 2; /* one line is all there is to it */
 	free(found->steps);
 	*found = counted;
@@ -94,6 +99,71 @@ static size_t count_before_loop(const struct step_guess *known, const struct per
 	return before;
 }
 
+static int is_backward(const struct step_guess *known, const struct period_symbol *symbol)
+{
+	static const char begin[] = "autograd::engine::evaluate_function: ";
+
+	return symbol->key >> 62 == 1 &&
+	       strncmp(known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1)), begin, sizeof begin - 1) == 0;
+}
+
+/*
+ * Which of the steps hold a backward pass of PyTorch: the others are batches that a loop evaluates, where most hold one. NULL = that is
+ * not so; else to be freed.
+ */
+static char *find_trained(const struct step_guess *known, const struct period_found *found)
+{
+	const struct periods *periods = known->periods;
+	size_t trained = 0, step = 0;
+	char *is_trained = calloc(found->count + 1, 1), *is_backward_symbol = calloc(periods->symbol_count + 1, 1);
+
+	for (size_t i = 0; is_backward_symbol != NULL && i < periods->symbol_count; i++)
+		is_backward_symbol[i] = (char)is_backward(known, &periods->symbols[i]);
+	for (size_t i = 0; is_trained != NULL && is_backward_symbol != NULL && i < periods->count; i++) {
+		const struct period_word *word = &periods->words[i];
+		if (!is_backward_symbol[word->symbol])
+			continue;
+		while (step < found->count && word->time >= found->steps[step].end)
+			step++;
+		if (step == found->count || word->time < found->steps[step].begin)
+			continue;
+		trained += !is_trained[step];
+		is_trained[step] = 1;
+	}
+	free(is_backward_symbol);
+	if (is_trained != NULL && trained * 2 > found->count)
+		return is_trained;
+	free(is_trained);
+	return NULL;
+}
+
+/* A batch that is evaluated: the step before it is over. */
+static void leave_out(struct process *process, uint64_t begin)
+{
+	struct step *before = process->step_count > 0 ? &process->steps[process->step_count - 1] : NULL;
+
+	if (before == NULL || before->is_evaluated)
+		return;
+	if (before->rest_ns == 0)
+		before->rest_ns = (int64_t)begin;
+	before->is_evaluated = 1;
+}
+
+static void add_steps(struct process *process, const struct step_guess *known, const struct period_found *found, struct step step,
+		      int is_counted)
+{
+	char *is_trained = find_trained(known, found);
+
+	if (is_trained != NULL)
+		step.trained = TRAINED_BACKWARD;
+	for (size_t i = count_before_loop(known, found); i < found->count; i++)
+		if (is_trained != NULL && !is_trained[i])
+			leave_out(process, found->steps[i].begin);
+		else if (is_counted || found->steps[i].words > 1) /* else a loader was asked once more and had nothing */
+			add_found(process, step, &found->steps[i], found->confidence);
+	free(is_trained);
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -110,6 +180,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 	struct step step = {.source = STEP_BY_PERIOD,
 			    .thread = found.thread,
 			    .is_chosen = 1,
+			    .trained = loop.count > 0 && loop.is_trained ? TRAINED_ON_JAX : TRAINED_UNKNOWN,
 			    .name = found.count == 0 || is_op ? NULL : known->text(known->state, found.anchor)};
 	if (loop.count > 0 && loop.begin != 0 && loop.begin < found.steps[0].begin)
 		found.steps[0].begin = loop.begin; /* it compiled */
@@ -122,9 +193,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 		add_found(process, step, &first, found.confidence);
 	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
-	for (size_t i = count_before_loop(known, &found); i < found.count; i++)
-		if (loop.count > 0 || found.steps[i].words > 1) /* else a loader was asked once more and had nothing */
-			add_found(process, step, &found.steps[i], found.confidence);
+	add_steps(process, known, &found, step, loop.count > 0);
 	free(found.steps);
 	return 0;
 }

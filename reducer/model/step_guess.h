@@ -19,6 +19,7 @@ struct step_guess {
 	struct periods *periods;
 	const struct xla_runs *xla_runs;		 /* NULL = JAX was not met */
 	const char *(*text)(void *state, uint64_t hash); /* of a word that is no op */
+	const char *(*op_text)(void *state, uint64_t id);
 	void *state;
 };
 

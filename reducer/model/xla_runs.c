@@ -12,6 +12,7 @@
 #define KINDS_MAX 1024u	 /* kinds of calls: place, innermost function and line together */
 #define PLACES_MAX 128u	 /* as collectors/jax.c has it */
 #define CALLS_LEAST 5u	 /* as periods.c has it of steps */
+#define TRAINED (NAMES_MAX + 1u) /* see struct candidate */
 #define STEPS_OFF 8u	 /* a period may miss or double one step of so many */
 
 /* A line of a script. */
@@ -33,7 +34,8 @@ struct kind {
 	uint8_t is_first_run; /* in a frame __call__ */
 	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
 	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
-	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction */
+	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction, */
+	uint8_t is_trained;   /* and the one that called that says that it is training */
 };
 
 /* Calls of one name from one Python stack. */
@@ -103,6 +105,22 @@ int xla_runs_is_new(const struct xla_runs *runs, uint64_t id)
 	return id < NAMES_MAX && runs->kinds_of[id] == 0;
 }
 
+/* Is that the innermost function, itself or within a batch of Keras'? */
+static int is_in(const char *name, const char *function)
+{
+	const char *in = strstr(name, ") in "), *found = in == NULL ? NULL : strstr(in, function);
+
+	return found != NULL && strncmp(found + strlen(function), " +", 2) == 0 && (found == in + 5 || found[-1] == '.');
+}
+
+/* What Keras' trainer for JAX trains by; what it evaluates and predicts by are called so. */
+static int is_trained(const char *name)
+{
+	const char *in = strstr(name, ") in ");
+
+	return in != NULL && (strncmp(in + 5, "fit.iterator_step", 17) == 0 || strncmp(in + 5, "train_on_batch.iterator_step", 28) == 0);
+}
+
 void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 {
 	uint64_t hash = hash_text(name, strlen(name)), line_hash, place;
@@ -126,10 +144,11 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 		runs->kinds[runs->kind_count++] = (struct kind){.hash = hash,
 								.place = place,
 								.line = (uint16_t)line,
-								.is_first_run = strstr(name, ") in __call__ +") != NULL,
-								.is_eager = strstr(name, ") in apply_primitive +") != NULL,
+								.is_first_run = is_in(name, "__call__") != 0,
+								.is_eager = is_in(name, "apply_primitive") != 0,
 								.is_direct = strstr(name, ") in ") == NULL,
-								.is_keras = strstr(name, ") in iterator_step +") != NULL};
+								.is_keras = is_in(name, "iterator_step") != 0,
+								.is_trained = is_trained(name) != 0};
 	runs->kinds_of[id] = (uint16_t)(at + 1);
 }
 
@@ -247,6 +266,17 @@ static int is_near(size_t calls, size_t steps)
 	return steps == 0 || (calls <= steps + steps / STEPS_OFF + 2 && steps <= calls + calls / STEPS_OFF + 2);
 }
 
+/*
+ * More calls than steps, and no whole number of them each: the period is not that of their line, but of something done there now and
+ * then.
+ */
+static int is_no_part(size_t calls, size_t steps)
+{
+	size_t each = steps == 0 ? 0 : (calls + steps / 2) / steps;
+
+	return calls > steps && each > 0 && !is_near(calls, each * steps);
+}
+
 /* Has the kind one call more than most others that run something? Then its first step is among them: another line compiled for
  * it. */
 static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
@@ -260,12 +290,15 @@ static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
 	return less > same;
 }
 
-/* What may be a loop: all calls of a kind; of Keras' those from one Python stack, for it trains and evaluates by one function. */
+/*
+ * What may be a loop: all calls of a kind; of Keras', which trains and evaluates by one function, those that train, from wherever, else
+ * those from one Python stack.
+ */
 struct candidate {
 	const struct kind *kind;
 	size_t count;
 	uint64_t took; /* ticks, if each had taken the least: the machine may have been busy during some */
-	uint32_t runner, id; /* id: NAMES_MAX = all of the kind */
+	uint32_t runner, id; /* id: NAMES_MAX = all of the kind, TRAINED = all that Keras trains by at its place */
 };
 
 /* Is it known by its name, and not only by its place, that such a call runs a step? */
@@ -279,10 +312,32 @@ static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, s
 	const struct kind *kind = one.kind, *other = best->kind;
 
 	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == NAMES_MAX) || one.count < CALLS_LEAST ||
-	    !(kind->is_keras || (kind->place == place && is_near(one.count + 1, steps))))
+	    is_small(runs, kind->place) ||
+	    !(kind->is_keras ||
+	      (kind->place == place && (is_near(one.count + 1, steps) || (kind->is_direct && is_no_part(one.count + 1, steps))))))
 		return;
 	if (other == NULL || (is_sure(kind) == is_sure(other) ? one.took > best->took : is_sure(kind)))
 		*best = one;
+}
+
+static int is_of_training(const struct kind *kind, uint64_t place)
+{
+	return kind->is_keras && kind->is_trained && kind->place == place;
+}
+
+/* All that Keras trains by at the place of kind `at`. */
+static struct candidate trained_at(const struct xla_runs *runs, size_t at)
+{
+	struct candidate one = {.kind = &runs->kinds[at], .id = TRAINED};
+
+	for (size_t i = 1; i < runs->kind_count && is_of_training(one.kind, one.kind->place); i++) {
+		const struct kind *kind = &runs->kinds[i];
+		if (!is_of_training(kind, one.kind->place))
+			continue;
+		one.count += kind->count;
+		one.took += kind->count * kind->least;
+	}
+	return one;
 }
 
 /* Which first run belongs to the loop: id + 1, 0 = none, or it is among the calls, or it is not known which of several. */
@@ -293,13 +348,38 @@ static uint32_t runner_of(const struct xla_runs *runs, const struct candidate *b
 	return best->kind->is_direct || !has_one_more(runs, best->kind) ? best->runner : 0;
 }
 
-void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop)
+static void add_id(struct xla_loop *loop, uint32_t id)
+{
+	for (size_t i = 0; i < loop->count; i++)
+		if (loop->ids[i] == id)
+			return;
+	if (loop->count < XLA_RUNS_JOINED)
+		loop->ids[loop->count++] = id;
+}
+
+/* Keras' fit may be called again and again, from several lines: each may have compiled. */
+static void add_trained(const struct xla_runs *runs, uint64_t place, struct xla_loop *loop)
+{
+	for (uint32_t id = 0; id < NAMES_MAX; id++) {
+		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+		uint32_t runner = runs->callers[id].runner;
+		if (runs->callers[id].count == 0 || !is_of_training(kind, place))
+			continue;
+		add_id(loop, id);
+		if (runner == 0 || runs->callers[runner - 1].count != 1 || !runs->kinds[kind_of(runs, runner - 1)].is_trained)
+			continue;
+		add_id(loop, runner - 1);
+		if (loop->begin == 0 || runs->lines[kind->line].begin < loop->begin)
+			loop->begin = runs->lines[kind->line].begin;
+	}
+}
+
+/* The best of what may be a loop; its kind is NULL where nothing may. */
+static struct candidate find_loop(const struct xla_runs *runs, size_t steps)
 {
 	struct candidate best = {.kind = NULL};
 	uint64_t place = find_place(runs);
-	uint32_t runner;
 
-	*loop = (struct xla_loop){.count = 0};
 	for (size_t i = 1; i < runs->kind_count && place != 0; i++) {
 		const struct kind *kind = &runs->kinds[i];
 		uint64_t took = kind->count * kind->least;
@@ -309,14 +389,44 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 		const struct caller *caller = &runs->callers[id];
 		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
 		uint64_t took = caller->count * caller->least;
-		look_at(runs, place, steps, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
+		if (!kind->is_trained)
+			look_at(runs, place, steps, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
 	}
+	return best;
+}
+
+/* What Keras says that it trains by comes before what else may be a loop, but for one that the script itself compiled. */
+static struct candidate find_trained(const struct xla_runs *runs, struct candidate best)
+{
+	int is_found = 0;
+
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		struct candidate one = trained_at(runs, i);
+		if (is_small(runs, one.kind->place) || one.count < CALLS_LEAST ||
+		    ((is_found || (best.kind != NULL && best.kind->is_direct)) && one.took <= best.took))
+			continue;
+		best = one;
+		is_found = 1;
+	}
+	return best;
+}
+
+void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop)
+{
+	struct candidate best = find_trained(runs, find_loop(runs, steps));
+	uint32_t runner;
+
+	*loop = (struct xla_loop){.is_trained = best.kind != NULL && best.id == TRAINED};
 	if (best.kind == NULL)
 		return;
+	if (loop->is_trained) {
+		add_trained(runs, best.kind->place, loop);
+		return;
+	}
 	runner = runner_of(runs, &best);
-	for (uint32_t id = 0; id < NAMES_MAX && loop->count < XLA_RUNS_JOINED; id++)
+	for (uint32_t id = 0; id < NAMES_MAX; id++)
 		if (id + 1 == runner || (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id))
-			loop->ids[loop->count++] = id;
+			add_id(loop, id);
 	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
 }
 

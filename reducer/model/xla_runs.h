@@ -33,6 +33,7 @@ struct xla_loop {
 	uint32_t ids[XLA_RUNS_JOINED];
 	size_t count;	/* of ids; 0 = there is no such loop */
 	uint64_t begin; /* of the line's first call, which compiled; 0 = that is not known */
+	int is_trained; /* Keras says so, by the functions of its own that called: fit, train_on_batch */
 };
 
 /*

@@ -120,11 +120,12 @@ static bool only_predicts(const struct process *process)
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, trained = 0;
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
 		calls += process->steps[i].is_call || process->steps[i].is_batch;
+		trained += process->steps[i].trained == TRAINED_ON_JAX;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
@@ -143,9 +144,10 @@ static void note_process(struct table *table, const struct request *request, con
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(
 			table, NOTE_INFERRED,
-			"Process %u: nobody marked its steps; these %zu follow from what repeats among its ranges, ops and GPU calls. "
-			"Where in the loop a step begins is a guess.%s",
+			"Process %u: nobody marked its steps; these %zu %s. Where in the loop a step begins is a guess.%s",
 			process->pid, estimated,
+			trained > 0 ? "are what Keras' fit or train_on_batch ran of JAX's"
+				    : "follow from what repeats among its ranges, ops and GPU calls",
 			only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
 						 "that a language model generates."
 					       : "");

@@ -12,7 +12,7 @@
 
 enum {
 	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
-	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, NAMES
+	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, NAMES
 };
 
 static struct xla_runs *runs;
@@ -36,6 +36,11 @@ static const char *const names[] = {
 	[KERAS_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x1",
 	[KERAS_FIT] = "XLA call: main (a.py, line 9) in iterator_step +0x5",
 	[KERAS_EVALUATE] = "XLA call: main (a.py, line 9) in iterator_step +0x5", /* from another function of Keras */
+	[FIT_FIRST] = "XLA call: main (a.py, line 9) in fit.iterator_step.__call__ +0x1",
+	[FIT_MORE] = "XLA call: main (a.py, line 9) in fit.iterator_step +0x5",
+	[ON_BATCH] = "XLA call: main (a.py, line 12) in train_on_batch.iterator_step +0x5",
+	[FIT_FREE] = "XLA call: main (a.py, line 9) in fit.iterator_step +0x8",
+	[FIT_FREE_NO_LINE] = "libjax_common.so+0x8",
 	[NO_LINE] = "libjax_common.so+0xf",
 };
 
@@ -91,6 +96,8 @@ static void counts_the_first_run(void **state)
 	assert_int_equal(loop.begin, 100);
 	assert_int_equal(calls_of_loop(19), 20); /* a period that missed one */
 	assert_int_equal(calls_of_loop(50), 0);	 /* another loop's */
+	assert_int_equal(calls_of_loop(13), 20); /* of nothing that each round does */
+	assert_int_equal(calls_of_loop(5), 0);	 /* of rounds of four */
 }
 
 /* Arguments are moved before, arrays freed and values waited for after: as often as the function runs, or twice. */
@@ -176,6 +183,27 @@ static void tells_what_keras_trains_from_what_it_evaluates(void **state)
 	assert_int_equal(calls_of_loop(36), 18); /* a period of all batches */
 }
 
+/* It says which it trains with, from whatever line; what it frees by the way runs nothing. */
+static void takes_all_that_keras_trains_by(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIT_FIRST, FIT_FREE_NO_LINE, 0}, 1);
+	calls((unsigned[]){FIT_MORE, FIT_FREE, FIT_FREE, 0}, 17);
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){KERAS_EVALUATE, 0}, 30);
+	calls((unsigned[]){ON_BATCH, 0}, 3);
+	assert_int_equal(calls_of_loop(0), 21);
+	assert_true(loop.is_trained);
+}
+
+static void takes_nothing_where_keras_runs_single_ops(void **state)
+{
+	(void)state;
+	calls((unsigned[]){FIT_FREE_NO_LINE, 0}, 1);
+	calls((unsigned[]){FIT_FREE, 0}, 30);
+	assert_int_equal(calls_of_loop(0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +216,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
 		cmocka_unit_test_setup_teardown(few_calls_are_no_loop, make, drop),
 		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
+		cmocka_unit_test_setup_teardown(takes_all_that_keras_trains_by, make, drop),
+		cmocka_unit_test_setup_teardown(takes_nothing_where_keras_runs_single_ops, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
