@@ -10,26 +10,12 @@
  */
 #include "reducer/model/learning.h"
 #include "reducer/model/scan.h"
+#include "reducer/model/turns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define NO_STEP SIZE_MAX
-#define TURNS_MOST 4	/* optimizers in one step: more are not looked for */
-#define TURNS_LEAST 8	/* periods: fewer may alternate by chance */
-#define SAME_SHARE 0.9	/* of the periods are like that of the last round, */
-#define OTHER_SHARE 0.1 /* and at most so many like the one before */
-#define BATCHES_LEAST 8	/* steps that bring a batch: of fewer it is not said that the others belong to them */
-#define ODD_SHARE 0.1	/* of the steps without a batch learn as the one before them did, at most: else batches are used again */
 #define BEHIND_LEAST 3	/* steps: of fewer it is not said what stands behind each */
-
-/* From one end of Optimizer.step to the next, on one thread. */
-struct period {
-	size_t step; /* index in process->steps of the one that began with it; NO_STEP = none */
-	size_t stream;
-	uint32_t thread;
-	struct learning_found found;
-	int is_after; /* forward work alone came before it */
-};
 
 /*
  * Optimizer.step called by hooks of a backward pass, once for each parameter: the pass is the step, and over when the next layer begins.
@@ -37,6 +23,12 @@ struct period {
 struct pass {
 	size_t step; /* that began with the last of them; NO_STEP = none is open */
 	size_t stream;
+};
+
+/* A batch whose Optimizer.step a GradScaler left out was over at that time. */
+struct skip {
+	uint64_t time;
+	uint32_t thread;
 };
 
 struct evaluation {
@@ -48,6 +40,8 @@ struct evaluation {
 	struct pass pass;
 	size_t *parts; /* steps that only go on with the pass of the one before; rising */
 	size_t part_count;
+	struct skip *skips; /* in time order */
+	size_t skip_count;
 };
 
 /* Whose layers the pass went through: on a GPU it is called on a thread that has none. */
@@ -89,18 +83,32 @@ static void end_pass(struct evaluation *taken)
 	end_period(taken, learner_of(taken, pass.stream), pass.stream, pass.step);
 }
 
+static void add_skip(struct evaluation *taken, size_t stream, uint64_t time)
+{
+	struct skip *skips = model_room(taken->skips, taken->skip_count, sizeof *skips);
+
+	if (skips == NULL)
+		return;
+	taken->skips = skips;
+	skips[taken->skip_count++] = (struct skip){.time = time, .thread = taken->scan->process->log->streams[stream].thread};
+}
+
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct evaluation *taken = state;
 	uint64_t name = batch_value(batch, i, fields[0]);
 	const struct scan_ops *ops = &taken->scan->ops;
+	size_t skips;
 
 	if (batch_value(batch, i, fields[2]) != SOURCE_record_function || ops->name == NULL)
 		return;
 	if (!learning_knows(&taken->threads[stream], name))
 		learning_name(&taken->threads[stream], name, ops->name(ops->name_state, name));
+	skips = taken->threads[stream].skips;
 	learning_begin(&taken->threads[stream], name, batch_value(batch, i, fields[1]), (unsigned)batch_value(batch, i, fields[3]),
 		       batch->times[i]);
+	if (taken->threads[stream].skips != skips)
+		add_skip(taken, stream, batch->times[i]);
 	if (taken->pass.step != NO_STEP && learning_is_layer(&taken->threads[stream], batch_value(batch, i, fields[1])))
 		end_pass(taken);
 }
@@ -207,6 +215,7 @@ static void drop(void *state)
 	free(taken->steps);
 	free(taken->periods);
 	free(taken->parts);
+	free(taken->skips);
 	free(taken);
 }
 
@@ -271,34 +280,6 @@ static void add_first(struct evaluation *taken)
 				 .is_chosen = steps[at].is_chosen};
 }
 
-/* One more end of Optimizer.step is of `first`, which lasts as long as `more`, no step of its own. */
-static void add_to(struct step *first, struct step *more, enum step_union as)
-{
-	more->is_chosen = 0;
-	first->end_ns = more->end_ns;
-	first->turns = first->turns == 0 ? 2 : first->turns + 1;
-	first->as = as;
-}
-
-/* Those that are left are counted from 1 again. */
-static void count_again(struct process *process)
-{
-	uint64_t number = 0;
-
-	for (size_t i = 0; i < process->step_count; i++)
-		if (process->steps[i].source == SOURCE_record_function && process->steps[i].is_chosen)
-			process->steps[i].number = ++number;
-}
-
-/* The step that counts before step i on its thread; NULL = none. */
-static struct step *step_before(struct process *process, size_t i)
-{
-	for (size_t k = i; k > 0; k--)
-		if (process->steps[k - 1].is_chosen && process->steps[k - 1].thread == process->steps[i].thread)
-			return &process->steps[k - 1];
-	return NULL;
-}
-
 static void join_passes(struct evaluation *taken)
 {
 	struct process *process = taken->scan->process;
@@ -314,116 +295,39 @@ static void join_passes(struct evaluation *taken)
 		if (!is_part)
 			first = step;
 		else if (first != NULL && first->thread == step->thread)
-			add_to(first, step, STEP_OF_PASS);
+			turns_add(first, step, STEP_OF_PASS);
 		else
 			step->is_chosen = 0; /* where its pass began is not known */
 	}
 	if (taken->part_count > 0)
-		count_again(process);
+		turns_count_again(process);
 }
 
-/* The share of periods whose backward pass is that of `back` periods before. */
-static double alike(const struct evaluation *taken, size_t back)
-{
-	size_t same = 0, all = 0;
-
-	for (size_t k = back; k < taken->count; k++) {
-		all += taken->periods[k].found.has_stepped;
-		same += taken->periods[k].found.has_stepped &&
-			taken->periods[k].found.backward == taken->periods[k - back].found.backward;
-	}
-	return all > 0 ? (double)same / (double)all : 0;
-}
-
-/* Steps of one round of `turns` become one: the first of them, which lasts to the end of the last. */
-static void join(struct evaluation *taken, size_t from, unsigned turns)
+/* A skipped batch is a step as any other: of the one that it was part of it is the front, and what is left begins behind it. */
+static void split_skipped(struct evaluation *taken)
 {
 	struct process *process = taken->scan->process;
-	struct step *first = NULL;
-	unsigned turn = 0;
 
-	for (size_t i = from; i < process->step_count; i++) {
-		struct step *step = &process->steps[i];
-		if (step->source != SOURCE_record_function || !step->is_chosen)
-			continue;
-		if (turn == 0)
-			first = step;
-		else
-			add_to(first, step, STEP_OF_TURNS);
-		turn = (turn + 1) % turns;
+	for (size_t k = 0; k < taken->skip_count; k++) {
+		struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+		size_t at = process->step_count;
+		if (steps == NULL)
+			return;
+		process->steps = steps;
+		while (at > 0 && !(steps[at - 1].source == SOURCE_record_function && steps[at - 1].is_chosen &&
+				   steps[at - 1].thread == taken->skips[k].thread && steps[at - 1].time_ns < (int64_t)taken->skips[k].time))
+			at--;
+		if (at == 0)
+			continue; /* it was before the first */
+		memmove(&steps[at + 1], &steps[at], (process->step_count++ - at) * sizeof *steps);
+		steps[at] = steps[at - 1];
+		steps[at].time_ns = steps[at - 1].end_ns = (int64_t)taken->skips[k].time;
+		steps[at - 1].turns = 0;
+		for (size_t p = 0; p < taken->count; p++)
+			taken->periods[p].step += taken->periods[p].step != NO_STEP && taken->periods[p].step >= at;
 	}
-	count_again(process);
-}
-
-/* The first period that is a step, where all are of one thread; taken->count = none, or they are of several. */
-static size_t first_of_one_thread(const struct evaluation *taken)
-{
-	size_t first = 0;
-
-	while (first < taken->count && taken->periods[first].step == NO_STEP)
-		first++;
-	for (size_t k = first; k < taken->count; k++)
-		if (taken->periods[k].thread != taken->periods[first].thread)
-			return taken->count;
-	return first;
-}
-
-/*
- * Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step.
- * Returns whether that is so.
- */
-static int join_turns(struct evaluation *taken, size_t first)
-{
-	if (taken->count - first < TURNS_LEAST || alike(taken, 1) > OTHER_SHARE)
-		return 0;
-	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
-		if (alike(taken, turns) >= SAME_SHARE) {
-			join(taken, taken->periods[first].step, turns);
-			return 1;
-		}
-	return 0;
-}
-
-/* Was a batch taken for it? Where no loader is used, data that are drawn or picked are one. */
-static int has_batch(const struct period *period, int has_loader)
-{
-	return has_loader ? period->found.has_loaded : period->found.has_drawn;
-}
-
-/* Another backward pass than the one before. */
-static int learns_else(const struct period *period)
-{
-	return period->found.has_stepped && period->found.backward != period[-1].found.backward;
-}
-
-/*
- * Or one steps more seldom than the other. A step that took no batch, and that had another backward pass than the one before it, goes on
- * with that one's batch. Where some had the same backward pass, batches are used more than once: each is a step.
- */
-static void join_batches(struct evaluation *taken, size_t first)
-{
-	struct process *process = taken->scan->process;
-	const struct period *periods = taken->periods;
-	size_t with = 0, without = 0, odd = 0;
-	int has_loader = 0;
-
-	for (size_t k = first; k < taken->count; k++)
-		has_loader |= periods[k].found.has_loaded;
-	for (size_t k = first; k < taken->count; k++) {
-		int is_without = k > first && !has_batch(&periods[k], has_loader);
-		with += has_batch(&periods[k], has_loader) != 0;
-		without += is_without;
-		odd += is_without && !learns_else(&periods[k]);
-	}
-	if (with < BATCHES_LEAST || without < 2 || (double)odd > ODD_SHARE * (double)without)
-		return;
-	for (size_t k = first + 1; k < taken->count; k++) {
-		size_t step = periods[k].step;
-		struct step *before = step == NO_STEP || has_batch(&periods[k], has_loader) ? NULL : step_before(process, step);
-		if (before != NULL && process->steps[step].is_chosen && learns_else(&periods[k]))
-			add_to(before, &process->steps[step], STEP_OF_BATCH);
-	}
-	count_again(process);
+	if (taken->skip_count > 0)
+		turns_count_again(process);
 }
 
 static int by_time(const void *a, const void *b)
@@ -477,7 +381,7 @@ static int64_t evaluated_to(const struct evaluation *taken, size_t k)
 {
 	struct process *process = taken->scan->process;
 	size_t i = taken->periods[k].step;
-	const struct step *before = step_before(process, i);
+	const struct step *before = turns_step_before(process, i);
 	int64_t to = (int64_t)taken->periods[k].found.evaluated_to;
 
 	return to && has_edge(process, before != NULL ? before->time_ns : 0, process->steps[i].time_ns) ? 0 : to;
@@ -502,7 +406,7 @@ static void split_evaluation(struct evaluation *taken)
 		int64_t to = i != NO_STEP && process->steps[i].is_chosen ? evaluated_to(taken, k) : 0;
 		if (to == 0 || to <= process->steps[i].time_ns)
 			continue;
-		struct step *before = step_before(process, i);
+		struct step *before = turns_step_before(process, i);
 		if (before != NULL) {
 			before->rest_ns = process->steps[i].time_ns;
 			before->is_evaluated = 1;
@@ -515,15 +419,13 @@ static void split_evaluation(struct evaluation *taken)
 static int finish(void *state)
 {
 	struct evaluation *taken = state;
-	size_t first;
 
 	end_pass(taken);
 	add_first(taken);
 	join_passes(taken);
-	first = first_of_one_thread(taken);
-	if (first < taken->count && !join_turns(taken, first))
-		join_batches(taken, first);
+	turns_join(taken->scan->process, taken->periods, taken->count);
 	move_first(taken);
+	split_skipped(taken);
 	split_evaluation(taken);
 	return 0;
 }

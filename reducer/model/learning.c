@@ -48,6 +48,8 @@ static enum learning_name name_of(const char *text)
 		return LEARNING_BACKWARD; /* around the function itself, and around its hooks */
 	if (begins(text, "Torch-Compiled Region") || begins(text, "CompiledFunction"))
 		return LEARNING_LAYER;
+	if (strcmp(text, "aten::_amp_update_scale_") == 0)
+		return LEARNING_SCALE;
 	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
 		if (strcmp(text, layers[i]) == 0)
 			return LEARNING_LAYER;
@@ -120,7 +122,7 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 	learning->is_linkable = 0;
 	learning->last_name = name;
 	if (kind == LEARNING_STEP && learning->stepping == 0) {
-		learning->has_stepped = 1;
+		learning->has_stepped = learning->is_scalable = 1;
 		learning->stepping = key;
 		learning->is_within = learning->outer != 0 && learning->now.kind == LEARNING_UNKNOWN;
 		return;
@@ -130,6 +132,10 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 	if ((scope == SCOPE_USER && kind <= LEARNING_LAYER) || scope == SCOPE_SCRIPT)
 		return; /* a range only holds others */
 	learning->has_loaded |= kind == LEARNING_LOADER;
+	if (kind == LEARNING_SCALE) {
+		learning->skips += !learning->is_scalable;
+		learning->is_scalable = 0;
+	}
 	if (kind == LEARNING_DRAW) {
 		learning->has_drawn |= learning->stepping == 0 && !has_layer(learning);
 		kind = LEARNING_PLAIN;
@@ -164,6 +170,7 @@ void learning_reopen(struct learning *learning)
 {
 	learning->outer = learning->stepping = 0;
 	learning->is_linkable = learning->is_within = 0;
+	learning->is_scalable = 1;
 }
 
 int learning_is_layer(const struct learning *learning, uint64_t key)

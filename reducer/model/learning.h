@@ -12,7 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* LEARNING_DRAW: takes data without a loader. */
+/*
+ * LEARNING_DRAW: takes data without a loader. LEARNING_SCALE: what a GradScaler does once a batch, behind its step, be it skipped or
+ * not.
+ */
 enum learning_name {
 	LEARNING_UNKNOWN,
 	LEARNING_PLAIN,
@@ -21,6 +24,7 @@ enum learning_name {
 	LEARNING_LAYER,
 	LEARNING_LOADER,
 	LEARNING_ZERO,
+	LEARNING_SCALE,
 	LEARNING_STEP
 };
 
@@ -38,6 +42,8 @@ struct learning {
 	uint64_t stepping;     /* of an open Optimizer.step: a closure in it may train, its own ops have no gradients; 0 = none */
 	struct learning_event now; /* that op */
 	int is_linkable;       /* a sequence number that comes next is of it */
+	int is_scalable;       /* an Optimizer.step was called since LEARNING_SCALE */
+	size_t skips;	       /* LEARNING_SCALE without one: a GradScaler skipped it */
 	int is_within;	       /* the Optimizer.step begun last was called by a backward function, a hook of it */
 	/* Since learning_again. */
 	struct learning_event *events;

@@ -122,6 +122,33 @@ def adversaries():  # two optimizers of one name
         makes.step()
 
 
+def cycle():  # a maker takes each batch, then two judges that are alike learn of it
+    maker, judges = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32)), (parts()[0], parts()[0])
+    makes, *judge_steps = (torch.optim.Adam(net.parameters()) for net in (maker, *judges))
+    for x, in loaded(SMALL * 15):
+        made = maker(x)
+        makes.zero_grad()
+        (-sum(judge(made).mean() for judge in judges)).backward()
+        makes.step()
+        for judge, optimizer in zip(judges, judge_steps):
+            optimizer.zero_grad()
+            (judge(made.detach()).mean() - judge(x).mean()).backward()
+            optimizer.step()
+
+
+def skipping():  # the first batch and the ninth have gradients that are no numbers: GradScaler leaves their steps out
+    net, optimizer = parts()
+    scaler = torch.amp.GradScaler("cpu")
+    for i in range(20):
+        x, y = batch()
+        optimizer.zero_grad()
+        with torch.autocast("cpu"):
+            loss = loss_of(net(x), y) * (float("inf") if i in (0, 8) else 1)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+
 def two_of_one_name():
     maker, judge = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 32)), parts()[0]
     return maker, judge, torch.optim.Adam(maker.parameters()), torch.optim.Adam(judge.parameters())

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several ends of Optimizer.step that are one step; see reducer/model/turns.h. */
+#include "reducer/model/turns.h"
+
+#define TURNS_MOST 4	/* optimizers in one step: more are not looked for */
+#define TURNS_LEAST 8	/* periods: fewer may alternate by chance */
+#define SAME_SHARE 0.9	/* of the periods are like that of the last round, */
+#define OTHER_SHARE 0.1 /* and at most so many like the one before */
+#define BATCHES_LEAST 8	/* steps that bring a batch: of fewer it is not said that the others belong to them */
+#define ODD_SHARE 0.1	/* of the steps without a batch learn as the one before them did, at most: else batches are used again */
+
+struct turns {
+	struct process *process;
+	const struct period *periods;
+	size_t count;
+};
+
+void turns_add(struct step *first, struct step *more, enum step_union as)
+{
+	more->is_chosen = 0;
+	first->end_ns = more->end_ns;
+	first->turns = first->turns == 0 ? 2 : first->turns + 1;
+	first->as = as;
+}
+
+void turns_count_again(struct process *process)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source == SOURCE_record_function && process->steps[i].is_chosen)
+			process->steps[i].number = ++number;
+}
+
+struct step *turns_step_before(struct process *process, size_t i)
+{
+	for (size_t k = i; k > 0; k--)
+		if (process->steps[k - 1].is_chosen && process->steps[k - 1].thread == process->steps[i].thread)
+			return &process->steps[k - 1];
+	return NULL;
+}
+
+/* The share of periods whose backward pass is that of `back` periods before. */
+static double alike(const struct turns *taken, size_t back)
+{
+	size_t same = 0, all = 0;
+
+	for (size_t k = back; k < taken->count; k++) {
+		all += taken->periods[k].found.has_stepped;
+		same += taken->periods[k].found.has_stepped &&
+			taken->periods[k].found.backward == taken->periods[k - back].found.backward;
+	}
+	return all > 0 ? (double)same / (double)all : 0;
+}
+
+/* Steps of one round of `turns` become one: the first of them, which lasts to the end of the last. */
+static void join(const struct turns *taken, size_t from, unsigned turns)
+{
+	struct process *process = taken->process;
+	struct step *first = NULL;
+	unsigned turn = 0;
+
+	for (size_t i = from; i < process->step_count; i++) {
+		struct step *step = &process->steps[i];
+		if (step->source != SOURCE_record_function || !step->is_chosen)
+			continue;
+		if (turn == 0)
+			first = step;
+		else
+			turns_add(first, step, STEP_OF_TURNS);
+		turn = (turn + 1) % turns;
+	}
+	turns_count_again(process);
+}
+
+/* The first period that is a step, where all are of one thread; taken->count = none, or they are of several. */
+static size_t first_of_one_thread(const struct turns *taken)
+{
+	size_t first = 0;
+
+	while (first < taken->count && taken->periods[first].step == NO_STEP)
+		first++;
+	for (size_t k = first; k < taken->count; k++)
+		if (taken->periods[k].thread != taken->periods[first].thread)
+			return taken->count;
+	return first;
+}
+
+/* Was a batch taken for it? Where no loader is used, data that are drawn or picked are one. */
+static int has_batch(const struct period *period, int has_loader)
+{
+	return has_loader ? period->found.has_loaded : period->found.has_drawn;
+}
+
+/*
+ * Does just one step of each round take a batch, always the same one, and is no other of the round like it? Else the batch is used again.
+ */
+static int takes_turns_at_a_batch(const struct turns *taken, size_t first, unsigned turns)
+{
+	size_t with[TURNS_MOST] = {0}, rounds = (taken->count - first) / turns, often = 0, seldom = 0, again = 0;
+	const struct period *bringer = NULL;
+	int has_loader = 0;
+
+	for (size_t k = first; k < taken->count; k++)
+		has_loader |= taken->periods[k].found.has_loaded;
+	for (size_t k = first; k < taken->count; k++) {
+		int is_bringer = has_batch(&taken->periods[k], has_loader);
+		with[(k - first) % turns] += is_bringer != 0;
+		again += !is_bringer && bringer != NULL && taken->periods[k].found.backward == bringer->found.backward;
+		bringer = is_bringer ? &taken->periods[k] : bringer;
+	}
+	for (unsigned turn = 0; turn < turns; turn++) {
+		often += (double)with[turn] >= SAME_SHARE * (double)rounds;
+		seldom += (double)with[turn] <= OTHER_SHARE * (double)rounds;
+	}
+	return often == 1 && seldom == turns - 1 && (double)again <= OTHER_SHARE * (double)rounds;
+}
+
+/*
+ * Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step.
+ * Some of a round may be alike (two critics), if another one takes the batch. Returns whether that is so.
+ */
+static int join_turns(const struct turns *taken, size_t first)
+{
+	double same = alike(taken, 1);
+
+	if (taken->count - first < TURNS_LEAST)
+		return 0;
+	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
+		if (alike(taken, turns) >= SAME_SHARE &&
+		    (same <= OTHER_SHARE || (same <= 1 - 2 * SAME_SHARE / turns && takes_turns_at_a_batch(taken, first, turns)))) {
+			join(taken, taken->periods[first].step, turns);
+			return 1;
+		}
+	return 0;
+}
+
+/* Another backward pass than the one before. */
+static int learns_else(const struct period *period)
+{
+	return period->found.has_stepped && period->found.backward != period[-1].found.backward;
+}
+
+/*
+ * Or one steps more seldom than the other. A step that took no batch, and that had another backward pass than the one before it, goes on
+ * with that one's batch. Where some had the same backward pass, batches are used more than once: each is a step.
+ */
+static void join_batches(const struct turns *taken, size_t first)
+{
+	struct process *process = taken->process;
+	const struct period *periods = taken->periods;
+	size_t with = 0, without = 0, odd = 0;
+	int has_loader = 0;
+
+	for (size_t k = first; k < taken->count; k++)
+		has_loader |= periods[k].found.has_loaded;
+	for (size_t k = first; k < taken->count; k++) {
+		int is_without = k > first && !has_batch(&periods[k], has_loader);
+		with += has_batch(&periods[k], has_loader) != 0;
+		without += is_without;
+		odd += is_without && !learns_else(&periods[k]);
+	}
+	if (with < BATCHES_LEAST || without < 2 || (double)odd > ODD_SHARE * (double)without)
+		return;
+	for (size_t k = first + 1; k < taken->count; k++) {
+		size_t step = periods[k].step;
+		struct step *before = step == NO_STEP || has_batch(&periods[k], has_loader) ? NULL : turns_step_before(process, step);
+		if (before != NULL && process->steps[step].is_chosen && learns_else(&periods[k]))
+			turns_add(before, &process->steps[step], STEP_OF_BATCH);
+	}
+	turns_count_again(process);
+}
+
+void turns_join(struct process *process, const struct period *periods, size_t count)
+{
+	const struct turns taken = {.process = process, .periods = periods, .count = count};
+	size_t first = first_of_one_thread(&taken);
+
+	if (first < count && !join_turns(&taken, first))
+		join_batches(&taken, first);
+}
