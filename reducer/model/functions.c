@@ -10,10 +10,10 @@
  * with gradients alone evaluation (what a model looks at, an attack on it). Its numbers (a new one for each trace) do not count.
  * Inferred, and said so.
  */
+#include "reducer/model/function_names.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +45,6 @@ struct open_call {
 	size_t last_batch; /* the batch it took last, + 1; 0 = none yet */
 	int trains;	   /* it ran an eager op of a gradient or an optimizer */
 };
-
-enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TAPE, NAME_OF_OPTIMIZER, NAME_OF_UPDATE, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
 
 /* A loop asked for its next batch, or made the iterator that it asks. */
 struct batch_call {
@@ -80,23 +78,6 @@ static const char *name_of(const struct functions *taken, uint64_t id)
 	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
 }
 
-/* "__inference_NAME_12" is NAME; a node that a session runs keeps its number: Adam_1 is another optimizer than Adam. */
-static const char *plain_name(const char *name, size_t *length)
-{
-	static const char function[] = "__inference_", run[] = "__session_run ";
-
-	if (strncmp(name, run, sizeof run - 1) == 0) {
-		*length = strlen(name) - 2;
-		return name + 2;
-	}
-	name += strncmp(name, function, sizeof function - 1) == 0 ? sizeof function - 1 : 0;
-	*length = strlen(name);
-	while (*length > 0 && isdigit((unsigned char)name[*length - 1]))
-		--*length;
-	*length -= *length > 1 && name[*length - 1] == '_';
-	return name;
-}
-
 /* GROUPS_MOST where there are too many. */
 static size_t group_of(struct functions *taken, uint64_t id)
 {
@@ -105,7 +86,7 @@ static size_t group_of(struct functions *taken, uint64_t id)
 
 	if (id < NAMES_MAX && taken->groups_of[id] != 0)
 		return (size_t)taken->groups_of[id] - 1;
-	name = plain_name(name_of(taken, id), &length);
+	name = function_plain_name(name_of(taken, id), &length);
 	while (at < taken->group_count && (strlen(taken->groups[at].name) != length ||
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
@@ -119,36 +100,12 @@ static size_t group_of(struct functions *taken, uint64_t id)
 	return at;
 }
 
-/* Eager ops have names of types alone: ReluGrad, BroadcastGradientArgs, Conv2DBackpropInput; not StopGradient. */
-static int is_gradient(const char *name)
-{
-	const char *grad = strstr(name, "Grad");
-
-	return strchr(name, '/') == NULL && ((grad != NULL && strcmp(grad, "Gradient") != 0) || strstr(name, "Backprop") != NULL ||
-					     strncmp(name, "ResourceSparseApply", 19) == 0 || strcmp(name, "AssignSubVariableOp") == 0);
-}
-
-static uint8_t kind_of(const char *name)
-{
-	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL)
-		return NAME_OF_TAPE;
-	if (strstr(name, "ResourceApply") != NULL)
-		return NAME_OF_OPTIMIZER;
-	if (strstr(name, ":AssignSubVariableOp") != NULL && strstr(name, "AssignMovingAvg") == NULL)
-		return NAME_OF_UPDATE; /* Keras 3's optimizers; not an average of batches */
-	if (strcmp(name, "IteratorGetNext") == 0)
-		return NAME_OF_BATCH;
-	if (is_gradient(name))
-		return NAME_OF_GRADIENT;
-	return strcmp(name, "MakeIterator") == 0 ? NAME_OF_ITERATOR : NAME_OTHER;
-}
-
 static uint8_t known_kind(struct functions *taken, uint64_t id)
 {
 	if (id >= NAMES_MAX)
 		return NAME_OTHER;
 	if (taken->names[id] == NAME_UNKNOWN)
-		taken->names[id] = kind_of(name_of(taken, id));
+		taken->names[id] = function_op_kind(name_of(taken, id));
 	return taken->names[id];
 }
 
@@ -386,18 +343,44 @@ static void drop_steps(struct process *process)
 	process->step_count = 0;
 }
 
+/*
+ * Which functions' calls are steps beside those of `group`: such as train, too, but before the first call of each other one, or behind its
+ * last (warming up, tuning); what takes turns with it is part of its steps.
+ */
+static void find_phases(const struct functions *taken, size_t group, char *is_phase)
+{
+	uint64_t first[GROUPS_MOST] = {0}, last[GROUPS_MOST] = {0};
+
+	memset(is_phase, 0, GROUPS_MOST);
+	for (size_t i = taken->count; i > 0; i--) {
+		const struct call *call = &taken->calls[i - 1];
+		first[call->group] = call->begin;
+		last[call->group] = last[call->group] == 0 ? call->end : last[call->group];
+	}
+	is_phase[group] = 1;
+	for (size_t g = 0; g < taken->group_count; g++) {
+		int is_apart = taken->groups[g].trains && taken->groups[g].calls >= CALLS_LEAST && !is_phase[g];
+		for (size_t other = 0; other < taken->group_count; other++)
+			if (is_apart && is_phase[other] && first[g] < last[other] && first[other] < last[g])
+				is_apart = 0;
+		is_phase[g] |= (char)is_apart;
+	}
+}
+
 static void make_steps(struct functions *taken, size_t group)
 {
 	struct process *process = taken->scan->process;
+	char is_phase[GROUPS_MOST];
 
+	find_phases(taken, group, is_phase);
 	drop_steps(process);
 	for (size_t i = 0; i < taken->count; i++)
-		if (taken->calls[i].group == group)
+		if (is_phase[taken->calls[i].group])
 			add_step(process, (struct step){.time_ns = (int64_t)taken->calls[i].begin,
 							.end_ns = (int64_t)taken->calls[i].end,
 							.thread = taken->calls[i].thread,
 							.source = SOURCE_eager,
-							.name = taken->groups[group].name,
+							.name = taken->groups[taken->calls[i].group].name,
 							.confidence = 1,
 							.is_call = 1});
 	step_choice(process);

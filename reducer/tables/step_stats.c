@@ -121,23 +121,27 @@ static bool only_predicts(const struct process *process)
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
 	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, trained = 0;
+	const char *name = NULL; /* of the last call */
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
 		calls += process->steps[i].is_call || process->steps[i].is_batch;
+		name = process->steps[i].is_call ? process->steps[i].name : name;
 		trained += process->steps[i].trained == TRAINED_ON_JAX;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
 	passed_over -= joined < passed_over ? joined : passed_over;
-	if (calls > 0 && request_wants_process(request, process))
+	if (calls > 0 && name == NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   process->steps[0].is_batch
-				   ? "Process %u: nobody marked its steps; they are the batches that it took of tf.data (%s), "
-				     "from one to the next, those that it evaluates among them (role)."
-				   : "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward "
-				     "pass.",
+			   "Process %u: nobody marked its steps; they are the batches that it took of tf.data (%s), from one to the next, "
+			   "those that it evaluates among them (role).",
 			   process->pid, process->steps[0].name);
+	if (calls > 0 && name != NULL && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward pass%s.",
+			   process->pid, process->steps[0].name,
+			   name == process->steps[0].name ? "" : ", and of others like it");
 	if (passed_over > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFO, "Process %u: %zu steps that a less trusted source marked are left out.",
 			   process->pid, passed_over);
