@@ -13,9 +13,8 @@
 #include "reducer/model/rank.h"
 #include "reducer/report/report.h"
 #include "reducer/symbols/demangle.h"
-#include "reducer/tables/occupancy.h"
 #include "reducer/tables/request.h"
-#include "reducer/trace/xspace.h"
+#include "reducer/trace/xplane_device.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -232,71 +231,6 @@ static void put_block(struct writer *writer, const struct span *span)
 
 /* Devices. */
 
-static const struct gpu_device *device_of(const struct gpu *gpu, uint32_t id)
-{
-	for (size_t i = 0; i < gpu->device_count; i++)
-		if (gpu->devices[i].id == id)
-			return &gpu->devices[i];
-	return NULL;
-}
-
-static uint32_t device_plane(struct writer *writer, uint32_t id)
-{
-	const struct gpu_device *device = device_of(writer->process->gpu, id);
-	struct xspace_event about = {0};
-	char name[32];
-
-	snprintf(name, sizeof(name), "/device:GPU:%" PRIu32, id);
-	about.plane = xspace_plane(writer->file, name, (int64_t)id + 1);
-	xspace_text(writer->file, &about, "device_vendor", "Nvidia");
-	if (device) {
-		xspace_text(writer->file, &about, "gpu_device_name", device->name);
-		xspace_natural(writer->file, &about, "compute_cap_major", device->major);
-		xspace_natural(writer->file, &about, "compute_cap_minor", device->minor);
-		xspace_natural(writer->file, &about, "core_count", device->multiprocessors);
-		xspace_natural(writer->file, &about, "clock_rate", device->clock / 1000); /* kHz */
-		xspace_natural(writer->file, &about, "memory_size", device->memory_bytes);
-		xspace_natural(writer->file, &about, "memory_bandwidth", device->bandwidth);
-	}
-	xspace_describe(writer->file, about.plane, &about);
-	return about.plane;
-}
-
-static double occupancy_percent(const struct gpu_device *device, const struct gpu_shape *shape)
-{
-	struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
-					  (uint64_t)shape->static_shared + shape->dynamic_shared};
-	struct occupancy occupancy;
-
-	if (shape->occupancy)
-		return shape->occupancy / 1000.0;
-	if (!device || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
-		return 0;
-	struct occupancy_device limits = {.major = (unsigned)device->major,
-					  .minor = (unsigned)device->minor,
-					  .warps = device->warps,
-					  .blocks = device->blocks,
-					  .registers = device->registers,
-					  .shared_bytes = device->shared_bytes};
-	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
-		return 0;
-	return 100.0 * (double)occupancy.warps / (double)occupancy.most_warps;
-}
-
-static void make_details(struct writer *writer, const struct span *span, struct text *out)
-{
-	static const struct gpu_shape none;
-	const struct gpu_shape *shape = span->shape ? span->shape : &none;
-
-	text_clear(out);
-	text_format(out,
-		    "regs:%" PRIu32 " static_shared:%" PRIu32 " dynamic_shared:%" PRIu32 " grid:%" PRIu32 ",%" PRIu32 ",%" PRIu32
-		    " block:%" PRIu32 ",%" PRIu32 ",%" PRIu32 " occ_pct:%.6g",
-		    shape->registers, shape->static_shared, shape->dynamic_shared, shape->grid[0], shape->grid[1], shape->grid[2],
-		    shape->block[0], shape->block[1], shape->block[2],
-		    span->shape ? occupancy_percent(device_of(writer->process->gpu, span->device), shape) : 0);
-}
-
 static void kernels_free(struct kernel_texts *kernels)
 {
 	for (size_t i = 0; i < KERNELS_KEPT; i++) {
@@ -314,7 +248,7 @@ static void add_kernel(struct writer *writer, const struct span *span, struct xs
 		*texts = (struct kernel_texts){.shape = span->shape, .mangled = span->name, .device = span->device,
 					       .plain = texts->plain, .details = texts->details};
 		demangle(span->name, &texts->plain);
-		make_details(writer, span, &texts->details);
+		xplane_details(&texts->details, writer->process->gpu, span);
 	}
 	event->name = texts->plain.bytes;
 	xspace_text(writer->file, event, "kernel_details", texts->details.bytes);
@@ -335,7 +269,7 @@ static void add_copy(struct writer *writer, const struct span *span, struct xspa
 static uint32_t plane_of(struct writer *writer, uint32_t device)
 {
 	if (!writer->device_plane || writer->device != device)
-		writer->device_plane = device_plane(writer, device) + 1;
+		writer->device_plane = xplane_device(writer->file, writer->process->gpu, device) + 1;
 	writer->device = device;
 	return writer->device_plane - 1;
 }
