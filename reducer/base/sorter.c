@@ -25,6 +25,7 @@ struct run {
 	uint64_t at, end; /* in the spool, not yet read */
 	uint8_t *buffer;
 	size_t used, filled;
+	const struct entry *front; /* in the buffer; NULL at its end */
 };
 
 /* Entries in memory that share the first words of their key. */
@@ -250,14 +251,14 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	lane->order[at] = entry;
 }
 
-/* The entry at the front of a run, read from the spool where needed; NULL at its end. */
-static const struct entry *front(const struct sorter *sorter, struct run *run)
+/* Finds the entry at the front of a run, which is read from the spool where needed. NULL at its end. */
+static const struct entry *find_front(const struct sorter *sorter, struct run *run)
 {
 	size_t left = run->filled - run->used;
 	const struct entry *entry = (const struct entry *)(const void *)(run->buffer + run->used);
 
 	if (left >= sizeof(*entry) && left >= bytes_of(entry))
-		return entry;
+		return run->front = entry;
 	if (run->at < run->end) {
 		size_t room = BUFFER_BYTES - left, wanted = run->end - run->at < room ? (size_t)(run->end - run->at) : room;
 		memmove(run->buffer, run->buffer + run->used, left);
@@ -267,12 +268,12 @@ static const struct entry *front(const struct sorter *sorter, struct run *run)
 		run->used = 0;
 		run->filled = left + wanted;
 	}
-	return run->filled == run->used ? NULL : (const struct entry *)(const void *)(run->buffer + run->used);
+	return run->front = run->filled == run->used ? NULL : (const struct entry *)(const void *)(run->buffer + run->used);
 }
 
-static int is_before(const struct sorter *sorter, struct run *a, struct run *b)
+static int is_before(const struct run *a, const struct run *b)
 {
-	int order = compare_keys(front(sorter, a), front(sorter, b));
+	int order = compare_keys(a->front, b->front);
 
 	return order ? order < 0 : a->end < b->end; /* of equal keys those of the earlier run */
 }
@@ -282,9 +283,9 @@ static void sift_down(struct sorter *sorter, size_t at)
 	struct run moved = sorter->open[at];
 
 	for (size_t child = 2 * at + 1; child < sorter->open_count; child = 2 * at + 1) {
-		if (child + 1 < sorter->open_count && is_before(sorter, &sorter->open[child + 1], &sorter->open[child]))
+		if (child + 1 < sorter->open_count && is_before(&sorter->open[child + 1], &sorter->open[child]))
 			child++;
-		if (!is_before(sorter, &sorter->open[child], &moved))
+		if (!is_before(&sorter->open[child], &moved))
 			break;
 		sorter->open[at] = sorter->open[child];
 		at = child;
@@ -302,7 +303,7 @@ static void open_runs(struct sorter *sorter, const struct run *runs, size_t coun
 		struct run *run = &sorter->open[sorter->open_count];
 		*run = runs[i];
 		run->buffer = base_alloc(1, BUFFER_BYTES);
-		if (front(sorter, run))
+		if (find_front(sorter, run))
 			sorter->open_count++;
 		else
 			free(run->buffer);
@@ -320,7 +321,7 @@ static void pass_taken(struct sorter *sorter)
 		return;
 	run->used += sorter->taken;
 	sorter->taken = 0;
-	if (!front(sorter, run)) {
+	if (!find_front(sorter, run)) {
 		free(run->buffer);
 		*run = sorter->open[--sorter->open_count];
 	}
@@ -336,7 +337,7 @@ static const struct entry *take_least(struct sorter *sorter)
 	pass_taken(sorter);
 	if (!sorter->open_count)
 		return NULL;
-	entry = front(sorter, &sorter->open[0]);
+	entry = sorter->open[0].front;
 	sorter->taken = bytes_of(entry);
 	return entry;
 }

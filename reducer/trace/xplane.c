@@ -32,6 +32,16 @@ struct allocator {
 
 #define KERNELS_KEPT 512u /* kernels whose texts are kept; a power of two */
 
+#define EVENTS_KEPT 512u /* of calls and kernels that come again; a power of two */
+
+/* What is packed of a span once it was put (span.alike). */
+struct kept_event {
+	uint64_t alike; /* 0 = nothing */
+	uint32_t lane;
+	bool has_flow;
+	struct xspace_kept packed;
+};
+
 struct writer {
 	const struct request *request;
 	const struct process *process;
@@ -50,6 +60,7 @@ struct writer {
 		uint32_t device;
 		struct text plain, details;
 	} *kernels;
+	struct kept_event *kept; /* by span.alike */
 	uint32_t device, device_plane; /* of the last work; 0 = none yet, else the plane + 1 */
 };
 
@@ -170,6 +181,31 @@ static void put_range(struct writer *writer, const struct span *span)
 	xspace_put(writer->file, &event);
 }
 
+/* Puts the event of a call or of device work, whose first stat is its flow if it has one. */
+static void put_flowing(struct writer *writer, const struct span *span, const struct xspace_event *event)
+{
+	struct kept_event *kept = &writer->kept[span->alike % EVENTS_KEPT];
+
+	if (!span->alike) {
+		xspace_put(writer->file, event);
+		return;
+	}
+	kept->has_flow = span->flow != 0;
+	kept->lane = span->lane;
+	kept->alike = xspace_put_keeping(writer->file, event, kept->has_flow, &kept->packed) ? span->alike : 0;
+}
+
+/* Whether the span was put as one before. */
+static bool put_alike(struct writer *writer, const struct span *span)
+{
+	const struct kept_event *kept = &writer->kept[span->alike % EVENTS_KEPT];
+
+	if (!span->alike || kept->alike != span->alike || kept->lane != span->lane || kept->has_flow != (span->flow != 0))
+		return false;
+	xspace_put_kept(writer->file, &kept->packed, span->start_ns, span->duration_ns, span->flow);
+	return true;
+}
+
 static void put_call(struct writer *writer, const struct span *span)
 {
 	struct xspace_event event = event_of(writer, span, span->name);
@@ -179,7 +215,7 @@ static void put_call(struct writer *writer, const struct span *span)
 		xspace_natural(writer->file, &event, "correlation_id", span->flow);
 	if (thread && span->flow)
 		writer->launches[thread - writer->process->threads] = true;
-	xspace_put(writer->file, &event);
+	put_flowing(writer, span, &event);
 }
 
 static struct allocator *allocator_of(struct writer *writer, const char *name)
@@ -309,14 +345,14 @@ static void put_work(struct writer *writer, const struct span *span)
 	xspace_text(writer->file, &event, "shape", span->shapes);
 	if (span->graph)
 		xspace_natural(writer->file, &event, "cuda_graph_exec_id", span->graph);
-	xspace_put(writer->file, &event);
+	put_flowing(writer, span, &event);
 }
 
 static int put_span(void *context, const struct span *span)
 {
 	struct writer *writer = context;
 
-	if (!request_wants_span(writer->request, span))
+	if (!request_wants_span(writer->request, span) || put_alike(writer, span))
 		return 0;
 	switch (span->what) {
 	case SPAN_RANGE:
@@ -480,6 +516,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 
 	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
 	writer.kernels = base_alloc(KERNELS_KEPT, sizeof(*writer.kernels));
+	writer.kept = base_alloc(EVENTS_KEPT, sizeof(*writer.kept));
 	writer.host = xspace_plane(writer.file, "/host:CPU", 0);
 	find_told(&writer);
 	if (spans_stream(run, index, &options) != 0)
@@ -504,6 +541,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 	text_free(&writer.details);
 	words_free(&writer.told);
 	kernels_free(writer.kernels);
+	free(writer.kept);
 	for (size_t i = 0; i < writer.allocator_count; i++)
 		live_free(&writer.allocators[i].blocks);
 	free(writer.launches);

@@ -41,7 +41,7 @@ struct xspace_file {
 	size_t plane_count, plane_room;
 	char **warnings;
 	size_t warning_count, warning_room;
-	struct text visible;
+	struct text visible; /* a text as it is shown; at last events to be written */
 	uint8_t *buffer;
 	size_t room;
 	int any;
@@ -232,28 +232,89 @@ static void keep_shown(struct xspace_file *file, struct plane *plane, size_t nam
 	plane->shown[name] = base_copy(text, strlen(text));
 }
 
-void xspace_put(struct xspace_file *file, const struct xspace_event *event)
+/* The number of an event's name. */
+static uint32_t name_of(struct xspace_file *file, const struct xspace_event *event)
 {
 	struct plane *plane = &file->planes[event->plane];
-	int64_t since = event->start_ns > 0 ? event->start_ns : 0, start = since < LATEST_NS ? since : LATEST_NS;
-	uint64_t key[SORTER_WORDS] = {event->plane, event->line, (uint64_t)start, ~event->duration_ns};
-
-	int64_t name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
-	int64_t duration_ps = event->duration_ns < LATEST_NS ? (int64_t)event->duration_ns * 1000 : INT64_MAX;
-	uint8_t *to;
+	uint32_t name = number_of(file, &plane->names, event->name ? event->name : "[name not recorded]");
 
 	if (event->shown)
-		keep_shown(file, plane, (size_t)name, event->shown);
-	file->buffer = base_grow(file->buffer, &file->room, WIRE_FIELD * (4 + 3 * event->count), 1);
-	to = wire_number(file->buffer, 1, (uint64_t)name);
-	to = wire_number(to, 2, (uint64_t)(start * 1000));
-	to = wire_number(to, 3, (uint64_t)duration_ps);
+		keep_shown(file, plane, name, event->shown);
+	return name;
+}
+
+/* Room for an event with stats of so many bytes; its fields begin HEAD_ROOM behind. */
+#define HEAD_ROOM WIRE_FIELD
+static uint8_t *begin_event(struct xspace_file *file, size_t stats)
+{
+	file->buffer = base_grow(file->buffer, &file->room, HEAD_ROOM + 4 * WIRE_FIELD + stats, 1);
+	return file->buffer + HEAD_ROOM;
+}
+
+static int64_t clip_start(int64_t start_ns)
+{
+	int64_t since = start_ns > 0 ? start_ns : 0;
+
+	return since < LATEST_NS ? since : LATEST_NS;
+}
+
+static uint8_t *put_times(uint8_t *to, uint32_t name, int64_t start_ns, uint64_t duration_ns)
+{
+	int64_t duration_ps = duration_ns < LATEST_NS ? (int64_t)duration_ns * 1000 : INT64_MAX;
+
+	to = wire_number(to, 1, name);
+	to = wire_number(to, 2, (uint64_t)(clip_start(start_ns) * 1000));
+	return wire_number(to, 3, (uint64_t)duration_ps);
+}
+
+/* All between begin_event's place and `end` is a line's event. */
+static void end_event(struct xspace_file *file, uint32_t plane, uint32_t line, int64_t start_ns, uint64_t duration_ns, const uint8_t *end)
+{
+	uint64_t key[SORTER_WORDS] = {plane, line, (uint64_t)clip_start(start_ns), ~duration_ns};
+	uint8_t head[WIRE_FIELD], *from = file->buffer + HEAD_ROOM;
+	size_t used = put_head(head, LINE_EVENT, (uint64_t)(end - from));
+
+	from -= used;
+	memcpy(from, head, used);
+	sorter_put(file->sorter, key, from, (size_t)(end - from));
+	file->planes[plane].lines[line].bytes += (uint64_t)(end - from);
+	file->any = 1;
+}
+
+void xspace_put(struct xspace_file *file, const struct xspace_event *event)
+{
+	uint32_t name = name_of(file, event);
+	uint8_t *to = put_times(begin_event(file, 3 * WIRE_FIELD * event->count), name, event->start_ns, event->duration_ns);
+
 	for (size_t i = 0; i < event->count; i++)
 		to = put_stat(to, &event->stats[i]);
-	size_t length = (size_t)(wire_close(file->buffer, LINE_EVENT, to) - file->buffer);
-	sorter_put(file->sorter, key, file->buffer, length);
-	plane->lines[event->line].bytes += length;
-	file->any = 1;
+	end_event(file, event->plane, event->line, event->start_ns, event->duration_ns, to);
+}
+
+int xspace_put_keeping(struct xspace_file *file, const struct xspace_event *event, int has_first, struct xspace_kept *kept)
+{
+	uint8_t stats[3 * WIRE_FIELD * XSPACE_STATS], *to = stats;
+
+	xspace_put(file, event);
+	for (size_t i = has_first ? 1 : 0; i < event->count; i++)
+		to = put_stat(to, &event->stats[i]);
+	if (to - stats > XSPACE_KEPT)
+		return 0;
+	*kept = (struct xspace_kept){.plane = event->plane, .line = event->line, .name = name_of(file, event),
+				     .first = has_first ? event->stats[0].name : 0, .has_first = has_first != 0,
+				     .length = (uint8_t)(to - stats)};
+	memcpy(kept->stats, stats, kept->length);
+	return 1;
+}
+
+void xspace_put_kept(struct xspace_file *file, const struct xspace_kept *kept, int64_t start_ns, uint64_t duration_ns, uint64_t first)
+{
+	uint8_t *to = put_times(begin_event(file, 3 * WIRE_FIELD + XSPACE_KEPT), kept->name, start_ns, duration_ns);
+
+	if (kept->has_first)
+		to = put_stat(to, &(struct xspace_stat){.name = kept->first, .kind = XSPACE_NATURAL, .natural = first});
+	memcpy(to, kept->stats, kept->length);
+	end_event(file, kept->plane, kept->line, start_ns, duration_ns, to + kept->length);
 }
 
 void xspace_describe(struct xspace_file *file, uint32_t plane, const struct xspace_event *stats)
@@ -375,6 +436,14 @@ struct cursor {
 	size_t length;
 };
 
+#define WRITTEN_AT_ONCE (64u << 10)
+static void write_events(struct xspace_file *file, FILE *out)
+{
+	if (file->visible.length)
+		fwrite(file->visible.bytes, 1, file->visible.length, out);
+	text_clear(&file->visible);
+}
+
 static void write_plane(struct xspace_file *file, uint32_t number, FILE *out, struct cursor *cursor)
 {
 	const struct plane *plane = &file->planes[number];
@@ -393,10 +462,14 @@ static void write_plane(struct xspace_file *file, uint32_t number, FILE *out, st
 		size_t head = line_head(file, &plane->lines[i]);
 		write_head(out, PLANE_LINE, head + plane->lines[i].bytes);
 		fwrite(file->buffer, 1, head, out);
+		text_clear(&file->visible);
 		while (cursor->bytes && cursor->key[0] == number && cursor->key[1] == i) {
-			fwrite(cursor->bytes, 1, cursor->length, out);
+			text_put(&file->visible, cursor->bytes, cursor->length);
+			if (file->visible.length > WRITTEN_AT_ONCE)
+				write_events(file, out);
 			cursor->bytes = sorter_next(file->sorter, &cursor->key, &cursor->length);
 		}
+		write_events(file, out);
 	}
 }
 

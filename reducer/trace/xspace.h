@@ -53,6 +53,21 @@ void xspace_real(struct xspace_file *file, struct xspace_event *event, const cha
 void xspace_text(struct xspace_file *file, struct xspace_event *event, const char *name, const char *value);
 void xspace_put(struct xspace_file *file, const struct xspace_event *event);
 
+/*
+ * An event but for its times and, with `has_first`, the number of its first stat, an XSPACE_NATURAL: what comes again and again is
+ * packed once. Valid as long as the file.
+ */
+#define XSPACE_KEPT 240
+struct xspace_kept {
+	uint32_t plane, line, name, first;
+	uint8_t has_first;
+	uint8_t length; /* of the stats behind the first */
+	uint8_t stats[XSPACE_KEPT];
+};
+/* Puts an event whose first stat is open if it is `has_first`. Returns whether `kept` holds it: there may be too much of it. */
+int xspace_put_keeping(struct xspace_file *file, const struct xspace_event *event, int has_first, struct xspace_kept *kept);
+void xspace_put_kept(struct xspace_file *file, const struct xspace_kept *kept, int64_t start_ns, uint64_t duration_ns, uint64_t first);
+
 /* Stats of a plane: the event's stats, whatever else it says. */
 void xspace_describe(struct xspace_file *file, uint32_t plane, const struct xspace_event *stats);
 void xspace_warn(struct xspace_file *file, const char *text);
