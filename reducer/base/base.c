@@ -98,7 +98,9 @@ void text_string(struct text *text, const char *string)
 
 void text_char(struct text *text, char c)
 {
-	text_put(text, &c, 1);
+	text->bytes = base_grow(text->bytes, &text->room, text->length + 2, 1);
+	text->bytes[text->length++] = c;
+	text->bytes[text->length] = 0;
 }
 
 /* How many digits a number has: 1233 / 4096 is nearly the logarithm of 2. */
@@ -129,12 +131,15 @@ char *base_put_natural(char *to, uint64_t number)
 
 void text_integer(struct text *text, int64_t number)
 {
-	char digits[BASE_DIGITS + 1], *end = digits; /* the sign */
+	char *end;
 
+	text->bytes = base_grow(text->bytes, &text->room, text->length + BASE_DIGITS + 2, 1); /* the sign, the zero byte */
+	end = text->bytes + text->length;
 	if (number < 0)
 		*end++ = '-';
 	end = base_put_natural(end, number < 0 ? -(uint64_t)number : (uint64_t)number);
-	text_put(text, digits, (size_t)(end - digits));
+	*end = 0;
+	text->length = (size_t)(end - text->bytes);
 }
 
 void text_fill(struct text *text, char c, size_t count)

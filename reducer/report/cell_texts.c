@@ -4,16 +4,10 @@
 
 #include <stdlib.h>
 
-uint64_t cell_text_key(const struct table *table, size_t row, size_t column)
+const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, union table_value value,
+			     cell_make *make)
 {
-	if (table->kind->columns[column].type == TABLE_STACK)
-		return table_get_stack(table, row, column) << 1 | 1;
-	return (uint64_t)table_text_number(table, row, column) * 2 + 2;
-}
-
-const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, cell_make *make)
-{
-	uint64_t key = cell_text_key(table, row, column);
+	uint64_t key = table->kind->columns[column].type == TABLE_STACK ? value.stack << 1 | 1 : value.text * 2 + 2;
 	struct cell_slot *slot;
 
 	if (!texts->slots)

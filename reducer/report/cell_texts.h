@@ -24,11 +24,9 @@ struct cell_texts {
 /* Appends to `out` what stands for the cell, a TABLE_TEXT or TABLE_STACK that is known. */
 typedef void cell_make(struct text *out, const struct table *table, size_t row, size_t column);
 
-/* What `make` makes of the cell, which must depend on its text or stack alone; it lives until the next call. */
-const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, cell_make *make);
-
-/* Equal for equal texts or stacks of a column; neither 0 nor UINT64_MAX. */
-uint64_t cell_text_key(const struct table *table, size_t row, size_t column);
+/* What `make` makes of the cell, whose value this is; it must depend on that alone. It lives until the next call. */
+const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, union table_value value,
+			     cell_make *make);
 
 void cell_texts_free(struct cell_texts *texts);
 

@@ -11,6 +11,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/stack_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A text as a field, quoted where it must be. */
@@ -45,22 +46,23 @@ static void make_field(struct text *out, const struct table *table, size_t row, 
 	text_free(&field);
 }
 
-static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column)
+static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column,
+		     const struct table_cell *cell)
 {
 	const struct text *field;
 
-	if (!table_is_known(table, row, column))
+	if (!cell->is_known)
 		return;
 	switch (table->kind->columns[column].type) {
 	case TABLE_INTEGER:
-		text_integer(line, table_get_integer(table, row, column));
+		text_integer(line, cell->value.integer);
 		return;
 	case TABLE_REAL:
-		text_format(line, "%.9g", table_get_number(table, row, column));
+		text_format(line, "%.9g", cell->value.real);
 		return;
 	case TABLE_TEXT:
 	case TABLE_STACK:
-		field = cell_text(texts, table, row, column, make_field);
+		field = cell_text(texts, table, row, column, cell->value, make_field);
 		text_put(line, field->bytes, field->length);
 		return;
 	}
@@ -69,6 +71,7 @@ static void put_cell(struct text *line, struct cell_texts *texts, const struct t
 static void write_table(FILE *file, const struct table *table)
 {
 	struct cell_texts texts = {0};
+	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
 	struct text line = {0};
 
 	for (size_t i = 0; i < table->kind->column_count; i++)
@@ -76,16 +79,18 @@ static void write_table(FILE *file, const struct table *table)
 	fputs("\r\n", file);
 	for (size_t row = 0; row < table->shown_count; row++) {
 		text_clear(&line);
+		table_read_row(table, row, cells);
 		for (size_t i = 0; i < table->kind->column_count; i++) {
 			if (i)
 				text_char(&line, ',');
-			put_cell(&line, &texts, table, row, i);
+			put_cell(&line, &texts, table, row, i, &cells[i]);
 		}
 		text_put(&line, "\r\n", 2);
 		fwrite(line.bytes, 1, line.length, file);
 	}
 	cell_texts_free(&texts);
 	text_free(&line);
+	free(cells);
 }
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)

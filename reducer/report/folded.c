@@ -10,6 +10,7 @@
 #include "reducer/report/stack_text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static size_t stack_column(const struct table_kind *kind)
@@ -38,18 +39,20 @@ static size_t weight_column(const struct table_kind *kind, const char *value)
 
 static void write_table(FILE *file, const struct table *table, size_t stack, size_t weight)
 {
+	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
 	struct cell_texts texts = {0};
 
 	for (size_t row = 0; row < table->shown_count; row++) {
 		const struct text *line = NULL;
-		if (!table_is_known(table, row, weight) || table_get_integer(table, row, weight) <= 0)
+		table_read_row(table, row, cells);
+		if (!cells[weight].is_known || cells[weight].value.integer <= 0)
 			continue;
-		if (table_is_known(table, row, stack))
-			line = cell_text(&texts, table, row, stack, stack_text_folded);
-		fprintf(file, "%s %" PRId64 "\n", line && line->length ? line->bytes : "[no stack recorded]",
-			table_get_integer(table, row, weight));
+		if (cells[stack].is_known)
+			line = cell_text(&texts, table, row, stack, cells[stack].value, stack_text_folded);
+		fprintf(file, "%s %" PRId64 "\n", line && line->length ? line->bytes : "[no stack recorded]", cells[weight].value.integer);
 	}
 	cell_texts_free(&texts);
+	free(cells);
 }
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)

@@ -94,24 +94,25 @@ static void put_real(struct text *line, double value)
 		text_string(line, "null");
 }
 
-static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column)
+static void put_cell(struct text *line, struct cell_texts *texts, const struct table *table, size_t row, size_t column,
+		     const struct table_cell *cell)
 {
 	const struct text *value;
 
-	if (!table_is_known(table, row, column)) {
+	if (!cell->is_known) {
 		text_string(line, "null");
 		return;
 	}
 	switch (table->kind->columns[column].type) {
 	case TABLE_INTEGER:
-		text_integer(line, table_get_integer(table, row, column));
+		text_integer(line, cell->value.integer);
 		return;
 	case TABLE_REAL:
-		put_real(line, table_get_number(table, row, column));
+		put_real(line, cell->value.real);
 		return;
 	case TABLE_TEXT:
 	case TABLE_STACK:
-		value = cell_text(texts, table, row, column, make_value);
+		value = cell_text(texts, table, row, column, cell->value, make_value);
 		text_put(line, value->bytes, value->length);
 		return;
 	}
@@ -170,6 +171,7 @@ static struct text *make_names(const struct table_kind *kind)
 static void put_rows(FILE *file, const struct table *table)
 {
 	struct text *names = make_names(table->kind), line = {0};
+	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
 	struct cell_texts texts = {0};
 
 	fprintf(file, "      \"row_count\": %zu,\n      \"rows\": [", table_count(table));
@@ -177,10 +179,11 @@ static void put_rows(FILE *file, const struct table *table)
 		if (row % 1024 == 1023)
 			check_size(file, table);
 		text_clear(&line);
+		table_read_row(table, row, cells);
 		text_string(&line, row ? ",\n        {" : "\n        {");
 		for (size_t i = 0; i < table->kind->column_count; i++) {
 			text_put(&line, names[i].bytes, names[i].length);
-			put_cell(&line, &texts, table, row, i);
+			put_cell(&line, &texts, table, row, i, &cells[i]);
 		}
 		text_char(&line, '}');
 		fwrite(line.bytes, 1, line.length, file);
@@ -189,6 +192,7 @@ static void put_rows(FILE *file, const struct table *table)
 	for (size_t i = 0; i < table->kind->column_count; i++)
 		text_free(&names[i]);
 	free(names);
+	free(cells);
 	text_free(&line);
 	cell_texts_free(&texts);
 }

@@ -16,6 +16,7 @@
 #include "reducer/report/sqlite_file.h"
 #include "reducer/report/stack_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,24 +86,25 @@ static void make_text(struct text *out, const struct table *table, size_t row, s
 	}
 }
 
-static void put_cell(struct sqlite_table *to, struct cell_texts *texts, const struct table *table, size_t row, size_t column)
+static void put_cell(struct sqlite_table *to, struct cell_texts *texts, const struct table *table, size_t row, size_t column,
+		     const struct table_cell *cell)
 {
 	const struct text *text;
 
-	if (!table_is_known(table, row, column)) {
+	if (!cell->is_known) {
 		sqlite_null(to);
 		return;
 	}
 	switch (table->kind->columns[column].type) {
 	case TABLE_INTEGER:
-		sqlite_integer(to, table_get_integer(table, row, column));
+		sqlite_integer(to, cell->value.integer);
 		return;
 	case TABLE_REAL:
-		sqlite_real(to, table_get_number(table, row, column));
+		sqlite_real(to, cell->value.real);
 		return;
 	case TABLE_TEXT:
 	case TABLE_STACK:
-		text = cell_text(texts, table, row, column, make_text);
+		text = cell_text(texts, table, row, column, cell->value, make_text);
 		sqlite_text(to, text->length ? text->bytes : "", text->length);
 		return;
 	}
@@ -110,17 +112,20 @@ static void put_cell(struct sqlite_table *to, struct cell_texts *texts, const st
 
 static void put_table(struct database *database, const struct table *table)
 {
+	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
 	struct cell_texts texts = {0};
 	struct text name = {0};
 
 	put_name(&name, table->kind->id);
 	struct sqlite_table *to = open_table(database, table->kind, name.bytes);
 	for (size_t row = 0; row < table->shown_count; row++) {
+		table_read_row(table, row, cells);
 		for (size_t i = 0; i < table->kind->column_count; i++)
-			put_cell(to, &texts, table, row, i);
+			put_cell(to, &texts, table, row, i, &cells[i]);
 		sqlite_row_end(to);
 	}
 	sqlite_table_close(to);
+	free(cells);
 	cell_texts_free(&texts);
 	for (size_t i = 0; i < table->note_count; i++) {
 		put_string(database->notes, name.bytes);

@@ -41,6 +41,14 @@ void table_row(struct table *table)
 {
 	table->row_count++;
 	table->shown_count = table->row_count;
+	table->last = table->cells;
+	table->last_place = table->row_count - 1;
+	if (!table->kind->is_long || table->last_place < TABLE_HEAD)
+		return;
+	if (!table->pages)
+		table->pages = pages_make(table->kind->column_count);
+	table->last_place -= TABLE_HEAD;
+	table->last = pages_add(table->pages, &table->last_place);
 }
 
 const struct table_cells *table_cells_at(const struct table *table, size_t *place)
@@ -53,16 +61,7 @@ const struct table_cells *table_cells_at(const struct table *table, size_t *plac
 
 void table_set_last(struct table *table, size_t column, union table_value value)
 {
-	size_t place = table->row_count - 1;
-	struct table_cells *cells = table->cells;
-
-	if (table->kind->is_long && place >= TABLE_HEAD) {
-		if (!table->pages)
-			table->pages = pages_make(table->kind->column_count);
-		place -= TABLE_HEAD;
-		cells = pages_add(table->pages, &place);
-	}
-	cells_set(&cells[column], place, value);
+	cells_set(&table->last[column], table->last_place, value);
 }
 
 void table_integer(struct table *table, size_t column, int64_t value)
@@ -185,6 +184,17 @@ bool table_is_known(const struct table *table, size_t row, size_t column)
 	const struct table_cells *cells = table_cells_at(table, &place);
 
 	return cells_is_known(&cells[column], place);
+}
+
+void table_read_row(const struct table *table, size_t row, struct table_cell *to)
+{
+	size_t place = place_of(table, row);
+	const struct table_cells *cells = table_cells_at(table, &place);
+
+	for (size_t i = 0; i < table->kind->column_count; i++) {
+		to[i].is_known = cells_is_known(&cells[i], place);
+		to[i].value = *cells_value(&cells[i], place);
+	}
 }
 
 static const union table_value *get(const struct table *table, size_t row, size_t column)

@@ -117,6 +117,8 @@ struct table {
 	size_t omitted_count; /* rows that the analysis knew would not be shown, and did not add */
 	struct table_cells *cells; /* one a column; of a long table those of its first rows */
 	struct table_pages *pages; /* of a long table: the further rows; NULL = there are none */
+	struct table_cells *last;  /* where the last row is, and its place there */
+	size_t last_place;
 	struct table_texts texts;
 	struct frames *frames; /* for TABLE_STACK cells; not owned */
 	struct table_note *notes;
@@ -149,6 +151,12 @@ int64_t table_get_integer(const struct table *table, size_t row, size_t column);
 double table_get_number(const struct table *table, size_t row, size_t column); /* integer or real */
 const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length);
 uint64_t table_get_stack(const struct table *table, size_t row, size_t column);
+/* All cells of a row at once: to[column_count]. A text is its number, see below. */
+struct table_cell {
+	union table_value value; /* anything where it is not known */
+	bool is_known;
+};
+void table_read_row(const struct table *table, size_t row, struct table_cell *to);
 /* Equal for equal texts of a table, below texts.count: for formats that keep what they made of a text. */
 size_t table_text_number(const struct table *table, size_t row, size_t column);
 

@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fill(struct table_cells *cells, size_t place, union table_value value)
-{
-	cells->values[place] = value;
-	cells->is_known[place / 8] |= (uint8_t)(1u << place % 8);
-}
-
 /* A place for each of `count` rows; new ones are empty. */
 static void spread(struct table_cells *cells, size_t count)
 {
@@ -23,10 +17,10 @@ static void spread(struct table_cells *cells, size_t count)
 		memset(cells->is_known + before, 0, flags - before);
 	cells->room = room < flags * 8 ? room : flags * 8;
 	for (size_t i = 0; was_same && i < cells->same; i++)
-		fill(cells, i, cells->same_value);
+		cells_set(cells, i, cells->same_value);
 }
 
-void cells_set(struct table_cells *cells, size_t place, union table_value value)
+void cells_set_more(struct table_cells *cells, size_t place, union table_value value)
 {
 	bool is_first = place == 0 && cells->same <= 1;
 
@@ -38,7 +32,7 @@ void cells_set(struct table_cells *cells, size_t place, union table_value value)
 	}
 	if (!cells->values || place >= cells->room)
 		spread(cells, place + 1 > cells->same ? place + 1 : cells->same);
-	fill(cells, place, value);
+	cells_set(cells, place, value);
 }
 
 void cells_clear(struct table_cells *cells)
@@ -60,8 +54,13 @@ void cells_pack(const struct table_cells *cells, size_t count, struct text *out)
 	struct head head = {.has_values = cells->values != NULL, .same = cells->same, .same_value = cells->same_value};
 
 	text_put(out, &head, sizeof(head));
-	for (size_t i = 0; cells->values && i < count; i++)
-		text_put(out, cells_is_known(cells, i) ? &cells->values[i] : &none, sizeof(none));
+	for (size_t i = 0; cells->values && i < count;) {
+		size_t run = i;
+		while (run < count && cells_is_known(cells, run))
+			run++;
+		text_put(out, run > i ? &cells->values[i] : &none, run > i ? (run - i) * sizeof(none) : sizeof(none));
+		i = run > i ? run : i + 1;
+	}
 	for (size_t i = 0; cells->values && i < (count + 7) / 8; i++)
 		text_put(out, i * 8 < cells->room ? &cells->is_known[i] : (const uint8_t *)&none, 1);
 }

@@ -29,7 +29,20 @@ static inline const union table_value *cells_value(const struct table_cells *cel
 	return cells->values && place < cells->room ? &cells->values[place] : &cells->same_value;
 }
 
-void cells_set(struct table_cells *cells, size_t place, union table_value value);
+/* Where the column's memory does not do yet. */
+void cells_set_more(struct table_cells *cells, size_t place, union table_value value);
+
+static inline void cells_set(struct table_cells *cells, size_t place, union table_value value)
+{
+	if (cells->values && place < cells->room) {
+		cells->values[place] = value;
+		cells->is_known[place / 8] |= (uint8_t)(1u << place % 8);
+	} else if (!cells->values && place && place == cells->same && cells->same_value.integer == value.integer) {
+		cells->same++;
+	} else {
+		cells_set_more(cells, place, value);
+	}
+}
 
 /* Empty again. */
 void cells_clear(struct table_cells *cells);
