@@ -25,9 +25,9 @@ struct passed {
 };
 
 struct sweep {
-	uint64_t offset; /* to go on from */
-	int is_later;    /* the moment is past */
-	int is_last;     /* what is not there now never will be */
+	uint64_t offset;     /* to go on from */
+	uint64_t moment_end; /* events behind it are newer than the moment; UINT64_MAX before that */
+	int is_last;         /* what is not there now never will be */
 	size_t passed_count;
 	struct passed passed[PASSED_KEPT];
 };
@@ -59,7 +59,8 @@ static void take_block(struct log *log, const struct sweep *sweep, const struct 
 {
 	const struct tfp_block_header *header = &block->header;
 
-	if (!sweep->is_later || header->type != TFP_BLOCK_EVENTS || is_missing(log, header->thread, header->lane, header->sequence))
+	if (block->offset < sweep->moment_end || header->type != TFP_BLOCK_EVENTS ||
+	    is_missing(log, header->thread, header->lane, header->sequence))
 		scan_block(log, block);
 }
 
@@ -99,7 +100,8 @@ static void go_on(struct log *log, struct sweep *sweep)
 			break;
 		keep_passed(log, sweep, (struct passed){from, block.offset, is_zero});
 		take_block(log, sweep, &block);
-		sweep->is_later &= !is_cut; /* damage: what stands behind it is no newer */
+		if (is_cut) /* damage: what stands behind it is no newer */
+			sweep->moment_end = UINT64_MAX;
 		from = sweep->offset;
 	}
 	if (sweep->is_last && gap != 0 && from != log->torn.payload)
@@ -173,13 +175,15 @@ static int is_open(struct log *log, const struct sweep *sweep)
 	return 0;
 }
 
-/* What may be newer than the chunks that were taken, or was given up meanwhile. */
-static void take_bounds(struct log *log)
+/* What may be newer than the chunks that were taken, or was given up meanwhile. An emptied chunk's block lies before the end. */
+static void take_bounds(struct log *log, struct sweep *sweep)
 {
 	struct tfp_file_live before = log->live;
 
 	log_read_live(log);
 	log->moment->nodes_count = log->live.nodes_count;
+	if (sweep->moment_end == UINT64_MAX)
+		sweep->moment_end = log->live.file_end;
 	before.dropped_from = log->live.dropped_from;
 	log->live = before;
 }
@@ -191,6 +195,7 @@ void scan_moment(struct log *log)
 	if (sweep == NULL)
 		return;
 	sweep->offset = log->header.page_bytes;
+	sweep->moment_end = UINT64_MAX;
 	go_on(log, sweep);
 	log_read_live(log);
 	moment_take_slots(log);
@@ -198,8 +203,7 @@ void scan_moment(struct log *log)
 		if (round > 1)
 			nanosleep(&(struct timespec){.tv_nsec = WRITING_NS}, NULL);
 		take_chunks(log, round > 0);
-		take_bounds(log);
-		sweep->is_later = 1;
+		take_bounds(log, sweep);
 		go_again(log, sweep);
 	}
 	log->moment->later_from = sweep->passed_count > 0 ? sweep->passed[0].from : sweep->offset;
