@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For each byte from ASK: each of two threads allocates by call stacks that it never had before, then a byte to DONE.
+"""For each byte s from ASK: each of two threads allocates by call stacks that it never had before, then a byte to DONE. Any other ends it.
 
     stepped.py ASK DONE
 """
@@ -36,16 +36,12 @@ threads = [threading.Thread(target=work, args=(start,)) for start in (9, 10)]
 for thread in threads:
     thread.start()
 print("ready", flush=True)
-while True:
-    with open(sys.argv[1], "rb", buffering=0) as ask, open(sys.argv[2], "wb", buffering=0) as done:
-        while word := ask.read(1):
-            IS_OVER = word == b"q"
-            TURNS.wait()
-            if IS_OVER:
-                break
+with open(sys.argv[1], "rb", buffering=0) as ask, open(sys.argv[2], "wb", buffering=0) as done:
+    while not IS_OVER:
+        IS_OVER = ask.read(1) != b"s"
+        TURNS.wait()
+        if not IS_OVER:
             TURNS.wait()
             done.write(b"d")
-    if IS_OVER:
-        break
 for thread in threads:
     thread.join()
