@@ -125,16 +125,6 @@ void tfp_sites_put(struct tfp_sites *sites, uint64_t key, const struct tfp_site 
 
 _Static_assert(sizeof(struct tfp_rule) == 12, "the rule and the pc index fill the body of a slot");
 
-_Atomic uint32_t *tfp_nodes_elsewhere(const struct tfp_segments *log, struct tfp_node_table *table, uint64_t key, uint32_t *id)
-{
-	uint64_t mask = table->mask, hash = tfp_index_mix(key);
-	uint32_t tag = tfp_node_tag(hash);
-
-	for (uint64_t at = hash & mask;; at = (at + 1) & mask)
-		if (tfp_nodes_is_slot(log, &table->slots[at], key, tag, id))
-			return &table->slots[at];
-}
-
 /* Enters key -> id unless it is there. Two threads that enter the same key at once keep the first. */
 static void enter_node(const struct tfp_nodes *nodes, struct tfp_node_table *table, uint64_t key, uint32_t id)
 {
@@ -191,8 +181,8 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 	struct tfp_node_table *table = atomic_load_explicit(&nodes->current, memory_order_acquire);
 	uint32_t id = tfp_store_node(parent, pc);
 
-	/* Numbers that fit no slot come after 2^24 nodes: those are in the log alone. */
-	if (!id || id >> TFP_NODE_BITS)
+	/* Who follows its caller is found there; numbers that fit no slot come after 2^24 nodes: those are in the log alone. */
+	if (!id || id >> TFP_NODE_BITS || id == parent + 1)
 		return id;
 	if (atomic_fetch_add_explicit(&nodes->count, 1, memory_order_relaxed) + 1 > table->mask / 4 * 3) {
 		grow_nodes(nodes, table);

@@ -119,6 +119,7 @@ struct tfp_stack_cache {
 	uint32_t cut; /* TFP_PC_CUT_* beyond frames[0] */
 	uint32_t pending_count;
 	int32_t stretch; /* of the newest frame */
+	uint32_t last_node; /* the node found last: paths come again in the order in which they were entered */
 	uint32_t is_recent; /* the last stack that was not the cached one was a recent one: the next one may be, too */
 	struct tfp_stack_memory memory;
 	struct tfp_known_site sites[TFP_KNOWN_SITES];

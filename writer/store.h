@@ -39,6 +39,18 @@ static inline __attribute__((always_inline)) uint64_t tfp_store_node_word(const 
 	return __atomic_load_n((const uint64_t *)(const void *)base + (index - start), __ATOMIC_RELAXED);
 }
 
+/* Whether the node at an index, which may not be there, is `word`. */
+static inline __attribute__((always_inline)) int tfp_store_is_node(const struct tfp_segments *nodes, uint32_t index, uint64_t word)
+{
+	uint64_t start;
+	unsigned segment = tfp_segment_of(TFP_NODES_FIRST, index, &start);
+	const unsigned char *base =
+		segment < TFP_SEGMENTS ? __atomic_load_n((unsigned char *const *)&nodes->base[segment], __ATOMIC_ACQUIRE) : NULL;
+
+	/* Pairs with the store in tfp_store_node. */
+	return base && __atomic_load_n((const uint64_t *)(const void *)base + (index - start), __ATOMIC_ACQUIRE) == word;
+}
+
 /* A str field of a fact: not terminated, may hold any byte. */
 struct tfp_text {
 	const void *bytes;

@@ -59,7 +59,7 @@ uint32_t tfp_store_node(uint32_t parent, uint32_t pc_index)
 	uint32_t index = node_count + 1 < node_room ? ++node_count : 0;
 
 	if (index)
-		nodes[index] = (uint64_t)parent << 32 | pc_index;
+		__atomic_store_n(&nodes[index], (uint64_t)parent << 32 | pc_index, __ATOMIC_RELEASE); /* others may look there */
 	return index;
 }
 
@@ -340,7 +340,27 @@ static void test_nodes_survive_growth(void **state)
 	}
 }
 
-/* One function that is called from everywhere fills its line of the index, and those of its neighbours. */
+/* What follows its caller in the log is found there and takes no room in the index, however long the path. */
+static void test_a_path_takes_no_room_in_the_index(void **state)
+{
+	static struct tfp_nodes table;
+	uint32_t first = node_count, before;
+
+	(void)state;
+	assert_int_equal(tfp_nodes_make(&table), 1);
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(tfp_nodes_get(&table, first + i, 900000 + i), first + i + 1);
+	assert_int_equal(table.count, 0);
+	assert_int_equal(tfp_nodes_get(&table, first + 7, 7), first + 5001);
+	assert_int_equal(table.count, 1);
+	before = node_count;
+	for (uint32_t i = 0; i < 5000; i++)
+		assert_int_equal(tfp_nodes_get(&table, first + i, 900000 + i), first + i + 1);
+	assert_int_equal(tfp_nodes_get(&table, first + 7, 7), first + 5001);
+	assert_int_equal(node_count, before);
+}
+
+/* One function that is called from everywhere. */
 static void test_a_caller_of_many_keeps_its_nodes(void **state)
 {
 	enum { CALLEES = 5000, NEIGHBOURS = 40 };
@@ -368,9 +388,10 @@ static struct tfp_nodes shared;
 static void *add_nodes(void *argument)
 {
 	for (uint32_t i = 0; i < 20000; i++) {
-		uint32_t id = tfp_nodes_get(&shared, i, 1);
+		uint32_t parent = ROOM / 2 + i; /* no other test's, so that each is new */
+		uint32_t id = tfp_nodes_get(&shared, parent, 1);
 
-		if (!id || nodes[id] != ((uint64_t)i << 32 | 1))
+		if (!id || nodes[id] != ((uint64_t)parent << 32 | 1))
 			return argument;
 	}
 	return NULL;
@@ -461,6 +482,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_code_without_tables_ends_the_stack, begin, end),
 #endif
 		cmocka_unit_test(test_nodes_survive_growth),
+		cmocka_unit_test(test_a_path_takes_no_room_in_the_index),
 		cmocka_unit_test(test_a_caller_of_many_keeps_its_nodes),
 		cmocka_unit_test(test_threads_add_the_same_nodes),
 		cmocka_unit_test(test_sites_survive_growth_and_replacement),
