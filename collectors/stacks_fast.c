@@ -159,15 +159,17 @@ INLINE struct tfp_frame *find_base(struct tfp_stacks *stacks, struct tfp_stack_c
 	return walks_on(cache);
 }
 
-uint32_t tfp_stacks_learn_node(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct tfp_known_node *known, uint64_t key)
+uint32_t tfp_stacks_learn_node(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct tfp_known_node *set, uint64_t key)
 {
 	uint32_t node = cache->last_node + 1;
 
 	if (tfp_store_is_node(stacks->nodes.log, node, key))
 		return cache->last_node = node;
 	node = tfp_nodes_get(&stacks->nodes, (uint32_t)(key >> 32), (uint32_t)key);
-	if (node)
-		*known = (struct tfp_known_node){key, node};
+	if (node) {
+		set[1] = set[0];
+		set[0] = (struct tfp_known_node){key, node};
+	}
 	return cache->last_node = node;
 }
 

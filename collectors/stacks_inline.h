@@ -18,16 +18,18 @@ INLINE struct tfp_known_site *tfp_stacks_known_site(struct tfp_stack_cache *cach
 }
 
 /* The node, where it follows the one found last, else by the process's index, and then noted. 0 = the log has no room. */
-uint32_t tfp_stacks_learn_node(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct tfp_known_node *known, uint64_t key);
+uint32_t tfp_stacks_learn_node(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, struct tfp_known_node *set, uint64_t key);
 
 INLINE uint32_t tfp_stacks_node_of(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uint32_t parent, uint32_t pc)
 {
 	uint64_t key = (uint64_t)parent << 32 | pc;
-	struct tfp_known_node *known = &cache->nodes[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TFP_KNOWN_NODE_BITS)];
+	struct tfp_known_node *set = cache->nodes[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - TFP_KNOWN_NODE_BITS)];
+	const struct tfp_known_node *found = set + (set[1].key == key);
 
-	if (LIKELY(known->key == key))
-		return cache->last_node = (uint32_t)known->node;
-	return tfp_stacks_learn_node(stacks, cache, known, key);
+	__asm__("" : "+r"(found)); /* no branch on which of the two it is: nobody can foresee it */
+	if (LIKELY(found->key == key))
+		return cache->last_node = (uint32_t)found->node;
+	return tfp_stacks_learn_node(stacks, cache, set, key);
 }
 
 /* How many of the words, from the outside, are not proved: those inside of them are as they had been. */

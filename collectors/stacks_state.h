@@ -105,7 +105,7 @@ struct tfp_known_site {
 	uint16_t is_cfa_fp;
 };
 
-#define TFP_KNOWN_NODE_BITS 10 /* 1,024 nodes, 16 KiB: the last frames of the stacks that come in turn */
+#define TFP_KNOWN_NODE_BITS 10 /* 1,024 sets of two, 32 KiB: the last frames of the stacks that come in turn */
 
 /* A node found lately (stacks_fast.c), so that the process's index is not asked again. */
 struct tfp_known_node {
@@ -123,7 +123,7 @@ struct tfp_stack_cache {
 	uint32_t is_recent; /* the last stack that was not the cached one was a recent one: the next one may be, too */
 	struct tfp_stack_memory memory;
 	struct tfp_known_site sites[TFP_KNOWN_SITES];
-	struct tfp_known_node nodes[1 << TFP_KNOWN_NODE_BITS];
+	struct tfp_known_node nodes[1 << TFP_KNOWN_NODE_BITS][2];
 	struct tfp_near near[TFP_NEAR_SETS];
 	struct tfp_frame frames[TFP_STACK_FRAMES];
 	struct tfp_word words[TFP_STACK_FRAMES * TFP_FRAME_WORDS];
