@@ -41,6 +41,16 @@ static inline const struct tfp_frame *base_of(const struct tfp_stack_cache *cach
 	return LIKELY(!base->needs_fp) || (near->base_needs_fp && base->fp == near->base_fp) ? base : NULL;
 }
 
+/*
+ * Below the same node the same frames end in the same node. One frame is looked up as cheaply as it is remembered, which
+ * would be a branch that nobody can foresee where callers change from call to call.
+ */
+static inline void note_node(struct tfp_near *near, uint32_t base_node, uint32_t node)
+{
+	near->base_node = near->frames > 1 ? base_node : 0;
+	near->node = node;
+}
+
 uint32_t tfp_stacks_near(struct tfp_stacks *stacks, struct tfp_stack_cache *cache, uintptr_t pc, uintptr_t sp, uintptr_t fp,
 			 uint32_t *cut)
 {
@@ -50,7 +60,7 @@ uint32_t tfp_stacks_near(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 
 	if (site->key != pc || sp < memory->start || ra < sp || ra >= memory->end)
 		return tfp_stacks_other(stacks, cache, pc, sp, fp, cut);
-	const struct tfp_near *near = place_of(cache, pc, sp, tfp_stack_word(ra));
+	struct tfp_near *near = place_of(cache, pc, sp, tfp_stack_word(ra));
 	const struct tfp_frame *base;
 	__asm__("" : "+r"(near)); /* else it is computed anew for each field */
 	if (!LIKELY(near->key == pc && near->sp == sp && near->epoch == cache->epoch && (!near->needs_fp || near->fp == fp) &&
@@ -58,10 +68,14 @@ uint32_t tfp_stacks_near(struct tfp_stacks *stacks, struct tfp_stack_cache *cach
 	    !(base = base_of(cache, near)) || tfp_stacks_unproved(cache->words, base->word_end))
 		return tfp_stacks_other(stacks, cache, pc, sp, fp, cut);
 	uint32_t node = base->node;
+	if (near->base_node == node)
+		return cache->last_node = near->node;
 	const uint32_t *pc_index = near->pcs, *end = pc_index + near->frames;
 	do
 		node = tfp_stacks_node_of(stacks, cache, node, *pc_index);
-	while (++pc_index < end);
+	while (LIKELY(node != 0) && ++pc_index < end);
+	if (LIKELY(node != 0))
+		note_node(near, base->node, node);
 	return node;
 }
 
@@ -85,6 +99,7 @@ void tfp_stacks_near_learn(struct tfp_stack_cache *cache, uint32_t base)
 	near->base_key = from->key;
 	near->base_sp = from->sp;
 	near->base_fp = from->fp;
+	note_node(near, from->node, newest->node);
 	for (uint32_t i = 0; i < frames; i++)
 		near->pcs[i] = from[1 + i].pc;
 	for (uint32_t i = 0; i < words; i++)

@@ -88,6 +88,7 @@ struct tfp_near {
 	uint8_t frames, words;
 	uint8_t needs_fp, base_needs_fp;
 	uint32_t pcs[TFP_NEAR_FRAMES]; /* outermost first */
+	uint32_t base_node, node; /* of that frame and of the stack, the last time; 0: of one frame alone, look it up */
 	uint64_t base_key;
 	uintptr_t base_sp, base_fp;
 	struct tfp_word word[TFP_NEAR_WORDS]; /* what leads there, innermost first */
