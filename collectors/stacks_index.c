@@ -181,6 +181,8 @@ uint32_t tfp_nodes_add(struct tfp_nodes *nodes, uint32_t parent, uint32_t pc)
 	struct tfp_node_table *table = atomic_load_explicit(&nodes->current, memory_order_acquire);
 	uint32_t id = tfp_store_node(parent, pc);
 
+	if (id)
+		atomic_store_explicit(&nodes->newest, id, memory_order_relaxed);
 	/* Who follows its caller is found there; numbers that fit no slot come after 2^24 nodes: those are in the log alone. */
 	if (!id || id >> TFP_NODE_BITS || id == parent + 1)
 		return id;

@@ -58,6 +58,7 @@ struct tfp_nodes {
 	_Atomic(struct tfp_node_table *) current;
 	const struct tfp_segments *log; /* the nodes themselves */
 	_Atomic uint32_t count;
+	_Atomic uint32_t newest; /* made last, or by a race nearly so: it has no callees yet, and the index need not be asked */
 	_Atomic uint32_t is_growing;
 };
 
@@ -155,6 +156,8 @@ static inline uint32_t tfp_nodes_get(struct tfp_nodes *nodes, uint32_t parent, u
 
 	if (tfp_store_is_node(nodes->log, parent + 1, key))
 		return parent + 1;
+	if (atomic_load_explicit(&nodes->newest, memory_order_relaxed) == parent)
+		return tfp_nodes_add(nodes, parent, pc);
 	tfp_nodes_slot(nodes->log, atomic_load_explicit(&nodes->current, memory_order_acquire), key, &id);
 	if (__builtin_expect(id != 0, 1))
 		return id;
