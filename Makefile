@@ -49,7 +49,7 @@ LAUNCHER_OBJECTS := $(call objects,offline,$(LAUNCHER))
 REDUCER_OBJECTS := $(call objects,offline,$(REDUCER)) $(O)/html/assets.o $(patsubst %.proto,$(O)/proto/%.pb-c.o,$(wildcard reducer/*/*.proto))
 UNIT_TESTS := $(patsubst test/unit/%.c,$(O)/unit/%,$(UNIT))
 GUEST_ARCHIVES := $(DEPS)/libtfplz4.a $(if $(wildcard scripts/build-unwind),$(DEPS)/libtfpunwind.a)
-REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lprotobuf-c -lz -lm
+REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lsqlite3 -lprotobuf-c -lz -lm
 PROGRAMS := $(if $(SAN),,$(O)/libtfprof.so) $(if $(wildcard launcher/main.c),$(O)/tfprof) \
 	$(if $(IS_CROSS),,$(if $(wildcard reducer/main.c),$(O)/tfprof-reduce))
 

@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 
+uint64_t cell_text_key(const struct table *table, size_t column, union table_value value)
+{
+	return table->kind->columns[column].type == TABLE_STACK ? value.stack << 1 | 1 : value.text * 2 + 2;
+}
+
 const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, union table_value value,
 			     cell_make *make)
 {
-	uint64_t key = table->kind->columns[column].type == TABLE_STACK ? value.stack << 1 | 1 : value.text * 2 + 2;
+	uint64_t key = cell_text_key(table, column, value);
 	struct cell_slot *slot;
 
 	if (!texts->slots)

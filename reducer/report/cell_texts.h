@@ -28,6 +28,9 @@ typedef void cell_make(struct text *out, const struct table *table, size_t row, 
 const struct text *cell_text(struct cell_texts *texts, const struct table *table, size_t row, size_t column, union table_value value,
 			     cell_make *make);
 
+/* Equal for equal texts or stacks of a table; neither 0 nor UINT64_MAX. */
+uint64_t cell_text_key(const struct table *table, size_t column, union table_value value);
+
 void cell_texts_free(struct cell_texts *texts);
 
 #endif

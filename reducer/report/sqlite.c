@@ -7,31 +7,64 @@
  *   tfprof_notes(table_name, kind, text)                       what was not recorded, estimated or lost
  *
  * Rule: numbers as they are, in the column's unit; NULL is an unknown cell; texts are valid UTF-8 (escape_visible), a call
- * stack is the line that -f folded prints.
+ * stack is the line that -f folded prints. The database is made in a temporary file, then copied: the output may be a pipe.
  */
 #include "reducer/report/report.h"
 
 #include "reducer/report/cell_texts.h"
 #include "reducer/report/escape.h"
-#include "reducer/report/sqlite_file.h"
 #include "reducer/report/stack_text.h"
 
+#include <errno.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* What a run of the format holds; every failure ends the program with SQLite's own sentence. */
 struct database {
-	struct sqlite_file *file;
-	struct sqlite_table *columns, *notes;
+	sqlite3 *handle;
+	sqlite3_stmt *columns, *notes;
 	struct text cell;
 };
 
-static void put_string(struct sqlite_table *table, const char *text)
+static void need(const struct database *database, int is_good)
+{
+	int kind = sqlite3_errcode(database->handle) & 255;
+
+	if (!is_good)
+		base_die("-f sqlite: %s%s", sqlite3_errmsg(database->handle),
+			 kind == SQLITE_FULL || kind == SQLITE_IOERR
+				 ? "; it is made in a temporary file first: set TMPDIR to a folder with more room, or raise the limit of "
+				   "file sizes (ulimit -f)"
+				 : "");
+}
+
+static void run_sql(const struct database *database, const char *sql)
+{
+	need(database, sqlite3_exec(database->handle, sql, NULL, NULL, NULL) == SQLITE_OK);
+}
+
+static sqlite3_stmt *prepare(const struct database *database, const char *sql)
+{
+	sqlite3_stmt *statement = NULL;
+
+	need(database, sqlite3_prepare_v2(database->handle, sql, -1, &statement, NULL) == SQLITE_OK);
+	return statement;
+}
+
+static void bind_string(sqlite3_stmt *statement, int place, const char *text)
 {
 	if (text)
-		sqlite_text(table, text, strlen(text));
+		sqlite3_bind_text(statement, place, text, -1, SQLITE_TRANSIENT);
 	else
-		sqlite_null(table);
+		sqlite3_bind_null(statement, place);
+}
+
+static void insert(const struct database *database, sqlite3_stmt *statement)
+{
+	need(database, sqlite3_step(statement) == SQLITE_DONE);
+	sqlite3_reset(statement);
 }
 
 /* "memory.sites" -> memory_sites: a dot would need quotes in every query. */
@@ -50,28 +83,35 @@ static const char *column_type(enum table_type type)
 	return type == TABLE_INTEGER ? "INTEGER" : type == TABLE_REAL ? "REAL" : "TEXT";
 }
 
-/* Opens the table and describes its columns. */
-static struct sqlite_table *open_table(struct database *database, const struct table_kind *kind, const char *name)
+/* Makes the table and describes its columns. Returns the statement that inserts a row. */
+static sqlite3_stmt *make_table(struct database *database, const struct table_kind *kind)
 {
-	struct text create = {0};
+	struct text create = {0}, fill = {0}, name = {0};
 
-	text_format(&create, "CREATE TABLE \"%s\" (", name);
+	put_name(&name, kind->id);
+	text_format(&create, "CREATE TABLE \"%s\" (", name.bytes);
+	text_format(&fill, "INSERT INTO \"%s\" VALUES (", name.bytes);
 	for (size_t i = 0; i < kind->column_count; i++) {
 		const struct table_column *column = &kind->columns[i];
 
 		text_format(&create, "%s\"%s\" %s", i ? ", " : "", column->id, column_type(column->type));
-		put_string(database->columns, name);
-		put_string(database->columns, column->id);
-		sqlite_integer(database->columns, (int64_t)i);
-		put_string(database->columns, table_type_name(column->type));
-		put_string(database->columns, table_unit_name(column->unit));
-		put_string(database->columns, column->help);
-		sqlite_row_end(database->columns);
+		text_string(&fill, i ? ", ?" : "?");
+		bind_string(database->columns, 1, name.bytes);
+		bind_string(database->columns, 2, column->id);
+		sqlite3_bind_int64(database->columns, 3, (sqlite3_int64)i);
+		bind_string(database->columns, 4, table_type_name(column->type));
+		bind_string(database->columns, 5, table_unit_name(column->unit));
+		bind_string(database->columns, 6, column->help);
+		insert(database, database->columns);
 	}
 	text_string(&create, ")");
-	struct sqlite_table *table = sqlite_table_open(database->file, name, create.bytes);
+	text_string(&fill, ")");
+	run_sql(database, create.bytes);
+	sqlite3_stmt *statement = prepare(database, fill.bytes);
 	text_free(&create);
-	return table;
+	text_free(&fill);
+	text_free(&name);
+	return statement;
 }
 
 static void make_text(struct text *out, const struct table *table, size_t row, size_t column)
@@ -86,89 +126,145 @@ static void make_text(struct text *out, const struct table *table, size_t row, s
 	}
 }
 
-static void put_cell(struct sqlite_table *to, struct cell_texts *texts, const struct table *table, size_t row, size_t column,
-		     const struct table_cell *cell)
+/* The cells of a row, bound to the statement that inserts it. A text, or that there is none, stays bound until another one comes. */
+struct binder {
+	sqlite3_stmt *statement;
+	struct cell_texts texts;
+	uint64_t *bound; /* by column: cell_text_key of its text, NOTHING, NUMBER */
+};
+#define NOTHING UINT64_MAX
+#define NUMBER 0
+
+static void bind_text(struct binder *binder, const struct table *table, size_t row, size_t column, union table_value value)
 {
+	uint64_t key = cell_text_key(table, column, value);
 	const struct text *text;
 
+	if (binder->bound[column] == key)
+		return;
+	binder->bound[column] = key;
+	text = cell_text(&binder->texts, table, row, column, value, make_text);
+	sqlite3_bind_text64(binder->statement, (int)column + 1, text->length ? text->bytes : "", text->length, SQLITE_TRANSIENT,
+			    SQLITE_UTF8);
+}
+
+static void bind_cell(struct binder *binder, const struct table *table, size_t row, size_t column, const struct table_cell *cell)
+{
+	enum table_type type = table->kind->columns[column].type;
+
 	if (!cell->is_known) {
-		sqlite_null(to);
-		return;
-	}
-	switch (table->kind->columns[column].type) {
-	case TABLE_INTEGER:
-		sqlite_integer(to, cell->value.integer);
-		return;
-	case TABLE_REAL:
-		sqlite_real(to, cell->value.real);
-		return;
-	case TABLE_TEXT:
-	case TABLE_STACK:
-		text = cell_text(texts, table, row, column, cell->value, make_text);
-		sqlite_text(to, text->length ? text->bytes : "", text->length);
-		return;
+		if (binder->bound[column] != NOTHING)
+			sqlite3_bind_null(binder->statement, (int)column + 1);
+		binder->bound[column] = NOTHING;
+	} else if (type == TABLE_TEXT || type == TABLE_STACK) {
+		bind_text(binder, table, row, column, cell->value);
+	} else {
+		binder->bound[column] = NUMBER;
+		if (type == TABLE_INTEGER)
+			sqlite3_bind_int64(binder->statement, (int)column + 1, cell->value.integer);
+		else
+			sqlite3_bind_double(binder->statement, (int)column + 1, cell->value.real);
 	}
 }
 
 static void put_table(struct database *database, const struct table *table)
 {
+	struct binder binder = {.statement = make_table(database, table->kind),
+				.bound = base_alloc(table->kind->column_count, sizeof(*binder.bound))};
 	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
-	struct cell_texts texts = {0};
 	struct text name = {0};
 
 	put_name(&name, table->kind->id);
-	struct sqlite_table *to = open_table(database, table->kind, name.bytes);
+	for (size_t i = 0; i < table->kind->column_count; i++)
+		binder.bound[i] = NOTHING; /* as a statement begins */
 	for (size_t row = 0; row < table->shown_count; row++) {
 		table_read_row(table, row, cells);
 		for (size_t i = 0; i < table->kind->column_count; i++)
-			put_cell(to, &texts, table, row, i, &cells[i]);
-		sqlite_row_end(to);
+			bind_cell(&binder, table, row, i, &cells[i]);
+		insert(database, binder.statement);
 	}
-	sqlite_table_close(to);
+	sqlite3_finalize(binder.statement);
+	cell_texts_free(&binder.texts);
+	free(binder.bound);
 	free(cells);
-	cell_texts_free(&texts);
 	for (size_t i = 0; i < table->note_count; i++) {
-		put_string(database->notes, name.bytes);
-		put_string(database->notes, note_kind_name(table->notes[i].kind));
+		bind_string(database->notes, 1, name.bytes);
+		bind_string(database->notes, 2, note_kind_name(table->notes[i].kind));
 		text_clear(&database->cell);
 		escape_visible(&database->cell, table->notes[i].text, strlen(table->notes[i].text));
-		put_string(database->notes, database->cell.bytes);
-		sqlite_row_end(database->notes);
+		bind_string(database->notes, 3, database->cell.bytes);
+		insert(database, database->notes);
 	}
 	text_free(&name);
 }
 
-static void put_run(struct sqlite_file *file, const struct report_set *set)
-{
-	struct sqlite_table *run = sqlite_table_open(file, "run", "CREATE TABLE run (name TEXT, title TEXT, problem TEXT)");
+static const char begin[] =
+	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+	"CREATE TABLE run (name TEXT, title TEXT, problem TEXT);"
+	"CREATE TABLE tfprof_columns (table_name TEXT, column_name TEXT, place INTEGER, type TEXT, unit TEXT, help TEXT);"
+	"CREATE TABLE tfprof_notes (table_name TEXT, kind TEXT, text TEXT);"
+	"BEGIN";
 
-	put_string(run, set->run);
-	put_string(run, set->title);
-	put_string(run, set->problem);
-	sqlite_row_end(run);
-	sqlite_table_close(run);
+static void fill(struct database *database, const struct report_set *set)
+{
+	sqlite3_stmt *run = prepare(database, "INSERT INTO run VALUES (?, ?, ?)");
+	bind_string(run, 1, set->run);
+	bind_string(run, 2, set->title);
+	bind_string(run, 3, set->problem);
+	insert(database, run);
+	sqlite3_finalize(run);
+	database->columns = prepare(database, "INSERT INTO tfprof_columns VALUES (?, ?, ?, ?, ?, ?)");
+	database->notes = prepare(database, "INSERT INTO tfprof_notes VALUES (?, ?, ?)");
+	for (size_t i = 0; i < set->count; i++)
+		put_table(database, set->tables[i]);
+	sqlite3_finalize(database->columns);
+	sqlite3_finalize(database->notes);
+	run_sql(database, "COMMIT");
+}
+
+/* From the beginning of `from`, which is closed. */
+static void copy(FILE *to, int from)
+{
+	char buffer[65536];
+	off_t at = 0;
+	ssize_t length;
+
+	while ((length = pread(from, buffer, sizeof buffer, at)) > 0) {
+		fwrite(buffer, 1, (size_t)length, to);
+		at += length;
+	}
+	if (length < 0)
+		base_die("-f sqlite: cannot read the database back: %s", strerror(errno));
+	close(from);
 }
 
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
 {
+	const char *folder = getenv("TMPDIR");
 	struct database database = {0};
+	struct text path = {0};
 
 	(void)options;
 	if (isatty(fileno(file)))
 		base_die("-f sqlite writes a database, not text: give -o FILE.db");
-	database.file = sqlite_file_make(file);
-	put_run(database.file, set);
-	database.columns = sqlite_table_open(database.file, "tfprof_columns",
-					     "CREATE TABLE tfprof_columns (table_name TEXT, column_name TEXT, place INTEGER, type TEXT, "
-					     "unit TEXT, help TEXT)");
-	database.notes = sqlite_table_open(database.file, "tfprof_notes",
-					   "CREATE TABLE tfprof_notes (table_name TEXT, kind TEXT, text TEXT)");
-	for (size_t i = 0; i < set->count; i++)
-		put_table(&database, set->tables[i]);
-	sqlite_table_close(database.columns);
-	sqlite_table_close(database.notes);
-	sqlite_file_close(database.file);
+	text_format(&path, "%s/tfprof-reduce.XXXXXX", folder && *folder ? folder : "/tmp");
+	int descriptor = mkstemp(path.bytes);
+	if (descriptor < 0)
+		base_die("-f sqlite: cannot make %s: %s; set TMPDIR to a folder that can be written", path.bytes,
+			 strerror(errno));
+	/* One thread, and nobody asks how much memory it takes: locks and counting would be a tenth of the time. */
+	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	int status = sqlite3_open_v2(path.bytes, &database.handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (status == SQLITE_OK) /* SQLite opens the file with the first statement */
+		status = sqlite3_exec(database.handle, begin, NULL, NULL, NULL);
+	unlink(path.bytes); /* whatever happens now, nothing is left behind */
+	need(&database, status == SQLITE_OK);
+	fill(&database, set);
+	sqlite3_close(database.handle);
+	copy(file, descriptor);
 	text_free(&database.cell);
+	text_free(&path);
 }
 
 const struct report_kind report_sqlite = {
