@@ -12,6 +12,7 @@ from house import REDUCE, TOP, Failure, check, clean_environment, equal, scratch
 
 WHEELS = os.path.join(TOP, ".venv/bin/python")
 SYSTEM = "/usr/bin/python3"
+HAS_SYSTEM_TORCH = os.path.exists("/usr/lib/python3/dist-packages/torch")  # not every distribution has such a package
 SCRIPTS = os.path.join(TOP, "test/frameworks")
 
 
