@@ -214,11 +214,22 @@ static void index_chunk(struct log *log, const struct log_block *block)
 		scan_part(log, chunk.thread, chunk.lane, block->offset | 1, chunk.sequence);
 }
 
+/* What the writer counts as drained once it is written. */
+static void count_sealed(struct log *log, const struct log_block *block)
+{
+	unsigned type = block->header.type;
+
+	if ((type == TFP_BLOCK_SCHEMA || type == TFP_BLOCK_EVENTS || type == TFP_BLOCK_PACKED_NODES) &&
+	    block->payload_bytes >= block->header.encoded_bytes)
+		log->sealed_bytes += (block->payload - block->offset + block->header.encoded_bytes + 7) & ~UINT64_C(7);
+}
+
 void scan_block(struct log *log, const struct log_block *block)
 {
 	unsigned type = block->header.type;
 	struct log_block *blocks;
 
+	count_sealed(log, block);
 	if (type == TFP_BLOCK_EVENTS) {
 		index_events(log, block);
 		return;
@@ -415,12 +426,23 @@ static int is_cut_off(const struct log *log)
 	return log->live.end_kind != TFP_END_NONE || (log->live.threads_count > 0 && threads == 0);
 }
 
+/*
+ * A process may end while another thread of it, or ours, writes a sealed block: what that was to hold is still in a live one. So it
+ * was if all that was ever written is there, and no live block fits into what is not.
+ */
+static int is_unfinished_alone(const struct log *log, uint64_t file_end)
+{
+	uint64_t page = log->header.page_bytes, next_page = (log->bytes + page - 1) / page * page;
+
+	return log->live.drained_bytes != 0 && log->sealed_bytes >= log->live.drained_bytes && file_end < next_page + page;
+}
+
 /* `file_end`: as it was before the file was gone through, which may have grown since. */
 static void report_cut(struct log *log, uint64_t file_end)
 {
 	if (file_end <= log->bytes)
 		return;
-	diag_add(log->diags, is_cut_off(log) ? DIAG_DAMAGE : DIAG_NOTE, log->path, log->bytes, "",
+	diag_add(log->diags, is_cut_off(log) && !is_unfinished_alone(log, file_end) ? DIAG_DAMAGE : DIAG_NOTE, log->path, log->bytes, "",
 		 "%" PRIu64 " bytes that were reserved are not in the file (killed while writing, a write that failed, or cut off)",
 		 file_end - log->bytes);
 }

@@ -248,27 +248,6 @@ static void assert_refused(struct maker *maker, size_t bytes, const char *reason
 	diag_free(&diags);
 }
 
-static void test_a_process_killed_in_its_first_block_lost_nothing(void **state)
-{
-	struct maker maker;
-	uint64_t damage;
-
-	(void)state;
-	maker_begin(&maker);
-	maker_schema(&maker, "");
-	maker_finish(&maker);
-	memset(maker.bytes + maker.size - 64, 0, 64);
-	assert_int_equal(read_all(&maker, maker.size, &damage), 0);
-	assert_int_equal(damage, 0);
-	assert_int_equal(read_all(&maker, 4096, &damage), 0);
-	assert_int_equal(damage, 0);
-	maker.live.threads_count = 1; /* it had been there for longer: the file was cut off later */
-	maker_finish(&maker);
-	assert_int_equal(read_all(&maker, 4096, &damage), 0);
-	assert_int_equal(damage, 1);
-	maker_free(&maker);
-}
-
 static void test_what_is_no_log_is_refused_with_a_reason(void **state)
 {
 	struct maker maker;
@@ -584,7 +563,6 @@ int main(void)
 		cmocka_unit_test(test_a_damaged_block_costs_only_itself),
 		cmocka_unit_test(test_every_prefix_can_be_read),
 		cmocka_unit_test(test_every_flipped_bit_can_be_read),
-		cmocka_unit_test(test_a_process_killed_in_its_first_block_lost_nothing),
 		cmocka_unit_test(test_what_is_no_log_is_refused_with_a_reason),
 		cmocka_unit_test(test_a_later_minor_version_is_read),
 		cmocka_unit_test(test_columns_that_lie_are_damage),

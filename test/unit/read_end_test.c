@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of reducer/read: what is missing at the end of a log was cut off, or was never there. */
+#include "reducer/read/log.h"
+#include "test/logmaker.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+/* Opens the first `bytes` bytes. Returns how many events blocks and chunks with records can be read. */
+static size_t parts_read(const struct maker *maker, size_t bytes, uint64_t *damage)
+{
+	static char path[64];
+	struct diag_list diags = {0};
+	struct log *log;
+	size_t parts = 0;
+
+	if (path[0] == '\0')
+		snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("read_end_test", MFD_CLOEXEC));
+	assert_int_equal(maker_write(maker, path, bytes), 0);
+	log = log_open(path, &diags);
+	assert_non_null(log);
+	for (size_t i = 0; i < log->stream_count; i++)
+		parts += log->streams[i].count;
+	*damage = diags.damage;
+	log_close(log);
+	diag_free(&diags);
+	return parts;
+}
+
+static void test_a_process_killed_in_its_first_block_lost_nothing(void **state)
+{
+	struct maker maker;
+	uint64_t damage;
+
+	(void)state;
+	maker_begin(&maker);
+	maker_schema(&maker, "");
+	maker_finish(&maker);
+	memset(maker.bytes + maker.size - 64, 0, 64);
+	assert_int_equal(parts_read(&maker, maker.size, &damage), 0);
+	assert_int_equal(damage, 0);
+	assert_int_equal(parts_read(&maker, 4096, &damage), 0);
+	assert_int_equal(damage, 0);
+	maker.live.threads_count = 1; /* it had been there for longer: the file was cut off later */
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, 4096, &damage), 0);
+	assert_int_equal(damage, 1);
+	maker_free(&maker);
+}
+
+/* A thread of ours packs or drains while main returns: what it had reserved is not in the file, and nothing is missing. */
+static void test_a_process_that_ends_while_a_block_is_written_is_whole(void **state)
+{
+	struct maker maker;
+	struct maker_records *records = calloc(1, sizeof *records);
+	size_t schema, events;
+	uint64_t damage;
+
+	(void)state;
+	MAKER_ADD(records, 1, free, .address = 16);
+	maker_begin(&maker);
+	schema = maker_schema(&maker, "");
+	maker_events(&maker, 1, 0, 1, 0, records);
+	events = maker_events(&maker, 1, 0, 2, 0, records);
+	maker.live.end_kind = TFP_END_EXIT;
+	maker.live.drained_bytes = events - schema;
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 0);
+	maker.live.drained_bytes = maker.size - schema; /* it had been written: somebody cut it off */
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 1);
+	maker.live.drained_bytes = events - schema;
+	maker_live(&maker, TFP_BLOCK_CHUNK, NULL, records->bytes, records->size); /* and here a live one with it */
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 1);
+	maker_free(&maker);
+	free(records);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_process_killed_in_its_first_block_lost_nothing),
+		cmocka_unit_test(test_a_process_that_ends_while_a_block_is_written_is_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
