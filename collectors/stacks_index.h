@@ -109,7 +109,8 @@ static inline _Atomic uint32_t *tfp_nodes_slot(const struct tfp_segments *log, s
 	uint64_t mask = table->mask, hash = tfp_index_mix(key);
 	uint32_t tag = tfp_node_tag(hash);
 
-	for (uint64_t at = hash & mask;; at = (at + 1) & mask)
+	/* High bits: the low ones of a product know only the low ones of the caller, which paths of equal length repeat. */
+	for (uint64_t at = hash >> 36 & mask;; at = (at + 1) & mask)
 		if (tfp_nodes_is_slot(log, &table->slots[at], key, tag, id))
 			return &table->slots[at];
 }
