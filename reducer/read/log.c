@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <lz4.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,10 @@
 #define HEADER_BYTES_MOST 1024 /* the live words begin there */
 #define TRIES 5                /* a block is written by one call, some 0.1 ms */
 #define TRY_AGAIN_NS 2000000
+#define WAITS_MOST 250 /* of one log, half a second: that many blocks are not being written; the others are damaged */
 
 struct log_file {
+	atomic_int waits; /* left, see WAITS_MOST */
 	int overlay; /* the shared memory beside the log, -1 = none; stays open */
 	int descriptor; /* -1 = closed */
 	int is_kept;    /* there is no name to open it by again */
@@ -209,7 +212,7 @@ struct log *log_open_descriptor(int descriptor, const char *path, struct diag_li
 	log->path = strdup(path);
 	log->file = calloc(1, sizeof *log->file);
 	if (log->file != NULL)
-		*log->file = (struct log_file){.descriptor = descriptor, .overlay = -1, .is_kept = descriptor >= 0};
+		*log->file = (struct log_file){.descriptor = descriptor, .waits = WAITS_MOST, .overlay = -1, .is_kept = descriptor >= 0};
 	if (log->path == NULL || log->file == NULL || open_file(log) != 0 || read_header(log) != 0 || scan_blocks(log) != 0) {
 		log_close(log);
 		return NULL;
@@ -268,30 +271,44 @@ static uint8_t *read_encoded_once(const struct log *log, const struct log_block 
 	return encoded;
 }
 
+/* Until the process has gone on a little. Returns 0 where it does not run, or was waited for often enough. */
+static int wait_a_little(const struct log *log)
+{
+	if (!log->is_running || atomic_load(&log->file->waits) <= 0)
+		return 0;
+	atomic_fetch_sub(&log->file->waits, 1);
+	nanosleep(&(struct timespec){.tv_nsec = TRY_AGAIN_NS}, NULL);
+	return 1;
+}
+
+static int is_dropped_now(const struct log *log, uint64_t offset)
+{
+	struct log now = *log;
+
+	if (!log->is_running)
+		return 0;
+	log_read_live(&now);
+	return offset < now.live.dropped_from;
+}
+
 /* The same; a block whose header stands already may be in the middle of being written. */
 static uint8_t *read_encoded(const struct log *log, const struct log_block *block, const char **reason)
 {
 	uint8_t *encoded = read_encoded_once(log, block, reason);
 
-	for (int i = 0; encoded == NULL && log->is_running && i < TRIES; i++) {
-		nanosleep(&(struct timespec){.tv_nsec = TRY_AGAIN_NS}, NULL);
+	for (int i = 0; encoded == NULL && i < TRIES && !is_dropped_now(log, block->offset) && wait_a_little(log); i++)
 		encoded = read_encoded_once(log, block, reason);
-	}
 	return encoded;
 }
 
 int log_is_given_up(const struct log *log, uint64_t offset)
 {
-	struct log now = *log;
+	int is_dropped = is_dropped_now(log, offset);
 
 	/* The writer gives the room back before it says so. */
-	for (int i = 0; log->is_running && i < TRIES; i++) {
-		log_read_live(&now);
-		if (offset < now.live.dropped_from)
-			return 1;
-		nanosleep(&(struct timespec){.tv_nsec = TRY_AGAIN_NS}, NULL);
-	}
-	return 0;
+	for (int i = 0; !is_dropped && i < TRIES && wait_a_little(log); i++)
+		is_dropped = is_dropped_now(log, offset);
+	return is_dropped;
 }
 
 /* Decompresses; takes `encoded`. NULL with *reason set. */

@@ -24,6 +24,10 @@ struct moment {
 	size_t chunk_count, bytes;
 	struct tfp_thread_slot *slots;
 	size_t slot_count;
+	uint32_t *slot_index; /* hash of serials: place in `slots` + 1 */
+	size_t slot_index_size; /* a power of two, at least twice slot_count */
+	int is_later;           /* the slots were taken once: what differs now has moved */
+	int has_twins;          /* of one serial: damage, so that what differs says nothing */
 	uint64_t nodes_count;  /* a node beyond these may be newer than what it refers to */
 	uint64_t later_from;   /* blocks that stand in the file since lie from here on */
 };
@@ -44,7 +48,10 @@ void moment_take_slots(struct log *log);
  */
 const struct moment_chunk *moment_take_chunk(struct log *log, const struct log_block *block, struct tfp_chunk *head);
 
-/* The copy of what the chunk at `offset` held as number `sequence`, or NULL. */
+/* What was taken is all: puts copies and the log's blocks in the order of the file. */
+void moment_sort(struct log *log);
+
+/* The copy of what the chunk at `offset` held as number `sequence`, or NULL. After moment_sort. */
 const struct moment_chunk *moment_find(const struct moment *moment, uint64_t offset, uint64_t sequence);
 
 #endif

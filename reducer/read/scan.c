@@ -107,18 +107,36 @@ int log_block_next(const struct log *log, uint64_t *offset, struct log_block *bl
 	return 1;
 }
 
-/* The stream of a thread and lane, made when it is new. NULL when there is no room. */
-static struct log_stream *find_stream(struct log *log, uint32_t thread, uint16_t lane)
+/* Where the index names the stream of a thread and lane, or where it would. */
+static size_t stream_place(const struct log *log, uint32_t thread, uint16_t lane)
 {
 	size_t mask = log->stream_index_size - 1;
 	size_t at = ((uint64_t)thread << 16 | lane) * UINT64_C(0x9e3779b97f4a7c15) >> 40 & mask;
-	struct log_stream *stream;
 
 	for (; log->stream_index[at] != 0; at = (at + 1) & mask) {
-		stream = &log->streams[log->stream_index[at] - 1];
+		const struct log_stream *stream = &log->streams[log->stream_index[at] - 1];
+
 		if (stream->thread == thread && stream->lane == lane)
-			return stream;
+			break;
 	}
+	return at;
+}
+
+struct log_stream *scan_stream(const struct log *log, uint32_t thread, uint16_t lane)
+{
+	size_t at = log->stream_count == 0 ? 0 : stream_place(log, thread, lane);
+
+	return log->stream_count == 0 || log->stream_index[at] == 0 ? NULL : &log->streams[log->stream_index[at] - 1];
+}
+
+/* The stream of a thread and lane, made when it is new. NULL when there is no room. */
+static struct log_stream *find_stream(struct log *log, uint32_t thread, uint16_t lane)
+{
+	size_t at = stream_place(log, thread, lane);
+	struct log_stream *stream;
+
+	if (log->stream_index[at] != 0)
+		return &log->streams[log->stream_index[at] - 1];
 	if (log->stream_count == log->stream_capacity)
 		return NULL;
 	stream = &log->streams[log->stream_count++];

@@ -16,6 +16,9 @@ void scan_block(struct log *log, const struct log_block *block);
 int scan_part(struct log *log, uint32_t thread, uint16_t lane, uint64_t place, uint64_t sequence);
 void scan_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero);
 
+/* The stream of a thread and lane, or NULL: it has no part yet. */
+struct log_stream *scan_stream(const struct log *log, uint32_t thread, uint16_t lane);
+
 /* By sequence. */
 void scan_sort(struct log_stream *stream);
 

@@ -32,20 +32,22 @@ struct sweep {
 	struct passed passed[PASSED_KEPT];
 };
 
-static struct log_stream *stream_of(const struct log *log, uint32_t thread, uint16_t lane)
+static int by_number(const void *sequence, const void *part)
 {
-	for (size_t i = 0; i < log->stream_count; i++)
-		if (log->streams[i].thread == thread && log->streams[i].lane == lane)
-			return &log->streams[i];
-	return NULL;
+	uint64_t left = *(const uint64_t *)sequence, right = ((const struct log_part *)part)->sequence;
+
+	return left < right ? -1 : left > right;
 }
 
 /* Whether the records of that number are not here though later ones of the thread are. */
 static int is_missing(const struct log *log, uint32_t thread, uint16_t lane, uint64_t sequence)
 {
-	const struct log_stream *stream = stream_of(log, thread, lane);
+	const struct log_stream *stream = scan_stream(log, thread, lane);
 	uint64_t last = 0;
 
+	if (stream != NULL && stream->is_sorted && stream->count > 0)
+		return sequence < stream->parts[stream->count - 1].sequence &&
+		       bsearch(&sequence, stream->parts, stream->count, sizeof *stream->parts, by_number) == NULL;
 	for (size_t i = stream == NULL ? 0 : stream->count; i-- > 0;) {
 		if (stream->parts[i].sequence == sequence)
 			return 0;
@@ -84,6 +86,20 @@ static void keep_passed(struct log *log, struct sweep *sweep, struct passed pass
 	sweep->passed[sweep->passed_count++] = passed;
 }
 
+/* `is_later`: of a chunk only what is missing. */
+static void take_chunk(struct log *log, const struct log_block *block, int is_later)
+{
+	struct tfp_chunk head = {0};
+
+	if (block->header.type != TFP_BLOCK_CHUNK || block->payload_bytes < sizeof head ||
+	    log_pread(log, block->payload, &head, sizeof head) < sizeof head || head.used == 0 || head.sequence == 0 ||
+	    (is_later && !is_missing(log, head.thread, head.lane, head.sequence)))
+		return;
+	moment_take_chunk(log, block, &head);
+	if (head.used != 0 && head.sequence != 0 && (!is_later || is_missing(log, head.thread, head.lane, head.sequence)))
+		scan_part(log, head.thread, head.lane, block->offset | 1, head.sequence);
+}
+
 /* To the end of the file as it is now. Where a block is cut off there, the way ends before it until the last time. */
 static void go_on(struct log *log, struct sweep *sweep)
 {
@@ -102,6 +118,8 @@ static void go_on(struct log *log, struct sweep *sweep)
 		take_block(log, sweep, &block);
 		if (is_cut) /* damage: what stands behind it is no newer */
 			sweep->moment_end = UINT64_MAX;
+		if (sweep->is_last && sweep->moment_end == UINT64_MAX)
+			take_chunk(log, &block, 0);
 		from = sweep->offset;
 	}
 	if (sweep->is_last && gap != 0 && from != log->torn.payload)
@@ -142,18 +160,8 @@ static void go_again(struct log *log, struct sweep *sweep)
 
 static void take_chunks(struct log *log, int is_later)
 {
-	for (size_t i = 0; i < log->block_count; i++) {
-		const struct log_block *block = &log->blocks[i];
-		struct tfp_chunk head = {0};
-
-		if (block->header.type != TFP_BLOCK_CHUNK || block->payload_bytes < sizeof head ||
-		    log_pread(log, block->payload, &head, sizeof head) < sizeof head || head.used == 0 || head.sequence == 0 ||
-		    (is_later && !is_missing(log, head.thread, head.lane, head.sequence)))
-			continue;
-		moment_take_chunk(log, block, &head);
-		if (head.used != 0 && head.sequence != 0 && (!is_later || is_missing(log, head.thread, head.lane, head.sequence)))
-			scan_part(log, head.thread, head.lane, block->offset | 1, head.sequence);
-	}
+	for (size_t i = 0; i < log->block_count; i++)
+		take_chunk(log, &log->blocks[i], is_later);
 }
 
 /* Whether there is something that another look could find. */
@@ -210,6 +218,7 @@ void scan_moment(struct log *log)
 	sweep->is_last = 1;
 	go_on(log, sweep);
 	moment_take_slots(log);
+	moment_sort(log);
 	for (size_t i = 0; i < sweep->passed_count; i++)
 		tell_passed(log, &sweep->passed[i]);
 	free(sweep);

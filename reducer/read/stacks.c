@@ -172,12 +172,16 @@ static void gather_packed(struct gather *nodes)
 			take_packed(nodes, &nodes->log->blocks[i]);
 }
 
+static int by_offset(const void *offset, const void *block)
+{
+	uint64_t left = *(const uint64_t *)offset, right = ((const struct log_block *)block)->offset;
+
+	return left < right ? -1 : left > right;
+}
+
 static int is_indexed(const struct log *log, uint64_t offset)
 {
-	for (size_t i = 0; i < log->block_count; i++)
-		if (log->blocks[i].offset == offset)
-			return 1;
-	return 0;
+	return log->block_count != 0 && bsearch(&offset, log->blocks, log->block_count, sizeof *log->blocks, by_offset) != NULL;
 }
 
 /* Nodes that were packed since the log was opened: the blocks that were read before may have been empty by then. */
