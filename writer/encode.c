@@ -65,7 +65,7 @@ static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 	areas.functions = areas.slacks + tfp_most_unusual(bytes) + 32; /* one more may be written: two varints */
 	areas.heap_memory = align(areas.functions + tfp_most_unusual(bytes) + 32);
 	areas.lz4_state = align((uint8_t *)areas.heap_memory + tfp_heapcode_memory(tfp_most_heap_records(bytes)));
-	areas.columns = (uint8_t *)areas.lz4_state + LZ4_STREAM_MINSIZE;
+	areas.columns = (uint8_t *)areas.lz4_state + sizeof(LZ4_stream_t);
 	areas.end = areas.columns + column_bytes(bytes);
 	return areas;
 }

@@ -31,14 +31,14 @@ static struct areas lay_out(uint8_t *scratch)
 {
 	struct areas areas = {.lz4_state = scratch};
 
-	areas.columns = scratch + round_up(LZ4_STREAM_MINSIZE);
+	areas.columns = scratch + round_up(sizeof(LZ4_stream_t));
 	areas.space = areas.columns + round_up(COLUMNS_MOST);
 	return areas;
 }
 
 static size_t bytes_needed(void)
 {
-	return round_up(LZ4_STREAM_MINSIZE) + round_up(COLUMNS_MOST) + sizeof(struct tfp_block_header) +
+	return round_up(sizeof(LZ4_stream_t)) + round_up(COLUMNS_MOST) + sizeof(struct tfp_block_header) +
 	       (size_t)LZ4_COMPRESSBOUND(COLUMNS_MOST) + 16;
 }
 
