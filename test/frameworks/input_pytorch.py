@@ -19,7 +19,7 @@ class Samples(Dataset):
 
     def __getitem__(self, index):
         if MODE == "code":
-            time.sleep(0.005)
+            time.sleep(0.02)
         if MODE == "read":
             descriptor = os.open(FILE, os.O_RDONLY)
             os.read(descriptor, 1 << 24)

@@ -149,8 +149,11 @@ static void test_a_thousand_damaged_blocks_are_not_waited_for_one_by_one(void **
 	(void)state;
 	MAKER_ADD(records, 1, free, .address = 16);
 	begin_running(&maker);
-	for (uint64_t i = 1; i <= 1000; i++)
-		maker.bytes[maker_events(&maker, 1, 0, i, 0, records) + sizeof(struct tfp_block_header)] ^= 1;
+	for (uint64_t i = 1; i <= 1000; i++) {
+		size_t offset = maker_events(&maker, 1, 0, i, 0, records); /* may move the bytes */
+
+		maker.bytes[offset + sizeof(struct tfp_block_header)] ^= 1;
+	}
 	maker_events(&maker, 1, 0, 1001, 0, records);
 	maker_finish(&maker);
 	log = open_bytes(&maker, maker.size, &diags);
