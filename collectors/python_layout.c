@@ -117,7 +117,7 @@ static void reach(uint32_t *bytes, uint32_t field, uint32_t size)
 /* How much of each object is read. NULL, or why not. */
 static const char *measure(struct tfp_python_layout *layout)
 {
-	layout->thread_bytes = layout->frame_bytes = layout->code_bytes = layout->text_bytes = layout->type + 8;
+	layout->thread_bytes = layout->frame_bytes = layout->code_bytes = layout->text_bytes = layout->lines_bytes = layout->type + 8;
 	reach(&layout->thread_bytes, layout->thread_id, 8);
 	reach(&layout->thread_bytes, layout->thread_frame, 8);
 	reach(&layout->frame_bytes, layout->frame_code, 8);
@@ -132,8 +132,9 @@ static const char *measure(struct tfp_python_layout *layout)
 	reach(&layout->text_bytes, layout->text_length, 8);
 	reach(&layout->text_bytes, layout->text_hash, 8);
 	reach(&layout->text_bytes, layout->text_state, 4);
+	reach(&layout->lines_bytes, layout->bytes_length, 8);
 	if (layout->thread_bytes > BYTES_MOST || layout->frame_bytes > BYTES_MOST || layout->code_bytes > BYTES_MOST ||
-	    layout->text_bytes > BYTES_MOST || layout->bytes_length + 8 > BYTES_MOST)
+	    layout->text_bytes > BYTES_MOST || layout->lines_bytes > BYTES_MOST)
 		return "The interpreter's own table of offsets holds impossible ones.";
 	return NULL;
 }

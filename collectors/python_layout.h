@@ -40,7 +40,7 @@ struct tfp_python_layout {
 	uint32_t are_collections_global; /* 3.8: from _PyRuntime, else from the interpreter's state */
 	enum tfp_python_lines lines;
 	/* From the start of each to the end of the last of these fields: what lies behind may be another's, or not mapped. */
-	uint32_t thread_bytes, frame_bytes, code_bytes, text_bytes;
+	uint32_t thread_bytes, frame_bytes, code_bytes, text_bytes, lines_bytes; /* lines: a bytes object, but for its data */
 };
 
 /*

@@ -136,7 +136,7 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 	place->first = tfp_python_half(code + layout->code_line);
 	if (!is_a(lane, layout, place->name, symbols->text, layout->text_bytes) ||
 	    !is_a(lane, layout, place->file, symbols->text, layout->text_bytes) ||
-	    !is_a(lane, layout, place->lines, symbols->bytes, layout->bytes_length + 8))
+	    !is_a(lane, layout, place->lines, symbols->bytes, layout->lines_bytes))
 		return 0;
 	place->name_key = text_key(lane, layout, place->name);
 	place->file_key = text_key(lane, layout, place->file);

@@ -67,6 +67,18 @@ void maker_repair(struct maker *maker, size_t offset);
 /* Writes the first `bytes` of the log to a file. Returns 0 or -1. */
 int maker_write(const struct maker *maker, const char *path, size_t bytes);
 
+struct log;
+struct diag_list;
+
+/* Opens the first `bytes` bytes of the log, which lie in memory: there are thousands. NULL as log_open. */
+struct log *maker_open(const struct maker *maker, size_t bytes, struct diag_list *diags);
+
+/* Where that looks for them. */
+const char *maker_path(void);
+
+/* Records of all streams that can be read. */
+uint64_t maker_count_records(const struct log *log);
+
 /* A log with every kind of record, fact and block, two threads and a signal lane, unknown records, holes. */
 void maker_everything(struct maker *maker);
 

@@ -190,23 +190,12 @@ static void put_occupancy(struct table *table, const struct row *row)
 	const struct gpu_shape *shape = row->shape;
 	const struct gpu_device *device =
 		row->device == SEVERAL ? gpu_find_device(row->process->gpu, 0) : gpu_find_device(row->process->gpu, row->device);
-	struct occupancy_device limits;
-	struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
-					  (uint64_t)shape->static_shared + shape->dynamic_shared};
 	struct occupancy occupancy;
 	char text[64];
 
 	if (shape->occupancy) /* the file of another profiler says so */
 		table_real(table, OCCUPANCY, shape->occupancy / 1000.0);
-	if (!device || shape->occupancy || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
-		return;
-	limits = (struct occupancy_device){.major = (unsigned)device->major,
-					   .minor = (unsigned)device->minor,
-					   .warps = device->warps,
-					   .blocks = device->blocks,
-					   .registers = device->registers,
-					   .shared_bytes = device->shared_bytes};
-	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
+	if (shape->occupancy || !occupancy_of_launch(device, shape, &occupancy))
 		return;
 	table_real(table, OCCUPANCY, 100.0 * (double)occupancy.warps / (double)occupancy.most_warps);
 	table_string(table, LIMIT, occupancy_limit_text(occupancy.limits, text));

@@ -80,6 +80,23 @@ bool occupancy_of(const struct occupancy_device *device, const struct occupancy_
 	return true;
 }
 
+bool occupancy_of_launch(const struct gpu_device *device, const struct gpu_shape *shape, struct occupancy *result)
+{
+	const struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
+						(uint64_t)shape->static_shared + shape->dynamic_shared};
+
+	if (!device || shape->block[0] > THREADS_OF_BLOCK || shape->block[1] > THREADS_OF_BLOCK || shape->block[2] > THREADS_OF_BLOCK)
+		return false;
+	return occupancy_of(&(struct occupancy_device){.major = (unsigned)device->major,
+						       .minor = (unsigned)device->minor,
+						       .warps = device->warps,
+						       .blocks = device->blocks,
+						       .registers = device->registers,
+						       .shared_bytes = device->shared_bytes},
+			    &kernel, result) &&
+	       result->most_warps != 0;
+}
+
 const char *occupancy_limit_text(unsigned limits, char text[64])
 {
 	static const char *const names[] = {"warps", "registers", "shared memory", "blocks"};

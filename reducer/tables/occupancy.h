@@ -8,6 +8,8 @@
 #ifndef REDUCER_TABLES_OCCUPANCY_H
 #define REDUCER_TABLES_OCCUPANCY_H
 
+#include "reducer/model/gpu.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +34,9 @@ struct occupancy {
 
 /* False where the compute capability is not known, or the numbers make no kernel. */
 bool occupancy_of(const struct occupancy_device *device, const struct occupancy_kernel *kernel, struct occupancy *result);
+
+/* The same of a launch. False where the device (NULL) is not known, too. */
+bool occupancy_of_launch(const struct gpu_device *device, const struct gpu_shape *shape, struct occupancy *result);
 
 /* The limits in words: "registers", "warps+blocks". */
 const char *occupancy_limit_text(unsigned limits, char text[64]);

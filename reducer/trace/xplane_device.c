@@ -40,23 +40,11 @@ uint32_t xplane_device(struct xspace_file *file, const struct gpu *gpu, uint32_t
 
 static double occupancy_percent(const struct gpu_device *device, const struct gpu_shape *shape)
 {
-	struct occupancy_kernel kernel = {(uint64_t)shape->block[0] * shape->block[1] * shape->block[2], shape->registers,
-					  (uint64_t)shape->static_shared + shape->dynamic_shared};
 	struct occupancy occupancy;
 
 	if (shape->occupancy)
 		return shape->occupancy / 1000.0;
-	if (!device || shape->block[0] > 1024 || shape->block[1] > 1024 || shape->block[2] > 1024)
-		return 0;
-	struct occupancy_device limits = {.major = (unsigned)device->major,
-					  .minor = (unsigned)device->minor,
-					  .warps = device->warps,
-					  .blocks = device->blocks,
-					  .registers = device->registers,
-					  .shared_bytes = device->shared_bytes};
-	if (!occupancy_of(&limits, &kernel, &occupancy) || !occupancy.most_warps)
-		return 0;
-	return 100.0 * (double)occupancy.warps / (double)occupancy.most_warps;
+	return occupancy_of_launch(device, shape, &occupancy) ? 100.0 * (double)occupancy.warps / (double)occupancy.most_warps : 0;
 }
 
 void xplane_details(struct text *out, const struct gpu *gpu, const struct span *span)

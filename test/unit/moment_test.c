@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,40 +14,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-static int make_path(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("moment_test", MFD_CLOEXEC));
-	return 0;
-}
-
-static struct log *open_bytes(const struct maker *maker, size_t bytes, struct diag_list *diags)
-{
-	*diags = (struct diag_list){0};
-	assert_int_equal(maker_write(maker, path, bytes), 0);
-	return log_open(path, diags);
-}
-
-static uint64_t count_records(const struct log *log)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < log->stream_count; i++) {
-		for (size_t k = 0; k < log->streams[i].count; k++) {
-			struct events *events = events_open(log, &log->streams[i].parts[k]);
-			struct batch batch = {0};
-
-			while (events != NULL && events_next(events, &batch) > 0)
-				count += batch.count;
-			events_close(events);
-			batch_free(&batch);
-		}
-	}
-	return count;
-}
 
 /* Its process is this one, which runs. */
 static void begin_running(struct maker *maker)
@@ -96,10 +61,10 @@ static void test_of_a_chunk_that_is_cut_off_the_records_before_the_cut_are_read(
 	maker_schema(&maker, "");
 	block = maker_chunk(&maker, 1, 0, 1, records);
 	maker_finish(&maker);
-	log = open_bytes(&maker, block + sizeof(struct tfp_block_header) + sizeof(struct tfp_chunk) + records->size / 2, &diags);
+	log = maker_open(&maker, block + sizeof(struct tfp_block_header) + sizeof(struct tfp_chunk) + records->size / 2, &diags);
 	assert_non_null(log);
 	assert_non_null(log->moment);
-	assert_int_equal(count_records(log), 50);
+	assert_int_equal(maker_count_records(log), 50);
 	assert_true(diags.damage > 0);
 	log_close(log);
 	diag_free(&diags);
@@ -126,7 +91,7 @@ static void test_slots_of_one_number_do_not_say_that_the_process_runs(void **sta
 	maker_schema(&maker, "");
 	maker_live(&maker, TFP_BLOCK_THREADS, NULL, slots, sizeof slots);
 	maker_finish(&maker);
-	log = open_bytes(&maker, maker.size, &diags);
+	log = maker_open(&maker, maker.size, &diags);
 	assert_non_null(log);
 	assert_non_null(log->moment);
 	assert_int_equal(log->is_running, 0);
@@ -156,11 +121,11 @@ static void test_a_thousand_damaged_blocks_are_not_waited_for_one_by_one(void **
 	}
 	maker_events(&maker, 1, 0, 1001, 0, records);
 	maker_finish(&maker);
-	log = open_bytes(&maker, maker.size, &diags);
+	log = maker_open(&maker, maker.size, &diags);
 	assert_non_null(log);
 	assert_int_equal(log->is_running, 1);
 	getrusage(RUSAGE_THREAD, &before);
-	assert_int_equal(count_records(log), 1);
+	assert_int_equal(maker_count_records(log), 1);
 	getrusage(RUSAGE_THREAD, &after);
 	assert_in_range(after.ru_nvcsw - before.ru_nvcsw, 1, 1000);
 	log_close(log);
@@ -177,5 +142,5 @@ int main(void)
 		cmocka_unit_test(test_a_thousand_damaged_blocks_are_not_waited_for_one_by_one),
 	};
 
-	return cmocka_run_group_tests(tests, make_path, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

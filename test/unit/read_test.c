@@ -16,45 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <cmocka.h>
-
-static char path[64];
-
-/* The logs lie in memory: there are thousands. */
-static int make_path(void **state)
-{
-	(void)state;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", memfd_create("read_test", MFD_CLOEXEC));
-	return 0;
-}
-
-static struct log *open_bytes(const struct maker *maker, size_t bytes, struct diag_list *diags)
-{
-	*diags = (struct diag_list){0};
-	assert_int_equal(maker_write(maker, path, bytes), 0);
-	return log_open(path, diags);
-}
-
-/* Records of all streams that can be read. */
-static uint64_t count_records(const struct log *log)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < log->stream_count; i++) {
-		for (size_t k = 0; k < log->streams[i].count; k++) {
-			struct events *events = events_open(log, &log->streams[i].parts[k]);
-			struct batch batch = {0};
-
-			while (events != NULL && events_next(events, &batch) > 0)
-				count += batch.count;
-			events_close(events);
-			batch_free(&batch);
-		}
-	}
-	return count;
-}
 
 static int count_facts(void *context, const struct fact *fact)
 {
@@ -74,7 +37,7 @@ static int count_slots(void *context, const struct tfp_thread_slot *slot)
 static uint64_t read_all(const struct maker *maker, size_t bytes, uint64_t *damage)
 {
 	struct diag_list diags;
-	struct log *log = open_bytes(maker, bytes, &diags);
+	struct log *log = maker_open(maker, bytes, &diags);
 	struct tfp_end_payload end;
 	uint64_t records = 0;
 	int facts = 0;
@@ -83,7 +46,7 @@ static uint64_t read_all(const struct maker *maker, size_t bytes, uint64_t *dama
 		struct stacks *stacks = stacks_load(log);
 		const struct tfp_pc *frames[4];
 
-		records = count_records(log);
+		records = maker_count_records(log);
 		log_facts(log, count_facts, &facts);
 		log_end(log, &end);
 		for (uint32_t id = 0; id < stacks->node_count; id++)
@@ -130,13 +93,13 @@ static void test_everything_is_read(void **state)
 
 	(void)state;
 	maker_everything(&maker);
-	log = open_bytes(&maker, maker.size, &diags);
+	log = maker_open(&maker, maker.size, &diags);
 	assert_non_null(log);
 	assert_int_equal(log->stream_count, 3);
 	assert_int_equal(log->events_blocks, 2);
 	assert_int_equal(log->unknown_blocks, 1);
 	assert_true(log->hole_bytes >= 5000);
-	assert_int_equal(count_records(log), 25);
+	assert_int_equal(maker_count_records(log), 25);
 	log_facts(log, count_facts, &facts);
 	assert_int_equal(facts, 6);
 	log_slots(log, count_slots, &slots);
@@ -240,11 +203,11 @@ static void assert_refused(struct maker *maker, size_t bytes, const char *reason
 {
 	struct diag_list diags;
 
-	assert_null(open_bytes(maker, bytes, &diags));
+	assert_null(maker_open(maker, bytes, &diags));
 	assert_int_equal(diags.count, 1);
 	assert_int_equal(diags.items[0].level, DIAG_FATAL);
 	assert_string_equal(diags.items[0].reason, reason);
-	assert_string_equal(diags.items[0].file, path);
+	assert_string_equal(diags.items[0].file, maker_path());
 	diag_free(&diags);
 }
 
@@ -451,7 +414,7 @@ static void test_stacks_cannot_loop(void **state)
 	maker_live(&maker, TFP_BLOCK_NODES, NULL, nodes, sizeof nodes);
 	maker_live(&maker, TFP_BLOCK_NODES, &(struct tfp_block_header){.first_index = UINT64_MAX - 1}, nodes, sizeof nodes);
 	maker_finish(&maker);
-	log = open_bytes(&maker, maker.size, &diags);
+	log = maker_open(&maker, maker.size, &diags);
 	stacks = stacks_load(log);
 	assert_int_equal(stacks_frames(stacks, 1, frames, 8), 0);
 	assert_int_equal(stacks_frames(stacks, 2, frames, 8), 0);
@@ -482,7 +445,7 @@ static void check_packed(int is_kept, int is_broken, size_t frames_of_3, uint64_
 	maker_sealed(&maker, TFP_BLOCK_PACKED_NODES, &(struct tfp_block_header){.first_index = 2, .records = 2}, packed,
 		     sizeof packed);
 	maker_finish(&maker);
-	struct log *log = open_bytes(&maker, maker.size, &diags);
+	struct log *log = maker_open(&maker, maker.size, &diags);
 	struct stacks *stacks = stacks_load(log);
 	assert_int_equal(stacks_frames(stacks, 1, frames, 8), 1);
 	assert_int_equal(stacks_frames(stacks, 3, frames, 8), frames_of_3);
@@ -574,5 +537,5 @@ int main(void)
 		cmocka_unit_test(test_a_field_that_is_the_same_all_over_follows_each_batch),
 	};
 
-	return cmocka_run_group_tests(tests, make_path, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
