@@ -85,11 +85,43 @@ static void strike(uintptr_t start)
 				__atomic_store_n((uintptr_t *)&list->regions[i].start, 0, __ATOMIC_RELEASE);
 }
 
+static int is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
+static long zeros_at(uintptr_t start, uintptr_t bytes, int flags)
+{
+	return tfp_sys(SYS_mmap, (long)start, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+}
+
+/*
+ * Far from where the kernel puts what names no address: there we would get the hole that the host has just made, and a host may map its
+ * own addresses again (MAP_FIXED), over us. Between 0x5400'0000'0000 and 0x5500'0000'0000 lies nothing by default (x86-64, aarch64 with 48
+ * bits): below are Go's heap and the shadow of its race detector, the views of Java's ZGC (to 0x5000'...), what sanitizers keep and
+ * allocate (to 0x5400'...); above 0x5555'... programs with their heaps, libraries and stacks. Within it moved by the stack's random bits.
+ * It is a wish: where something is there, or the machine has fewer bits, the kernel chooses.
+ */
+#define FAR_FROM ((uintptr_t)0x5400 << 32)
+#define FAR_BYTES ((uintptr_t)1 << 40)
+static _Atomic uintptr_t far_next; /* from FAR_FROM on, in turns of FAR_BYTES; 0 = not chosen yet; who maps takes the next pages */
+
+static long zeros_far(uintptr_t bytes)
+{
+	uintptr_t none = 0, whole = (bytes + 4095) & ~(uintptr_t)4095;
+
+	if (!far_next)
+		__atomic_compare_exchange_n((uintptr_t *)&far_next, &none, (uintptr_t)&none & ~(uintptr_t)4095, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	uintptr_t next = __atomic_fetch_add((uintptr_t *)&far_next, whole + 4096, __ATOMIC_RELAXED);
+	return zeros_at(FAR_FROM + next % FAR_BYTES, bytes, 0);
+}
+
 void *tfp_pages_get(size_t bytes, int wipe)
 {
-	long start = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long start = zeros_far(bytes);
 
-	if (start < 0 && start > -4096)
+	if (is_error(start))
 		return NULL;
 	if (!wipe)
 		return (void *)start;
@@ -137,16 +169,6 @@ void tfp_pages_put(void *start, size_t bytes)
 	tfp_sys(SYS_munmap, (long)start, (long)bytes, 0, 0, 0, 0);
 }
 
-static int is_error(long result)
-{
-	return result < 0 && result > -4096;
-}
-
-static long zeros_at(uintptr_t start, uintptr_t bytes, int flags)
-{
-	return tfp_sys(SYS_mmap, (long)start, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-}
-
 /*
  * The address is taken and listed first, then the file put there: a fork at any instant between finds the region listed.
  * In the child tfp_pages_detach has run inside one of these calls, which then goes on; the last question is for it.
@@ -155,7 +177,7 @@ void *tfp_pages_share(long file, uint64_t offset, size_t bytes)
 {
 	uint32_t before = detached;
 	uintptr_t whole = (bytes + 4095) & ~(uintptr_t)4095;
-	long start = zeros_at(0, whole, 0);
+	long start = zeros_far(whole);
 
 	if (is_error(start))
 		return NULL;
