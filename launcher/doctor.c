@@ -11,10 +11,13 @@
 #include "launcher/doctor_cuda.h"
 #include "launcher/manual.h"
 #include "launcher/options.h"
+#include "launcher/program.h"
 #include "launcher/say.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static doctor_check *const checks[] = {
 	doctor_library, doctor_settings, doctor_output,	   doctor_trial, doctor_clock,	    doctor_libc,
@@ -25,7 +28,7 @@ enum { OPTION_KERNEL = 0, OPTION_PYTHON = 1, OPTION_HELP = 2, OPTION_NONE = 3 };
 
 static const struct command_option doctor_options[] = {
 	{'k', "kernel", NULL, "run one kernel on the first GPU and nothing else: what the trial of the GPU does"},
-	{'p', "python", "PATH", "the Python whose frameworks are tried (default: python3 as PATH has it)"},
+	{'p', "python", "PATH", "the Python whose frameworks are tried (default: that of PROGRAM, else python3 as PATH has it)"},
 	{'h', "help", NULL, "this page"},
 	{0, NULL, NULL, NULL},
 };
@@ -74,10 +77,33 @@ static void say_ignored(struct doctor *doctor, const char *word)
 	doctor_say(doctor, DOCTOR_NOTE, "program", fact, "");
 }
 
+/* python3, python3.13t, also a shim of that name: it is run. Not python-config, nor what somebody called pythonic_training. */
+static bool is_python(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *rest = base + 6;
+
+	if (strncmp(base, "python", 6) != 0)
+		return false;
+	rest += strspn(rest, "0123456789.");
+	return !*rest || strcmp(rest, "t") == 0 || strcmp(rest, "d") == 0;
+}
+
+/* The program's own Python (which may be a script itself), or that of a script's first line (torchrun); NULL = it has none. */
+static const char *python_of(const struct doctor *doctor, struct program *program)
+{
+	program_examine(doctor->program, &doctor->settings, program);
+	if (program->obstacle == PROGRAM_MISSING)
+		return NULL;
+	if (is_python(program->path))
+		return program->path;
+	return is_python(program->interpreter) ? program->interpreter : NULL;
+}
+
 static int doctor_main(int argc, char **argv)
 {
 	struct doctor *doctor = calloc(1, sizeof *doctor);
 	struct wanted wanted = {OPTION_NONE, NULL};
+	struct program program;
 	int first;
 	size_t i;
 
@@ -92,7 +118,7 @@ static int doctor_main(int argc, char **argv)
 		return 0;
 	}
 	doctor->program = argv[first];
-	doctor->python = wanted.python;
+	doctor->python = wanted.python || !doctor->program ? wanted.python : python_of(doctor, &program);
 	if (doctor->program && argv[first + 1])
 		say_ignored(doctor, argv[first + 1]);
 	for (i = 0; i < sizeof checks / sizeof checks[0]; i++) {

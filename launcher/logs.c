@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,8 +110,10 @@ static void fill_end(struct end_block *block, const struct logs_end *end)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	memset(block, 0, sizeof *block);
+	if (syscall(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, &now) == 0) /* as the log's own: no library that fakes times */
+		block->payload.raw_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	clock_gettime(CLOCK_REALTIME, &now);
 	block->payload.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	block->payload.wait_status = end->wait_status;
 	block->payload.pid = (uint32_t)end->pid;

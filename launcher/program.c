@@ -15,6 +15,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define SCRIPTS 5 /* that the kernel follows (fs/exec.c: exec_binprm gives up behind the fifth) */
+
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -261,17 +263,21 @@ static int is_privileged(int file, const struct stat *facts)
 	return getuid() != 0 && fgetxattr(file, "security.capability", NULL, 0) > 0;
 }
 
-static enum program_obstacle judge(const char *path, const struct tfp_settings *settings, char *interpreter)
+/* A script's interpreter may be a script itself (a shim), to SCRIPTS of them; `interpreter` is that of the first. */
+static enum program_obstacle judge(const char *path, const struct tfp_settings *settings, char *interpreter, unsigned scripts)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC);
 	enum program_obstacle obstacle = PROGRAM_UNKNOWN;
+	char next[PROGRAM_PATH] = "";
 	struct stat facts;
 
 	if (file < 0)
 		return obstacle;
-	if (interpreter && read_script(file, interpreter)) {
+	if (scripts < SCRIPTS && read_script(file, next)) {
 		close(file);
-		return judge(interpreter, settings, NULL);
+		if (!scripts)
+			strcpy(interpreter, next);
+		return judge(next, settings, interpreter, scripts + 1);
 	}
 	obstacle = judge_elf(file);
 	if (!fstat(file, &facts) && is_privileged(file, &facts))
@@ -287,5 +293,5 @@ void program_examine(const char *name, const struct tfp_settings *settings, stru
 	program->interpreter[0] = 0;
 	program->obstacle = PROGRAM_MISSING;
 	if (!find(name, program->path))
-		program->obstacle = judge(program->path, settings, program->interpreter);
+		program->obstacle = judge(program->path, settings, program->interpreter, 0);
 }

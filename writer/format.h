@@ -279,6 +279,7 @@ struct tfp_end_payload {
 	uint64_t memory_limit_bytes;
 	uint64_t memory_kills;	       /* processes of the group killed for want of memory meanwhile */
 	uint64_t machine_memory_kills; /* processes of the machine, those included */
+	uint64_t raw_ns;	       /* the moment of realtime_ns, by the clock of origin.raw_ns, which nobody sets */
 };
 
 /* What the malloc hooks record now; TFP_MODE_COLD means that the library has not started. */
