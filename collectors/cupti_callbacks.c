@@ -7,6 +7,7 @@
  */
 #include "collectors/cubin.h"
 #include "collectors/cupti_state.h"
+#include "collectors/gpu_blocks.h"
 #include "collectors/gpu_calls.h"
 
 #include "writer/records.h"
@@ -242,6 +243,22 @@ static void stream_created(const struct tfp_cupti *cupti, const struct tfp_cupti
 	tfp_store_fact(TFP_TAG_stream, fields, sizeof fields / sizeof fields[0]);
 }
 
+/* Whoever does it, also through functions that no hook sees; its memory goes with it. */
+static void context_ending(const struct tfp_cupti *cupti, const struct tfp_cupti_resource_data *data)
+{
+	struct tfp_lane *lane;
+	uint32_t id = 0;
+
+	tfp_gpu_blocks_drop_context((uintptr_t)data->context);
+	if (cupti->api.context_id)
+		cupti->api.context_id(data->context, &id);
+	struct tfp_thread *thread = enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), context_end, .context = (uintptr_t)data->context, .id = id);
+	tfp_thread_leave(thread);
+}
+
 static void module_changed(struct tfp_cupti *cupti, uint32_t operation, const struct tfp_cupti_resource_data *data)
 {
 	const struct tfp_cupti_module_data *module = data->descriptor;
@@ -295,6 +312,7 @@ static void resource_changed(struct tfp_cupti *cupti, uint32_t cbid, const struc
 	case TFP_CUPTI_CONTEXT_DESTROYED:
 		if (cupti->decoder.tables)
 			tfp_cupti_tables_forget(cupti->decoder.tables);
+		context_ending(cupti, data);
 		break;
 	case TFP_CUPTI_STREAM_CREATED:
 		stream_created(cupti, data);

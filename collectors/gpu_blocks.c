@@ -7,7 +7,7 @@
 
 #include "writer/poison.h"
 
-#define SLOTS 65536u /* 1 MiB of which only touched pages exist; frameworks hold hundreds of blocks, few programs more than 10,000 */
+#define SLOTS 65536u /* 1.5 MiB of which only touched pages exist; frameworks hold hundreds of blocks, few programs more than 10,000 */
 #define PROBES 64u   /* slots looked at before the table counts as full */
 #define GONE 1u      /* a slot that was used and is free again: later ones may lie behind it */
 #define BYTES_MASK (UINT64_MAX >> 12) /* of `size`: the flavour stands in the top 4 bits, the device below it */
@@ -16,6 +16,7 @@
 struct slot {
 	_Atomic uint64_t address; /* 0 = never used */
 	_Atomic uint64_t size;    /* flavour, device and bytes */
+	_Atomic uint64_t context; /* handle, 0 = unknown or none */
 };
 
 /* In pages that a fork child finds empty: CUDA does not live on in it. */
@@ -44,22 +45,23 @@ static uint32_t place_of(uint64_t address)
 	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 48);
 }
 
-void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour, uint32_t device)
+void tfp_gpu_block_add(struct tfp_thread *thread, const struct tfp_gpu_block *block)
 {
-	struct tfp_gpu_blocks *blocks = address > GONE ? table() : NULL;
+	struct tfp_gpu_blocks *blocks = block->address > GONE ? table() : NULL;
 
 	for (uint32_t i = 0; blocks && i < PROBES; i++) {
-		struct slot *slot = &blocks->slots[(place_of(address) + i) % SLOTS];
+		struct slot *slot = &blocks->slots[(place_of(block->address) + i) % SLOTS];
 		uint64_t there = slot->address;
-		if (there > GONE || !__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, address, 0, __ATOMIC_ACQ_REL,
+		if (there > GONE || !__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, block->address, 0, __ATOMIC_ACQ_REL,
 								 __ATOMIC_RELAXED))
 			continue;
-		slot->size = (uint64_t)flavour << 60 | (uint64_t)(device & DEVICE_MASK) << 52 | (bytes & BYTES_MASK);
-		blocks->blocks[flavour]++;
-		blocks->bytes[flavour] += bytes;
+		slot->context = block->context;
+		slot->size = (uint64_t)block->flavour << 60 | (uint64_t)(block->device & DEVICE_MASK) << 52 | (block->bytes & BYTES_MASK);
+		blocks->blocks[block->flavour]++;
+		blocks->bytes[block->flavour] += block->bytes;
 		return;
 	}
-	if (address > GONE)
+	if (block->address > GONE)
 		tfp_loss_add(thread, TFP_LOSS_gpu_blocks, 1, tfp_now());
 }
 
@@ -73,34 +75,49 @@ static int take_out(struct tfp_gpu_blocks *blocks, struct slot *slot, uint64_t a
 	return 1;
 }
 
-void tfp_gpu_blocks_drop(uint32_t device)
+/* All blocks of the device, or, where a context is given, of that. */
+static void drop(uint32_t device, uint64_t context)
 {
 	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
 
 	for (uint32_t i = 0; blocks && i < SLOTS; i++) {
 		struct slot *slot = &blocks->slots[i];
 		uint64_t address = slot->address, size = slot->size;
-		if (address > GONE && (size >> 52 & DEVICE_MASK) == (device & DEVICE_MASK))
+		if (address > GONE && (context ? slot->context == context : (size >> 52 & DEVICE_MASK) == (device & DEVICE_MASK)))
 			take_out(blocks, slot, address, size);
 	}
 }
 
-uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour)
+void tfp_gpu_blocks_drop(uint32_t device)
 {
-	struct tfp_gpu_blocks *blocks = address > GONE ? tfp_state->gpu_blocks : NULL;
+	drop(device, 0);
+}
+
+void tfp_gpu_blocks_drop_context(uint64_t context)
+{
+	if (context)
+		drop(0, context);
+}
+
+int tfp_gpu_block_remove(struct tfp_gpu_block *block)
+{
+	struct tfp_gpu_blocks *blocks = block->address > GONE ? tfp_state->gpu_blocks : NULL;
 
 	for (uint32_t i = 0; blocks && i < PROBES; i++) {
-		struct slot *slot = &blocks->slots[(place_of(address) + i) % SLOTS];
+		struct slot *slot = &blocks->slots[(place_of(block->address) + i) % SLOTS];
 		uint64_t there = slot->address;
 		if (!there)
 			break;
-		if (there != address)
+		if (there != block->address)
 			continue;
-		uint64_t size = slot->size;
-		if (!take_out(blocks, slot, address, size))
+		uint64_t size = slot->size, context = slot->context, device = size >> 52 & DEVICE_MASK;
+		if (!take_out(blocks, slot, block->address, size))
 			break;
-		*flavour = (uint32_t)(size >> 60);
-		return size & BYTES_MASK;
+		block->flavour = (uint32_t)(size >> 60);
+		block->device = device == DEVICE_MASK ? UINT32_MAX : (uint32_t)device;
+		block->bytes = size & BYTES_MASK;
+		block->context = context;
+		return 1;
 	}
 	return 0;
 }

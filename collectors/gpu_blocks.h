@@ -10,14 +10,23 @@
 
 #include "writer/stream.h"
 
-/* The host was given a block. Any thread. flavour: enum tfp_gpu_flavour; device: all ones = unknown. */
-void tfp_gpu_block_add(struct tfp_thread *thread, uint64_t address, uint64_t bytes, uint32_t flavour, uint32_t device);
+/* A block that the host was given. flavour: enum tfp_gpu_flavour; device: all ones = unknown; context: handle, 0 = unknown or none. */
+struct tfp_gpu_block {
+	uint64_t address, bytes, context;
+	uint32_t flavour, device;
+};
+
+/* Any thread. */
+void tfp_gpu_block_add(struct tfp_thread *thread, const struct tfp_gpu_block *block);
 
 /* The device was reset: its blocks are gone. Of a device that nobody knows: those of unknown devices. Slow. */
 void tfp_gpu_blocks_drop(uint32_t device);
 
-/* Forgets a block; returns its bytes, 0 = not known. *flavour: as it was added, unchanged where it is not known. */
-uint64_t tfp_gpu_block_remove(uint64_t address, uint32_t *flavour);
+/* The same of a context that was destroyed; 0: of none. */
+void tfp_gpu_blocks_drop_context(uint64_t context);
+
+/* Forgets the block at block->address. 0: it is not known. 1: all else of *block is as it was added. */
+int tfp_gpu_block_remove(struct tfp_gpu_block *block);
 
 /* Writes gpu_live records, one a flavour that has blocks. */
 void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane);

@@ -18,6 +18,9 @@
 /* tfp_gpu_seen.scratch between entry and exit; otherwise the begin in ticks, shifted, and whether it is nested. */
 enum { UNSEEN = 0, IGNORED = 1, TAKEN = 2, BEGIN_SHIFT = 2 }; /* up to TAKEN: tfp_gpu_seen_is_own */
 
+/* Places in the values of a release that its record leaves free: what the block was, should the release fail. */
+enum { DEVICE_KEPT = TFP_GPU_VALUES - 2, CONTEXT_KEPT = TFP_GPU_VALUES - 1 };
+
 static const char *const words[] = {
 #define TFP_GPU_KIND(name, word, has_stack, is_rare) word,
 	TFP_GPU_KINDS(TFP_GPU_KIND)
@@ -160,8 +163,14 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 {
-	call->flavour = 0;
-	call->values[3] = call->thread ? tfp_gpu_block_remove(address, &call->flavour) : 0;
+	struct tfp_gpu_block block = {.address = address, .device = UINT32_MAX};
+
+	if (call->thread)
+		tfp_gpu_block_remove(&block);
+	call->flavour = block.flavour;
+	call->values[3] = block.bytes;
+	call->values[DEVICE_KEPT] = block.device;
+	call->values[CONTEXT_KEPT] = block.context;
 }
 
 /* Out of memory: which line asked is worth a look, as of a sampled allocation. */
@@ -174,20 +183,48 @@ static inline __attribute__((always_inline)) void put_python(struct tfp_thread *
 		tfp_python_put(thread, lane, done->now, when);
 }
 
+/* A release that failed: the block is the host's as it was. */
+static void take_back(struct tfp_thread *thread, uint64_t *values)
+{
+	const struct tfp_gpu_block block = {.address = values[0], .bytes = values[3], .flavour = (uint32_t)values[2],
+					    .device = (uint32_t)values[DEVICE_KEPT], .context = values[CONTEXT_KEPT]};
+
+	if (block.bytes)
+		tfp_gpu_block_add(thread, &block);
+	values[3] = 0;
+}
+
 /* What the call did to the memory that the host holds. */
 static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
 {
 	uint64_t *values = call->values;
+	const struct tfp_gpu_block block = {.address = values[0], .bytes = values[1], .device = (uint32_t)values[4],
+					    .flavour = (uint32_t)values[5], .context = values[6]};
 
-	if (call->argument == TFP_GPU_ALLOC && result == 0) {
-		tfp_gpu_block_add(thread, values[0], values[1], (uint32_t)values[5], (uint32_t)values[4]);
-	} else if (call->argument == TFP_GPU_FREE && result != 0 && values[3]) {
-		tfp_gpu_block_add(thread, values[0], values[3], (uint32_t)values[2], thread->gpu.device - 1);
-		values[3] = 0;
-	} else if (call->argument == TFP_GPU_DEVICE && result == 0) {
+	if (result != 0) {
+		if (call->argument == TFP_GPU_FREE)
+			take_back(thread, values);
+		return;
+	}
+	switch (call->argument) {
+	case TFP_GPU_ALLOC:
+		tfp_gpu_block_add(thread, &block);
+		break;
+	case TFP_GPU_DEVICE:
 		thread->gpu.device = (uint32_t)values[0] + 1;
-	} else if (call->argument == TFP_GPU_RESET && result == 0) {
+		break;
+	case TFP_GPU_RESET:
 		tfp_gpu_blocks_drop((uint32_t)values[0]);
+		break;
+	case TFP_GPU_ENDED:
+		tfp_gpu_blocks_drop_context(values[0]);
+		break;
+	case TFP_GPU_RELEASED:
+		if (values[0])
+			tfp_gpu_blocks_drop((uint32_t)values[1]);
+		break;
+	default:
+		break;
 	}
 }
 
@@ -231,7 +268,9 @@ static inline __attribute__((always_inline)) void write_call(struct tfp_thread *
 	tfp_thread_leave(thread);
 }
 
-#define FOLLOWED (1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE | 1u << TFP_GPU_RESET)
+#define FOLLOWED \
+	(1u << TFP_GPU_ALLOC | 1u << TFP_GPU_FREE | 1u << TFP_GPU_DEVICE | 1u << TFP_GPU_RESET | 1u << TFP_GPU_ENDED | \
+	 1u << TFP_GPU_RELEASED)
 #define UNUSUAL (FOLLOWED | 1u << TFP_GPU_ROOM)
 
 /* As argument_of, of a call that succeeded and was not captured. Without CUPTI nobody is to be asked. */
@@ -410,19 +449,22 @@ static struct tfp_gpu_frame *frame_of(struct tfp_gpu_thread *gpu, const struct t
 /* Memory that was mapped or unmapped, which no record of CUPTI's own tells; or an allocation that failed, the same. */
 static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, uint64_t *values)
 {
-	uint32_t flavour = seen->flavour;
+	struct tfp_gpu_block block = {.address = seen->address, .flavour = seen->flavour,
+				      .device = seen->mapping ? thread->gpu.device - 1 : UINT32_MAX}; /* 0 is none that is known, too */
 
 	values[0] = seen->address;
 	if (seen->mapping == TFP_GPU_FREE) {
-		values[2] = flavour;
-		values[3] = tfp_gpu_block_remove(seen->address, &flavour);
+		tfp_gpu_block_remove(&block);
+		values[2] = seen->flavour;
+		values[3] = block.bytes;
 		return;
 	}
-	values[1] = seen->requested;
-	values[4] = seen->mapping ? thread->gpu.device - 1 : UINT32_MAX; /* a device of 0 is none that is known: all ones, too */
-	values[5] = flavour;
+	block.bytes = seen->requested;
+	values[1] = block.bytes;
+	values[4] = block.device;
+	values[5] = block.flavour;
 	if (seen->mapping)
-		tfp_gpu_block_add(thread, seen->address, seen->requested, flavour, (uint32_t)values[4]);
+		tfp_gpu_block_add(thread, &block);
 }
 
 /* A call that only the callback saw. */

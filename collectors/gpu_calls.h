@@ -44,6 +44,8 @@ enum tfp_gpu_argument {
 	TFP_GPU_ROOM = 8,
 	TFP_GPU_DEVICE = 9, /* no record: the thread's device is value 0, all ones = unknown */
 	TFP_GPU_RESET = 10, /* gpu_object: the device of value 0 was reset, all ones = unknown; value 1 is 0 */
+	TFP_GPU_ENDED = 11, /* gpu_object: the context of value 0 was destroyed; value 1 is 0 */
+	TFP_GPU_RELEASED = 12, /* gpu_object: value 0 = 1: the primary context of the device of value 1 ended with it; 0 = it lives on */
 };
 
 /* gpu_alloc.flavour */

@@ -24,7 +24,7 @@ static void fill_alloc(void *room, uint64_t now, const uint64_t *v)
 {
 	*(struct tfp_record_gpu_alloc *)room = (struct tfp_record_gpu_alloc){
 		.word = WORD(now, gpu_alloc), .address = v[0], .bytes = v[1], .stream = v[2], .pool = v[3],
-		.device = (uint32_t)v[4], .flavour = (uint8_t)v[5]};
+		.device = (uint32_t)v[4], .flavour = (uint8_t)v[5], .context = v[6]};
 }
 
 static void fill_free(void *room, uint64_t now, const uint64_t *v)
@@ -64,6 +64,8 @@ const struct tfp_gpu_argument_kind tfp_gpu_arguments[] = {
 	[TFP_GPU_ROOM] = {fill_room, sizeof(struct tfp_record_device_room)},
 	[TFP_GPU_DEVICE] = {NULL, 0},
 	[TFP_GPU_RESET] = {fill_object, sizeof(struct tfp_record_gpu_object)},
+	[TFP_GPU_ENDED] = {fill_object, sizeof(struct tfp_record_gpu_object)},
+	[TFP_GPU_RELEASED] = {fill_object, sizeof(struct tfp_record_gpu_object)},
 };
 
 static struct tfp_fact_field text(const char *words)

@@ -163,7 +163,7 @@ static uint8_t put_op(struct tfp_thread *thread, struct tfp_lane *lane, const ui
 	if (layout.is_known)
 		put_link(thread, lane, now, function);
 	if (has_shapes)
-		tfp_pytorch_put_inputs(thread, lane, now, function, &api, &layout);
+		tfp_pytorch_put_inputs(thread, lane, now, function, text, &api, &layout);
 	if (!kind)
 		return kind_of(text);
 	if (TFP_UNLIKELY(!*kind))

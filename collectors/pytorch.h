@@ -48,6 +48,10 @@ struct tfp_pytorch_api {
 	int (*type)(const void *tensor, int32_t *type);
 	int (*layout)(const void *tensor, int32_t *layout);
 	const void *plain; /* what objects of the class of plain dense tensors begin with, c10::TensorImpl: those have sizes */
+	/* Lists of numbers among the inputs; all three or none. make_list builds one of a vector and a type, three words and two. */
+	uint8_t (*is_int_list)(const void *value); /* bool: the rest of the register is not told */
+	uint8_t (*is_bool_list)(const void *value);
+	void (*make_list)(void *list, uint64_t *vector, uint64_t *type);
 	int64_t (*modes)(void); /* Python dispatch modes of this thread: tensors may have no shape of their own */
 };
 

@@ -4,6 +4,7 @@
  *
  *   RecordFunction:  vptr | callbacks .. thread id, scope .. | name .. | sequence = -1 | inputs {0, 0} | .. outputs {0, 0, 0} |
  *                    forward thread = 0 | handle = 0 | is_async | ..
+ *   ListImpl:        vptr | counts .. | begin, end, end of room of its values | type ..
  */
 #include "collectors/pytorch_layout.h"
 
@@ -18,6 +19,7 @@
 #define IVALUE_BYTES 16   /* payload, tag; since 1.0 */
 #define IVALUE_TENSOR 1   /* the tag */
 #define INPUTS_MOST 16    /* tensors of one op whose shapes are kept */
+#define LIST_MOST 8       /* numbers of one list that are kept */
 #define SHAPE_TEXT 480    /* bytes of the text of all shapes; a hook has 1 KiB of stack */
 
 /* The object; used once, by the thread that attaches. */
@@ -72,6 +74,23 @@ static int find_async(struct tfp_pytorch_layout *layout, const struct tfp_pytorc
 	return 0;
 }
 
+/* A list of nothing: where it keeps the vector's three words. It is never destroyed: it owns nothing. */
+static void find_list(struct tfp_pytorch_layout *layout, const struct tfp_pytorch_api *api)
+{
+	uint64_t mark = (uint64_t)(uintptr_t)object, vector[3] = {mark, mark, mark}, type[4] = {0, 0, 0, 0};
+
+	layout->list_items = 0;
+	if (!api->make_list || !api->is_int_list || !api->is_bool_list)
+		return;
+	for (unsigned i = 0; i < OBJECT_WORDS; i++)
+		object[i] = FILL;
+	api->make_list(object, vector, type);
+	for (unsigned i = 1; i < 8 && !layout->list_items && object[OBJECT_WORDS / 2] == FILL; i++)
+		if (object[i] == mark && object[i + 1] == mark && object[i + 2] == mark)
+			layout->list_items = (uint16_t)(i * 8);
+	layout->list_class = object[0];
+}
+
 void tfp_pytorch_find_layout(struct tfp_pytorch_layout *layout, const struct tfp_pytorch_api *api)
 {
 	layout->is_known = 0;
@@ -84,13 +103,16 @@ void tfp_pytorch_find_layout(struct tfp_pytorch_layout *layout, const struct tfp
 		return;
 	layout->is_known = find_scope(layout, api->thread_id()) == 0 && find_sequence(layout) == 0 && find_async(layout, api) == 0;
 	api->destroy(object);
+	find_list(layout, api);
 }
 
 /* torch's ScalarType as its own short names; the numbers never change. */
 static const char *type_name(int32_t type)
 {
 	static const char *const names[] = {"uint8", "int8", "int16", "int32", "int64", "half", "float", "double", "chalf",
-					    "cfloat", "cdouble", "bool", "qint8", "quint8", "qint32", "bfloat16"};
+					    "cfloat", "cdouble", "bool", "qint8", "quint8", "qint32", "bfloat16", "other", "other",
+					    "other", "other", "other", "other", "other", "float8_e5m2", "float8_e4m3fn",
+					    "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64"};
 
 	return type >= 0 && type < (int32_t)(sizeof names / sizeof *names) ? names[type] : "other";
 }
@@ -141,25 +163,68 @@ static char *put_tensor(char *at, const char *end, const void *tensor, const str
 	return at;
 }
 
+static int is_convolution(const char *name)
+{
+	for (; *name; name++)
+		if (tfp_same(name, "conv", 4))
+			return 1;
+	return 0;
+}
+
+/* "(2,2)"; returns `at` where the value is no such list. One with a number that is no count is "()". */
+static char *put_list(char *at, const char *end, const uint8_t *value, const struct tfp_pytorch_api *api,
+		      const struct tfp_pytorch_layout *layout)
+{
+	int is_bool = api->is_bool_list(value);
+	const uint8_t *list = *(const uint8_t *const *)(const void *)value;
+
+	if ((!is_bool && !api->is_int_list(value)) || *(const uint64_t *)(const void *)list != layout->list_class ||
+	    end - at < 2 + 11 * LIST_MOST)
+		return at;
+	const uint8_t *item = *(const uint8_t *const *)(const void *)(list + layout->list_items);
+	const uint8_t *last = *(const uint8_t *const *)(const void *)(list + layout->list_items + 8);
+	char *from = at;
+
+	*at++ = '(';
+	for (int i = 0; item < last; i++, item += IVALUE_BYTES) {
+		uint64_t number = is_bool ? *item : *(const uint64_t *)(const void *)item;
+		if (number > UINT32_MAX || i == LIST_MOST) {
+			at = from + 1;
+			break;
+		}
+		if (i)
+			*at++ = ',';
+		at = put_number(at, number);
+	}
+	*at++ = ')';
+	return at;
+}
+
 void tfp_pytorch_put_inputs(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now, const uint8_t *function,
-			    const struct tfp_pytorch_api *api, const struct tfp_pytorch_layout *layout)
+			    const char *name, const struct tfp_pytorch_api *api, const struct tfp_pytorch_layout *layout)
 {
 	const uint8_t *values = *(const uint8_t *const *)(const void *)(function + layout->inputs);
 	uint64_t count = *(const uint64_t *)(const void *)(function + layout->inputs + 8);
-	char text[SHAPE_TEXT], *at = text;
+	char text[SHAPE_TEXT], *at = text, *const end = text + sizeof text;
+	int has_lists = layout->list_items && is_convolution(name), is_told = 0;
 
 	/* Under a dispatch mode of Python's tensors may be without data or shape: asking those would print an error. */
 	if (!values || !count || count != api->input_count(function) || api->modes() > 0)
 		return;
-	for (uint64_t i = 0; i < count && i < INPUTS_MOST; i++, values += IVALUE_BYTES) {
-		char *before = at;
-		if (*(const uint32_t *)(const void *)(values + 8) != IVALUE_TENSOR)
+	for (uint64_t i = 0, put = 0; i < count && i < INPUTS_MOST && at < end; i++, values += IVALUE_BYTES) {
+		int is_tensor = *(const uint32_t *)(const void *)(values + 8) == IVALUE_TENSOR;
+		char *from = at + (put > 0), *behind = from;
+		if (is_tensor)
+			behind = put_tensor(from, end, values, api);
+		else if (has_lists)
+			behind = put_list(from, end, values, api, layout);
+		if (!is_tensor && behind == from)
 			continue;
-		if (at != text)
-			*at++ = ';';
-		char *after = put_tensor(at, text + sizeof text, values, api);
-		at = after == at ? before : after;
+		if (put++)
+			*at = ';';
+		at = behind; /* a tensor that cannot tell has its place, so that those behind it have theirs */
+		is_told |= behind != from;
 	}
-	if (at != text)
+	if (is_told)
 		TFP_PUT(thread, lane, now, op_inputs, .shapes = tfp_op_name(thread, text, (size_t)(at - text)));
 }

@@ -2,6 +2,7 @@
 /* Arguments of GPU calls that stand in structs of the host; see preload/cuda_hooks.h. Rule: a null pointer is no crash of ours. */
 #include "preload/cuda_hooks.h"
 
+
 #include "writer/poison.h"
 
 /* Values in the order of the record's fields. */
@@ -12,9 +13,55 @@ static void set(struct tfp_gpu_call *call, enum tfp_gpu_argument argument, const
 		call->values[i] = values[i];
 }
 
-uint64_t tfp_cuda_device(const struct tfp_gpu_call *call)
+static uint64_t chosen_device(const struct tfp_gpu_call *call)
 {
 	return call->thread->gpu.device ? call->thread->gpu.device - 1 : UINT32_MAX;
+}
+
+uint64_t tfp_cuda_device(const struct tfp_gpu_call *call)
+{
+	static struct tfp_cuda_slot slot;
+	int (*ask)(int *) = (int (*)(int *))tfp_cuda_driver(&slot, "cuCtxGetDevice"), device = -1;
+	int error = tfp_cuda_asking();
+	uint64_t known = ask && ask(&device) == 0 && device >= 0 ? (uint64_t)device : chosen_device(call);
+
+	tfp_cuda_asked(error);
+	return known;
+}
+
+uint64_t tfp_cuda_context(void)
+{
+	static struct tfp_cuda_slot slot;
+	int (*ask)(void **) = (int (*)(void **))tfp_cuda_driver(&slot, "cuCtxGetCurrent");
+	void *context = NULL;
+	int error = tfp_cuda_asking();
+	uint64_t known = ask && ask(&context) == 0 ? (uintptr_t)context : 0;
+
+	tfp_cuda_asked(error);
+	return known;
+}
+
+uint64_t tfp_cuda_runtime_device(const struct tfp_gpu_call *call, const void *real)
+{
+	int (*ask)(int *) = (int (*)(int *))tfp_cuda_sibling(real, "cudaGetDevice"), device = -1;
+	int error = tfp_cuda_asking();
+	uint64_t known = ask && ask(&device) == 0 && device >= 0 ? (uint64_t)device : chosen_device(call);
+
+	tfp_cuda_asked(error);
+	return known;
+}
+
+int tfp_cuda_primary_ended(int device)
+{
+	static struct tfp_cuda_slot slot;
+	int (*ask)(int, unsigned *, int *) = (int (*)(int, unsigned *, int *))tfp_cuda_driver(&slot, "cuDevicePrimaryCtxGetState");
+	int is_active = 1;
+	unsigned flags = 0;
+	int error = tfp_cuda_asking();
+	int is_known = ask && ask(device, &flags, &is_active) == 0;
+
+	tfp_cuda_asked(error);
+	return is_known && !is_active;
 }
 
 static uint64_t stream_of(const void *stream, uint64_t otherwise)
@@ -119,9 +166,9 @@ void tfp_cuda_alloc_3d(struct tfp_gpu_call *call, const void *pitched, const str
 {
 	const struct tfp_gpu_pitched *made = result == 0 ? pitched : NULL;
 	const uint64_t values[] = {made ? (uintptr_t)made->address : 0, made ? made->pitch * extent->height * extent->depth : 0,
-				   0, 0, tfp_cuda_device(call), TFP_GPU_FLAVOUR_DEVICE};
+				   0, 0, tfp_cuda_device(call), TFP_GPU_FLAVOUR_DEVICE, tfp_cuda_context()};
 
-	set(call, TFP_GPU_ALLOC, values, 6);
+	set(call, TFP_GPU_ALLOC, values, 7);
 }
 
 /* Sides of 0 are those of arrays of fewer dimensions. */

@@ -59,8 +59,17 @@ enum {
 #undef TFP_GPU_HOOK_BY_HAND
 };
 
-/* The thread's current device where the runtime's own calls told it; all ones = unknown. */
+/*
+ * Asked of the driver once the host's own call has returned: what chose them may have gone past our hooks.
+ * The thread's device: as the driver says, else as the runtime's own calls told; all ones = unknown.
+ */
 uint64_t tfp_cuda_device(const struct tfp_gpu_call *call);
+/* The handle of its context, 0 = unknown. */
+uint64_t tfp_cuda_context(void);
+/* As tfp_cuda_device, asked of the runtime that `real` lies in: there need be no context. */
+uint64_t tfp_cuda_runtime_device(const struct tfp_gpu_call *call, const void *real);
+/* Whether the device's primary context is gone. */
+int tfp_cuda_primary_ended(int device);
 
 /* Meanings that take more than a line; preload/cuda_arguments.c. What is pointed to may be NULL. */
 void tfp_cuda_launch(struct tfp_gpu_call *call, const void *kernel, const void *config, uint64_t otherwise);

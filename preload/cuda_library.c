@@ -19,4 +19,6 @@
 			 BEFORE_##meaning, AFTER_##meaning)
 #include "collectors/tables/cuda_blas.def"
 #include "collectors/tables/cuda_blas_more.def"
+#include "collectors/tables/cuda_blas_vectors.def"
+#include "collectors/tables/cuda_blas_matrices.def"
 #include "collectors/tables/cuda_library.def"

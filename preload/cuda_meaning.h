@@ -91,9 +91,17 @@
 #define ALLOCATED(address, bytes, stream, pool, flavour) \
 	do { \
 		call.argument = TFP_GPU_ALLOC; \
-		VALUES(6, WORD(address), WORD(bytes), WORD(stream), WORD(pool), tfp_cuda_device(&call), \
-		       TFP_GPU_FLAVOUR_##flavour); \
+		VALUES(7, WORD(address), WORD(bytes), WORD(stream), WORD(pool), tfp_cuda_device(&call), TFP_GPU_FLAVOUR_##flavour, \
+		       IS_OF_DEVICE_##flavour ? 0 : tfp_cuda_context()); \
 	} while (0)
+/* Pools and mappings belong to a device, not to a context. */
+#define IS_OF_DEVICE_DEVICE 0
+#define IS_OF_DEVICE_MANAGED 0
+#define IS_OF_DEVICE_PINNED 0
+#define IS_OF_DEVICE_REGISTERED 0
+#define IS_OF_DEVICE_ORDERED 1
+#define IS_OF_DEVICE_MAPPED 1
+#define IS_OF_DEVICE_ARRAY 0
 /* Of an address that the call has stored. */
 #define STORED(address) (result == 0 && (address) ? WORD(*(address)) : 0)
 #define AFTER_ALLOC(address, bytes, flavour) ALLOCATED(STORED(address), bytes, NULL, NULL, flavour)
@@ -141,13 +149,15 @@
 	} while (0)
 #define AFTER_DEVICE_UNKNOWN(context) AFTER_DEVICE_CHOSEN(((void)(context), NOT_KNOWN))
 
-/* What a device held is gone. */
-#define AFTER_DEVICE_RESET(device) \
+/* What a device or a context held is gone. */
+#define GONE(what, first, second) \
 	do { \
-		call.argument = TFP_GPU_RESET; \
-		call.values[0] = WORD(device); \
-		call.values[1] = 0; \
+		call.argument = TFP_GPU_##what; \
+		VALUES(2, WORD(first), WORD(second)); \
 	} while (0)
+#define AFTER_DEVICE_RESET(device) GONE(RESET, device, 0)
+#define AFTER_CONTEXT_ENDED(context) GONE(ENDED, context, 0)
+#define AFTER_PRIMARY_RELEASED(device) GONE(RELEASED, result == 0 && tfp_cuda_primary_ended(device), device)
 
 /* Which kernel a handle means. */
 #define NAME_KNOWN(statement) \
@@ -227,6 +237,8 @@
 #define BEFORE_DEVICE_CHOSEN(...)
 #define BEFORE_DEVICE_UNKNOWN(...)
 #define BEFORE_DEVICE_RESET(...)
+#define BEFORE_CONTEXT_ENDED(...)
+#define BEFORE_PRIMARY_RELEASED(...)
 #define BEFORE_NAMED(...)
 #define BEFORE_SAME(...)
 #define BEFORE_LIBRARY(...)

@@ -13,7 +13,7 @@
 #pragma weak dladdr1 /* guard.h says why */
 
 #define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
-#define SLOTS 1024u /* functions: all tables together */
+#define SLOTS 2048u /* functions: all tables together */
 
 /* A function as one calling object means it. Written once, then published by its slot's list; only `size` becomes 0 later. */
 struct tfp_cuda_known {
@@ -35,11 +35,25 @@ struct span {
 	uintptr_t from, size;
 };
 
-/* Loader calls may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
+/* Loader calls and questions may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
 static void is_ours(int more)
 {
 	if (tfp_self && tfp_self->is_ready == 1)
 		tfp_self->is_own += (uint32_t)more;
+}
+
+int tfp_cuda_asking(void)
+{
+	int error = errno;
+
+	is_ours(1);
+	return error;
+}
+
+void tfp_cuda_asked(int error)
+{
+	is_ours(-1);
+	errno = error;
 }
 
 /* From the first to the last loaded byte, by the object's own program headers. */
@@ -163,6 +177,44 @@ void *tfp_cuda_sibling(const void *real, const char *name)
 
 	is_ours(1);
 	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name) : NULL;
+	dlerror();
+	is_ours(-1);
+	errno = error;
+	return function;
+}
+
+/* As keep, in the slot alone: whoever asks means the same function. */
+static void keep_driver(struct tfp_cuda_slot *slot, struct span span, void *function)
+{
+	if (!span.size || !begin_writing())
+		return;
+	if (slot->real || filled_count < SLOTS) {
+		if (!slot->real)
+			filled[filled_count++] = slot;
+		slot->real = function;
+		slot->from = span.from;
+		__atomic_store_n(&slot->size, span.size, __ATOMIC_RELEASE); /* read by tfp_cuda_driver: last */
+	}
+	end_writing();
+}
+
+void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name)
+{
+	static _Atomic int has_none; /* a runtime that works without the driver: not looked for at each call */
+	struct link_map *map = NULL;
+	int error = errno;
+	Dl_info info;
+
+	if (__builtin_expect(__atomic_load_n(&slot->size, __ATOMIC_ACQUIRE) != 0, 1)) /* pairs with keep_driver */
+		return slot->real;
+	if (has_none || tfp_resolve())
+		return NULL;
+	is_ours(1);
+	void *function = find_in("libcuda.so.1", name);
+	if (!function)
+		has_none = 1;
+	else if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
+		keep_driver(slot, span_of(map, (uintptr_t)info.dli_fbase), function);
 	dlerror();
 	is_ours(-1);
 	errno = error;

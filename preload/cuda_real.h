@@ -39,6 +39,13 @@ static inline void *tfp_cuda_real(struct tfp_cuda_slot *slot, const char *name, 
 /* A further function of the object that `real` lies in, or of those it needs; NULL = none. Slow; the caller keeps it. */
 void *tfp_cuda_sibling(const void *real, const char *name);
 
+/* A function of the driver, if the process has one mapped, however it came. Found once, asked again after a dlclose took it. */
+void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name);
+
+/* Around a question of our own to CUDA: CUPTI's callbacks tell of that, too, and the host has not called it. Keeps errno. */
+int tfp_cuda_asking(void);
+void tfp_cuda_asked(int error);
+
 /* After a dlclose: what was found in objects that are gone is forgotten. */
 void tfp_cuda_unloaded(void);
 

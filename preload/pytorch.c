@@ -138,6 +138,10 @@ static void attach(void *torch)
 	*(void **)(void *)&api.sizes = symbol(torch, "aoti_torch_get_sizes");
 	*(void **)(void *)&api.type = symbol(torch, "aoti_torch_get_dtype");
 	*(void **)(void *)&api.layout = symbol(torch, "aoti_torch_get_layout");
+	*(void **)(void *)&api.is_int_list = symbol(torch, "_ZNK3c106IValue9isIntListEv");
+	*(void **)(void *)&api.is_bool_list = symbol(torch, "_ZNK3c106IValue10isBoolListEv");
+	*(void **)(void *)&api.make_list =
+		symbol(torch, "_ZN3c106detail8ListImplC1ESt6vectorINS_6IValueESaIS3_EENS_4Type24SingletonOrSharedTypePtrIS6_EE");
 	const char *plain = symbol(torch, "_ZTVN3c1010TensorImplE");
 	api.plain = plain ? plain + 2 * sizeof(void *) : NULL; /* behind the offset and the type of a virtual table */
 	*(void **)(void *)&api.modes = symbol(torch, "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv");

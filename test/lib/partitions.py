@@ -154,6 +154,10 @@ def compare_devices(what, tables):
     check(total(precise, "kernels") <= total(kernels, "occurrences"), f"{what}: more kernels in overview.precision than in kernel_stats")
     for row in tables["device_timeline"]["rows"]:
         equal(row["busy_ns"] + row["idle_ns"], row["duration_ns"], f"{what}: busy and idle of a stretch of device_timeline")
+    for row in tables["device_gaps"]["rows"]:
+        equal(sum(row[f"{part}_ns"] for part in ("compilation", "input", "launch", "host_compute", "communication", "wait", "other")),
+              row["duration_ns"], f"{what}: parts of a row of device_gaps")
+        check((row["during_ns"] or 0) <= row["duration_ns"], f"{what}: what the host did in a gap took longer than it")
     whole = [row for row in tables["device_timeline"]["rows"] if row["stream"] is None]
     check(total(whole, "busy_ns") <= total(kernels, "total_ns") + total(copies, "total_ns") + len(whole), f"{what}: busier than the sum of all work")
 

@@ -36,6 +36,8 @@ static int gpufake_call(int number)
 #define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning)
 #include "collectors/tables/cuda_blas.def"
 #include "collectors/tables/cuda_blas_more.def"
+#include "collectors/tables/cuda_blas_vectors.def"
+#include "collectors/tables/cuda_blas_matrices.def"
 #include "collectors/tables/cuda_driver.def"
 #include "collectors/tables/cuda_library.def"
 #include "collectors/tables/cuda_runtime.def"

@@ -23,6 +23,8 @@ extern void (*gpufake_inside)(int number);
 #define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning) type name parameters;
 #include "collectors/tables/cuda_blas.def"
 #include "collectors/tables/cuda_blas_more.def"
+#include "collectors/tables/cuda_blas_vectors.def"
+#include "collectors/tables/cuda_blas_matrices.def"
 #include "collectors/tables/cuda_driver.def"
 #include "collectors/tables/cuda_library.def"
 #include "collectors/tables/cuda_runtime.def"
@@ -40,6 +42,8 @@ static const struct {
 #define TFP_GPU_HOOK_BY_HAND(number, type, name, parameters, arguments, kind, meaning)
 #include "collectors/tables/cuda_blas.def"
 #include "collectors/tables/cuda_blas_more.def"
+#include "collectors/tables/cuda_blas_vectors.def"
+#include "collectors/tables/cuda_blas_matrices.def"
 #include "collectors/tables/cuda_driver.def"
 #include "collectors/tables/cuda_library.def"
 #include "collectors/tables/cuda_runtime.def"

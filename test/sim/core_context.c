@@ -185,6 +185,7 @@ int sim_primary_retain(struct sim_machine *machine, struct sim_context **context
 int sim_primary_release(struct sim_machine *machine, bool is_reset)
 {
 	struct sim_context *gone = NULL;
+	int result;
 
 	pthread_mutex_lock(&primary_lock);
 	if (!is_reset && !machine->primary_count) {
@@ -197,7 +198,11 @@ int sim_primary_release(struct sim_machine *machine, bool is_reset)
 		machine->primary_count = 0;
 	}
 	pthread_mutex_unlock(&primary_lock);
-	return sim_context_is_live(gone) ? sim_context_destroy(gone) : SIM_OK;
+	if (!sim_context_is_live(gone))
+		return SIM_OK;
+	result = sim_context_destroy(gone);
+	sim_pool_drop(machine);
+	return result;
 }
 
 void sim_context_break(struct sim_context *context, int error)

@@ -352,6 +352,11 @@ void sim_memory_drop_context(struct sim_context *context)
 {
 	struct sim_arena *arenas[] = {context->machine->arena, managed, pinned};
 
+	sim_lock();
+	for (struct sim_block *block = registered; block < registered + REGISTERED_MAX; block++)
+		if (block->context == context)
+			block->asked = 0;
+	sim_unlock();
 	for (int i = 0; i < 3; i++) {
 		struct sweep sweep = {.context = context, .arena = arenas[i]};
 

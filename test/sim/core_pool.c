@@ -247,3 +247,23 @@ int sim_pool_free(struct sim_stream *stream, uint64_t address)
 	sim_piece_free(piece);
 	return SIM_OK;
 }
+
+static void find_pooled(struct sim_block *block, void *user)
+{
+	uint64_t *found = user;
+
+	if (block->origin == SIM_FROM_POOL && !block->is_dying)
+		*found = block->address;
+}
+
+void sim_pool_drop(struct sim_machine *machine)
+{
+	uint64_t found;
+
+	do {
+		found = 0;
+		sim_lock();
+		sim_arena_each(machine->arena, find_pooled, &found);
+		sim_unlock();
+	} while (found && !sim_pool_free(NULL, found));
+}

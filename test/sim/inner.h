@@ -336,6 +336,7 @@ int sim_pool_free(struct sim_stream *stream, uint64_t address);
 struct sim_pool *sim_pool_default(struct sim_machine *machine);
 bool sim_pool_is_live(const struct sim_pool *pool);
 void sim_pool_settle(struct sim_machine *machine);	/* at a synchronisation: gives back beyond the threshold */
+void sim_pool_drop(struct sim_machine *machine);	/* takes back all blocks handed out: the device was reset */
 
 /* One side of a copy: memory (address) or array. */
 struct sim_side {

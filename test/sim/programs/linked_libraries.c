@@ -3,6 +3,7 @@
  * Calls of GPU libraries: linked_libraries ROUNDS. Each round makes one product by cuBLAS (one in f16, one split along k),
  * one by cuBLASLt, one convolution and one softmax by cuDNN, one transform by cuFFT, and by NCCL one reduction of all and a
  * group of one send and one receive; copies are asked of the driver. A second thread does the same when ROUNDS is even.
+ * With a second word it makes the products once, captures them into a graph, and launches that ROUNDS times.
  * Rule: linked, so that a preloaded library stands in front of each call; a result that is not 0 is printed.
  */
 #include <pthread.h>
@@ -15,6 +16,12 @@ int cuInit(unsigned flags);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxSetCurrent(void *context);
 int cuCtxSynchronize(void);
+int cuStreamCreate(void **stream, unsigned flags);
+int cuStreamBeginCapture_v2(void *stream, int mode);
+int cuStreamEndCapture(void *stream, void **graph);
+int cuGraphInstantiateWithFlags(void **executable, void *graph, uint64_t flags);
+int cuGraphLaunch(void *executable, void *stream);
+int cublasSetStream_v2(void *handle, void *stream);
 int cublasCreate_v2(void **handle);
 int cublasSgemm_v2(void *handle, int transa, int transb, int m, int n, int k, const float *alpha, const float *a, int lda,
 	const float *b, int ldb, const float *beta, float *c, int ldc);
@@ -63,7 +70,7 @@ static void check(int result, const char *what)
 }
 #define CHECK(call) check((call), #call)
 
-static void products(void *blas, void *light)
+static void products(void *blas, void *light, void *stream)
 {
 	void *product, *a, *b, *d;
 	float one = 1;
@@ -75,7 +82,26 @@ static void products(void *blas, void *light)
 	CHECK(cublasLtMatrixLayoutCreate(&a, 14, 1024, 640, 1024));
 	CHECK(cublasLtMatrixLayoutCreate(&b, 14, 640, 2048, 640));
 	CHECK(cublasLtMatrixLayoutCreate(&d, 14, 1024, 2048, 1024));
-	CHECK(cublasLtMatmul(light, product, &one, NULL, a, NULL, b, &one, NULL, d, NULL, d, NULL, NULL, 0, NULL));
+	CHECK(cublasLtMatmul(light, product, &one, NULL, a, NULL, b, &one, NULL, d, NULL, d, NULL, NULL, 0, stream));
+}
+
+static void replay(void *context)
+{
+	void *blas, *light, *stream, *graph, *executable;
+
+	CHECK(cuCtxSetCurrent(context));
+	CHECK(cublasCreate_v2(&blas));
+	CHECK(cublasLtCreate(&light));
+	CHECK(cuStreamCreate(&stream, 1));
+	CHECK(cublasSetStream_v2(blas, stream));
+	products(blas, light, stream);
+	CHECK(cuStreamBeginCapture_v2(stream, 0));
+	products(blas, light, stream);
+	CHECK(cuStreamEndCapture(stream, &graph));
+	CHECK(cuGraphInstantiateWithFlags(&executable, graph, 0));
+	for (int i = 0; i < rounds; i++)
+		CHECK(cuGraphLaunch(executable, stream));
+	CHECK(cuCtxSynchronize());
 }
 
 static void *run(void *context)
@@ -101,7 +127,7 @@ static void *run(void *context)
 	CHECK(ncclGetUniqueId(&id));
 	CHECK(ncclCommInitRank(&communicator, 2, id, 1));
 	for (int i = 0; i < rounds; i++) {
-		products(blas, light);
+		products(blas, light, NULL);
 		CHECK(cudnnConvolutionForward(dnn, &one, x, NULL, w, NULL, convolution, 1, NULL, 0, &one, y, NULL));
 		CHECK(cudnnSoftmaxForward(dnn, 1, 1, &one, y, NULL, &one, y, NULL));
 		CHECK(cufftExecC2C(plan, NULL, NULL, -1));
@@ -123,6 +149,10 @@ int main(int count, char **words)
 	rounds = count > 1 ? atoi(words[1]) : 1;
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	if (count > 2) {
+		replay(context);
+		return failures ? 3 : 0;
+	}
 	if (rounds % 2 == 0)
 		pthread_create(&other, NULL, run, context);
 	run(context);
