@@ -225,8 +225,9 @@ static void put_end(struct dump *dump, const struct log_block *block)
 	} else {
 		memset(&end, 0, sizeof end);
 		memcpy(&end, payload, bytes < sizeof end ? bytes : sizeof end);
-		fprintf(dump->out, "end\t%" PRIu64 "\t%" PRId32 "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", end.realtime_ns,
-			end.wait_status, end.pid, end.memory_limit_bytes, end.memory_kills, end.machine_memory_kills);
+		fprintf(dump->out, "end\t%" PRIu64 "\t%" PRId32 "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+			end.realtime_ns, end.wait_status, end.pid, end.memory_limit_bytes, end.memory_kills, end.machine_memory_kills,
+			end.raw_ns);
 	}
 	free(payload);
 }

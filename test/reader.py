@@ -369,7 +369,7 @@ class Reader:
         raw = self.sealed(head, payload)
         if raw is None or len(raw) < 16:
             return self.put_bad(at)
-        self.put("end", *struct.unpack_from("<QiIQQQ", raw.ljust(40, b"\0"), 0))
+        self.put("end", *struct.unpack_from("<QiIQQQQ", raw.ljust(48, b"\0"), 0))
 
     def threads(self, at, head, begin, payload):
         for start in range(0, len(payload) - self.slot_bytes + 1, self.slot_bytes):

@@ -52,6 +52,30 @@ static int show_all(void *context, const struct span *span)
 	return 0;
 }
 
+/* Likewise, for one analysis after the other: they know nothing of each other. */
+static int show_again(void *context, const struct span_again *spans, size_t count)
+{
+	const struct pass *pass = context;
+
+	for (size_t k = pass->first; k < pass->all->count; k++) {
+		const struct entry *entry = &pass->all->entries[k];
+		void *result = entry->results[pass->process];
+		if (!(entry->kind->wants & (SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL))))
+			continue;
+		if (entry->kind->again) {
+			entry->kind->again(result, spans, count);
+			continue;
+		}
+		for (size_t i = 0; i < count; i++) {
+			struct span span;
+			span_again_fill(&spans[i], &span);
+			if (entry->kind->wants & SPAN_BIT(span.what))
+				entry->kind->span(result, &span);
+		}
+	}
+	return 0;
+}
+
 static int show(void *context, const struct span *span)
 {
 	const struct pass *pass = context;
@@ -100,7 +124,11 @@ static void run_process(void *context, size_t process)
 	size_t first = wanted->first;
 	struct pass pass = {.all = all, .first = first, .process = process};
 	bool is_part = all->options->wants_time || all->options->wants_place;
-	struct span_options spans = {.visit = is_part ? show : show_all, .phase_of = phase_of, .is_without_arguments = 1, .context = &pass};
+	struct span_options spans = {.visit = is_part ? show : show_all,
+				     .visit_again = is_part ? NULL : show_again,
+				     .phase_of = phase_of,
+				     .is_without_arguments = 1,
+				     .context = &pass};
 
 	if (!all->inputs[process].run)
 		return;

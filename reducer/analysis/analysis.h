@@ -51,6 +51,11 @@ struct analysis_kind {
 	void *(*begin)(const struct analysis_input *input);
 	/* One after the other, in the order of ends; what a device did comes late. Texts live during the call. */
 	void (*span)(void *result, const struct span *span);
+	/*
+	 * Calls and kernels, wanted or not, each of which is like one that `span` got: the same as if `span` got them one by one. Only
+	 * where nobody asked for a part of the time or of the places. NULL = `span` gets the wanted ones.
+	 */
+	void (*again)(void *result, const struct span_again *spans, size_t count);
 	/* Behind the last span of the process: what was needed only during the pass is let go. NULL = nothing is. */
 	void (*end)(void *result);
 	/* Adds what `from` says to `into`, both ended, and leaves `from` as it is. */

@@ -96,17 +96,17 @@ static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 		steady->alone_ns += (uint64_t)(to_ns - from_ns);
 }
 
-static void take_kernel(struct steady *steady, const struct span *span)
+static void add_kernel(struct steady *steady, uint32_t device, int64_t start_ns, uint64_t duration_ns)
 {
 	struct steady_pass *pass = steady->pass;
-	uint32_t device = span->device < SWEEP_CLASSES ? span->device : SWEEP_CLASSES - 1;
+	uint32_t class = device < SWEEP_CLASSES ? device : SWEEP_CLASSES - 1;
 
 	steady->kernels++;
-	steady->kernel_ns += span->duration_ns;
-	if (span->device == GPU_NONE || !pass->has_several)
+	steady->kernel_ns += duration_ns;
+	if (device == GPU_NONE || !pass->has_several)
 		return;
-	pass->seen |= UINT32_C(1) << device;
-	sweep_add(&pass->sweep, span->start_ns, span->start_ns + (int64_t)span->duration_ns, UINT32_C(1) << device);
+	pass->seen |= UINT32_C(1) << class;
+	sweep_add(&pass->sweep, start_ns, start_ns + (int64_t)duration_ns, UINT32_C(1) << class);
 	if (pass->sweep.count >= STEADY_PENDING)
 		sweep_flush(&pass->sweep, sweep_middle(&pass->sweep), tell, steady);
 }
@@ -162,10 +162,29 @@ static void take(void *result, const struct span *span)
 	} else if (span->what == SPAN_COPY) {
 		take_copy(steady, span);
 	} else if (span->what != SPAN_CALL) {
-		take_kernel(steady, span);
+		add_kernel(steady, span->device, span->start_ns, span->duration_ns);
 	} else if (span->call == GPU_LAUNCH || span->call == GPU_GRAPH) {
 		steady->launches++;
 		steady->launch_ns += span->duration_ns;
+	}
+}
+
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	struct steady *steady = result;
+	const struct steady_pass *pass = steady->pass;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct span *like = spans[i].like;
+		if (spans[i].start_ns < pass->from_ns || spans[i].start_ns >= pass->to_ns)
+			continue;
+		if (like->what == SPAN_CALL) {
+			bool is_launch = like->call == GPU_LAUNCH || like->call == GPU_GRAPH;
+			steady->launches += is_launch;
+			steady->launch_ns += is_launch ? spans[i].duration_ns : 0;
+		} else {
+			add_kernel(steady, like->device, spans[i].start_ns, spans[i].duration_ns);
+		}
 	}
 }
 
@@ -252,6 +271,7 @@ const struct analysis_kind analysis_steady = {
 	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_GRAPH) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_OP),
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
 	.merge = merge,
 	.print = print,

@@ -2,6 +2,8 @@
 /* The split of steps; see reducer/analysis/steps.h. */
 #include "reducer/analysis/steps.h"
 
+#include "reducer/analysis/steps_evaluation.h"
+#include "reducer/analysis/steps_merge.h"
 #include "reducer/analysis/sweep.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/windows.h"
@@ -32,9 +34,9 @@ static void free_waiting(struct waiting *waiting)
 	free(waiting);
 }
 
-/* Units of one thread: from `from` to below `to`; `hint`: where the last one was found. */
+/* Units of one thread: from `from` to below `to`; `hints`: where the last one was found, of hosts and of devices, which are behind. */
 struct lane {
-	size_t from, to, hint;
+	size_t from, to, hints[2];
 };
 
 struct steps_pass {
@@ -63,7 +65,7 @@ static void make_lanes(struct steps_pass *pass)
 			continue;
 		}
 		pass->lanes = base_grow(pass->lanes, &pass->lane_room, pass->lane_count + 1, sizeof(*pass->lanes));
-		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, i};
+		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, {i, i}};
 	}
 }
 
@@ -222,9 +224,9 @@ static struct device_work *work_of(struct waiting *waiting, size_t device)
 	return &waiting->devices[device];
 }
 
-/* Adds to what waits for a unit, of which more than nothing does. */
-static inline void add_waiting(struct steps *steps, size_t unit, struct waiting *waiting, int64_t start_ns, int64_t end_ns,
-			       uint32_t mask, const struct span *span)
+/* Adds to what waits for a unit, of which more than nothing does. Returns whether room was made: others may be settled now. */
+static inline __attribute__((always_inline)) bool add_waiting(struct steps *steps, size_t unit, struct waiting *waiting,
+								 int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
 {
 	struct steps_pass *pass = steps->pass;
 	size_t before = waiting->sweep.count;
@@ -241,8 +243,10 @@ static inline void add_waiting(struct steps *steps, size_t unit, struct waiting 
 	waiting->to_ns = end_ns > waiting->to_ns ? end_ns : waiting->to_ns;
 	sweep_add(&waiting->sweep, start_ns, end_ns, mask);
 	pass->pending += waiting->sweep.count - before;
-	if (pass->pending > STEPS_PENDING)
-		make_room(steps, unit);
+	if (pass->pending <= STEPS_PENDING)
+		return false;
+	make_room(steps, unit);
+	return true;
 }
 
 static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_ns, uint32_t mask, const struct span *span)
@@ -262,14 +266,15 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 }
 
 /* The last unit of a lane that begins by then; SIZE_MAX = none does. */
-static size_t find_unit(const struct steps_pass *pass, struct lane *lane, int64_t time_ns)
+static size_t find_unit(const struct steps_pass *pass, struct lane *lane, bool is_of_device, int64_t time_ns)
 {
 	const struct unit *units = pass->units.items;
-	size_t low = lane->from, high = lane->to;
+	size_t low = lane->from, high = lane->to, *hint = &lane->hints[is_of_device];
 
 	/* Most spans are of the unit of the one before, or of the next. */
-	if (units[lane->hint].start_ns <= time_ns && (lane->hint + 1 == lane->to || units[lane->hint + 1].start_ns > time_ns))
-		return lane->hint;
+	for (size_t at = *hint; at < lane->to && at <= *hint + 1 && units[at].start_ns <= time_ns; at++)
+		if (at + 1 == lane->to || units[at + 1].start_ns > time_ns)
+			return *hint = at;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (units[middle].start_ns <= time_ns)
@@ -279,7 +284,7 @@ static size_t find_unit(const struct steps_pass *pass, struct lane *lane, int64_
 	}
 	if (low == lane->from)
 		return SIZE_MAX;
-	return lane->hint = low - 1;
+	return *hint = low - 1;
 }
 
 /* By time: to each unit what lies in it. */
@@ -291,7 +296,7 @@ static void add_by_time(struct steps *steps, const struct span *span, uint32_t m
 
 	for (size_t l = 0; l < pass->lane_count; l++) {
 		struct lane *lane = &pass->lanes[l];
-		size_t unit = find_unit(pass, lane, span->start_ns);
+		size_t unit = find_unit(pass, lane, span->on == SPAN_QUEUE, span->start_ns);
 		for (size_t i = unit == SIZE_MAX ? lane->from : unit; i < lane->to && units[i].start_ns < end; i++) {
 			int64_t from = span->start_ns > units[i].start_ns ? span->start_ns : units[i].start_ns;
 			int64_t to = end < units[i].end_ns ? end : units[i].end_ns;
@@ -309,7 +314,7 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 	int64_t time = span->on != SPAN_QUEUE || span->called_ns == TIME_UNKNOWN ? span->start_ns : span->called_ns;
 
 	for (size_t l = 0; l < pass->lane_count && unit == SIZE_MAX; l++) {
-		size_t found = find_unit(pass, &pass->lanes[l], time);
+		size_t found = find_unit(pass, &pass->lanes[l], span->on == SPAN_QUEUE, time);
 		const struct unit *at = found == SIZE_MAX ? NULL : &pass->units.items[found];
 		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
 			unit = found;
@@ -338,7 +343,7 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 		const struct unit *unit = &pass->units.items[pass->lanes[l].from];
 		if (unit->thread != span->thread || span->start_ns < unit->start_ns)
 			continue;
-		size_t at = find_unit(pass, &pass->lanes[l], span->start_ns);
+		size_t at = find_unit(pass, &pass->lanes[l], false, span->start_ns);
 		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
 		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager &&
 		    !process->steps[unit->step].is_batch && !pass->functions[at])
@@ -346,45 +351,109 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 	}
 }
 
-/*
- * Most spans lie, whole, in the unit that the one before lay in, and no other thread has units. Returns false, and does nothing,
- * where that is not known at once.
- */
-static inline bool add_straight(struct steps *steps, const struct span *span, uint32_t mask)
-{
-	const struct steps_pass *pass = steps->pass;
-	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+/* Times that lie, whole, in the unit that the span before lay in, where no other thread has units: most do. */
+struct reach {
+	int64_t from_ns, to_ns; /* to_ns before from_ns: that is not known at once */
+	size_t unit;
+	struct waiting *waiting;
+};
 
-	if (pass->lane_count != 1 || pass->is_span || end <= span->start_ns)
-		return false;
-	const struct lane *lane = &pass->lanes[0];
-	const struct unit *unit = &pass->units.items[lane->hint];
-	struct waiting *waiting = pass->waiting[lane->hint]; /* of a settled unit nothing waits */
-	if (!waiting || span->start_ns < unit->start_ns || end > unit->end_ns ||
-	    (lane->hint + 1 < lane->to && unit[1].start_ns < end))
-		return false;
-	add_waiting(steps, lane->hint, waiting, span->start_ns, end, mask, span);
-	return true;
+static struct reach reach_of(const struct steps_pass *pass, bool is_of_device)
+{
+	const struct unit *unit;
+	size_t at;
+
+	if (pass->lane_count != 1 || pass->is_span || !pass->waiting[pass->lanes->hints[is_of_device]]) /* settled: nothing waits */
+		return (struct reach){.from_ns = INT64_MAX, .to_ns = INT64_MIN};
+	at = pass->lanes->hints[is_of_device];
+	unit = &pass->units.items[at];
+	return (struct reach){.from_ns = unit->start_ns,
+			      .to_ns = at + 1 < pass->lanes->to && unit[1].start_ns < unit->end_ns ? unit[1].start_ns : unit->end_ns,
+			      .unit = at,
+			      .waiting = pass->waiting[at]};
+}
+
+static inline bool reaches(const struct reach *reach, int64_t start_ns, int64_t end_ns)
+{
+	return start_ns >= reach->from_ns && end_ns <= reach->to_ns && start_ns < end_ns;
+}
+
+static void add_span(struct steps *steps, const struct span *span, uint32_t mask)
+{
+	int64_t end_ns = span->start_ns + (int64_t)span->duration_ns;
+	struct reach reach = reach_of(steps->pass, span->on == SPAN_QUEUE);
+
+	if (reaches(&reach, span->start_ns, end_ns))
+		add_waiting(steps, reach.unit, reach.waiting, span->start_ns, end_ns, mask, span);
+	else if (steps->pass->is_span)
+		add_by_launch(steps, span, mask);
+	else
+		add_by_time(steps, span, mask);
+}
+
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	struct steps *steps = result;
+	struct reach reach[2] = {reach_of(steps->pass, false), reach_of(steps->pass, true)};
+
+	for (size_t i = 0; i < count; i++) {
+		int64_t start_ns = spans[i].start_ns, end_ns = start_ns + (int64_t)spans[i].duration_ns;
+		uint32_t mask = part_classes(&steps->pass->parts, spans[i].like);
+		const struct reach *near = &reach[spans[i].like->on == SPAN_QUEUE];
+
+		if (!mask)
+			continue;
+		if (reaches(near, start_ns, end_ns)) {
+			if (!add_waiting(steps, near->unit, near->waiting, start_ns, end_ns, mask, spans[i].like))
+				continue;
+		} else {
+			struct span span;
+			span_again_fill(&spans[i], &span);
+			add_span(steps, &span, mask);
+		}
+		for (unsigned d = 0; d < 2; d++)
+			reach[d] = reach_of(steps->pass, d);
+	}
+}
+
+/* Arithmetic counts for the step in which it began: its thread's, else whatever thread's. */
+static void add_flops(struct steps *steps, const struct span *span)
+{
+	struct steps_pass *pass = steps->pass;
+	const struct unit *units = pass->units.items;
+	bool has_lane = false;
+
+	for (size_t l = 0; l < pass->lane_count; l++)
+		has_lane |= units[pass->lanes[l].from].thread == span->thread;
+	for (size_t l = 0; l < pass->lane_count && (span->flops->is_counted || span->flops->is_replay); l++) {
+		size_t unit = find_unit(pass, &pass->lanes[l], false, span->start_ns);
+		if (unit == SIZE_MAX || (has_lane && units[unit].thread != span->thread))
+			continue;
+		if (span->start_ns >= units[unit].end_ns && pass->units.kind != UNIT_WHOLE)
+			continue;
+		uint64_t *sum = &steps->rows[unit].flops[span->flops->origin];
+		*sum = flops_plus(*sum, span->flops->flops.count);
+		steps->rows[unit].replays += span->flops->is_replay ? 1 : 0;
+	}
 }
 
 static void take(void *result, const struct span *span)
 {
 	struct steps *steps = result;
-	uint32_t mask;
 
+	if (span->what == SPAN_FLOPS) {
+		add_flops(steps, span);
+		return;
+	}
 	/* What had not ended says nothing of where it did. */
 	if (span->kind != SPAN_WHOLE || (span->is_open && span->what != SPAN_RANGE))
 		return;
 	if ((span->what == SPAN_OP || span->what == SPAN_RANGE) && span->source == SOURCE_eager &&
 	    strncmp(span->name, "__inference_", 12) == 0)
 		note_function(steps->pass, span);
-	mask = part_classes(&steps->pass->parts, span);
-	if (!mask || add_straight(steps, span, mask))
-		return;
-	if (steps->pass->is_span)
-		add_by_launch(steps, span, mask);
-	else
-		add_by_time(steps, span, mask);
+	uint32_t mask = part_classes(&steps->pass->parts, span);
+	if (mask)
+		add_span(steps, span, mask);
 }
 
 /* When Python code of a framework compiled, as its stacks say: known before the pass. */
@@ -413,11 +482,6 @@ static bool is_unrecorded(const struct units *units, size_t i, const struct proc
 	int64_t ns = unit->end_ns - unit->start_ns, recorded = windows_recorded_ns(process, unit->start_ns, unit->end_ns);
 
 	return units->kind != UNIT_WHOLE && recorded < ns - ns / 100;
-}
-
-static bool is_scored(const struct unit *unit, const struct process *process)
-{
-	return unit->step != SIZE_MAX && process->steps[unit->step].is_scored;
 }
 
 static void *begin(const struct analysis_input *input)
@@ -450,24 +514,11 @@ static void *begin(const struct analysis_input *input)
 						   .unit = pass->units.items[i],
 						   .kind = pass->units.kind,
 						   .start_ns = pass->units.items[i].start_ns,
-						   .is_evaluation = is_scored(&pass->units.items[i], input->process),
+						   .is_evaluation = steps_is_scored(&pass->units.items[i], input->process),
 						   .is_unrecorded = is_unrecorded(&pass->units, i, input->process)};
 	if (pass->units.kind != UNIT_WHOLE && pass->parts.split == SPLIT_OURS)
 		add_tracings(steps, input->process);
 	return steps;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct step_row *one = a, *other = b;
-
-	if (one->log_id != other->log_id)
-		return one->log_id < other->log_id ? -1 : 1;
-	if (one->unit.thread != other->unit.thread)
-		return one->unit.thread < other->unit.thread ? -1 : 1;
-	if (one->unit.start_ns != other->unit.start_ns)
-		return one->unit.start_ns < other->unit.start_ns ? -1 : 1;
-	return one->unit.number < other->unit.number ? -1 : one->unit.number > other->unit.number;
 }
 
 static void drop_pass(struct steps *steps)
@@ -487,41 +538,6 @@ static void drop_pass(struct steps *steps)
 	steps->pass = NULL;
 }
 
-#define FUNCTIONS_MOST 64
-
-/* Whether that function had a backward pass in any of its steps: compiled ones name no ops but while they are compiled. */
-static bool has_learnt(const struct steps *steps, uint64_t function)
-{
-	for (size_t i = 0; i < steps->count; i++)
-		if (steps->pass->functions[i] == function && steps->rows[i].phase_ns[PHASE_BACKWARD])
-			return true;
-	return false;
-}
-
-/* Keras evaluates by a function of the same name, but of another number; whoever marks steps himself means each of them. */
-static void find_evaluation(struct steps *steps)
-{
-	uint64_t seen[FUNCTIONS_MOST];
-	bool learns[FUNCTIONS_MOST], any = false;
-	size_t count = 0;
-
-	for (size_t i = 0; i < steps->count; i++) {
-		uint64_t function = steps->pass->functions[i];
-		size_t at = 0;
-		while (at < count && seen[at] != function)
-			at++;
-		if (!function || at < count || count == FUNCTIONS_MOST)
-			continue;
-		seen[count] = function;
-		learns[count] = has_learnt(steps, function);
-		any |= learns[count++];
-	}
-	for (size_t i = 0; i < steps->count && any; i++)
-		for (size_t at = 0; at < count; at++)
-			if (seen[at] == steps->pass->functions[i])
-				steps->rows[i].is_evaluation = !learns[at];
-}
-
 /* Units that stand for steps, and in none of which anything was done, say nothing. */
 static void end(void *result)
 {
@@ -535,42 +551,8 @@ static void end(void *result)
 	}
 	if (!has_work && steps->pass->units.kind != UNIT_STEP)
 		steps->count = 0;
-	find_evaluation(steps);
+	steps_find_evaluation(steps, steps->pass->functions);
 	drop_pass(steps);
-}
-
-static void merge(void *into, const void *from)
-{
-	struct steps *steps = into;
-	const struct steps *more = from;
-
-	if (!more->count && !more->late_ns)
-		return;
-	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
-	if (!steps->rows)
-		base_die("out of memory");
-	for (size_t i = 0; i < more->count; i++)
-		steps->rows[steps->count + i] = more->rows[i];
-	steps->count += more->count;
-	steps->late_ns += more->late_ns;
-	qsort(steps->rows, steps->count, sizeof(*steps->rows), compare_rows);
-}
-
-static void print(const void *result, struct text *text)
-{
-	const struct steps *steps = result;
-
-	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
-	for (size_t i = 0; i < steps->count; i++) {
-		const struct step_row *row = &steps->rows[i];
-		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread,
-			    row->unit.number, unit_kind_name(row->kind), row->start_ns, row->total_ns);
-		for (size_t p = 0; p < STEP_PARTS; p++)
-			text_format(text, " %" PRIu64 "/%" PRIu64, row->exposed_ns[p], row->overlapped_ns[p]);
-		for (size_t p = 0; p < PHASES; p++)
-			text_format(text, " %" PRIu64, row->phase_ns[p]);
-		text_char(text, '\n');
-	}
 }
 
 static void drop(void *result)
@@ -585,12 +567,14 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_steps = {
 	.name = "steps",
-	.wants = SPAN_ALL & ~(SPAN_BIT(SPAN_STEP) | SPAN_BIT(SPAN_WINDOW) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_MARK)),
+	.wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_STEP) | SPAN_BIT(SPAN_WINDOW) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_MARK))) |
+		 SPAN_BIT(SPAN_FLOPS),
 	.is_of_all_times = true,
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
-	.merge = merge,
-	.print = print,
+	.merge = steps_merge,
+	.print = steps_print,
 	.free = drop,
 };

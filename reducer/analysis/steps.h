@@ -28,6 +28,8 @@ struct step_row {
 	bool has_device;		    /* something ran on a device */
 	bool has_work;			    /* anything was active at all */
 	bool is_unrecorded;		    /* of its time no window held all: how long it took is known, not what filled it */
+	uint64_t flops[FLOPS_ORIGINS]; /* of what began in it and was counted; flops.h */
+	uint64_t replays; /* CUDA graphs that it launched: `flops` lacks what they did */
 	bool is_evaluation; /* marked by a function of TensorFlow without a backward pass, though another has one */
 };
 

@@ -332,6 +332,40 @@ static void pass_edge(struct edges *run)
 	run->next_ns = run->at < run->end ? run->at->start_ns : INT64_MAX;
 }
 
+static struct edges edges_of(const struct sweep_run *run)
+{
+	return (struct edges){run->count ? run->items[0].start_ns : INT64_MAX, 0, run->items, run->items + run->count};
+}
+
+/* How many intervals of a run have begun. */
+static size_t begun(const struct edges *run, const struct sweep_run *of)
+{
+	return (size_t)(run->at - of->items) + (run->mask != 0);
+}
+
+/* Two runs, as calls and kernels are, neither of which holds overlaps: as flush_abreast, with all at hand. */
+static void flush_two(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
+{
+	struct edges one = edges_of(&sweep->runs[0]), other = edges_of(&sweep->runs[1]);
+	int64_t last_ns = INT64_MIN, now_ns;
+	uint64_t steps = 0;
+
+	for (; (now_ns = one.next_ns < other.next_ns ? one.next_ns : other.next_ns) < until_ns; last_ns = now_ns) {
+		if (one.mask | other.mask)
+			tell(context, last_ns, now_ns, one.mask | other.mask);
+		while (one.next_ns == now_ns)
+			pass_edge(&one);
+		while (other.next_ns == now_ns)
+			pass_edge(&other);
+		steps += 2;
+	}
+	if ((one.mask | other.mask) && last_ns < until_ns)
+		tell(context, last_ns, until_ns, one.mask | other.mask);
+	next[0] = begun(&one, &sweep->runs[0]);
+	next[1] = begun(&other, &sweep->runs[1]);
+	sweep->steps += steps;
+}
+
 /* Few runs, none of which holds overlaps. */
 static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
 {
@@ -340,8 +374,7 @@ static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, s
 	uint32_t active = 0;
 
 	for (size_t i = 0; i < sweep->run_count; i++) {
-		const struct sweep_run *run = &sweep->runs[i];
-		runs[i] = (struct edges){run->count ? run->items[0].start_ns : INT64_MAX, 0, run->items, run->items + run->count};
+		runs[i] = edges_of(&sweep->runs[i]);
 		next_ns = runs[i].next_ns < next_ns ? runs[i].next_ns : next_ns;
 	}
 	while (next_ns < until_ns) {
@@ -362,7 +395,7 @@ static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, s
 	if (active && last_ns < until_ns)
 		tell(context, last_ns, until_ns, active);
 	for (size_t i = 0; i < sweep->run_count; i++)
-		next[i] = (size_t)(runs[i].at - sweep->runs[i].items) + (runs[i].mask != 0);
+		next[i] = begun(&runs[i], &sweep->runs[i]);
 }
 
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
@@ -373,7 +406,7 @@ void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *
 	for (size_t i = 0; i < sweep->run_count; i++)
 		is_abreast &= !sweep->runs[i].overlaps && !sweep->runs[i].is_mixed;
 	order_runs(sweep);
-	(is_abreast ? flush_abreast : flush_any)(sweep, next, until_ns, tell, context);
+	(!is_abreast ? flush_any : sweep->run_count == 2 ? flush_two : flush_abreast)(sweep, next, until_ns, tell, context);
 	for (size_t i = 0; i < sweep->run_count; i++) {
 		keep_rest(&sweep->runs[i], next[i], until_ns);
 		left += sweep->runs[i].count;

@@ -134,35 +134,41 @@ static bool is_recent(const struct work_recent *recent, const struct span *span,
 }
 
 /* Row and device of device work. */
-static struct work_alike places_of(struct work *work, const struct span *span)
+static struct work_alike find_alike(struct work *work, const struct span *span)
 {
 	uintptr_t texts = (uintptr_t)span->name ^ (uintptr_t)span->op >> 3 ^ (uintptr_t)span->shape >> 5;
 	struct work_recent *recent = &work->recent[(texts ^ texts >> 8) & (WORK_RECENT - 1)];
-	struct work_alike *alike = &work->alikes[span->alike % WORK_ALIKE];
-	uint32_t mask;
+	uint32_t mask = part_classes(&work->parts, span);
 
-	if (span->alike && alike->alike == span->alike)
-		return *alike;
-	mask = part_classes(&work->parts, span);
 	if (!is_recent(recent, span, mask))
 		*recent = find_places(work, span, mask);
-	*alike = (struct work_alike){span->alike, recent->row - 1, recent->device_at};
+	return (struct work_alike){span->alike, recent->row - 1, recent->device_at};
+}
+
+static inline struct work_alike places_of(struct work *work, const struct span *span)
+{
+	struct work_alike *alike = &work->alikes[span->alike % WORK_ALIKE];
+
+	if (!span->alike || alike->alike != span->alike)
+		*alike = find_alike(work, span);
 	return *alike;
 }
 
-static void take_device(struct work *work, const struct span *span)
+/* Device work at these times that says what `span` does. */
+static inline __attribute__((always_inline)) void add_device(struct work *work, const struct span *span,
+								int64_t start_ns, uint64_t duration_ns)
 {
 	const struct work_alike places = places_of(work, span);
 	struct work_row *row = &work->rows[places.row];
 	struct work_device *device = &work->devices[places.device_at];
 
-	row->least_ns = row->occurrences && row->least_ns < span->duration_ns ? row->least_ns : span->duration_ns;
-	row->most_ns = row->most_ns > span->duration_ns ? row->most_ns : span->duration_ns;
+	row->least_ns = row->occurrences && row->least_ns < duration_ns ? row->least_ns : duration_ns;
+	row->most_ns = row->most_ns > duration_ns ? row->most_ns : duration_ns;
 	row->occurrences++;
-	row->ns += span->duration_ns;
+	row->ns += duration_ns;
 	row->bytes += span->bytes;
-	widen(&device->first_ns, &device->last_ns, span->start_ns, span->start_ns + (int64_t)span->duration_ns);
-	device->ns += span->op ? span->duration_ns : 0;
+	widen(&device->first_ns, &device->last_ns, start_ns, start_ns + (int64_t)duration_ns);
+	device->ns += span->op ? duration_ns : 0;
 }
 
 /* Ops come by their ends: one that holds others comes after them. */
@@ -202,11 +208,18 @@ static void take(void *result, const struct span *span)
 	struct work *work = result;
 
 	if (span->on == SPAN_QUEUE) {
-		take_device(work, span);
+		add_device(work, span, span->start_ns, span->duration_ns);
 	} else if (part_is_op(span) && !span->is_open) {
 		take_op(work, span);
 		take_host(work, span);
 	}
+}
+
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (spans[i].like->on == SPAN_QUEUE)
+			add_device(result, spans[i].like, spans[i].start_ns, spans[i].duration_ns);
 }
 
 static int compare_threads(const void *a, const void *b)
@@ -360,6 +373,7 @@ const struct analysis_kind analysis_work = {
 		 SPAN_BIT(SPAN_TRACE),
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
 	.merge = merge,
 	.print = print,

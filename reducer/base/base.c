@@ -242,3 +242,20 @@ void base_nearest_offer(struct base_nearest *nearest, const char *candidate)
 	nearest->best = candidate;
 	nearest->best_distance = distance;
 }
+
+/* Byte by byte, from the highest. */
+uint32_t base_at_rank(const uint32_t *values, size_t count, size_t rank)
+{
+	uint32_t value = 0;
+
+	for (int shift = 24; shift >= 0; shift -= 8) {
+		size_t of_byte[256] = {0};
+		uint32_t byte = 0;
+		for (size_t i = 0; i < count; i++)
+			of_byte[values[i] >> shift & 255] += ((values[i] ^ value) >> shift) < 256;
+		for (; rank >= of_byte[byte]; byte++)
+			rank -= of_byte[byte];
+		value |= byte << shift;
+	}
+	return value;
+}

@@ -67,4 +67,7 @@ struct base_nearest {
 struct base_nearest base_nearest_start(const char *word);
 void base_nearest_offer(struct base_nearest *nearest, const char *candidate);
 
+/* The value that `rank` (below count) of the others come before when they are sorted. */
+uint32_t base_at_rank(const uint32_t *values, size_t count, size_t rank);
+
 #endif

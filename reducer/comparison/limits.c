@@ -101,6 +101,14 @@ enum limit_state figure_limit_judge(const struct figure_limit *limit, const stru
 	return after->value <= *most ? LIMIT_KEPT : LIMIT_EXCEEDED;
 }
 
+/* Of a figure of a device's memory where several have the number: the limit of that number holds for each. */
+static bool is_meant(const char *limited, const char *figure)
+{
+	size_t length = strlen(limited);
+
+	return strncmp(limited, figure, length) == 0 && (!figure[length] || (figure[length] == ' ' && strstr(limited, ":device:")));
+}
+
 enum limit_state figure_limits_judge(const struct figure_limits *limits, const struct compared *compared,
 				     const struct figure *after, double *most)
 {
@@ -109,7 +117,7 @@ enum limit_state figure_limits_judge(const struct figure_limits *limits, const s
 	for (size_t i = 0; limits && i < limits->count; i++) {
 		enum limit_state state;
 		double this_most;
-		if (strcmp(limits->items[i].figure, after->id) != 0)
+		if (!is_meant(limits->items[i].figure, after->id))
 			continue;
 		state = figure_limit_judge(&limits->items[i], compared, after, &this_most);
 		if (worst == LIMIT_NONE || this_most < *most)
@@ -142,10 +150,21 @@ static _Noreturn void no_figure(const struct figure_limit *limit, const struct f
 	base_die("--limit=%s: %s has no figure '%s'; it has %s", limit->words, whose, limit->figure, all.bytes);
 }
 
+/* Of several, the greatest. */
+static const struct figure *find_meant(const struct figures *figures, const char *limited)
+{
+	const struct figure *exact = figures_find(figures, limited), *most = NULL;
+
+	for (size_t i = 0; i < figures->count; i++)
+		if (is_meant(limited, figures->items[i].id) && (!most || figures->items[i].value > most->value))
+			most = &figures->items[i];
+	return exact ? exact : most;
+}
+
 const struct figure *figure_limit_find(const struct figure_limit *limit, const struct compared *compared)
 {
 	static const enum table_unit units[] = {[LIMIT_NS] = UNIT_NS, [LIMIT_BYTES] = UNIT_BYTES, [LIMIT_PLAIN] = UNIT_COUNT};
-	const struct figure *after = figures_find(&compared->after, limit->figure);
+	const struct figure *after = find_meant(&compared->after, limit->figure);
 
 	if (!after)
 		no_figure(limit, &compared->after, "this run");
@@ -156,7 +175,7 @@ const struct figure *figure_limit_find(const struct figure_limit *limit, const s
 						     : "a number: give for example 1000 or 5%");
 	if (limit->scale == LIMIT_PERCENT && !compared->before.run_count)
 		base_die("--limit=%s: a percentage needs an older run: --against=LOG", limit->words);
-	if (limit->scale == LIMIT_PERCENT && !figures_find(&compared->before, limit->figure))
+	if (limit->scale == LIMIT_PERCENT && !find_meant(&compared->before, limit->figure))
 		no_figure(limit, &compared->before, "the older run");
 	return after;
 }

@@ -18,25 +18,75 @@
 #define SOURCE_LEAST (16u << 10) /* bytes read at a place that is not the next one */
 #define DAMAGE_MOST 20 /* sentences about one file */
 
-/* Unpacks what the descriptor holds, from its start. Returns the spool, or -1 where it is no gzip file. */
+/* A gzip file while it is unpacked. */
+struct packed {
+	z_stream stream;
+	int descriptor, result; /* result: the last one of zlib */
+	uint64_t at;		/* read up to here */
+	uint8_t *input, *output;
+};
+
+/* Fills the input where it is used up. Returns 0 where the file ends. */
+static int fill(struct packed *packed)
+{
+	if (packed->stream.avail_in)
+		return 1;
+	packed->stream.avail_in = (unsigned)spool_read(packed->descriptor, packed->at, packed->input, SOURCE_WINDOW);
+	packed->stream.next_in = packed->input;
+	packed->at += packed->stream.avail_in;
+	return packed->stream.avail_in > 0;
+}
+
+/* The next bytes, at most a window of them; 0 = the file is over, or packed->result says why not. */
+static size_t unpack_more(struct packed *packed)
+{
+	z_stream *stream = &packed->stream;
+
+	stream->next_out = packed->output;
+	stream->avail_out = SOURCE_WINDOW;
+	while (stream->avail_out && fill(packed)) {
+		if (packed->result == Z_STREAM_END && (stream->next_in[0] != 0x1f || inflateReset(stream) != Z_OK))
+			break; /* what follows is no further part */
+		packed->result = inflate(stream, Z_NO_FLUSH);
+		if (packed->result != Z_OK && packed->result != Z_STREAM_END)
+			break;
+	}
+	return SOURCE_WINDOW - stream->avail_out;
+}
+
+/* Is there more behind the packed data than zeros, with which tapes and archives fill up? */
+static int is_followed(struct packed *packed)
+{
+	for (; fill(packed); packed->stream.avail_in = 0)
+		for (unsigned i = 0; i < packed->stream.avail_in; i++)
+			if (packed->stream.next_in[i])
+				return 1;
+	return 0;
+}
+
+/* Unpacks what the descriptor holds, from its start. Returns the spool. */
 static int unpack(struct source *source, uint64_t most)
 {
-	uint8_t *buffer = base_alloc(1, SOURCE_WINDOW);
-	int spool = spool_open(), copy = dup(source->descriptor);
-	gzFile packed = copy < 0 || lseek(copy, 0, SEEK_SET) != 0 ? NULL : gzdopen(copy, "rb");
+	struct packed packed = {.descriptor = source->descriptor, .result = Z_STREAM_END};
+	int spool = spool_open();
 	uint64_t end = 0;
-	int got = -1;
+	size_t got = 0;
 
-	while (packed && end < most && (got = gzread(packed, buffer, SOURCE_WINDOW)) > 0) {
-		spool_write(spool, end, buffer, (size_t)got);
-		end += (uint64_t)got;
+	packed.input = base_alloc(1, SOURCE_WINDOW);
+	packed.output = base_alloc(1, SOURCE_WINDOW);
+	if (inflateInit2(&packed.stream, 15 + 16) != Z_OK) /* the largest window; gzip's wrapper */
+		packed.result = Z_MEM_ERROR;
+	while (packed.result != Z_MEM_ERROR && end < most && (got = unpack_more(&packed)) > 0) {
+		spool_write(spool, end, packed.output, got);
+		end += got;
 	}
-	int closed = packed ? gzclose(packed) : Z_OK;
-	if (got < 0 || (got == 0 && closed != Z_OK))
+	if (!got && packed.result != Z_STREAM_END)
 		source_damage(source, DIAG_NO_OFFSET, "use another copy of the file", "the packed file ends early or is damaged");
-	else if (!packed && copy >= 0)
-		close(copy);
-	free(buffer);
+	else if (!got && is_followed(&packed))
+		source_damage(source, DIAG_NO_OFFSET, "", "what stands behind the packed data is no gzip file and was not read");
+	inflateEnd(&packed.stream);
+	free(packed.input);
+	free(packed.output);
 	source->bytes = end;
 	source->is_unpacked = 1;
 	return spool;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define BEHIND_LEAST 3	/* steps: of fewer it is not said what stands behind each */
+#define TAKES_OVER 3u	/* as collectors/pytorch.c has it */
 
 /*
  * Optimizer.step called by hooks of a backward pass, once for each parameter: the pass is the step, and over when the next layer begins.
@@ -25,14 +26,25 @@ struct pass {
 	size_t stream;
 };
 
-/* A batch whose Optimizer.step a GradScaler left out was over at that time. */
+/* A step ended at that time that nobody recorded: a GradScaler left out its Optimizer.step, or its optimizer did not count yet. */
 struct skip {
 	uint64_t time;
 	uint32_t thread;
 };
 
+/*
+ * Ends of one optimizer's step that no record of a step has followed yet: another one's count until this one stepped TAKES_OVER times in
+ * a row (collectors/pytorch.c).
+ */
+struct unsaid {
+	uint64_t name, key; /* key: of the step that is open; 0 = none */
+	uint64_t times[TAKES_OVER];
+	unsigned count;
+};
+
 struct evaluation {
 	struct scan *scan;
+	struct unsaid *unsaid; /* by stream */
 	struct learning *threads; /* by stream */
 	size_t *steps;		  /* by stream: that the period began with */
 	struct period *periods;	  /* in time order */
@@ -67,6 +79,7 @@ static void end_period(struct evaluation *taken, struct learning *learner, size_
 					  .found = learning_found(learner)};
 		period->is_after = period->found.evaluated_to != 0;
 		period->found.has_stepped = taken->threads[stream].has_stepped;
+		period->found.updates = taken->threads[stream].updates;
 	}
 	learning_again(learner);
 	learning_again(&taken->threads[stream]);
@@ -93,11 +106,40 @@ static void add_skip(struct evaluation *taken, size_t stream, uint64_t time)
 	skips[taken->skip_count++] = (struct skip){.time = time, .thread = taken->scan->process->log->streams[stream].thread};
 }
 
+/* An Optimizer.step begins that is of no other. */
+static void begin_unsaid(struct unsaid *unsaid, uint64_t name, uint64_t key)
+{
+	if (unsaid->name != name)
+		unsaid->count = 0;
+	unsaid->name = name;
+	unsaid->key = key;
+}
+
+/* It is over; a record of its step comes next, or none. */
+static void end_unsaid(struct unsaid *unsaid, uint64_t time)
+{
+	unsaid->key = 0;
+	if (unsaid->count == TAKES_OVER)
+		memmove(unsaid->times, unsaid->times + 1, --unsaid->count * sizeof *unsaid->times);
+	unsaid->times[unsaid->count++] = time;
+}
+
+/* The record: from now on this optimizer's steps count, and those just before this one were steps, too. */
+static void say_steps(struct evaluation *taken, size_t stream)
+{
+	struct unsaid *unsaid = &taken->unsaid[stream];
+
+	for (unsigned i = 0; i + 1 < unsaid->count; i++)
+		add_skip(taken, stream, unsaid->times[i]);
+	unsaid->count = 0;
+}
+
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct evaluation *taken = state;
 	uint64_t name = batch_value(batch, i, fields[0]);
 	const struct scan_ops *ops = &taken->scan->ops;
+	uint64_t stepping;
 	size_t skips;
 
 	if (batch_value(batch, i, fields[2]) != SOURCE_record_function || ops->name == NULL)
@@ -105,10 +147,13 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 	if (!learning_knows(&taken->threads[stream], name))
 		learning_name(&taken->threads[stream], name, ops->name(ops->name_state, name));
 	skips = taken->threads[stream].skips;
+	stepping = taken->threads[stream].stepping;
 	learning_begin(&taken->threads[stream], name, batch_value(batch, i, fields[1]), (unsigned)batch_value(batch, i, fields[3]),
 		       batch->times[i]);
 	if (taken->threads[stream].skips != skips)
 		add_skip(taken, stream, batch->times[i]);
+	if (stepping == 0 && taken->threads[stream].stepping != 0)
+		begin_unsaid(&taken->unsaid[stream], name, taken->threads[stream].stepping);
 	if (taken->pass.step != NO_STEP && learning_is_layer(&taken->threads[stream], batch_value(batch, i, fields[1])))
 		end_pass(taken);
 }
@@ -117,8 +162,11 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 {
 	struct evaluation *taken = state;
 
-	if (batch_value(batch, i, fields[1]) == SOURCE_record_function)
-		learning_end(&taken->threads[stream], batch_value(batch, i, fields[0]));
+	if (batch_value(batch, i, fields[1]) != SOURCE_record_function)
+		return;
+	learning_end(&taken->threads[stream], batch_value(batch, i, fields[0]));
+	if (taken->unsaid[stream].key != 0 && taken->unsaid[stream].key == batch_value(batch, i, fields[0]))
+		end_unsaid(&taken->unsaid[stream], batch->times[i]);
 }
 
 static void take_thread(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -174,6 +222,7 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	if (batch_value(batch, i, fields[0]) != SOURCE_record_function || batch_value(batch, i, fields[1]) != 0 ||
 	    process->step_count == 0)
 		return; /* one with a name is a range of PyTorch's profiler */
+	say_steps(taken, stream);
 	if (taken->steps[stream] == NO_STEP && !taken->threads[stream].has_stepped) {
 		taken->steps[stream] = process->step_count - 1; /* the first, begun by zero_grad: its forward pass may lie before */
 		return;
@@ -192,8 +241,10 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 	struct evaluation *taken = state;
 
 	(void)stream;
-	for (size_t s = 0; s < taken->scan->process->log->stream_count && batch_value(batch, i, fields[0]) != 0; s++)
+	for (size_t s = 0; s < taken->scan->process->log->stream_count && batch_value(batch, i, fields[0]) != 0; s++) {
 		learning_reopen(&taken->threads[s]);
+		taken->unsaid[s] = (struct unsaid){.count = 0};
+	}
 }
 
 static const struct scan_record records[] = {
@@ -212,6 +263,7 @@ static void drop(void *state)
 	for (size_t s = 0; taken->threads != NULL && s < taken->scan->process->log->stream_count; s++)
 		learning_free(&taken->threads[s]);
 	free(taken->threads);
+	free(taken->unsaid);
 	free(taken->steps);
 	free(taken->periods);
 	free(taken->parts);
@@ -229,12 +281,13 @@ static void *begin(struct scan *scan)
 	taken->scan = scan;
 	taken->pass.step = NO_STEP;
 	taken->threads = calloc(streams, sizeof *taken->threads);
+	taken->unsaid = calloc(streams, sizeof *taken->unsaid);
 	taken->steps = calloc(streams, sizeof *taken->steps);
 	for (size_t s = 0; taken->threads != NULL && taken->steps != NULL && s < streams; s++) {
 		learning_again(&taken->threads[s]);
 		taken->steps[s] = NO_STEP;
 	}
-	if (taken->threads != NULL && taken->steps != NULL)
+	if (taken->threads != NULL && taken->unsaid != NULL && taken->steps != NULL)
 		return taken;
 	drop(taken);
 	return NULL;

@@ -9,6 +9,7 @@
 #include "reducer/model/scan.h"
 #include "reducer/read/schema.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,8 @@ struct bound {
 	void *state;
 	struct bound *next; /* of the same kind, for the next subject */
 	scan_take_run *take_run; /* where there is no such */
+	scan_take_alike *take_alike;
+	bool is_alike;           /* of the first of a chain: all of them have one */
 	int fields[SCAN_FIELDS];
 };
 
@@ -79,6 +82,7 @@ static int bind_record(struct process_scan *scan, const struct scan_record *want
 		return -1;
 	bound->take = wanted->take;
 	bound->state = state;
+	bound->take_alike = wanted->take_alike;
 	bound->take_run = scan->known[record->tag] == NULL ? wanted->take_run : NULL;
 	find_fields(record, wanted->fields, bound->fields);
 	feed_kind_add(&scan->wanted.kinds, record->tag);
@@ -90,6 +94,8 @@ static int bind_record(struct process_scan *scan, const struct scan_record *want
 	*last = bound;
 	if (scan->known[record->tag] != bound)
 		scan->known[record->tag]->take_run = NULL;
+	scan->known[record->tag]->is_alike = bound->take_alike != NULL &&
+					     (scan->known[record->tag] == bound || scan->known[record->tag]->is_alike);
 	return 0;
 }
 
@@ -149,6 +155,18 @@ static void read_facts(struct process_scan *scan)
 		log_facts(scan->scan.process->log, visit_fact, scan);
 }
 
+/* All records of one kind that follow each other go to one subject after the other. Returns the first of another kind. */
+static size_t take_alike(const struct bound *bound, size_t stream, const struct batch *batch, size_t from, size_t to)
+{
+	size_t end = from + 1;
+
+	while (end < to && batch->tags[end] == batch->tags[from])
+		end++;
+	for (; bound != NULL; bound = bound->next)
+		bound->take_alike(bound->state, stream, batch, from, end, bound->fields);
+	return end;
+}
+
 static int visit(void *context, size_t stream, const struct batch *batch, size_t from, size_t to)
 {
 	struct process_scan *scan = context;
@@ -161,6 +179,10 @@ static int visit(void *context, size_t stream, const struct batch *batch, size_t
 			if (i == to)
 				break;
 			bound = scan->known[batch->tags[i]];
+		}
+		if (bound != NULL && bound->is_alike) {
+			i = take_alike(bound, stream, batch, i, to) - 1;
+			continue;
 		}
 		if (bound == NULL)
 			scan->scan.process->unknown_records++;
@@ -176,9 +198,17 @@ static int visit_again(void *context, size_t stream, const struct batch *batch, 
 {
 	struct process_scan *scan = context;
 
-	for (size_t i = from; i < to; i++)
-		for (const struct bound *bound = scan->known[batch->tags[i]]; bound != NULL; bound = bound->next)
+	for (size_t i = from; i < to;) {
+		const struct bound *bound = scan->known[batch->tags[i]];
+
+		if (bound != NULL && bound->is_alike) {
+			i = take_alike(bound, stream, batch, i, to);
+			continue;
+		}
+		for (; bound != NULL; bound = bound->next)
 			bound->take(bound->state, stream, batch, i, bound->fields);
+		i++;
+	}
 	return 0;
 }
 

@@ -49,11 +49,14 @@ enum gpu_impossible {
 #define GPU_IMPOSSIBLE_KINDS 4
 #define GPU_SKEW_NS 20000 /* ns that the clocks of host and device may differ on real hardware, see docs/glossary.md */
 
+/* What a function takes with it: a device's primary context, if that was its last holder, or the context named; or makes one. */
+enum gpu_ending { GPU_ENDS_NOTHING, GPU_ENDS_DEVICE, GPU_ENDS_LAST_HOLDER, GPU_ENDS_CONTEXT, GPU_MAKES_CONTEXT };
+
 struct gpu_function {
 	uint32_t number;   /* as in gpu_call.function */
 	enum gpu_kind kind;
 	const char *name, *library, *arguments;
-	int is_reset;      /* takes all that a device held */
+	enum gpu_ending ending;
 };
 
 struct gpu_device {
@@ -91,6 +94,7 @@ struct gpu_shape {
 struct gpu_queue {
 	uint32_t id, device, context, stream, channel, channel_kind;
 	struct gpu_lane lane; /* its busy time over time */
+	uint32_t sweep;       /* place of its device in gpu.sweeps, + 1; 0 = not looked for yet */
 };
 
 /* Code of a loaded module. */
@@ -243,5 +247,12 @@ uint32_t gpu_queue_device(const struct gpu *gpu, uint32_t queue);
 
 /* What the code of a kernel says: matrix instructions in it, -1 = no code of that name was seen. */
 int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t architecture);
+
+struct run;
+/* Names the memory of devices by device where a number means several in the run. After the scan of all processes. */
+void gpu_name_devices(struct run *run);
+
+/* Whether the allocator of an account is a device's memory ("device:0", or that and the device's UUID); *id: its number. */
+int gpu_is_device_allocator(const char *allocator, uint32_t *id);
 
 #endif

@@ -51,7 +51,7 @@ static void take_function(void *state, const struct fact *fact, const int *field
 					  .library = keep_text(scan, fact_text(fact, fields[2])),
 					  .kind = kind_of(keep_text(scan, fact_text(fact, fields[3]))),
 					  .arguments = keep_text(scan, fact_text(fact, fields[4]))};
-	function->is_reset = gpu_is_reset(function->name);
+	function->ending = gpu_ending_of(function->name);
 	/* Prefetching managed memory makes no copy record: the driver moves pages when it likes. */
 	if (function->kind == GPU_COPY && strstr(function->name, "Prefetch") != NULL)
 		function->kind = GPU_OTHER;

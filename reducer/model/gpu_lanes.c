@@ -2,6 +2,8 @@
 /* Busy time over time. See gpu_lanes.h. */
 #include "reducer/model/gpu_lanes.h"
 
+#include "reducer/base/base.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,69 @@ static void cover(struct gpu_lane *lane, uint64_t *covered, uint64_t start, uint
 		*covered = end;
 }
 
+static uint32_t length_of(const struct gpu_gap *gap)
+{
+	return gap->end - gap->start < UINT32_MAX ? (uint32_t)(gap->end - gap->start) : UINT32_MAX;
+}
+
+/* Those of 4 s and more are taken for equally long. */
+static void keep_longest(struct gpu_sweep *sweep)
+{
+	uint32_t *lengths = sweep->gap_count <= GPU_GAPS_MOST ? NULL : malloc(sweep->gap_count * sizeof *lengths), least;
+	size_t equal = GPU_GAPS_MOST, kept = 0;
+
+	if (sweep->gap_count <= GPU_GAPS_MOST)
+		return;
+	if (lengths == NULL) {
+		sweep->gap_count = GPU_GAPS_MOST;
+		sweep->is_cut = 1;
+		return;
+	}
+	for (size_t i = 0; i < sweep->gap_count; i++)
+		lengths[i] = length_of(&sweep->gaps[i]);
+	least = base_at_rank(lengths, sweep->gap_count, sweep->gap_count - GPU_GAPS_MOST);
+	for (size_t i = 0; i < sweep->gap_count; i++)
+		equal -= lengths[i] > least;
+	for (size_t i = 0; i < sweep->gap_count; i++)
+		if (lengths[i] > least || (lengths[i] == least && equal != 0)) {
+			equal -= lengths[i] == least;
+			sweep->gaps[kept++] = sweep->gaps[i];
+		}
+	sweep->gap_count = kept;
+	sweep->gap_least = least;
+	free(lengths);
+}
+
+static void add_gap(struct gpu_sweep *sweep, uint64_t start, uint64_t end)
+{
+	struct gpu_gap *wider;
+
+	if (sweep->gap_count == GPU_GAPS_ROOM)
+		keep_longest(sweep);
+	if (sweep->gap_count == sweep->gap_room) {
+		size_t room = sweep->gap_room == 0 ? 256 : 2 * sweep->gap_room;
+
+		wider = realloc(sweep->gaps, room * sizeof *wider);
+		if (wider == NULL) {
+			sweep->is_cut = 1;
+			return;
+		}
+		sweep->gaps = wider;
+		sweep->gap_room = room;
+	}
+	sweep->gaps[sweep->gap_count++] = (struct gpu_gap){start, end};
+}
+
+/* All rested from `start` to `end`. */
+static inline void note_gap(struct gpu_sweep *sweep, uint64_t start, uint64_t end)
+{
+	if (end == start || sweep->busy.cells == NULL)
+		return;
+	sweep->all_gaps++;
+	if (end - start > sweep->gap_least)
+		add_gap(sweep, start, end);
+}
+
 /* Starts come in order, so what is covered once ends at busy_end and what is covered twice at second_end. */
 static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
@@ -108,6 +173,7 @@ static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 
 	sweep->passed = interval->start;
 	if (interval->start >= sweep->busy_end && interval->end > interval->start) { /* alone: the device was idle before it */
+		note_gap(sweep, sweep->busy_end, interval->start);
 		gpu_lane_add(&sweep->busy, interval->start, interval->end);
 		gpu_lane_add(is_kernel ? &sweep->kernels : &sweep->copies, interval->start, interval->end);
 		sweep->busy_end = interval->end;
@@ -122,10 +188,62 @@ static void take(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 		cover(&sweep->copies, &sweep->copy_end, interval->start, interval->end);
 }
 
+/* Where the cell ends that `from` lies in; 0 = it lies in none. */
+static uint64_t cell_end(const struct gpu_lane *lane, uint64_t from)
+{
+	uint64_t at = (from - lane->origin) >> lane->width;
+
+	return lane->cells == NULL || at >= GPU_LANE_CELLS ? 0 : lane->origin + ((at + 1) << lane->width);
+}
+
+/* Intervals from `from` to `to`, which lie in one cell and `ns` of which are busy. */
+static void add_several(struct gpu_lane *lane, uint64_t from, uint64_t to, uint64_t ns, uint64_t count)
+{
+	gpu_lane_add(lane, from, from + ns);
+	lane->last = to > lane->last ? to : lane->last;
+	lane->intervals += count - 1;
+}
+
+/* Kernels that follow each other within one cell, the device idle before each: taken at once. Returns how many of `count`. */
+static size_t take_alone(struct gpu_sweep *sweep, const struct gpu_interval *intervals, size_t count)
+{
+	uint64_t start = intervals->start, covered = sweep->busy_end, ns = 0, end, end_kernels;
+	size_t taken = 0;
+
+	if (intervals->kind != 1 || start < covered)
+		return 0;
+	end = cell_end(&sweep->busy, start);
+	end_kernels = cell_end(&sweep->kernels, start);
+	end = end < end_kernels ? end : end_kernels;
+	for (; taken < count; taken++) {
+		const struct gpu_interval *one = &intervals[taken];
+
+		if (one->kind != 1 || one->start < covered || one->end <= one->start || one->end > end)
+			break;
+		note_gap(sweep, covered, one->start);
+		ns += one->end - one->start;
+		covered = one->end;
+	}
+	if (taken == 0)
+		return 0;
+	add_several(&sweep->busy, start, covered, ns, taken);
+	add_several(&sweep->kernels, start, covered, ns, taken);
+	sweep->passed = intervals[taken - 1].start;
+	sweep->busy_end = sweep->kernel_end = covered;
+	return taken;
+}
+
 static void take_first(struct gpu_sweep *sweep, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		take(sweep, &sweep->waiting[sweep->waiting_from + i]);
+	const struct gpu_interval *waiting = sweep->waiting + sweep->waiting_from;
+
+	for (size_t i = 0; i < count;) {
+		size_t taken = take_alone(sweep, waiting + i, count - i);
+
+		if (taken == 0)
+			take(sweep, &waiting[i]);
+		i += taken == 0 ? 1 : taken;
+	}
 	sweep->waiting_from += count;
 	sweep->waiting_count -= count;
 	if (sweep->waiting_from + GPU_SWEEP_WAITING <= WAITING_ROOM)
@@ -134,7 +252,7 @@ static void take_first(struct gpu_sweep *sweep, size_t count)
 	sweep->waiting_from = 0;
 }
 
-void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval)
+void gpu_sweep_add_any(struct gpu_sweep *sweep, const struct gpu_interval *interval)
 {
 	struct gpu_interval *waiting;
 	size_t at;
@@ -165,6 +283,7 @@ void gpu_sweep_end(struct gpu_sweep *sweep)
 		take_first(sweep, sweep->waiting_count);
 	free(sweep->waiting);
 	sweep->waiting = NULL;
+	keep_longest(sweep);
 }
 
 void gpu_sweep_free(struct gpu_sweep *sweep)
@@ -175,4 +294,6 @@ void gpu_sweep_free(struct gpu_sweep *sweep)
 	gpu_lane_free(&sweep->copies);
 	free(sweep->waiting);
 	sweep->waiting = NULL;
+	free(sweep->gaps);
+	sweep->gaps = NULL;
 }

@@ -52,9 +52,21 @@ struct gpu_interval {
 	uint32_t queue, kind; /* kind: enum gpu_kind */
 };
 
+#define GPU_GAPS_MOST 4096 /* gaps of a device that are kept */
+#define GPU_GAPS_ROOM 16384 /* for a while: 256 KiB */
+
+/* From the end of all that ran to the next start, device times. */
+struct gpu_gap {
+	uint64_t start, end;
+};
+
 /* The union of a device's intervals. */
 struct gpu_sweep {
 	uint32_t device;
+	struct gpu_gap *gaps;	  /* the longest between intervals, in the order of time; of equal ones the first */
+	size_t gap_count, gap_room;
+	uint64_t gap_least;	  /* no longer than this one are left out */
+	uint64_t all_gaps;	  /* how many there were */
 	struct gpu_lane busy;     /* at least one interval */
 	struct gpu_lane overlap;  /* at least two at once */
 	struct gpu_lane kernels, copies; /* the union of each kind */
@@ -66,8 +78,22 @@ struct gpu_sweep {
 	int is_cut;
 };
 
+/* The part of gpu_sweep_add for what begins, is full, or comes too early. */
+void gpu_sweep_add_any(struct gpu_sweep *sweep, const struct gpu_interval *interval);
+
 /* In the order in which the log tells them; some wait for those that began before them. */
-void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval);
+static inline void gpu_sweep_add(struct gpu_sweep *sweep, const struct gpu_interval *interval)
+{
+	size_t end = sweep->waiting_from + sweep->waiting_count;
+
+	/* count - 1 < room - 1: some wait, and there is room for one more */
+	if (sweep->waiting_count - 1 >= GPU_SWEEP_WAITING - 1 || sweep->waiting[end - 1].start > interval->start) {
+		gpu_sweep_add_any(sweep, interval);
+		return;
+	}
+	sweep->waiting[end] = *interval;
+	sweep->waiting_count++;
+}
 /* Takes all that wait. */
 void gpu_sweep_end(struct gpu_sweep *sweep);
 void gpu_sweep_free(struct gpu_sweep *sweep);

@@ -98,12 +98,13 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 				blocks = &scan->blocks[i];
 	if (blocks == NULL)
 		blocks = blocks_of(scan, flavour, GPU_NONE);
-	if (blocks != NULL)
-		pairs_release(&blocks->calls, call->stream, address, call->begin);
+	if (blocks == NULL)
+		return;
+	pairs_release(&blocks->calls, call->stream, address, call->begin);
+	gpu_owner_forget(blocks, address);
 }
 
-/* The device that a call allocated on: as the hook knew it, else by the call's context, else the only one there is. */
-static uint32_t device_of(struct gpu_scan *scan, const struct gpu_call *call, uint32_t device)
+uint32_t gpu_device_of_call(struct gpu_scan *scan, const struct gpu_call *call, uint32_t device)
 {
 	uint32_t place = call->context == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->context_of, 0, call->context);
 
@@ -126,12 +127,13 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 		release(scan, call, values[0], plain_flavour(values[2]));
 		return;
 	}
-	blocks = blocks_of(scan, plain_flavour(values[5]), device_of(scan, call, (uint32_t)values[4]));
+	blocks = blocks_of(scan, plain_flavour(values[5]), gpu_device_of_call(scan, call, (uint32_t)values[4]));
 	if (blocks == NULL)
 		return;
 	block.address = values[0];
 	block.usable = values[1];
 	pairs_alloc(&blocks->calls, call->stream, &block);
+	gpu_owner_note(scan, blocks, block.address, values[6], gpu_device_of_call(scan, call, (uint32_t)values[4]));
 }
 
 /* What such a call returns is another call's failure. */
@@ -145,7 +147,7 @@ void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, cons
 {
 	const uint64_t *values = arguments->values;
 	int is_sized = arguments->kind == GPU_ALLOC, is_made = arguments->is_object && call->kind == GPU_ALLOC;
-	uint32_t device = device_of(scan, call, is_sized ? (uint32_t)values[4] : GPU_NONE);
+	uint32_t device = gpu_device_of_call(scan, call, is_sized ? (uint32_t)values[4] : GPU_NONE);
 	uint64_t bytes = is_sized || is_made ? values[1] : 0;
 	struct refused *inner = refused_since(scan->scan, (uint32_t)call->stream, call->begin);
 	const char *name, *function = call->function == GPU_NONE ? "" : scan->gpu->functions[call->function].name;
@@ -169,42 +171,6 @@ void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, cons
 		uint32_t thread = inner->thread;
 		*inner = row;
 		inner->thread = thread;
-	}
-}
-
-int gpu_is_reset(const char *function)
-{
-	return strcmp(function, "cudaDeviceReset") == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
-}
-
-/* All that a table holds, given back at one time. The addresses first: giving back changes the table. */
-static void release_all(struct gpu_scan *scan, struct pairs *pairs, const struct gpu_call *call)
-{
-	uint64_t *addresses = malloc((pairs->live.count + 1) * sizeof *addresses);
-	size_t count = 0;
-
-	if (addresses == NULL) {
-		scan->gpu->counts.left_out++;
-		return;
-	}
-	for (size_t i = 0; i < pairs->live.capacity && count < pairs->live.count; i++)
-		if (live_is_block(&pairs->live.entries[i]))
-			addresses[count++] = pairs->live.entries[i].address;
-	for (size_t i = 0; i < count; i++)
-		pairs_release(pairs, call->stream, addresses[i], call->begin);
-	free(addresses);
-}
-
-void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
-{
-	uint32_t device = device_of(scan, call, arguments->is_object ? (uint32_t)arguments->values[0] : GPU_NONE);
-	int is_only = scan->gpu->device_count <= 1; /* host memory of CUDA's belongs to all devices: gone with the last one */
-
-	for (size_t i = 0; i < scan->block_count; i++) {
-		struct gpu_blocks *blocks = &scan->blocks[i];
-		int is_of_device = blocks->flavour == FLAVOUR_DEVICE && (blocks->device == device || blocks->device == GPU_NONE);
-		if (is_of_device || is_only)
-			release_all(scan, &blocks->calls, call);
 	}
 }
 
@@ -394,6 +360,8 @@ void gpu_memory_free(struct gpu_scan *scan)
 		pairs_free(&scan->blocks[i].calls);
 		pairs_free(&scan->blocks[i].cupti);
 		curve_free(&scan->blocks[i].held);
+		live_free(&scan->blocks[i].owners);
 	}
+	free(scan->owners);
 	free(scan->blocks);
 }

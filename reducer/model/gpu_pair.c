@@ -21,11 +21,11 @@ static int is_launch_kind(enum gpu_kind kind)
 	return kind >= GPU_LAUNCH && kind <= GPU_GRAPH;
 }
 
-int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks)
+int gpu_has_ticks(const struct gpu_scan *scan, uint64_t ticks)
 {
-	int64_t ns = scan->has_window ? process_ns(scan->scan->process, ticks) : 0;
+	int64_t ns = process_ns(scan->scan->process, ticks);
 
-	return !scan->has_window || (ns >= scan->from_ns && ns <= scan->to_ns);
+	return ns >= scan->from_ns && ns <= scan->to_ns;
 }
 
 int gpu_wants_device(const struct gpu_scan *scan, uint64_t ns)

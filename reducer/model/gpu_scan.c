@@ -44,7 +44,7 @@ static void take_set(void *state, size_t stream, const struct batch *batch, size
 
 static void take_alloc(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	keep_arguments(state, stream, GPU_ALLOC, batch, i, fields, 6);
+	keep_arguments(state, stream, GPU_ALLOC, batch, i, fields, 7);
 }
 
 static void take_free(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -95,8 +95,8 @@ static void take_unusual(struct gpu_scan *scan, const struct gpu_call *call, str
 		gpu_memory_call(scan, call, arguments);
 	else if (call->kind == GPU_MODULE)
 		sum_module_call(scan, call);
-	else if (call->result == 0 && call->function != GPU_NONE && scan->gpu->functions[call->function].is_reset)
-		gpu_memory_reset(scan, call, arguments);
+	else if (call->result == 0 && call->function != GPU_NONE && scan->gpu->functions[call->function].ending != GPU_ENDS_NOTHING)
+		gpu_memory_context(scan, call, arguments);
 	if (call->result == OUT_OF_MEMORY && call->kind != GPU_LIBRARY)
 		gpu_memory_refused(scan, call, arguments);
 	if ((call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || (call->correlation != 0 && is_answered(call->kind)) ||
@@ -118,34 +118,52 @@ static inline uint32_t op_of(struct gpu_scan *scan, size_t stream)
 	return arguments->op;
 }
 
-static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+/* The row of the function that the call before named, where this names it again. */
+static inline uint32_t function_at(struct gpu_scan *scan, uint32_t number)
+{
+	if (scan->last_function.row == 0 || scan->last_function.number != number) {
+		scan->last_function.number = number;
+		scan->last_function.row = gpu_function_at(scan, number) + 1; /* NONE + 1 is 0 */
+	}
+	return scan->last_function.row - 1;
+}
+
+static void take_calls(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
 {
 	struct gpu_scan *scan = state;
-	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
-	uint16_t row = batch->rows[i];
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
 	struct gpu_arguments *arguments = &scan->arguments[stream];
 	struct gpu_call call; /* set field by field: clearing it first costs as much as all the rest */
 
-	call.end = batch->times[i];
-	call.duration = scan_value(kind, row, fields[0]);
-	call.correlation = scan_value(kind, row, fields[1]);
-	call.function = gpu_function_at(scan, (uint32_t)scan_value(kind, row, fields[2]));
-	call.stack = scan_stack(scan->scan, stream, batch->times[i], (uint32_t)scan_value(kind, row, fields[3]));
-	call.context = (uint32_t)scan_value(kind, row, fields[4]);
-	call.result = (uint32_t)scan_value(kind, row, fields[5]);
-	call.flags = (uint32_t)scan_value(kind, row, fields[6]);
+	scan->any = 1;
 	call.stream = stream;
 	call.thread = scan->scan->process->log->streams[stream].thread;
-	scan->any = 1;
-	call.begin = call.duration > call.end ? 0 : call.end - call.duration;
-	call.op = op_of(scan, stream);
-	call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
-	gpu_sum_call(scan, &call);
-	gpu_python_call(scan, &call);
-	if (call.kind < GPU_LAUNCH || call.kind > GPU_SET || !gpu_usual_call(scan, &call, arguments))
-		take_unusual(scan, &call, arguments);
-	arguments->kind = GPU_OTHER;
-	arguments->is_library = arguments->is_object = 0;
+	call.op = op_of(scan, stream); /* calls change nothing about it */
+	for (size_t i = from; i < to; i++) {
+		uint16_t row = batch->rows[i];
+
+		call.end = batch->times[i];
+		call.duration = scan_value(kind, row, fields[0]);
+		call.correlation = scan_value(kind, row, fields[1]);
+		call.function = function_at(scan, (uint32_t)scan_value(kind, row, fields[2]));
+		call.stack = scan_stack(scan->scan, stream, call.end, (uint32_t)scan_value(kind, row, fields[3]));
+		call.context = (uint32_t)scan_value(kind, row, fields[4]);
+		call.result = (uint32_t)scan_value(kind, row, fields[5]);
+		call.flags = (uint32_t)scan_value(kind, row, fields[6]);
+		call.begin = call.duration > call.end ? 0 : call.end - call.duration;
+		call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
+		gpu_sum_call(scan, &call);
+		gpu_python_call(scan, &call);
+		if (call.kind < GPU_LAUNCH || call.kind > GPU_SET || !gpu_usual_call(scan, &call, arguments))
+			take_unusual(scan, &call, arguments);
+		arguments->kind = GPU_OTHER;
+		arguments->is_library = arguments->is_object = 0;
+	}
+}
+
+static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	take_calls(state, stream, batch, i, i + 1, fields);
 }
 
 /* The fields that all device records share: start, duration, correlation, graph, node. */
@@ -194,6 +212,31 @@ static void take_kernel(void *state, size_t stream, const struct batch *batch, s
 	record.shape = gpu_shape_at(scan, VALUE(5));
 	record.queue = gpu_queue_at(scan, VALUE(6));
 	take_work(scan, &record);
+}
+
+static void take_kernels(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+	uint16_t row = batch->rows[from];
+	const struct gpu_kernels kernels = {.time = batch->times + from,
+					    .start = scan_values(kind, row, fields[0]),
+					    .duration = scan_values(kind, row, fields[1]),
+					    .correlation = scan_values(kind, row, fields[2]),
+					    .graph = scan_values(kind, row, fields[3]),
+					    .node = scan_values(kind, row, fields[4]),
+					    .shape = scan_values(kind, row, fields[5]),
+					    .queue = scan_values(kind, row, fields[6]),
+					    .count = to - from};
+	size_t at = 0;
+
+	scan->any = 1;
+	while (at < kernels.count) {
+		if (scan->arguments[stream].given_op == 0)
+			at = gpu_usual_kernels(scan, &kernels, at);
+		if (at < kernels.count)
+			take_kernel(state, stream, batch, from + at++, fields);
+	}
 }
 
 static void take_device_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -368,16 +411,16 @@ static void take_state(void *state, size_t stream, const struct batch *batch, si
 }
 
 static const struct scan_record records[] = {
-	{"gpu_call", take_call, NULL, {"duration", "correlation", "function", "stack", "context", "result", "flags"}},
+	{"gpu_call", take_call, 0, {"duration", "correlation", "function", "stack", "context", "result", "flags"}, take_calls},
 	{"gpu_launch", take_launch, NULL, {"kernel", "stream", "grid_x", "grid_y", "grid_z", "block_x", "block_y", "block_z", "shared"}},
 	{"gpu_copy", take_copy, NULL, {"bytes", "destination", "source", "stream", "kind"}},
 	{"gpu_set", take_set, NULL, {"bytes", "destination", "stream", "value"}},
-	{"gpu_alloc", take_alloc, NULL, {"address", "bytes", "stream", "pool", "device", "flavour"}},
+	{"gpu_alloc", take_alloc, NULL, {"address", "bytes", "stream", "pool", "device", "flavour", "context"}},
 	{"gpu_free", take_free, NULL, {"address", "stream", "flavour"}},
 	{"gpu_object", take_object, NULL, {"object", "other"}},
 	{"library_call", take_library, NULL, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 	{"call_begin", take_begin, NULL, {"function"}},
-	{"kernel", take_kernel, NULL, {"start", "duration", "correlation", "graph", "node", "shape", "queue"}},
+	{"kernel", take_kernel, NULL, {"start", "duration", "correlation", "graph", "node", "shape", "queue"}, take_kernels},
 	{"device_copy", take_device_copy, 0,
 	 {"start", "duration", "correlation", "graph", "node", "bytes", "queue", "kind", "source", "destination", "flags",
 	  "source_device", "destination_device"}},
@@ -389,6 +432,7 @@ static const struct scan_record records[] = {
 	 {"timestamp", "correlation", "address", "bytes", "operation", "kind", "flags", "device", "pool", "pool_bytes", "pool_used"}},
 	{"device_pool", gpu_take_device_pool, NULL, {"address", "operation", "device", "bytes", "used", "threshold", "timestamp"}},
 	{"device_room", gpu_take_device_room, NULL, {"device", "free", "total"}},
+	{"context_end", gpu_take_context_end, NULL, {"context"}},
 	{"gpu_live", gpu_take_live, NULL, {"flavour", "blocks", "bytes", "device"}},
 	{"gpu_overhead", take_overhead, NULL, {"start", "duration", "correlation", "kind"}},
 	{"jit", take_jit, NULL, {"start", "duration", "correlation", "entry", "operation", "device", "bytes"}},

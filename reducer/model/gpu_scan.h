@@ -52,6 +52,12 @@ struct gpu_record {
 	uint32_t next;                  /* pending: of the same flight, + 1 */
 };
 
+/* Kernels whose records follow each other, by column. */
+struct gpu_kernels {
+	const uint64_t *time, *start, *duration, *correlation, *graph, *node, *shape, *queue;
+	size_t count;
+};
+
 /* A library call while it is open, or while launches of it are in flight. */
 struct gpu_instance {
 	uint32_t row;                   /* in library_calls, GPU_NONE while open */
@@ -66,8 +72,16 @@ struct gpu_blocks {
 	uint32_t flavour, device;       /* of calls: device 0xffffffff = not of a device */
 	const char *name;               /* "device:0", "pinned", "registered", "managed" */
 	struct pairs calls, cupti;
+	struct live_table owners;       /* of live blocks of calls: place in gpu_scan.owners as their bytes; where known */
 	uint64_t reserved, plain;       /* bytes: in pools as CUPTI last said, and outside of them */
 	struct curve held;              /* their sum over time */
+};
+
+/* What a block ends with. */
+struct gpu_owner {
+	uint64_t context;               /* handle */
+	uint32_t device;                /* GPU_NONE = unknown */
+	int is_made;                    /* by cuCtxCreate: no reset of the device ends it */
 };
 
 struct gpu_scan {
@@ -83,6 +97,8 @@ struct gpu_scan {
 	uint32_t instance_count, instance_free;
 	struct gpu_blocks *blocks;
 	size_t block_count;
+	struct gpu_owner *owners;
+	size_t owner_count;
 	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
 		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
@@ -94,6 +110,9 @@ struct gpu_scan {
 		uint64_t next;          /* id of the name + 1; 0 = none yet */
 		uint32_t op;            /* its number */
 	} given[GPU_RECENT];            /* ops that device_op records named lately */
+	struct {
+		uint32_t number, row;   /* row + 1; 0 = no call came yet, or its function finds no room */
+	} last_function;                /* of the call before */
 	const char **texts;             /* of string facts */
 	size_t text_count;
 	uint32_t *node_ops;             /* op of a graph node, by place of node_rows */
@@ -144,9 +163,27 @@ void gpu_pair_wait(struct gpu_scan *scan, const struct gpu_record *record);
  * receives its device time, 0 = no call.
  */
 unsigned gpu_impossible(struct gpu_scan *scan, const struct gpu_record *record, uint64_t call, uint64_t *begin);
+/* Whether none is, of a record that has a time and whose call is known. */
+static inline int gpu_is_sane(struct gpu_scan *scan, const struct gpu_record *record, uint64_t call, uint64_t *begin)
+{
+	uint64_t error, end = record->start + record->duration;
+
+	if (record->duration > INT64_MAX || end < record->start || end > scan->passed_ns)
+		return gpu_impossible(scan, record, call, begin) == 0;
+	*begin = gpu_clock_ns(scan->clock, call, &error);
+	if (record->start < *begin && *begin - record->start > error + GPU_SKEW_NS)
+		return 0;
+	if (error > scan->gpu->clock_error_ns && scan->gpu->has_clock)
+		scan->gpu->clock_error_ns = error;
+	return 1;
+}
 void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded);
 /* Is this time of the run (ticks), or device time, inside --window? */
-int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks);
+int gpu_has_ticks(const struct gpu_scan *scan, uint64_t ticks); /* of which there is one */
+static inline int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks)
+{
+	return !scan->has_window || gpu_has_ticks(scan, ticks);
+}
 int gpu_wants_device(const struct gpu_scan *scan, uint64_t ns);
 
 /* gpu_sums.c. `flight` may be NULL: no call is known. */
@@ -173,17 +210,25 @@ void gpu_library_leave(struct gpu_scan *scan, uint32_t instance);
 void gpu_library_ran(struct gpu_scan *scan, uint32_t instance, uint32_t kernel, uint64_t ns);
 
 /* gpu_memory.c */
+/* The device that a call allocated on: as the hook knew it, else by the call's context, else the only one there is. */
+uint32_t gpu_device_of_call(struct gpu_scan *scan, const struct gpu_call *call, uint32_t device);
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
-/* cudaDeviceReset and its kin take all that a device held. */
-int gpu_is_reset(const char *function);
-void gpu_memory_reset(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 int gpu_memory_finish(struct gpu_scan *scan);
 void gpu_memory_free(struct gpu_scan *scan);
+
+/* gpu_contexts.c: memory that ends with its context. */
+/* The block that a call allocated, as it was put into blocks->calls; context 0 = not known, or it ends with none. */
+void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t address, uint64_t context, uint32_t device);
+void gpu_owner_forget(struct gpu_blocks *blocks, uint64_t address);
+/* cudaDeviceReset, cuCtxDestroy and their kin take what was allocated on a device or in a context. A call that succeeded. */
+enum gpu_ending gpu_ending_of(const char *function);
+void gpu_memory_context(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
+void gpu_take_context_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 
 /* gpu.c */
 void gpu_free(struct gpu *gpu);

@@ -8,53 +8,73 @@
 
 #include <stdlib.h>
 
+/* The sweep of a device, + 1; 0 where there is no room. */
+static uint32_t sweep_of(struct gpu_scan *scan, uint32_t device)
+{
+	struct gpu *gpu = scan->gpu;
+	struct gpu_sweep *sweep;
+
+	for (size_t i = 0; i < gpu->sweep_count; i++)
+		if (gpu->sweeps[i].device == device)
+			return (uint32_t)i + 1;
+	sweep = gpu->sweep_count < GPU_DEVICES_MAX ? GPU_ROOM(scan, sweeps, sweep_count) : NULL;
+	if (sweep == NULL)
+		return 0;
+	sweep->device = device;
+	return (uint32_t)gpu->sweep_count;
+}
+
 /* The busy curves: of the queue, and of its device. */
-static void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
+static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
 {
 	struct gpu *gpu = scan->gpu;
 	struct gpu_queue *queue = record->queue == GPU_NONE ? NULL : &gpu->queues[record->queue];
 	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .queue = record->queue,
 					.kind = record->kind};
-	struct gpu_sweep *sweep = NULL;
 
 	if (queue == NULL || record->duration == 0)
 		return;
 	if (queue->lane.cells == NULL && scan->lanes++ >= GPU_LANES_MAX)
 		return;
 	gpu_lane_add(&queue->lane, interval.start, interval.end);
-	for (size_t i = 0; i < gpu->sweep_count; i++)
-		if (gpu->sweeps[i].device == queue->device)
-			sweep = &gpu->sweeps[i];
-	if (sweep == NULL && gpu->sweep_count < GPU_DEVICES_MAX) {
-		sweep = GPU_ROOM(scan, sweeps, sweep_count);
-		if (sweep != NULL)
-			sweep->device = queue->device;
-	}
-	if (sweep != NULL)
-		gpu_sweep_add(sweep, &interval);
+	if (queue->sweep == 0)
+		queue->sweep = sweep_of(scan, queue->device);
+	if (queue->sweep != 0)
+		gpu_sweep_add(&gpu->sweeps[queue->sweep - 1], &interval);
 }
 
-static struct gpu_kernel *kernel_at(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
+/* The row of a kernel that did not come lately, which `recent` names from now on. */
+static __attribute__((noinline)) struct gpu_kernel *find_kernel(struct gpu_scan *scan, struct gpu_recent *recent,
+								 const struct gpu_kernel *key, uint64_t high, uint64_t low)
 {
-	uint64_t high = (uint64_t)record->shape << 32 | op, low = (uint64_t)record->queue << 32 | thread;
-	struct gpu_recent *recent = &scan->recent[(record->shape * 5 + op * 3 + record->queue + thread) & (GPU_RECENT - 1)];
 	struct gpu_kernel *kernel;
 
-	if (recent->place != 0 && recent->high == high && recent->low == low)
-		return &scan->gpu->kernels[recent->place - 1];
 	*recent = (struct gpu_recent){high, low, number_map_find(&scan->kernel_rows, high, low) + 1}; /* NONE + 1 is 0 */
 	if (recent->place != 0)
 		return &scan->gpu->kernels[recent->place - 1];
 	kernel = GPU_ROOM(scan, kernels, kernel_count);
 	if (kernel == NULL)
 		return NULL;
-	*kernel = (struct gpu_kernel){.shape = record->shape, .op = op, .queue = record->queue, .thread = thread};
+	*kernel = *key;
 	number_map_set(&scan->kernel_rows, high, low, (uint32_t)scan->gpu->kernel_count - 1);
 	recent->place = (uint32_t)scan->gpu->kernel_count;
 	return kernel;
 }
 
-static void sum_kernel(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread, unsigned bits)
+static inline __attribute__((always_inline)) struct gpu_kernel *kernel_at(struct gpu_scan *scan, const struct gpu_record *record,
+									    uint32_t op, uint32_t thread)
+{
+	uint64_t high = (uint64_t)record->shape << 32 | op, low = (uint64_t)record->queue << 32 | thread;
+	struct gpu_recent *recent = &scan->recent[(record->shape * 5 + op * 3 + record->queue + thread) & (GPU_RECENT - 1)];
+
+	if (recent->place != 0 && ((recent->high ^ high) | (recent->low ^ low)) == 0)
+		return &scan->gpu->kernels[recent->place - 1];
+	return find_kernel(scan, recent, &(struct gpu_kernel){.shape = record->shape, .op = op, .queue = record->queue, .thread = thread},
+			   high, low);
+}
+
+static inline __attribute__((always_inline)) void sum_kernel(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op,
+								uint32_t thread, unsigned bits)
 {
 	struct gpu_kernel *kernel = kernel_at(scan, record, op, thread);
 

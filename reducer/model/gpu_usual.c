@@ -158,10 +158,12 @@ int gpu_usual_call(struct gpu_scan *scan, const struct gpu_call *call, const str
 
 	if (!is_usual_call(scan, call, arguments))
 		return 0;
-	slot = slot_of(&scan->usual, call->correlation);
-	if (slot != NULL && (slot->step == SLOT_CALLED || is_fresh(&scan->usual, slot)))
+	slot = &scan->usual.slots[call->correlation & (scan->usual.room - 1)];
+	if (slot->step != SLOT_FREE && slot->correlation == call->correlation &&
+	    (slot->step == SLOT_CALLED || is_fresh(&scan->usual, slot)))
 		return 0;
-	slot = take_slot(scan, call->correlation);
+	if (slot->step != SLOT_FREE)
+		slot = take_slot(scan, call->correlation);
 	slot->correlation = call->correlation;
 	slot->begin = call->begin;
 	slot->end = call->end;
@@ -190,17 +192,10 @@ static int again(struct gpu_scan *scan, struct gpu_usual_slot *slot, const struc
 	return 1;
 }
 
-int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record)
+/* The device's record of a launch whose times are sane; `begin`: of its call, device time. */
+static inline __attribute__((always_inline)) void pair(struct gpu_scan *scan, struct gpu_usual_slot *slot,
+							  const struct gpu_record *record, uint64_t begin)
 {
-	struct gpu_usual_slot *slot = slot_of(&scan->usual, record->correlation);
-	uint64_t begin;
-
-	if (slot == NULL || record->start == 0 || record->graph != 0 || record->node != 0)
-		return 0;
-	if (slot->step == SLOT_PAIRED)
-		return again(scan, slot, record);
-	if (gpu_impossible(scan, record, slot->begin, &begin) != 0)
-		return 0;
 	scan->gpu->counts.device_records++;
 	scan->last_decoded = record->time;
 	if (record->kind == GPU_LAUNCH)
@@ -217,5 +212,49 @@ int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record)
 	slot->copy_kind = (uint8_t)record->copy_kind;
 	slot->step = SLOT_PAIRED;
 	count_paired(scan, slot->kind, 1);
+}
+
+int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record)
+{
+	struct gpu_usual_slot *slot = slot_of(&scan->usual, record->correlation);
+	uint64_t begin;
+
+	if (slot == NULL || record->start == 0 || record->graph != 0 || record->node != 0)
+		return 0;
+	if (slot->step == SLOT_PAIRED)
+		return again(scan, slot, record);
+	if (!gpu_is_sane(scan, record, slot->begin, &begin))
+		return 0;
+	pair(scan, slot, record, begin);
 	return 1;
+}
+
+size_t gpu_usual_kernels(struct gpu_scan *scan, const struct gpu_kernels *kernels, size_t from)
+{
+	struct gpu_record record = {.kind = GPU_LAUNCH, .source_device = GPU_NONE, .destination_device = GPU_NONE};
+	uint64_t shape = 0, queue = 0, begin;
+	size_t i = from;
+
+	for (; i < kernels->count; i++) {
+		struct gpu_usual_slot *slot = slot_of(&scan->usual, kernels->correlation[i]);
+
+		if (slot == NULL || slot->step != SLOT_CALLED || kernels->start[i] == 0 || (kernels->graph[i] | kernels->node[i]) != 0)
+			break;
+		if (i == from || kernels->shape[i] != shape || kernels->queue[i] != queue) {
+			shape = kernels->shape[i];
+			queue = kernels->queue[i];
+			record.shape = number_map_find(&scan->shape_of, 0, shape);
+			record.queue = number_map_find(&scan->queue_of, 0, queue);
+			if (record.shape == NUMBER_MAP_NONE || record.queue == NUMBER_MAP_NONE)
+				break;
+		}
+		record.time = kernels->time[i];
+		record.start = kernels->start[i];
+		record.duration = kernels->duration[i];
+		record.correlation = kernels->correlation[i];
+		if (!gpu_is_sane(scan, &record, slot->begin, &begin))
+			break;
+		pair(scan, slot, &record, begin);
+	}
+	return i;
 }

@@ -9,6 +9,7 @@
 #ifndef REDUCER_MODEL_GPU_USUAL_H
 #define REDUCER_MODEL_GPU_USUAL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define GPU_USUAL_FIRST 1024u /* slots of 96 bytes at first; a power of two */
@@ -17,6 +18,7 @@
 struct gpu_scan;
 struct gpu_call;
 struct gpu_record;
+struct gpu_kernels;
 struct gpu_arguments;
 
 /* A launch; the device's part is set once it is paired. */
@@ -43,6 +45,8 @@ void gpu_usual_begin(struct gpu_scan *scan);
 /* A launch, copy or set was called, or a device record of these kinds came. Returns 1 when that is all there is to do. */
 int gpu_usual_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 int gpu_usual_record(struct gpu_scan *scan, const struct gpu_record *record);
+/* The same of kernels from `from` on, of which nothing else is said. Returns the first for which there is more to do. */
+size_t gpu_usual_kernels(struct gpu_scan *scan, const struct gpu_kernels *kernels, size_t from);
 
 /* A launch of that id on this road, if there is one, becomes a flight. Before anybody looks for one. */
 void gpu_usual_yield(struct gpu_scan *scan, uint64_t correlation);

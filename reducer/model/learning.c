@@ -121,6 +121,7 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 
 	learning->is_linkable = 0;
 	learning->last_name = name;
+	learning->updates += learning->stepping != 0;
 	if (kind == LEARNING_STEP && learning->stepping == 0) {
 		learning->has_stepped = learning->is_scalable = 1;
 		learning->stepping = key;
@@ -212,6 +213,7 @@ static uint64_t begin_of_training(const struct learning *learning, size_t last, 
 struct learning_found learning_found(const struct learning *learning)
 {
 	struct learning_found found = {.backward = learning->backward,
+				       .updates = learning->updates,
 				       .has_stepped = learning->has_stepped,
 				       .has_loaded = learning->has_loaded,
 				       .has_drawn = learning->has_drawn};
@@ -246,7 +248,7 @@ void learning_again(struct learning *learning)
 {
 	learning->count = 0;
 	learning->least = NONE;
-	learning->backward = 0;
+	learning->backward = learning->updates = 0;
 	learning->has_stepped = learning->is_over = 0;
 	learning->has_loaded = learning->has_drawn = 0;
 }

@@ -50,6 +50,7 @@ struct learning {
 	size_t count, room;
 	uint64_t least;	   /* sequence that a backward function came for; UINT64_MAX = none did */
 	uint64_t backward; /* sum over their names */
+	uint64_t updates;  /* ops inside of Optimizer.step */
 	int has_stepped, is_over;
 	int has_loaded, has_drawn; /* a loader was asked for a batch; data were drawn or picked in front of the first layer */
 };
@@ -57,7 +58,7 @@ struct learning {
 struct learning_found {
 	uint64_t trained_from; /* when the first layer that a backward pass came for began; 0 = there is none */
 	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
-	uint64_t backward;
+	uint64_t backward, updates; /* as in struct learning */
 	int has_stepped; /* an optimizer did */
 	int has_loaded, has_drawn; /* as in struct learning */
 };

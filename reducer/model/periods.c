@@ -2,6 +2,8 @@
 /* The period of a stream of words; see reducer/model/periods.h. */
 #include "reducer/model/periods.h"
 
+#include "reducer/base/base.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,26 +116,26 @@ static void drop_frequent(struct periods *periods)
 	}
 }
 
-void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread)
+void periods_add_times(struct periods *periods, uint64_t key, const uint64_t *times, size_t count, uint32_t thread)
 {
-	if (periods->is_short)
-		return;
-	struct period_symbol *symbol = symbol_of(periods, key);
-	if (symbol == NULL || symbol->is_dropped)
-		return;
-	if (periods->count == periods->room) {
-		struct period_word *words = wider(periods->words, &periods->room, sizeof *words);
-		if (words == NULL) {
-			periods->is_short = 1;
+	struct period_symbol *symbol = periods->is_short ? NULL : symbol_of(periods, key);
+
+	for (size_t i = 0; i < count; i++) {
+		if (symbol == NULL || symbol->is_dropped || periods->is_short)
 			return;
+		if (periods->count == periods->room) {
+			struct period_word *words = wider(periods->words, &periods->room, sizeof *words);
+			periods->is_short = words == NULL;
+			if (words == NULL)
+				return;
+			periods->words = words;
 		}
-		periods->words = words;
+		symbol->count++;
+		periods->words[periods->count++] = (struct period_word){
+			.time = times[i], .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread};
+		if (periods->count == WORDS_MOST)
+			drop_frequent(periods);
 	}
-	symbol->count++;
-	periods->words[periods->count++] = (struct period_word){
-		.time = time, .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread};
-	if (periods->count == WORDS_MOST)
-		drop_frequent(periods);
 }
 
 /* The words by symbol, in time order within each. */
@@ -178,23 +180,6 @@ struct segments {
 	uint8_t *is_usual; /* by symbol: the median segment has it; NULL = nobody asks */
 };
 
-/* The value that `rank` of the others come before when they are sorted: byte by byte, from the highest. */
-static uint32_t at_rank(const uint32_t *values, size_t count, size_t rank)
-{
-	uint32_t value = 0;
-
-	for (int shift = 24; shift >= 0; shift -= 8) {
-		size_t of_byte[256] = {0};
-		uint32_t byte = 0;
-		for (size_t i = 0; i < count; i++)
-			of_byte[values[i] >> shift & 255] += ((values[i] ^ value) >> shift) < 256;
-		for (; rank >= of_byte[byte]; byte++)
-			rank -= of_byte[byte];
-		value |= byte << shift;
-	}
-	return value;
-}
-
 /* The segment that the word lies in, walking on from `segment`; words before the first anchor have none. */
 static size_t walk(const uint32_t *anchors, size_t count, size_t segment, uint32_t word)
 {
@@ -221,7 +206,7 @@ static uint32_t weigh_symbol(const struct sorted *sorted, uint32_t symbol, const
 	if (hits * 2 > segments->count) {
 		for (uint32_t i = 0; i < hits; i++)
 			scratch[i] = segments->of_symbol[hit[i]];
-		median = at_rank(scratch, hits, hits - 1 - segments->count / 2); /* the segments without it stand below all of these */
+		median = base_at_rank(scratch, hits, hits - 1 - segments->count / 2); /* the segments without it stand below all of these */
 	}
 	segments->same = 0;
 	for (uint32_t i = 0; i < hits; i++) {

@@ -56,8 +56,14 @@ struct period_found {
 int periods_begin(struct periods *periods);
 void periods_free(struct periods *periods);
 
+/* The same word at each of these times, as periods_add. */
+void periods_add_times(struct periods *periods, uint64_t key, const uint64_t *times, size_t count, uint32_t thread);
+
 /* A word; times do not fall. key: any number that means the same each time it comes. thread: who said it, 0 = not known. */
-void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread);
+static inline void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread)
+{
+	periods_add_times(periods, key, &time, 1, thread);
+}
 
 /* Returns -1 without memory; no period is no failure. */
 int periods_find(const struct periods *periods, struct period_found *found);

@@ -36,6 +36,7 @@ enum step_union {
 	STEP_OF_TURNS, /* optimizers of one name take turns */
 	STEP_OF_PASS,  /* a backward pass calls them, each for its parameters */
 	STEP_OF_BATCH, /* one of them brought a batch, the others did not */
+	STEP_OF_ROUND, /* one of them steps several times, each with data of its own, then the other one once */
 };
 
 enum step_trained {

@@ -275,6 +275,19 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 	say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 63, batch->times[i]);
 }
 
+static void take_calls(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
+{
+	struct taken *taken = state;
+	const uint64_t *functions = scan_values(batch->kinds[batch->tags[from]], batch->rows[from], fields[0]);
+	uint32_t thread = taken->scan->process->log->streams[stream].thread;
+
+	for (size_t i = 0, next = 0; i < to - from; i = next) {
+		for (next = i + 1; next < to - from && functions[next] == functions[i];)
+			next++;
+		periods_add_times(&taken->periods, functions[i] | UINT64_C(1) << 63, batch->times + from + i, next - i, thread);
+	}
+}
+
 static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	if (batch_value(batch, i, fields[0]) != 0)
@@ -366,7 +379,7 @@ static const struct scan_record records[] = {
 	{"step_end", take_step_end, NULL, {"number", "is_empty"}},
 	{"window", take_window, NULL, {"is_open"}},
 	{"gpu_launch", take_launch, NULL, {"kernel"}},
-	{"gpu_call", take_call, NULL, {"function"}},
+	{"gpu_call", take_call, NULL, {"function"}, take_calls},
 	{"op_begin", take_op, NULL, {"name", "source", "scope"}},
 	{"op_end", take_op_end, NULL, {"source"}},
 };

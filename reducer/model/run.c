@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define LASTS_MOST_NS (UINT64_C(1) << 58) /* nine years: a machine is not up for longer */
+
 /* The logs named or found. */
 struct found {
 	struct log **logs;
@@ -260,10 +262,28 @@ static void open_process(struct run *run, struct process *process, const struct 
 	log_rest(process->log);
 }
 
+/*
+ * A process that was killed may have recorded nothing for long: its end is that of whoever waited for it. Only by the clock that
+ * nobody sets: who put the wall clock right meanwhile would have had it last for days. Logs of before do not tell it.
+ */
+static int64_t find_gone(const struct process *process)
+{
+	const struct tfp_end_payload *told = &process->told;
+	uint64_t origin_ns = process->log->header.origin.raw_ns, kind = process->log->live.end_kind;
+	int64_t gone_ns;
+
+	if ((kind != TFP_END_NONE && kind != TFP_END_WAITED) || told->pid != process->log->header.pid || told->raw_ns < origin_ns ||
+	    told->raw_ns - origin_ns > LASTS_MOST_NS || process->start_ns == TIME_UNKNOWN)
+		return process->end_ns;
+	gone_ns = (int64_t)((uint64_t)process->start_ns + (told->raw_ns - origin_ns)); /* a damaged start may be anything */
+	return gone_ns > process->end_ns ? gone_ns : process->end_ns;
+}
+
 /* Times that depend on the clock, and the run's length. */
 void run_set_times(struct run *run)
 {
 	run->duration_ns = 0;
+	run->gone_ns = 0;
 	for (size_t i = 0; i < run->process_count; i++) {
 		struct process *process = &run->processes[i];
 
@@ -271,6 +291,9 @@ void run_set_times(struct run *run)
 		process->end_ns = process_ns(process, process->end_ticks);
 		if (process->end_ns > run->duration_ns)
 			run->duration_ns = process->end_ns;
+		process->gone_ns = find_gone(process);
+		if (process->gone_ns > run->gone_ns)
+			run->gone_ns = process->gone_ns;
 		times_threads(process);
 		times_modules(process);
 	}

@@ -123,6 +123,7 @@ struct process {
 	int is_heap_unseen;       /* either of them, and no call reached us */
 	int are_releases_unsized; /* the allocator does not tell sizes: bytes released are known of events alone */
 	int64_t start_ns, end_ns; /* end: best known (end record, else the last record) */
+	int64_t gone_ns;       /* when `tfprof run` saw that it had ended; end_ns where nothing later is known */
 	enum end_kind end;
 	int end_status;        /* exit status for EXIT and _EXIT, signal number for SIGNAL */
 	const char *end_doubt; /* of END_UNKNOWN: why it may be no kill; NULL = it is one. Of END_EXEC: that no log is the next one's */
@@ -187,7 +188,8 @@ struct run {
 	char name[17];        /* what --run takes: hexadecimal */
 	int64_t realtime_ns;  /* start of the run since 1970: the earliest origin of its processes */
 	int utc_offset_s;
-	int64_t duration_ns;  /* to the last end */
+	int64_t duration_ns;  /* to the last end that is recorded */
+	int64_t gone_ns;      /* to the last gone_ns of a process */
 	struct process *processes; /* by start; a parent stands before its children */
 	size_t process_count;
 	struct run_brief *others;  /* newest first */

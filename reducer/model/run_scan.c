@@ -5,6 +5,7 @@
  * Rule: what a process's pass finds depends on its own log and on its ancestors alone, so that the answer is the same whoever
  * did it and when: it has readings of the clock and damage of its own, which are joined in the order of the processes.
  */
+#include "reducer/model/gpu.h"
 #include "reducer/model/losses.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/windows.h"
@@ -115,5 +116,6 @@ int run_scan(struct run *run, const struct run_options *options)
 		scan_times(&run->processes[i]);
 		windows_make_ranges(run, &run->processes[i]);
 	}
+	gpu_name_devices(run);
 	return result;
 }

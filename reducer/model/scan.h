@@ -59,11 +59,15 @@ typedef void scan_take(void *state, size_t stream, const struct batch *batch, si
 /* Takes records from `from` on, of whatever kinds it knows, and returns the first that it left: `from` = none, it goes to `take`. */
 typedef size_t scan_take_run(void *state, size_t stream, const struct batch *batch, size_t from, size_t to);
 
+/* Records `from` to below `to`, all of this kind: their rows follow each other. */
+typedef void scan_take_alike(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields);
+
 struct scan_record {
 	const char *name;
 	scan_take *take;
 	scan_take_run *take_run; /* of kinds that come by the million one after the other; NULL = one by one */
 	const char *fields[SCAN_FIELDS];
+	scan_take_alike *take_alike; /* instead of `take`, where all who want the kind have one: each gets the whole run */
 };
 
 /* A fact; `fields` as above. All facts are taken before the first record. */
@@ -119,6 +123,12 @@ static inline const struct fact_value *fact_text(const struct fact *fact, int fi
 static inline uint64_t scan_value(const struct batch_kind *kind, uint16_t row, int field)
 {
 	return kind->read[field + 1][row];
+}
+
+/* The values of a field from a row on, zeros where the log lacks it. */
+static inline const uint64_t *scan_values(const struct batch_kind *kind, uint16_t row, int field)
+{
+	return kind->read[field + 1] + row;
 }
 
 /* The id of a native stack together with the Python stack that stands before it in the stream, and is used up by this. */

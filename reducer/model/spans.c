@@ -23,7 +23,7 @@ const char *span_what_name(enum span_what what)
 		[SPAN_CALL] = "call",	  [SPAN_KERNEL] = "kernel",   [SPAN_COPY] = "copy",	    [SPAN_SET] = "set",
 		[SPAN_GRAPH] = "graph",	  [SPAN_COMPILE] = "compile", [SPAN_OVERHEAD] = "overhead", [SPAN_STEP] = "step",
 		[SPAN_WINDOW] = "window", [SPAN_READ] = "io",	      [SPAN_MEMORY] = "memory",
-		[SPAN_BLOCK] = "block",	  [SPAN_USE] = "use"};
+		[SPAN_BLOCK] = "block",	  [SPAN_USE] = "use",	      [SPAN_FLOPS] = "flops"};
 
 	return names[what];
 }
@@ -31,6 +31,9 @@ const char *span_what_name(enum span_what what)
 void spans_tell(struct spans *spans, struct span *span)
 {
 	if (spans->result != 0 || !(spans->options->wants & SPAN_BIT(span->what)))
+		return;
+	spans_tell_waiting(spans);
+	if (spans->result != 0)
 		return;
 	span->process = spans->process;
 	span->category = span_what_name(span->what);
@@ -41,11 +44,23 @@ void spans_tell(struct spans *spans, struct span *span)
 	spans->result = spans->options->visit(spans->options->context, span);
 }
 
-int64_t spans_ns(struct spans *spans, uint64_t ticks)
+void spans_tell_waiting(struct spans *spans)
 {
-	const struct process *process = spans->scan->process;
+	size_t count = spans->waiting_count;
 
-	return clock_ns_near(process->clock, &spans->near, process->log->header.origin.ticks + ticks);
+	spans->waiting_count = 0;
+	if (count != 0 && spans->result == 0)
+		spans->result = spans->options->visit_again(spans->options->context, spans->waiting, count);
+}
+
+void span_again_fill(const struct span_again *again, struct span *span)
+{
+	*span = *again->like;
+	span->start_ns = again->start_ns;
+	span->duration_ns = again->duration_ns;
+	span->flow = again->flow;
+	span->called_ns = again->called_ns;
+	span->lane = again->lane;
 }
 
 uint32_t spans_serial(const struct spans *spans, size_t stream)
@@ -195,8 +210,8 @@ static const struct scan_record block_records[] = {
 };
 
 static const struct scan_record gpu_records[] = {
-	{"gpu_call", spans_take_call, NULL, {"duration", "correlation", "function", "result"}},
-	{"kernel", spans_take_kernel, NULL, {"start", "duration", "correlation", "shape", "queue", "graph", "node"}},
+	{"gpu_call", spans_take_call, NULL, {"duration", "correlation", "function", "result"}, spans_take_calls},
+	{"kernel", spans_take_kernel, NULL, {"start", "duration", "correlation", "shape", "queue", "graph", "node"}, spans_take_kernels},
 	{"device_copy", spans_take_copy, NULL, {"start", "duration", "correlation", "queue", "bytes", "kind", "graph", "node", "source",
 					       "destination"}},
 	{"device_set", spans_take_set, NULL, {"start", "duration", "correlation", "queue", "bytes", "graph", "node"}},
@@ -206,6 +221,11 @@ static const struct scan_record gpu_records[] = {
 	{"graph_node", spans_take_node, NULL, {"node", "original"}},
 	{"jit", spans_take_jit, NULL, {"start", "duration", "correlation", "entry"}},
 	{"gpu_overhead", spans_take_overhead, NULL, {"start", "duration", "correlation", "kind"}},
+};
+
+static const struct scan_record flops_records[] = {
+	{"op_inputs", spans_take_inputs, NULL, {"shapes"}},
+	{"library_call", spans_take_library, NULL, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 };
 
 static const struct scan_fact facts[] = {
@@ -229,6 +249,7 @@ static void end(void *state)
 	free(spans->wide.open);
 	free(spans->thread_of);
 	free(spans->pending);
+	spans_flops_free(spans);
 	awaited_free(&spans->awaited);
 	alikes_free(&spans->alikes);
 	free(spans->node_places);
@@ -268,7 +289,7 @@ static void *begin(struct scan *scan)
 	spans->process = wanted->process;
 	spans->options = wanted->options;
 	spans->realtime_offset = -scan->run->realtime_ns;
-	if (find_threads(spans) != 0 || spans_gpu_begin(spans) != 0) {
+	if (find_threads(spans) != 0 || spans_gpu_begin(spans) != 0 || spans_flops_begin(spans) != 0) {
 		end(spans);
 		return NULL;
 	}
@@ -314,6 +335,7 @@ static int finish(void *state)
 	for (size_t i = 0; i < process->account_count; i++)
 		tell_memory(spans, &process->accounts[i]);
 	spans_use(spans);
+	spans_tell_waiting(spans);
 	((struct wanted *)spans->scan->context)->result = spans->result;
 	return 0;
 }
@@ -333,14 +355,16 @@ static size_t append(struct scan_record *to, const struct scan_record *records, 
 int spans_stream(struct run *run, size_t process, const struct span_options *options)
 {
 	struct wanted wanted = {.process = process, .options = options};
-	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records)];
+	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records) + COUNT(flops_records)];
 	struct scan_subject subject = {
 		.records = records, .facts = facts, .fact_count = COUNT(facts), .begin = begin, .finish = finish, .free = end};
 
 	subject.record_count = append(records, thread_records, COUNT(thread_records));
 	if (options->wants & SPAN_BIT(SPAN_BLOCK))
 		subject.record_count += append(records + subject.record_count, block_records, COUNT(block_records));
-	if (options->wants & GPU_WHATS)
+	if (options->wants & SPAN_BIT(SPAN_FLOPS))
+		subject.record_count += append(records + subject.record_count, flops_records, COUNT(flops_records));
+	if (options->wants & (GPU_WHATS | SPAN_BIT(SPAN_FLOPS)))
 		subject.record_count += append(records + subject.record_count, gpu_records, COUNT(gpu_records));
 	if (process_scan_again(run, &run->processes[process], &subject, &wanted) != 0)
 		return -1;

@@ -10,6 +10,7 @@
 #ifndef REDUCER_MODEL_SPANS_H
 #define REDUCER_MODEL_SPANS_H
 
+#include "reducer/model/flops.h"
 #include "reducer/model/gpu.h"
 #include "reducer/model/run.h"
 
@@ -34,10 +35,11 @@ enum span_what {
 	SPAN_MEMORY, /* counter: live bytes of an allocator */
 	SPAN_BLOCK,  /* a framework's allocator handed out a block or got one back; only who asks for it is told */
 	SPAN_USE,    /* counter: a figure of the process, its control group, its machine or a device */
+	SPAN_FLOPS,  /* the arithmetic of an op, trace or library call that is over, with its name and times; only who asks is told */
 	SPAN_WHATS
 };
 #define SPAN_BIT(what) (1u << (what))
-#define SPAN_ALL ((SPAN_BIT(SPAN_WHATS) - 1) & ~SPAN_BIT(SPAN_BLOCK))
+#define SPAN_ALL ((SPAN_BIT(SPAN_WHATS) - 1) & ~(SPAN_BIT(SPAN_BLOCK) | SPAN_BIT(SPAN_FLOPS)))
 const char *span_what_name(enum span_what what);
 
 /* Where it is drawn. */
@@ -60,6 +62,15 @@ struct span_block {
 	double fragmentation;
 	uint32_t type; /* TensorFlow's DataType */
 	int is_release, has_room;
+};
+/* Of a SPAN_FLOPS. An op that holds others has theirs where its own inputs tell nothing. */
+struct span_flops {
+	struct flops flops; /* the type of what is counted */
+	enum flops_origin origin;
+	int is_counted;	  /* its own, and nothing around it has counted it: these add up, and nothing is in two of them */
+	int is_innermost; /* its own, and no op inside it has one; of a call: the op that it was made in has none */
+	int is_inner;	  /* it lies in one of the same name, which has it, too */
+	int is_replay;	  /* a CUDA graph is launched: what is in it was told when it was captured, and is not again; no figure */
 };
 #define SPAN_ARGUMENTS 16
 #define SPAN_LANES 16
@@ -100,6 +111,7 @@ struct span {
 	const char *range;  /* likewise the innermost range that is no op */
 
 	const struct span_block *block; /* of SPAN_BLOCK, whose name is the allocator's and `bytes` the block's */
+	const struct span_flops *flops; /* of SPAN_FLOPS */
 
 	/* Of calls. */
 	enum gpu_kind call;
@@ -118,8 +130,21 @@ struct span {
 	int64_t called_ns;  /* when the call that started it began; TIME_UNKNOWN = no such call */
 };
 
+/* A call or kernel that differs from one told before in this alone; of a call the last two say nothing. */
+struct span_again {
+	const struct span *like; /* until the visit comes back */
+	int64_t start_ns;
+	uint64_t duration_ns, flow;
+	int64_t called_ns;
+	uint32_t lane;
+};
+
 /* Non-zero ends the pass. Texts live during the call; those of calls and device work, and shapes, until the pass is over. */
 typedef int span_visit(void *context, const struct span *span);
+/* Spans that follow each other, likewise. */
+typedef int span_visit_again(void *context, const struct span_again *spans, size_t count);
+/* The whole of one, but for its arguments. */
+void span_again_fill(const struct span_again *again, struct span *span);
 
 struct span_options {
 	unsigned wants; /* SPAN_BITs: what is told */
@@ -130,6 +155,7 @@ struct span_options {
 	uint8_t (*phase_of)(void *context, const char *name, unsigned source, unsigned scope);
 	int is_without_arguments; /* calls and device work are told without theirs: nobody shows them */
 	span_visit *visit;
+	span_visit_again *visit_again; /* gets what is like one that `visit` got; NULL = `visit` does. With is_without_arguments */
 	void *context;
 };
 

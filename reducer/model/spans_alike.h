@@ -28,28 +28,51 @@ struct alike {
 };
 
 struct alikes {
-	struct alike *kept; /* NULL until the first */
-	struct alike *last[2]; /* the call and the kernel that came last; NULL = none yet */
-	struct alike none;  /* where memory is missing */
+	struct alike *kept; /* NULL: without memory, or the log says nothing about GPUs */
+	struct alike none;  /* where there is no other */
 	uint64_t count;	    /* that were made, so far */
 };
 
-/* The part of alikes_of for another key than that before. */
-struct alike *alikes_find(struct alikes *alikes, const uint64_t words[4], int *is_new);
+/* The place of a key that is new: empty but for its number. What was kept there is gone. */
+void alike_begin(struct alikes *alikes, struct alike *alike, const struct alike_key *key);
 
-/* The span of a key; *is_new: it is empty but for its number, and the caller fills it in. */
+/* Puts in what one of them does not share with the others. */
+static inline void alike_set(struct alike *alike, const struct span_again *again)
+{
+	alike->span.start_ns = again->start_ns;
+	alike->span.duration_ns = again->duration_ns;
+	alike->span.flow = alike->arguments[0].number = again->flow;
+	alike->span.called_ns = again->called_ns;
+	alike->span.lane = again->lane;
+}
+
+/* Before the first. Without memory each is a new one. */
+void alikes_begin(struct alikes *alikes);
+
+/* The words by which a key is found. */
+static inline void alike_words(const struct alike_key *key, uint64_t words[4])
+{
+	words[0] = (uint64_t)key->first << 32 | key->second;
+	words[1] = (uint64_t)key->op << 32 | key->range;
+	words[2] = (uint64_t)key->depth << 32 | key->thread;
+	words[3] = (uint64_t)key->what << 16 | (uint64_t)key->phase << 8 | key->op_source;
+}
+
+/* The span of a key; *is_new: none is kept yet, and the caller begins one there and fills it in. */
 static inline struct alike *alikes_of(struct alikes *alikes, const struct alike_key *key, int *is_new)
 {
-	const uint64_t words[4] = {(uint64_t)key->first << 32 | key->second, (uint64_t)key->op << 32 | key->range,
-				   (uint64_t)key->depth << 32 | key->thread,
-				   (uint64_t)key->what << 16 | (uint64_t)key->phase << 8 | key->op_source};
-	struct alike **last = &alikes->last[key->what == SPAN_KERNEL];
+	struct alike *alike;
+	uint64_t words[4], mixed;
 
-	*is_new = 0;
-	if (*last == NULL || ((*last)->words[0] ^ words[0]) | ((*last)->words[1] ^ words[1]) | ((*last)->words[2] ^ words[2]) |
-				     ((*last)->words[3] ^ words[3]))
-		*last = alikes_find(alikes, words, is_new);
-	return *last;
+	*is_new = 1;
+	if (alikes->kept == NULL)
+		return &alikes->none;
+	alike_words(key, words);
+	mixed = words[0] * UINT64_C(0x9e3779b97f4a7c15) + words[1] * UINT64_C(0xd6e8feb86659fd93) + words[2] + words[3];
+	alike = &alikes->kept[((mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (ALIKE_KEPT - 1)];
+	*is_new = alike->span.alike == 0 || ((alike->words[0] ^ words[0]) | (alike->words[1] ^ words[1]) |
+					     (alike->words[2] ^ words[2]) | (alike->words[3] ^ words[3])) != 0;
+	return alike;
 }
 
 void alikes_free(struct alikes *alikes);

@@ -95,65 +95,103 @@ static void make_call(struct spans *spans, struct alike *alike, const struct spa
 	span->argument_count = 3;
 }
 
-static void tell_call(struct spans *spans, const struct span_call *call, uint32_t result, uint32_t at, uint64_t end)
+/* What calls of that function and result share, told or about to be; *is_new: the latter. */
+static struct alike *call_alike(struct spans *spans, const struct span_call *call, uint32_t result, uint32_t at, int *is_new)
 {
-	struct alike_key key = {.what = SPAN_CALL,
-				.first = at,
-				.second = result,
-				.op = call->place.op,
-				.range = call->place.range,
-				.depth = call->place.depth,
-				.phase = call->place.phase,
-				.op_source = call->place.op_source,
-				.thread = call->thread};
-	int is_new;
-	struct alike *alike = alikes_of(&spans->alikes, &key, &is_new);
+	const struct alike_key key = {.what = SPAN_CALL,
+				      .first = at,
+				      .second = result,
+				      .op = call->place.op,
+				      .range = call->place.range,
+				      .depth = call->place.depth,
+				      .phase = call->place.phase,
+				      .op_source = call->place.op_source,
+				      .thread = call->thread};
+	struct alike *alike = alikes_of(&spans->alikes, &key, is_new);
 
-	if (is_new)
+	if (*is_new) {
+		spans_tell_waiting(spans); /* it may be like what is kept there */
+		alike_begin(&spans->alikes, alike, &key);
 		make_call(spans, alike, call, result, at);
-	alike->span.start_ns = call->begin_ns;
-	alike->span.duration_ns = (uint64_t)(spans_ns(spans, end) - call->begin_ns);
-	alike->span.flow = alike->arguments[0].number = call->correlation;
-	if (is_new)
-		spans_tell(spans, &alike->span);
-	else
-		spans_tell_again(spans, &alike->span);
+	}
+	return alike;
+}
+
+/* Of what is alike the first is told whole. */
+static void tell_alike(struct spans *spans, struct alike *alike, const struct span_again *again, int is_new)
+{
+	if (!is_new) {
+		spans_tell_again(spans, alike, again);
+		return;
+	}
+	alike_set(alike, again);
+	spans_tell(spans, &alike->span);
+}
+
+void spans_take_calls(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
+{
+	struct spans *spans = state;
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+	const uint64_t *durations = scan_values(kind, batch->rows[from], fields[0]);
+	const uint64_t *correlations = scan_values(kind, batch->rows[from], fields[1]);
+	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[2]);
+	const uint64_t *results = scan_values(kind, batch->rows[from], fields[3]);
+	struct span_call call = {.thread = spans_serial(spans, stream), .place = spans_where(spans, stream)};
+	const struct gpu_function *function = NULL;
+	uint8_t is_awaited = 0, has_flops = 0;
+	struct alike *alike = NULL;
+
+	for (size_t i = 0; i < to - from; i++) {
+		uint64_t end = batch->times[from + i];
+		int is_new = 0;
+
+		call.correlation = correlations[i];
+		call.begin_ns = spans_ns(spans, durations[i] > end ? 0 : end - durations[i]);
+		if (i == 0 || functions[i] != functions[i - 1] || results[i] != results[i - 1]) {
+			uint32_t at;
+
+			function = function_of(spans, functions[i], &at);
+			is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH &&
+				     (uint32_t)results[i] == 0;
+			has_flops = spans->flops != NULL && function != NULL &&
+				    (function->kind == GPU_LIBRARY || function->kind == GPU_GRAPH);
+			if (spans->options->wants & SPAN_BIT(SPAN_CALL))
+				alike = call_alike(spans, &call, (uint32_t)results[i], at, &is_new);
+		}
+		call.place.is_awaited = is_awaited;
+		if (has_flops)
+			spans_flops_call(spans, stream, function, (uint32_t)results[i], &call, spans_ns(spans, end));
+		if (alike != NULL)
+			tell_alike(spans, alike,
+				   &(struct span_again){.like = &alike->span,
+							.start_ns = call.begin_ns,
+							.duration_ns = (uint64_t)(spans_ns(spans, end) - call.begin_ns),
+							.flow = call.correlation},
+				   is_new);
+		keep_call(spans, &call);
+	}
 }
 
 void spans_take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	struct spans *spans = state;
-	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
-	uint16_t row = batch->rows[i];
-	uint32_t at, result = (uint32_t)scan_value(kind, row, fields[3]);
-	const struct gpu_function *function = function_of(spans, scan_value(kind, row, fields[2]), &at);
-	uint64_t end = batch->times[i], duration = scan_value(kind, row, fields[0]);
-	struct span_call call = {.correlation = scan_value(kind, row, fields[1]),
-				 .begin_ns = spans_ns(spans, duration > end ? 0 : end - duration),
-				 .thread = spans_serial(spans, stream),
-				 .place = spans_where(spans, stream)};
-
-	call.place.is_awaited = function != NULL && function->kind >= GPU_LAUNCH && function->kind <= GPU_GRAPH && result == 0;
-	if (spans->options->wants & SPAN_BIT(SPAN_CALL))
-		tell_call(spans, &call, result, at, end);
-	keep_call(spans, &call);
+	spans_take_calls(state, stream, batch, i, i + 1, fields);
 }
 
 /*
  * The first lane of a queue that is free at that moment; the last one where none is. Converting device times rounds, so that
  * work which follows at once may seem to begin ROUNDING_NS before what it follows has ended: it is drawn that much later.
  */
-static void choose_lane(struct spans *spans, struct span *span)
+static inline uint32_t choose_lane(struct spans *spans, uint32_t queue, int64_t *start_ns, uint64_t duration_ns)
 {
-	int64_t *ends = spans->lane_ends[span->track];
+	int64_t *ends = spans->lane_ends[queue];
 	uint32_t lane = 0;
 
-	while (lane + 1 < SPAN_LANES && ends[lane] > span->start_ns + ROUNDING_NS)
+	while (lane + 1 < SPAN_LANES && ends[lane] > *start_ns + ROUNDING_NS)
 		lane++;
-	if (ends[lane] > span->start_ns && ends[lane] <= span->start_ns + ROUNDING_NS)
-		span->start_ns = ends[lane];
-	ends[lane] = span->start_ns + (int64_t)span->duration_ns;
-	span->lane = lane;
+	if (ends[lane] > *start_ns && ends[lane] <= *start_ns + ROUNDING_NS)
+		*start_ns = ends[lane];
+	ends[lane] = *start_ns + (int64_t)duration_ns;
+	return lane;
 }
 
 /* What the file of another profiler says of the next device record wins over what follows from its call. */
@@ -212,7 +250,7 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 	set_queue(spans, span, at);
 	span->called_ns = TIME_UNKNOWN;
 	span->start_ns = spans_device_ns(spans, device_start);
-	choose_lane(spans, span);
+	span->lane = choose_lane(spans, span->track, &span->start_ns, span->duration_ns);
 	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
 	if (made != NUMBER_MAP_NONE)
 		set_place(spans, span, &spans->node_places[made]);
@@ -292,61 +330,77 @@ static void make_kernel(struct spans *spans, struct alike *alike, const struct s
 	span->argument_count = describe_kernel(span->shape, 0, alike->arguments);
 }
 
-/* One kernel of one known call, of which nothing else is said: as tell_kernel would tell it. Returns 0 where it is another. */
-static int tell_usual_kernel(struct spans *spans, size_t stream, const struct kernel_read *read)
+/* What kernels of that shape and queue share that were called there, told or about to be; *is_new: the latter. */
+static inline __attribute__((always_inline)) struct alike *kernel_alike(struct spans *spans, const struct span_call *call,
+									     uint32_t shape, uint32_t queue, int *is_new)
 {
-	const struct span_pending *pending = &spans->pending[stream];
+	const struct alike_key key = {.what = SPAN_KERNEL,
+				      .first = shape,
+				      .second = queue,
+				      .op = call->place.op,
+				      .range = call->place.range,
+				      .phase = call->place.phase,
+				      .op_source = call->place.op_source,
+				      .thread = call->thread};
+	struct alike *alike = alikes_of(&spans->alikes, &key, is_new);
+
+	if (*is_new) {
+		spans_tell_waiting(spans);
+		alike_begin(&spans->alikes, alike, &key);
+		make_kernel(spans, alike, call, shape, queue);
+	}
+	return alike;
+}
+
+/* One kernel of one known call, of which nothing else is said: as tell_kernel would tell it. Returns 0 where it is another. */
+static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans *spans, const struct kernel_read *read)
+{
 	uint32_t queue = number_map_find(&spans->queues, 0, read->queue);
+	struct span_again again = {.duration_ns = read->duration, .flow = read->correlation};
 	struct span_call *call;
 	struct alike *alike;
 	int is_new;
 
-	if (queue == NUMBER_MAP_NONE || read->start == 0 || (int64_t)read->duration < 0 || read->node != 0 || read->graph != 0 ||
-	    pending->given.op != 0 || pending->given.shapes != 0 || pending->given.step != 0)
+	if (queue == NUMBER_MAP_NONE || read->start == 0 || (int64_t)read->duration < 0 || read->node != 0 || read->graph != 0)
 		return 0;
 	call = awaited_find(&spans->awaited, read->correlation);
 	if (call == NULL || !(spans->options->wants & SPAN_BIT(SPAN_KERNEL)))
 		return 0;
-	alike = alikes_of(&spans->alikes,
-			  &(struct alike_key){.what = SPAN_KERNEL,
-					      .first = read->shape,
-					      .second = queue,
-					      .op = call->place.op,
-					      .range = call->place.range,
-					      .phase = call->place.phase,
-					      .op_source = call->place.op_source,
-					      .thread = call->thread},
-			  &is_new);
-	if (is_new)
-		make_kernel(spans, alike, call, read->shape, queue);
-	alike->span.start_ns = spans_device_ns(spans, read->start);
-	alike->span.duration_ns = read->duration;
-	alike->span.flow = alike->arguments[0].number = read->correlation;
-	alike->span.called_ns = call->begin_ns;
-	choose_lane(spans, &alike->span);
+	alike = kernel_alike(spans, call, read->shape, queue, &is_new);
+	again.like = &alike->span;
+	again.start_ns = spans_device_ns(spans, read->start);
+	again.called_ns = call->begin_ns;
+	again.lane = choose_lane(spans, queue, &again.start_ns, read->duration);
 	call->place.is_awaited = 0;
-	if (is_new)
-		spans_tell(spans, &alike->span);
-	else
-		spans_tell_again(spans, &alike->span);
+	tell_alike(spans, alike, &again, is_new);
 	return 1;
+}
+
+void spans_take_kernels(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
+{
+	struct spans *spans = state;
+	const struct span_pending *pending = &spans->pending[stream];
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+
+	for (size_t i = from; i < to; i++) {
+		uint16_t row = batch->rows[i];
+		const struct kernel_read read = {.start = scan_value(kind, row, fields[0]),
+						 .duration = scan_value(kind, row, fields[1]),
+						 .correlation = scan_value(kind, row, fields[2]),
+						 .shape = number_map_find(&spans->shapes, 0, scan_value(kind, row, fields[3])),
+						 .queue = scan_value(kind, row, fields[4]),
+						 .graph = (uint32_t)scan_value(kind, row, fields[5]),
+						 .node = scan_value(kind, row, fields[6])};
+		int is_given = pending->given.op != 0 || pending->given.shapes != 0 || pending->given.step != 0;
+
+		if (is_given || !tell_usual_kernel(spans, &read))
+			tell_kernel(spans, stream, &read);
+	}
 }
 
 void spans_take_kernel(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	struct spans *spans = state;
-	const struct batch_kind *kind = batch->kinds[batch->tags[i]];
-	uint16_t row = batch->rows[i];
-	struct kernel_read read = {.start = scan_value(kind, row, fields[0]),
-				   .duration = scan_value(kind, row, fields[1]),
-				   .correlation = scan_value(kind, row, fields[2]),
-				   .shape = number_map_find(&spans->shapes, 0, scan_value(kind, row, fields[3])),
-				   .queue = scan_value(kind, row, fields[4]),
-				   .graph = (uint32_t)scan_value(kind, row, fields[5]),
-				   .node = scan_value(kind, row, fields[6])};
-
-	if (!tell_usual_kernel(spans, stream, &read))
-		tell_kernel(spans, stream, &read);
+	spans_take_kernels(state, stream, batch, i, i + 1, fields);
 }
 
 void spans_take_copy(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -514,6 +568,7 @@ int spans_gpu_begin(struct spans *spans)
 		failed |= number_map_set(&spans->shapes, 0, gpu->shapes[i].id, (uint32_t)i);
 	for (size_t i = 0; i < gpu->queue_count; i++)
 		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, first_of_stream(gpu, i));
+	alikes_begin(&spans->alikes);
 	spans->lane_ends = calloc(gpu->queue_count + 1, sizeof *spans->lane_ends);
 	return spans->lane_ends == NULL || awaited_begin(&spans->awaited) != 0 ? -1 : failed;
 }

@@ -22,6 +22,10 @@ struct span_open {
 	uint32_t family, name; /* name: place in texts */
 	uint32_t domain;
 	uint8_t source, scope, phase, is_op;
+	struct flops flops;    /* what its inputs tell */
+	uint64_t inside_flops; /* of what it held */
+	uint8_t is_covered;    /* its inputs, or those of what it lies in, tell */
+	uint8_t holds_flops, holds_own; /* something in it has a figure; of its own inputs */
 };
 enum {
 	FAMILY_PROCESS = 1u << 16,
@@ -54,6 +58,8 @@ struct span_pending {
 	int is_there;
 };
 
+#define SPANS_WAITING 64u /* 3 KiB: they stay in the first-level cache */
+
 struct spans {
 	struct scan *scan;
 	const struct span_options *options;
@@ -72,6 +78,7 @@ struct spans {
 	size_t *thread_of;	     /* by stream */
 	struct span_awaited awaited;
 	struct alikes alikes;
+	struct spans_flops *flops;   /* NULL = nobody asks */
 	struct number_map nodes;     /* graph node -> place in node_places */
 	struct span_place *node_places;
 	size_t node_count, node_room;
@@ -85,19 +92,35 @@ struct spans {
 	uint64_t last; /* ticks */
 	struct clock_near near;
 	struct gpu_clock_near near_device;
+	struct span_again waiting[SPANS_WAITING]; /* for visit_again, told before anything else is */
+	size_t waiting_count;
 };
 
 #define SPANS_VALUE(f) batch_value(batch, i, fields[f])
 
 /* Fills in what all spans have. */
 void spans_tell(struct spans *spans, struct span *span);
-/* Of one whose like was told before: has it all. */
-static inline void spans_tell_again(struct spans *spans, const struct span *span)
+/* Tells all that waits for others like it. */
+void spans_tell_waiting(struct spans *spans);
+/* What `alike` says, whose span was told before, but for these. */
+static inline void spans_tell_again(struct spans *spans, struct alike *alike, const struct span_again *again)
 {
+	if (spans->options->visit_again != NULL) {
+		if (spans->waiting_count == SPANS_WAITING)
+			spans_tell_waiting(spans);
+		spans->waiting[spans->waiting_count++] = *again;
+		return;
+	}
+	alike_set(alike, again);
 	if (spans->result == 0)
-		spans->result = spans->options->visit(spans->options->context, span);
+		spans->result = spans->options->visit(spans->options->context, &alike->span);
 }
-int64_t spans_ns(struct spans *spans, uint64_t ticks);
+static inline int64_t spans_ns(struct spans *spans, uint64_t ticks)
+{
+	const struct process *process = spans->scan->process;
+
+	return clock_ns_near(process->clock, &spans->near, process->log->header.origin.ticks + ticks);
+}
 /* Of a device's time; the log says something about GPUs. */
 int64_t spans_device_ns(struct spans *spans, uint64_t device_time);
 uint32_t spans_serial(const struct spans *spans, size_t stream);
@@ -114,6 +137,18 @@ void spans_traces_flush(struct spans *spans);
 int spans_gpu_begin(struct spans *spans);
 void spans_gpu_finish(struct spans *spans);
 
+/* spans_flops.c */
+int spans_flops_begin(struct spans *spans);
+void spans_flops_free(struct spans *spans);
+/* What was open has ended, and is about to be told. `below`: what it lay in directly, NULL = nothing. */
+void spans_flops_close(struct spans *spans, const struct span_thread *thread, const struct span_open *open, struct span_open *below,
+		       const struct span *span);
+/* A library call ended, whose arguments came just before it, if any did. function NULL: it failed. */
+/* A call of a library, or the launch of a graph. */
+void spans_flops_call(struct spans *spans, size_t stream, const struct gpu_function *function, uint32_t result,
+		      const struct span_call *call, int64_t end_ns);
+void spans_flops_trace(struct spans *spans, const struct span *span);
+
 /* spans_use.c: the counters, all at the end. */
 void spans_use(struct spans *spans);
 
@@ -127,6 +162,8 @@ uint32_t spans_place_of(const struct number_map *map, uint64_t key);
 scan_take spans_take_push, spans_take_pop, spans_take_start, spans_take_end, spans_take_op_begin, spans_take_op_end,
 	spans_take_mark, spans_take_read, spans_take_trace, spans_take_trace_number, spans_take_clock, spans_take_call,
 	spans_take_kernel, spans_take_copy, spans_take_set, spans_take_graph, spans_take_node, spans_take_jit,
-	spans_take_overhead, spans_take_device_op, spans_take_device_step, spans_take_block, spans_take_block_detail, spans_take_block_room;
+	spans_take_overhead, spans_take_device_op, spans_take_device_step, spans_take_block, spans_take_block_detail, spans_take_block_room,
+	spans_take_inputs, spans_take_library;
+scan_take_alike spans_take_calls, spans_take_kernels;
 
 #endif

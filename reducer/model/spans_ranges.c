@@ -55,6 +55,7 @@ size_t spans_find(const struct span_thread *thread, uint32_t family, uint64_t ke
 void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open)
 {
 	struct span_open open = thread->open[at];
+	struct span span;
 	uint64_t duration = end_ns > open.start_ns ? (uint64_t)(end_ns - open.start_ns) : 0;
 	const char *domain = spans_text(spans, open.domain);
 
@@ -62,22 +63,25 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 	if (at > 0 && at + 1 == thread->count && thread != &spans->wide)
 		thread->open[at - 1].inside_ns += duration;
 	memmove(&thread->open[at], &thread->open[at + 1], (--thread->count - at) * sizeof open);
-	spans_tell(spans, &(struct span){.kind = SPAN_WHOLE,
-					 .what = what_of(&open),
-					 .on = thread == &spans->wide ? SPAN_PROCESS : SPAN_THREAD,
-					 .track = thread->serial,
-					 .thread = thread->serial,
-					 .start_ns = open.start_ns,
-					 .duration_ns = duration,
-					 .self_ns = duration > open.inside_ns ? duration - open.inside_ns : 0,
-					 .depth = thread == &spans->wide ? SPAN_NO_DEPTH : (uint32_t)at,
-					 .source = open.source,
-					 .scope = open.scope,
-					 .key = open.family < FAMILY_TRACE && open.family >= FAMILY_STACK ? 0 : open.key,
-					 .phase = open.phase,
-					 .domain = domain == NULL ? "" : domain,
-					 .is_open = is_open,
-					 .name = spans_text(spans, open.name)});
+	span = (struct span){.kind = SPAN_WHOLE,
+			     .what = what_of(&open),
+			     .on = thread == &spans->wide ? SPAN_PROCESS : SPAN_THREAD,
+			     .track = thread->serial,
+			     .thread = thread->serial,
+			     .start_ns = open.start_ns,
+			     .duration_ns = duration,
+			     .self_ns = duration > open.inside_ns ? duration - open.inside_ns : 0,
+			     .depth = thread == &spans->wide ? SPAN_NO_DEPTH : (uint32_t)at,
+			     .source = open.source,
+			     .scope = open.scope,
+			     .key = open.family < FAMILY_TRACE && open.family >= FAMILY_STACK ? 0 : open.key,
+			     .phase = open.phase,
+			     .domain = domain == NULL ? "" : domain,
+			     .is_open = is_open,
+			     .name = spans_text(spans, open.name)};
+	if (spans->flops != NULL && thread != &spans->wide)
+		spans_flops_close(spans, thread, &open, at > 0 ? &thread->open[at - 1] : NULL, &span);
+	spans_tell(spans, &span);
 }
 
 /* What the caller makes of a name, else the phase of what it lies in. */
@@ -120,6 +124,7 @@ struct span_place spans_where(const struct spans *spans, size_t stream)
 static void begin(struct spans *spans, struct span_thread *thread, struct span_open open)
 {
 	open.phase = phase_of(spans, thread, &open);
+	open.is_covered = thread->count > 0 && thread->open[thread->count - 1].is_covered;
 	spans_push(spans, thread, open);
 }
 

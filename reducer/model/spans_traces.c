@@ -41,6 +41,8 @@ static void flush(struct spans *spans, struct span_pending *pending)
 		return;
 	pending->is_there = 0;
 	pending->span.arguments = pending->arguments;
+	if (spans->flops != NULL)
+		spans_flops_trace(spans, &pending->span);
 	spans_tell(spans, &pending->span);
 }
 

@@ -186,7 +186,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 		found.steps[0].begin = loop.begin; /* it compiled */
 	else if (loop.count == 0 && found.count > 0 && is_op && known->xla_runs != NULL)
 		first = (struct period_step){
-			.begin = xla_runs_before(known->xla_runs, (uint32_t)found.anchor, found.steps[0].begin),
+			.begin = xla_runs_before(known->xla_runs, (uint32_t)found.anchor, found.count, found.steps[0].begin),
 			.end = found.steps[0].begin,
 			.likeness = 1};
 	if (first.begin != 0)

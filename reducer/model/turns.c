@@ -9,6 +9,8 @@
 #define BATCHES_LEAST 8	/* steps that bring a batch: of fewer it is not said that the others belong to them */
 #define ODD_SHARE 0.1	/* of the steps without a batch learn as the one before them did, at most: else batches are used again */
 
+#define ROUNDS_LEAST 5	/* of a critic that steps several times, and then the other one once */
+
 struct turns {
 	struct process *process;
 	const struct period *periods;
@@ -25,11 +27,11 @@ void turns_add(struct step *first, struct step *more, enum step_union as)
 
 void turns_count_again(struct process *process)
 {
-	uint64_t number = 0;
+	uint64_t number = 0; /* of the one before */
 
 	for (size_t i = 0; i < process->step_count; i++)
 		if (process->steps[i].source == SOURCE_record_function && process->steps[i].is_chosen)
-			process->steps[i].number = ++number;
+			number = process->steps[i].number = number == 0 ? process->steps[i].number : number + 1;
 }
 
 struct step *turns_step_before(struct process *process, size_t i)
@@ -171,11 +173,99 @@ static void join_batches(const struct turns *taken, size_t first)
 	turns_count_again(process);
 }
 
+/* One of two backward passes that take turns unevenly. */
+struct side {
+	uint64_t backward;
+	size_t count;
+	uint64_t made, usual; /* ops of its first Optimizer.step, which makes the optimizer's state, and of the last */
+};
+
+static struct side *side_of(struct side sides[2], const struct period *period)
+{
+	for (size_t i = 0; i < 2; i++)
+		if (sides[i].count == 0 || sides[i].backward == period->found.backward)
+			return &sides[i];
+	return NULL;
+}
+
+/*
+ * Has each side an optimizer of its own? Then its first step made the state of all that it steps for: as much more for each parameter
+ * as the other one's did. One optimizer that has another loss at times made none, or that of the new parameters alone.
+ */
+static int have_own_optimizers(const struct side sides[2])
+{
+	return sides[0].made > sides[0].usual && sides[1].made > sides[1].usual && sides[0].usual > 0 &&
+	       (sides[0].made - sides[0].usual) * sides[1].usual == (sides[1].made - sides[1].usual) * sides[0].usual;
+}
+
+/* How many steps each round has that ends with one of `last`, where nearly all have as many; 0 = they differ, or are few. */
+static unsigned steps_of_round(const struct turns *taken, size_t first, const struct side *last)
+{
+	size_t rounds = 0, same = 0, steps = 0, each = (taken->count - first) / last->count;
+
+	for (size_t k = first; k < taken->count; k++) {
+		steps++;
+		if (taken->periods[k].found.backward != last->backward)
+			continue;
+		rounds++;
+		same += steps == each;
+		steps = 0;
+	}
+	return rounds >= ROUNDS_LEAST && each >= 3 && (double)same >= SAME_SHARE * (double)rounds ? (unsigned)each : 0;
+}
+
+/* Up to the end of each step of `last`, with those before it. */
+static void join_up_to(const struct turns *taken, size_t first, const struct side *last)
+{
+	struct process *process = taken->process;
+	struct step *begun = NULL;
+
+	for (size_t k = first; k < taken->count; k++) {
+		struct step *step = taken->periods[k].step == NO_STEP ? NULL : &process->steps[taken->periods[k].step];
+		if (step == NULL || !step->is_chosen)
+			continue;
+		if (begun == NULL)
+			begun = step;
+		else
+			turns_add(begun, step, STEP_OF_ROUND);
+		if (taken->periods[k].found.backward == last->backward)
+			begun = NULL;
+	}
+	turns_count_again(process);
+}
+
+/*
+ * A critic that steps several times and draws its data anew each time, and then the one that it judges, once: a round is a step. Where a
+ * loader brings batches they are the steps.
+ */
+static void join_rounds(const struct turns *taken, size_t first)
+{
+	struct side sides[2] = {{.count = 0}};
+	const struct side *last;
+
+	for (size_t k = first; k < taken->count; k++) {
+		const struct period *period = &taken->periods[k];
+		struct side *side = side_of(sides, period);
+		if (!period->found.has_stepped && k + 1 == taken->count)
+			break; /* what follows the last step */
+		if (side == NULL || !period->found.has_stepped || period->found.has_loaded || !period->found.has_drawn)
+			return;
+		side->backward = period->found.backward;
+		side->usual = period->found.updates;
+		side->made = side->count++ == 0 ? side->usual : side->made;
+	}
+	last = sides[1].count < sides[0].count ? &sides[1] : &sides[0];
+	if (sides[1].count > 0 && have_own_optimizers(sides) && steps_of_round(taken, first, last) > 0)
+		join_up_to(taken, first, last);
+}
+
 void turns_join(struct process *process, const struct period *periods, size_t count)
 {
 	const struct turns taken = {.process = process, .periods = periods, .count = count};
 	size_t first = first_of_one_thread(&taken);
 
-	if (first < count && !join_turns(&taken, first))
-		join_batches(&taken, first);
+	if (first >= count || join_turns(&taken, first))
+		return;
+	join_rounds(&taken, first);
+	join_batches(&taken, first);
 }

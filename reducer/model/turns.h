@@ -27,7 +27,7 @@ struct period {
 /* One more end of Optimizer.step is of `first`, which lasts as long as `more`, no step of its own. */
 void turns_add(struct step *first, struct step *more, enum step_union as);
 
-/* Those that are left are counted from 1 again. */
+/* Those that are left are counted again, from the number of the first: a child of a process that trained goes on with its. */
 void turns_count_again(struct process *process);
 
 /* The step that counts before step i on its thread; NULL = none. */

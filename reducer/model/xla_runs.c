@@ -231,9 +231,25 @@ static uint64_t last_place(const struct xla_runs *runs, size_t line, uint64_t *f
 	return best;
 }
 
+/* Does the line itself come to that place, with no function of a package in between? */
+static int is_direct_at(const struct xla_runs *runs, size_t line, uint64_t place)
+{
+	for (size_t i = 1; i < runs->kind_count; i++)
+		if (runs->kinds[i].line == line && runs->kinds[i].place == place && runs->kinds[i].is_direct)
+			return 1;
+	return 0;
+}
+
+/* Each kind of line outvotes all of the next: of those without a first run least is known. */
+static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
+{
+	return runs->lines[line].ran == 0 ? 1 : is_direct_at(runs, line, place) ? (size_t)LINES_MAX * LINES_MAX : LINES_MAX;
+}
+
 /*
  * The place that runs what is compiled; 0 = none. What a call does besides comes earlier: it moves arguments, and in the first
- * round frees and waits. Lines say so that ran something by the other road first; only where there are none, the others do.
+ * round frees and waits. Lines say so that ran something by the other road first; only where there are none, the others do. Of them
+ * those say so that call what they compiled themselves: lines of a package's set-up come to places of all kinds late.
  */
 static uint64_t find_place(const struct xla_runs *runs)
 {
@@ -253,7 +269,7 @@ static uint64_t find_place(const struct xla_runs *runs)
 			found[count].place = place;
 			found[count++].first = first;
 		}
-		found[at].votes += runs->lines[line].ran != 0 ? LINES_MAX : 1;
+		found[at].votes += votes_of(runs, line, place);
 	}
 	for (at = 0; at < count; at++)
 		if (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first))
@@ -430,13 +446,32 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
 }
 
-uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, uint64_t time)
+/*
+ * Do other calls of the line come once more than there are steps, the first time before the first of them? Then a round is missing, the
+ * first: there most calls compile, and have other roads. What comes before a step in each round comes as often as there are steps.
+ */
+static int lacks_a_round(const struct xla_runs *runs, size_t line, size_t steps, uint64_t time)
+{
+	size_t same = 0, more = 0;
+
+	for (size_t i = 1; i < runs->kind_count && steps >= CALLS_LEAST; i++) {
+		const struct kind *kind = &runs->kinds[i];
+		if (kind->line != line || kind->first >= time || kind->count < steps)
+			continue;
+		same += kind->count % steps == 0;
+		more += kind->count % (steps + 1) == 0;
+	}
+	return more > same;
+}
+
+uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps, uint64_t time)
 {
 	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
 	const struct line *line = &runs->lines[kind->line];
 
-	if (kind == runs->kinds || line->ran == 0 || line->ran >= time || kind->place != find_place(runs) ||
-	    has_one_more(runs, kind))
+	if (kind == runs->kinds || line->ran == 0 || line->ran >= time)
 		return 0;
-	return line->begin;
+	if ((kind->place == find_place(runs) && !has_one_more(runs, kind)) || lacks_a_round(runs, kind->line, steps, time))
+		return line->begin;
+	return 0;
 }

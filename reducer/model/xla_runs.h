@@ -42,8 +42,9 @@ struct xla_loop {
  */
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop);
 
-/* When the step before the first one of a period began whose steps begin with calls of that name, the first at `time`; 0 = none.
+/*
+ * When the step before the first one of a period began whose steps, so many, begin with calls of that name, the first at `time`; 0 = none.
  */
-uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, uint64_t time);
+uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps, uint64_t time);
 
 #endif

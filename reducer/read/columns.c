@@ -349,10 +349,7 @@ static inline uint64_t unfold(uint64_t number)
 	return (number >> 1) ^ (0 - (number & 1));
 }
 
-/*
- * The next values of a varint column, or sums of the differences that it holds. Many are one byte: eight at a time. Made twice, so that
- * neither asks which it is.
- */
+/* The next values of a varint column, or sums of its differences: many of one or two bytes. Made twice, so that neither asks which. */
 static inline __attribute__((always_inline)) void take_numbers(struct column *column, uint64_t *to, size_t count, int is_delta)
 {
 	const uint8_t *at = column->at;
@@ -368,6 +365,12 @@ static inline __attribute__((always_inline)) void take_numbers(struct column *co
 				to[i + k] = is_delta ? last += unfold(at[k]) : at[k];
 			at += 8;
 			i += 8;
+		} else if ((word & VARINT_HIGH_BITS) == VARINT_PAIRS && count - i >= 4) {
+			word = (word & UINT64_C(0x007f007f007f007f)) | (word >> 1 & UINT64_C(0x3f803f803f803f80));
+			for (unsigned k = 0; k < 4; k++, word >>= 16)
+				to[i + k] = is_delta ? last += unfold(word & 0xffff) : word & 0xffff;
+			at += 8;
+			i += 4;
 		} else {
 			at = varint_take_near(at, word, &word);
 			to[i++] = is_delta ? last += unfold(word) : word;

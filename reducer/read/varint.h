@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define VARINT_HIGH_BITS UINT64_C(0x8080808080808080) /* of eight bytes: set where a varint goes on */
+#define VARINT_PAIRS UINT64_C(0x0080008000800080)     /* the same where eight bytes are four varints of two */
 
 /* Bytes below 128: each ends a varint. Eight at a time; the sums of up to 255 words fit their bytes. */
 static inline size_t varint_ends(const uint8_t *at, size_t bytes)

@@ -118,6 +118,7 @@ static bool read_stack(const struct table *sites, size_t row, bool is_of_one, st
 	if (!table_is_known(sites, row, column))
 		return false;
 	cause->is_heap = length == 4 && memcmp(allocator, "heap", 4) == 0;
+	cause->is_mapped = length == 4 && memcmp(allocator, "mmap", 4) == 0;
 	if (!cause->is_heap && !is_of_one)
 		text_format(&cause->name, "%.*s: ", (int)length, allocator);
 	cause_read(sites->frames, table_get_stack(sites, row, column), cause);

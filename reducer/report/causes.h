@@ -17,7 +17,7 @@ struct cause {
 	struct text script;  /* "f (train.py:12)": the line of the user's own Python that it was done for; empty = none known */
 	int64_t peak_bytes, leaked_bytes, allocations;
 	bool has_near;       /* a name is only the nearest one */
-	bool is_heap;
+	bool is_heap, is_mapped; /* of the allocators heap, mmap */
 };
 
 struct causes {

@@ -80,6 +80,19 @@ void human_count(struct text *out, int64_t count)
 	}
 }
 
+/* Arithmetic operations: powers of ten, as devices are measured. */
+static void human_flops(struct text *out, double count)
+{
+	static const char *const units[] = {"flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop", "Eflop"};
+	size_t unit = 0;
+
+	while ((count >= 999.5 || count <= -999.5) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		count /= 1000;
+		unit++;
+	}
+	three_digits(out, count, units[unit]);
+}
+
 static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 {
 	switch (unit) {
@@ -95,6 +108,11 @@ static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 	case UNIT_BYTES_PER_S:
 		human_bytes(out, value);
 		text_string(out, "/s");
+		break;
+	case UNIT_FLOPS:
+	case UNIT_FLOPS_PER_S:
+		human_flops(out, (double)value);
+		text_string(out, unit == UNIT_FLOPS ? "" : "/s");
 		break;
 	case UNIT_NONE:
 	case UNIT_RATIO:

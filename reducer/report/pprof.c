@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pprof: call stacks with their numbers as a profile of pprof's format, for `go tool pprof`, google-pprof, Speedscope.
+ * pprof: call stacks with their numbers as a profile of pprof's format, for `go tool pprof`, Speedscope.
  *
  * Each row is a sample, each column with a `sample` name is a kind of value. Functions, files, lines and inlining are in the
  * file, so that no reader needs the programs. Modules lie at made-up addresses: those of several processes differ.
@@ -374,7 +374,7 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 const struct report_kind report_pprof = {
 	.name = "pprof",
 	.suffix = "pb",
-	.help = "call stacks with all their numbers: `go tool pprof`, google-pprof, Speedscope; give -o FILE.pb",
+	.help = "call stacks with all their numbers: `go tool pprof`, Speedscope; give -o FILE.pb",
 	.is_single = true,
 	.tables = "memory.sites",
 	.write = write_set,

@@ -17,6 +17,7 @@
 
 #define OTHER_ROWS 3
 #define START_LINES 2
+#define SILENT_NS 1000000000 /* of a program at its end: worth saying; what goes on is read once a second */
 #define ROOMY_LINES 40 /* of a screen: from there on a blank line before each part */
 
 size_t summary_left(const struct summary *summary)
@@ -187,7 +188,12 @@ static void put_start(struct summary *summary)
 	if (run->realtime_ns && gmtime_r(&start, &at))
 		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S, ", &at);
 	text_format(&sentence, "%slasted ", stamp);
-	human_ns(&sentence, run->duration_ns);
+	human_ns(&sentence, run->gone_ns);
+	if (run->gone_ns - run->duration_ns > SILENT_NS) {
+		text_string(&sentence, " (no record after ");
+		human_ns(&sentence, run->duration_ns);
+		text_char(&sentence, ')');
+	}
 	text_format(&sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
 	process_end_text(main_process(run), end, sizeof(end));
 	text_format(&sentence, ", %s%s%s", run->process_count == 1 ? "" : "this one ",
@@ -446,5 +452,6 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 		free(written[i].bytes);
 	}
 	table_free(summary.verdict);
+	causes_free(&summary.causes);
 	text_free(&summary.line);
 }

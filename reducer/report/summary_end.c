@@ -79,6 +79,27 @@ static void put_failures(struct summary *summary)
 	text_free(&sentence);
 }
 
+/* Whose it was that left no room: the last to ask is often not the one that had most. */
+static void put_holder(struct summary *summary)
+{
+	const struct cause *most = summary_holder(summary);
+	struct text sentence = {0};
+
+	if (!most)
+		return;
+	text_string(&sentence, summary->causes.is_estimated && !most->is_mapped ? "Most at the peak, some " : "Most at the peak, ");
+	human_bytes(&sentence, most->peak_bytes);
+	text_string(&sentence, most->is_mapped ? " mapped" : "");
+	if (most->script.length)
+		text_format(&sentence, ", came from %s", most->script.bytes);
+	else
+		text_format(&sentence, ", came from %s%s%s%s", most->name.bytes, most->place.length ? " [" : "",
+			    most->place.length ? most->place.bytes : "", most->place.length ? "]" : "");
+	text_string(&sentence, " (-t memory.sites).");
+	summary_sentence(summary, "  ", sentence.bytes, LINES);
+	text_free(&sentence);
+}
+
 /* Did it fail behind that, or was it killed? One that went on with less memory has ended well. */
 static bool has_ended_badly(const struct process *process)
 {
@@ -97,7 +118,8 @@ void summary_find_end(struct summary *summary)
 	summary->is_out = table->note_count > 0;
 	if (all.last && has_ended_badly(&run->processes[all.process])) {
 		summary->is_out = true;
-		summary->out_allocator = all.last->allocator;
+		if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0) /* they share one room */
+			summary->out_allocator = all.last->allocator;
 	}
 	table_free(table);
 }
@@ -111,4 +133,5 @@ void summary_put_end(struct summary *summary)
 		summary_sentence(summary, "  ", table->notes[i].text, LINES);
 	table_free(table);
 	put_failures(summary);
+	put_holder(summary);
 }

@@ -59,7 +59,8 @@ static void put_launches(struct summary *summary, const struct gpu_brief *brief)
 	for (size_t i = 0; i < brief->reason_count && i < REASONS_SHOWN; i++) {
 		text_string(&summary->line, "    ");
 		human_count(&summary->line, (int64_t)brief->reasons[i].count);
-		text_format(&summary->line, " %s: %s", brief->reasons[i].what, brief->reasons[i].reason);
+		text_format(&summary->line, " %s: %s", brief->reasons[i].count == 1 ? brief->reasons[i].one : brief->reasons[i].what,
+			    brief->reasons[i].reason);
 		summary_end_line(summary);
 	}
 }

@@ -8,6 +8,7 @@
 #ifndef REDUCER_REPORT_SUMMARY_INTERNAL_H
 #define REDUCER_REPORT_SUMMARY_INTERNAL_H
 
+#include "reducer/report/causes.h"
 #include "reducer/report/summary.h"
 #include "reducer/tables/step_values.h"
 
@@ -27,6 +28,8 @@ struct summary {
 	size_t verdict_lines;  /* that its sentence needs */
 	bool is_out;	/* the run ended for want of memory, as far as is known: what held it goes before what took time */
 	const char *out_allocator; /* of which; NULL = all */
+	struct causes causes;	   /* of it; see summary_causes */
+	bool has_causes;
 	struct summary_notes {
 		char **texts;
 		size_t count, room;
@@ -91,6 +94,10 @@ void summary_put_memory(struct summary *summary);
 void summary_put_gpu(struct summary *summary);
 void summary_put_processes(struct summary *summary);
 void summary_put_sites(struct summary *summary);
+/* The call stacks of the run, of out_allocator where it is set: looked up once. */
+const struct causes *summary_causes(struct summary *summary);
+/* The call stack that held most where memory ran out; NULL = it did not, or none was recorded. */
+const struct cause *summary_holder(struct summary *summary);
 void summary_put_advice(struct summary *summary);
 void summary_put_notes(struct summary *summary);
 

@@ -171,34 +171,88 @@ static bool put_sites_heading(struct summary *summary, const struct causes *caus
 	return is_there;
 }
 
-/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. Address space that was
- * mapped is often far larger than what the heap holds, and has a peak of its own: it keeps its place behind. */
-void summary_put_sites(struct summary *summary)
+const struct causes *summary_causes(struct summary *summary)
 {
 	struct request request = *summary->request;
-	struct causes causes;
-	size_t heap = 0, shown_heap, others, rows;
 
 	if (summary->out_allocator)
 		request.allocator = summary->out_allocator;
-	causes = causes_make(&request);
-	if (causes.count && put_sites_heading(summary, &causes)) {
-		rows = (summary_left(summary) - 1) / 2;
-		rows = rows < SITE_ROWS ? rows : SITE_ROWS;
-		while (heap < causes.count && causes.list[heap].is_heap)
-			heap++;
-		others = causes.count - heap;
-		shown_heap = others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS; /* for others */
-		shown_heap = rows > shown_heap ? rows - shown_heap : 1;
-		shown_heap = heap < shown_heap ? heap : shown_heap;
-		for (size_t i = 0; i < shown_heap; i++)
-			put_cause(summary, &causes.list[i]);
-		for (size_t i = 0; i < others && shown_heap + i < rows; i++)
-			put_cause(summary, &causes.list[heap + i]);
-		if (causes.count > rows || causes.is_more) {
-			text_string(&summary->line, "  ... and more: -t memory.sites");
-			summary_end_line(summary);
+	if (!summary->has_causes)
+		summary->causes = causes_make(&request);
+	summary->has_causes = true;
+	return &summary->causes;
+}
+
+/* How much of mapped memory can have been real: no more than a process was seen to have, or its group may have. */
+static int64_t most_real(const struct run *run)
+{
+	uint64_t most = 0, value;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		most = process->told.memory_limit_bytes > most ? process->told.memory_limit_bytes : most;
+		for (size_t k = 0; k < process->use.count; k++) {
+			const struct use_sample *sample = &process->use.samples[k];
+			if (use_value(&process->use, sample, USE_group_memory_limit, &value) && value > most)
+				most = value;
+			if (use_value(&process->use, sample, USE_resident, &value) && value > most)
+				most = value;
 		}
 	}
-	causes_free(&causes);
+	return most < INT64_MAX ? (int64_t)most : INT64_MAX;
+}
+
+const struct cause *summary_holder(struct summary *summary)
+{
+	const struct causes *causes = summary->is_out ? summary_causes(summary) : NULL;
+	const struct cause *most = causes && causes->count ? &causes->list[0] : NULL;
+	int64_t real = most ? most_real(summary->request->run) : 0;
+
+	for (size_t i = 1; most && !summary->out_allocator && i < causes->count; i++)
+		if (causes->list[i].is_mapped && causes->list[i].peak_bytes <= real && causes->list[i].peak_bytes > most->peak_bytes)
+			most = &causes->list[i];
+	return most && (summary->out_allocator || most->is_heap || most->is_mapped) ? most : NULL;
+}
+
+static void put_causes(struct summary *summary, const struct cause *first, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		put_cause(summary, &first[i]);
+}
+
+/* The largest causes at the peak. In mode totals there are none, and a heading alone says nothing. Address space that was
+ * mapped is often far larger than what the heap holds, and has a peak of its own: it keeps its place behind, unless memory
+ * ran out for it. */
+void summary_put_sites(struct summary *summary)
+{
+	const struct causes *causes = summary_causes(summary);
+	const struct cause *holder = summary_holder(summary), *list = causes->list;
+	size_t heap = 0, others, rows, sure, rest;
+
+	if (!causes->count || !put_sites_heading(summary, causes))
+		return;
+	rows = (summary_left(summary) - 1) / 2;
+	rows = rows < SITE_ROWS ? rows : SITE_ROWS;
+	while (heap < causes->count && list[heap].is_heap)
+		heap++;
+	others = causes->count - heap;
+	if (holder && holder->is_mapped && heap) {
+		sure = heap < OTHER_SITE_ROWS ? heap : OTHER_SITE_ROWS;
+		sure = rows > sure ? rows - sure : 1;
+		sure = others < sure ? others : sure;
+		put_causes(summary, &list[heap], sure);
+		rest = rows > sure ? rows - sure : 0;
+		put_causes(summary, list, heap < rest ? heap : rest);
+	} else {
+		sure = others < OTHER_SITE_ROWS ? others : OTHER_SITE_ROWS;
+		sure = rows > sure ? rows - sure : 1;
+		sure = heap < sure ? heap : sure;
+		put_causes(summary, list, sure);
+		rest = rows > sure ? rows - sure : 0;
+		put_causes(summary, &list[heap], others < rest ? others : rest);
+	}
+	if (causes->count > rows || causes->is_more) {
+		text_string(&summary->line, "  ... and more: -t memory.sites");
+		summary_end_line(summary);
+	}
 }

@@ -110,7 +110,8 @@ static void take_product(struct sums *sums, const struct gpu_function *function,
 
 static void take_call(struct sums *sums, const struct gpu *gpu, const struct gpu_library_call *call)
 {
-	static const char *const reductions[] = {"ncclAllReduce", "ncclReduceScatter", "ncclReduce"};
+	static const char *const reductions[] = {"ncclAllReduce",	"ncclReduceScatter",	   "ncclReduce",
+						  "ncclAllReduceConfig", "ncclReduceScatterConfig", "ncclReduceConfig"};
 	const struct gpu_function *function;
 
 	if (call->function >= gpu->function_count)

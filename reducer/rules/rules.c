@@ -295,7 +295,8 @@ static void put_value(struct text *out, const struct proof *proof)
 {
 	static const char *const units[] = {
 		[UNIT_NONE] = "", [UNIT_COUNT] = "", [UNIT_BYTES] = " bytes", [UNIT_NS] = " ns",
-		[UNIT_RATIO] = "", [UNIT_BYTES_PER_S] = " bytes/s"};
+		[UNIT_RATIO] = "", [UNIT_BYTES_PER_S] = " bytes/s", [UNIT_FLOPS] = " flop",
+		[UNIT_FLOPS_PER_S] = " flop/s"};
 
 	if (proof->value == floor(proof->value) && fabs(proof->value) < 1e15)
 		text_format(out, "%.0f%s", proof->value, units[proof->unit]);

@@ -29,10 +29,15 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
 	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, while the steps went on.",
 		    leak->label[0] ? leak->label : "an allocator", leak->value / (1 << 20));
+	if (facts_known(facts, FACT_leak_site_bytes))
+		text_format(&finding->remedy, "About as much was live at the end from %s. ",
+			    facts->facts[FACT_leak_site_bytes].label);
 	text_string(&finding->remedy,
 		    "Look for what is kept from step to step (-t memory.peak: by op; -t memory.sites: by call stack): a list of "
 		    "losses with their graphs, a cache or an optimizer's history, a missing free.");
 	finding_prove(finding, facts, FACT_leak_bytes);
+	if (facts_known(facts, FACT_leak_site_bytes))
+		finding_prove(finding, facts, FACT_leak_site_bytes);
 }
 
 void rule_memory_fragmented(const struct rule_facts *facts, struct finding *finding)

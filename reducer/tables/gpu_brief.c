@@ -54,28 +54,29 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 		if (gpu->copies[i].queue < gpu->queue_count)
 			device_of(brief, gpu, gpu->queues[gpu->copies[i].queue].device)->copies += gpu->copies[i].occurrences;
 	for (size_t i = 0; i < process->account_count; i++) {
-		unsigned id;
-		if (sscanf(process->accounts[i].allocator, "device:%u", &id) == 1)
+		uint32_t id;
+		if (gpu_is_device_allocator(process->accounts[i].allocator, &id))
 			take_peak(device_of(brief, gpu, id), &process->accounts[i]);
 	}
 }
 
 /* Adds to the reason's line, or makes one. */
-static void add_reason(struct gpu_brief *brief, const char *what, const char *reason, uint64_t count)
+static void add_reason(struct gpu_brief *brief, const struct gpu_brief_reason *more)
 {
 	for (size_t i = 0; i < brief->reason_count; i++)
-		if (brief->reasons[i].what == what && brief->reasons[i].reason == reason) {
-			brief->reasons[i].count += count;
+		if (brief->reasons[i].what == more->what && brief->reasons[i].reason == more->reason) {
+			brief->reasons[i].count += more->count;
 			return;
 		}
-	if (count && brief->reason_count < GPU_BRIEF_REASONS)
-		brief->reasons[brief->reason_count++] = (struct gpu_brief_reason){what, reason, count};
+	if (more->count && brief->reason_count < GPU_BRIEF_REASONS)
+		brief->reasons[brief->reason_count++] = *more;
 }
 
 static void take_counts(struct gpu_brief *brief, const struct gpu_counts *counts)
 {
 	static const enum gpu_pairing order[] = {GPU_HOST_ONLY, GPU_DEVICE_ONLY, GPU_NOT_LAUNCHED};
 	static const char *const words[] = {"host-only", "device-only", "calls started nothing"};
+	static const char *const one[] = {"host-only", "device-only", "call started nothing"};
 
 	brief->impossible += counts->impossible_records;
 	brief->paired += counts->launches[GPU_PAIRED];
@@ -83,7 +84,8 @@ static void take_counts(struct gpu_brief *brief, const struct gpu_counts *counts
 	brief->host_only += counts->launches[GPU_HOST_ONLY];
 	for (unsigned i = 0; i < 3; i++)
 		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
-			add_reason(brief, words[i], gpu_reason_text(reason), counts->reasons[order[i]][reason]);
+			add_reason(brief, &(struct gpu_brief_reason){words[i], one[i], gpu_reason_text(reason),
+								     counts->reasons[order[i]][reason]});
 }
 
 void gpu_brief(struct gpu_brief *brief, const struct run *run)

@@ -19,7 +19,7 @@ struct gpu_brief_device {
 };
 
 struct gpu_brief_reason {
-	const char *what, *reason;
+	const char *what, *one, *reason; /* one: what, where the count is 1 */
 	uint64_t count;
 };
 

@@ -176,9 +176,10 @@ void gpu_note_whole_graphs(struct table *table, const struct request *request)
 	}
 	if (launches)
 		table_note(table, NOTE_MISSING,
-			   "%" PRIu64 " launches of CUDA graphs (%.3f ms on the device) were recorded as a whole "
-			   "(TFPROF_CUDA_GRAPH=graph): which kernels, copies and sets ran in them is not known (-t graph_stats).",
-			   launches, (double)device_ns / 1e6);
+			   "%" PRIu64 " %s (%.3f ms on the device) %s recorded as a whole (TFPROF_CUDA_GRAPH=graph): which kernels, "
+			   "copies and sets ran then is not known (-t graph_stats).",
+			   launches, launches == 1 ? "launch of a CUDA graph" : "launches of CUDA graphs", (double)device_ns / 1e6,
+			   launches == 1 ? "was" : "were");
 }
 
 /* Another device than `first` that a wanted process calls by the same number. */
@@ -238,16 +239,19 @@ bool gpu_any(struct table *table, const struct request *request)
 
 static void note_reasons(struct table *table, const struct process *process, enum gpu_pairing pairing)
 {
+	static const char *const many[GPU_PAIRINGS] = {[GPU_NOT_LAUNCHED] = "calls started nothing",
+						       [GPU_HOST_ONLY] = "launches are host-only",
+						       [GPU_DEVICE_ONLY] = "launches are device-only"};
+	static const char *const one[GPU_PAIRINGS] = {[GPU_NOT_LAUNCHED] = "call started nothing",
+						      [GPU_HOST_ONLY] = "launch is host-only",
+						      [GPU_DEVICE_ONLY] = "launch is device-only"};
 	const struct gpu_counts *counts = &process->gpu->counts;
 
 	for (unsigned reason = 1; reason < GPU_REASONS; reason++)
 		if (counts->reasons[pairing][reason])
 			table_note(table, pairing == GPU_NOT_LAUNCHED ? NOTE_INFO : NOTE_MISSING,
 				   "Process %" PRIu32 ": %" PRIu64 " %s: %s.", process->pid, counts->reasons[pairing][reason],
-				   pairing == GPU_NOT_LAUNCHED ? "calls started nothing"
-				   : pairing == GPU_HOST_ONLY  ? "launches are host-only"
-							       : "launches are device-only",
-				   gpu_reason_text(reason));
+				   (counts->reasons[pairing][reason] == 1 ? one : many)[pairing], gpu_reason_text(reason));
 }
 
 static void note_impossible(struct table *table, const struct process *process)

@@ -4,6 +4,8 @@
  *
  * Rule: a kernel belongs to the library call that was open on its launching thread, by the record, not by its name.
  */
+#include "reducer/model/flops.h"
+#include "reducer/tables/flops_cells.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <inttypes.h>
@@ -12,7 +14,7 @@
 
 enum {
 	RANK, FUNCTION, LIBRARY, ARGUMENTS, OP, PROCESS, THREAD, CALLS, FAILED, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, LAUNCHES,
-	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, COLUMNS
+	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, FLOPS, FLOPS_RATE, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -36,6 +38,10 @@ static const struct table_column columns[] = {
 	[DEVICE_TIME] = {"device_ns", "on device", TABLE_INTEGER, UNIT_NS, 0, "time on the device, in all"},
 	[DEVICE_AVERAGE] = {"device_avg_ns", "a call", TABLE_INTEGER, UNIT_NS, 1, "of one call"},
 	[NAMES] = {"kernel_names", "kernel names", TABLE_TEXT, UNIT_NONE, 1, "the first four distinct ones; ... = there are more"},
+	[FLOPS] = {"flops", "flop", TABLE_INTEGER, UNIT_FLOPS, 1,
+		   "arithmetic of the calls that did not fail, by their arguments (docs/flops.md); empty = these do not tell it"},
+	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 0,
+			"flops by the time on the device; empty = not all calls have theirs"},
 };
 
 struct row {
@@ -84,6 +90,21 @@ static void put_names(struct table *table, const struct gpu *gpu, const struct g
 	text_free(&text);
 }
 
+/* The time on the device is that of all of the calls: none was captured into a graph or lost its kernels, as far as one sees. */
+static bool has_whole_time(const struct gpu *gpu, const struct gpu_library_call *call)
+{
+	return call->kernel_count >= call->calls - call->failed && (!gpu->graph_count || call->kernel_count >= call->launches);
+}
+
+static void put_flops(struct table *table, const struct gpu *gpu, const struct gpu_library_call *call)
+{
+	const struct gpu_function *function = &gpu->functions[call->function];
+	struct flops flops = flops_of_call(function->name, function->arguments, call->arguments, GPU_LIBRARY_ARGUMENTS);
+
+	flops.is_known &= !__builtin_mul_overflow(flops.count, call->calls - call->failed, &flops.count);
+	flops_put(table, FLOPS, FLOPS_RATE, flops.is_known, flops.count, has_whole_time(gpu, call) ? call->device_ns : 0);
+}
+
 static void add_row(struct table *table, const struct row *row, size_t rank)
 {
 	const struct gpu_library_call *call = row->call;
@@ -95,6 +116,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 	if (call->function < gpu->function_count) {
 		table_string(table, LIBRARY, gpu->functions[call->function].library);
 		put_arguments(table, &gpu->functions[call->function], call);
+		put_flops(table, gpu, call);
 	}
 	gpu_put_op(table, OP, row->process, call->op);
 	table_integer(table, PROCESS, row->process->pid);
@@ -114,6 +136,7 @@ static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind), count = 0, room = 0;
 	struct row *rows = NULL;
+	bool has_flops = false;
 
 	if (!gpu_any(table, request))
 		return;
@@ -133,6 +156,10 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < count && i < limit; i++)
 		add_row(table, &rows[i], i + 1);
 	table->omitted_count = count - table->row_count;
+	for (size_t r = 0; r < table->row_count; r++)
+		has_flops |= table_is_known(table, r, FLOPS);
+	if (has_flops)
+		flops_note_replays(table, request);
 	free(rows);
 }
 

@@ -86,9 +86,9 @@ static void put_holder(struct table *table, const struct holder *holder, const s
 
 static void put_device(struct table *table, const struct process *process, const struct account *account)
 {
-	char *end;
-	unsigned long number = strtoul(account->allocator + strlen("device:"), &end, 10);
-	const struct gpu_device *device = process->gpu && !*end ? gpu_find_device(process->gpu, (uint32_t)number) : NULL;
+	uint32_t number;
+	bool is_known = gpu_is_device_allocator(account->allocator, &number);
+	const struct gpu_device *device = process->gpu && is_known ? gpu_find_device(process->gpu, number) : NULL;
 	uint64_t capacity = !device ? 0 : device->total ? device->total : device->memory_bytes;
 
 	table_string(table, WHY, "the driver tells how much is free, not the largest block of it");

@@ -212,6 +212,35 @@ static void note_chosen(struct table *table, const struct request *request)
 	}
 }
 
+/* What the program gets from the system or a device, not from what another allocator already holds. */
+static bool is_lowest(const char *allocator)
+{
+	static const char *const names[] = {"heap", "mmap", "pinned", "registered", "managed"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(allocator, names[i]) == 0)
+			return true;
+	return strncmp(allocator, "device:", 7) == 0;
+}
+
+/* A sum over all rows, as graphs of call stacks draw it, has the same bytes twice. */
+static void note_layers(struct table *table, const struct sites *sites, const char *const *allocators)
+{
+	const char *upper = NULL;
+	bool has_lower = false;
+
+	for (size_t i = 0; i < sites->count; i++) {
+		const char *allocator = allocators[sites->list[i].allocator];
+		has_lower |= is_lowest(allocator);
+		upper = upper || is_lowest(allocator) ? upper : allocator;
+	}
+	if (upper && has_lower)
+		table_note(table, NOTE_INFO,
+			   "%s hands out what it took from the heap or a device, so that their rows have the same bytes again: a sum "
+			   "over all rows counts them twice. --allocator=heap, or another one, takes one alone.",
+			   upper);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind), allocator_count;
@@ -231,6 +260,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < sites.count && i < limit; i++)
 		add_row(table, request, &sites.list[places[i]], allocators);
 	table->omitted_count = sites.count - table->row_count;
+	note_layers(table, &sites, allocators);
 	base_index_free(&sites.index);
 	free(sites.list);
 	free(places);

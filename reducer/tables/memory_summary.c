@@ -24,8 +24,9 @@ static const struct table_column columns[] = {
 	[SCOPE] = {"scope", "scope", TABLE_TEXT, UNIT_NONE, 0, "job (all processes of the run), process, or thread"},
 	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
-		       "heap: the malloc family; mmap: address space mapped by the program itself; device:N: memory of that GPU; pinned, "
-		       "registered: host memory that devices reach; managed; a framework's own allocator"},
+		       "heap: the malloc family; mmap: address space mapped by the program itself; device:N: memory of that GPU (with "
+		       "its UUID where processes call several so); pinned, registered: host memory that devices reach; managed; a "
+		       "framework's own allocator"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
 			 "blocks got; failed calls are not counted; a realloc is one free and one allocation"},
 	[FREES] = {"frees", "frees", TABLE_INTEGER, UNIT_COUNT, 1, "blocks given back; free(NULL) is not counted"},
@@ -316,7 +317,6 @@ static void fill(struct table *table, const struct request *request)
 	notes_inherited(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
-	gpu_note_numbers(table, request);
 }
 
 const struct table_kind table_memory_summary = {

@@ -3,6 +3,8 @@
 #include "reducer/tables/op_rows.h"
 
 #include "reducer/tables/notes.h"
+#include "reducer/analysis/flops.h"
+#include "reducer/tables/flops_cells.h"
 #include "reducer/analysis/tensor_names.h"
 #include "reducer/base/index.h"
 
@@ -259,6 +261,29 @@ static void add_device(struct op_rows *rows, size_t *room, const struct work *wo
 	free(order);
 }
 
+/*
+ * Arithmetic of the host's ops is that of all they held; of devices' what they were given for the innermost op, by the time of its
+ * kernels. Kernels that ran more often than something with a figure was launched, and those of CUDA graphs, which count when they
+ * are captured, tell no rate: it would be too low.
+ */
+static void add_flops(struct op_rows *rows, const struct request *request, const struct flops_found *found)
+{
+	bool has_replays = flops_has_replays(request), is_part = request->device || request->stream;
+
+	for (size_t i = 0; found && i < rows->count; i++) {
+		struct op_row *row = &rows->items[i];
+		const struct flops_op *op = flops_find_op(found, row->name, row->source);
+		if (!op || !row->name[0] || (row->side == OP_DEVICE && is_part)) /* nobody told on which device it was done */
+			continue;
+		row->has_flops = row->side == OP_HOST ? op->occurrences : op->launched_times;
+		row->flops = row->side == OP_HOST ? op->flops : op->launched;
+		if (row->side == OP_HOST)
+			row->flops_ns = op->ns;
+		else if (row->has_flops && !has_replays && op->launched_times >= row->occurrences)
+			row->flops_ns = (uint64_t)row->total;
+	}
+}
+
 static int by_self(const void *a, const void *b)
 {
 	const struct op_row *one = a, *other = b;
@@ -331,6 +356,11 @@ static void group_rows(struct op_rows *rows, enum op_group group)
 		row->self += add->self;
 		row->tensor += add->tensor;
 		row->is_eligible |= add->is_eligible;
+		row->flops_ns = (row->has_flops && !row->flops_ns) || (add->has_flops && !add->flops_ns)
+					? 0
+					: row->flops_ns + add->flops_ns;
+		row->has_flops |= add->has_flops;
+		row->flops = flops_plus(row->flops, add->flops);
 		row->forward = NULL;
 	}
 	rows->count = kept;
@@ -369,6 +399,7 @@ void op_rows_make(struct op_rows *rows, const struct request *request, const str
 	rows->is_part = is_part(request);
 	if (work)
 		add_device(rows, &room, work);
+	add_flops(rows, request, analyses_whole(request->analyses, &analysis_flops));
 	if (request->group != GROUP_OP && request->group != GROUP_KERNEL)
 		group_rows(rows, request->group);
 	if (work && is_with_idle)

@@ -25,6 +25,8 @@ struct op_row {
 	const char *forward; /* of backward functions; NULL = none or several */
 	int eager;	     /* 1 = run one by one, 0 = inside a compiled function, -1 = not known */
 	bool is_eligible;    /* device: a matrix product or convolution by its name */
+	bool has_flops;	     /* what follows is known */
+	uint64_t flops, flops_ns; /* arithmetic, and the time that it took; ns 0 = not known, or some of it was for what has no figure */
 };
 
 struct op_rows {

@@ -6,6 +6,7 @@
  * time. Device times are those of the work that was launched while it was the innermost op. Ranges that the user named are no
  * ops (range_stats has them). The shares are of the sum of all rows' self times of that side, idle time included with --idle=in.
  */
+#include "reducer/tables/flops_cells.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/op_rows.h"
 
@@ -33,6 +34,8 @@ enum {
 	EAGER,
 	ELIGIBLE,
 	TENSOR,
+	FLOPS,
+	FLOPS_RATE,
 	COLUMNS
 };
 
@@ -66,6 +69,10 @@ static const struct table_column columns[] = {
 		      "device: 1 = a matrix product or convolution, by its name or its kernels'"},
 	[TENSOR] = {"tensor_core_share", "tc", TABLE_REAL, UNIT_RATIO, 2,
 		    "device: share of its time in kernels that use tensor cores"},
+	[FLOPS] = {"flops", "flop", TABLE_INTEGER, UNIT_FLOPS, 2,
+		   "arithmetic by its inputs, else of the ops and library calls in it (docs/flops.md); device: of what was launched in it"},
+	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 1,
+			"flops by the time of those runs: on the host, or of the device's work; empty = not all of that has a figure"},
 };
 
 /* range_sources.def, by number. */
@@ -147,6 +154,7 @@ static void put_row(struct table *table, const struct op_row *row, int64_t self_
 		table_string(table, SOURCE, source_name(row->source));
 	if (row->eager >= 0)
 		table_string(table, EAGER, row->eager ? "eager" : "function");
+	flops_put(table, FLOPS, FLOPS_RATE, row->has_flops, row->flops, row->flops_ns);
 }
 
 static void note_count(struct table *table, enum note_kind kind, uint64_t count, const char *what)
@@ -168,6 +176,8 @@ static void put_notes(struct table *table, const struct request *request, const 
 	note_count(table, NOTE_INFO, sum->unjoined, "backward functions found no forward op in the log.");
 	if (!table->row_count)
 		op_rows_note_none(table, request);
+	else
+		flops_note_ops(table, request, FLOPS);
 	notes_recording(table, request);
 }
 
@@ -197,7 +207,7 @@ static void fill(struct table *table, const struct request *request)
 	op_rows_free(&rows);
 }
 
-static const struct analysis_kind *const needs[] = {&analysis_work, NULL};
+static const struct analysis_kind *const needs[] = {&analysis_work, &analysis_flops, NULL};
 const struct table_kind table_op_stats = {
 	.id = "op_stats",
 	.title = "Ops of frameworks",

@@ -6,6 +6,7 @@
  * Rule: each share names what it is of. Precision is inferred from names of kernels.
  */
 #include "reducer/analysis/work.h"
+#include "reducer/tables/flops_cells.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/op_rows.h"
 #include "reducer/tables/step_values.h"
@@ -57,7 +58,7 @@ static void fill_precision(struct table *table, const struct request *request)
 	notes_recording(table, request);
 }
 
-enum { RANK, SIDE, TYPE, NAME, SELF, SHARE, CUMULATIVE, OCCURRENCES, TENSOR, EAGER, TOP_COLUMNS };
+enum { RANK, SIDE, TYPE, NAME, SELF, SHARE, CUMULATIVE, OCCURRENCES, TENSOR, EAGER, FLOPS_RATE, TOP_COLUMNS };
 static const struct table_column top_columns[] = {
 	[RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 0, "by self time"},
 	[SIDE] = {"side", "side", TABLE_TEXT, UNIT_NONE, 0, "device; host where no device work has ops"},
@@ -70,6 +71,7 @@ static const struct table_column top_columns[] = {
 	[TENSOR] = {"tensor_core_share", "tc", TABLE_REAL, UNIT_RATIO, 1,
 		    "device: share of its time in kernels that use tensor cores"},
 	[EAGER] = {"eager", "run", TABLE_TEXT, UNIT_NONE, 1, "eager, or function; empty = not known"},
+	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 0, "arithmetic a second while it ran, as in op_stats"},
 };
 
 static void put_top(struct table *table, const struct op_row *row, double share, double sum)
@@ -92,6 +94,8 @@ static void put_top(struct table *table, const struct op_row *row, double share,
 		table_real(table, TENSOR, (double)row->tensor / (double)row->self);
 	if (row->eager >= 0)
 		table_string(table, EAGER, row->eager ? "eager" : "function");
+	if (row->has_flops && row->flops_ns)
+		flops_put_rate(table, FLOPS_RATE, (double)row->flops * 1e9 / (double)row->flops_ns);
 }
 
 /* The side that is looked at: the device where its work has ops. */
@@ -120,6 +124,8 @@ static void fill_top(struct table *table, const struct request *request)
 	}
 	if (!table->row_count)
 		op_rows_note_none(table, request);
+	else
+		flops_note_ops(table, request, FLOPS_RATE);
 	op_rows_free(&rows);
 }
 
@@ -251,7 +257,8 @@ static void fill_pie(struct table *table, const struct request *request)
 
 #define OP_FILTERS (FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD)
 static const struct analysis_kind *const work_needs[] = {&analysis_work, NULL};
-static const struct analysis_kind *const both_needs[] = {&analysis_work, &analysis_steps, NULL};
+static const struct analysis_kind *const op_needs[] = {&analysis_work, &analysis_flops, NULL};
+static const struct analysis_kind *const both_needs[] = {&analysis_work, &analysis_flops, &analysis_steps, NULL};
 const struct table_kind table_overview_precision = {
 	.id = "overview.precision",
 	.title = "Precision of kernels",
@@ -271,7 +278,7 @@ const struct table_kind table_overview_top_ops = {
 	.column_count = TOP_COLUMNS,
 	.filters = OP_FILTERS | FILTER_GROUP,
 	.needs_scan = true,
-	.analyses = work_needs,
+	.analyses = op_needs,
 	.fill = fill_top,
 };
 const struct table_kind table_overview_placement = {
@@ -294,6 +301,6 @@ const struct table_kind table_overview_pie = {
 	.filters = OP_FILTERS,
 	.text_rows = 22,
 	.needs_scan = true,
-	.analyses = work_needs,
+	.analyses = op_needs,
 	.fill = fill_pie,
 };

@@ -23,7 +23,8 @@ static const struct table_column columns[] = {
 		  "set when it started"},
 	[COMMAND] = {"command", "command", TABLE_TEXT, UNIT_NONE, 0, "name of the program, as the kernel keeps it (15 bytes)"},
 	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 1, "first recorded moment, from the start of the run"},
-	[DURATION] = {"duration_ns", "lasted", TABLE_INTEGER, UNIT_NS, 0, "from the first to the last recorded moment"},
+	[DURATION] = {"duration_ns", "lasted", TABLE_INTEGER, UNIT_NS, 0,
+		      "from the first recorded moment to the last; of one that was killed to its end, where tfprof run saw that"},
 	[END] = {"end", "end", TABLE_TEXT, UNIT_NONE, 0, "how it ended, as far as the log can say"},
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "threads that called a recorded function"},
 	[MODE] = {"malloc", "malloc", TABLE_TEXT, UNIT_NONE, 2, "setting MALLOC"},
@@ -65,7 +66,7 @@ static void fill(struct table *table, const struct request *request)
 		if (process->start_ns != TIME_UNKNOWN)
 			table_integer(table, START, process->start_ns);
 		if (process->start_ns != TIME_UNKNOWN && process->end_ns != TIME_UNKNOWN)
-			table_integer(table, DURATION, process->end_ns - process->start_ns);
+			table_integer(table, DURATION, process->gone_ns - process->start_ns);
 		table_string(table, END, process_end_text(process, end, sizeof(end)));
 		table_integer(table, THREADS, (int64_t)process->thread_count);
 		table_string(table, MODE, process_setting(process, "MALLOC"));

@@ -6,6 +6,7 @@
  * the setting STEP_RANGE); steps found by their period are estimates and say how sure they are. Sources are never mixed. The
  * times of a row from compilation to other sum to its total; what is hidden by other work stands in columns of its own.
  */
+#include "reducer/tables/flops_cells.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_values.h"
 
@@ -25,6 +26,8 @@ enum {
 	THREAD,
 	UNIT,
 	ROLE,
+	FLOPS,
+	FLOPS_RATE,
 	COLUMNS
 };
 
@@ -49,6 +52,10 @@ static const struct table_column columns[] = {
 	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "step; where there are none: request, call, whole"},
 	[ROLE] = {"role", "role", TABLE_TEXT, UNIT_NONE, 1,
 		  "evaluation = of a function or eager batch without a backward pass, though others have one: inferred"},
+	[FLOPS] = {"flops", "flop", TABLE_INTEGER, UNIT_FLOPS, 2,
+		   "arithmetic of the ops and library calls that began in it, each counted once (docs/flops.md); empty = none is known, or "
+		   "it launched CUDA graphs, whose part is not"},
+	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 1, "flops by total"},
 };
 
 /* range_sources.def, by number. */
@@ -102,6 +109,8 @@ static void put_row(struct table *table, const struct request *request, const st
 			table_integer(table, THREAD, process->threads[t].tid);
 	table_string(table, UNIT, unit_kind_name(row->kind));
 	table_string(table, ROLE, row->is_evaluation ? "evaluation" : NULL);
+	flops_put(table, FLOPS, FLOPS_RATE, flops_add_up(row->flops) != 0 && !row->replays, flops_add_up(row->flops),
+		  step_rows_counts(rows, row) ? row->total_ns : 0);
 }
 
 /* Ops of PyTorch, and none of a backward pass. */
@@ -170,10 +179,13 @@ static bool calls_xla(const struct request *request)
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
+	bool has_flops = false;
 
 	step_rows_find(&rows, request);
-	for (size_t i = 0; i < rows.count; i++)
+	for (size_t i = 0; i < rows.count; i++) {
 		put_row(table, request, &rows, i);
+		has_flops |= flops_add_up(rows.items[i]->flops) != 0;
+	}
 	if (rows.kind == UNIT_WHOLE && calls_xla(request))
 		table_note(table, NOTE_INFO,
 			   "No steps: what jax.lax.scan, fori_loop or while_loop repeat is inside one call into XLA. Called once a step, "
@@ -188,6 +200,10 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t p = 0; p < request->run->process_count; p++)
 		note_process(table, request, &request->run->processes[p]);
 	step_rows_notes(table, request, &rows);
+	if (rows.count)
+		flops_note(table, request);
+	if (has_flops)
+		flops_note_replays(table, request);
 	notes_recording(table, request);
 	step_rows_free(&rows);
 }

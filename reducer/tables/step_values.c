@@ -307,6 +307,11 @@ static void note_turns(struct table *table, const struct request *request, const
 			   "%u optimizers of one name take turns, or one takes %u to another's one, by their backward passes: a step "
 			   "is one round of them.",
 			   step->turns, step->turns);
+	else if (step->as == STEP_OF_ROUND)
+		table_note(table, NOTE_INFERRED,
+			   "An optimizer steps %u times, each time with data of its own, before another one of its name steps once: a "
+			   "step is one round of them.",
+			   step->turns - 1);
 	else
 		table_note(table, NOTE_INFERRED, "%s",
 			   step->as == STEP_OF_PASS

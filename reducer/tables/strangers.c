@@ -16,7 +16,7 @@ static bool only_refused(const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct refused_rows *rows = &request->run->processes[i].refused;
 		for (size_t k = 0; k < rows->count; k++)
-			if (strcmp(rows->list[k].allocator, request->allocator) == 0)
+			if (request_wants_allocator(request, rows->list[k].allocator))
 				return true;
 	}
 	return false;
@@ -31,7 +31,7 @@ static void find_allocator(const struct request *request, struct text *problem)
 	all.allocator = NULL;
 	count = job_allocators(&all, &names);
 	for (size_t i = 0; i < count && request->allocator; i++)
-		if (strcmp(names[i], request->allocator) == 0)
+		if (request_wants_allocator(request, names[i]))
 			count = 0;
 	if (request->allocator && count && !only_refused(request)) {
 		text_format(problem, "--allocator=%s: the run has no allocator of this name; it has ", request->allocator);

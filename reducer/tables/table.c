@@ -256,7 +256,8 @@ size_t table_begins_column(const struct table_kind *kind, const char *word)
 const char *table_unit_name(enum table_unit unit)
 {
 	static const char *const names[] = {[UNIT_NONE] = "", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
-					    [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio", [UNIT_BYTES_PER_S] = "bytes/s"};
+					    [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio", [UNIT_BYTES_PER_S] = "bytes/s",
+					    [UNIT_FLOPS] = "flop", [UNIT_FLOPS_PER_S] = "flop/s"};
 
 	return names[unit];
 }

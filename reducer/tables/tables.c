@@ -7,6 +7,7 @@
 #include "reducer/tables/request.h"
 
 #include "reducer/base/index.h"
+#include "reducer/model/gpu.h"
 #include "reducer/model/rank.h"
 
 #include <stdio.h>
@@ -108,7 +109,13 @@ const char *request_names_nobody(const struct request *request)
 
 bool request_wants_allocator(const struct request *request, const char *allocator)
 {
-	return !request->allocator || strcmp(request->allocator, allocator) == 0;
+	size_t length = request->allocator ? strlen(request->allocator) : 0;
+	uint32_t id;
+
+	if (!request->allocator || strcmp(request->allocator, allocator) == 0)
+		return true;
+	/* device:0 is any device that a process calls so */
+	return strncmp(request->allocator, allocator, length) == 0 && allocator[length] == ' ' && gpu_is_device_allocator(allocator, &id);
 }
 
 /* --name: does one of the row's texts, or a function of its stack, match? */

@@ -178,6 +178,29 @@ def seldom_drawn():  # no loader
         seldom(batch()[0], i, adversaries, False)
 
 
+def rounds():  # a judge steps three times, with new data each time, and then its maker once
+    maker, judge, makes, judges = two_of_one_name()
+    for _ in range(12):
+        for _ in range(3):
+            judges.zero_grad()
+            (judge(maker(torch.randn(SMALL, 8)).detach()).mean() - judge(batch()[0]).mean()).backward()
+            judges.step()
+        makes.zero_grad()
+        (-judge(maker(torch.randn(SMALL, 8))).mean()).backward()
+        makes.step()
+
+
+def second_head():  # one optimizer; each fourth batch is learnt from by another head
+    trunk, heads = nn.Linear(32, 64), (nn.Linear(64, 1), nn.Linear(64, 2))
+    optimizer = torch.optim.Adam([*trunk.parameters(), *heads[0].parameters(), *heads[1].parameters()])
+    for i in range(40):
+        optimizer.zero_grad()
+        hidden = trunk(batch()[0]).relu()
+        loss = heads[1](hidden).square().mean() if i % 4 == 3 else heads[0](hidden).mean()
+        loss.backward()
+        optimizer.step()
+
+
 def scaled_at_times():  # one optimizer, another loss for each third batch
     net, optimizer = parts()
     for i, (x,) in enumerate(loaded(SMALL * 30)):

@@ -48,19 +48,21 @@ static void a_number_is_of_one_key(void **state)
 
 	(void)state;
 	assert_non_null(key_of_number);
+	alikes_begin(&alikes);
 	for (uint32_t i = 0; i < ASKED; i++) {
 		uint32_t wanted = chance(i % 3 ? 40 : KEYS);
 		const struct alike_key key = key_of(wanted);
 		int is_new;
 		struct alike *alike = alikes_of(&alikes, &key, &is_new);
-		assert_in_range(alike->span.alike, 1, ASKED);
 		if (is_new) {
+			alike_begin(&alikes, alike, &key);
 			assert_int_equal(key_of_number[alike->span.alike], 0);
 			assert_null(alike->span.name);
 			alike->span.name = "made";
 			key_of_number[alike->span.alike] = wanted + 1;
 			made++;
 		}
+		assert_in_range(alike->span.alike, 1, ASKED);
 		assert_int_equal(key_of_number[alike->span.alike], wanted + 1);
 		assert_string_equal(alike->span.name, "made");
 	}

@@ -6,6 +6,7 @@
  * Rule: a result is compared by what its `print` says; the seed of a failure is printed and can be set by MERGE_SEED.
  */
 #include "reducer/analysis/analysis.h"
+#include "test/unit/straight_clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,10 +54,20 @@ static struct gpu_function functions[] = {
 	{.number = 2, .kind = GPU_SYNC, .name = "cudaDeviceSynchronize", .library = "", .arguments = ""}};
 static struct gpu_queue queues[] = {{.id = 1, .device = 0, .context = 1, .stream = 7},
 				    {.id = 2, .device = 1, .context = 2, .stream = 8}};
-static struct gpu gpu = {
-	.devices = devices, .device_count = 2, .functions = functions, .function_count = 2, .queues = queues, .queue_count = 2};
+static struct gpu_gap gaps[][3] = {{{1000, 4000}, {20000, 33000}, {60000, 61000}}, {{5000, 5500}, {30000, 30100}, {70000, 99000}}};
+static struct gpu_sweep sweeps[] = {{.device = 0, .gaps = gaps[0], .gap_count = 3, .all_gaps = 5},
+				    {.device = 1, .gaps = gaps[1], .gap_count = 3, .all_gaps = 3}};
+static struct gpu gpu = {.devices = devices,
+			 .device_count = 2,
+			 .functions = functions,
+			 .function_count = 2,
+			 .queues = queues,
+			 .queue_count = 2,
+			 .sweeps = sweeps,
+			 .sweep_count = 2};
 static struct iterator iterators[] = {{1, 0, "Iterator::Root", ""}, {2, 1, "Iterator::Root::Map", "a=1"}};
-static struct log log_of_all;
+static struct window_range ranges[] = {{INT64_MIN, 40000}, {50000, INT64_MAX}};
+static struct straight_clock straight;
 
 static struct span random_span(size_t process)
 {
@@ -122,6 +133,21 @@ static void make_block(struct span *span, struct span_block *block)
 	span->block = block;
 }
 
+/* Of what was counted, and of what holds it. */
+static void make_flops(struct span *span, struct span_flops *flops)
+{
+	if (span->what != SPAN_FLOPS)
+		return;
+	*flops = (struct span_flops){.flops = {.count = random_below(1000),
+					       .type = (enum flops_type)random_below(FLOPS_TYPES),
+					       .is_known = 1},
+				     .origin = (enum flops_origin)random_below(FLOPS_ORIGINS),
+				     .is_counted = random_below(2),
+				     .is_innermost = random_below(2),
+				     .is_inner = random_below(3) == 0};
+	span->flops = flops;
+}
+
 struct world {
 	struct run run;
 	struct process processes[PROCESSES];
@@ -131,6 +157,7 @@ struct world {
 	struct analysis_options options;
 	struct span spans[PROCESSES][SPANS];
 	struct span_block blocks[PROCESSES][SPANS];
+	struct span_flops flops[PROCESSES][SPANS];
 };
 
 static void make_world(struct world *world)
@@ -148,8 +175,7 @@ static void make_world(struct world *world)
 							   .name = "train",
 							   .confidence = 1,
 							   .is_chosen = 1};
-		world->processes[p] = (struct process){.log = &log_of_all,
-						       .log_id = 10 + p,
+		world->processes[p] = (struct process){.log_id = 10 + p,
 						       .pid = (uint32_t)(100 + p),
 						       .command = "train",
 						       .end_ns = 100000,
@@ -157,15 +183,23 @@ static void make_world(struct world *world)
 						       .step_count = p == 1 ? 0 : 8,
 						       .threads = world->threads,
 						       .thread_count = 3,
+						       .ranges = ranges,
+						       .range_count = 2,
 						       .iterators = iterators,
 						       .iterator_count = 2,
 						       .gpu = &gpu};
+		if (p == 0)
+			straight_clock_set(&straight, &world->processes[p], &gpu);
+		world->processes[p].log = &straight.log;
+		world->processes[p].clock = &straight.map;
 		world->inputs[p] = (struct analysis_input){
 			.run = &world->run, .process = &world->processes[p], .index = p, .options = &world->options};
 		for (size_t i = 0; i < SPANS; i++)
 			world->spans[p][i] = random_span(p);
-		for (size_t i = 0; i < SPANS; i++)
+		for (size_t i = 0; i < SPANS; i++) {
 			make_block(&world->spans[p][i], &world->blocks[p][i]);
+			make_flops(&world->spans[p][i], &world->flops[p][i]);
+		}
 	}
 }
 
@@ -234,6 +268,7 @@ static void merges(void **state)
 			same(world, kind, "2", "2e+", start);
 		}
 	}
+	clock_free(&straight.map);
 	free(world);
 }
 
@@ -252,6 +287,7 @@ static void prints_what_it_holds(void **state)
 		free(one);
 		free(both);
 	}
+	clock_free(&straight.map);
 	free(world);
 }
 

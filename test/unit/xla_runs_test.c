@@ -12,7 +12,8 @@
 
 enum {
 	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
-	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, NAMES
+	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, MODEL_FIRST,
+	MODEL_LATE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, NAMES
 };
 
 static struct xla_runs *runs;
@@ -32,6 +33,8 @@ static const char *const names[] = {
 	[EVAL_RUN] = "XLA call: main (a.py, line 20) +0x5",
 	[EAGER_FIRST] = "XLA call: main (a.py, line 30) in __call__ +0x1",
 	[EAGER_RUN] = "XLA call: main (a.py, line 30) in apply_primitive +0x5",
+	[EAGER_MOVE] = "XLA call: main (a.py, line 30) in apply_primitive +0xa",
+	[EAGER_CHECK] = "XLA call: main (a.py, line 30) in ones +0x6",
 	[OTHER_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x5", /* a wrapper's own __call__ */
 	[KERAS_FIRST] = "XLA call: main (a.py, line 9) in __call__ +0x1",
 	[KERAS_FIT] = "XLA call: main (a.py, line 9) in iterator_step +0x5",
@@ -41,6 +44,10 @@ static const char *const names[] = {
 	[ON_BATCH] = "XLA call: main (a.py, line 12) in train_on_batch.iterator_step +0x5",
 	[FIT_FREE] = "XLA call: main (a.py, line 9) in fit.iterator_step +0x8",
 	[FIT_FREE_NO_LINE] = "libjax_common.so+0x8",
+	[MODEL_FIRST] = "XLA call: model (a.py, line 4) in __call__ +0x1",
+	[MODEL_LATE] = "XLA call: model (a.py, line 4) in log_prob +0x9",
+	[GUIDE_FIRST] = "XLA call: model (a.py, line 5) in __call__ +0x1",
+	[GUIDE_LATE] = "XLA call: model (a.py, line 5) in log_prob +0x9",
 	[NO_LINE] = "libjax_common.so+0xf",
 };
 
@@ -162,13 +169,47 @@ static void takes_no_single_ops_for_a_loop(void **state)
 	assert_int_equal(calls_of_loop(0), 0);
 }
 
+/* A package's functions ran op by op, from two lines of the script, before its loop began. */
+static void set_up_by_a_package_tells_no_place(void **state)
+{
+	(void)state;
+	calls((unsigned[]){MODEL_FIRST, 0}, 1);
+	calls((unsigned[]){MODEL_LATE, 0}, 6);
+	calls((unsigned[]){GUIDE_FIRST, 0}, 1);
+	calls((unsigned[]){GUIDE_LATE, 0}, 5);
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 19);
+	assert_int_equal(calls_of_loop(0), 20);
+}
+
+/* Without jit each op compiles in the first round and comes by its own road from the second on; what compiles nothing comes each time. */
+static void finds_the_round_that_compiled(void **state)
+{
+	(void)state;
+	calls((unsigned[]){EAGER_FIRST, EAGER_CHECK, 0}, 1);
+	uint64_t second = now;
+	calls((unsigned[]){EAGER_MOVE, EAGER_RUN, EAGER_CHECK, 0}, 9);
+	assert_int_equal(xla_runs_before(runs, EAGER_MOVE, 9, second), 100);
+	assert_int_equal(xla_runs_before(runs, EAGER_MOVE, 6, second), 0); /* of another loop */
+}
+
+static void what_each_round_has_lacks_none(void **state)
+{
+	(void)state;
+	calls((unsigned[]){MOVE, COMPILE, FIRST, 0}, 1);
+	uint64_t first = now;
+	calls((unsigned[]){WAIT, 0}, 1);
+	calls((unsigned[]){MOVE, RUN, WAIT, 0}, 9);
+	assert_int_equal(xla_runs_before(runs, WAIT, 10, first), 0);
+}
+
 static void few_calls_are_no_loop(void **state)
 {
 	(void)state;
 	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
 	calls((unsigned[]){RUN, 0}, 4);
 	assert_int_equal(calls_of_loop(0), 0);
-	assert_int_equal(xla_runs_before(runs, NO_LINE, now), 0);
+	assert_int_equal(xla_runs_before(runs, NO_LINE, 9, now), 0);
 }
 
 /* Keras runs batches of training and of evaluation by one function, from two Python stacks. */
@@ -214,6 +255,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
 		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
 		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
+		cmocka_unit_test_setup_teardown(set_up_by_a_package_tells_no_place, make, drop),
+		cmocka_unit_test_setup_teardown(finds_the_round_that_compiled, make, drop),
+		cmocka_unit_test_setup_teardown(what_each_round_has_lacks_none, make, drop),
 		cmocka_unit_test_setup_teardown(few_calls_are_no_loop, make, drop),
 		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
 		cmocka_unit_test_setup_teardown(takes_all_that_keras_trains_by, make, drop),

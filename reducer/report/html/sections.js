@@ -155,7 +155,7 @@ function stepsPage(main) {
 	const split = splitChart();
 	if (split)
 		put(main, split);
-	for (const id of ["overview.steps", "overview.split", "overview.precision", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
+	for (const id of ["overview.steps", "overview.split", "overview.precision", "overview.flops", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 
@@ -237,7 +237,7 @@ function kernelsPage(main) {
 		main.append(element("h3", {}, table.title), element("p", { class: "help" }, table.help), made.tools, made.box);
 		started.push(made);
 	}
-	for (const id of ["copy_stats", "library_calls", "graph_stats", "sync_stats", "stream_roles"])
+	for (const id of ["copy_stats", "library_calls", "graph_stats", "sync_stats", "device_gaps", "stream_roles"])
 		if (has(id))
 			panel(main, id);
 }

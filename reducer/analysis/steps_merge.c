@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of several processes together, and in words; see reducer/analysis/steps.h. */
+#include "reducer/analysis/steps_merge.h"
+
+#include "reducer/analysis/steps.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct step_row *one = a, *other = b;
+
+	if (one->log_id != other->log_id)
+		return one->log_id < other->log_id ? -1 : 1;
+	if (one->unit.thread != other->unit.thread)
+		return one->unit.thread < other->unit.thread ? -1 : 1;
+	if (one->unit.start_ns != other->unit.start_ns)
+		return one->unit.start_ns < other->unit.start_ns ? -1 : 1;
+	return one->unit.number < other->unit.number ? -1 : one->unit.number > other->unit.number;
+}
+
+void steps_merge(void *into, const void *from)
+{
+	struct steps *steps = into;
+	const struct steps *more = from;
+
+	if (!more->count && !more->late_ns)
+		return;
+	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
+	if (!steps->rows)
+		base_die("out of memory");
+	for (size_t i = 0; i < more->count; i++)
+		steps->rows[steps->count + i] = more->rows[i];
+	steps->count += more->count;
+	steps->late_ns += more->late_ns;
+	qsort(steps->rows, steps->count, sizeof(*steps->rows), compare_rows);
+}
+
+void steps_print(const void *result, struct text *text)
+{
+	const struct steps *steps = result;
+
+	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
+	for (size_t i = 0; i < steps->count; i++) {
+		const struct step_row *row = &steps->rows[i];
+		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread,
+			    row->unit.number, unit_kind_name(row->kind), row->start_ns, row->total_ns);
+		for (size_t p = 0; p < STEP_PARTS; p++)
+			text_format(text, " %" PRIu64 "/%" PRIu64, row->exposed_ns[p], row->overlapped_ns[p]);
+		for (size_t p = 0; p < PHASES; p++)
+			text_format(text, " %" PRIu64, row->phase_ns[p]);
+		for (size_t o = 0; o < FLOPS_ORIGINS; o++)
+			text_format(text, " %" PRIu64, row->flops[o]);
+		text_format(text, " %" PRIu64 "\n", row->replays);
+	}
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that is given back by nobody: what was allocated in a context ends with it, what a device held with its reset.
+ *
+ * Rule: a block ends with the context that was current when it was allocated, as the driver said then. A reset ends the primary
+ * context, not those that cuCtxCreate made. Where the context is not known, a reset takes what lay on the device.
+ */
+#include "reducer/model/gpu_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE(f) batch_value(batch, i, fields[f])
+#define OWNERS_MAX 65536u /* contexts of a process that are told apart */
+
+enum { DEVICE_FLAVOUR = 1 }; /* as gpu_alloc.flavour: memory of a device */
+
+/* What ended, on which stream of the log, when. */
+struct ending {
+	uint64_t context; /* handle, 0 = the device's primary one */
+	uint32_t device;
+	size_t stream;
+	uint64_t time;
+};
+
+/* The place of a context, the newest first: nearly always it is the last one. OWNERS_MAX = there are too many. */
+static size_t owner_at(struct gpu_scan *scan, uint64_t context, uint32_t device)
+{
+	struct gpu_owner *wider;
+
+	for (size_t i = scan->owner_count; i > 0; i--)
+		if (scan->owners[i - 1].context == context)
+			return i - 1;
+	wider = scan->owner_count == OWNERS_MAX ? NULL : model_room(scan->owners, scan->owner_count, sizeof *wider);
+	if (wider == NULL)
+		return OWNERS_MAX;
+	scan->owners = wider;
+	wider[scan->owner_count] = (struct gpu_owner){.context = context, .device = device};
+	return scan->owner_count++;
+}
+
+void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t address, uint64_t context, uint32_t device)
+{
+	size_t owner = context == 0 ? OWNERS_MAX : owner_at(scan, context, device);
+	uint64_t sum = 0;
+
+	gpu_owner_forget(blocks, address);
+	if (owner == OWNERS_MAX)
+		return;
+	if (scan->owners[owner].device == GPU_NONE)
+		scan->owners[owner].device = device;
+	live_settle(&blocks->owners, address, owner, 0, &sum);
+}
+
+void gpu_owner_forget(struct gpu_blocks *blocks, uint64_t address)
+{
+	struct live_entry *entry = live_find(&blocks->owners, address);
+
+	if (entry != NULL)
+		live_remove(&blocks->owners, entry);
+}
+
+static const struct gpu_owner *owner_of(const struct gpu_scan *scan, const struct gpu_blocks *blocks, uint64_t address)
+{
+	const struct live_entry *entry = live_find(&blocks->owners, address);
+
+	return entry == NULL ? NULL : &scan->owners[live_get(&blocks->owners, entry).usable];
+}
+
+static int is_gone(const struct gpu_scan *scan, const struct gpu_blocks *blocks, uint64_t address, const struct ending *ending)
+{
+	const struct gpu_owner *owner = owner_of(scan, blocks, address);
+	int is_of_device = blocks->flavour == DEVICE_FLAVOUR && (blocks->device == ending->device || blocks->device == GPU_NONE);
+
+	if (ending->context != 0)
+		return owner != NULL && owner->context == ending->context;
+	if (owner != NULL && owner->device != GPU_NONE)
+		return owner->device == ending->device && !owner->is_made;
+	return is_of_device || scan->gpu->device_count <= 1; /* host memory of no known context: gone with the only device */
+}
+
+/* The addresses first: giving back changes the table. */
+static void release_gone(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct ending *ending)
+{
+	const struct live_table *live = &blocks->calls.live;
+	uint64_t *addresses = malloc((live->count + 1) * sizeof *addresses);
+	size_t count = 0;
+
+	if (addresses == NULL) {
+		scan->gpu->counts.left_out++;
+		return;
+	}
+	for (size_t i = 0; i < live->capacity && count < live->count; i++)
+		if (live_is_block(&live->entries[i]) && is_gone(scan, blocks, live->entries[i].address, ending))
+			addresses[count++] = live->entries[i].address;
+	for (size_t i = 0; i < count; i++) {
+		pairs_release(&blocks->calls, ending->stream, addresses[i], ending->time);
+		gpu_owner_forget(blocks, addresses[i]);
+	}
+	free(addresses);
+}
+
+static void end(struct gpu_scan *scan, const struct ending *ending)
+{
+	for (size_t i = 0; i < scan->block_count; i++)
+		release_gone(scan, &scan->blocks[i], ending);
+	for (size_t i = 0; i < scan->owner_count; i++) /* the handle may be given to another one */
+		if (ending->context != 0 && scan->owners[i].context == ending->context)
+			scan->owners[i] = (struct gpu_owner){.context = ending->context, .device = GPU_NONE};
+}
+
+enum gpu_ending gpu_ending_of(const char *function)
+{
+	if (strcmp(function, "cudaDeviceReset") == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0)
+		return GPU_ENDS_DEVICE;
+	if (strncmp(function, "cuDevicePrimaryCtxRelease", 25) == 0)
+		return GPU_ENDS_LAST_HOLDER;
+	if (strncmp(function, "cuCtxDestroy", 12) == 0)
+		return GPU_ENDS_CONTEXT;
+	return strncmp(function, "cuCtxCreate", 11) == 0 ? GPU_MAKES_CONTEXT : GPU_ENDS_NOTHING;
+}
+
+void gpu_memory_context(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
+{
+	uint64_t first = arguments->is_object ? arguments->values[0] : 0;
+	struct ending ending = {.stream = call->stream, .time = call->begin, .device = GPU_NONE};
+	size_t made;
+
+	switch (scan->gpu->functions[call->function].ending) {
+	case GPU_ENDS_DEVICE:
+		ending.device = gpu_device_of_call(scan, call, arguments->is_object ? (uint32_t)first : GPU_NONE);
+		end(scan, &ending);
+		break;
+	case GPU_ENDS_LAST_HOLDER:
+		ending.device = (uint32_t)arguments->values[1];
+		if (first != 0)
+			end(scan, &ending);
+		break;
+	case GPU_ENDS_CONTEXT:
+		ending.context = first;
+		if (first != 0)
+			end(scan, &ending);
+		break;
+	case GPU_MAKES_CONTEXT:
+		made = first == 0 ? OWNERS_MAX : owner_at(scan, first, GPU_NONE);
+		if (made != OWNERS_MAX)
+			scan->owners[made].is_made = 1;
+		break;
+	default:
+		break;
+	}
+}
+
+void gpu_take_context_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+	const struct ending ending = {.context = VALUE(0), .stream = stream, .time = batch->times[i], .device = GPU_NONE};
+
+	scan->any = 1;
+	if (ending.context != 0)
+		end(scan, &ending);
+}
