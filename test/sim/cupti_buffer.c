@@ -10,6 +10,8 @@
 
 #include "cupti_state.h"
 
+#define CONCURRENT_KERNEL 10u /* CUpti_ActivityKind */
+
 static struct sim_lane *lane_of(uint32_t thread)
 {
 	struct sim_lane *lane;
@@ -205,6 +207,7 @@ void sim_buffer_append(uint32_t thread, const void *record, size_t bytes)
 		memcpy(lane->current->memory + lane->current->used, record, bytes);
 		lane->current->used += bytes;
 		lane->current->records++;
+		lane->current->has_kernel |= *(const uint32_t *)record == CONCURRENT_KERNEL; /* a record begins with its kind */
 	} else {
 		sim_cupti.dropped++;
 	}

@@ -129,7 +129,8 @@ enum sim_fate sim_fault_deliver(struct sim_buffer *buffer)
 {
 	static _Atomic uint64_t kept, emptied, cut, delivered;
 
-	if (sim_fault(SIM_FAULT_kill_delivery) && atomic_fetch_add(&delivered, 1) + 1 == sim_fault(SIM_FAULT_kill_delivery))
+	if (sim_fault(SIM_FAULT_kill_delivery) && buffer->has_kernel &&
+	    atomic_fetch_add(&delivered, 1) + 1 == sim_fault(SIM_FAULT_kill_delivery))
 		raise(SIGKILL);
 	if (sim_fault_every(SIM_FAULT_keep_buffer, &kept)) {
 		sim_oracle("fault\tkeep_buffer\t%zu", buffer->records);

@@ -68,6 +68,7 @@ struct sim_buffer {
 	struct sim_buffer *next;
 	uint8_t *memory;
 	size_t size, used, max_records, records;
+	bool has_kernel;
 };
 
 /* Where records of one thread go; one lane for all when the attribute for buffers of each thread is off. */
