@@ -7,6 +7,7 @@ log header are those of docs/format.md, written again).
 import csv
 import io
 import os
+import random
 import re
 import struct
 import subprocess
@@ -49,6 +50,11 @@ def skip(reason):
     sys.exit(77)
 
 
+def seed_of_chance():
+    """What is tried by chance is the same each time, but in the long form: another change is not held up by what it has no part in."""
+    return int(os.environ.get("SEED") or (random.randrange(1 << 31) if IS_LONG else 1))
+
+
 def program(name):
     return f"{O}/test/programs/{name}"
 
@@ -57,6 +63,19 @@ def scratch(name):
     path = os.path.join(TMP, name)
     os.makedirs(path, exist_ok=True)
     return path
+
+
+def again(part, *arguments, tries=3, **more):
+    """A part that is judged by times (steps found by their period, a share of time waited): a machine that stops for a while may spoil
+    one run. What is wrong each time is a failure."""
+    for left in reversed(range(tries)):
+        try:
+            return part(*arguments, **more)
+        except Failure as failure:
+            if not left:
+                raise
+            print(f"again: {failure}")
+    return None
 
 
 def case(function):
