@@ -51,7 +51,10 @@ int tfp_cupti_is_recording(void);
 /* The process is about to become one that we cannot work in (exec, a seccomp filter): what is complete is fetched, 0.5 s at most. */
 void tfp_cupti_fetch(void);
 
-/* The process ends: what devices did is fetched, for 2 s at most. May be called again; then only what came since is read. */
+/*
+ * The process ends: what devices did is fetched, for 2 s at most in which it could run. May be called again; then only what came since
+ * is read.
+ */
 void tfp_cupti_end(void);
 
 /*

@@ -105,6 +105,27 @@ static uint64_t ms_ticks(uint32_t ms)
 	return tfp_state->second_ticks / 1000 * ms;
 }
 
+/* Time that somebody has waited for another thread, less that in which neither could run: a process that is stopped, or whose machine
+ * is, gives nobody a chance to answer, and a stretch longer than a wait is meant to be counts as that wait. */
+struct patience {
+	uint64_t last_ns, spent_ns;
+};
+
+static struct patience patience_begin(void)
+{
+	return (struct patience){.last_ns = tfp_clock_monotonic_ns()};
+}
+
+/* Whether less than `most_ms` went by; wait_ms: what a single wait between two such questions takes. */
+static int is_patient(struct patience *patience, uint32_t most_ms, uint32_t wait_ms)
+{
+	uint64_t now = tfp_clock_monotonic_ns(), passed = now - patience->last_ns, most = wait_ms * UINT64_C(1000000);
+
+	patience->last_ns = now;
+	patience->spent_ns += passed < most ? passed : most;
+	return patience->spent_ns < most_ms * UINT64_C(1000000);
+}
+
 /* Has CUPTI hand over what is complete (all: also what is not), and reads it. Returns records read. */
 static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane, int is_all)
 {
@@ -114,22 +135,23 @@ static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct
 	return got;
 }
 
-/* Whether work may still run that its record is worth waiting for; counted from `begin`, in ticks. */
-static int is_worth_waiting(const struct tfp_cupti *cupti, uint64_t begin)
+/* Whether work may still run that its record is worth waiting for. */
+static int is_worth_waiting(const struct tfp_cupti *cupti, struct patience *patience)
 {
 	enum tfp_cupti_outstanding state = tfp_cupti_outstanding(cupti);
 
-	return state && !cupti->is_lossy && tfp_ticks() - begin < ms_ticks(state == TFP_CUPTI_WAITED ? END_WAITED_MS : END_WORK_MS);
+	return state && !cupti->is_lossy &&
+	       is_patient(patience, state == TFP_CUPTI_WAITED ? END_WAITED_MS : END_WORK_MS, END_WORK_MS / 2);
 }
 
 /* The process ends: work that was launched may still run; after a while what is complete must do. */
 static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane)
 {
-	uint64_t begin = tfp_ticks();
+	struct patience patience = patience_begin();
 
 	if (cupti->phase == TFP_CUPTI_ON && (cupti->is_enabled || cupti->close_time)) {
 		fetch(cupti, thread, lane, 0);
-		while (is_worth_waiting(cupti, begin)) {
+		while (is_worth_waiting(cupti, &patience)) {
 			tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 5); /* ms; nobody wakes it */
 			fetch(cupti, thread, lane, 0);
 		}
@@ -249,11 +271,11 @@ void tfp_cupti_fetch(void)
 
 	if (!cupti || cupti->phase != TFP_CUPTI_ON || !tfp_drain_has_thread() || (tfp_self && tfp_self->is_own) || !is_at_home())
 		return;
-	uint64_t begin = tfp_clock_monotonic_ns();
+	struct patience patience = patience_begin();
 	uint32_t wanted = ++cupti->fetch_asked, done;
 	tfp_drain_wake();
 	while ((done = __atomic_load_n((uint32_t *)&cupti->fetch_done, __ATOMIC_ACQUIRE)) != wanted &&
-	       (int32_t)(wanted - done) > 0 && tfp_clock_monotonic_ns() - begin < FETCH_MS * UINT64_C(1000000))
+	       (int32_t)(wanted - done) > 0 && is_patient(&patience, FETCH_MS, FETCH_MS / 4))
 		tfp_futex_wait((uint32_t *)&cupti->fetch_done, done, FETCH_MS / 4);
 }
 
@@ -269,11 +291,10 @@ void tfp_cupti_end(void)
 		end_here(cupti);
 		return;
 	}
-	uint64_t begin = tfp_clock_monotonic_ns();
+	struct patience patience = patience_begin();
 	cupti->end_asked = 1;
 	tfp_drain_wake();
-	while (!__atomic_load_n((uint32_t *)&cupti->end_done, __ATOMIC_ACQUIRE) &&
-	       tfp_clock_monotonic_ns() - begin < END_MS * UINT64_C(1000000))
+	while (!__atomic_load_n((uint32_t *)&cupti->end_done, __ATOMIC_ACQUIRE) && is_patient(&patience, END_MS, END_MS / 4))
 		tfp_futex_wait((uint32_t *)&cupti->end_done, 0, END_MS / 4);
 	if (cupti->end_done)
 		return;
