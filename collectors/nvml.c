@@ -281,8 +281,10 @@ uint32_t tfp_nvml_task(struct tfp_thread *self, struct tfp_lane *lane)
 		return TFP_DRAIN_NEVER;
 	if (nvml_now->phase == COLD)
 		nvml_now->phase = start(nvml_now);
-	if (nvml_now->phase != READING || now < nvml_now->next)
+	if (nvml_now->phase != READING)
 		return period_ms;
+	if (now < nvml_now->next) /* woken for something else */
+		return (uint32_t)((nvml_now->next - now) / (tfp_state->second_ticks / 1000) + 1);
 	nvml_now->next = now + tfp_state->second_ticks / 1000 * period_ms;
 	for (uint32_t i = 0; i < nvml_now->device_count; i++)
 		ask_device(nvml_now, &nvml_now->devices[i], self, lane, now);

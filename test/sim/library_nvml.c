@@ -17,9 +17,17 @@
 static _Atomic int users; /* of nvmlInit */
 
 static _Atomic uint64_t calls; /* about a device */
+static _Atomic unsigned asked;
+
+/* How many questions were asked, init's among them: a program may wait until its sampler has been here. */
+SIM_LIBRARY_API unsigned nvmlSimulatedAsked(void)
+{
+	return asked;
+}
 
 static int check(const void *answer)
 {
+	asked++;
 	if (!users)
 		return 1;
 	if (!answer)
@@ -29,6 +37,7 @@ static int check(const void *answer)
 
 SIM_LIBRARY_API int nvmlInit_v2(void)
 {
+	asked++;
 	if (sim_setting("no_driver", 0))
 		return 9;
 	if (sim_setting("nvml_init", 0))
