@@ -61,6 +61,7 @@ struct set {
 
 #define BUFFER_BYTES 65536
 #define MEMSET 2
+#define SLACK 2000000 /* halves of us: whose clock it is is told, not how well two clocks are tied where the machine stood still */
 
 static int memsets, in_time;
 static uint64_t since;
@@ -90,7 +91,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t byt
 		if (set->kind != MEMSET)
 			continue;
 		memsets++;
-		in_time += set->start >= since && set->end <= halves() + 2;
+		in_time += set->start + SLACK >= since && set->end <= halves() + SLACK;
 	}
 	free(buffer);
 }
