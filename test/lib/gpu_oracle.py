@@ -8,7 +8,7 @@ import os
 import subprocess
 from collections import namedtuple
 
-from house import O, TOP, check, clean_environment, skip
+from house import O, SLOW, TOP, check, clean_environment, skip
 
 NONE = 0xFFFFFFFF
 WORK = "kind number tid correlation device context stream start end graph node".split()
@@ -82,7 +82,7 @@ def run_on_sim(command, oracle=None, seed=1, lines=(), scenario=None, check_stat
         words += ["--scenario", scenario]
     if oracle:
         words += ["--oracle", oracle]
-    done = subprocess.run(words + ["--"] + command, capture_output=True, text=True, timeout=timeout,
+    done = subprocess.run(words + ["--"] + command, capture_output=True, text=True, timeout=SLOW * timeout,
                           env={**clean_environment(None), "O": O, **(environment or {})})
     if check_status is not None:
         check(done.returncode == check_status, f"{command}: status {done.returncode}, wanted {check_status}; seed {seed}\n"
