@@ -7,12 +7,11 @@ exactly one of paired, device-only, host-only and not-launched, with a reason wh
 import glob
 import os
 
-from house import LIB, O, TOP, check, equal, losses, reduce, run, scratch, skip, table
+from house import LIB, O, TOP, TRIES, check, equal, is_cut_short, losses, reduce, run, scratch, skip, table
 
 STEADY = f"{O}/sim/bin/steady"
 SEED = "11"
 PAIRINGS = ("paired", "device-only", "host-only", "not-launched")
-TRIES = 3  # a thread of ours that gets no processor for 2 s at the end leaves device records behind, and the log says so
 _serial = 0
 
 
@@ -66,7 +65,7 @@ def simulate(lines, argv, settings=None, under=True, env=None, timeout=100):
     """Runs a program under the simulator, again where its last records were given up: (Run, facts of the oracle)."""
     for _ in range(TRIES):
         result, facts = simulate_once(lines, argv, settings, under, env, timeout)
-        if not glob.glob(result.folder + "/*.tfp") or not losses([result.folder]).get("cupti_unflushed"):
+        if not is_cut_short(result.folder):
             break
     return result, facts
 

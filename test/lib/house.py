@@ -66,7 +66,15 @@ def scratch(name):
     return path
 
 
-def again(part, *arguments, tries=3, **more):
+TRIES = 3  # a thread of ours that gets no processor for 2 s at the end leaves device records behind, and the log says so
+
+
+def is_cut_short(folder):
+    """Whether the last device records of a run were given up."""
+    return os.path.isdir(folder) and any(name.endswith(".tfp") for name in os.listdir(folder)) and losses([folder]).get("cupti_unflushed", 0) > 0
+
+
+def again(part, *arguments, tries=TRIES, **more):
     """A part that is judged by times (steps found by their period, a share of time waited): a machine that stops for a while may spoil
     one run. What is wrong each time is a failure."""
     for left in reversed(range(tries)):
