@@ -37,6 +37,18 @@ static int fill(struct packed *packed)
 	return packed->stream.avail_in > 0;
 }
 
+/* Behind one part, and the zeros with which tapes and archives fill up: does another part begin? */
+static int goes_on(struct packed *packed)
+{
+	z_stream *stream = &packed->stream;
+
+	while (fill(packed) && !stream->next_in[0]) {
+		stream->next_in++;
+		stream->avail_in--;
+	}
+	return stream->avail_in && stream->next_in[0] == 0x1f && inflateReset(stream) == Z_OK;
+}
+
 /* The next bytes, at most a window of them; 0 = the file is over, or packed->result says why not. */
 static size_t unpack_more(struct packed *packed)
 {
@@ -45,23 +57,13 @@ static size_t unpack_more(struct packed *packed)
 	stream->next_out = packed->output;
 	stream->avail_out = SOURCE_WINDOW;
 	while (stream->avail_out && fill(packed)) {
-		if (packed->result == Z_STREAM_END && (stream->next_in[0] != 0x1f || inflateReset(stream) != Z_OK))
+		if (packed->result == Z_STREAM_END && !goes_on(packed))
 			break; /* what follows is no further part */
 		packed->result = inflate(stream, Z_NO_FLUSH);
 		if (packed->result != Z_OK && packed->result != Z_STREAM_END)
 			break;
 	}
 	return SOURCE_WINDOW - stream->avail_out;
-}
-
-/* Is there more behind the packed data than zeros, with which tapes and archives fill up? */
-static int is_followed(struct packed *packed)
-{
-	for (; fill(packed); packed->stream.avail_in = 0)
-		for (unsigned i = 0; i < packed->stream.avail_in; i++)
-			if (packed->stream.next_in[i])
-				return 1;
-	return 0;
 }
 
 /* Unpacks what the descriptor holds, from its start. Returns the spool. */
@@ -82,7 +84,7 @@ static int unpack(struct source *source, uint64_t most)
 	}
 	if (!got && packed.result != Z_STREAM_END)
 		source_damage(source, DIAG_NO_OFFSET, "use another copy of the file", "the packed file ends early or is damaged");
-	else if (!got && is_followed(&packed))
+	else if (!got && packed.stream.avail_in)
 		source_damage(source, DIAG_NO_OFFSET, "", "what stands behind the packed data is no gzip file and was not read");
 	inflateEnd(&packed.stream);
 	free(packed.input);
