@@ -2,6 +2,8 @@
 /* What becomes of Kineto's events: one function a category. See kineto.h, docs/foreign.md. */
 #include "reducer/import/kineto.h"
 
+#include "reducer/base/kineto_words.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,9 +225,8 @@ static void put_kernel(struct kineto *kineto, const struct kineto_event *event)
 /* "Memcpy HtoD (Pinned -> Device)": CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind. */
 static void put_copy(struct kineto *kineto, const struct kineto_event *event)
 {
-	static const char *const kinds[] = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
-	static const char *const memories[] = {"",	"Pageable", "Pinned",	     "Device",
-					       "Array", "Managed",  "Device Static", "Managed Static"};
+	static const char *const kinds[] = KINETO_COPIES;
+	static const char *const memories[] = KINETO_MEMORIES;
 	const struct kineto_track *track = queue_of(kineto, event);
 	const char *name = kineto_text(kineto, event, KINETO_NAME), *from = strchr(name, '('), *to = strstr(name, "-> ");
 	uint8_t kind = 0, source = 0, destination = 0;
