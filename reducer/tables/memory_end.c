@@ -78,6 +78,28 @@ static bool note_counted(struct table *table, const struct request *request)
 	return most.kills > 0;
 }
 
+/*
+ * The kernel's kills on the whole machine explain a killed process only where the run has no more of those than the kernel
+ * killed: of a server that ends its hundred workers by SIGKILL six kills in a quarter of an hour explain none. Returns whether
+ * a note was made.
+ */
+static bool note_machine(struct table *table, const struct run *run, const struct process *process)
+{
+	uint64_t kills = 0, killed = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		kills = kills ? kills : run->processes[i].told.machine_memory_kills;
+		killed += is_killed(&run->processes[i]);
+	}
+	if (!kills || killed > kills)
+		return false;
+	table_note(table, NOTE_INFERRED,
+		   "Out of memory, it seems: process %u was killed, and meanwhile the kernel killed %llu of the "
+		   "machine's processes for want of memory.",
+		   process->pid, (unsigned long long)kills);
+	return true;
+}
+
 /* By circumstances: a process without a last word, on a machine or in a group whose memory was used up. */
 static bool note_likely(struct table *table, const struct run *run, const struct process *process)
 {
@@ -85,15 +107,8 @@ static bool note_likely(struct table *table, const struct run *run, const struct
 
 	if (!is_killed(process))
 		return false;
-	for (size_t i = 0; i < run->process_count; i++) {
-		if (!run->processes[i].told.machine_memory_kills)
-			continue;
-		table_note(table, NOTE_INFERRED,
-			   "Out of memory, it seems: process %u was killed, and meanwhile the kernel killed %llu of the "
-			   "machine's processes for want of memory.",
-			   process->pid, (unsigned long long)run->processes[i].told.machine_memory_kills);
+	if (note_machine(table, run, process))
 		return true;
-	}
 	if (!group.limit_bytes || (double)group.held_bytes < NEAR_LIMIT * (double)group.limit_bytes)
 		return false;
 	table_note(table, NOTE_INFERRED,

@@ -64,6 +64,24 @@ static void kills_elsewhere_explain_only_a_kill(void **state)
 		"processes for want of memory.");
 }
 
+/* A server ended its workers by SIGKILL all the time, and the report blamed one of them on kills of other programs of the machine. */
+static void more_killed_than_the_kernel_killed_is_no_want_of_memory(void **state)
+{
+	struct process several[4];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		several[i] = (struct process){.pid = 10 + (uint32_t)i, .end = END_SIGNAL, .end_status = 9};
+	several[3] = (struct process){.pid = 9, .end = END_EXIT, .told = {.machine_memory_kills = 2}};
+	run = (struct run){.processes = several, .process_count = 4};
+	is_silent();
+	several[3].told.machine_memory_kills = 3;
+	is_said(NOTE_INFERRED,
+		"Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 3 of the machine's "
+		"processes for want of memory.");
+	run = (struct run){.processes = &process, .process_count = 1};
+}
+
 /* Two readings of the control group; the kills are since it was made. */
 static void read_group(struct use_reading readings[6], struct use_sample samples[2], uint64_t held, uint64_t kills)
 {
@@ -102,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kills_in_the_group_are_told_whoever_they_were),
 		cmocka_unit_test(kills_elsewhere_explain_only_a_kill),
+		cmocka_unit_test(more_killed_than_the_kernel_killed_is_no_want_of_memory),
 		cmocka_unit_test(a_killed_process_in_a_full_group_probably_ran_out),
 	};
 
