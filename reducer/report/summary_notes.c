@@ -150,6 +150,8 @@ void summary_put_notes(struct summary *summary)
 	gpu_note_whole_graphs(sites, summary->request);
 	gpu_note_numbers(sites, summary->request);
 	notes_sampling(sites, summary->request);
+	if (run->process_count == 1) /* of several the sum is shown */
+		notes_small_peak(sites, summary->request);
 	if (summary->has_bound)
 		put_note(summary, "Several processes: the peak is at most this (their curves added up); call stacks count what each "
 				  "process held at its own peak.");

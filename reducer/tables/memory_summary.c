@@ -315,6 +315,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_recording(table, request);
 	notes_told(table, request);
 	notes_inherited(table, request);
+	notes_small_peak(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
 }

@@ -192,6 +192,25 @@ bool notes_unheard(struct table *table, const struct request *request)
 	return unheard.processes > 0;
 }
 
+#define BATCH_BYTES 65536u /* that a thread moves before the process's live bytes know of it, with TOTALS=batched */
+
+void notes_small_peak(struct table *table, const struct request *request)
+{
+	struct count small = {0};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		const struct account *heap = &process->heap;
+		if (request_wants_process(request, process) && request_wants_allocator(request, "heap") && heap->kind != ACCOUNT_NONE &&
+		    heap->is_peak_batched && !heap->is_live_unknown && heap->peak_bytes < BATCH_BYTES &&
+		    heap->allocated_bytes > heap->peak_bytes)
+			count_add(&small, process);
+	}
+	note_count(table, request, NOTE_INFO, &small,
+		   "the heap's peak is known to 64 KiB a thread and is smaller than that: what came and went in between is not in it; "
+		   "TFPROF_TOTALS=exact tells it to the byte.");
+}
+
 /* Of forked processes: what their parent held when it forked. */
 struct heritage {
 	size_t processes;

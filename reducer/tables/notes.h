@@ -30,6 +30,9 @@ bool notes_is_told_more(const struct account *account);
 /* Says of which allocators blocks were live before the recording began: what they tell themselves is more than what was seen. */
 void notes_told(struct table *table, const struct request *request);
 
+/* Says of which processes the heap's peak is smaller than what it is known to. */
+void notes_small_peak(struct table *table, const struct request *request);
+
 /* Says that sites or events were sampled, or not recorded at all, by the mode of the wanted processes. */
 void notes_sampling(struct table *table, const struct request *request);
 
