@@ -52,6 +52,8 @@ static void take(int option, const char *argument, void *context)
 		run->is_quiet = 1;
 	if (option == OPTION_HELP)
 		run->wants_help = 1;
+	if (option == OPTION_OUT && !strcmp(argument, "--"))
+		say_die("-o needs a directory before --: -o DIR -- PROGRAM");
 	if (option == OPTION_OUT &&
 	    tfp_settings_apply(&run->settings, tfp_setting_row(TFP_SETTING_OUT)->name, argument, &problem))
 		say_die("-o %s: %s", argument, problem.remedy);
@@ -125,6 +127,12 @@ static void warn_window(const struct tfp_settings *settings)
 			say_line("with CUDA=off no launch is seen, so a window launch:FROM-TO never opens");
 }
 
+static void warn_full(const struct tfp_settings *settings)
+{
+	if (settings->full == TFP_FULL_WRAP && !settings->max_bytes)
+		say_line("--full=wrap without --max-bytes: there is no limit, so no old events are given up and the log grows");
+}
+
 static void prepare(struct run *run, int argc, char **argv)
 {
 	int complaints, first;
@@ -140,6 +148,7 @@ static void prepare(struct run *run, int argc, char **argv)
 		say_die("no program to run; usage: tfprof run %s", command_run.usage);
 	run->program = argv + first;
 	warn_window(&run->settings);
+	warn_full(&run->settings);
 	environment_prepare(&run->settings, run->job_id);
 }
 
