@@ -125,11 +125,6 @@ uint64_t flops_add_up(const uint64_t by_origin[FLOPS_ORIGINS])
 	return sum ? sum : by_origin[FLOPS_BY_TRACE];
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void print(const void *result, struct text *text)
 {
 	const struct flops_found *found = result;
@@ -143,12 +138,7 @@ static void print(const void *result, struct text *text)
 			    op->launched_times);
 		lines[i] = line.bytes;
 	}
-	qsort(lines, found->op_count, sizeof(*lines), compare_lines);
-	for (size_t i = 0; i < found->op_count; i++) {
-		text_string(text, lines[i]);
-		free(lines[i]);
-	}
-	free(lines);
+	text_sorted_lines(text, lines, found->op_count);
 	for (size_t i = 0; i < found->sum_count; i++) {
 		text_format(text, "%" PRIx64 ":", found->sums[i].log_id);
 		for (size_t o = 0; o < FLOPS_ORIGINS; o++)

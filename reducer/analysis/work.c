@@ -306,11 +306,6 @@ uint64_t work_host_idle(const struct work *work)
 	return idle;
 }
 
-static int compare_lines(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Rows stand in the order in which they came: lines are sorted. */
 static void print_rows(const struct work *work, struct text *text)
 {
@@ -325,12 +320,7 @@ static void print_rows(const struct work *work, struct text *text)
 			    row->uses_tensor, row->occurrences, row->ns, row->bytes, row->least_ns, row->most_ns, row->self_ns);
 		lines[i] = line.bytes;
 	}
-	qsort(lines, work->count, sizeof(*lines), compare_lines);
-	for (size_t i = 0; i < work->count; i++) {
-		text_string(text, lines[i]);
-		free(lines[i]);
-	}
-	free(lines);
+	text_sorted_lines(text, lines, work->count);
 }
 
 static void print(const void *result, struct text *text)

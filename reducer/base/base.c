@@ -96,6 +96,21 @@ void text_string(struct text *text, const char *string)
 	text_put(text, string, strlen(string));
 }
 
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void text_sorted_lines(struct text *text, char **lines, size_t count)
+{
+	qsort(lines, count, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < count; i++) {
+		text_string(text, lines[i]);
+		free(lines[i]);
+	}
+	free(lines);
+}
+
 void text_char(struct text *text, char c)
 {
 	text->bytes = base_grow(text->bytes, &text->room, text->length + 2, 1);

@@ -56,6 +56,8 @@ void text_fill(struct text *text, char c, size_t count);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends `first` and a sentence, broken at spaces to lines of at most `width` bytes; later lines are indented as far. */
 void text_wrap(struct text *text, const char *first, const char *sentence, size_t width);
+/* Appends the lines sorted, whose memory (and the array's) is given back. */
+void text_sorted_lines(struct text *text, char **lines, size_t count);
 void text_clear(struct text *text);
 void text_free(struct text *text);
 
