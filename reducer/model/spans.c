@@ -178,6 +178,11 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 	struct spans *spans = state;
 
 	(void)stream;
+	/* Ends between two windows are in no log: what is still open when one opens was cut when the last one closed. */
+	if (SPANS_VALUE(0) == 0)
+		spans->closed_ns = spans_ns(spans, batch->times[i]);
+	else if (spans->closed_ns != TIME_UNKNOWN)
+		spans_ranges_finish(spans, spans->closed_ns);
 	spans_tell(spans, &(struct span){.kind = SPAN_INSTANT,
 					 .what = SPAN_WINDOW,
 					 .on = SPAN_PROCESS,
@@ -250,6 +255,7 @@ static void end(void *state)
 	free(spans->thread_of);
 	free(spans->pending);
 	spans_flops_free(spans);
+	nests_free(&spans->nests);
 	awaited_free(&spans->awaited);
 	alikes_free(&spans->alikes);
 	free(spans->node_places);
@@ -289,7 +295,8 @@ static void *begin(struct scan *scan)
 	spans->process = wanted->process;
 	spans->options = wanted->options;
 	spans->realtime_offset = -scan->run->realtime_ns;
-	if (find_threads(spans) != 0 || spans_gpu_begin(spans) != 0 || spans_flops_begin(spans) != 0) {
+	spans->closed_ns = TIME_UNKNOWN;
+	if (find_threads(spans) != 0 || nests_begin(&spans->nests) != 0 || spans_gpu_begin(spans) != 0 || spans_flops_begin(spans) != 0) {
 		end(spans);
 		return NULL;
 	}

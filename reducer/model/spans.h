@@ -72,6 +72,16 @@ struct span_flops {
 	int is_inner;	  /* it lies in one of the same name, which has it, too */
 	int is_replay;	  /* a CUDA graph is launched: what is in it was told when it was captured, and is not again; no figure */
 };
+/* In which ranges of its thread something happened: one that lies in others. Until the pass is over. */
+struct span_nest {
+	const struct span_nest *outer; /* NULL: in none; that one has no range itself */
+	const char *name, *domain;
+	uint32_t number; /* below the number of nestings; what is inside has a higher one */
+	uint16_t depth;
+	uint8_t source;	   /* row of range_sources.def */
+	uint8_t is_inner;  /* lies in one of the same name, domain and source */
+	uint8_t is_beyond; /* stands for all that nest too deep, or are too many, to be followed */
+};
 #define SPAN_ARGUMENTS 16
 #define SPAN_LANES 16
 #define SPAN_NO_DEPTH UINT32_MAX
@@ -109,6 +119,7 @@ struct span {
 	const char *domain; /* of ranges: "" = the default one of its source */
 	const char *op;	    /* of calls and device work: the innermost op of the thread when it was called; NULL = none */
 	const char *range;  /* likewise the innermost range that is no op */
+	const struct span_nest *nest; /* of calls and device work: the ranges of the call; NULL = of no call that is known */
 
 	const struct span_block *block; /* of SPAN_BLOCK, whose name is the allocator's and `bytes` the block's */
 	const struct span_flops *flops; /* of SPAN_FLOPS */

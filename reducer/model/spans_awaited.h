@@ -18,6 +18,7 @@
 struct span_place {
 	uint32_t op, range; /* places in texts; SPANS_NO_TEXT = none */
 	uint32_t depth;
+	uint32_t nest; /* number in nests: all ranges around it */
 	uint8_t phase, op_source;
 	uint8_t is_awaited; /* of a call: work of it is to come, as far as is known */
 };

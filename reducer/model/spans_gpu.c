@@ -39,6 +39,7 @@ static void set_call(const struct spans *spans, struct span *span, const struct 
 
 	span->thread = call->thread;
 	span->called_ns = call->begin_ns;
+	span->nest = spans->nests.items[call->place.nest]; /* a node's too: it ran where the graph was launched */
 	if (!is_of_node)
 		set_place(spans, span, &call->place);
 }
@@ -85,6 +86,7 @@ static void make_call(struct spans *spans, struct alike *alike, const struct spa
 	span->result = result;
 	span->device = span->context = span->stream = GPU_NONE;
 	span->name = function == NULL ? "[function not recorded]" : function->name;
+	span->nest = spans->nests.items[call->place.nest];
 	set_place(spans, span, &call->place);
 	if (spans->options->is_without_arguments)
 		return;
@@ -104,6 +106,7 @@ static struct alike *call_alike(struct spans *spans, const struct span_call *cal
 				      .op = call->place.op,
 				      .range = call->place.range,
 				      .depth = call->place.depth,
+				      .nest = call->place.nest,
 				      .phase = call->place.phase,
 				      .op_source = call->place.op_source,
 				      .thread = call->thread};
@@ -339,6 +342,7 @@ static inline __attribute__((always_inline)) struct alike *kernel_alike(struct s
 				      .second = queue,
 				      .op = call->place.op,
 				      .range = call->place.range,
+				      .nest = call->place.nest,
 				      .phase = call->place.phase,
 				      .op_source = call->place.op_source,
 				      .thread = call->thread};

@@ -5,6 +5,7 @@
 
 #include "reducer/model/clock.h"
 #include "reducer/model/gpu_clock.h"
+#include "reducer/model/nests.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/places.h"
 #include "reducer/model/scan.h"
@@ -21,6 +22,7 @@ struct span_open {
 	uint64_t inside_ns;    /* of ranges directly inside it */
 	uint32_t family, name; /* name: place in texts */
 	uint32_t domain;
+	uint32_t nest;	       /* of what begins in it; of an op that of what it lies in */
 	uint8_t source, scope, phase, is_op;
 	struct flops flops;    /* what its inputs tell */
 	uint64_t inside_flops; /* of what it held */
@@ -71,6 +73,7 @@ struct spans {
 	size_t text_count, text_room;
 	struct number_map phases; /* place in texts, source and scope -> phase */
 	struct pool pool;
+	struct nests nests;
 	struct places places;
 	int64_t (*lane_ends)[SPAN_LANES];  /* by place of the queue: when the last work of each lane ends */
 	struct span_thread *threads, wide; /* wide: ranges of the whole process */
@@ -92,6 +95,7 @@ struct spans {
 	uint64_t last; /* ticks */
 	struct clock_near near;
 	struct gpu_clock_near near_device;
+	int64_t closed_ns; /* when the last window closed; TIME_UNKNOWN = none has */
 	struct span_again waiting[SPANS_WAITING]; /* for visit_again, told before anything else is */
 	size_t waiting_count;
 };
@@ -129,7 +133,7 @@ const char *spans_text(const struct spans *spans, uint32_t place);
 
 /* Where the thread of a stream is now. */
 struct span_place spans_where(const struct spans *spans, size_t stream);
-/* spans_ranges.c: what is open ends here. */
+/* spans_ranges.c: what is open ends here, still open. */
 void spans_ranges_finish(struct spans *spans, int64_t end_ns);
 /* spans_traces.c */
 void spans_traces_flush(struct spans *spans);

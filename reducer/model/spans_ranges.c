@@ -52,6 +52,30 @@ size_t spans_find(const struct span_thread *thread, uint32_t family, uint64_t ke
 	return SIZE_MAX;
 }
 
+/* All ranges around what begins next. */
+static uint32_t nest_of(const struct span_thread *thread)
+{
+	return thread->count == 0 ? NESTS_NONE : thread->open[thread->count - 1].nest;
+}
+
+/* Of something on the stack: that of what it lies in, and itself if it is a range. */
+static uint32_t nest_inside(struct spans *spans, uint32_t outer, const struct span_open *open)
+{
+	const struct nest_range range = {.name = open->name, .domain = open->domain, .source = open->source};
+
+	return open->is_op ? outer
+			   : nests_inside(&spans->nests, outer, &range, spans_text(spans, open->name), spans_text(spans, open->domain));
+}
+
+/* One below these has ended before them. */
+static void nest_again(struct spans *spans, struct span_thread *thread, size_t from)
+{
+	uint32_t outer = from == 0 ? NESTS_NONE : thread->open[from - 1].nest;
+
+	for (size_t at = from; at < thread->count; at++)
+		outer = thread->open[at].nest = nest_inside(spans, outer, &thread->open[at]);
+}
+
 void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open)
 {
 	struct span_open open = thread->open[at];
@@ -63,6 +87,8 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 	if (at > 0 && at + 1 == thread->count && thread != &spans->wide)
 		thread->open[at - 1].inside_ns += duration;
 	memmove(&thread->open[at], &thread->open[at + 1], (--thread->count - at) * sizeof open);
+	if (thread != &spans->wide)
+		nest_again(spans, thread, at);
 	span = (struct span){.kind = SPAN_WHOLE,
 			     .what = what_of(&open),
 			     .on = thread == &spans->wide ? SPAN_PROCESS : SPAN_THREAD,
@@ -105,7 +131,7 @@ static uint8_t phase_of(struct spans *spans, const struct span_thread *thread, c
 struct span_place spans_where(const struct spans *spans, size_t stream)
 {
 	const struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
-	struct span_place place = {.op = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count};
+	struct span_place place = {.op = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count, .nest = nest_of(thread)};
 
 	if (thread->count > 0)
 		place.phase = thread->open[thread->count - 1].phase;
@@ -125,6 +151,8 @@ static void begin(struct spans *spans, struct span_thread *thread, struct span_o
 {
 	open.phase = phase_of(spans, thread, &open);
 	open.is_covered = thread->count > 0 && thread->open[thread->count - 1].is_covered;
+	if (thread != &spans->wide)
+		open.nest = nest_inside(spans, nest_of(thread), &open);
 	spans_push(spans, thread, open);
 }
 

@@ -5,13 +5,15 @@
  * Rule: a range is what somebody announced (NVTX, the C API, a framework), never what we guess; ranges that a window or the
  * end of the records cut have times that are lower bounds, and the row says how many.
  */
+#include "reducer/analysis/range_work.h"
+#include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
 
 enum {
 	PROCESS, NAME, DOMAIN, SOURCE, OCCURRENCES, TOTAL, SELF, AVERAGE, LEAST, MOST, NESTED, MARKS, CUT, WIDE, ELSEWHERE, BYTES,
-	COLUMNS
+	KERNELS, DEVICE, DEVICE_SELF, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -35,6 +37,12 @@ static const struct table_column columns[] = {
 	[WIDE] = {"process_wide", "process-wide", TABLE_INTEGER, UNIT_COUNT, 3, "of the occurrences, those that any thread may end"},
 	[ELSEWHERE] = {"ended_elsewhere", "other thread", TABLE_INTEGER, UNIT_COUNT, 3, "of these, those that another thread ended"},
 	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 2, "sum of the sizes that the ranges announced (NCCL); empty = none did"},
+	[KERNELS] = {"kernels", "kernels", TABLE_INTEGER, UNIT_COUNT, 1,
+		     "that launches inside it started, also in ranges inside it; of a graph those of its launch. Empty where no work of a "
+		     "device was recorded, and for what no thread owns or a framework told when it was over (traceme)"},
+	[DEVICE] = {"device_ns", "on device", TABLE_INTEGER, UNIT_NS, 0,
+		    "sum of the kernels, copies and sets that calls inside it started, whenever they ran: work at one time counts each"},
+	[DEVICE_SELF] = {"device_self_ns", "device self", TABLE_INTEGER, UNIT_NS, 2, "of this, without what ranges inside it started"},
 };
 
 /* range_sources.def, by number. */
@@ -49,7 +57,21 @@ static const char *source_name(unsigned source)
 	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
 }
 
-static void add_row(struct table *table, const struct process *process, const struct range_row *row)
+/* `work` NULL = nobody knows. */
+static void add_work(struct table *table, const struct range_work *work, const char *name, const char *domain, unsigned source)
+{
+	static const struct range_work_row none;
+	const struct range_work_row *row = work ? range_work_find(work, name ? name : "", domain, source) : NULL;
+
+	if (!work)
+		return;
+	row = row ? row : &none;
+	table_integer(table, KERNELS, (int64_t)row->kernels);
+	table_integer(table, DEVICE, (int64_t)row->ns);
+	table_integer(table, DEVICE_SELF, (int64_t)row->self_ns);
+}
+
+static void add_row(struct table *table, const struct process *process, const struct range_row *row, const struct range_work *work)
 {
 	uint64_t outermost = row->occurrences - row->nested;
 
@@ -69,8 +91,10 @@ static void add_row(struct table *table, const struct process *process, const st
 	if (row->occurrences == 0)
 		return;
 	table_integer(table, TOTAL, row->total_ns);
-	if (row->occurrences > row->process_wide)
+	if (row->occurrences > row->process_wide) {
 		table_integer(table, SELF, row->self_ns);
+		add_work(table, work, row->name, row->domain, row->source);
+	}
 	if (outermost > 0)
 		table_integer(table, AVERAGE, row->total_ns / (int64_t)outermost);
 	table_integer(table, LEAST, row->min_ns);
@@ -78,7 +102,8 @@ static void add_row(struct table *table, const struct process *process, const st
 }
 
 /* What a framework told as a range of its user (record_function) or of its own (TraceMe): counted with its ops. */
-static void add_framework_row(struct table *table, const struct process *process, const struct op *range)
+static void add_framework_row(struct table *table, const struct process *process, const struct op *range,
+			      const struct range_work *work)
 {
 	table_row(table);
 	table_integer(table, PROCESS, process->pid);
@@ -90,13 +115,15 @@ static void add_framework_row(struct table *table, const struct process *process
 	table_integer(table, SELF, range->self_ns);
 	if (range->is_ns) /* all of them count, also those in one of the same name */
 		table_integer(table, AVERAGE, range->total_ns / (int64_t)range->occurrences);
+	else
+		add_work(table, work, range->name, "", range->source);
 }
 
-static void add_framework_rows(struct table *table, const struct process *process)
+static void add_framework_rows(struct table *table, const struct process *process, const struct range_work *work)
 {
 	for (size_t i = 0; i < process->ops.count; i++)
 		if (process->ops.items[i].is_range && process->ops.items[i].occurrences)
-			add_framework_row(table, process, &process->ops.items[i]);
+			add_framework_row(table, process, &process->ops.items[i], work);
 }
 
 static void add_notes(struct table *table, const struct process *process)
@@ -120,32 +147,66 @@ static void add_notes(struct table *table, const struct process *process)
 			   "Process %u: the row without a name stands for all names beyond the first 262,143.", process->pid);
 }
 
+static void add_work_notes(struct table *table, const struct process *process, const struct range_work *work)
+{
+	if (work->beyond)
+		table_note(table, NOTE_LOSS,
+			   "Process %u: %" PRIu64 " kernels, copies and sets were started in ranges that lie deeper than 256, or whose "
+			   "nestings are beyond a million: no row has them.", process->pid, work->beyond);
+	if (work->unplaced)
+		table_note(table, NOTE_MISSING,
+			   "Process %u: the calls that started %" PRIu64 " kernels, copies and sets are not in the log: no row has them.",
+			   process->pid, work->unplaced);
+}
+
+/* What its ranges started on devices; NULL: no device told what it did. */
+static const struct range_work *work_of(const struct request *request, size_t p)
+{
+	const struct gpu *gpu = request->run->processes[p].gpu;
+
+	return gpu && gpu->counts.device_records ? analyses_process(request->analyses, &analysis_range_work, p) : NULL;
+}
+
 static void fill(struct table *table, const struct request *request)
 {
+	const struct range_work *work;
+	bool has_gpu = false;
+	size_t rows;
+
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
 		if (!request_wants_process(request, process))
 			continue;
+		work = work_of(request, p);
+		rows = table->row_count;
 		for (size_t i = 0; i < process->range_rows.count; i++)
-			add_row(table, process, &process->range_rows.items[i]);
-		add_framework_rows(table, process);
+			add_row(table, process, &process->range_rows.items[i], work);
+		add_framework_rows(table, process, work);
 		add_notes(table, process);
+		if (work && table->row_count > rows)
+			add_work_notes(table, process, work);
+		has_gpu = has_gpu || (process->gpu && table->row_count > rows);
 	}
 	table_sort(table, TOTAL, false);
 	if (table->row_count == 0)
 		table_note(table, NOTE_INFO, "Nothing announced a range: no NVTX, no call of the C API, no framework that does.");
+	if (has_gpu)
+		gpu_notes(table, request);
 	notes_recording(table, request);
 }
+
+static const struct analysis_kind *const needs[] = {&analysis_range_work, NULL};
 
 const struct table_kind table_range_stats = {
 	.id = "range_stats",
 	.title = "Named ranges",
 	.help = "What the program and its libraries announced with NVTX, the C API, record_function or TraceMe: how often, how long, "
-		"with and without what was inside.",
+		"with and without what was inside, and what devices did for it.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
 	.text_rows = 30,
 	.needs_scan = true,
+	.analyses = needs,
 	.fill = fill,
 };

@@ -19,7 +19,7 @@ MEMORY = {"memory.sites": ("allocations", "total_bytes", "peak_bytes", "leaked_b
           "memory.histogram": ("blocks", "requested_bytes")}
 READS = {"io_stats": ("calls", "bytes", "total_ns", "failed")}
 ADDS_UP = {
-    "--process": {**DEVICE_WORK, **CALLS, **READS, **MEMORY, "range_stats": ("occurrences", "total_ns"), "op_stats": ("occurrences", "self_ns"),
+    "--process": {**DEVICE_WORK, **CALLS, **READS, **MEMORY, "range_stats": ("occurrences", "total_ns", "device_ns"), "op_stats": ("occurrences", "self_ns"),
                   "compile_stats": ("occurrences", "total_ns"), "host_usage": ("user_ns", "system_ns", "minor_faults", "reading_ns"),
                   "processes": ("allocations", "peak_bytes", "live_bytes", "events", "duration_ns"), "settings": (), "windows": (),
                   "tf_data.pipelines": ("calls", "total_ns")},

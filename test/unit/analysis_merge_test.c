@@ -66,6 +66,15 @@ static struct gpu gpu = {.devices = devices,
 			 .sweeps = sweeps,
 			 .sweep_count = 2};
 static struct iterator iterators[] = {{1, 0, "Iterator::Root", ""}, {2, 1, "Iterator::Root::Map", "a=1"}};
+/* In no range, in one that is not followed, a, a > b, a > b > a, b. */
+static const struct span_nest nests[] = {
+	{.name = "", .domain = ""},
+	{.name = "", .domain = "", .number = 1, .is_beyond = 1},
+	{.outer = &nests[0], .name = "a", .domain = "", .number = 2, .depth = 1},
+	{.outer = &nests[2], .name = "b", .domain = "kitchen", .number = 3, .depth = 2, .source = 1},
+	{.outer = &nests[3], .name = "a", .domain = "", .number = 4, .depth = 3, .is_inner = 1},
+	{.outer = &nests[0], .name = "b", .domain = "kitchen", .number = 5, .depth = 1, .source = 1},
+};
 static struct window_range ranges[] = {{INT64_MIN, 40000}, {50000, INT64_MAX}};
 static struct straight_clock straight;
 
@@ -105,6 +114,7 @@ static struct span random_span(size_t process)
 		span.device = queues[span.track].device;
 		span.context = queues[span.track].context;
 		span.stream = queues[span.track].stream;
+		span.nest = span.start_ns % 7 < 6 ? &nests[span.start_ns % 7] : NULL;
 		span.shape = &shapes[random_below(2)];
 		span.bytes = random_below(4096);
 		span.copy_kind = (uint32_t)random_below(11);
