@@ -208,17 +208,17 @@ static size_t gap_behind(const struct gap_device *device, int64_t time_ns, size_
 	return *last = low;
 }
 
-static void add_part(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+static void add_part(void *context, uint64_t ns, uint32_t mask)
 {
 	struct gap *gap = context;
 
-	gap->part_ns[__builtin_ctz(mask)] += (uint64_t)(to_ns - from_ns);
+	gap->part_ns[__builtin_ctz(mask)] += ns;
 }
 
 static void tell_gap(struct gaps_pass *pass, struct open_gap *open, int64_t until_ns)
 {
 	pass->pending -= open->sweep.count;
-	sweep_flush(&open->sweep, until_ns, add_part, open->gap);
+	sweep_sum(&open->sweep, until_ns, INT64_MIN, INT64_MAX, add_part, open->gap);
 	pass->pending += open->sweep.count;
 }
 

@@ -87,13 +87,13 @@ static void take_copy(struct steady *steady, const struct span *span)
 		add_copy(&steady->pinned[way], span);
 }
 
-static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+static void add_time(void *context, uint64_t ns, uint32_t mask)
 {
 	struct steady *steady = context;
 
-	steady->any_ns += (uint64_t)(to_ns - from_ns);
+	steady->any_ns += ns;
 	if ((mask & (mask - 1)) == 0)
-		steady->alone_ns += (uint64_t)(to_ns - from_ns);
+		steady->alone_ns += ns;
 }
 
 static void add_kernel(struct steady *steady, uint32_t device, int64_t start_ns, uint64_t duration_ns)
@@ -108,7 +108,7 @@ static void add_kernel(struct steady *steady, uint32_t device, int64_t start_ns,
 	pass->seen |= UINT32_C(1) << class;
 	sweep_add(&pass->sweep, start_ns, start_ns + (int64_t)duration_ns, UINT32_C(1) << class);
 	if (pass->sweep.count >= STEADY_PENDING)
-		sweep_flush(&pass->sweep, sweep_middle(&pass->sweep), tell, steady);
+		sweep_sum(&pass->sweep, sweep_middle(&pass->sweep), INT64_MIN, INT64_MAX, add_time, steady);
 }
 
 /* Whether that lies behind a step, where there is none. */
@@ -193,7 +193,7 @@ static void end(void *result)
 	struct steady *steady = result;
 	struct steady_pass *pass = steady->pass;
 
-	sweep_flush(&pass->sweep, INT64_MAX, tell, steady);
+	sweep_sum(&pass->sweep, INT64_MAX, INT64_MIN, INT64_MAX, add_time, steady);
 	steady->late_ns = pass->sweep.late_ns;
 	if ((pass->seen & (pass->seen - 1)) == 0)
 		steady->alone_ns = steady->any_ns = 0; /* one device: nothing to compare */

@@ -113,13 +113,9 @@ static struct masked *place_of(struct target *target, uint32_t mask)
 	return masked;
 }
 
-static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+static void add_time(void *context, uint64_t ns, uint32_t mask)
 {
-	struct target *target = context;
-	int64_t from = from_ns > target->from_ns ? from_ns : target->from_ns, to = to_ns < target->to_ns ? to_ns : target->to_ns;
-
-	if (from < to)
-		place_of(target, mask)->ns += (uint64_t)(to - from);
+	place_of(context, mask)->ns += ns;
 }
 
 /* The unit's time by --step-time. */
@@ -161,7 +157,7 @@ static void tell_unit(struct steps *steps, size_t unit, int64_t until_ns)
 	struct target target = target_of(pass, &steps->rows[unit], waiting);
 
 	pass->pending -= waiting->sweep.count;
-	sweep_flush(&waiting->sweep, until_ns, add_stretch, &target);
+	sweep_sum(&waiting->sweep, until_ns, target.from_ns, target.to_ns, add_time, &target);
 	for (size_t i = 0; i < MASKED; i++)
 		add_masked(&target, &target.masked[i]);
 	pass->pending += waiting->sweep.count;

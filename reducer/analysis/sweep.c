@@ -343,29 +343,6 @@ static size_t begun(const struct edges *run, const struct sweep_run *of)
 	return (size_t)(run->at - of->items) + (run->mask != 0);
 }
 
-/* Two runs, as calls and kernels are, neither of which holds overlaps: as flush_abreast, with all at hand. */
-static void flush_two(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
-{
-	struct edges one = edges_of(&sweep->runs[0]), other = edges_of(&sweep->runs[1]);
-	int64_t last_ns = INT64_MIN, now_ns;
-	uint64_t steps = 0;
-
-	for (; (now_ns = one.next_ns < other.next_ns ? one.next_ns : other.next_ns) < until_ns; last_ns = now_ns) {
-		if (one.mask | other.mask)
-			tell(context, last_ns, now_ns, one.mask | other.mask);
-		while (one.next_ns == now_ns)
-			pass_edge(&one);
-		while (other.next_ns == now_ns)
-			pass_edge(&other);
-		steps += 2;
-	}
-	if ((one.mask | other.mask) && last_ns < until_ns)
-		tell(context, last_ns, until_ns, one.mask | other.mask);
-	next[0] = begun(&one, &sweep->runs[0]);
-	next[1] = begun(&other, &sweep->runs[1]);
-	sweep->steps += steps;
-}
-
 /* Few runs, none of which holds overlaps. */
 static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, sweep_tell *tell, void *context)
 {
@@ -398,15 +375,21 @@ static void flush_abreast(struct sweep *sweep, size_t *next, int64_t until_ns, s
 		next[i] = begun(&runs[i], &sweep->runs[i]);
 }
 
-void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
+/* Few runs, none of which holds overlaps or is out of order. */
+static bool are_abreast(const struct sweep *sweep)
 {
-	size_t next[SWEEP_RUNS] = {0}, left = 0;
-	bool is_abreast = sweep->run_count <= RUNS_ABREAST;
+	bool are = sweep->run_count <= RUNS_ABREAST;
 
 	for (size_t i = 0; i < sweep->run_count; i++)
-		is_abreast &= !sweep->runs[i].overlaps && !sweep->runs[i].is_mixed;
-	order_runs(sweep);
-	(!is_abreast ? flush_any : sweep->run_count == 2 ? flush_two : flush_abreast)(sweep, next, until_ns, tell, context);
+		are &= !sweep->runs[i].overlaps && !sweep->runs[i].is_mixed;
+	return are;
+}
+
+/* What is left of each run of which so many have begun. */
+static void keep_rests(struct sweep *sweep, const size_t *next, int64_t until_ns)
+{
+	size_t left = 0;
+
 	for (size_t i = 0; i < sweep->run_count; i++) {
 		keep_rest(&sweep->runs[i], next[i], until_ns);
 		left += sweep->runs[i].count;
@@ -414,6 +397,137 @@ void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *
 	sweep->count = left;
 	if (until_ns > sweep->told_ns)
 		sweep->told_ns = until_ns;
+}
+
+void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context)
+{
+	size_t next[SWEEP_RUNS] = {0};
+	bool is_abreast = are_abreast(sweep);
+
+	order_runs(sweep);
+	(is_abreast ? flush_abreast : flush_any)(sweep, next, until_ns, tell, context);
+	keep_rests(sweep, next, until_ns);
+}
+
+/* Sums of stretches, on the way to who asked for them. */
+struct sums {
+	int64_t from_ns, to_ns;
+	sweep_add_up *add;
+	void *context;
+};
+
+static void add_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	const struct sums *sums = context;
+	int64_t from = from_ns > sums->from_ns ? from_ns : sums->from_ns, to = to_ns < sums->to_ns ? to_ns : sums->to_ns;
+
+	if (from < to)
+		sums->add(sums->context, (uint64_t)(to - from), mask);
+}
+
+/* Time of one mask, told when another comes. */
+struct piece {
+	uint64_t ns; /* 0 = nothing yet */
+	uint32_t mask;
+};
+
+static void end_piece(const struct sums *sums, struct piece *piece)
+{
+	if (piece->ns)
+		sums->add(sums->context, piece->ns, piece->mask);
+	piece->ns = 0;
+}
+
+static inline void add_piece(const struct sums *sums, struct piece *piece, uint64_t ns, uint32_t mask)
+{
+	if (piece->mask != mask) {
+		end_piece(sums, piece);
+		piece->mask = mask;
+	}
+	piece->ns += ns;
+}
+
+/* The interval of a run without overlaps that comes next, as far as it counts. */
+struct head {
+	int64_t from_ns, to_ns;
+	uint64_t shared_ns; /* of it, in which the other run is active */
+	const struct sweep_interval *at, *end;
+	struct piece alone;
+};
+
+/* Puts in the times of the next one of which any is left: false where there is none. */
+static inline bool take_head(const struct sums *sums, struct head *head)
+{
+	for (; head->at < head->end; head->at++) {
+		head->from_ns = head->at->start_ns > sums->from_ns ? head->at->start_ns : sums->from_ns;
+		head->to_ns = head->at->end_ns < sums->to_ns ? head->at->end_ns : sums->to_ns;
+		if (head->from_ns < head->to_ns)
+			return true;
+	}
+	return false;
+}
+
+/* It is over: what was not shared was its own. */
+static inline bool next_head(const struct sums *sums, struct head *head)
+{
+	add_piece(sums, &head->alone, (uint64_t)(head->to_ns - head->from_ns) - head->shared_ns, head->at->mask);
+	head->shared_ns = 0;
+	head->at++;
+	return take_head(sums, head);
+}
+
+static void drain_head(const struct sums *sums, struct head *head, bool is_there)
+{
+	while (is_there)
+		is_there = next_head(sums, head);
+	end_piece(sums, &head->alone);
+}
+
+/* Two runs, as calls and kernels are, neither of which holds overlaps: what they share is the rest of what each is alone. */
+static void sum_two(struct sweep *sweep, size_t *next, const struct sums *sums, int64_t until_ns)
+{
+	const struct sweep_run *runs = sweep->runs;
+	struct head one, other;
+	struct piece both = {0};
+	bool has_one, has_other;
+
+	for (size_t i = 0; i < 2; i++)
+		next[i] = begun_by(&runs[i], until_ns - 1);
+	one = (struct head){.at = runs[0].items, .end = runs[0].items + next[0]};
+	other = (struct head){.at = runs[1].items, .end = runs[1].items + next[1]};
+	has_one = take_head(sums, &one);
+	has_other = take_head(sums, &other);
+	while (has_one && has_other) {
+		int64_t from = one.from_ns > other.from_ns ? one.from_ns : other.from_ns;
+		int64_t to = one.to_ns < other.to_ns ? one.to_ns : other.to_ns;
+
+		if (from < to) {
+			add_piece(sums, &both, (uint64_t)(to - from), one.at->mask | other.at->mask);
+			one.shared_ns += (uint64_t)(to - from);
+			other.shared_ns += (uint64_t)(to - from);
+		}
+		if (one.to_ns <= other.to_ns)
+			has_one = next_head(sums, &one);
+		else
+			has_other = next_head(sums, &other);
+	}
+	drain_head(sums, &one, has_one);
+	drain_head(sums, &other, has_other);
+	end_piece(sums, &both);
+	sweep->steps += next[0] + next[1];
+}
+
+void sweep_sum(struct sweep *sweep, int64_t until_ns, int64_t from_ns, int64_t to_ns, sweep_add_up *add, void *context)
+{
+	struct sums sums = {from_ns, to_ns < until_ns ? to_ns : until_ns, add, context};
+	size_t next[SWEEP_RUNS] = {0};
+
+	if (sweep->run_count != 2 || !sweep->count || !are_abreast(sweep)) {
+		sweep_flush(sweep, until_ns, add_stretch, &sums);
+		return;
+	}
+	sum_two(sweep, next, &sums, until_ns);
+	keep_rests(sweep, next, until_ns);
 }
 
 void sweep_free(struct sweep *sweep)

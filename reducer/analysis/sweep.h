@@ -66,6 +66,12 @@ static inline void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_
 
 /* Tells all up to that time and keeps the rest. */
 void sweep_flush(struct sweep *sweep, int64_t until_ns, sweep_tell *tell, void *context);
+
+/* How long just these classes were active, in stretches that are not told apart. */
+typedef void sweep_add_up(void *context, uint64_t ns, uint32_t mask);
+
+/* Of what sweep_flush would tell the sums, of what lies in [from_ns, to_ns): of a mask in one piece or in several. */
+void sweep_sum(struct sweep *sweep, int64_t until_ns, int64_t from_ns, int64_t to_ns, sweep_add_up *add, void *context);
 /* The time before which half of the intervals begin: a fair place to flush to. */
 int64_t sweep_middle(struct sweep *sweep);
 void sweep_free(struct sweep *sweep);

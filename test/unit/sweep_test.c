@@ -34,6 +34,61 @@ static void tell(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 	}
 }
 
+/* The same moments in two sweeps: sums of one are those of the stretches that the other tells, in a window that cuts both. */
+struct sums {
+	int64_t from_ns, to_ns;
+	uint64_t by_mask[64];
+};
+
+static void sum(void *context, uint64_t ns, uint32_t mask)
+{
+	struct sums *sums = context;
+
+	assert_true(ns && mask && mask < 64);
+	sums->by_mask[mask] += ns;
+}
+
+static void sum_stretch(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
+{
+	struct sums *sums = context;
+	int64_t from = from_ns > sums->from_ns ? from_ns : sums->from_ns, to = to_ns < sums->to_ns ? to_ns : sums->to_ns;
+
+	if (from < to)
+		sums->by_mask[mask] += (uint64_t)(to - from);
+}
+
+/* `kinds`: of which intervals are, in turn, each kind without overlaps; of each the mask is now this, now that. */
+static void check_sums(unsigned kinds, bool is_flushed_midway)
+{
+	struct sweep sweeps[2] = {{.told_ns = INT64_MIN}, {.told_ns = INT64_MIN}};
+	struct sums sums[2] = {{.from_ns = chance(MOMENTS), .to_ns = chance(MOMENTS)}};
+
+	sums[1] = sums[0];
+	for (uint32_t i = 0; i < INTERVALS; i++) {
+		uint32_t start = i / kinds * 14 + chance(3), end = start + 1 + chance(11);
+		uint32_t mask = 1u << (i % kinds) | (chance(4) ? 0 : 1u << (4 + i % kinds % 2));
+		for (unsigned s = 0; s < 2; s++)
+			sweep_add(&sweeps[s], start, end, mask);
+	}
+	assert_true(kinds != 2 || (sweeps[0].run_count == 2 && !sweeps[0].runs[0].overlaps && !sweeps[0].runs[1].overlaps));
+	for (int last = !is_flushed_midway; last < 2; last++) {
+		int64_t until_ns = last ? INT64_MAX : sweep_middle(&sweeps[0]);
+		sweep_sum(&sweeps[0], until_ns, sums[0].from_ns, sums[0].to_ns, sum, &sums[0]);
+		sweep_flush(&sweeps[1], until_ns, sum_stretch, &sums[1]);
+		assert_int_equal(sweeps[0].count, sweeps[1].count);
+	}
+	assert_memory_equal(sums[0].by_mask, sums[1].by_mask, sizeof(sums[0].by_mask));
+	for (unsigned s = 0; s < 2; s++)
+		sweep_free(&sweeps[s]);
+}
+
+static void sums_are_those_of_stretches(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 400; round++)
+		check_sums(1 + round / 2 % 4, round % 2);
+}
+
 static void ignore(void *context, int64_t from_ns, int64_t to_ns, uint32_t mask)
 {
 	(void)context, (void)from_ns, (void)to_ns, (void)mask;
@@ -128,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_tells_the_same),
+		cmocka_unit_test(sums_are_those_of_stretches),
 		cmocka_unit_test(work_grows_with_the_intervals),
 	};
 
