@@ -80,9 +80,12 @@ static void prepare_scan(struct run_options *run_options, const struct request *
 	run_options->has_window = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
 	run_options->from_ns = request->from_ns;
 	run_options->to_ns = request->to_ns;
-	for (size_t i = 0; i < count; i++)
+	run_options->without = RUN_SUM_ALL & ~RUN_SUM_WORK;
+	for (size_t i = 0; i < count; i++) {
+		run_options->without &= ~kinds[i]->sums;
 		if (kinds[i]->needs_launches)
 			run_options->wants_launches = 1;
+	}
 }
 
 void asked_scan(struct asked *asked)
@@ -124,7 +127,8 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 	struct request *request = asked->request;
 
 	prepare_scan(&asked->options, request, kinds, kind_count);
-	asked->options.is_without_sums = format->is_without_sums && !options->figure_limits.count;
+	if (format->is_without_sums && !options->figure_limits.count)
+		asked->options.without = RUN_SUM_ALL;
 	if (!kind_count || any_needs_scan(kinds, kind_count) || options->figure_limits.count)
 		asked_scan(asked);
 	request->run = asked->run;

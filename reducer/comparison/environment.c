@@ -130,5 +130,6 @@ const struct table_kind table_comparison_environment = {
 	.text_rows = 20,
 	.needs_base = true,
 	.needs_base_logs = true,
+	.sums = RUN_SUM_DELAYS, /* of run_env */
 	.fill = fill,
 };

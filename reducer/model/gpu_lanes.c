@@ -233,11 +233,30 @@ static size_t take_alone(struct gpu_sweep *sweep, const struct gpu_interval *int
 	return taken;
 }
 
+/* Of intervals in order what lies behind those before. */
+static void add_total(struct gpu_sweep *sweep, const struct gpu_interval *intervals, size_t count)
+{
+	uint64_t covered = sweep->busy_end, ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = intervals[i].start > covered ? intervals[i].start : covered;
+
+		ns += intervals[i].end > start ? intervals[i].end - start : 0;
+		covered = intervals[i].end > covered ? intervals[i].end : covered;
+	}
+	sweep->busy.busy_ns += ns;
+	sweep->busy_end = covered;
+}
+
 static void take_first(struct gpu_sweep *sweep, size_t count)
 {
 	const struct gpu_interval *waiting = sweep->waiting + sweep->waiting_from;
 
-	for (size_t i = 0; i < count;) {
+	if (sweep->is_total && count != 0) {
+		add_total(sweep, waiting, count);
+		sweep->passed = waiting[count - 1].start;
+	}
+	for (size_t i = 0; i < count && !sweep->is_total;) {
 		size_t taken = take_alone(sweep, waiting + i, count - i);
 
 		if (taken == 0)
@@ -265,7 +284,10 @@ void gpu_sweep_add_any(struct gpu_sweep *sweep, const struct gpu_interval *inter
 	}
 	if (interval->start < sweep->passed) {
 		sweep->late++;
-		cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
+		if (sweep->is_total)
+			add_total(sweep, interval, 1);
+		else
+			cover(&sweep->busy, &sweep->busy_end, interval->start, interval->end);
 		return;
 	}
 	if (sweep->waiting_count == GPU_SWEEP_WAITING)

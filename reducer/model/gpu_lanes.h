@@ -76,6 +76,7 @@ struct gpu_sweep {
 	uint64_t busy_end, second_end, kernel_end, copy_end; /* ends of what is covered so far */
 	uint64_t late;            /* intervals that came after later ones had been taken */
 	int is_cut;
+	int is_total;             /* nobody asks when it was busy: of all this busy.busy_ns alone is made. Set before the first */
 };
 
 /* The part of gpu_sweep_add for what begins, is full, or comes too early. */

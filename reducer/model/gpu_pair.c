@@ -389,7 +389,7 @@ static void join(struct gpu_scan *scan, struct gpu_flight *flight, const struct 
 	flight->impossible |= (uint8_t)bits;
 	if (bits == 0)
 		widen_span(flight, record);
-	if (bits == 0 && is_first && record->kind == GPU_LAUNCH && record->graph == 0)
+	if (bits == 0 && is_first && record->kind == GPU_LAUNCH && record->graph == 0 && !(scan->without & RUN_SUM_DELAYS))
 		spread_add(&scan->gpu->queue_delays, record->start > begin ? record->start - begin : 0);
 	gpu_sum_record(scan, record, flight->has & FLIGHT_CALL ? flight : NULL, bits);
 	if (flight->library != 0)

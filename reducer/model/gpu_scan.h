@@ -126,7 +126,7 @@ struct gpu_scan {
 	int any;                        /* something about GPUs was seen */
 	int64_t from_ns, to_ns;         /* --window, ns of the run */
 	int has_window;
-	int is_without_sums;            /* see struct run_options */
+	unsigned without;               /* see struct run_options */
 };
 
 /* What tells a device record from another of the same call; never 0. */

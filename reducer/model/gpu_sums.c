@@ -21,6 +21,7 @@ static uint32_t sweep_of(struct gpu_scan *scan, uint32_t device)
 	if (sweep == NULL)
 		return 0;
 	sweep->device = device;
+	sweep->is_total = (scan->without & RUN_SUM_CURVES) != 0;
 	return (uint32_t)gpu->sweep_count;
 }
 
@@ -34,9 +35,12 @@ static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan
 
 	if (queue == NULL || record->duration == 0)
 		return;
-	if (queue->lane.cells == NULL && scan->lanes++ >= GPU_LANES_MAX)
+	if (queue->lane.busy_ns == 0 && scan->lanes++ >= GPU_LANES_MAX)
 		return;
-	gpu_lane_add(&queue->lane, interval.start, interval.end);
+	if (scan->without & RUN_SUM_CURVES)
+		queue->lane.busy_ns += record->duration;
+	else
+		gpu_lane_add(&queue->lane, interval.start, interval.end);
 	if (queue->sweep == 0)
 		queue->sweep = sweep_of(scan, queue->device);
 	if (queue->sweep != 0)
@@ -172,7 +176,7 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 	uint32_t op = record->given_op != 0 || record->node == 0 ? record->given_op : node_op(scan, record->node);
 	uint32_t thread = flight == NULL ? 0 : flight->thread;
 
-	if (scan->is_without_sums || (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start)))
+	if ((scan->without & RUN_SUM_WORK) || (!(bits & GPU_NO_TIME) && !gpu_wants_device(scan, record->start)))
 		return;
 	if (op == 0 && flight != NULL)
 		op = flight->op;
@@ -188,7 +192,7 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 
 void gpu_sum_usual(struct gpu_scan *scan, const struct gpu_record *record, uint32_t op, uint32_t thread)
 {
-	if (scan->is_without_sums)
+	if (scan->without & RUN_SUM_WORK)
 		return;
 	if (record->kind == GPU_LAUNCH)
 		sum_kernel(scan, record, op, thread, 0);
@@ -221,7 +225,7 @@ void gpu_sum_call(struct gpu_scan *scan, const struct gpu_call *call)
 	struct gpu_api *api;
 
 	scan->gpu->counts.calls++;
-	if (scan->is_without_sums || !gpu_wants_ticks(scan, call->begin))
+	if ((scan->without & RUN_SUM_CALLS) || !gpu_wants_ticks(scan, call->begin))
 		return;
 	if (stream->last_api == 0 || stream->last_function != call->function || stream->last_result != call->result) {
 		stream->last_api = api_at(scan, call);

@@ -198,7 +198,7 @@ static inline __attribute__((always_inline)) void pair(struct gpu_scan *scan, st
 {
 	scan->gpu->counts.device_records++;
 	scan->last_decoded = record->time;
-	if (record->kind == GPU_LAUNCH)
+	if (record->kind == GPU_LAUNCH && !(scan->without & RUN_SUM_DELAYS))
 		spread_add(&scan->gpu->queue_delays, record->start > begin ? record->start - begin : 0);
 	gpu_sum_usual(scan, record, record->given_op != 0 ? record->given_op : slot->op, slot->thread);
 	if (scan->usual.launches - slot->born >= FLIGHTS_KEEP / 2)

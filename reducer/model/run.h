@@ -199,12 +199,21 @@ struct run {
 	void *private; /* storage of the strings */
 };
 
+/* What run_scan adds up of GPUs for few tables, or for none of a time line: a bit each. */
+enum run_sum {
+	RUN_SUM_CALLS = 1,  /* calls by function, result and thread */
+	RUN_SUM_DELAYS = 2, /* from a launch to its start */
+	RUN_SUM_CURVES = 4, /* of queues and devices when they were busy, and the gaps; without it for how long, in all */
+	RUN_SUM_WORK = 8,   /* kernels, copies, graphs and how long queues and devices were busy: all that is not named above */
+	RUN_SUM_ALL = 15
+};
+
 struct run_options {
 	const char *name;    /* NULL = the newest, "all" = every log as one run, else a name or the start of one */
 	unsigned jobs;	     /* threads to use in all; 0 = one */
 	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
 	int wants_launches;  /* keep every launch (gpu_launches.h): some 72 bytes each in a temporary file */
-	int is_without_sums; /* nobody asks for tables: calls and device work are paired, but not added up by kernel, function, queue */
+	unsigned without;    /* of enum run_sum what nobody asks for: it is not added up */
 	int has_window;      /* GPU sums take only what began in from_ns .. to_ns (ns of the run; edges exact to the clock's error) */
 	int64_t from_ns, to_ns;
 	/* Called now and then with bytes of log read and in all; NULL = never. */

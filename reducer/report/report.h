@@ -39,7 +39,7 @@ struct report_kind {
 	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all */
 	bool leaves_out_launches; /* unless -t names them: a row for each launch, and nobody reads a million of them */
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
-	bool is_without_sums; /* run_options.is_without_sums */
+	bool is_without_sums; /* shows nothing of enum run_sum */
 	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
 	void (*write_run)(FILE *file, const struct request *request);
 	/* The same into a folder, made where there is none: `write` and `write_run` are NULL. */

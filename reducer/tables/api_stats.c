@@ -149,5 +149,6 @@ const struct table_kind table_api_stats = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_THREAD,
 	.text_rows = 25,
 	.needs_scan = true,
+	.sums = RUN_SUM_CALLS,
 	.fill = fill,
 };

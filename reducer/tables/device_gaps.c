@@ -177,6 +177,7 @@ const struct table_kind table_device_gaps = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_DEVICE | FILTER_STEP,
 	.text_rows = 20,
 	.needs_scan = true,
+	.sums = RUN_SUM_CURVES,
 	.analyses = needs,
 	.nothing = "No device rested between two pieces of work that were recorded.",
 	.fill = fill,

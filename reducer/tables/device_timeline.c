@@ -184,5 +184,6 @@ const struct table_kind table_device_timeline = {
 	.filters = FILTER_WINDOW | FILTER_PROCESS | FILTER_DEVICE | FILTER_STREAM | FILTER_POINTS,
 	.text_rows = 100,
 	.needs_scan = true,
+	.sums = RUN_SUM_CURVES,
 	.fill = fill,
 };

@@ -204,5 +204,6 @@ const struct table_kind table_run_env = {
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
 	.needs_scan = true,
+	.sums = RUN_SUM_DELAYS,
 	.fill = fill,
 };

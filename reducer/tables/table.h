@@ -57,6 +57,7 @@ struct table_kind {
 	unsigned text_rows; /* rows that text shows unless --top is given; 0 = all */
 	bool is_prose;      /* few rows of sentences: as text each is a paragraph, its columns of detail 0 to 2 one below the other */
 	bool needs_scan;    /* reads what run_scan fills */
+	unsigned sums;	     /* of enum run_sum what it reads beside RUN_SUM_WORK */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
 	bool is_long;        /* has a row for each event: rows behind the first TABLE_HEAD lie in a spool; has no name_row */
 	bool needs_base;     /* compares figures with those of --against: not among "all" tables */
