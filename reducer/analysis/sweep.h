@@ -51,10 +51,10 @@ void sweep_add_any(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32
 static inline void sweep_add(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
 	size_t place = sweep->recent[(unsigned)__builtin_ctz(mask) % 4];
-	struct sweep_run *run = &sweep->runs[place];
+	struct sweep_run *run = place < sweep->run_count ? &sweep->runs[place] : NULL;
 
 	/* Most begin behind the end of the one before of their class; count - 1 < room - 1: it is neither 0 nor the room. */
-	if (place >= sweep->run_count || run->end_ns >= start_ns || start_ns >= end_ns || start_ns < sweep->told_ns ||
+	if (!run || run->end_ns >= start_ns || start_ns >= end_ns || start_ns < sweep->told_ns ||
 	    run->is_mixed || run->count - 1 >= run->room - 1) {
 		sweep_add_any(sweep, start_ns, end_ns, mask);
 		return;

@@ -82,9 +82,9 @@ static void yield(struct gpu_scan *scan, struct gpu_usual_slot *slot)
 /* The slot of that id, NULL where it holds another. */
 static inline struct gpu_usual_slot *slot_of(const struct gpu_usual *usual, uint64_t correlation)
 {
-	struct gpu_usual_slot *slot = &usual->slots[correlation & (usual->room - 1)];
+	struct gpu_usual_slot *slot = usual->room == 0 ? NULL : &usual->slots[correlation & (usual->room - 1)];
 
-	return usual->room == 0 || slot->step == SLOT_FREE || slot->correlation != correlation ? NULL : slot;
+	return slot == NULL || slot->step == SLOT_FREE || slot->correlation != correlation ? NULL : slot;
 }
 
 void gpu_usual_yield(struct gpu_scan *scan, uint64_t correlation)

@@ -23,6 +23,9 @@
 #define CHILD_BYTES (UINT64_C(1) << 30) /* private memory of the child; mapped files do not count */
 #define TEXT_MAX (1u << 20)            /* longer answers are damage */
 #define NO_TEXT UINT32_MAX
+#ifndef __has_feature /* clang's word for what gcc tells by __SANITIZE_... */
+#define __has_feature(name) 0
+#endif
 
 enum wire_kind { WIRE_FRAMES = 1, WIRE_PROBLEM, WIRE_DONE };
 
@@ -135,7 +138,8 @@ static void limit_child(void)
 
 	if (setrlimit(RLIMIT_CORE, &limit) != 0 || getrlimit(RLIMIT_DATA, &limit) != 0)
 		_exit(1);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they reserve address space */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+	/* not under sanitizers: they reserve address space, and their words are wanted */
 	if (limit.rlim_cur > CHILD_BYTES)
 		limit.rlim_cur = CHILD_BYTES;
 	if (setrlimit(RLIMIT_DATA, &limit) != 0 || (nowhere >= 0 && dup2(nowhere, STDERR_FILENO) < 0))
