@@ -154,6 +154,14 @@ static inline struct work_alike places_of(struct work *work, const struct span *
 	return *alike;
 }
 
+static inline void count(struct work_row *row, uint64_t duration_ns)
+{
+	row->least_ns = row->occurrences && row->least_ns < duration_ns ? row->least_ns : duration_ns;
+	row->most_ns = row->most_ns > duration_ns ? row->most_ns : duration_ns;
+	row->occurrences++;
+	row->ns += duration_ns;
+}
+
 /* Device work at these times that says what `span` does. */
 static inline __attribute__((always_inline)) void add_device(struct work *work, const struct span *span,
 								int64_t start_ns, uint64_t duration_ns)
@@ -162,10 +170,7 @@ static inline __attribute__((always_inline)) void add_device(struct work *work, 
 	struct work_row *row = &work->rows[places.row];
 	struct work_device *device = &work->devices[places.device_at];
 
-	row->least_ns = row->occurrences && row->least_ns < duration_ns ? row->least_ns : duration_ns;
-	row->most_ns = row->most_ns > duration_ns ? row->most_ns : duration_ns;
-	row->occurrences++;
-	row->ns += duration_ns;
+	count(row, duration_ns);
 	row->bytes += span->bytes;
 	widen(&device->first_ns, &device->last_ns, start_ns, start_ns + (int64_t)duration_ns);
 	device->ns += span->op ? duration_ns : 0;
@@ -198,8 +203,7 @@ static void take_host(struct work *work, const struct span *span)
 		.op = name, .name = name, .what = (uint8_t)span->what, .op_source = span->source, .part = PART_HOST_COMPUTE};
 	struct work_row *row = row_of(work, &key);
 
-	row->occurrences++;
-	row->ns += span->duration_ns;
+	count(row, span->duration_ns);
 	row->self_ns += span->self_ns;
 }
 

@@ -18,6 +18,7 @@ struct op {
 	int is_range;     /* a range of the user or of the framework's Python side, not an op */
 	uint64_t occurrences;
 	int64_t total_ns, self_ns;
+	int64_t least_ns, most_ns; /* of one occurrence, with what ran inside it */
 	uint64_t allocations, allocated_bytes; /* by the framework's allocators while it was the innermost op */
 	const char *forward; /* of a backward function: the forward op it was made for; NULL = none or several */
 	int is_ns;           /* private to the model: its times were ns from the start */

@@ -338,6 +338,7 @@ static int finish(void *state)
 		ops->items[ops->count++] = (struct op){
 			.name = name_of(taken, sum->name), .source = sum->source, .is_range = sum->is_range,
 			.occurrences = sum->occurrences, .total_ns = (int64_t)sum->total, .self_ns = (int64_t)sum->self,
+			.least_ns = (int64_t)sum->least, .most_ns = (int64_t)sum->most,
 			.allocations = sum->allocations, .allocated_bytes = sum->allocated_bytes, .forward = forward,
 			.joined = sum->joined, .is_ns = sum->is_ns};
 	}
@@ -362,6 +363,8 @@ static void times(struct process *process)
 			continue;
 		op->total_ns = round_i64((double)op->total_ns * rate);
 		op->self_ns = round_i64((double)op->self_ns * rate);
+		op->least_ns = round_i64((double)op->least_ns * rate);
+		op->most_ns = round_i64((double)op->most_ns * rate);
 	}
 }
 

@@ -111,6 +111,13 @@ static size_t find(const struct op_stack *stack, uint64_t key, uint8_t source)
 	return SIZE_MAX;
 }
 
+static void add_time(struct op_sum *sum, uint64_t duration)
+{
+	sum->least = sum->occurrences == 0 || duration < sum->least ? duration : sum->least;
+	sum->most = duration > sum->most ? duration : sum->most;
+	sum->occurrences++;
+}
+
 static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t place, uint64_t time, int is_crossed)
 {
 	struct op_frame frame = stack->frames[place];
@@ -123,7 +130,7 @@ static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t pl
 	stack->count--;
 	ops->changes++;
 	sum->open--;
-	sum->occurrences++;
+	add_time(sum, duration);
 	sum->total += frame.is_inner ? 0 : duration;
 	sum->self += duration > frame.children ? duration - frame.children : 0;
 	/* One that ended elsewhere, or under a later one, took no time of the op below it that the others did not take too. */
@@ -239,7 +246,7 @@ void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned s
 		stack->spans[stack->span_count++] = span;
 	ops->nameless += name == 0;
 	ops->sums[number].is_ns = 1;
-	ops->sums[number].occurrences++;
+	add_time(&ops->sums[number], span.duration);
 	ops->sums[number].total += span.duration;
 	ops->sums[number].self += span.duration > inside ? span.duration - inside : 0;
 }

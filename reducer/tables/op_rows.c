@@ -16,6 +16,7 @@ struct host_row {
 	const struct op *first;
 	uint64_t occurrences, allocations, allocated;
 	int64_t total, self;
+	uint64_t least, most;
 	const char *forward;
 	bool has_forwards; /* several */
 };
@@ -53,6 +54,13 @@ static struct host_row *row_of(struct host_rows *rows, const struct op *op)
 	return &rows->items[number];
 }
 
+/* Into those of `count` others, 0 = none. */
+static void widen(uint64_t count, uint64_t *least, uint64_t *most, uint64_t other_least, uint64_t other_most)
+{
+	*least = count && *least < other_least ? *least : other_least;
+	*most = count && *most > other_most ? *most : other_most;
+}
+
 static void add_process(struct host_rows *rows, const struct ops *ops)
 {
 	for (size_t i = 0; i < ops->count; i++) {
@@ -61,6 +69,8 @@ static void add_process(struct host_rows *rows, const struct ops *ops)
 		if (op->is_range || (op->occurrences == 0 && op->allocations == 0))
 			continue;
 		row = row_of(rows, op);
+		if (op->occurrences)
+			widen(row->occurrences, &row->least, &row->most, (uint64_t)op->least_ns, (uint64_t)op->most_ns);
 		row->occurrences += op->occurrences;
 		row->total += op->total_ns;
 		row->self += op->self_ns;
@@ -175,6 +185,8 @@ static struct ops seen_ops(const struct work *work)
 							     .source = row->op_source,
 							     .occurrences = row->occurrences,
 							     .total_ns = (int64_t)row->ns,
+							     .least_ns = (int64_t)row->least_ns,
+							     .most_ns = (int64_t)row->most_ns,
 							     .self_ns = (int64_t)row->self_ns};
 	}
 	return ops;
@@ -210,6 +222,8 @@ static void add_host(struct op_rows *rows, size_t *room, const struct request *r
 						 .allocated = one->allocated,
 						 .total = one->total,
 						 .self = one->self,
+						 .least = one->least,
+						 .most = one->most,
 						 .forward = one->has_forwards ? NULL : one->forward,
 						 .eager = eager_of(one->first->source, one->first->name)});
 	}
@@ -252,6 +266,7 @@ static void add_device(struct op_rows *rows, size_t *room, const struct work *wo
 						       .source = name[0] ? one->op_source : SPAN_NO_SOURCE});
 		if (name[0])
 			row->eager = eager_of(one->op_source, name);
+		widen(row->occurrences, &row->least, &row->most, one->least_ns, one->most_ns);
 		row->occurrences = one->occurrences > row->occurrences ? one->occurrences : row->occurrences;
 		row->total += (int64_t)one->ns;
 		row->self += (int64_t)one->ns;
@@ -349,6 +364,8 @@ static void group_rows(struct op_rows *rows, enum op_group group)
 		}
 		row->source = row->source == add->source ? row->source : SPAN_NO_SOURCE;
 		row->eager = row->eager == add->eager ? row->eager : -1;
+		if (add->occurrences)
+			widen(row->occurrences, &row->least, &row->most, add->least, add->most);
 		row->occurrences += add->occurrences;
 		row->allocations += add->allocations;
 		row->allocated += add->allocated;

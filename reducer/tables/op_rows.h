@@ -21,6 +21,7 @@ struct op_row {
 	bool has_allocations; /* the counts below are known */
 	uint64_t occurrences, allocations, allocated;
 	int64_t total, self;
+	uint64_t least, most; /* ns: host: of one run of it; device: of one kernel, copy or set */
 	int64_t tensor;	     /* device: ns of kernels that use tensor cores */
 	const char *forward; /* of backward functions; NULL = none or several */
 	int eager;	     /* 1 = run one by one, 0 = inside a compiled function, -1 = not known */

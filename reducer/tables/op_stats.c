@@ -23,6 +23,8 @@ enum {
 	AVG,
 	SELF,
 	AVG_SELF,
+	LEAST,
+	MOST,
 	DEVICE_SELF,
 	DEVICE_CUMULATIVE,
 	HOST_SELF,
@@ -52,6 +54,9 @@ static const struct table_column columns[] = {
 	[AVG] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by occurrences"},
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without the ops inside it on its thread"},
 	[AVG_SELF] = {"avg_self_ns", "self avg", TABLE_INTEGER, UNIT_NS, 1, "self by occurrences"},
+	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 3,
+		   "its shortest run, with the ops inside it; device: the shortest kernel, copy or set of it"},
+	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "its longest run, likewise"},
 	[DEVICE_SELF] = {"device_self_percent", "device %", TABLE_REAL, UNIT_NONE, 2, "of the self time of all device rows"},
 	[DEVICE_CUMULATIVE] = {"device_cumulative_percent", "device sum %", TABLE_REAL, UNIT_NONE, 3,
 			       "this row and those before it"},
@@ -146,6 +151,8 @@ static void put_row(struct table *table, const struct op_row *row, int64_t self_
 	if (row->occurrences) {
 		table_integer(table, AVG, row->total / (int64_t)row->occurrences);
 		table_integer(table, AVG_SELF, row->self / (int64_t)row->occurrences);
+		table_integer(table, LEAST, (int64_t)row->least);
+		table_integer(table, MOST, (int64_t)row->most);
 	}
 	if (row->side == OP_DEVICE)
 		put_device(table, row, self_sum, self_so_far);

@@ -113,6 +113,8 @@ static void add_framework_row(struct table *table, const struct process *process
 	table_integer(table, OCCURRENCES, (int64_t)range->occurrences);
 	table_integer(table, TOTAL, range->total_ns);
 	table_integer(table, SELF, range->self_ns);
+	table_integer(table, LEAST, range->least_ns);
+	table_integer(table, MOST, range->most_ns);
 	if (range->is_ns) /* all of them count, also those in one of the same name */
 		table_integer(table, AVERAGE, range->total_ns / (int64_t)range->occurrences);
 	else

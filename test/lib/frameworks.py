@@ -111,7 +111,7 @@ def ops_of(records, names):
 
 
 def sums_of(logs):
-    """Of all ops that are no ranges: (source, name) -> [occurrences, total, self, clock's ticks a second]."""
+    """Of all ops that are no ranges: (source, name) -> [occurrences, total, self, shortest, longest, clock's ticks a second]."""
     found = {}
     for log in logs:
         records = Records(log.path)
@@ -123,10 +123,9 @@ def sums_of(logs):
                 while parent is not None:
                     outer = outer and (parent.source, parent.name, parent.scope & 7 == 7) != (op.source, op.name, False)
                     parent = parent.parent
-                row = found.setdefault((op.source, op.name), [0, 0, 0, log.clock_hz])
-                row[0] += 1
-                row[1] += op.end - op.begin if outer else 0
-                row[2] += op.end - op.begin - op.children
+                took = op.end - op.begin
+                row = found.setdefault((op.source, op.name), [0, 0, 0, took, took, log.clock_hz])
+                row[:5] = (row[0] + 1, row[1] + (took if outer else 0), row[2] + took - op.children, min(row[3], took), max(row[4], took))
     return found
 
 
@@ -141,8 +140,8 @@ def compare_op_stats(folder, logs, sources, what):
     ours = {key: row["occurrences"] for key, row in told.items() if key[0] in sources.values() and row["occurrences"]}
     equal(sorted(ours.items() - {(key, row[0]) for key, row in wanted.items()}),
           sorted({(key, row[0]) for key, row in wanted.items()} - ours.items()), f"{what}: occurrences by op that differ")
-    for key, (count, total, self_ticks, hz) in wanted.items():
-        for column, ticks in (("total_ns", total), ("self_ns", self_ticks)):
+    for key, (count, *ticks_of, hz) in wanted.items():
+        for column, ticks in zip(("total_ns", "self_ns", "min_ns", "max_ns"), ticks_of):
             expected = ticks * 1e9 / hz
             check(abs(told[key][column] - expected) <= expected * 1e-3 + 10 * count,
                   f"{what}: {column} of {key} is {told[key][column]}, the records say {expected}")
