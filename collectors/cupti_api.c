@@ -8,6 +8,7 @@
  */
 #include "collectors/cupti_state.h"
 
+#include "collectors/loader.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -132,7 +133,7 @@ static void *open_at(struct tfp_cupti_api *api, const char *folder, const char *
 	at = at < PATH ? copy_text(path, at, more) : at;
 	at = at < PATH ? copy_text(path, at, "/") : at;
 	at = at < PATH ? copy_text(path, at, name) : at;
-	void *object = at < PATH ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *object = at < PATH ? tfp_loader_open(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	if (object)
 		copy_text(api->path, 0, path);
 	return object;
@@ -157,7 +158,7 @@ static void *open_beside(struct tfp_cupti_api *api, const struct folders *folder
 static void *open_by_name(struct tfp_cupti_api *api, int flags, uint32_t most)
 {
 	for (size_t i = 0; i < LIBRARIES; i++) {
-		void *object = libraries[i].major <= most ? dlopen(libraries[i].name, flags) : NULL;
+		void *object = libraries[i].major <= most ? tfp_loader_open(libraries[i].name, flags) : NULL;
 		if (!object)
 			continue;
 		copy_text(api->path, 0, libraries[i].name);
@@ -199,11 +200,11 @@ static void *open_in_packages(struct tfp_cupti_api *api, const struct folders *f
 static uint32_t driver_version(void)
 {
 	int version = 0;
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void *driver = tfp_loader_open("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int (*get_version)(int *) = NULL;
 
 	if (driver)
-		*(void **)(void *)&get_version = dlsym(driver, "cuDriverGetVersion");
+		*(void **)(void *)&get_version = tfp_loader_symbol(driver, "cuDriverGetVersion");
 	return !get_version || get_version(&version) || version < 1000 ? 0 : (uint32_t)version;
 }
 
@@ -225,7 +226,6 @@ static void *find_library(struct tfp_cupti_api *api, const char *toolkit)
 		object = open_in_packages(api, folders, most);
 	if (folders)
 		tfp_pages_put(folders, sizeof *folders);
-	dlerror(); /* names not found have left a message; it is not the host's */
 	return object;
 }
 
@@ -241,12 +241,11 @@ int tfp_cupti_open(struct tfp_cupti_api *api, const char *toolkit)
 	}
 	int missing = 0;
 #define TFP_CUPTI_FUNCTION(is_needed, field, name, parameters) \
-	*(void **)(void *)&api->field = dlsym(library, name); \
+	*(void **)(void *)&api->field = tfp_loader_symbol(library, name); \
 	missing |= (is_needed) && !api->field;
 	TFP_CUPTI_FUNCTIONS(TFP_CUPTI_FUNCTION)
 #undef TFP_CUPTI_FUNCTION
-	api->has_session_question = dlsym(library, "cuptiIsTracingSessionRunning") != NULL;
-	dlerror();
+	api->has_session_question = tfp_loader_symbol(library, "cuptiIsTracingSessionRunning") != NULL;
 	return missing ? -1 : 0;
 }
 
@@ -280,11 +279,11 @@ void tfp_cupti_measure(const struct tfp_cupti_api *api, struct tfp_cupti_strides
 
 int tfp_cupti_devices(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	void *driver = tfp_loader_open("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
 	int (*get_count)(int *) = NULL, count = 0;
 
 	if (driver)
-		*(void **)(void *)&get_count = dlsym(driver, "cuDeviceGetCount");
+		*(void **)(void *)&get_count = tfp_loader_symbol(driver, "cuDeviceGetCount");
 	if (!get_count || get_count(&count)) /* inside cuInit it answers that it is not yet initialised */
 		return -1;
 	return count;

@@ -2,6 +2,7 @@
 /* Finding real GPU functions by caller; see preload/cuda_real.h. */
 #include "preload/cuda_real.h"
 
+#include "collectors/loader.h"
 #include "preload/real.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -35,7 +36,7 @@ struct span {
 	uintptr_t from, size;
 };
 
-/* Loader calls and questions may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
+/* Questions to CUDA may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
 static void is_ours(int more)
 {
 	if (tfp_self && tfp_self->is_ready == 1)
@@ -81,11 +82,8 @@ static int is_ourselves(const void *function)
 /* In the object of that name and in those it needs; NULL = none but us. */
 static void *find_in(const char *path, const char *name)
 {
-	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	void *function = object ? dlsym(object, name) : NULL;
+	void *function = tfp_loader_symbol_in(path, name);
 
-	if (object && tfp_real.dlclose)
-		tfp_real.dlclose(object); /* gives back the reference that this very dlopen took */
 	return function && !is_ourselves(function) ? function : NULL;
 }
 
@@ -103,8 +101,7 @@ static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
 			function = find_in(map->l_name, name);
 	}
 	if (!function)
-		function = dlsym(RTLD_NEXT, name);
-	dlerror();
+		function = tfp_loader_symbol(RTLD_NEXT, name);
 	return function;
 }
 
@@ -161,11 +158,9 @@ void *tfp_cuda_find(struct tfp_cuda_slot *slot, const char *name, uintptr_t call
 
 	if (function || tfp_resolve())
 		return function;
-	is_ours(1);
 	function = ask_loader(name, caller, &span);
 	if (function)
 		keep(slot, span, function);
-	is_ours(-1);
 	errno = error;
 	return function;
 }
@@ -175,10 +170,8 @@ void *tfp_cuda_sibling(const void *real, const char *name)
 	int error = errno;
 	Dl_info info;
 
-	is_ours(1);
 	void *function = dladdr(real, &info) && info.dli_fname ? find_in(info.dli_fname, name) : NULL;
-	dlerror();
-	is_ours(-1);
+
 	errno = error;
 	return function;
 }
@@ -209,14 +202,11 @@ void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name)
 		return slot->real;
 	if (has_none || tfp_resolve())
 		return NULL;
-	is_ours(1);
 	void *function = find_in("libcuda.so.1", name);
 	if (!function)
 		has_none = 1;
 	else if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
 		keep_driver(slot, span_of(map, (uintptr_t)info.dli_fbase), function);
-	dlerror();
-	is_ours(-1);
 	errno = error;
 	return function;
 }

@@ -7,7 +7,7 @@
  * in the global search order. Without us the loader would have found the same function by version and scope.
  *
  * Rule: found once for each function and calling object, kept until a dlclose changes what is mapped; never RTLD_DEFAULT,
- * nothing is loaded, no error message is left for the host's dlerror.
+ * nothing is loaded, the host's dlerror says what it would (collectors/loader.h).
  */
 #ifndef TFP_PRELOAD_CUDA_REAL_H
 #define TFP_PRELOAD_CUDA_REAL_H

@@ -94,13 +94,31 @@ int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *sec
 
 extern struct r_debug _r_debug __attribute__((weak)); /* the loader's, for debuggers; not in every libc */
 
+static const struct link_map *first_object(void)
+{
+	return &_r_debug && _r_debug.r_state == RT_CONSISTENT ? _r_debug.r_map : NULL;
+}
+
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 {
-	const struct link_map *loaded = &_r_debug && _r_debug.r_state == RT_CONSISTENT ? _r_debug.r_map : NULL;
-
-	for (; loaded; loaded = loaded->l_next) {
+	for (const struct link_map *loaded = first_object(); loaded; loaded = loaded->l_next) {
 		if (tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld) && tfp_dynamic_symbol(object, name))
 			return 1;
 	}
 	return 0;
+}
+
+void *tfp_dynamic_behind(const char *name)
+{
+	const struct link_map *loaded = first_object();
+
+	while (loaded && loaded->l_ld != _DYNAMIC) /* our own, from the linker */
+		loaded = loaded->l_next;
+	for (loaded = loaded ? loaded->l_next : NULL; loaded; loaded = loaded->l_next) {
+		struct tfp_dynamic object;
+		const ElfW(Sym) *symbol = tfp_dynamic_read(&object, loaded->l_addr, loaded->l_ld) ? tfp_dynamic_entry(&object, name) : NULL;
+		if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+			return (void *)(object.bias + symbol->st_value);
+	}
+	return NULL;
 }

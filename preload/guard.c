@@ -3,6 +3,7 @@
 #include "preload/guard.h"
 
 #include "collectors/heap.h"
+#include "collectors/loader.h"
 #include "collectors/modules.h"
 #include "collectors/window.h"
 #include "preload/environment.h"
@@ -51,7 +52,7 @@ static int are_together(const void *one, const void *other)
 /* Another copy of this library before us in the search order: it records, we forward. */
 static int is_second_instance(void)
 {
-	void *symbol = dlsym(RTLD_DEFAULT, "tfprof_api_start");
+	void *symbol = tfp_loader_symbol(RTLD_DEFAULT, "tfprof_api_start");
 
 	return symbol && !are_together(symbol, &tfp_real);
 }
@@ -148,7 +149,7 @@ static void find_host_malloc(void)
 {
 	Dl_info first;
 	ElfW(Sym) *entry = NULL;
-	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
+	void *symbol = tfp_loader_symbol(RTLD_DEFAULT, "malloc");
 
 	host_malloc.is_known = 1;
 	if (!symbol || are_together(symbol, &tfp_real))

@@ -2,6 +2,7 @@
 /* Entering by CUDA's injection or by a hooked call; see preload/injection.h. */
 #include "preload/injection.h"
 
+#include "collectors/loader.h"
 #include "collectors/process.h"
 #include "preload/cuda_hooks.h"
 #include "preload/environment.h"
@@ -86,26 +87,17 @@ static int has_device(int (*count_devices)(int *))
 	return count_devices && count_devices(&count) == 0 && count > 0;
 }
 
-/* Loader calls may allocate: not the host's allocations. */
-static void is_ours(int more)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_self->is_own += (uint32_t)more;
-}
-
 /* Road (b). The host's own call would open libcuda and initialise it next; both take a second call well. */
 static void start_driver(void)
 {
 	int (*start)(unsigned) = NULL, (*count)(int *) = NULL, works;
 
-	is_ours(1);
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
+	void *driver = tfp_loader_open("libcuda.so.1", RTLD_LAZY);
+
 	if (driver) {
-		start = (int (*)(unsigned))dlsym(driver, "cuInit");
-		count = (int (*)(int *))dlsym(driver, "cuDeviceGetCount");
+		start = (int (*)(unsigned))tfp_loader_symbol(driver, "cuInit");
+		count = (int (*)(int *))tfp_loader_symbol(driver, "cuDeviceGetCount");
 	}
-	dlerror();
-	is_ours(-1);
 	works = start && start(0) == 0 && has_device(count);
 	if (works)
 		enter();
@@ -154,7 +146,7 @@ int cuInit(unsigned flags)
 static void note_alone(void)
 {
 	Dl_info first, ours;
-	void *symbol = dlsym(RTLD_DEFAULT, "malloc");
+	void *symbol = tfp_loader_symbol(RTLD_DEFAULT, "malloc");
 
 	if (symbol && dladdr(symbol, &first) && dladdr((const void *)&tfp_injection_offer, &ours) &&
 	    first.dli_fbase != ours.dli_fbase)

@@ -2,6 +2,7 @@
 /* Loaded objects and their symbols; see preload/objects.h. Rule: RTLD_NOLOAD, always. */
 #include "preload/objects.h"
 
+#include "collectors/loader.h"
 #include "writer/state.h"
 #include "writer/sys.h"
 
@@ -14,31 +15,14 @@
 
 _Atomic int tfp_object_has_copies;
 
-/* What the loader allocates for us meanwhile is not the host's. */
-static void is_ours(int more)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_self->is_own += (uint32_t)more;
-}
-
 void *tfp_object_find(const char *name)
 {
-	is_ours(1);
-	void *object = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!object)
-		dlerror();
-	is_ours(-1);
-	return object;
+	return tfp_loader_open(name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 void *tfp_object_symbol(void *object, const char *name)
 {
-	is_ours(1);
-	void *symbol = dlsym(object, name);
-	if (!symbol)
-		dlerror();
-	is_ours(-1);
-	return symbol;
+	return tfp_loader_symbol(object, name);
 }
 
 const char *tfp_object_of(const void *address)
@@ -77,10 +61,8 @@ void *tfp_object_search(const char *prefix)
 	if (!search)
 		return NULL;
 	search->prefix = prefix;
-	is_ours(1);
 	if (dl_iterate_phdr(compare, search))
 		object = tfp_object_find(search->path);
-	is_ours(-1);
 	tfp_pages_put(search, sizeof *search);
 	return object;
 }

@@ -2,7 +2,7 @@
 /*
  * Objects that the host has loaded, and symbols in them: frameworks lie in libraries that are not in the global scope.
  *
- * Rule: nothing is ever loaded by this, and no lookup leaves an error message for the host's dlerror. Takes the loader's
+ * Rule: nothing is ever loaded by this, and the host's dlerror says what it would (collectors/loader.h). Takes the loader's
  * lock and may allocate: not for hooks that run often; once per framework.
  */
 #ifndef TFP_PRELOAD_OBJECTS_H

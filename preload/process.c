@@ -10,6 +10,7 @@
 #include "collectors/cupti.h"
 #include "collectors/heap.h"
 #include "collectors/io.h"
+#include "collectors/loader.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
@@ -370,6 +371,12 @@ TFP_EXPORT int dlclose(void *object)
 		tfp_stacks_unload_end(stacks);
 	tfp_cuda_unloaded();
 	return result;
+}
+
+TFP_EXPORT char *dlerror(void)
+{
+	tfp_resolve();
+	return tfp_loader_error();
 }
 
 TFP_EXPORT int unshare(int flags)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking up the real functions; see preload/real.h. Rule: the only file of the library that calls dlsym. */
+/* Looking up the real functions; see preload/real.h. Rule: once, by the loader's own search behind us. */
 #include "preload/real.h"
 
 #include "collectors/heap_usual.h"
+#include "collectors/loader.h"
 #include "collectors/modules.h"
+#include "preload/dynamic.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -50,6 +52,16 @@ static inline int is_last(const char *name)
 	return tfp_same(name, "malloc", sizeof "malloc") || tfp_same(name, "calloc", sizeof "calloc");
 }
 
+/* Without a lookup, which would take the host's message away before it can be kept. */
+static void begin_loader(void)
+{
+	void *error = tfp_dynamic_behind("dlerror");
+
+	if (!error) /* opened late, by CUDA: the loader's own way, and nothing is kept this once */
+		error = tfp_loader_symbol(RTLD_NEXT, "dlerror");
+	tfp_loader_begin((char *(*)(void))error);
+}
+
 int tfp_resolve(void)
 {
 	int expected = 0;
@@ -58,16 +70,17 @@ int tfp_resolve(void)
 		return 0;
 	if (!__atomic_compare_exchange_n((int *)&phase, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 		return phase == 2 ? 0 : -1;
+	begin_loader();
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
 	if (!is_left_to_free(#name) && !is_last(#name)) \
-		*(void **)(void *)&tfp_real.name = dlsym(RTLD_NEXT, #name);
+		*(void **)(void *)&tfp_real.name = tfp_loader_symbol(RTLD_NEXT, #name);
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
 #include "collectors/tables/io.def"
 #undef TFP_HOOK
-	*(void **)(void *)&tfp_real.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
-	void *first = dlsym(RTLD_NEXT, "malloc"), *second = dlsym(RTLD_NEXT, "calloc");
-	dlerror(); /* functions this libc lacks have left a message; it is not the host's */
+	*(void **)(void *)&tfp_real.malloc_usable_size = tfp_loader_symbol(RTLD_NEXT, "malloc_usable_size");
+	void *first = tfp_loader_symbol(RTLD_NEXT, "malloc"), *second = tfp_loader_symbol(RTLD_NEXT, "calloc");
+	tfp_loader_can_close(tfp_real.dlclose);
 	*(void **)(void *)&tfp_real.malloc = first;
 	*(void **)(void *)&tfp_real.calloc = second;
 	__atomic_store_n((int *)&phase, 2, __ATOMIC_RELEASE);

@@ -11,7 +11,7 @@
 
 /* Settings and real functions are handed down from preload/. */
 #pragma GCC poison getenv secure_getenv setenv putenv unsetenv
-#pragma GCC poison dlopen dlmopen dlsym dlvsym dlclose dladdr dl_iterate_phdr
+#pragma GCC poison dlopen dlmopen dlsym dlvsym dlerror dlclose dladdr dl_iterate_phdr
 
 /* We run inside the allocator: pages come from tfp_pages_get. */
 #pragma GCC poison malloc calloc realloc reallocarray free cfree posix_memalign aligned_alloc memalign valloc pvalloc

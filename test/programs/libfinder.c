@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A preload that stands before the loader's dlerror, as some do before dlsym, and grows memory there: the first time, a library
- * behind it is still looking up the real malloc and realloc. Says on stderr what became of it.
+ * A preload that stands in front of the loader's dlerror, as some do of dlsym, and grows memory there: the first time, a library
+ * before it is still looking up the real malloc and realloc. Says on stderr what became of it.
  */
 #include <malloc.h>
 #include <stdlib.h>
