@@ -21,7 +21,7 @@ static __thread struct {
 
 bool sim_context_is_live(const struct sim_context *context)
 {
-	return context && context->magic == SIM_MAGIC_CONTEXT;
+	return sim_is_object(context, SIM_MAGIC_CONTEXT);
 }
 
 struct sim_context *sim_context_current(void)
@@ -52,7 +52,7 @@ struct sim_context *sim_context_by_id(uint32_t id)
 
 int sim_context_new(struct sim_machine *machine, unsigned flags, bool is_primary, struct sim_context **made)
 {
-	struct sim_context *context = sim_allocate(sizeof *context);
+	struct sim_context *context = sim_object_new(sizeof *context);
 
 	if (machine->is_lost)
 		return SIM_DEVICE_LOST;

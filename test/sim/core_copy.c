@@ -253,7 +253,7 @@ int sim_array_new(struct sim_context *context, const struct sim_array *shape, st
 
 	if (!element || !shape->width || !made)
 		return SIM_INVALID_VALUE;
-	array = sim_allocate(sizeof *array);
+	array = sim_object_new(sizeof *array);
 	*array = *shape;
 	array->magic = SIM_MAGIC_ARRAY;
 	array->context = context;
@@ -273,7 +273,7 @@ int sim_array_new(struct sim_context *context, const struct sim_array *shape, st
 
 int sim_array_free(struct sim_array *array)
 {
-	if (!array || array->magic != SIM_MAGIC_ARRAY)
+	if (!sim_is_object(array, SIM_MAGIC_ARRAY))
 		return SIM_INVALID_HANDLE;
 	array->magic = SIM_MAGIC_DEAD;
 	return sim_memory_free(array->context, array->block->address);

@@ -72,7 +72,7 @@ static void add_symbols(const struct reader *reader)
 		const char *name = reader->symbol_names + symbol->st_name;
 
 		if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_other & ENTRY_BIT) {
-			struct sim_function *function = sim_allocate(sizeof *function);
+			struct sim_function *function = sim_object_new(sizeof *function);
 
 			*function = (struct sim_function){.magic = SIM_MAGIC_FUNCTION, .module = reader->module, .name = name,
 							  .next = reader->module->functions, .index = (uint32_t)i,

@@ -14,7 +14,7 @@ static uint64_t last_sync_id;
 
 bool sim_event_is_live(const struct sim_event *event)
 {
-	return event && event->magic == SIM_MAGIC_EVENT;
+	return sim_is_object(event, SIM_MAGIC_EVENT);
 }
 
 uint32_t sim_event_id(struct sim_event *event)
@@ -24,7 +24,7 @@ uint32_t sim_event_id(struct sim_event *event)
 
 int sim_event_new(unsigned flags, struct sim_event **made)
 {
-	struct sim_event *event = sim_allocate(sizeof *event);
+	struct sim_event *event = sim_object_new(sizeof *event);
 
 	*event = (struct sim_event){.magic = SIM_MAGIC_EVENT, .flags = flags, .context = sim_context_current()};
 	sim_lock();

@@ -13,7 +13,7 @@
 
 bool sim_exec_is_live(const struct sim_graph_exec *exec)
 {
-	return exec && exec->magic == SIM_MAGIC_EXEC;
+	return sim_is_object(exec, SIM_MAGIC_EXEC);
 }
 
 uint32_t sim_graph_exec_id(struct sim_graph_exec *exec)
@@ -60,7 +60,7 @@ int sim_exec_new(struct sim_graph *graph, unsigned flags, struct sim_graph_exec 
 
 	if (!sim_graph_is_live(graph) || !made)
 		return SIM_INVALID_VALUE;
-	exec = sim_allocate(sizeof *exec);
+	exec = sim_object_new(sizeof *exec);
 	*exec = (struct sim_graph_exec){.magic = SIM_MAGIC_EXEC, .source = graph, .source_id = graph->id, .flags = flags};
 	sim_tell_resource(&(struct sim_resource){.kind = SIM_EXEC_CREATE_STARTING, .context = sim_context_current(), .graph = graph});
 	sim_graph_clone(graph, &exec->graph, exec);

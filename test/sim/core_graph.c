@@ -14,12 +14,12 @@ static uint64_t last_node_id;
 
 bool sim_graph_is_live(const struct sim_graph *graph)
 {
-	return graph && graph->magic == SIM_MAGIC_GRAPH;
+	return sim_is_object(graph, SIM_MAGIC_GRAPH);
 }
 
 bool sim_node_is_live(const struct sim_node *node)
 {
-	return node && node->magic == SIM_MAGIC_NODE;
+	return sim_is_object(node, SIM_MAGIC_NODE);
 }
 
 uint32_t sim_graph_id(struct sim_graph *graph)
@@ -34,7 +34,7 @@ uint64_t sim_node_id(struct sim_node *node)
 
 static struct sim_graph *make(void)
 {
-	struct sim_graph *graph = sim_allocate(sizeof *graph);
+	struct sim_graph *graph = sim_object_new(sizeof *graph);
 
 	graph->magic = SIM_MAGIC_GRAPH;
 	graph->tail = &graph->nodes;
@@ -68,7 +68,7 @@ int sim_graph_destroy(struct sim_graph *graph)
 
 static struct sim_node *add_node(struct sim_graph *graph, uint32_t type)
 {
-	struct sim_node *node = sim_allocate(sizeof *node);
+	struct sim_node *node = sim_object_new(sizeof *node);
 
 	node->magic = SIM_MAGIC_NODE;
 	node->type = type;

@@ -109,7 +109,7 @@ int sim_map_create(int device, size_t bytes, uint64_t *handle)
 	sim_unlock();
 	if (!is_room)
 		return SIM_OUT_OF_MEMORY;
-	physical = sim_allocate(sizeof *physical);
+	physical = sim_object_new(sizeof *physical);
 	*physical = (struct physical){SIM_MAGIC_PHYSICAL, device, memfd_create("simgpu", MFD_CLOEXEC), bytes, 1};
 	if (physical->file < 0 || ftruncate(physical->file, (off_t)bytes))
 		return SIM_OUT_OF_MEMORY;
@@ -121,7 +121,7 @@ static struct physical *physical_of(uint64_t handle)
 {
 	struct physical *physical = (struct physical *)(uintptr_t)handle;
 
-	return physical && physical->magic == SIM_MAGIC_PHYSICAL ? physical : NULL;
+	return sim_is_object(physical, SIM_MAGIC_PHYSICAL) ? physical : NULL;
 }
 
 /* Lock held. */
@@ -173,6 +173,13 @@ int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle)
 	physical->users++;
 	sim_unlock();
 	return SIM_OK;
+}
+
+int sim_map_device(uint64_t handle)
+{
+	struct physical *physical = physical_of(handle);
+
+	return physical ? physical->device : -1;
 }
 
 int sim_map_unmap(uint64_t address, size_t bytes)

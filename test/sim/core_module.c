@@ -42,12 +42,12 @@ static uint32_t last_id;	/* under the lock */
 
 bool sim_module_is_live(const struct sim_module *module)
 {
-	return module && module->magic == SIM_MAGIC_MODULE;
+	return sim_is_object(module, SIM_MAGIC_MODULE);
 }
 
 bool sim_function_is_live(const struct sim_function *function)
 {
-	return function && function->magic == SIM_MAGIC_FUNCTION;
+	return sim_is_object(function, SIM_MAGIC_FUNCTION);
 }
 
 /* The newest cubin that the device runs, else the newest at all; NULL when there is none that can be read. */
@@ -88,7 +88,7 @@ static void tell_jit(int device, uint64_t start)
 
 static struct sim_function *add_function(struct sim_module *module, const char *name, size_t length)
 {
-	struct sim_function *function = sim_allocate(sizeof *function);
+	struct sim_function *function = sim_object_new(sizeof *function);
 
 	*function = (struct sim_function){.magic = SIM_MAGIC_FUNCTION, .module = module, .next = module->functions, .registers = 32,
 					  .name = strndup(name, length), .max_threads = 1024};
@@ -168,7 +168,7 @@ int sim_module_load(struct sim_context *context, const void *image, size_t size,
 
 	if (!image || !made)
 		return SIM_INVALID_VALUE;
-	module = sim_allocate(sizeof *module);
+	module = sim_object_new(sizeof *module);
 	*module = (struct sim_module){.magic = SIM_MAGIC_MODULE, .context = context, .image = image, .image_size = size};
 	sim_lock();
 	module->id = ++last_id;

@@ -19,7 +19,7 @@ static struct sim_pool *pools[1024];	/* live ones, for settling; under the lock 
 
 bool sim_pool_is_live(const struct sim_pool *pool)
 {
-	return pool && pool->magic == SIM_MAGIC_POOL;
+	return sim_is_object(pool, SIM_MAGIC_POOL);
 }
 
 /* Sets what the pool holds: at least what is used and at least keep, in units. Lock held. */
@@ -59,7 +59,7 @@ static void tell_pool(uint8_t operation, struct sim_pool *pool)
 
 int sim_pool_new(struct sim_machine *machine, size_t max_bytes, struct sim_pool **made)
 {
-	struct sim_pool *pool = sim_allocate(sizeof *pool);
+	struct sim_pool *pool = sim_object_new(sizeof *pool);
 	bool is_placed = false;
 
 	*pool = (struct sim_pool){.magic = SIM_MAGIC_POOL, .machine = machine, .max_bytes = max_bytes, .reuse = {1, 1, 1, 0}};
@@ -143,7 +143,8 @@ static void tell(uint8_t operation, const struct sim_block *block, const struct 
 				   .pool_used = pool->used, .pool_threshold = pool->threshold, .pool_type = 1};
 
 	event.is_async = stream != NULL;
-	sim_tell_memory(&event);
+	if (!block->is_of_graph)
+		sim_tell_memory(&event);
 }
 
 /* Counts bytes as handed out; takes it back and returns false when the device has not enough. Lock held. */
@@ -192,6 +193,7 @@ int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t byte
 	block->device = machine->facts.ordinal;
 	block->context = NULL;
 	block->pool = pool;
+	block->is_of_graph = !stream;
 	*address = block->address;
 	copy = *block;
 	after = *pool;

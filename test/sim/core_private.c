@@ -23,7 +23,7 @@ static struct sim_function *function_named(const char *name)
 	for (function = functions; function && strcmp(function->name, name); function = function->next)
 		;
 	if (!function) {
-		function = sim_allocate(sizeof *function);
+		function = sim_object_new(sizeof *function);
 		*function = (struct sim_function){.magic = SIM_MAGIC_FUNCTION, .name = strdup(name), .next = functions,
 						  .registers = 128, .max_threads = 1024, .max_dynamic_shared = 232448};
 		functions = function;

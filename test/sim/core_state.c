@@ -45,6 +45,36 @@ void *sim_allocate(size_t bytes)
 	return memory;
 }
 
+/* Objects lie in one range of address space, so that a handle is known to be readable before it is read. */
+#define OBJECT_BYTES ((size_t)4 << 30)
+static char *_Atomic objects;
+static _Atomic size_t objects_used;
+
+void *sim_object_new(size_t bytes)
+{
+	size_t at;
+
+	if (!objects) {
+		char *none = NULL, *made = sim_map_memory(NULL, OBJECT_BYTES, PROT_READ | PROT_WRITE,
+							  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (made == MAP_FAILED)
+			abort();
+		if (!__atomic_compare_exchange_n((char **)&objects, &none, made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			syscall(SYS_munmap, made, OBJECT_BYTES);
+	}
+	at = __atomic_fetch_add((size_t *)&objects_used, (bytes + 15) / 16 * 16, __ATOMIC_SEQ_CST);
+	if (at + bytes > OBJECT_BYTES)
+		abort();
+	return objects + at;
+}
+
+bool sim_is_object(const void *handle, uint32_t magic)
+{
+	uintptr_t at = (uintptr_t)handle - (uintptr_t)objects;
+
+	return objects && at < objects_used && at % 16 == 0 && *(const uint32_t *)handle == magic;
+}
+
 void *sim_map_memory(void *at, size_t bytes, int protection, int flags, int file, long offset)
 {
 	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);

@@ -13,13 +13,13 @@ static uint32_t last_id = 6;	/* the first stream has id 7, as CUPTI shows it for
 
 bool sim_stream_is_live(const struct sim_stream *stream)
 {
-	return stream && stream->magic == SIM_MAGIC_STREAM;
+	return sim_is_object(stream, SIM_MAGIC_STREAM);
 }
 
 /* flags: SIM_NONE makes the legacy stream, SIM_NONE - 1 the calling thread's own. */
 int sim_stream_new(struct sim_context *context, unsigned flags, int priority, struct sim_stream **made)
 {
-	struct sim_stream *stream = sim_allocate(sizeof *stream);
+	struct sim_stream *stream = sim_object_new(sizeof *stream);
 
 	*stream = (struct sim_stream){.magic = SIM_MAGIC_STREAM, .context = context, .priority = priority};
 	stream->kind = flags == SIM_NONE ? 1 : flags == SIM_NONE - 1 ? 2 : 0;

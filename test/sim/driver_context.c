@@ -43,6 +43,8 @@ int do_cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
 	struct sim_device *facts = sim_device_at(device);
 
+	if (!bytes)
+		return SIM_INVALID_VALUE;
 	if (!facts)
 		return SIM_INVALID_DEVICE;
 	*bytes = facts->capacity;
@@ -53,6 +55,8 @@ int do_cuDeviceComputeCapability(int *major, int *minor, int device)
 {
 	struct sim_device *facts = sim_device_at(device);
 
+	if (!major || !minor)
+		return SIM_INVALID_VALUE;
 	if (!facts)
 		return SIM_INVALID_DEVICE;
 	*major = facts->major;
@@ -64,6 +68,8 @@ int do_cuDeviceGetUuid_v2(void *uuid, int device)
 {
 	struct sim_device *facts = sim_device_at(device);
 
+	if (!uuid)
+		return SIM_INVALID_VALUE;
 	if (!facts)
 		return SIM_INVALID_DEVICE;
 	memcpy(uuid, facts->uuid, sizeof facts->uuid);
@@ -72,6 +78,8 @@ int do_cuDeviceGetUuid_v2(void *uuid, int device)
 
 int do_cuDeviceGetUuid(void *uuid, int device)
 {
+	if (!uuid)
+		return SIM_INVALID_VALUE;
 	return do_cuDeviceGetUuid_v2(uuid, device);
 }
 
@@ -89,6 +97,8 @@ int do_cuDeviceGetByPCIBusId(int *device, const char *text)
 {
 	unsigned domain = 0, bus = 0, slot = 0;
 
+	if (!device || !text)
+		return SIM_INVALID_VALUE;
 	if (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3)
 		return SIM_INVALID_VALUE;
 	for (int i = 0; i < sim_device_count(); i++)
@@ -130,6 +140,8 @@ int do_cuDeviceGetAttribute(int *value, int attribute, int device)
 
 int do_cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
+	if (!can)
+		return SIM_INVALID_VALUE;
 	if (!sim_device_at(device) || !sim_device_at(peer))
 		return SIM_INVALID_DEVICE;
 	*can = device != peer && sim_setting("peer_access", 1);
@@ -171,6 +183,8 @@ int do_cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *is_active)
 {
 	struct sim_machine *machine = sim_machine_at(device);
 
+	if (!flags || !is_active)
+		return SIM_INVALID_VALUE;
 	if (!machine)
 		return SIM_INVALID_DEVICE;
 	*flags = machine->primary_flags;
@@ -255,6 +269,8 @@ int do_cuCtxGetDevice(int *device)
 {
 	struct sim_context *context = sim_context_current();
 
+	if (!device)
+		return SIM_INVALID_VALUE;
 	if (!sim_context_is_live(context))
 		return SIM_INVALID_CONTEXT;
 	*device = context->machine->facts.ordinal;
@@ -278,6 +294,8 @@ int do_cuCtxGetFlags(unsigned *flags)
 	struct sim_context *context;
 	int result = sim_here(&context);
 
+	if (!flags)
+		return SIM_INVALID_VALUE;
 	if (!result)
 		*flags = context->flags;
 	return result;
@@ -287,6 +305,8 @@ int do_cuCtxGetId(void *handle, uint64_t *id)
 {
 	struct sim_context *context = handle ? handle : sim_context_current();
 
+	if (!id)
+		return SIM_INVALID_VALUE;
 	if (!sim_context_is_live(context))
 		return SIM_INVALID_CONTEXT;
 	*id = context->id;
@@ -298,6 +318,8 @@ int do_cuCtxGetLimit(size_t *value, int limit)
 	struct sim_context *context;
 	int result = sim_here(&context);
 
+	if (!value)
+		return SIM_INVALID_VALUE;
 	if (result)
 		return result;
 	if (limit < 0 || limit > 7)
@@ -336,6 +358,8 @@ int do_cuCtxSynchronize_v2(void *of)
 
 int do_cuCtxGetApiVersion(void *context, unsigned *version)
 {
+	if (!version)
+		return SIM_INVALID_VALUE;
 	(void)context;
 	*version = 3020;
 	return SIM_OK;
@@ -382,6 +406,8 @@ int do_cuCtxDisablePeerAccess(void *handle)
 
 int do_cuCtxGetCacheConfig(void *config)
 {
+	if (!config)
+		return SIM_INVALID_VALUE;
 	*(int *)config = 0;
 	return SIM_OK;
 }

@@ -143,7 +143,7 @@ static struct sim_side deep_side(const struct deep_side *from, const struct deep
 
 static bool is_side(const struct sim_side *side)
 {
-	return side->array ? side->array->magic == SIM_MAGIC_ARRAY : side->address != 0;
+	return side->array ? sim_is_object(side->array, SIM_MAGIC_ARRAY) : side->address != 0;
 }
 
 static int copy_rows(const void *shape, void *handle, bool is_async)

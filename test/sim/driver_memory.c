@@ -227,6 +227,19 @@ int do_cuMemCreate(uint64_t *handle, size_t bytes, void *properties, uint64_t fl
 	return sim_map_create(location.id, bytes, handle);
 }
 
+/* CUmemAllocationProp: type (1 pinned), handle types, location, two words more. */
+int do_cuMemGetAllocationPropertiesFromHandle(void *properties, uint64_t handle)
+{
+	struct sim_location location = {1, sim_map_device(handle)};
+
+	if (!properties || location.id < 0)
+		return SIM_INVALID_VALUE;
+	memset(properties, 0, 32);
+	*(int *)properties = 1;
+	memcpy((char *)properties + 8, &location, sizeof location);
+	return SIM_OK;
+}
+
 int do_cuMemRelease(uint64_t handle)
 {
 	return sim_map_drop(handle);
@@ -254,6 +267,8 @@ int do_cuMemGetAccess(uint64_t *flags, void *location, uint64_t address)
 {
 	struct sim_place place;
 
+	if (!flags || !location)
+		return SIM_INVALID_VALUE;
 	(void)location;
 	*flags = 3;
 	return sim_map_place(address, &place) ? SIM_OK : SIM_INVALID_VALUE;
@@ -312,7 +327,7 @@ int do_cuArray3DGetDescriptor_v2(void *shape, void *handle)
 {
 	const struct sim_array *array = handle;
 
-	if (!shape || !array || array->magic != SIM_MAGIC_ARRAY)
+	if (!shape || !sim_is_object(array, SIM_MAGIC_ARRAY))
 		return SIM_INVALID_HANDLE;
 	*(struct deep_shape *)shape = (struct deep_shape){array->width, array->height, array->depth, array->format, array->channels,
 							  array->flags};
@@ -323,7 +338,7 @@ int do_cuArrayGetDescriptor_v2(void *shape, void *handle)
 {
 	const struct sim_array *array = handle;
 
-	if (!shape || !array || array->magic != SIM_MAGIC_ARRAY)
+	if (!shape || !sim_is_object(array, SIM_MAGIC_ARRAY))
 		return SIM_INVALID_HANDLE;
 	*(struct flat_shape *)shape = (struct flat_shape){array->width, array->height, array->format, array->channels};
 	return SIM_OK;

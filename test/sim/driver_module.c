@@ -116,6 +116,8 @@ int do_cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, void *module, cons
 
 int do_cuModuleGetLoadingMode(void *mode)
 {
+	if (!mode)
+		return SIM_INVALID_VALUE;
 	*(int *)mode = 2; /* lazy */
 	return SIM_OK;
 }

@@ -26,7 +26,7 @@ static int alloc(uint64_t *address, size_t bytes, struct sim_pool *pool, struct 
 
 	if (!sim_capture_status(stream))
 		return sim_pool_alloc(pool, stream, bytes, address);
-	result = sim_pool_alloc(pool, stream, bytes, address);
+	result = sim_pool_alloc(pool, NULL, bytes, address);
 	result = result ? result : sim_capture_add(stream, 10, &node);
 	if (!result) {
 		node->address = *address;
@@ -78,6 +78,8 @@ int do_cuDeviceGetDefaultMemPool(void **pool, int device)
 {
 	struct sim_machine *machine = sim_machine_at(device);
 
+	if (!pool)
+		return SIM_INVALID_VALUE;
 	if (!machine)
 		return SIM_INVALID_DEVICE;
 	*pool = sim_pool_default(machine);
@@ -86,6 +88,8 @@ int do_cuDeviceGetDefaultMemPool(void **pool, int device)
 
 int do_cuDeviceGetMemPool(void **pool, int device)
 {
+	if (!pool)
+		return SIM_INVALID_VALUE;
 	return pool_of_device(device, (struct sim_pool **)pool);
 }
 

@@ -63,6 +63,8 @@ int do_cuStreamWaitEvent(void *handle, void *event, unsigned flags)
 
 int do_cuStreamGetFlags(void *handle, unsigned *flags)
 {
+	if (!flags)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*flags = stream->flags;
 	return SIM_OK;
@@ -70,6 +72,8 @@ int do_cuStreamGetFlags(void *handle, unsigned *flags)
 
 int do_cuStreamGetPriority(void *handle, int *priority)
 {
+	if (!priority)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*priority = stream->priority;
 	return SIM_OK;
@@ -77,6 +81,8 @@ int do_cuStreamGetPriority(void *handle, int *priority)
 
 int do_cuStreamGetId(void *handle, uint64_t *id)
 {
+	if (!id)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*id = stream->id;
 	return SIM_OK;
@@ -84,6 +90,8 @@ int do_cuStreamGetId(void *handle, uint64_t *id)
 
 int do_cuStreamGetCtx(void *handle, void **context)
 {
+	if (!context)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*context = stream->context;
 	return SIM_OK;
@@ -91,6 +99,8 @@ int do_cuStreamGetCtx(void *handle, void **context)
 
 int do_cuStreamGetDevice(void *handle, int *device)
 {
+	if (!device)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*device = stream->context->machine->facts.ordinal;
 	return SIM_OK;
@@ -166,6 +176,8 @@ int do_cuStreamEndCapture(void *handle, void **graph)
 
 int do_cuStreamIsCapturing(void *handle, void *status)
 {
+	if (!status)
+		return SIM_INVALID_VALUE;
 	FIND(handle);
 	*(int *)status = sim_capture_status(stream);
 	return SIM_OK;
@@ -211,6 +223,8 @@ int do_cuThreadExchangeStreamCaptureMode(void *mode)
 	static __thread int mine;
 	int before = mine;
 
+	if (!mode)
+		return SIM_INVALID_VALUE;
 	mine = *(int *)mode;
 	*(int *)mode = before;
 	return SIM_OK;

@@ -155,6 +155,7 @@ struct sim_block {
 	struct sim_pool *pool;
 	struct sim_context *context;
 	bool is_on_device;		/* managed: where it lies now */
+	bool is_of_graph;		/* of an allocation node: no record tells */
 	unsigned flags;
 };
 
@@ -201,6 +202,10 @@ int sim_init(void);			/* cuInit: devices, injection; once */
 int sim_check(void);			/* SIM_OK or why no API call may go on */
 struct sim_machine *sim_machine_at(int ordinal);
 void *sim_allocate(size_t bytes);	/* zeroed; ends the process when memory ends */
+/* As that, for what programs hold handles of: begins with its magic, is never given back. */
+void *sim_object_new(size_t bytes);
+/* Whether the handle, which may be anything, is of such an object, and that alive. */
+bool sim_is_object(const void *handle, uint32_t magic);
 /* mmap by the bare system call: simulated hardware is no memory of the program, and a recorder of maps shall not see it. */
 void *sim_map_memory(void *at, size_t bytes, int protection, int flags, int file, long offset);
 void sim_finish(void);
@@ -331,6 +336,7 @@ bool sim_machine_is_over(const struct sim_machine *machine);
 int sim_pool_new(struct sim_machine *machine, size_t max_bytes, struct sim_pool **pool);
 int sim_pool_destroy(struct sim_pool *pool);
 int sim_pool_trim(struct sim_pool *pool, size_t keep);
+/* stream NULL: for a node of a graph. */
 int sim_pool_alloc(struct sim_pool *pool, struct sim_stream *stream, size_t bytes, uint64_t *address);
 int sim_pool_free(struct sim_stream *stream, uint64_t address);
 struct sim_pool *sim_pool_default(struct sim_machine *machine);
@@ -373,6 +379,7 @@ int sim_map_release(uint64_t address, size_t bytes);
 int sim_map_create(int device, size_t bytes, uint64_t *handle);
 int sim_map_drop(uint64_t handle);
 int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle);
+int sim_map_device(uint64_t handle);	/* of physical memory; -1 = it is none */
 int sim_map_unmap(uint64_t address, size_t bytes);
 bool sim_map_place(uint64_t address, struct sim_place *place);
 size_t sim_map_bytes(int device);	/* physical memory of live handles */

@@ -101,11 +101,15 @@ int do_cudaDeviceGetPCIBusId(const char *text, int size, int device)
 
 int do_cudaDeviceGetByPCIBusId(int *device, const char *text)
 {
+	if (!device || !text)
+		return SIM_INVALID_VALUE;
 	return sim_cu.cuDeviceGetByPCIBusId(device, text);
 }
 
 int do_cudaChooseDevice(int *device, void *properties)
 {
+	if (!device || !properties)
+		return SIM_INVALID_VALUE;
 	(void)properties;
 	*device = 0;
 	return SIM_OK;
@@ -128,6 +132,8 @@ int do_cudaGetDeviceFlags(unsigned *flags)
 {
 	int is_active;
 
+	if (!flags)
+		return SIM_INVALID_VALUE;
 	return sim_cu.cuDevicePrimaryCtxGetState(sim_runtime_device(), flags, &is_active);
 }
 
@@ -200,6 +206,8 @@ int do_cudaDeviceSetMemPool(int device, void *pool)
 
 int do_cudaDeviceGetCacheConfig(int *config)
 {
+	if (!config)
+		return SIM_INVALID_VALUE;
 	return sim_cu.cuCtxGetCacheConfig(config);
 }
 

@@ -82,7 +82,7 @@ int do_cudaGraphKernelNodeGetParams(void *node, void *parameters)
 int do_cudaGraphKernelNodeSetParams(void *node, void *parameters)
 {
 	struct driver_kernel_node driver;
-	int result = kernel_of(parameters, &driver);
+	int result = parameters ? kernel_of(parameters, &driver) : SIM_INVALID_VALUE;
 
 	return result ? result : sim_cu.cuGraphKernelNodeSetParams_v2(node, &driver);
 }
@@ -90,7 +90,7 @@ int do_cudaGraphKernelNodeSetParams(void *node, void *parameters)
 int do_cudaGraphExecKernelNodeSetParams(void *exec, void *node, void *parameters)
 {
 	struct driver_kernel_node driver;
-	int result = kernel_of(parameters, &driver);
+	int result = parameters ? kernel_of(parameters, &driver) : SIM_INVALID_VALUE;
 
 	return result ? result : sim_cu.cuGraphExecKernelNodeSetParams_v2(exec, node, &driver);
 }

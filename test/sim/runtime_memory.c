@@ -75,6 +75,8 @@ int do_cudaMalloc3D(void *to, struct sim_extent extent)
 	int result = sim_cu.cuMemAllocPitch_v2((uint64_t *)&pitched->pointer, &pitched->pitch, extent.width,
 					       extent.height * extent.depth, 4);
 
+	if (!to)
+		return SIM_INVALID_VALUE;
 	pitched->width = extent.width;
 	pitched->height = extent.height;
 	return result;
