@@ -149,6 +149,7 @@ static inline void note_size(struct tfp_gpu_seen *seen, uint32_t row, const uint
 		seen->flavour = where->what < SIZED_MAP ? where->what : TFP_GPU_FLAVOUR_MAPPED;
 		seen->requested = bytes;
 		seen->address = is_map ? parameters[0] : 0;
+		seen->handle = is_map && where->what == SIZED_MAP ? parameters[3] : 0; /* of cuMemMap, the one there is */
 		seen->mapping = !is_map ? 0 : where->what == SIZED_MAP ? TFP_GPU_ALLOC : TFP_GPU_FREE;
 	} else if (!bytes) {
 		seen->empty = where->what == SIZED_COPY ? TFP_GPU_COPY : TFP_GPU_SET;

@@ -161,6 +161,12 @@ void tfp_gpu_enter(struct tfp_gpu_call *call)
 	call->begin = tfp_now();
 }
 
+void tfp_gpu_captured(struct tfp_gpu_call *call)
+{
+	if (call->thread && call->index < TFP_GPU_FRAMES)
+		call->thread->gpu.frames[call->index].flags |= TFP_GPU_CAPTURED;
+}
+
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 {
 	struct tfp_gpu_block block = {.address = address, .device = UINT32_MAX};
@@ -183,7 +189,7 @@ static inline __attribute__((always_inline)) void put_python(struct tfp_thread *
 		tfp_python_put(thread, lane, done->now, when);
 }
 
-/* A release that failed: the block is the host's as it was. */
+/* A release that failed, or was captured: the block is the host's as it was. */
 static void take_back(struct tfp_thread *thread, uint64_t *values)
 {
 	const struct tfp_gpu_block block = {.address = values[0], .bytes = values[3], .flavour = (uint32_t)values[2],
@@ -194,14 +200,14 @@ static void take_back(struct tfp_thread *thread, uint64_t *values)
 	values[3] = 0;
 }
 
-/* What the call did to the memory that the host holds. */
-static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, uint32_t result)
+/* What the call did to the memory that the host holds: nothing, where it failed or was captured. */
+static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, struct tfp_gpu_call *call, int is_void)
 {
 	uint64_t *values = call->values;
 	const struct tfp_gpu_block block = {.address = values[0], .bytes = values[1], .device = (uint32_t)values[4],
 					    .flavour = (uint32_t)values[5], .context = values[6]};
 
-	if (result != 0) {
+	if (is_void) {
 		if (call->argument == TFP_GPU_FREE)
 			take_back(thread, values);
 		return;
@@ -323,7 +329,7 @@ void tfp_gpu_leave_any(struct tfp_gpu_call *call, uint32_t result, uint64_t now)
 		}
 	}
 	if (TFP_UNLIKELY(1u << call->argument & FOLLOWED))
-		follow_memory(thread, call, result);
+		follow_memory(thread, call, result || (done.flags & TFP_GPU_CAPTURED));
 	if (call->is_recorded) {
 		done.argument = argument_of(call, &done);
 		if (TFP_UNLIKELY(done.argument == TFP_GPU_ROOM))
@@ -449,8 +455,7 @@ static struct tfp_gpu_frame *frame_of(struct tfp_gpu_thread *gpu, const struct t
 /* Memory that was mapped or unmapped, which no record of CUPTI's own tells; or an allocation that failed, the same. */
 static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, uint64_t *values)
 {
-	struct tfp_gpu_block block = {.address = seen->address, .flavour = seen->flavour,
-				      .device = seen->mapping ? thread->gpu.device - 1 : UINT32_MAX}; /* 0 is none that is known, too */
+	struct tfp_gpu_block block = {.address = seen->address, .flavour = seen->flavour, .device = UINT32_MAX};
 
 	values[0] = seen->address;
 	if (seen->mapping == TFP_GPU_FREE) {
@@ -459,6 +464,10 @@ static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *se
 		values[3] = block.bytes;
 		return;
 	}
+	if (seen->mapping)
+		block.device = tfp_gpu_device_of(seen->handle);
+	if (seen->mapping && block.device == UINT32_MAX)
+		block.device = thread->gpu.device - 1; /* 0 is none that is known, too */
 	block.bytes = seen->requested;
 	values[1] = block.bytes;
 	values[4] = block.device;

@@ -123,6 +123,9 @@ static inline void tfp_gpu_leave(struct tfp_gpu_call *call, uint32_t result)
 		tfp_gpu_leave_any(call, result, now);
 }
 
+/* The call made a graph node instead of what it says, as the driver told. After the real call, before tfp_gpu_leave. */
+void tfp_gpu_captured(struct tfp_gpu_call *call);
+
 /* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
 
@@ -145,6 +148,7 @@ struct tfp_gpu_seen {
 	uint64_t requested; /* exit of an allocation that found no memory, of a map or unmap: bytes; else, and where not known, 0 */
 	uint64_t address;   /* exit of a map or unmap that was done; else 0 */
 	uint32_t mapping;   /* the same: TFP_GPU_ALLOC or TFP_GPU_FREE; else 0 */
+	uint64_t handle;    /* of a map that was done: of its memory */
 	uint32_t empty;     /* exit of a copy or set of 0 bytes: TFP_GPU_COPY or TFP_GPU_SET; else, and where not known, 0 */
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
@@ -181,6 +185,7 @@ struct tfp_gpu_plan {
 	int is_on, wants_cupti, records_all;
 	int follows_closed; /* live blocks are kept while no window is open: not with WINDOW=off */
 	void (*attend)(void);
+	uint64_t (*device_of_handle)(uint64_t handle); /* where memory lies that is being mapped; all ones = the driver does not say */
 	void (*work_began)(void); /* once: the device was given work, so that the driver's own threads are there */
 };
 

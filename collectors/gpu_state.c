@@ -151,6 +151,11 @@ uint64_t tfp_gpu_widen(uint32_t correlation)
 	return engine ? engine->widen(correlation) : correlation;
 }
 
+uint32_t tfp_gpu_device_of(uint64_t handle)
+{
+	return plan.device_of_handle ? (uint32_t)plan.device_of_handle(handle) : UINT32_MAX;
+}
+
 void tfp_gpu_work_began(void)
 {
 	if (!__atomic_exchange_n((uint32_t *)&tfp_gpu_is_working, 1, __ATOMIC_RELAXED))

@@ -28,6 +28,9 @@ int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);
 /* CUPTI's correlation ids are of 32 bits and come round: the number that stands in records. Any thread. */
 uint64_t tfp_gpu_widen(uint32_t correlation);
 
+/* Where memory of that handle lies; all ones = nobody says. */
+uint32_t tfp_gpu_device_of(uint64_t handle);
+
 /* Set once a recorded call has given a device work; tfp_gpu_work_began sets it. */
 extern _Atomic uint32_t tfp_gpu_is_working TFP_HIDDEN;
 void tfp_gpu_work_began(void);

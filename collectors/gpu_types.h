@@ -27,6 +27,12 @@ struct tfp_gpu_location { /* cudaMemLocation, CUmemLocation */
 	int type, id;
 };
 
+struct tfp_gpu_physical { /* CUmemAllocationProp: its first words, and room for what later releases append */
+	int type, handle_types;
+	struct tfp_gpu_location location;
+	uint64_t more[14];
+};
+
 struct tfp_gpu_ipc { /* cudaIpcMemHandle_t, CUipcMemHandle */
 	char bytes[64];
 };

@@ -29,6 +29,76 @@ uint64_t tfp_cuda_device(const struct tfp_gpu_call *call)
 	return known;
 }
 
+/* Asked once it works: a process's devices stay. */
+static int has_several_devices(void)
+{
+	static _Atomic int count; /* 0 = not known yet; the same whoever writes it */
+	static struct tfp_cuda_slot slot;
+	int known = count;
+
+	if (!known) {
+		int (*ask)(int *) = (int (*)(int *))tfp_cuda_driver(&slot, "cuDeviceGetCount");
+		int error = tfp_cuda_asking();
+		if (ask && ask(&known) == 0)
+			count = known;
+		tfp_cuda_asked(error);
+	}
+	return known > 1;
+}
+
+uint64_t tfp_cuda_device_at(const struct tfp_gpu_call *call, uint64_t address)
+{
+	static struct tfp_cuda_slot slot;
+	enum { ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+	int (*ask)(void *, int, uint64_t), device = -1;
+
+	if (!address || !has_several_devices())
+		return tfp_cuda_device(call);
+	ask = (int (*)(void *, int, uint64_t))tfp_cuda_driver(&slot, "cuPointerGetAttribute");
+	int error = tfp_cuda_asking();
+	int is_known = ask && ask(&device, ORDINAL, address) == 0 && device >= 0;
+	tfp_cuda_asked(error);
+	return is_known ? (uint64_t)device : tfp_cuda_device(call);
+}
+
+uint64_t tfp_cuda_device_of_handle(uint64_t handle)
+{
+	static struct tfp_cuda_slot slot;
+	enum { ON_A_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
+	struct tfp_gpu_physical physical = {.location = {0, -1}};
+	int (*ask)(void *, uint64_t);
+
+	if (!has_several_devices())
+		return UINT64_MAX;
+	ask = (int (*)(void *, uint64_t))tfp_cuda_driver(&slot, "cuMemGetAllocationPropertiesFromHandle");
+	int error = tfp_cuda_asking();
+	int is_known = ask && ask(&physical, handle) == 0 && physical.location.type == ON_A_DEVICE && physical.location.id >= 0;
+	tfp_cuda_asked(error);
+	return is_known ? (uint64_t)physical.location.id : UINT64_MAX;
+}
+
+uint64_t tfp_cuda_device_mapped(const struct tfp_gpu_call *call, uint64_t handle)
+{
+	uint64_t device = tfp_cuda_device_of_handle(handle);
+
+	return device == UINT64_MAX ? tfp_cuda_device(call) : device;
+}
+
+int tfp_cuda_is_capturing(uint64_t stream)
+{
+	static struct tfp_cuda_slot slot;
+	enum { LEGACY = 1, ACTIVE = 1 }; /* CU_STREAM_LEGACY, as 0, is never captured; CU_STREAM_CAPTURE_STATUS_ACTIVE */
+	int (*ask)(uint64_t, int *), status = 0;
+
+	if (stream <= LEGACY)
+		return 0;
+	ask = (int (*)(uint64_t, int *))tfp_cuda_driver(&slot, "cuStreamIsCapturing");
+	int error = tfp_cuda_asking();
+	int is_known = ask && ask(stream, &status) == 0;
+	tfp_cuda_asked(error);
+	return is_known && status == ACTIVE;
+}
+
 uint64_t tfp_cuda_context(void)
 {
 	static struct tfp_cuda_slot slot;

@@ -64,6 +64,14 @@ enum {
  * The thread's device: as the driver says, else as the runtime's own calls told; all ones = unknown.
  */
 uint64_t tfp_cuda_device(const struct tfp_gpu_call *call);
+/* Where the block of a pool lies, which may be another device's than the thread's; 0 = none was given. */
+uint64_t tfp_cuda_device_at(const struct tfp_gpu_call *call, uint64_t address);
+/* The same of memory that cuMemCreate made. */
+uint64_t tfp_cuda_device_mapped(const struct tfp_gpu_call *call, uint64_t handle);
+/* As that, all ones where there is only one device, or the driver does not say. */
+uint64_t tfp_cuda_device_of_handle(uint64_t handle);
+/* Whether what is given to the stream becomes part of a graph. */
+int tfp_cuda_is_capturing(uint64_t stream);
 /* The handle of its context, 0 = unknown. */
 uint64_t tfp_cuda_context(void);
 /* As tfp_cuda_device, asked of the runtime that `real` lies in: there need be no context. */

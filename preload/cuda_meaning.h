@@ -88,11 +88,14 @@
 	} while (0)
 #define EXTENT(extent) ((extent).width * (extent).height * (extent).depth)
 
-#define ALLOCATED(address, bytes, stream, pool, flavour) \
+/* Of a call that failed otherwise than for want of memory nothing is asked. */
+#define ALLOCATED(address, bytes, stream, pool, flavour) ALLOCATED_ON(tfp_cuda_device(&call), address, bytes, stream, pool, flavour)
+#define ALLOCATED_ON(device, address, bytes, stream, pool, flavour) \
 	do { \
+		int is_told = result == 0 || result == (int)TFP_GPU_OUT_OF_MEMORY; \
 		call.argument = TFP_GPU_ALLOC; \
-		VALUES(7, WORD(address), WORD(bytes), WORD(stream), WORD(pool), tfp_cuda_device(&call), TFP_GPU_FLAVOUR_##flavour, \
-		       IS_OF_DEVICE_##flavour ? 0 : tfp_cuda_context()); \
+		VALUES(7, WORD(address), WORD(bytes), WORD(stream), WORD(pool), is_told ? (device) : NOT_KNOWN, \
+		       TFP_GPU_FLAVOUR_##flavour, IS_OF_DEVICE_##flavour || !is_told ? 0 : tfp_cuda_context()); \
 	} while (0)
 /* Pools and mappings belong to a device, not to a context. */
 #define IS_OF_DEVICE_DEVICE 0
@@ -102,10 +105,29 @@
 #define IS_OF_DEVICE_ORDERED 1
 #define IS_OF_DEVICE_MAPPED 1
 #define IS_OF_DEVICE_ARRAY 0
+/* Of releases: which may be of a stream that is being captured. */
+#define IS_ORDERED_DEVICE 0
+#define IS_ORDERED_PINNED 0
+#define IS_ORDERED_REGISTERED 0
+#define IS_ORDERED_ORDERED 1
+#define IS_ORDERED_MAPPED 0
+#define IS_ORDERED_ARRAY 0
 /* Of an address that the call has stored. */
 #define STORED(address) (result == 0 && (address) ? WORD(*(address)) : 0)
 #define AFTER_ALLOC(address, bytes, flavour) ALLOCATED(STORED(address), bytes, NULL, NULL, flavour)
-#define AFTER_ALLOC_IN(address, bytes, stream, pool) ALLOCATED(STORED(address), bytes, stream, pool, ORDERED)
+/* A stream being captured is given a node: the memory is the graph's, when it runs. */
+#define NOTE_CAPTURED(stream) \
+	do { \
+		if (result == 0 && tfp_cuda_is_capturing(WORD(stream))) \
+			tfp_gpu_captured(&call); \
+	} while (0)
+#define AFTER_ALLOC_IN(address, bytes, stream, pool) \
+	do { \
+		NOTE_CAPTURED(stream); \
+		ALLOCATED_ON(tfp_cuda_device_at(&call, STORED(address)), STORED(address), bytes, stream, pool, ORDERED); \
+	} while (0)
+#define AFTER_ALLOC_MAPPED(address, bytes, handle) \
+	ALLOCATED_ON(tfp_cuda_device_mapped(&call, handle), result == 0 ? WORD(address) : 0, bytes, NULL, NULL, MAPPED)
 #define AFTER_ALLOC_AT(address, bytes, flavour) ALLOCATED(result == 0 ? WORD(address) : 0, bytes, NULL, NULL, flavour)
 #define AFTER_ALLOC_PITCHED(address, pitch, height) \
 	ALLOCATED(STORED(address), (result == 0 && (pitch) ? *(pitch) : 0) * (height), NULL, NULL, DEVICE)
@@ -124,6 +146,8 @@
 #define AFTER_FREE(address, stream, otherwise) \
 	do { \
 		call.argument = TFP_GPU_FREE; \
+		if (IS_ORDERED_##otherwise) \
+			NOTE_CAPTURED(stream); \
 		VALUES(3, WORD(address), WORD(stream), call.flavour ? call.flavour : TFP_GPU_FLAVOUR_##otherwise); \
 	} while (0)
 
@@ -155,7 +179,7 @@
 		call.argument = TFP_GPU_##what; \
 		VALUES(2, WORD(first), WORD(second)); \
 	} while (0)
-#define AFTER_DEVICE_RESET(device) GONE(RESET, device, 0)
+#define AFTER_DEVICE_RESET(device) GONE(RESET, result == 0 ? WORD(device) : NOT_KNOWN, 0) /* asked of nobody after a failure */
 #define AFTER_CONTEXT_ENDED(context) GONE(ENDED, context, 0)
 #define AFTER_PRIMARY_RELEASED(device) GONE(RELEASED, result == 0 && tfp_cuda_primary_ended(device), device)
 
@@ -225,6 +249,7 @@
 #define BEFORE_ALLOC(...)
 #define BEFORE_ALLOC_IN(...)
 #define BEFORE_ALLOC_AT(...)
+#define BEFORE_ALLOC_MAPPED(...)
 #define BEFORE_ALLOC_PITCHED(...)
 #define BEFORE_ALLOC_3D(...)
 #define BEFORE_ALLOC_ARRAY(...)

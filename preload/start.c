@@ -17,6 +17,7 @@
 #include "collectors/process.h"
 #include "collectors/pytorch.h"
 #include "collectors/window.h"
+#include "preload/cuda_hooks.h"
 #include "preload/cupti.h"
 #include "preload/environment.h"
 #include "preload/facts.h"
@@ -365,6 +366,7 @@ static void configure_gpu(void)
 		.follows_closed = tfp_settings.window.kind != TFP_WINDOW_OFF,
 		.attend = tfp_injection_attend,
 		.work_began = gpu_work_began,
+		.device_of_handle = tfp_cuda_device_of_handle,
 	};
 
 	if (wants_cupti)

@@ -19,6 +19,7 @@
 
 enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4 };
 enum { ALLOCATED = 1, RELEASED = 2 };
+enum { CAPTURED = 4 }; /* gpu_call.flags */
 
 static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
 {
@@ -115,6 +116,24 @@ uint32_t gpu_device_of_call(struct gpu_scan *scan, const struct gpu_call *call, 
 	return scan->gpu->device_count == 1 ? scan->gpu->devices[0].id : GPU_NONE;
 }
 
+/* 1: the call is about memory of a graph, which it takes when it runs: captured, or a release of what a captured call was given. */
+static int is_of_graph(struct gpu_scan *scan, const struct gpu_call *call, const uint64_t *values)
+{
+	int is_captured = (call->flags & CAPTURED) != 0, is_release = call->kind == GPU_FREE;
+	struct live_entry *known = live_find(&scan->graph_memory, values[0]);
+	uint64_t sum = 0;
+
+	if (is_captured && !is_release) {
+		scan->gpu->counts.graph_allocations++;
+		scan->gpu->counts.graph_bytes += values[1];
+		if (known == NULL)
+			live_settle(&scan->graph_memory, values[0], values[1], 0, &sum);
+	} else if (!is_captured && !is_release && known != NULL) { /* the address is another block's now */
+		live_remove(&scan->graph_memory, known);
+	}
+	return is_captured || (is_release && known != NULL);
+}
+
 void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
 {
 	const uint64_t *values = arguments->values;
@@ -122,6 +141,8 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	struct gpu_blocks *blocks;
 
 	if (arguments->kind != call->kind || call->result != 0 || values[0] == 0)
+		return;
+	if (is_of_graph(scan, call, values))
 		return;
 	if (call->kind == GPU_FREE) {
 		release(scan, call, values[0], plain_flavour(values[2]));
@@ -362,6 +383,7 @@ void gpu_memory_free(struct gpu_scan *scan)
 		curve_free(&scan->blocks[i].held);
 		live_free(&scan->blocks[i].owners);
 	}
+	live_free(&scan->graph_memory);
 	free(scan->owners);
 	free(scan->blocks);
 }

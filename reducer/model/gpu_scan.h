@@ -97,6 +97,7 @@ struct gpu_scan {
 	uint32_t instance_count, instance_free;
 	struct gpu_blocks *blocks;
 	size_t block_count;
+	struct live_table graph_memory; /* addresses that allocations captured into graphs were given */
 	struct gpu_owner *owners;
 	size_t owner_count;
 	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */

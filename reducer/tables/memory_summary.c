@@ -284,6 +284,19 @@ static void add_threads(struct table *table, const struct request *request, cons
 				add_thread(table, process, &process->threads[k], names[a]);
 }
 
+/* What graphs take when they run no record tells. */
+static void note_graphs(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (request_wants_process(request, process) && process->gpu && process->gpu->counts.graph_allocations)
+			table_note(table, NOTE_MISSING,
+				   "Process %" PRIu32 ": %" PRIu64 " allocations (%" PRIu64 " bytes) were captured into CUDA graphs: "
+				   "memory that a graph takes when it runs is in no figure of this table.",
+				   process->pid, process->gpu->counts.graph_allocations, process->gpu->counts.graph_bytes);
+	}
+}
+
 static void note_checks(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -318,6 +331,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_small_peak(table, request);
 	note_unknown(table, request);
 	note_checks(table, request);
+	note_graphs(table, request);
 }
 
 const struct table_kind table_memory_summary = {
