@@ -32,6 +32,9 @@ enum range_source {
 /* How a step is known: enum range_source, or found by its period. */
 #define STEP_BY_PERIOD 255
 
+/* Of range_sources.def, or of STEP_BY_PERIOD. */
+const char *range_source_name(unsigned source);
+
 enum step_union {
 	STEP_OF_TURNS, /* optimizers of one name take turns */
 	STEP_OF_PASS,  /* a backward pass calls them, each for its parameters */

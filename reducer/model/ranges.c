@@ -2,6 +2,8 @@
 /* Ranges; see reducer/model/ranges.h. */
 #include "reducer/model/ranges.h"
 
+#include "reducer/model/range_rows.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,4 +290,17 @@ uint32_t ranges_top(const struct ranges *ranges, size_t at, uint64_t *begin)
 
 	*begin = stack->count == 0 ? 0 : stack->open[stack->count - 1].begin;
 	return stack->count == 0 ? 0 : stack->open[stack->count - 1].sum;
+}
+
+const char *range_source_name(unsigned source)
+{
+	static const char *const names[] = {
+#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = #name,
+#include "collectors/tables/range_sources.def"
+#undef TFP_RANGE_SOURCE
+	};
+
+	if (source == STEP_BY_PERIOD)
+		return "period";
+	return source < sizeof names / sizeof *names && names[source] ? names[source] : "a later source";
 }

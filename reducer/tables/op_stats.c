@@ -81,18 +81,6 @@ static const struct table_column columns[] = {
 			"flops by the time of those runs: on the host, or of the device's work; empty = not all of that has a figure"},
 };
 
-/* range_sources.def, by number. */
-static const char *source_name(unsigned source)
-{
-	static const char *const names[] = {
-#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = #name,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-	};
-
-	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
-}
-
 static void put_names(struct table *table, const struct op_row *row)
 {
 	struct op_text text = op_text_of(row->name);
@@ -159,7 +147,7 @@ static void put_row(struct table *table, const struct op_row *row, int64_t self_
 	else
 		put_host(table, row, self_sum, self_so_far);
 	if (row->source != SPAN_NO_SOURCE)
-		table_string(table, SOURCE, source_name(row->source));
+		table_string(table, SOURCE, range_source_name(row->source));
 	if (row->eager >= 0)
 		table_string(table, EAGER, row->eager ? "eager" : "function");
 	flops_put(table, FLOPS, FLOPS_RATE, row->has_flops, row->flops, row->flops_ns);

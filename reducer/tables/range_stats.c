@@ -45,18 +45,6 @@ static const struct table_column columns[] = {
 	[DEVICE_SELF] = {"device_self_ns", "device self", TABLE_INTEGER, UNIT_NS, 2, "of this, without what ranges inside it started"},
 };
 
-/* range_sources.def, by number. */
-static const char *source_name(unsigned source)
-{
-	static const char *const names[] = {
-#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = #name,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-	};
-
-	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
-}
-
 /* `work` NULL = nobody knows. */
 static void add_work(struct table *table, const struct range_work *work, const char *name, const char *domain, unsigned source)
 {
@@ -79,7 +67,7 @@ static void add_row(struct table *table, const struct process *process, const st
 	table_integer(table, PROCESS, process->pid);
 	table_string(table, NAME, row->name);
 	table_string(table, DOMAIN, row->domain);
-	table_string(table, SOURCE, source_name(row->source));
+	table_string(table, SOURCE, range_source_name(row->source));
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, NESTED, (int64_t)row->nested);
 	table_integer(table, MARKS, (int64_t)row->marks);
@@ -109,7 +97,7 @@ static void add_framework_row(struct table *table, const struct process *process
 	table_integer(table, PROCESS, process->pid);
 	table_string(table, NAME, range->name);
 	table_string(table, DOMAIN, "");
-	table_string(table, SOURCE, source_name(range->source));
+	table_string(table, SOURCE, range_source_name(range->source));
 	table_integer(table, OCCURRENCES, (int64_t)range->occurrences);
 	table_integer(table, TOTAL, range->total_ns);
 	table_integer(table, SELF, range->self_ns);

@@ -58,20 +58,6 @@ static const struct table_column columns[] = {
 	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 1, "flops by total"},
 };
 
-/* range_sources.def, by number. */
-static const char *source_name(unsigned source)
-{
-	static const char *const names[] = {
-#define TFP_RANGE_SOURCE(number, name, trust, help) [number] = #name,
-#include "collectors/tables/range_sources.def"
-#undef TFP_RANGE_SOURCE
-	};
-
-	if (source == STEP_BY_PERIOD)
-		return "period";
-	return source < sizeof(names) / sizeof(names[0]) && names[source] ? names[source] : "a later source";
-}
-
 static void put_values(struct table *table, const struct step_row *row)
 {
 	for (enum step_value v = 0; v < STEP_VALUES; v++)
@@ -100,7 +86,7 @@ static void put_row(struct table *table, const struct request *request, const st
 	if (next && next->unit.thread == unit->thread)
 		table_integer(table, PERIOD, next->unit.start_ns - unit->start_ns);
 	if (unit->step != SIZE_MAX) {
-		table_string(table, SOURCE, source_name(process->steps[unit->step].source));
+		table_string(table, SOURCE, range_source_name(process->steps[unit->step].source));
 		table_real(table, CONFIDENCE, process->steps[unit->step].confidence);
 		table_string(table, NAME, process->steps[unit->step].name);
 	}
