@@ -130,6 +130,27 @@ static void note_basis(struct table *table, const struct compared *compared)
 						   : "the newer side");
 }
 
+/*
+ * What became of the devices that one side has more of. Efficiency: what the newer run does in a time, by what its devices would if
+ * each did as much as one of the older run. Nothing tells whether a step has more data now, so both answers are given.
+ */
+static void note_scaling(struct table *table, const struct figures *before, const struct figures *after)
+{
+	const struct figure *devices[] = {figures_find(before, FIGURES_DEVICES), figures_find(after, FIGURES_DEVICES)};
+	const struct figure *steps[] = {figures_find(before, FIGURES_STEP), figures_find(after, FIGURES_STEP)};
+	double more, longer;
+
+	if (!devices[0] || !devices[1] || !steps[0] || !steps[1] || devices[0]->value == devices[1]->value)
+		return;
+	more = devices[1]->value / devices[0]->value;
+	longer = steps[1]->value / steps[0]->value;
+	table_note(table, NOTE_INFERRED,
+		   "Devices that ran kernels: %.0f before, %.0f now; the median step takes %.3g times as long. If each device has as much "
+		   "data in a step as before, %.3g times as much is done in a time: scaling efficiency %.1f %% (weak scaling). If all "
+		   "devices together have as much as before, %.3g times as much is done: %.1f %% (strong scaling).",
+		   devices[0]->value, devices[1]->value, longer, more / longer, 100 / longer, 1 / longer, 100 / longer / more);
+}
+
 static void note_steps(struct table *table, const struct compared *compared)
 {
 	const struct figures *before = &compared->before, *after = &compared->after;
@@ -147,6 +168,7 @@ static void note_steps(struct table *table, const struct compared *compared)
 		   "evaluation).",
 		   before->step_count, before->all_steps, unit_kind_name(before->kind), before->run_count,
 		   before->run_count == 1 ? "" : "s", after->step_count, after->all_steps, after->run_count);
+	note_scaling(table, before, after);
 	note_basis(table, compared);
 }
 

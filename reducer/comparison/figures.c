@@ -6,6 +6,8 @@
  */
 #include "reducer/comparison/figures.h"
 
+#include "reducer/tables/gpu_rows.h"
+
 #include "reducer/tables/busy.h"
 #include "reducer/comparison/interval.h"
 
@@ -152,7 +154,7 @@ static void add_judged(struct figures *figures, const struct judged_steps *steps
 		unsigned percent;
 		const char *help;
 	} times[] = {
-		{"step_p50", 50, "median time of a step"},
+		{FIGURES_STEP, 50, "median time of a step"},
 		{"step_mean", 0, "mean time of a step"},
 		{"step_p10", 10, "1 of 10 steps took at most that: what a step needs where little disturbs it"},
 		{"step_p90", 90, "9 of 10 steps took at most that"},
@@ -251,6 +253,9 @@ void figures_make(struct figures *figures, const struct request *request)
 	kernels = sum_column(&table_kernel_stats, &plain, "occurrences");
 	if (kernels > 0)
 		figures_add(figures, "kernels", UNIT_COUNT, FIGURE_FIXED, kernels, "kernels that ran");
+	if (kernels > 0)
+		figures_add(figures, FIGURES_DEVICES, UNIT_COUNT, FIGURE_FIXED, (double)gpu_devices_used(&plain),
+			    "devices that ran kernels");
 }
 
 static void join_figure(struct figures *joined, const struct figure *like, const struct figures *runs, size_t run_count)

@@ -15,6 +15,8 @@
 			  */
 
 #define FIGURES_CPU "step_cpu"
+#define FIGURES_STEP "step_p50"
+#define FIGURES_DEVICES "devices"
 #define FIGURES_CPU_APART 2.0 /* runs of equal programs differ by less in it, however busy the machine: docs/comparison.md has 1.5 */
 
 /* What a figure must be told apart by. */

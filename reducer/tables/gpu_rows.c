@@ -299,6 +299,46 @@ static void note_clock(struct table *table, const struct process *process)
 			   process->pid, (double)gpu->clock_error_ns / 1e3);
 }
 
+/* A device of one of the processes. */
+struct used_device {
+	size_t process;
+	uint32_t id;
+	const uint8_t *uuid; /* NULL = not recorded */
+};
+
+static bool is_one_device(const struct used_device *one, const struct used_device *other)
+{
+	if (one->uuid && other->uuid)
+		return memcmp(one->uuid, other->uuid, sizeof(((struct gpu_device *)0)->uuid)) == 0;
+	return one->process == other->process && one->id == other->id;
+}
+
+size_t gpu_devices_used(const struct request *request)
+{
+	struct used_device *used = NULL;
+	size_t count = 0, room = 0;
+
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		if (!process->gpu || !request_wants_process(request, process))
+			continue;
+		for (size_t k = 0; k < process->gpu->kernel_count; k++) {
+			uint32_t id = gpu_queue_device(process->gpu, process->gpu->kernels[k].queue);
+			const struct gpu_device *device = gpu_find_device(process->gpu, id);
+			struct used_device one = {.process = p, .id = id, .uuid = device && device->has_uuid ? device->uuid : NULL};
+			size_t i = 0;
+			while (i < count && !is_one_device(&used[i], &one))
+				i++;
+			if (i < count || !gpu_wants_queue(request, process->gpu, process->gpu->kernels[k].queue))
+				continue;
+			used = base_grow(used, &room, count + 1, sizeof(*used));
+			used[count++] = one;
+		}
+	}
+	free(used);
+	return count;
+}
+
 void gpu_notes(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++) {

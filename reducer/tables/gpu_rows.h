@@ -57,6 +57,9 @@ void gpu_note_whole_graphs(struct table *table, const struct request *request);
 /* Says that processes call different devices by one number, if they do: tables by that number hold them together. */
 void gpu_note_numbers(struct table *table, const struct request *request);
 
+/* Devices that ran kernels for the wanted processes: by UUID each once; of those without one each process has its own. */
+size_t gpu_devices_used(const struct request *request);
+
 /* True where any wanted process has something about GPUs; else a note says that there is nothing. */
 bool gpu_any(struct table *table, const struct request *request);
 
