@@ -191,6 +191,10 @@ struct helper helper_start(const struct tfp_settings *settings, const uint8_t jo
 		say_line("--drain=helper cannot give up old events (--full=wrap): the program drains itself");
 		return none;
 	}
+	if (settings->max_total_bytes) {
+		say_line("--drain=helper does not know of --max-total-bytes: the program drains itself");
+		return none;
+	}
 	if (pipe2(alive, O_CLOEXEC) || pipe2(done, O_CLOEXEC) || (child = fork()) < 0) {
 		say_line("no helper: %s; the program drains itself", strerror(errno));
 		return none;

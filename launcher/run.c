@@ -129,8 +129,9 @@ static void warn_window(const struct tfp_settings *settings)
 
 static void warn_full(const struct tfp_settings *settings)
 {
-	if (settings->full == TFP_FULL_WRAP && !settings->max_bytes)
-		say_line("--full=wrap without --max-bytes: there is no limit, so no old events are given up and the log grows");
+	if (settings->full == TFP_FULL_WRAP && !settings->max_bytes && !settings->max_total_bytes)
+		say_line("--full=wrap without --max-bytes or --max-total-bytes: there is no limit, so no old events are given up and "
+			 "the log grows");
 }
 
 static void prepare(struct run *run, int argc, char **argv)

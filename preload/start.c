@@ -256,10 +256,11 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 		.directory = tfp_settings.out,
 		.host = host,
 		.max_bytes = tfp_settings.max_bytes,
+		.max_total_bytes = tfp_settings.max_total_bytes,
 		.is_wrapping = tfp_settings.full == TFP_FULL_WRAP,
 	};
 	enum tfp_loss why = tfp_file_make(&options, header);
-	if (!why)
+	if (!why || why == TFP_LOSS_output_limit)
 		leave_parent_log(&inherited);
 	else if (tfp_origin.is_fork_child)
 		why = make_alone(&options, header);
@@ -437,6 +438,10 @@ int tfp_start(void)
 	tfp_facts_process();
 	tfp_settings_note();
 	tfp_file_sync();
+	if (tfp_settings.max_total_bytes && !tfp_file_is_counted())
+		tfp_fact_pair(TFP_TAG_note, "no_total_limit",
+			      "TFPROF_MAX_TOTAL_BYTES could not be kept: " TFP_TOTAL_NAME " in the output directory is "
+			      "not this user's, or lies on no local file system.");
 	if (!tfp_heap.usable_size)
 		tfp_fact_pair(TFP_TAG_note, "no_usable_size",
 			      "The allocator has no malloc_usable_size: sizes are those requested, and released bytes are not known.");

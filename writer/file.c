@@ -16,7 +16,7 @@
 
 #include "writer/poison.h"
 
-#define COUNTERS_BYTES 131072u /* of MAX_BYTES, for the counters of 100 threads that begin once events have used up the rest */
+#define COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
 #define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
 
@@ -138,18 +138,20 @@ int tfp_file_fits(uint64_t end)
 	return end <= limit.rlim_cur;
 }
 
-/* Hands out `bytes` at a multiple of `alignment`; *before: where the log ended. 0 when max_bytes, less what is kept free, forbids it. */
+/* Hands out `bytes` at a multiple of `alignment`; *before: where the log ended. 0 when a limit, less what is kept free, forbids it. */
 static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free, uint64_t *before)
 {
 	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
 
 	do {
 		start = (old + alignment - 1) & ~(alignment - 1);
-		if (log->max_bytes && start + bytes + kept_free - log->dropped_bytes > log->max_bytes)
+		if ((log->max_bytes && start + bytes + kept_free - log->dropped_bytes > log->max_bytes) ||
+		    tfp_total_forbids(log, start + bytes, kept_free))
 			return 0;
 	} while (!__atomic_compare_exchange_n(&log->live->file_end, &old, start + bytes, 0, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	*before = old;
+	tfp_total_follow(log);
 	return start;
 }
 
@@ -157,6 +159,7 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment,
 static void unreserve(struct tfp_log *log, uint64_t before, uint64_t end)
 {
 	__atomic_compare_exchange_n(&log->live->file_end, &end, before, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	tfp_total_follow(log);
 }
 
 static void finish_header(struct tfp_block_header *header, const void *payload)
@@ -295,8 +298,8 @@ static void count_wrapped(uint64_t records)
 /* Whether `bytes` more fit, and another block can be remembered. */
 static int has_room(const struct tfp_log *log, uint64_t bytes)
 {
-	return log->live->file_end + bytes + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes &&
-	       log->newest - log->oldest < TFP_EVENT_BLOCKS;
+	return (!log->max_bytes || log->live->file_end + bytes + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes) &&
+	       !tfp_total_forbids(log, log->live->file_end + bytes, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
 }
 
 /* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
@@ -321,6 +324,7 @@ static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 			break;
 		__atomic_fetch_add(&log->dropped_bytes, gone.bytes, __ATOMIC_RELAXED);
 		log->live->dropped_from = gone.offset + gone.bytes;
+		tfp_total_follow(log);
 		count_wrapped(gone.records);
 	}
 	give_back(descriptor, is_kept);
@@ -333,6 +337,8 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8; /* holes are punched in whole pages */
 	uint64_t whole = (bytes + alignment - 1) & ~(alignment - 1);
 
+	if (tfp_total_forbids(log, log->live->file_end + whole, COUNTERS_BYTES))
+		tfp_total_reclaim(log, whole + COUNTERS_BYTES);
 	if (log->is_wrapping)
 		drop_oldest(log, whole);
 	uint64_t before, offset = reserve(log, bytes, alignment, COUNTERS_BYTES, &before);
@@ -422,8 +428,14 @@ int tfp_file_detach(void *payload, size_t bytes, uint64_t offset)
 					  (long)(offset + page), (long)(whole - page), 0, 0)) ? -1 : 0;
 	if (!result)
 		__atomic_fetch_add(&log->dropped_bytes, whole - page, __ATOMIC_RELAXED);
+	tfp_total_follow(log);
 	give_back(descriptor, is_kept);
 	return result;
+}
+
+int tfp_file_is_counted(void)
+{
+	return tfp_state->log->total.sum != NULL;
 }
 
 int tfp_file_descriptor(void)
@@ -455,6 +467,7 @@ void tfp_file_abandon(void)
 	tfp_origin.descriptor = -1;
 	log->path[0] = log->shadow_path[0] = 0;
 	log->inode = 0;
+	log->total.sum = NULL;
 }
 
 void tfp_file_move(void)

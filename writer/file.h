@@ -18,7 +18,8 @@ struct tfp_file_options {
 	const char *directory;
 	const char *host; /* first part of the file's name */
 	uint64_t max_bytes; /* 0 = none */
-	int is_wrapping;    /* at max_bytes give up the oldest events instead of the newest */
+	uint64_t max_total_bytes; /* of all logs in the directory, see writer/total.h; 0 = none */
+	int is_wrapping;    /* at a limit give up the oldest events instead of the newest */
 };
 
 /*
@@ -69,6 +70,9 @@ int tfp_file_can_detach(uint64_t offset);
  * 0; -1: it cannot be done here, and the block is as it was, or has private memory while its copy in the log stays.
  */
 int tfp_file_detach(void *payload, size_t bytes, uint64_t offset);
+
+/* Whether the log counts in the limit of its directory (max_total_bytes). */
+int tfp_file_is_counted(void);
 
 /* The number of our descriptor, or -1. The host does not own it: hooks hide it and step around it. */
 int tfp_file_descriptor(void);

@@ -282,6 +282,33 @@ struct tfp_end_payload {
 	uint64_t raw_ns;	       /* the moment of realtime_ns, by the clock of origin.raw_ns, which nobody sets */
 };
 
+/*
+ * What processes that write to one directory under TFPROF_MAX_TOTAL_BYTES know together: the file TFP_TOTAL_NAME there. All words
+ * are atomic; mapped shared by each process. Behind it, from TFP_TOTAL_LIST on, TFP_TOTAL_LOGS entries, each page of them
+ * allocated when the first of them is taken.
+ */
+#define TFP_TOTAL_NAME "tfprof.total"
+#define TFP_TOTAL_MAGIC "TFPTOTAL"
+#define TFP_TOTAL_LIST 4096u
+#define TFP_TOTAL_LOGS 16384u /* at once: 2 MiB of list, once there were so many */
+
+struct tfp_total {
+	char magic[8];
+	uint64_t bytes; /* of all entries together; two's complement, for an instant it may be below zero */
+	uint64_t next;  /* entries are taken in this order, modulo TFP_TOTAL_LOGS, so that neighbours are of one age */
+	uint64_t hand;  /* the entry that is looked at next by who wants room */
+	uint64_t refused, refused_ns; /* processes that kept no log; the last one's CLOCK_REALTIME */
+	uint64_t removed, removed_ns; /* logs removed with FULL=wrap; when the last one was */
+};
+
+struct tfp_total_entry {
+	uint32_t pid; /* whose log; 0 = free */
+	uint32_t reserved;
+	uint64_t log_id;
+	uint64_t bytes; /* that the log is counted with */
+	char name[104]; /* of the log in the directory; empty: not written yet, or its writer was killed */
+};
+
 /* What the malloc hooks record now; TFP_MODE_COLD means that the library has not started. */
 enum tfp_mode { TFP_MODE_COLD = 0, TFP_MODE_PASS = 1, TFP_MODE_TOTALS = 2, TFP_MODE_SAMPLE = 3, TFP_MODE_FULL = 4 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What file.c and make.c share of one open log. Rule: nobody else includes this.
+ * What file.c, make.c, shadow.c and total.c share of one open log. Rule: nobody else includes this.
  */
 #ifndef TFP_WRITER_LOG_H
 #define TFP_WRITER_LOG_H
 
 #include "writer/format.h"
+#include "writer/total.h"
 
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct tfp_log {
 	char shadow_path[64]; /* empty: none could be had */
 	uint32_t shadow_count;
 	struct tfp_shadow shadows[TFP_SHADOWS];
+	struct tfp_total_share total;
 	char path[4096 + 320]; /* PATH_MAX and our name */
 	char unborn[4096 + 320]; /* the name until the header stands: whoever sees a .tfp sees a log */
 };
@@ -57,6 +59,9 @@ void *tfp_shadow_begin(struct tfp_log *log);
 
 /* Removes the shared memory's name: the log holds everything. */
 void tfp_shadow_end(struct tfp_log *log);
+
+/* Whether the descriptor's file system can be mapped: no store there can fault for good. */
+int tfp_file_is_mappable(long descriptor);
 
 /* Whether RLIMIT_FSIZE allows a file to end there. */
 int tfp_file_fits(uint64_t end);

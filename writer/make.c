@@ -68,6 +68,8 @@ static int make_path(struct tfp_log *log, const struct tfp_file_options *options
 	at = add_text(at, end, options->directory);
 	*at = 0;
 	tfp_sys(SYS_mkdirat, AT_FDCWD, (long)log->path, 0777, 0, 0, 0); /* it may exist; the open below tells */
+	if ((size_t)(at - log->path) < sizeof log->total.directory)
+		tfp_copy(log->total.directory, log->path, (size_t)(at - log->path));
 	at = add_text(at, end, "/");
 	at = add_text(at, end, options->host);
 	at = add_text(at, end, ".");
@@ -83,7 +85,7 @@ static int make_path(struct tfp_log *log, const struct tfp_file_options *options
 	return 0;
 }
 
-static int is_mappable(long descriptor)
+int tfp_file_is_mappable(long descriptor)
 {
 	struct statfs system;
 
@@ -111,7 +113,7 @@ static void *map_first(struct tfp_log *log, long descriptor)
 	tfp_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
 	if (limit.rlim_cur < log->first_bytes)
 		return NULL;
-	if (is_mappable(descriptor)) {
+	if (tfp_file_is_mappable(descriptor)) {
 		long done = tfp_sys(SYS_fallocate, descriptor, 0, 0, (long)log->first_bytes, 0, 0);
 		if (done == -ENOSPC || done == -EDQUOT)
 			return NULL;
@@ -176,6 +178,15 @@ static void name_log(struct tfp_log *log, long descriptor, const struct tfp_file
 		tfp_copy(log->path, log->unborn, sizeof log->path);
 }
 
+/* The new file where it may be: its descriptor, or a negative loss kind. */
+static long find_place(struct tfp_log *log, const struct tfp_file_options *options, const struct tfp_file_header *header)
+{
+	if (make_path(log, options, header))
+		return -TFP_LOSS_output_none;
+	enum tfp_loss why = log->total.limit ? tfp_total_join(log) : TFP_LOSS_NONE;
+	return why ? -(long)why : open_log(log);
+}
+
 enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header)
 {
 	struct tfp_log *log = tfp_pages_get(sizeof *log, 1);
@@ -187,20 +198,24 @@ enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_f
 	log->page_bytes = page ? page : 4096;
 	log->first_bytes = (TFP_FIRST_BYTES + log->page_bytes - 1) & ~(log->page_bytes - 1);
 	log->max_bytes = options->max_bytes;
-	log->is_wrapping = options->is_wrapping && options->max_bytes;
+	log->total.limit = options->max_total_bytes;
+	log->total.is_wrapping = options->is_wrapping;
+	long descriptor = find_place(log, options, header);
+	if (descriptor < 0) {
+		tfp_total_leave(log);
+		tfp_pages_put(log, sizeof *log);
+		return (enum tfp_loss)-descriptor;
+	}
+	log->is_wrapping = options->is_wrapping && (log->max_bytes || log->total.sum);
 	if (log->is_wrapping) {
 		log->events = tfp_pages_get(TFP_EVENT_BLOCKS * sizeof *log->events, 1);
 		log->is_wrapping = log->events != NULL;
-	}
-	long descriptor = make_path(log, options, header) ? -TFP_LOSS_output_none : open_log(log);
-	if (descriptor < 0) {
-		tfp_pages_put(log, sizeof *log);
-		return (enum tfp_loss)-descriptor;
 	}
 	log->live = (struct tfp_file_live *)(log->first + TFP_LIVE_OFFSET);
 	log->live->file_end = log->page_bytes;
 	store_header(log, header);
 	name_log(log, descriptor, header);
+	tfp_total_enter(log);
 	long high = tfp_file_raise(descriptor);
 	tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
 	tfp_origin.descriptor = (int)high;

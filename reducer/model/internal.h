@@ -45,6 +45,12 @@ void *model_room(void *array, size_t count, size_t bytes);
 /* Reads settings, arguments, modules and the like of a process. facts.c */
 void facts_read(struct pool *pool, struct process *process);
 
+/*
+ * Logs that are not in the directories of the run's logs, for the limit of all of them together (struct tfp_total), where one was
+ * refused or removed since the run began. Before threads_build. total.c
+ */
+void total_ask(struct run *run);
+
 /* A thread that gave its slot back, and losses that stood in records. Times in ticks. */
 struct thread_list {
 	struct thread *threads;

@@ -239,7 +239,6 @@ static void open_process(struct run *run, struct process *process, const struct 
 	const struct tfp_file_header *header = &choice->logs[i]->header;
 
 	process->log = choice->logs[i];
-	process->path = process->log->path;
 	process->log_id = header->log_id;
 	process->pid = header->pid;
 	process->parent_pid = header->parent_pid;
@@ -316,6 +315,9 @@ static struct run *make_run(struct tree_choice *choice, struct run *run)
 	if (run->processes == NULL)
 		return NULL;
 	run->process_count = choice->count;
+	for (size_t i = 0; i < choice->count; i++)
+		run->processes[i].path = choice->logs[i]->path;
+	total_ask(run);
 	for (size_t i = 0; i < choice->count; i++)
 		open_process(run, &run->processes[i], choice, i);
 	find_unfollowed(run);

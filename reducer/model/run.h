@@ -146,6 +146,7 @@ struct process {
 	size_t thread_count;
 	struct loss *losses;    /* [scan] likewise */
 	size_t loss_count;
+	uint64_t logs_refused, logs_removed; /* of its directory (total.c), told by the run's first process there */
 	struct account heap;    /* [scan] */
 	struct account mmap;    /* [scan] */
 	struct account *accounts; /* [scan] of other allocators: devices, pinned memory, frameworks; names are distinct */

@@ -25,7 +25,13 @@ struct build {
 	const struct thread_list *more;
 };
 
-enum { LOSS_THREAD_STATE = 14, LOSS_CHILD_REFUSED = 40, LOSS_CHILD_UNMADE = 41 }; /* losses.def */
+enum { /* losses.def */
+	LOSS_THREAD_STATE = 14,
+	LOSS_LOG_REFUSED = 30,
+	LOSS_LOG_REMOVED = 31,
+	LOSS_CHILD_REFUSED = 40,
+	LOSS_CHILD_UNMADE = 41,
+};
 
 static void add_loss(struct process *process, const struct loss *loss)
 {
@@ -187,6 +193,8 @@ void threads_build(struct process *process, const struct thread_list *more)
 	add_loss_of_none(process, LOSS_THREAD_STATE, process->log->live.early_calls);
 	add_loss_of_none(process, LOSS_CHILD_REFUSED, process->log->live.children_refused);
 	add_loss_of_none(process, LOSS_CHILD_UNMADE, process->log->live.children_unmade);
+	add_loss_of_none(process, LOSS_LOG_REFUSED, process->logs_refused);
+	add_loss_of_none(process, LOSS_LOG_REMOVED, process->logs_removed);
 	if (process->thread_count > 0)
 		qsort(process->threads, process->thread_count, sizeof *process->threads, by_serial);
 	if (process->loss_count > 0)
