@@ -305,7 +305,8 @@ static size_t find_stepping(const struct functions *taken)
 static int is_marked(const struct process *process)
 {
 	for (size_t i = 0; i < process->step_count; i++)
-		if (process->steps[i].source != STEP_BY_PERIOD || process->steps[i].trained != TRAINED_UNKNOWN)
+		if (process->steps[i].source != STEP_BY_PERIOD || process->steps[i].trained == TRAINED_ON_JAX ||
+		    process->steps[i].trained == TRAINED_BACKWARD)
 			return 1;
 	return 0;
 }

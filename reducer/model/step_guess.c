@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define STEPS_OFF 8u /* of so many calls of a function one may be missing */
+#define TURNS_MOST 4u	/* calls of a line in a step, where nothing else of the loop is seen */
+#define TURNS_SURE 0.9	/* confidence: rounds of more words are alike more easily */
+#define TURN_KEY (STEP_GUESS_FUNCTION | STEP_GUESS_OP | UINT32_MAX) /* of no word: there are fewer names */
 
 int step_guess_is_due(const struct process *process)
 {
@@ -32,6 +35,64 @@ static void add_found(struct process *process, struct step step, const struct pe
 	steps[process->step_count++] = step;
 }
 
+/* The symbol of that key, or one more behind all others where there is none; symbol_count without memory. */
+static uint32_t symbol_of(struct periods *periods, uint64_t key)
+{
+	struct period_symbol *symbols;
+	uint32_t i = 0;
+
+	while (i < periods->symbol_count && periods->symbols[i].key != key)
+		i++;
+	if (i < periods->symbol_count)
+		return i;
+	symbols = realloc(periods->symbols, (periods->symbol_count + 1) * sizeof *symbols);
+	if (symbols == NULL)
+		return i;
+	periods->symbols = symbols;
+	periods->symbol_room = ++periods->symbol_count;
+	symbols[i] = (struct period_symbol){.key = key};
+	return i;
+}
+
+/* Of so many words in a row that are the key or `other` the first is the key, and the next are `other`. */
+static void set_turns(struct periods *periods, uint32_t key, uint32_t other, size_t turns)
+{
+	size_t turn = 0;
+
+	periods->symbols[key].count = periods->symbols[other].count = 0;
+	for (size_t i = 0; i < periods->count; i++) {
+		struct period_word *word = &periods->words[i];
+		if (word->symbol != key && word->symbol != other)
+			continue;
+		word->symbol = turn++ % turns == 0 ? key : other;
+		periods->symbols[word->symbol].count++;
+	}
+}
+
+/*
+ * A line that calls several functions, or one of another's result (f(f(x))), has the same name for each call: one alone is no round
+ * where what the line gives back comes behind all of them. Two to TURNS_MOST of them are, where rounds of so many are all alike.
+ */
+static int count_turns(struct periods *periods, uint64_t key, struct period_found *counted)
+{
+	size_t known = periods->symbol_count;
+	uint32_t first = symbol_of(periods, key), other = symbol_of(periods, TURN_KEY);
+
+	if (first >= known || other >= periods->symbol_count)
+		return 0;
+	for (size_t turns = 2; turns <= TURNS_MOST; turns++) {
+		set_turns(periods, first, other, turns);
+		if (periods_find_at(periods, key, 0, counted) != 0)
+			return -1;
+		if (counted->count > 0 && counted->confidence >= TURNS_SURE)
+			return 0;
+		free(counted->steps);
+		*counted = (struct period_found){.steps = NULL};
+	}
+	set_turns(periods, first, other, 1);
+	return 0;
+}
+
 /*
  * A loop of JAX by the calls of its line: they are counted, where a period is an estimate, and a step may be one call, which no
  * period is found from. `found` is that loop then.
@@ -48,6 +109,8 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		return 0;
 	periods_join(known->periods, keys, loop->count);
 	if (periods_find_at(known->periods, keys[0], loop->is_trained, &counted) != 0)
+		return -1;
+	if (counted.count == 0 && found->count == 0 && count_turns(known->periods, keys[0], &counted) != 0)
 		return -1;
 	if (counted.count == 0) {
 		loop->count = 0;
@@ -180,7 +243,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 	struct step step = {.source = STEP_BY_PERIOD,
 			    .thread = found.thread,
 			    .is_chosen = 1,
-			    .trained = loop.count > 0 && loop.is_trained ? TRAINED_ON_JAX : TRAINED_UNKNOWN,
+			    .trained = loop.count == 0 ? TRAINED_UNKNOWN : loop.is_trained ? TRAINED_ON_JAX : COUNTED_ON_JAX,
 			    .name = found.count == 0 || is_op ? NULL : known->text(known->state, found.anchor)};
 	if (loop.count > 0 && loop.begin != 0 && loop.begin < found.steps[0].begin)
 		found.steps[0].begin = loop.begin; /* it compiled */

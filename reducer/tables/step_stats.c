@@ -115,7 +115,7 @@ static bool only_predicts(const struct process *process)
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, trained = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, trained = 0, counted = 0;
 	const char *name = NULL; /* of the last call */
 
 	for (size_t i = 0; i < process->step_count; i++) {
@@ -123,6 +123,7 @@ static void note_process(struct table *table, const struct request *request, con
 		calls += process->steps[i].is_call || process->steps[i].is_batch;
 		name = process->steps[i].is_call ? process->steps[i].name : name;
 		trained += process->steps[i].trained == TRAINED_ON_JAX;
+		counted += process->steps[i].trained == COUNTED_ON_JAX;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
 	}
@@ -145,8 +146,10 @@ static void note_process(struct table *table, const struct request *request, con
 			table, NOTE_INFERRED,
 			"Process %u: nobody marked its steps; these %zu %s. Where in the loop a step begins is a guess.%s",
 			process->pid, estimated,
-			trained > 0 ? "are what Keras' fit or train_on_batch ran of JAX's"
-				    : "follow from what repeats among its ranges, ops and GPU calls",
+			trained > 0   ? "are what Keras' fit or train_on_batch ran of JAX's"
+			: counted > 0 ? "are the calls of a line that runs a compiled function of JAX (where it runs several, a "
+					"step may be one of them)"
+				      : "follow from what repeats among its ranges, ops and GPU calls",
 			only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
 						 "that a language model generates."
 					       : "");
@@ -174,8 +177,9 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (rows.kind == UNIT_WHOLE && calls_xla(request))
 		table_note(table, NOTE_INFO,
-			   "No steps: what jax.lax.scan, fori_loop or while_loop repeat is inside one call into XLA. Called once a step, "
-			   "or for some steps at a time, a compiled function shows them.");
+			   "No steps: the calls into XLA do not repeat as steps do. What jax.lax.scan, fori_loop or while_loop repeat is "
+			   "inside one call, and several compiled functions that one line calls have one name. A function called once a "
+			   "step in a line of its own shows the steps, or tfprof.step() does.");
 	if (rows.kind != UNIT_STEP)
 		table_note(table, NOTE_INFO,
 			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
 
-bare: one output and nothing else; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation.
+bare: one output and nothing else; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation;
+pair: two functions in one line; nested: one of its own result; kept: two in one line, whose results nobody gives back.
 Prints how many steps the loop made.
 """
 import sys
@@ -46,5 +47,24 @@ def warm(weights, inputs):
     return 120, weights
 
 
-steps, trained = {"bare": bare, "batches": batches, "warm": warm}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+def pair(weights, inputs):
+    for _ in range(60):
+        weights, value = step(weights, inputs), score(weights, inputs)
+    return 60, weights + 0 * value
+
+
+def nested(weights, inputs):
+    for _ in range(60):
+        weights = step(step(weights, inputs), inputs)
+    return 60, weights
+
+
+def kept(weights, inputs):
+    results = []
+    for _ in range(60):
+        results += [step(weights, inputs), score(weights, inputs)]
+    return 60, results[-2]
+
+
+steps, trained = {"bare": bare, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
 print(steps, f"{float(trained.sum()):.4f}")
