@@ -229,11 +229,13 @@ static void print_size(struct sink *sink, const struct tfp_setting_row *row, con
 
 static const char *parse_count(const struct tfp_setting_row *row, const char *value, uint32_t *field)
 {
-	uint64_t number;
+	uint64_t number, least;
 	const char *end = read_units(value, UNITS(count_units), &number);
 
 	if (!end || *end)
 		return "it is not a whole number";
+	if (read_digits(row->range, &least) && number < least)
+		return "it is too small";
 	if (number > limit(row, " to ", UINT32_MAX))
 		return "it is too large";
 	*field = (uint32_t)number;

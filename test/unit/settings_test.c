@@ -153,6 +153,7 @@ static const struct bad {
 	{TFP_SETTING_STACKS, "-1", "it is not a whole number"},
 	{TFP_SETTING_STACKS, "1k", "it is not a whole number"},
 	{TFP_SETTING_STACKS, "18446744073709551616", "it is not a whole number"},
+	{TFP_SETTING_CUDA_FLUSH, "9", "it is too small"},
 	{TFP_SETTING_MAX_BYTES, "1023k", "it is too small"},
 	{TFP_SETTING_MAX_TOTAL_BYTES, "8191k", "it is too small"},
 	{TFP_SETTING_MAX_BYTES, "1.5G", "it is not a size"},
