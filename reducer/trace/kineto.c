@@ -107,6 +107,8 @@ static void add_work(struct writer *writer, const struct span *span)
 		text_format(line, ",\"correlation\":%" PRIu64, span->flow);
 	if (span->what == SPAN_COPY || span->what == SPAN_SET)
 		text_format(line, ",\"bytes\":%" PRIu64, span->bytes);
+	if ((span->what == SPAN_COPY || span->what == SPAN_SET) && span->duration_ns)
+		text_format(line, ",\"memory bandwidth (GB/s)\":%.6f", (double)span->bytes / (double)span->duration_ns);
 	if (span->graph)
 		text_format(line, ",\"graph id\":%" PRIu32, span->graph);
 	if (span->shape) {
