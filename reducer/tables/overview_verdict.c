@@ -113,9 +113,14 @@ static void put_first(struct text *sentence, const struct step_rows *rows, uint6
 	struct step_first first = step_rows_first(rows);
 	uint64_t all = judged + first.ns;
 
-	if (first.ns && (double)first.ns >= FIRST_FROM * (double)all)
-		text_format(sentence, " The first %s%s not in this: %.1f ms, %.1f %% of all.", unit_kind_name(rows->kind),
-			    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
+	if (!first.ns || (double)first.ns < FIRST_FROM * (double)all)
+		return;
+	text_format(sentence, " The first %s%s not in this: %.1f ms, %.1f %% of all", unit_kind_name(rows->kind),
+		    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
+	if (first.compilation_ns * 2 >= first.ns)
+		text_format(sentence, "; %.1f ms of it compile (-t compile_stats): a cache of compiled code that is kept saves that",
+			    (double)first.compilation_ns / 1e6);
+	text_string(sentence, ".");
 }
 
 /* Processors that the process of the first judged step kept busy from there to its last one, by the readings in between;

@@ -364,6 +364,7 @@ struct step_first step_rows_first(const struct step_rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i)) {
 			first.ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->total_ns;
+			first.compilation_ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->exposed_ns[PART_COMPILATION];
 			first.count += !rows->items[i]->is_evaluation;
 			first.evaluation += rows->items[i]->is_evaluation;
 		}

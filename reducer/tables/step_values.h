@@ -74,7 +74,7 @@ bool step_outside(const struct process *process, struct step_cover *cover, struc
 
 /* The rows that count and are not judged. */
 struct step_first {
-	uint64_t ns;
+	uint64_t ns, compilation_ns; /* compilation_ns: of ns */
 	size_t count, evaluation; /* evaluation: more of them that evaluate; their time is not in ns */
 };
 struct step_first step_rows_first(const struct step_rows *rows);
