@@ -71,7 +71,21 @@ static const char *shown(const char *directory)
 	return !strncmp(directory, here, length) && directory[length] == '/' ? directory + length + 1 : directory;
 }
 
-static void explain_no_log(const struct run *run, unsigned others)
+/* Whether a process kept no log since then, for the limit of all logs of the directory. */
+static int was_refused(const char *directory, int64_t since_s)
+{
+	struct tfp_total total = {.refused = 0};
+	char *path = say_text("%s/%s", directory, TFP_TOTAL_NAME);
+	FILE *file = fopen(path, "re");
+	int is_refused = file && fread(&total, sizeof total, 1, file) == 1 && total.refused_ns / 1000000000 >= (uint64_t)since_s;
+
+	if (file)
+		fclose(file);
+	free(path);
+	return is_refused;
+}
+
+static void explain_no_log(const struct run *run, unsigned others, int64_t started_s)
 {
 	struct program program;
 	const char *reason;
@@ -86,6 +100,9 @@ static void explain_no_log(const struct run *run, unsigned others)
 		say_line("no log of %s: %s", run->program[0], reason);
 	else if (run->settings.heap.mode == TFP_MODE_PASS)
 		say_line("no log of %s: --malloc=off and nothing else to record", run->program[0]);
+	else if (was_refused(run->settings.out, started_s))
+		say_line("no log of %s: the logs in %s have reached --max-total-bytes; remove some, raise it, or --full=wrap",
+			 run->program[0], shown(run->settings.out));
 	else if (!others)
 		say_line("no log of %s: it called no recorded function, or could not write to %s as its user; "
 			 "`tfprof doctor %s` looks closer", run->program[0], shown(run->settings.out), run->program[0]);
@@ -111,7 +128,7 @@ static void close_run(const struct run *run, int64_t started_s)
 	if (path && logs_append_end(path, &end, logs.program != NULL))
 		say_line("the exit status could not be noted in %s: %s", shown(path), strerror(errno));
 	if (!run->is_quiet && !logs.program)
-		explain_no_log(run, logs.count);
+		explain_no_log(run, logs.count, started_s);
 	if (!run->is_quiet && logs.count)
 		print_closing(run, &logs);
 	logs_free(&logs);
