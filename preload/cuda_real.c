@@ -191,20 +191,29 @@ static void keep_driver(struct tfp_cuda_slot *slot, struct span span, void *func
 	end_writing();
 }
 
+/* A runtime that works without the driver, a driver without that function: not looked for at each call. */
+static void keep_missing(struct tfp_cuda_slot *slot)
+{
+	if (!begin_writing())
+		return;
+	if (!slot->real)
+		__atomic_store_n(&slot->size, 1, __ATOMIC_RELEASE); /* as keep_driver's; no dlclose changes it */
+	end_writing();
+}
+
 void *tfp_cuda_driver(struct tfp_cuda_slot *slot, const char *name)
 {
-	static _Atomic int has_none; /* a runtime that works without the driver: not looked for at each call */
 	struct link_map *map = NULL;
 	int error = errno;
 	Dl_info info;
 
 	if (__builtin_expect(__atomic_load_n(&slot->size, __ATOMIC_ACQUIRE) != 0, 1)) /* pairs with keep_driver */
 		return slot->real;
-	if (has_none || tfp_resolve())
+	if (tfp_resolve())
 		return NULL;
 	void *function = find_in("libcuda.so.1", name);
 	if (!function)
-		has_none = 1;
+		keep_missing(slot);
 	else if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map)
 		keep_driver(slot, span_of(map, (uintptr_t)info.dli_fbase), function);
 	errno = error;

@@ -29,6 +29,21 @@ int do_cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
 	return copy_flat(to, from, bytes, stream, true);
 }
 
+/* A batch is so many copies of one call; not in the legacy default stream. */
+int do_cuMemcpyBatchAsync_v2(uint64_t *to, uint64_t *from, size_t *bytes, size_t count, void *attributes, size_t *places, size_t kinds,
+			     void *stream)
+{
+	int result = SIM_OK;
+
+	if (!to || !from || !bytes || !count || !attributes || !places || !kinds || kinds > count || places[0])
+		return SIM_INVALID_VALUE;
+	if (stream == (void *)1 || (!stream && !sim_call_current()->is_per_thread))
+		return SIM_INVALID_VALUE;
+	for (size_t i = 0; i < count && !result; i++)
+		result = bytes[i] ? copy_flat(to[i], from[i], bytes[i], stream, true) : SIM_INVALID_VALUE;
+	return result;
+}
+
 int do_cuMemcpyHtoD_v2(uint64_t to, void *from, size_t bytes)
 {
 	return copy_flat(to, (uintptr_t)from, bytes, NULL, false);

@@ -368,3 +368,10 @@ int do_cudaMemset3DAsync(struct sim_pitched to, int value, struct sim_extent ext
 	return sim_cu.cuMemsetD2D8Async(number(to.pointer), to.pitch, (uint8_t)value, extent.width, extent.height * extent.depth,
 					sim_runtime_stream(stream));
 }
+
+int do_cudaMemcpyBatchAsync(void **to, void **from, size_t *bytes, size_t count, void *attributes, size_t *places, size_t kinds,
+			    void *stream)
+{
+	return sim_cu.cuMemcpyBatchAsync_v2((uint64_t *)to, (uint64_t *)from, bytes, count, attributes, places, kinds,
+					    sim_runtime_stream(stream));
+}
