@@ -14,7 +14,7 @@ import sqlite3
 from house import check, equal, reduce, scratch
 
 HUMAN = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60,
-         "ns": 1, "us": 10 ** 3, "ms": 10 ** 6, "s": 10 ** 9, "M": 10 ** 6, "G": 10 ** 9, "%": 0.01}
+         "ns": 1, "us": 10 ** 3, "ms": 10 ** 6, "s": 10 ** 9, "k": 10 ** 3, "M": 10 ** 6, "G": 10 ** 9, "T": 10 ** 12, "%": 0.01}
 
 
 def from_json(paths, *options):
@@ -107,7 +107,7 @@ def is_human(text, value, column):
         found = (int(spans[2]) * large + int(spans[4]) * small) * 10 ** 9
         return abs(abs(value) - found) <= small * 10 ** 9
     digits, _, unit = text.replace(",", "").partition(" ")
-    scale = HUMAN.get(unit.removesuffix("/s")) if unit else 1
+    scale = HUMAN.get(unit.removesuffix("/s").removesuffix("flop"), 1 if unit in ("flop", "flop/s") else None) if unit else 1
     if scale is None or not re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", digits):
         return False
     step = 10 ** -len(digits.partition(".")[2]) if "e" not in digits else 0
