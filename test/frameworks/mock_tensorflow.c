@@ -67,18 +67,19 @@ static __attribute__((unused)) void work_on_device(void)
 		set(memory, 1, 256);
 }
 
-/* One op: begins, allocates, gives back, ends, and is told of by an event. */
+/* One op: begins, allocates, gives back, ends, and is told of by an event, whose readings of the clock lie before the op's own. */
 static __attribute__((unused)) void op(const char *name)
 {
-	int64_t start = now();
+	int64_t start = now(), end;
 
 	push(strlen(name), name);
 	void *block = allocate(NULL, 64, 1000);
 	work_on_device();
 	release(NULL, block);
+	end = now();
 	pop();
 	if (trace_level >= 1) {
-		struct event event = {.name = {.text = name, .length = strlen(name)}, .start = start, .end = now()};
+		struct event event = {.name = {.text = name, .length = strlen(name)}, .start = start, .end = end};
 		record(&event);
 	}
 }
