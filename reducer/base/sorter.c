@@ -196,7 +196,12 @@ static void make_one(struct sorter *sorter)
 /* All keys of a lane begin with the same words. */
 static int is_of(const struct sorter *sorter, const struct lane *lane, const struct entry *entry)
 {
-	return sorter->is_one || memcmp(lane->order[0]->key, entry->key, sorter->lane_words * sizeof(entry->key[0])) == 0;
+	const uint64_t *key = lane->order[0]->key;
+
+	for (unsigned i = 0; i < sorter->lane_words; i++)
+		if (key[i] != entry->key[i])
+			return sorter->is_one;
+	return 1;
 }
 
 static struct lane *lane_of(struct sorter *sorter, const struct entry *entry)
@@ -241,7 +246,8 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	entry = (struct entry *)(void *)(sorter->memory + sorter->used);
 	memcpy(entry->key, key, sizeof(entry->key));
 	entry->length = length;
-	memset((uint8_t *)entry + need - 8, 0, need > sizeof(*entry) ? 8 : 0);
+	if (length)
+		memset((uint8_t *)entry + need - 8, 0, 8);
 	memcpy(entry + 1, bytes, length);
 	sorter->used += need;
 	lane = lane_of(sorter, entry);
@@ -278,15 +284,25 @@ static int is_before(const struct run *a, const struct run *b)
 	return order ? order < 0 : a->end < b->end; /* of equal keys those of the earlier run */
 }
 
+/* Of the two below a place the one that comes first, if it comes before `run`; 0 = none does. */
+static size_t find_earlier(const struct sorter *sorter, size_t at, const struct run *run)
+{
+	size_t child = 2 * at + 1;
+
+	if (child + 1 < sorter->open_count && is_before(&sorter->open[child + 1], &sorter->open[child]))
+		child++;
+	return child < sorter->open_count && is_before(&sorter->open[child], run) ? child : 0;
+}
+
 static void sift_down(struct sorter *sorter, size_t at)
 {
-	struct run moved = sorter->open[at];
+	size_t child = find_earlier(sorter, at, &sorter->open[at]);
+	struct run moved;
 
-	for (size_t child = 2 * at + 1; child < sorter->open_count; child = 2 * at + 1) {
-		if (child + 1 < sorter->open_count && is_before(&sorter->open[child + 1], &sorter->open[child]))
-			child++;
-		if (!is_before(&sorter->open[child], &moved))
-			break;
+	if (!child) /* most runs go on being first */
+		return;
+	moved = sorter->open[at];
+	for (; child; child = find_earlier(sorter, at, &moved)) {
 		sorter->open[at] = sorter->open[child];
 		at = child;
 	}

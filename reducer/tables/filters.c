@@ -35,7 +35,8 @@ static bool wants_place(const void *context, const struct span *span)
 
 bool request_wants_span(const struct request *request, const struct span *span)
 {
-	return wants_time(request, span) && wants_place(request, span);
+	return (!request->analysis.wants_time || wants_time(request, span)) &&
+	       (!request->analysis.wants_place || wants_place(request, span));
 }
 
 static bool wants_process(const void *context, const struct process *process)

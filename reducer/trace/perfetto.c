@@ -412,9 +412,10 @@ static void make_pattern(struct writer *writer, const struct span *span, struct 
 	pattern_end(pattern, PATTERN_NONE, 0);
 }
 
+/* A byte for every 7 bits: of 1 to 64 bits (9 * bits + 64) / 64 is the same as (bits + 6) / 7. */
 static inline size_t varint_bytes(uint64_t number)
 {
-	return (size_t)(64 - __builtin_clzll(number | 1) + 6) / 7;
+	return (size_t)(9 * (64 - __builtin_clzll(number | 1)) + 64) / 64;
 }
 
 /* A packet's time and what stands in front of it, the packet being `rest` bytes long without. */
