@@ -132,6 +132,13 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 {
 	struct gpu_scan *scan = state;
 	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+	const uint64_t *durations = scan_values(kind, batch->rows[from], fields[0]);
+	const uint64_t *correlations = scan_values(kind, batch->rows[from], fields[1]);
+	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[2]);
+	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[3]);
+	const uint64_t *contexts = scan_values(kind, batch->rows[from], fields[4]);
+	const uint64_t *results = scan_values(kind, batch->rows[from], fields[5]);
+	const uint64_t *flags = scan_values(kind, batch->rows[from], fields[6]);
 	struct gpu_arguments *arguments = &scan->arguments[stream];
 	struct gpu_call call; /* set field by field: clearing it first costs as much as all the rest */
 
@@ -139,17 +146,15 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	call.stream = stream;
 	call.thread = scan->scan->process->log->streams[stream].thread;
 	call.op = op_of(scan, stream); /* calls change nothing about it */
-	for (size_t i = from; i < to; i++) {
-		uint16_t row = batch->rows[i];
-
-		call.end = batch->times[i];
-		call.duration = scan_value(kind, row, fields[0]);
-		call.correlation = scan_value(kind, row, fields[1]);
-		call.function = function_at(scan, (uint32_t)scan_value(kind, row, fields[2]));
-		call.stack = scan_stack(scan->scan, stream, call.end, (uint32_t)scan_value(kind, row, fields[3]));
-		call.context = (uint32_t)scan_value(kind, row, fields[4]);
-		call.result = (uint32_t)scan_value(kind, row, fields[5]);
-		call.flags = (uint32_t)scan_value(kind, row, fields[6]);
+	for (size_t i = 0; i < to - from; i++) {
+		call.end = batch->times[from + i];
+		call.duration = durations[i];
+		call.correlation = correlations[i];
+		call.function = function_at(scan, (uint32_t)functions[i]);
+		call.stack = scan_stack(scan->scan, stream, call.end, (uint32_t)stacks[i]);
+		call.context = (uint32_t)contexts[i];
+		call.result = (uint32_t)results[i];
+		call.flags = (uint32_t)flags[i];
 		call.begin = call.duration > call.end ? 0 : call.end - call.duration;
 		call.kind = call.function == GPU_NONE ? GPU_OTHER : scan->gpu->functions[call.function].kind;
 		gpu_sum_call(scan, &call);

@@ -58,17 +58,6 @@ void awaited_put(struct span_awaited *awaited, const struct span_call *call)
 	awaited->calls[call->correlation & (awaited->room - 1)] = *call;
 }
 
-struct span_call *awaited_find(struct span_awaited *awaited, uint64_t correlation)
-{
-	struct span_call *call;
-
-	if (awaited->calls == NULL || correlation == 0)
-		return NULL;
-	awaited->looks++;
-	call = &awaited->calls[correlation & (awaited->room - 1)];
-	return call->correlation == correlation ? call : NULL;
-}
-
 /* Takes a place out of its bucket; `before` is the one that points to it, 0 = it is the first. */
 static struct span *unlink_held(struct span_awaited *awaited, uint16_t before, uint16_t at)
 {

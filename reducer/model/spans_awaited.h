@@ -51,7 +51,16 @@ void awaited_free(struct span_awaited *awaited);
 void awaited_put(struct span_awaited *awaited, const struct span_call *call);
 
 /* The call with that correlation id, or NULL. */
-struct span_call *awaited_find(struct span_awaited *awaited, uint64_t correlation);
+static inline struct span_call *awaited_find(struct span_awaited *awaited, uint64_t correlation)
+{
+	struct span_call *call;
+
+	if (awaited->calls == NULL || correlation == 0)
+		return NULL;
+	awaited->looks++;
+	call = &awaited->calls[correlation & (awaited->room - 1)];
+	return call->correlation == correlation ? call : NULL;
+}
 
 /* The eldest work, where there is room for no more: it is held no longer and valid until awaited_hold. NULL = there is room. */
 struct span *awaited_make_room(struct span_awaited *awaited);

@@ -24,6 +24,7 @@ static void drop_arrays(struct batch *batch)
 	free(batch->times);
 	free(batch->rows);
 	free(batch->tags);
+	batch->made_count = 0;
 	batch->times = NULL;
 	batch->rows = NULL;
 	batch->tags = NULL;
@@ -35,9 +36,8 @@ int batch_begin(struct batch *batch, size_t records)
 	size_t capacity = 16;
 
 	batch->count = 0;
-	for (size_t tag = 0; tag < 256; tag++)
-		if (batch->kinds[tag] != NULL)
-			forget_values(batch->kinds[tag]);
+	for (size_t i = 0; i < batch->made_count; i++)
+		forget_values(batch->made[i]);
 	if (records <= batch->capacity)
 		return 0;
 	while (capacity < records)
@@ -59,8 +59,10 @@ struct batch_kind *batch_kind(struct batch *batch, uint8_t tag)
 	if (batch->kinds[tag] != NULL)
 		return batch->kinds[tag];
 	batch->kinds[tag] = calloc(1, sizeof *batch->kinds[tag]);
-	if (batch->kinds[tag] != NULL)
-		forget_values(batch->kinds[tag]);
+	if (batch->kinds[tag] == NULL)
+		return NULL;
+	forget_values(batch->kinds[tag]);
+	batch->made[batch->made_count++] = batch->kinds[tag];
 	return batch->kinds[tag];
 }
 

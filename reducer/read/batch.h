@@ -26,6 +26,8 @@ struct batch {
 	uint16_t *rows;   /* of each record, its row within its kind */
 	uint8_t *tags;
 	struct batch_kind *kinds[256]; /* by tag; NULL = has not occurred yet */
+	struct batch_kind *made[256];  /* those that are not NULL, so many */
+	size_t made_count;
 };
 
 /* Empties the batch and makes room for `records` (at most BATCH_RECORDS). Returns -1 without memory. */

@@ -361,12 +361,14 @@ static inline __attribute__((always_inline)) void take_numbers(struct column *co
 
 		memcpy(&word, at, 8);
 		if ((word & VARINT_HIGH_BITS) == 0 && count - i >= 8) {
+#pragma GCC unroll 8
 			for (unsigned k = 0; k < 8; k++)
 				to[i + k] = is_delta ? last += unfold(at[k]) : at[k];
 			at += 8;
 			i += 8;
 		} else if ((word & VARINT_HIGH_BITS) == VARINT_PAIRS && count - i >= 4) {
 			word = (word & UINT64_C(0x007f007f007f007f)) | (word >> 1 & UINT64_C(0x3f803f803f803f80));
+#pragma GCC unroll 4
 			for (unsigned k = 0; k < 4; k++, word >>= 16)
 				to[i + k] = is_delta ? last += unfold(word & 0xffff) : word & 0xffff;
 			at += 8;
@@ -589,9 +591,7 @@ int columns_next(struct columns *columns, struct batch *batch)
 		return -1;
 	if (count == 0) /* the batch may have no arrays yet */
 		return 0;
-	if (take_records(columns, batch, count) != 0)
-		return -1;
-	if (take_fields(columns, batch, 0) != 0 || take_fields(columns, batch, 1) != 0)
+	if (take_records(columns, batch, count) != 0 || take_fields(columns, batch, 0) != 0 || take_fields(columns, batch, 1) != 0)
 		return -1;
 	if (columns->heap != NULL && take_heap(columns, batch) != 0)
 		return -1;
