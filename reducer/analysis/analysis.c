@@ -68,9 +68,10 @@ static int show_again(void *context, const struct span_again *spans, size_t coun
 		}
 		for (size_t i = 0; i < count; i++) {
 			struct span span;
+			if (!(entry->kind->wants & SPAN_BIT(spans[i].like->what)))
+				continue;
 			span_again_fill(&spans[i], &span);
-			if (entry->kind->wants & SPAN_BIT(span.what))
-				entry->kind->span(result, &span);
+			entry->kind->span(result, &span);
 		}
 	}
 	return 0;
