@@ -304,9 +304,9 @@ struct tfp_total {
 struct tfp_total_entry {
 	uint32_t pid; /* whose log; 0 = free */
 	uint32_t reserved;
-	uint64_t log_id;
+	uint64_t log_id; /* 0: not written yet, or its writer was killed */
 	uint64_t bytes; /* that the log is counted with */
-	char name[104]; /* of the log in the directory; empty: not written yet, or its writer was killed */
+	char name[104]; /* of the log in the directory; while it is being made it ends in .new */
 };
 
 /* What the malloc hooks record now; TFP_MODE_COLD means that the library has not started. */

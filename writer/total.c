@@ -110,12 +110,26 @@ static int is_log_name(const char *name, size_t room)
 	       (tfp_same(name + length - 4, ".tfp", 4) || tfp_same(name + length - 4, ".new", 4));
 }
 
+/* A process that was killed before its log had its name leaves no log, but its pages on the disk. 0: it may still be at it. */
+static int clear_unborn(struct tfp_total_entry *copy, long directory)
+{
+	char *suffix = copy->name + tfp_length(copy->name) - 3;
+
+	if (!tfp_same(suffix, "new", 3))
+		return 1;
+	if (is_alive(copy->pid))
+		return 0;
+	tfp_sys(SYS_unlinkat, directory, (long)copy->name, 0, 0, 0, 0);
+	tfp_copy(suffix, "tfp", 3); /* it was killed just after that */
+	return 1;
+}
+
 /* Whether the entry's log is gone, or has just been removed. Only a copy is trusted: the entry may be another's by now. */
-static int is_gone(const struct tfp_total_share *share, const struct tfp_total_entry *copy, long directory)
+static int is_gone(const struct tfp_total_share *share, struct tfp_total_entry *copy, long directory)
 {
 	if (!copy->log_id) /* not written yet, or whoever gave it back was killed meanwhile */
 		return !is_alive(copy->pid);
-	if (!is_log_name(copy->name, sizeof copy->name))
+	if (!is_log_name(copy->name, sizeof copy->name) || !clear_unborn(copy, directory))
 		return 0;
 	if (tfp_sys(SYS_faccessat, directory, (long)copy->name, F_OK, 0, 0, 0) == -ENOENT)
 		return 1;
@@ -194,6 +208,21 @@ static struct tfp_total_entry *take_entry(const struct tfp_log *log, long file)
 	return NULL;
 }
 
+/* Before the log is made, so that what is left of it is found, should we be killed in between. */
+static void publish(struct tfp_log *log)
+{
+	struct tfp_total_entry *entry = log->total.entry;
+	const char *name = log->unborn;
+
+	for (const char *at = log->unborn; *at; at++)
+		name = *at == '/' ? at + 1 : name;
+	size_t length = tfp_length(name);
+	tfp_copy(entry->name, name, length < sizeof entry->name ? length + 1 : 0);
+	__atomic_store_n(&entry->log_id, log->id, __ATOMIC_RELEASE);
+	__atomic_store_n(&entry->bytes, log->first_bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&log->total.sum->bytes, log->first_bytes, __ATOMIC_RELAXED);
+}
+
 /* The sum is mapped: finds room and an entry. */
 static enum tfp_loss join(struct tfp_log *log, long directory, long file)
 {
@@ -203,8 +232,10 @@ static enum tfp_loss join(struct tfp_log *log, long directory, long file)
 		reclaim(log, START_BYTES, directory, file);
 	if (!is_over(&log->total, START_BYTES))
 		log->total.entry = take_entry(log, file);
-	if (log->total.entry)
+	if (log->total.entry) {
+		publish(log);
 		return TFP_LOSS_NONE;
+	}
 	__atomic_fetch_add(&sum->refused, 1, __ATOMIC_RELAXED);
 	sum->refused_ns = tfp_clock_realtime_ns();
 	unmap(log, sum);
@@ -244,23 +275,25 @@ enum tfp_loss tfp_total_join(struct tfp_log *log)
 void tfp_total_enter(struct tfp_log *log)
 {
 	struct tfp_total_entry *entry = log->total.entry;
-	const char *name = log->path;
 
 	if (!entry)
 		return;
-	for (const char *at = log->path; *at; at++)
-		name = *at == '/' ? at + 1 : name;
-	size_t length = tfp_length(name);
-	tfp_copy(entry->name, name, length < sizeof entry->name ? length + 1 : 0);
-	__atomic_store_n(&entry->log_id, log->id, __ATOMIC_RELEASE);
+	size_t length = tfp_length(entry->name), whole = tfp_length(log->path);
+	if (length > 3 && entry->log_id == log->id)
+		tfp_copy(entry->name + length - 3, log->path + whole - 3, 3);
 	tfp_total_follow(log);
 }
 
 void tfp_total_leave(struct tfp_log *log)
 {
-	if (log->total.entry)
-		__atomic_store_n(&log->total.entry->pid, 0, __ATOMIC_RELEASE);
-	unmap(log, log->total.entry);
+	struct tfp_total_entry *entry = log->total.entry;
+
+	if (entry) {
+		__atomic_store_n(&entry->log_id, 0, __ATOMIC_RELEASE);
+		__atomic_fetch_sub(&log->total.sum->bytes, __atomic_exchange_n(&entry->bytes, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+		__atomic_store_n(&entry->pid, 0, __ATOMIC_RELEASE);
+	}
+	unmap(log, entry);
 	unmap(log, log->total.sum);
 	log->total.entry = NULL;
 	log->total.sum = NULL;

@@ -32,7 +32,7 @@ struct tfp_total_share {
  */
 enum tfp_loss tfp_total_join(struct tfp_log *log);
 
-/* The log is made: it counts from now on. Or none could be: what tfp_total_join took goes back. Start-up only. */
+/* The log has its name. Or none could be made: what tfp_total_join took goes back. Start-up only. */
 void tfp_total_enter(struct tfp_log *log);
 void tfp_total_leave(struct tfp_log *log);
 
