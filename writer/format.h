@@ -303,7 +303,7 @@ struct tfp_total {
 
 struct tfp_total_entry {
 	uint32_t pid; /* whose log; 0 = free */
-	uint32_t reserved;
+	uint32_t space; /* pid namespace that `pid` is of: inode, its low 32 bits; 0 = not known */
 	uint64_t log_id; /* 0: not written yet, or its writer was killed */
 	uint64_t bytes; /* that the log is counted with */
 	char name[104]; /* of the log in the directory; while it is being made it ends in .new */

@@ -84,18 +84,41 @@ static int is_there(const char *path)
 	return 1;
 }
 
-/* In doubt it is. A number that another process has by now counts as alive until that one ends. */
-static int is_alive(uint32_t pid)
+static void put_decimal(char *to, uint32_t number)
 {
-	char path[24] = "/proc/", digits[12];
-	int count = 0, length = 6;
+	char digits[12];
+	int count = 0;
 
 	do
-		digits[count++] = (char)('0' + pid % 10);
-	while (pid /= 10);
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
 	while (count)
-		path[length++] = digits[--count];
-	path[length] = 0;
+		*to++ = digits[--count];
+	*to = 0;
+}
+
+/* Our pid namespace. 0: /proc tells nothing, or counts processes otherwise than we do. */
+static uint32_t own_space(void)
+{
+	char self[16] = "", own[16];
+	struct stat status;
+
+	put_decimal(own, tfp_state->pid);
+	if (tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)self, sizeof self - 1, 0, 0) < 1 ||
+	    !tfp_same(self, own, tfp_length(own) + 1) ||
+	    tfp_sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&status, 0, 0, 0) < 0)
+		return 0;
+	return (uint32_t)status.st_ino;
+}
+
+/* In doubt it is. A number that another process has by now counts as alive until that one ends. */
+static int is_alive(const struct tfp_total_share *share, const struct tfp_total_entry *copy)
+{
+	char path[24] = "/proc/";
+
+	if (!share->space || copy->space != share->space)
+		return 1;
+	put_decimal(path + 6, copy->pid);
 	return is_there(path) || !is_there("/proc/self");
 }
 
@@ -111,13 +134,13 @@ static int is_log_name(const char *name, size_t room)
 }
 
 /* A process that was killed before its log had its name leaves no log, but its pages on the disk. 0: it may still be at it. */
-static int clear_unborn(struct tfp_total_entry *copy, long directory)
+static int clear_unborn(const struct tfp_total_share *share, struct tfp_total_entry *copy, long directory)
 {
 	char *suffix = copy->name + tfp_length(copy->name) - 3;
 
 	if (!tfp_same(suffix, "new", 3))
 		return 1;
-	if (is_alive(copy->pid))
+	if (is_alive(share, copy))
 		return 0;
 	tfp_sys(SYS_unlinkat, directory, (long)copy->name, 0, 0, 0, 0);
 	tfp_copy(suffix, "tfp", 3); /* it was killed just after that */
@@ -128,12 +151,12 @@ static int clear_unborn(struct tfp_total_entry *copy, long directory)
 static int is_gone(const struct tfp_total_share *share, struct tfp_total_entry *copy, long directory)
 {
 	if (!copy->log_id) /* not written yet, or whoever gave it back was killed meanwhile */
-		return !is_alive(copy->pid);
-	if (!is_log_name(copy->name, sizeof copy->name) || !clear_unborn(copy, directory))
+		return !is_alive(share, copy);
+	if (!is_log_name(copy->name, sizeof copy->name) || !clear_unborn(share, copy, directory))
 		return 0;
 	if (tfp_sys(SYS_faccessat, directory, (long)copy->name, F_OK, 0, 0, 0) == -ENOENT)
 		return 1;
-	if (!share->is_wrapping || is_alive(copy->pid) || tfp_sys(SYS_unlinkat, directory, (long)copy->name, 0, 0, 0, 0) < 0)
+	if (!share->is_wrapping || is_alive(share, copy) || tfp_sys(SYS_unlinkat, directory, (long)copy->name, 0, 0, 0, 0) < 0)
 		return 0;
 	__atomic_fetch_add(&share->sum->removed, 1, __ATOMIC_RELAXED);
 	share->sum->removed_ns = tfp_clock_realtime_ns();
@@ -214,6 +237,7 @@ static void publish(struct tfp_log *log)
 	struct tfp_total_entry *entry = log->total.entry;
 	const char *name = log->unborn;
 
+	entry->space = log->total.space;
 	for (const char *at = log->unborn; *at; at++)
 		name = *at == '/' ? at + 1 : name;
 	size_t length = tfp_length(name);
@@ -228,6 +252,7 @@ static enum tfp_loss join(struct tfp_log *log, long directory, long file)
 {
 	struct tfp_total *sum = log->total.sum;
 
+	log->total.space = own_space();
 	if (is_over(&log->total, START_BYTES))
 		reclaim(log, START_BYTES, directory, file);
 	if (!is_over(&log->total, START_BYTES))

@@ -20,6 +20,7 @@ struct tfp_log;
 /* Of one process: where it counts. In pages that a fork child finds empty. Written by start-up alone. */
 struct tfp_total_share {
 	uint64_t limit; /* 0 = none */
+	uint32_t space; /* our pid namespace, as in struct tfp_total_entry */
 	int is_wrapping; /* FULL=wrap: logs of processes that ended may be removed */
 	struct tfp_total *sum;         /* NULL: no limit, or it cannot be kept */
 	struct tfp_total_entry *entry; /* of this log; NULL with sum */
