@@ -16,12 +16,12 @@ struct op {
 	const char *name; /* as the framework has it; "" = its table was full */
 	unsigned source;  /* row of range_sources.def */
 	int is_range;     /* a range of the user or of the framework's Python side, not an op */
-	uint64_t occurrences;
+	uint64_t occurrences, nested; /* nested: of them, inside one of the same name and source on their thread */
 	int64_t total_ns, self_ns;
 	int64_t least_ns, most_ns; /* of one occurrence, with what ran inside it */
 	uint64_t allocations, allocated_bytes; /* by the framework's allocators while it was the innermost op */
 	const char *forward; /* of a backward function: the forward op it was made for; NULL = none or several */
-	int is_ns;           /* private to the model: its times were ns from the start */
+	int is_ns;           /* it was told of when it was over, with its times in ns */
 	uint64_t joined;     /* of its occurrences, how many found theirs */
 };
 

@@ -337,7 +337,8 @@ static int finish(void *state)
 		const char *forward = sum->forward < UNFORWARD ? name_of(taken, stacks->sums[sum->forward].name) : NULL;
 		ops->items[ops->count++] = (struct op){
 			.name = name_of(taken, sum->name), .source = sum->source, .is_range = sum->is_range,
-			.occurrences = sum->occurrences, .total_ns = (int64_t)sum->total, .self_ns = (int64_t)sum->self,
+			.occurrences = sum->occurrences, .nested = sum->nested,
+			.total_ns = (int64_t)sum->total, .self_ns = (int64_t)sum->self,
 			.least_ns = (int64_t)sum->least, .most_ns = (int64_t)sum->most,
 			.allocations = sum->allocations, .allocated_bytes = sum->allocated_bytes, .forward = forward,
 			.joined = sum->joined, .is_ns = sum->is_ns};

@@ -131,6 +131,7 @@ static void close_frame(struct op_stacks *ops, struct op_stack *stack, size_t pl
 	ops->changes++;
 	sum->open--;
 	add_time(sum, duration);
+	sum->nested += frame.is_inner;
 	sum->total += frame.is_inner ? 0 : duration;
 	sum->self += duration > frame.children ? duration - frame.children : 0;
 	/* One that ended elsewhere, or under a later one, took no time of the op below it that the others did not take too. */

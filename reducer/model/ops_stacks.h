@@ -17,7 +17,7 @@ struct op_sum {
 	uint32_t name; /* id of the op_name fact */
 	unsigned source;
 	int is_range;
-	uint64_t occurrences, total, self, least, most, joined, allocations, allocated_bytes;
+	uint64_t occurrences, nested, total, self, least, most, joined, allocations, allocated_bytes;
 	int is_ns;        /* its times are ns */
 	uint32_t forward; /* index of the forward op; OPS_NONE = none yet; OPS_NONE - 1 = several */
 	uint32_t open;    /* how many are open now on one thread: the outermost counts for `total` */

@@ -103,9 +103,10 @@ static void add_framework_row(struct table *table, const struct process *process
 	table_integer(table, SELF, range->self_ns);
 	table_integer(table, LEAST, range->least_ns);
 	table_integer(table, MOST, range->most_ns);
-	if (range->is_ns) /* all of them count, also those in one of the same name */
-		table_integer(table, AVERAGE, range->total_ns / (int64_t)range->occurrences);
-	else
+	table_integer(table, NESTED, (int64_t)range->nested);
+	if (range->occurrences > range->nested)
+		table_integer(table, AVERAGE, range->total_ns / (int64_t)(range->occurrences - range->nested));
+	if (!range->is_ns) /* what was told when it was over is on no stack */
 		add_work(table, work, range->name, "", range->source);
 }
 

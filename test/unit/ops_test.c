@@ -81,6 +81,7 @@ static void recursion_counts_its_time_once(void **state)
 	pop(0, 2, 40);
 	pop(0, 1, 100);
 	expect(MATMUL, 3, 100, 100);
+	assert_int_equal(sum_of(MATMUL)->nested, 2);
 	/* On two threads at once it is no recursion. */
 	push(0, ADD, 4, 100, 0);
 	push(1, ADD, 5, 100, 0);
