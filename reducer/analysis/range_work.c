@@ -20,7 +20,6 @@ struct range_work_pass {
 };
 
 struct row_key {
-	const struct words *words;
 	const char *name, *domain;
 	uint8_t source;
 };

@@ -25,7 +25,13 @@
 #define BUFFER_BYTES 262144u		/* written at once */
 #define NUMBER_MOST (BASE_DIGITS + 5)	/* bytes of a number or time: a sign, a point and three decimals */
 enum { START = SPAN_ARGUMENTS, DURATION, FLOW }; /* numbers of a pattern beside those of arguments */
-#define STEPS_THREAD 0			/* of a process: steps and windows; no kernel thread has this id */
+/*
+ * Rows that are no thread, beside the ids of those, which stay below 2^22: of a thread what a framework tells when it is over; of a
+ * process steps and windows. No two of a run are alike, and none is 0: for Perfetto's page that is the process's first thread, beside
+ * whose spans it drops a step that begins in one of them.
+ */
+#define TRACES_THREAD (UINT64_C(1) << 22) /* + thread's id */
+#define STEPS_THREAD (UINT64_C(1) << 23)  /* + process's id */
 
 struct chrome {
 	FILE *file;
@@ -37,6 +43,8 @@ struct chrome {
 	uint64_t bytes;
 	int64_t last_ns;  /* end of the last span */
 	size_t processes; /* begun */
+	uint32_t *traced; /* serials of threads of the process whose TRACES_THREAD is labelled */
+	size_t traced_count, traced_room;
 	int is_first;
 };
 
@@ -110,7 +118,7 @@ static void add_place(struct chrome *chrome, struct text *to, const struct span 
 {
 	const struct run *run = chrome->request->run;
 	const struct process *process = &run->processes[span->process];
-	uint64_t pid = process->pid, tid = STEPS_THREAD;
+	uint64_t pid = process->pid, tid = STEPS_THREAD + pid;
 
 	if (span->on == SPAN_QUEUE) {
 		pid = device_process(run, span->process, process->gpu->queues[span->track].device);
@@ -118,7 +126,7 @@ static void add_place(struct chrome *chrome, struct text *to, const struct span 
 	} else if (span->on == SPAN_THREAD) {
 		for (size_t i = 0; i < process->thread_count; i++)
 			if (process->threads[i].serial == span->track)
-				tid = process->threads[i].tid;
+				tid = process->threads[i].tid + (span->what == SPAN_TRACE ? TRACES_THREAD : 0);
 	}
 	text_string(to, "\"pid\":");
 	text_integer(to, (int64_t)pid);
@@ -234,6 +242,50 @@ static bool is_wanted(const struct request *request, const struct span *span)
 	return span->start_ns < request->to_ns && span->start_ns + (int64_t)span->duration_ns >= request->from_ns;
 }
 
+/* What stands in chrome->line. */
+static void put_line(struct chrome *chrome)
+{
+	char *to = begin_line(chrome, chrome->line.length);
+
+	memcpy(to, chrome->line.bytes, chrome->line.length);
+	end_line(chrome, to + chrome->line.length, chrome->line.length);
+}
+
+static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uint64_t tid, const char *name)
+{
+	text_clear(&chrome->line);
+	text_format(&chrome->line,
+		    "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"args\":{\"name\":", what, pid, tid);
+	add_text(chrome, &chrome->line, name);
+	text_string(&chrome->line, "}}");
+	put_line(chrome);
+}
+
+/*
+ * What a framework tells when it is over has readings of the clock of its own, by which it may begin nanoseconds before what it lies
+ * in: beside the thread's other spans viewers would cut it or them.
+ */
+static void label_traces(struct chrome *chrome, const struct span *span)
+{
+	const struct process *process = &chrome->request->run->processes[span->process];
+	struct text name = {0};
+	size_t i = 0;
+
+	while (i < chrome->traced_count && chrome->traced[i] != span->track)
+		i++;
+	if (i < chrome->traced_count)
+		return;
+	chrome->traced = base_grow(chrome->traced, &chrome->traced_room, i + 1, sizeof(*chrome->traced));
+	chrome->traced[chrome->traced_count++] = span->track;
+	for (i = 0; i < process->thread_count && process->threads[i].serial != span->track; i++)
+		;
+	if (i == process->thread_count)
+		return;
+	text_format(&name, "%s TraceMe", process->threads[i].name);
+	put_label(chrome, "thread_name", process->pid, process->threads[i].tid + TRACES_THREAD, name.bytes);
+	text_free(&name);
+}
+
 static int put_span(void *context, const struct span *span)
 {
 	struct chrome *chrome = context;
@@ -246,6 +298,8 @@ static int put_span(void *context, const struct span *span)
 		return 0;
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
 	pattern = patterns_of(chrome->patterns, span, &is_known);
+	if (!is_known && span->what == SPAN_TRACE && span->on == SPAN_THREAD)
+		label_traces(chrome, span);
 	if (!is_known)
 		make_pattern(chrome, pattern, span);
 	from = to = begin_line(chrome, pattern->bytes.length + pattern->count * NUMBER_MOST);
@@ -257,20 +311,6 @@ static int put_span(void *context, const struct span *span)
 	}
 	end_line(chrome, to, (size_t)(to - from));
 	return 0;
-}
-
-static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uint64_t tid, const char *name)
-{
-	char *to;
-
-	text_clear(&chrome->line);
-	text_format(&chrome->line,
-		    "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64 ",\"args\":{\"name\":", what, pid, tid);
-	add_text(chrome, &chrome->line, name);
-	text_string(&chrome->line, "}}");
-	to = begin_line(chrome, chrome->line.length);
-	memcpy(to, chrome->line.bytes, chrome->line.length);
-	end_line(chrome, to + chrome->line.length, chrome->line.length);
 }
 
 static void label_devices(struct chrome *chrome, size_t index)
@@ -298,8 +338,14 @@ static void label(struct chrome *chrome, size_t index)
 {
 	const struct process *process = &chrome->request->run->processes[index];
 
-	put_label(chrome, "process_name", process->pid, STEPS_THREAD, process->command);
-	put_label(chrome, "thread_name", process->pid, STEPS_THREAD, "steps");
+	put_label(chrome, "process_name", process->pid, STEPS_THREAD + process->pid, process->command);
+	put_label(chrome, "thread_name", process->pid, STEPS_THREAD + process->pid, "steps");
+	text_clear(&chrome->line); /* above the threads, whose ids are lower */
+	text_format(&chrome->line,
+		    "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64
+		    ",\"args\":{\"sort_index\":-1}}",
+		    process->pid, STEPS_THREAD + process->pid);
+	put_line(chrome);
 	for (size_t i = 0; i < process->thread_count; i++)
 		if (process->threads[i].name[0])
 			put_label(chrome, "thread_name", process->pid, process->threads[i].tid, process->threads[i].name);
@@ -318,6 +364,7 @@ static void write_run(FILE *file, const struct request *request)
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		chrome.processes++;
+		chrome.traced_count = 0;
 		label(&chrome, i);
 		if (spans_stream(run, i, &options) != 0)
 			base_die("out of memory while reading the logs");
@@ -326,6 +373,7 @@ static void write_run(FILE *file, const struct request *request)
 	fputs("\n]}\n", file);
 	patterns_free(chrome.patterns);
 	free(chrome.buffer);
+	free(chrome.traced);
 	text_free(&chrome.line);
 	text_free(&chrome.name);
 }

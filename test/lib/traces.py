@@ -43,6 +43,14 @@ def from_perfetto(paths, *options):
     return {category: (count, ns) for category, count, ns in rows}
 
 
+def from_chrome_by_perfetto(paths):
+    """As the page of Perfetto draws the JSON file."""
+    path = f"{scratch('perfetto')}/{len(os.listdir(scratch('perfetto')))}.json"
+    reduce(paths, "-f", "chrome", "-o", path)
+    (rows,) = ask(path, "SELECT category, count(*), sum(dur) FROM slice GROUP BY 1")
+    return {category: (count, ns) for category, count, ns in rows}
+
+
 def from_xplane(paths, *options):
     """Of the devices' streams alone: {plane: (events, ns)}; ps are cut to ns event by event, as they were made."""
     folder = f"{scratch('xplane')}/{len(os.listdir(scratch('xplane')))}"
