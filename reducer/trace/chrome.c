@@ -26,12 +26,13 @@
 #define NUMBER_MOST (BASE_DIGITS + 5)	/* bytes of a number or time: a sign, a point and three decimals */
 enum { START = SPAN_ARGUMENTS, DURATION, FLOW }; /* numbers of a pattern beside those of arguments */
 /*
- * Rows that are no thread, beside the ids of those, which stay below 2^22: of a thread what a framework tells when it is over; of a
+ * Rows that are no thread, beside the ids of those: of a thread what a framework tells when it is over; of a
  * process steps and windows. No two of a run are alike, and none is 0: for Perfetto's page that is the process's first thread, beside
  * whose spans it drops a step that begins in one of them.
  */
-#define TRACES_THREAD (UINT64_C(1) << 22) /* + thread's id */
-#define STEPS_THREAD (UINT64_C(1) << 23)  /* + process's id */
+#define PIDS (UINT32_C(1) << 22)	   /* ids of the kernel's threads and processes are below */
+#define TRACES_THREAD ((uint64_t)PIDS)	   /* + thread's id */
+#define STEPS_THREAD ((uint64_t)PIDS * 2) /* + process's number */
 
 struct chrome {
 	FILE *file;
@@ -43,6 +44,7 @@ struct chrome {
 	uint64_t bytes;
 	int64_t last_ns;  /* end of the last span */
 	size_t processes; /* begun */
+	uint32_t *numbers; /* of the run's processes, as number_processes has them */
 	uint32_t *traced; /* serials of threads of the process whose TRACES_THREAD is labelled */
 	size_t traced_count, traced_room;
 	int is_first;
@@ -102,10 +104,42 @@ static void add_text(struct chrome *chrome, struct text *to, const char *text)
 	escape_json(to, chrome->name.length ? chrome->name.bytes : "", chrome->name.length);
 }
 
-/* A number for the process of a device: kernel process ids stay below 2^22. */
-static uint64_t device_process(const struct run *run, size_t process, uint32_t device)
+/* Whether a process of the run has that pid, or one of the first `count` that number. */
+static bool is_taken(const struct chrome *chrome, size_t count, uint32_t number)
 {
-	return (UINT64_C(1) << 22) + (uint64_t)run->processes[process].pid * 1024 + (device & 1023);
+	const struct run *run = chrome->request->run;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].pid == number || (i < count && chrome->numbers[i] == number))
+			return true;
+	return false;
+}
+
+/* Their pids, each once: of several hosts, or in files that tell none, two may have one, and viewers would draw them as one. */
+static void number_processes(struct chrome *chrome)
+{
+	const struct run *run = chrome->request->run;
+	uint32_t made = PIDS;
+
+	chrome->numbers = base_alloc(run->process_count + 1, sizeof(*chrome->numbers));
+	for (size_t i = 0; i < run->process_count; i++) {
+		size_t before = 0;
+		while (before < i && run->processes[before].pid != run->processes[i].pid)
+			before++;
+		chrome->numbers[i] = run->processes[i].pid;
+		if (before == i && run->processes[i].pid)
+			continue;
+		do
+			made--;
+		while (is_taken(chrome, i, made));
+		chrome->numbers[i] = made;
+	}
+}
+
+/* A number for the process of a device. */
+static uint64_t device_process(const struct chrome *chrome, size_t process, uint32_t device)
+{
+	return PIDS + (uint64_t)chrome->numbers[process] * 1024 + (device & 1023);
 }
 
 /* A number for a stream of a context, and for a lane of it where its work overlaps; JavaScript keeps 53 bits. */
@@ -118,10 +152,10 @@ static void add_place(struct chrome *chrome, struct text *to, const struct span 
 {
 	const struct run *run = chrome->request->run;
 	const struct process *process = &run->processes[span->process];
-	uint64_t pid = process->pid, tid = STEPS_THREAD + pid;
+	uint64_t pid = chrome->numbers[span->process], tid = STEPS_THREAD + pid;
 
 	if (span->on == SPAN_QUEUE) {
-		pid = device_process(run, span->process, process->gpu->queues[span->track].device);
+		pid = device_process(chrome, span->process, process->gpu->queues[span->track].device);
 		tid = queue_thread(&process->gpu->queues[span->track], span->lane);
 	} else if (span->on == SPAN_THREAD) {
 		for (size_t i = 0; i < process->thread_count; i++)
@@ -282,7 +316,7 @@ static void label_traces(struct chrome *chrome, const struct span *span)
 	if (i == process->thread_count)
 		return;
 	text_format(&name, "%s TraceMe", process->threads[i].name);
-	put_label(chrome, "thread_name", process->pid, process->threads[i].tid + TRACES_THREAD, name.bytes);
+	put_label(chrome, "thread_name", chrome->numbers[span->process], process->threads[i].tid + TRACES_THREAD, name.bytes);
 	text_free(&name);
 }
 
@@ -323,13 +357,13 @@ static void label_devices(struct chrome *chrome, size_t index)
 		text_clear(&name);
 		text_format(&name, "GPU %" PRIu32 " %s (process %" PRIu32 ")", gpu->devices[i].id, gpu->devices[i].name,
 			    run->processes[index].pid);
-		put_label(chrome, "process_name", device_process(run, index, gpu->devices[i].id), 0, name.bytes);
+		put_label(chrome, "process_name", device_process(chrome, index, gpu->devices[i].id), 0, name.bytes);
 	}
 	for (size_t i = 0; gpu != NULL && i < gpu->queue_count; i++) {
 		const struct gpu_queue *queue = &gpu->queues[i];
 		text_clear(&name);
 		text_format(&name, "context %" PRIu32 " stream %" PRIu32, queue->context, queue->stream);
-		put_label(chrome, "thread_name", device_process(run, index, queue->device), queue_thread(queue, 0), name.bytes);
+		put_label(chrome, "thread_name", device_process(chrome, index, queue->device), queue_thread(queue, 0), name.bytes);
 	}
 	text_free(&name);
 }
@@ -337,18 +371,19 @@ static void label_devices(struct chrome *chrome, size_t index)
 static void label(struct chrome *chrome, size_t index)
 {
 	const struct process *process = &chrome->request->run->processes[index];
+	uint32_t number = chrome->numbers[index];
 
-	put_label(chrome, "process_name", process->pid, STEPS_THREAD + process->pid, process->command);
-	put_label(chrome, "thread_name", process->pid, STEPS_THREAD + process->pid, "steps");
+	put_label(chrome, "process_name", number, STEPS_THREAD + number, process->command);
+	put_label(chrome, "thread_name", number, STEPS_THREAD + number, "steps");
 	text_clear(&chrome->line); /* above the threads, whose ids are lower */
 	text_format(&chrome->line,
 		    "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu64
 		    ",\"args\":{\"sort_index\":-1}}",
-		    process->pid, STEPS_THREAD + process->pid);
+		    number, STEPS_THREAD + number);
 	put_line(chrome);
 	for (size_t i = 0; i < process->thread_count; i++)
 		if (process->threads[i].name[0])
-			put_label(chrome, "thread_name", process->pid, process->threads[i].tid, process->threads[i].name);
+			put_label(chrome, "thread_name", number, process->threads[i].tid, process->threads[i].name);
 	label_devices(chrome, index);
 }
 
@@ -359,6 +394,7 @@ static void write_run(FILE *file, const struct request *request)
 	struct span_options options = {.wants = SPAN_ALL, .visit = put_span, .context = &chrome};
 
 	chrome.patterns = patterns_make();
+	number_processes(&chrome);
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"run\":\"%s\"},\"traceEvents\":[", run->name);
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!request_wants_process(request, &run->processes[i]))
@@ -374,6 +410,7 @@ static void write_run(FILE *file, const struct request *request)
 	patterns_free(chrome.patterns);
 	free(chrome.buffer);
 	free(chrome.traced);
+	free(chrome.numbers);
 	text_free(&chrome.line);
 	text_free(&chrome.name);
 }
