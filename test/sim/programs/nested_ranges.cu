@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work inside of ranges that nest, recur and cross, on several threads: nested_ranges LIBRARY THREADS ACTIONS SEED. Ranges of
- * tfprof.h that closed windows cut: nested_ranges cut
+ * tfprof.h that closed windows cut: nested_ranges cut; 300 that lie in each other: nested_ranges deep
  *
  * LIBRARY (test/nvtx/nested.c) announces the ranges. Each thread draws what it does: begins a range in one of two domains or ends
  * the last one of a domain, launches, copies, sets, launches a graph that was captured in a range of its own. A range of the whole
@@ -10,6 +10,7 @@
  */
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <mutex>
 #include <string>
@@ -187,10 +188,24 @@ static int be_cut()
 	return 0;
 }
 
+/* Ranges "1" to "300", a kernel at 256 and one in the last. */
+static int be_deep()
+{
+	for (int depth = 1; depth <= 300; depth++) {
+		tfprof_push(std::to_string(depth).c_str());
+		if (depth == 256 || depth == 300)
+			work<<<depth, 1>>>(NULL);
+	}
+	OK(cudaDeviceSynchronize());
+	for (int depth = 1; depth <= 300; depth++)
+		tfprof_pop();
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 2)
-		return be_cut();
+		return strcmp(argv[1], "cut") == 0 ? be_cut() : be_deep();
 	void *library = argc == 5 ? dlopen(argv[1], RTLD_NOW) : NULL;
 	unsigned threads = argc == 5 ? (unsigned)atoi(argv[2]) : 0;
 	std::vector<std::thread> all;
