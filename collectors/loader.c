@@ -49,18 +49,11 @@ struct aside {
 	int error;
 };
 
-/* Loader calls may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
-static void is_ours(int more)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_self->is_own += (uint32_t)more;
-}
-
 static struct aside set_aside(void)
 {
 	struct aside aside = {.error = errno};
 
-	is_ours(1);
+	tfp_count_own(1);
 	const char *text = host_message();
 	if (!text)
 		return aside;
@@ -82,7 +75,7 @@ static void put_back(const struct aside *aside)
 		dlsym(RTLD_DEFAULT, aside->name); /* nothing is called that; the message ends with the name */
 		tfp_pages_put(aside->name, aside->bytes);
 	}
-	is_ours(-1);
+	tfp_count_own(-1);
 	errno = aside->error;
 }
 

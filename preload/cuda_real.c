@@ -36,24 +36,17 @@ struct span {
 	uintptr_t from, size;
 };
 
-/* Questions to CUDA may allocate: not the host's allocations. Where the thread has no state yet they are its first ones. */
-static void is_ours(int more)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_self->is_own += (uint32_t)more;
-}
-
 int tfp_cuda_asking(void)
 {
 	int error = errno;
 
-	is_ours(1);
+	tfp_count_own(1);
 	return error;
 }
 
 void tfp_cuda_asked(int error)
 {
-	is_ours(-1);
+	tfp_count_own(-1);
 	errno = error;
 }
 

@@ -227,6 +227,16 @@ extern struct tfp_state *tfp_state TFP_HIDDEN;
 extern struct tfp_origin tfp_origin TFP_HIDDEN;
 extern __thread struct tfp_thread *tfp_self TFP_HIDDEN;
 
+/*
+ * 1 before, -1 after questions of ours to the loader or CUDA, which may allocate: not the host's allocations. Where the thread has no
+ * state yet they are its first ones.
+ */
+static inline void tfp_count_own(int more)
+{
+	if (tfp_self && tfp_self->is_ready == 1)
+		tfp_self->is_own += (uint32_t)more;
+}
+
 /* Ticks since origin: the time of every record. */
 static inline uint64_t tfp_now(void)
 {
