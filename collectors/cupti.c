@@ -60,7 +60,7 @@ static int find(struct tfp_cupti *cupti, int devices)
 {
 	struct tfp_cupti_api *api = &cupti->api;
 
-	if (!api->get_version && tfp_cupti_open(api, tfp_cupti_options.toolkit)) {
+	if (!api->get_version && tfp_cupti_open(api, &tfp_cupti_options.places)) {
 		refuse(cupti, "No libcupti could be opened that the driver serves: only the host's calls are recorded. Code ", 0);
 		return -1;
 	}

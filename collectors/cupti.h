@@ -14,6 +14,7 @@
 #ifndef TFP_COLLECTORS_CUPTI_H
 #define TFP_COLLECTORS_CUPTI_H
 
+#include "collectors/cupti_api.h"
 #include "writer/drain.h"
 
 #include <stddef.h>
@@ -26,7 +27,7 @@ struct tfp_cupti_options {
 	int is_graph_level;              /* a record for each graph that ran, not for each of its nodes */
 	int is_all_api;                  /* callbacks for every function */
 	int is_without_devices;          /* the user hides all of them: there is nothing to miss where CUPTI refuses */
-	const char *toolkit;             /* CUDA_HOME, CUDA_PATH, or "" */
+	struct tfp_cupti_places places;  /* where CUPTI may lie */
 	tfp_pthread_create *create;      /* the real one */
 	void (*release)(void *);         /* the real free */
 	void (*at_exit)(void);           /* has tfp_cupti_end called before CUDA's own exit handlers */

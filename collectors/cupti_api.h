@@ -308,11 +308,20 @@ struct tfp_cupti_strides {
 	uint16_t of[TFP_CUPTI_KINDS];
 };
 
+/* What the environment says of where it may lie; "" = nothing. */
+struct tfp_cupti_places {
+	const char *toolkit; /* CUDA_HOME, CUDA_PATH */
+	const char *search;  /* PATH */
+};
+
 /*
- * Finds and opens libcupti and its functions; calls none of them. `toolkit`: a folder or "". 0, or -1: `api->path` then
- * says what was missing, in words. Only once the driver is known to work. May block in the loader.
+ * Finds and opens libcupti and its functions; calls none of them. 0, or -1: `api->path` then says what was missing, in
+ * words. Only once the driver is known to work. May block in the loader.
  */
-int tfp_cupti_open(struct tfp_cupti_api *api, const char *toolkit);
+int tfp_cupti_open(struct tfp_cupti_api *api, const struct tfp_cupti_places *places);
+
+/* The library alone, opened, and its name in `api->path`; NULL = there is none that the driver, `api->driver`, serves. */
+void *tfp_cupti_find(struct tfp_cupti_api *api, const struct tfp_cupti_places *places);
 
 /* Whether that library is one of those that recurse to death where the driver does not work (13.2), told by its names. */
 int tfp_cupti_is_fragile(const struct tfp_cupti_api *api);

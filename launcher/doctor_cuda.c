@@ -21,6 +21,7 @@
 #define SECONDS 20      /* a driver that takes longer to answer is stuck */
 #define LIBRARIES 64    /* places looked at */
 #define PATH 512
+#define LINKS 4         /* a program's name may be a link to a link */
 
 /* What a child found out; shared memory. */
 struct answer {
@@ -192,6 +193,52 @@ static void find_in_toolkit(glob_t *found)
 	}
 }
 
+/* Around a program of the search path, and what its name is a link to. */
+static void find_around(glob_t *found, const char *program, const char *const *inside)
+{
+	char path[PATH], target[PATH], pattern[2 * PATH];
+	ssize_t length;
+	int links;
+
+	snprintf(path, sizeof path, "%s", program);
+	for (links = 0; links < LINKS && !access(path, F_OK); links++) {
+		const char *end = strrchr(path, '/');
+		const char *const *one;
+		for (one = inside; *one; one++) {
+			snprintf(pattern, sizeof pattern, "%.*s%s/libcupti.so.1[1-9]*", (int)(end - path), path, *one);
+			glob(pattern, GLOB_APPEND, NULL, found);
+		}
+		length = readlink(path, target, sizeof target - 1);
+		if (length <= 0)
+			break;
+		target[length] = 0;
+		snprintf(pattern, sizeof pattern, "%.*s%s", *target == '/' ? 0 : (int)(end + 1 - path), path, target);
+		snprintf(path, sizeof path, "%.*s", PATH - 1, pattern);
+	}
+}
+
+/* The toolkit of nvcc, the packages of Python: the library looks there, too. */
+static void find_on_path(glob_t *found)
+{
+	static const char *const toolkit[] = {"/../extras/CUPTI/lib64", "/../lib64", "/../lib", NULL};
+	static const char *const packages[] = {"/../lib/python3.*/*-packages/nvidia/*/lib",
+					       "/../local/lib/python3.*/*-packages/nvidia/*/lib", NULL};
+	static const char *const names[] = {"nvcc", "python3", "python"};
+	const char *search;
+	char program[PATH];
+	size_t i, length;
+
+	for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+		for (search = getenv("PATH"); search && *search; search += length + (search[length] == ':')) {
+			length = strcspn(search, ":");
+			if (*search != '/' || length > PATH - 16)
+				continue;
+			snprintf(program, sizeof program, "%.*s/%s", (int)length, search, names[i]);
+			find_around(found, program, i ? packages : toolkit);
+		}
+	}
+}
+
 /* Places where CUPTI lies: toolkits, wheels of the active Python environment, the loader's path. */
 static size_t find_libraries(glob_t *found)
 {
@@ -214,6 +261,7 @@ static size_t find_libraries(glob_t *found)
 	find_in_toolkit(found);
 	for (i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
 		glob(patterns[i], GLOB_APPEND, NULL, found);
+	find_on_path(found);
 	if (environment && strlen(environment) < 400) {
 		snprintf(pattern, sizeof pattern, "%s/lib/python*/site-packages/nvidia/*/lib/libcupti.so.1[1-9]*", environment);
 		glob(pattern, GLOB_APPEND, NULL, found);

@@ -297,13 +297,14 @@ static int are_devices_hidden(void)
 static void configure_cupti(void)
 {
 	const char *home = tfp_environment_get("CUDA_HOME"), *toolkit = home && *home ? home : tfp_environment_get("CUDA_PATH");
+	const char *search = tfp_environment_get("PATH");
 	const struct tfp_cupti_options options = {
 		.buffer_bytes = tfp_settings.cuda_buffer ? tfp_settings.cuda_buffer : CUDA_BUFFER_BYTES,
 		.flush_ms = (uint32_t)tfp_settings.cuda_flush,
 		.is_graph_level = tfp_settings.cuda_graph == TFP_CUDA_GRAPH_GRAPH,
 		.is_all_api = tfp_settings.cuda_api,
 		.is_without_devices = are_devices_hidden(),
-		.toolkit = toolkit ? toolkit : "",
+		.places = {.toolkit = toolkit ? toolkit : "", .search = search ? search : ""},
 		.create = tfp_real.pthread_create,
 		.release = tfp_real.free,
 		.at_exit = register_before_cuda,
