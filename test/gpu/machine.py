@@ -71,6 +71,30 @@ def find_nvcc():
     return None, 0
 
 
+def toolkit_of(nvcc):
+    """Its toolkit's folder, as it says itself: what PATH finds may be a script or a link."""
+    done = subprocess.run([nvcc, "--dryrun", f"{TOP}/test/gpu/work.cu"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    top = re.search(r"^#\$ TOP=(.+)$", done.stdout, re.M)
+    return os.path.realpath(top[1]) if top else os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+
+
+def host_compiler(nvcc):
+    """nvcc's options for a host compiler that it works with, where the usual one is too new for it (scripts/find-nvcc); [] = none helps."""
+    done = subprocess.run([f"{TOP}/scripts/find-nvcc", nvcc], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    found = re.search(r"^NVCC_HOST := (.+)$", done.stdout, re.M)
+    return found[1].split() if found else []
+
+
+def packages_of(python):
+    """Folders of packages of an interpreter, as it says itself (it may be a script or a link); [] = it does not run."""
+    try:
+        done = subprocess.run([python, "-c", "import sys; print('\\n'.join(sys.path))"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [line for line in done.stdout.splitlines() if line.endswith("-packages")]
+
+
 def interpreters():
     """Python programs that may have a framework, the user's own first, each once."""
     places = os.environ.get("CHECK_GPU_PYTHON", "").split(":")
@@ -96,9 +120,10 @@ def toolkit_with_cupti(nvcc):
     """What CUDA_HOME must say for programs with a static runtime, on machines whose only CUPTI is nvcc's or a wheel's; "" = nothing."""
     if any(root and has_cupti(root) for root in (os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH"), "/usr/local/cuda")):
         return ""
-    roots = [os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))] if nvcc else []
+    roots = [toolkit_of(nvcc)] if nvcc else []
     for python in interpreters():
-        roots += sorted(glob.glob(f"{os.path.dirname(os.path.dirname(os.path.abspath(python)))}/lib/python3*/site-packages/nvidia/c*"))
+        for packages in packages_of(python):
+            roots += sorted(glob.glob(f"{packages}/nvidia/c*"))
     return next((root for root in roots if has_cupti(root)), "")
 
 
