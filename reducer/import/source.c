@@ -113,7 +113,7 @@ int source_open(struct source *source, const char *path, uint64_t most, struct d
 		source->descriptor = unpack(source, most);
 		close(packed);
 	}
-	source->window = base_alloc(1, SOURCE_WINDOW);
+	source->window = base_alloc(1, SOURCE_WINDOW + SOURCE_BEHIND);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static void turn_to(struct source *source, uint64_t offset, size_t need)
 	struct source_window found = others[place];
 	memmove(others + 1, others, place * sizeof(*others));
 	others[0] = used;
-	source->window = found.bytes ? found.bytes : base_alloc(1, SOURCE_WINDOW);
+	source->window = found.bytes ? found.bytes : base_alloc(1, SOURCE_WINDOW + SOURCE_BEHIND);
 	source->window_at = found.at;
 	source->window_bytes = found.length;
 	if (!holds(found.at, found.length, offset, need))

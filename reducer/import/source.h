@@ -13,9 +13,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SOURCE_WINDOW (256u << 10)
 #define SOURCE_LONGEST (64u << 10) /* bytes that source_at promises at once */
+#define SOURCE_BEHIND 16u /* bytes behind a window that may be read, whatever they are: a varint is looked at as a whole */
 
 #define SOURCE_PLACES 4u /* places of the file that are read in turns, each with a window of its own */
 
@@ -115,6 +117,79 @@ static inline int wire_next(struct source *source, struct stretch *message, stru
 	}
 	field->bytes = (struct stretch){at, at + value};
 	message->at = at + value;
+	return 1;
+}
+
+/* A message that is in memory as a whole: what may be read there before the next call of source. */
+struct wire_here {
+	const uint8_t *at, *end;
+};
+
+/* Brings a message into memory as a whole. Returns 0 where it is too long for that, or the file ends inside it. */
+static inline int wire_hold(struct source *source, const struct stretch *message, struct wire_here *here)
+{
+	uint64_t length = message->end - message->at;
+	size_t got = (size_t)length;
+	const uint8_t *bytes = source->window + (message->at - source->window_at);
+
+	if (length > SOURCE_LONGEST)
+		return 0;
+	if (message->at < source->window_at || message->end > source->window_at + source->window_bytes)
+		bytes = source_at(source, message->at, (size_t)length, &got);
+	*here = (struct wire_here){bytes, bytes + got};
+	return got == length;
+}
+
+/* The low seven bits of eight bytes, the first byte's lowest. */
+static inline uint64_t wire_sevens(uint64_t bytes)
+{
+	bytes = (bytes & UINT64_C(0x007f007f007f007f)) | (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+	bytes = (bytes & UINT64_C(0x00003fff00003fff)) | (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+/* wire_varint, eight bytes at once: times are six or seven long. Some more may be read behind the last (SOURCE_BEHIND). */
+static inline const uint8_t *wire_varint_here(const uint8_t *bytes, uint64_t *value)
+{
+	uint64_t eight, ends;
+
+	if (*bytes < 128) {
+		*value = *bytes;
+		return bytes + 1;
+	}
+	memcpy(&eight, bytes, sizeof(eight));
+	ends = ~eight & UINT64_C(0x8080808080808080);
+	if (!ends)
+		return wire_varint(bytes, value);
+	*value = wire_sevens(eight & (ends ^ (ends - 1)));
+	return bytes + __builtin_ctzll(ends) / 8 + 1;
+}
+
+/*
+ * wire_next of a message in memory, which need not look where the window ends; of a message inside it *inside tells the place too.
+ * Returns 1, 0 at the end, -1 at what is not as it should be: nothing is said, wire_next says it.
+ */
+static inline int wire_next_here(const struct source *source, struct wire_here *message, struct wire_field *field,
+				 struct wire_here *inside)
+{
+	const uint8_t *at = message->at, *end = message->end;
+	unsigned key = at < end ? *at++ : 0;
+
+	if (at == end || key < 8 || key >= 128 || ((key & 7) != WIRE_VARINT && (key & 7) != WIRE_BYTES))
+		return message->at == end ? 0 : -1;
+	field->number = key >> 3;
+	field->type = (enum wire_type)(key & 7);
+	at = wire_varint_here(at, &field->value);
+	if (!at || at > end)
+		return -1;
+	message->at = at;
+	if (field->type == WIRE_VARINT)
+		return 1;
+	if (field->value > (uint64_t)(end - at))
+		return -1;
+	*inside = (struct wire_here){at, message->at = at + field->value};
+	field->bytes.at = source->window_at + (uint64_t)(at - source->window);
+	field->bytes.end = field->bytes.at + field->value;
 	return 1;
 }
 

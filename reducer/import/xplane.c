@@ -17,7 +17,6 @@
 #define ANY_DEVICE "/device:"
 #define NAME_LONGEST SOURCE_LONGEST
 #define EPOCH_LEAST_NS UINT64_C(100000000000000000) /* 1973; a line that begins later has absolute times */
-#define LATEST_NS (UINT64_C(1) << 62)
 
 /* Names. */
 
@@ -26,8 +25,7 @@ static bool is_id(const void *context, const void *key, uint32_t number)
 	return ((const struct xplane_names *)context)->items[number].id == *(const uint64_t *)key;
 }
 
-/* Most are found where the one of that id was found before. */
-static struct xplane_name *find_name(struct xplane_names *names, uint64_t id)
+struct xplane_name *xplane_find_name(struct xplane_names *names, uint64_t id)
 {
 	uint32_t *recent = &names->recent[id % XPLANE_RECENT], number;
 
@@ -89,7 +87,7 @@ static void take_name(struct xplane *xplane, struct xplane_names *names, struct 
 			text_char(&xplane->texts, 0);
 		}
 	}
-	if (find_name(names, made.id))
+	if (xplane_find_name(names, made.id))
 		return;
 	made.stat = is_stat ? stat_of(xplane_text(xplane, &made)) : XPLANE_OTHER;
 	names->items = base_grow(names->items, &names->room, names->count + 1, sizeof(*names->items));
@@ -106,145 +104,7 @@ uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name)
 	return name->number - 1;
 }
 
-/* Values. */
-
-static int take_value(struct xplane *xplane, struct stretch stat, struct xplane_value *value)
-{
-	struct wire_field field;
-	uint64_t id = 0;
-
-	*value = (struct xplane_value){0};
-	while (wire_next(xplane->source, &stat, &field) > 0) {
-		if (field.number == STAT_NAME) {
-			id = field.value;
-		} else if (field.number >= STAT_DOUBLE && field.number <= STAT_REFERENCE) {
-			value->kind = field.number;
-			value->value = field.value;
-			value->bytes = field.type == WIRE_BYTES ? field.bytes : (struct stretch){0, 0};
-		}
-	}
-	value->name = find_name(&xplane->stats, id);
-	return value->name && value->kind ? 0 : -1;
-}
-
-const char *xplane_value_text(struct xplane *xplane, const struct xplane_value *value, size_t *length)
-{
-	const struct xplane_name *name = value && value->kind == STAT_REFERENCE ? find_name(&xplane->stats, value->value) : NULL;
-
-	*length = 0;
-	text_clear(&xplane->scratch);
-	if (name) {
-		text_put(&xplane->scratch, xplane_text(xplane, name), name->length);
-	} else if (value && (value->kind == STAT_TEXT || value->kind == STAT_BYTES)) {
-		size_t got;
-		const char *text = wire_text(xplane->source, &value->bytes, NAME_LONGEST, &got);
-		text_put(&xplane->scratch, text, got);
-	}
-	text_string(&xplane->scratch, "");
-	*length = xplane->scratch.length;
-	return *length ? xplane->scratch.bytes : "";
-}
-
-uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *value)
-{
-	size_t length;
-	const char *text;
-
-	if (value && value->kind == STAT_REFERENCE)
-		return xplane_name_number(xplane, find_name(&xplane->stats, value->value));
-	text = xplane_value_text(xplane, value, &length);
-	return sink_name(xplane->sink, text, length);
-}
-
-uint64_t xplane_number(const struct xplane_value *value)
-{
-	double real;
-
-	if (!value)
-		return 0;
-	if (value->kind == STAT_UNSIGNED || value->kind == STAT_SIGNED)
-		return value->value;
-	if (value->kind != STAT_DOUBLE)
-		return 0;
-	memcpy(&real, &value->value, sizeof(real));
-	return real >= 0 && real < 1.8e19 ? (uint64_t)real : 0;
-}
-
-/* A stat into a list; of one name the first counts. */
-static void add_value(struct xplane *xplane, const struct wire_field *field, struct xplane_value *values, size_t *count,
-		      const struct xplane_value **known)
-{
-	struct xplane_value *value = &values[*count];
-
-	if (field->type != WIRE_BYTES || *count == XPLANE_VALUES || take_value(xplane, field->bytes, value) != 0)
-		return;
-	if (value->name->stat != XPLANE_OTHER && !known[value->name->stat])
-		known[value->name->stat] = value;
-	++*count;
-}
-
-/* The stats of a message. */
-static void take_values(struct xplane *xplane, struct stretch message, unsigned number, struct xplane_value *values,
-			size_t *count, const struct xplane_value **known)
-{
-	struct wire_field field;
-
-	while (wire_next(xplane->source, &message, &field) > 0)
-		if (field.number == number)
-			add_value(xplane, &field, values, count, known);
-}
-
-/* Events and lines. */
-
-/* ps of the file as ns of CLOCK_REALTIME. Returns -1 where that is no time. */
-static int set_times(const struct xplane *xplane, const struct xplane_line *line, int64_t offset_ps, int64_t duration_ps,
-		     struct xplane_event *event)
-{
-	uint64_t base_ns = (uint64_t)line->time_ns + xplane->base_ns, length_ps = duration_ps > 0 ? (uint64_t)duration_ps : 0;
-
-	event->duration_ns = length_ps / 1000;
-	if (line->time_ns >= 0 && (uint64_t)line->time_ns < LATEST_NS && offset_ps >= 0) { /* as nearly all are: without 128 bits */
-		event->begin_ns = base_ns + (uint64_t)offset_ps / 1000;
-		return base_ns + ((uint64_t)offset_ps + length_ps) / 1000 < LATEST_NS ? 0 : -1;
-	}
-	__int128 begin_ps = (__int128)line->time_ns * 1000 + offset_ps + (__int128)xplane->base_ns * 1000;
-	if (begin_ps < 0 || (begin_ps + length_ps) / 1000 >= (__int128)LATEST_NS)
-		return -1;
-	event->begin_ns = (uint64_t)(begin_ps / 1000);
-	return 0;
-}
-
-static int take_event(struct xplane *xplane, const struct xplane_line *line, struct stretch message, struct xplane_event *event)
-{
-	struct wire_field field;
-	int64_t offset = 0, duration = 0;
-	int is_aggregated = 0;
-
-	event->name = NULL;
-	event->value_count = 0;
-	memset(event->known, 0, sizeof(event->known));
-	while (wire_next(xplane->source, &message, &field) > 0) {
-		if (field.number == EVENT_NAME)
-			event->name = find_name(&xplane->events, field.value);
-		else if (field.number == EVENT_OFFSET)
-			offset = (int64_t)field.value;
-		else if (field.number == EVENT_DURATION)
-			duration = (int64_t)field.value;
-		else if (field.number == EVENT_TIMES)
-			is_aggregated = 1;
-		else if (field.number == EVENT_STAT)
-			add_value(xplane, &field, event->values, &event->value_count, event->known);
-	}
-	if (is_aggregated || set_times(xplane, line, offset, duration, event) != 0) {
-		xplane->aggregated += (uint64_t)is_aggregated;
-		xplane->out_of_time += !is_aggregated;
-		return -1;
-	}
-	if (event->name && event->name->stats.at)
-		take_values(xplane, event->name->stats, NAMED_STAT, event->values, &event->value_count, event->known);
-	xplane->event_count++;
-	return 0;
-}
+/* Lines. */
 
 /* What the line says of itself may stand behind its events. */
 static void take_line_head(struct xplane *xplane, struct stretch message, struct xplane_line *line)
@@ -322,7 +182,7 @@ static void take_line(struct xplane *xplane, struct stretch message, enum plane_
 	else
 		line.thread = thread_of(xplane, &line, kind == PLANE_HOST ? line.id : line.id ^ base_mix(xplane->plane_bytes.at));
 	while (wire_next(xplane->source, &message, &field) > 0) {
-		if (field.number != LINE_EVENT || field.type != WIRE_BYTES || take_event(xplane, &line, field.bytes, &event) != 0)
+		if (field.number != LINE_EVENT || field.type != WIRE_BYTES || xplane_take_event(xplane, &line, field.bytes, &event) != 0)
 			continue;
 		if (is_steps)
 			xplane_grouped_step(xplane, &line, &event);
@@ -361,7 +221,7 @@ static void begin_plane(struct xplane *xplane, struct stretch plane)
 			xplane->plane[got] = 0;
 		}
 	}
-	take_values(xplane, plane, PLANE_STAT, xplane->plane_values, &xplane->plane_value_count, xplane->of_plane);
+	xplane_take_values(xplane, plane, PLANE_STAT, xplane->plane_values, &xplane->plane_value_count, xplane->of_plane);
 }
 
 static void take_protos(struct xplane *xplane)
@@ -372,7 +232,7 @@ static void take_protos(struct xplane *xplane)
 		size_t count = 0;
 		if (!xplane->events.items[i].stats.at)
 			continue;
-		take_values(xplane, xplane->events.items[i].stats, NAMED_STAT, values, &count, known);
+		xplane_take_values(xplane, xplane->events.items[i].stats, NAMED_STAT, values, &count, known);
 		if (known[XPLANE_HLO_PROTO])
 			xplane_hlo_take(xplane, xplane->events.items[i].id, &known[XPLANE_HLO_PROTO]->bytes);
 	}
@@ -445,7 +305,7 @@ static void take_surroundings(struct xplane *xplane, struct stretch space)
 		if (xplane->of_plane[XPLANE_START_TIME])
 			start = xplane_number(xplane->of_plane[XPLANE_START_TIME]);
 	}
-	xplane->base_ns = start && start < LATEST_NS ? start : UINT64_C(1000000000);
+	xplane->base_ns = start && start < XPLANE_LATEST_NS ? start : UINT64_C(1000000000);
 }
 
 /* Do the lines' times already count from 1970? Then they are not relative to the session's start. */
@@ -463,7 +323,7 @@ static void find_base(struct xplane *xplane, struct stretch space)
 			if (inner.number != PLANE_LINE || inner.type != WIRE_BYTES)
 				continue;
 			while (wire_next(xplane->source, &message, &value) > 0 && value.number != LINE_EVENT)
-				if (value.number == LINE_TIME && value.value >= EPOCH_LEAST_NS && value.value < LATEST_NS)
+				if (value.number == LINE_TIME && value.value >= EPOCH_LEAST_NS && value.value < XPLANE_LATEST_NS)
 					xplane->base_ns = 0;
 		}
 	}

@@ -8,6 +8,8 @@
 #include "reducer/import/calls.h"
 #include "reducer/import/formats.h"
 
+#define XPLANE_LATEST_NS (UINT64_C(1) << 62)
+
 /* Field numbers of tensorflow.profiler's XSpace and what it holds. */
 enum { SPACE_PLANE = 1, SPACE_ERROR = 2, SPACE_WARNING = 3, SPACE_HOST = 4 };
 enum { PLANE_ID = 1, PLANE_NAME = 2, PLANE_LINE = 3, PLANE_EVENT_NAME = 4, PLANE_STAT_NAME = 5, PLANE_STAT = 6 };
@@ -32,6 +34,7 @@ struct xplane_name {
 	uint32_t number;       /* sink_name of it + 1; 0 = not asked yet */
 	enum xplane_stat stat; /* of stats */
 	uint8_t kind;	       /* of events: what its name says, see xplane_host.c; 0 = not asked yet */
+	uint32_t function;     /* of events: its number among the calls; 0 = not asked yet */
 	uint32_t shape;	       /* of events: the shape it had last, with the details of that reference; 0 = none */
 	uint64_t shape_details;
 };
@@ -47,6 +50,7 @@ struct xplane_names {
 struct xplane_value {
 	const struct xplane_name *name;
 	unsigned kind;	/* STAT_DOUBLE ... STAT_REFERENCE */
+	enum xplane_stat stat; /* of the name */
 	uint64_t value; /* numbers, references; a double by its bits */
 	struct stretch bytes;
 };
@@ -113,12 +117,20 @@ struct xplane {
 	struct sink_group group;
 };
 
-/* xplane.c: text of a name, text of a value (valid until the next call; cut at SOURCE_LONGEST); numbers. */
+/* xplane.c: a name by its id, or NULL (found at once where the one of that id was found before); its text; its sink_name. */
+struct xplane_name *xplane_find_name(struct xplane_names *names, uint64_t id);
 const char *xplane_text(const struct xplane *xplane, const struct xplane_name *name);
+uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name);
+
+/* xplane_event.c: text of a value (valid until the next call; cut at SOURCE_LONGEST); numbers. */
 const char *xplane_value_text(struct xplane *xplane, const struct xplane_value *value, size_t *length);
 uint64_t xplane_number(const struct xplane_value *value); /* 0 for NULL and for texts; a double is cut */
-uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name);
-uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *value); /* sink_name of its text */
+uint32_t xplane_value_name(struct xplane *xplane, const struct xplane_value *value); /* sink_name of its text; 0 for NULL */
+/* The stats of a message, which are its fields of that number; of one name the first counts. */
+void xplane_take_values(struct xplane *xplane, struct stretch message, unsigned number, struct xplane_value *values, size_t *count,
+			const struct xplane_value **known);
+/* An event of a line. Returns -1 where it has no place in time: it is counted. */
+int xplane_take_event(struct xplane *xplane, const struct xplane_line *line, struct stretch message, struct xplane_event *event);
 
 /* One event each; the line's thread is set. */
 void xplane_host_event(struct xplane *xplane, struct xplane_line *line, struct xplane_event *event);

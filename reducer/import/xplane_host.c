@@ -69,13 +69,20 @@ static void put_group(struct xplane *xplane, const struct xplane_line *line, str
 	xplane->group.used = 0;
 }
 
+static uint32_t function_of(struct xplane *xplane, struct xplane_name *name)
+{
+	if (!name)
+		return calls_function(&xplane->calls, xplane->sink, "");
+	if (!name->function)
+		name->function = calls_function(&xplane->calls, xplane->sink, xplane_text(xplane, name));
+	return name->function;
+}
+
 static void put_call(struct xplane *xplane, const struct xplane_line *line, const struct xplane_event *event)
 {
-	const char *name = xplane_text(xplane, event->name);
-
 	SINK_ADD(&xplane->group, gpu_call, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]),
-		   .function = calls_function(&xplane->calls, xplane->sink, name), .flags = SEEN_BY_CALLBACK);
+		   .function = function_of(xplane, event->name), .flags = SEEN_BY_CALLBACK);
 	put_group(xplane, line, at_end(event));
 }
 
