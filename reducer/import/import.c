@@ -199,32 +199,49 @@ static void say_what_it_is(struct sink *sink, const char *path, const char *form
 		sink_pair(sink, TFP_TAG_host, "hostname", about->host);
 }
 
+/* Reads the file; of one that is not in order, as its importer had promised, once more, when all that is wrong has been said. */
+static int read_file(struct source *source, size_t format, struct sink **sink, struct import_about *about)
+{
+	struct diag_list unheard = {0}, *heard = source->diags;
+	int result;
+
+	*sink = sink_make(1);
+	result = formats[format].read(source, *sink, about);
+	if (!sink_is_disordered(*sink))
+		return result;
+	sink_free(*sink);
+	*sink = sink_make(0);
+	*about = (struct import_about){0};
+	source->diags = &unheard;
+	result = formats[format].read(source, *sink, about);
+	source->diags = heard;
+	diag_free(&unheard);
+	return result;
+}
+
 int import_file(const char *path, enum import_kind kind, struct diag_list *diags)
 {
 	struct source source;
 	struct sink *sink;
 	struct import_about about = {0};
 	struct sink_header header = {.log_id = file_hash(path)};
-	const char *name = "";
-	int descriptor = -1, result = -1;
+	size_t format = 0;
+	int descriptor = -1, result;
 
+	while (formats[format].kind != kind)
+		format++;
 	if (source_open(&source, path, UINT64_MAX, diags) != 0) {
 		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "", "cannot be opened");
 		return -1;
 	}
-	sink = sink_make();
-	for (size_t i = 0; i < FORMATS; i++)
-		if (formats[i].kind == kind) {
-			name = formats[i].name;
-			result = formats[i].read(&source, sink, &about);
-		}
+	result = read_file(&source, format, &sink, &about);
 	if (result != 0)
 		diag_add(diags, DIAG_FATAL, path, DIAG_NO_OFFSET, "record again; a run of some steps is enough",
 			 "the file holds no events");
-	say_what_it_is(sink, path, name, &about);
+	say_what_it_is(sink, path, formats[format].name, &about);
 	header.job[0] = folder_hash(path, BASE_HASH) | 1;
 	header.job[1] = base_mix(header.job[0]);
-	header.command = about.command[0] ? about.command : name;
+	header.command = about.command[0] ? about.command : formats[format].name;
 	header.origin_ns = sink_first_ns(sink);
 	header.pid = about.pid;
 	descriptor = sink_finish(sink, &header);

@@ -2,8 +2,8 @@
 /*
  * A log of ours, written by an importer. See sink.h.
  *
- * The records go through a sorter and then into chunk blocks, raw: a reader takes those as they are, and nothing has to be
- * encoded for a file that lives as long as one report.
+ * The records go into chunk blocks, raw: a reader takes those as they are, and nothing has to be encoded for a file that lives as
+ * long as one report. What is promised in order goes there at once, all else through a sorter.
  */
 #include "reducer/import/sink.h"
 
@@ -11,11 +11,13 @@
 #include "reducer/base/index.h"
 #include "reducer/base/sorter.h"
 #include "reducer/base/spool.h"
+#include "reducer/import/order.h"
 #include "reducer/read/crc32c.h"
 #include "reducer/read/schema.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PAGE 4096u
 #define SORT_BYTES (8u << 20)
@@ -26,6 +28,11 @@
 
 struct sink {
 	struct sorter *sorter;
+	struct order *order; /* of the stream at hand, where all come in order; NULL = they go to the sorter */
+	int may_order, is_disordered;
+	uint64_t origin_ns; /* promised: where the first begins */
+	uint32_t thread;    /* whose chunk is being filled */
+	uint64_t sequence;  /* its number */
 	struct text facts, fact, chunk, names;
 	struct base_index name_of, hash_of;
 	size_t *name_at; /* in `names`, by id - 1 */
@@ -40,11 +47,12 @@ struct sink {
 	uint64_t end;
 };
 
-struct sink *sink_make(void)
+struct sink *sink_make(int may_order)
 {
 	struct sink *sink = base_alloc(1, sizeof(*sink));
 
 	sink->sorter = sorter_make(SORT_BYTES, 1);
+	sink->may_order = may_order;
 	sink->spool = spool_open();
 	sink->end = PAGE;
 	return sink;
@@ -55,6 +63,11 @@ void sink_free(struct sink *sink)
 	if (!sink)
 		return;
 	sorter_free(sink->sorter);
+	if (sink->order)
+		order_free(sink->order);
+	free(sink->order);
+	if (sink->spool >= 0)
+		close(sink->spool);
 	text_free(&sink->facts);
 	text_free(&sink->fact);
 	text_free(&sink->chunk);
@@ -251,39 +264,19 @@ void sink_add(struct sink_group *group, const void *record, size_t bytes)
 	group->used += bytes;
 }
 
-void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, const void *records, size_t bytes)
-{
-	uint64_t length = when->end_ns - when->begin_ns;
-	/* At one time: ends first, the one that began last foremost; then begins, the longest foremost. */
-	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, when->is_end ? ~when->begin_ns >> 1 : END_BIT | ~length >> 1,
-				      sink->put};
-
-	if (when->is_end)
-		key[3] = ~key[3];
-	if (sink->put++ == 0 || when->begin_ns < sink->first_ns)
-		sink->first_ns = when->begin_ns;
-	sink->last_ns = when->end_ns > sink->last_ns ? when->end_ns : sink->last_ns;
-	sorter_put(sink->sorter, key, records, bytes);
-}
-
-uint64_t sink_first_ns(const struct sink *sink)
-{
-	return sink->first_ns;
-}
-
 static void put_chunk(struct sink *sink, struct tfp_chunk chunk, const void *records, size_t bytes)
 {
 	chunk.used = chunk.size_bytes = bytes;
 	put_block(sink, TFP_BLOCK_CHUNK, chunk.thread, &chunk, sizeof(chunk), records, bytes);
 }
 
-static void flush_chunk(struct sink *sink, uint32_t thread, uint64_t *sequence)
+static void flush_chunk(struct sink *sink)
 {
 	if (!sink->chunk.length)
 		return;
-	put_chunk(sink, (struct tfp_chunk){.sequence = *sequence, .thread = thread}, sink->chunk.bytes, sink->chunk.length);
+	put_chunk(sink, (struct tfp_chunk){.sequence = sink->sequence, .thread = sink->thread}, sink->chunk.bytes, sink->chunk.length);
 	text_clear(&sink->chunk);
-	++*sequence;
+	sink->sequence++;
 }
 
 /* The device's clock is the file's own. In a lane of its own, so that no order is disturbed. */
@@ -323,24 +316,100 @@ static uint64_t ticks_of(uint64_t time_ns, uint64_t origin_ns)
 	return ticks < most ? ticks : most;
 }
 
+/* Records that stand in their place: behind all that was put into chunks before. */
+static void put_into_chunk(struct sink *sink, uint32_t thread, uint64_t ticks, const void *records, size_t bytes)
+{
+	if (thread != sink->thread || sink->chunk.length + bytes > CHUNK_BYTES)
+		flush_chunk(sink);
+	if (thread != sink->thread)
+		sink->sequence = 1;
+	sink->thread = thread;
+	text_put(&sink->chunk, records, bytes);
+	set_times((uint8_t *)sink->chunk.bytes + sink->chunk.length - bytes, bytes, ticks);
+}
+
+void sink_expect_order(struct sink *sink, uint64_t first_ns)
+{
+	if (!sink->may_order)
+		return;
+	sink->order = base_alloc(1, sizeof(*sink->order));
+	sink->origin_ns = first_ns;
+}
+
+int sink_is_disordered(const struct sink *sink)
+{
+	return sink->is_disordered || (sink->order && sink->put && sink->first_ns != sink->origin_ns);
+}
+
+/* Hands the first that are held on. */
+static void settle(struct sink *sink, size_t count)
+{
+	const struct order *order = sink->order;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct order_entry *entry = &order->entries[i];
+		put_into_chunk(sink, sink->thread, ticks_of(entry->key[0], sink->origin_ns), order->bytes.bytes + entry->at, entry->length);
+	}
+	order_drop(sink->order, count);
+}
+
+/* The next stream, or none: what is held of the last one has its place. */
+static void turn_to(struct sink *sink, uint32_t thread)
+{
+	settle(sink, sink->order->count);
+	flush_chunk(sink);
+	order_clear(sink->order);
+	sink->is_disordered |= thread < sink->thread; /* one that was left */
+	sink->thread = thread;
+	sink->sequence = 1;
+}
+
+static void put_in_order(struct sink *sink, const uint64_t key[SORTER_WORDS], const void *records, size_t bytes)
+{
+	if (sink->is_disordered) /* all will be read again */
+		return;
+	if (key[0] != sink->thread)
+		turn_to(sink, (uint32_t)key[0]);
+	if (sink->order->count == ORDER_HELD)
+		settle(sink, ORDER_HELD / 2);
+	sink->is_disordered |= order_put(sink->order, key + 1, records, bytes) != 0;
+}
+
+void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, const void *records, size_t bytes)
+{
+	uint64_t length = when->end_ns - when->begin_ns;
+	/* At one time: ends first, the one that began last foremost; then begins, the longest foremost. */
+	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, when->is_end ? ~when->begin_ns >> 1 : END_BIT | ~length >> 1,
+				      sink->put};
+
+	if (when->is_end)
+		key[3] = ~key[3];
+	if (sink->put++ == 0 || when->begin_ns < sink->first_ns)
+		sink->first_ns = when->begin_ns;
+	sink->last_ns = when->end_ns > sink->last_ns ? when->end_ns : sink->last_ns;
+	if (sink->order)
+		put_in_order(sink, key, records, bytes);
+	else
+		sorter_put(sink->sorter, key, records, bytes);
+}
+
+uint64_t sink_first_ns(const struct sink *sink)
+{
+	return sink->first_ns;
+}
+
+/* What was not put at once. */
 static void put_records(struct sink *sink, uint64_t origin_ns)
 {
 	const uint64_t *key;
-	uint64_t sequence = 1;
-	uint32_t thread = 0;
 	const void *records;
 	size_t bytes;
 
-	while ((records = sorter_next(sink->sorter, &key, &bytes)) != NULL) {
-		if ((uint32_t)key[0] != thread || sink->chunk.length + bytes > CHUNK_BYTES)
-			flush_chunk(sink, thread, &sequence);
-		if ((uint32_t)key[0] != thread)
-			sequence = 1;
-		thread = (uint32_t)key[0];
-		text_put(&sink->chunk, records, bytes);
-		set_times((uint8_t *)sink->chunk.bytes + sink->chunk.length - bytes, bytes, ticks_of(key[1], origin_ns));
-	}
-	flush_chunk(sink, thread, &sequence);
+	if (sink->order)
+		turn_to(sink, UINT32_MAX);
+	while ((records = sorter_next(sink->sorter, &key, &bytes)) != NULL)
+		put_into_chunk(sink, (uint32_t)key[0], ticks_of(key[1], origin_ns), records, bytes);
+	flush_chunk(sink);
 }
 
 static void put_header(struct sink *sink, const struct sink_header *from)
@@ -378,6 +447,8 @@ static void put_header(struct sink *sink, const struct sink_header *from)
 
 int sink_finish(struct sink *sink, const struct sink_header *header)
 {
+	int spool = sink->spool;
+
 	put_schema(sink);
 	if (sink->has_device)
 		put_clock(sink, header->origin_ns);
@@ -389,5 +460,6 @@ int sink_finish(struct sink *sink, const struct sink_header *header)
 	/* The last block's padding is a hole: the file must reach to its end. */
 	spool_write(sink->spool, sink->end - 1, "", 1);
 	put_header(sink, header);
-	return sink->spool;
+	sink->spool = -1;
+	return spool;
 }

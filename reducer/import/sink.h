@@ -16,8 +16,17 @@
 
 struct sink;
 
-struct sink *sink_make(void);
+/* may_order: sink_expect_order may be believed, until it proves wrong. */
+struct sink *sink_make(int may_order);
 void sink_free(struct sink *sink);
+
+/*
+ * A promise, before anything is put: records come stream by stream as their threads were made, in each nearly in the order of their
+ * times, and the first begins at first_ns. They are then written at once. Where it proves wrong (sink_is_disordered, once all is
+ * put) what was put is lost, and the file has to be read again into a sink that believes nothing.
+ */
+void sink_expect_order(struct sink *sink, uint64_t first_ns);
+int sink_is_disordered(const struct sink *sink);
 
 /* The id of a name that records hold (an op_name fact), the same for equal bytes; 0 for none, or when the table is full. */
 uint32_t sink_name(struct sink *sink, const char *text, size_t length);

@@ -106,25 +106,31 @@ uint32_t xplane_name_number(struct xplane *xplane, struct xplane_name *name)
 
 /* Lines. */
 
+static void put_in_head(struct xplane *xplane, const struct wire_field *field, struct xplane_line *line)
+{
+	size_t got;
+	const char *text;
+
+	if (field->number == LINE_ID)
+		line->id = field->value;
+	else if (field->number == LINE_TIME)
+		line->time_ns = (int64_t)field->value;
+	if (field->type != WIRE_BYTES || (field->number != LINE_NAME && field->number != LINE_DISPLAY_NAME))
+		return;
+	text = wire_text(xplane->source, &field->bytes, sizeof(line->name) - 1, &got);
+	memcpy(line->name, text, got);
+	line->name[got] = 0;
+}
+
 /* What the line says of itself may stand behind its events. */
 static void take_line_head(struct xplane *xplane, struct stretch message, struct xplane_line *line)
 {
 	struct wire_field field;
 
 	*line = (struct xplane_line){0};
-	while (wire_next(xplane->source, &message, &field) > 0) {
-		size_t got;
-		const char *text;
-		if (field.number == LINE_ID)
-			line->id = field.value;
-		else if (field.number == LINE_TIME)
-			line->time_ns = (int64_t)field.value;
-		if (field.type != WIRE_BYTES || (field.number != LINE_NAME && field.number != LINE_DISPLAY_NAME))
-			continue;
-		text = wire_text(xplane->source, &field.bytes, sizeof(line->name) - 1, &got);
-		memcpy(line->name, text, got);
-		line->name[got] = 0;
-	}
+	while (wire_next(xplane->source, &message, &field) > 0)
+		if (field.number != LINE_EVENT)
+			put_in_head(xplane, &field, line);
 }
 
 /* Lines that viewers derive from the others, or that hold no events in time: XPlane's own numbers, or their names. */
@@ -165,6 +171,19 @@ static uint32_t thread_of(struct xplane *xplane, const struct xplane_line *line,
 
 enum plane_kind { PLANE_HOST, PLANE_DEVICE, PLANE_RANGES };
 
+static enum plane_kind kind_of(const char *plane)
+{
+	if (strncmp(plane, DEVICE, sizeof(DEVICE) - 1) == 0)
+		return PLANE_DEVICE;
+	return strncmp(plane, "/host:", 6) == 0 ? PLANE_HOST : PLANE_RANGES;
+}
+
+/* The Steps line of a device is derived too, but all there is where the file was grouped. */
+static int is_steps_line(const struct xplane *xplane, const struct xplane_line *line, enum plane_kind kind)
+{
+	return kind == PLANE_DEVICE && xplane->is_grouped && strcmp(line->name, "Steps") == 0 && !xplane->grouped_device;
+}
+
 static void take_line(struct xplane *xplane, struct stretch message, enum plane_kind kind)
 {
 	static struct xplane_event event; /* large, and used by one line at a time */
@@ -172,7 +191,7 @@ static void take_line(struct xplane *xplane, struct stretch message, enum plane_
 	struct wire_field field;
 
 	take_line_head(xplane, message, &line);
-	int is_steps = kind == PLANE_DEVICE && xplane->is_grouped && strcmp(line.name, "Steps") == 0 && !xplane->grouped_device;
+	int is_steps = is_steps_line(xplane, &line, kind);
 	if (kind != PLANE_RANGES && is_derived(&line) && !is_steps)
 		return;
 	if (is_steps)
@@ -195,11 +214,19 @@ static void take_line(struct xplane *xplane, struct stretch message, enum plane_
 
 /* Planes. */
 
+static void take_plane_name(struct xplane *xplane, const struct stretch *name)
+{
+	size_t got;
+	const char *text = wire_text(xplane->source, name, sizeof(xplane->plane) - 1, &got);
+
+	memcpy(xplane->plane, text, got);
+	xplane->plane[got] = 0;
+}
+
 static void begin_plane(struct xplane *xplane, struct stretch plane)
 {
 	struct stretch message = plane;
 	struct wire_field field;
-	size_t got;
 
 	clear_names(&xplane->events);
 	clear_names(&xplane->stats);
@@ -211,15 +238,12 @@ static void begin_plane(struct xplane *xplane, struct stretch plane)
 	while (wire_next(xplane->source, &message, &field) > 0) {
 		if (field.type != WIRE_BYTES)
 			continue;
-		if (field.number == PLANE_EVENT_NAME) {
+		if (field.number == PLANE_EVENT_NAME)
 			take_name(xplane, &xplane->events, field.bytes, 0);
-		} else if (field.number == PLANE_STAT_NAME) {
+		else if (field.number == PLANE_STAT_NAME)
 			take_name(xplane, &xplane->stats, field.bytes, 1);
-		} else if (field.number == PLANE_NAME) {
-			const char *text = wire_text(xplane->source, &field.bytes, sizeof(xplane->plane) - 1, &got);
-			memcpy(xplane->plane, text, got);
-			xplane->plane[got] = 0;
-		}
+		else if (field.number == PLANE_NAME)
+			take_plane_name(xplane, &field.bytes);
 	}
 	xplane_take_values(xplane, plane, PLANE_STAT, xplane->plane_values, &xplane->plane_value_count, xplane->of_plane);
 }
@@ -254,12 +278,9 @@ static void take_plane(struct xplane *xplane, struct stretch plane)
 	begin_plane(xplane, plane);
 	if (strcmp(xplane->plane, "/host:metadata") == 0 || strcmp(xplane->plane, "Task Environment") == 0)
 		return;
-	if (strncmp(xplane->plane, DEVICE, sizeof(DEVICE) - 1) == 0)
-		take_lines(xplane, plane, PLANE_DEVICE);
-	else
-		take_lines(xplane, plane, strncmp(xplane->plane, "/host:", 6) == 0 ? PLANE_HOST : PLANE_RANGES);
-	if (strncmp(xplane->plane, ANY_DEVICE, sizeof(ANY_DEVICE) - 1) == 0 &&
-	    strncmp(xplane->plane, DEVICE, sizeof(DEVICE) - 1) != 0 && xplane->strange_devices++ == 0)
+	take_lines(xplane, plane, kind_of(xplane->plane));
+	if (strncmp(xplane->plane, ANY_DEVICE, sizeof(ANY_DEVICE) - 1) == 0 && kind_of(xplane->plane) != PLANE_DEVICE &&
+	    xplane->strange_devices++ == 0)
 		snprintf(xplane->strange_device, sizeof(xplane->strange_device), "%.31s", xplane->plane);
 }
 
@@ -329,6 +350,48 @@ static void find_base(struct xplane *xplane, struct stretch space)
 	}
 }
 
+/* Makes *first_ns that of the line, if it begins earlier. */
+static void find_first_of_line(struct xplane *xplane, struct stretch message, uint64_t *first_ns)
+{
+	static struct xplane_event event;
+	enum plane_kind kind = kind_of(xplane->plane);
+	struct xplane_line line = {0};
+	struct wire_field field;
+
+	while (wire_next(xplane->source, &message, &field) > 0 && field.number != LINE_EVENT)
+		put_in_head(xplane, &field, &line);
+	if (field.number != LINE_EVENT || field.type != WIRE_BYTES)
+		return;
+	if (kind != PLANE_RANGES && is_derived(&line) && !is_steps_line(xplane, &line, kind))
+		return;
+	if (xplane_take_event(xplane, &line, field.bytes, &event) == 0 && event.begin_ns < *first_ns)
+		*first_ns = event.begin_ns;
+}
+
+/*
+ * Where the first event begins, if each line begins with its first one, as those do that the profilers wrote; UINT64_MAX where there
+ * is none. The sink looks whether it is true.
+ */
+static uint64_t find_first(struct xplane *xplane, struct stretch space)
+{
+	struct wire_field field, inner;
+	uint64_t first_ns = UINT64_MAX;
+
+	while (wire_next(xplane->source, &space, &field) > 0) {
+		struct stretch plane = field.bytes;
+		if (field.number != SPACE_PLANE || field.type != WIRE_BYTES)
+			continue;
+		xplane->plane[0] = 0;
+		while (wire_next(xplane->source, &plane, &inner) > 0)
+			if (inner.number == PLANE_NAME && inner.type == WIRE_BYTES)
+				take_plane_name(xplane, &inner.bytes);
+			else if (inner.number == PLANE_LINE && inner.type == WIRE_BYTES)
+				find_first_of_line(xplane, inner.bytes, &first_ns);
+	}
+	xplane->event_count = xplane->aggregated = xplane->out_of_time = 0; /* they are read again */
+	return first_ns;
+}
+
 static void free_all(struct xplane *xplane)
 {
 	clear_names(&xplane->events);
@@ -384,6 +447,7 @@ int import_xplane(struct source *source, struct sink *sink, struct import_about 
 	struct diag_list unheard = {0}, *heard = source->diags;
 	source->diags = &unheard;
 	find_base(xplane, space);
+	sink_expect_order(sink, find_first(xplane, space));
 	while (wire_next(source, &rest, &field) > 0)
 		if (field.number == SPACE_PLANE && field.type == WIRE_BYTES)
 			take_plane(xplane, field.bytes);
