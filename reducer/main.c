@@ -286,9 +286,9 @@ static void check_usage(const struct options *options, const struct report_kind 
 		return;
 	}
 	if (!options->tables && !kind_count &&
-	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host || request->thread ||
-	     request->allocator || request->device || request->stream || request->has_steps || request->name || request->sort ||
-	     request->is_top_given))
+	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host || request->rank ||
+	     request->thread || request->allocator || request->device || request->stream || request->has_steps || request->name ||
+	     request->sort || request->is_top_given))
 		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)
 		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);

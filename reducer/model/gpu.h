@@ -59,6 +59,8 @@ struct gpu_function {
 	enum gpu_ending ending;
 };
 
+struct process;
+
 struct gpu_device {
 	uint32_t id;       /* CUDA ordinal */
 	const char *name;
@@ -254,6 +256,14 @@ struct run;
 void gpu_name_devices(struct run *run);
 
 /* Whether the allocator of an account is a device's memory ("device:0", or that and the device's UUID); *id: its number. */
+/* What the process says of its device; NULL = nothing. */
+const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id);
+
+/* Is what one process calls device `id` what the other calls `other_id`? By UUID where both are known, else by number and machine;
+ * two ranks of a job have one each. */
+int gpu_is_one_device(const struct process *one, uint32_t id, const struct process *other, uint32_t other_id);
+int gpu_has_uuid(const struct process *process, uint32_t id);
+
 int gpu_is_device_allocator(const char *allocator, uint32_t *id);
 
 #endif

@@ -6,12 +6,47 @@
  */
 #include "reducer/model/gpu.h"
 #include "reducer/model/internal.h"
+#include "reducer/model/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NUMBERS 256u /* most devices of a process: GPU_DEVICES_MAX */
+
+const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id)
+{
+	for (size_t i = 0; i < gpu->device_count; i++)
+		if (gpu->devices[i].id == id)
+			return &gpu->devices[i];
+	return NULL;
+}
+
+static const struct gpu_device *with_uuid(const struct process *process, uint32_t id)
+{
+	const struct gpu_device *device = process->gpu == NULL ? NULL : gpu_find_device(process->gpu, id);
+
+	return device != NULL && device->has_uuid ? device : NULL;
+}
+
+int gpu_is_one_device(const struct process *one, uint32_t id, const struct process *other, uint32_t other_id)
+{
+	const struct gpu_device *left = with_uuid(one, id), *right = with_uuid(other, other_id);
+	uint64_t rank, other_rank;
+
+	if (one == other)
+		return id == other_id;
+	if (left != NULL && right != NULL)
+		return memcmp(left->uuid, right->uuid, sizeof left->uuid) == 0;
+	if (id != other_id || strcmp(process_host(one), process_host(other)) != 0)
+		return 0;
+	return process_rank(one, &rank) != 0 || process_rank(other, &other_rank) != 0 || rank == other_rank;
+}
+
+int gpu_has_uuid(const struct process *process, uint32_t id)
+{
+	return with_uuid(process, id) != NULL;
+}
 
 /* By number: the first device that is called so; whether there is another one. */
 struct called {

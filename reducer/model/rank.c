@@ -2,7 +2,11 @@
 /* Machines and ranks of processes; see reducer/model/rank.h. */
 #include "reducer/model/rank.h"
 
+#include "reducer/model/internal.h"
+
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +87,42 @@ size_t run_hosts(const struct run *run)
 		count += k == i && host[0];
 	}
 	return count;
+}
+
+/* Has the run processes of two ranks? */
+static int is_of_ranks(const struct run *run)
+{
+	uint64_t first = 0, rank;
+	int is_any = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		if (process_rank(&run->processes[i], &rank) != 0)
+			continue;
+		if (is_any && rank != first)
+			return 1;
+		first = rank;
+		is_any = 1;
+	}
+	return 0;
+}
+
+void run_name_processes(struct run *run)
+{
+	int is_of_hosts = run_hosts(run) > 1, has_ranks = is_of_ranks(run);
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		struct process *process = &run->processes[i];
+		const char *host = process_host(process);
+		char called[320], member[32] = "";
+
+		process->of_host = is_of_hosts && host[0] ? host : NULL;
+		process->is_of_rank = has_ranks && process_rank(process, &process->of_rank) == 0;
+		if (process->is_of_rank)
+			snprintf(member, sizeof(member), ", rank %" PRIu64, process->of_rank);
+		snprintf(called, sizeof(called), "%" PRIu32 "%s%.255s%s", process->pid, process->of_host ? " of " : "",
+			 process->of_host ? host : "", member);
+		process->called = run_text(run, called, strlen(called));
+	}
 }
 
 size_t run_clocks(const struct run *run)

@@ -25,6 +25,9 @@ int process_rank(const struct process *process, uint64_t *rank);
  */
 const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANKS_MOST]);
 
+/* Sets of_host, of_rank and called of all processes: a machine or rank is named only where the run is of several. */
+void run_name_processes(struct run *run);
+
 /* How many different hosts are named, and how many clocks there are: one for all processes of a machine since its start. */
 size_t run_hosts(const struct run *run);
 size_t run_clocks(const struct run *run);

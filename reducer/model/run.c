@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing a run. See run.h. */
+#include "reducer/model/rank.h"
 #include "reducer/model/scan.h"
 
 #include "reducer/import/import.h"
@@ -321,6 +322,7 @@ static struct run *make_run(struct tree_choice *choice, struct run *run)
 	for (size_t i = 0; i < choice->count; i++)
 		open_process(run, &run->processes[i], choice, i);
 	find_unfollowed(run);
+	run_name_processes(run);
 	if (open_clocks(run) != 0)
 		return NULL;
 	run_set_times(run);

@@ -111,6 +111,10 @@ struct process {
 	uint64_t log_id;
 	const char *path;      /* of the log */
 	uint32_t pid, parent_pid;
+	const char *of_host;   /* name of its machine or container where the run is of several; NULL = of one, or not told */
+	uint64_t of_rank;      /* its rank where is_of_rank: the run has several, and it was told which it is */
+	bool is_of_rank;
+	const char *called;    /* in sentences: its pid and what else tells it apart: "12", "12 of node-a, rank 3" */
 	const char *command;   /* comm */
 	const char *executable; /* host fact "executable", else the command */
 	const char **arguments; /* argv; the last entry is NULL */

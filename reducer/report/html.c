@@ -188,7 +188,7 @@ static void put_columns(struct text *out, const struct table_kind *kind)
 			    column->id, table_type_name(column->type),
 			    column->unit == UNIT_NONE ? "none" : table_unit_name(column->unit), column->detail);
 		put_string(out, column->header);
-		text_string(out, ",\"help\":");
+		text_string(out, column->is_seldom ? ",\"seldom\":true,\"help\":" : ",\"help\":");
 		put_string(out, column->help);
 		text_char(out, '}');
 	}

@@ -64,7 +64,7 @@ static void put_failures(struct summary *summary)
 		return;
 	text_format(&sentence, "%" PRIu64 " allocation%s failed for want of memory, the last ", all.told, all.told == 1 ? "" : "s");
 	if (run->process_count > 1)
-		text_format(&sentence, "in process %u ", run->processes[all.process].pid);
+		text_format(&sentence, "in process %s ", run->processes[all.process].called);
 	text_string(&sentence, "at ");
 	human_ns(&sentence, all.last->time_ns);
 	if (all.last->requested_bytes <= INT64_MAX) {

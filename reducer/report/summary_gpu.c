@@ -24,6 +24,11 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 	char share[32];
 
 	text_format(&name, "%" PRIu32 " ", device->id);
+	if (device->process->of_host) {
+		text_string(&name, "of ");
+		escape_visible(&name, device->process->of_host, strnlen(device->process->of_host, 64));
+		text_char(&name, ' ');
+	}
 	escape_visible(&name, device->name, strnlen(device->name, 64));
 	escape_cut(&name, 20);
 	text_format(&summary->line, "  %s", name.bytes);

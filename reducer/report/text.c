@@ -290,7 +290,8 @@ static void put_rest(FILE *file, const struct layout *layout)
 
 	for (size_t i = 0; i < table->kind->column_count; i++) {
 		const struct table_column *column = &table->kind->columns[i];
-		if (layout->widths[i] || column->type == TABLE_STACK || column->detail >= DETAIL_FILES || !table->shown_count)
+		if (layout->widths[i] || column->type == TABLE_STACK || column->detail >= DETAIL_FILES || column->is_seldom ||
+		    !table->shown_count)
 			continue;
 		text_format(&line, "%s%s", line.length ? ", " : "", column->id);
 	}

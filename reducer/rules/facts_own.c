@@ -18,8 +18,8 @@
 #define DEVICES 64	    /* of all processes together */
 
 struct device_sum {
-	size_t process;
-	uint32_t device;
+	const struct process *process;
+	uint32_t device; /* as that process calls it */
 	double kernel_ns;
 };
 
@@ -29,15 +29,31 @@ struct device_sums {
 	size_t count;
 };
 
-static struct device_sum *sum_of(struct device_sums *sums, size_t process, uint32_t device)
+static struct device_sum *sum_of(struct device_sums *sums, const struct process *process, uint32_t device)
 {
 	for (size_t i = 0; i < sums->count; i++)
-		if (sums->list[i].process == process && sums->list[i].device == device)
+		if (gpu_is_one_device(sums->list[i].process, sums->list[i].device, process, device))
 			return &sums->list[i];
 	if (sums->count == DEVICES)
 		return NULL;
 	sums->list[sums->count] = (struct device_sum){.process = process, .device = device};
 	return &sums->list[sums->count++];
+}
+
+/* What the sentence calls a device: by its number and, where another one has that number too, whose it is. */
+static void name_device(struct rule_facts *facts, const struct device_sums *sums, const struct device_sum *device)
+{
+	char *label = facts->facts[FACT_busiest_ns].label;
+	size_t same = 0;
+
+	for (size_t i = 0; i < sums->count; i++)
+		same += sums->list[i].device == device->device;
+	if (same > 1)
+		snprintf(label, FACT_LABEL, "%u of process %s", device->device, device->process->called);
+	else
+		snprintf(label, FACT_LABEL, "%u", device->device);
+	facts_own(facts, FACT_busiest_ns, device->kernel_ns, "kernel_stats", "total_ns", same > 1 ? "device=%u, process=%s" : "device=%u",
+		  device->device, device->process->called);
 }
 
 static void gather_devices(struct rule_facts *facts, const struct request *request)
@@ -49,7 +65,7 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct gpu *gpu = facts_gpu(request, i);
 		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
-			struct device_sum *sum = sum_of(&sums, i, gpu_queue_device(gpu, gpu->kernels[k].queue));
+			struct device_sum *sum = sum_of(&sums, &request->run->processes[i], gpu_queue_device(gpu, gpu->kernels[k].queue));
 			if (sum)
 				sum->kernel_ns += (double)gpu->kernels[k].times.sum;
 		}
@@ -63,8 +79,7 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 		return;
 	facts_own(facts, FACT_devices, (double)sums.count, "kernel_stats", "device", "%s", "");
 	facts_own(facts, FACT_mean_busy_ns, all / (double)sums.count, "kernel_stats", "total_ns", "%s", "");
-	facts_own(facts, FACT_busiest_ns, busiest->kernel_ns, "kernel_stats", "total_ns", "device=%u", busiest->device);
-	snprintf(facts->facts[FACT_busiest_ns].label, FACT_LABEL, "%u", busiest->device);
+	name_device(facts, &sums, busiest);
 }
 
 /* Kernels whose mean time is below that of a launch call. */

@@ -8,11 +8,12 @@
  */
 #include "reducer/tables/compile_rows.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/xla_files.h"
 
 #include <string.h>
 
-enum { WHAT, FUNCTION, DEVICE, PROCESS, OCCURRENCES, BYTES, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, SIDE, COLUMNS };
+enum { WHAT, FUNCTION, DEVICE, PROCESS, OCCURRENCES, BYTES, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, SIDE, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[WHAT] = {"what", "what", TABLE_TEXT, UNIT_NONE, 0,
@@ -33,6 +34,8 @@ static const struct table_column columns[] = {
 	[SIDE] = {"source", "from", TABLE_TEXT, UNIT_NONE, 2,
 		  "call: time inside the host's call; driver: as CUPTI reports it; framework: what it announced; dump: files "
 		  "that XLA wrote; frames: inferred from Python stacks"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add_row(struct table *table, const struct process *process, const struct gpu_compile *row)
@@ -41,7 +44,7 @@ static void add_row(struct table *table, const struct process *process, const st
 	table_string(table, WHAT, row->what);
 	gpu_put_function(table, FUNCTION, process->gpu, row->function);
 	gpu_put_device(table, DEVICE, row->device);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, BYTES, (int64_t)row->bytes);
 	gpu_put_spread(table, TOTAL, &row->times);
@@ -54,7 +57,7 @@ static void add_framework_row(struct table *table, const struct process *process
 	table_string(table, WHAT, row->what);
 	table_string(table, FUNCTION, row->function);
 	if (process)
-		table_integer(table, PROCESS, process->pid);
+		table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, OCCURRENCES, (int64_t)row->versions);
 	if (row->bytes)
 		table_integer(table, BYTES, (int64_t)row->bytes);

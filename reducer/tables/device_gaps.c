@@ -9,6 +9,7 @@
 #include "reducer/analysis/units.h"
 #include "reducer/symbols/demangle.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
 #include <string.h>
 
@@ -35,7 +36,7 @@ enum {
 	OP,
 	RANGE,
 	THREAD,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -65,6 +66,8 @@ static const struct table_column columns[] = {
 	[OP] = {"op", "op", TABLE_TEXT, UNIT_NONE, 2, "innermost op of the thread when it called for the work that ended it"},
 	[RANGE] = {"range", "range", TABLE_TEXT, UNIT_NONE, 2, "likewise the innermost range that is no op"},
 	[THREAD] = {"thread", "thread", TABLE_INTEGER, UNIT_NONE, 2, "kernel thread id of the one that called for it"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 _Static_assert(COMPILATION + GAP_OTHER == OTHER, "a column a part");
@@ -90,7 +93,7 @@ static void put_row(struct table *table, const struct process *process, const st
 	table_row(table);
 	table_integer(table, TIME, gap->start_ns);
 	table_integer(table, DURATION, (int64_t)gap->ns);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	gpu_put_device(table, DEVICE, gap->device);
 	if (unit)
 		table_integer(table, STEP, (int64_t)unit->number);
@@ -119,19 +122,19 @@ static void put_sum(struct table *table, const struct process *process, const st
 {
 	if (sum->all - sum->unrecorded > shown)
 		table_note(table, NOTE_INFO,
-			   "Process %u, device %u: %llu gaps in all; the table has the longest of each process, %zu at most, and looks for "
+			   "Process %s, device %u: %llu gaps in all; the table has the longest of each process, %zu at most, and looks for "
 			   "them among the longest %llu of the device.",
-			   process->pid, sum->device, (unsigned long long)(sum->all - sum->unrecorded), (size_t)GAPS_MOST,
+			   process->called, sum->device, (unsigned long long)(sum->all - sum->unrecorded), (size_t)GAPS_MOST,
 			   (unsigned long long)sum->kept);
 	if (sum->unrecorded)
 		table_note(table, NOTE_MISSING,
-			   "Process %u, device %u: %llu stretches without work, %.3f ms in all, are no gaps: a part of each was outside of "
+			   "Process %s, device %u: %llu stretches without work, %.3f ms in all, are no gaps: a part of each was outside of "
 			   "every window.",
-			   process->pid, sum->device, (unsigned long long)sum->unrecorded, (double)sum->unrecorded_ns / 1e6);
+			   process->called, sum->device, (unsigned long long)sum->unrecorded, (double)sum->unrecorded_ns / 1e6);
 	if (sum->late)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u, device %u: %llu pieces of work came so late that gaps may be shown where they ran.", process->pid,
-			   sum->device, (unsigned long long)sum->late);
+			   "Process %s, device %u: %llu pieces of work came so late that gaps may be shown where they ran.",
+			   process->called, sum->device, (unsigned long long)sum->late);
 }
 
 static size_t count_of(const struct gaps *gaps, uint32_t device)

@@ -6,8 +6,9 @@
  * stretch; overlap is time with at least two things at once. A stream's row counts what ran on that stream.
  */
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
-enum { TIME, DURATION, PROCESS, DEVICE, STREAM, BUSY, IDLE, OVERLAP, KERNELS, COPIES, BUSY_SHARE, COLUMNS };
+enum { TIME, DURATION, PROCESS, DEVICE, STREAM, BUSY, IDLE, OVERLAP, KERNELS, COPIES, BUSY_SHARE, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "start of the stretch, from the start of the run"},
@@ -21,6 +22,8 @@ static const struct table_column columns[] = {
 	[KERNELS] = {"kernel_ns", "kernels", TABLE_INTEGER, UNIT_NS, 1, "a kernel or graph ran; of a device only"},
 	[COPIES] = {"copy_ns", "copies", TABLE_INTEGER, UNIT_NS, 1, "a copy or set ran; of a device only"},
 	[BUSY_SHARE] = {"busy_share", "busy", TABLE_REAL, UNIT_RATIO, 0, "busy_ns / duration_ns"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* Busy ns of a lane between two device times; cells are split evenly where a border cuts them. */
@@ -106,7 +109,7 @@ static void add_row(struct table *table, const struct place *place, const struct
 	table_row(table);
 	table_integer(table, TIME, start);
 	table_integer(table, DURATION, (int64_t)length);
-	table_integer(table, PROCESS, place->process->pid);
+	table_process(table, PROCESS, MACHINE, place->process);
 	gpu_put_device(table, DEVICE, place->device);
 	if (place->queue)
 		table_integer(table, STREAM, place->queue->stream);
@@ -154,8 +157,8 @@ static void take_device(struct table *table, const struct request *request, cons
 	}
 	if (sweep->late)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u, device %u: %llu intervals came so late that only what lay behind the others was counted as busy.",
-			   process->pid, sweep->device, (unsigned long long)sweep->late);
+			   "Process %s, device %u: %llu intervals came so late that only what lay behind the others was counted as busy.",
+			   process->called, sweep->device, (unsigned long long)sweep->late);
 }
 
 static void fill(struct table *table, const struct request *request)

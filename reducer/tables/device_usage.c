@@ -5,6 +5,7 @@
  * Rule: a device's figures are of the device as a whole, whoever used it; a figure that NVML does not give is empty.
  */
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/readings.h"
 
 #include <inttypes.h>
@@ -29,7 +30,7 @@ enum {
 	WATTS,
 	REASONS,
 	USERS,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -50,6 +51,8 @@ static const struct table_column columns[] = {
 	[USERS] = {"users", "users", TABLE_TEXT, UNIT_NONE, 2,
 		   "processes that compute on it, PID or PID:BYTES where NVML says how much memory they have; pids outside of "
 		   "containers"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const uint16_t places[USE_READINGS] = {
@@ -128,7 +131,7 @@ static void add_row(struct table *table, const struct process *process, const st
 
 	table_row(table);
 	table_integer(table, TIME, sample->time_ns);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, DEVICE, sample->subject);
 	for (size_t i = 0; i < use->device_count; i++) {
 		if (use->devices[i].number != sample->subject)
@@ -154,9 +157,9 @@ static void note_errors(struct table *table, const struct process *process)
 		const struct use_sample *sample = &process->use.samples[i];
 		if (sample->of == USE_OF_DEVICE && use_value(&process->use, sample, USE_nvml_error, &error))
 			table_note(table, NOTE_MISSING,
-				   "Process %" PRIu32 ": NVML refused figures of device %" PRIu32 " (nvmlReturn_t %" PRIu64
+				   "Process %s: NVML refused figures of device %" PRIu32 " (nvmlReturn_t %" PRIu64
 				   "%s).",
-				   process->pid, sample->subject, error,
+				   process->called, sample->subject, error,
 				   error == 15	? ": the device is lost"
 				   : error == 4 ? ": no permission"
 						: "");

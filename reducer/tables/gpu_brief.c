@@ -7,22 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a process calls device `id`. Where nothing tells which one that is, it is the one that others call so. */
-static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct gpu *gpu, uint32_t id)
+/* What a process calls device `id`. */
+static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct process *process, uint32_t id)
 {
-	const struct gpu_device *known = gpu_find_device(gpu, id);
-	const uint8_t *uuid = known && known->has_uuid ? known->uuid : NULL;
-
 	for (size_t i = 0; i < brief->device_count; i++) {
 		struct gpu_brief_device *device = &brief->devices[i];
-		if (device->id != id || (uuid && device->uuid && memcmp(uuid, device->uuid, sizeof known->uuid) != 0))
+		if (!gpu_is_one_device(device->process, device->id, process, id))
 			continue;
-		device->uuid = device->uuid ? device->uuid : uuid;
+		if (!gpu_has_uuid(device->process, device->id)) {
+			device->process = process; /* may know it better */
+			device->id = id;
+		}
 		return device;
 	}
 	if (brief->device_count == GPU_BRIEF_DEVICES)
 		return &brief->devices[GPU_BRIEF_DEVICES - 1];
-	brief->devices[brief->device_count] = (struct gpu_brief_device){.id = id, .uuid = uuid, .name = ""};
+	brief->devices[brief->device_count] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
 	return &brief->devices[brief->device_count++];
 }
 
@@ -37,26 +37,26 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 	const struct gpu *gpu = process->gpu;
 
 	for (size_t i = 0; i < gpu->device_count; i++) {
-		struct gpu_brief_device *device = device_of(brief, gpu, gpu->devices[i].id);
+		struct gpu_brief_device *device = device_of(brief, process, gpu->devices[i].id);
 		device->name = gpu->devices[i].name;
 		device->has_peak |= !process_is_foreign(process);
 	}
 	for (size_t i = 0; i < gpu->sweep_count; i++) {
-		struct gpu_brief_device *device = device_of(brief, gpu, gpu->sweeps[i].device);
+		struct gpu_brief_device *device = device_of(brief, process, gpu->sweeps[i].device);
 		device->busy_ns += gpu->sweeps[i].busy.busy_ns;
 		device->processes++;
 		device->has_peak |= !process_is_foreign(process);
 	}
 	for (size_t i = 0; i < gpu->kernel_count; i++)
 		if (gpu->kernels[i].queue < gpu->queue_count)
-			device_of(brief, gpu, gpu->queues[gpu->kernels[i].queue].device)->kernels += gpu->kernels[i].occurrences;
+			device_of(brief, process, gpu->queues[gpu->kernels[i].queue].device)->kernels += gpu->kernels[i].occurrences;
 	for (size_t i = 0; i < gpu->copy_count; i++)
 		if (gpu->copies[i].queue < gpu->queue_count)
-			device_of(brief, gpu, gpu->queues[gpu->copies[i].queue].device)->copies += gpu->copies[i].occurrences;
+			device_of(brief, process, gpu->queues[gpu->copies[i].queue].device)->copies += gpu->copies[i].occurrences;
 	for (size_t i = 0; i < process->account_count; i++) {
 		uint32_t id;
 		if (gpu_is_device_allocator(process->accounts[i].allocator, &id))
-			take_peak(device_of(brief, gpu, id), &process->accounts[i]);
+			take_peak(device_of(brief, process, id), &process->accounts[i]);
 	}
 }
 

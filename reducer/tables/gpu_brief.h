@@ -11,7 +11,7 @@
 
 struct gpu_brief_device {
 	uint32_t id;
-	const uint8_t *uuid; /* NULL = not known; two processes may call different devices by one number */
+	const struct process *process; /* that calls it so: another one may call another device by that number */
 	const char *name;
 	uint64_t busy_ns, kernels, copies, peak_bytes;
 	bool has_peak;	  /* calls that allocate were seen, or would have been */

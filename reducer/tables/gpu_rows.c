@@ -18,14 +18,6 @@ static bool is_number(const char *text, uint64_t number)
 	return strtoull(text, &end, 10) == number && end != text && !*end;
 }
 
-const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id)
-{
-	for (size_t i = 0; i < gpu->device_count; i++)
-		if (gpu->devices[i].id == id)
-			return &gpu->devices[i];
-	return NULL;
-}
-
 bool gpu_wants_device_number(const struct request *request, const struct gpu *gpu, uint32_t device)
 {
 	const struct gpu_device *known = gpu_find_device(gpu, device);
@@ -182,14 +174,13 @@ void gpu_note_whole_graphs(struct table *table, const struct request *request)
 			   launches == 1 ? "was" : "were");
 }
 
-/* Another device than `first` that a wanted process calls by the same number. */
-static bool is_other_device(const struct request *request, const struct gpu_device *first)
+/* Another device than the process's own that a wanted process calls by the same number. */
+static bool is_other_device(const struct request *request, const struct process *first, uint32_t id)
 {
 	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct gpu *gpu = request->run->processes[i].gpu;
-		const struct gpu_device *device = gpu ? gpu_find_device(gpu, first->id) : NULL;
-		if (device && device->has_uuid && request_wants_process(request, &request->run->processes[i]) &&
-		    memcmp(device->uuid, first->uuid, sizeof first->uuid) != 0)
+		const struct process *process = &request->run->processes[i];
+		if (process->gpu && gpu_find_device(process->gpu, id) && request_wants_process(request, process) &&
+		    !gpu_is_one_device(first, id, process, id))
 			return true;
 	}
 	return false;
@@ -197,18 +188,20 @@ static bool is_other_device(const struct request *request, const struct gpu_devi
 
 void gpu_note_numbers(struct table *table, const struct request *request)
 {
-	const struct gpu *gpu = NULL;
+	const struct process *first = NULL;
 
-	for (size_t i = 0; i < request->run->process_count && !(gpu && gpu->device_count); i++)
-		if (request_wants_process(request, &request->run->processes[i]))
-			gpu = request->run->processes[i].gpu;
-	for (size_t i = 0; gpu && i < gpu->device_count; i++)
-		if (gpu->devices[i].has_uuid && is_other_device(request, &gpu->devices[i])) {
+	for (size_t i = 0; i < request->run->process_count && !first; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (request_wants_process(request, process) && process->gpu && process->gpu->device_count)
+			first = process;
+	}
+	for (size_t i = 0; first && i < first->gpu->device_count; i++)
+		if (is_other_device(request, first, first->gpu->devices[i].id)) {
 			table_note(table, NOTE_INFO,
 				   "Devices have the numbers that each process gives them: under number %" PRIu32 " there are several "
-				   "(CUDA_VISIBLE_DEVICES, or several machines), which figures of a number hold together; --process tells "
-				   "them apart.",
-				   gpu->devices[i].id);
+				   "(CUDA_VISIBLE_DEVICES, or several machines), which figures of a number hold together; --process, "
+				   "--host or --rank tells them apart.",
+				   first->gpu->devices[i].id);
 			return;
 		}
 }
@@ -250,7 +243,7 @@ static void note_reasons(struct table *table, const struct process *process, enu
 	for (unsigned reason = 1; reason < GPU_REASONS; reason++)
 		if (counts->reasons[pairing][reason])
 			table_note(table, pairing == GPU_NOT_LAUNCHED ? NOTE_INFO : NOTE_MISSING,
-				   "Process %" PRIu32 ": %" PRIu64 " %s: %s.", process->pid, counts->reasons[pairing][reason],
+				   "Process %s: %" PRIu64 " %s: %s.", process->called, counts->reasons[pairing][reason],
 				   (counts->reasons[pairing][reason] == 1 ? one : many)[pairing], gpu_reason_text(reason));
 }
 
@@ -263,7 +256,7 @@ static void note_impossible(struct table *table, const struct process *process)
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
 		if (counts->impossible[i])
 			table_note(table, NOTE_LOSS,
-				   "Process %" PRIu32 ": %" PRIu64 " device records %s: counted, but in no sum of time.", process->pid,
+				   "Process %s: %" PRIu64 " device records %s: counted, but in no sum of time.", process->called,
 				   counts->impossible[i], texts[i]);
 }
 
@@ -272,18 +265,18 @@ static void note_oddities(struct table *table, const struct process *process)
 	const struct gpu_counts *counts = &process->gpu->counts;
 
 	if (counts->duplicates)
-		table_note(table, NOTE_INFO, "Process %" PRIu32 ": %" PRIu64 " device records came twice; each counts once.",
-			   process->pid, counts->duplicates);
+		table_note(table, NOTE_INFO, "Process %s: %" PRIu64 " device records came twice; each counts once.",
+			   process->called, counts->duplicates);
 	if (counts->repeated_calls)
-		table_note(table, NOTE_LOSS, "Process %" PRIu32 ": %" PRIu64 " calls carry the correlation id of an earlier one.",
-			   process->pid, counts->repeated_calls);
+		table_note(table, NOTE_LOSS, "Process %s: %" PRIu64 " calls carry the correlation id of an earlier one.",
+			   process->called, counts->repeated_calls);
 	if (counts->unknown_shapes || counts->unknown_queues)
 		table_note(table, NOTE_LOSS,
-			   "Process %" PRIu32 ": %" PRIu64 " kernels without name and shape, %" PRIu64
+			   "Process %s: %" PRIu64 " kernels without name and shape, %" PRIu64
 			   " records without device and stream: those facts are not in the log.",
-			   process->pid, counts->unknown_shapes, counts->unknown_queues);
+			   process->called, counts->unknown_shapes, counts->unknown_queues);
 	if (counts->left_out)
-		table_note(table, NOTE_LOSS, "Process %" PRIu32 ": %" PRIu64 " things found no room and are missing.", process->pid,
+		table_note(table, NOTE_LOSS, "Process %s: %" PRIu64 " things found no room and are missing.", process->called,
 			   counts->left_out);
 }
 
@@ -293,25 +286,17 @@ static void note_clock(struct table *table, const struct process *process)
 
 	if (gpu->counts.device_records && !gpu->has_clock)
 		table_note(table, NOTE_INFERRED,
-			   "Process %" PRIu32 ": CUPTI's clock was not read; device times are taken for CLOCK_REALTIME.", process->pid);
+			   "Process %s: CUPTI's clock was not read; device times are taken for CLOCK_REALTIME.", process->called);
 	else if (gpu->clock_error_ns > GPU_SKEW_NS)
-		table_note(table, NOTE_INFERRED, "Process %" PRIu32 ": device times may be up to %.1f us off against the host's.",
-			   process->pid, (double)gpu->clock_error_ns / 1e3);
+		table_note(table, NOTE_INFERRED, "Process %s: device times may be up to %.1f us off against the host's.",
+			   process->called, (double)gpu->clock_error_ns / 1e3);
 }
 
 /* A device of one of the processes. */
 struct used_device {
-	size_t process;
+	const struct process *process;
 	uint32_t id;
-	const uint8_t *uuid; /* NULL = not recorded */
 };
-
-static bool is_one_device(const struct used_device *one, const struct used_device *other)
-{
-	if (one->uuid && other->uuid)
-		return memcmp(one->uuid, other->uuid, sizeof(((struct gpu_device *)0)->uuid)) == 0;
-	return one->process == other->process && one->id == other->id;
-}
 
 size_t gpu_devices_used(const struct request *request)
 {
@@ -324,15 +309,13 @@ size_t gpu_devices_used(const struct request *request)
 			continue;
 		for (size_t k = 0; k < process->gpu->kernel_count; k++) {
 			uint32_t id = gpu_queue_device(process->gpu, process->gpu->kernels[k].queue);
-			const struct gpu_device *device = gpu_find_device(process->gpu, id);
-			struct used_device one = {.process = p, .id = id, .uuid = device && device->has_uuid ? device->uuid : NULL};
 			size_t i = 0;
-			while (i < count && !is_one_device(&used[i], &one))
+			while (i < count && !gpu_is_one_device(used[i].process, used[i].id, process, id))
 				i++;
 			if (i < count || !gpu_wants_queue(request, process->gpu, process->gpu->kernels[k].queue))
 				continue;
 			used = base_grow(used, &room, count + 1, sizeof(*used));
-			used[count++] = one;
+			used[count++] = (struct used_device){process, id};
 		}
 	}
 	free(used);

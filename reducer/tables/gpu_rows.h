@@ -28,9 +28,6 @@ void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, u
 /* The kernel's name as people write it, appended. "" for GPU_NONE. */
 void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name);
 
-/* The device of that number, or NULL. */
-const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id);
-
 /*
  * Does a kernel use tensor cores? Read from its code where the log holds that (then *is_from_code, if not NULL, is true), else
  * guessed from its name. `name`: place in gpu->names; device NULL = unknown.

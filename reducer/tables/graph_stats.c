@@ -7,9 +7,11 @@
  * says only when the whole ran.
  */
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
 enum {
-	PROCESS, GRAPH, LAUNCHES, NODES, KERNELS, COPIES, SETS, DEVICE_TIME, SPAN, SPAN_AVERAGE, SPAN_LEAST, SPAN_MOST, HOST, LEVEL, COLUMNS
+	PROCESS, GRAPH, LAUNCHES, NODES, KERNELS, COPIES, SETS, DEVICE_TIME, SPAN, SPAN_AVERAGE, SPAN_LEAST, SPAN_MOST, HOST, LEVEL,
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -31,12 +33,14 @@ static const struct table_column columns[] = {
 	[SPAN_MOST] = {"span_max_ns", "max", TABLE_INTEGER, UNIT_NS, 1, "longest"},
 	[HOST] = {"host_ns", "in call", TABLE_INTEGER, UNIT_NS, 1, "time inside the launch calls"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 1, "node: each node was recorded; graph: the whole"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add_row(struct table *table, const struct process *process, const struct gpu_graph *graph)
 {
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, GRAPH, graph->id);
 	table_integer(table, LAUNCHES, (int64_t)graph->launches);
 	if (graph->nodes)

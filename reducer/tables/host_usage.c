@@ -6,6 +6,7 @@
  * read while it calls hooked functions, so a row may span a long time, and its length stands in it.
  */
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/readings.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ enum {
 #define TFP_READING(number, name, subject, kind, unit, help) SHOWS_##subject(COLUMN_##name, )
 #include "collectors/tables/readings.def"
 #undef TFP_READING
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -66,6 +67,8 @@ static const struct table_column columns[] = {
 	SHOWS_##subject([COLUMN_##name] = READINGS_COLUMN(name, kind, unit, 3, help), )
 #include "collectors/tables/readings.def"
 #undef TFP_READING
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const uint16_t places[USE_READINGS] = {
@@ -133,7 +136,7 @@ static void add_row(struct table *table, const struct process *process, const st
 
 	table_row(table);
 	table_integer(table, TIME, sample->time_ns);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	if (sample->of == USE_OF_TASK || thread != NULL)
 		table_integer(table, THREAD, thread != NULL ? thread->tid : sample->subject);
 	if (thread != NULL && thread->name[0] != 0)
@@ -164,8 +167,8 @@ static void note_files(struct table *table, const struct process *process)
 	for (size_t i = 0; i < process->use.file_count; i++) {
 		const struct system_file *file = &process->use.files[i];
 		if (file->error != 0)
-			table_note(table, NOTE_MISSING, "Process %u could not read %s (%s): the columns from it are empty.",
-				   process->pid, file->path, strerror(file->error));
+			table_note(table, NOTE_MISSING, "Process %s could not read %s (%s): the columns from it are empty.",
+				   process->called, file->path, strerror(file->error));
 	}
 }
 
@@ -177,9 +180,9 @@ static void note_unread(struct table *table, const struct process *process)
 		if (process->use.samples[i].of == USE_OF_PROCESS && use_value(&process->use, &process->use.samples[i], USE_unread, &failed))
 			sum += failed;
 	if (sum != 0)
-		table_note(table, NOTE_MISSING, "Process %u closed descriptors that were not its own: "
+		table_note(table, NOTE_MISSING, "Process %s closed descriptors that were not its own: "
 			   "%llu readings are missing (column unread).",
-			   process->pid, (unsigned long long)sum);
+			   process->called, (unsigned long long)sum);
 }
 
 static void add_process(struct table *table, const struct request *request, const struct process *process)

@@ -6,6 +6,7 @@
  */
 #include "reducer/tables/input_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 enum {
 	V_PID,
@@ -28,6 +29,8 @@ enum {
 	V_AT_ONCE,
 	V_BUSY,
 	V_OUTSIDE,
+	V_MACHINE,
+	V_MEMBER,
 	V_COLUMNS
 };
 
@@ -62,6 +65,8 @@ static const struct table_column verdict_columns[] = {
 		    "share of the time from their first order to their last in which they made batches"},
 	[V_OUTSIDE] = {"iterator_outside", "outside", TABLE_TEXT, UNIT_NONE, 3,
 		       "yes = most waiting lies outside of the marked steps"},
+	[V_MACHINE] = TABLE_HOST,
+	[V_MEMBER] = TABLE_MEMBER,
 };
 
 static void put_worker_cells(struct table *table, const struct input_view *view)
@@ -80,7 +85,7 @@ static void put_verdict(struct table *table, const struct input_view *view)
 
 	input_sentence(view, &sentence);
 	table_row(table);
-	table_integer(table, V_PID, view->process->pid);
+	table_process(table, V_PID, V_MACHINE, view->process);
 	table_string(table, V_VERDICT, input_verdict_name(view->verdict));
 	table_integer(table, V_STEPS, (int64_t)view->steps);
 	table_string(table, V_SOURCE, input_source_name(view->source));
@@ -110,13 +115,13 @@ static void note_verdict(struct table *table, const struct input_view *view)
 	struct text sentence = {0};
 
 	input_sentence(view, &sentence);
-	table_note(table, NOTE_INFO, "Process %u: %s%s%s", view->process->pid, sentence.bytes, view->remedy ? " " : "",
+	table_note(table, NOTE_INFO, "Process %s: %s%s%s", view->process->called, sentence.bytes, view->remedy ? " " : "",
 		   view->remedy ? view->remedy : "");
 	text_free(&sentence);
 	if (view->source == SOURCE_LOADER && view->stage.length)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: collating is told from the dataset's own work by the names of the ops (stack, cat).",
-			   view->process->pid);
+			   "Process %s: collating is told from the dataset's own work by the names of the ops (stack, cat).",
+			   view->process->called);
 }
 
 /* Where there are several: how far they lie apart. */
@@ -134,9 +139,9 @@ static void note_range(struct table *table, const struct input_views *views)
 			most = view;
 	}
 	if (most && most != least)
-		table_note(table, NOTE_INFO, "A step waited %.3f ms (process %u) to %.3f ms (process %u) for input.",
-			   (double)(least->wait_ns / least->steps) / 1e6, least->process->pid,
-			   (double)(most->wait_ns / most->steps) / 1e6, most->process->pid);
+		table_note(table, NOTE_INFO, "A step waited %.3f ms (process %s) to %.3f ms (process %s) for input.",
+			   (double)(least->wait_ns / least->steps) / 1e6, least->process->called,
+			   (double)(most->wait_ns / most->steps) / 1e6, most->process->called);
 }
 
 static void fill_verdict(struct table *table, const struct request *request)
@@ -153,7 +158,7 @@ static void fill_verdict(struct table *table, const struct request *request)
 	input_views_free(&views);
 }
 
-enum { H_PID, H_STAGE, H_TOTAL, H_SHARE, H_REMEDY, H_COLUMNS };
+enum { H_PID, H_STAGE, H_TOTAL, H_SHARE, H_REMEDY, H_MACHINE, H_MEMBER, H_COLUMNS };
 
 static const struct table_column host_columns[] = {
 	[H_PID] = {"pid", "pid", TABLE_INTEGER, UNIT_NONE, 1, "process that runs the steps; its worker processes count with it"},
@@ -165,6 +170,8 @@ static const struct table_column host_columns[] = {
 	[H_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the five"},
 	[H_REMEDY] = {"remedy", "what to do if it is much", TABLE_TEXT, UNIT_NONE, 0,
 		      "what helps against the stage that takes most"},
+	[H_MACHINE] = TABLE_HOST,
+	[H_MEMBER] = TABLE_MEMBER,
 };
 
 static void put_host(struct table *table, const struct input_view *view)
@@ -175,7 +182,7 @@ static void put_host(struct table *table, const struct input_view *view)
 		all += view->parts_ns[c];
 	for (enum input_category c = 0; c < INPUT_CATEGORIES; c++) {
 		table_row(table);
-		table_integer(table, H_PID, view->process->pid);
+		table_process(table, H_PID, H_MACHINE, view->process);
 		table_string(table, H_STAGE, input_category_name(c));
 		table_integer(table, H_TOTAL, (int64_t)view->parts_ns[c]);
 		if (all)
@@ -195,7 +202,7 @@ static void fill_host(struct table *table, const struct request *request)
 	input_views_free(&views);
 }
 
-enum { S_PID, S_STEP, S_START, S_TOTAL, S_WAIT, S_SHARE, S_COPY, S_HIDDEN, S_COLUMNS };
+enum { S_PID, S_STEP, S_START, S_TOTAL, S_WAIT, S_SHARE, S_COPY, S_HIDDEN, S_MACHINE, S_MEMBER, S_COLUMNS };
 
 static const struct table_column step_columns[] = {
 	[S_PID] = {"pid", "pid", TABLE_INTEGER, UNIT_NONE, 1, "process that runs the steps"},
@@ -206,12 +213,14 @@ static const struct table_column step_columns[] = {
 	[S_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0, "of the step"},
 	[S_COPY] = {"copy_ns", "copies", TABLE_INTEGER, UNIT_NS, 1, "of it: copies to the device"},
 	[S_HIDDEN] = {"hidden_ns", "hidden", TABLE_INTEGER, UNIT_NS, 2, "more of the same while a device worked: costs nothing"},
+	[S_MACHINE] = TABLE_HOST,
+	[S_MEMBER] = TABLE_MEMBER,
 };
 
 static void put_step(struct table *table, const struct process *process, const struct step_row *row)
 {
 	table_row(table);
-	table_integer(table, S_PID, process->pid);
+	table_process(table, S_PID, S_MACHINE, process);
 	table_integer(table, S_STEP, (int64_t)row->unit.number);
 	table_integer(table, S_START, row->start_ns);
 	table_integer(table, S_TOTAL, (int64_t)row->total_ns);

@@ -7,11 +7,12 @@
  */
 #include "reducer/tables/input_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PID, OP, COUNT, TOTAL, TOTAL_SHARE, SELF, SELF_SHARE, CATEGORY, COLUMNS };
+enum { PID, OP, COUNT, TOTAL, TOTAL_SHARE, SELF, SELF_SHARE, CATEGORY, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PID] = {"pid", "pid", TABLE_INTEGER, UNIT_NONE, 1, "process that ran it"},
@@ -22,10 +23,12 @@ static const struct table_column columns[] = {
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0, "without what was inside it"},
 	[SELF_SHARE] = {"self_share", "share", TABLE_REAL, UNIT_RATIO, 0, "of the sum of all self times"},
 	[CATEGORY] = {"category", "category", TABLE_TEXT, UNIT_NONE, 0, "as in input.host"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 struct row {
-	uint32_t pid;
+	const struct process *process; /* of the run's list: in its order */
 	const char *name;
 	uint64_t count, total_ns, self_ns;
 	enum input_category category;
@@ -44,17 +47,18 @@ static void add(struct rows *rows, struct row row)
 
 static void add_process(struct rows *rows, const struct request *request, size_t process)
 {
+	const struct process *own = &request->run->processes[process];
 	const struct loading *loading = analyses_process(request->analyses, &analysis_loading, process);
 	const struct pipelines *pipelines = analyses_process(request->analyses, &analysis_pipelines, process);
 
 	for (size_t i = 0; pipelines && i < pipelines->count; i++) {
 		const struct pipeline_node *node = &pipelines->nodes[i];
-		add(rows, (struct row){node->pid, node->name, node->calls, node->total_ns, node->thread_self_ns,
+		add(rows, (struct row){own, node->name, node->calls, node->total_ns, node->thread_self_ns,
 				       input_category_of(node->name)});
 	}
 	for (size_t i = 0; loading && i < loading->op_count; i++) {
 		const struct loading_op *op = &loading->ops[i];
-		add(rows, (struct row){op->pid, op->name, op->count, op->total_ns, op->self_ns, op->category});
+		add(rows, (struct row){own, op->name, op->count, op->total_ns, op->self_ns, op->category});
 	}
 }
 
@@ -64,15 +68,15 @@ static int compare_rows(const void *a, const void *b)
 
 	if (one->self_ns != other->self_ns)
 		return one->self_ns < other->self_ns ? 1 : -1;
-	if (one->pid != other->pid)
-		return one->pid < other->pid ? -1 : 1;
+	if (one->process != other->process)
+		return one->process < other->process ? -1 : 1;
 	return strcmp(one->name, other->name);
 }
 
 static void put_row(struct table *table, const struct row *row, double all)
 {
 	table_row(table);
-	table_integer(table, PID, row->pid);
+	table_process(table, PID, MACHINE, row->process);
 	table_string(table, OP, row->name);
 	table_integer(table, COUNT, (int64_t)row->count);
 	table_integer(table, TOTAL, (int64_t)row->total_ns);

@@ -258,37 +258,37 @@ void input_views_free(struct input_views *views)
 
 static void note_view(struct table *table, const struct input_view *view)
 {
-	uint32_t pid = view->process->pid;
+	const char *called = view->process->called;
 
 	if (view->is_outside)
 		table_note(
 			table, NOTE_INFO,
-			"Process %u: most of the waiting for input lies between the end of a step's marker and the next one: the "
+			"Process %s: most of the waiting for input lies between the end of a step's marker and the next one: the "
 			"iterator stands outside of the marked step. Put it inside, or tools that look at the marker alone "
 			"(--step-time=span, the TensorFlow Profiler) see no input problem.",
-			pid);
+			called);
 	if (view->guessed)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: %zu of its worker processes ran no op of PyTorch and read no file: their work is taken to be "
+			   "Process %s: %zu of its worker processes ran no op of PyTorch and read no file: their work is taken to be "
 			   "their processor time.",
-			   pid, view->guessed);
+			   called, view->guessed);
 	if (view->loading->has_workers && !view->workers)
 		table_note(
 			table, NOTE_MISSING,
-			"Process %u: its DataLoader has worker processes, but none of them is among the logs: what they did is "
+			"Process %s: its DataLoader has worker processes, but none of them is among the logs: what they did is "
 			"not known.",
-			pid);
+			called);
 	if (view->verdict == VERDICT_POSSIBLE)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "
+			   "Process %s: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "
 			   "and "
 			   "the thread that runs the steps used %.0f %% of a processor: it may have waited for them.",
-			   pid, 100 * fmin(view->reading_threads, 1), 100 * view->step_thread_cores);
+			   called, 100 * fmin(view->reading_threads, 1), 100 * view->step_thread_cores);
 	if (view->steps == 1)
-		table_note(table, NOTE_INFO, "Process %u: one step alone; there is no range and no deviation.", pid);
+		table_note(table, NOTE_INFO, "Process %s: one step alone; there is no range and no deviation.", called);
 	if (view->loading->forgotten)
-		table_note(table, NOTE_MISSING, "Process %u: a loader's call held more ops than are kept; some are not shown.",
-			   pid);
+		table_note(table, NOTE_MISSING, "Process %s: a loader's call held more ops than are kept; some are not shown.",
+			   called);
 }
 
 void input_notes(struct table *table, const struct request *request, const struct input_views *views)

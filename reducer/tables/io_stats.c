@@ -7,10 +7,11 @@
  */
 #include "reducer/read/schema.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 
-enum { PROCESS, PATH, FUNCTION, CALLS, BYTES, TIME, AVERAGE, RATE, FAILED, THREADS, FIRST, LAST, COLUMNS };
+enum { PROCESS, PATH, FUNCTION, CALLS, BYTES, TIME, AVERAGE, RATE, FAILED, THREADS, FIRST, LAST, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 1, "pid as the process saw it"},
@@ -29,6 +30,8 @@ static const struct table_column columns[] = {
 	[THREADS] = {"threads", "threads", TABLE_INTEGER, UNIT_COUNT, 2, "threads that did it"},
 	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 3, "begin of the first call, from the start of the run"},
 	[LAST] = {"last_ns", "last", TABLE_INTEGER, UNIT_NS, 3, "return of the last call, from the start of the run"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static int by_file(const void *a, const void *b)
@@ -56,7 +59,7 @@ static void add_row(struct table *table, const struct process *process, const st
 	bool is_map = hook != NULL && hook->name[0] == 'm';
 
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, PATH, sum->path);
 	table_string(table, FUNCTION, hook == NULL ? NULL : hook->name);
 	table_integer(table, CALLS, (int64_t)sum->calls);

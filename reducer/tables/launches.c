@@ -6,12 +6,13 @@
  */
 #include "reducer/model/gpu_launches.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 
 enum {
 	HOST, HOST_DURATION, DELAY, DEVICE_START, DEVICE_DURATION, KIND, NAME, PAIRING, REASON, PROCESS, THREAD, DEVICE, STREAM,
-	CORRELATION, FUNCTION, OP, BYTES, RECORDS, GRAPH, IMPOSSIBLE, STACK, COLUMNS
+	CORRELATION, FUNCTION, OP, BYTES, RECORDS, GRAPH, IMPOSSIBLE, STACK, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -41,6 +42,8 @@ static const struct table_column columns[] = {
 	[GRAPH] = {"graph", "graph", TABLE_INTEGER, UNIT_NONE, 3, "id of the executable graph"},
 	[IMPOSSIBLE] = {"impossible", "impossible", TABLE_TEXT, UNIT_NONE, 3, "what cannot be about its device times"},
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 4, "call stack of the call"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* Names of kernels as people read them, by place in gpu->names: made once, for that takes longer than all the rest of a row. */
@@ -119,7 +122,7 @@ static void add_row(struct table *table, size_t number, const struct process *pr
 	table_string(table, PAIRING, gpu_pairing_name(launch->pairing));
 	if (launch->reason)
 		table_string(table, REASON, gpu_reason_text(launch->reason));
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	gpu_put_thread(table, THREAD, process, launch->thread);
 	if (launch->queue < gpu->queue_count) {
 		gpu_put_device(table, DEVICE, gpu->queues[launch->queue].device);

@@ -7,6 +7,7 @@
 #include "reducer/model/flops.h"
 #include "reducer/tables/flops_cells.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum {
 	RANK, FUNCTION, LIBRARY, ARGUMENTS, OP, PROCESS, THREAD, CALLS, FAILED, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, LAUNCHES,
-	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, FLOPS, FLOPS_RATE, COLUMNS
+	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, FLOPS, FLOPS_RATE, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -42,6 +43,8 @@ static const struct table_column columns[] = {
 		   "arithmetic of the calls that did not fail, by their arguments (docs/flops.md); empty = these do not tell it"},
 	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 0,
 			"flops by the time on the device; empty = not all calls have theirs"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 struct row {
@@ -119,7 +122,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 		put_flops(table, gpu, call);
 	}
 	gpu_put_op(table, OP, row->process, call->op);
-	table_integer(table, PROCESS, row->process->pid);
+	table_process(table, PROCESS, MACHINE, row->process);
 	gpu_put_thread(table, THREAD, row->process, call->thread);
 	table_integer(table, CALLS, (int64_t)call->calls);
 	table_integer(table, FAILED, (int64_t)call->failed);

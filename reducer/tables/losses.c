@@ -9,10 +9,11 @@
 
 #include "reducer/model/gpu.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <string.h>
 
-enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, IS_LOST, MEANING, REMEDY, COLUMNS };
+enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, IS_LOST, MEANING, REMEDY, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty for a damaged file"},
@@ -24,6 +25,8 @@ static const struct table_column columns[] = {
 	[IS_LOST] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 2, "lost: records are missing; degraded: precision only"},
 	[MEANING] = {"meaning", "meaning", TABLE_TEXT, UNIT_NONE, 0, "what is counted; for a damaged file: file, offset, reason"},
 	[REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, "what a person can do about it"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add_losses(struct table *table, const struct request *request, const struct process *process)
@@ -34,7 +37,7 @@ static void add_losses(struct table *table, const struct request *request, const
 		if (request->thread && (!thread || !request_wants_thread(request, thread)))
 			continue;
 		table_row(table);
-		table_integer(table, PROCESS, process->pid);
+		table_process(table, PROCESS, MACHINE, process);
 		if (thread)
 			table_integer(table, THREAD, thread->tid);
 		table_string(table, KIND, loss->name);
@@ -55,7 +58,7 @@ static void add_gpu(struct table *table, const struct process *process, const ch
 	if (!count)
 		return;
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, KIND, kind);
 	table_integer(table, COUNT, (int64_t)count);
 	table_string(table, IS_LOST, is_lost ? "lost" : "degraded");

@@ -94,9 +94,9 @@ static bool note_machine(struct table *table, const struct run *run, const struc
 	if (!kills || killed > kills)
 		return false;
 	table_note(table, NOTE_INFERRED,
-		   "Out of memory, it seems: process %u was killed, and meanwhile the kernel killed %llu of the "
+		   "Out of memory, it seems: process %s was killed, and meanwhile the kernel killed %llu of the "
 		   "machine's processes for want of memory.",
-		   process->pid, (unsigned long long)kills);
+		   process->called, (unsigned long long)kills);
 	return true;
 }
 
@@ -112,9 +112,9 @@ static bool note_likely(struct table *table, const struct run *run, const struct
 	if (!group.limit_bytes || (double)group.held_bytes < NEAR_LIMIT * (double)group.limit_bytes)
 		return false;
 	table_note(table, NOTE_INFERRED,
-		   "Out of memory, it seems: process %u ended without a word when its control group held %.5g of %.5g MiB "
+		   "Out of memory, it seems: process %s ended without a word when its control group held %.5g of %.5g MiB "
 		   "(read %.0f ms before its last record).",
-		   process->pid, (double)group.held_bytes / MIB, (double)group.limit_bytes / MIB,
+		   process->called, (double)group.held_bytes / MIB, (double)group.limit_bytes / MIB,
 		   (double)(process->end_ns - group.time_ns) / NS_PER_MS);
 	return true;
 }

@@ -8,10 +8,14 @@
 #include "reducer/analysis/holdings.h"
 #include "reducer/analysis/units.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <inttypes.h>
 
-enum { TIME, ALLOCATOR, PROCESS, EVENT, REQUESTED, ALLOCATED, LIVE, FRAGMENTATION, OP, STEP, REGION, TYPE, SHAPE, COLUMNS };
+enum {
+	TIME, ALLOCATOR, PROCESS, EVENT, REQUESTED, ALLOCATED, LIVE, FRAGMENTATION, OP, STEP, REGION, TYPE, SHAPE, MACHINE, MEMBER,
+	COLUMNS
+};
 
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
@@ -32,10 +36,12 @@ static const struct table_column columns[] = {
 		    "as the framework says: temporary, output, persistent; empty = not said"},
 	[TYPE] = {"data_type", "type", TABLE_TEXT, UNIT_NONE, 1, "of the tensor's elements; empty = not said"},
 	[SHAPE] = {"shape", "shape", TABLE_TEXT, UNIT_NONE, 1, "of the tensor; empty = not said"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add_event(struct table *table, const struct block_event_list *all, const struct block_events *events,
-		      const struct units *units, const struct block_event *event)
+		      const struct process *process, const struct units *units, const struct block_event *event)
 {
 	const struct unit *step = units_at(units, event->time_ns, 0, UINT64_MAX);
 	const char *op = all->words.items[event->op], *region = all->words.items[event->region];
@@ -44,7 +50,7 @@ static void add_event(struct table *table, const struct block_event_list *all, c
 	table_row(table);
 	table_integer(table, TIME, event->time_ns);
 	table_string(table, ALLOCATOR, all->words.items[events->allocator]);
-	table_integer(table, PROCESS, events->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, EVENT, event->is_release ? "release" : "allocation");
 	if (event->requested)
 		table_integer(table, REQUESTED, (int64_t)event->requested);
@@ -69,14 +75,15 @@ static void fill(struct table *table, const struct request *request)
 
 	for (size_t i = 0; all != NULL && i < all->count; i++) {
 		const struct block_events *events = &all->items[i];
+		const struct process *process = &request->run->processes[events->process];
 		struct units units;
 		if (!request_wants_allocator(request, all->words.items[events->allocator]))
 			continue;
 		told += events->told;
 		shown += events->count;
-		units_of_steps(&units, &request->run->processes[events->process]);
+		units_of_steps(&units, process);
 		for (size_t k = 0; k < events->count; k++)
-			add_event(table, all, events, &units, &events->items[k]);
+			add_event(table, all, events, process, &units, &events->items[k]);
 		units_free(&units);
 	}
 	if (told > shown)

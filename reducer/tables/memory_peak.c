@@ -10,6 +10,7 @@
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ enum {
 	WHY,
 	RESERVED,
 	DIFFERENCE,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
@@ -48,6 +49,8 @@ static const struct table_column columns[] = {
 	[RESERVED] = {"reserved_bytes", "reserved", TABLE_INTEGER, UNIT_BYTES, 1, "at the peak: taken from below"},
 	[DIFFERENCE] = {"difference_bytes", "difference", TABLE_INTEGER, UNIT_BYTES, 1,
 			"capacity - (stack + heap + free): of a device what contexts, code and other processes hold"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const struct holder *holder_of(const struct holdings *all, const struct process *process, const char *allocator)
@@ -141,7 +144,7 @@ static void fill(struct table *table, const struct request *request)
 			if (!account && !holder)
 				continue;
 			table_row(table);
-			table_integer(table, PROCESS, process->pid);
+			table_process(table, PROCESS, MACHINE, process);
 			table_string(table, ALLOCATOR, names[a]);
 			if (holder)
 				put_holder(table, holder, account);
@@ -169,7 +172,7 @@ enum {
 	P_PROCESS,
 	P_SHARE,
 	P_STACK,
-	P_COLUMNS
+	P_MACHINE, P_MEMBER, P_COLUMNS
 };
 static const struct table_column peak_columns[] = {
 	[P_RANK] = {"rank", "#", TABLE_INTEGER, UNIT_NONE, 1, "within its allocator, by bytes"},
@@ -189,6 +192,8 @@ static const struct table_column peak_columns[] = {
 	[P_SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 0,
 		     "of the allocator's peak; where a sample's estimates add up to more, of their sum"},
 	[P_STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0, "call stack of the allocation; empty = not recorded"},
+	[P_MACHINE] = TABLE_HOST,
+	[P_MEMBER] = TABLE_MEMBER,
 };
 
 /* One row to be; rows of an allocator stand by bytes. */
@@ -302,7 +307,7 @@ static void put_peak(struct table *table, const struct peak_row *row, size_t ran
 	table_string(table, P_REGION_FROM, row->from);
 	table_string(table, P_TYPE, row->type);
 	table_string(table, P_SHAPE, or_empty(row->shape));
-	table_integer(table, P_PROCESS, row->process->pid);
+	table_process(table, P_PROCESS, P_MACHINE, row->process);
 	if (row->whole)
 		table_real(table, P_SHARE, (double)row->bytes / (double)row->whole);
 	if (row->stack)

@@ -7,10 +7,11 @@
 #include "reducer/tables/cause_cells.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <inttypes.h>
 
-enum { TIME, PROCESS, THREAD, ALLOCATOR, REQUESTED, CALL, OP, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS };
+enum { TIME, PROCESS, THREAD, ALLOCATOR, REQUESTED, CALL, OP, FUNCTION, FILE_NAME, LINE, MODULE, STACK, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[TIME] = {"time_ns", "time", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run"},
@@ -28,6 +29,8 @@ static const struct table_column columns[] = {
 	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 1, "in it"},
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "executable or library it is in"},
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 1, "who asked, innermost first"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add_row(struct table *table, const struct process *process, size_t index, const struct refused *refused)
@@ -36,7 +39,7 @@ static void add_row(struct table *table, const struct process *process, size_t i
 
 	table_row(table);
 	table_integer(table, TIME, refused->time_ns);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	if (thread)
 		table_integer(table, THREAD, thread->tid);
 	if (refused->requested_bytes <= INT64_MAX)

@@ -8,6 +8,7 @@
 #include "reducer/tables/job.h"
 #include "reducer/tables/cause_cells.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include "reducer/base/index.h"
 
@@ -17,7 +18,8 @@
 
 enum {
 	PEAK, PEAK_BLOCKS, LEAKED, LEAKED_BLOCKS, TOTAL, ALLOCATIONS, REQUESTED, TEMPORARY, PEAK_ERROR, LEAKED_ERROR,
-	TOTAL_ERROR, ALLOCATIONS_ERROR, KIND, ALLOCATOR, PROCESSES, PROCESS, FUNCTION, FILE_NAME, LINE, MODULE, STACK, COLUMNS
+	TOTAL_ERROR, ALLOCATIONS_ERROR, KIND, ALLOCATOR, PROCESSES, PROCESS, FUNCTION, FILE_NAME, LINE, MODULE, STACK, MACHINE, MEMBER,
+	COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -49,6 +51,8 @@ static const struct table_column columns[] = {
 	[MODULE] = {"module", "module", TABLE_TEXT, UNIT_NONE, 2, "the program or library that holds it"},
 	[STACK] = {"stack", "stack", TABLE_STACK, UNIT_NONE, 0,
 		  "functions, innermost first; in csv joined by ';', outermost first"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* One call stack, over all processes. */
@@ -146,7 +150,7 @@ static void add_row(struct table *table, const struct request *request, const st
 	table_string(table, ALLOCATOR, allocators[site->allocator]);
 	table_integer(table, PROCESSES, site->processes);
 	if (site->processes == 1)
-		table_integer(table, PROCESS, request->run->processes[site->process].pid);
+		table_process(table, PROCESS, MACHINE, &request->run->processes[site->process]);
 	if (site->identity)
 		table_stack(table, STACK, site->process, site->stack);
 }

@@ -7,6 +7,7 @@
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include "reducer/model/gpu.h"
 
@@ -17,7 +18,7 @@
 
 enum {
 	SCOPE, ID, ALLOCATOR, ALLOCATIONS, FREES, REQUESTED, ALLOCATED, FREED, LIVE, PEAK, PEAK_TIME, REQUESTED_PEAK,
-	REQUESTED_PEAK_TIME, PEAK_KIND, PROCESS, NAME, COLUMNS
+	REQUESTED_PEAK_TIME, PEAK_KIND, PROCESS, NAME, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -48,6 +49,8 @@ static const struct table_column columns[] = {
 		       "releases; bound: of several processes, at most the sum of their curves"},
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 3, "pid of the process or of the thread's process"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 2, "name of the program or thread"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* What a row shows, gathered from one or more accounts. */
@@ -115,7 +118,7 @@ static void add_process(struct table *table, const struct process *process, cons
 
 	snprintf(id, sizeof(id), "%" PRIu32, process->pid);
 	begin_row(table, "process", id, allocator, process->command);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	if (!account)
 		return;
 	totals = (struct totals){account->allocations, account->frees, account->requested_bytes, account->allocated_bytes,
@@ -196,7 +199,7 @@ static void add_thread(struct table *table, const struct process *process, const
 		return;
 	snprintf(id, sizeof(id), "%" PRIu32, thread->tid);
 	begin_row(table, "thread", id, allocator, thread->name[0] ? thread->name : NULL);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	put_totals(table, totals);
 	if (!totals->is_freed_unknown)
 		table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
@@ -212,9 +215,9 @@ static void note_difference(struct table *table, const struct process *process)
 	if (process_counters_agree(process, heap))
 		return;
 	table_note(table, NOTE_INFERRED,
-		   "Process %" PRIu32 ": the events say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
+		   "Process %s: the events say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
 		   " bytes, the counters %" PRIu64 ", %" PRIu64 ", %" PRIu64 "; the table shows the counters.",
-		   process->pid, heap->event_allocations, heap->event_frees, heap->event_allocated_bytes, heap->allocations,
+		   process->called, heap->event_allocations, heap->event_frees, heap->event_allocated_bytes, heap->allocations,
 		   heap->frees, heap->allocated_bytes);
 }
 
@@ -227,9 +230,9 @@ static void note_strange(struct table *table, const struct process *process)
 	if (heap->kind == ACCOUNT_EVENTS && !heap->is_live_unknown && !process->log->live.inherited_bytes && heap->event_unknown_frees &&
 	    (int64_t)(heap->live_bytes - balance) > 0)
 		table_note(table, NOTE_INFO,
-			   "Process %" PRIu32 ": %" PRIu64 " releases (%" PRIu64 " bytes) are of blocks whose allocation is not in the log "
+			   "Process %s: %" PRIu64 " releases (%" PRIu64 " bytes) are of blocks whose allocation is not in the log "
 			   "(by the dynamic loader, or before recording began): they are in freed, not in live.",
-			   process->pid, heap->event_unknown_frees, heap->live_bytes - balance);
+			   process->called, heap->event_unknown_frees, heap->live_bytes - balance);
 }
 
 static void note_unknown(struct table *table, const struct request *request)
@@ -259,13 +262,13 @@ static void note_check(struct table *table, const struct process *process, const
 		      check->call_bytes == check->cupti_bytes;
 
 	if (check->is_from_cupti)
-		table_note(table, NOTE_INFERRED, "Process %" PRIu32 ", %s: from CUPTI's records; the calls were not seen by hooks.",
-			   process->pid, check->allocator);
+		table_note(table, NOTE_INFERRED, "Process %s, %s: from CUPTI's records; the calls were not seen by hooks.",
+			   process->called, check->allocator);
 	else if (check->cupti_allocations && !agrees)
 		table_note(table, NOTE_INFERRED,
-			   "Process %" PRIu32 ", %s: the calls say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
+			   "Process %s, %s: the calls say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
 			   " bytes, CUPTI %" PRIu64 ", %" PRIu64 ", %" PRIu64 "; the table shows the calls.",
-			   process->pid, check->allocator, check->call_allocations, check->call_frees, check->call_bytes,
+			   process->called, check->allocator, check->call_allocations, check->call_frees, check->call_bytes,
 			   check->cupti_allocations, check->cupti_frees, check->cupti_bytes);
 }
 
@@ -291,9 +294,9 @@ static void note_graphs(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (request_wants_process(request, process) && process->gpu && process->gpu->counts.graph_allocations)
 			table_note(table, NOTE_MISSING,
-				   "Process %" PRIu32 ": %" PRIu64 " allocations (%" PRIu64 " bytes) were captured into CUDA graphs: "
+				   "Process %s: %" PRIu64 " allocations (%" PRIu64 " bytes) were captured into CUDA graphs: "
 				   "memory that a graph takes when it runs is in no figure of this table.",
-				   process->pid, process->gpu->counts.graph_allocations, process->gpu->counts.graph_bytes);
+				   process->called, process->gpu->counts.graph_allocations, process->gpu->counts.graph_bytes);
 	}
 }
 

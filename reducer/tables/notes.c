@@ -26,16 +26,16 @@ bool process_has_heap(const struct process *process)
 	       (!setting_is(process, "WINDOW", "off") || process->heap.allocations || process->heap.frees);
 }
 
-/* How many wanted processes is something true of, and the pid of the first. */
+/* How many wanted processes is something true of, and what the first is called. */
 struct count {
 	size_t processes;
-	uint32_t pid;
+	const char *called;
 };
 
 static void count_add(struct count *count, const struct process *process)
 {
 	if (!count->processes++)
-		count->pid = process->pid;
+		count->called = process->called;
 }
 
 /*
@@ -62,9 +62,9 @@ static void note_count(struct table *table, const struct request *request, enum 
 	if (count->processes && request->run->process_count == 1)
 		table_note(table, kind, "%c%s", toupper((unsigned char)sentence[0]), sentence + 1);
 	else if (count->processes == 1)
-		table_note(table, kind, "Process %u: %s", count->pid, sentence);
+		table_note(table, kind, "Process %s: %s", count->called, sentence);
 	else if (count->processes)
-		table_note(table, kind, "%zu processes (first: %u): %s", count->processes, count->pid, sentence);
+		table_note(table, kind, "%zu processes (first: %s): %s", count->processes, count->called, sentence);
 }
 
 bool notes_no_window(const struct request *request)
@@ -264,10 +264,10 @@ void notes_told(struct table *table, const struct request *request)
 			if (!request_wants_allocator(request, account->allocator) || !notes_is_told_more(account))
 				continue;
 			table_note(table, NOTE_MISSING,
-				   "%s, process %u: %.2f GiB were handed out before the recording began and are in no figure of "
+				   "%s, process %s: %.2f GiB were handed out before the recording began and are in no figure of "
 				   "live "
 				   "memory and its peak; the allocator itself tells a peak of %.2f GiB (-t memory.allocators).",
-				   account->allocator, process->pid, (double)account->told_before_bytes / GIB,
+				   account->allocator, process->called, (double)account->told_before_bytes / GIB,
 				   (double)account->told_peak_bytes / GIB);
 		}
 	}

@@ -11,13 +11,14 @@
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/op_rows.h"
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/step_values.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESS, TYPE, FLOPS, SHARE, SOURCE, TIME, RATE, DEVICES, DEVICE, PEAK, UTILISATION, PEAK_FROM, COLUMNS };
+enum { PROCESS, TYPE, FLOPS, SHARE, SOURCE, TIME, RATE, DEVICES, DEVICE, PEAK, UTILISATION, PEAK_FROM, MACHINE, MEMBER, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 1, "pid as the process saw it"},
 	[TYPE] = {"type", "type", TABLE_TEXT, UNIT_NONE, 0,
@@ -33,6 +34,8 @@ static const struct table_column columns[] = {
 		  "what those devices could do of that type together; all: of this mix of types"},
 	[UTILISATION] = {"utilisation", "used", TABLE_REAL, UNIT_RATIO, 0, "all: flop/s by peak, model FLOPS utilisation (MFU)"},
 	[PEAK_FROM] = {"peak_source", "peak from", TABLE_TEXT, UNIT_NONE, 3, "where the peak comes from, or why there is none"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const struct capability {
@@ -220,12 +223,12 @@ static void put_process(struct table *table, const struct request *request, cons
 		types[FLOPS_TF32] = flops_plus(types[FLOPS_TF32], types[FLOPS_FP32]);
 		types[FLOPS_FP32] = 0;
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: products of single precision are taken for tf32's, by the names of the kernels that ran.",
-			   process->pid);
+			   "Process %s: products of single precision are taken for tf32's, by the names of the kernels that ran.",
+			   process->called);
 	}
 	rate = peak.why ? 0 : mixed_peak(&peak, types, all);
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, TYPE, "all");
 	table_string(table, SOURCE, source_of(sum));
 	flops_put(table, FLOPS, RATE, true, all, 0);
@@ -233,13 +236,13 @@ static void put_process(struct table *table, const struct request *request, cons
 		table_integer(table, TIME, (int64_t)judged.ns);
 	if (judged.replaying)
 		table_note(table, NOTE_MISSING,
-			   "Process %u: %" PRIu64 " of %" PRIu64 " judged steps launched CUDA graphs, whose arithmetic is not counted each "
+			   "Process %s: %" PRIu64 " of %" PRIu64 " judged steps launched CUDA graphs, whose arithmetic is not counted each "
 			   "time: no rate, and no share of the peak.",
-			   process->pid, judged.replaying, judged.steps);
+			   process->called, judged.replaying, judged.steps);
 	else if (judged.ns && !judged.flops)
 		table_note(table, NOTE_INFO,
-			   "Process %u: what it computed lies in none of the judged steps: no rate, and no share of the peak.",
-			   process->pid);
+			   "Process %s: what it computed lies in none of the judged steps: no rate, and no share of the peak.",
+			   process->called);
 	else if (judged.ns && judged.flops <= INT64_MAX) {
 		flops_put_rate(table, RATE, (double)judged.flops * 1e9 / (double)judged.ns);
 		if (rate > 0)
@@ -247,12 +250,12 @@ static void put_process(struct table *table, const struct request *request, cons
 	}
 	put_device(table, &peak, rate);
 	if (peak.devices && peak.why)
-		table_note(table, NOTE_MISSING, "Process %u: no peak, and no share of one: %s.", process->pid, peak.why);
+		table_note(table, NOTE_MISSING, "Process %s: no peak, and no share of one: %s.", process->called, peak.why);
 	for (size_t t = 0; t < FLOPS_TYPES; t++) {
 		if (!types[t])
 			continue;
 		table_row(table);
-		table_integer(table, PROCESS, process->pid);
+		table_process(table, PROCESS, MACHINE, process);
 		table_string(table, TYPE, flops_type_name((enum flops_type)t));
 		flops_put(table, FLOPS, RATE, true, types[t], 0);
 		table_real(table, SHARE, (double)types[t] / (double)all);

@@ -206,10 +206,10 @@ static void note_collections(struct table *table, const struct process *process)
 	uint64_t young = last->young - first->young, middle = last->middle - first->middle, full = last->full - first->full;
 
 	table_note(table, NOTE_INFO,
-		   "Process %u: the garbage collector ran %" PRIu64 " times%s (generations 0, 1, 2: %" PRIu64 ", %" PRIu64 ", %" PRIu64
+		   "Process %s: the garbage collector ran %" PRIu64 " times%s (generations 0, 1, 2: %" PRIu64 ", %" PRIu64 ", %" PRIu64
 		   ") and freed %" PRIu64 " objects, as far as its counters were read; how long it took CPython "
 		   "does not say: tfprof.watch_gc() in the script records each pause as a range.",
-		   process->pid, young + middle + full, process->is_fork ? " since it was forked" : "", young, middle, full,
+		   process->called, young + middle + full, process->is_fork ? " since it was forked" : "", young, middle, full,
 		   last->collected - first->collected);
 }
 
@@ -225,14 +225,14 @@ static void note_process(struct table *table, const struct process *process)
 		untimed += process->gpu->stacks[i].untimed;
 	if (untimed)
 		table_note(table, NOTE_MISSING,
-			   "Process %u: %" PRIu64 " device records without a sane time are left out of device times.",
-			   process->pid, untimed);
+			   "Process %s: %" PRIu64 " device records without a sane time are left out of device times.",
+			   process->called, untimed);
 	if (process->mode == TFP_MODE_FULL && rows->pair_count && strcmp(process_setting(process, "PYTHON"), "launch") != 0)
 		table_note(table, NOTE_MISSING,
-			   "Process %u: with MALLOC=full allocations have Python frames only with PYTHON=launch.", process->pid);
+			   "Process %s: with MALLOC=full allocations have Python frames only with PYTHON=launch.", process->called);
 	if (process->gpu && process->gpu->stack_count == 0 && rows->pair_count)
-		table_note(table, NOTE_MISSING, "Process %u: GPU calls have Python frames only with PYTHON=launch.",
-			   process->pid);
+		table_note(table, NOTE_MISSING, "Process %s: GPU calls have Python frames only with PYTHON=launch.",
+			   process->called);
 }
 
 static void fill(struct table *table, const struct request *request)

@@ -8,12 +8,13 @@
 #include "reducer/analysis/range_work.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 #include <inttypes.h>
 
 enum {
 	PROCESS, NAME, DOMAIN, SOURCE, OCCURRENCES, TOTAL, SELF, AVERAGE, LEAST, MOST, NESTED, MARKS, CUT, WIDE, ELSEWHERE, BYTES,
-	KERNELS, DEVICE, DEVICE_SELF, COLUMNS
+	KERNELS, DEVICE, DEVICE_SELF, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -43,6 +44,8 @@ static const struct table_column columns[] = {
 	[DEVICE] = {"device_ns", "on device", TABLE_INTEGER, UNIT_NS, 0,
 		    "sum of the kernels, copies and sets that calls inside it started, whenever they ran: work at one time counts each"},
 	[DEVICE_SELF] = {"device_self_ns", "device self", TABLE_INTEGER, UNIT_NS, 2, "of this, without what ranges inside it started"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* `work` NULL = nobody knows. */
@@ -64,7 +67,7 @@ static void add_row(struct table *table, const struct process *process, const st
 	uint64_t outermost = row->occurrences - row->nested;
 
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, NAME, row->name);
 	table_string(table, DOMAIN, row->domain);
 	table_string(table, SOURCE, range_source_name(row->source));
@@ -94,7 +97,7 @@ static void add_framework_row(struct table *table, const struct process *process
 			      const struct range_work *work)
 {
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, NAME, range->name);
 	table_string(table, DOMAIN, "");
 	table_string(table, SOURCE, range_source_name(range->source));
@@ -123,31 +126,31 @@ static void add_notes(struct table *table, const struct process *process)
 
 	if (rows->unbegun != 0)
 		table_note(table, NOTE_MISSING,
-			   "Process %u: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
-			   "never was): they are left out.", process->pid, rows->unbegun);
+			   "Process %s: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
+			   "never was): they are left out.", process->called, rows->unbegun);
 	if (rows->crossed != 0)
 		table_note(table, NOTE_INFO,
-			   "Process %u: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
-			   "the later one counts as inside.", process->pid, rows->crossed);
+			   "Process %s: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
+			   "the later one counts as inside.", process->called, rows->crossed);
 	if (rows->unfollowed != 0)
 		table_note(table, NOTE_LOSS,
-			   "Process %u: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
-			   process->pid, rows->unfollowed);
+			   "Process %s: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
+			   process->called, rows->unfollowed);
 	if (rows->is_shared)
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: the row without a name stands for all names beyond the first 262,143.", process->pid);
+			   "Process %s: the row without a name stands for all names beyond the first 262,143.", process->called);
 }
 
 static void add_work_notes(struct table *table, const struct process *process, const struct range_work *work)
 {
 	if (work->beyond)
 		table_note(table, NOTE_LOSS,
-			   "Process %u: %" PRIu64 " kernels, copies and sets were started in ranges that lie deeper than 256, or whose "
-			   "nestings are beyond a million: no row has them.", process->pid, work->beyond);
+			   "Process %s: %" PRIu64 " kernels, copies and sets were started in ranges that lie deeper than 256, or whose "
+			   "nestings are beyond a million: no row has them.", process->called, work->beyond);
 	if (work->unplaced)
 		table_note(table, NOTE_MISSING,
-			   "Process %u: the calls that started %" PRIu64 " kernels, copies and sets are not in the log: no row has them.",
-			   process->pid, work->unplaced);
+			   "Process %s: the calls that started %" PRIu64 " kernels, copies and sets are not in the log: no row has them.",
+			   process->called, work->unplaced);
 }
 
 /* What its ranges started on devices; NULL: no device told what it did. */

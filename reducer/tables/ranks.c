@@ -289,9 +289,9 @@ static void put_notes(struct table *table, const struct request *request, const 
 {
 	if (job->apart[0]) {
 		table_note(table, NOTE_MISSING,
-			   "The processes %" PRIu32 " and %" PRIu32 " are not of one job (%s): who waits for whom is not told. Choose the "
+			   "The processes %s and %s are not of one job (%s): who waits for whom is not told. Choose the "
 			   "logs of one job.",
-			   job->apart[0]->process->pid, job->apart[1]->process->pid,
+			   job->apart[0]->process->called, job->apart[1]->process->called,
 			   job->apart[0]->process->clock == job->apart[1]->process->clock ? "one trained after the other"
 										       : "both have the same rank");
 		return;

@@ -36,6 +36,7 @@ struct request {
 	int64_t from_ns, to_ns; /* --window: INT64_MIN, INT64_MAX = all */
 	const char *process;    /* --process: a pid or a command; NULL = all */
 	const char *host;       /* --host: a machine or container by its name; NULL = all */
+	const char *rank;       /* --rank: its number in the job; NULL = all */
 	const char *thread;     /* --thread: a kernel thread id or a name; NULL = all */
 	const char *allocator;  /* --allocator; NULL = all */
 	const char *device;     /* --device: a number or a name; NULL = all */

@@ -4,6 +4,7 @@
  *
  * Rule: facts as logged; one that holds for every process stands once.
  */
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/request.h"
 
 #include "reducer/model/gpu.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROCESS, KIND, NAME, VALUE, COLUMNS };
+enum { PROCESS, KIND, NAME, VALUE, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
@@ -22,13 +23,15 @@ static const struct table_column columns[] = {
 		  "frameworks), framework (what of it can be recorded), note, gpu"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void add(struct table *table, const struct process *process, const char *kind, const char *name, const char *value)
 {
 	table_row(table);
 	if (process)
-		table_integer(table, PROCESS, process->pid);
+		table_process(table, PROCESS, MACHINE, process);
 	table_string(table, KIND, kind);
 	table_string(table, NAME, name);
 	table_string(table, VALUE, value);

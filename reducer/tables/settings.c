@@ -4,12 +4,13 @@
  *
  * Rule: refused settings come first: a person who mistyped one should see it before anything else.
  */
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESS, NAME, VALUE, SOURCE, PROBLEM, COLUMNS };
+enum { PROCESS, NAME, VALUE, SOURCE, PROBLEM, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = the same in every process of the run"},
@@ -17,6 +18,8 @@ static const struct table_column columns[] = {
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "in force; for a refused one: what the variable held"},
 	[SOURCE] = {"source", "source", TABLE_TEXT, UNIT_NONE, 0, "default, environment, or refused"},
 	[PROBLEM] = {"problem", "problem", TABLE_TEXT, UNIT_NONE, 0, "why it was refused: the nearest name, or the good values"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const struct setting *setting_find(const struct process *process, const struct setting *setting)
@@ -84,7 +87,7 @@ static void add_row(struct table *table, const struct process *process, const ch
 {
 	table_row(table);
 	if (process)
-		table_integer(table, PROCESS, process->pid);
+		table_process(table, PROCESS, MACHINE, process);
 	table_string(table, NAME, name);
 	table_string(table, VALUE, value);
 	table_string(table, SOURCE, source);

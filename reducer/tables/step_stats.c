@@ -8,6 +8,7 @@
  */
 #include "reducer/tables/flops_cells.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 #include "reducer/tables/step_values.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ enum {
 	ROLE,
 	FLOPS,
 	FLOPS_RATE,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -56,6 +57,8 @@ static const struct table_column columns[] = {
 		   "arithmetic of the ops and library calls that began in it, each counted once (docs/flops.md); empty = none is known, or "
 		   "it launched CUDA graphs, whose part is not"},
 	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 1, "flops by total"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void put_values(struct table *table, const struct step_row *row)
@@ -75,7 +78,7 @@ static void put_row(struct table *table, const struct request *request, const st
 
 	table_row(table);
 	table_integer(table, STEP, (int64_t)unit->number);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, START, row->start_ns);
 	if (step_rows_counts(rows, row))
 		put_values(table, row);
@@ -130,22 +133,22 @@ static void note_process(struct table *table, const struct request *request, con
 	passed_over -= joined < passed_over ? joined : passed_over;
 	if (calls > 0 && name == NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: nobody marked its steps; they are the batches that it took of tf.data (%s), from one to the next, "
+			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (%s), from one to the next, "
 			   "those that it evaluates among them (role).",
-			   process->pid, process->steps[0].name);
+			   process->called, process->steps[0].name);
 	if (calls > 0 && name != NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %u: nobody marked its steps; they are the calls of %s, a function with a backward pass%s.",
-			   process->pid, process->steps[0].name,
+			   "Process %s: nobody marked its steps; they are the calls of %s, a function with a backward pass%s.",
+			   process->called, process->steps[0].name,
 			   name == process->steps[0].name ? "" : ", and of others like it");
 	if (passed_over > 0 && request_wants_process(request, process))
-		table_note(table, NOTE_INFO, "Process %u: %zu steps that a less trusted source marked are left out.",
-			   process->pid, passed_over);
+		table_note(table, NOTE_INFO, "Process %s: %zu steps that a less trusted source marked are left out.",
+			   process->called, passed_over);
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(
 			table, NOTE_INFERRED,
-			"Process %u: nobody marked its steps; these %zu %s. Where in the loop a step begins is a guess.%s",
-			process->pid, estimated,
+			"Process %s: nobody marked its steps; these %zu %s. Where in the loop a step begins is a guess.%s",
+			process->called, estimated,
 			trained > 0   ? "are what Keras' fit or train_on_batch ran of JAX's"
 			: counted > 0 ? "are the calls of a line that runs a compiled function of JAX (where it runs several, a "
 					"step may be one of them)"

@@ -285,9 +285,9 @@ static void note_outside(struct table *table, const struct request *request, con
 		if (!is_told)
 			continue;
 		table_note(table, NOTE_INFO,
-			   "Of the %.3f s that process %" PRIu32 " lasted %.3f s are in no %s: %.3f s before, %.3f s between, "
+			   "Of the %.3f s that process %s lasted %.3f s are in no %s: %.3f s before, %.3f s between, "
 			   "%.3f s after.",
-			   (double)outside.life / 1e9, process->pid, (double)outside.all / 1e9, unit_kind_name(rows->kind),
+			   (double)outside.life / 1e9, process->called, (double)outside.all / 1e9, unit_kind_name(rows->kind),
 			   (double)outside.before / 1e9, (double)outside.between / 1e9, (double)outside.after / 1e9);
 	}
 }

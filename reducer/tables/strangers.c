@@ -92,8 +92,10 @@ void strangers_find(const struct request *request, bool is_older, struct text *p
 		text_format(problem, "--process=%s: no process of the run has this number or name; -t processes shows all",
 			    request->process);
 	else if (option && strcmp(option, "--host") == 0)
-		text_format(problem, "--host=%s: no process of the run was on a machine of this name; -t processes shows all",
+		text_format(problem, "--host=%s: no process chosen was on a machine of this name; -t processes shows all",
 			    request->host);
+	else if (option && strcmp(option, "--rank") == 0)
+		text_format(problem, "--rank=%s: no process chosen has this rank; -t processes shows all", request->rank);
 	else if (option)
 		text_format(problem, "--thread=%s: no thread chosen has this number or name; -t memory.summary shows all",
 			    request->thread);

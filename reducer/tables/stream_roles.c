@@ -7,6 +7,7 @@
 #include "reducer/analysis/roles.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
 enum {
 	PROCESS,
@@ -29,7 +30,7 @@ enum {
 	THREAD,
 	ORDER,
 	SWITCHES,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -58,6 +59,8 @@ static const struct table_column columns[] = {
 		   "turns"},
 	[SWITCHES] = {"switches", "turns", TABLE_INTEGER, UNIT_COUNT, 2,
 		      "pieces of its work before which another stream of the device had worked"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const char *stream_name(const struct process *process, const struct stream_row *row)
@@ -95,7 +98,7 @@ static void put_row(struct table *table, const struct process *process, const st
 		count += row->counts[r];
 		table_integer(table, COMPUTE + (size_t)r, (int64_t)row->ns[r]);
 	}
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	gpu_put_device(table, DEVICE, row->device);
 	table_integer(table, CONTEXT, row->context);
 	table_integer(table, STREAM, row->stream);

@@ -5,12 +5,13 @@
  * Rule: waiting is what the device's own record says where there is one; else the time inside the call, and the row says so.
  */
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 
 enum {
 	RANK, FUNCTION, WAITED_FOR, STREAM, EVENT, CONTEXT, PROCESS, THREAD, OCCURRENCES, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, HOST,
-	SOURCE, UNTIMED, PERCENTILES, COLUMNS
+	SOURCE, UNTIMED, PERCENTILES, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -35,6 +36,8 @@ static const struct table_column columns[] = {
 		    "device: CUPTI's record of the wait; call: only the call is known"},
 	[UNTIMED] = {"untimed", "untimed", TABLE_INTEGER, UNIT_COUNT, 4, "waits with impossible times"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 struct row {
@@ -97,7 +100,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 		table_integer(table, EVENT, wait->event);
 	if (wait->context != GPU_NONE && wait->kind)
 		table_integer(table, CONTEXT, wait->context);
-	table_integer(table, PROCESS, row->process->pid);
+	table_process(table, PROCESS, MACHINE, row->process);
 	gpu_put_thread(table, THREAD, row->process, wait->thread);
 	table_integer(table, OCCURRENCES, (int64_t)wait->occurrences);
 	gpu_put_spread(table, TOTAL, &wait->times);

@@ -28,6 +28,7 @@ struct table_column {
 	unsigned detail;    /* 0 = always shown as text; higher ones are left out first where the width is too small */
 	const char *help;
 	const char *sample; /* what pprof calls this number of a call stack; NULL = it does not add up, or is no such number */
+	bool is_seldom;     /* of few runs: shown where it has a cell, and where it has none nobody is told so; detail is 0 */
 };
 
 /* Options that an analysis honours; others are answered with a note. sort, top and name work on every table. */

@@ -77,11 +77,26 @@ static bool is_number(const char *text, uint64_t number)
 	return strtoull(text, &end, 10) == number && end != text && !*end;
 }
 
+static bool is_process(const struct request *request, const struct process *process)
+{
+	return !request->process || is_number(request->process, process->pid) || strcmp(request->process, process->command) == 0;
+}
+
+static bool is_host(const struct request *request, const struct process *process)
+{
+	return !request->host || strcmp(request->host, process_host(process)) == 0;
+}
+
+static bool is_rank(const struct request *request, const struct process *process)
+{
+	uint64_t rank;
+
+	return !request->rank || (process_rank(process, &rank) == 0 && is_number(request->rank, rank));
+}
+
 bool request_wants_process(const struct request *request, const struct process *process)
 {
-	if (request->host && strcmp(request->host, process_host(process)) != 0)
-		return false;
-	return !request->process || is_number(request->process, process->pid) || strcmp(request->process, process->command) == 0;
+	return is_process(request, process) && is_host(request, process) && is_rank(request, process);
 }
 
 bool request_wants_thread(const struct request *request, const struct thread *thread)
@@ -91,8 +106,21 @@ bool request_wants_thread(const struct request *request, const struct thread *th
 
 const char *request_names_nobody(const struct request *request)
 {
-	const char *option = request->process ? "--process" : request->host ? "--host" : NULL;
+	static const struct {
+		const char *option;
+		bool (*is_it)(const struct request *request, const struct process *process);
+	} choices[] = {{"--process", is_process}, {"--host", is_host}, {"--rank", is_rank}};
+	const char *option = NULL;
 
+	/* The first that nobody answers to; where each alone has somebody, the last that was given: together they have nobody. */
+	for (size_t c = 0; c < sizeof(choices) / sizeof(choices[0]); c++) {
+		size_t count = 0;
+		for (size_t i = 0; i < request->run->process_count; i++)
+			count += choices[c].is_it(request, &request->run->processes[i]);
+		if (!count)
+			return choices[c].option;
+		option = count < request->run->process_count ? choices[c].option : option;
+	}
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process))
@@ -188,6 +216,7 @@ static void note_ignored(struct table *table, const struct request *request)
 		{request->from_ns != INT64_MIN || request->to_ns != INT64_MAX, FILTER_WINDOW, "--window"},
 		{request->process, FILTER_PROCESS, "--process"},
 		{request->host, FILTER_PROCESS, "--host"},
+		{request->rank, FILTER_PROCESS, "--rank"},
 		{request->thread, FILTER_THREAD, "--thread"},
 		{request->allocator, FILTER_ALLOCATOR, "--allocator"},
 		{request->device, FILTER_DEVICE, "--device"},
@@ -259,7 +288,8 @@ size_t request_row_limit(const struct request *request, const struct table_kind 
 static void note_nothing(struct table *table, const struct request *request)
 {
 	bool is_filtered = request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host ||
-			   request->thread || request->allocator || request->device || request->stream || request->has_steps;
+			   request->rank || request->thread || request->allocator || request->device || request->stream ||
+			   request->has_steps;
 
 	if (table_count(table))
 		return;

@@ -8,6 +8,7 @@
 #include "reducer/analysis/input_kinds.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/pipeline_rows.h"
+#include "reducer/tables/process_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ enum {
 	LONG_NAME,
 	PARENT,
 	PARAMETERS,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -57,6 +58,8 @@ static const struct table_column columns[] = {
 	[LONG_NAME] = {"long_name", "long name", TABLE_TEXT, UNIT_NONE, 1, "from the root down to it"},
 	[PARENT] = {"parent", "asked by", TABLE_TEXT, UNIT_NONE, 3, "long name of the iterator that asks it; empty = a root"},
 	[PARAMETERS] = {"parameters", "parameters", TABLE_TEXT, UNIT_NONE, 2, "as the iterator says them; tuning changes some"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static const char *yes(bool is_so)
@@ -72,8 +75,8 @@ static bool is_critical(const struct pipeline_node *node, const struct pipeline_
 	       (!bottleneck->name[length] || bottleneck->name[length] == ':' || bottleneck->name[length] == '[');
 }
 
-static void put_row(struct table *table, const struct pipelines *all, const struct pipeline_node *root,
-		    const struct pipeline_node *node, const struct pipeline_node *bottleneck)
+static void put_row(struct table *table, const struct process *process, const struct pipelines *all,
+		    const struct pipeline_node *root, const struct pipeline_node *node, const struct pipeline_node *bottleneck)
 {
 	const struct pipeline_node *above = pipelines_above(all, node);
 	char label[32];
@@ -82,7 +85,7 @@ static void put_row(struct table *table, const struct pipelines *all, const stru
 	table_row(table);
 	table_string(table, PIPELINE, label);
 	table_string(table, NAME, input_iterator_name(node->name));
-	table_integer(table, PROCESS, node->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, CALLS, (int64_t)node->calls);
 	table_integer(table, FIRST, node->first_ns);
 	table_integer(table, MIN, (int64_t)node->min_ns);
@@ -101,13 +104,14 @@ static void put_row(struct table *table, const struct pipelines *all, const stru
 	table_string(table, PARAMETERS, node->parameters[0] ? node->parameters : NULL);
 }
 
-static void put_pipeline(struct table *table, const struct pipelines *all, const struct pipeline_node *root)
+static void put_pipeline(struct table *table, const struct process *process, const struct pipelines *all,
+			 const struct pipeline_node *root)
 {
 	const struct pipeline_node *bottleneck = root->is_device ? NULL : pipelines_bottleneck(all, root);
 
 	for (size_t i = 0; i < all->count; i++) /* by name: a parent stands before its children */
 		if (all->nodes[i].log_id == root->log_id && all->nodes[i].pipeline == root->pipeline)
-			put_row(table, all, root, &all->nodes[i], bottleneck);
+			put_row(table, process, all, root, &all->nodes[i], bottleneck);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -116,7 +120,7 @@ static void fill(struct table *table, const struct request *request)
 		const struct pipelines *all = analyses_process(request->analyses, &analysis_pipelines, p);
 		for (size_t i = 0; all && i < all->count; i++)
 			if (all->nodes[i].is_root)
-				put_pipeline(table, all, &all->nodes[i]);
+				put_pipeline(table, &request->run->processes[p], all, &all->nodes[i]);
 	}
 	pipeline_notes(table, request);
 }

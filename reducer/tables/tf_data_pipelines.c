@@ -8,6 +8,7 @@
 #include "reducer/analysis/input_kinds.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/pipeline_rows.h"
+#include "reducer/tables/process_cells.h"
 
 enum {
 	PIPELINE,
@@ -27,7 +28,7 @@ enum {
 	LONGEST,
 	LONGEST_NS,
 	MADE,
-	COLUMNS
+	MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -52,6 +53,8 @@ static const struct table_column columns[] = {
 	[LONGEST_NS] = {"longest_bottleneck_ns", "its own", TABLE_INTEGER, UNIT_NS, 2, "that time"},
 	[MADE] = {"made", "made", TABLE_INTEGER, UNIT_COUNT, 2,
 		  "pipelines of this shape that were made: Keras makes one an epoch"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 static void put_bottleneck(struct table *table, const struct pipelines *all, const struct pipeline_node *root)
@@ -71,14 +74,15 @@ static void put_bottleneck(struct table *table, const struct pipelines *all, con
 	}
 }
 
-static void put_row(struct table *table, const struct pipelines *all, const struct pipeline_node *root)
+static void put_row(struct table *table, const struct process *process, const struct pipelines *all,
+		    const struct pipeline_node *root)
 {
 	char name[32];
 
 	pipeline_label(all, root, name, sizeof(name));
 	table_row(table);
 	table_string(table, PIPELINE, name);
-	table_integer(table, PROCESS, root->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, CALLS, (int64_t)root->calls);
 	table_integer(table, FIRST, root->first_ns);
 	table_integer(table, MIN, (int64_t)root->min_ns);
@@ -100,7 +104,7 @@ static void fill(struct table *table, const struct request *request)
 		for (size_t i = 0; all && i < all->count; i++) {
 			if (!all->nodes[i].is_root)
 				continue;
-			put_row(table, all, &all->nodes[i]);
+			put_row(table, &request->run->processes[p], all, &all->nodes[i]);
 			host += !all->nodes[i].is_device;
 			slow += all->nodes[i].slow_calls && !all->nodes[i].is_device;
 		}

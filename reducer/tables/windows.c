@@ -5,8 +5,9 @@
  * Rule: the real edges, as logged; a window that was still open at the end has no closing time.
  */
 #include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
 
-enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_CLOSED, COLUMNS };
+enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_CLOSED, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
@@ -18,6 +19,8 @@ static const struct table_column columns[] = {
 	[LIVE_OPENED] = {"live_opened_bytes", "live then", TABLE_INTEGER, UNIT_BYTES, 0,
 			 "heap bytes live when it opened, batched: what was allocated before, whose sites are unknown"},
 	[LIVE_CLOSED] = {"live_closed_bytes", "live at close", TABLE_INTEGER, UNIT_BYTES, 0, "heap bytes live when it closed, batched"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
 };
 
 /* records.def, window.cause */
@@ -43,7 +46,7 @@ static bool is_in(const struct request *request, int64_t from_ns, int64_t to_ns)
 static void add_window(struct table *table, const struct process *process, const struct window *open, const struct window *close)
 {
 	table_row(table);
-	table_integer(table, PROCESS, process->pid);
+	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, OPENED_BY, cause_name(open ? open->cause : 0));
 	if (open) {
 		table_integer(table, OPENED, open->time_ns);

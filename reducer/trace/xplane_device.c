@@ -8,17 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const struct gpu_device *device_of(const struct gpu *gpu, uint32_t id)
-{
-	for (size_t i = 0; i < gpu->device_count; i++)
-		if (gpu->devices[i].id == id)
-			return &gpu->devices[i];
-	return NULL;
-}
-
 uint32_t xplane_device(struct xspace_file *file, const struct gpu *gpu, uint32_t id)
 {
-	const struct gpu_device *device = device_of(gpu, id);
+	const struct gpu_device *device = gpu_find_device(gpu, id);
 	struct xspace_event about = {0};
 	char name[32];
 
@@ -58,5 +50,5 @@ void xplane_details(struct text *out, const struct gpu *gpu, const struct span *
 		    " block:%" PRIu32 ",%" PRIu32 ",%" PRIu32 " occ_pct:%.6g",
 		    shape->registers, shape->static_shared, shape->dynamic_shared, shape->grid[0], shape->grid[1], shape->grid[2],
 		    shape->block[0], shape->block[1], shape->block[2],
-		    span->shape ? occupancy_percent(device_of(gpu, span->device), shape) : 0);
+		    span->shape ? occupancy_percent(gpu_find_device(gpu, span->device), shape) : 0);
 }

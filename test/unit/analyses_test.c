@@ -47,7 +47,8 @@ struct fixture {
 static struct process exact_process(uint32_t pid)
 {
 	return (struct process){
-		.log = &log_of_all, .path = "a.tfp", .pid = pid, .parent_pid = 1, .command = "train", .end_ns = 40, .end = END_EXIT,
+		.log = &log_of_all, .path = "a.tfp", .pid = pid, .called = "one", .parent_pid = 1, .command = "train", .end_ns = 40,
+		.end = END_EXIT,
 		.settings = sampled, .setting_count = 2, .threads = threads, .thread_count = 2,
 		.heap = {.allocator = "heap", .kind = ACCOUNT_EVENTS, .allocations = 11, .frees = 6, .requested_bytes = 1010,
 			 .allocated_bytes = 1124, .freed_bytes = 800, .live_bytes = 324, .peak_bytes = 900, .peak_time_ns = 30,

@@ -42,7 +42,8 @@ static void is_silent(void)
 static void kills_in_the_group_are_told_whoever_they_were(void **state)
 {
 	(void)state;
-	process = (struct process){.pid = 10, .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
+	process = (struct process){
+		.pid = 10, .called = "10", .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
 	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
 	process.told = (struct tfp_end_payload){.memory_kills = 2, .machine_memory_kills = 2};
 	is_said(NOTE_INFO,
@@ -53,7 +54,7 @@ static void kills_in_the_group_are_told_whoever_they_were(void **state)
 static void kills_elsewhere_explain_only_a_kill(void **state)
 {
 	(void)state;
-	process = (struct process){.pid = 10, .end = END_EXIT, .told = {.machine_memory_kills = 3}};
+	process = (struct process){.pid = 10, .called = "10", .end = END_EXIT, .told = {.machine_memory_kills = 3}};
 	is_silent();
 	process.end = END_SIGNAL;
 	process.end_status = 11;
@@ -67,12 +68,13 @@ static void kills_elsewhere_explain_only_a_kill(void **state)
 /* A server ended its workers by SIGKILL all the time, and the report blamed one of them on kills of other programs of the machine. */
 static void more_killed_than_the_kernel_killed_is_no_want_of_memory(void **state)
 {
+	static const char *const called[] = {"10", "11", "12", "13"};
 	struct process several[4];
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
-		several[i] = (struct process){.pid = 10 + (uint32_t)i, .end = END_SIGNAL, .end_status = 9};
-	several[3] = (struct process){.pid = 9, .end = END_EXIT, .told = {.machine_memory_kills = 2}};
+		several[i] = (struct process){.pid = 10 + (uint32_t)i, .called = called[i], .end = END_SIGNAL, .end_status = 9};
+	several[3] = (struct process){.pid = 9, .called = "9", .end = END_EXIT, .told = {.machine_memory_kills = 2}};
 	run = (struct run){.processes = several, .process_count = 4};
 	is_silent();
 	several[3].told.machine_memory_kills = 3;
@@ -101,7 +103,7 @@ static void a_killed_process_in_a_full_group_probably_ran_out(void **state)
 	struct use_sample samples[2];
 
 	(void)state;
-	process = (struct process){.pid = 10, .end = END_UNKNOWN, .end_ns = 2 * SECOND + SECOND / 20};
+	process = (struct process){.pid = 10, .called = "10", .end = END_UNKNOWN, .end_ns = 2 * SECOND + SECOND / 20};
 	read_group(readings, samples, 390 * MIB, 0);
 	is_said(NOTE_INFERRED,
 		"Out of memory, it seems: process 10 ended without a word when its control group held 390 of 400 MiB "

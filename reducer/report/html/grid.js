@@ -95,7 +95,8 @@ function facets(table, kept, change) {
 function grid(table, part = "", more = {}) {
 	const { query } = address.read(), word = (key) => part ? part + "." + key : key;
 	const isExact = query.get(word("exact")) === "1", pageLength = more.pageLength || 50, isAll = !part || query.get(word("columns")) === "all";
-	const details = new Set(table.columns.map((column, i) => column.detail >= DETAIL_FIRST ? i : -1).filter((i) => i >= 0));
+	const places = (wanted) => table.columns.map((column, i) => wanted(column, i) ? i : -1).filter((i) => i >= 0);
+	const details = new Set(places((column) => column.detail >= DETAIL_FIRST)), unused = places((column, i) => column.seldom && table.rows.every((row) => row[i] === null));
 	const made = element("table", { id: part ? "grid-" + part : "grid", class: wording(table.id) }, head(table));
 	const box = element("div", { class: "scroll" }, made), tools = element("div", { class: "tools" }), state = { box, tools };
 	const kept = new Map(table.columns.map((column, i) => [i, query.get(word(column.id))]).filter(([, value]) => value));
@@ -104,7 +105,7 @@ function grid(table, part = "", more = {}) {
 	state.refresh = () => state.api.clear().rows.add(rows()).draw();
 	state.start = () => {
 		const api = jQuery(made).DataTable({
-			data: rows(), columnDefs: definitions(table, isExact, isAll ? new Set() : details), order: firstOrder(table, query.get(word("order"))), deferRender: true,
+			data: rows(), columnDefs: definitions(table, isExact, new Set([...isAll ? [] : details, ...unused])), order: firstOrder(table, query.get(word("order"))), deferRender: true,
 			autoWidth: false, pageLength, lengthMenu: [...new Set([10, pageLength, 200, 1000])].sort((a, b) => a - b), search: { search: query.get(word("search")) || "" },
 			paging: table.rows.length > 10, language: { search: "Filter", lengthMenu: "_MENU_ rows", emptyTable: "no rows" },
 		});
