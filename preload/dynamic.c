@@ -108,17 +108,16 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 	return 0;
 }
 
-void *tfp_dynamic_behind(const char *name)
+void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name)
 {
 	const struct link_map *loaded = first_object();
 
 	while (loaded && loaded->l_ld != _DYNAMIC) /* our own, from the linker */
 		loaded = loaded->l_next;
 	for (loaded = loaded ? loaded->l_next : NULL; loaded; loaded = loaded->l_next) {
-		struct tfp_dynamic object;
-		const ElfW(Sym) *symbol = tfp_dynamic_read(&object, loaded->l_addr, loaded->l_ld) ? tfp_dynamic_entry(&object, name) : NULL;
+		const ElfW(Sym) *symbol = tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld) ? tfp_dynamic_entry(object, name) : NULL;
 		if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
-			return (void *)(object.bias + symbol->st_value);
+			return (void *)(object->bias + symbol->st_value);
 	}
 	return NULL;
 }

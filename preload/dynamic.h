@@ -29,8 +29,11 @@ struct tfp_dynamic {
  */
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
 
-/* The function of that name in the first object loaded after us that exports one; NULL = none. Only at start, as tfp_dynamic_find. */
-void *tfp_dynamic_behind(const char *name);
+/*
+ * The function of that name in the first object loaded after us that exports one, under whatever version, and the object's tables;
+ * NULL = none. Only at start, as tfp_dynamic_find.
+ */
+void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name);
 
 /* The tables that a dynamic section tells of; 0 = no symbols. `section`: ElfW(Dyn), in memory. */
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section);

@@ -6,6 +6,7 @@
 #include "collectors/loader.h"
 #include "collectors/modules.h"
 #include "collectors/window.h"
+#include "preload/dynamic.h"
 #include "preload/environment.h"
 #include "preload/real.h"
 #include "preload/settings.h"
@@ -149,9 +150,12 @@ static void find_host_malloc(void)
 {
 	Dl_info first;
 	ElfW(Sym) *entry = NULL;
+	struct tfp_dynamic object;
 	void *symbol = tfp_loader_symbol(RTLD_DEFAULT, "malloc");
 
 	host_malloc.is_known = 1;
+	if (symbol && are_together(symbol, &tfp_real)) /* or passed one over that calls bind to: preload/real.c */
+		symbol = tfp_dynamic_find(&object, "malloc") ? tfp_dynamic_symbol(&object, "malloc") : NULL;
 	if (!symbol || are_together(symbol, &tfp_real))
 		return;
 	if (!are_together(symbol, (const void *)getauxval(AT_PHDR)))

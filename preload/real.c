@@ -9,6 +9,9 @@
 #include "writer/sys.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
+
+#pragma weak gnu_get_libc_version /* guard.h says why */
 
 /* The two that look the others up, themselves included, when they are first called. */
 struct tfp_real tfp_real = {.malloc = tfp_first_malloc, .calloc = tfp_first_calloc};
@@ -55,11 +58,43 @@ static inline int is_last(const char *name)
 /* Without a lookup, which would take the host's message away before it can be kept. */
 static void begin_loader(void)
 {
-	void *error = tfp_dynamic_behind("dlerror");
+	struct tfp_dynamic unused;
+	void *error = tfp_dynamic_behind(&unused, "dlerror");
 
 	if (!error) /* opened late, by CUDA: the loader's own way, and nothing is kept this once */
 		error = tfp_loader_symbol(RTLD_NEXT, "dlerror");
 	tfp_loader_begin((char *(*)(void))error);
+}
+
+static int is_of_libc(const void *function)
+{
+	Dl_info one, libc;
+
+	return gnu_get_libc_version && dladdr(function, &one) && dladdr((const void *)&gnu_get_libc_version, &libc) &&
+	       one.dli_fbase == libc.dli_fbase;
+}
+
+/*
+ * glibc's own checking allocator (libc_malloc_debug.so) exports its functions under libc's version as no default: what the host calls
+ * binds to them, dlsym passes them over and finds libc's behind. first, second: malloc and calloc, as dlsym has them.
+ */
+static void prefer_what_calls_bind_to(void **first, void **second)
+{
+	struct tfp_dynamic object;
+	void *bound = tfp_dynamic_behind(&object, "malloc"), *found;
+
+	if (!bound || bound == *first || !is_of_libc(*first) || is_of_libc(bound))
+		return;
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	found = tfp_dynamic_symbol(&object, #name); \
+	if (found && !is_left_to_free(#name) && !is_last(#name)) \
+		*(void **)(void *)&tfp_real.name = found;
+#include "collectors/tables/malloc.def"
+#undef TFP_HOOK
+	*(void **)(void *)&tfp_real.malloc_usable_size = tfp_dynamic_symbol(&object, "malloc_usable_size");
+	*first = bound;
+	found = tfp_dynamic_symbol(&object, "calloc");
+	*second = found ? found : *second;
 }
 
 int tfp_resolve(void)
@@ -80,6 +115,7 @@ int tfp_resolve(void)
 #undef TFP_HOOK
 	*(void **)(void *)&tfp_real.malloc_usable_size = tfp_loader_symbol(RTLD_NEXT, "malloc_usable_size");
 	void *first = tfp_loader_symbol(RTLD_NEXT, "malloc"), *second = tfp_loader_symbol(RTLD_NEXT, "calloc");
+	prefer_what_calls_bind_to(&first, &second);
 	tfp_loader_can_close(tfp_real.dlclose);
 	*(void **)(void *)&tfp_real.malloc = first;
 	*(void **)(void *)&tfp_real.calloc = second;
