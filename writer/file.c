@@ -207,32 +207,6 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 	return start;
 }
 
-void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
-			  enum tfp_loss *why)
-{
-	struct tfp_log *log = tfp_state->log;
-	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES;
-	uint64_t offset = reserve(log, bytes, log->page_bytes, kept_free, &before);
-
-	if (!offset) {
-		*why = TFP_LOSS_output_limit;
-		return NULL;
-	}
-	struct tfp_block_header *block = map_part(log, offset, bytes, why);
-	if (!block) {
-		unreserve(log, before, offset + bytes);
-		return NULL;
-	}
-	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
-	struct tfp_block_header mine = *header;
-	mine.is_live = 1;
-	mine.encoded_bytes = mine.raw_bytes = place->room;
-	finish_header(&mine, NULL);
-	tfp_copy(block, &mine, sizeof mine);
-	return block + 1;
-}
-
 /* *written: the bytes that are in the file, also after a failure. */
 static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t bytes, uint64_t offset, uint64_t *written)
 {
@@ -295,11 +269,21 @@ static void count_wrapped(uint64_t records)
 	loss->last_time = now;
 }
 
+/* Where a block of `bytes` would end: with FULL=wrap they begin with a page, as reserve has it. */
+static uint64_t end_with(const struct tfp_log *log, uint64_t bytes)
+{
+	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8;
+
+	return ((log->live->file_end + alignment - 1) & ~(alignment - 1)) + bytes;
+}
+
 /* Whether `bytes` more fit, and another block can be remembered. */
 static int has_room(const struct tfp_log *log, uint64_t bytes)
 {
-	return (!log->max_bytes || log->live->file_end + bytes + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes) &&
-	       !tfp_total_forbids(log, log->live->file_end + bytes, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
+	uint64_t end = end_with(log, bytes);
+
+	return (!log->max_bytes || end + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes) &&
+	       !tfp_total_forbids(log, end, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
 }
 
 /* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
@@ -330,6 +314,35 @@ static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 	give_back(descriptor, is_kept);
 }
 
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
+			  enum tfp_loss *why)
+{
+	struct tfp_log *log = tfp_state->log;
+	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
+	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES;
+
+	if (log->is_wrapping) /* else a thread that begins now would record nothing, nor those that take over its state */
+		drop_oldest(log, bytes);
+	uint64_t offset = reserve(log, bytes, log->page_bytes, kept_free, &before);
+
+	if (!offset) {
+		*why = TFP_LOSS_output_limit;
+		return NULL;
+	}
+	struct tfp_block_header *block = map_part(log, offset, bytes, why);
+	if (!block) {
+		unreserve(log, before, offset + bytes);
+		return NULL;
+	}
+	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
+	struct tfp_block_header mine = *header;
+	mine.is_live = 1;
+	mine.encoded_bytes = mine.raw_bytes = place->room;
+	finish_header(&mine, NULL);
+	tfp_copy(block, &mine, sizeof mine);
+	return block + 1;
+}
+
 enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 {
 	struct tfp_log *log = tfp_state->log;
@@ -337,7 +350,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8; /* holes are punched in whole pages */
 	uint64_t whole = (bytes + alignment - 1) & ~(alignment - 1);
 
-	if (tfp_total_forbids(log, log->live->file_end + whole, COUNTERS_BYTES))
+	if (tfp_total_forbids(log, end_with(log, whole), COUNTERS_BYTES))
 		tfp_total_reclaim(log, whole + COUNTERS_BYTES);
 	if (log->is_wrapping)
 		drop_oldest(log, whole);
