@@ -66,7 +66,7 @@ static void begin_loader(void)
 	tfp_loader_begin((char *(*)(void))error);
 }
 
-static int is_of_libc(const void *function)
+__attribute__((noinline)) static int is_of_libc(const void *function)
 {
 	Dl_info one, libc;
 
@@ -80,7 +80,7 @@ static int is_of_libc(const void *function)
  */
 static void prefer_what_calls_bind_to(void **first, void **second)
 {
-	struct tfp_dynamic object;
+	static struct tfp_dynamic object; /* there is little stack, and this runs once */
 	void *bound = tfp_dynamic_behind(&object, "malloc"), *found;
 
 	if (!bound || bound == *first || !is_of_libc(*first) || is_of_libc(bound))

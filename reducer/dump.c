@@ -248,6 +248,17 @@ static int put_slot(void *context, const struct tfp_thread_slot *slot)
 			fprintf(dump->out, "\tloss[%zu]=%" PRIu64 ",%" PRIu64 ",%" PRIu64, i, loss->count, loss->first_time,
 				loss->last_time);
 	}
+	if (slot->ended_through != 0) {
+		const struct tfp_ended_totals *ended = &slot->ended[slot->ended_through & 1];
+		const struct tfp_heap_totals *heap = &ended->heap;
+		const struct tfp_map_totals *map = &ended->map;
+
+		fprintf(dump->out, "\tended[%" PRIu64 "]=%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,
+			slot->ended_through >> 1, heap->allocations, heap->frees, heap->requested_bytes, heap->allocated_bytes,
+			heap->freed_bytes, heap->unknown_frees, heap->unknown_freed_bytes);
+		fprintf(dump->out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, map->maps, map->unmaps, map->mapped_bytes,
+			map->unmapped_bytes);
+	}
 	putc('\n', dump->out);
 	return 0;
 }

@@ -387,6 +387,11 @@ class Reader:
                 loss = struct.unpack_from("<QQQ", payload, start + 256 + i * 24)
                 if loss[0]:
                     words.append("loss[%d]=%d,%d,%d" % (i, *loss))
+            tail = start + 256 + self.losses * 24 + 16
+            through = u64(payload, tail + 224) if tail + 232 <= start + self.slot_bytes else 0
+            if through:
+                sums = struct.unpack_from("<7Q8x4Q", payload, tail + through % 2 * 112)
+                words.append("ended[%d]=" % (through >> 1) + ",".join(str(one) for one in sums))
             self.put(*words)
 
     def facts(self, at, head, begin, payload):

@@ -257,6 +257,11 @@ struct tfp_loss_slot {
 	uint64_t count, first_time, last_time;
 };
 #define TFP_LOSS_SLOTS 42 /* room in a slot; losses.def has fewer rows */
+struct tfp_ended_totals {
+	struct tfp_heap_totals heap; /* both lanes */
+	struct tfp_map_totals map;
+	uint64_t own_allocations, own_bytes;
+};
 
 struct tfp_thread_slot {
 	uint64_t state;     /* 0 free, 1 in use, 2 its thread ended */
@@ -267,8 +272,14 @@ struct tfp_thread_slot {
 	struct tfp_heap_totals heap[2];
 	struct tfp_map_totals map[2];
 	uint64_t own_allocations, own_bytes; /* calls made by the library itself, kept out of the totals */
-	struct tfp_loss_slot losses[TFP_LOSS_SLOTS];
+	struct tfp_loss_slot losses[TFP_LOSS_SLOTS]; /* also those of the slot's threads before */
 	uint64_t reserved[2];
+	/*
+	 * What the slot's threads before counted, for their thread_end records may be given up with others. ended_through: serial of
+	 * the last of them << 1 | which of the two holds it. Once that is `serial`, heap and map above are in there. Not in older logs.
+	 */
+	struct tfp_ended_totals ended[2];
+	uint64_t ended_through;
 };
 
 struct tfp_end_payload {

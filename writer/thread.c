@@ -29,7 +29,7 @@ __thread struct tfp_thread *tfp_self;
 /* 1 while this thread is inside tfp_thread_start: a signal handler that gets here then goes unrecorded. */
 static __thread uint32_t is_starting;
 
-static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct tfp_thread_slot), 3}; /* 4 KiB with header */
+static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct tfp_thread_slot), 2}; /* 4 KiB with header */
 
 static int is_gone(const struct tfp_thread *thread, uint32_t my_tid)
 {
@@ -85,24 +85,13 @@ static struct tfp_thread *take_ended(uint32_t my_tid)
 	return found;
 }
 
-/* What could not be put (no room) stays in the slot. */
-static void fold_losses(struct tfp_thread *self, struct tfp_thread_slot *old, uint64_t now)
-{
-	for (uint32_t kind = 1; kind < TFP_LOSS_SLOTS; kind++) {
-		struct tfp_loss_slot *loss = &old->losses[kind];
-		if (loss->count && TFP_PUT(self, self->lanes, now, loss, .serial = old->serial, .kind = (uint8_t)kind,
-					   .count = loss->count, .first = loss->first_time, .last = loss->last_time))
-			*loss = (struct tfp_loss_slot){0, 0, 0};
-	}
-}
-
-/* What the ended thread's slot counted goes into the new owner's stream. Returns 0 where there is no room for it. */
-static int fold_slot(struct tfp_thread *self, struct tfp_thread_slot *old, uint64_t now)
+/* Who ended, and what its slot counted, goes into the new owner's stream; where there is no room nobody will know it by name. */
+static void tell_end(struct tfp_thread *self, const struct tfp_thread_slot *old, uint64_t now)
 {
 	const struct tfp_heap_totals *heap = old->heap;
 	const struct tfp_map_totals *map = old->map;
 
-	return TFP_PUT(self, self->lanes, now, thread_end, .serial = old->serial, .tid = old->tid, .start = old->start_time,
+	TFP_PUT(self, self->lanes, now, thread_end, .serial = old->serial, .tid = old->tid, .start = old->start_time,
 		.end = now, .allocations = heap[0].allocations + heap[1].allocations, .frees = heap[0].frees + heap[1].frees,
 		.requested = heap[0].requested_bytes + heap[1].requested_bytes,
 		.allocated = heap[0].allocated_bytes + heap[1].allocated_bytes,
@@ -110,6 +99,32 @@ static int fold_slot(struct tfp_thread *self, struct tfp_thread_slot *old, uint6
 		.unmaps = map[0].unmaps + map[1].unmaps, .mapped = map[0].mapped_bytes + map[1].mapped_bytes,
 		.unmapped = map[0].unmapped_bytes + map[1].unmapped_bytes, .own_allocations = old->own_allocations,
 		.own = old->own_bytes);
+}
+
+/* All words of both are counters. */
+static void add_words(void *to, const void *more, size_t bytes)
+{
+	uint64_t *sum = to;
+	const uint64_t *part = more;
+
+	for (size_t i = 0; i < bytes / sizeof *sum; i++)
+		sum[i] += part[i];
+}
+
+/* The ended thread's counters go to those of the slot's threads before it: in the other of the two sums, which one store makes valid. */
+static void keep_ended(struct tfp_thread_slot *slot)
+{
+	uint64_t which = ~slot->ended_through & 1;
+	struct tfp_ended_totals *sum = &slot->ended[which];
+
+	*sum = slot->ended[!which];
+	for (int lane = 0; lane < 2; lane++) {
+		add_words(&sum->heap, &slot->heap[lane], sizeof sum->heap);
+		add_words(&sum->map, &slot->map[lane], sizeof sum->map);
+	}
+	sum->own_allocations += slot->own_allocations;
+	sum->own_bytes += slot->own_bytes;
+	__atomic_store_n(&slot->ended_through, (uint64_t)slot->serial << 1 | which, __ATOMIC_RELEASE); /* read by the reducer */
 }
 
 void tfp_thread_settle_slow(struct tfp_thread *thread)
@@ -131,8 +146,8 @@ void tfp_thread_settle_slow(struct tfp_thread *thread)
 
 /*
  * The ended thread's chunks are sealed under its serial, then filled under ours; what its slot counted goes into our
- * stream, and only then is the slot cleared: a reader ignores the slot of a thread that has a thread_end record. Where the
- * log has no room for that record the counters stay and go on as ours: the sum over all threads is exact in any case.
+ * stream and to the slot's sum, and only then is the slot cleared, but for its losses, which go on: whatever becomes of the
+ * stream, the sum over all slots is exact.
  */
 static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, uint64_t now)
 {
@@ -144,10 +159,9 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	self->depth = 0;
 	self->is_own = 0;
 	self->gpu.depth = self->gpu.device = 0;
-	int is_folded = fold_slot(self, self->slot, now);
-	fold_losses(self, self->slot, now);
-	if (is_folded)
-		tfp_fill(self->slot, 0, offsetof(struct tfp_thread_slot, losses));
+	tell_end(self, self->slot, now);
+	keep_ended(self->slot);
+	tfp_fill(&self->slot->serial, 0, offsetof(struct tfp_thread_slot, losses) - offsetof(struct tfp_thread_slot, serial));
 }
 
 /*

@@ -148,6 +148,7 @@ struct process {
 
 	struct thread *threads; /* [scan] by serial; before the scan, without those whose slot was reused */
 	size_t thread_count;
+	uint64_t unlisted_calls; /* [scan] of the heap's and maps' sums: by threads that ended and that the log no longer names */
 	struct loss *losses;    /* [scan] likewise */
 	size_t loss_count;
 	uint64_t logs_refused, logs_removed; /* of its directory (total.c), told by the run's first process there */

@@ -23,6 +23,7 @@ void *model_room(void *array, size_t count, size_t bytes)
 struct build {
 	struct process *process;
 	const struct thread_list *more;
+	struct thread all; /* what all threads counted, also those that nothing else is left of */
 };
 
 enum { /* losses.def */
@@ -74,26 +75,55 @@ static int has_ended(const struct thread_list *more, uint32_t serial)
 	return 0;
 }
 
-static void sum_lanes(const struct tfp_thread_slot *slot, struct thread *thread)
+static void add_heap(struct thread *thread, const struct tfp_heap_totals *heap)
+{
+	thread->allocations += heap->allocations;
+	thread->frees += heap->frees;
+	thread->requested_bytes += heap->requested_bytes;
+	thread->allocated_bytes += heap->allocated_bytes;
+	thread->freed_bytes += heap->freed_bytes;
+	thread->unknown_frees += heap->unknown_frees;
+	thread->unknown_freed_bytes += heap->unknown_freed_bytes;
+}
+
+static void add_map(struct thread *thread, const struct tfp_map_totals *map)
+{
+	thread->maps += map->maps;
+	thread->unmaps += map->unmaps;
+	thread->mapped_bytes += map->mapped_bytes;
+	thread->unmapped_bytes += map->unmapped_bytes;
+}
+
+static void add_lanes(struct thread *thread, const struct tfp_thread_slot *slot)
 {
 	for (int lane = 0; lane < 2; lane++) {
-		const struct tfp_heap_totals *heap = &slot->heap[lane];
-		const struct tfp_map_totals *map = &slot->map[lane];
-
-		thread->allocations += heap->allocations;
-		thread->frees += heap->frees;
-		thread->requested_bytes += heap->requested_bytes;
-		thread->allocated_bytes += heap->allocated_bytes;
-		thread->freed_bytes += heap->freed_bytes;
-		thread->unknown_frees += heap->unknown_frees;
-		thread->unknown_freed_bytes += heap->unknown_freed_bytes;
-		thread->maps += map->maps;
-		thread->unmaps += map->unmaps;
-		thread->mapped_bytes += map->mapped_bytes;
-		thread->unmapped_bytes += map->unmapped_bytes;
+		add_heap(thread, &slot->heap[lane]);
+		add_map(thread, &slot->map[lane]);
 	}
-	thread->own_allocations = slot->own_allocations;
-	thread->own_bytes = slot->own_bytes;
+}
+
+/* Of all threads that ever had the slot, once each: see format.h. */
+static void add_all_of(struct thread *sum, const struct tfp_thread_slot *slot)
+{
+	if (slot->ended_through != 0) {
+		add_heap(sum, &slot->ended[slot->ended_through & 1].heap);
+		add_map(sum, &slot->ended[slot->ended_through & 1].map);
+	}
+	if (slot->serial > slot->ended_through >> 1)
+		add_lanes(sum, slot);
+}
+
+/* Those of a slot that had other threads before may be theirs. */
+static void take_losses(struct process *process, const struct tfp_thread_slot *slot)
+{
+	for (uint32_t kind = 0; kind < TFP_LOSS_SLOTS; kind++) {
+		const struct tfp_loss_slot *loss = &slot->losses[kind];
+
+		if (loss->count != 0)
+			add_loss(process, &(struct loss){.thread = slot->ended_through == 0 ? slot->serial : 0, .kind = (uint8_t)kind,
+							 .count = loss->count, .first_ns = (int64_t)(loss->first_time & INT64_MAX),
+							 .last_ns = (int64_t)(loss->last_time & INT64_MAX)});
+	}
 }
 
 /* Ticks as a time that is converted later; 0 = unknown. */
@@ -108,6 +138,8 @@ static int take_slot(void *context, const struct tfp_thread_slot *slot)
 	struct process *process = build->process;
 	struct thread *thread;
 
+	add_all_of(&build->all, slot);
+	take_losses(process, slot);
 	/* Serial 0: being cleared for its next thread. One with a thread_end record: that record holds what it counted. */
 	if (slot->serial == 0 || has_ended(build->more, slot->serial))
 		return 0;
@@ -120,15 +152,9 @@ static int take_slot(void *context, const struct tfp_thread_slot *slot)
 	thread->has_ended = slot->state == 2;
 	thread->start_ns = (int64_t)(slot->start_time & INT64_MAX);
 	thread->end_ns = as_time(slot->end_time);
-	sum_lanes(slot, thread);
-	for (uint32_t kind = 0; kind < TFP_LOSS_SLOTS; kind++) {
-		const struct tfp_loss_slot *loss = &slot->losses[kind];
-
-		if (loss->count != 0)
-			add_loss(process, &(struct loss){.thread = slot->serial, .kind = (uint8_t)kind, .count = loss->count,
-							 .first_ns = (int64_t)(loss->first_time & INT64_MAX),
-							 .last_ns = (int64_t)(loss->last_time & INT64_MAX)});
-	}
+	add_lanes(thread, slot);
+	thread->own_allocations = slot->own_allocations;
+	thread->own_bytes = slot->own_bytes;
 	return 0;
 }
 
@@ -148,28 +174,42 @@ static int by_kind(const void *a, const void *b)
 	return left->thread < right->thread ? -1 : left->thread > right->thread;
 }
 
-static void sum_threads(struct process *process)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * The slots say it all, but in logs of before, where what threads that ended counted is in their records alone. Those may have been
+ * given up: `unlisted` is what is in the sum and in no thread.
+ */
+static void sum_threads(struct process *process, const struct thread *all)
 {
 	struct account *heap = &process->heap, *map = &process->mmap;
+	struct thread sum = {0};
 
-	*heap = (struct account){.allocator = "heap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN};
-	*map = (struct account){.allocator = "mmap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN};
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct thread *thread = &process->threads[i];
 
-		heap->allocations += thread->allocations;
-		heap->frees += thread->frees;
-		heap->requested_bytes += thread->requested_bytes;
-		heap->allocated_bytes += thread->allocated_bytes;
-		heap->freed_bytes += thread->freed_bytes;
-		heap->unknown_frees += thread->unknown_frees;
-		heap->unknown_freed_bytes += thread->unknown_freed_bytes;
-		map->allocations += thread->maps;
-		map->frees += thread->unmaps;
-		map->requested_bytes += thread->mapped_bytes;
-		map->allocated_bytes += thread->mapped_bytes;
-		map->freed_bytes += thread->unmapped_bytes;
+		add_heap(&sum, &(struct tfp_heap_totals){thread->allocations, thread->frees, thread->requested_bytes,
+							 thread->allocated_bytes, thread->freed_bytes, thread->unknown_frees,
+							 thread->unknown_freed_bytes, 0});
+		add_map(&sum, &(struct tfp_map_totals){thread->maps, thread->unmaps, thread->mapped_bytes, thread->unmapped_bytes});
 	}
+	*heap = (struct account){.allocator = "heap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN,
+				 .allocations = larger(sum.allocations, all->allocations), .frees = larger(sum.frees, all->frees),
+				 .requested_bytes = larger(sum.requested_bytes, all->requested_bytes),
+				 .allocated_bytes = larger(sum.allocated_bytes, all->allocated_bytes),
+				 .freed_bytes = larger(sum.freed_bytes, all->freed_bytes),
+				 .unknown_frees = larger(sum.unknown_frees, all->unknown_frees),
+				 .unknown_freed_bytes = larger(sum.unknown_freed_bytes, all->unknown_freed_bytes)};
+	*map = (struct account){.allocator = "mmap", .peak_time_ns = TIME_UNKNOWN, .requested_peak_time_ns = TIME_UNKNOWN,
+				.allocations = larger(sum.maps, all->maps), .frees = larger(sum.unmaps, all->unmaps),
+				.requested_bytes = larger(sum.mapped_bytes, all->mapped_bytes),
+				.allocated_bytes = larger(sum.mapped_bytes, all->mapped_bytes),
+				.freed_bytes = larger(sum.unmapped_bytes, all->unmapped_bytes)};
+	process->unlisted_calls = heap->allocations - sum.allocations + heap->frees - sum.frees + map->allocations - sum.maps +
+				  map->frees - sum.unmaps;
 }
 
 void threads_build(struct process *process, const struct thread_list *more)
@@ -199,5 +239,5 @@ void threads_build(struct process *process, const struct thread_list *more)
 		qsort(process->threads, process->thread_count, sizeof *process->threads, by_serial);
 	if (process->loss_count > 0)
 		qsort(process->losses, process->loss_count, sizeof *process->losses, by_kind);
-	sum_threads(process);
+	sum_threads(process, &build.all);
 }

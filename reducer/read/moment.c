@@ -73,12 +73,16 @@ static int take_slot(void *context, const struct tfp_thread_slot *slot)
 	struct tfp_thread_slot *slots;
 	uint32_t *place;
 
-	if (slot->serial == 0) /* being cleared for its next thread */
+	if (slot->serial == 0 && moment->is_later) /* being cleared for its next thread */
 		return 0;
 	slots = grow_index(moment) != 0 ? NULL : room_for(moment->slots, moment->slot_count, sizeof *slots);
 	if (slots == NULL)
 		return -1;
 	moment->slots = slots;
+	if (slot->serial == 0) { /* the same, and has what its threads before counted */
+		slots[moment->slot_count++] = *slot;
+		return 0;
+	}
 	place = slot_place(moment, slot->serial);
 	if (*place != 0 && moment->is_later) {
 		log->is_running |= !moment->has_twins && memcmp(&slots[*place - 1], slot, sizeof *slot) != 0;
@@ -87,7 +91,10 @@ static int take_slot(void *context, const struct tfp_thread_slot *slot)
 	moment->has_twins |= *place != 0;
 	if (*place == 0)
 		*place = (uint32_t)moment->slot_count + 1;
-	slots[moment->slot_count++] = *slot;
+	slots[moment->slot_count] = *slot;
+	if (moment->is_later) /* its threads before were counted when the slots were first taken, or came later */
+		slots[moment->slot_count].ended_through = 0;
+	moment->slot_count++;
 	return 0;
 }
 

@@ -59,6 +59,10 @@ static void copy_slot(const struct log *log, const uint8_t *from, size_t stride,
 		kept = (stride - losses) / sizeof(struct tfp_loss_slot);
 	if (stride > losses)
 		memcpy(slot->losses, from + losses, kept * sizeof(struct tfp_loss_slot));
+	size_t tail = losses + log->header.loss_count * sizeof(struct tfp_loss_slot);
+	size_t known = sizeof *slot - offsetof(struct tfp_thread_slot, reserved);
+	if (stride > tail)
+		memcpy(slot->reserved, from + tail, stride - tail < known ? stride - tail : known);
 }
 
 int log_block_slots(const struct log *log, const struct log_block *block, log_slot_visit *visit, void *context)

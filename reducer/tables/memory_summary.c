@@ -235,6 +235,19 @@ static void note_strange(struct table *table, const struct process *process)
 			   process->called, heap->event_unknown_frees, heap->live_bytes - balance);
 }
 
+/* Their thread_end records were given up with the other events (FULL, a full disk). */
+static void note_unlisted(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (request_wants_process(request, process) && process->unlisted_calls)
+			table_note(table, NOTE_INFO,
+				   "Process %" PRIu32 ": records of threads that ended were given up, or lost; what they did (%" PRIu64
+				   " allocations and releases) is in the sums of the process and in no thread's row.",
+				   process->pid, process->unlisted_calls);
+	}
+}
+
 static void note_unknown(struct table *table, const struct request *request)
 {
 	uint64_t frees = 0, bytes = 0;
@@ -333,6 +346,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_inherited(table, request);
 	notes_small_peak(table, request);
 	note_unknown(table, request);
+	note_unlisted(table, request);
 	note_checks(table, request);
 	note_graphs(table, request);
 }
