@@ -99,6 +99,18 @@ static const struct link_map *first_object(void)
 	return &_r_debug && _r_debug.r_state == RT_CONSISTENT ? _r_debug.r_map : NULL;
 }
 
+int tfp_dynamic_is_preloaded(void)
+{
+	for (const struct link_map *loaded = &_r_debug ? _r_debug.r_map : NULL; loaded; loaded = loaded->l_next) {
+		struct tfp_dynamic object;
+		if (loaded->l_ld == _DYNAMIC)
+			return 1;
+		if (tfp_dynamic_read(&object, loaded->l_addr, loaded->l_ld) && tfp_dynamic_entry(&object, "__libc_start_main"))
+			return 0;
+	}
+	return 1; /* not told */
+}
+
 int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 {
 	for (const struct link_map *loaded = first_object(); loaded; loaded = loaded->l_next) {

@@ -35,6 +35,13 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
  */
 void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name);
 
+/*
+ * Whether we were there when the program started, before its C library: what LD_PRELOAD names. Any time: nothing that lies before
+ * either is ever unloaded. What a symbol is bound to would not tell: a position-dependent program has stubs of its own for what it
+ * takes the address of.
+ */
+int tfp_dynamic_is_preloaded(void);
+
 /* The tables that a dynamic section tells of; 0 = no symbols. `section`: ElfW(Dyn), in memory. */
 int tfp_dynamic_read(struct tfp_dynamic *object, uintptr_t bias, const void *section);
 

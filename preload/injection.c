@@ -5,6 +5,7 @@
 #include "collectors/loader.h"
 #include "collectors/process.h"
 #include "preload/cuda_hooks.h"
+#include "preload/dynamic.h"
 #include "preload/environment.h"
 #include "preload/settings.h"
 #include "writer/records.h"
@@ -145,11 +146,7 @@ int cuInit(unsigned flags)
 /* Loaded by CUDA alone, in a program that lost LD_PRELOAD: the log says what it cannot hold. */
 static void note_alone(void)
 {
-	Dl_info first, ours;
-	void *symbol = tfp_loader_symbol(RTLD_DEFAULT, "malloc");
-
-	if (symbol && dladdr(symbol, &first) && dladdr((const void *)&tfp_injection_offer, &ours) &&
-	    first.dli_fbase != ours.dli_fbase)
+	if (!tfp_dynamic_is_preloaded())
 		tfp_fact_pair(TFP_TAG_note, "injected_only",
 			      "The library was loaded by CUDA, not preloaded: host memory and calls by symbol are not recorded.");
 }
