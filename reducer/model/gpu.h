@@ -182,8 +182,9 @@ struct gpu_launch {
 struct gpu_memory_check {
 	const char *allocator;
 	uint64_t call_allocations, call_frees, call_bytes, call_peak, call_live, call_unknown_frees;
+	uint64_t mappings; /* of CUPTI's allocations, those that calls told of: it has no records of them */
 	uint64_t cupti_allocations, cupti_frees, cupti_bytes, cupti_peak, cupti_live, cupti_unknown_frees;
-	int is_from_cupti; /* the account was made from CUPTI's records: the calls were not seen by hooks */
+	int is_from_cupti; /* the account was made from CUPTI's records: the calls, or some, were not seen by hooks */
 };
 
 struct gpu_pool {

@@ -94,6 +94,8 @@ static void release_gone(struct gpu_scan *scan, struct gpu_blocks *blocks, const
 		if (live_is_block(&live->entries[i]) && is_gone(scan, blocks, live->entries[i].address, ending))
 			addresses[count++] = live->entries[i].address;
 	for (size_t i = 0; i < count; i++) {
+		if (gpu_mapped_is(blocks, addresses[i]))
+			gpu_mapped_note(scan, blocks, &(struct live_block){.address = addresses[i], .time = ending->time}, 1);
 		pairs_release(&blocks->calls, ending->stream, addresses[i], ending->time);
 		gpu_owner_forget(blocks, addresses[i]);
 	}

@@ -2,8 +2,8 @@
 /*
  * Memory of devices, pinned and managed memory: from the host's calls, and from CUPTI's records, each by itself.
  *
- * Rule: what the hooks saw makes the account, because it has call stacks and exact times; CUPTI's records make it where no
- * hook saw any (static runtime, driver calls through pointers). Both sums are kept, so that they can be compared.
+ * Rule: what the hooks saw makes the account, because it has call stacks and exact times; CUPTI's records, with what calls mapped, make
+ * it where no hook saw the others (static runtime, driver calls through pointers), or not all. Both sums are kept, to be compared.
  */
 #include "reducer/model/gpu_scan.h"
 
@@ -17,7 +17,7 @@
 #define VALUE(f) batch_value(batch, i, fields[f])
 #define GRAIN_NS 10000000.0 /* records of several buffers may stand that far out of order */
 
-enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4 };
+enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4, FLAVOUR_MAPPED = 6 };
 enum { ALLOCATED = 1, RELEASED = 2 };
 enum { CAPTURED = 4 }; /* gpu_call.flags */
 
@@ -45,7 +45,7 @@ static int begin_pairs(struct gpu_scan *scan, struct pairs *pairs)
 {
 	const struct process *process = scan->scan->process;
 	double ns_per_tick = process->clock->ns_per_tick > 0 ? process->clock->ns_per_tick : 1;
-	size_t streams = process->log->stream_count < 2 ? 2 : process->log->stream_count;
+	size_t streams = process->log->stream_count < 3 ? 3 : process->log->stream_count;
 
 	if (pairs_begin(pairs, streams, 1 / ns_per_tick, 0) != 0)
 		return -1;
@@ -101,6 +101,8 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 		blocks = blocks_of(scan, flavour, GPU_NONE);
 	if (blocks == NULL)
 		return;
+	if (gpu_mapped_is(blocks, address))
+		gpu_mapped_note(scan, blocks, &(struct live_block){.address = address, .time = call->begin}, 1);
 	pairs_release(&blocks->calls, call->stream, address, call->begin);
 	gpu_owner_forget(blocks, address);
 }
@@ -154,6 +156,8 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	block.address = values[0];
 	block.usable = values[1];
 	pairs_alloc(&blocks->calls, call->stream, &block);
+	if (values[5] == FLAVOUR_MAPPED)
+		gpu_mapped_note(scan, blocks, &block, 0);
 	gpu_owner_note(scan, blocks, block.address, values[6], gpu_device_of_call(scan, call, (uint32_t)values[4]));
 }
 
@@ -255,7 +259,9 @@ void gpu_take_device_memory(void *state, size_t stream, const struct batch *batc
 	scan->any = 1;
 	if (blocks == NULL || block.address == 0)
 		return;
+	gpu_mapped_feed(scan, time);
 	/* Two numbers of streams, so that a release and an allocation that cross are settled like those of two threads. */
+	blocks->variables += !is_release && (kind == 6 || kind == 7);
 	if (is_release)
 		pairs_release(&blocks->cupti, 1, block.address, time);
 	else
@@ -335,6 +341,7 @@ static void check(struct gpu_scan *scan, const struct gpu_blocks *blocks, int is
 		.call_bytes = calls->allocated_bytes, .call_peak = calls->peak, .call_live = calls->live,
 		.call_unknown_frees = blocks->calls.unknown_frees, .cupti_allocations = cupti->allocations,
 		.cupti_frees = cupti->frees, .cupti_bytes = cupti->allocated_bytes, .cupti_peak = cupti->peak,
+		.mappings = blocks->mappings,
 		.cupti_live = cupti->live, .cupti_unknown_frees = blocks->cupti.unknown_frees, .is_from_cupti = is_from_cupti};
 }
 
@@ -349,9 +356,22 @@ static void peak_of_curve(struct account *account)
 	}
 }
 
+/* Whether CUPTI's records are the better account: of calls that no hook saw (functions found through pointers, runtimes of libraries). */
+static int knows_more(const struct gpu_blocks *blocks)
+{
+	const struct tally *calls = &blocks->calls.tally, *cupti = &blocks->cupti.tally;
+
+	if (cupti->allocations <= blocks->mappings) /* it told of none */
+		return 0;
+	if (calls->allocations <= blocks->mappings)
+		return 1;
+	return calls->base == 0 && blocks->cupti.replaced == 0 && cupti->allocations - blocks->variables > calls->allocations &&
+	       cupti->frees >= calls->frees;
+}
+
 static int make_account(struct gpu_scan *scan, struct gpu_blocks *blocks)
 {
-	int is_from_cupti = blocks->calls.tally.allocations == 0 && blocks->cupti.tally.allocations > 0;
+	int is_from_cupti = knows_more(blocks);
 	struct pairs *pairs = is_from_cupti ? &blocks->cupti : &blocks->calls;
 	struct account *account = process_add_account(scan->scan->process, blocks->name);
 
@@ -369,6 +389,7 @@ int gpu_memory_finish(struct gpu_scan *scan)
 {
 	if (scan->gpu->device_count == 1) /* of several it may be any */
 		add_answers(&scan->gpu->devices[0], scan->unnamed.answers, scan->unnamed.least_free, scan->unnamed.total);
+	gpu_mapped_feed(scan, UINT64_MAX);
 	for (size_t i = 0; i < scan->block_count; i++)
 		if (make_account(scan, &scan->blocks[i]) != 0)
 			return -1;
@@ -382,8 +403,10 @@ void gpu_memory_free(struct gpu_scan *scan)
 		pairs_free(&scan->blocks[i].cupti);
 		curve_free(&scan->blocks[i].held);
 		live_free(&scan->blocks[i].owners);
+		live_free(&scan->blocks[i].mapped);
 	}
 	live_free(&scan->graph_memory);
 	free(scan->owners);
+	free(scan->mapped);
 	free(scan->blocks);
 }

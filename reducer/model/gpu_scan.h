@@ -72,9 +72,18 @@ struct gpu_blocks {
 	uint32_t flavour, device;       /* of calls: device 0xffffffff = not of a device */
 	const char *name;               /* "device:0", "pinned", "registered", "managed" */
 	struct pairs calls, cupti;
+	struct live_table mapped;       /* addresses of live blocks that are mapped: CUPTI has no records of them */
+	uint64_t mappings, variables;   /* of `cupti`: allocations that calls told of; modules' variables, which no call allocates */
 	struct live_table owners;       /* of live blocks of calls: place in gpu_scan.owners as their bytes; where known */
 	uint64_t reserved, plain;       /* bytes: in pools as CUPTI last said, and outside of them */
 	struct curve held;              /* their sum over time */
+};
+
+/* A call that mapped memory, or unmapped it. */
+struct gpu_mapped {
+	uint32_t blocks; /* place in gpu_scan.blocks */
+	int is_release;
+	struct live_block block;
 };
 
 /* What a block ends with. */
@@ -97,6 +106,8 @@ struct gpu_scan {
 	uint32_t instance_count, instance_free;
 	struct gpu_blocks *blocks;
 	size_t block_count;
+	struct gpu_mapped *mapped;      /* that no later record of CUPTI's came after yet: from mapped_fed on */
+	size_t mapped_count, mapped_fed;
 	struct live_table graph_memory; /* addresses that allocations captured into graphs were given */
 	struct gpu_owner *owners;
 	size_t owner_count;
@@ -230,6 +241,11 @@ void gpu_owner_forget(struct gpu_blocks *blocks, uint64_t address);
 enum gpu_ending gpu_ending_of(const char *function);
 void gpu_memory_context(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments);
 void gpu_take_context_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+
+/* gpu_mapped.c: a mapping is noted; those until a time are put among CUPTI's records; whether a live block is mapped. */
+void gpu_mapped_note(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct live_block *block, int is_release);
+void gpu_mapped_feed(struct gpu_scan *scan, uint64_t until);
+int gpu_mapped_is(const struct gpu_blocks *blocks, uint64_t address);
 
 /* gpu.c */
 void gpu_free(struct gpu *gpu);

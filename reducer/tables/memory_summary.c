@@ -274,10 +274,15 @@ static void note_check(struct table *table, const struct process *process, const
 	bool agrees = check->call_allocations == check->cupti_allocations && check->call_frees == check->cupti_frees &&
 		      check->call_bytes == check->cupti_bytes;
 
-	if (check->is_from_cupti)
+	if (check->is_from_cupti && check->call_allocations != 0)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s, %s: from CUPTI's records and %" PRIu64 " mappings by calls; hooks saw %" PRIu64 " of %" PRIu64
+			   " allocations.",
+			   process->called, check->allocator, check->mappings, check->call_allocations, check->cupti_allocations);
+	else if (check->is_from_cupti)
 		table_note(table, NOTE_INFERRED, "Process %s, %s: from CUPTI's records; the calls were not seen by hooks.",
 			   process->called, check->allocator);
-	else if (check->cupti_allocations && !agrees)
+	else if (check->cupti_allocations > check->mappings && !agrees)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s, %s: the calls say %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
 			   " bytes, CUPTI %" PRIu64 ", %" PRIu64 ", %" PRIu64 "; the table shows the calls.",

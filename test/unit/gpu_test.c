@@ -4,100 +4,7 @@
  *
  * Rule: each expectation stands in the test; every log is made here. Device time is CLOCK_REALTIME: the origin's plus ticks.
  */
-#include "reducer/model/gpu.h"
-#include "reducer/model/gpu_launches.h"
-#include "reducer/model/run.h"
-#include "test/logmaker.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define REALTIME UINT64_C(1700000000000000000) /* of maker_begin */
-#define AT(ticks) (REALTIME + (ticks))
-#define ORIGIN 1000 /* ticks */
-
-/* A log being made: thread 1 calls, thread 2 is ours and writes device records. */
-struct made {
-	struct maker maker;
-	struct maker_records *calls, *device;
-	char path[64];
-	struct diag_list diags;
-	struct run *run;
-};
-
-static struct made *begin_made(void)
-{
-	struct made *made = calloc(1, sizeof *made);
-
-	made->calls = calloc(1, sizeof *made->calls);
-	made->device = calloc(1, sizeof *made->device);
-	snprintf(made->path, sizeof made->path, "gpu_test.%d.tfp", (int)getpid());
-	maker_begin(&made->maker);
-	maker_schema(&made->maker, "");
-	maker_gpu_facts(&made->maker, 2, 2);
-	made->maker.live.end_kind = TFP_END_EXIT;
-	made->maker.live.end_time = 1000000000;
-	return made;
-}
-
-static struct gpu *scan_with(struct made *made, const struct run_options *options)
-{
-	const char *paths[1] = {made->path};
-
-	if (made->calls->size != 0)
-		maker_chunk(&made->maker, 1, 0, 1, made->calls);
-	if (made->device->size != 0)
-		maker_chunk(&made->maker, 2, 0, 1, made->device);
-	maker_finish(&made->maker);
-	assert_int_equal(maker_write(&made->maker, made->path, made->maker.size), 0);
-	made->run = run_open(paths, 1, NULL, &made->diags);
-	assert_non_null(made->run);
-	assert_int_equal(run_scan(made->run, options), 0);
-	assert_non_null(made->run->processes[0].gpu);
-	return made->run->processes[0].gpu;
-}
-
-static struct gpu_launch launches[16]; /* of the last scan(), the first ones by time */
-
-static struct gpu *scan(struct made *made)
-{
-	struct gpu *gpu = scan_with(made, &(struct run_options){.wants_launches = 1});
-	for (size_t i = 0; i < 16 && gpu_launches_next(gpu, &launches[i]);)
-		i++;
-	return gpu;
-}
-
-static void end_made(struct made *made)
-{
-	run_close(made->run);
-	diag_free(&made->diags);
-	unlink(made->path);
-	maker_free(&made->maker);
-	free(made->calls);
-	free(made->device);
-	free(made);
-}
-
-static void call(struct made *made, uint64_t begin, uint64_t end, uint32_t function, uint64_t correlation, uint32_t flags,
-		 uint32_t result)
-{
-	MAKER_ADD(made->calls, end, gpu_call, .duration = end - begin, .correlation = correlation, .function = function, .stack = 1,
-		  .flags = (uint8_t)flags, .result = result, .context = 1);
-}
-
-static void kernel(struct made *made, uint64_t decoded, uint64_t start, uint64_t duration, uint64_t correlation)
-{
-	MAKER_ADD(made->device, decoded, kernel, .start = start, .duration = duration, .correlation = correlation, .shape = 1,
-		  .queue = 1);
-}
-
-enum { LAUNCH = 200, GRAPH = 201, COPY = 202, SYNC = 203, ALLOC = 204, FREE = 205, GEMM = 206, MODULE = 207 };
+#include "test/unit/gpu_made.h"
 
 static void test_call_and_record_meet_in_either_order(void **state)
 {
@@ -297,84 +204,6 @@ static void test_a_clock_of_its_own_is_followed(void **state)
 	gpu = scan(made);
 	assert_int_equal(gpu->counts.impossible_records, 0);
 	assert_int_equal(launches[0].device_ns, 1500);
-	end_made(made);
-}
-
-static void test_device_memory_from_calls_and_from_cupti(void **state)
-{
-	struct made *made = begin_made();
-	const struct account *device, *pinned;
-	struct gpu *gpu;
-
-	(void)state;
-	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 1);
-	call(made, 100, 110, ALLOC, 1, 3, 0);
-	MAKER_ADD(made->calls, 130, gpu_alloc, .address = 0x9000, .bytes = 100, .device = 0xffffffff, .flavour = 5);
-	call(made, 120, 130, ALLOC, 2, 3, 0); /* its device by its context */
-	MAKER_ADD(made->calls, 150, gpu_alloc, .address = 0x500, .bytes = 64, .device = 0xffffffff, .flavour = 3);
-	call(made, 140, 150, ALLOC, 3, 3, 0);
-	MAKER_ADD(made->calls, 170, gpu_alloc, .address = 0, .bytes = 1u << 30, .device = 0, .flavour = 1);
-	call(made, 160, 170, ALLOC, 4, 3, 2); /* failed */
-	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
-	call(made, 200, 300, FREE, 5, 3, 0);
-	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(110), .correlation = 1, .address = 0x1000, .bytes = 4096,
-		  .operation = 1, .kind = 3, .device = 0);
-	MAKER_ADD(made->device, 901, device_memory, .timestamp = AT(205), .correlation = 5, .address = 0x1000, .bytes = 4096,
-		  .operation = 2, .kind = 3, .device = 0);
-	MAKER_ADD(made->device, 902, device_room, .device = 0xffffffff, .free = 1000, .total = 5000); /* no device set: the only one's */
-	gpu = scan(made);
-	device = process_account(&made->run->processes[0], "device:0");
-	pinned = process_account(&made->run->processes[0], "pinned");
-	assert_int_equal(device->allocations, 2);
-	assert_int_equal(device->frees, 1);
-	assert_int_equal(device->allocated_bytes, 4196);
-	assert_int_equal(device->live_bytes, 100);
-	assert_int_equal(device->peak_bytes, 4196);
-	assert_int_equal(device->peak_time_ns, 130);
-	assert_int_equal(pinned->live_bytes, 64);
-	assert_int_equal(gpu->memory_checks[0].call_allocations, 2);
-	assert_int_equal(gpu->memory_checks[0].cupti_allocations, 1);
-	assert_int_equal(gpu->memory_checks[0].cupti_frees, 1);
-	assert_int_equal(gpu->devices[0].least_free, 1000);
-	end_made(made);
-}
-
-/* No hook was on the path (static runtime): CUPTI's records make the account, the callback gives the stack. */
-static void test_memory_that_only_cupti_saw(void **state)
-{
-	struct made *made = begin_made();
-	const struct account *device;
-	struct gpu *gpu;
-
-	(void)state;
-	call(made, 100, 110, ALLOC, 1, 2, 0);
-	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(108), .correlation = 1, .address = 0x1000, .bytes = 512,
-		  .operation = 1, .kind = 3, .device = 0);
-	gpu = scan(made);
-	device = process_account(&made->run->processes[0], "device:0");
-	assert_int_equal(device->live_bytes, 512);
-	assert_int_equal(device->site_count, 1);
-	assert_int_equal(device->sites[0].stack, 1);
-	assert_true(gpu->memory_checks[0].is_from_cupti);
-	end_made(made);
-}
-
-/* cudaFree does not say that a block was managed memory. */
-static void test_a_managed_block_is_freed_like_any(void **state)
-{
-	struct made *made = begin_made();
-	const struct account *managed;
-
-	(void)state;
-	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 2);
-	call(made, 100, 110, ALLOC, 1, 3, 0);
-	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
-	call(made, 200, 300, FREE, 2, 3, 0);
-	scan(made);
-	managed = process_account(&made->run->processes[0], "managed");
-	assert_int_equal(managed->frees, 1);
-	assert_int_equal(managed->live_bytes, 0);
-	assert_int_equal(managed->unknown_frees, 0);
 	end_made(made);
 }
 
@@ -586,8 +415,6 @@ int main(void)
 		cmocka_unit_test(test_impossible_times_count_and_stay_out_of_sums),
 		cmocka_unit_test(test_a_double_counts_once), cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
 		cmocka_unit_test(test_a_clock_of_its_own_is_followed),
-		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
-		cmocka_unit_test(test_memory_that_only_cupti_saw), cmocka_unit_test(test_a_managed_block_is_freed_like_any),
 		cmocka_unit_test(test_a_library_call_owns_what_it_launched),
 		cmocka_unit_test(test_work_belongs_to_the_operation_of_its_call),
 		cmocka_unit_test(test_half_a_log_is_answered), cmocka_unit_test(test_waits_know_their_call),

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of the accounts of GPU memory: from the hooks' calls, from CUPTI's records, from both.
+ *
+ * Rule: each expectation stands in the test; every log is made here.
+ */
+#include "test/unit/gpu_made.h"
+
+static void test_device_memory_from_calls_and_from_cupti(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device, *pinned;
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 1);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	MAKER_ADD(made->calls, 130, gpu_alloc, .address = 0x9000, .bytes = 100, .device = 0xffffffff, .flavour = 5);
+	call(made, 120, 130, ALLOC, 2, 3, 0); /* its device by its context */
+	MAKER_ADD(made->calls, 150, gpu_alloc, .address = 0x500, .bytes = 64, .device = 0xffffffff, .flavour = 3);
+	call(made, 140, 150, ALLOC, 3, 3, 0);
+	MAKER_ADD(made->calls, 170, gpu_alloc, .address = 0, .bytes = 1u << 30, .device = 0, .flavour = 1);
+	call(made, 160, 170, ALLOC, 4, 3, 2); /* failed */
+	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
+	call(made, 200, 300, FREE, 5, 3, 0);
+	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(110), .correlation = 1, .address = 0x1000, .bytes = 4096,
+		  .operation = 1, .kind = 3, .device = 0);
+	MAKER_ADD(made->device, 901, device_memory, .timestamp = AT(205), .correlation = 5, .address = 0x1000, .bytes = 4096,
+		  .operation = 2, .kind = 3, .device = 0);
+	MAKER_ADD(made->device, 902, device_room, .device = 0xffffffff, .free = 1000, .total = 5000); /* no device set: the only one's */
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	pinned = process_account(&made->run->processes[0], "pinned");
+	assert_int_equal(device->allocations, 2);
+	assert_int_equal(device->frees, 1);
+	assert_int_equal(device->allocated_bytes, 4196);
+	assert_int_equal(device->live_bytes, 100);
+	assert_int_equal(device->peak_bytes, 4196);
+	assert_int_equal(device->peak_time_ns, 130);
+	assert_int_equal(pinned->live_bytes, 64);
+	assert_int_equal(gpu->memory_checks[0].call_allocations, 2);
+	assert_int_equal(gpu->memory_checks[0].cupti_allocations, 1);
+	assert_int_equal(gpu->memory_checks[0].cupti_frees, 1);
+	assert_int_equal(gpu->devices[0].least_free, 1000);
+	end_made(made);
+}
+
+/* No hook was on the path (static runtime): CUPTI's records make the account, the callback gives the stack. */
+static void test_memory_that_only_cupti_saw(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+	struct gpu *gpu;
+
+	(void)state;
+	call(made, 100, 110, ALLOC, 1, 2, 0);
+	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(108), .correlation = 1, .address = 0x1000, .bytes = 512,
+		  .operation = 1, .kind = 3, .device = 0);
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->live_bytes, 512);
+	assert_int_equal(device->site_count, 1);
+	assert_int_equal(device->sites[0].stack, 1);
+	assert_true(gpu->memory_checks[0].is_from_cupti);
+	end_made(made);
+}
+
+/* Memory that calls map, of which CUPTI has no record, beside blocks of calls that no hook saw: one account, in the order of time. */
+static void test_mapped_memory_beside_what_only_cupti_saw(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->calls, 130, gpu_alloc, .address = 0x9000, .bytes = 100, .device = 0, .flavour = 6);
+	call(made, 120, 130, ALLOC, 2, 3, 0);
+	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x9000, .flavour = 6);
+	call(made, 290, 300, FREE, 5, 3, 0);
+	MAKER_ADD(made->device, 900, device_memory, .timestamp = AT(110), .correlation = 1, .address = 0x1000, .bytes = 512,
+		  .operation = 1, .kind = 3, .device = 0);
+	MAKER_ADD(made->device, 901, device_memory, .timestamp = AT(200), .correlation = 3, .address = 0x1000, .bytes = 512,
+		  .operation = 2, .kind = 3, .device = 0);
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->allocations, 2);
+	assert_int_equal(device->frees, 2);
+	assert_int_equal(device->live_bytes, 0);
+	assert_int_equal(device->peak_bytes, 612);
+	assert_int_equal(device->peak_time_ns, 130);
+	assert_true(gpu->memory_checks[0].is_from_cupti);
+	assert_int_equal(gpu->memory_checks[0].mappings, 1);
+	end_made(made);
+}
+
+/* A block of the program's, which the hooks saw, and one of a library with a runtime of its own. */
+static void test_memory_of_which_hooks_saw_a_part(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 512, .device = 0, .flavour = 1);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	for (unsigned i = 0; i < 2; i++)
+		MAKER_ADD(made->device, 900 + i, device_memory, .timestamp = AT(110 + 40 * i), .correlation = 1 + i,
+			  .address = 0x1000 + 0x8000 * i, .bytes = 512 + 4096 * i, .operation = 1, .kind = 3, .device = 0);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->allocations, 2);
+	assert_int_equal(device->live_bytes, 5120);
+	end_made(made);
+}
+
+/* cudaFree does not say that a block was managed memory. */
+static void test_a_managed_block_is_freed_like_any(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *managed;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 2);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	MAKER_ADD(made->calls, 300, gpu_free, .address = 0x1000, .flavour = 1);
+	call(made, 200, 300, FREE, 2, 3, 0);
+	scan(made);
+	managed = process_account(&made->run->processes[0], "managed");
+	assert_int_equal(managed->frees, 1);
+	assert_int_equal(managed->live_bytes, 0);
+	assert_int_equal(managed->unknown_frees, 0);
+	end_made(made);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
+		cmocka_unit_test(test_memory_that_only_cupti_saw),
+		cmocka_unit_test(test_mapped_memory_beside_what_only_cupti_saw),
+		cmocka_unit_test(test_memory_of_which_hooks_saw_a_part),
+		cmocka_unit_test(test_a_managed_block_is_freed_like_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
