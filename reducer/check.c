@@ -2,6 +2,7 @@
 /* Whether logs are whole, and agree with themselves. See check.h. */
 #include "reducer/check.h"
 
+#include "reducer/base/base.h"
 #include "reducer/model/losses.h"
 
 #include <inttypes.h>
@@ -139,6 +140,7 @@ static void print_running(FILE *out, const struct run *run)
 int check_run(FILE *out, struct run *run, const struct run_options *options)
 {
 	struct totals totals = {0};
+	struct text last = {0};
 	uint64_t lost;
 
 	if (run_scan(run, options) != 0)
@@ -149,8 +151,12 @@ int check_run(FILE *out, struct run *run, const struct run_options *options)
 	print_diags(out, run->diags);
 	print_running(out, run);
 	lost = print_losses(out, run);
-	fprintf(out, "%s: %zu logs, %" PRIu64 " bytes, %" PRIu64 " blocks, %" PRIu64 " records, %" PRIu64 " stack nodes, %" PRIu64
-		" problems, %" PRIu64 " lost\n", run->diags->damage + lost == 0 ? "whole" : "not whole", run->process_count,
-		totals.bytes, totals.blocks, totals.events, totals.stacks, run->diags->damage, lost);
+	text_format(&last, "%s: %zu " BY_COUNT("log", "logs") ", %" PRIu64 " bytes, %" PRIu64 " " BY_COUNT("block", "blocks") ", %" PRIu64
+		    " " BY_COUNT("record", "records") ", %" PRIu64 " stack " BY_COUNT("node", "nodes") ", %" PRIu64
+		    " " BY_COUNT("problem", "problems") ", %" PRIu64 " lost\n", run->diags->damage + lost == 0 ? "whole" : "not whole",
+		    run->process_count, totals.bytes, totals.blocks, totals.events, totals.stacks, run->diags->damage, lost);
+	text_by_count(last.bytes);
+	fputs(last.bytes, out);
+	text_free(&last);
 	return run->diags->damage + lost == 0 ? 0 : 2;
 }

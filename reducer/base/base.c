@@ -6,6 +6,7 @@
  */
 #include "reducer/base/base.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,34 @@ void text_format(struct text *text, const char *format, ...)
 		text->length += (size_t)length;
 	}
 	va_end(again);
+}
+
+/* Whether the last number before `at` is 1. */
+static int follows_one(const char *begin, const char *at)
+{
+	while (at > begin && !isdigit((unsigned char)at[-1]))
+		at--;
+	return at > begin && at[-1] == '1' && (at - 1 == begin || !(isdigit((unsigned char)at[-2]) || strchr(".,", at[-2])));
+}
+
+void text_by_count(char *sentence)
+{
+	char *to = sentence;
+
+	for (char *from = sentence; *from != '\0';) {
+		char *middle = *from == '\1' ? strchr(from, '\2') : NULL, *end = middle != NULL ? strchr(middle, '\3') : NULL;
+
+		if (end == NULL) {
+			*to++ = *from++;
+			continue;
+		}
+		int is_one = follows_one(sentence, to);
+		size_t length = (size_t)(is_one ? middle - from : end - middle) - 1;
+		memmove(to, is_one ? from + 1 : middle + 1, length);
+		to += length;
+		from = end + 1;
+	}
+	*to = '\0';
 }
 
 void text_wrap(struct text *text, const char *first, const char *sentence, size_t width)

@@ -54,6 +54,12 @@ void text_char(struct text *text, char c);
 void text_integer(struct text *text, int64_t number); /* as "%lld" prints it, many times faster */
 void text_fill(struct text *text, char c, size_t count);
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * In a sentence: the first form behind a number of 1, else the second, once text_by_count went over it, as it does over every note of a
+ * table: "%zu " BY_COUNT("copy is", "copies are") " missing". The number is the nearest one before it.
+ */
+#define BY_COUNT(one, many) "\1" one "\2" many "\3"
+void text_by_count(char *sentence);
 /* Appends `first` and a sentence, broken at spaces to lines of at most `width` bytes; later lines are indented as far. */
 void text_wrap(struct text *text, const char *first, const char *sentence, size_t width);
 /* Appends the lines sorted, whose memory (and the array's) is given back. */

@@ -181,7 +181,8 @@ static void fill(struct table *table, const struct request *request)
 	free(rows.list);
 	gpu_note_percentiles(table, any_classed);
 	if (sizeless)
-		table_note(table, NOTE_MISSING, "The sizes of %" PRIu64 " copies and sets are not recorded.", sizeless);
+		table_note(table, NOTE_MISSING,
+			   "The size of %" PRIu64 " " BY_COUNT("copy or set", "copies and sets") " is not recorded.", sizeless);
 	gpu_note_whole_graphs(table, request);
 	gpu_notes(table, request);
 }

@@ -128,12 +128,13 @@ static void put_sum(struct table *table, const struct process *process, const st
 			   (unsigned long long)sum->kept);
 	if (sum->unrecorded)
 		table_note(table, NOTE_MISSING,
-			   "Process %s, device %u: %llu stretches without work, %.3f ms in all, are no gaps: a part of each was outside of "
-			   "every window.",
+			   "Process %s, device %u: %llu " BY_COUNT("stretch", "stretches") " without work, %.3f ms in all, no gaps: "
+			   "a part of each was outside of every window.",
 			   process->called, sum->device, (unsigned long long)sum->unrecorded, (double)sum->unrecorded_ns / 1e6);
 	if (sum->late)
 		table_note(table, NOTE_INFERRED,
-			   "Process %s, device %u: %llu pieces of work came so late that gaps may be shown where they ran.",
+			   "Process %s, device %u: %llu " BY_COUNT("piece", "pieces") " of work came so late that gaps may be shown "
+			   "there.",
 			   process->called, sum->device, (unsigned long long)sum->late);
 }
 

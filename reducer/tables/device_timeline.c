@@ -157,7 +157,8 @@ static void take_device(struct table *table, const struct request *request, cons
 	}
 	if (sweep->late)
 		table_note(table, NOTE_INFERRED,
-			   "Process %s, device %u: %llu intervals came so late that only what lay behind the others was counted as busy.",
+			   "Process %s, device %u: %llu " BY_COUNT("interval", "intervals") " came so late that only what lay "
+			   "behind the others was counted as busy.",
 			   process->called, sweep->device, (unsigned long long)sweep->late);
 }
 

@@ -265,18 +265,22 @@ static void note_oddities(struct table *table, const struct process *process)
 	const struct gpu_counts *counts = &process->gpu->counts;
 
 	if (counts->duplicates)
-		table_note(table, NOTE_INFO, "Process %s: %" PRIu64 " device records came twice; each counts once.",
+		table_note(table, NOTE_INFO,
+			   "Process %s: %" PRIu64 " device " BY_COUNT("record", "records") " came twice; each counts once.",
 			   process->called, counts->duplicates);
 	if (counts->repeated_calls)
-		table_note(table, NOTE_LOSS, "Process %s: %" PRIu64 " calls carry the correlation id of an earlier one.",
+		table_note(table, NOTE_LOSS,
+			   "Process %s: %" PRIu64 " " BY_COUNT("call carries", "calls carry") " the correlation id of an earlier one.",
 			   process->called, counts->repeated_calls);
 	if (counts->unknown_shapes || counts->unknown_queues)
 		table_note(table, NOTE_LOSS,
-			   "Process %s: %" PRIu64 " kernels without name and shape, %" PRIu64
-			   " records without device and stream: those facts are not in the log.",
+			   "Process %s: %" PRIu64 " " BY_COUNT("kernel", "kernels") " without name and shape, %" PRIu64
+			   " " BY_COUNT("record", "records") " without device and stream: those facts are not in the log.",
 			   process->called, counts->unknown_shapes, counts->unknown_queues);
 	if (counts->left_out)
-		table_note(table, NOTE_LOSS, "Process %s: %" PRIu64 " things found no room and are missing.", process->called,
+		table_note(table, NOTE_LOSS,
+			   "Process %s: %" PRIu64 " " BY_COUNT("thing found no room and is", "things found no room and are")
+			   " missing.", process->called,
 			   counts->left_out);
 }
 

@@ -181,7 +181,7 @@ static void note_unread(struct table *table, const struct process *process)
 			sum += failed;
 	if (sum != 0)
 		table_note(table, NOTE_MISSING, "Process %s closed descriptors that were not its own: "
-			   "%llu readings are missing (column unread).",
+			   "%llu " BY_COUNT("reading is", "readings are") " missing (column unread).",
 			   process->called, (unsigned long long)sum);
 }
 

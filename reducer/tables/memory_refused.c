@@ -74,7 +74,9 @@ static void fill(struct table *table, const struct request *request)
 				add_row(table, process, i, &process->refused.list[k]);
 	}
 	if (told > shown)
-		table_note(table, NOTE_INFO, "%" PRIu64 " allocations failed; of a process the first %d stand here.", told, REFUSED_MOST);
+		table_note(table, NOTE_INFO,
+			   "%" PRIu64 " " BY_COUNT("allocation", "allocations") " failed; of a process the first %d stand "
+			   "here.", told, REFUSED_MOST);
 	notes_recording(table, request);
 }
 

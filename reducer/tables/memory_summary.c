@@ -230,8 +230,8 @@ static void note_strange(struct table *table, const struct process *process)
 	if (heap->kind == ACCOUNT_EVENTS && !heap->is_live_unknown && !process->log->live.inherited_bytes && heap->event_unknown_frees &&
 	    (int64_t)(heap->live_bytes - balance) > 0)
 		table_note(table, NOTE_INFO,
-			   "Process %s: %" PRIu64 " releases (%" PRIu64 " bytes) are of blocks whose allocation is not in the log "
-			   "(by the dynamic loader, or before recording began): they are in freed, not in live.",
+			   "Process %s: %" PRIu64 " " BY_COUNT("release", "releases") " (%" PRIu64 " bytes) of blocks whose "
+			   "allocation is not in the log (by the dynamic loader, or before recording began): in freed, not in live.",
 			   process->called, heap->event_unknown_frees, heap->live_bytes - balance);
 }
 
@@ -264,7 +264,8 @@ static void note_unknown(struct table *table, const struct request *request)
 	}
 	if (frees)
 		table_note(table, NOTE_INFO,
-			   "%" PRIu64 " releases of blocks from before the recorder ran (%" PRIu64 " bytes) are counted apart.",
+			   "%" PRIu64 " " BY_COUNT("release of a block", "releases of blocks") " from before the recorder ran (%" PRIu64
+			   " bytes) counted apart.",
 			   frees, bytes);
 }
 
@@ -312,7 +313,8 @@ static void note_graphs(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (request_wants_process(request, process) && process->gpu && process->gpu->counts.graph_allocations)
 			table_note(table, NOTE_MISSING,
-				   "Process %s: %" PRIu64 " allocations (%" PRIu64 " bytes) were captured into CUDA graphs: "
+				   "Process %s: %" PRIu64 " " BY_COUNT("allocation", "allocations") " (%" PRIu64 " bytes), captured "
+				   "into CUDA graphs: "
 				   "memory that a graph takes when it runs is in no figure of this table.",
 				   process->called, process->gpu->counts.graph_allocations, process->gpu->counts.graph_bytes);
 	}

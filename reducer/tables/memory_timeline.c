@@ -113,7 +113,9 @@ static void add_allocator(struct table *table, const struct request *request, co
 			   "%s: the sum of %zu processes; where several change at once a point is at most the sum of their highest values.",
 			   allocator, curve.count);
 	if (curve.unknown && curve.count)
-		table_note(table, NOTE_MISSING, "%s: %zu processes without a curve are not in it.", allocator, curve.unknown);
+		table_note(table, NOTE_MISSING,
+			   "%s: %zu " BY_COUNT("process without a curve is", "processes without a curve are") " not in "
+			   "it.", allocator, curve.unknown);
 	job_curve_free(&curve);
 }
 

@@ -126,15 +126,16 @@ static void add_notes(struct table *table, const struct process *process)
 
 	if (rows->unbegun != 0)
 		table_note(table, NOTE_MISSING,
-			   "Process %s: %" PRIu64 " ranges ended whose beginning is not in the log (a window was closed then, or it "
-			   "never was): they are left out.", process->called, rows->unbegun);
+			   "Process %s: %" PRIu64 " " BY_COUNT("range", "ranges") " ended whose beginning is not in the log (a "
+			   "window was closed then, or it never was): left out.", process->called, rows->unbegun);
 	if (rows->crossed != 0)
 		table_note(table, NOTE_INFO,
 			   "Process %s: %" PRIu64 " ranges of different domains overlapped instead of nesting; while both were open "
 			   "the later one counts as inside.", process->called, rows->crossed);
 	if (rows->unfollowed != 0)
 		table_note(table, NOTE_LOSS,
-			   "Process %s: %" PRIu64 " ranges were open too deep or too many at once to be followed: they are left out.",
+			   "Process %s: %" PRIu64 " " BY_COUNT("range was", "ranges were") " open too deep or too many at once to "
+			   "be followed: left out.",
 			   process->called, rows->unfollowed);
 	if (rows->is_shared)
 		table_note(table, NOTE_INFERRED,
@@ -145,11 +146,13 @@ static void add_work_notes(struct table *table, const struct process *process, c
 {
 	if (work->beyond)
 		table_note(table, NOTE_LOSS,
-			   "Process %s: %" PRIu64 " kernels, copies and sets were started in ranges that lie deeper than 256, or whose "
-			   "nestings are beyond a million: no row has them.", process->called, work->beyond);
+			   "Process %s: %" PRIu64 " " BY_COUNT("kernel, copy or set was", "kernels, copies and sets were")
+			   " started in ranges that lie "
+			   "deeper than 256, or whose nestings are beyond a million: no row has them.", process->called, work->beyond);
 	if (work->unplaced)
 		table_note(table, NOTE_MISSING,
-			   "Process %s: the calls that started %" PRIu64 " kernels, copies and sets are not in the log: no row has them.",
+			   "Process %s: the calls that started %" PRIu64 " " BY_COUNT("kernel, copy or set", "kernels, copies and sets")
+			   " are not in the log: no row has them.",
 			   process->called, work->unplaced);
 }
 

@@ -142,7 +142,7 @@ static void note_process(struct table *table, const struct request *request, con
 			   process->called, process->steps[0].name,
 			   name == process->steps[0].name ? "" : ", and of others like it");
 	if (passed_over > 0 && request_wants_process(request, process))
-		table_note(table, NOTE_INFO, "Process %s: %zu steps that a less trusted source marked are left out.",
+		table_note(table, NOTE_INFO, "Process %s: %zu " BY_COUNT("step", "steps") " that a less trusted source marked, left out.",
 			   process->called, passed_over);
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(

@@ -380,8 +380,8 @@ void step_rows_note_first(struct table *table, const struct step_rows *rows)
 		all += step_rows_counts(rows, rows->items[i]) && !rows->items[i]->is_evaluation ? rows->items[i]->total_ns : 0;
 	if (first.evaluation)
 		table_note(table, NOTE_INFERRED,
-			   "%zu steps are of functions or eager batches without a backward pass, as others have: evaluation. They are "
-			   "not judged.",
+			   "%zu " BY_COUNT("step is", "steps are") " of functions or eager batches without a backward pass, as "
+			   "others have: evaluation, which is not judged.",
 			   first.evaluation);
 	if (first.count)
 		table_note(table, NOTE_INFO,

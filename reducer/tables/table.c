@@ -161,6 +161,7 @@ void table_note(struct table *table, enum note_kind kind, const char *format, ..
 	va_end(arguments);
 	if (length < 0)
 		base_die("out of memory");
+	text_by_count(text);
 	table->notes = base_grow(table->notes, &table->note_room, table->note_count + 1, sizeof(*table->notes));
 	table->notes[table->note_count++] = (struct table_note){.kind = kind, .text = text};
 }

@@ -286,6 +286,28 @@ static const char *nearest(const char *word)
 	return search.best;
 }
 
+/* The word behind a count agrees with it, whatever stands between. */
+static void test_words_by_count(void **state)
+{
+	static const struct {
+		int count;
+		const char *text;
+	} cases[] = {{0, "0 copies are gone"}, {1, "1 copy is gone"}, {2, "2 copies are gone"}, {11, "11 copies are gone"},
+		     {21, "21 copies are gone"}};
+	struct table *table = table_make(&kind);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		table_note(table, NOTE_INFO, "%d " BY_COUNT("copy is", "copies are") " gone", cases[i].count);
+		assert_string_equal(table->notes[i].text, cases[i].text);
+	}
+	table_note(table, NOTE_INFO, "%s " BY_COUNT("copy", "copies") ", %d of " BY_COUNT("it", "them"), "0.1", 1);
+	assert_string_equal(table->notes[5].text, "0.1 copies, 1 of it");
+	table_note(table, NOTE_INFO, BY_COUNT("one", "none counted") " and \1 alone");
+	assert_string_equal(table->notes[6].text, "none counted and \1 alone");
+	table_free(table);
+}
+
 static void test_nearest_name(void **state)
 {
 	(void)state;
@@ -325,7 +347,8 @@ int main(void)
 		cmocka_unit_test(test_keep),                    cmocka_unit_test(test_text_of_any_bytes),
 		cmocka_unit_test(test_long_table_is_as_one_in_memory),
 		cmocka_unit_test(test_long_table_of_empty_rows),
-		cmocka_unit_test(test_empty_table),             cmocka_unit_test(test_nearest_name),
+		cmocka_unit_test(test_empty_table),             cmocka_unit_test(test_words_by_count),
+		cmocka_unit_test(test_nearest_name),
 		cmocka_unit_test(test_index),
 	};
 
