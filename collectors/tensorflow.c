@@ -291,15 +291,16 @@ void tfp_tensorflow_execute(const void *op)
 
 	if (!text || is_left_out(kind))
 		return;
-	if (kind == TFP_OP_STEP)
+	if (kind == TFP_OP_STEP) {
 		tfp_step_begin(TFP_FROM_eager, TFP_STEP_COUNTED, 0);
+		if (tfp_self && tfp_self->is_ready == 1) /* outside of windows, too: a call without data counts no step */
+			tfp_self->op_step = (uint64_t)(uintptr_t)op;
+	}
 	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, text, tfp_op_length(text, NAME_MOST)),
 		.key = (uint64_t)(uintptr_t)op, .source = TFP_FROM_eager, .scope = kind == TFP_OP_PLAIN ? 0 : USER_SCOPE);
-	if (kind == TFP_OP_STEP)
-		thread->op_step = (uint64_t)(uintptr_t)op;
 	tfp_thread_leave(thread);
 }
 
