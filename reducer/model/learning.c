@@ -36,6 +36,14 @@ static int begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+int learning_is_layer_name(const char *text)
+{
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+		if (strcmp(text, layers[i]) == 0)
+			return 1;
+	return 0;
+}
+
 static enum learning_name name_of(const char *text)
 {
 	if (begins(text, "Optimizer.step#"))
@@ -50,9 +58,8 @@ static enum learning_name name_of(const char *text)
 		return LEARNING_LAYER;
 	if (strcmp(text, "aten::_amp_update_scale_") == 0)
 		return LEARNING_SCALE;
-	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-		if (strcmp(text, layers[i]) == 0)
-			return LEARNING_LAYER;
+	if (learning_is_layer_name(text))
+		return LEARNING_LAYER;
 	for (size_t i = 0; i < sizeof draws / sizeof *draws; i++)
 		if (strcmp(text, draws[i]) == 0)
 			return LEARNING_DRAW;

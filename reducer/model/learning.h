@@ -76,6 +76,8 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 void learning_end(struct learning *learning, uint64_t key);
 /* A window opened: what was open ended before, where nobody recorded it. */
 void learning_reopen(struct learning *learning);
+/* Is that the name of an op that only models do? */
+int learning_is_layer_name(const char *text);
 /* Did the op begun last begin the work of a layer? */
 int learning_is_layer(const struct learning *learning, uint64_t key);
 /* The op just begun has that sequence number. */

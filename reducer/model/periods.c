@@ -170,6 +170,7 @@ struct trial {
 	double alike_words, likeness; /* share of the words; mean of the like ones */
 	size_t median_words, median_kinds;
 	size_t same_words; /* of the median ones: words that half of the segments have exactly so often */
+	size_t kinds[PERIOD_WORDS]; /* of the median ones, by what is known of them */
 };
 
 /* Scratch of a trial, by segment. */
@@ -275,6 +276,7 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 			segments->is_usual[s] = median > 0;
 		trial->median_words += median;
 		trial->median_kinds += median > 0;
+		trial->kinds[periods->symbols[s].kind] += median > 0;
 		trial->same_words += segments->same * 2 >= count ? median : 0;
 	}
 	free(hit);
@@ -285,7 +287,10 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 
 static int is_period(const struct trial *trial)
 {
-	if (trial->segments < SEGMENTS_MANY && (double)trial->same_words < SAME_LEAST * (double)trial->median_words)
+	size_t making = trial->kinds[PERIOD_WORD_MAKING];
+
+	if ((making > 0 && making + trial->kinds[PERIOD_WORD_LOOP] == trial->median_kinds) ||
+	    (trial->segments < SEGMENTS_MANY && (double)trial->same_words < SAME_LEAST * (double)trial->median_words))
 		return 0;
 	return trial->alike >= STEPS_LEAST && trial->median_words >= WORDS_LEAST && trial->median_kinds >= KINDS_LEAST &&
 	       (double)trial->alike >= SHARE_LEAST * (double)trial->segments && trial->alike_words >= SHARE_LEAST;
@@ -296,11 +301,19 @@ static double share(const struct trial *trial)
 	return (double)trial->alike / (double)trial->segments;
 }
 
+/* The shorter one does what nets do and nothing that a script's loop does, the longer one does more of that: it runs the net. */
+static int is_net(const struct trial *longer, const struct trial *shorter)
+{
+	return shorter->kinds[PERIOD_WORD_LAYER] > 0 && shorter->kinds[PERIOD_WORD_LOOP] == 0 &&
+	       longer->kinds[PERIOD_WORD_LAYER] > shorter->kinds[PERIOD_WORD_LAYER];
+}
+
 /* Is `longer` the better one of two periods? Not one that lies behind most of what the other one explains. */
 static int is_better(const struct trial *longer, const struct trial *shorter)
 {
-	return longer->segments * ROUNDS_MOST >= shorter->segments && longer->words * 2 >= shorter->words &&
-	       share(longer) >= share(shorter) + BETTER_BY;
+	return longer->words * 2 >= shorter->words &&
+	       (is_net(longer, shorter) || (longer->segments * ROUNDS_MOST >= shorter->segments &&
+					    share(longer) >= share(shorter) + BETTER_BY));
 }
 
 /* A count of occurrences, how many symbols share it, and the first of them. */

@@ -5,7 +5,8 @@
  * An anchor is a word whose occurrences cut the stream into segments of nearly the same composition (order does not count:
  * threads shuffle it). Composition is compared with the median one: shared words over all words (Jaccard), 1 = the same.
  * Of several anchors the shortest period counts whose like segments hold most of the words, unless a longer one of at
- * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not.
+ * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not. Where
+ * words are known to be of a net, one of any length counts that holds more of a net's kinds: layers of one of fifty.
  * Where threads run the loop side by side, as often as each other (one a device), a step begins with the first of them.
  * Rule: an estimate, and called one; where no anchor is regular there are no steps. Knows nothing of logs.
  */
@@ -20,10 +21,17 @@ struct period_word {
 	uint32_t symbol, thread; /* thread: 0 = of none */
 };
 
+/*
+ * What is known of a word: work that only nets do; what the loop of a script does, for a batch, and no layer of a net; what makes and
+ * fills tensors, of which alone a step does not consist: a net is made, or loaded.
+ */
+enum period_word_kind { PERIOD_WORD_PLAIN, PERIOD_WORD_LAYER, PERIOD_WORD_LOOP, PERIOD_WORD_MAKING, PERIOD_WORDS };
+
 struct period_symbol {
 	uint64_t key;
 	uint32_t count; /* words kept */
 	int is_dropped; /* too frequent to be kept: never an anchor, and not compared */
+	enum period_word_kind kind; /* as whoever looks for the period sets it */
 };
 
 struct periods {

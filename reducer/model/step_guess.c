@@ -3,6 +3,7 @@
 #include "reducer/model/step_guess.h"
 
 #include "reducer/model/internal.h"
+#include "reducer/model/learning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,50 @@ static void add_steps(struct process *process, const struct step_guess *known, c
 	free(is_trained);
 }
 
+static int is_among(const char *name, const char *const *names, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(names[i], name) != 0)
+		i++;
+	return i < count;
+}
+
+/* TensorFlow's eager ops, and what else nets end with; other layers of PyTorch are known to learning.c. */
+static enum period_word_kind kind_of(const char *name)
+{
+	static const char *const layers[] = {"Conv1D", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "FusedBatchNormV3", "MatMul",
+					     "BatchMatMulV2", "Einsum", "ResourceGather", "AvgPool", "MaxPool", "Softmax",
+					     "aten::softmax", "aten::log_softmax", "aten::max_pool2d",
+					     "aten::avg_pool2d", "aten::adaptive_avg_pool2d"};
+	static const char *const loops[] = {"IteratorGetNext", "aten::lift_fresh", "aten::item", "aten::_local_scalar_dense",
+					    "aten::argmax", "aten::multinomial", "aten::randn", "aten::rand", "aten::randint",
+					    "aten::randperm"};
+
+	static const char *const making[] = {"aten::empty", "aten::zeros", "aten::ones", "aten::uniform_", "aten::normal_",
+					     "aten::fill_", "aten::zero_", "aten::detach", "aten::detach_", "aten::copy_",
+					     "aten::to", "aten::empty_like", "aten::erfinv_", "aten::clamp_", "aten::set_"};
+
+	if (is_among(name, loops, sizeof loops / sizeof *loops))
+		return PERIOD_WORD_LOOP;
+	if (is_among(name, layers, sizeof layers / sizeof *layers))
+		return PERIOD_WORD_LAYER;
+	if (is_among(name, making, sizeof making / sizeof *making))
+		return PERIOD_WORD_MAKING;
+	if (strncmp(name, "enumerate(DataLoader)#", 22) == 0)
+		return PERIOD_WORD_LOOP;
+	return learning_is_layer_name(name) ? PERIOD_WORD_LAYER : PERIOD_WORD_PLAIN;
+}
+
+static void tell_kinds(const struct step_guess *known)
+{
+	for (size_t i = 0; i < known->periods->symbol_count; i++) {
+		struct period_symbol *symbol = &known->periods->symbols[i];
+		if (symbol->key >> 62 == 1 && !(symbol->key & STEP_GUESS_FUNCTION))
+			symbol->kind = kind_of(known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1)));
+	}
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -235,6 +280,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 
 	if (!step_guess_is_due(process))
 		return 0;
+	tell_kinds(known);
 	if (periods_find(known->periods, &found) != 0 || (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
 		return -1;
 	if (found.count > 0)

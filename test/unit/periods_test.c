@@ -241,6 +241,58 @@ static void epochs_are_no_steps(void **state)
 	finds(480, 0.9);
 }
 
+static void know(uint64_t key, enum period_word_kind kind)
+{
+	for (size_t i = 0; i < periods.symbol_count; i++)
+		if (periods.symbols[i].key == key)
+			periods.symbols[i].kind = kind;
+}
+
+/* Fifty equal layers behind another one, and a head like each of them: more regular than the layers is hardly possible. */
+static void layers_of_a_deep_net_are_no_steps(void **state)
+{
+	(void)state;
+	for (int step = 0; step < 30; step++) {
+		word(LOAD, 20);
+		for (int layer = 0; layer < 50; layer++)
+			words(FORWARD, 5);
+		words(FORWARD, 4);
+	}
+	know(LOAD, PERIOD_WORD_LAYER);
+	know(FORWARD, PERIOD_WORD_LAYER);
+	finds(30, 0.9);
+	assert_int_equal(found.anchor, LOAD);
+}
+
+static void a_net_that_is_made_has_no_steps(void **state)
+{
+	(void)state;
+	for (int layer = 0; layer < 60; layer++)
+		words(START, 6);
+	for (int i = 0; i < 6; i++)
+		know(START + (uint64_t)i, PERIOD_WORD_MAKING);
+	finds_none();
+	know(START, PERIOD_WORD_PLAIN);
+	finds(60, 0.99);
+}
+
+/* Batches that a net predicts, and another net that looks at them now and then: an epoch is no step of theirs. */
+static void batches_are_no_layers(void **state)
+{
+	(void)state;
+	for (int epoch = 0; epoch < 8; epoch++) {
+		for (int step = 0; step < 40; step++) {
+			word(LOAD, 50);
+			words(FORWARD, 5);
+		}
+		words(SCORE, 3);
+	}
+	know(LOAD, PERIOD_WORD_LOOP);
+	know(FORWARD, PERIOD_WORD_LAYER);
+	know(SCORE, PERIOD_WORD_LAYER);
+	finds(320, 0.9);
+}
+
 static void chance_has_no_steps(void **state)
 {
 	(void)state;
@@ -320,6 +372,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(time_does_not_count, make, drop),
 		cmocka_unit_test_setup_teardown(layers_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(only_forward_layers_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(layers_of_a_deep_net_are_no_steps, make, drop),
+		cmocka_unit_test_setup_teardown(batches_are_no_layers, make, drop),
+		cmocka_unit_test_setup_teardown(a_net_that_is_made_has_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(epochs_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(chance_has_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(few_kinds_by_chance_have_no_steps, make, drop),
