@@ -13,6 +13,9 @@
 
 #define AHEAD_ITEMS 8 /* batches of a half with a crew: 4096 records, some 0.1 ms of decoding, 0.5 MB */
 
+/* Parts: of a shorter stream (2 MiB at most) another thread's memory and its wake-ups cost more than what it would take over. */
+#define AHEAD_LEAST 8
+
 struct item {
 	enum feed_word word;
 	size_t diags; /* of the half, that come before it */
@@ -137,9 +140,9 @@ struct feed *feed_open(const struct log *log, size_t stream, struct crew *crew, 
 	feed->view = *log;
 	feed->diags = log->diags;
 	feed->stream = &log->streams[stream];
-	feed->crew = crew;
+	feed->crew = feed->stream->count < AHEAD_LEAST ? NULL : crew;
 	feed->wanted = wanted;
-	feed->room = crew != NULL ? AHEAD_ITEMS : 1;
+	feed->room = feed->crew != NULL ? AHEAD_ITEMS : 1;
 	for (size_t i = 0; i < 2; i++) {
 		feed->halves[i].task.run = fill;
 		feed->halves[i].feed = feed;
