@@ -252,35 +252,36 @@ static uint32_t host_bits(struct parts *parts, const struct span *span)
 }
 
 /* What covers most of a gap, and least beside it, tells most of it. */
-static void try_during(struct gaps *gaps, struct open_gap *open, const struct span *span, int64_t from_ns, int64_t to_ns)
+static void try_during(struct gaps *gaps, struct open_gap *open, const struct span_again *told, int64_t from_ns, int64_t to_ns)
 {
-	double both = (double)(to_ns - from_ns), either = (double)open->gap->ns + (double)span->duration_ns - both;
+	const struct span *span = told->like;
+	double both = (double)(to_ns - from_ns), either = (double)open->gap->ns + (double)told->duration_ns - both;
 
-	if (both / either <= open->fits || span->duration_ns < DURING_LEAST_NS || span->is_open || gaps->words.count >= NAMES_MOST)
+	if (both / either <= open->fits || told->duration_ns < DURING_LEAST_NS || span->is_open || gaps->words.count >= NAMES_MOST)
 		return;
 	open->fits = both / either;
 	open->gap->during = words_number(&gaps->words, span->name);
 	open->gap->during_ns = (uint64_t)(to_ns - from_ns);
 }
 
-static void take_host(struct gaps *gaps, const struct span *span)
+static void take_host(struct gaps *gaps, const struct span_again *told)
 {
 	struct gaps_pass *pass = gaps->pass;
-	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	int64_t start = told->start_ns, end = start + (int64_t)told->duration_ns;
 
 	for (size_t d = 0; d < pass->device_count; d++) {
 		struct gap_device *device = &pass->devices[d];
-		size_t first = gap_behind(device, span->start_ns, &device->host_hint);
+		size_t first = gap_behind(device, start, &device->host_hint);
 		for (size_t i = first; i < device->count && device->gaps[i].gap->start_ns < end; i++) {
 			struct open_gap *open = &device->gaps[i];
-			int64_t from = span->start_ns > open->gap->start_ns ? span->start_ns : open->gap->start_ns;
+			int64_t from = start > open->gap->start_ns ? start : open->gap->start_ns;
 			int64_t to = end < open->end_ns ? end : open->end_ns;
 			size_t before = open->sweep.count;
-			uint32_t bits = host_bits(&pass->parts, span);
+			uint32_t bits = host_bits(&pass->parts, told->like);
 			if (bits)
 				sweep_add(&open->sweep, from, to, bits);
 			pass->pending += open->sweep.count - before;
-			try_during(gaps, open, span, from, to);
+			try_during(gaps, open, told, from, to);
 		}
 	}
 	if (pass->pending > GAPS_PENDING)
@@ -288,10 +289,11 @@ static void take_host(struct gaps *gaps, const struct span *span)
 }
 
 /* Of each gap the work that ended last before it, and the first behind it. */
-static void take_work(struct gaps *gaps, const struct span *span)
+static void take_work(struct gaps *gaps, const struct span_again *told)
 {
 	struct gaps_pass *pass = gaps->pass;
-	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	const struct span *span = told->like;
+	int64_t end = told->start_ns + (int64_t)told->duration_ns;
 	size_t d = 0;
 
 	while (d < pass->device_count && pass->devices[d].id != span->device)
@@ -299,32 +301,38 @@ static void take_work(struct gaps *gaps, const struct span *span)
 	if (d == pass->device_count)
 		return;
 	struct gap_device *device = &pass->devices[d];
-	size_t at = gap_behind(device, span->start_ns + CLOCK_NS, &device->work_hint);
+	size_t at = gap_behind(device, told->start_ns + CLOCK_NS, &device->work_hint);
 	if (at < device->count && end > device->gaps[at].before_ns) {
 		device->gaps[at].before_ns = end;
 		device->gaps[at].gap->before = words_number(&gaps->words, span->name);
 	}
-	if (at == 0 || device->gaps[at - 1].end_ns < span->start_ns - CLOCK_NS || device->gaps[at - 1].gap->after)
+	if (at == 0 || device->gaps[at - 1].end_ns < told->start_ns - CLOCK_NS || device->gaps[at - 1].gap->after)
 		return;
 	struct gap *gap = device->gaps[at - 1].gap;
-	gap->called_ns = span->called_ns;
+	gap->called_ns = told->called_ns;
 	gap->thread = span->thread;
 	gap->after = words_number(&gaps->words, span->name);
 	gap->op = words_number(&gaps->words, span->op);
 	gap->range = words_number(&gaps->words, span->range);
 }
 
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (spans[i].like->on == SPAN_QUEUE)
+			take_work(result, &spans[i]);
+		else
+			take_host(result, &spans[i]);
+}
+
 static void take(void *result, const struct span *span)
 {
-	struct gaps *gaps = result;
-
 	/* What had not ended says nothing of where it did. */
-	if (span->kind != SPAN_WHOLE || (span->is_open && span->what != SPAN_RANGE))
-		return;
-	if (span->on == SPAN_QUEUE)
-		take_work(gaps, span);
-	else
-		take_host(gaps, span);
+	if (span->kind == SPAN_WHOLE && (!span->is_open || span->what == SPAN_RANGE))
+		again(result,
+		      &(struct span_again){
+			      .like = span, .start_ns = span->start_ns, .duration_ns = span->duration_ns, .called_ns = span->called_ns},
+		      1);
 }
 
 static void drop_pass(struct gaps *gaps)
@@ -436,6 +444,7 @@ const struct analysis_kind analysis_gaps = {
 	.is_of_all_places = true,
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
 	.merge = merge,
 	.print = print,

@@ -81,9 +81,9 @@ static size_t row_of(struct roles *roles, const struct stream_row *key)
 	return i;
 }
 
-static void take(void *result, const struct span *span)
+/* Work at these times that says what `span` does. */
+static void add(struct roles *roles, const struct span *span, int64_t start_ns, uint64_t duration_ns)
 {
-	struct roles *roles = result;
 	const struct process *process = roles->input->process;
 	struct stream_row key = {.log_id = process->log_id,
 				 .pid = process->pid,
@@ -97,16 +97,28 @@ static void take(void *result, const struct span *span)
 		roles->last != SIZE_MAX && compare_rows(&roles->rows[roles->last], &key) == 0 ? roles->last : row_of(roles, &key);
 	struct stream_row *row = &roles->rows[at];
 	enum stream_role role = role_of(roles, span);
-	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	int64_t end = start_ns + (int64_t)duration_ns;
 
 	row->switches += roles->last != SIZE_MAX && roles->last != at && roles->rows[roles->last].device == row->device;
 	roles->last = at;
 	row->counts[role]++;
-	row->ns[role] += span->duration_ns;
+	row->ns[role] += duration_ns;
 	row->bytes += span->bytes;
 	row->other_threads += span->thread != row->first_thread;
-	row->first_ns = span->start_ns < row->first_ns ? span->start_ns : row->first_ns;
+	row->first_ns = start_ns < row->first_ns ? start_ns : row->first_ns;
 	row->last_ns = end > row->last_ns ? end : row->last_ns;
+}
+
+static void take(void *result, const struct span *span)
+{
+	add(result, span, span->start_ns, span->duration_ns);
+}
+
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (spans[i].like->on == SPAN_QUEUE)
+			add(result, spans[i].like, spans[i].start_ns, spans[i].duration_ns);
 }
 
 static void end(void *result)
@@ -171,6 +183,7 @@ const struct analysis_kind analysis_roles = {
 	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH),
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
 	.merge = merge,
 	.print = print,
