@@ -30,9 +30,10 @@ static const struct table_column columns[] = {
 static uint64_t lane_sum(const struct gpu_lane *lane, uint64_t from, uint64_t to)
 {
 	uint64_t width = UINT64_C(1) << lane->width;
+	uint64_t before = from > lane->origin ? (from - lane->origin) >> lane->width : 0; /* cells that end by then */
 	double sum = 0;
 
-	for (uint64_t i = 0; lane->cells && i < GPU_LANE_CELLS; i++) {
+	for (uint64_t i = before; lane->cells && i < GPU_LANE_CELLS && lane->origin + i * width < to; i++) {
 		uint64_t start = lane->origin + i * width, end = start + width;
 		uint64_t first = start > from ? start : from, last = end < to ? end : to;
 		if (last > first && lane->cells[i])
