@@ -194,6 +194,8 @@ static int by_row_and_start(const void *left, const void *right)
 static void put_in_order(struct digest_item *items, uint32_t *order, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
+		if (order[i] == i)
+			continue;
 		struct digest_item first = items[i];
 		uint32_t at = i, from;
 
@@ -251,16 +253,18 @@ static void sort_and_merge(struct digest *digest)
 
 	sort_items(digest);
 	for (size_t i = 0; i < digest->count; i++) {
-		struct digest_item item = digest->items[i];
-		int is_candidate = digest->grain_ns && is_small(digest, &item);
-		if (is_candidate && block != SIZE_MAX && digest->items[block].row == item.row &&
-		    is_same_stretch(digest, &digest->items[block], &item)) {
-			merge_into(&digest->items[block], &item);
+		const struct digest_item *item = &digest->items[i];
+		int is_candidate = digest->grain_ns && is_small(digest, item);
+		if (is_candidate && block != SIZE_MAX && digest->items[block].row == item->row &&
+		    is_same_stretch(digest, &digest->items[block], item)) {
+			merge_into(&digest->items[block], item);
 			continue;
 		}
 		if (is_candidate)
 			block = kept;
-		digest->items[kept++] = item;
+		if (kept < i)
+			digest->items[kept] = *item;
+		kept++;
 	}
 	digest->count = kept;
 	for (size_t i = 0; i < digest->row_count; i++)
