@@ -497,6 +497,7 @@ int main(int count, char **words)
 	setlocale(LC_CTYPE, "");
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, which names the file */
 	options_parse(&options, count, words);
+	output_keep(options.paths, options.path_count);
 	format = report_find(options.format ? options.format : "text");
 	measure_terminal(&options.report);
 	options.report.is_coloured = wants_colour(&options);

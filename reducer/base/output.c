@@ -134,6 +134,32 @@ static FILE *open_part(const char *path, const struct stat *old)
 	return open_directly(path);
 }
 
+static const char *const *inputs;
+static size_t input_count;
+
+void output_keep(const char *const *paths, size_t count)
+{
+	inputs = paths;
+	input_count = count;
+}
+
+/* A slip of the hand (`-o` before the log's name) would cost a recording that cannot be made again. */
+static void refuse_input(const char *path, const struct stat *file)
+{
+	char begin[8] = "";
+	FILE *old = fopen(path, "r");
+	bool is_log = old && fread(begin, 1, sizeof begin, old) == sizeof begin && memcmp(begin, "\x89TFP\r\n\x1a\n", sizeof begin) == 0;
+
+	if (old)
+		fclose(old);
+	for (size_t i = 0; i < input_count && !is_log; i++) {
+		struct stat input;
+		is_log = stat(inputs[i], &input) == 0 && input.st_dev == file->st_dev && input.st_ino == file->st_ino;
+	}
+	if (is_log)
+		base_die("%s: this is a log, or what is read: it is not overwritten; choose another name for the output", path);
+}
+
 FILE *output_open(const char *path)
 {
 	char *real = path ? realpath(path, NULL) : NULL; /* NULL = is not there yet, or a link to nowhere */
@@ -149,6 +175,8 @@ FILE *output_open(const char *path)
 		return open_part(path, NULL);
 	if (stat(real, &old) != 0)
 		die(path);
+	if (S_ISREG(old.st_mode))
+		refuse_input(real, &old);
 	if (!S_ISREG(old.st_mode) || access(real, W_OK) != 0)
 		file = open_directly(path);
 	else

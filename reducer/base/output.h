@@ -15,6 +15,9 @@
 /* A file to write; NULL is stdout. What is no ordinary file (/dev/null, a pipe) is written directly. Dies when it cannot be. */
 FILE *output_open(const char *path);
 
+/* These are read: output_open dies when it is asked to replace one of them, or any log. The array is kept. */
+void output_keep(const char *const *paths, size_t count);
+
 /* Makes a folder for files to come, if it is missing. One that was made is removed again when the program gives up. */
 void output_folder(const char *path);
 
