@@ -2,6 +2,7 @@
 /* Machines and ranks of processes; see reducer/model/rank.h. */
 #include "reducer/model/rank.h"
 
+#include "reducer/base/base.h"
 #include "reducer/model/internal.h"
 
 #include <errno.h>
@@ -87,6 +88,28 @@ size_t run_hosts(const struct run *run)
 		count += k == i && host[0];
 	}
 	return count;
+}
+
+const char *process_member(const struct process *process)
+{
+	return process->called == NULL ? "" : process->called + strspn(process->called, "0123456789");
+}
+
+char *process_file_name(const struct run *run, size_t index)
+{
+	const struct process *process = &run->processes[index];
+	const char *host = process_host(process);
+	size_t same = 1;
+	struct text name = {0};
+
+	for (size_t i = 0; i < index; i++)
+		same += run->processes[i].pid == process->pid && strcmp(process_host(&run->processes[i]), host) == 0;
+	for (const char *at = host[0] ? host : "host"; *at; at++)
+		text_char(&name, *at == '/' ? '_' : *at);
+	text_format(&name, ".%" PRIu32, process->pid);
+	if (same > 1)
+		text_format(&name, "-%zu", same);
+	return name.bytes;
 }
 
 /* Has the run processes of two ranks? */

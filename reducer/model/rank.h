@@ -17,6 +17,13 @@ const char *process_host(const struct process *process);
 /* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod and JAX call it. Returns -1 where none says it. */
 int process_rank(const struct process *process, uint64_t *rank);
 
+/* What tells it apart from others of its pid, to be put behind its name: " of node-a, rank 3"; "" = nothing has to. */
+const char *process_member(const struct process *process);
+
+/* What a file of the process alone is called: "node-a.12", of a further process of that machine and pid "node-a.12-2". Freed
+ * with free(). */
+char *process_file_name(const struct run *run, size_t index);
+
 #define RANKS_MOST 4096 /* of a job; of a larger one it is not told which are there */
 
 /*

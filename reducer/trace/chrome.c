@@ -10,6 +10,7 @@
 #include "reducer/report/report.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/model/rank.h"
 #include "reducer/model/spans.h"
 #include "reducer/report/escape.h"
 #include "reducer/symbols/demangle.h"
@@ -355,8 +356,8 @@ static void label_devices(struct chrome *chrome, size_t index)
 
 	for (size_t i = 0; gpu != NULL && i < gpu->device_count; i++) {
 		text_clear(&name);
-		text_format(&name, "GPU %" PRIu32 " %s (process %" PRIu32 ")", gpu->devices[i].id, gpu->devices[i].name,
-			    run->processes[index].pid);
+		text_format(&name, "GPU %" PRIu32 " %s (process %s)", gpu->devices[i].id, gpu->devices[i].name,
+			    run->processes[index].called);
 		put_label(chrome, "process_name", device_process(chrome, index, gpu->devices[i].id), 0, name.bytes);
 	}
 	for (size_t i = 0; gpu != NULL && i < gpu->queue_count; i++) {
@@ -372,8 +373,11 @@ static void label(struct chrome *chrome, size_t index)
 {
 	const struct process *process = &chrome->request->run->processes[index];
 	uint32_t number = chrome->numbers[index];
+	struct text name = {0};
 
-	put_label(chrome, "process_name", number, STEPS_THREAD + number, process->command);
+	text_format(&name, "%s%s", process->command, process_member(process));
+	put_label(chrome, "process_name", number, STEPS_THREAD + number, name.bytes);
+	text_free(&name);
 	put_label(chrome, "thread_name", number, STEPS_THREAD + number, "steps");
 	text_clear(&chrome->line); /* above the threads, whose ids are lower */
 	text_format(&chrome->line,

@@ -215,7 +215,9 @@ static void put_rows(struct text *out, const struct run *run, const struct diges
 	}
 	text_string(out, "],\"processes\":[");
 	for (size_t i = 0; i < run->process_count; i++) {
-		text_format(out, "%s{\"pid\":%" PRIu32 ",\"command\":", i ? "," : "", run->processes[i].pid);
+		text_format(out, "%s{\"called\":", i ? "," : "");
+		put_shown(out, run->processes[i].called, strlen(run->processes[i].called));
+		text_string(out, ",\"command\":");
 		put_shown(out, run->processes[i].command, strlen(run->processes[i].command));
 		text_char(out, '}');
 	}

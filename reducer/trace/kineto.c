@@ -212,23 +212,23 @@ static bool write_process(const char *folder, const struct request *request, siz
 	struct span_options options = {.wants = SPAN_ALL & ~(SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_USE)),
 				       .visit = put_span,
 				       .context = &writer};
-	const char *host = process_host(writer.process);
+	char *name = process_file_name(request->run, index);
 	struct text path = {0};
 	int result = spans_stream(request->run, index, &look);
 
-	if (result == 0)
+	if (result == 0) {
+		free(name);
 		return false;
+	}
 	output_folder(folder);
-	text_format(&path, "%s/", folder);
-	for (const char *at = host[0] ? host : "host"; *at; at++)
-		text_char(&path, *at == '/' ? '_' : *at);
-	text_format(&path, ".%" PRIu32 ".pt.trace.json", writer.process->pid);
+	text_format(&path, "%s/%s.pt.trace.json", folder, name);
 	writer.file = output_open(path.bytes);
 	put_head(&writer);
 	if (result < 0 || spans_stream(request->run, index, &options) != 0)
 		base_die("out of memory while reading the logs");
 	fputs("\n]}\n", writer.file);
 	output_close(writer.file, path.bytes);
+	free(name);
 	text_free(&path);
 	text_free(&writer.line);
 	text_free(&writer.name);

@@ -9,6 +9,7 @@
 #include "reducer/model/gpu.h"
 #include "reducer/base/index.h"
 #include "reducer/model/number_map.h"
+#include "reducer/model/rank.h"
 #include "reducer/model/spans.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/report.h"
@@ -221,6 +222,7 @@ static uint64_t process_track(struct writer *writer, size_t index)
 	const struct process *process = &writer->request->run->processes[index];
 	Perfetto__Process described = PERFETTO__PROCESS__INIT;
 	Perfetto__Track track = PERFETTO__TRACK__INIT;
+	struct text name = {0};
 	int is_new;
 	uint64_t id = track_number(writer, KEY_PROCESS, index, 0, &is_new);
 
@@ -228,9 +230,11 @@ static uint64_t process_track(struct writer *writer, size_t index)
 		return id;
 	described.has_pid = 1;
 	described.pid = (int32_t)process->pid;
-	described.name = shown(writer, process->command);
+	text_format(&name, "%s%s", process->command, process_member(process));
+	described.name = shown(writer, name.bytes);
 	track.process = &described;
 	put_track(writer, id, 0, &track);
+	text_free(&name);
 	return id;
 }
 

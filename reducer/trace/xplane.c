@@ -461,13 +461,6 @@ static void put_surroundings(struct writer *writer)
 			xspace_warn(writer->file, writer->process->notes[i].value);
 }
 
-static const char *host_of(const struct process *process)
-{
-	const char *host = process_host(process);
-
-	return host[0] ? host : "host";
-}
-
 /* The folder of a run in a TensorBoard log directory. */
 static void make_folder(struct text *folder, const char *path, const char *run)
 {
@@ -511,7 +504,7 @@ static bool write_process(const char *top, const struct request *request, size_t
 	struct writer writer = {.request = request, .process = &run->processes[index], .file = xspace_make()};
 	unsigned wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_STEP))) | SPAN_BIT(SPAN_BLOCK);
 	struct span_options options = {.wants = wants, .visit = put_span, .context = &writer};
-	struct text host = {0}, path = {0};
+	struct text path = {0};
 	bool is_any;
 
 	writer.launches = base_alloc(writer.process->thread_count + 1, sizeof(*writer.launches));
@@ -527,15 +520,13 @@ static bool write_process(const char *top, const struct request *request, size_t
 		make_folder(&path, top, run->name);
 		put_steps(&writer);
 		put_surroundings(&writer);
-		text_format(&host, "%s.%" PRIu32, host_of(writer.process), writer.process->pid);
-		for (char *at = host.bytes; *at; at++)
-			*at = *at == '/' ? '_' : *at;
-		text_format(&path, "/%s.xplane.pb", host.bytes);
+		char *host = process_file_name(run, index);
+		text_format(&path, "/%s.xplane.pb", host);
 		FILE *file = output_open(path.bytes);
-		xspace_write(writer.file, file, host.bytes);
+		xspace_write(writer.file, file, host);
 		output_close(file, path.bytes);
+		free(host);
 	}
-	text_free(&host);
 	text_free(&path);
 	text_free(&writer.op);
 	text_free(&writer.details);

@@ -111,7 +111,7 @@ function makeGroups(source, items) {
 		const key = isDevice ? `${row.process}.${row.device}` : String(row.process);
 		if (!groups.has(key))
 			groups.set(key, { key, order: row.process * 4096 + (isDevice ? 1 + (row.device || 0) : 0), tracks: [],
-				title: isDevice ? `GPU ${row.device} ${row.label || ""} of process ${process.pid}` : `${process.command} (process ${process.pid})` });
+				title: isDevice ? `GPU ${row.device} ${row.label || ""} of process ${process.called}` : `${process.command} (process ${process.called})` });
 		const trackKey = `${key}/${row.on}/${row.track}/${row.on === "process" ? row.name : row.on === "thread" ? row.lane : ""}`;
 		if (!tracks.has(trackKey)) {
 			const track = { key: trackKey, title: rowTitle(source, row), on: row.on, row, group: groups.get(key), lanes: [], isCounter: row.kind === "counter" };
