@@ -11,6 +11,7 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -21,8 +22,10 @@
 
 #define SCRATCH_STACK 65536 /* bytes for libunwind, which needs 6 KiB, and for our file names */
 #define LOCK_YIELDS 200     /* the processor is yielded this often to whoever compiles (2 us), then slept for */
-#define LOCK_SLEEPS 400     /* naps of LOCK_NAP_NS: 20 ms in all, longer than a processor is taken from a thread */
+#define LOCK_SLEEPS 400     /* naps of LOCK_NAP_NS: 20 ms in all, longer than a processor is mostly taken from a thread */
+#define LOCK_SLEEPS_MOST 20000 /* 1 s: as long as whoever holds it is there, on a machine that has no processor for it */
 #define LOCK_NAP_NS 50000
+#define LOCK_NOBODY UINT32_MAX /* held by a thread whose number the kernel may not be asked for */
 
 /*
  * Where the process-wide part lies: written by tfp_stacks_make alone. A fork child makes its own in the same pages, which
@@ -66,29 +69,39 @@ void tfp_stack_cache_drop(struct tfp_stack_cache *cache)
 	tfp_pages_put(cache, whole_pages(sizeof(*cache)));
 }
 
-static int try_lock(struct tfp_stacks *stacks)
+static int try_lock(struct tfp_stacks *stacks, uint32_t self)
 {
 	uint32_t none = 0;
 
-	return atomic_compare_exchange_strong_explicit(&stacks->lock, &none, 1, memory_order_acquire, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(&stacks->lock, &none, self, memory_order_acquire, memory_order_relaxed);
+}
+
+/* Whether the thread that holds the lock is there; who let go of it meanwhile counts as there. */
+static int is_held_by_the_living(struct tfp_stacks *stacks)
+{
+	uint32_t holder = stacks->lock;
+
+	return !holder || (holder != LOCK_NOBODY && tfp_sys(SYS_tkill, holder, 0, 0, 0, 0, 0) != -ESRCH);
 }
 
 /*
  * Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. Whoever holds
- * the lock may be gone (a vfork child that was killed): nobody waits a second time then, and stacks do without new rules.
+ * the lock may be gone (a vfork child that was killed): nobody waits a second time then, and stacks do without new rules. Who is
+ * there and gets no processor is waited for.
  */
 static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 {
 	static const struct timespec nap = { 0, LOCK_NAP_NS };
 	uint64_t all = UINT64_MAX;
+	long tid = tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 
 	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)mask, sizeof(all), 0, 0);
-	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS; i++) {
-		if (try_lock(stacks)) {
+	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS_MOST; i++) {
+		if (try_lock(stacks, tid > 0 ? (uint32_t)tid : LOCK_NOBODY)) {
 			stacks->is_stuck = 0;
 			return 1;
 		}
-		if (stacks->is_stuck)
+		if (stacks->is_stuck || (i >= LOCK_YIELDS + LOCK_SLEEPS && !is_held_by_the_living(stacks)))
 			break;
 		if (i < LOCK_YIELDS)
 			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);

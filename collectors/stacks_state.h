@@ -24,7 +24,7 @@
 struct tfp_stacks {
 	_Atomic uint32_t epoch;     /* changes when an object may have been unmapped; 0 in a fork child */
 	_Atomic uint32_t unloading; /* dlclose calls in progress */
-	_Atomic uint32_t lock;      /* 1: a thread compiles; taken with all signals blocked, for 2 us */
+	_Atomic uint32_t lock;      /* number of the thread that compiles; taken with all signals blocked, for 2 us */
 	_Atomic uint32_t is_stuck;  /* 1: somebody waited for the lock in vain */
 	uint32_t frames;            /* setting STACKS */
 	_Atomic uint32_t markers[TFP_STACK_MARKERS]; /* pc index of each TFP_PC_CUT_*; 0 = not stored yet */

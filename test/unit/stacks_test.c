@@ -13,16 +13,20 @@
 #include "collectors/stacks.h"
 #include "collectors/stacks_index.h"
 #include "collectors/stacks_memory.h"
+#include "collectors/stacks_state.h"
 #include "test/stacks/flat.h"
 #include "writer/format.h"
 #include "writer/store.h"
 #include "writer/sys.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -269,6 +273,52 @@ static void test_without_system_calls_the_main_stack_is_walked(void **state)
 	assert_int_equal(status, 7 << 8);
 }
 
+static _Atomic int hold_ms;
+
+static void *hold_the_lock(void *unused)
+{
+	struct timespec rest = { 0, hold_ms * 1000000L };
+
+	stacks->lock = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	nanosleep(&rest, NULL);
+	if (hold_ms)
+		stacks->lock = 0;
+	return unused;
+}
+
+/* On a busy machine the thread that compiled a rule got no processor for 30 ms, and others lost their stacks. */
+static void test_a_slow_holder_of_the_lock_is_waited_for(void **state)
+{
+	pthread_t holder;
+
+	(void)state;
+	hold_ms = 100;
+	assert_int_equal(pthread_create(&holder, NULL, hold_the_lock, NULL), 0);
+	while (!stacks->lock)
+		sched_yield();
+	assert_int_not_equal(capture_below(3), 0);
+	assert_int_equal(cut, 0);
+	pthread_join(holder, NULL);
+}
+
+static void test_a_holder_that_is_gone_is_not_waited_for(void **state)
+{
+	pthread_t holder;
+
+	(void)state;
+	hold_ms = 0;
+	assert_int_equal(pthread_create(&holder, NULL, hold_the_lock, NULL), 0);
+	pthread_join(holder, NULL);
+	assert_int_not_equal(stacks->lock, 0);
+	while (tfp_sys(SYS_tkill, stacks->lock, 0, 0, 0, 0, 0) == 0) /* joined before the kernel forgets it */
+		sched_yield();
+	assert_int_equal(capture_below(3), 0);
+	assert_int_equal(stacks->is_stuck, 1);
+	stacks->lock = 0;
+	assert_int_not_equal(capture_below(3), 0);
+	assert_int_equal(stacks->is_stuck, 0);
+}
+
 static void test_unloading_changes_no_stack(void **state)
 {
 	uint32_t stack[4];
@@ -477,6 +527,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full_tables_give_no_stack, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_child_starts_over, begin, end),
 		cmocka_unit_test_setup_teardown(test_without_system_calls_the_main_stack_is_walked, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_slow_holder_of_the_lock_is_waited_for, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_holder_that_is_gone_is_not_waited_for, begin, end),
 		cmocka_unit_test_setup_teardown(test_unloading_changes_no_stack, begin, end),
 #if defined __x86_64__
 		cmocka_unit_test_setup_teardown(test_code_without_tables_ends_the_stack, begin, end),
