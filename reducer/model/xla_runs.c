@@ -26,7 +26,7 @@ struct line {
 /* Calls of one line through one place in the library, from one innermost function. */
 struct kind {
 	uint64_t hash, place;
-	uint64_t first; /* time */
+	uint64_t first, last; /* times */
 	uint64_t least; /* ticks that one of them took */
 	uint32_t count;
 	uint32_t runner; /* of its line when it first came: id + 1, 0 = none */
@@ -170,6 +170,7 @@ void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 		kind->first = time;
 		kind->runner = line->runner;
 	}
+	kind->last = time;
 	if (runs->callers[id].count++ == 0)
 		runs->callers[id].runner = line->runner;
 	if (kind->is_first_run && runs->first_runs == 0)
@@ -293,6 +294,21 @@ static int is_no_part(size_t calls, size_t steps)
 	return calls > steps && each > 0 && !is_near(calls, each * steps);
 }
 
+/*
+ * Does nothing else run while the line calls again and again? Then each of its calls is a step, even where each whole number of them
+ * something that runs nothing is done, too: a loss is printed.
+ */
+static int is_alone(const struct xla_runs *runs, const struct kind *kind)
+{
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		const struct kind *other = &runs->kinds[i];
+		if (other != kind && other->place == kind->place && other->count > 0 && other->last > kind->first &&
+		    other->first < kind->last)
+			return 0;
+	}
+	return 1;
+}
+
 /* Has the kind one call more than most others that run something? Then its first step is among them: another line compiled for
  * it. */
 static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
@@ -323,14 +339,24 @@ static int is_sure(const struct kind *kind)
 	return kind->is_direct || kind->is_keras;
 }
 
-static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, struct candidate one, struct candidate *best)
+/* What a loop's number of calls has to do with the steps that a period found. */
+enum fit { FIT_STEPS, FIT_WHOLE };
+
+static int fits(const struct xla_runs *runs, const struct candidate *one, size_t steps, enum fit fit)
+{
+	if (fit == FIT_WHOLE)
+		return one->kind->is_direct && one->count > steps && is_alone(runs, one->kind);
+	return is_near(one->count + 1, steps) || (one->kind->is_direct && is_no_part(one->count + 1, steps));
+}
+
+static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, enum fit fit, struct candidate one,
+		    struct candidate *best)
 {
 	const struct kind *kind = one.kind, *other = best->kind;
 
 	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == NAMES_MAX) || one.count < CALLS_LEAST ||
 	    is_small(runs, kind->place) ||
-	    !(kind->is_keras ||
-	      (kind->place == place && (is_near(one.count + 1, steps) || (kind->is_direct && is_no_part(one.count + 1, steps))))))
+	    !(kind->is_keras || (kind->place == place && fits(runs, &one, steps, fit))))
 		return;
 	if (other == NULL || (is_sure(kind) == is_sure(other) ? one.took > best->took : is_sure(kind)))
 		*best = one;
@@ -390,25 +416,32 @@ static void add_trained(const struct xla_runs *runs, uint64_t place, struct xla_
 	}
 }
 
-/* The best of what may be a loop; its kind is NULL where nothing may. */
-static struct candidate find_loop(const struct xla_runs *runs, size_t steps)
+static struct candidate best_that_fits(const struct xla_runs *runs, uint64_t place, size_t steps, enum fit fit)
 {
 	struct candidate best = {.kind = NULL};
-	uint64_t place = find_place(runs);
 
 	for (size_t i = 1; i < runs->kind_count && place != 0; i++) {
 		const struct kind *kind = &runs->kinds[i];
 		uint64_t took = kind->count * kind->least;
-		look_at(runs, place, steps, (struct candidate){kind, kind->count, took, kind->runner, NAMES_MAX}, &best);
+		look_at(runs, place, steps, fit, (struct candidate){kind, kind->count, took, kind->runner, NAMES_MAX}, &best);
 	}
 	for (uint32_t id = 0; id < NAMES_MAX && place != 0; id++) {
 		const struct caller *caller = &runs->callers[id];
 		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
 		uint64_t took = caller->count * caller->least;
 		if (!kind->is_trained)
-			look_at(runs, place, steps, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
+			look_at(runs, place, steps, fit, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
 	}
 	return best;
+}
+
+/* The best of what may be a loop; its kind is NULL where nothing may. */
+static struct candidate find_loop(const struct xla_runs *runs, size_t steps)
+{
+	uint64_t place = find_place(runs);
+	struct candidate best = best_that_fits(runs, place, steps, FIT_STEPS);
+
+	return best.kind != NULL ? best : best_that_fits(runs, place, steps, FIT_WHOLE);
 }
 
 /* What Keras says that it trains by comes before what else may be a loop, but for one that the script itself compiled. */

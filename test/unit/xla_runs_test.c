@@ -104,7 +104,7 @@ static void counts_the_first_run(void **state)
 	assert_int_equal(calls_of_loop(19), 20); /* a period that missed one */
 	assert_int_equal(calls_of_loop(50), 0);	 /* another loop's */
 	assert_int_equal(calls_of_loop(13), 20); /* of nothing that each round does */
-	assert_int_equal(calls_of_loop(5), 0);	 /* of rounds of four */
+	assert_int_equal(calls_of_loop(5), 20);	 /* of rounds of four, in which nothing else runs */
 }
 
 /* Arguments are moved before, arrays freed and values waited for after: as often as the function runs, or twice. */
@@ -125,6 +125,19 @@ static void counts_a_run_that_compiled_again(void **state)
 	calls((unsigned[]){OTHER_FIRST, 0}, 8);
 	calls((unsigned[]){RUN, 0}, 8);
 	assert_int_equal(calls_of_loop(8), 10);
+}
+
+/* 30 steps of one call, a loss printed each fifth, were 6 steps; what runs something else each fifth call has 6. */
+static void a_loss_that_is_printed_makes_no_step_longer(void **state)
+{
+	(void)state;
+	calls((unsigned[]){EAGER_FIRST, EAGER_RUN, EAGER_RUN, EAGER_RUN, EAGER_RUN, EAGER_RUN, EAGER_RUN, 0}, 1); /* before the loop */
+	calls((unsigned[]){COMPILE, FIRST, WAIT, 0}, 1);
+	calls((unsigned[]){RUN, RUN, RUN, RUN, 0}, 1);
+	calls((unsigned[]){RUN, NO_LINE, WAIT, RUN, RUN, RUN, RUN, 0}, 5);
+	assert_int_equal(calls_of_loop(6), 30);
+	calls((unsigned[]){RUN, RUN, RUN, RUN, RUN, EAGER_RUN, 0}, 1);
+	assert_int_equal(calls_of_loop(7), 0);
 }
 
 static void takes_the_loop_that_ran_longest(void **state)
@@ -251,6 +264,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counts_the_first_run, make, drop),
 		cmocka_unit_test_setup_teardown(tells_runs_from_what_goes_with_them, make, drop),
 		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
+		cmocka_unit_test_setup_teardown(a_loss_that_is_printed_makes_no_step_longer, make, drop),
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
 		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
 		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
