@@ -162,6 +162,14 @@ static void unreserve(struct tfp_log *log, uint64_t before, uint64_t end)
 	tfp_total_follow(log);
 }
 
+static void raise_to(uint64_t *word, uint64_t least)
+{
+	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+	while (old < least && !__atomic_compare_exchange_n(word, &old, least, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
 static void finish_header(struct tfp_block_header *header, const void *payload)
 {
 	header->sync = TFP_BLOCK_SYNC;
@@ -334,6 +342,8 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 		unreserve(log, before, offset + bytes);
 		return NULL;
 	}
+	if (!log->is_shadow) /* before anything is in it */
+		raise_to(&log->live->mapped_end, offset + bytes);
 	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
 	struct tfp_block_header mine = *header;
 	mine.is_live = 1;

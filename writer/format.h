@@ -121,6 +121,7 @@ struct tfp_file_live {
 	/* Fork children that wanted to record and could make no log of their own, told by themselves (atomic). Not in older logs. */
 	uint64_t children_refused; /* the output directory was not there for them, or not theirs to write to */
 	uint64_t children_unmade;  /* for any other reason */
+	uint64_t mapped_end; /* end of the last live block that was made in the file; 0 = not told. Not in older logs */
 };
 
 enum tfp_block_type {

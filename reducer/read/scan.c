@@ -446,13 +446,16 @@ static int is_cut_off(const struct log *log)
 
 /*
  * A process may end while another thread of it, or ours, writes a sealed block: what that was to hold is still in a live one. So it
- * was if all that was ever written is there, and no live block fits into what is not.
+ * was if all that was ever written is there, and all live blocks, too: by where the last one ends or, in older logs, because none fits
+ * into what is not there.
  */
 static int is_unfinished_alone(const struct log *log, uint64_t file_end)
 {
 	uint64_t page = log->header.page_bytes, next_page = (log->bytes + page - 1) / page * page;
 
-	return log->live.drained_bytes != 0 && log->sealed_bytes >= log->live.drained_bytes && file_end < next_page + page;
+	int has_live = log->live.mapped_end != 0 ? log->bytes >= log->live.mapped_end : file_end < next_page + page;
+
+	return log->live.drained_bytes != 0 && log->sealed_bytes >= log->live.drained_bytes && has_live;
 }
 
 /* `file_end`: as it was before the file was gone through, which may have grown since. */

@@ -74,6 +74,15 @@ static void test_a_process_that_ends_while_a_block_is_written_is_whole(void **st
 	assert_int_equal(damage, 1);
 	maker.live.drained_bytes = events - schema;
 	maker_live(&maker, TFP_BLOCK_CHUNK, NULL, records->bytes, records->size); /* and here a live one with it */
+	maker.live.mapped_end = events; /* no: it was never made */
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 0);
+	maker.live.mapped_end = events + 1;
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 1);
+	maker.live.mapped_end = 0;
 	maker_finish(&maker);
 	assert_int_equal(parts_read(&maker, events, &damage), 1);
 	assert_int_equal(damage, 1);
