@@ -30,7 +30,6 @@ static struct block_events *events_of(struct block_event_list *all, const char *
 			return &all->items[i];
 	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
 	all->items[all->count] = (struct block_events){.log_id = all->input->process->log_id,
-						       .pid = all->input->process->pid,
 						       .allocator = word,
 						       .process = all->input->index,
 						       .pass = base_alloc(1, sizeof(struct block_pass))};

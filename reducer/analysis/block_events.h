@@ -26,7 +26,7 @@ struct block_event {
 /* One allocator of one process. */
 struct block_events {
 	uint64_t log_id;
-	uint32_t pid, allocator;   /* in words */
+	uint32_t allocator;        /* in words */
 	size_t process;		   /* in run->processes */
 	unsigned width;		   /* log2 of ns of a stretch */
 	struct block_event *items; /* by time */

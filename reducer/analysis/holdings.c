@@ -188,7 +188,6 @@ static void take(void *result, const struct span *span)
 	holder = holder_of(all, all->input->process->log_id, span->name);
 	if (!holder->pass)
 		holder->pass = base_alloc(1, sizeof(*holder->pass));
-	holder->pid = all->input->process->pid;
 	take_block(all, holder, span);
 	heap = said->total || said->has_room ? said->total : holder->pass->own;
 	held = heap + said->stack;

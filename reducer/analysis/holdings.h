@@ -35,7 +35,6 @@ struct holding {
 
 struct holder {
 	uint64_t log_id;
-	uint32_t pid;
 	uint32_t allocator; /* in words */
 	uint64_t allocations, releases, unknown_releases;
 	uint64_t peak_bytes;		      /* in what was recorded, with `stack` */

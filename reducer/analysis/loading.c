@@ -35,7 +35,6 @@ static void add_op(struct loading *loading, const char *name, enum input_categor
 		loading->pass->op_of[category][loading->pass->op_of_count[category]++] = (uint32_t)loading->op_count;
 		loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
 		loading->ops[loading->op_count++] = (struct loading_op){.log_id = own(loading)->log_id,
-									.pid = own(loading)->pid,
 									.name = base_copy(name, strlen(name)),
 									.category = category};
 	}
@@ -65,7 +64,6 @@ static void *begin(const struct analysis_input *input)
 	loading_frame(loading->pass, input);
 	loading->rows = base_grow(NULL, &loading->room, 1, sizeof(*loading->rows));
 	loading->rows[loading->count++] = (struct loading_row){.log_id = input->process->log_id,
-							       .pid = input->process->pid,
 							       .process = input->index,
 							       .has_steps = loading->pass->has_steps,
 							       .window_ns = loading_window(loading->pass)};

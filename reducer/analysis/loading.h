@@ -38,7 +38,6 @@ enum loading_sum {
 
 struct loading_row {
 	uint64_t log_id;
-	uint32_t pid;
 	size_t process; /* index in run->processes */
 	bool has_workers, has_steps;
 	uint64_t ns[LOADING_SUMS], counts[LOADING_SUMS];
@@ -50,7 +49,6 @@ struct loading_row {
 /* An op of the input, for input.ops. */
 struct loading_op {
 	uint64_t log_id;
-	uint32_t pid;
 	char *name;
 	enum input_category category;
 	uint64_t count, total_ns, self_ns;

@@ -51,7 +51,6 @@ static uint32_t add_node(struct pipelines_pass *pass, uint64_t key, uint64_t par
 							.child = NODE_NONE,
 							.sibling = NODE_NONE,
 							.row = {.log_id = process->log_id,
-								.pid = process->pid,
 								.process = pass->input->index,
 								.name = copy_of(name),
 								.parameters = copy_of(parameters),

@@ -21,7 +21,6 @@ struct pipeline_node {
 	uint64_t log_id, pipeline; /* pipeline: hash of the names of all its nodes */
 	char *name;		   /* long name */
 	char *parameters;	   /* "" = not known */
-	uint32_t pid;
 	size_t process; /* index in run->processes */
 	bool is_root, is_device;
 	uint64_t calls, total_ns, min_ns, max_ns;

@@ -86,7 +86,6 @@ static void add(struct roles *roles, const struct span *span, int64_t start_ns, 
 {
 	const struct process *process = roles->input->process;
 	struct stream_row key = {.log_id = process->log_id,
-				 .pid = process->pid,
 				 .device = span->device,
 				 .context = span->context,
 				 .stream = span->stream,

@@ -14,7 +14,7 @@ enum stream_role { ROLE_COMPUTE, ROLE_COLLECTIVE, ROLE_COPY_IN, ROLE_COPY_OUT, R
 /* One stream of one process. */
 struct stream_row {
 	uint64_t log_id; /* of the process */
-	uint32_t pid, device, context, stream;
+	uint32_t device, context, stream;
 	uint64_t counts[STREAM_ROLES], ns[STREAM_ROLES], bytes;
 	uint32_t first_thread;	   /* serial of the first launching thread; 0 = unknown */
 	uint64_t other_threads;	   /* work that other threads launched */

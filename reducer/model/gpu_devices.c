@@ -6,7 +6,6 @@
  */
 #include "reducer/model/gpu.h"
 #include "reducer/model/internal.h"
-#include "reducer/model/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,15 +31,14 @@ static const struct gpu_device *with_uuid(const struct process *process, uint32_
 int gpu_is_one_device(const struct process *one, uint32_t id, const struct process *other, uint32_t other_id)
 {
 	const struct gpu_device *left = with_uuid(one, id), *right = with_uuid(other, other_id);
-	uint64_t rank, other_rank;
+	const char *host = one->of_host == NULL ? "" : one->of_host, *other_host = other->of_host == NULL ? "" : other->of_host;
 
 	if (one == other)
 		return id == other_id;
 	if (left != NULL && right != NULL)
 		return memcmp(left->uuid, right->uuid, sizeof left->uuid) == 0;
-	if (id != other_id || strcmp(process_host(one), process_host(other)) != 0)
-		return 0;
-	return process_rank(one, &rank) != 0 || process_rank(other, &other_rank) != 0 || rank == other_rank;
+	return id == other_id && strcmp(host, other_host) == 0 &&
+	       (!one->is_of_rank || !other->is_of_rank || one->of_rank == other->of_rank);
 }
 
 int gpu_has_uuid(const struct process *process, uint32_t id)

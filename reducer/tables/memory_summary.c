@@ -242,9 +242,9 @@ static void note_unlisted(struct table *table, const struct request *request)
 		const struct process *process = &request->run->processes[i];
 		if (request_wants_process(request, process) && process->unlisted_calls)
 			table_note(table, NOTE_INFO,
-				   "Process %" PRIu32 ": records of threads that ended were given up, or lost; what they did (%" PRIu64
+				   "Process %s: records of threads that ended were given up, or lost; what they did (%" PRIu64
 				   " allocations and releases) is in the sums of the process and in no thread's row.",
-				   process->pid, process->unlisted_calls);
+				   process->called, process->unlisted_calls);
 	}
 }
 

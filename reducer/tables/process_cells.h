@@ -11,10 +11,10 @@
 #include "reducer/tables/table.h"
 
 /* The columns beside "process", in this order. */
-#define TABLE_HOST                                                                                                                         \
-	{                                                                                                                                  \
-		.id = "host", .header = "host", .type = TABLE_TEXT, .unit = UNIT_NONE,           .is_seldom = true,                     \
-		.help = "machine or container of the process; empty = all processes of the run are of one, or it is not told"              \
+#define TABLE_HOST                                                                                                            \
+	{                                                                                                                     \
+		.id = "host", .header = "host", .type = TABLE_TEXT, .unit = UNIT_NONE, .is_seldom = true,                     \
+		.help = "machine or container of the process; empty = all processes of the run are of one, or it is not told" \
 	}
 
 #define TABLE_MEMBER                                                                                                             \
