@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH,
- * make_log busy PATH THREADS COUNT LIVE, or make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP].
+ * make_log busy PATH THREADS COUNT LIVE, make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP], or
+ * make_log products PATH SIDE PRODUCT_NS OTHER_NS.
  *
  * Rule: the same words make the same bytes.
  */
@@ -33,9 +34,12 @@ int main(int count, char **words)
 	} else if ((count == 5 || count == 6) && strcmp(words[1], "gpu") == 0) {
 		maker_gpu(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10),
 			  count == 6 ? strtoull(words[5], NULL, 10) : 0);
+	} else if (count == 6 && strcmp(words[1], "products") == 0) {
+		maker_products(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else {
 		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH | "
-				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP]\n");
+				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP] | "
+				"products PATH SIDE PRODUCT_NS OTHER_NS\n");
 		return 1;
 	}
 	result = maker_write(&maker, words[2], maker.size);

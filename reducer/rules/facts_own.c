@@ -297,4 +297,5 @@ void facts_gather_own(struct rule_facts *facts, const struct request *request)
 	facts_gather_libraries(facts, request);
 	facts_gather_memory(facts, request);
 	facts_gather_tables(facts, request);
+	facts_gather_flops(facts, request);
 }

@@ -17,9 +17,10 @@ void facts_own(struct rule_facts *facts, enum fact_id id, double value, const ch
 const struct gpu *facts_gpu(const struct request *request, size_t process);
 
 /* Each sets the facts of its subject that no table has; see facts.def. */
+void facts_gather_flops(struct rule_facts *facts, const struct request *request);
 void facts_gather_libraries(struct rule_facts *facts, const struct request *request);
 void facts_gather_steps(struct rule_facts *facts, const struct request *request);
-/* After steps, devices and environment. */
+/* After steps, devices and environment; likewise facts_gather_flops. */
 void facts_gather_tables(struct rule_facts *facts, const struct request *request);
 void facts_gather_memory(struct rule_facts *facts, const struct request *request);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules about number formats and compilers.
+ * Rules about number formats and compilers, and what tells that these are wrong: a peak that is hardly used.
  *
  * Rule: see rules.h.
  */
@@ -92,6 +92,37 @@ void rule_odd_shapes(const struct rule_facts *facts, struct finding *finding)
 		    "Pad these dimensions (batch, features, vocabulary) to multiples of 8, of 16 for 8-bit types.");
 	finding_prove(finding, facts, FACT_odd_shape_ns);
 	finding_gain(finding, facts, rule_compute_part(facts, finding->measured) / 2, "padded products take half as long");
+}
+
+void rule_low_flops(const struct rule_facts *facts, struct finding *finding)
+{
+	double compute = rule_percent(facts_value(facts, FACT_split_compute), facts_value(facts, FACT_whole_ns));
+	double known = facts_value(facts, FACT_peak_known_percent);
+	double plain = rule_percent(facts_value(facts, FACT_no_product_ns), facts_value(facts, FACT_kernel_ns));
+
+	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
+	    !finding_needs(finding, facts_known(facts, FACT_peak_unused_percent),
+			   "the arithmetic of the steps or the peak of the devices is not known (overview.flops says why)") ||
+	    !finding_needs(finding, known >= finding_limit(finding, LIMIT_low_flops_known),
+			   "of too much of the kernels' time the arithmetic is not known (--ops=shapes records the inputs of ops)"))
+		return;
+	finding_measure(finding, facts_value(facts, FACT_peak_unused_percent));
+	finding_excuse(finding, compute < finding_limit(finding, LIMIT_low_flops_compute), "little of the step is compute");
+	text_format(&finding->title,
+		    "Devices compute for %.0f %% of the %s time, but at %.1f %% of their peak. Most is lost on %s.", compute,
+		    rule_unit_word(facts), 100 - finding->measured, facts->facts[FACT_peak_lost_ns].label);
+	if (plain >= 50)
+		text_string(&finding->remedy,
+			    "Most kernels only move memory: let a compiler fuse them (torch.compile, jit_compile=True), take fused "
+			    "optimizers, norms and attention, and 16-bit types, which halve the bytes.");
+	else
+		text_string(&finding->remedy,
+			    "Products are too small or of awkward sizes to fill the device: enlarge the batch, join small products "
+			    "to one, make sizes multiples of 64 (see -t op_stats, flops_per_s, and -t library_calls).");
+	finding_prove(finding, facts, FACT_peak_unused_percent);
+	finding_prove(finding, facts, FACT_peak_lost_ns);
+	finding_prove(finding, facts, FACT_no_product_ns);
+	finding_prove(finding, facts, FACT_split_compute);
 }
 
 void rule_eager_ops(const struct rule_facts *facts, struct finding *finding)

@@ -134,6 +134,7 @@ static const struct scenario scenarios[] = {
 	{"single_precision", 0.0979 * SECOND, {{FACT_wide_product_ns, 0.0981 * SECOND}, END}, NULL},
 	{"missed_tensor_cores", 0.0489 * SECOND, {{FACT_narrow_missed_ns, 0.0491 * SECOND}, END}, NULL},
 	{"odd_shapes", 0.0489 * SECOND, {{FACT_odd_shape_ns, 0.0491 * SECOND}, END}, NULL},
+	{"low_flops", 89.9, {{FACT_peak_unused_percent, 90}, {FACT_peak_known_percent, 80}, {FACT_peak_lost_ns, 1e8}, END}, NULL},
 	{"eager_ops", 0.099 * SECOND, {{FACT_eager_ns, 0.1 * SECOND}, {FACT_op_ns, SECOND}, END}, NULL},
 	{"greedy_compiler", 89.9, {{FACT_device_memory_percent, 90}, {FACT_aggressive_xla, 1}, END}, "memory_full"},
 	{"communication_bound", 0.0299 * SECOND, {{FACT_split_collectives, 0.03 * SECOND}, END}, NULL},
@@ -284,6 +285,7 @@ static void test_excuses(void **state)
 		{"delayed_launches", {FACT_split_other, 0.01 * SECOND}},
 		{"busy_machine", {FACT_kernel_count, 1000}},
 		{"eager_ops", {FACT_whole_ns, 1.1 * SECOND}},
+		{"low_flops", {FACT_split_compute, 0.49 * SECOND}},
 		{"unexplained_idle", {FACT_split_launch, 0.03 * SECOND}},
 		{"launch_bound", {FACT_COUNT_ALL, 0}},
 	};
