@@ -4,6 +4,7 @@
 
 #include "reducer/model/round.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,17 +130,23 @@ void spread_scale(struct spread *spread, double factor)
 		spread->values[i] = scaled(spread->values[i], factor);
 }
 
+/* What stands for the values of a class: none was below the least or above the most. */
+static uint64_t class_middle(const struct spread *spread, unsigned octave, unsigned class)
+{
+	uint64_t value = scaled(class_value(octave, class), spread->scale);
+
+	return value < spread->least ? spread->least : value > spread->most ? spread->most : value;
+}
+
 static uint64_t classed_percentile(const struct spread *spread, uint64_t rank)
 {
-	uint64_t seen = 0, value;
+	uint64_t seen = 0;
 
 	for (unsigned octave = 0; octave < 64; octave++)
 		for (unsigned class = 0; spread->octaves[octave] != NULL && class < SPREAD_CLASSES; class++) {
 			seen += spread->octaves[octave][class];
-			if (seen < rank)
-				continue;
-			value = scaled(class_value(octave, class), spread->scale);
-			return value < spread->least ? spread->least : value > spread->most ? spread->most : value;
+			if (seen >= rank)
+				return class_middle(spread, octave, class);
 		}
 	return spread->most;
 }
@@ -156,6 +163,26 @@ uint64_t spread_percentile(const struct spread *spread, unsigned percent)
 		return classed_percentile(spread, rank);
 	qsort(spread->values, spread->count, sizeof *spread->values, by_value);
 	return spread->values[rank - 1];
+}
+
+static double square(double value)
+{
+	return value * value;
+}
+
+double spread_deviation(const struct spread *spread)
+{
+	double mean = spread->count ? (double)spread->sum / (double)spread->count : 0, squares = 0;
+
+	if (spread->count < 2 || spread->is_cut)
+		return NAN;
+	for (uint64_t i = 0; i < spread->count && !spread->is_classed; i++)
+		squares += square((double)spread->values[i] - mean);
+	for (unsigned octave = 0; octave < 64 && spread->is_classed; octave++)
+		for (unsigned class = 0; spread->octaves[octave] != NULL && class < SPREAD_CLASSES; class++)
+			if (spread->octaves[octave][class] != 0)
+				squares += spread->octaves[octave][class] * square((double)class_middle(spread, octave, class) - mean);
+	return sqrt(squares / (double)(spread->count - 1));
 }
 
 void spread_free(struct spread *spread)

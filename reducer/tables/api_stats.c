@@ -11,7 +11,7 @@
 
 enum {
 	RANK, FUNCTION, LIBRARY, KIND, RESULT, CALLS, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, SHARE, CAPTURED, NESTED, PERCENTILES,
-	COLUMNS
+	DEVIATION, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -34,6 +34,8 @@ static const struct table_column columns[] = {
 	[NESTED] = {"nested", "nested", TABLE_INTEGER, UNIT_COUNT, 3,
 		    "calls made inside another recorded call of their thread"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
+	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 4,
+		       "standard deviation of a call, of a sample; empty = fewer than two"},
 };
 
 struct row {
@@ -93,6 +95,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 	table_integer(table, RESULT, row->sum.result);
 	table_integer(table, CALLS, (int64_t)row->sum.times.count);
 	gpu_put_spread(table, TOTAL, &row->sum.times);
+	gpu_put_deviation(table, DEVIATION, &row->sum.times);
 	if (all)
 		table_real(table, SHARE, (double)row->sum.times.sum / (double)all);
 	table_integer(table, CAPTURED, (int64_t)row->sum.captured);

@@ -11,7 +11,7 @@
 
 enum {
 	RANK, KIND, SOURCE, DESTINATION, MANNER, DEVICE, PEER, OP, OCCURRENCES, BYTES, AVERAGE_BYTES, LEAST_BYTES, MOST_BYTES, TOTAL,
-	AVERAGE, LEAST, MOST, MEDIAN, P99, BANDWIDTH, BEST, SHARE, UNTIMED, PERCENTILES, COLUMNS
+	AVERAGE, LEAST, MOST, MEDIAN, P99, BANDWIDTH, BEST, SHARE, UNTIMED, PERCENTILES, DEVIATION, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -39,6 +39,8 @@ static const struct table_column columns[] = {
 	[SHARE] = {"share", "share", TABLE_REAL, UNIT_RATIO, 2, "of the time of all copies and sets"},
 	[UNTIMED] = {"untimed", "untimed", TABLE_INTEGER, UNIT_COUNT, 4, "with impossible times: not in the times"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
+	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 4,
+		       "standard deviation of one of them, of a sample; empty = fewer than two"},
 };
 
 struct row {
@@ -146,6 +148,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 	if (sum->bytes)
 		put_bytes(table, sum);
 	gpu_put_spread(table, TOTAL, &sum->times);
+	gpu_put_deviation(table, DEVIATION, &sum->times);
 	if (sum->times.sum && sum->bytes)
 		table_real(table, BANDWIDTH, (double)sum->timed_bytes * 1e9 / (double)sum->times.sum);
 	if (sum->best_bandwidth > 0)

@@ -7,6 +7,7 @@
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,12 +140,20 @@ void gpu_put_spread(struct table *table, size_t first, const struct spread *spre
 	table_integer(table, first + SPREAD_P99, (int64_t)spread_percentile(spread, 99));
 }
 
+void gpu_put_deviation(struct table *table, size_t column, const struct spread *spread)
+{
+	double deviation = spread_deviation(spread);
+
+	if (!isnan(deviation))
+		table_real(table, column, deviation);
+}
+
 void gpu_note_percentiles(struct table *table, bool any_classed)
 {
 	if (any_classed)
 		table_note(table, NOTE_INFERRED,
-			   "p50_ns and p99_ns are exact for rows of up to %d values; where percentiles says classed, they are at most "
-			   "1/128 off.",
+			   "p50_ns, p99_ns and deviation_ns are exact for rows of up to %d values; where percentiles says classed, "
+			   "they are made of values that are at most 1/128 off.",
 			   SPREAD_EXACT);
 }
 

@@ -41,6 +41,8 @@ const char *gpu_memory_name(uint32_t kind);
 /* count, sum, avg, min, max, p50, p99 into seven columns from `first` on; those without values stay empty. */
 void gpu_put_spread(struct table *table, size_t first, const struct spread *spread);
 enum { SPREAD_TOTAL, SPREAD_AVERAGE, SPREAD_LEAST, SPREAD_MOST, SPREAD_MEDIAN, SPREAD_P99, SPREAD_COLUMNS };
+/* The deviation of a sample; empty with fewer than two values. */
+void gpu_put_deviation(struct table *table, size_t column, const struct spread *spread);
 
 /* Which wanted processes recorded no device times and why, pairing, impossible times, doubles, clock error. */
 void gpu_notes(struct table *table, const struct request *request);

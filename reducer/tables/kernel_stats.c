@@ -6,6 +6,7 @@
  * were used is read from the code of the loaded module where the log holds it; else it is guessed from the name, and said so.
  */
 #include "reducer/analysis/parts.h"
+#include "reducer/tables/fused_ops.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/kernel_class.h"
 #include "reducer/tables/occupancy.h"
@@ -20,7 +21,7 @@
 enum {
 	RANK, NAME, REGISTERS, STATIC_SHARED, DYNAMIC_SHARED, SHARED, BLOCK, GRID, OP, ELIGIBLE, USED, OCCURRENCES, TOTAL,
 	AVERAGE, LEAST, MOST, MEDIAN, P99, OCCUPANCY, LIMIT, SHARE, SOURCE, UNTIMED, PERCENTILES, LOCAL, CLUSTER, WAVES,
-	DEVICE, MANGLED, CLASS, PRECISION, COLUMNS
+	DEVICE, MANGLED, CLASS, PRECISION, DEVIATION, FUSED, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -64,6 +65,10 @@ static const struct table_column columns[] = {
 		   "collective, layout, image, norm part, other"},
 	[PRECISION] = {"precision", "precision", TABLE_TEXT, UNIT_NONE, 2,
 		       "16, tf32, 8, 32, 64 (bits) or unknown: what it computes in, by its name (inferred)"},
+	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 4,
+		       "standard deviation of one run, of a sample; empty = fewer than two"},
+	[FUSED] = {"fused_ops", "fused", TABLE_TEXT, UNIT_NONE, 3,
+		   "of a Triton kernel that torch.compile wrote: the ops that it was made of, parted out of its name (inferred)"},
 };
 
 /* A row: the same kernel, configuration and operation, over processes, queues and threads. */
@@ -216,6 +221,16 @@ static void put_tensor(struct table *table, const struct row *row)
 	table_integer(table, ELIGIBLE, used || tensor_name_could(name_of(row), row->op));
 }
 
+static void put_fused(struct table *table, const char *kernel)
+{
+	struct text text = {0};
+
+	fused_ops_put(&text, kernel);
+	if (text.length)
+		table_text(table, FUSED, text.bytes, text.length);
+	text_free(&text);
+}
+
 static void put_shape(struct table *table, const struct row *row)
 {
 	const struct gpu_shape *shape = row->shape;
@@ -223,6 +238,7 @@ static void put_shape(struct table *table, const struct row *row)
 	gpu_put_kernel(table, NAME, row->process->gpu, shape->kernel);
 	table_string(table, MANGLED, name_of(row));
 	put_tensor(table, row);
+	put_fused(table, name_of(row));
 	if (row->has_shapes)
 		return;
 	table_integer(table, REGISTERS, shape->registers);
@@ -252,6 +268,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 	table_integer(table, OCCURRENCES, (int64_t)row->occurrences);
 	table_integer(table, UNTIMED, (int64_t)row->untimed);
 	gpu_put_spread(table, TOTAL, &row->times);
+	gpu_put_deviation(table, DEVIATION, &row->times);
 	table_string(table, PERCENTILES, row->times.is_classed ? "classed" : "exact");
 	if (all)
 		table_real(table, SHARE, (double)row->times.sum / (double)all);
@@ -286,7 +303,7 @@ static void fill(struct table *table, const struct request *request)
 	free(rows.list);
 	gpu_note_percentiles(table, any_classed);
 	table_note(table, NOTE_INFERRED,
-		   "class, tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
+		   "class, fused_ops, tensor_core_eligible, and tensor_core_used where its source is name, are inferred from names.");
 	gpu_note_whole_graphs(table, request);
 	gpu_notes(table, request);
 }

@@ -15,7 +15,7 @@
 
 enum {
 	RANK, FUNCTION, LIBRARY, ARGUMENTS, OP, PROCESS, THREAD, CALLS, FAILED, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, LAUNCHES,
-	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, FLOPS, FLOPS_RATE, MACHINE, MEMBER, COLUMNS
+	KERNELS, DEVICE_TIME, DEVICE_AVERAGE, NAMES, FLOPS, FLOPS_RATE, DEVIATION, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -43,6 +43,8 @@ static const struct table_column columns[] = {
 		   "arithmetic of the calls that did not fail, by their arguments (docs/flops.md); empty = these do not tell it"},
 	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 0,
 			"flops by the time on the device; empty = not all calls have theirs"},
+	[DEVIATION] = {"host_deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 4,
+		       "standard deviation of a call, of a sample; empty = fewer than two"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
@@ -127,6 +129,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 	table_integer(table, CALLS, (int64_t)call->calls);
 	table_integer(table, FAILED, (int64_t)call->failed);
 	gpu_put_spread(table, TOTAL, &call->times);
+	gpu_put_deviation(table, DEVIATION, &call->times);
 	table_integer(table, LAUNCHES, (int64_t)call->launches);
 	table_integer(table, KERNELS, (int64_t)call->kernel_count);
 	table_integer(table, DEVICE_TIME, (int64_t)call->device_ns);

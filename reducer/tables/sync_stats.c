@@ -11,7 +11,7 @@
 
 enum {
 	RANK, FUNCTION, WAITED_FOR, STREAM, EVENT, CONTEXT, PROCESS, THREAD, OCCURRENCES, TOTAL, AVERAGE, LEAST, MOST, MEDIAN, P99, HOST,
-	SOURCE, UNTIMED, PERCENTILES, MACHINE, MEMBER, COLUMNS
+	SOURCE, UNTIMED, PERCENTILES, DEVIATION, MACHINE, MEMBER, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -36,6 +36,8 @@ static const struct table_column columns[] = {
 		    "device: CUPTI's record of the wait; call: only the call is known"},
 	[UNTIMED] = {"untimed", "untimed", TABLE_INTEGER, UNIT_COUNT, 4, "waits with impossible times"},
 	[PERCENTILES] = {"percentiles", "pct. are", TABLE_TEXT, UNIT_NONE, 4, "exact, or classed (at most 1/128 off)"},
+	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 4,
+		       "standard deviation of one wait, of a sample; empty = fewer than two"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
@@ -104,6 +106,7 @@ static void add_row(struct table *table, const struct row *row, size_t rank)
 	gpu_put_thread(table, THREAD, row->process, wait->thread);
 	table_integer(table, OCCURRENCES, (int64_t)wait->occurrences);
 	gpu_put_spread(table, TOTAL, &wait->times);
+	gpu_put_deviation(table, DEVIATION, &wait->times);
 	table_integer(table, HOST, (int64_t)wait->host_ns);
 	table_string(table, SOURCE, wait->kind ? "device" : "call");
 	table_integer(table, UNTIMED, (int64_t)wait->untimed);
