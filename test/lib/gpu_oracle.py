@@ -24,6 +24,7 @@ OTHER = {
     "wait": "kind tid correlation wait context stream event start end".split(),
     "memory": "kind tid correlation operation memory_kind device context stream address bytes time pool".split(),
     "info": "kind device free total time".split(),
+    "opened": "kind device address bytes".split(),
     "device": "kind device capacity free".split(),
     "void": "kind number".split(),
     "oracle": "kind version pid start".split(),

@@ -10,7 +10,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "inner.h"
 
@@ -24,6 +26,8 @@ struct sim_arena {
 	struct sim_block *first;
 	struct sim_block **segment_first;	/* the block that covers the first byte of each segment */
 	uint32_t *segment_users;
+	bool *segment_is_shared;		/* lies in the memory file */
+	int file;				/* that of memory that other processes may open; 0 = none yet */
 	size_t used_segments;
 	uint64_t last_id;
 };
@@ -58,6 +62,7 @@ struct sim_arena *sim_arena_new(size_t bytes, bool is_host_visible)
 	arena->backing = is_host_visible ? arena->base : reserve(arena->bytes);
 	arena->segment_first = table(segments * sizeof *arena->segment_first);
 	arena->segment_users = table(segments * sizeof *arena->segment_users);
+	arena->segment_is_shared = table(segments * sizeof *arena->segment_is_shared);
 	arena->first = sim_allocate(sizeof *arena->first);
 	arena->first->address = (uintptr_t)arena->base;
 	arena->first->bytes = arena->bytes;
@@ -116,10 +121,41 @@ static void count_users(struct sim_arena *arena, const struct sim_block *block, 
 		}
 		if (by < 0 && !--arena->segment_users[i]) {
 			arena->used_segments--;
+			if (arena->segment_is_shared[i]) {
+				arena->segment_is_shared[i] = false;
+				fallocate(arena->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(i * SEGMENT), SEGMENT);
+				sim_map_memory(arena->backing + i * SEGMENT, SEGMENT, PROT_NONE,
+					       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+				continue;
+			}
 			madvise(arena->backing + i * SEGMENT, SEGMENT, MADV_DONTNEED);
 			mprotect(arena->backing + i * SEGMENT, SEGMENT, PROT_NONE);
 		}
 	}
+}
+
+size_t sim_arena_offset(const struct sim_arena *arena, uint64_t address)
+{
+	return address - (uintptr_t)arena->base;
+}
+
+int sim_arena_share(struct sim_arena *arena, const struct sim_block *block)
+{
+	size_t from = segment_of(arena, block->address), to = segment_of(arena, block->address + block->bytes - 1);
+
+	if (!arena->file && ((arena->file = memfd_create(SIM_SHARED_NAME "arena", MFD_CLOEXEC)) < 0 ||
+			     ftruncate(arena->file, (off_t)arena->bytes)))
+		return -1;
+	for (size_t i = from; i <= to; i++) {
+		if (arena->segment_is_shared[i])
+			continue;
+		if (pwrite(arena->file, arena->backing + i * SEGMENT, SEGMENT, (off_t)(i * SEGMENT)) != (ssize_t)SEGMENT ||
+		    sim_map_memory(arena->backing + i * SEGMENT, SEGMENT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, arena->file,
+				   (long)(i * SEGMENT)) == MAP_FAILED)
+			return -1;
+		arena->segment_is_shared[i] = true;
+	}
+	return arena->file;
 }
 
 /* Where in a free block a request would start; 0 when it does not fit. Small ones stay within one segment. */

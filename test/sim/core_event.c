@@ -44,6 +44,17 @@ int sim_event_destroy(struct sim_event *event)
 	return SIM_OK;
 }
 
+/* Of an event that another process recorded last. */
+static void look(struct sim_event *event)
+{
+	uint64_t time = event->shared ? event->shared->time : 0;
+
+	if (time) {
+		event->time = time;
+		event->is_recorded = true;
+	}
+}
+
 int sim_event_record(struct sim_event *event, struct sim_stream *stream)
 {
 	struct sim_piece *piece;
@@ -63,6 +74,8 @@ int sim_event_record(struct sim_event *event, struct sim_stream *stream)
 	event->sync_id = last_sync_id;
 	event->node = NULL;
 	event->capture = NULL;
+	if (event->shared)
+		event->shared->time = event->time;
 	copy = piece->work;
 	sim_unlock();
 	sim_after_submit(&copy);
@@ -78,6 +91,7 @@ int sim_event_wait(struct sim_stream *stream, struct sim_event *event)
 	if (event->capture || sim_capture_status(stream))
 		return sim_capture_wait(stream, event);
 	sim_lock();
+	look(event);
 	if (event->is_recorded)
 		sim_stream_extend_locked(stream, event->time);
 	wait.event_id = event->id;
@@ -97,6 +111,7 @@ int sim_event_synchronize(struct sim_event *event)
 		return SIM_INVALID_HANDLE;
 	if (event->capture)
 		return SIM_CAPTURE_UNSUPPORTED;
+	look(event);
 	if (event->is_recorded)
 		sim_wait_until(event->time);
 	error = event->context ? event->context->error : SIM_OK;
@@ -118,6 +133,7 @@ int sim_event_query(struct sim_event *event)
 		return SIM_CAPTURE_UNSUPPORTED;
 	if (event->context && event->context->error)
 		return event->context->error;
+	look(event);
 	return !event->is_recorded || sim_is_retired(event->time) ? SIM_OK : SIM_NOT_READY;
 }
 

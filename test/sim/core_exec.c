@@ -81,6 +81,7 @@ int sim_exec_destroy(struct sim_graph_exec *exec)
 	sim_tell_resource(&(struct sim_resource){.kind = SIM_EXEC_DESTROY_STARTING, .context = sim_context_current(), .graph = exec->source,
 						 .exec = exec});
 	exec->magic = SIM_MAGIC_DEAD;
+	sim_user_graph_ends(exec->graph);
 	return SIM_OK;
 }
 
@@ -203,6 +204,32 @@ static void put(struct replay *replay, struct sim_node *node, struct sim_piece *
 
 static void run_nodes(struct replay *replay, struct sim_graph *graph, uint64_t ready);
 
+/* Which body runs the `turn`th time, NULL = none does: what kernels would set the value to, the scenario says. */
+static struct sim_graph *body_of(const struct sim_node *node, uint64_t turn)
+{
+	uint64_t value = node->condition->has_value ? node->condition->value : SIM_NUMBER("conditional_value", 0);
+
+	if (node->condition_type == 1)
+		return value && turn < SIM_NUMBER("conditional_turns", 3) ? node->bodies[0] : NULL;
+	if (turn)
+		return NULL;
+	if (node->condition_type == 0)
+		value = value ? 0 : 1;
+	return value < node->body_count ? node->bodies[value] : NULL;
+}
+
+static void run_bodies(struct replay *replay, struct sim_node *node, uint64_t ready)
+{
+	uint64_t last = replay->last;
+	struct sim_graph *body;
+
+	replay->last = ready;
+	for (uint64_t turn = 0; (body = body_of(node, turn)); turn++)
+		run_nodes(replay, body, replay->last);
+	node->end = replay->last;
+	replay->last = last;
+}
+
 static void run_node(struct replay *replay, struct sim_node *node, uint64_t ready)
 {
 	struct sim_context *context = replay->stream->context;
@@ -220,6 +247,8 @@ static void run_node(struct replay *replay, struct sim_node *node, uint64_t read
 		run_nodes(replay, node->child, ready);
 		node->end = replay->last;
 		replay->last = last;
+	} else if (node->condition) {
+		run_bodies(replay, node, ready);
 	} else if (node->type == 3) {
 		piece = sim_piece_new(SIM_HOST_FUNCTION);
 		piece->user = node;

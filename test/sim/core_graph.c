@@ -63,6 +63,7 @@ int sim_graph_destroy(struct sim_graph *graph)
 	sim_tell_resource(&(struct sim_resource){.kind = SIM_GRAPH_DESTROY_STARTING, .context = sim_context_current(),
 		.graph = graph});
 	graph->magic = SIM_MAGIC_DEAD;
+	sim_user_graph_ends(graph);
 	return SIM_OK;
 }
 
@@ -169,6 +170,10 @@ static void copy_body(struct sim_node *to, struct sim_node *from)
 	to->end = 0;
 	if (from->child)
 		sim_graph_clone(from->child, &to->child, NULL);
+	if (from->body_count)
+		to->bodies = sim_allocate(from->body_count * sizeof *to->bodies);
+	for (unsigned i = 0; i < from->body_count; i++)
+		sim_graph_clone(from->bodies[i], &to->bodies[i], NULL);
 }
 
 /* exec: the clone is an executable graph's own, and the subscriber hears of its nodes as cloned. */
@@ -196,6 +201,7 @@ int sim_graph_clone(struct sim_graph *from, struct sim_graph **to, struct sim_gr
 		for (int i = 0; i < node->dependency_count; i++)
 			copy->dependencies[copy->dependency_count++] = clone_of(clone, node->dependencies[i]);
 	}
+	sim_user_clone(clone, from);
 	*to = clone;
 	return SIM_OK;
 }

@@ -2,12 +2,14 @@
 /*
  * Virtual memory management: addresses reserved, physical memory made, the one mapped to the other.
  *
- * Rule: physical memory is a memory file, so that one handle mapped twice is the same memory; a device's free memory
- * counts handles, not maps.
+ * Rule: physical memory is a memory file, so that one handle mapped twice is the same memory, also in other processes; a device's
+ * free memory counts handles made here, not maps.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,9 +19,11 @@
 
 struct physical {
 	uint32_t magic;
-	int device, file;
+	struct sim_location location;	/* type 1: memory of the device, else the host's */
+	int file;
 	size_t bytes;
-	int users;		/* maps, and the handle itself */
+	bool is_imported;		/* counted where it was made, or nowhere */
+	int users;			/* maps, and the handle itself */
 };
 struct range {
 	uint64_t address;
@@ -31,6 +35,9 @@ struct map {
 	uint64_t address;
 	size_t bytes;
 	struct physical *physical;
+	uint64_t base;			/* of the block that others made, 0 = the map is one */
+	size_t size;
+	int openings;
 	struct map *next;
 };
 
@@ -94,25 +101,38 @@ int sim_map_release(uint64_t address, size_t bytes)
 	return SIM_OK;
 }
 
-int sim_map_create(int device, size_t bytes, uint64_t *handle)
+int sim_map_create(struct sim_location location, size_t bytes, uint64_t *handle)
 {
-	struct sim_machine *machine = sim_machine_at(device);
+	struct sim_machine *machine = location.type == 1 ? sim_machine_at(location.id) : NULL;
 	struct physical *physical;
+	char name[32];
 	bool is_room;
 
-	if (!machine || !bytes || bytes % GRAIN || !handle)
+	if ((location.type == 1 && !machine) || location.type < 1 || location.type > 4 || !bytes || bytes % GRAIN || !handle)
 		return SIM_INVALID_VALUE;
 	sim_lock();
-	is_room = bytes <= sim_machine_free(machine);
-	if (is_room)
-		physical_bytes[device] += bytes;
+	is_room = !machine || bytes <= sim_machine_free(machine);
+	if (is_room && machine)
+		physical_bytes[location.id] += bytes;
 	sim_unlock();
 	if (!is_room)
 		return SIM_OUT_OF_MEMORY;
+	snprintf(name, sizeof name, SIM_SHARED_NAME "%d-%d", location.type, machine ? machine->number : 0); /* tells an importer */
 	physical = sim_object_new(sizeof *physical);
-	*physical = (struct physical){SIM_MAGIC_PHYSICAL, device, memfd_create("simgpu", MFD_CLOEXEC), bytes, 1};
+	*physical = (struct physical){.magic = SIM_MAGIC_PHYSICAL, .location = location, .file = memfd_create(name, MFD_CLOEXEC),
+				      .bytes = bytes, .users = 1};
 	if (physical->file < 0 || ftruncate(physical->file, (off_t)bytes))
 		return SIM_OUT_OF_MEMORY;
+	*handle = (uintptr_t)physical;
+	return SIM_OK;
+}
+
+int sim_map_import(struct sim_location location, int file, size_t bytes, uint64_t *handle)
+{
+	struct physical *physical = sim_object_new(sizeof *physical);
+
+	*physical = (struct physical){.magic = SIM_MAGIC_PHYSICAL, .location = location, .file = file, .bytes = bytes,
+				      .is_imported = true, .users = 1};
 	*handle = (uintptr_t)physical;
 	return SIM_OK;
 }
@@ -129,7 +149,8 @@ static void drop_user(struct physical *physical)
 {
 	if (--physical->users)
 		return;
-	physical_bytes[physical->device] -= physical->bytes;
+	if (!physical->is_imported && physical->location.type == 1)
+		physical_bytes[physical->location.id] -= physical->bytes;
 	close(physical->file);
 	physical->magic = SIM_MAGIC_DEAD;
 }
@@ -168,18 +189,91 @@ int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle)
 		free(map);
 		return SIM_INVALID_VALUE;
 	}
-	*map = (struct map){address, bytes, physical, maps};
+	if (physical->location.type != 1) /* the host reaches it, too */
+		sim_map_memory((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, physical->file,
+			       (off_t)offset);
+	*map = (struct map){.address = address, .bytes = bytes, .physical = physical, .next = maps};
 	maps = map;
 	physical->users++;
 	sim_unlock();
 	return SIM_OK;
 }
 
-int sim_map_device(uint64_t handle)
+bool sim_map_location(uint64_t handle, struct sim_location *location)
 {
 	struct physical *physical = physical_of(handle);
 
-	return physical ? physical->device : -1;
+	if (physical)
+		*location = physical->location;
+	return physical != NULL;
+}
+
+int sim_map_file(uint64_t handle)
+{
+	struct physical *physical = physical_of(handle);
+
+	return physical ? physical->file : -1;
+}
+
+int sim_map_retain(uint64_t address, uint64_t *handle)
+{
+	int result = SIM_INVALID_VALUE;
+
+	sim_lock();
+	for (struct map *map = maps; map && result; map = map->next)
+		if (address >= map->address && address < map->address + map->bytes && !map->base) {
+			map->physical->users++;
+			*handle = (uintptr_t)map->physical;
+			result = SIM_OK;
+		}
+	sim_unlock();
+	return result;
+}
+
+bool sim_map_opened(uint64_t base, size_t size, int file, uint64_t *known)
+{
+	struct stat one, other;
+	bool is_known = false;
+
+	sim_lock();
+	for (struct map *map = maps; map && !is_known && !fstat(file, &one); map = map->next)
+		if (map->base && map->size == size && map->base - map->address == base && !fstat(map->physical->file, &other) &&
+		    one.st_ino == other.st_ino) {
+			map->openings++;
+			*known = map->base;
+			is_known = true;
+		}
+	sim_unlock();
+	return is_known;
+}
+
+void sim_map_name(uint64_t address, uint64_t base, size_t size)
+{
+	sim_lock();
+	for (struct map *map = maps; map; map = map->next)
+		if (map->address == address) {
+			map->base = base;
+			map->size = size;
+			map->openings = 1;
+		}
+	sim_unlock();
+}
+
+bool sim_map_close(uint64_t base, uint64_t *address, size_t *bytes)
+{
+	bool is_known = false;
+
+	*address = 0;
+	sim_lock();
+	for (struct map *map = maps; map && !is_known; map = map->next)
+		if (map->base && map->base == base) {
+			is_known = true;
+			*bytes = map->bytes;
+			if (!--map->openings)
+				*address = map->address;
+		}
+	sim_unlock();
+	return is_known;
 }
 
 int sim_map_unmap(uint64_t address, size_t bytes)
@@ -198,6 +292,9 @@ int sim_map_unmap(uint64_t address, size_t bytes)
 	if (range)
 		sim_map_memory(range->backing + (address - range->address), bytes, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (range && map->physical->location.type != 1)
+		sim_map_memory((void *)(uintptr_t)address, bytes, PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (map)
 		drop_user(map->physical);
 	sim_unlock();
@@ -217,10 +314,10 @@ bool sim_map_place(uint64_t address, struct sim_place *place)
 		if (address < map->address || address >= map->address + map->bytes)
 			continue;
 		range = range_of(map->address, map->bytes);
-		place->kind = 3;
-		place->device = map->physical->device;
-		place->base = map->address;
-		place->bytes = map->bytes;
+		place->kind = map->physical->location.type == 1 ? 3 : 2;
+		place->device = map->physical->location.type == 1 ? map->physical->location.id : -1;
+		place->base = map->base ? map->base : map->address;
+		place->bytes = map->base ? map->size : map->bytes;
 		place->host = range->backing + (address - range->address);
 		is_found = true;
 	}

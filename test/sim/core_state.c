@@ -114,6 +114,7 @@ static void describe(struct sim_machine *machine, int number, int ordinal)
 {
 	sim_describe_device(number, &machine->facts);
 	machine->facts.ordinal = ordinal;
+	machine->number = number;
 	machine->slot_count = (int)sim_setting("kernel_slots", 8);
 	if (machine->slot_count < 1 || machine->slot_count > SIM_SLOTS_MAX)
 		machine->slot_count = SIM_SLOTS_MAX;

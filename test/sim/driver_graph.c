@@ -469,3 +469,17 @@ int do_cuGraphDebugDotPrint(void *handle, const char *path, unsigned flags)
 	fprintf(file, "}\n");
 	return fclose(file) ? SIM_UNKNOWN : SIM_OK;
 }
+
+int do_cuGraphMemcpyNodeSetParams(void *handle, void *parameters)
+{
+	struct sim_node *node = handle;
+
+	return sim_node_is_live(node) && node->type == 1 && parameters ? fill_copy(&node->copy, parameters) : SIM_INVALID_VALUE;
+}
+
+int do_cuGraphMemsetNodeSetParams(void *handle, void *parameters)
+{
+	struct sim_node *node = handle;
+
+	return sim_node_is_live(node) && node->type == 2 && parameters ? fill_set(&node->set, parameters) : SIM_INVALID_VALUE;
+}

@@ -163,3 +163,18 @@ int do_cuGetExportTable(void **table, void *id)
 		*table = NULL;
 	return SIM_NOT_FOUND;
 }
+
+int do_cuProfilerInitialize(const char *config, const char *output, int mode)
+{
+	return config && output && (mode == 0 || mode == 1) ? SIM_OK : SIM_INVALID_VALUE;
+}
+
+int do_cuProfilerStart(void)
+{
+	return SIM_OK;
+}
+
+int do_cuProfilerStop(void)
+{
+	return SIM_OK;
+}

@@ -110,3 +110,54 @@ int do_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, 
 {
 	return do_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, size, shared, 0);
 }
+
+int do_cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *handle, int blocks, int size)
+{
+	const struct sim_function *function = sim_driver_function(handle);
+	struct sim_context *context;
+	size_t room;
+	int result = sim_here(&context);
+
+	if (result || !function || !bytes || blocks <= 0 || size <= 0)
+		return result ? result : SIM_INVALID_VALUE;
+	room = context->machine->facts.shared_per_sm / (size_t)blocks - 1024;
+	*bytes = room > function->static_shared ? room - function->static_shared : 0;
+	return SIM_OK;
+}
+
+/* Blocks of a cluster, by attribute 4 of the launch. */
+static unsigned cluster_of(const struct configuration *from)
+{
+	unsigned size[3] = {1, 1, 1};
+	int id;
+
+	for (unsigned i = 0; i < from->count; i++) {
+		memcpy(&id, from->attributes + 72 * i, sizeof id);
+		if (id == 4)
+			memcpy(size, from->attributes + 72 * i + 8, sizeof size);
+	}
+	return size[0] * size[1] * size[2];
+}
+
+int do_cuOccupancyMaxActiveClusters(int *clusters, void *function, void *config)
+{
+	const struct configuration *from = config;
+	struct sim_context *context;
+	int result = sim_here(&context), blocks;
+
+	if (result || !clusters || !from)
+		return result ? result : SIM_INVALID_VALUE;
+	result = do_cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, (int)(from->block[0] * from->block[1] * from->block[2]),
+								from->shared);
+	if (!result)
+		*clusters = blocks * context->machine->facts.sm_count / (int)cluster_of(from);
+	return result;
+}
+
+int do_cuOccupancyMaxPotentialClusterSize(int *size, void *function, void *config)
+{
+	if (!size || !config || !sim_driver_function(function))
+		return SIM_INVALID_VALUE;
+	*size = 8;
+	return SIM_OK;
+}

@@ -75,7 +75,7 @@ int do_cuMemHostGetFlags(unsigned *flags, void *host)
 	sim_place_of((uintptr_t)host, &place);
 	if (place.kind != 2)
 		return SIM_INVALID_VALUE;
-	*flags = place.block->flags | 2;
+	*flags = place.block ? place.block->flags | 2 : 2;
 	return SIM_OK;
 }
 
@@ -224,15 +224,15 @@ int do_cuMemCreate(uint64_t *handle, size_t bytes, void *properties, uint64_t fl
 	if (!properties || flags)
 		return SIM_INVALID_VALUE;
 	memcpy(&location, (const char *)properties + 8, sizeof location);
-	return sim_map_create(location.id, bytes, handle);
+	return sim_map_create(location, bytes, handle);
 }
 
 /* CUmemAllocationProp: type (1 pinned), handle types, location, two words more. */
 int do_cuMemGetAllocationPropertiesFromHandle(void *properties, uint64_t handle)
 {
-	struct sim_location location = {1, sim_map_device(handle)};
+	struct sim_location location;
 
-	if (!properties || location.id < 0)
+	if (!properties || !sim_map_location(handle, &location))
 		return SIM_INVALID_VALUE;
 	memset(properties, 0, 32);
 	*(int *)properties = 1;
@@ -341,5 +341,17 @@ int do_cuArrayGetDescriptor_v2(void *shape, void *handle)
 	if (!shape || !sim_is_object(array, SIM_MAGIC_ARRAY))
 		return SIM_INVALID_HANDLE;
 	*(struct flat_shape *)shape = (struct flat_shape){array->width, array->height, array->format, array->channels};
+	return SIM_OK;
+}
+
+/* CUmem_range_attribute: 1 read mostly, 2 preferred place, 3 accessed by, 4 last prefetch; CU_DEVICE_INVALID is -2. */
+int do_cuMemRangeGetAttribute(void *value, size_t size, int attribute, uint64_t address, size_t bytes)
+{
+	struct sim_place place;
+
+	sim_place_of(address, &place);
+	if (!value || size < sizeof(int) || !bytes || place.kind != 5)
+		return SIM_INVALID_VALUE;
+	*(int *)value = attribute == 1 ? 0 : attribute == 4 ? (place.block->is_on_device ? place.device : -1) : -2;
 	return SIM_OK;
 }

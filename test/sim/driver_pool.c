@@ -167,13 +167,55 @@ int do_cuMemPoolSetAttribute(void *handle, int attribute, void *value)
 
 int do_cuMemPoolSetAccess(void *pool, void *descriptors, size_t count)
 {
-	return sim_pool_is_live(pool) && descriptors && count ? SIM_OK : SIM_INVALID_VALUE;
+	const struct {
+		struct sim_location location;
+		int flags;	/* 0 none, 3 read and write */
+	} *wanted = descriptors;
+
+	if (!sim_pool_is_live(pool) || !descriptors || !count)
+		return SIM_INVALID_VALUE;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bit = UINT32_C(1) << (wanted[i].location.id & 31);
+
+		((struct sim_pool *)pool)->peers = wanted[i].flags ? ((struct sim_pool *)pool)->peers | bit :
+								      ((struct sim_pool *)pool)->peers & ~bit;
+	}
+	return SIM_OK;
 }
 
 int do_cuMemPoolGetAccess(void *flags, void *pool, void *location)
 {
 	if (!sim_pool_is_live(pool) || !flags || !location)
 		return SIM_INVALID_VALUE;
-	*(int *)flags = 3;
+	const struct sim_location *of = location;
+	const struct sim_pool *from = pool;
+	*(int *)flags = of->id == from->machine->facts.ordinal || from->peers >> (of->id & 31) & 1 ? 3 : 0;
 	return SIM_OK;
+}
+
+/* CUmemAllocationType: 1 pinned, of devices; others have no pools here. */
+static int pool_at(const struct sim_location *location, int type)
+{
+	return !location || location->type != 1 || type != 1 ? SIM_NOT_SUPPORTED : SIM_OK;
+}
+
+int do_cuMemGetDefaultMemPool(void **pool, void *location, int type)
+{
+	int result = pool_at(location, type);
+
+	return result ? result : do_cuDeviceGetDefaultMemPool(pool, ((struct sim_location *)location)->id);
+}
+
+int do_cuMemGetMemPool(void **pool, void *location, int type)
+{
+	int result = pool_at(location, type);
+
+	return result ? result : do_cuDeviceGetMemPool(pool, ((struct sim_location *)location)->id);
+}
+
+int do_cuMemSetMemPool(void *location, int type, void *pool)
+{
+	int result = pool_at(location, type);
+
+	return result ? result : do_cuDeviceSetMemPool(((struct sim_location *)location)->id, pool);
 }

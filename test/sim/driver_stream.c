@@ -276,3 +276,25 @@ int do_cuEventElapsedTime(float *ms, void *from, void *to)
 {
 	return sim_event_elapsed(ms, from, to);
 }
+
+/* CUstreamAttrID: 4 priority, others are taken and mean nothing here. */
+int do_cuStreamSetAttribute(void *handle, int attribute, void *value)
+{
+	FIND(handle);
+	return stream && attribute > 0 && value ? SIM_OK : SIM_INVALID_VALUE;
+}
+
+int do_cuStreamGetAttribute(void *handle, int attribute, void *value)
+{
+	FIND(handle);
+	if (!stream || attribute <= 0 || !value)
+		return SIM_INVALID_VALUE;
+	memset(value, 0, 64); /* of the union CUlaunchAttributeValue */
+	return SIM_OK;
+}
+
+int do_cuStreamCopyAttributes(void *to, void *from)
+{
+	FIND(to);
+	return stream ? sim_stream_find(from, &stream) : SIM_INVALID_HANDLE;
+}

@@ -30,15 +30,21 @@ enum sim_magic {
 	SIM_MAGIC_POOL,
 	SIM_MAGIC_ARRAY,
 	SIM_MAGIC_PHYSICAL,
+	SIM_MAGIC_CONDITION,
+	SIM_MAGIC_USER,
+	SIM_MAGIC_TEXTURE,
+	SIM_MAGIC_RESOURCES,
 	SIM_MAGIC_DEAD = 0xdeadde01,
 };
 
 struct sim_capture;
 struct sim_arena;
+struct sim_user;
 
 /* The device's part that moves; struct sim_device says what it is. */
 struct sim_machine {
 	struct sim_device facts;
+	int number;				/* the machine's own, whatever CUDA_VISIBLE_DEVICES makes of it */
 	uint64_t slots[SIM_SLOTS_MAX];		/* true time when each is free again */
 	int slot_count;
 	uint64_t engines[SIM_ENGINES];
@@ -69,6 +75,7 @@ struct sim_context {
 	uint64_t printed;		/* limits, by CUlimit */
 	size_t limits[8];
 	int module_count;
+	unsigned sm_count;		/* of a green context: its multiprocessors; 0 = it is none */
 };
 
 /* Where a stream stands in its capture: the nodes that its next one depends on. */
@@ -99,6 +106,12 @@ struct sim_event {
 	uint64_t sync_id;
 	struct sim_node *node;		/* place in a capture, NULL = none */
 	struct sim_capture *capture;
+	struct sim_shared_event *shared;	/* where processes that share it see it, or NULL */
+	int file;				/* of that */
+};
+/* In a memory file. */
+struct sim_shared_event {
+	_Atomic uint64_t time;	/* 0 = never recorded */
 };
 
 struct sim_function {
@@ -138,6 +151,7 @@ struct sim_pool {
 	size_t reserved, used, reserved_high, used_high, max_bytes;
 	uint64_t threshold;
 	bool is_default, is_imported;
+	uint32_t peers;			/* bit n: device n may reach it, besides its own */
 	int reuse[4];
 };
 
@@ -373,13 +387,40 @@ int sim_copy_piece(const struct sim_context *context, const struct sim_copy *cop
 		uint64_t *duration);
 int sim_set_piece(const struct sim_context *context, const struct sim_set *set, struct sim_piece **piece, uint64_t *duration);
 
+/* Memory that processes share, core_share.c */
+struct sim_ipc {
+	char bytes[64];
+};
+int sim_ipc_name(uint64_t address, struct sim_ipc *handle);
+int sim_ipc_open(struct sim_context *context, const struct sim_ipc *handle, uint64_t *address);
+int sim_ipc_close(uint64_t address);
+int sim_ipc_name_event(struct sim_event *event, struct sim_ipc *handle);
+int sim_ipc_open_event(const struct sim_ipc *handle, struct sim_event **event);
+int sim_share_physical(uint64_t handle, int *file);
+int sim_share_import(int file, uint64_t *handle);
+/* Makes the block's segments a part of the arena's memory file. Returns that, -1 = it cannot be done. Lock held. */
+int sim_arena_share(struct sim_arena *arena, const struct sim_block *block);
+size_t sim_arena_offset(const struct sim_arena *arena, uint64_t address);
+
 /* Virtual memory maps, core_map.c */
 int sim_map_reserve(size_t bytes, size_t alignment, uint64_t *address);
 int sim_map_release(uint64_t address, size_t bytes);
-int sim_map_create(int device, size_t bytes, uint64_t *handle);
+struct sim_location {
+	int type, id;	/* CUmemLocation: type 1 device, 2 host, 3 and 4 of a node */
+};
+#define SIM_SHARED_NAME "simgpu-"	/* name of a memory file; then its location's type and the device's number */
+int sim_map_create(struct sim_location location, size_t bytes, uint64_t *handle);
 int sim_map_drop(uint64_t handle);
 int sim_map_map(uint64_t address, size_t bytes, size_t offset, uint64_t handle);
-int sim_map_device(uint64_t handle);	/* of physical memory; -1 = it is none */
+bool sim_map_location(uint64_t handle, struct sim_location *location);	/* of physical memory; false = it is none */
+int sim_map_file(uint64_t handle);		/* its memory file; -1 = it is none */
+int sim_map_retain(uint64_t address, uint64_t *handle);	/* the handle of what is mapped there, once more */
+/* Memory that was made elsewhere: takes the file. */
+int sim_map_import(struct sim_location location, int file, size_t bytes, uint64_t *handle);
+/* Blocks of others (IPC). opened: once more, if it is open already; base: from its first segment on. close: address 0 = others use it. */
+bool sim_map_opened(uint64_t base, size_t size, int file, uint64_t *known);
+void sim_map_name(uint64_t address, uint64_t base, size_t size);
+bool sim_map_close(uint64_t base, uint64_t *address, size_t *bytes);
 int sim_map_unmap(uint64_t address, size_t bytes);
 bool sim_map_place(uint64_t address, struct sim_place *place);
 size_t sim_map_bytes(int device);	/* physical memory of live handles */
@@ -412,6 +453,10 @@ struct sim_node {
 	void (*host)(void *);
 	void *host_data;
 	struct sim_graph *child;
+	struct sim_condition *condition; /* of a conditional node; child is NULL then */
+	unsigned condition_type;	/* 0 if, 1 while, 2 switch */
+	struct sim_graph **bodies;
+	unsigned body_count;
 	uint64_t address;		/* alloc, free */
 	size_t bytes;
 	uint64_t end;			/* true time, of the replay in progress */
@@ -422,8 +467,15 @@ struct sim_graph {
 	uint32_t magic, id;
 	struct sim_node *nodes, **tail;
 	int node_count;
+	struct sim_user_hold *users;	/* user objects that live as long as the graph; under the lock */
 	struct sim_graph *original;
 	bool is_child;
+};
+/* A value that decides which body of a node runs. Kernels are not computed: what one would set it to the scenario says. */
+struct sim_condition {
+	uint32_t magic;
+	unsigned value;			/* at each launch, where has_value */
+	bool has_value;
 };
 struct sim_graph_exec {
 	uint32_t magic, id;
@@ -459,6 +511,14 @@ int sim_exec_launch(struct sim_graph_exec *exec, struct sim_stream *stream);
 void sim_exec_number_locked(struct sim_graph_exec *exec);
 uint64_t sim_node_new_id(void);
 struct sim_node *sim_exec_node(struct sim_graph_exec *exec, struct sim_node *original);
+/* User objects, core_user.c: what programs want to be told when no graph needs it any more. */
+int sim_user_new(void *data, void (*destroy)(void *), unsigned count, struct sim_user **user);
+int sim_user_retain(struct sim_user *user, unsigned count);
+int sim_user_release(struct sim_user *user, unsigned count);
+int sim_user_hold(struct sim_graph *graph, struct sim_user *user, unsigned count, bool is_moved);
+int sim_user_let_go(struct sim_graph *graph, struct sim_user *user, unsigned count);
+void sim_user_clone(struct sim_graph *to, const struct sim_graph *from);
+void sim_user_graph_ends(struct sim_graph *graph);
 int sim_capture_begin(struct sim_stream *stream, int mode, struct sim_graph *into, struct sim_node *const *dependencies,
 		size_t count);
 int sim_capture_end(struct sim_stream *stream, struct sim_graph **graph);

@@ -23,6 +23,7 @@
  *	wait	TID CORRELATION KIND CONTEXT STREAM EVENT START END
  *	memory	TID CORRELATION OPERATION KIND DEVICE CONTEXT STREAM ADDRESS BYTES TIME POOL
  *	info	DEVICE FREE TOTAL TIME		what cuMemGetInfo answered
+ *	opened	DEVICE ADDRESS BYTES		memory of another process (IPC)
  *	exit	TIME		the program ended in an orderly way
  */
 #ifndef TFPROF_TEST_SIM_ORACLE_H

@@ -137,16 +137,21 @@ static struct deep_side deep(const struct runtime_side *side)
 				  .pitch = side->place.pitch, .height = side->place.height};
 }
 
-int do_cudaGraphAddMemcpyNode(void **node, void *graph, void **dependencies, size_t count, void *parameters)
+static int copy_of(const struct runtime_copy *from, struct deep_copy *copy)
 {
-	const struct runtime_copy *from = parameters;
-	struct deep_copy copy;
-
 	if (!from)
 		return SIM_INVALID_VALUE;
-	copy = (struct deep_copy){.from = deep(&from->from), .to = deep(&from->to), .width = from->extent.width,
-				  .height = from->extent.height, .depth = from->extent.depth};
-	return sim_cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, NULL);
+	*copy = (struct deep_copy){.from = deep(&from->from), .to = deep(&from->to), .width = from->extent.width,
+				   .height = from->extent.height, .depth = from->extent.depth};
+	return SIM_OK;
+}
+
+int do_cudaGraphAddMemcpyNode(void **node, void *graph, void **dependencies, size_t count, void *parameters)
+{
+	struct deep_copy copy;
+	int result = copy_of(parameters, &copy);
+
+	return result ? result : sim_cu.cuGraphAddMemcpyNode(node, graph, dependencies, count, &copy, NULL);
 }
 
 int do_cudaGraphAddMemsetNode(void **node, void *graph, void **dependencies, size_t count, void *parameters)
@@ -287,4 +292,118 @@ int do_cudaGraphNodeGetEnabled(void *exec, void *node, unsigned *is_enabled)
 int do_cudaGraphDebugDotPrint(void *graph, const char *path, unsigned flags)
 {
 	return sim_cu.cuGraphDebugDotPrint(graph, path, flags);
+}
+
+int do_cudaUserObjectCreate(void **object, void *data, void *destroy, unsigned count, unsigned flags)
+{
+	return sim_cu.cuUserObjectCreate(object, data, destroy, count, flags);
+}
+
+int do_cudaUserObjectRetain(void *object, unsigned count)
+{
+	return sim_cu.cuUserObjectRetain(object, count);
+}
+
+int do_cudaUserObjectRelease(void *object, unsigned count)
+{
+	return sim_cu.cuUserObjectRelease(object, count);
+}
+
+int do_cudaGraphRetainUserObject(void *graph, void *object, unsigned count, unsigned flags)
+{
+	return sim_cu.cuGraphRetainUserObject(graph, object, count, flags);
+}
+
+int do_cudaGraphReleaseUserObject(void *graph, void *object, unsigned count)
+{
+	return sim_cu.cuGraphReleaseUserObject(graph, object, count);
+}
+
+int do_cudaGraphConditionalHandleCreate(uint64_t *handle, void *graph, unsigned value, unsigned flags)
+{
+	return sim_cu.cuGraphConditionalHandleCreate(handle, graph, sim_context_current(), value, flags);
+}
+
+/* cudaGraphNodeParams: the driver's, but for kernels and copies. */
+int do_cudaGraphAddNode(void **node, void *graph, void **dependencies, void *edges, size_t count, void *parameters)
+{
+	int type = parameters ? *(int *)parameters : 0;
+	void *inner = (char *)parameters + 16;
+
+	if (!parameters)
+		return SIM_INVALID_VALUE;
+	if (type == 0)
+		return do_cudaGraphAddKernelNode(node, graph, dependencies, count, inner);
+	if (type == 1)
+		return do_cudaGraphAddMemcpyNode(node, graph, dependencies, count, (char *)inner + 16);
+	return sim_cu.cuGraphAddNode_v2(node, graph, dependencies, edges, count, parameters);
+}
+
+int do_cudaGraphExecHostNodeSetParams(void *exec, void *node, void *parameters)
+{
+	return sim_cu.cuGraphExecHostNodeSetParams(exec, node, parameters);
+}
+
+int do_cudaGraphHostNodeGetParams(void *node, void *parameters)
+{
+	return sim_cu.cuGraphHostNodeGetParams(node, parameters);
+}
+
+int do_cudaGraphHostNodeSetParams(void *node, void *parameters)
+{
+	return sim_cu.cuGraphHostNodeSetParams(node, parameters);
+}
+
+int do_cudaGraphMemcpyNodeSetParams(void *node, void *parameters)
+{
+	struct deep_copy copy;
+	int result = copy_of(parameters, &copy);
+
+	return result ? result : sim_cu.cuGraphMemcpyNodeSetParams(node, &copy);
+}
+
+int do_cudaGraphMemcpyNodeSetParams1D(void *node, void *to, void *from, size_t bytes, int kind)
+{
+	struct deep_copy copy = one_row(to, from, bytes);
+
+	(void)kind;
+	return sim_cu.cuGraphMemcpyNodeSetParams(node, &copy);
+}
+
+int do_cudaGraphExecMemcpyNodeSetParams(void *exec, void *node, void *parameters)
+{
+	struct deep_copy copy;
+	int result = copy_of(parameters, &copy);
+
+	return result ? result : sim_cu.cuGraphExecMemcpyNodeSetParams(exec, node, &copy, NULL);
+}
+
+int do_cudaGraphMemsetNodeSetParams(void *node, void *parameters)
+{
+	return sim_cu.cuGraphMemsetNodeSetParams(node, parameters);
+}
+
+int do_cudaGraphKernelNodeSetAttribute(void *node, int attribute, void *value)
+{
+	return sim_cu.cuGraphKernelNodeSetAttribute(node, attribute, value);
+}
+
+int do_cudaGraphKernelNodeCopyAttributes(void *to, void *from)
+{
+	return sim_cu.cuGraphKernelNodeCopyAttributes(to, from);
+}
+
+int do_cudaGraphExecChildGraphNodeSetParams(void *exec, void *node, void *child)
+{
+	return sim_cu.cuGraphExecChildGraphNodeSetParams(exec, node, child);
+}
+
+int do_cudaGraphMemAllocNodeGetParams(void *node, void *parameters)
+{
+	return sim_cu.cuGraphMemAllocNodeGetParams(node, parameters);
+}
+
+int do_cudaGraphMemFreeNodeGetParams(void *node, void *address)
+{
+	return sim_cu.cuGraphMemFreeNodeGetParams(node, address);
 }

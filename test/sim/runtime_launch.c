@@ -68,6 +68,41 @@ int do_cudaLaunchKernelExC(void *config, void *handle, void **arguments)
 	return configuration_error(sim_cu.cuLaunchKernelEx(&to, function, arguments, NULL));
 }
 
+static int configured(const struct runtime_configuration *from, void *handle, struct driver_configuration *to, void **function)
+{
+	int result = from ? sim_runtime_kernel(handle, function) : SIM_INVALID_VALUE;
+
+	if (!result)
+		*to = (struct driver_configuration){from->grid, from->block, (unsigned)from->shared, NULL, from->attributes, from->count};
+	return result;
+}
+
+int do_cudaOccupancyMaxActiveClusters(int *clusters, void *handle, void *config)
+{
+	struct driver_configuration to;
+	void *function;
+	int result = configured(config, handle, &to, &function);
+
+	return result ? result : sim_cu.cuOccupancyMaxActiveClusters(clusters, function, &to);
+}
+
+int do_cudaOccupancyMaxPotentialClusterSize(int *size, void *handle, void *config)
+{
+	struct driver_configuration to;
+	void *function;
+	int result = configured(config, handle, &to, &function);
+
+	return result ? result : sim_cu.cuOccupancyMaxPotentialClusterSize(size, function, &to);
+}
+
+int do_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, void *handle, int blocks, int size)
+{
+	void *function;
+	int result = sim_runtime_kernel(handle, &function);
+
+	return result ? result : sim_cu.cuOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, size);
+}
+
 int do_cudaLaunchHostFunc(void *stream, void *function, void *data)
 {
 	return sim_cu.cuLaunchHostFunc(sim_runtime_stream(stream), function, data);

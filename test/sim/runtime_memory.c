@@ -209,3 +209,135 @@ int do_cudaPointerGetAttributes(void *to, void *address)
 	attributes->host_pointer = attributes->type == 2 ? NULL : address;
 	return SIM_OK;
 }
+
+int do_cudaMemGetDefaultMemPool(void **pool, void *location, int type)
+{
+	return sim_cu.cuMemGetDefaultMemPool(pool, location, type);
+}
+
+int do_cudaMemGetMemPool(void **pool, void *location, int type)
+{
+	return sim_cu.cuMemGetMemPool(pool, location, type);
+}
+
+int do_cudaMemSetMemPool(void *location, int type, void *pool)
+{
+	return sim_cu.cuMemSetMemPool(location, type, pool);
+}
+
+int do_cudaIpcGetMemHandle(void *handle, void *address)
+{
+	return sim_cu.cuIpcGetMemHandle(handle, (uintptr_t)address);
+}
+
+int do_cudaIpcOpenMemHandle(void **address, struct sim_ipc handle, unsigned flags)
+{
+	return address ? sim_cu.cuIpcOpenMemHandle_v2((uint64_t *)address, handle, flags) : SIM_INVALID_VALUE;
+}
+
+int do_cudaIpcCloseMemHandle(void *address)
+{
+	return sim_cu.cuIpcCloseMemHandle((uintptr_t)address);
+}
+
+int do_cudaIpcGetEventHandle(void *handle, void *event)
+{
+	return sim_cu.cuIpcGetEventHandle(handle, event);
+}
+
+int do_cudaIpcOpenEventHandle(void **event, struct sim_ipc handle)
+{
+	return sim_cu.cuIpcOpenEventHandle(event, handle);
+}
+
+int do_cudaCreateTextureObject(uint64_t *object, void *resource, void *texture, void *view)
+{
+	return sim_cu.cuTexObjectCreate(object, resource, texture, view);
+}
+
+int do_cudaDestroyTextureObject(uint64_t object)
+{
+	return sim_cu.cuTexObjectDestroy(object);
+}
+
+int do_cudaGetTextureObjectResourceDesc(void *resource, uint64_t object)
+{
+	return sim_cu.cuTexObjectGetResourceDesc(resource, object);
+}
+
+int do_cudaGetTextureObjectTextureDesc(void *texture, uint64_t object)
+{
+	return sim_cu.cuTexObjectGetTextureDesc(texture, object);
+}
+
+int do_cudaCreateSurfaceObject(uint64_t *object, void *resource)
+{
+	return sim_cu.cuSurfObjectCreate(object, resource);
+}
+
+int do_cudaDestroySurfaceObject(uint64_t object)
+{
+	return sim_cu.cuSurfObjectDestroy(object);
+}
+
+int do_cudaGetSurfaceObjectResourceDesc(void *resource, uint64_t object)
+{
+	return sim_cu.cuSurfObjectGetResourceDesc(resource, object);
+}
+
+int do_cudaMemRangeGetAttribute(void *value, size_t size, int attribute, void *address, size_t bytes)
+{
+	return sim_cu.cuMemRangeGetAttribute(value, size, attribute, (uintptr_t)address, bytes);
+}
+
+int do_cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
+{
+	return sim_cu.cuDeviceGetGraphMemAttribute(device, attribute, value);
+}
+
+int do_cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value)
+{
+	return sim_cu.cuDeviceSetGraphMemAttribute(device, attribute, value);
+}
+
+int do_cudaDeviceGraphMemTrim(int device)
+{
+	return sim_cu.cuDeviceGraphMemTrim(device);
+}
+
+/* cudaChannelFormatDesc: bits of x, y, z, w, then the kind. */
+static void channels_of(const struct shape *shape, int *channels)
+{
+	int bits = shape->format >= 16 ? (int)shape->format : 8 << ((shape->format - 1) & 3);
+
+	for (unsigned i = 0; i < 4; i++)
+		channels[i] = i < shape->channels ? bits : 0;
+	channels[4] = shape->format >= 16 ? 2 : shape->format >= 8 ? 0 : 1;
+}
+
+int do_cudaGetChannelDesc(void *channels, void *array)
+{
+	struct shape shape;
+	int result = channels ? sim_cu.cuArray3DGetDescriptor_v2(&shape, array) : SIM_INVALID_VALUE;
+
+	if (!result)
+		channels_of(&shape, channels);
+	return result;
+}
+
+int do_cudaArrayGetInfo(void *channels, void *to, unsigned *flags, void *array)
+{
+	struct sim_extent *extent = to;
+	struct shape shape;
+	int result = sim_cu.cuArray3DGetDescriptor_v2(&shape, array);
+
+	if (result)
+		return result;
+	if (channels)
+		channels_of(&shape, channels);
+	if (extent)
+		*extent = (struct sim_extent){shape.width, shape.height, shape.depth};
+	if (flags)
+		*flags = shape.flags;
+	return SIM_OK;
+}

@@ -140,3 +140,18 @@ int do_cudaEventSynchronize(void *event)
 {
 	return sim_cu.cuEventSynchronize(event);
 }
+
+int do_cudaStreamSetAttribute(void *stream, int attribute, void *value)
+{
+	return sim_cu.cuStreamSetAttribute(sim_runtime_stream(stream), attribute, value);
+}
+
+int do_cudaStreamGetAttribute(void *stream, int attribute, void *value)
+{
+	return sim_cu.cuStreamGetAttribute(sim_runtime_stream(stream), attribute, value);
+}
+
+int do_cudaStreamCopyAttributes(void *to, void *from)
+{
+	return sim_cu.cuStreamCopyAttributes(sim_runtime_stream(to), sim_runtime_stream(from));
+}

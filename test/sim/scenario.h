@@ -39,6 +39,8 @@
  *	copy_ns N, copy_bytes_per_us N, copy_inside_bytes_per_us N, set_bytes_per_us N	(1200, 25000, 1500000, 2500000)
  *	host_function_ns N	(5000)
  *	jit_ns N		PTX takes so long to compile, asleep (0)
+ *	conditional_turns N	how often the body of a WHILE node runs whose condition is not 0 (3)
+ *	conditional_value N	of a condition without a default value (0)
  *	slow_call NAME NS	many: that API function takes so long more, asleep, before it does anything
  *
  * Memory

@@ -24,12 +24,6 @@ struct sim_pitched {
 	void *pointer;
 	size_t pitch, width, height;
 };
-struct sim_location {
-	int type, id;	/* type: 1 device, 2 host, ... */
-};
-struct sim_ipc {
-	char bytes[64];
-};
 
 #define SIM_DECLARE_0() void
 #define SIM_DECLARE_1(A) A a
