@@ -9,6 +9,7 @@
 #include "collectors/cupti_state.h"
 #include "collectors/gpu_blocks.h"
 #include "collectors/gpu_calls.h"
+#include "collectors/gpu_types.h"
 
 #include "writer/records.h"
 
@@ -121,7 +122,11 @@ enum tfp_cupti_outstanding tfp_cupti_outstanding(const struct tfp_cupti *cupti)
 }
 
 /* What a call asked for, by row number. cupti_sizes.def */
-enum { SIZED_MAP = 0x40, SIZED_UNMAP = 0x41, SIZED_COPY = 0x80, SIZED_SET = 0x81 }; /* no flavours */
+enum { /* no flavours */
+	SIZED_POOLED = 0x20,
+	SIZED_MAP = 0x40, SIZED_UNMAP, SIZED_OPENED, SIZED_CLOSED, SIZED_HANDLE, SIZED_NODE,
+	SIZED_COPY = 0x80, SIZED_SET,
+};
 #define SIZED_DEVICE     TFP_GPU_FLAVOUR_DEVICE
 #define SIZED_MANAGED    TFP_GPU_FLAVOUR_MANAGED
 #define SIZED_PINNED     TFP_GPU_FLAVOUR_PINNED
@@ -129,30 +134,86 @@ enum { SIZED_MAP = 0x40, SIZED_UNMAP = 0x41, SIZED_COPY = 0x80, SIZED_SET = 0x81
 #define SIZED_ORDERED    TFP_GPU_FLAVOUR_ORDERED
 #define SIZED_MAPPED     TFP_GPU_FLAVOUR_MAPPED
 static const struct sized {
-	uint8_t what, word, times; /* word 0: not known. No function has its bytes there */
+	uint8_t what, word, times; /* what 0: not known */
 } sized[] = {
 #define TFP_SIZED(domain, cbid, name, what, word, times) [ROW_##domain##_##cbid] = {SIZED_##what, word, times},
+#define TFP_UNSIZED(domain, cbid, name, what) [ROW_##domain##_##cbid] = {SIZED_##what, 0, 0},
 #include "collectors/cupti_sizes.def"
 #undef TFP_SIZED
+#undef TFP_UNSIZED
 };
 
-/* What a call that found no memory had asked for; what was mapped; that a copy or set has nothing to do. */
+/* What the word, which may be 0, points to: the call that stored it there has succeeded. */
+static uint64_t pointed_to(uint64_t word)
+{
+	return word ? *(const uint64_t *)(uintptr_t)word : 0;
+}
+
+static void note_memory(struct tfp_gpu_seen *seen, uint32_t mapping, uint32_t flavour, uint64_t address, uint64_t bytes)
+{
+	seen->mapping = mapping;
+	seen->flavour = flavour;
+	seen->address = address;
+	seen->requested = bytes;
+}
+
+/* Of memory, a call that succeeded: what was mapped, opened or closed, what a graph will take. CUPTI has its own records of the rest. */
+static void note_done(struct tfp_gpu_seen *seen, const struct sized *where, const uint64_t *words, uint64_t bytes)
+{
+	const struct tfp_gpu_alloc_node *node;
+
+	switch (where->what) {
+	case SIZED_MAP:
+		note_memory(seen, TFP_GPU_ALLOC, TFP_GPU_FLAVOUR_MAPPED, words[0], bytes);
+		seen->handle = words[3]; /* of cuMemMap, the one there is */
+		break;
+	case SIZED_UNMAP:
+		note_memory(seen, TFP_GPU_FREE, TFP_GPU_FLAVOUR_MAPPED, words[0], bytes);
+		break;
+	case SIZED_OPENED:
+		note_memory(seen, TFP_GPU_ALLOC, TFP_GPU_FLAVOUR_IMPORTED, pointed_to(words[0]), 0);
+		break;
+	case SIZED_CLOSED:
+		note_memory(seen, TFP_GPU_FREE, TFP_GPU_FLAVOUR_IMPORTED, words[0], 0);
+		break;
+	case SIZED_HANDLE:
+	case SIZED_MAPPED: /* cuMemCreate */
+		if (tfp_self)
+			tfp_gpu_handle_note(tfp_self, pointed_to(words[0]), where->what == SIZED_HANDLE);
+		break;
+	case SIZED_NODE:
+		node = (const void *)(uintptr_t)words[4];
+		if (node && is_captured())
+			note_memory(seen, TFP_GPU_ALLOC, TFP_GPU_FLAVOUR_ORDERED, node->address, node->bytes);
+		break;
+	case SIZED_ORDERED:
+	case SIZED_POOLED:
+		if (is_captured())
+			note_memory(seen, TFP_GPU_ALLOC, TFP_GPU_FLAVOUR_ORDERED, pointed_to(words[0]), bytes);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What a call that found no memory had asked for; memory that CUPTI has no record of; that a copy or set has nothing to do. */
 static inline void note_size(struct tfp_gpu_seen *seen, uint32_t row, const uint64_t *parameters)
 {
 	const struct sized *where = row && row <= sizeof sized / sizeof *sized ? &sized[row - 1] : NULL;
-	int is_work = where && where->what >= SIZED_COPY, is_map = where && (where->what | 1) == SIZED_UNMAP && !seen->result;
 
-	if (!parameters || !where || !where->word || (!is_work && !is_map && seen->result != TFP_GPU_OUT_OF_MEMORY))
+	if (!parameters || !where || !where->what)
 		return;
-	uint64_t bytes = parameters[where->word] * (where->times ? parameters[where->times] : 1);
-	if (!is_work) {
-		seen->flavour = where->what < SIZED_MAP ? where->what : TFP_GPU_FLAVOUR_MAPPED;
+	uint64_t bytes = where->word ? parameters[where->word] * (where->times ? parameters[where->times] : 1) : 0;
+	if (where->what >= SIZED_COPY) {
+		if (!bytes)
+			seen->empty = where->what == SIZED_COPY ? TFP_GPU_COPY : TFP_GPU_SET;
+	} else if (!seen->result) {
+		note_done(seen, where, parameters, bytes);
+	} else if (seen->result == TFP_GPU_OUT_OF_MEMORY && bytes) {
+		seen->flavour = where->what < SIZED_POOLED ? where->what : where->what == SIZED_POOLED ? TFP_GPU_FLAVOUR_ORDERED :
+													TFP_GPU_FLAVOUR_MAPPED;
 		seen->requested = bytes;
-		seen->address = is_map ? parameters[0] : 0;
-		seen->handle = is_map && where->what == SIZED_MAP ? parameters[3] : 0; /* of cuMemMap, the one there is */
-		seen->mapping = !is_map ? 0 : where->what == SIZED_MAP ? TFP_GPU_ALLOC : TFP_GPU_FREE;
-	} else if (!bytes) {
-		seen->empty = where->what == SIZED_COPY ? TFP_GPU_COPY : TFP_GPU_SET;
+		seen->handle = where->what == SIZED_POOLED ? parameters[2] : 0;
 	}
 }
 

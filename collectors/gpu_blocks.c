@@ -12,6 +12,8 @@
 #define GONE 1u      /* a slot that was used and is free again: later ones may lie behind it */
 #define BYTES_MASK (UINT64_MAX >> 12) /* of `size`: the flavour stands in the top 4 bits, the device below it */
 #define DEVICE_MASK 255u              /* all ones: unknown, or beyond what 8 bits hold */
+#define HANDLE 15u                    /* in the place of a flavour: no block, but a handle of memory of others */
+#define AS_HANDLE(handle) ((handle) | UINT64_C(1) << 63) /* an address that no block has */
 
 struct slot {
 	_Atomic uint64_t address; /* 0 = never used */
@@ -21,7 +23,7 @@ struct slot {
 
 /* In pages that a fork child finds empty: CUDA does not live on in it. */
 struct tfp_gpu_blocks {
-	_Atomic uint64_t blocks[TFP_GPU_FLAVOURS], bytes[TFP_GPU_FLAVOURS];
+	_Atomic uint64_t blocks[HANDLE + 1], bytes[HANDLE + 1];
 	struct slot slots[SLOTS];
 };
 
@@ -70,8 +72,8 @@ static int take_out(struct tfp_gpu_blocks *blocks, struct slot *slot, uint64_t a
 {
 	if (!__atomic_compare_exchange_n((uint64_t *)&slot->address, &address, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return 0;
-	blocks->blocks[size >> 60 & 7]--;
-	blocks->bytes[size >> 60 & 7] -= size & BYTES_MASK;
+	blocks->blocks[size >> 60]--;
+	blocks->bytes[size >> 60] -= size & BYTES_MASK;
 	return 1;
 }
 
@@ -83,7 +85,8 @@ static void drop(uint32_t device, uint64_t context)
 	for (uint32_t i = 0; blocks && i < SLOTS; i++) {
 		struct slot *slot = &blocks->slots[i];
 		uint64_t address = slot->address, size = slot->size;
-		if (address > GONE && (context ? slot->context == context : (size >> 52 & DEVICE_MASK) == (device & DEVICE_MASK)))
+		int is_meant = context ? slot->context == context : (size >> 52 & DEVICE_MASK) == (device & DEVICE_MASK);
+		if (address > GONE && size >> 60 != HANDLE && is_meant)
 			take_out(blocks, slot, address, size);
 	}
 }
@@ -118,6 +121,29 @@ int tfp_gpu_block_remove(struct tfp_gpu_block *block)
 		block->bytes = size & BYTES_MASK;
 		block->context = context;
 		return 1;
+	}
+	return 0;
+}
+
+void tfp_gpu_handle_note(struct tfp_thread *thread, uint64_t handle, int is_of_others)
+{
+	struct tfp_gpu_block block = {.address = AS_HANDLE(handle)};
+
+	tfp_gpu_block_remove(&block);
+	block = (struct tfp_gpu_block){.address = AS_HANDLE(handle), .flavour = HANDLE, .device = UINT32_MAX};
+	if (is_of_others)
+		tfp_gpu_block_add(thread, &block);
+}
+
+int tfp_gpu_handle_is_of_others(uint64_t handle)
+{
+	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
+	uint64_t there = UINT64_MAX;
+
+	for (uint32_t i = 0; blocks && i < PROBES && there; i++) {
+		there = blocks->slots[(place_of(AS_HANDLE(handle)) + i) % SLOTS].address;
+		if (there == AS_HANDLE(handle))
+			return 1;
 	}
 	return 0;
 }

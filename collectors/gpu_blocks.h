@@ -28,6 +28,13 @@ void tfp_gpu_blocks_drop_context(uint64_t context);
 /* Forgets the block at block->address. 0: it is not known. 1: all else of *block is as it was added. */
 int tfp_gpu_block_remove(struct tfp_gpu_block *block);
 
+/*
+ * Handles of physical memory that was made, and counted, elsewhere: imported from another process, or standing for memory of several
+ * devices (multicast). What is mapped of it is no memory of this process. A handle that was just made may have been another's before.
+ */
+void tfp_gpu_handle_note(struct tfp_thread *thread, uint64_t handle, int is_of_others);
+int tfp_gpu_handle_is_of_others(uint64_t handle);
+
 /* Writes gpu_live records, one a flavour that has blocks. */
 void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane);
 

@@ -452,27 +452,27 @@ static struct tfp_gpu_frame *frame_of(struct tfp_gpu_thread *gpu, const struct t
 	return NULL;
 }
 
-/* Memory that was mapped or unmapped, which no record of CUPTI's own tells; or an allocation that failed, the same. */
-static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, uint64_t *values)
+/* Memory of which no record of CUPTI's own tells, or an allocation that failed. is_of_graph: the graph takes it when it runs. */
+static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *seen, uint64_t *values, int is_of_graph)
 {
 	struct tfp_gpu_block block = {.address = seen->address, .flavour = seen->flavour, .device = UINT32_MAX};
 
 	values[0] = seen->address;
 	if (seen->mapping == TFP_GPU_FREE) {
 		tfp_gpu_block_remove(&block);
-		values[2] = seen->flavour;
+		values[2] = block.flavour; /* as it was added, else the call's */
 		values[3] = block.bytes;
 		return;
 	}
-	if (seen->mapping)
-		block.device = tfp_gpu_device_of(seen->handle);
-	if (seen->mapping && block.device == UINT32_MAX)
-		block.device = thread->gpu.device - 1; /* 0 is none that is known, too */
 	block.bytes = seen->requested;
+	if (!is_of_graph)
+		tfp_gpu_place(&block, seen->handle);
+	if (seen->mapping && block.device == UINT32_MAX && block.flavour != TFP_GPU_FLAVOUR_HOST_MAPPED)
+		block.device = thread->gpu.device - 1; /* 0 is none that is known, too */
 	values[1] = block.bytes;
 	values[4] = block.device;
 	values[5] = block.flavour;
-	if (seen->mapping)
+	if (seen->mapping && !is_of_graph)
 		tfp_gpu_block_add(thread, &block);
 }
 
@@ -492,8 +492,8 @@ static void write_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *see
 		done->stack = tfp_caller_stack(thread, lane, seen->caller);
 		put_python(thread, lane, done);
 	}
-	if (seen->requested) {
-		follow_seen(thread, seen, values);
+	if (seen->requested || seen->mapping) {
+		follow_seen(thread, seen, values, (done->flags & TFP_GPU_CAPTURED) != 0);
 		done->argument = seen->mapping ? seen->mapping : TFP_GPU_ALLOC;
 		done->values = values;
 	}

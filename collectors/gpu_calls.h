@@ -57,7 +57,9 @@ enum tfp_gpu_flavour {
 	TFP_GPU_FLAVOUR_ORDERED = 5,
 	TFP_GPU_FLAVOUR_MAPPED = 6,
 	TFP_GPU_FLAVOUR_ARRAY = 7,
-	TFP_GPU_FLAVOURS = 8,
+	TFP_GPU_FLAVOUR_IMPORTED = 8,
+	TFP_GPU_FLAVOUR_HOST_MAPPED = 9,
+	TFP_GPU_FLAVOURS = 10,
 };
 
 /* gpu_call.flags */
@@ -145,10 +147,13 @@ struct tfp_gpu_seen {
 	uint32_t result; /* exit only */
 	uint32_t is_launch; /* a kernel or graph launch: counts for launch windows */
 	uint32_t flavour;   /* as gpu_alloc's */
-	uint64_t requested; /* exit of an allocation that found no memory, of a map or unmap: bytes; else, and where not known, 0 */
-	uint64_t address;   /* exit of a map or unmap that was done; else 0 */
-	uint32_t mapping;   /* the same: TFP_GPU_ALLOC or TFP_GPU_FREE; else 0 */
-	uint64_t handle;    /* of a map that was done: of its memory */
+	/*
+	 * Exit of what no record of CUPTI's tells: a map or unmap, memory of others opened or closed, memory of a graph, that succeeded.
+	 * mapping: TFP_GPU_ALLOC or TFP_GPU_FREE, else 0. requested: its bytes, 0 = the driver is to be asked; also those of an
+	 * allocation that found no memory. handle: of the memory that was mapped; of the pool that had none left; else 0.
+	 */
+	uint64_t requested, address, handle;
+	uint32_t mapping;
 	uint32_t empty;     /* exit of a copy or set of 0 bytes: TFP_GPU_COPY or TFP_GPU_SET; else, and where not known, 0 */
 	uint64_t *scratch; /* kept by CUPTI from entry to exit of this call */
 	const struct tfp_caller *caller; /* the callback's own frame; NULL = record no stack */
@@ -180,12 +185,14 @@ struct tfp_gpu_engine {
 void tfp_gpu_engine_set(const struct tfp_gpu_engine *engine);
 const struct tfp_gpu_engine *tfp_gpu_engine(void);
 
+struct tfp_gpu_block; /* collectors/gpu_blocks.h */
+
 /* Of the settings, and what preload does: attend, when a call may be the one that starts CUDA (tfp_gpu_attend). */
 struct tfp_gpu_plan {
 	int is_on, wants_cupti, records_all;
 	int follows_closed; /* live blocks are kept while no window is open: not with WINDOW=off */
 	void (*attend)(void);
-	uint64_t (*device_of_handle)(uint64_t handle); /* where memory lies that is being mapped; all ones = the driver does not say */
+	void (*place)(struct tfp_gpu_block *block, uint64_t handle); /* as tfp_gpu_place, asked of the driver */
 	void (*work_began)(void); /* once: the device was given work, so that the driver's own threads are there */
 };
 

@@ -151,9 +151,10 @@ uint64_t tfp_gpu_widen(uint32_t correlation)
 	return engine ? engine->widen(correlation) : correlation;
 }
 
-uint32_t tfp_gpu_device_of(uint64_t handle)
+void tfp_gpu_place(struct tfp_gpu_block *block, uint64_t handle)
 {
-	return plan.device_of_handle ? (uint32_t)plan.device_of_handle(handle) : UINT32_MAX;
+	if (plan.place)
+		plan.place(block, handle);
 }
 
 void tfp_gpu_work_began(void)

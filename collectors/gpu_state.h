@@ -6,6 +6,7 @@
 #ifndef TFP_COLLECTORS_GPU_STATE_H
 #define TFP_COLLECTORS_GPU_STATE_H
 
+#include "collectors/gpu_blocks.h"
 #include "collectors/gpu_calls.h"
 
 /* Bits: something is to be done before a call. 0 is the common case. */
@@ -28,8 +29,11 @@ int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now);
 /* CUPTI's correlation ids are of 32 bits and come round: the number that stands in records. Any thread. */
 uint64_t tfp_gpu_widen(uint32_t correlation);
 
-/* Where memory of that handle lies; all ones = nobody says. */
-uint32_t tfp_gpu_device_of(uint64_t handle);
+/*
+ * What the driver knows of a block that a call has just made: its device, its bytes where they are 0, and its flavour. handle: of the
+ * memory that was mapped, or of the pool that had none left (address 0). What nobody says stays as it is.
+ */
+void tfp_gpu_place(struct tfp_gpu_block *block, uint64_t handle);
 
 /* Set once a recorded call has given a device work; tfp_gpu_work_began sets it. */
 extern _Atomic uint32_t tfp_gpu_is_working TFP_HIDDEN;

@@ -26,11 +26,21 @@ struct tfp_gpu_pitched { /* cudaPitchedPtr */
 struct tfp_gpu_location { /* cudaMemLocation, CUmemLocation */
 	int type, id;
 };
+/* CUmemLocationType: from 2 to 4 the host's memory, any or of a node. */
+enum { TFP_GPU_ON_A_DEVICE = 1, TFP_GPU_ON_THE_HOST_LAST = 4 };
 
 struct tfp_gpu_physical { /* CUmemAllocationProp: its first words, and room for what later releases append */
 	int type, handle_types;
 	struct tfp_gpu_location location;
 	uint64_t more[14];
+};
+
+struct tfp_gpu_alloc_node { /* cudaMemAllocNodeParams, CUDA_MEM_ALLOC_NODE_PARAMS: a pool's properties first */
+	int type, handle_types;
+	struct tfp_gpu_location location;
+	uint64_t more[9], access, access_count;
+	size_t bytes;
+	uint64_t address;
 };
 
 struct tfp_gpu_ipc { /* cudaIpcMemHandle_t, CUipcMemHandle */

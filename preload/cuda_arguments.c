@@ -2,6 +2,8 @@
 /* Arguments of GPU calls that stand in structs of the host; see preload/cuda_hooks.h. Rule: a null pointer is no crash of ours. */
 #include "preload/cuda_hooks.h"
 
+#include "collectors/gpu_blocks.h"
+
 
 #include "writer/poison.h"
 
@@ -27,61 +29,6 @@ uint64_t tfp_cuda_device(const struct tfp_gpu_call *call)
 
 	tfp_cuda_asked(error);
 	return known;
-}
-
-/* Asked once it works: a process's devices stay. */
-static int has_several_devices(void)
-{
-	static _Atomic int count; /* 0 = not known yet; the same whoever writes it */
-	static struct tfp_cuda_slot slot;
-	int known = count;
-
-	if (!known) {
-		int (*ask)(int *) = (int (*)(int *))tfp_cuda_driver(&slot, "cuDeviceGetCount");
-		int error = tfp_cuda_asking();
-		if (ask && ask(&known) == 0)
-			count = known;
-		tfp_cuda_asked(error);
-	}
-	return known > 1;
-}
-
-uint64_t tfp_cuda_device_at(const struct tfp_gpu_call *call, uint64_t address)
-{
-	static struct tfp_cuda_slot slot;
-	enum { ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
-	int (*ask)(void *, int, uint64_t), device = -1;
-
-	if (!address || !has_several_devices())
-		return tfp_cuda_device(call);
-	ask = (int (*)(void *, int, uint64_t))tfp_cuda_driver(&slot, "cuPointerGetAttribute");
-	int error = tfp_cuda_asking();
-	int is_known = ask && ask(&device, ORDINAL, address) == 0 && device >= 0;
-	tfp_cuda_asked(error);
-	return is_known ? (uint64_t)device : tfp_cuda_device(call);
-}
-
-uint64_t tfp_cuda_device_of_handle(uint64_t handle)
-{
-	static struct tfp_cuda_slot slot;
-	enum { ON_A_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
-	struct tfp_gpu_physical physical = {.location = {0, -1}};
-	int (*ask)(void *, uint64_t);
-
-	if (!has_several_devices())
-		return UINT64_MAX;
-	ask = (int (*)(void *, uint64_t))tfp_cuda_driver(&slot, "cuMemGetAllocationPropertiesFromHandle");
-	int error = tfp_cuda_asking();
-	int is_known = ask && ask(&physical, handle) == 0 && physical.location.type == ON_A_DEVICE && physical.location.id >= 0;
-	tfp_cuda_asked(error);
-	return is_known ? (uint64_t)physical.location.id : UINT64_MAX;
-}
-
-uint64_t tfp_cuda_device_mapped(const struct tfp_gpu_call *call, uint64_t handle)
-{
-	uint64_t device = tfp_cuda_device_of_handle(handle);
-
-	return device == UINT64_MAX ? tfp_cuda_device(call) : device;
 }
 
 int tfp_cuda_is_capturing(uint64_t stream)
@@ -132,6 +79,32 @@ int tfp_cuda_primary_ended(int device)
 
 	tfp_cuda_asked(error);
 	return is_known && !is_active;
+}
+
+void tfp_cuda_alloc_mapped(struct tfp_gpu_call *call, uint64_t address, uint64_t bytes, uint64_t handle, int result)
+{
+	struct tfp_gpu_block block = {.bytes = bytes, .flavour = TFP_GPU_FLAVOUR_MAPPED, .device = UINT32_MAX};
+
+	if (result == 0 || result == (int)TFP_GPU_OUT_OF_MEMORY) {
+		tfp_cuda_place(&block, handle);
+		if (block.device == UINT32_MAX && block.flavour != TFP_GPU_FLAVOUR_HOST_MAPPED)
+			block.device = (uint32_t)tfp_cuda_device(call);
+	}
+	const uint64_t values[] = {result == 0 ? address : 0, bytes, 0, 0, block.device, block.flavour, 0};
+	set(call, TFP_GPU_ALLOC, values, 7);
+}
+
+void tfp_cuda_alloc_node(struct tfp_gpu_call *call, const void *parameters, int result)
+{
+	const struct tfp_gpu_alloc_node *node = parameters;
+
+	if (!node || (result && result != (int)TFP_GPU_OUT_OF_MEMORY))
+		return;
+	const uint64_t values[] = {result == 0 ? node->address : 0, node->bytes, 0, 0, (uint32_t)node->location.id,
+				   TFP_GPU_FLAVOUR_ORDERED, 0};
+	set(call, TFP_GPU_ALLOC, values, 7);
+	if (result == 0)
+		tfp_gpu_captured(call);
 }
 
 static uint64_t stream_of(const void *stream, uint64_t otherwise)

@@ -64,12 +64,14 @@ enum {
  * The thread's device: as the driver says, else as the runtime's own calls told; all ones = unknown.
  */
 uint64_t tfp_cuda_device(const struct tfp_gpu_call *call);
-/* Where the block of a pool lies, which may be another device's than the thread's; 0 = none was given. */
+/* Where a block lies, which may be another device than the thread's; 0 = none was given. */
 uint64_t tfp_cuda_device_at(const struct tfp_gpu_call *call, uint64_t address);
-/* The same of memory that cuMemCreate made. */
-uint64_t tfp_cuda_device_mapped(const struct tfp_gpu_call *call, uint64_t handle);
-/* As that, all ones where there is only one device, or the driver does not say. */
-uint64_t tfp_cuda_device_of_handle(uint64_t handle);
+/* The same of a block of a pool (0 = the stream's own); where there was none to be had, of the pool or stream; all ones = nobody says. */
+uint64_t tfp_cuda_device_ordered(const struct tfp_gpu_call *call, uint64_t address, uint64_t stream, uint64_t pool);
+/* How large the block is that the address lies in; 0 = the driver does not say. */
+uint64_t tfp_cuda_bytes_at(uint64_t address);
+/* What tfp_gpu_place asks for. */
+void tfp_cuda_place(struct tfp_gpu_block *block, uint64_t handle);
 /* Whether what is given to the stream becomes part of a graph. */
 int tfp_cuda_is_capturing(uint64_t stream);
 /* The handle of its context, 0 = unknown. */
@@ -87,6 +89,8 @@ void tfp_cuda_copy_3d_peer(struct tfp_gpu_call *call, const void *copy, uint64_t
 void tfp_cuda_copy_driver_2d(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
 void tfp_cuda_copy_driver_3d(struct tfp_gpu_call *call, const void *copy, uint64_t stream);
 void tfp_cuda_alloc_3d(struct tfp_gpu_call *call, const void *pitched, const struct tfp_gpu_extent *extent, int result);
+void tfp_cuda_alloc_mapped(struct tfp_gpu_call *call, uint64_t address, uint64_t bytes, uint64_t handle, int result);
+void tfp_cuda_alloc_node(struct tfp_gpu_call *call, const void *parameters, int result);
 uint64_t tfp_cuda_array_bytes(const void *channels, size_t width, size_t height, size_t depth);
 uint64_t tfp_cuda_driver_array_bytes(const void *wanted);
 uint64_t tfp_cuda_driver_array_3d_bytes(const void *wanted);

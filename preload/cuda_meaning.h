@@ -10,6 +10,7 @@
 #ifndef TFP_PRELOAD_CUDA_MEANING_H
 #define TFP_PRELOAD_CUDA_MEANING_H
 
+#include "collectors/gpu_blocks.h"
 #include "collectors/gpu_names.h"
 #include "collectors/gpu_types.h"
 
@@ -105,6 +106,7 @@
 #define IS_OF_DEVICE_ORDERED 1
 #define IS_OF_DEVICE_MAPPED 1
 #define IS_OF_DEVICE_ARRAY 0
+#define IS_OF_DEVICE_IMPORTED 0
 /* Of releases: which may be of a stream that is being captured. */
 #define IS_ORDERED_DEVICE 0
 #define IS_ORDERED_PINNED 0
@@ -112,6 +114,7 @@
 #define IS_ORDERED_ORDERED 1
 #define IS_ORDERED_MAPPED 0
 #define IS_ORDERED_ARRAY 0
+#define IS_ORDERED_IMPORTED 0
 /* Of an address that the call has stored. */
 #define STORED(address) (result == 0 && (address) ? WORD(*(address)) : 0)
 #define AFTER_ALLOC(address, bytes, flavour) ALLOCATED(STORED(address), bytes, NULL, NULL, flavour)
@@ -124,10 +127,28 @@
 #define AFTER_ALLOC_IN(address, bytes, stream, pool) \
 	do { \
 		NOTE_CAPTURED(stream); \
-		ALLOCATED_ON(tfp_cuda_device_at(&call, STORED(address)), STORED(address), bytes, stream, pool, ORDERED); \
+		ALLOCATED_ON(tfp_cuda_device_ordered(&call, STORED(address), WORD(stream), WORD(pool)), STORED(address), bytes, \
+			     stream, pool, ORDERED); \
 	} while (0)
-#define AFTER_ALLOC_MAPPED(address, bytes, handle) \
-	ALLOCATED_ON(tfp_cuda_device_mapped(&call, handle), result == 0 ? WORD(address) : 0, bytes, NULL, NULL, MAPPED)
+#define AFTER_ALLOC_MAPPED(address, bytes, handle) tfp_cuda_alloc_mapped(&call, WORD(address), bytes, handle, result)
+/* Memory that another process made: how much it is the driver knows. */
+#define AFTER_OPENED(address) \
+	ALLOCATED_ON(tfp_cuda_device_at(&call, STORED(address)), STORED(address), tfp_cuda_bytes_at(STORED(address)), NULL, NULL, \
+		     IMPORTED)
+/* A node of a graph that allocates: as a captured allocation. */
+#define AFTER_ALLOC_NODE(parameters) tfp_cuda_alloc_node(&call, parameters, result)
+#define AFTER_HANDLE_OWN(handle, bytes) \
+	do { \
+		if (STORED(handle)) \
+			tfp_gpu_handle_note(call.thread, STORED(handle), 0); \
+		AFTER_MADE(handle, bytes); \
+	} while (0)
+#define AFTER_HANDLE_OF_OTHERS(handle) \
+	do { \
+		if (STORED(handle)) \
+			tfp_gpu_handle_note(call.thread, STORED(handle), 1); \
+		AFTER_MADE(handle, NULL); \
+	} while (0)
 #define AFTER_ALLOC_AT(address, bytes, flavour) ALLOCATED(result == 0 ? WORD(address) : 0, bytes, NULL, NULL, flavour)
 #define AFTER_ALLOC_PITCHED(address, pitch, height) \
 	ALLOCATED(STORED(address), (result == 0 && (pitch) ? *(pitch) : 0) * (height), NULL, NULL, DEVICE)
@@ -250,6 +271,10 @@
 #define BEFORE_ALLOC_IN(...)
 #define BEFORE_ALLOC_AT(...)
 #define BEFORE_ALLOC_MAPPED(...)
+#define BEFORE_OPENED(...)
+#define BEFORE_ALLOC_NODE(...)
+#define BEFORE_HANDLE_OWN(...)
+#define BEFORE_HANDLE_OF_OTHERS(...)
 #define BEFORE_ALLOC_PITCHED(...)
 #define BEFORE_ALLOC_3D(...)
 #define BEFORE_ALLOC_ARRAY(...)

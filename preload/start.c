@@ -368,7 +368,7 @@ static void configure_gpu(void)
 		.follows_closed = tfp_settings.window.kind != TFP_WINDOW_OFF,
 		.attend = tfp_injection_attend,
 		.work_began = gpu_work_began,
-		.device_of_handle = tfp_cuda_device_of_handle,
+		.place = tfp_cuda_place,
 	};
 
 	if (wants_cupti)

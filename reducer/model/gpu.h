@@ -204,7 +204,8 @@ struct gpu_counts {
 	uint64_t unknown_shapes, unknown_queues; /* records that name a shape or queue that the log does not hold */
 	uint64_t left_out;            /* records that found no room in the sums (hostile counts) */
 	uint64_t device_records, calls;
-	uint64_t graph_allocations, graph_bytes; /* calls that were captured: memory of the graph, when it runs */
+	uint64_t graph_allocations, graph_bytes; /* calls that were captured, or made such a node: memory of the graph, when it runs */
+	uint64_t graph_nodes;                    /* nodes that allocate, as CUPTI's callback told of them */
 	uint64_t managed_bytes[2], managed_faults[2]; /* to device, to host; faults of the CPU, of the GPU */
 	uint64_t overhead_ns, overheads;              /* that CUPTI says it took */
 };

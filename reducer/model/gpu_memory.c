@@ -18,6 +18,8 @@
 #define GRAIN_NS 10000000.0 /* records of several buffers may stand that far out of order */
 
 enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4, FLAVOUR_MAPPED = 6 };
+enum { FLAVOUR_IMPORTED = 8, FLAVOUR_HOST_MAPPED = 9 };
+enum { POOL_IS_IMPORTED = 4 }; /* device_memory.flags */
 enum { ALLOCATED = 1, RELEASED = 2 };
 enum { CAPTURED = 4 }; /* gpu_call.flags */
 
@@ -29,6 +31,8 @@ static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
 		return "pinned";
 	if (flavour == FLAVOUR_REGISTERED)
 		return "registered";
+	if (flavour == FLAVOUR_IMPORTED)
+		return "imported";
 	if (device == GPU_NONE)
 		return "device:?";
 	snprintf(text, 32, "device:%u", device);
@@ -38,7 +42,11 @@ static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
 /* Stream ordered, mapped and array memory lie on the device like any other. */
 static uint32_t plain_flavour(uint64_t flavour)
 {
-	return flavour >= FLAVOUR_MANAGED && flavour <= FLAVOUR_REGISTERED ? (uint32_t)flavour : FLAVOUR_DEVICE;
+	if (flavour == FLAVOUR_HOST_MAPPED)
+		return FLAVOUR_PINNED;
+	if ((flavour >= FLAVOUR_MANAGED && flavour <= FLAVOUR_REGISTERED) || flavour == FLAVOUR_IMPORTED)
+		return (uint32_t)flavour;
+	return FLAVOUR_DEVICE;
 }
 
 static int begin_pairs(struct gpu_scan *scan, struct pairs *pairs)
@@ -156,7 +164,7 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	block.address = values[0];
 	block.usable = values[1];
 	pairs_alloc(&blocks->calls, call->stream, &block);
-	if (values[5] == FLAVOUR_MAPPED)
+	if (values[5] == FLAVOUR_MAPPED || values[5] == FLAVOUR_HOST_MAPPED)
 		gpu_mapped_note(scan, blocks, &block, 0);
 	gpu_owner_note(scan, blocks, block.address, values[6], gpu_device_of_call(scan, call, (uint32_t)values[4]));
 }
@@ -248,7 +256,8 @@ void gpu_take_device_memory(void *state, size_t stream, const struct batch *batc
 {
 	struct gpu_scan *scan = state;
 	uint64_t timestamp = VALUE(0), kind = VALUE(5), flags = VALUE(6), bytes = VALUE(3);
-	uint32_t flavour = kind == 5 || kind == 7 ? FLAVOUR_MANAGED : kind == 2 ? FLAVOUR_PINNED : FLAVOUR_DEVICE;
+	uint32_t plain = kind == 5 || kind == 7 ? FLAVOUR_MANAGED : kind == 2 ? FLAVOUR_PINNED : FLAVOUR_DEVICE;
+	uint32_t flavour = flags & POOL_IS_IMPORTED ? FLAVOUR_IMPORTED : plain;
 	uint64_t time = timestamp == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, timestamp, NULL);
 	struct gpu_blocks *blocks = kind == 1 ? NULL : blocks_of(scan, flavour, (uint32_t)VALUE(7));
 	struct gpu_pool *pool = blocks != NULL && flags & 2 && VALUE(8) != 0 ? pool_at(scan, VALUE(8), blocks->device) : NULL;

@@ -384,6 +384,8 @@ static void take_managed(void *state, size_t stream, const struct batch *batch, 
 		counts->managed_faults[kind - 3] += value;
 }
 
+enum { ALLOCATION_NODE = 10 }; /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+
 static void take_node(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct gpu_scan *scan = state;
@@ -392,6 +394,7 @@ static void take_node(void *state, size_t stream, const struct batch *batch, siz
 	struct gpu_graph *graph;
 
 	scan->any = 1;
+	scan->gpu->counts.graph_nodes += original == 0 && fields[3] >= 0 && VALUE(3) == ALLOCATION_NODE;
 	gpu_node_made(scan, VALUE(1), original, original != 0 || ops->current == NULL ? 0 : ops->current(ops->state, stream, NULL));
 	graph = original == 0 ? NULL : gpu_graph_at(scan, (uint32_t)VALUE(0));
 	if (graph != NULL)
@@ -446,7 +449,7 @@ static const struct scan_record records[] = {
 	{"clock", take_clock, NULL, {"ticks", "realtime", "width"}},
 	{"managed", take_managed, NULL, {"value", "kind"}},
 	{"device_op", take_device_op, NULL, {"op"}},
-	{"graph_node", take_node, NULL, {"graph", "node", "original"}},
+	{"graph_node", take_node, NULL, {"graph", "node", "original", "kind"}},
 	{"gpu_state", take_state, NULL, {"state"}},
 };
 

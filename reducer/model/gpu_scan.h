@@ -70,7 +70,7 @@ struct gpu_instance {
 /* Blocks of one allocator, from one source. */
 struct gpu_blocks {
 	uint32_t flavour, device;       /* of calls: device 0xffffffff = not of a device */
-	const char *name;               /* "device:0", "pinned", "registered", "managed" */
+	const char *name;               /* "device:0", "pinned", "registered", "managed", "imported" */
 	struct pairs calls, cupti;
 	struct live_table mapped;       /* addresses of live blocks that are mapped: CUPTI has no records of them */
 	uint64_t mappings, variables;   /* of `cupti`: allocations that calls told of; modules' variables, which no call allocates */

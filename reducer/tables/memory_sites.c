@@ -219,7 +219,7 @@ static void note_chosen(struct table *table, const struct request *request)
 /* What the program gets from the system or a device, not from what another allocator already holds. */
 static bool is_lowest(const char *allocator)
 {
-	static const char *const names[] = {"heap", "mmap", "pinned", "registered", "managed"};
+	static const char *const names[] = {"heap", "mmap", "pinned", "registered", "managed", "imported"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(allocator, names[i]) == 0)

@@ -26,8 +26,9 @@ static const struct table_column columns[] = {
 	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
 		       "heap: the malloc family; mmap: address space mapped by the program itself; device:N: memory of that GPU (with "
-		       "its UUID where processes call several so); pinned, registered: host memory that devices reach; managed; a "
-		       "framework's own allocator"},
+		       "its UUID where processes call several so); pinned, registered: host memory that devices reach; managed; "
+		       "imported: device memory that another process made and this one opened (CUDA IPC, handles), in the account of "
+		       "that process, too; a framework's own allocator"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
 			 "blocks got; failed calls are not counted; a realloc is one free and one allocation"},
 	[FREES] = {"frees", "frees", TABLE_INTEGER, UNIT_COUNT, 1, "blocks given back; free(NULL) is not counted"},
@@ -311,12 +312,20 @@ static void note_graphs(struct table *table, const struct request *request)
 {
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		if (request_wants_process(request, process) && process->gpu && process->gpu->counts.graph_allocations)
+		const struct gpu_counts *counts = process->gpu ? &process->gpu->counts : NULL;
+		if (!counts || !request_wants_process(request, process))
+			continue;
+		if (counts->graph_nodes > counts->graph_allocations)
 			table_note(table, NOTE_MISSING,
-				   "Process %s: %" PRIu64 " " BY_COUNT("allocation", "allocations") " (%" PRIu64 " bytes), captured "
-				   "into CUDA graphs: "
+				   "Process %s: %" PRIu64 " " BY_COUNT("node of a CUDA graph allocates", "nodes of CUDA graphs allocate")
+				   " memory when the graph runs; how much is not known, and it is in no figure of this table.",
+				   process->called, counts->graph_nodes - counts->graph_allocations);
+		if (counts->graph_allocations)
+			table_note(table, NOTE_MISSING,
+				   "Process %s: %" PRIu64 " " BY_COUNT("allocation", "allocations") " (%" PRIu64 " bytes), "
+				   "captured into CUDA graphs: "
 				   "memory that a graph takes when it runs is in no figure of this table.",
-				   process->called, process->gpu->counts.graph_allocations, process->gpu->counts.graph_bytes);
+				   process->called, counts->graph_allocations, counts->graph_bytes);
 	}
 }
 
