@@ -168,21 +168,28 @@ static uint64_t mix_of(struct frames *frames, size_t process, uint32_t pc)
 	return of->mixes[pc];
 }
 
-/* Of one stack, not of a pair. Runs of allocations have stacks by the hundred thousand, so the nodes are walked here. */
+/*
+ * Of one stack, not of a pair: of the stack around its innermost frame, and of that frame. So a node is mixed once, however many
+ * stacks go through it. On the way out a node keeps the one inside it in the place of its identity: any depth can be walked.
+ */
 static uint64_t identity_of(struct frames *frames, size_t process, uint32_t stack)
 {
 	struct process_frames *of = frames_of(frames, process);
-	uint64_t identity = BASE_HASH;
-	uint32_t pc, at = stack;
+	uint32_t pc, around, at, inside = 0;
+	uint64_t identity, next;
 
 	if (stack >= of->stacks->node_count || !of->stacks->nodes[stack])
 		return 0;
-	if (of->identities[stack])
-		return of->identities[stack];
-	for (size_t count = 0; count < FRAMES_SHOWN && stacks_step(of->stacks, &at, &pc); count++)
-		identity = base_mix(identity ^ mix_of(frames, process, pc));
-	of->identities[stack] = identity | 1;
-	return of->identities[stack];
+	for (around = at = stack; !of->identities[at] && stacks_step(of->stacks, &around, &pc); at = around) {
+		of->identities[at] = inside;
+		inside = at;
+	}
+	for (identity = of->identities[at] ? of->identities[at] : BASE_HASH; inside; inside = (uint32_t)next) {
+		next = of->identities[inside];
+		identity = base_mix(identity ^ mix_of(frames, process, (uint32_t)of->stacks->nodes[inside])) | 1;
+		of->identities[inside] = identity;
+	}
+	return identity;
 }
 
 uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack)
