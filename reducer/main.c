@@ -494,6 +494,7 @@ int main(int count, char **words)
 
 	/* Large arrays grow in place and go back when they are freed; left to itself malloc copies them once one was freed. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
+	mallopt(M_TRIM_THRESHOLD, 8 * LARGE); /* what one block of a log was decoded to, the next one takes: not back in between */
 	setlocale(LC_CTYPE, "");
 	signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of the write, which names the file */
 	options_parse(&options, count, words);

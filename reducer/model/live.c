@@ -2,30 +2,68 @@
 /* The table of live blocks. See live.h. */
 #include "reducer/model/live.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Entries: below, half of them stay empty, because short searches cost little memory there; three quarters while all fit the cache. */
 #define SMALL_CAPACITY (1u << 20)
 #define NEAR_CAPACITY (1u << 16)
 #define HUGE_FROM (4u << 20) /* bytes: a table that misses the TLB at every event is worth asking for large pages */
+#define LARGE_PAGE (2u << 20)
+#define LATE_STEP 256 /* entries that wait while a table grows: a handful, unless addresses crowd */
 
-static struct live_entry *map_entries(size_t capacity)
+/* What is mapped for so many entries: whole large pages, so that none is made of small ones when the table grows. */
+static size_t bytes_of(size_t capacity)
 {
 	size_t bytes = capacity * sizeof(struct live_entry);
-	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (start == MAP_FAILED)
-		return NULL;
-	if (bytes >= HUGE_FROM)
-		madvise(start, bytes, MADV_HUGEPAGE);
-	return start;
+	return bytes < HUGE_FROM ? bytes : (bytes + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
 }
 
 static void unmap_entries(struct live_entry *entries, size_t capacity)
 {
 	if (entries != NULL)
-		munmap(entries, capacity * sizeof *entries);
+		munmap(entries, bytes_of(capacity));
+}
+
+/* Address space for `bytes` that begins at a large page, to be mapped over; NULL where there is none. */
+static void *reserve(size_t bytes)
+{
+	uint8_t *start = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *first;
+
+	if (start == MAP_FAILED)
+		return NULL;
+	first = (uint8_t *)(((uintptr_t)start + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
+	if (first != start)
+		munmap(start, (size_t)(first - start));
+	munmap(first + bytes, (size_t)(start + LARGE_PAGE - first));
+	return first;
+}
+
+/* The entries with room for `capacity`; what is new is empty. NULL without memory, the old ones stay. */
+static struct live_entry *widen(struct live_entry *entries, size_t old_capacity, size_t capacity)
+{
+	size_t old_bytes = bytes_of(old_capacity), bytes = bytes_of(capacity);
+	bool is_large = bytes >= HUGE_FROM, was_large = old_bytes >= HUGE_FROM;
+	void *place = is_large ? reserve(bytes) : NULL, *start;
+
+	if (entries != NULL && is_large == was_large)
+		start = mremap(entries, old_bytes, bytes, MREMAP_MAYMOVE | (place ? MREMAP_FIXED : 0), place);
+	else
+		start = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
+	if (start == MAP_FAILED && place != NULL)
+		munmap(place, bytes);
+	if (start == MAP_FAILED)
+		return NULL;
+	if (is_large)
+		madvise(start, bytes, MADV_HUGEPAGE);
+	if (is_large != was_large && entries != NULL) { /* pages that moved would stay small */
+		memcpy(start, entries, old_bytes);
+		unmap_entries(entries, old_capacity);
+	}
+	return start;
 }
 
 /* Where it belongs: an empty place, or the grave of its address. Returns whether that was empty. */
@@ -80,27 +118,65 @@ static void sweep(struct live_table *table)
 	table->used = table->count;
 }
 
+/*
+ * Puts the entries of the first `old` places where they belong in the wider table. Homes keep their order and move up, so
+ * from the last entry to the first each goes where nothing is left to move; what cannot (it went around the end, or stands far
+ * behind its home at the front) waits until all others have moved. Returns -1 without memory for those.
+ */
+static int spread(struct live_table *table, size_t old)
+{
+	struct live_entry *late = NULL, *wider;
+	size_t count = 0, room = 0, lost = 0;
+
+	for (size_t at = old; at-- > 0;) {
+		struct live_entry entry = table->entries[at];
+		size_t to = live_home(table, entry.address);
+
+		table->entries[at].address = 0;
+		if (!live_is_block(&entry))
+			continue;
+		while (to >= at && to < table->capacity && table->entries[to].address != 0)
+			to++;
+		if (to >= at && to < table->capacity) {
+			table->entries[to] = entry;
+			continue;
+		}
+		if (count == room) {
+			wider = realloc(late, (room + LATE_STEP) * sizeof *late);
+			if (wider == NULL) {
+				lost++;
+				continue;
+			}
+			late = wider;
+			room += LATE_STEP;
+		}
+		late[count++] = entry;
+	}
+	while (count > 0)
+		place(table, &late[--count]);
+	free(late);
+	table->count -= lost;
+	table->used = table->count;
+	return lost == 0 ? 0 : -1;
+}
+
 /* Room for one more. */
 static int grow(struct live_table *table)
 {
-	struct live_table wider = *table;
+	size_t old = table->capacity, capacity = old == 0 ? 512 : old + old / 2;
+	struct live_entry *entries;
 
 	if (table->used - table->count > table->limit / 8) {
 		sweep(table);
 		return 0;
 	}
-	wider.used = table->count;
-	wider.capacity = table->capacity == 0 ? 512 : table->capacity + table->capacity / 2;
-	wider.limit = limit_of(wider.capacity);
-	wider.entries = map_entries(wider.capacity);
-	if (wider.entries == NULL)
+	entries = widen(table->entries, old, capacity);
+	if (entries == NULL)
 		return -1;
-	for (size_t i = 0; i < table->capacity; i++)
-		if (live_is_block(&table->entries[i]))
-			place(&wider, &table->entries[i]);
-	unmap_entries(table->entries, table->capacity);
-	*table = wider;
-	return 0;
+	table->entries = entries;
+	table->capacity = capacity;
+	table->limit = limit_of(capacity);
+	return spread(table, old);
 }
 
 /* Where the sizes of the block are kept. Returns the place, or -1 without memory. */

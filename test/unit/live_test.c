@@ -112,6 +112,69 @@ static void test_graves_take_no_memory(void **state)
 	live_free(&table);
 }
 
+static void expect_all(const struct live_table *table, const uint64_t *addresses, size_t count)
+{
+	assert_int_equal(table->count, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct live_entry *entry = live_find(table, addresses[i]);
+
+		assert_non_null(entry);
+		assert_int_equal(live_get(table, entry).usable, i);
+	}
+}
+
+/* A wider table is the same one: also of megabytes, in large pages, and where it was full of graves. */
+static void test_growth_loses_nothing(void **state)
+{
+	enum { COUNT = 600000 };
+	uint64_t *addresses = calloc(COUNT, sizeof *addresses), random = 1;
+	struct live_table table = {0};
+	size_t grown = 0;
+
+	(void)state;
+	assert_non_null(addresses);
+	for (size_t i = 0; i < COUNT; i++) {
+		size_t before = table.capacity;
+
+		addresses[i] = next_random(&random) << 4 | (uint64_t)i << 44;
+		assert_int_equal(live_put(&table, &(struct live_block){.address = addresses[i] + 8}), 0);
+		assert_int_equal(live_put(&table, &(struct live_block){.address = addresses[i], .usable = i}), 0);
+		live_remove(&table, live_find(&table, addresses[i] + 8));
+		if (table.capacity == before)
+			continue;
+		expect_all(&table, addresses, i + 1);
+		grown++;
+	}
+	assert_true(grown > 15);
+	expect_all(&table, addresses, COUNT);
+	live_free(&table);
+	free(addresses);
+}
+
+/* Blocks that all belong at the end of the table, or all at its front, so that they go around or stand far from there. */
+static void test_growth_of_a_crowd(void **state)
+{
+	(void)state;
+	for (int at_end = 0; at_end < 2; at_end++) {
+		uint64_t addresses[400], address = 16;
+		struct live_table table = {0};
+
+		assert_int_equal(live_put(&table, &(struct live_block){.address = address}), 0);
+		live_remove(&table, live_find(&table, address));
+		for (size_t count = 0; count < 400; address += 16) {
+			size_t home = live_home(&table, address);
+
+			if (at_end ? home < table.capacity - 2 : home > 1)
+				continue;
+			addresses[count] = address;
+			assert_int_equal(live_put(&table, &(struct live_block){.address = address, .usable = count}), 0);
+			expect_all(&table, addresses, ++count);
+		}
+		assert_true(table.capacity > 1024);
+		live_free(&table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +182,8 @@ int main(void)
 		cmocka_unit_test(test_addresses_that_move_on),
 		cmocka_unit_test(test_few_blocks),
 		cmocka_unit_test(test_graves_take_no_memory),
+		cmocka_unit_test(test_growth_loses_nothing),
+		cmocka_unit_test(test_growth_of_a_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
