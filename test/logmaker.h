@@ -102,7 +102,8 @@ void maker_gpu_facts(struct maker *maker, unsigned shapes, unsigned queues);
  * flush of 20000 ticks behind; every hundredth is a copy. The origin's CLOCK_REALTIME is device time. */
 void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_t a_step);
 
-/* Steps of aten::mm on 16-bit squares of that side and of aten::relu, one kernel each, that keep the device computing. */
+/* Steps of aten::mm on 16-bit squares of that side and of aten::relu, one kernel each, that keep the device computing.
+ * Blocks: weights of five results that stay, each product's to the end of its step, each other's to the end of its op. */
 void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns);
 
 #endif

@@ -92,13 +92,16 @@ function memoryPage(main) {
 		main.append(element("div", { class: "tools" }, element("label", {}, "Allocator ", choice)));
 		memoryFacts(main, name);
 		put(main, memoryChart(name));
+		const lifetimes = lifetimeChart(name);
+		if (lifetimes)
+			put(main, lifetimes);
 		main.append(...notes(table));
 	} else {
 		main.append(element("p", { class: "note" }, "No curve of live memory: TFPROF_MALLOC was off, or nothing was allocated."));
 	}
 	if (has("memory.refused"))
 		panel(main, "memory.refused");
-	for (const id of ["memory.peak", "memory.events", "memory.allocators", "memory.summary"])
+	for (const id of ["memory.peak", ...has("memory.lifetimes") ? ["memory.lifetimes"] : [], "memory.events", "memory.allocators", "memory.summary"])
 		panel(main, id);
 	if (has("memory.sites"))
 		for (const made of pictures(byId.get("memory.sites")))
