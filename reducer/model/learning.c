@@ -54,8 +54,12 @@ static enum learning_name name_of(const char *text)
 		return LEARNING_LOADER;
 	if (begins(text, "autograd::engine::evaluate_function: "))
 		return LEARNING_BACKWARD; /* around the function itself, and around its hooks */
-	if (begins(text, "Torch-Compiled Region") || begins(text, "CompiledFunction"))
+	if (begins(text, "Torch-Compiled Region"))
+		return LEARNING_REGION;
+	if (begins(text, "CompiledFunction"))
 		return LEARNING_LAYER;
+	if (strcmp(text, "PythonDispatchMode") == 0)
+		return LEARNING_TRACE;
 	if (strcmp(text, "aten::_amp_update_scale_") == 0)
 		return LEARNING_SCALE;
 	if (learning_is_layer_name(text))
@@ -121,6 +125,13 @@ static int has_layer(const struct learning *learning)
 	return 0;
 }
 
+/* An op inside of the outermost one. */
+static void begin_inside(struct learning *learning, enum learning_name kind, unsigned scope)
+{
+	learning->now.is_traced |= kind == LEARNING_TRACE;
+	learning->is_linkable = learning->is_region && learning->now.sequence == NONE && scope != SCOPE_BACKWARD;
+}
+
 void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsigned scope, uint64_t time)
 {
 	enum learning_name kind = name < LEARNING_NAMES && learning->names != NULL ? (enum learning_name)learning->names[name]
@@ -135,8 +146,12 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 		learning->is_within = learning->outer != 0 && learning->now.kind == LEARNING_UNKNOWN;
 		return;
 	}
-	if (learning->outer != 0 || key == 0 || (scope & SCOPE_ELSEWHERE))
+	if (key == 0 || (scope & SCOPE_ELSEWHERE))
 		return;
+	if (learning->outer != 0) {
+		begin_inside(learning, kind, scope);
+		return;
+	}
 	if ((scope == SCOPE_USER && kind <= LEARNING_LAYER) || scope == SCOPE_SCRIPT)
 		return; /* a range only holds others */
 	learning->has_loaded |= kind == LEARNING_LOADER;
@@ -148,6 +163,8 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 		learning->has_drawn |= learning->stepping == 0 && !has_layer(learning);
 		kind = LEARNING_PLAIN;
 	}
+	learning->is_region = kind == LEARNING_REGION;
+	kind = kind == LEARNING_REGION ? LEARNING_LAYER : kind == LEARNING_TRACE ? LEARNING_PLAIN : kind;
 	learning->outer = key;
 	learning->outer_name = name;
 	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .kind = kind};
@@ -211,8 +228,8 @@ static uint64_t begin_of_training(const struct learning *learning, size_t last, 
 		if (learning->events[i].kind == LEARNING_LOADER)
 			return learning->events[i].begin;
 	for (size_t i = last + 1; i < first; i++)
-		if (learning->events[i].begin < begin &&
-		    (learning->events[i].kind == LEARNING_ZERO || learning->events[i].sequence >= learning->least))
+		if (learning->events[i].begin < begin && (learning->events[i].kind == LEARNING_ZERO || learning->events[i].is_traced ||
+							  learning->events[i].sequence >= learning->least))
 			begin = learning->events[i].begin;
 	return begin;
 }
@@ -225,16 +242,20 @@ struct learning_found learning_found(const struct learning *learning)
 				       .has_loaded = learning->has_loaded,
 				       .has_drawn = learning->has_drawn};
 	size_t last = learning->count;
+	uint64_t traced = 0; /* when what a compiler ran behind the last layer that it did not run began */
 
 	for (size_t i = 0; i < learning->count && !learning->is_over && learning->least != NONE; i++) {
 		const struct learning_event *event = &learning->events[i];
 		if (!is_layer(event))
 			continue;
+		if (event->is_traced && traced == 0)
+			traced = event->begin;
 		if (event->sequence == NONE || event->sequence < learning->least) {
-			last = i;
+			last = event->is_traced ? last : i;
+			traced = event->is_traced ? traced : 0;
 			continue;
 		}
-		found.trained_from = event->begin;
+		found.trained_from = traced != 0 ? traced : event->begin;
 		if (last < learning->count)
 			found.evaluated_to = begin_of_training(learning, last, i);
 		break;

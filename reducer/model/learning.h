@@ -13,14 +13,17 @@
 #include <stdint.h>
 
 /*
- * LEARNING_DRAW: takes data without a loader. LEARNING_SCALE: what a GradScaler does once a batch, behind its step, be it skipped or
- * not.
+ * LEARNING_DRAW: takes data without a loader. LEARNING_TRACE: stands inside of an op that a compiler runs to see what it does.
+ * LEARNING_REGION: what torch.compile made, a layer whose ops say its sequence number. LEARNING_SCALE: what a GradScaler does once
+ * a batch, behind its step, be it skipped or not.
  */
 enum learning_name {
 	LEARNING_UNKNOWN,
 	LEARNING_PLAIN,
 	LEARNING_DRAW,
 	LEARNING_BACKWARD,
+	LEARNING_TRACE,
+	LEARNING_REGION,
 	LEARNING_LAYER,
 	LEARNING_LOADER,
 	LEARNING_ZERO,
@@ -31,6 +34,7 @@ enum learning_name {
 struct learning_event {
 	uint64_t begin, sequence; /* sequence: UINT64_MAX = none */
 	enum learning_name kind;
+	int is_traced; /* a compiler ran it, or another mode of Python's dispatcher saw it */
 };
 
 struct learning {
@@ -42,6 +46,7 @@ struct learning {
 	uint64_t stepping;     /* of an open Optimizer.step: a closure in it may train, its own ops have no gradients; 0 = none */
 	struct learning_event now; /* that op */
 	int is_linkable;       /* a sequence number that comes next is of it */
+	int is_region;	       /* LEARNING_REGION */
 	int is_scalable;       /* an Optimizer.step was called since LEARNING_SCALE */
 	size_t skips;	       /* LEARNING_SCALE without one: a GradScaler skipped it */
 	int is_within;	       /* the Optimizer.step begun last was called by a backward function, a hook of it */
@@ -56,7 +61,7 @@ struct learning {
 };
 
 struct learning_found {
-	uint64_t trained_from; /* when the first layer that a backward pass came for began; 0 = there is none */
+	uint64_t trained_from; /* when the first layer that a backward pass came for began, or was compiled; 0 = there is none */
 	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
 	uint64_t backward, updates; /* as in struct learning */
 	int has_stepped; /* an optimizer did */

@@ -257,6 +257,21 @@ def followed():  # fine-tuned with an optimizer of another kind
     train(net, torch.optim.Adam(net.parameters()), 14)
 
 
+def compiled():  # 3 epochs of 8 steps, scored after each; the last batch of the first has a size of its own, so code is made again
+    net, optimizer = parts()
+    model = torch.compile(net, backend="aot_eager", dynamic=False)
+    for epoch in range(3):
+        for i in range(8):
+            x, y = batch(SMALL // 2 if epoch == 0 and i == 7 else SMALL)
+            loss = loss_of(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            for _ in range(4):
+                model(batch(LARGE)[0])
+
+
 def forked():  # a child goes on with another optimizer
     net, optimizer = parts()
     train(net, optimizer, 10)

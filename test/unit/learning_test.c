@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { LAYER = 1, PLAIN, LOADER, ZERO, STEP, REGION, DRAW, AROUND };
+enum { LAYER = 1, PLAIN, LOADER, ZERO, STEP, REGION, DRAW, AROUND, MODE, NAMES };
 enum { FUNCTION = 0, BACKWARD = 1, SCRIPT = 2, USER = 7, ELSEWHERE = 16 };
 #define NO_GRADIENTS UINT64_MAX
 
@@ -22,12 +22,13 @@ static int make(void **state)
 	static const char *const names[] = {
 		[LAYER] = "aten::linear",	      [PLAIN] = "aten::relu",	[LOADER] = "enumerate(DataLoader)#_Single.__next__",
 		[ZERO] = "Optimizer.zero_grad#SGD", [STEP] = "Optimizer.step#SGD.step", [REGION] = "Torch-Compiled Region: 0/0",
-		[DRAW] = "aten::randn",	      [AROUND] = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"};
+		[DRAW] = "aten::randn",	      [AROUND] = "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad",
+		[MODE] = "PythonDispatchMode"};
 
 	(void)state;
 	learning = (struct learning){0};
 	learning_again(&learning);
-	for (uint64_t name = LAYER; name <= AROUND; name++)
+	for (uint64_t name = LAYER; name < NAMES; name++)
 		learning_name(&learning, name, names[name]);
 	now = 100;
 	sequence = 1;
@@ -304,6 +305,65 @@ static void what_a_window_cut_off_is_open_no_more(void **state)
 	assert_int_equal(learning_found(&learning).trained_from, first);
 }
 
+/* What torch.compile made has no number of its own; the first op inside that has one says it. */
+static uint64_t region(uint64_t number)
+{
+	uint64_t began = now += 10;
+
+	learning_begin(&learning, REGION, began, FUNCTION, began);
+	learning_begin(&learning, PLAIN, began + 1, FUNCTION, began + 1);
+	learning_end(&learning, began + 1);
+	learning_begin(&learning, PLAIN, began + 2, FUNCTION, began + 2);
+	if (number != NO_GRADIENTS)
+		learning_sequence(&learning, number);
+	learning_end(&learning, began + 2);
+	learning_begin(&learning, PLAIN, began + 3, FUNCTION, began + 3);
+	learning_sequence(&learning, UINT64_C(1) << 40); /* said too late */
+	learning_end(&learning, began + 3);
+	learning_end(&learning, began);
+	return began;
+}
+
+/* An op that a compiler runs to see what it does. */
+static uint64_t trace(void)
+{
+	uint64_t began = now += 10;
+
+	learning_begin(&learning, LAYER, began, FUNCTION, began);
+	learning_sequence(&learning, sequence++);
+	learning_begin(&learning, MODE, began + 1, FUNCTION, began + 1);
+	learning_end(&learning, began + 1);
+	learning_end(&learning, began);
+	return began;
+}
+
+static void a_compiled_region_has_the_number_of_what_it_runs(void **state)
+{
+	(void)state;
+	trace();
+	region(sequence++); /* scored, with gradients */
+	uint64_t from = sequence, first = region(sequence++);
+	backward(from);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, first);
+	assert_int_equal(found.evaluated_to, first);
+}
+
+static void what_a_compiler_traces_is_of_the_step(void **state)
+{
+	uint64_t from, first;
+
+	(void)state;
+	first = trace();
+	trace();
+	from = sequence;
+	region(sequence++);
+	backward(from);
+	struct learning_found found = learning_found(&learning);
+	assert_int_equal(found.trained_from, first);
+	assert_int_equal(found.evaluated_to, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +381,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_layer_under_autocast_has_the_number_of_the_one_inside, make, drop),
 		cmocka_unit_test_setup_teardown(a_hook_of_the_backward_pass_steps_within_it, make, drop),
 		cmocka_unit_test_setup_teardown(what_a_window_cut_off_is_open_no_more, make, drop),
+		cmocka_unit_test_setup_teardown(a_compiled_region_has_the_number_of_what_it_runs, make, drop),
+		cmocka_unit_test_setup_teardown(what_a_compiler_traces_is_of_the_step, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
