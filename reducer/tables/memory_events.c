@@ -92,10 +92,7 @@ static void fill(struct table *table, const struct request *request)
 			   " events: of each stretch of time of an allocator the largest; --window looks at a part.",
 			   shown, told);
 	if (told == 0)
-		table_note(
-			table, NOTE_MISSING,
-			"No framework told its allocations one by one: memory.sites and memory.peak have what malloc and the GPU "
-			"calls say.");
+		notes_no_blocks(table, request);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_block_events, NULL};

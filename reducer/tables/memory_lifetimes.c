@@ -99,9 +99,7 @@ static void fill(struct table *table, const struct request *request)
 				   all->words.items[of->allocator], of->count, of->live_blocks, of->live_bytes);
 	}
 	if (!all || !all->count)
-		table_note(table, NOTE_MISSING,
-			   "No framework told its allocations one by one (TFPROF_MALLOC=full or sample has those of malloc, by size: "
-			   "memory.histogram; memory.sites has what lived to the end).");
+		notes_no_blocks(table, request);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_lifetimes, NULL};

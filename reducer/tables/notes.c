@@ -302,3 +302,26 @@ void notes_sampling(struct table *table, const struct request *request)
 			"tells the standard errors. TFPROF_MALLOC=full records every call.",
 			interval / 1024);
 }
+
+void notes_no_blocks(struct table *table, const struct request *request)
+{
+	size_t own = 0, foreign = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		if (process_is_foreign(process))
+			foreign++;
+		else
+			own++;
+	}
+	if (foreign)
+		table_note(table, NOTE_MISSING,
+			   "The file has no allocations one by one: PyTorch's profiler writes them with profile_memory=True; of an "
+			   "XPlane those of device allocators are there.");
+	if (own && !notes_ops(table, request))
+		table_note(table, NOTE_MISSING,
+			   "No framework told its allocations one by one: TFPROF_OPS=on (the default) asks TensorFlow and PyTorch; "
+			   "memory.sites and memory.peak have what malloc and the GPU calls say.");
+}

@@ -219,6 +219,8 @@ static void put_rows(struct text *out, const struct run *run, const struct diges
 		put_shown(out, run->processes[i].called, strlen(run->processes[i].called));
 		text_string(out, ",\"command\":");
 		put_shown(out, run->processes[i].command, strlen(run->processes[i].command));
+		if (run->processes[i].gone_ns != TIME_UNKNOWN)
+			text_format(out, ",\"end\":%" PRId64, run->processes[i].gone_ns);
 		text_char(out, '}');
 	}
 	text_char(out, ']');

@@ -163,7 +163,7 @@ function stepChart(table) {
 		show();
 	} }, text);
 	const more = isWhole && topOf(sums) < most ? [toggle("", "Cut the longest bars")] :
-		higher ? [element("span", { class: "note" }, `${higher} bars are longer than the picture, up to ${shown(most, "ns")}. `), toggle("whole", "Show them whole")] : [];
+		higher ? [element("span", { class: "note" }, `${higher === 1 ? "1 bar is" : higher + " bars are"} longer than the picture, up to ${shown(most, "ns")}. `), toggle("whole", "Show them whole")] : [];
 	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
 		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
 		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, max: top || undefined, ...axis("ns", "time", top) } },

@@ -2,18 +2,18 @@
 // From when to when the largest blocks lived that were live at an allocator's peak: a bar each, as thick as it is large, over the steps.
 "use strict";
 
-const LIFETIME_BARS = 40, LEAST_SIZE = 1e-3, THICK = 14, STEP_TICKS = 8; // bars; what they are at least of the largest block; its pixels; labels below
+const LIFETIME_BARS = 40, LEAST_SIZE = 1e-3, THICK = 14, STEP_PX = 110; // bars; what they are at least of the largest block; its pixels; room of a label below
 const LIFETIME_FIELDS = [["op_name", "op"], ["allocated_bytes", "allocated"], ["requested_bytes", "requested"], ["from_ns", "from"], ["to_ns", "to"],
 	["lifetime_ns", "lived"], ["from_step", "handed out in step"], ["to_step", "came back in step"], ["release_op_name", "released in"], ["region", "region"],
 	["data_type", "type"], ["shape", "shape"]];
 
-// Where steps begin, between two moments: at most STEP_TICKS of them; without steps the axis keeps its times.
+// Where steps begin, between two moments: as many as there is room for; without steps the axis keeps its times.
 function stepTicks(from, to) {
 	const table = byId.get("step_stats"), start = table ? place(table, "start_ns") : -1;
 	if (start < 0)
 		return [];
 	const rows = table.rows.filter((row) => Number(row[start]) >= from && Number(row[start]) <= to).sort((a, b) => a[start] - b[start]);
-	return rows.filter((row, i) => i % Math.ceil(rows.length / STEP_TICKS) === 0).map((row) => ({ value: Number(row[start]), label: "step " + value(table, row, "step") }));
+	return rows.filter((row, i) => i % Math.ceil(rows.length / Math.max(2, Math.floor(Math.min(window.innerWidth - 100, 1100) / STEP_PX))) === 0).map((row) => ({ value: Number(row[start]), label: "step " + value(table, row, "step") }));
 }
 
 function lifetimeLines(table, row) {

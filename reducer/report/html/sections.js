@@ -31,8 +31,10 @@ function panel(main, id, more = {}) {
 	return made;
 }
 
+// What none of the rows has is left out.
 function small(table, rows = table.rows.slice(0, FIRST_ROWS), ids = null) {
-	const columns = ids ? ids.map((id) => place(table, id)).filter((i) => i >= 0) : table.columns.map((_, i) => i);
+	const wanted = ids ? ids.map((id) => place(table, id)).filter((i) => i >= 0) : table.columns.map((_, i) => i);
+	const columns = wanted.filter((i) => rows.some((row) => row[i] !== null && row[i] !== ""));
 	const part = { columns: columns.map((i) => table.columns[i]) };
 	return element("div", { class: "scroll digest" }, element("table", { class: wording(table.id) }, head(part), element("tbody", {}, ...rows.map((row) =>
 		element("tr", {}, ...columns.map((i) => cell(row[i], table.columns[i], false)))))));

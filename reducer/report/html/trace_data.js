@@ -114,13 +114,13 @@ function makeGroups(source, items) {
 				title: isDevice ? `GPU ${row.device} ${row.label || ""} of process ${process.called}` : `${process.command} (process ${process.called})` });
 		const trackKey = `${key}/${row.on}/${row.track}/${row.on === "process" ? row.name : row.on === "thread" ? row.lane : ""}`;
 		if (!tracks.has(trackKey)) {
-			const track = { key: trackKey, title: rowTitle(source, row), on: row.on, row, group: groups.get(key), lanes: [], isCounter: row.kind === "counter" };
+			const track = { key: trackKey, title: rowTitle(source, row), on: row.on, row, group: groups.get(key), lanes: [], isCounter: row.kind === "counter", end: process.end };
 			tracks.set(trackKey, track);
 			track.group.tracks.push(track);
 		}
 		const track = tracks.get(trackKey);
 		for (const numbers of track.isCounter ? [Array.from({ length: row.count }, (_, k) => first + k)] : packed(items, first, row.count))
-			track.lanes.push({ depth: row.depth + row.lane, ...makeLane(items, numbers, track.isCounter) });
+			track.lanes.push({ depth: row.depth + row.lane, ...makeLane(items, numbers, track.isCounter), end: track.end });
 		first += row.count;
 	}
 	const place = { process: 0, thread: 1, queue: 2 };

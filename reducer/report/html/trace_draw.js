@@ -120,7 +120,8 @@ function drawSpans(view, lane, line, labels) {
 	}
 }
 
-// Heights of a counter's columns: its highest value inside each pixel; between values the last one holds.
+// Heights of a counter's columns: its highest value inside each pixel; between values the last one holds, to the end of
+// its process.
 function counterHeights(view, lane) {
 	const { width, from, scale, items } = view, heights = new Float64Array(width);
 	let k = Math.max(0, after(lane.starts, from) - 1), held = 0;
@@ -129,6 +130,8 @@ function counterHeights(view, lane) {
 		let most = lane.starts[k] <= from + x / scale ? items.value[lane.ids[k]] : held;
 		while (k + 1 < lane.ids.length && lane.starts[k + 1] < until)
 			most = Math.max(most, items.value[lane.ids[++k]]);
+		if (lane.end < from + x / scale && lane.starts[lane.starts.length - 1] < from + x / scale)
+			break;
 		if (lane.ids.length && lane.starts[k] < until) {
 			held = items.value[lane.ids[k]];
 			heights[x] = lane.most > 0 ? most / lane.most : 0;
