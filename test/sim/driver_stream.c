@@ -171,7 +171,12 @@ int do_cuStreamBeginCaptureToGraph(void *handle, void *graph, void **dependencie
 int do_cuStreamEndCapture(void *handle, void **graph)
 {
 	FIND(handle);
-	return graph ? sim_capture_end(stream, (struct sim_graph **)graph) : SIM_INVALID_VALUE;
+	struct sim_graph *made;
+	int result = sim_capture_end(stream, &made);
+
+	if (graph) /* 0: the program has it, it captured into it */
+		*graph = made;
+	return result;
 }
 
 int do_cuStreamIsCapturing(void *handle, void *status)

@@ -190,6 +190,25 @@ int do_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, void *from, size_t x, 
 	return copy_flat(flat(to, pitch), within(from, x, y), width, height, stream, true);
 }
 
+int do_cudaMemcpy2DArrayToArray(void *to, size_t to_x, size_t to_y, void *from, size_t x, size_t y, size_t width, size_t height, int kind)
+{
+	(void)kind;
+	return copy_flat(within(to, to_x, to_y), within(from, x, y), width, height, NULL, false);
+}
+
+/* Of arrays of one row, as all programs of CUDA 9 that still use these have them. */
+int do_cudaMemcpyToArray(void *to, size_t x, size_t y, void *from, size_t bytes, int kind)
+{
+	(void)kind;
+	return copy_flat(within(to, x, y), flat(from, bytes), bytes, 1, NULL, false);
+}
+
+int do_cudaMemcpyFromArray(void *to, void *from, size_t x, size_t y, size_t bytes, int kind)
+{
+	(void)kind;
+	return copy_flat(flat(to, bytes), within(from, x, y), bytes, 1, NULL, false);
+}
+
 /* cudaMemcpy3DParms, and its peer form with a device behind each side. */
 struct runtime_side {
 	void *array;
