@@ -9,10 +9,13 @@
 #include "reducer/base/base.h"
 #include "reducer/import/source.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROTO_MODULE = 1 };
+enum { PROTO_MODULE = 1, PROTO_BUFFERS = 3 };
+enum { BUFFERS_ALLOCATION = 3 };
+enum { ALLOCATION_SIZE = 2, ALLOCATION_THREAD = 3, ALLOCATION_ARGUMENT = 5, ALLOCATION_OUTPUT = 7, ALLOCATION_CONSTANT = 12 };
 enum { MODULE_NAME = 1, MODULE_COMPUTATION = 3, MODULE_ENTRY = 6, MODULE_FRAMES = 17 };
 enum { COMPUTATION_NAME = 1, COMPUTATION_INSTRUCTION = 2, COMPUTATION_ID = 5 };
 enum {
@@ -27,7 +30,7 @@ enum {
 	INSTRUCTION_OPERANDS = 36,
 	INSTRUCTION_CALLED = 38
 };
-enum { SHAPE_TYPE = 2, SHAPE_DIMENSIONS = 3, SHAPE_PARTS = 4 };
+enum { SHAPE_TYPE = 2, SHAPE_DIMENSIONS = 3, SHAPE_PARTS = 4, SHAPE_LAYOUT = 5, LAYOUT_ORDER = 1 };
 enum { METADATA_OP = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME = 15 };
 enum { FRAMES_FILE = 1, FRAMES_FUNCTION = 2, FRAMES_LOCATION = 3, FRAMES_FRAME = 4 };
 enum { LOCATION_FILE = 1, LOCATION_FUNCTION = 2, LOCATION_LINE = 3, FRAME_LOCATION = 1 };
@@ -129,6 +132,18 @@ static uint64_t times(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
+static void take_layout(struct reading *reading, struct hlo_instruction *instruction, struct stretch message)
+{
+	struct wire_field field;
+	size_t rank = 0;
+
+	while (wire_next(&reading->source, &message, &field) > 0)
+		if (field.number == LAYOUT_ORDER)
+			rank += take_numbers(reading, &field, instruction->layout + (rank < HLO_RANK ? rank : 0),
+					     rank < HLO_RANK ? HLO_RANK - rank : 0);
+	instruction->layout_rank = rank <= HLO_RANK ? (uint32_t)rank : 0;
+}
+
 static void take_shape(struct reading *reading, struct hlo_instruction *instruction, struct stretch message, int depth)
 {
 	struct wire_field field;
@@ -145,6 +160,8 @@ static void take_shape(struct reading *reading, struct hlo_instruction *instruct
 		} else if (field.number == SHAPE_PARTS && field.type == WIRE_BYTES && depth < NESTED_MOST) {
 			take_shape(reading, instruction, field.bytes, depth + 1);
 			is_tuple = true;
+		} else if (field.number == SHAPE_LAYOUT && field.type == WIRE_BYTES && depth == 0) {
+			take_layout(reading, instruction, field.bytes);
 		}
 	}
 	if (is_tuple || rank > HLO_RANK)
@@ -154,6 +171,7 @@ static void take_shape(struct reading *reading, struct hlo_instruction *instruct
 	if (depth == 0) {
 		memcpy(instruction->dims, dims, rank * sizeof(*dims));
 		instruction->rank = (uint32_t)rank;
+		instruction->type = type <= UINT8_MAX ? (uint8_t)type : 0;
 	}
 	instruction->elements += elements;
 	instruction->bytes += times(elements, type_bytes(type));
@@ -413,6 +431,44 @@ static void take_module(struct reading *reading, struct stretch message)
 	}
 }
 
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* An argument whose place a result takes is one and the other: it counts as an argument. */
+static void take_allocation(struct reading *reading, struct stretch message)
+{
+	struct hlo_memory *memory = &reading->module->memory;
+	uint64_t values[ALLOCATION_CONSTANT + 1] = {0}, *sum = &memory->temporaries;
+	struct wire_field field;
+
+	while (wire_next(&reading->source, &message, &field) > 0)
+		if (field.type == WIRE_VARINT && field.number <= ALLOCATION_CONSTANT)
+			values[field.number] = field.value;
+	if (values[ALLOCATION_ARGUMENT])
+		sum = &memory->arguments;
+	else if (values[ALLOCATION_CONSTANT])
+		sum = &memory->constants;
+	else if (values[ALLOCATION_THREAD])
+		sum = &memory->thread_local;
+	else if (values[ALLOCATION_OUTPUT])
+		sum = &memory->outputs;
+	*sum = plus(*sum, values[ALLOCATION_SIZE]);
+	if (values[ALLOCATION_ARGUMENT] && values[ALLOCATION_OUTPUT])
+		memory->reused = plus(memory->reused, values[ALLOCATION_SIZE]);
+	memory->allocations++;
+}
+
+static void take_buffers(struct reading *reading, struct stretch message)
+{
+	struct wire_field field;
+
+	while (wire_next(&reading->source, &message, &field) > 0)
+		if (field.number == BUFFERS_ALLOCATION && field.type == WIRE_BYTES)
+			take_allocation(reading, field.bytes);
+}
+
 struct hlo_module *hlo_read(const char *path, struct diag_list *diags)
 {
 	struct reading reading = {.texts = {0}};
@@ -427,6 +483,8 @@ struct hlo_module *hlo_read(const char *path, struct diag_list *diags)
 	while (wire_next(&reading.source, &message, &field) > 0)
 		if (field.number == PROTO_MODULE && field.type == WIRE_BYTES)
 			bytes = field.bytes;
+		else if (field.number == PROTO_BUFFERS && field.type == WIRE_BYTES)
+			take_buffers(&reading, field.bytes);
 	take_module(&reading, bytes);
 	settle_lines(&reading);
 	sort_ids(reading.module);
@@ -474,4 +532,29 @@ const struct hlo_computation *hlo_computation(const struct hlo_module *module, u
 		if (module->computations[i].id == id)
 			return &module->computations[i];
 	return NULL;
+}
+
+static void put_numbers(struct text *text, const uint64_t *numbers, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		text_format(text, "%s%" PRIu64, i ? "," : "", numbers[i]);
+}
+
+void hlo_put_shape(struct text *text, const struct hlo_instruction *instruction)
+{
+	/* By number, up to the 8-bit floats. */
+	static const char *const names[] = {NULL,  "pred", "s8",  "s16", "s32", "s64", "u8",  "u16",  "u32",    "u64", "f16",
+					    "f32", "f64",  NULL, NULL,  "c64", "bf16", NULL, "c128", "f8e5m2", "f8e4m3fn"};
+	const char *name = instruction->type < sizeof(names) / sizeof(names[0]) ? names[instruction->type] : NULL;
+
+	if (!name)
+		return;
+	text_format(text, "%s[", name);
+	put_numbers(text, instruction->dims, instruction->rank);
+	text_char(text, ']');
+	if (!instruction->layout_rank)
+		return;
+	text_char(text, '{');
+	put_numbers(text, instruction->layout, instruction->layout_rank);
+	text_char(text, '}');
 }

@@ -8,6 +8,7 @@
 #ifndef REDUCER_IMPORT_HLO_H
 #define REDUCER_IMPORT_HLO_H
 
+#include "reducer/base/base.h"
 #include "reducer/read/diag.h"
 
 #include <stdbool.h>
@@ -29,6 +30,9 @@ struct hlo_instruction {
 	uint64_t elements, bytes; /* of the result; of a tuple the sum of its parts */
 	uint64_t dims[HLO_RANK];
 	uint32_t rank;
+	uint64_t layout[HLO_RANK]; /* the dimension that changes fastest in memory first; layout_rank 0 = not said */
+	uint32_t layout_rank;
+	uint8_t type; /* xla.PrimitiveType of the result; 0 = a tuple, or not said */
 	uint32_t operands, operand_count; /* in hlo_module.numbers: ids */
 	uint32_t called, called_count;	  /* ids of computations */
 	uint32_t contracting;		  /* dot: bits of the first operand's dimensions that are summed over */
@@ -49,7 +53,15 @@ struct hlo_cost {
 	bool is_known;
 };
 
+/* What XLA lays out for one execution, in bytes: each of its allocations is of one kind. */
+struct hlo_memory {
+	uint64_t arguments, outputs, temporaries, constants, thread_local;
+	uint64_t reused;      /* of the arguments: the results take their place (donated) */
+	uint64_t allocations; /* 0 = the file does not tell */
+};
+
 struct hlo_module {
+	struct hlo_memory memory;
 	char *texts;
 	uint32_t name;
 	uint64_t entry; /* id of the computation that is the program */
@@ -75,6 +87,9 @@ struct hlo_cost hlo_cost(const struct hlo_module *module, const struct hlo_instr
 
 /* Bytes of its operands and of its result: what it touches at least once, where nothing stays in a cache. */
 uint64_t hlo_touched(const struct hlo_module *module, const struct hlo_instruction *instruction);
+
+/* The result as XLA writes it, "f32[64,784]{1,0}": type, dimensions, layout. Appends nothing for a tuple or an unknown type. */
+void hlo_put_shape(struct text *text, const struct hlo_instruction *instruction);
 
 static inline const char *hlo_text(const struct hlo_module *module, uint32_t at)
 {

@@ -25,6 +25,7 @@ enum {
 	TRANSCENDENTALS,
 	BYTES,
 	INTENSITY,
+	SHAPE,
 	COLUMNS
 };
 
@@ -44,6 +45,8 @@ static const struct table_column columns[] = {
 			     "exp, log, tanh and the like, not in flops"},
 	[BYTES] = {"bytes", "bytes", TABLE_INTEGER, UNIT_BYTES, 0, "of its operands and results"},
 	[INTENSITY] = {"flops_per_byte", "flops/B", TABLE_REAL, UNIT_NONE, 1, "arithmetic intensity: flops by bytes"},
+	[SHAPE] = {"shape", "shape", TABLE_TEXT, UNIT_NONE, 2,
+		   "of the result: type[dimensions]{layout: the dimension that changes fastest in memory first}; empty = a tuple"},
 };
 
 /* Names and moves that no kernel runs for. */
@@ -56,6 +59,16 @@ static bool is_idle(const char *opcode)
 		if (strcmp(idle[i], opcode) == 0)
 			return true;
 	return false;
+}
+
+static void put_shape(struct table *table, const struct hlo_instruction *instruction)
+{
+	struct text text = {0};
+
+	hlo_put_shape(&text, instruction);
+	if (text.length)
+		table_text(table, SHAPE, text.bytes, text.length);
+	text_free(&text);
 }
 
 static void add_row(struct table *table, const struct xla_file *file, const struct hlo_module *module,
@@ -77,6 +90,7 @@ static void add_row(struct table *table, const struct xla_file *file, const stru
 		table_string(table, FILE_NAME, hlo_text(module, instruction->file));
 	if (instruction->line)
 		table_integer(table, LINE, instruction->line);
+	put_shape(table, instruction);
 	table_integer(table, BYTES, (int64_t)(bytes & INT64_MAX));
 	if (!cost.is_known)
 		return;
