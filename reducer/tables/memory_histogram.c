@@ -62,6 +62,19 @@ static void add_allocator(struct table *table, const struct request *request, co
 	free(sum);
 }
 
+/* A sample has no classes: of what was not chosen nobody knows the size, nor when it came back. */
+static void note_heap(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !process_has_heap(process) || process->heap.kind == ACCOUNT_EVENTS)
+			continue;
+		table_note(table, NOTE_MISSING,
+			   "Blocks of malloc have classes only where each call was recorded: TFPROF_MALLOC=full does.");
+		return;
+	}
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	const char **names;
@@ -73,7 +86,8 @@ static void fill(struct table *table, const struct request *request)
 	if (table->row_count && request_wants_allocator(request, "mmap"))
 		table_note(table, NOTE_INFO, "Blocks of mmap have no classes: parts of one can be given back, and grow.");
 	notes_recording(table, request);
-	notes_sampling(table, request);
+	if (request_wants_allocator(request, "heap"))
+		note_heap(table, request);
 }
 
 const struct table_kind table_memory_histogram = {

@@ -266,7 +266,14 @@ static void test_histogram(void **state)
 	assert_cells(table, 0, CELLS("size_from_bytes", "0", "size_to_bytes", "1", "life_from_ns", "-", "life_to_ns", "-", "blocks", "1"));
 	assert_cells(table, 1, CELLS("size_from_bytes", "17", "size_to_bytes", "32", "life_from_ns", "10000", "life_to_ns", "100000",
 				     "blocks", "7", "requested_bytes", "200"));
+	assert_false(has_note(table, NOTE_MISSING, "TFPROF_MALLOC=full"));
 	table_free(table);
+	enum account_kind before = fixture->processes[0].heap.kind;
+	fixture->processes[0].heap.kind = ACCOUNT_SAMPLED;
+	table = tables_make(&table_memory_histogram, &fixture->request);
+	assert_true(has_note(table, NOTE_MISSING, "TFPROF_MALLOC=full"));
+	table_free(table);
+	fixture->processes[0].heap.kind = before;
 }
 
 static void test_losses(void **state)

@@ -106,6 +106,6 @@ function memoryPage(main) {
 	if (has("memory.sites"))
 		for (const made of pictures(byId.get("memory.sites")))
 			put(main, made);
-	for (const id of ["memory.sites", "memory.histogram"])
+	for (const id of ["memory.sites", "memory.histogram", ...has("xla_memory") ? ["xla_memory"] : []])
 		panel(main, id);
 }
