@@ -50,17 +50,19 @@ bool sim_function_is_live(const struct sim_function *function)
 	return sim_is_object(function, SIM_MAGIC_FUNCTION);
 }
 
-/* The newest cubin that the device runs, else the newest at all; NULL when there is none that can be read. */
-static const struct entry *choose(const struct fatbin *fatbin, uint32_t arch, bool *has_ptx)
+/* The newest cubin that the device runs, else the newest at all; NULL when there is none that can be read: is_sealed, there are others. */
+static const struct entry *choose(const struct fatbin *fatbin, uint32_t arch, bool *has_ptx, bool *is_sealed)
 {
 	const char *at = (const char *)fatbin + fatbin->header_size, *end = at + fatbin->size;
 	const struct entry *best = NULL, *entry;
 
+	*is_sealed = false;
 	for (*has_ptx = false; at + sizeof *entry <= end; at += entry->header_size + entry->size) {
 		entry = (const struct entry *)at;
 		if (!entry->header_size)
 			break;
 		*has_ptx |= entry->kind == ENTRY_PTX;
+		*is_sealed |= (entry->flags & IS_COMPRESSED) != 0;
 		if (entry->kind != ENTRY_ELF || entry->flags & IS_COMPRESSED)
 			continue;
 		if (!best || (entry->arch <= arch ? best->arch > arch || entry->arch > best->arch : best->arch > arch &&
@@ -143,9 +145,9 @@ static int read_image(struct sim_module *module, const void *image, int device, 
 	if (magic == WRAPPER_MAGIC)
 		return read_image(module, ((const struct wrapper *)image)->data, device, is_own_text);
 	if (magic == FATBIN_MAGIC) {
-		entry = choose(image, arch, &has_ptx);
+		entry = choose(image, arch, &has_ptx, &module->is_sealed);
 		if (!entry)
-			return has_ptx || is_own_text ? SIM_OK : SIM_NO_BINARY;
+			return has_ptx || is_own_text || module->is_sealed ? SIM_OK : SIM_NO_BINARY;
 		if (has_ptx && entry->arch / 10 != arch / 10)
 			tell_jit(facts->ordinal, start);
 		return take_cubin(module, (const char *)entry + entry->header_size, entry->size);
@@ -216,7 +218,8 @@ struct sim_function *sim_module_function(struct sim_module *module, const char *
 
 	while (function && strcmp(function->name, name))
 		function = function->next;
-	if (!function && !module->cubin && !strstr(name, "..") && module->image_size == 0)
+	/* Compressed code is not read here (TensorFlow's own kernels): what is asked for is taken to be there. */
+	if (!function && !module->cubin && !strstr(name, "..") && (module->image_size == 0 || module->is_sealed))
 		function = add_function(module, name, strlen(name));
 	return function;
 }

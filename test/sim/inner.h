@@ -143,6 +143,7 @@ struct sim_module {
 	struct sim_function *functions;
 	struct sim_variable *variables;
 	bool is_loaded;			/* subscribers heard of it */
+	bool is_sealed;			/* its code is compressed, and not read */
 };
 
 struct sim_pool {

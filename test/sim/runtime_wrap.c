@@ -19,3 +19,6 @@
 	SIM_FUNCTION(SIM_RUNTIME, name, SIM_NOT_SUPPORTED, cbid, false, need, count, __VA_ARGS__)
 #include "runtime_api.def"
 #include "runtime_not.def"
+
+/* As programs of CUDA 12 know it: its header gives the function this name. */
+SIM_EXPORT int cudaGetDeviceProperties_v2(void *, int) __attribute__((alias("cudaGetDeviceProperties")));
