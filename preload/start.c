@@ -356,6 +356,7 @@ static void gpu_work_began(void)
 	if (tfp_settings.drain == TFP_DRAIN_AUTO)
 		tfp_drain_allow_thread(1);
 	tfp_drain_start(tfp_real.pthread_create);
+	tfp_cuda_devices_note();
 }
 
 static void configure_gpu(void)

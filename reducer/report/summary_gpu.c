@@ -18,7 +18,8 @@
 #define DEVICES_SHOWN 4
 #define REASONS_SHOWN 2
 
-static void put_device(struct summary *summary, const struct gpu_brief_device *device, int64_t duration_ns)
+/* is_recorded: that nothing ran on it is known, not only that nobody looked. */
+static void put_device(struct summary *summary, const struct gpu_brief_device *device, int64_t duration_ns, bool is_recorded)
 {
 	struct text name = {0};
 	char share[32];
@@ -33,11 +34,15 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 	escape_cut(&name, 20);
 	text_format(&summary->line, "  %s", name.bytes);
 	text_fill(&summary->line, ' ', 22 - escape_width(name.bytes, name.length));
-	summary_number(summary, human_ns, (int64_t)device->busy_ns, 10);
 	snprintf(share, sizeof(share), "%.1f %%", duration_ns > 0 ? 100.0 * (double)device->busy_ns / (double)duration_ns : 0);
-	text_format(&summary->line, "%9s", device->processes > 1 ? "-" : share);
-	summary_number(summary, human_count, (int64_t)device->kernels, 11);
-	summary_number(summary, human_count, (int64_t)device->copies, 11);
+	if (is_recorded) {
+		summary_number(summary, human_ns, (int64_t)device->busy_ns, 10);
+		text_format(&summary->line, "%9s", device->processes > 1 ? "-" : share);
+		summary_number(summary, human_count, (int64_t)device->kernels, 11);
+		summary_number(summary, human_count, (int64_t)device->copies, 11);
+	} else {
+		text_format(&summary->line, "%10s%9s%11s%11s", "-", "-", "-", "-");
+	}
 	if (device->has_peak)
 		summary_number(summary, human_bytes, (int64_t)device->peak_bytes, 14);
 	else
@@ -100,7 +105,8 @@ void summary_put_gpu(struct summary *summary)
 		bool is_last = shown + 1 == brief.device_count;
 		if (shown && summary_left(summary) < 1 + !is_last + kept)
 			break;
-		put_device(summary, &brief.devices[shown], summary->request->run->duration_ns);
+		put_device(summary, &brief.devices[shown], summary->request->run->duration_ns,
+			   brief.paired || brief.device_only || !brief.host_only);
 	}
 	summary_more(summary, brief.device_count, shown, "device_timeline");
 	put_launches(summary, &brief);
