@@ -255,7 +255,7 @@ double process_rate(const struct process *process);
 /*
  * Whether the counters of the threads and the events say the same of this account. A thread that was killed inside a hook
  * has counted a call that it had not recorded yet (nothing was lost: the call had not returned), so where the process
- * ended without a word or had several threads, a call more for each thread and lane agrees too.
+ * ended without a word or had several threads, a call more for each thread and lane agrees too, and so do bytes without the call.
  */
 int process_counters_agree(const struct process *process, const struct account *account);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit test of how long a killed process lasted: by its records, and by the clock that nobody sets of who waited for it. */
+/* Unit test of killed processes: how long they lasted, by their records and by the clock of who waited for them; what they counted. */
 #include "reducer/model/scan.h"
 #include "test/unit/straight_clock.h"
 
@@ -76,12 +76,31 @@ static void what_cannot_be_is_not_said(void **state)
 	lasted(2);
 }
 
+/* Counters are stored one by one, in an order of the compiler's: bytes may stand there before the call that they are of. */
+static void bytes_counted_before_their_call_agree_where_it_was_cut_off(void **state)
+{
+	struct process one = {.end = END_SIGNAL, .thread_count = 1};
+	struct account account = {.allocations = 7, .event_allocations = 7, .requested_bytes = 500, .event_requested_bytes = 500,
+				  .allocated_bytes = 600 + 1272, .event_allocated_bytes = 600};
+
+	(void)state;
+	assert_true(process_counters_agree(&one, &account));
+	account.event_allocated_bytes = account.allocated_bytes + 1; /* told, and never counted */
+	assert_false(process_counters_agree(&one, &account));
+	account.event_allocated_bytes = 600;
+	one.end = END_EXIT;
+	assert_false(process_counters_agree(&one, &account));
+	account.allocated_bytes = 600;
+	assert_true(process_counters_agree(&one, &account));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_killed_one_lasted_until_it_was_waited_for),
 		cmocka_unit_test(who_sets_the_wall_clock_changes_nothing),
 		cmocka_unit_test(what_cannot_be_is_not_said),
+		cmocka_unit_test(bytes_counted_before_their_call_agree_where_it_was_cut_off),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
