@@ -18,6 +18,7 @@ import threading
 BASE = 400_000  # bytes: far above what anything else here allocates, so that the sampler takes each
 SIZES = itertools.count(BASE)
 NOTES = []
+os.register_at_fork(after_in_child=NOTES.clear)  # a fork server of Python 3.14 runs this file, and its children begin with its notes
 
 
 def truth(frame):
