@@ -4,6 +4,9 @@
  * -DFRAMEWORK the lower one, else the upper one, which calls it. -DSHIFTED plants another layout of events and annotations.
  * Where libcudart.so.13 is loaded, an op also works on a device.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, which glibc before 2.36 keeps for those who ask */
+#endif
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,14 +6,28 @@ that scripts/setup should have installed and that cannot be imported is a failur
 """
 import glob
 import os
+import re
 import subprocess
 
 from house import REDUCE, TOP, Failure, check, clean_environment, equal, scratch, table
 
 WHEELS = os.path.join(TOP, ".venv/bin/python")
 SYSTEM = "/usr/bin/python3"
-HAS_SYSTEM_TORCH = os.path.exists("/usr/lib/python3/dist-packages/torch")  # not every distribution has such a package
+OLDEST_TORCH = (1, 13)  # that is supported
 SCRIPTS = os.path.join(TOP, "test/frameworks")
+
+
+def has_system_torch():
+    """Not every distribution has such a package, and that of Ubuntu 22.04 (1.8) is too old."""
+    try:
+        with open("/usr/lib/python3/dist-packages/torch/version.py", encoding="utf-8") as file:
+            found = re.search(r"__version__ = '(\d+)\.(\d+)", file.read())
+    except OSError:
+        return False
+    return found is not None and (int(found[1]), int(found[2])) >= OLDEST_TORCH
+
+
+HAS_SYSTEM_TORCH = has_system_torch()
 
 
 def script(name):
