@@ -138,7 +138,7 @@ uint64_t tfp_cuda_device_ordered(const struct tfp_gpu_call *call, uint64_t addre
 }
 
 /* Physical memory may be the host's; of what others made the device is told, too, where the driver says it. */
-static void place_handle(struct tfp_gpu_block *block, uint64_t handle)
+static __attribute__((noinline)) void place_handle(struct tfp_gpu_block *block, uint64_t handle) /* its struct on no other road's stack */
 {
 	static struct tfp_cuda_slot slot;
 	struct tfp_gpu_physical physical = {.location = {0, -1}};
