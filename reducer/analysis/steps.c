@@ -342,7 +342,7 @@ static void note_function(struct steps_pass *pass, const struct span *span)
 		size_t at = find_unit(pass, &pass->lanes[l], false, span->start_ns);
 		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
 		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager &&
-		    !process->steps[unit->step].is_batch && !pass->functions[at])
+		    !process->steps[unit->step].is_batch && !process->steps[unit->step].is_update && !pass->functions[at])
 			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
 	}
 }

@@ -27,8 +27,7 @@ static int is_gradient(const char *name)
 {
 	const char *grad = strstr(name, "Grad");
 
-	return strchr(name, '/') == NULL && ((grad != NULL && strcmp(grad, "Gradient") != 0) || strstr(name, "Backprop") != NULL ||
-					     strncmp(name, "ResourceSparseApply", 19) == 0 || strcmp(name, "AssignSubVariableOp") == 0);
+	return strchr(name, '/') == NULL && ((grad != NULL && strcmp(grad, "Gradient") != 0) || strstr(name, "Backprop") != NULL);
 }
 
 /* Optimizers of Keras that add to the weights, or set them; as TensorFlow's scopes have their names. */
@@ -60,7 +59,11 @@ uint8_t function_op_kind(const char *name)
 		return NAME_OF_UPDATE; /* Keras 3's optimizers; not an average of batches */
 	if (strcmp(name, "IteratorGetNext") == 0)
 		return NAME_OF_BATCH;
+	if (strncmp(name, "ResourceSparseApply", 19) == 0 || strcmp(name, "AssignSubVariableOp") == 0)
+		return NAME_OF_CHANGE;
 	if (is_gradient(name))
 		return NAME_OF_GRADIENT;
+	if (strcmp(name, "VarHandleOp") == 0)
+		return NAME_OF_VARIABLE;
 	return strcmp(name, "MakeIterator") == 0 ? NAME_OF_ITERATOR : NAME_OTHER;
 }

@@ -6,7 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NAME_UNKNOWN, NAME_OTHER, NAME_OF_TAPE, NAME_OF_OPTIMIZER, NAME_OF_UPDATE, NAME_OF_GRADIENT, NAME_OF_BATCH, NAME_OF_ITERATOR };
+/* Of eager ops alone: GRADIENT, CHANGE (of weights), BATCH, ITERATOR, VARIABLE (one is made). */
+enum {
+	NAME_UNKNOWN,
+	NAME_OTHER,
+	NAME_OF_TAPE,
+	NAME_OF_OPTIMIZER,
+	NAME_OF_UPDATE,
+	NAME_OF_GRADIENT,
+	NAME_OF_CHANGE,
+	NAME_OF_BATCH,
+	NAME_OF_ITERATOR,
+	NAME_OF_VARIABLE
+};
 
 /* enum of an op's name, of a graph ("scope/node:Type") or eager ("Type"); never NAME_UNKNOWN. */
 uint8_t function_op_kind(const char *name);

@@ -13,6 +13,7 @@
 #include "reducer/model/function_names.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
+#include "reducer/model/updates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ struct functions {
 	size_t count;
 	struct batch_call *batches; /* by time */
 	size_t batch_count;
+	struct updates updates;
 	size_t xla_calls;
 	int trains_eagerly, is_jax;
 };
@@ -179,8 +181,9 @@ static void add_batch(struct functions *taken, size_t stream, int makes_iterator
 static void take_eager_op(struct functions *taken, size_t stream, uint64_t name, uint64_t time)
 {
 	uint8_t kind = known_kind(taken, name);
-	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_TAPE || kind == NAME_OF_OPTIMIZER;
+	int trains = kind == NAME_OF_GRADIENT || kind == NAME_OF_CHANGE || kind == NAME_OF_TAPE || kind == NAME_OF_OPTIMIZER;
 
+	updates_take(&taken->updates, (size_t)(first_of(taken, stream) - taken->open), kind, time);
 	taken->trains_eagerly |= trains;
 	if (trains)
 		first_of(taken, stream)->trains = 1;
@@ -271,6 +274,7 @@ static void drop(void *state)
 	free(taken->open);
 	free(taken->calls);
 	free(taken->batches);
+	updates_free(&taken->updates);
 	free(taken);
 }
 
@@ -284,7 +288,8 @@ static void *begin(struct scan *scan)
 	taken->names = calloc(NAMES_MAX, sizeof *taken->names);
 	taken->groups_of = calloc(NAMES_MAX, sizeof *taken->groups_of);
 	taken->open = calloc(scan->process->log->stream_count + 1, sizeof *taken->open);
-	if (taken->names != NULL && taken->groups_of != NULL && taken->open != NULL)
+	if (taken->names != NULL && taken->groups_of != NULL && taken->open != NULL &&
+	    updates_begin(&taken->updates, scan->process) == 0)
 		return taken;
 	drop(taken);
 	return NULL;
@@ -403,13 +408,26 @@ static int has_next(const struct functions *taken, size_t i)
 	return i + 1 < taken->batch_count && !call[1].makes_iterator && call[1].thread == call->thread;
 }
 
+/* Behind the last call of a loop more is learnt than from the batch before: not from a batch of its own. */
+static int is_learnt_behind(const struct functions *taken, size_t i)
+{
+	const struct batch_call *call = &taken->batches[i], *before = call - 1;
+	size_t usual;
+
+	if (i == 0 || !has_next(taken, i - 1) || before->makes_iterator)
+		return 0;
+	usual = updates_count(&taken->updates, call->thread, before->begin, call->begin);
+	return usual > 0 && updates_count(&taken->updates, call->thread, call->begin, call->trained) > usual;
+}
+
 /* The last call of a loop found no data, unless it was learnt from, or as much was done with it as with the one before. */
 static int is_batch(const struct functions *taken, size_t i)
 {
 	const struct batch_call *call = &taken->batches[i];
 
 	return !call->makes_iterator &&
-	       (has_next(taken, i) || call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first));
+	       (has_next(taken, i) || ((call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first)) &&
+				       !is_learnt_behind(taken, i)));
 }
 
 /* A loop that takes of several iterators for one step does nothing between; of JAX that is not known. */
@@ -532,7 +550,10 @@ static int finish(void *state)
 		make_steps(taken, stepping);
 	else if (is_open_to) {
 		taken->is_jax = taken->xla_calls > 0 || (taken->count == 0 && !taken->trains_eagerly && has_jax(process));
+		updates_end(&taken->updates, process);
 		make_batches(taken);
+		if (updates_make_steps(&taken->updates, process))
+			step_choice(process);
 	}
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;

@@ -63,6 +63,7 @@ struct step {
 	int is_evaluated;   /* what follows rest_ns (before the first step: what its optimizer's period began with) is forward work alone */
 	int is_call;	    /* nobody marked it: a call of a function of TensorFlow that trains */
 	int is_batch;	    /* nor this: a batch of tf.data that a loop took */
+	int is_update;	    /* nor this: from one change of the weights of an eager loop of TensorFlow to the next */
 	enum step_trained trained; /* nor this, but it is known to train */
 	int is_scored;	    /* an eager loop of TensorFlow trains, but not by this one: evaluation */
 	unsigned turns;     /* ends of PyTorch's Optimizer.step that make this one; 0 = one */

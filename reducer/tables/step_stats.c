@@ -118,12 +118,13 @@ static bool only_predicts(const struct process *process)
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, trained = 0, counted = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0;
 	const char *name = NULL; /* of the last call */
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		passed_over += !process->steps[i].is_chosen && !process->steps[i].is_empty;
 		calls += process->steps[i].is_call || process->steps[i].is_batch;
+		updates += process->steps[i].is_update;
 		name = process->steps[i].is_call ? process->steps[i].name : name;
 		trained += process->steps[i].trained == TRAINED_ON_JAX;
 		counted += process->steps[i].trained == COUNTED_ON_JAX;
@@ -133,9 +134,14 @@ static void note_process(struct table *table, const struct request *request, con
 	passed_over -= joined < passed_over ? joined : passed_over;
 	if (calls > 0 && name == NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (%s), from one to the next, "
-			   "those that it evaluates among them (role).",
-			   process->called, process->steps[0].name);
+			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (IteratorGetNext), from one to "
+			   "the next, those that it evaluates among them (role).",
+			   process->called);
+	if (updates > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: nobody marked its steps; %zu are rounds of learning of eager ops, from one change of weights to the "
+			   "next: where several optimizers learn from one batch, each has its own.",
+			   process->called, updates);
 	if (calls > 0 && name != NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: nobody marked its steps; they are the calls of %s, a function with a backward pass%s.",
