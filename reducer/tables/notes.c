@@ -82,6 +82,22 @@ bool notes_no_window(const struct request *request)
 	return is_set;
 }
 
+/* What is missing where TFPROF_WINDOW was set. */
+static const char *window_sentence(const struct request *request)
+{
+	bool is_of_steps = false;
+
+	if (!notes_no_window(request))
+		return "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).";
+	for (size_t i = 0; i < request->run->process_count; i++)
+		is_of_steps |= request_wants_process(request, &request->run->processes[i]) &&
+			       strstr(process_setting(&request->run->processes[i], "WINDOW"), "step:") != NULL;
+	return is_of_steps ? "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were): step:N-M counts steps that "
+			     "are marked while the program runs, and JAX marks none. tfprof.step() of preload/tfprof.py does, and "
+			     "time:FROM-TO needs none."
+			   : "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were).";
+}
+
 void notes_recording(struct table *table, const struct request *request)
 {
 	struct count built_in = {0}, before = {0}, part = {0}, foreign = {0}, off = {0}, closed = {0}, window = {0}, unsafe = {0};
@@ -129,8 +145,7 @@ void notes_recording(struct table *table, const struct request *request)
 		   "TFPROF_WINDOW=off, only calls while the C API or the signal held a window open were counted; blocks from "
 		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
-		   notes_no_window(request) ? "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were)."
-					    : "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).");
+		   window_sentence(request));
 	note_count(table, request, NOTE_MISSING, &by_hand,
 		   "recording was closed for a time or to the end (table windows says when, and by what): events were not recorded then "
 		   "(totals were).");
@@ -291,7 +306,9 @@ void notes_sampling(struct table *table, const struct request *request)
 	}
 	note_count(table, request, NOTE_MISSING, &totals,
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
-	if (sampled.processes && interval <= 0)
+	if (sampled.processes && interval <= 0 && notes_no_window(request))
+		table_note(table, NOTE_MISSING, "no allocation was sampled for its call stack: no window opened (TFPROF_WINDOW).");
+	else if (sampled.processes && interval <= 0)
 		table_note(table, NOTE_MISSING,
 			   "no allocation was chosen by the sampler: too little was allocated; run with TFPROF_MALLOC=full, or a "
 			   "smaller sample:BYTES, for call stacks.");

@@ -134,13 +134,13 @@ static void note_process(struct table *table, const struct request *request, con
 	passed_over -= joined < passed_over ? joined : passed_over;
 	if (calls > 0 && name == NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (IteratorGetNext), from one to "
-			   "the next, those that it evaluates among them (role).",
+			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (IteratorGetNext), from "
+			   "one to the next, those that it evaluates among them (role).",
 			   process->called);
 	if (updates > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
-			   "Process %s: nobody marked its steps; %zu are rounds of learning of eager ops, from one change of weights to the "
-			   "next: where several optimizers learn from one batch, each has its own.",
+			   "Process %s: nobody marked its steps; %zu are rounds of learning of eager ops, from one change of weights to "
+			   "the next: where several optimizers learn from one batch, each has its own.",
 			   process->called, updates);
 	if (calls > 0 && name != NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
