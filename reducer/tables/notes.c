@@ -339,6 +339,7 @@ void notes_no_blocks(struct table *table, const struct request *request)
 			   "XPlane those of device allocators are there.");
 	if (own && !notes_ops(table, request))
 		table_note(table, NOTE_MISSING,
-			   "No framework told its allocations one by one: TFPROF_OPS=on (the default) asks TensorFlow and PyTorch; "
-			   "memory.sites and memory.peak have what malloc and the GPU calls say.");
+			   "No framework told its allocations one by one: TFPROF_OPS=on (the default) asks TensorFlow and PyTorch, of "
+			   "which TensorFlow tells those on the CPU only with oneDNN on (TF_ENABLE_ONEDNN_OPTS=1 where the processor "
+			   "does not turn it on); memory.sites and memory.peak have what malloc and the GPU calls say.");
 }
