@@ -42,14 +42,17 @@ static void *reserve(size_t bytes)
 	return first;
 }
 
-/* The entries with room for `capacity`; what is new is empty. NULL without memory, the old ones stay. */
+/*
+ * The entries with room for `capacity`; what is new is empty. NULL without memory, the old ones stay. Large pages are moved; small
+ * ones are copied, as they would stay small (and ThreadSanitizer does not know that mremap makes memory new).
+ */
 static struct live_entry *widen(struct live_entry *entries, size_t old_capacity, size_t capacity)
 {
 	size_t old_bytes = bytes_of(old_capacity), bytes = bytes_of(capacity);
-	bool is_large = bytes >= HUGE_FROM, was_large = old_bytes >= HUGE_FROM;
-	void *place = is_large ? reserve(bytes) : NULL, *start;
+	bool is_moved = old_bytes >= HUGE_FROM;
+	void *place = bytes >= HUGE_FROM ? reserve(bytes) : NULL, *start;
 
-	if (entries != NULL && is_large == was_large)
+	if (is_moved)
 		start = mremap(entries, old_bytes, bytes, MREMAP_MAYMOVE | (place ? MREMAP_FIXED : 0), place);
 	else
 		start = mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | (place ? MAP_FIXED : 0), -1, 0);
@@ -57,9 +60,9 @@ static struct live_entry *widen(struct live_entry *entries, size_t old_capacity,
 		munmap(place, bytes);
 	if (start == MAP_FAILED)
 		return NULL;
-	if (is_large)
+	if (bytes >= HUGE_FROM)
 		madvise(start, bytes, MADV_HUGEPAGE);
-	if (is_large != was_large && entries != NULL) { /* pages that moved would stay small */
+	if (!is_moved && entries != NULL) {
 		memcpy(start, entries, old_bytes);
 		unmap_entries(entries, old_capacity);
 	}
