@@ -153,10 +153,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < files.count; i++)
 		add_module(table, &files.list[i], request->run->diags);
 	if (!files.count)
-		table_note(table, NOTE_INFO, "%s",
-			   files.was_asked ? "XLA_DUMP=1 was set and XLA wrote no module: it compiled nothing, or its "
-					     "XLA_FLAGS were set already (see the notes of run_env)."
-					   : "XLA's modules are written only with XLA_DUMP=1.");
+		xla_files_note_none(table, &files);
 	else
 		table_note(
 			table, NOTE_INFO,
