@@ -20,7 +20,8 @@ static pthread_mutex_t retire_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t worker;
-static bool is_worker_made, is_stopping;	/* under sim_lock; under sleep_lock */
+static bool is_worker_made;		/* under sim_lock */
+static bool is_stopping, is_asked_for;	/* under sleep_lock */
 static __thread bool is_worker;
 
 static struct sim_piece **heap;		/* by (true_end, number); under sim_lock, as all below */
@@ -145,8 +146,18 @@ static void sleep_until(uint64_t end)
 	struct timespec at = {.tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u)};
 
 	pthread_mutex_lock(&sleep_lock);
-	if (!is_stopping)
+	if (!is_stopping && !is_asked_for)
 		pthread_cond_timedwait(&wake, &sleep_lock, &at);
+	is_asked_for = false;
+	pthread_mutex_unlock(&sleep_lock);
+}
+
+/* Something only the worker can do is on its way: a worker with nothing to do sleeps for longer than that may wait. */
+static void ask_for_worker(void)
+{
+	pthread_mutex_lock(&sleep_lock);
+	is_asked_for = true;
+	pthread_cond_signal(&wake);
 	pthread_mutex_unlock(&sleep_lock);
 }
 
@@ -276,6 +287,8 @@ uint64_t sim_submit_locked(struct sim_stream *stream, struct sim_piece *piece, i
 	if (!piece->is_in_graph)
 		sim_stream_extend_locked(stream, start + duration);
 	heap_put(piece);
+	if (piece->wants_own_thread)
+		ask_for_worker();
 	return start + duration;
 }
 
@@ -312,9 +325,7 @@ void sim_wait_until(uint64_t true_ns)
 	if (sim_clock_now() < true_ns)
 		sim_clock_sleep_until(true_ns);
 	while (!retire_due(true_ns)) {
-		pthread_mutex_lock(&sleep_lock);
-		pthread_cond_signal(&wake);
-		pthread_mutex_unlock(&sleep_lock);
+		ask_for_worker();
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 }

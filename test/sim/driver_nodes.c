@@ -218,3 +218,48 @@ int do_cuDeviceGraphMemTrim(int device)
 {
 	return sim_machine_at(device) ? SIM_OK : SIM_INVALID_DEVICE;
 }
+
+/* CUgraphNodeParams of a node that is there: the type, which stays, then at 16 what the type's own function takes. */
+int do_cuGraphNodeSetParams(void *node, void *parameters)
+{
+	char *inner = (char *)parameters + 16;
+
+	if (!parameters)
+		return SIM_INVALID_VALUE;
+	switch (*(int *)parameters) {
+	case 0:
+		return do_cuGraphKernelNodeSetParams_v2(node, inner);
+	case 1: /* flags and the context stand before the copy */
+		return do_cuGraphMemcpyNodeSetParams(node, inner + 16);
+	case 2:
+		return do_cuGraphMemsetNodeSetParams(node, inner);
+	case 3:
+		return do_cuGraphHostNodeSetParams(node, inner);
+	default:
+		return SIM_NOT_SUPPORTED;
+	}
+}
+
+int do_cuGraphExecNodeSetParams(void *exec, void *node, void *parameters)
+{
+	char *inner = (char *)parameters + 16;
+	uint64_t word;
+
+	if (!parameters)
+		return SIM_INVALID_VALUE;
+	memcpy(&word, inner, sizeof word);
+	switch (*(int *)parameters) {
+	case 0:
+		return do_cuGraphExecKernelNodeSetParams_v2(exec, node, inner);
+	case 1:
+		return do_cuGraphExecMemcpyNodeSetParams(exec, node, inner + 16, NULL);
+	case 2:
+		return do_cuGraphExecMemsetNodeSetParams(exec, node, inner, NULL);
+	case 3:
+		return do_cuGraphExecHostNodeSetParams(exec, node, inner);
+	case 4:
+		return do_cuGraphExecChildGraphNodeSetParams(exec, node, (void *)(uintptr_t)word);
+	default:
+		return SIM_NOT_SUPPORTED;
+	}
+}

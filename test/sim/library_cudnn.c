@@ -9,7 +9,7 @@
 
 #include "library.h"
 
-enum { SIDES = 8, BAD = 2000, FAILED = 5000 };
+enum { MAJOR = 9, MINOR = 20, SIDES = 8, BAD = 2000, FAILED = 5000 };
 
 struct handle {
 	void *stream;
@@ -48,7 +48,16 @@ SIM_LIBRARY_API int cudnnSetStream(struct handle *handle, void *stream)
 
 SIM_LIBRARY_API size_t cudnnGetVersion(void)
 {
-	return 90000;
+	return MAJOR * 10000 + MINOR * 100;
+}
+
+/* What: 0 major, 1 minor, 2 patch level. */
+SIM_LIBRARY_API int cudnnGetProperty(int what, int *value)
+{
+	if (what < 0 || what > 2 || !value)
+		return BAD;
+	*value = what == 0 ? MAJOR : what == 1 ? MINOR : 0;
+	return 0;
 }
 
 SIM_LIBRARY_API int cudnnCreateTensorDescriptor(struct tensor **tensor)

@@ -215,6 +215,58 @@ SIM_LIBRARY_API int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned l
 	return result ? result : 3;
 }
 
+SIM_LIBRARY_API int nvmlDeviceGetNvLinkState(void *device, unsigned link, int *is_active)
+{
+	int result = check_device(device, is_active);
+
+	(void)link;
+	return result ? result : 3;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetNvLinkCapability(void *device, unsigned link, int capability, unsigned *result_flag)
+{
+	int result = check_device(device, result_flag);
+
+	(void)link, (void)capability;
+	return result ? result : 3;
+}
+
+struct field {
+	unsigned id, scope;
+	long long time_us, latency_us;
+	int type, result;
+	long long value;
+};
+
+/* Each field is answered for itself: none is known here. */
+SIM_LIBRARY_API int nvmlDeviceGetFieldValues(void *device, int count, struct field *fields)
+{
+	int result = check_device(device, fields);
+
+	if (!result && count < 1)
+		return 2;
+	for (int i = 0; !result && i < count; i++)
+		fields[i].result = 3;
+	return result;
+}
+
+SIM_LIBRARY_API int nvmlDeviceGetMigMode(void *device, unsigned *now, unsigned *pending)
+{
+	int result = check_device(device, now);
+
+	return result ? result : pending ? 3 : 2;
+}
+
+/* Environment, feature, tools' mode: confidential computing is off. */
+SIM_LIBRARY_API int nvmlSystemGetConfComputeState(unsigned state[3])
+{
+	int result = check(state);
+
+	if (!result)
+		memset(state, 0, 3 * sizeof *state);
+	return result;
+}
+
 SIM_LIBRARY_API int nvmlDeviceGetGpuFabricInfoV(void *device, void *info)
 {
 	int result = check_device(device, info);

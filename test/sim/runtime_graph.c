@@ -339,6 +339,34 @@ int do_cudaGraphAddNode(void **node, void *graph, void **dependencies, void *edg
 	return sim_cu.cuGraphAddNode_v2(node, graph, dependencies, edges, count, parameters);
 }
 
+int do_cudaGraphNodeSetParams(void *node, void *parameters)
+{
+	int type = parameters ? *(int *)parameters : 0;
+	void *inner = (char *)parameters + 16;
+
+	if (!parameters)
+		return SIM_INVALID_VALUE;
+	if (type == 0)
+		return do_cudaGraphKernelNodeSetParams(node, inner);
+	if (type == 1)
+		return do_cudaGraphMemcpyNodeSetParams(node, (char *)inner + 16);
+	return sim_cu.cuGraphNodeSetParams(node, parameters);
+}
+
+int do_cudaGraphExecNodeSetParams(void *exec, void *node, void *parameters)
+{
+	int type = parameters ? *(int *)parameters : 0;
+	void *inner = (char *)parameters + 16;
+
+	if (!parameters)
+		return SIM_INVALID_VALUE;
+	if (type == 0)
+		return do_cudaGraphExecKernelNodeSetParams(exec, node, inner);
+	if (type == 1)
+		return do_cudaGraphExecMemcpyNodeSetParams(exec, node, (char *)inner + 16);
+	return sim_cu.cuGraphExecNodeSetParams(exec, node, parameters);
+}
+
 int do_cudaGraphExecHostNodeSetParams(void *exec, void *node, void *parameters)
 {
 	return sim_cu.cuGraphExecHostNodeSetParams(exec, node, parameters);
