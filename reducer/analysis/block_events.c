@@ -15,25 +15,17 @@ struct block_pass {
 
 static void *begin(const struct analysis_input *input)
 {
-	struct block_event_list *all = base_alloc(1, sizeof(*all));
-
-	all->input = input;
-	return all;
+	return allocators_begin(input, sizeof(struct block_events));
 }
 
-static struct block_events *events_of(struct block_event_list *all, const char *allocator)
+static struct block_events *events_of(struct allocator_list *all, const char *allocator)
 {
-	uint32_t word = words_number(&all->words, allocator);
+	bool is_new;
+	struct block_events *events = allocators_of(all, allocator, &is_new);
 
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i].allocator == word)
-			return &all->items[i];
-	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-	all->items[all->count] = (struct block_events){.log_id = all->input->process->log_id,
-						       .allocator = word,
-						       .process = all->input->index,
-						       .pass = base_alloc(1, sizeof(struct block_pass))};
-	return &all->items[all->count++];
+	if (is_new)
+		events->pass = base_alloc(1, sizeof(*events->pass));
+	return events;
 }
 
 static int64_t stretch_of(const struct block_events *events, int64_t time_ns)
@@ -88,7 +80,7 @@ static void keep(struct block_events *events, const struct block_event *event)
 
 static void take(void *result, const struct span *span)
 {
-	struct block_event_list *all = result;
+	struct allocator_list *all = result;
 	const struct span_block *said = span->block;
 	struct block_events *events;
 	uint64_t bytes;
@@ -113,22 +105,6 @@ static void take(void *result, const struct span *span)
 					   .has_room = said->has_room != 0});
 }
 
-/* By log, then name; there are few: insertion. */
-static void sort(struct block_event_list *all)
-{
-	for (size_t i = 1; i < all->count; i++)
-		for (size_t k = i; k > 0; k--) {
-			struct block_events *one = &all->items[k - 1], *other = &all->items[k], moved = *other;
-			int order = strcmp(all->words.items[one->allocator], all->words.items[other->allocator]);
-			if (one->log_id != other->log_id)
-				order = one->log_id < other->log_id ? -1 : 1;
-			if (order <= 0)
-				break;
-			*other = *one;
-			*one = moved;
-		}
-}
-
 static void drop_pass(struct block_events *events)
 {
 	if (!events->pass)
@@ -140,44 +116,41 @@ static void drop_pass(struct block_events *events)
 
 static void end(void *result)
 {
-	struct block_event_list *all = result;
+	struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++)
-		drop_pass(&all->items[i]);
-	sort(all);
+		drop_pass(allocators_at(all, i));
+	allocators_sort(all);
 }
 
-/* Processes differ, so allocators are only put side by side. */
+static void own(struct allocator_list *into, const struct allocator_list *from, void *copy)
+{
+	struct block_events *events = copy;
+	const struct block_event *items = events->items;
+
+	events->room = events->count;
+	events->items = base_alloc(events->count + 1, sizeof(*events->items));
+	for (size_t k = 0; k < events->count; k++) {
+		struct block_event *event = &events->items[k];
+		*event = items[k];
+		event->op = allocators_word(into, from, event->op);
+		event->region = allocators_word(into, from, event->region);
+		event->shape = allocators_word(into, from, event->shape);
+	}
+}
+
 static void merge(void *into, const void *from)
 {
-	struct block_event_list *all = into;
-	const struct block_event_list *more = from;
-
-	for (size_t i = 0; i < more->count; i++) {
-		struct block_events copy = more->items[i];
-		copy.allocator = words_number(&all->words, more->words.items[copy.allocator]);
-		copy.room = copy.count;
-		copy.items = base_alloc(copy.count + 1, sizeof(*copy.items));
-		for (size_t k = 0; k < copy.count; k++) {
-			struct block_event *event = &copy.items[k];
-			*event = more->items[i].items[k];
-			event->op = words_number(&all->words, more->words.items[event->op]);
-			event->region = words_number(&all->words, more->words.items[event->region]);
-			event->shape = words_number(&all->words, more->words.items[event->shape]);
-		}
-		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-		all->items[all->count++] = copy;
-	}
-	sort(all);
+	allocators_merge(into, from, own);
 }
 
 static void print(const void *result, struct text *text)
 {
-	const struct block_event_list *all = result;
+	const struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++) {
-		const struct block_events *events = &all->items[i];
-		text_format(text, "%" PRIx64 " %s: %" PRIu64 " width %u\n", events->log_id, all->words.items[events->allocator],
+		const struct block_events *events = allocators_at(all, i);
+		text_format(text, "%" PRIx64 " %s: %" PRIu64 " width %u\n", events->of.log_id, allocators_name(all, i),
 			    events->told, events->width);
 		for (size_t k = 0; k < events->count; k++)
 			text_format(text, "  %" PRId64 " %s%" PRIu64 " %s %s\n", events->items[k].time_ns,
@@ -186,17 +159,17 @@ static void print(const void *result, struct text *text)
 	}
 }
 
+static void drop_item(void *item)
+{
+	struct block_events *events = item;
+
+	drop_pass(events);
+	free(events->items);
+}
+
 static void drop(void *result)
 {
-	struct block_event_list *all = result;
-
-	for (size_t i = 0; i < all->count; i++) {
-		drop_pass(&all->items[i]);
-		free(all->items[i].items);
-	}
-	free(all->items);
-	words_free(&all->words);
-	free(all);
+	allocators_free(result, drop_item);
 }
 
 const struct analysis_kind analysis_block_events = {

@@ -8,8 +8,7 @@
 #ifndef REDUCER_ANALYSIS_BLOCK_EVENTS_H
 #define REDUCER_ANALYSIS_BLOCK_EVENTS_H
 
-#include "reducer/analysis/analysis.h"
-#include "reducer/analysis/words.h"
+#include "reducer/analysis/allocators.h"
 
 #define BLOCK_EVENTS_MOST 1000u
 
@@ -23,23 +22,14 @@ struct block_event {
 	bool is_release, has_room;
 };
 
-/* One allocator of one process. */
+/* One allocator of one process: an item of the result, a struct allocator_list. */
 struct block_events {
-	uint64_t log_id;
-	uint32_t allocator;        /* in words */
-	size_t process;		   /* in run->processes */
+	struct allocator of;
 	unsigned width;		   /* log2 of ns of a stretch */
 	struct block_event *items; /* by time */
 	size_t count, room;
 	uint64_t told;
 	struct block_pass *pass; /* during the pass only */
-};
-
-struct block_event_list {
-	struct words words;
-	struct block_events *items; /* by log id, then allocator's name, once ended */
-	size_t count, room;
-	const struct analysis_input *input;
 };
 
 #endif

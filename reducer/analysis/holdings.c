@@ -34,22 +34,19 @@ const char *holding_type_name(uint32_t type)
 
 static void *begin(const struct analysis_input *input)
 {
-	struct holdings *all = base_alloc(1, sizeof(*all));
-
-	all->input = input;
-	return all;
+	return allocators_begin(input, sizeof(struct holder));
 }
 
-static struct holder *holder_of(struct holdings *all, uint64_t log_id, const char *allocator)
+static struct holder *holder_of(struct allocator_list *all, const char *allocator)
 {
-	uint32_t word = words_number(&all->words, allocator);
+	bool is_new;
+	struct holder *holder = allocators_of(all, allocator, &is_new);
 
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i].log_id == log_id && all->items[i].allocator == word)
-			return &all->items[i];
-	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-	all->items[all->count] = (struct holder){.log_id = log_id, .allocator = word, .peak_ns = TIME_UNKNOWN};
-	return &all->items[all->count++];
+	if (is_new) {
+		holder->peak_ns = TIME_UNKNOWN;
+		holder->pass = base_alloc(1, sizeof(*holder->pass));
+	}
+	return holder;
 }
 
 /* TensorFlow says "output", "temp", "persist/dynamic" and the like. */
@@ -66,7 +63,7 @@ static enum region region_of(const char *said)
  * Where nobody says it: what is made before the first step begins, or by the optimiser, stays; what the forward and backward
  * pass make are activations and gradients.
  */
-static enum region inferred_region(const struct holdings *all, const struct span *span)
+static enum region inferred_region(const struct allocator_list *all, const struct span *span)
 {
 	const struct process *process = all->input->process;
 	int64_t first = INT64_MAX;
@@ -95,7 +92,7 @@ static bool is_same(const void *context, const void *key, uint32_t number)
 	       have->type == want->type && have->region == want->region && have->is_inferred == want->is_inferred;
 }
 
-static uint32_t holding_of(struct holdings *all, struct holder *holder, const struct span *span)
+static uint32_t holding_of(struct allocator_list *all, struct holder *holder, const struct span *span)
 {
 	const struct span_block *block = span->block;
 	const char *said = block->region ? block->region : "";
@@ -149,7 +146,7 @@ static void forget(struct holder *holder, struct live_entry *entry)
 	live_remove(&holder->pass->live, entry);
 }
 
-static void take_block(struct holdings *all, struct holder *holder, const struct span *span)
+static void take_block(struct allocator_list *all, struct holder *holder, const struct span *span)
 {
 	uint64_t address = span->block->address, requested = span->block->requested ? span->block->requested : span->bytes;
 	struct live_entry *entry = address ? live_find(&holder->pass->live, address) : NULL;
@@ -178,16 +175,14 @@ static void take_block(struct holdings *all, struct holder *holder, const struct
 
 static void take(void *result, const struct span *span)
 {
-	struct holdings *all = result;
+	struct allocator_list *all = result;
 	const struct span_block *said = span->block;
 	struct holder *holder;
 	uint64_t heap, held;
 
 	if (!said)
 		return;
-	holder = holder_of(all, all->input->process->log_id, span->name);
-	if (!holder->pass)
-		holder->pass = base_alloc(1, sizeof(*holder->pass));
+	holder = holder_of(all, span->name);
 	take_block(all, holder, span);
 	heap = said->total || said->has_room ? said->total : holder->pass->own;
 	held = heap + said->stack;
@@ -209,25 +204,6 @@ static void take(void *result, const struct span *span)
 	holder->known = holder->pass->own;
 }
 
-/* By log, then name: numbers of words differ between results. */
-static bool comes_before(const struct holdings *all, const struct holder *one, const struct holder *other)
-{
-	if (one->log_id != other->log_id)
-		return one->log_id < other->log_id;
-	return strcmp(all->words.items[one->allocator], all->words.items[other->allocator]) < 0;
-}
-
-/* There are few: insertion. */
-static void sort(struct holdings *all)
-{
-	for (size_t i = 1; i < all->count; i++)
-		for (size_t k = i; k > 0 && comes_before(all, &all->items[k], &all->items[k - 1]); k--) {
-			struct holder moved = all->items[k];
-			all->items[k] = all->items[k - 1];
-			all->items[k - 1] = moved;
-		}
-}
-
 static void drop_pass(struct holder *holder)
 {
 	if (!holder->pass)
@@ -240,10 +216,10 @@ static void drop_pass(struct holder *holder)
 
 static void end(void *result)
 {
-	struct holdings *all = result;
+	struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++) {
-		struct holder *holder = &all->items[i];
+		struct holder *holder = allocators_at(all, i);
 		size_t kept = 0;
 		for (size_t h = 0; h < holder->holding_count; h++) {
 			changing(holder, (uint32_t)h);
@@ -254,43 +230,40 @@ static void end(void *result)
 		holder->holding_count = kept;
 		drop_pass(holder);
 	}
-	sort(all);
+	allocators_sort(all);
 }
 
-/* Processes differ, so allocators are only put side by side. */
+static void own(struct allocator_list *into, const struct allocator_list *from, void *copy)
+{
+	struct holder *holder = copy;
+	const struct holding *holdings = holder->holdings;
+
+	holder->holding_room = holder->holding_count;
+	holder->holdings = base_alloc(holder->holding_count + 1, sizeof(*holder->holdings));
+	for (size_t h = 0; h < holder->holding_count; h++) {
+		struct holding *one = &holder->holdings[h];
+		*one = holdings[h];
+		one->op = allocators_word(into, from, one->op);
+		one->region_said = allocators_word(into, from, one->region_said);
+		one->shape = allocators_word(into, from, one->shape);
+	}
+}
+
 static void merge(void *into, const void *from)
 {
-	struct holdings *all = into;
-	const struct holdings *more = from;
-
-	for (size_t i = 0; i < more->count; i++) {
-		struct holder copy = more->items[i];
-		copy.allocator = words_number(&all->words, more->words.items[copy.allocator]);
-		copy.holding_room = copy.holding_count;
-		copy.holdings = base_alloc(copy.holding_count + 1, sizeof(*copy.holdings));
-		for (size_t h = 0; h < copy.holding_count; h++) {
-			struct holding *one = &copy.holdings[h];
-			*one = more->items[i].holdings[h];
-			one->op = words_number(&all->words, more->words.items[one->op]);
-			one->region_said = words_number(&all->words, more->words.items[one->region_said]);
-			one->shape = words_number(&all->words, more->words.items[one->shape]);
-		}
-		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-		all->items[all->count++] = copy;
-	}
-	sort(all);
+	allocators_merge(into, from, own);
 }
 
 static void print(const void *result, struct text *text)
 {
-	const struct holdings *all = result;
+	const struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++) {
-		const struct holder *holder = &all->items[i];
+		const struct holder *holder = allocators_at(all, i);
 		text_format(text,
 			    "%" PRIx64 " %s: %" PRIu64 " %" PRIu64 " %" PRIu64 " peak %" PRIu64 " at %" PRId64 " of %" PRIu64
 			    "\n",
-			    holder->log_id, all->words.items[holder->allocator], holder->allocations, holder->releases,
+			    holder->of.log_id, allocators_name(all, i), holder->allocations, holder->releases,
 			    holder->unknown_releases, holder->peak_bytes, holder->peak_ns, holder->known);
 		for (size_t h = 0; h < holder->holding_count; h++) {
 			const struct holding *one = &holder->holdings[h];
@@ -301,17 +274,17 @@ static void print(const void *result, struct text *text)
 	}
 }
 
+static void drop_item(void *item)
+{
+	struct holder *holder = item;
+
+	drop_pass(holder);
+	free(holder->holdings);
+}
+
 static void drop(void *result)
 {
-	struct holdings *all = result;
-
-	for (size_t i = 0; i < all->count; i++) {
-		drop_pass(&all->items[i]);
-		free(all->items[i].holdings);
-	}
-	free(all->items);
-	words_free(&all->words);
-	free(all);
+	allocators_free(result, drop_item);
 }
 
 const struct analysis_kind analysis_holdings = {

@@ -9,8 +9,7 @@
 #ifndef REDUCER_ANALYSIS_HOLDINGS_H
 #define REDUCER_ANALYSIS_HOLDINGS_H
 
-#include "reducer/analysis/analysis.h"
-#include "reducer/analysis/words.h"
+#include "reducer/analysis/allocators.h"
 #include "reducer/model/live.h"
 
 enum region { REGION_UNKNOWN, REGION_TEMPORARY, REGION_OUTPUT, REGION_PERSISTENT, REGIONS };
@@ -33,9 +32,9 @@ struct holding {
 	uint64_t mark;		   /* private: the peak that `peak` is of */
 };
 
+/* One allocator of one process: an item of the result, a struct allocator_list. */
 struct holder {
-	uint64_t log_id;
-	uint32_t allocator; /* in words */
+	struct allocator of;
 	uint64_t allocations, releases, unknown_releases;
 	uint64_t peak_bytes;		      /* in what was recorded, with `stack` */
 	int64_t peak_ns;		      /* TIME_UNKNOWN = nothing was handed out */
@@ -47,13 +46,6 @@ struct holder {
 	struct holding *holdings;
 	size_t holding_count, holding_room;
 	struct holder_pass *pass; /* during the pass only */
-};
-
-struct holdings {
-	struct words words;
-	struct holder *items; /* by log id, then allocator's name, once ended */
-	size_t count, room;
-	const struct analysis_input *input;
 };
 
 #endif

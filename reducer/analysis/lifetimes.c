@@ -23,26 +23,19 @@ struct lifetimes_pass {
 
 static void *begin(const struct analysis_input *input)
 {
-	struct lifetimes_list *all = base_alloc(1, sizeof(*all));
-
-	all->input = input;
-	return all;
+	return allocators_begin(input, sizeof(struct lifetimes));
 }
 
-static struct lifetimes *lifetimes_of(struct lifetimes_list *all, const char *allocator)
+static struct lifetimes *lifetimes_of(struct allocator_list *all, const char *allocator)
 {
-	uint32_t word = words_number(&all->words, allocator);
+	bool is_new;
+	struct lifetimes *of = allocators_of(all, allocator, &is_new);
 
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i].allocator == word)
-			return &all->items[i];
-	all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-	all->items[all->count] = (struct lifetimes){.log_id = all->input->process->log_id,
-						    .allocator = word,
-						    .process = all->input->index,
-						    .peak_ns = TIME_UNKNOWN,
-						    .pass = base_alloc(1, sizeof(struct lifetimes_pass))};
-	return &all->items[all->count++];
+	if (is_new) {
+		of->peak_ns = TIME_UNKNOWN;
+		of->pass = base_alloc(1, sizeof(*of->pass));
+	}
+	return of;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -89,7 +82,7 @@ static void forget(struct lifetimes *of, struct live_entry *entry, int64_t time_
 	pass->empty[pass->empty_count++] = place;
 }
 
-static void make(struct lifetimes_list *all, struct lifetimes *of, const struct span *span, uint32_t op)
+static void make(struct allocator_list *all, struct lifetimes *of, const struct span *span, uint32_t op)
 {
 	struct lifetimes_pass *pass = of->pass;
 	const struct span_block *said = span->block;
@@ -118,7 +111,7 @@ static void make(struct lifetimes_list *all, struct lifetimes *of, const struct 
 
 static void take(void *result, const struct span *span)
 {
-	struct lifetimes_list *all = result;
+	struct allocator_list *all = result;
 	const struct span_block *said = span->block;
 	struct lifetimes *of;
 	struct live_entry *entry;
@@ -147,22 +140,6 @@ static void take(void *result, const struct span *span)
 	of->live_blocks = of->live_bytes = 0;
 }
 
-/* By log, then name; there are few: insertion. */
-static void sort(struct lifetimes_list *all)
-{
-	for (size_t i = 1; i < all->count; i++)
-		for (size_t k = i; k > 0; k--) {
-			struct lifetimes *one = &all->items[k - 1], *other = &all->items[k], moved = *other;
-			int order = strcmp(all->words.items[one->allocator], all->words.items[other->allocator]);
-			if (one->log_id != other->log_id)
-				order = one->log_id < other->log_id ? -1 : 1;
-			if (order <= 0)
-				break;
-			*other = *one;
-			*one = moved;
-		}
-}
-
 static void drop_pass(struct lifetimes *of)
 {
 	if (!of->pass)
@@ -176,71 +153,67 @@ static void drop_pass(struct lifetimes *of)
 
 static void end(void *result)
 {
-	struct lifetimes_list *all = result;
+	struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++) {
-		struct lifetimes *of = &all->items[i];
+		struct lifetimes *of = allocators_at(all, i);
 		for (size_t k = 0; k < of->pass->block_count; k++)
 			if (of->pass->blocks[k].begun && of->pass->blocks[k].begun <= of->pass->peak_event)
 				keep(of, &of->pass->blocks[k]);
 		cut(of);
 		drop_pass(of);
 	}
-	sort(all);
+	allocators_sort(all);
 }
 
-/* Processes differ, so allocators are only put side by side. */
+static void own(struct allocator_list *into, const struct allocator_list *from, void *copy)
+{
+	struct lifetimes *of = copy;
+	const struct lifetime *items = of->items;
+
+	of->room = of->count;
+	of->items = base_alloc(of->count + 1, sizeof(*of->items));
+	for (size_t k = 0; k < of->count; k++) {
+		struct lifetime *block = &of->items[k];
+		*block = items[k];
+		block->op = allocators_word(into, from, block->op);
+		block->release_op =
+			block->to_ns == TIME_UNKNOWN ? block->release_op : allocators_word(into, from, block->release_op);
+		block->region = allocators_word(into, from, block->region);
+		block->shape = allocators_word(into, from, block->shape);
+	}
+}
+
 static void merge(void *into, const void *from)
 {
-	struct lifetimes_list *all = into;
-	const struct lifetimes_list *more = from;
-
-	for (size_t i = 0; i < more->count; i++) {
-		struct lifetimes copy = more->items[i];
-		copy.allocator = words_number(&all->words, more->words.items[copy.allocator]);
-		copy.room = copy.count;
-		copy.items = base_alloc(copy.count + 1, sizeof(*copy.items));
-		for (size_t k = 0; k < copy.count; k++) {
-			struct lifetime *block = &copy.items[k];
-			*block = more->items[i].items[k];
-			block->op = words_number(&all->words, more->words.items[block->op]);
-			block->release_op = block->to_ns == TIME_UNKNOWN
-						    ? block->release_op
-						    : words_number(&all->words, more->words.items[block->release_op]);
-			block->region = words_number(&all->words, more->words.items[block->region]);
-			block->shape = words_number(&all->words, more->words.items[block->shape]);
-		}
-		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
-		all->items[all->count++] = copy;
-	}
-	sort(all);
+	allocators_merge(into, from, own);
 }
 
 static void print(const void *result, struct text *text)
 {
-	const struct lifetimes_list *all = result;
+	const struct allocator_list *all = result;
 
 	for (size_t i = 0; i < all->count; i++) {
-		const struct lifetimes *of = &all->items[i];
-		text_format(text, "%" PRIx64 " %s: %" PRIu64 " at %" PRId64 ", %" PRIu64 " of %" PRIu64 "\n", of->log_id,
-			    all->words.items[of->allocator], of->peak_bytes, of->peak_ns, of->live_blocks, of->live_bytes);
+		const struct lifetimes *of = allocators_at(all, i);
+		text_format(text, "%" PRIx64 " %s: %" PRIu64 " at %" PRId64 ", %" PRIu64 " of %" PRIu64 "\n", of->of.log_id,
+			    allocators_name(all, i), of->peak_bytes, of->peak_ns, of->live_blocks, of->live_bytes);
 		for (size_t k = 0; k < of->count; k++)
 			text_format(text, "  %" PRId64 " %" PRId64 " %" PRIu64 " %s %s\n", of->items[k].from_ns, of->items[k].to_ns,
 				    of->items[k].bytes, all->words.items[of->items[k].op], all->words.items[of->items[k].shape]);
 	}
 }
 
+static void drop_item(void *item)
+{
+	struct lifetimes *of = item;
+
+	drop_pass(of);
+	free(of->items);
+}
+
 static void drop(void *result)
 {
-	struct lifetimes_list *all = result;
-
-	for (size_t i = 0; i < all->count; i++) {
-		drop_pass(&all->items[i]);
-		free(all->items[i].items);
-	}
-	free(all->items);
-	words_free(&all->words);
-	free(all);
+	allocators_free(result, drop_item);
 }
 
 const struct analysis_kind analysis_lifetimes = {

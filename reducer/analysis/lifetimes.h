@@ -8,8 +8,7 @@
 #ifndef REDUCER_ANALYSIS_LIFETIMES_H
 #define REDUCER_ANALYSIS_LIFETIMES_H
 
-#include "reducer/analysis/analysis.h"
-#include "reducer/analysis/words.h"
+#include "reducer/analysis/allocators.h"
 
 #define LIFETIMES_MOST 200u
 
@@ -21,24 +20,15 @@ struct lifetime {
 	uint32_t type;				 /* TensorFlow's DataType; 0 = not said */
 };
 
-/* One allocator of one process. */
+/* One allocator of one process: an item of the result, a struct allocator_list. */
 struct lifetimes {
-	uint64_t log_id;
-	uint32_t allocator; /* in words */
-	size_t process;	    /* in run->processes */
+	struct allocator of;
 	uint64_t peak_bytes;
 	int64_t peak_ns; /* TIME_UNKNOWN = nothing was handed out */
 	uint64_t live_blocks, live_bytes;
 	struct lifetime *items; /* by bytes, the largest first, once ended */
 	size_t count, room;
 	struct lifetimes_pass *pass; /* during the pass only */
-};
-
-struct lifetimes_list {
-	struct words words;
-	struct lifetimes *items; /* by log id, then allocator's name, once ended */
-	size_t count, room;
-	const struct analysis_input *input;
 };
 
 #endif

@@ -40,7 +40,7 @@ static const struct table_column columns[] = {
 	[MEMBER] = TABLE_MEMBER,
 };
 
-static void add_event(struct table *table, const struct block_event_list *all, const struct block_events *events,
+static void add_event(struct table *table, const struct allocator_list *all, const struct block_events *events,
 		      const struct process *process, const struct units *units, const struct block_event *event)
 {
 	const struct unit *step = units_at(units, event->time_ns, 0, UINT64_MAX);
@@ -49,7 +49,7 @@ static void add_event(struct table *table, const struct block_event_list *all, c
 
 	table_row(table);
 	table_integer(table, TIME, event->time_ns);
-	table_string(table, ALLOCATOR, all->words.items[events->allocator]);
+	table_string(table, ALLOCATOR, all->words.items[events->of.name]);
 	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, EVENT, event->is_release ? "release" : "allocation");
 	if (event->requested)
@@ -69,15 +69,15 @@ static void add_event(struct table *table, const struct block_event_list *all, c
 
 static void fill(struct table *table, const struct request *request)
 {
-	const struct block_event_list *all = analyses_whole(request->analyses, &analysis_block_events);
+	const struct allocator_list *all = analyses_whole(request->analyses, &analysis_block_events);
 	size_t shown = 0;
 	uint64_t told = 0;
 
 	for (size_t i = 0; all != NULL && i < all->count; i++) {
-		const struct block_events *events = &all->items[i];
-		const struct process *process = &request->run->processes[events->process];
+		const struct block_events *events = allocators_at(all, i);
+		const struct process *process = &request->run->processes[events->of.process];
 		struct units units;
-		if (!request_wants_allocator(request, all->words.items[events->allocator]))
+		if (!request_wants_allocator(request, allocators_name(all, i)))
 			continue;
 		told += events->told;
 		shown += events->count;

@@ -53,15 +53,15 @@ static void put_text(struct table *table, size_t column, const char *text)
 	table_string(table, column, text[0] ? text : NULL);
 }
 
-static void add_row(struct table *table, const struct request *request, const struct lifetimes_list *all, const struct lifetimes *of,
+static void add_row(struct table *table, const struct request *request, const struct allocator_list *all, const struct lifetimes *of,
 		    const struct units *units, size_t i)
 {
 	const struct lifetime *block = &of->items[i];
 
 	table_row(table);
 	table_integer(table, RANK, (int64_t)i + 1);
-	table_string(table, ALLOCATOR, all->words.items[of->allocator]);
-	table_process(table, PROCESS, MACHINE, &request->run->processes[of->process]);
+	table_string(table, ALLOCATOR, all->words.items[of->of.name]);
+	table_process(table, PROCESS, MACHINE, &request->run->processes[of->of.process]);
 	table_integer(table, ALLOCATED, (int64_t)block->bytes);
 	if (block->requested)
 		table_integer(table, REQUESTED, (int64_t)block->requested);
@@ -82,21 +82,21 @@ static void add_row(struct table *table, const struct request *request, const st
 
 static void fill(struct table *table, const struct request *request)
 {
-	const struct lifetimes_list *all = analyses_whole(request->analyses, &analysis_lifetimes);
+	const struct allocator_list *all = analyses_whole(request->analyses, &analysis_lifetimes);
 
 	for (size_t i = 0; all && i < all->count; i++) {
-		const struct lifetimes *of = &all->items[i];
+		const struct lifetimes *of = allocators_at(all, i);
 		struct units units;
-		if (!request_wants_allocator(request, all->words.items[of->allocator]))
+		if (!request_wants_allocator(request, allocators_name(all, i)))
 			continue;
-		units_of_steps(&units, &request->run->processes[of->process]);
+		units_of_steps(&units, &request->run->processes[of->of.process]);
 		for (size_t k = 0; k < of->count; k++)
 			add_row(table, request, all, of, &units, k);
 		units_free(&units);
 		if (of->live_blocks > of->count)
 			table_note(table, NOTE_INFO,
 				   "%s: the %zu largest of %" PRIu64 " blocks (%" PRIu64 " bytes) that were live at its peak.",
-				   all->words.items[of->allocator], of->count, of->live_blocks, of->live_bytes);
+				   allocators_name(all, i), of->count, of->live_blocks, of->live_bytes);
 	}
 	if (!all || !all->count)
 		notes_no_blocks(table, request);

@@ -53,11 +53,13 @@ static const struct table_column columns[] = {
 	[MEMBER] = TABLE_MEMBER,
 };
 
-static const struct holder *holder_of(const struct holdings *all, const struct process *process, const char *allocator)
+static const struct holder *holder_of(const struct allocator_list *all, const struct process *process, const char *allocator)
 {
-	for (size_t i = 0; all && i < all->count; i++)
-		if (all->items[i].log_id == process->log_id && strcmp(all->words.items[all->items[i].allocator], allocator) == 0)
-			return &all->items[i];
+	for (size_t i = 0; all && i < all->count; i++) {
+		const struct holder *holder = allocators_at(all, i);
+		if (holder->of.log_id == process->log_id && strcmp(allocators_name(all, i), allocator) == 0)
+			return holder;
+	}
 	return NULL;
 }
 
@@ -137,7 +139,7 @@ static void fill(struct table *table, const struct request *request)
 
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
-		const struct holdings *all = analyses_process(request->analyses, &analysis_holdings, p);
+		const struct allocator_list *all = analyses_process(request->analyses, &analysis_holdings, p);
 		for (size_t a = 0; a < count && request_wants_process(request, process); a++) {
 			const struct account *account = job_account(process, names[a]);
 			const struct holder *holder = holder_of(all, process, names[a]);
@@ -217,7 +219,7 @@ static struct peak_row *add(struct peak_rows *rows, const struct peak_row *row)
 	return &rows->items[rows->count++];
 }
 
-static void add_holder(struct peak_rows *rows, const struct holdings *all, const struct holder *holder,
+static void add_holder(struct peak_rows *rows, const struct allocator_list *all, const struct holder *holder,
 		       const struct peak_row *start)
 {
 	for (size_t i = 0; i < holder->holding_count; i++) {
@@ -318,7 +320,7 @@ static void find_rows(struct peak_rows *rows, const struct request *request, con
 {
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
-		const struct holdings *all = analyses_process(request->analyses, &analysis_holdings, p);
+		const struct allocator_list *all = analyses_process(request->analyses, &analysis_holdings, p);
 		for (size_t a = 0; a < count && request_wants_process(request, process); a++) {
 			const struct account *account = job_account(process, names[a]);
 			const struct holder *holder = holder_of(all, process, names[a]);
