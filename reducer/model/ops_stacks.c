@@ -28,7 +28,7 @@ int op_stacks_begin(struct op_stacks *ops, const uint32_t *threads, size_t count
 void op_stacks_free(struct op_stacks *ops)
 {
 	for (size_t i = 0; i < ops->stack_count; i++)
-		free(ops->stacks[i].frames), free(ops->stacks[i].spans);
+		free(ops->stacks[i].frames), free(ops->stacks[i].spans), free(ops->stacks[i].ranges), free(ops->stacks[i].last_range);
 	free(ops->stacks);
 	free(ops->sums);
 	free(ops->sum_of);
@@ -227,6 +227,72 @@ static int make_span_room(struct op_stack *stack)
 	return 0;
 }
 
+/* The place + 1 of the last outermost range of a sum; NULL without memory. */
+static uint64_t *last_range(struct op_stack *stack, uint32_t number)
+{
+	size_t room = stack->last_room == 0 ? 256 : stack->last_room;
+	uint64_t *last;
+
+	if (number < stack->last_room)
+		return &stack->last_range[number];
+	while (room <= number)
+		room *= 2;
+	last = realloc(stack->last_range, room * sizeof *last);
+	if (last == NULL)
+		return NULL;
+	memset(last + stack->last_room, 0, (room - stack->last_room) * sizeof *last);
+	stack->last_range = last;
+	stack->last_room = room;
+	return &last[number];
+}
+
+/* NULL: there is none, or it is forgotten. */
+static const struct op_range *range_at(const struct op_stack *stack, uint64_t place)
+{
+	if (place == 0 || place + SPANS_MAX <= stack->range_count)
+		return NULL;
+	return &stack->ranges[(place - 1) % SPANS_MAX];
+}
+
+static int add_range(struct op_stack *stack, struct op_range range)
+{
+	if (stack->range_count == stack->range_room && stack->range_room < SPANS_MAX) {
+		size_t room = stack->range_room == 0 ? 64 : stack->range_room * 2;
+		struct op_range *ranges = realloc(stack->ranges, room * sizeof *ranges);
+		if (ranges == NULL)
+			return -1;
+		stack->ranges = ranges;
+		stack->range_room = room;
+	}
+	stack->ranges[stack->range_count++ % SPANS_MAX] = range;
+	return 0;
+}
+
+/* What its total grows by: nothing inside another one; less what those of its name took that lie in it. Negative as a complement. */
+static uint64_t outermost_time(struct op_stacks *ops, struct op_stack *stack, uint32_t number, struct op_span span)
+{
+	uint64_t *last = last_range(stack, number), grows = span.duration;
+	const struct op_range *range;
+
+	if (last == NULL) {
+		ops->is_short = 1;
+		return grows;
+	}
+	for (; (range = range_at(stack, *last)) != NULL && range->span.start >= span.start; *last = range->before) {
+		ops->sums[number].nested++;
+		grows -= range->span.duration;
+	}
+	if (range != NULL && range->span.start + range->span.duration >= span.start + span.duration) {
+		ops->sums[number].nested++; /* both end at one time, and the outer one was told first */
+		return grows - span.duration;
+	}
+	if (add_range(stack, (struct op_range){.span = span, .before = *last}) != 0)
+		ops->is_short = 1;
+	else
+		*last = stack->range_count;
+	return grows;
+}
+
 void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned source, int is_range, struct op_span span)
 {
 	struct op_stack *stack = &ops->stacks[at];
@@ -248,7 +314,7 @@ void op_stacks_trace(struct op_stacks *ops, size_t at, uint32_t name, unsigned s
 	ops->nameless += name == 0;
 	ops->sums[number].is_ns = 1;
 	add_time(&ops->sums[number], span.duration);
-	ops->sums[number].total += span.duration;
+	ops->sums[number].total += is_range ? outermost_time(ops, stack, number, span) : span.duration;
 	ops->sums[number].self += span.duration > inside ? span.duration - inside : 0;
 }
 

@@ -28,6 +28,12 @@ struct op_span {
 	uint64_t start, duration;
 };
 
+/* A range that is no op and lies in none of its name, as far as is known; likewise. */
+struct op_range {
+	struct op_span span;
+	uint64_t before; /* the one of its name before it that is outermost too: its place + 1; 0 = none */
+};
+
 /* An op that has begun. */
 struct op_frame {
 	uint64_t key, begin, children; /* ticks */
@@ -43,6 +49,11 @@ struct op_stack {
 	uint64_t framework_id; /* what the framework calls the thread, 0 = not said */
 	struct op_span *spans; /* by end */
 	size_t span_count, span_room;
+	struct op_range *ranges; /* a ring of the last ones */
+	uint64_t range_count;	 /* that were ever put there: place n is n modulo its size */
+	size_t range_room;
+	uint64_t *last_range; /* by sum: place + 1 */
+	size_t last_room;
 };
 
 /* The last forward op with a sequence number, by number; a ring, since numbers grow. */
@@ -84,7 +95,7 @@ uint32_t op_stacks_top(const struct op_stacks *ops, size_t stack);
 /* The same, or where none is the innermost range, and when it began. */
 uint32_t op_stacks_innermost(const struct op_stacks *ops, size_t stack, uint64_t *begin);
 
-/* A range that is over; those inside it came before it. `is_range`: it is no op. */
+/* A range that is over; those inside it came before it. `is_range`: it is no op; inside one of the same name it adds nothing to `total`. */
 void op_stacks_trace(struct op_stacks *ops, size_t stack, uint32_t name, unsigned source, int is_range, struct op_span span);
 
 /* A window opened: what is open has lost its end. */

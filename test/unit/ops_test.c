@@ -187,6 +187,33 @@ static void traces_nest_by_time(void **state)
 	assert_int_equal(matmul->self, 35 + 50);
 }
 
+/* A range inside one of its name, whatever lies between, counts once for the total. */
+static void a_range_inside_itself_counts_once(void **state)
+{
+	(void)state;
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 5, .duration = 2}); /* before it */
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 20, .duration = 5});
+	op_stacks_trace(&ops, 0, MATMUL, TRACE, 1, (struct op_span){.start = 18, .duration = 10});
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 30, .duration = 5});
+	op_stacks_trace(&ops, 1, ADD, TRACE, 1, (struct op_span){.start = 20, .duration = 5}); /* another thread */
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 10, .duration = 40});
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 45, .duration = 5}); /* ends with the outer one, told later */
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 45, .duration = 10}); /* overlaps: not inside */
+	const struct op_sum *add = &ops.sums[op_stacks_sum(&ops, ADD, TRACE, 1)];
+	const struct op_sum *matmul = &ops.sums[op_stacks_sum(&ops, MATMUL, TRACE, 1)];
+	assert_int_equal(add->occurrences, 7);
+	assert_int_equal(add->nested, 3);
+	assert_int_equal(add->total, 2 + 40 + 5 + 10);
+	assert_int_equal(matmul->total, 10);
+	/* Side by side beyond all bounds: those that are kept are still found in one around them. */
+	for (uint64_t i = 0; i < 200000; i++)
+		op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 1000 + i * 10, .duration = 5});
+	assert_true(ops.stacks[0].range_room <= 65536);
+	op_stacks_trace(&ops, 0, ADD, TRACE, 1, (struct op_span){.start = 1000 + 199990 * 10, .duration = 100});
+	assert_int_equal(add->nested, 3 + 10);
+	assert_int_equal(add->total, 57 + 199990 * 5 + 100);
+}
+
 static void foreign_numbers_do_no_harm(void **state)
 {
 	(void)state;
@@ -209,6 +236,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ranges_are_no_ops, begin_each, end_each),
 		cmocka_unit_test_setup_teardown(backward_finds_forward, begin_each, end_each),
 		cmocka_unit_test_setup_teardown(traces_nest_by_time, begin_each, end_each),
+		cmocka_unit_test_setup_teardown(a_range_inside_itself_counts_once, begin_each, end_each),
 		cmocka_unit_test_setup_teardown(foreign_numbers_do_no_harm, begin_each, end_each),
 	};
 

@@ -327,7 +327,7 @@ static void block(struct world *world, int64_t time_ns, bool is_release, uint64_
 static void case_7_memory_profile(void **state)
 {
 	struct world world = {0};
-	const struct holdings *all;
+	const struct allocator_list *all;
 	const struct holder *holder;
 
 	(void)state;
@@ -353,7 +353,7 @@ static void case_7_memory_profile(void **state)
 				  .type = 9});
 	all = end(&world);
 	assert_int_equal(all->count, 1);
-	holder = &all->items[0];
+	holder = allocators_at(all, 0);
 	assert_int_equal(holder->lifetime_peak, 9500);
 	assert_int_equal(holder->peak_bytes, 7000);
 	assert_int_equal(holder->peak_ns, 70);
