@@ -235,6 +235,19 @@ static void take_rank(struct kineto *kineto)
 	}
 }
 
+/* Only TensorFlow's profiler, and so JAX's, says that times are fine; Chrome does too, but its events have categories. */
+static void take_metadata(struct kineto *kineto)
+{
+	struct json *json = &kineto->json;
+	enum json_word word;
+
+	while ((word = json_next(json)) == JSON_KEY) {
+		kineto->is_for_viewer |= json_is(json, "highres-ticks", 13) != 0;
+		word = json_next(json);
+		json_skip(json, word);
+	}
+}
+
 /* The members of the file's one object. Behind '{'. */
 static void take_file(struct kineto *kineto)
 {
@@ -251,6 +264,8 @@ static void take_file(struct kineto *kineto)
 			take_devices(kineto);
 		else if (strcmp(key, "distributedInfo") == 0 && word == JSON_OBJECT)
 			take_rank(kineto);
+		else if (strcmp(key, "metadata") == 0 && word == JSON_OBJECT)
+			take_metadata(kineto);
 		else if (strcmp(key, "baseTimeNanoseconds") == 0 && (word == JSON_NUMBER || word == JSON_STRING))
 			kineto->base_ns = json_integer(json, 0);
 		else

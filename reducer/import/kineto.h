@@ -38,6 +38,7 @@ struct kineto_event {
 struct kineto_track {
 	uint64_t key;
 	uint32_t thread, queue;
+	uint64_t step_end_ns; /* of the last one that a `step_num` told */
 };
 
 /* Blocks of one size of one allocator, in a file that says no addresses. */
@@ -55,6 +56,7 @@ struct kineto {
 	size_t texts_used;
 	uint8_t key_of[KINETO_KEY_SLOTS]; /* key + 1 by its hash; 0 = none */
 	struct calls calls;
+	bool is_for_viewer; /* what TensorFlow and JAX write beside an XPlane */
 	struct kineto_track *tracks;
 	size_t track_count, track_room;
 	struct base_index track_of;

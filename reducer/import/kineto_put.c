@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Rows of range_sources.def; PyTorch's RecordScope. */
-enum { PYTHON = 2, RECORD_FUNCTION = 5 };
+enum { PYTHON = 2, TRACEME = 3, RECORD_FUNCTION = 5 };
 enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
 #define SEEN_BY_CALLBACK 2 /* gpu_call.flags */
 #define NOT_SAID UINT32_MAX
@@ -61,18 +61,24 @@ static uint64_t hash_of(const char *pid, const char *tid)
 	return base_hash(base_hash(BASE_HASH, pid, strlen(pid) + 1), tid, strlen(tid) + 1);
 }
 
-uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
+/* The host's thread of an event. */
+static struct kineto_track *thread_track(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
 	int is_new;
 	struct kineto_track *track = track_at(kineto, hash_of(pid, tid), &is_new);
 
 	if (!is_new)
-		return track->thread;
+		return track;
 	if (!kineto->about->pid)
 		kineto->about->pid = (uint32_t)strtoul(pid, NULL, 10);
-	return track->thread =
-		       sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+	return track;
+}
+
+uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
+{
+	return thread_track(kineto, event)->thread;
 }
 
 /* The queue of a device's stream, and the stream of the log that its records go to. */
@@ -136,18 +142,22 @@ static int is_step(struct kineto *kineto, const struct kineto_event *event)
 	return digits > 0 && digits <= STEP_DIGITS && !number[digits];
 }
 
+static void put_step(struct kineto *kineto, const struct kineto_event *event, uint32_t thread, uint64_t number, uint8_t source)
+{
+	SINK_ADD(&kineto->group, step, .number = number, .source = source);
+	kineto_put_group(kineto, thread, kineto_begin(event));
+	SINK_ADD(&kineto->group, step_end, .number = number);
+	kineto_put_group(kineto, thread, at_end(event));
+}
+
 /* torch.profiler's step(): ProfilerStep#N. */
 static void put_annotation(struct kineto *kineto, const struct kineto_event *event)
 {
-	uint32_t thread = kineto_thread(kineto, event);
+	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
-	if (is_step(kineto, event)) {
-		uint64_t count = strtoull(kineto_text(kineto, event, KINETO_NAME) + sizeof(step_name) - 1, NULL, 10);
-		SINK_ADD(&kineto->group, step, .number = count, .source = RECORD_FUNCTION);
-		kineto_put_group(kineto, thread, kineto_begin(event));
-		SINK_ADD(&kineto->group, step_end, .number = count);
-		kineto_put_group(kineto, thread, at_end(event));
-	}
+	if (is_step(kineto, event))
+		put_step(kineto, event, kineto_thread(kineto, event), strtoull(name + sizeof(step_name) - 1, NULL, 10),
+			 RECORD_FUNCTION);
 	put_op(kineto, event, SCOPE_USER);
 }
 
@@ -281,6 +291,29 @@ static void put_other(struct kineto *kineto, const struct kineto_event *event)
 	put_range(kineto, event, 0);
 }
 
+/*
+ * A whole event without a category. What TensorFlow and JAX write for viewers says by a number which of them are steps (one inside
+ * another is none of its own), and they need not nest: a step begins while the call that begins it has not returned.
+ */
+static void put_plain(struct kineto *kineto, const struct kineto_event *event)
+{
+	uint64_t end_ns = event->begin_ns + event->duration_ns;
+	struct kineto_track *track;
+
+	if (!kineto->is_for_viewer) {
+		put_range(kineto, event, 0);
+		return;
+	}
+	track = thread_track(kineto, event);
+	if (kineto_has(event, KINETO_STEP) && (event->begin_ns >= track->step_end_ns || end_ns > track->step_end_ns)) {
+		track->step_end_ns = end_ns;
+		put_step(kineto, event, track->thread, kineto_unsigned(event, KINETO_STEP), TRACEME);
+	}
+	SINK_ADD(&kineto->group, trace, .name = name_of(kineto, event), .start = event->begin_ns, .duration = event->duration_ns,
+		 .source = TRACEME);
+	kineto_put_group(kineto, track->thread, at_end(event));
+}
+
 static void put_nothing(struct kineto *kineto, const struct kineto_event *event)
 {
 	(void)kineto, (void)event;
@@ -362,9 +395,12 @@ void kineto_put(struct kineto *kineto, const struct kineto_event *event, char ph
 			categories[i].put(kineto, event);
 			return;
 		}
-	if (category[0])
-		count_unknown(kineto, category);
-	put_range(kineto, event, 0);
+	if (!category[0]) {
+		put_plain(kineto, event);
+		return;
+	}
+	count_unknown(kineto, category);
+	put_other(kineto, event);
 }
 
 /* One sentence for the run's notes. */
@@ -382,6 +418,12 @@ void kineto_notes(struct kineto *kineto)
 			    "The file says no addresses of memory blocks: each release is taken for that of the newest block of "
 			    "its size. Sums and peaks are right unless blocks from before the recording come back, lifetimes of "
 			    "blocks are inferred.");
+		note(kineto, &text);
+		text_clear(&text);
+	}
+	if (kineto->is_for_viewer) {
+		text_string(&text, "The file was written for viewers: it does not say which of its ranges are ops, nor when it was made. "
+				   "The XPlane beside it (HOST.xplane.pb) does.");
 		note(kineto, &text);
 		text_clear(&text);
 	}
