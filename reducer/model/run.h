@@ -182,6 +182,12 @@ struct process {
 
 #define PROCESS_NONE SIZE_MAX
 
+/* Whether that is a date: files of other profilers may count from anywhere, and are then taken to begin in January 1970. */
+static inline bool run_is_date(int64_t realtime_ns)
+{
+	return realtime_ns >= INT64_C(100000000000000000); /* 1973 */
+}
+
 /* A run that was found but not chosen. */
 struct run_brief {
 	char name[17];

@@ -181,11 +181,11 @@ static void put_start(struct summary *summary)
 	const struct run *run = summary->request->run;
 	time_t start = (time_t)(run->realtime_ns / 1000000000) + run->utc_offset_s;
 	struct text sentence = {0};
-	char stamp[64] = "";
+	char stamp[64] = "start not told, ";
 	char end[128];
 	struct tm at;
 
-	if (run->realtime_ns && gmtime_r(&start, &at))
+	if (run_is_date(run->realtime_ns) && gmtime_r(&start, &at))
 		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S, ", &at);
 	text_format(&sentence, "%slasted ", stamp);
 	human_ns(&sentence, run->gone_ns);
@@ -213,9 +213,9 @@ static void put_others(struct summary *summary)
 	for (size_t i = 0; i < rows; i++) {
 		const struct run_brief *other = &run->others[i];
 		time_t start = (time_t)(other->realtime_ns / 1000000000) + run->utc_offset_s;
-		char stamp[64] = "";
+		char stamp[64] = "start not told";
 		struct tm at;
-		if (gmtime_r(&start, &at))
+		if (run_is_date(other->realtime_ns) && gmtime_r(&start, &at))
 			strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &at);
 		text_format(&summary->line, "  %s  %s  %zu process%s  ", other->name, stamp, other->process_count,
 			    other->process_count == 1 ? "" : "es");

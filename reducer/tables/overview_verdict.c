@@ -179,6 +179,27 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
 }
 
+/* Ends the sentence: how much of the time computes; and how much the host alone does, where that is more than all that was said. */
+static void put_busy(struct text *sentence, const struct judged *judged, bool has_device, const char *time)
+{
+	double busy = has_device ? judged->compute : judged->host;
+	bool is_host = has_device && judged->host > busy && (judged->worst == AREAS || judged->host > judged->percent[judged->worst]);
+	const char *before = judged->worst == AREAS ? ": " : "; ";
+	const char *whole = judged->worst == AREAS ? "the " : "it";
+
+	if (judged->worst != AREAS)
+		time = "";
+	if (is_host)
+		text_format(sentence, "%s%.1f %% of %s%s the host is in ops and calls while the devices rest", before, judged->host, whole,
+			    time);
+	if (is_host && busy >= SMALLEST)
+		text_format(sentence, ", %.1f %% the devices compute", busy);
+	else if (!is_host && (judged->worst == AREAS || busy >= SMALLEST))
+		text_format(sentence, "%s%.1f %% of %s%s %s", before, busy, whole, time,
+			    has_device ? "the devices compute" : "ops run on the host");
+	text_char(sentence, '.');
+}
+
 static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,
 			const struct request *request, bool has_device, uint64_t all)
 {
@@ -187,19 +208,15 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 					    [UNIT_CALL] = "calls' time",
 					    [UNIT_WHOLE] = "time from the first op to the last"};
 	struct text sentence = {0};
-	const char *unit = has_device ? "the devices compute" : "ops run on the host";
 	double busy = has_device ? judged->compute : judged->host;
 
-	if (judged->worst != AREAS && busy < SMALLEST)
-		text_format(&sentence, "%s: %.1f %% of the %s %s.",
+	if (judged->worst == AREAS)
+		text_string(&sentence, "Nothing stands out");
+	else
+		text_format(&sentence, "%s: %.1f %% of the %s %s",
 			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
 			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what);
-	else if (judged->worst == AREAS)
-		text_format(&sentence, "Nothing stands out: %.1f %% of the %s %s.", busy, times[rows->kind], unit);
-	else
-		text_format(&sentence, "%s: %.1f %% of the %s %s; %.1f %% of it %s.",
-			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
-			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what, busy, unit);
+	put_busy(&sentence, judged, has_device, times[rows->kind]);
 	put_processors(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
 	table_row(table);

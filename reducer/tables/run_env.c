@@ -45,7 +45,7 @@ static void add_run(struct table *table, const struct run *run)
 	struct tm at;
 
 	add(table, NULL, "run", "name", run->name);
-	if (run->realtime_ns && gmtime_r(&start, &at)) {
+	if (run_is_date(run->realtime_ns) && gmtime_r(&start, &at)) {
 		size_t length = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &at);
 		snprintf(text + length, sizeof(text) - length, "%c%02d:%02d", minutes < 0 ? '-' : '+',
 			 (minutes < 0 ? -minutes : minutes) / 60, (minutes < 0 ? -minutes : minutes) % 60);
