@@ -348,6 +348,9 @@ static const struct part {
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
 #define VERDICT 1 /* of parts */
+#define NOTES 10
+
+#define MISSING_MOST 7 /* lines of what was not recorded, heading included, that call stacks leave room for */
 
 #define NEARLY 3 /* lines: what had no room is one piece, of so many lines at most */
 
@@ -395,6 +398,10 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return share_of(summary, part)->least;
 	if (part == &parts[VERDICT])
 		return sure + more;
+	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line, the heading and how many more there are */
+		needed = 3 + summary->missing_lines;
+		return needed < sure ? sure : needed < MISSING_MOST ? needed : MISSING_MOST;
+	}
 	return sure > gives ? sure - gives : 0;
 }
 
@@ -446,6 +453,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	summary.verdict = tables_make(&table_overview_verdict, request);
 	summary_find_end(&summary);
 	summary_measure_verdict(&summary);
+	summary_measure_missing(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {
 		fputs(written[i].bytes, file);

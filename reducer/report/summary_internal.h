@@ -31,9 +31,13 @@ struct summary {
 	struct causes causes;	   /* of it; see summary_causes */
 	bool has_causes;
 	struct summary_notes {
-		char **texts;
+		struct summary_note {
+			char *text;
+			bool is_missing, is_shown; /* missing: it tells of what was not recorded */
+		} *list;
 		size_t count, room;
 	} notes;
+	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
 	struct {	/* the steps that were printed; count 0 = none */
 		int64_t process;
 		struct step_cover cover;
@@ -100,6 +104,7 @@ const struct causes *summary_causes(struct summary *summary);
 const struct cause *summary_holder(struct summary *summary);
 void summary_put_advice(struct summary *summary);
 void summary_put_notes(struct summary *summary);
+void summary_measure_missing(struct summary *summary);
 
 /* What cost precision, no record: calls `note` with a sentence each. */
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text));

@@ -13,14 +13,47 @@
 #include <string.h>
 
 #define NOTE_LINES 3
+#define BEGIN "  - "
 
 /* Notes in the order of their weight, written when all are known: how many had no room is said. */
-static void put_note(struct summary *summary, const char *text)
+static void keep_note(struct summary *summary, const char *text, enum note_kind kind)
 {
 	struct summary_notes *notes = &summary->notes;
 
-	notes->texts = base_grow(notes->texts, &notes->room, notes->count + 1, sizeof(*notes->texts));
-	notes->texts[notes->count++] = base_copy(text, strlen(text));
+	notes->list = base_grow(notes->list, &notes->room, notes->count + 1, sizeof(*notes->list));
+	notes->list[notes->count++] = (struct summary_note){.text = base_copy(text, strlen(text)), .is_missing = kind == NOTE_MISSING};
+}
+
+static void put_note(struct summary *summary, const char *text)
+{
+	keep_note(summary, text, NOTE_INFO);
+}
+
+static size_t measure_note(const struct summary *summary, const char *text)
+{
+	return summary_measure(summary, BEGIN, text, NOTE_LINES);
+}
+
+/* Marks those that have room: what was not recorded goes first. Returns how many have none. */
+static size_t choose_notes(struct summary *summary)
+{
+	struct summary_notes *notes = &summary->notes;
+	size_t left = summary_left(summary), all = 0, left_out = notes->count;
+
+	for (size_t i = 0; i < notes->count; i++)
+		all += measure_note(summary, notes->list[i].text);
+	left -= all > left; /* the line that tells of the others */
+	for (int is_missing = 1; is_missing >= 0; is_missing--)
+		for (size_t i = 0; i < notes->count; i++) {
+			struct summary_note *note = &notes->list[i];
+			size_t lines = note->is_missing == is_missing ? measure_note(summary, note->text) : SIZE_MAX;
+			if (lines > left)
+				continue;
+			note->is_shown = true;
+			left -= lines;
+			left_out--;
+		}
+	return left_out;
 }
 
 static void write_notes(struct summary *summary)
@@ -29,21 +62,17 @@ static void write_notes(struct summary *summary)
 	size_t left_out = 0;
 
 	if (notes->count && summary_heading(summary, "Not recorded, or to know", 1))
-		for (size_t i = 0; i < notes->count; i++) {
-			size_t lines = summary_measure(summary, "  - ", notes->texts[i], NOTE_LINES);
-			bool is_last = i + 1 == notes->count && !left_out;
-			if (lines + !is_last <= summary_left(summary))
-				summary_sentence(summary, "  - ", notes->texts[i], NOTE_LINES);
-			else
-				left_out++;
-		}
+		left_out = choose_notes(summary);
+	for (size_t i = 0; i < notes->count; i++) {
+		if (notes->list[i].is_shown)
+			summary_sentence(summary, BEGIN, notes->list[i].text, NOTE_LINES);
+		free(notes->list[i].text);
+	}
 	if (left_out) {
 		text_format(&summary->line, "  ... and %zu more: each stands under the tables that it is about", left_out);
 		summary_end_line(summary);
 	}
-	for (size_t i = 0; i < notes->count; i++)
-		free(notes->texts[i]);
-	free(notes->texts);
+	free(notes->list);
 	*notes = (struct summary_notes){0};
 }
 
@@ -101,7 +130,7 @@ static size_t put_no_steps(struct summary *summary, const struct table *steps)
 	else if (steps->note_count && *table_get_text(steps, 0, unit, &length) == 'w')
 		count = 1;
 	for (size_t i = 0; i < count; i++)
-		put_note(summary, steps->notes[i].text);
+		keep_note(summary, steps->notes[i].text, steps->notes[i].kind);
 	return count;
 }
 
@@ -114,7 +143,7 @@ static void put_others(struct summary *summary, const struct table *table, const
 		while (k < said && strcmp(other->notes[k].text, table->notes[i].text) != 0)
 			k++;
 		if (k == said)
-			put_note(summary, table->notes[i].text);
+			keep_note(summary, table->notes[i].text, table->notes[i].kind);
 	}
 }
 
@@ -134,6 +163,26 @@ static void put_own_note(struct summary *summary, const char *value)
 	text_free(&note);
 }
 
+/* What the settings left unrecorded. */
+static void note_settings(struct table *notes, const struct request *request)
+{
+	notes_inherited(notes, request);
+	notes_recording(notes, request);
+	notes_ops(notes, request);
+	gpu_note_whole_graphs(notes, request);
+}
+
+void summary_measure_missing(struct summary *summary)
+{
+	struct table *notes = table_make(&table_memory_sites);
+
+	note_settings(notes, summary->request);
+	for (size_t i = 0; i < notes->note_count; i++)
+		if (notes->notes[i].kind == NOTE_MISSING)
+			summary->missing_lines += (unsigned)measure_note(summary, notes->notes[i].text);
+	table_free(notes);
+}
+
 void summary_put_notes(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -144,10 +193,7 @@ void summary_put_notes(struct summary *summary)
 	put_others(summary, sites, steps, said);
 	table_free(sites);
 	sites = table_make(&table_memory_sites);
-	notes_inherited(sites, summary->request);
-	notes_recording(sites, summary->request);
-	notes_ops(sites, summary->request);
-	gpu_note_whole_graphs(sites, summary->request);
+	note_settings(sites, summary->request);
 	gpu_note_numbers(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (run->process_count == 1) /* of several the sum is shown */
