@@ -350,7 +350,7 @@ static const struct part {
 #define VERDICT 1 /* of parts */
 #define NOTES 10
 
-#define MISSING_MOST 7 /* lines of what was not recorded, heading included, that call stacks leave room for */
+#define MISSING_MOST 6 /* lines of what was not recorded, heading included, that call stacks leave room for */
 
 #define NEARLY 3 /* lines: what had no room is one piece, of so many lines at most */
 
@@ -398,8 +398,8 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return share_of(summary, part)->least;
 	if (part == &parts[VERDICT])
 		return sure + more;
-	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line, the heading and how many more there are */
-		needed = 3 + summary->missing_lines;
+	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
+		needed = 2 + summary->missing_lines;
 		return needed < sure ? sure : needed < MISSING_MOST ? needed : MISSING_MOST;
 	}
 	return sure > gives ? sure - gives : 0;

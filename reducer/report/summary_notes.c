@@ -38,11 +38,9 @@ static size_t measure_note(const struct summary *summary, const char *text)
 static size_t choose_notes(struct summary *summary)
 {
 	struct summary_notes *notes = &summary->notes;
-	size_t left = summary_left(summary), all = 0, left_out = notes->count;
+	size_t heading = 1 + summary->is_roomy, left = summary_left(summary), left_out = notes->count;
 
-	for (size_t i = 0; i < notes->count; i++)
-		all += measure_note(summary, notes->list[i].text);
-	left -= all > left; /* the line that tells of the others */
+	left = left > heading ? left - heading : 0;
 	for (int is_missing = 1; is_missing >= 0; is_missing--)
 		for (size_t i = 0; i < notes->count; i++) {
 			struct summary_note *note = &notes->list[i];
@@ -56,22 +54,33 @@ static size_t choose_notes(struct summary *summary)
 	return left_out;
 }
 
+static void name_left_out(struct text *heading, size_t left_out, int are_some_shown)
+{
+	const char *more = are_some_shown ? "more " : "";
+
+	if (left_out == 1)
+		text_format(heading, " (1 %snote under the table that it is about)", more);
+	else
+		text_format(heading, " (%zu %snotes under the tables that they are about)", left_out, more);
+}
+
 static void write_notes(struct summary *summary)
 {
 	struct summary_notes *notes = &summary->notes;
-	size_t left_out = 0;
+	size_t left_out = choose_notes(summary);
+	struct text heading = {0};
 
-	if (notes->count && summary_heading(summary, "Not recorded, or to know", 1))
-		left_out = choose_notes(summary);
+	text_string(&heading, "Not recorded, or to know");
+	if (left_out)
+		name_left_out(&heading, left_out, left_out < notes->count);
+	if (notes->count)
+		summary_heading(summary, heading.bytes, left_out < notes->count);
 	for (size_t i = 0; i < notes->count; i++) {
 		if (notes->list[i].is_shown)
 			summary_sentence(summary, BEGIN, notes->list[i].text, NOTE_LINES);
 		free(notes->list[i].text);
 	}
-	if (left_out) {
-		text_format(&summary->line, "  ... and %zu more: each stands under the tables that it is about", left_out);
-		summary_end_line(summary);
-	}
+	text_free(&heading);
 	free(notes->list);
 	*notes = (struct summary_notes){0};
 }
