@@ -20,7 +20,7 @@
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define THREADS_MOST 64         /* that run a loop side by side */
 #define REST_LEAST 4            /* words more than usual, and */
-#define REST_FROM 2             /* times the usual words, among them nine tenths of the usual ones: other work follows the step */
+#define REST_FROM 2             /* times the usual ones, of which nine tenths (unless steps are known): other work follows the step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
 int periods_begin(struct periods *periods)
@@ -171,6 +171,7 @@ struct trial {
 	size_t median_words, median_kinds;
 	size_t same_words; /* of the median ones: words that half of the segments have exactly so often */
 	size_t kinds[PERIOD_WORDS]; /* of the median ones, by what is known of them */
+	int is_known; /* the segments are steps, be they alike or not: the last of an epoch may lack taking the next batch */
 };
 
 /* Scratch of a trial, by segment. */
@@ -460,10 +461,11 @@ static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, 
 	size_t usual = best->median_words, at = anchors[i];
 
 	if (i + 1 >= best->segments || segments->words[i] < REST_FROM * usual || segments->words[i] < usual + REST_LEAST ||
-	    segments->shared[i] * 10 < usual * 9)
+	    (!best->is_known && segments->shared[i] * 10 < usual * 9))
 		return 0;
-	while (at < anchors[i + 1] && segments->is_usual[periods->words[at].symbol])
-		at++;
+	while (at < anchors[i + 1] && (segments->is_usual[periods->words[at].symbol] ||
+				       (best->is_known && periods->words[at].thread != periods->words[anchors[i]].thread)))
+		at++; /* another thread may only be late */
 	return periods->words[at].time;
 }
 
@@ -508,7 +510,7 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 		      struct period_found *found)
 {
 	const uint32_t *anchors = &sorted->words[sorted->starts[best->anchor]];
-	struct trial again = {.anchor = best->anchor};
+	struct trial again = {.anchor = best->anchor, .is_known = best->is_known};
 	struct segments segments = {.is_usual = calloc(periods->symbol_count + 1, 1)};
 	int result = segments.is_usual == NULL ? -1 : try_anchor(periods, sorted, &again, &segments);
 
@@ -580,7 +582,7 @@ int periods_find_at(const struct periods *periods, uint64_t key, int is_known, s
 {
 	struct sorted sorted = {NULL, NULL};
 	struct segments segments = {.words = NULL};
-	struct trial trial = {.anchor = kept_symbol(periods, key)};
+	struct trial trial = {.anchor = kept_symbol(periods, key), .is_known = is_known};
 	int result = 0;
 
 	memset(found, 0, sizeof *found);

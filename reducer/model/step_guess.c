@@ -94,13 +94,99 @@ static int count_turns(struct periods *periods, uint64_t key, struct period_foun
 	return 0;
 }
 
+/* By symbol: how many of the steps have it. NULL = no memory; else to be freed. */
+static uint32_t *count_steps_with(const struct periods *periods, const struct period_found *found)
+{
+	uint32_t *counts = calloc(2 * periods->symbol_count + 1, sizeof *counts), *seen = counts + periods->symbol_count;
+	size_t step = 0;
+
+	for (size_t i = 0; counts != NULL && i < periods->count; i++) {
+		const struct period_word *word = &periods->words[i];
+		while (step < found->count && word->time >= found->steps[step].begin)
+			step++;
+		if (step == 0 || seen[word->symbol] == step)
+			continue;
+		counts[word->symbol]++;
+		seen[word->symbol] = (uint32_t)step;
+	}
+	return counts;
+}
+
+/* What a step compiles comes before the call that its anchor is: from the first word of training that most steps lack. */
+static void begin_with_compiling(const struct step_guess *known, const uint32_t *counts, size_t anchor, struct period_found *found,
+				 size_t step)
+{
+	const struct periods *periods = known->periods;
+	struct period_step *one = &found->steps[step], *before = &found->steps[step - 1];
+
+	for (size_t i = anchor; i > 0 && periods->words[i - 1].time > before->begin; i--) {
+		const struct period_word *word = &periods->words[i - 1];
+		uint64_t id = periods->symbols[word->symbol].key & (STEP_GUESS_FUNCTION - 1);
+		if (counts[word->symbol] * 2 < found->count && xla_runs_is_training(known->xla_runs, id))
+			one->begin = word->time;
+	}
+	before->end = one->begin;
+	if (before->rest >= one->begin)
+		before->rest = 0;
+}
+
+static void begin_all_with_compiling(const struct step_guess *known, const uint8_t *is_first, struct period_found *found)
+{
+	const struct periods *periods = known->periods;
+	uint32_t *counts = count_steps_with(periods, found);
+	size_t step = 1;
+
+	for (size_t i = 0; counts != NULL && i < periods->count; i++) {
+		while (step < found->count && found->steps[step].begin < periods->words[i].time)
+			step++;
+		if (is_first[i] && step < found->count && found->steps[step].begin == periods->words[i].time)
+			begin_with_compiling(known, counts, i, found, step);
+	}
+	free(counts);
+}
+
+/* Which words are calls of the loop that compiled. NULL = no memory; else to be freed. */
+static uint8_t *find_firsts(const struct periods *periods, const struct xla_loop *loop)
+{
+	uint8_t *is_first = calloc(periods->count + 1, 1);
+
+	for (size_t i = 0; is_first != NULL && i < periods->count; i++)
+		for (size_t k = 0; k < loop->count; k++)
+			if ((loop->firsts >> k & 1) && periods->symbols[periods->words[i].symbol].key == (loop->ids[k] | STEP_GUESS_OP))
+				is_first[i] = 1;
+	return is_first;
+}
+
+/* The steps that Keras says it trains: each call is one, be they alike or not. */
+static int count_trained(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
+{
+	uint8_t *is_first = find_firsts(known->periods, loop);
+	int result;
+
+	periods_join(known->periods, keys, loop->count);
+	result = periods_find_at(known->periods, keys[0], 1, counted);
+	for (size_t i = 0; i < counted->count; i++)
+		counted->steps[i].likeness = 1;
+	counted->confidence = 1;
+	if (result == 0 && is_first != NULL && counted->count > 0)
+		begin_all_with_compiling(known, is_first, counted);
+	free(is_first);
+	return result;
+}
+
+static int count_calls(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
+{
+	periods_join(known->periods, keys, loop->count);
+	return periods_find_at(known->periods, keys[0], 0, counted);
+}
+
 /*
  * A loop of JAX by the calls of its line: they are counted, where a period is an estimate, and a step may be one call, which no
  * period is found from. `found` is that loop then.
  */
 static int count_xla_calls(const struct step_guess *known, struct period_found *found, struct xla_loop *loop)
 {
-	struct period_found counted;
+	struct period_found counted = {.steps = NULL};
 	uint64_t keys[XLA_RUNS_JOINED];
 
 	xla_runs_find(known->xla_runs, found->count, loop);
@@ -108,8 +194,7 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		keys[i] = loop->ids[i] | STEP_GUESS_OP;
 	if (loop->count == 0)
 		return 0;
-	periods_join(known->periods, keys, loop->count);
-	if (periods_find_at(known->periods, keys[0], loop->is_trained, &counted) != 0)
+	if ((loop->is_trained ? count_trained : count_calls)(known, loop, keys, &counted) != 0)
 		return -1;
 	if (counted.count == 0 && found->count == 0 && count_turns(known->periods, keys[0], &counted) != 0)
 		return -1;
@@ -117,11 +202,7 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		loop->count = 0;
 		return 0;
 	}
-	for (size_t i = 0; i < counted.count && loop->is_trained; i++)
-		counted.steps[i].likeness = 1;
-	if (loop->is_trained)
-		counted.confidence = 1;
-	else if (found->count == 0)
+	if (!loop->is_trained && found->count == 0)
 		counted.confidence /= 2; /* one line is all there is to it */
 	free(found->steps);
 	*found = counted;

@@ -157,6 +157,11 @@ static size_t kind_of(const struct xla_runs *runs, uint64_t id)
 	return id < NAMES_MAX && runs->kinds_of[id] > 1 ? runs->kinds_of[id] - 1u : 0;
 }
 
+int xla_runs_is_training(const struct xla_runs *runs, uint64_t id)
+{
+	return runs->kinds[kind_of(runs, id)].is_trained;
+}
+
 void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 {
 	struct kind *kind = &runs->kinds[kind_of(runs, id)];
@@ -390,27 +395,27 @@ static uint32_t runner_of(const struct xla_runs *runs, const struct candidate *b
 	return best->kind->is_direct || !has_one_more(runs, best->kind) ? best->runner : 0;
 }
 
-static void add_id(struct xla_loop *loop, uint32_t id)
+/* 0 = no room. */
+static int add_id(struct xla_loop *loop, uint32_t id)
 {
-	for (size_t i = 0; i < loop->count; i++)
-		if (loop->ids[i] == id)
-			return;
-	if (loop->count < XLA_RUNS_JOINED)
-		loop->ids[loop->count++] = id;
+	if (loop->count == XLA_RUNS_JOINED)
+		return 0;
+	loop->ids[loop->count++] = id;
+	return 1;
 }
 
-/* Keras' fit may be called again and again, from several lines: each may have compiled. */
+/*
+ * Keras' fit may be called again and again, from several lines, and compiles for each shape of a batch (the last one of an epoch is often
+ * smaller) and for each layout of the weights: all that trained, by either road.
+ */
 static void add_trained(const struct xla_runs *runs, uint64_t place, struct xla_loop *loop)
 {
 	for (uint32_t id = 0; id < NAMES_MAX; id++) {
 		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
-		uint32_t runner = runs->callers[id].runner;
-		if (runs->callers[id].count == 0 || !is_of_training(kind, place))
+		int is_first = kind->is_trained && kind->is_first_run && kind->place == runs->first_runs;
+		if (runs->callers[id].count == 0 || !(is_first || is_of_training(kind, place)) || !add_id(loop, id) || !is_first)
 			continue;
-		add_id(loop, id);
-		if (runner == 0 || runs->callers[runner - 1].count != 1 || !runs->kinds[kind_of(runs, runner - 1)].is_trained)
-			continue;
-		add_id(loop, runner - 1);
+		loop->firsts |= UINT64_C(1) << (loop->count - 1);
 		if (loop->begin == 0 || runs->lines[kind->line].begin < loop->begin)
 			loop->begin = runs->lines[kind->line].begin;
 	}
@@ -475,7 +480,7 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 	runner = runner_of(runs, &best);
 	for (uint32_t id = 0; id < NAMES_MAX; id++)
 		if (id + 1 == runner || (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id))
-			add_id(loop, id);
+			(void)add_id(loop, id);
 	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
 }
 

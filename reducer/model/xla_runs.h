@@ -24,6 +24,9 @@ void xla_runs_free(struct xla_runs *runs);
 int xla_runs_is_new(const struct xla_runs *runs, uint64_t id);
 void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name);
 
+/* Is it within a batch that Keras trains with, whatever it does? */
+int xla_runs_is_training(const struct xla_runs *runs, uint64_t id);
+
 /* A call of that name began; one ended and took so long. */
 void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time);
 void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks);
@@ -32,6 +35,7 @@ void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks);
 struct xla_loop {
 	uint32_t ids[XLA_RUNS_JOINED];
 	size_t count;	/* of ids; 0 = there is no such loop */
+	uint64_t firsts; /* where is_trained: bit i = calls of ids[i] went by the other road, and compiled */
 	uint64_t begin; /* of the line's first call, which compiled; 0 = that is not known */
 	int is_trained; /* Keras says so, by the functions of its own that called: fit, train_on_batch */
 };

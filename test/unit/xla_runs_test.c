@@ -250,6 +250,22 @@ static void takes_all_that_keras_trains_by(void **state)
 	assert_true(loop.is_trained);
 }
 
+/* Each shape of a batch compiles, and some versions compile for the first batches again: each such call trains, too. */
+static void counts_each_batch_for_which_keras_compiles(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIT_FIRST, 0}, 3);
+	calls((unsigned[]){FIT_MORE, 0}, 15);
+	calls((unsigned[]){COMPILE, FIT_FIRST, 0}, 1);
+	calls((unsigned[]){COMPILE, FIRST, KERAS_EVALUATE, KERAS_EVALUATE, 0}, 1);
+	calls((unsigned[]){FIT_MORE, 0}, 19);
+	assert_int_equal(calls_of_loop(0), 38);
+	assert_true(loop.is_trained && loop.begin == 100);
+	for (size_t i = 0; i < loop.count; i++)
+		assert_int_equal(loop.firsts >> i & 1, loop.ids[i] == FIT_FIRST);
+	assert_true(xla_runs_is_training(runs, FIT_MORE) && !xla_runs_is_training(runs, KERAS_EVALUATE));
+}
+
 static void takes_nothing_where_keras_runs_single_ops(void **state)
 {
 	(void)state;
@@ -275,6 +291,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(few_calls_are_no_loop, make, drop),
 		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
 		cmocka_unit_test_setup_teardown(takes_all_that_keras_trains_by, make, drop),
+		cmocka_unit_test_setup_teardown(counts_each_batch_for_which_keras_compiles, make, drop),
 		cmocka_unit_test_setup_teardown(takes_nothing_where_keras_runs_single_ops, make, drop),
 	};
 
