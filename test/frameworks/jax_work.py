@@ -27,10 +27,12 @@ def half(weights, inputs):
     return jnp.tanh(inputs @ weights).sum(), weights * 0.5
 
 
+text = compiled.as_text()
 donating = jax.jit(half, donate_argnums=0).lower(jnp.ones((64, 32)), jnp.ones((16, 64))).compile()
 memory = {name: one.memory_analysis() for name, one in (("jit_work", compiled), ("jit_half", donating))}
 print(json.dumps({
     **{name: found.get(name, 0) for name in ("flops", "transcendentals", "bytes accessed")},
     "memory": {name: {key: getattr(one, f"{key}_size_in_bytes") for key in ("argument", "output", "alias", "temp")} for name, one in memory.items()},
-    "shapes": dict(re.findall(r"^ *(?:ROOT )?%?([\w.-]+) = (\w+\[[\d,]*\](?:\{[\d,]*\})?) ", compiled.as_text(), re.M)),
+    "shapes": dict(re.findall(r"^ *(?:ROOT )?%?([\w.-]+) = (\w+\[[\d,]*\](?:\{[\d,]*\})?) ", text, re.M)),
+    "products": sorted(set(re.findall(r'op_name="([^"]*conv_general_dilated[^"]*)"', text))),
 }))
