@@ -50,8 +50,15 @@ def step():
 
 
 if sys.argv[1:] == ["count"]:
-    from torch.utils.flop_counter import FlopCounterMode
-    with FlopCounterMode(display=False) as counter:
+    from torch.utils import flop_counter
+    # Of attention some versions know the GPU's ops alone: those of the CPU take the same shapes.
+    ops, known = torch.ops.aten, {}
+    if ops._scaled_dot_product_flash_attention_for_cpu not in flop_counter.flop_registry:
+        known = {ops._scaled_dot_product_flash_attention_for_cpu:
+                 lambda *shapes, **more: flop_counter.sdpa_flop_count(*shapes[:3]),
+                 ops._scaled_dot_product_flash_attention_for_cpu_backward:
+                 lambda *shapes, **more: flop_counter.sdpa_backward_flop_count(*shapes[:4])}
+    with flop_counter.FlopCounterMode(display=False, custom_mapping=known) as counter:
         step()
     print(json.dumps({str(op): count for op, count in counter.get_flop_counts()["Global"].items()}))
 else:
