@@ -11,12 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *process_host(const struct process *process)
+static const char *host_fact(const struct process *process, const char *name)
 {
 	for (size_t i = 0; i < process->host_count; i++)
-		if (strcmp(process->hosts[i].name, "hostname") == 0)
+		if (strcmp(process->hosts[i].name, name) == 0)
 			return process->hosts[i].value;
 	return "";
+}
+
+const char *process_host(const struct process *process)
+{
+	return host_fact(process, "hostname");
+}
+
+uint64_t process_cpus(const struct process *process)
+{
+	return strtoull(host_fact(process, "cpus"), NULL, 10);
 }
 
 /* A rank and how many there are. The one nearest to the framework first: torchrun under srun sets RANK for each of several

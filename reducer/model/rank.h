@@ -14,6 +14,9 @@
 /* Name of the machine or container that the process ran on; "" = not told. */
 const char *process_host(const struct process *process);
 
+/* How many processors its machine has, as it told; 0 = it did not. */
+uint64_t process_cpus(const struct process *process);
+
 /* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod and JAX call it. Returns -1 where none says it. */
 int process_rank(const struct process *process, uint64_t *rank);
 

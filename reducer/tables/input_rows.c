@@ -250,8 +250,10 @@ void input_views_find(struct input_views *views, const struct request *request)
 
 void input_views_free(struct input_views *views)
 {
-	for (size_t i = 0; i < views->count; i++)
+	for (size_t i = 0; i < views->count; i++) {
 		text_free(&views->items[i].stage);
+		text_free(&views->items[i].advice);
+	}
 	free(views->items);
 	step_rows_free(&views->rows);
 }

@@ -35,6 +35,7 @@ struct input_view {
 	enum input_source source;
 	struct text stage; /* what was waited for; "" = nothing */
 	const char *stage_kind, *remedy;
+	struct text advice; /* the remedy, where it has figures of this run */
 	uint64_t parts_ns[INPUT_CATEGORIES]; /* of the host, all threads and workers */
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
 	size_t workers_at_once;		     /* of them at the most */

@@ -2,6 +2,9 @@
 /* Which stage of the input a process waited for; see reducer/tables/input_stage.h. */
 #include "reducer/tables/input_stage.h"
 
+#include "reducer/model/rank.h"
+
+#include <inttypes.h>
 #include <string.h>
 
 #define BUSY 0.5 /* of the time of the steps: workers that work less wait themselves */
@@ -38,28 +41,55 @@ static void set(struct input_view *view, const char *stage, const char *kind, co
 	view->remedy = remedy;
 }
 
+/*
+ * How many workers make batches as fast as the rest of the steps takes them, if each works as fast as the batches of this run were
+ * made: `made_ns` for all of them, by the time of the steps that was no waiting. 0 = not known.
+ */
+static uint64_t workers_wanted(const struct input_view *view, uint64_t made_ns)
+{
+	uint64_t rest = view->steps_ns > view->wait_ns ? view->steps_ns - view->wait_ns : 0;
+
+	return rest ? (made_ns + rest - 1) / rest : 0;
+}
+
+/* Says how many workers to try; where it has as many, what else slows them is the remedy. */
+static void advise_workers(struct input_view *view, uint64_t made_ns, const char *otherwise)
+{
+	uint64_t wanted = workers_wanted(view, made_ns), cpus = process_cpus(view->process);
+	bool has_workers = view->loading->has_workers;
+
+	if (has_workers && wanted <= view->workers_at_once)
+		text_string(&view->advice, "Give the loader more workers (num_workers)");
+	else if (!wanted)
+		text_string(&view->advice, "Let the loader work in processes of its own (num_workers, persistent_workers=True)");
+	else
+		text_format(&view->advice,
+			    "%s (num_workers=%" PRIu64 "%s: so many would keep up with the rest of the steps, each as fast as %s now)",
+			    has_workers ? "Give the loader more workers" : "Let the loader work in processes of its own", wanted,
+			    has_workers ? "" : ", persistent_workers=True", has_workers ? "they are" : "the loop's thread is");
+	text_format(&view->advice, ", or %s", otherwise);
+	if (cpus && wanted > cpus)
+		text_format(&view->advice, " The machine has %" PRIu64 " processor%s: more workers than that help only where they wait.",
+			    cpus, cpus == 1 ? "" : "s");
+	view->remedy = view->advice.bytes;
+}
+
 /* What makes samples: reading, putting together, or the dataset's own code. */
 static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t reads, uint64_t collate)
 {
 	uint64_t code = all > reads + collate ? all - reads - collate : 0;
 
-	if (reads >= collate && reads >= code)
-		set(view, "reading files in the dataset", "reading",
-		    "Read less, larger files, keep them in memory, or from faster storage; more workers (num_workers) read at "
-		    "once.");
-	else if (collate >= code)
+	if (reads >= collate && reads >= code) {
+		set(view, "reading files in the dataset", "reading", NULL);
+		advise_workers(view, all, "read less, larger files, keep them in memory, or from faster storage.");
+	} else if (collate >= code) {
 		set(view, "collate", "preprocessing",
-		    "Putting samples together takes the time: make samples of one shape, return whole batches from the dataset, "
-		    "or "
+		    "Putting samples together takes the time: make samples of one shape, return whole batches from the dataset, or "
 		    "give the loader a collate_fn of your own.");
-	else
-		set(view, "dataset (__getitem__ and transforms)", "preprocessing",
-		    view->loading->has_workers
-			    ? "Give the loader more workers (num_workers), or make the dataset's code cheaper: do its work once, "
-			      "offline, or "
-			      "on batches."
-			    : "Let the loader work in processes of its own (num_workers=4, persistent_workers=True), or make the "
-			      "dataset's code cheaper.");
+	} else {
+		set(view, "dataset (__getitem__ and transforms)", "preprocessing", NULL);
+		advise_workers(view, all, "make the dataset's code cheaper: do its work once, offline, or on batches.");
+	}
 }
 
 /*
