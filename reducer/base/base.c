@@ -7,6 +7,7 @@
 #include "reducer/base/base.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,30 @@ void text_fill(struct text *text, char c, size_t count)
 {
 	while (count--)
 		text_char(text, c);
+}
+
+void text_digits(struct text *text, double value, const char *unit)
+{
+	double size = value < 0 ? -value : value;
+
+	text_format(text, size < 9.995 ? "%.2f %s" : size < 99.95 ? "%.1f %s" : "%.0f %s", value, unit);
+}
+
+void text_size(struct text *text, int64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+
+	if (bytes > -1024 && bytes < 1024) {
+		text_format(text, "%" PRId64 " B", bytes);
+		return;
+	}
+	while ((value >= 999.5 || value <= -999.5) && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	text_digits(text, value, units[unit]);
 }
 
 void text_format(struct text *text, const char *format, ...)

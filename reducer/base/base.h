@@ -53,6 +53,8 @@ void text_string(struct text *text, const char *string);
 void text_char(struct text *text, char c);
 void text_integer(struct text *text, int64_t number); /* as "%lld" prints it, many times faster */
 void text_fill(struct text *text, char c, size_t count);
+void text_digits(struct text *text, double value, const char *unit); /* three significant digits: 1.50 ms, 12.3 s */
+void text_size(struct text *text, int64_t bytes);		     /* 512 B, 1.50 KiB, 12.3 GiB */
 void text_format(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /*
  * In a sentence: the first form behind a number of 1, else the second, once text_by_count went over it, as it does over every note of a

@@ -12,31 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Three significant digits. */
-static void three_digits(struct text *out, double value, const char *unit)
-{
-	double size = value < 0 ? -value : value;
-
-	text_format(out, size < 9.995 ? "%.2f %s" : size < 99.95 ? "%.1f %s" : "%.0f %s", value, unit);
-}
-
-void human_bytes(struct text *out, int64_t bytes)
-{
-	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-	double value = (double)bytes / 1024;
-	size_t unit = 0;
-
-	if (bytes > -1024 && bytes < 1024) {
-		text_format(out, "%" PRId64 " B", bytes);
-		return;
-	}
-	while ((value >= 999.5 || value <= -999.5) && unit + 1 < sizeof(units) / sizeof(units[0])) {
-		value /= 1024;
-		unit++;
-	}
-	three_digits(out, value, units[unit]);
-}
-
 void human_ns(struct text *out, int64_t ns)
 {
 	double seconds = (double)ns / 1e9, size = seconds < 0 ? -seconds : seconds;
@@ -47,11 +22,11 @@ void human_ns(struct text *out, int64_t ns)
 	else if (size < 999.5e-9)
 		text_format(out, "%" PRId64 " ns", ns);
 	else if (size < 999.5e-6)
-		three_digits(out, seconds * 1e6, "us");
+		text_digits(out, seconds * 1e6, "us");
 	else if (size < 0.9995)
-		three_digits(out, seconds * 1e3, "ms");
+		text_digits(out, seconds * 1e3, "ms");
 	else if (size < 99.95)
-		three_digits(out, seconds, "s");
+		text_digits(out, seconds, "s");
 	else if (whole < 3600)
 		text_format(out, "%s%" PRId64 " m %02" PRId64 " s", ns < 0 ? "-" : "", whole / 60, whole % 60);
 	else
@@ -66,7 +41,7 @@ void human_count(struct text *out, int64_t count)
 	if (count >= 10000000 || count <= -10000000) {
 		double millions = (double)count / 1e6;
 		bool is_large = millions >= 999.5 || millions <= -999.5;
-		three_digits(out, is_large ? millions / 1e3 : millions, is_large ? "G" : "M");
+		text_digits(out, is_large ? millions / 1e3 : millions, is_large ? "G" : "M");
 		return;
 	}
 	snprintf(digits, sizeof(digits), "%" PRId64, count < 0 ? -count : count);
@@ -90,14 +65,14 @@ static void human_flops(struct text *out, double count)
 		count /= 1000;
 		unit++;
 	}
-	three_digits(out, count, units[unit]);
+	text_digits(out, count, units[unit]);
 }
 
 static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 {
 	switch (unit) {
 	case UNIT_BYTES:
-		human_bytes(out, value);
+		text_size(out, value);
 		break;
 	case UNIT_NS:
 		human_ns(out, value);
@@ -106,7 +81,7 @@ static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 		human_count(out, value);
 		break;
 	case UNIT_BYTES_PER_S:
-		human_bytes(out, value);
+		text_size(out, value);
 		text_string(out, "/s");
 		break;
 	case UNIT_FLOPS:

@@ -9,7 +9,6 @@
 
 #include "reducer/tables/table.h"
 
-void human_bytes(struct text *out, int64_t bytes);  /* 512 B, 1.50 KiB, 12.3 GiB */
 void human_ns(struct text *out, int64_t ns);        /* 0 s, 850 ns, 1.23 ms, 12.3 s, 2 m 05 s, 1 h 02 m */
 void human_count(struct text *out, int64_t count);  /* 1,234,567; 12.3 M from ten millions on */
 void human_cell(struct text *out, const struct table *table, size_t row, size_t column); /* any but a stack; escaped */

@@ -69,7 +69,7 @@ static void put_failures(struct summary *summary)
 	human_ns(&sentence, all.last->time_ns);
 	if (all.last->requested_bytes <= INT64_MAX) {
 		text_string(&sentence, " of ");
-		human_bytes(&sentence, (int64_t)all.last->requested_bytes);
+		text_size(&sentence, (int64_t)all.last->requested_bytes);
 	}
 	if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0)
 		text_format(&sentence, " on %s", all.last->allocator);
@@ -88,7 +88,7 @@ static void put_holder(struct summary *summary)
 	if (!most)
 		return;
 	text_string(&sentence, summary->causes.is_estimated && !most->is_mapped ? "Most at the peak, some " : "Most at the peak, ");
-	human_bytes(&sentence, most->peak_bytes);
+	text_size(&sentence, most->peak_bytes);
 	text_string(&sentence, most->is_mapped ? " mapped" : "");
 	if (most->script.length)
 		text_format(&sentence, ", came from %s", most->script.bytes);

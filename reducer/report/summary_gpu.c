@@ -44,7 +44,7 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 		text_format(&summary->line, "%10s%9s%11s%11s", "-", "-", "-", "-");
 	}
 	if (device->has_peak)
-		summary_number(summary, human_bytes, (int64_t)device->peak_bytes, 14);
+		summary_number(summary, text_size, (int64_t)device->peak_bytes, 14);
 	else
 		text_format(&summary->line, "%14s", "-"); /* no call that allocates was seen */
 	summary_end_line(summary);

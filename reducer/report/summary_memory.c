@@ -79,7 +79,7 @@ static void put_told(struct summary *summary)
 			text_string(&summary->line, "  ");
 			escape_visible(&summary->line, account->allocator, strlen(account->allocator));
 			text_string(&summary->line, ": with what was there before the recording ");
-			human_bytes(&summary->line, (int64_t)account->told_peak_bytes);
+			text_size(&summary->line, (int64_t)account->told_peak_bytes);
 			text_string(&summary->line, " at the peak");
 			summary_end_line(summary);
 		}
@@ -140,8 +140,8 @@ void summary_put_processes(struct summary *summary)
 
 static void put_cause(struct summary *summary, const struct cause *cause)
 {
-	summary_number(summary, human_bytes, cause->peak_bytes, 12);
-	summary_number(summary, human_bytes, cause->leaked_bytes, 12);
+	summary_number(summary, text_size, cause->peak_bytes, 12);
+	summary_number(summary, text_size, cause->leaked_bytes, 12);
 	summary_number(summary, human_count, cause->allocations, 12);
 	text_string(&summary->line, "  ");
 	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);

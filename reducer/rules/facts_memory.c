@@ -2,98 +2,22 @@
 /*
  * Facts about memory over time: does something grow without end, how full did a device get.
  *
- * Rule: growth is judged by the low points of the curve during the steps, so that what comes and goes within a step does not
- * count, nor what is made before them. A process that began among the steps is judged from the first block of a framework in it:
- * until then it loads its code; one that was there for less than half of them takes with it what it kept.
+ * Rule: what grows is judged by tables/growth.h, as the verdict has it.
  */
 #include "reducer/rules/facts_own.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/growth.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PARTS 8		/* the steady part of the run is cut into these */
-#define STEADY_FROM 0.2 /* of the steps: what comes first fills caches */
-#define POINTS_LEAST 64 /* of a curve that is worth judging */
 #define LEAK_BYTES 1048576 /* that grew: less needs no names */
 #define LEAK_SITES 2	/* named at most */
 /* Growth is that between low points of a part of the steps, 70 % of them: a site that grew by itself from the start holds 1.4 times as
  * much, one of two that grew alike half of that; samples are not exact. */
 #define LEAK_LEAST 0.5
 #define LEAK_MOST 2.0
-
-/* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
-static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to)
-{
-	uint64_t low = UINT64_MAX, before = 0;
-
-	for (size_t i = 0; i < curve->count && curve->points[i].time_ns < to; i++) {
-		if (curve->points[i].time_ns < from)
-			before = curve->points[i].live;
-		else if (curve->points[i].live < low)
-			low = curve->points[i].live;
-	}
-	return low == UINT64_MAX ? before : low;
-}
-
-/* When a process was ready for its part of the steps. */
-static int64_t ready_ns(const struct rule_facts *facts, const struct process *process)
-{
-	int64_t first_ns = INT64_MAX;
-
-	if (process->start_ns <= facts->steps_from_ns)
-		return facts->steps_from_ns;
-	for (size_t k = 0; k < process->account_count; k++) {
-		const struct timeline *curve = &process->accounts[k].timeline;
-		if (curve->count && curve->points[0].time_ns < first_ns)
-			first_ns = curve->points[0].time_ns;
-	}
-	return first_ns == INT64_MAX ? process->start_ns : first_ns;
-}
-
-/* Bytes that an account grew steadily during the steps; 0 = it did not. */
-static uint64_t growth_of(const struct rule_facts *facts, const struct process *process, const struct account *account)
-{
-	const struct timeline *curve = &account->timeline;
-	int64_t from = ready_ns(facts, process), to = facts->steps_to_ns < process->end_ns ? facts->steps_to_ns : process->end_ns;
-	int64_t length = to - from;
-	uint64_t lows[PARTS];
-
-	if (account->is_live_unknown || curve->count < POINTS_LEAST || length * 2 < facts->steps_to_ns - facts->steps_from_ns)
-		return 0;
-	from += (int64_t)((double)length * STEADY_FROM);
-	for (size_t i = 0; i < PARTS; i++) {
-		int64_t width = (int64_t)((double)length * (1 - STEADY_FROM)) / PARTS;
-		lows[i] = low_point(curve, from + (int64_t)i * width, from + (int64_t)(i + 1) * width);
-		if (i && lows[i] <= lows[i - 1])
-			return 0;
-	}
-	return lows[PARTS - 1] - lows[0];
-}
-
-struct leak {
-	double percent, bytes;
-	const char *allocator;
-	uint32_t pid;
-	size_t process;		       /* its place in the run */
-	const struct account *account; /* NULL = none grew */
-	bool any;
-};
-
-static void take_account(struct leak *leak, const struct rule_facts *facts, const struct run *run, size_t i,
-			 const struct account *account)
-{
-	const struct process *process = &run->processes[i];
-	uint64_t growth = growth_of(facts, process, account);
-	double percent = account->peak_bytes ? 100.0 * (double)growth / (double)account->peak_bytes : 0;
-
-	leak->any |= account->timeline.count >= POINTS_LEAST;
-	if (!growth || percent <= leak->percent)
-		return;
-	*leak = (struct leak){.percent = percent, .bytes = (double)growth, .allocator = account->allocator, .pid = process->pid,
-			      .process = i, .account = account, .any = true};
-}
 
 /* The user's own line of Python that asked, else the function that did. */
 struct asker {
@@ -149,8 +73,26 @@ static void find_sites(const struct account *account, double grown_bytes, const 
 	}
 }
 
+/* Who asked, each once: two stacks may lead to one line. Returns what is live from those named. */
+static uint64_t name_sites(struct text *names, const struct request *request, size_t process, const struct heap_site *best[LEAK_SITES])
+{
+	uint64_t live = 0;
+
+	for (size_t k = 0; k < LEAK_SITES && best[k]; k++) {
+		struct text name = {0};
+		put_asker(&name, request->frames, process, best[k]->stack);
+		if (names->length && strcmp(name.bytes, names->bytes) != 0)
+			text_format(names, "; %s", name.bytes);
+		else if (!names->length)
+			text_string(names, name.bytes);
+		text_free(&name);
+		live += best[k]->live_bytes;
+	}
+	return live;
+}
+
 /* An allocator whose blocks have no stacks took its memory from the heap. */
-static void gather_leak_sites(struct rule_facts *facts, const struct request *request, const struct leak *leak)
+static void gather_leak_sites(struct rule_facts *facts, const struct request *request, const struct growth *leak)
 {
 	const struct account *account = leak->account;
 	const struct heap_site *best[LEAK_SITES] = {0};
@@ -158,17 +100,14 @@ static void gather_leak_sites(struct rule_facts *facts, const struct request *re
 
 	if (account == NULL || leak->bytes < LEAK_BYTES || request->frames == NULL)
 		return;
-	find_sites(account, leak->bytes, best);
+	find_sites(account, (double)leak->bytes, best);
 	if (best[0] == NULL) {
 		account = &request->run->processes[leak->process].heap;
-		find_sites(account, leak->bytes, best);
+		find_sites(account, (double)leak->bytes, best);
 	}
-	for (size_t k = 0; k < LEAK_SITES && best[k]; k++) {
-		text_string(&names, k ? "; " : "");
-		put_asker(&names, request->frames, leak->process, best[k]->stack);
-	}
+	uint64_t live = name_sites(&names, request, leak->process, best);
 	if (names.length) {
-		facts_own(facts, FACT_leak_site_bytes, (double)best[0]->live_bytes, "memory.sites", "leaked_bytes", "allocator=%s",
+		facts_own(facts, FACT_leak_site_bytes, (double)live, "memory.sites", "leaked_bytes", "allocator=%s",
 			  account->allocator);
 		snprintf(facts->facts[FACT_leak_site_bytes].label, FACT_LABEL, "%s", names.bytes);
 	}
@@ -177,24 +116,26 @@ static void gather_leak_sites(struct rule_facts *facts, const struct request *re
 
 static void gather_leak(struct rule_facts *facts, const struct request *request)
 {
-	struct leak leak = {.allocator = ""};
+	struct growth leak;
+	const char *allocator;
 
 	if (!facts_known(facts, FACT_whole_ns))
 		return; /* what grows in a program without steps is its data */
-	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct process *process = &request->run->processes[i];
-		if (!request_wants_process(request, process))
-			continue;
-		if (process->heap.kind != ACCOUNT_NONE)
-			take_account(&leak, facts, request->run, i, &process->heap);
-		for (size_t k = 0; k < process->account_count; k++)
-			take_account(&leak, facts, request->run, i, &process->accounts[k]);
-	}
-	if (!leak.any)
+	leak = growth_find(request, facts->steps_from_ns, facts->steps_to_ns);
+	if (!leak.is_judged)
 		return;
-	facts_own(facts, FACT_leak_percent, leak.percent, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
-	facts_own(facts, FACT_leak_bytes, leak.bytes, "memory.timeline", "live_bytes", "allocator=%s", leak.allocator);
-	snprintf(facts->facts[FACT_leak_bytes].label, FACT_LABEL, "%s", leak.allocator);
+	allocator = leak.account ? leak.account->allocator : "";
+	facts_own(facts, FACT_leak_percent, leak.percent, "memory.timeline", "live_bytes", "allocator=%s", allocator);
+	facts_own(facts, FACT_leak_bytes, (double)leak.bytes, "memory.timeline", "live_bytes", "allocator=%s", allocator);
+	snprintf(facts->facts[FACT_leak_bytes].label, FACT_LABEL, "%s", allocator);
+	if (leak.bytes == 0)
+		return;
+	double step_ns = facts_value(facts, FACT_whole_ns) / facts_value(facts, FACT_steps);
+	facts_own(facts, FACT_leak_step_bytes, (double)leak.bytes / (double)leak.ns * step_ns, "memory.timeline", "live_bytes",
+		  "allocator=%s", allocator);
+	if (leak.room_bytes)
+		facts_own(facts, FACT_leak_room_bytes, (double)leak.room_bytes, "host_usage", "host_available_bytes", "process=%u",
+			  request->run->processes[leak.process].pid);
 	gather_leak_sites(facts, request, &leak);
 }
 

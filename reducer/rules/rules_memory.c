@@ -6,6 +6,8 @@
  */
 #include "reducer/rules/rule.h"
 
+#include <math.h>
+
 void rule_memory_full(const struct rule_facts *facts, struct finding *finding)
 {
 	if (!finding_needs(finding, facts_known(facts, FACT_device_memory_percent), "no device memory was recorded"))
@@ -18,6 +20,27 @@ void rule_memory_full(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_device_memory_percent);
 }
 
+/* An estimate shows no more digits than it has. */
+static double two_digits(double number)
+{
+	double last = number < 10 ? 1 : pow(10, floor(log10(number)) - 1);
+
+	return round(number / last) * last;
+}
+
+/* For how many more steps memory lasts, if it goes on like that. */
+static void put_last_steps(struct finding *finding, const struct rule_facts *facts)
+{
+	double room = facts_value(facts, FACT_leak_room_bytes), a_step = facts_value(facts, FACT_leak_step_bytes);
+
+	if (room <= 0 || a_step < 1)
+		return;
+	text_string(&finding->remedy, "At that rate the ");
+	text_size(&finding->remedy, (int64_t)room);
+	text_format(&finding->remedy, " that were still to be had last for about %.0f more %ss. ", two_digits(room / a_step),
+		    rule_unit_word(facts));
+}
+
 void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 {
 	const struct rule_fact *leak = &facts->facts[FACT_leak_bytes];
@@ -27,17 +50,27 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, facts_value(facts, FACT_leak_percent));
 	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
-	text_format(&finding->title, "Live memory of %s grew by %.1f MiB, steadily, while the steps went on.",
-		    leak->label[0] ? leak->label : "an allocator", leak->value / (1 << 20));
+	text_format(&finding->title, "Live memory of %s grew by ", leak->label[0] ? leak->label : "an allocator");
+	text_size(&finding->title, (int64_t)leak->value);
+	text_string(&finding->title, ", steadily, while the steps went on");
+	if (facts_known(facts, FACT_leak_step_bytes)) {
+		text_string(&finding->title, ": some ");
+		text_size(&finding->title, (int64_t)facts_value(facts, FACT_leak_step_bytes));
+		text_format(&finding->title, " a %s", rule_unit_word(facts));
+	}
+	text_char(&finding->title, '.');
+	put_last_steps(finding, facts);
 	if (facts_known(facts, FACT_leak_site_bytes))
 		text_format(&finding->remedy, "About as much was live at the end from %s. ",
 			    facts->facts[FACT_leak_site_bytes].label);
 	text_string(&finding->remedy,
-		    "Look for what is kept from step to step (-t memory.peak: by op; -t memory.sites: by call stack): a list of "
-		    "losses with their graphs, a cache or an optimizer's history, a missing free.");
+		    "Look for what is kept from step to step: a list of losses with their graphs, a cache, an optimizer's history, "
+		    "a missing free (-t memory.peak: by op; -t memory.sites: by call stack).");
 	finding_prove(finding, facts, FACT_leak_bytes);
 	if (facts_known(facts, FACT_leak_site_bytes))
 		finding_prove(finding, facts, FACT_leak_site_bytes);
+	if (facts_known(facts, FACT_leak_room_bytes))
+		finding_prove(finding, facts, FACT_leak_room_bytes);
 }
 
 void rule_memory_fragmented(const struct rule_facts *facts, struct finding *finding)

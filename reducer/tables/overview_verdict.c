@@ -7,6 +7,7 @@
  * what to do.
  */
 #include "reducer/tables/busy.h"
+#include "reducer/tables/growth.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_values.h"
 
@@ -179,6 +180,28 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
 }
 
+/* Where no part of the time stands out something else may: no processor was free, or memory grows without end. */
+static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request)
+{
+	double waited = judged->worst == AREAS ? busy_find(rows, request).share : 0;
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	struct growth growth;
+
+	if (waited >= WAITED_FROM)
+		text_format(sentence, " But for %.0f %% of that time the steps waited for a processor: other work had them.", 100 * waited);
+	for (size_t i = 0; i < rows->count; i++)
+		if (step_rows_judges(rows, i)) {
+			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;
+			to = rows->items[i]->start_ns > to ? rows->items[i]->start_ns : to;
+		}
+	growth = growth_find(request, from, to);
+	if (growth.account == NULL || growth.percent < GROWTH_PERCENT || growth.bytes < GROWTH_BYTES)
+		return;
+	text_format(sentence, " Live memory of %s grew all the while, by ", growth.account->allocator);
+	text_size(sentence, (int64_t)growth.bytes);
+	text_string(sentence, " at least (-t recommendations).");
+}
+
 /* Ends the sentence: how much of the time computes; and how much the host alone does, where that is more than all that was said. */
 static void put_busy(struct text *sentence, const struct judged *judged, bool has_device, const char *time)
 {
@@ -211,13 +234,14 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	double busy = has_device ? judged->compute : judged->host;
 
 	if (judged->worst == AREAS)
-		text_string(&sentence, "Nothing stands out");
+		text_string(&sentence, "No part of the time stands out");
 	else
 		text_format(&sentence, "%s: %.1f %% of the %s %s",
 			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
 			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what);
 	put_busy(&sentence, judged, has_device, times[rows->kind]);
 	put_processors(&sentence, judged, rows, request);
+	put_besides(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
 	table_row(table);
 	table_string(table, AREA, "summary");

@@ -63,9 +63,9 @@ static void test_numbers(void **state)
 		int64_t number;
 		const char *wanted;
 	} cases[] = {
-		{human_bytes, 0, "0 B"}, {human_bytes, 1023, "1023 B"}, {human_bytes, 1024, "1.00 KiB"},
-		{human_bytes, 1048575, "1.00 MiB"}, {human_bytes, 128974848, "123 MiB"}, {human_bytes, -2048, "-2.00 KiB"},
-		{human_bytes, INT64_MAX, "8.00 EiB"}, {human_ns, 0, "0 s"}, {human_ns, 999, "999 ns"},
+		{text_size, 0, "0 B"}, {text_size, 1023, "1023 B"}, {text_size, 1024, "1.00 KiB"},
+		{text_size, 1048575, "1.00 MiB"}, {text_size, 128974848, "123 MiB"}, {text_size, -2048, "-2.00 KiB"},
+		{text_size, INT64_MAX, "8.00 EiB"}, {human_ns, 0, "0 s"}, {human_ns, 999, "999 ns"},
 		{human_ns, 1000, "1.00 us"}, {human_ns, 1234567, "1.23 ms"}, {human_ns, 12300000000, "12.3 s"},
 		{human_ns, 125000000000, "2 m 05 s"}, {human_ns, 3720000000000, "1 h 02 m"}, {human_count, 0, "0"},
 		{human_count, 1234567, "1,234,567"}, {human_count, -1000, "-1,000"}, {human_count, 12345678, "12.3 M"},

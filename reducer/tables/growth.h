@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Live memory that grows without end while steps go on.
+ *
+ * Rule: growth is judged by the low points of a curve during the steps, so that what comes and goes within a step does not count, nor
+ * what is made before them. A process that began among the steps is judged from the first block of a framework in it: until then it
+ * loads its code; one that was there for less than half of them takes with it what it kept.
+ */
+#ifndef REDUCER_TABLES_GROWTH_H
+#define REDUCER_TABLES_GROWTH_H
+
+#include "reducer/tables/request.h"
+
+/* From here on growth is worth a word: of the peak, and in bytes (rule memory_leak has the same). */
+#define GROWTH_PERCENT 10.0
+#define GROWTH_BYTES 16777216
+
+/* The account of a wanted process that grew most, by its own peak. */
+struct growth {
+	const struct account *account; /* NULL = none grew steadily */
+	size_t process;		       /* its place in the run */
+	uint64_t bytes;		       /* between the first and the last low point */
+	double percent;		       /* of the account's peak */
+	int64_t ns;		       /* between those points */
+	uint64_t room_bytes; /* what the process could still have had at its last reading: its group, or the machine; 0 = not known, or of a
+				device */
+	bool is_judged;	     /* some curve was long enough */
+};
+
+/* `from_ns` to `to_ns`: of the steps that count. */
+struct growth growth_find(const struct request *request, int64_t from_ns, int64_t to_ns);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of memory that grows while steps go on: curves made by hand go in.
+ *
+ * Rule: 100 steps of a second, one point of a curve in each.
+ */
+#include "reducer/tables/growth.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MIB UINT64_C(1048576)
+#define SECOND INT64_C(1000000000)
+#define STEPS 100
+
+static struct timeline_point heap_points[STEPS], torch_points[STEPS];
+static struct use_reading readings[3];
+static struct use_sample sample;
+static struct account account;
+static struct process process;
+static struct run run = {.processes = &process, .process_count = 1};
+static const struct request request = {.run = &run};
+
+/* From `first` MiB on, `a_step` more in each step; in each again `within` on top of it for a while. */
+static struct account curve(struct timeline_point *points, const char *name, uint64_t first, uint64_t a_step, uint64_t within)
+{
+	struct account made = {.allocator = name, .kind = ACCOUNT_POINTS, .timeline = {.points = points, .count = STEPS}};
+
+	for (size_t i = 0; i < STEPS; i++) {
+		points[i].time_ns = (int64_t)i * SECOND;
+		points[i].live = (first + i * a_step + (i % 5 == 2 ? within : 0)) * MIB;
+		made.peak_bytes = points[i].live > made.peak_bytes ? points[i].live : made.peak_bytes;
+	}
+	return made;
+}
+
+static void has(uint16_t kind, uint64_t value)
+{
+	size_t count = process.use.reading_count++;
+
+	readings[count] = (struct use_reading){.kind = kind, .value = value, .next = sample.readings};
+	sample.readings = (uint32_t)count + 1;
+}
+
+static void begin(void)
+{
+	sample = (struct use_sample){.of = USE_OF_PROCESS};
+	process = (struct process){.accounts = &account,
+				   .account_count = 1,
+				   .end_ns = STEPS * SECOND,
+				   .use = {.samples = &sample, .count = 1, .readings = readings}};
+}
+
+/* Low points lie in 8 parts of the last 80 steps, ten steps each. */
+static void what_stays_from_step_to_step_is_growth(void **state)
+{
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 2, 50);
+	account = curve(torch_points, "pytorch cpu", 10, 2, 0);
+	struct growth growth = growth_find(&request, 0, STEPS * SECOND);
+	assert_true(growth.is_judged);
+	assert_ptr_equal(growth.account, &account); /* by its own peak it grew more */
+	assert_int_equal(growth.bytes, 140 * MIB);
+	assert_int_equal(growth.ns, 70 * SECOND);
+	assert_float_equal(growth.percent, 100.0 * 140 / 208, 1e-9);
+	assert_int_equal(growth.room_bytes, 0); /* nobody read it */
+}
+
+static void what_comes_and_goes_is_none(void **state)
+{
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 0, 500);
+	account = curve(torch_points, "pytorch cpu", 10, 0, 0);
+	struct growth growth = growth_find(&request, 0, STEPS * SECOND);
+	assert_true(growth.is_judged);
+	assert_null(growth.account);
+	process.heap = curve(heap_points, "heap", 100, 1, 0);
+	process.heap.is_live_unknown = 1;
+	assert_null(growth_find(&request, 0, STEPS * SECOND).account);
+}
+
+/* A limit that is nearer than the end of the machine's memory counts; a device's memory has no room of the host's. */
+static void room_is_that_of_the_host(void **state)
+{
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 2, 0);
+	account = curve(torch_points, "pytorch cpu", 10, 2, 0);
+	has(USE_host_available, 900 * MIB);
+	assert_int_equal(growth_find(&request, 0, STEPS * SECOND).room_bytes, 900 * MIB);
+	has(USE_group_memory, 300 * MIB);
+	has(USE_group_memory_limit, 1000 * MIB);
+	assert_int_equal(growth_find(&request, 0, STEPS * SECOND).room_bytes, 700 * MIB);
+	process.heap = curve(heap_points, "heap", 100, 0, 0);
+	account = curve(torch_points, "device:0", 10, 2, 0);
+	assert_ptr_equal(growth_find(&request, 0, STEPS * SECOND).account, &account);
+	assert_int_equal(growth_find(&request, 0, STEPS * SECOND).room_bytes, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_stays_from_step_to_step_is_growth),
+		cmocka_unit_test(what_comes_and_goes_is_none),
+		cmocka_unit_test(room_is_that_of_the_host),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
