@@ -83,13 +83,28 @@ static void preload(void)
 	free(library);
 }
 
+/* A directory and those above it, where there are none. Returns -1 with errno where it cannot. */
+static int make_path(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t i = 1; path[i] && i < sizeof part; i++) {
+		if (path[i] != '/')
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		mkdir(part, 0777); /* it may exist; the last one tells */
+	}
+	return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
+}
+
 /* Makes settings->out absolute and the directory exist. */
 static void make_directory(struct tfp_settings *settings)
 {
 	char absolute[PATH_MAX];
 	struct stat facts;
 
-	if (mkdir(settings->out, 0777) && errno != EEXIST)
+	if (make_path(settings->out))
 		say_die("cannot make the output directory %s: %s; choose another with -o DIR", settings->out,
 			strerror(errno));
 	if (!realpath(settings->out, absolute))
