@@ -306,8 +306,9 @@ static const struct option_row rows[] = {
 
 static const char usage[] = "tfprof-reduce [OPTIONS] [LOG|DIR...]";
 static const char description[] =
-	"Reports on what libtfprof.so recorded: logs (*.tfp), or directories of them. Without LOG or DIR: " OPTIONS_DEFAULT_LOGS
-	". Without -t: a summary of the newest run. A run is a tree of processes; other runs in the same directory are named.";
+	"Reports on what libtfprof.so recorded: logs (*.tfp), directories of them, or of such directories. Without LOG or "
+	"DIR: " OPTIONS_DEFAULT_LOGS ". Without -t: a summary of the newest run. A run is a tree of processes; other runs in the same "
+	"directory are named.";
 static const char environment[] =
 	"COLUMNS and LINES are the size of the screen where stdout is no terminal; NO_COLOR, set to anything, turns colour off; "
 	"TMPDIR is for what does not fit in memory.";

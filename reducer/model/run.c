@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing a run. See run.h. */
+#include "reducer/model/folder.h"
 #include "reducer/model/rank.h"
 #include "reducer/model/scan.h"
 
 #include "reducer/import/import.h"
 #include "reducer/read/schema.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,41 +69,21 @@ static void open_one(struct found *found, const char *path)
 	found->count++;
 }
 
-static int is_log_name(const char *name)
+static void open_directory(struct found *found, const char *path)
 {
-	size_t length = strlen(name);
-
-	return length > 4 && strcmp(name + length - 4, ".tfp") == 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void open_directory(struct found *found, const char *path, DIR *directory)
-{
-	char **names = NULL;
-	size_t count = 0;
+	char **names;
+	size_t count = folder_logs(path, &names);
 	uint64_t damage = found->diags->damage;
 
-	for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-		char **wider = is_log_name(entry->d_name) ? model_room(names, count, sizeof *names) : NULL;
-
-		if (wider == NULL)
-			continue;
-		names = wider;
-		if (asprintf(&names[count], "%s/%s", path, entry->d_name) >= 0)
-			count++;
-	}
-	if (count == 0) /* no logs of ours: files of another profiler? */
+	if (count == 0) { /* no logs of ours: files of another profiler? */
+		free(names);
+		names = NULL;
 		count = import_find(path, &names, found->diags);
+	}
 	if (count == 0 && found->diags->damage == damage)
 		diag_add(found->diags, DIAG_FATAL, path, DIAG_NO_OFFSET,
 			 "name the directory that TFPROF_OUT named; tfprof doctor PROGRAM says why a program leaves no log",
 			 "the directory holds no log (*.tfp) and no trace of another profiler");
-	if (count != 0)
-		qsort(names, count, sizeof *names, by_name);
 	for (size_t i = 0; i < count; i++) {
 		open_one(found, names[i]);
 		free(names[i]);
@@ -113,14 +93,12 @@ static void open_directory(struct found *found, const char *path, DIR *directory
 
 static void open_path(struct found *found, const char *path)
 {
-	DIR *directory = opendir(path);
+	struct stat status;
 
-	if (directory == NULL) {
+	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+		open_directory(found, path);
+	else
 		open_one(found, path);
-		return;
-	}
-	open_directory(found, path, directory);
-	closedir(directory);
 }
 
 static struct clock_map *clock_of(struct run_storage *storage, const struct tfp_file_header *header)
