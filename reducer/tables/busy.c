@@ -179,3 +179,46 @@ struct busy busy_find(const struct step_rows *rows, const struct request *reques
 	}
 	return busy;
 }
+
+#define FIRST_DELAY 1 /* of a thread's points: read; what it waited before may be from before the exec */
+
+/* Adds the last readings of a process. Returns when the last one was; INT64_MIN = it has none. */
+static int64_t add_last(struct busy_whole *whole, const struct process *process)
+{
+	const struct use_sample *last = NULL;
+
+	for (size_t i = 0; i < process->use.count; i++)
+		if (process->use.samples[i].of == USE_OF_PROCESS && process->use.samples[i].has_use)
+			last = &process->use.samples[i];
+	for (size_t t = 0; t < process->thread_count; t++) {
+		struct points points = {0};
+		points_of_delay(&points, process, &process->threads[t]);
+		if (points.count > FIRST_DELAY)
+			whole->delay_s += (points.items[points.count - 1].value - points.items[FIRST_DELAY].value) / 1e9;
+		free(points.items);
+	}
+	if (last == NULL)
+		return INT64_MIN;
+	whole->has_use = true;
+	whole->processes++;
+	whole->user_s += (double)last->user_ns / 1e9;
+	whole->system_s += (double)last->system_ns / 1e9;
+	return last->time_ns;
+}
+
+struct busy_whole busy_of_run(const struct request *request)
+{
+	const struct run *run = request->run;
+	struct busy_whole whole = {0};
+	int64_t from = INT64_MAX, to = INT64_MIN;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		int64_t last = request_wants_process(request, &run->processes[i]) ? add_last(&whole, &run->processes[i]) : INT64_MIN;
+		if (last == INT64_MIN)
+			continue;
+		from = run->processes[i].start_ns < from ? run->processes[i].start_ns : from;
+		to = last > to ? last : to;
+	}
+	whole.seconds = to > from ? (double)(to - from) / 1e9 : 0;
+	return whole;
+}

@@ -26,4 +26,14 @@ struct busy {
 /* From the first judged step of each process to its last one, or of that time what lies between readings. */
 struct busy busy_find(const struct step_rows *rows, const struct request *request);
 
+/* What the wanted processes spent from their start to their last readings. */
+struct busy_whole {
+	size_t processes; /* that told their processor time */
+	double seconds;	  /* from the start of the first to the last reading */
+	double user_s, system_s;
+	double delay_s; /* all threads, at least: could have run and waited for a processor, by readings once a second */
+	bool has_use;
+};
+struct busy_whole busy_of_run(const struct request *request);
+
 #endif

@@ -32,6 +32,7 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
 #define IDLE_FROM 0.1
 #define WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
+#define WHOLE_FROM_S 0.5 /* of a run without steps: less is over before its readings say much */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -272,7 +273,24 @@ static void put_area(struct table *table, const struct area *area, double percen
 	text_free(&sentence);
 }
 
-static void put_unknown(struct table *table, const struct step_rows *rows)
+/* Where nothing says what the time went into, the readings still tell whether it was computing. */
+static void put_whole(struct text *sentence, const struct request *request)
+{
+	struct busy_whole whole = busy_of_run(request);
+	double cpu = whole.user_s + whole.system_s;
+
+	if (!whole.has_use || whole.seconds < WHOLE_FROM_S)
+		return;
+	text_format(sentence, " In %.2f s %s used %.2f s of processor time, %.2f s of it in the kernel", whole.seconds,
+		    whole.processes == 1 ? "the process" : "the processes", cpu, whole.system_s);
+	if (whole.delay_s >= WAITED_FROM * whole.seconds)
+		text_format(sentence, "; threads that could have run waited for a processor at least %.2f s in all", whole.delay_s);
+	else if (cpu < IDLE_FROM * whole.seconds)
+		text_format(sentence, ": %s waited most of the time", whole.processes == 1 ? "it" : "they");
+	text_string(sentence, " (-t host_usage; -t io_stats has its reads).");
+}
+
+static void put_unknown(struct table *table, const struct step_rows *rows, const struct request *request)
 {
 	struct text sentence = {0};
 
@@ -283,6 +301,7 @@ static void put_unknown(struct table *table, const struct step_rows *rows)
 		step_rows_say_none(&sentence, rows);
 		text_char(&sentence, '.');
 	}
+	put_whole(&sentence, request);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");
@@ -308,7 +327,7 @@ static void fill(struct table *table, const struct request *request)
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
 	} else {
-		put_unknown(table, &rows);
+		put_unknown(table, &rows, request);
 	}
 	if (all && !has_device)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
