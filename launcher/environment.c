@@ -88,7 +88,7 @@ static int make_path(const char *path)
 {
 	char part[PATH_MAX];
 
-	for (size_t i = 1; path[i] && i < sizeof part; i++) {
+	for (size_t i = 1; i < sizeof part && path[i]; i++) {
 		if (path[i] != '/')
 			continue;
 		memcpy(part, path, i);

@@ -188,7 +188,7 @@ static void take(struct rule_facts *facts, size_t i, const struct table *table)
 
 const struct analysis_kind *const facts_analyses[] = {
 	&analysis_steps,    &analysis_steady,	 &analysis_work, &analysis_flops, &analysis_holdings,
-	&analysis_loading, &analysis_pipelines, NULL};
+	&analysis_loading, &analysis_pipelines, &analysis_rare_work, NULL};
 
 void facts_gather(struct rule_facts *facts, const struct request *request)
 {

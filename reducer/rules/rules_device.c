@@ -241,6 +241,28 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 	finding_gain(finding, facts, delay, "the thread always runs at once");
 }
 
+void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
+{
+	double rare = facts_value(facts, FACT_rare_ns), whole = facts_value(facts, FACT_step_time_ns);
+
+	if (!finding_needs(finding, whole > 0, "no steps were recorded") ||
+	    !finding_needs(finding, facts_known(facts, FACT_rare_ns), "nothing that has a name happens in few steps only"))
+		return;
+	finding_measure(finding, rule_percent(rare, whole));
+	text_format(&finding->title,
+		    "%.1f %% of the step time goes to what only few steps do: %.0f that last at least twice as long as usual.",
+		    finding->measured, facts_value(facts, FACT_rare_steps));
+	if (facts->facts[FACT_rare_top].label[0])
+		text_format(&finding->title, " Above all: %s.", facts->facts[FACT_rare_top].label);
+	text_string(&finding->remedy,
+		    "Evaluation, a checkpoint, logging or a new shape that is compiled stands inside of these steps (-t rare_work): do it "
+		    "less often, or beside them; the median step says more of training than the mean.");
+	finding_prove(finding, facts, FACT_rare_ns);
+	finding_prove(finding, facts, FACT_rare_steps);
+	finding_prove(finding, facts, FACT_rare_top);
+	finding_gain(finding, facts, rare, "it is not done in steps, or not at all");
+}
+
 void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)
 {
 	double host = facts_value(facts, FACT_ops_host), device = facts_value(facts, FACT_ops_device);

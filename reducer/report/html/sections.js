@@ -157,7 +157,7 @@ function stepsPage(main) {
 	const split = splitChart();
 	if (split)
 		put(main, split);
-	for (const id of ["overview.steps", "overview.split", "overview.precision", "overview.flops", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
+	for (const id of ["overview.steps", "overview.split", "overview.precision", "overview.flops", "rare_work", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 

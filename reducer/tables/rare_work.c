@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rare_work: what only some of the steps do, and how much of the longest steps that is.
+ *
+ * Rule: of the steps that are judged (step_values.h). Names that occur in one step each and differ by numbers alone ("batch 17") are one.
+ * A long step counts for one name only: what took most of it, so that these times add up.
+ */
+#include "reducer/analysis/rare_work.h"
+#include "reducer/tables/notes.h"
+#include "reducer/tables/process_cells.h"
+#include "reducer/tables/step_values.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME, KIND, PROCESS, STEPS, SHARE, TIMES, TOTAL, MEAN, LONG_STEPS, LONG, MACHINE, MEMBER, COLUMNS };
+static const struct table_column columns[] = {
+	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "op, range, trace, compiled code or file; # = numbers that differ"},
+	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 1, "what it is"},
+	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 2, "pid as the process saw it"},
+	[STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "that it occurs in"},
+	[SHARE] = {"share_of_steps", "of all", TABLE_REAL, UNIT_RATIO, 0, "that many of the judged steps"},
+	[TIMES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "in these"},
+	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "in these, with what lies inside it; on all threads"},
+	[MEAN] = {"step_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "total by steps"},
+	[LONG_STEPS] = {"long_steps", "long steps", TABLE_INTEGER, UNIT_COUNT, 1,
+			"of them at least twice as long as the median step, in which it is what took most of what is in at most a fifth of "
+			"the steps"},
+	[LONG] = {"long_ns", "in long", TABLE_INTEGER, UNIT_NS, 0, "its time in these long steps: adds up over names"},
+	[MACHINE] = TABLE_HOST,
+	[MEMBER] = TABLE_MEMBER,
+};
+
+#define STEPS_LEAST 20 /* judged: of fewer nothing is rare */
+#define RARE_MOST 0.2
+#define LONG_TIMES 2
+
+/* What was told under one name. */
+struct part {
+	char *key; /* the name, or what it has in common with others */
+	const struct rare_row *row;
+};
+
+/* A name, or those that differ by numbers. */
+struct name {
+	size_t first, end; /* its parts */
+	uint64_t steps, times, ns, long_steps, long_ns;
+};
+
+struct step_time {
+	uint64_t ns;	  /* 0 = not judged */
+	uint64_t rare_ns; /* of the name that took most of it */
+	size_t name;
+};
+
+struct rare {
+	struct step_time *times; /* by place in process->steps */
+	uint64_t judged, long_from_ns;
+	struct part *parts; /* by key */
+	size_t part_count, part_room;
+	struct name *names;
+	size_t count, room;
+};
+
+static int by_ns(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The judged steps of one process. */
+static void take_steps(struct rare *rare, const struct step_rows *rows, size_t process, size_t step_count)
+{
+	uint64_t *sorted = base_alloc(rows->count + 1, sizeof(*sorted));
+
+	rare->times = base_alloc(step_count + 1, sizeof(*rare->times));
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct step_row *row = rows->items[i];
+		if (row->process != process || row->unit.step == SIZE_MAX || !row->total_ns || !step_rows_judges(rows, i))
+			continue;
+		rare->times[row->unit.step].ns = sorted[rare->judged++] = row->total_ns;
+	}
+	qsort(sorted, rare->judged, sizeof(*sorted), by_ns);
+	rare->long_from_ns = rare->judged ? LONG_TIMES * sorted[rare->judged / 2] : 0;
+	free(sorted);
+}
+
+/* "batch 17" and "batch 18" are "batch #". */
+static char *without_numbers(const char *name)
+{
+	char *key = base_copy(name, strlen(name)), *to = key;
+
+	for (const char *at = name; *at; at++)
+		if (!isdigit((unsigned char)*at))
+			*to++ = *at;
+		else if (to == key || to[-1] != '#')
+			*to++ = '#';
+	*to = 0;
+	return key;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct part *)a)->key, ((const struct part *)b)->key);
+}
+
+static void take_parts(struct rare *rare, const struct rare_work *work)
+{
+	for (size_t i = 0; i < work->count; i++) {
+		const struct rare_row *row = &work->rows[i];
+		const char *name = work->words.items[row->name];
+		rare->parts = base_grow(rare->parts, &rare->part_room, rare->part_count + 1, sizeof(*rare->parts));
+		rare->parts[rare->part_count++] = (struct part){
+			.key = row->count == 1 ? without_numbers(name) : base_copy(name, strlen(name)), .row = row};
+	}
+	if (rare->part_count)
+		qsort(rare->parts, rare->part_count, sizeof(*rare->parts), by_key);
+}
+
+/* What a name's parts did in the judged steps. */
+static void sum_name(struct rare *rare, struct name *name)
+{
+	for (size_t p = name->first; p < name->end; p++)
+		for (size_t i = 0; i < rare->parts[p].row->count; i++) {
+			const struct rare_entry *entry = &rare->parts[p].row->entries[i];
+			if (!rare->times[entry->step].ns)
+				continue;
+			name->steps++;
+			name->times += entry->count;
+			name->ns += entry->ns;
+		}
+}
+
+static bool is_rare(const struct rare *rare, const struct name *name)
+{
+	return rare->judged >= STEPS_LEAST && (double)name->steps <= RARE_MOST * (double)rare->judged;
+}
+
+/* Of a long step the rare name that took most of it has it. */
+static void claim_steps(struct rare *rare, size_t number)
+{
+	const struct name *name = &rare->names[number];
+
+	for (size_t p = name->first; p < name->end && is_rare(rare, name); p++)
+		for (size_t i = 0; i < rare->parts[p].row->count; i++) {
+			const struct rare_entry *entry = &rare->parts[p].row->entries[i];
+			struct step_time *step = &rare->times[entry->step];
+			uint64_t ns = entry->ns < step->ns ? entry->ns : step->ns;
+			if (step->ns < rare->long_from_ns || ns <= step->rare_ns)
+				continue;
+			step->rare_ns = ns;
+			step->name = number;
+		}
+}
+
+static void take_names(struct rare *rare, size_t step_count)
+{
+	for (size_t first = 0, end; first < rare->part_count; first = end) {
+		struct name name = {.first = first};
+		for (end = first + 1; end < rare->part_count && strcmp(rare->parts[end].key, rare->parts[first].key) == 0;)
+			end++;
+		name.end = end;
+		sum_name(rare, &name);
+		if (!name.steps || name.steps * 2 > rare->judged)
+			continue;
+		rare->names = base_grow(rare->names, &rare->room, rare->count + 1, sizeof(*rare->names));
+		rare->names[rare->count++] = name;
+	}
+	for (size_t i = 0; i < rare->count; i++)
+		claim_steps(rare, i);
+	for (size_t i = 0; i < step_count; i++)
+		if (rare->times[i].rare_ns) {
+			rare->names[rare->times[i].name].long_steps++;
+			rare->names[rare->times[i].name].long_ns += rare->times[i].rare_ns;
+		}
+}
+
+static void put_name(struct table *table, const struct rare *rare, const struct name *name, const struct process *process)
+{
+	const struct part *part = &rare->parts[name->first];
+
+	table_row(table);
+	table_string(table, NAME, part->key);
+	table_string(table, KIND, span_what_name(part->row->what));
+	table_process(table, PROCESS, MACHINE, process);
+	table_integer(table, STEPS, (int64_t)name->steps);
+	table_real(table, SHARE, (double)name->steps / (double)rare->judged);
+	table_integer(table, TIMES, (int64_t)name->times);
+	table_integer(table, TOTAL, (int64_t)name->ns);
+	table_integer(table, MEAN, (int64_t)(name->ns / name->steps));
+	table_integer(table, LONG_STEPS, (int64_t)name->long_steps);
+	table_integer(table, LONG, (int64_t)name->long_ns);
+}
+
+static int by_time(const void *a, const void *b, void *context)
+{
+	const struct rare *rare = context;
+	const struct name *one = a, *other = b;
+
+	if (one->long_ns != other->long_ns)
+		return one->long_ns > other->long_ns ? -1 : 1;
+	if (one->ns != other->ns)
+		return one->ns > other->ns ? -1 : 1;
+	return strcmp(rare->parts[one->first].key, rare->parts[other->first].key);
+}
+
+static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t index)
+{
+	const struct process *process = &request->run->processes[index];
+	const struct rare_work *work = analyses_process(request->analyses, &analysis_rare_work, index);
+	struct rare rare = {0};
+
+	if (!work || !work->count)
+		return;
+	take_steps(&rare, rows, index, process->step_count);
+	take_parts(&rare, work);
+	take_names(&rare, process->step_count);
+	if (rare.count)
+		qsort_r(rare.names, rare.count, sizeof(*rare.names), by_time, &rare);
+	for (size_t i = 0; i < rare.count; i++)
+		put_name(table, &rare, &rare.names[i], process);
+	if (work->untold)
+		table_note(table, NOTE_MISSING, "Process %s: too many different names; %" PRIu64 " things are left out.",
+			   process->called, work->untold);
+	for (size_t p = 0; p < rare.part_count; p++)
+		free(rare.parts[p].key);
+	free(rare.parts);
+	free(rare.names);
+	free(rare.times);
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	struct step_rows rows;
+
+	step_rows_find(&rows, request);
+	for (size_t p = 0; p < request->run->process_count; p++)
+		if (request_wants_process(request, &request->run->processes[p]))
+			put_process(table, request, &rows, p);
+	step_rows_note_first(table, &rows);
+	notes_ops(table, request);
+	notes_recording(table, request);
+	step_rows_free(&rows);
+}
+
+static const struct analysis_kind *const needs[] = {&analysis_steps, &analysis_rare_work, NULL};
+const struct table_kind table_rare_work = {
+	.id = "rare_work",
+	.title = "What only some steps do",
+	.help = "Ops, ranges, compiling and reads that at most half of the steps have, and how much of the long steps they are: "
+		"evaluation, checkpoints, logging, new shapes.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD,
+	.text_rows = 30,
+	.needs_scan = true,
+	.analyses = needs,
+	.nothing = "Each thing that has a name happens in more than half of the steps, or there are no steps.",
+	.fill = fill,
+};
