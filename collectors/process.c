@@ -189,17 +189,23 @@ void tfp_process_forked_inside(int child)
 		tfp_pages_keep(0);
 }
 
-int tfp_process_execing(const char *path)
+/* Not inlined: its stack is free again before the last readings are taken. */
+__attribute__((noinline)) static void put_exec(const char *path)
 {
 	struct tfp_lane *lane;
+	struct tfp_thread *thread = enter(&lane);
 
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), exec, .path = tfp_string_id(path));
+	tfp_thread_leave(thread);
+}
+
+int tfp_process_execing(const char *path)
+{
 	if (!is_live())
 		return 0;
-	struct tfp_thread *thread = enter(&lane);
-	if (thread) {
-		TFP_PUT(thread, lane, tfp_now(), exec, .path = tfp_string_id(path));
-		tfp_thread_leave(thread);
-	}
+	put_exec(path);
 	if (is_borrowed())
 		return 0;
 	put_last_clock();

@@ -29,7 +29,9 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -259,7 +261,10 @@ static int unseal_lent(void)
 	return was;
 }
 
-/* What every exec does: the log says so, the environment names the parent; undone when the exec came back. */
+/*
+ * What every exec does: the log says so, the environment names the parent; undone when the exec came back. Where our variable is what
+ * made words and environment too long, the child goes without.
+ */
 #define EXEC(path, environment, call) \
 	do { \
 		tfp_resolve(); \
@@ -268,15 +273,15 @@ static int unseal_lent(void)
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
 		int was_sealed = unseal_lent(); \
-		int result = (call); \
-		int error = errno; \
+		int result; \
+		while ((result = (call)) && errno == E2BIG && with_parent != (environment)) \
+			with_parent = environment; \
 		if (was_sealed) \
 			seal_lent(1); \
 		tfp_environment_drop(&changed); \
 		if (is_noted) \
 			tfp_process_exec_failed(); \
-		errno = error; \
-		return result; \
+		return result; /* nothing of ours has touched errno */ \
 	} while (0)
 
 TFP_EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
@@ -304,6 +309,20 @@ TFP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
 	EXEC("(descriptor)", environment, tfp_real.fexecve(file, arguments, with_parent));
 }
 
+/* For a libc without one (before glibc 2.34). */
+static int execveat_by_kernel(int folder, const char *path, char *const *arguments, char *const *environment, int flags)
+{
+	return (int)tfp_real.syscall(SYS_execveat, folder, (long)path, (long)arguments, (long)environment, flags, 0);
+}
+
+TFP_EXPORT int execveat(int folder, const char *path, char *const *arguments, char *const *environment, int flags)
+{
+	tfp_resolve();
+	if (!tfp_real.execveat)
+		tfp_real.execveat = execveat_by_kernel;
+	EXEC(path, environment, tfp_real.execveat(folder, path, arguments, with_parent, flags));
+}
+
 #define SPAWN(name) \
 	TFP_EXPORT int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
 			    const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) \
@@ -315,6 +334,8 @@ TFP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
 		char *const *with_parent = tfp_environment_make(&changed, environment, 1); \
 		/* libc stores the pid while signals are still blocked: a handler may count on it. */ \
 		int error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, with_parent); \
+		if (error == E2BIG && with_parent != environment) /* as in EXEC */ \
+			error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, environment); \
 		int kept = errno; \
 		tfp_environment_drop(&changed); \
 		tfp_process_spawned(error ? 0 : child ? *child : started, readable(path)); \
@@ -413,15 +434,30 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 	return error;
 }
 
-/* A process whose first thread is gone ends with its last thread: ours must not be that one. */
+/* A process whose first thread is gone ends with its last thread: ours must not be that one. Returns whether it is the first that goes. */
+static int thread_ends(void)
+{
+	if (tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0) != tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) || is_lent())
+		return 0;
+	tfp_drain_end();
+	return 1;
+}
+
 TFP_EXPORT __attribute__((noreturn)) void pthread_exit(void *result)
 {
 	tfp_resolve();
-	if (tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0) == tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
-		tfp_drain_allow_thread(0);
-		tfp_drain_pause();
-	}
+	thread_ends();
 	tfp_real.pthread_exit(result);
+	__builtin_unreachable();
+}
+
+TFP_EXPORT __attribute__((noreturn)) void thrd_exit(int result)
+{
+	tfp_resolve();
+	thread_ends();
+	if (tfp_real.thrd_exit)
+		tfp_real.thrd_exit(result);
+	tfp_real.pthread_exit((void *)(intptr_t)result); /* glibc before 2.28 */
 	__builtin_unreachable();
 }
 
@@ -477,6 +513,27 @@ int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned lon
 	return result;
 }
 
+static int is_alone(void)
+{
+	struct stat status;
+
+	return tfp_sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&status, 0, 0, 0) == 0 && status.st_nlink == 3;
+}
+
+/* What has a hook of its own goes there. Returns whether it is done; the end of the last thread is not, it only is noted. */
+static int is_elsewhere(long number, long a, long b, long c, long d, long e, long *result)
+{
+	if (number == SYS_execve)
+		*result = execve((const char *)a, (char *const *)b, (char *const *)c);
+	else if (number == SYS_execveat)
+		*result = execveat((int)a, (const char *)b, (char *const *)c, (char *const *)d, (int)e);
+	else if (number == SYS_exit_group)
+		_exit((int)a);
+	else if (number == SYS_exit && thread_ends() && is_alone())
+		tfp_process_ending(TFP_END__EXIT, (int)a);
+	return number == SYS_execve || number == SYS_execveat;
+}
+
 /* seccomp(SET_MODE_STRICT 0 or SET_MODE_FILTER 1), or the same by prctl. */
 static int installs_filter(long number, long a)
 {
@@ -497,16 +554,19 @@ static int forks(long number, long a)
 long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	int is_filter = installs_filter(number, a);
+	long result;
 
 	if (TFP_UNLIKELY(tfp_resolve()))
 		return by_kernel6(number, a, b, c, d, e, f);
+	if (TFP_UNLIKELY(is_elsewhere(number, a, b, c, d, e, &result)))
+		return result;
 	if (TFP_UNLIKELY(is_filter))
 		before_filter(number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT);
 	else if (TFP_UNLIKELY(number == SYS_prctl && forbids_counter((int)a, (unsigned long)b)))
 		tfp_process_leaves_counter();
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_pause();
-	long result = tfp_real.syscall(number, a, b, c, d, e, f);
+	result = tfp_real.syscall(number, a, b, c, d, e, f);
 	if (TFP_UNLIKELY(tfp_pages_are_by_hand()) && result == 0 && forks(number, a))
 		tfp_pages_wipe();
 	if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))

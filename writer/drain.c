@@ -11,6 +11,7 @@
 
 #define STACK_BYTES (256u << 10) /* encoder and LZ4 need 2 KiB: their memory is mapped; the rest is libc's thread start */
 #define TASK_STACK_BYTES (1u << 20) /* a task calls a library of others */
+#define FIRST_MS 250u /* between two looks whether the process's first thread is still there */
 #define PAUSE_MS 2000u /* a task that waits for a stuck driver must not keep the host from forking */
 
 /* struct tfp_drainer.phase, a futex. GONE: the thread has made its last step and can be joined at once. */
@@ -47,6 +48,35 @@ static uint32_t run_task(struct tfp_drainer *drainer)
 	return self ? task(self) : TFP_DRAIN_NEVER;
 }
 
+static int change_phase(struct tfp_drainer *drainer, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(&drainer->phase, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* libc gives each thread a list of robust mutexes, which the kernel takes away with the thread. Whoever never had one counts as gone. */
+static int is_first_gone(void)
+{
+	void *list = NULL;
+	size_t bytes;
+
+	return tfp_sys(SYS_get_robust_list, tfp_state->pid, (long)&list, (long)&bytes, 0, 0, 0) == 0 && !list;
+}
+
+/* Until somebody asks or `ms` have passed; or the first thread is gone, and ours stops by itself. */
+static void wait_until_asked(struct tfp_drainer *drainer, uint32_t asked, uint32_t ms)
+{
+	while (ms && __atomic_load_n(&drainer->asked, __ATOMIC_ACQUIRE) == asked) {
+		uint32_t part = ms < FIRST_MS ? ms : FIRST_MS;
+		tfp_futex_wait(&drainer->asked, asked, part);
+		if (is_first_gone()) {
+			drainer->is_over = 1;
+			if (change_phase(drainer, RUNNING, STOPPING))
+				return;
+		}
+		ms -= ms == TFP_DRAIN_NEVER ? 0 : part;
+	}
+}
+
 static void *drain_thread(void *unused)
 {
 	struct tfp_drainer *drainer = &tfp_state->drainer;
@@ -61,7 +91,7 @@ static void *drain_thread(void *unused)
 		drain_all(&scratch);
 		if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING)
 			break;
-		tfp_futex_wait(&drainer->asked, asked, run_task(drainer));
+		wait_until_asked(drainer, asked, run_task(drainer));
 	}
 	if (scratch.scratch)
 		tfp_pages_put(scratch.scratch, scratch.scratch_bytes);
@@ -95,17 +125,12 @@ static void join(struct tfp_drainer *drainer)
 	pthread_setcancelstate(before, NULL);
 }
 
-static int change_phase(struct tfp_drainer *drainer, uint32_t from, uint32_t to)
-{
-	return __atomic_compare_exchange_n(&drainer->phase, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-
 void tfp_drain_start(tfp_pthread_create *create)
 {
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY || tfp_sys_is_sealed())
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
-	if (!is_thread_allowed && !drainer->task)
+	if (drainer->is_over || (!is_thread_allowed && !drainer->task))
 		return;
 	if (change_phase(drainer, STOPPING, RUNNING)) /* it had not stopped within PAUSE_MS: it goes on */
 		return;
@@ -166,6 +191,14 @@ void tfp_drain_pause(void)
 	join(drainer);
 	tfp_own_end(self);
 	__atomic_store_n(&drainer->phase, NONE, __ATOMIC_RELEASE);
+}
+
+void tfp_drain_end(void)
+{
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		return;
+	tfp_state->drainer.is_over = 1;
+	tfp_drain_pause();
 }
 
 /* The outside drainer of `tfprof run` looked at this log within the last quarter of a second. */

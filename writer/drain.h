@@ -5,7 +5,7 @@
  * Rule: draining is a role. Whoever moves a chunk from FULL to DRAINING by compare-and-swap has it; a producer that finds
  * no free chunk takes the role itself, so nobody ever waits for a drainer that is slow, stopped or gone. We are never
  * the reason why a process has a second thread: ours starts when the host starts one of its own, and is gone
- * before a fork, unshare or setns is made.
+ * before a fork, unshare or setns is made, and once the first thread is.
  */
 #ifndef TFP_WRITER_DRAIN_H
 #define TFP_WRITER_DRAIN_H
@@ -27,6 +27,12 @@ void tfp_drain_start(tfp_pthread_create *create);
  * comes back with the host's next thread, or by tfp_drain_resume.
  */
 void tfp_drain_pause(void);
+
+/*
+ * The process's first thread ends alone, and the process with the last of the others: stops ours, which must not be that one, for good.
+ * Ours finds it out within FIRST_MS, too: a thread may end where no hook is.
+ */
+void tfp_drain_end(void);
 
 /*
  * Work for our thread beside draining: called on it at once, when woken, and when the milliseconds it returned have passed.

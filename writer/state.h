@@ -156,6 +156,7 @@ struct tfp_drainer {
 	uint32_t phase;
 	tfp_drain_task *task;
 	uint32_t asked; /* futex: raised when a chunk is full, and to stop */
+	uint32_t is_over; /* the process's first thread is gone: none is started any more */
 	pthread_t thread;
 };
 

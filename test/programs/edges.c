@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -101,6 +102,66 @@ static int way_lastthread(void)
 
 	must(!pthread_create(&thread, NULL, churn_much, NULL), "pthread_create");
 	pthread_exit(NULL);
+}
+
+static pthread_t first_thread;
+
+static void *cancel_first(void *nothing)
+{
+	pthread_cancel(first_thread);
+	churn(300000);
+	return nothing;
+}
+
+static int way_lastcancelled(void)
+{
+	pthread_t thread;
+
+	first_thread = pthread_self();
+	must(!pthread_create(&thread, NULL, cancel_first, NULL), "pthread_create");
+	pause();
+	return 1;
+}
+
+static int way_lastthrd(void)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, churn_much, NULL), "pthread_create");
+	thrd_exit(0);
+	return 1;
+}
+
+/* The one thread that is left ends without libc. */
+static int way_lastraw(void)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, churn_some, NULL), "pthread_create");
+	pthread_join(thread, NULL);
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
+/* Children that end without libc's functions for that. */
+static int way_rawends(void)
+{
+	char *words[] = {"/bin/true", NULL}, *environment[] = {"LD_PRELOAD=", NULL};
+
+	for (int i = 0; i < 3; i++) {
+		int status = 1;
+		pid_t child = fork();
+		if (!child) {
+			churn(100);
+			if (i == 2)
+				syscall(SYS_exit_group, 0);
+			syscall(i ? SYS_execveat : SYS_execve, i ? AT_FDCWD : (long)words[0], i ? (long)words[0] : (long)words,
+				i ? (long)words : (long)environment, (long)environment, 0);
+			_exit(1);
+		}
+		must(waitpid(child, &status, 0) == child && !status, "the child");
+	}
+	return 0;
 }
 
 static void *fork_cancelled(void *came_back)
@@ -348,6 +409,8 @@ static const struct {
 	{"lastthread", way_lastthread}, {"cancelfork", way_cancelfork}, {"vforkleak", way_vforkleak},     {"badpath", way_badpath},
 	{"listener", way_listener},     {"rawclose", way_rawclose},     {"latethreads", way_latethreads}, {"longjmp", way_longjmp},
 	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
+	{"lastcancelled", way_lastcancelled}, {"lastthrd", way_lastthrd}, {"lastraw", way_lastraw},
+	{"rawends", way_rawends},
 	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
 };
 

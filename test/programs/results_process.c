@@ -57,12 +57,51 @@ static void by_execl(void) { execl("/bin/sh", "sh", "-c", "exit $#", "a", "b", "
 static void by_execlp(void) { execlp("sh", "sh", "-c", "exit $#", "a", "b", (char *)NULL); }
 static void by_execle(void) { execle("/bin/sh", "sh", "-c", "exit $X", (char *)NULL, (char *const[]){"X=21", NULL}); }
 static void by_fexecve(void) { fexecve(open("/bin/sh", O_RDONLY), words, environ); }
+static void by_execveat(void) { execveat(open("/bin", O_PATH), "sh", words, environ, 0); }
+static void by_raw_execve(void) { syscall(SYS_execve, "/bin/sh", words, environ); }
+static void by_raw_execveat(void) { syscall(SYS_execveat, AT_FDCWD, "/bin/sh", words, environ, 0); }
 static void by_exit(void) { exit(11); }
 static void by__Exit(void) { _Exit(12); }
 static void by_quick_exit(void) { quick_exit(13); }
 static void by_abort(void) { setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}), abort(); }
 static void by_pthread_exit(void) { pthread_exit(NULL); }
 static void by_raw_exit(void) { syscall(SYS_exit_group, 14); }
+static void by_thread_exit(void) { syscall(SYS_exit, 15); }
+
+#define WORDS_MOST 1000000
+
+/* Whether /bin/true starts with so many words. */
+static int is_short_enough(char **many, size_t count, int is_spawn)
+{
+	static char *const environment[] = {"LD_PRELOAD=", NULL};
+	char *next = many[count];
+	int result = 0;
+	pid_t child = -1;
+
+	many[count] = NULL;
+	if (is_spawn)
+		result = posix_spawn(&child, "/bin/true", NULL, NULL, many, environment);
+	else if (!(child = fork()))
+		_exit(execve("/bin/true", many, environment) ? 1 : 0);
+	many[count] = next;
+	if (!result)
+		waitpid(child, &result, 0);
+	return !result;
+}
+
+static int most_words(int is_spawn)
+{
+	static char *many[WORDS_MOST + 1];
+	size_t low = 1, high = WORDS_MOST;
+
+	for (size_t i = 0; i < WORDS_MOST; i++)
+		many[i] = "a word of 24 characters.";
+	while (high - low > 1) {
+		size_t middle = (low + high) / 2;
+		*(is_short_enough(many, middle, is_spawn) ? &low : &high) = middle;
+	}
+	return (int)low;
+}
 
 static void failing_execs(void)
 {
@@ -76,6 +115,10 @@ static void failing_execs(void)
 	status("execve of a directory", execve("/", nothing, environ));
 	status("execve of no program", execve("/etc/passwd", nothing, environ));
 	status("fexecve of nothing", fexecve(-1, nothing, environ));
+	status("execveat of nothing", execveat(-1, "nowhere", nothing, environ, 0));
+	status("execve of nothing by syscall", (int)syscall(SYS_execve, "/nowhere", nothing, environ));
+	status("most words of execve", most_words(0));
+	status("most words of posix_spawn", most_words(1));
 }
 
 static void spawns(void)
@@ -167,7 +210,8 @@ int main(void)
 	in_child("execvpe", by_execvpe), in_child("execl", by_execl), in_child("execlp", by_execlp);
 	in_child("execle", by_execle), in_child("fexecve", by_fexecve), in_child("exit", by_exit), in_child("_Exit", by__Exit);
 	in_child("quick_exit", by_quick_exit), in_child("abort", by_abort), in_child("pthread_exit", by_pthread_exit);
-	in_child("exit_group", by_raw_exit);
+	in_child("exit_group", by_raw_exit), in_child("exit of a thread", by_thread_exit), in_child("execveat", by_execveat);
+	in_child("execve by syscall", by_raw_execve), in_child("execveat by syscall", by_raw_execveat);
 	descriptors();
 	return 0;
 }
