@@ -6,6 +6,7 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -77,6 +78,16 @@ static void wait_until_asked(struct tfp_drainer *drainer, uint32_t asked, uint32
 	}
 }
 
+/* A host's thread that may not be interrupted has made this one, and it would have its priority. */
+static void leave_real_time(void)
+{
+	struct sched_param usual = {0};
+	long policy = tfp_sys(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0) & ~SCHED_RESET_ON_FORK;
+
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		tfp_sys(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&usual, 0, 0, 0);
+}
+
 static void *drain_thread(void *unused)
 {
 	struct tfp_drainer *drainer = &tfp_state->drainer;
@@ -86,6 +97,7 @@ static void *drain_thread(void *unused)
 	(void)unused;
 	tfp_thread_ignore();
 	tfp_sys(SYS_prctl, 15 /* PR_SET_NAME */, (long)"tfprof", 0, 0, 0, 0);
+	leave_real_time();
 	for (;;) {
 		uint32_t asked = __atomic_load_n(&drainer->asked, __ATOMIC_ACQUIRE);
 		drain_all(&scratch);

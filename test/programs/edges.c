@@ -4,12 +4,14 @@
  *
  * Rule: each is right and ends with status 0 without a recorder; what it prints, if anything, is the same with one.
  */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -162,6 +164,32 @@ static int way_rawends(void)
 		must(waitpid(child, &status, 0) == child && !status, "the child");
 	}
 	return 0;
+}
+
+static int is_real_time(const char *id)
+{
+	int policy = sched_getscheduler(atoi(id)) & ~SCHED_RESET_ON_FORK;
+
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/* Two threads that others may not interrupt; there must be no third. */
+static int way_realtime(void)
+{
+	struct sched_param least = {sched_get_priority_min(SCHED_FIFO)};
+	pthread_t thread;
+	int count = 0;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &least))
+		return 77;
+	must(!pthread_create(&thread, NULL, churn_much, NULL), "pthread_create");
+	usleep(20000);
+	DIR *tasks = opendir("/proc/self/task");
+	for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+		count += entry->d_name[0] != '.' && is_real_time(entry->d_name);
+	closedir(tasks);
+	pthread_join(thread, NULL);
+	return count > 2;
 }
 
 static void *fork_cancelled(void *came_back)
@@ -410,7 +438,7 @@ static const struct {
 	{"listener", way_listener},     {"rawclose", way_rawclose},     {"latethreads", way_latethreads}, {"longjmp", way_longjmp},
 	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
 	{"lastcancelled", way_lastcancelled}, {"lastthrd", way_lastthrd}, {"lastraw", way_lastraw},
-	{"rawends", way_rawends},
+	{"rawends", way_rawends},       {"realtime", way_realtime},
 	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
 };
 
