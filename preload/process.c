@@ -36,6 +36,7 @@
 
 extern char **environ;
 
+#define DISPATCH 59            /* PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11 */
 #define FILTER_WITH_LISTENER 8 /* SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0 */
 
 /* The real function once known, else the kernel's own. */
@@ -490,6 +491,17 @@ static void after_filter(int is_installed)
 	tfp_process_allowed();
 }
 
+/*
+ * A filter by prctl, or that the kernel asks the program (SIGSYS) about calls made outside a range, or since Linux 6.16 inside one: ours
+ * come from tfp_sys.
+ */
+static inline int forbids_calls(int operation, unsigned long how, unsigned long start, unsigned long bytes)
+{
+	int is_within = (uintptr_t)&tfp_sys - start < bytes;
+
+	return operation == PR_SET_SECCOMP || (operation == DISPATCH && ((how == 1 && !is_within) || (how == 2 && is_within)));
+}
+
 static inline int forbids_counter(int operation, unsigned long how)
 {
 	return operation == PR_SET_TSC && how == PR_TSC_SIGSEGV;
@@ -503,12 +515,13 @@ int tfp_hook_prctl(int operation, unsigned long a, unsigned long b, unsigned lon
 {
 	if (TFP_UNLIKELY(tfp_resolve()))
 		return (int)by_kernel6(SYS_prctl, operation, (long)a, (long)b, (long)c, (long)d, 0);
-	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
-		before_filter(a == SECCOMP_MODE_STRICT);
+	int is_filter = forbids_calls(operation, a, b, c);
+	if (TFP_UNLIKELY(is_filter))
+		before_filter(operation == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT);
 	else if (TFP_UNLIKELY(forbids_counter(operation, a)))
 		tfp_process_leaves_counter();
 	int result = tfp_real.prctl(operation, a, b, c, d);
-	if (TFP_UNLIKELY(operation == PR_SET_SECCOMP))
+	if (TFP_UNLIKELY(is_filter))
 		after_filter(result == 0);
 	return result;
 }
@@ -535,9 +548,10 @@ static int is_elsewhere(long number, long a, long b, long c, long d, long e, lon
 }
 
 /* seccomp(SET_MODE_STRICT 0 or SET_MODE_FILTER 1), or the same by prctl. */
-static int installs_filter(long number, long a)
+static int installs_filter(long number, long a, long b, long c, long d)
 {
-	return (number == SYS_seccomp && (a == 0 || a == 1)) || (number == SYS_prctl && a == PR_SET_SECCOMP);
+	return (number == SYS_seccomp && (a == 0 || a == 1)) ||
+	       (number == SYS_prctl && forbids_calls((int)a, (unsigned long)b, (unsigned long)c, (unsigned long)d));
 }
 
 /* A child with memory of its own; of clone3 alone with a stack of its parent's, as another one does not come back here. */
@@ -553,7 +567,7 @@ static int forks(long number, long a)
 
 long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	int is_filter = installs_filter(number, a);
+	int is_filter = installs_filter(number, a, b, c, d);
 	long result;
 
 	if (TFP_UNLIKELY(tfp_resolve()))
@@ -561,7 +575,7 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 	if (TFP_UNLIKELY(is_elsewhere(number, a, b, c, d, e, &result)))
 		return result;
 	if (TFP_UNLIKELY(is_filter))
-		before_filter(number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : b == SECCOMP_MODE_STRICT);
+		before_filter(number == SYS_seccomp ? a == SECCOMP_SET_MODE_STRICT : a == PR_SET_SECCOMP && b == SECCOMP_MODE_STRICT);
 	else if (TFP_UNLIKELY(number == SYS_prctl && forbids_counter((int)a, (unsigned long)b)))
 		tfp_process_leaves_counter();
 	else if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))

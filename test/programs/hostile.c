@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -120,6 +121,29 @@ static int way_counter(void)
 	must(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3, "the child");
 	usleep(100000); /* what the case compares the log's time with */
 	churn(100000);
+	return 0;
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t bytes, void *range)
+{
+	(void)bytes;
+	for (int i = 0; strstr(info->dlpi_name, "libc.so") && i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X)) {
+			((uintptr_t *)range)[0] = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+			((uintptr_t *)range)[1] = info->dlpi_phdr[i].p_memsz;
+		}
+	return 0;
+}
+
+/* Calls from anywhere but libc are to be emulated: here they end the program. Status 77: the kernel knows nothing of it. */
+static int way_dispatch(void)
+{
+	uintptr_t range[2] = {0, 0};
+	churn(1000);
+	dl_iterate_phdr(find_libc, range);
+	if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, range[0], range[1], 0))
+		return errno == EINVAL ? 77 : 1;
+	churn(300000);
 	return 0;
 }
 
@@ -283,6 +307,7 @@ static const struct {
 } ways[] = {
 	{"churn", way_churn},     {"seccomp", way_seccomp}, {"prctl", way_prctl},   {"tsync", way_tsync},
 	{"strict", way_strict},   {"counter", way_counter}, {"lent", way_lent},
+	{"dispatch", way_dispatch},
 	{"sandbox", way_sandbox},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
 	{"nproc", way_nproc},     {"memory", way_memory},
