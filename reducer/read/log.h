@@ -66,6 +66,7 @@ struct log {
 	uint64_t wrapped_blocks;       /* below live.dropped_from: skipped */
 	uint64_t duplicate_blocks;     /* a second events block of the same thread, lane and sequence: skipped */
 	uint64_t hole_bytes;           /* zeros where a block was reserved and never written */
+	uint64_t damaged_bytes;        /* where no block can be found */
 	uint64_t sealed_bytes;         /* of whole sealed blocks, as the writer counts drained_bytes */
 	struct log_block torn;         /* the events block inside which the file ends; offset 0 = none */
 	uint64_t unknown_blocks;       /* of a type this reader does not know: skipped, kept in `blocks` for --dump */

@@ -286,6 +286,7 @@ void scan_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero)
 			 "%" PRIu64 " bytes were reserved and never written (killed at that moment, or the write failed)", gap);
 		return;
 	}
+	log->damaged_bytes += gap;
 	diag_add(log->diags, DIAG_DAMAGE, log->path, from, "use another copy of the file",
 		 "%" PRIu64 " bytes are not a block; what they held is lost", gap);
 }
@@ -326,11 +327,17 @@ static size_t choose_part(const struct log *log, const struct log_part *parts, s
 	return 0;
 }
 
-/* The counter of a stream runs from 1 without holes; what is missing was in a block that cannot be found. */
+/*
+ * The counter of a stream runs from 1 without holes; what is missing was in a block that cannot be found. Or it was given up: the
+ * blocks of a thread need not stand in their order, as one may wait for our thread while the next is drained by its own. Then there is
+ * no place in the file where it could have been.
+ */
 static void report_missing(struct log *log, const struct log_stream *stream)
 {
 	uint64_t expected = log->live.dropped_from != 0 && stream->count > 0 ? stream->parts[0].sequence : 1;
 
+	if (log->live.dropped_from != 0 && log->hole_bytes == 0 && log->damaged_bytes == 0 && log->live.file_end <= log->bytes)
+		return;
 	for (size_t i = 0; i < stream->count; expected = stream->parts[i].sequence + 1, i++)
 		if (stream->parts[i].sequence > expected)
 			diag_add(log->diags, DIAG_DAMAGE, log->path, LOG_PART_OFFSET(&stream->parts[i]), "",

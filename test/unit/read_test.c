@@ -487,6 +487,34 @@ static void test_dropped_blocks_are_not_missed(void **state)
 	free(records);
 }
 
+/* The second block was written before the first, and given up; where something is damaged it may have been that. */
+static void test_a_later_block_may_be_dropped_before_an_earlier(void **state)
+{
+	struct maker_records *records = calloc(1, sizeof *records);
+
+	(void)state;
+	MAKER_ADD(records, 1, free, .address = 16);
+	for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
+		struct maker maker;
+		uint64_t damage;
+		size_t spoilt;
+
+		maker_begin(&maker);
+		maker_schema(&maker, "");
+		maker_events(&maker, 1, 0, 2, 0, records);
+		maker.live.dropped_from = maker_events(&maker, 1, 0, 1, 0, records);
+		spoilt = maker_events(&maker, 2, 0, 1, 0, records);
+		maker_events(&maker, 1, 0, 3, 0, records);
+		maker_finish(&maker);
+		if (is_damaged)
+			memset(maker.bytes + spoilt, 0x55, 16);
+		assert_int_equal(read_all(&maker, maker.size, &damage), is_damaged ? 2 : 3);
+		assert_int_equal(damage, is_damaged ? 2 : 0);
+		maker_free(&maker);
+	}
+	free(records);
+}
+
 /* Random allocations and releases of few addresses: every code occurs, unaligned distances too. */
 /* A field that is the same all over keeps its rows from batch to batch: never those of another value, or of fewer rows. */
 static void test_a_field_that_is_the_same_all_over_follows_each_batch(void **state)
@@ -534,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_cannot_loop),
 		cmocka_unit_test(test_packed_nodes),
 		cmocka_unit_test(test_dropped_blocks_are_not_missed),
+		cmocka_unit_test(test_a_later_block_may_be_dropped_before_an_earlier),
 		cmocka_unit_test(test_a_field_that_is_the_same_all_over_follows_each_batch),
 	};
 
