@@ -46,7 +46,7 @@ static const struct member live_members[] = {
 	LIVE(file_end), LIVE(pcs_count), LIVE(nodes_count), LIVE(threads_count), LIVE(live_bytes), LIVE(peak_bytes),
 	LIVE(peak_time), LIVE(end_kind), LIVE(end_status), LIVE(end_time), LIVE(heap_mode), LIVE(drained_bytes),
 	LIVE(drain_ticks), LIVE(dropped_from), LIVE(helper_beat), LIVE(own_bytes), LIVE(inherited_bytes), LIVE(early_calls),
-	LIVE(clock_hz), LIVE(children_refused), LIVE(children_unmade), LIVE(mapped_end),
+	LIVE(clock_hz), LIVE(children_refused), LIVE(children_unmade), LIVE(mapped_end), LIVE(given_up_bytes),
 };
 
 #define SLOT(name) MEMBER(tfp_thread_slot, name, FORM_NUMBER)

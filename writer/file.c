@@ -294,6 +294,15 @@ static int has_room(const struct tfp_log *log, uint64_t bytes)
 	       !tfp_total_forbids(log, end, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
 }
 
+/* Whether the oldest events block lies below one that was given up, written sooner at a higher place: a reader passes it over. */
+static int is_skipped(const struct tfp_log *log)
+{
+	uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
+	const struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS];
+
+	return index < log->newest && oldest->index == index && oldest->bytes && oldest->offset < log->live->dropped_from;
+}
+
 /* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
 static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 {
@@ -302,7 +311,7 @@ static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 
 	if (descriptor < 0)
 		return;
-	while (!has_room(log, bytes)) {
+	while (!has_room(log, bytes) || is_skipped(log)) {
 		uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
 		struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS], gone = *oldest;
 
@@ -311,11 +320,13 @@ static void drop_oldest(struct tfp_log *log, uint64_t bytes)
 			break;
 		if (!__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
+		uint64_t whole = (gone.bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
 		if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				     (long)gone.offset, (long)gone.bytes, 0, 0)))
+				     (long)gone.offset, (long)whole, 0, 0)))
 			break;
-		__atomic_fetch_add(&log->dropped_bytes, gone.bytes, __ATOMIC_RELAXED);
-		log->live->dropped_from = gone.offset + gone.bytes;
+		__atomic_fetch_add(&log->dropped_bytes, whole, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&log->live->given_up_bytes, gone.bytes, __ATOMIC_RELAXED);
+		raise_to(&log->live->dropped_from, gone.offset + whole);
 		tfp_total_follow(log);
 		count_wrapped(gone.records);
 	}
@@ -383,7 +394,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	__atomic_fetch_add(&log->live->drained_bytes, bytes, __ATOMIC_RELAXED);
 	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
 		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
-		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, whole, header->records};
+		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, bytes, header->records};
 	}
 	return TFP_LOSS_NONE;
 }

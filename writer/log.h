@@ -22,7 +22,7 @@ struct tfp_shadow {
 
 struct tfp_extent {
 	uint64_t index; /* of all extents, so that a place in the ring tells whose it is */
-	uint64_t offset, bytes;
+	uint64_t offset, bytes; /* begins with a page, and the rest of its last one is nobody's */
 	uint64_t records;
 };
 

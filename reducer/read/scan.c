@@ -327,16 +327,24 @@ static size_t choose_part(const struct log *log, const struct log_part *parts, s
 	return 0;
 }
 
+/* All sealed blocks that were ever written are there, or were given up. */
+static int has_all_sealed(const struct log *log)
+{
+	return log->live.drained_bytes != 0 && log->sealed_bytes + log->live.given_up_bytes >= log->live.drained_bytes;
+}
+
 /*
  * The counter of a stream runs from 1 without holes; what is missing was in a block that cannot be found. Or it was given up: the
- * blocks of a thread need not stand in their order, as one may wait for our thread while the next is drained by its own. Then there is
- * no place in the file where it could have been.
+ * blocks of a thread need not stand in their order, as one may wait for our thread while the next is drained by its own. Then no block
+ * lacks, or (older logs) there is no place in the file where one could have been.
  */
 static void report_missing(struct log *log, const struct log_stream *stream)
 {
 	uint64_t expected = log->live.dropped_from != 0 && stream->count > 0 ? stream->parts[0].sequence : 1;
 
-	if (log->live.dropped_from != 0 && log->hole_bytes == 0 && log->damaged_bytes == 0 && log->live.file_end <= log->bytes)
+	int has_no_place = log->hole_bytes == 0 && log->damaged_bytes == 0 && log->live.file_end <= log->bytes;
+
+	if (log->live.dropped_from != 0 && (has_all_sealed(log) || has_no_place))
 		return;
 	for (size_t i = 0; i < stream->count; expected = stream->parts[i].sequence + 1, i++)
 		if (stream->parts[i].sequence > expected)
@@ -462,7 +470,7 @@ static int is_unfinished_alone(const struct log *log, uint64_t file_end)
 
 	int has_live = log->live.mapped_end != 0 ? log->bytes >= log->live.mapped_end : file_end < next_page + page;
 
-	return log->live.drained_bytes != 0 && log->sealed_bytes >= log->live.drained_bytes && has_live;
+	return has_all_sealed(log) && has_live;
 }
 
 /* `file_end`: as it was before the file was gone through, which may have grown since. */

@@ -72,6 +72,11 @@ static void test_a_process_that_ends_while_a_block_is_written_is_whole(void **st
 	maker_finish(&maker);
 	assert_int_equal(parts_read(&maker, events, &damage), 1);
 	assert_int_equal(damage, 1);
+	maker.live.given_up_bytes = maker.size - events; /* it was another that was given up meanwhile */
+	maker_finish(&maker);
+	assert_int_equal(parts_read(&maker, events, &damage), 1);
+	assert_int_equal(damage, 0);
+	maker.live.given_up_bytes = 0;
 	maker.live.drained_bytes = events - schema;
 	maker_live(&maker, TFP_BLOCK_CHUNK, NULL, records->bytes, records->size); /* and here a live one with it */
 	maker.live.mapped_end = events; /* no: it was never made */
