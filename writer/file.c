@@ -17,6 +17,7 @@
 #include "writer/poison.h"
 
 #define COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
+#define LIVE_PART 4u     /* of a limit, for live blocks that could be smaller or fewer: the rest is for what was recorded */
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
 #define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
 
@@ -355,6 +356,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	}
 	if (!log->is_shadow) /* before anything is in it */
 		raise_to(&log->live->mapped_end, offset + bytes);
+	__atomic_fetch_add(&log->live_bytes, bytes, __ATOMIC_RELAXED);
 	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
 	struct tfp_block_header mine = *header;
 	mine.is_live = 1;
@@ -362,6 +364,14 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	finish_header(&mine, NULL);
 	tfp_copy(block, &mine, sizeof mine);
 	return block + 1;
+}
+
+int tfp_file_may_grow(uint64_t bytes)
+{
+	const struct tfp_log *log = tfp_state->log;
+	uint64_t limit = log->max_bytes ? log->max_bytes : log->total.sum ? log->total.limit : 0;
+
+	return !limit || __atomic_load_n(&log->live_bytes, __ATOMIC_RELAXED) + bytes <= limit / LIVE_PART;
 }
 
 enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)

@@ -41,6 +41,9 @@ struct tfp_live_place {
 	uint64_t offset; /* of its header in the log */
 };
 
+/* Whether a live block of `bytes` that could be smaller, or need not be, leaves room below the limit for what is recorded. */
+int tfp_file_may_grow(uint64_t bytes);
+
 /*
  * A new live block with room for at least `payload_bytes`: its payload, mapped and zero, its header written. NULL with
  * *why set when there is none. Any thread, any context.

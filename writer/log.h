@@ -35,6 +35,7 @@ struct tfp_log {
 	uint64_t device, inode;
 	uint64_t id;
 	uint64_t max_bytes;
+	uint64_t live_bytes;    /* of live blocks */
 	uint64_t dropped_bytes; /* of disk space given back: by FULL=wrap, and of packed nodes */
 	struct tfp_extent *events; /* ring, FULL=wrap only */
 	uint64_t oldest, newest;   /* of the ring, counted from 0 */

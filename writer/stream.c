@@ -169,7 +169,9 @@ static size_t next_bytes(const struct tfp_lane *lane, uint64_t now)
 {
 	size_t bytes = whole_bytes(lane->chunk);
 
-	return bytes < CHUNK_MOST && now - lane->started < ticks_of(GROW_BELOW_NS) ? bytes * 2 : bytes;
+	int is_small = bytes < CHUNK_MOST && now - lane->started < ticks_of(GROW_BELOW_NS);
+
+	return is_small && tfp_file_may_grow(bytes * 2) ? bytes * 2 : bytes;
 }
 
 static void leave_chunk(struct tfp_lane *lane)
@@ -189,7 +191,7 @@ static int hand_over(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 	if (bytes > whole_bytes(lane->chunk)) /* of each size anew: those of the last one are too small to be found again */
 		lane->chunks = 0;
 	struct tfp_chunk *full = lane->chunk, *next = find_free(thread->serial, bytes);
-	if (!next && lane->chunks < LANE_CHUNKS) {
+	if (!next && lane->chunks < LANE_CHUNKS && tfp_file_may_grow(bytes)) {
 		next = get_chunk(thread, (uint16_t)(lane - thread->lanes), bytes, &why);
 		lane->chunks += next != NULL;
 	}
