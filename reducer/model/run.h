@@ -25,7 +25,7 @@
 
 /* How a process ended, as far as the log can say. */
 enum end_kind {
-	END_UNKNOWN = 0, /* no word from the process: killed (SIGKILL, SIGSEGV, ...) */
+	END_UNKNOWN = 0, /* no word from the process: killed (SIGKILL, SIGSEGV, ...), or ended by an instruction of its own (Go) */
 	END_RUNNING = 1, /* a process with this pid and start time exists on this machine now */
 	END_EXIT = 2,    /* exit() or return from main */
 	END__EXIT = 3,   /* _exit(), quick_exit() */
