@@ -18,6 +18,16 @@
 #define DEVICES_SHOWN 4
 #define REASONS_SHOWN 2
 
+static void put_peak(struct summary *summary, const struct gpu_brief_device *device)
+{
+	struct text peak = {0};
+
+	text_string(&peak, device->is_least ? ">= " : "");
+	text_size(&peak, (int64_t)device->peak_bytes);
+	text_format(&summary->line, "%14s", peak.bytes);
+	text_free(&peak);
+}
+
 /* is_recorded: that nothing ran on it is known, not only that nobody looked. */
 static void put_device(struct summary *summary, const struct gpu_brief_device *device, int64_t duration_ns, bool is_recorded)
 {
@@ -44,7 +54,7 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 		text_format(&summary->line, "%10s%9s%11s%11s", "-", "-", "-", "-");
 	}
 	if (device->has_peak)
-		summary_number(summary, text_size, (int64_t)device->peak_bytes, 14);
+		put_peak(summary, device);
 	else
 		text_format(&summary->line, "%14s", "-"); /* no call that allocates was seen */
 	summary_end_line(summary);
@@ -95,7 +105,7 @@ void summary_put_gpu(struct summary *summary)
 	struct gpu_brief brief;
 	size_t shown = 0, kept;
 
-	gpu_brief(&brief, summary->request->run);
+	gpu_brief(&brief, summary->request);
 	if (!brief.any || is_idle(&brief) ||
 	    !summary_heading(summary, "GPU                           busy   of run    kernels     copies   memory peak", 2))
 		return;

@@ -7,7 +7,9 @@
 #include "reducer/rules/facts_own.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/gpu_brief.h"
 #include "reducer/tables/growth.h"
+#include "reducer/tables/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -139,44 +141,80 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 	gather_leak_sites(facts, request, &leak);
 }
 
-static const struct account *device_account(const struct process *process, uint32_t wanted)
-{
-	uint32_t id;
+/* How full a device was, and the cell that says so. */
+struct fullness {
+	double used, total, cell;
+	bool is_known;
+	const char *table, *column;
+	char rows[128];
+};
 
-	for (size_t i = 0; i < process->account_count; i++)
-		if (gpu_is_device_allocator(process->accounts[i].allocator, &id) && id == wanted)
-			return &process->accounts[i];
-	return NULL;
+/* What the driver last answered where it was asked; how much memory it has. */
+static void take_answers(struct fullness *full, const struct gpu_brief_device *device, const struct process *process)
+{
+	for (size_t i = 0; i < process->gpu->device_count; i++) {
+		const struct gpu_device *found = &process->gpu->devices[i];
+		uint64_t total = found->answers ? found->total : found->memory_bytes;
+		double used = found->answers ? (double)(found->total - found->least_free) : 0;
+
+		if (!gpu_is_one_device(device->process, device->id, process, found->id))
+			continue;
+		full->total = total ? (double)total : full->total;
+		full->is_known |= found->answers > 0;
+		if (used <= full->used)
+			continue;
+		full->used = used;
+		full->cell = (double)found->least_free;
+		full->table = "run_env";
+		full->column = "value";
+		snprintf(full->rows, sizeof(full->rows), "name=device %u least free bytes (driver)", found->id);
+	}
 }
 
-/* How full devices were: what the driver last answered where it was asked, else what was allocated. */
+/* What was allocated on a device by all wanted processes together, or more, if the driver says so. */
+static struct fullness fullness_of(const struct request *request, const struct gpu_brief_device *device)
+{
+	struct fullness full = {.used = (double)device->peak_bytes, .cell = (double)device->peak_bytes, .is_known = device->has_peak,
+				.table = "memory.summary", .column = "peak_bytes"};
+	const struct account *account = NULL;
+	size_t accounts = 0;
+	char name[32];
+
+	snprintf(name, sizeof(name), "device:%u", device->id);
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		const struct account *own = job_device_account(process, device->process, device->id);
+		accounts += own && request_wants_process(request, process);
+		account = own && (!account || request_wants_process(request, process)) ? own : account;
+	}
+	snprintf(full.rows, sizeof(full.rows), "scope=%s,allocator=%s", accounts > 1 ? "job" : "process",
+		 account ? account->allocator : name);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (facts_gpu(request, i))
+			take_answers(&full, device, &request->run->processes[i]);
+	return full;
+}
+
+/* How full devices were: the fullest. */
 static void gather_device_memory(struct rule_facts *facts, const struct request *request)
 {
-	double most = -1;
-	char allocator[128] = "";
+	struct fullness most = {.total = 0};
+	struct gpu_brief brief;
+	bool is_least = false;
 
-	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct gpu *gpu = facts_gpu(request, i);
-		for (size_t k = 0; gpu && k < gpu->device_count; k++) {
-			const struct gpu_device *device = &gpu->devices[k];
-			const struct account *account = device_account(&request->run->processes[i], device->id);
-			double total = (double)(device->answers ? device->total : device->memory_bytes), used;
-			if (!account && !device->answers && process_is_foreign(&request->run->processes[i]))
-				continue; /* nothing was seen of this device's memory: that is not 0 */
-			used = account ? (double)account->peak_bytes : 0;
-			if (device->answers && (double)(device->total - device->least_free) > used)
-				used = (double)(device->total - device->least_free);
-			if (total <= 0 || 100 * used / total <= most)
-				continue;
-			most = 100 * used / total;
-			snprintf(allocator, sizeof(allocator), "device:%u", device->id);
-			if (account)
-				snprintf(allocator, sizeof(allocator), "%s", account->allocator);
-		}
+	gpu_brief(&brief, request);
+	for (size_t i = 0; i < brief.device_count; i++) {
+		struct fullness full = fullness_of(request, &brief.devices[i]);
+		is_least |= brief.devices[i].is_least;
+		if (full.is_known && full.total > 0 && (most.total <= 0 || full.used * most.total > most.used * full.total))
+			most = full;
 	}
-	if (most >= 0)
-		facts_own(facts, FACT_device_memory_percent, most, "memory.summary", "peak_bytes", "scope=process,allocator=%s",
-			  allocator);
+	if (is_least)
+		facts_own(facts, FACT_device_memory_least, 1, "losses", "count", "%s", "severity=lost");
+	if (most.total <= 0)
+		return;
+	facts_own(facts, FACT_device_memory_percent, 100 * most.used / most.total, most.table, most.column, "%s", most.rows);
+	facts->facts[FACT_device_memory_percent].proof.value = most.cell;
 }
 
 /* What an allocator held at most, against what was in use of it at most. */

@@ -174,14 +174,15 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 	double partial = facts_value(facts, FACT_partial_grid_ns), memory = facts_value(facts, FACT_device_memory_percent);
 
 	if (!finding_needs(finding, rule_has_kernels(facts), RULE_NO_KERNELS) ||
+	    !finding_needs(finding, !facts_value(facts, FACT_device_memory_least), "records of device memory were lost") ||
 	    !finding_needs(finding, facts_known(facts, FACT_partial_grid_ns) && facts_known(facts, FACT_device_memory_percent),
 			   "the sizes of the device were not recorded"))
 		return;
 	finding_measure(finding, rule_percent(partial, facts_value(facts, FACT_kernel_ns)));
 	finding_excuse(finding, memory >= finding_limit(finding, LIMIT_small_batch_memory), "the device's memory is well used");
 	text_format(&finding->title,
-		    "%.1f %% of the kernels' time is in grids that do not fill the device, and no process used more than "
-		    "%.1f %% of its memory.",
+		    "%.1f %% of the kernels' time is in grids that do not fill the device, and no more than %.1f %% of its "
+		    "memory was in use.",
 		    finding->measured, memory);
 	text_string(&finding->remedy,
 		    "Use a larger batch: each kernel then fills more of the device, and every fixed cost of a step is "

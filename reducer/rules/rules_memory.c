@@ -50,7 +50,7 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, facts_value(facts, FACT_leak_percent));
 	finding_excuse(finding, leak->value < finding_limit(finding, LIMIT_memory_leak_bytes), "it grew by little");
-	text_format(&finding->title, "Live memory of %s grew by ", leak->label[0] ? leak->label : "an allocator");
+	text_format(&finding->title, "Live memory of %s grew by at least ", leak->label[0] ? leak->label : "an allocator");
 	text_size(&finding->title, (int64_t)leak->value);
 	text_string(&finding->title, ", steadily, while the steps went on");
 	if (facts_known(facts, FACT_leak_step_bytes)) {

@@ -3,6 +3,7 @@
 #include "reducer/tables/gpu_brief.h"
 
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,12 +25,6 @@ static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct 
 		return &brief->devices[GPU_BRIEF_DEVICES - 1];
 	brief->devices[brief->device_count] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
 	return &brief->devices[brief->device_count++];
-}
-
-static void take_peak(struct gpu_brief_device *device, const struct account *account)
-{
-	device->peak_bytes += account->peak_bytes;
-	device->has_peak = true;
 }
 
 static void take_devices(struct gpu_brief *brief, const struct process *process)
@@ -56,7 +51,19 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 	for (size_t i = 0; i < process->account_count; i++) {
 		uint32_t id;
 		if (gpu_is_device_allocator(process->accounts[i].allocator, &id))
-			take_peak(device_of(brief, process, id), &process->accounts[i]);
+			device_of(brief, process, id)->has_peak = true;
+	}
+}
+
+/* What processes held at one time: one that came when another had gone takes its place. */
+static void take_peaks(struct gpu_brief *brief, const struct request *request)
+{
+	for (size_t i = 0; i < brief->device_count; i++) {
+		struct gpu_brief_device *device = &brief->devices[i];
+		struct job_peak peak = job_device_peak(request, device->process, device->id);
+		device->peak_bytes = peak.bytes;
+		device->is_least = peak.is_least;
+		device->has_peak &= peak.accounts > 0 || !peak.is_least;
 	}
 }
 
@@ -88,8 +95,10 @@ static void take_counts(struct gpu_brief *brief, const struct gpu_counts *counts
 								     counts->reasons[order[i]][reason]});
 }
 
-void gpu_brief(struct gpu_brief *brief, const struct run *run)
+void gpu_brief(struct gpu_brief *brief, const struct request *request)
 {
+	const struct run *run = request->run;
+
 	*brief = (struct gpu_brief){0};
 	for (size_t i = 0; i < run->process_count; i++) {
 		if (!run->processes[i].gpu)
@@ -98,4 +107,5 @@ void gpu_brief(struct gpu_brief *brief, const struct run *run)
 		take_devices(brief, &run->processes[i]);
 		take_counts(brief, &run->processes[i].gpu->counts);
 	}
+	take_peaks(brief, request);
 }

@@ -15,6 +15,7 @@ struct gpu_brief_device {
 	const char *name;
 	uint64_t busy_ns, kernels, copies, peak_bytes;
 	bool has_peak;	  /* calls that allocate were seen, or would have been */
+	bool is_least;	  /* records are missing: the peak was that high at least */
 	size_t processes; /* that ran something on it */
 };
 
@@ -35,7 +36,7 @@ struct gpu_brief {
 	size_t reason_count;
 };
 
-/* Of all processes of the run together. */
-void gpu_brief(struct gpu_brief *brief, const struct run *run);
+/* Of all processes of the run together; peaks of the wanted ones. */
+void gpu_brief(struct gpu_brief *brief, const struct request *request);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "reducer/tables/job.h"
 
+#include "reducer/model/gpu.h"
+#include "reducer/model/losses.h"
 #include "reducer/tables/notes.h"
 
 #include <stdlib.h>
@@ -49,10 +51,34 @@ size_t job_allocators(const struct request *request, const char ***names)
 	return count;
 }
 
-/* Of allocators besides heap and mmap, a process without an account never used it: that is known to be 0. */
-static bool is_unknown(const struct account *account, const char *allocator)
+/* Whose curves are added up: an allocator's, or a device's, which processes may call by several numbers. */
+struct choice {
+	const char *allocator; /* NULL = the device */
+	const struct process *process;
+	uint32_t device;
+};
+
+const struct account *job_device_account(const struct process *other, const struct process *process, uint32_t id)
 {
-	bool is_basic = strcmp(allocator, "heap") == 0 || strcmp(allocator, "mmap") == 0;
+	uint32_t called;
+
+	for (size_t i = 0; i < other->account_count; i++)
+		if (gpu_is_device_allocator(other->accounts[i].allocator, &called) && gpu_is_one_device(process, id, other, called))
+			return &other->accounts[i];
+	return NULL;
+}
+
+static const struct account *chosen_account(const struct choice *choice, const struct process *process)
+{
+	return choice->allocator ? job_account(process, choice->allocator)
+				 : job_device_account(process, choice->process, choice->device);
+}
+
+/* Of allocators besides heap and mmap, a process without an account never used it: that is known to be 0. */
+static bool is_unknown(const struct account *account, const struct choice *choice)
+{
+	const char *allocator = choice->allocator;
+	bool is_basic = allocator && (strcmp(allocator, "heap") == 0 || strcmp(allocator, "mmap") == 0);
 
 	return account ? account->allocations > 0 : is_basic;
 }
@@ -73,19 +99,19 @@ static void keep_peak(struct timeline *curve, const struct account *account)
 }
 
 /* One process after the other, thinned, into `curves`. */
-static void take_curves(const struct request *request, const char *allocator, struct job_curve *job, struct timeline *curves,
-			int64_t *ends)
+static void take_curves(const struct request *request, const struct choice *choice, struct job_curve *job,
+			struct timeline *curves, int64_t *ends)
 {
 	const struct run *run = request->run;
 	size_t points = POINTS_IN_ALL / (run->process_count ? run->process_count : 1);
 
 	for (size_t i = 0; i < run->process_count; i++) {
-		const struct account *account = job_account(&run->processes[i], allocator);
+		const struct account *account = chosen_account(choice, &run->processes[i]);
 		int64_t end = run->processes[i].end_ns;
 		if (!request_wants_process(request, &run->processes[i]))
 			continue;
 		if (!account || account->kind == ACCOUNT_NONE) {
-			job->unknown += is_unknown(account, allocator); /* one that never allocated is known to be 0 */
+			job->unknown += is_unknown(account, choice); /* one that never allocated is known to be 0 */
 			continue;
 		}
 		if (timeline_reduce(&account->timeline, points < POINTS_LEAST ? POINTS_LEAST : points, &curves[job->count]) != 0)
@@ -97,7 +123,7 @@ static void take_curves(const struct request *request, const char *allocator, st
 	}
 }
 
-struct job_curve job_curve(const struct request *request, const char *allocator)
+static struct job_curve add_up(const struct request *request, const struct choice *choice)
 {
 	size_t room = request->run->process_count;
 	struct timeline *curves = base_alloc(room, sizeof(*curves));
@@ -105,7 +131,7 @@ struct job_curve job_curve(const struct request *request, const char *allocator)
 	int64_t *ends = base_alloc(room, sizeof(*ends));
 	struct job_curve job = {0};
 
-	take_curves(request, allocator, &job, curves, ends);
+	take_curves(request, choice, &job, curves, ends);
 	for (size_t i = 0; i < job.count; i++)
 		list[i] = &curves[i];
 	if (job.count == 1)
@@ -120,7 +146,47 @@ struct job_curve job_curve(const struct request *request, const char *allocator)
 	return job;
 }
 
+struct job_curve job_curve(const struct request *request, const char *allocator)
+{
+	return add_up(request, &(struct choice){.allocator = allocator});
+}
+
 void job_curve_free(struct job_curve *curve)
 {
 	timeline_free(&curve->timeline);
+}
+
+/* Whether blocks of the device may be missing that a process had, or has an account of. */
+static bool may_lack(const struct process *other, const struct account *account, const struct process *process, uint32_t id)
+{
+	if (account)
+		return account->has_gaps;
+	for (size_t i = 0; other->gpu && i < other->gpu->device_count; i++)
+		if (gpu_is_one_device(process, id, other, other->gpu->devices[i].id))
+			return losses_of_events(other);
+	return false;
+}
+
+struct job_peak job_device_peak(const struct request *request, const struct process *process, uint32_t id)
+{
+	struct job_peak peak = {0};
+	struct job_curve curve;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *other = &request->run->processes[i];
+		const struct account *account = job_device_account(other, process, id);
+		if (!request_wants_process(request, other))
+			continue;
+		peak.is_least |= may_lack(other, account, process, id);
+		peak.accounts += account != NULL;
+		peak.bytes = account ? account->peak_bytes : peak.bytes;
+	}
+	if (peak.accounts < 2)
+		return peak;
+	curve = add_up(request, &(struct choice){.process = process, .device = id});
+	peak.bytes = 0;
+	for (size_t i = 0; i < curve.timeline.count; i++)
+		peak.bytes = curve.timeline.points[i].max > peak.bytes ? curve.timeline.points[i].max : peak.bytes;
+	job_curve_free(&curve);
+	return peak;
 }

@@ -26,4 +26,15 @@ struct job_curve {
 struct job_curve job_curve(const struct request *request, const char *allocator);
 void job_curve_free(struct job_curve *curve);
 
+/* The account of a process for what `process` calls device `id`, whatever number it has there; NULL = it has none. */
+const struct account *job_device_account(const struct process *other, const struct process *process, uint32_t id);
+
+/* The most that the wanted processes held of that device together. */
+struct job_peak {
+	uint64_t bytes;
+	size_t accounts;
+	bool is_least; /* records are missing: it was that much at least */
+};
+struct job_peak job_device_peak(const struct request *request, const struct process *process, uint32_t id);
+
 #endif

@@ -264,6 +264,22 @@ static void test_nothing_known_nothing_said(void **state)
 	findings_free(findings);
 }
 
+/* Of records that were lost follows no upper bound: a device that seems empty may be full. */
+static void test_lost_records_of_memory(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+
+	(void)state;
+	for (size_t k = 0; k < SCENARIOS; k++)
+		if (strcmp(scenarios[k].rule, "small_batch") == 0)
+			apply(&facts, &scenarios[k]);
+	facts_set(&facts, FACT_device_memory_least, 1);
+	findings = findings_from(&facts, NULL);
+	assert_int_equal(finding_of(findings, "small_batch")->state, RULE_BLIND);
+	findings_free(findings);
+}
+
 /* What speaks against a rule silences it: the facts of its scenario, and one more. */
 static void test_excuses(void **state)
 {
@@ -440,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_rules_fire_at_their_threshold_and_not_below),
 		cmocka_unit_test(test_all_is_well),
 		cmocka_unit_test(test_nothing_known_nothing_said),
+		cmocka_unit_test(test_lost_records_of_memory),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
