@@ -119,6 +119,17 @@ static int is_kind_refused(const struct process *process, const struct gpu_fligh
 	return 0;
 }
 
+/* Events were lost (losses.def): records of calls or of devices may be among them; of other losses only stacks, names or precision. */
+static bool lost_events(const struct process *process)
+{
+	for (size_t i = 0; i < process->loss_count; i++) {
+		unsigned kind = process->losses[i].kind;
+		if (((kind >= 1 && kind <= 7) || kind == 9 || kind == 14 || kind == 16 || kind == 17) && process->losses[i].count > 0)
+			return true;
+	}
+	return false;
+}
+
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
@@ -148,13 +159,9 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_NO_IDENTITY;
 	if (is_near_edge(scan, flight->begin))
 		return GPU_REASON_WINDOW;
+	if (lost_events(scan->scan->process) || scan->scan->process->log->live.dropped_from != 0)
+		return GPU_REASON_RECORD_LOST;
 	return flight->kind == GPU_GRAPH ? GPU_REASON_SILENT_GRAPH : GPU_REASON_UNKNOWN;
-}
-
-/* The losses (losses.def) in which records of calls are missing; of the others only stacks, names or precision are. */
-static bool loses_calls(unsigned kind)
-{
-	return (kind >= 1 && kind <= 7) || kind == 9 || kind == 14 || kind == 16 || kind == 17;
 }
 
 static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct gpu_flight *flight)
@@ -166,9 +173,8 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 		return GPU_REASON_DEVICE_LAUNCH;
 	if (is_log_cut(scan))
 		return GPU_REASON_LOG_CUT;
-	for (size_t i = 0; i < process->loss_count; i++)
-		if (loses_calls(process->losses[i].kind) && process->losses[i].count > 0)
-			return GPU_REASON_CALL_LOST;
+	if (lost_events(process))
+		return GPU_REASON_CALL_LOST;
 	if (scan->first_on != 0 && started != 0 && started < scan->first_on)
 		return GPU_REASON_NOT_STARTED;
 	if (process->log->live.dropped_from != 0)

@@ -48,7 +48,7 @@ static bool is_told_elsewhere(const struct process *process, unsigned reason)
 						    [GPU_REASON_DROPPED] = LOSS_cupti_dropped,
 						    [GPU_REASON_UNREADABLE] = LOSS_cupti_unreadable};
 
-	return reason == GPU_REASON_CALL_LOST || (kinds[reason] && has_loss(process, kinds[reason]));
+	return reason == GPU_REASON_CALL_LOST || reason == GPU_REASON_RECORD_LOST || (kinds[reason] && has_loss(process, kinds[reason]));
 }
 
 uint64_t losses_of_gpu(const struct process *process)

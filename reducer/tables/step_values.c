@@ -2,6 +2,7 @@
 /* Steps and what they are split into; see reducer/tables/step_values.h. */
 #include "reducer/tables/step_values.h"
 
+#include "reducer/model/losses.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
@@ -248,7 +249,7 @@ bool step_outside(const struct process *process, struct step_cover *cover, struc
 {
 	int64_t first, last, inside = 0;
 
-	if (!cover->count || process->window_count)
+	if (!cover->count || process->window_count || losses_of_events(process)) /* steps may have been there */
 		return false;
 	qsort(cover->items, cover->count, sizeof(*cover->items), by_start);
 	first = last = cover->items[0].from_ns;
