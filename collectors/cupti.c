@@ -40,6 +40,8 @@ int tfp_cupti_is_recording(void)
 
 	if (cupti && cupti->phase == TFP_CUPTI_ON)
 		return cupti->is_enabled != 0;
+	if (cupti && cupti->phase == TFP_CUPTI_ENDED)
+		return -2;
 	return cupti && (cupti->phase == TFP_CUPTI_TAKEN || cupti->phase == TFP_CUPTI_YIELDED) ? -1 : 0;
 }
 

@@ -46,11 +46,12 @@ void tfp_cupti_window(int is_open, int may_call);
 /* 32 bits of CUPTI's into 64. Any thread. */
 uint64_t tfp_cupti_widen(uint32_t correlation);
 
-/* 1 = device records come, 0 = none, -1 = another profiler holds CUPTI. */
+/* 1 = device records come, 0 = none, -1 = another profiler holds CUPTI, -2 = the last came, the process ends. */
 int tfp_cupti_is_recording(void);
 
-/* The process is about to become one that we cannot work in (exec, a seccomp filter): what is complete is fetched, 0.5 s at most. */
-void tfp_cupti_fetch(void);
+/* The process is about to become one that we cannot work in (exec, a seccomp filter): what is complete is fetched, 0.5 s at most.
+ * is_last: it dies (abort), so that buffers in which something is not complete are fetched, too. */
+void tfp_cupti_fetch(int is_last);
 
 /*
  * The process ends: what devices did is fetched, for 2 s at most in which it could run. May be called again; then only what came since

@@ -24,6 +24,7 @@ enum tfp_gpu_state {
 	TFP_GPU_STATE_TAKEN = 3,
 	TFP_GPU_STATE_CLOSED = 4,
 	TFP_GPU_STATE_FAILED = 5,
+	TFP_GPU_STATE_ENDS = 6,
 };
 
 #define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
@@ -47,6 +48,7 @@ struct tfp_cupti {
 	_Atomic uint32_t is_reading;  /* somebody decodes; never waited for */
 	_Atomic uint32_t end_asked, end_done; /* futexes: the exit flush */
 	_Atomic uint32_t fetch_asked, fetch_done; /* counters; the second a futex */
+	_Atomic uint32_t fetch_is_last;
 	_Atomic uint64_t newest;      /* correlation id, 64 bits */
 	_Atomic uint64_t last_launch; /* largest one of a kernel launched inside a window, of threads without a state */
 	_Atomic uint64_t close_time;  /* ticks; 0 = no window is closing */

@@ -18,7 +18,7 @@
 #include "writer/poison.h"
 
 #define END_MS 2000u      /* waited for the last buffers */
-#define FETCH_MS 500u     /* waited before an exec or a filter */
+#define FETCH_MS 500u     /* waited before an exec, a filter or an abort */
 #define END_WORK_MS 1000u /* of it, for work that still runs on the device */
 #define END_WAITED_MS 100u /* of it, where each thread has waited for its work, on whatever stream */
 
@@ -155,6 +155,8 @@ static void fetch_last(struct tfp_cupti *cupti, struct tfp_thread *thread, struc
 			tfp_futex_wait((uint32_t *)&cupti->end_done, 0, 5); /* ms; nobody wakes it */
 			fetch(cupti, thread, lane, 0);
 		}
+		if (cupti->is_enabled && !cupti->close_time)
+			TFP_PUT(thread, lane, tfp_now(), gpu_state, .state = TFP_GPU_STATE_ENDS);
 		fetch(cupti, thread, lane, 1);
 		put_clock(cupti, thread, lane);
 		if (tfp_cupti_outstanding(cupti) == TFP_CUPTI_UNWAITED)
@@ -194,7 +196,7 @@ static void answer_fetch(struct tfp_cupti *cupti, struct tfp_thread *self, struc
 	if (asked == cupti->fetch_done)
 		return;
 	if (cupti->phase == TFP_CUPTI_ON)
-		fetch(cupti, self, lane, 0);
+		fetch(cupti, self, lane, (int)cupti->fetch_is_last);
 	__atomic_store_n((uint32_t *)&cupti->fetch_done, asked, __ATOMIC_RELEASE);
 	tfp_futex_wake((uint32_t *)&cupti->fetch_done);
 }
@@ -265,13 +267,14 @@ static int is_at_home(void)
 	return tfp_sys_is_sealed() || tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
 }
 
-void tfp_cupti_fetch(void)
+void tfp_cupti_fetch(int is_last)
 {
 	struct tfp_cupti *cupti = tfp_cupti;
 
 	if (!cupti || cupti->phase != TFP_CUPTI_ON || !tfp_drain_has_thread() || (tfp_self && tfp_self->is_own) || !is_at_home())
 		return;
 	struct patience patience = patience_begin();
+	cupti->fetch_is_last = is_last != 0;
 	uint32_t wanted = ++cupti->fetch_asked, done;
 	tfp_drain_wake();
 	while ((done = __atomic_load_n((uint32_t *)&cupti->fetch_done, __ATOMIC_ACQUIRE)) != wanted &&

@@ -179,7 +179,7 @@ struct tfp_gpu_engine {
 	int (*enter)(void);                          /* the driver is up: begin; latches */
 	void (*window)(int is_open, int may_call);   /* a window's edge */
 	uint64_t (*widen)(uint32_t correlation);     /* any thread */
-	int (*is_recording)(void);                   /* 1: device records come; 0: none; -1: another profiler holds CUPTI */
+	int (*is_recording)(void);                   /* as tfp_cupti_is_recording */
 };
 /* Set at start, by CUPTI's collector; `engine` lives as long as the process. NULL = none was set. Any thread asks. */
 void tfp_gpu_engine_set(const struct tfp_gpu_engine *engine);

@@ -139,7 +139,7 @@ int tfp_gpu_has_device_records(struct tfp_thread *thread, uint64_t now)
 	const struct tfp_gpu_engine *engine = engine_now;
 	int state = engine ? engine->is_recording() : 0;
 
-	if (state <= 0 && plan.wants_cupti)
+	if (state <= 0 && state > -2 && plan.wants_cupti) /* at the end the log's gpu_state says why */
 		tfp_loss_add(thread, state < 0 ? TFP_LOSS_cupti_taken : TFP_LOSS_cupti_none, 1, now);
 	return state > 0;
 }

@@ -269,7 +269,7 @@ static int unseal_lent(void)
 #define EXEC(path, environment, call) \
 	do { \
 		tfp_resolve(); \
-		tfp_cupti_fetch(); \
+		tfp_cupti_fetch(0); \
 		int is_noted = tfp_process_execing(readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
@@ -373,6 +373,8 @@ TFP_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 
 TFP_EXPORT __attribute__((noreturn)) void abort(void)
 {
+	if (!tfp_sys_is_sealed())
+		tfp_cupti_fetch(1); /* what devices did up to here is what somebody wants to know now */
 	tfp_process_ending(TFP_END_ABORT, 0);
 	if (tfp_resolve() == 0 && tfp_real.abort)
 		tfp_real.abort();
@@ -474,7 +476,7 @@ static void before_filter(int is_strict)
 	}
 	if (tfp_mode_now != TFP_MODE_PASS && !(tfp_self && tfp_self->is_ready))
 		tfp_thread_start(); /* a new child, or a thread that had not called us: afterwards there is no room to be had */
-	tfp_cupti_fetch();
+	tfp_cupti_fetch(0);
 	tfp_drain_pause();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
 		tfp_file_sync();

@@ -145,7 +145,7 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_KIND_REFUSED;
 	if (process_is_foreign(scan->scan->process))
 		return GPU_REASON_NOT_IN_FILE;
-	if (is_cut_off(scan, flight, 0))
+	if (is_cut_off(scan, flight, 0) || (scan->ends != 0 && flight->end >= scan->ends))
 		return GPU_REASON_DIED;
 	if (losses(scan->scan->process, LOSS_DROPPED) > 0)
 		return GPU_REASON_DROPPED;

@@ -408,6 +408,10 @@ static void take_state(void *state, size_t stream, const struct batch *batch, si
 
 	(void)stream;
 	scan->any = 1;
+	if (value == 6) {
+		scan->ends = batch->times[i];
+		return;
+	}
 	if (value == 1) {
 		scan->first_on = scan->first_on == 0 ? batch->times[i] : scan->first_on;
 		scan->last_on = batch->times[i];

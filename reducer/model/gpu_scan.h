@@ -135,6 +135,7 @@ struct gpu_scan {
 	uint64_t first_on, last_on;     /* ticks when CUPTI began to record first, last; 0 = never */
 	uint64_t last_off;              /* ticks when a window's end stopped it last; 0 = never */
 	int state;                      /* enum of gpu_state, -1 = none came yet */
+	uint64_t ends;                  /* ticks; device records of calls that ended later were not fetched; 0 = of all they were */
 	int any;                        /* something about GPUs was seen */
 	int64_t from_ns, to_ns;         /* --window, ns of the run */
 	int has_window;

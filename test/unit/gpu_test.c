@@ -73,7 +73,8 @@ static void test_reasons_come_from_what_the_log_says(void **state)
 		enum gpu_reason reason;
 	} cases[] = {{2, 0, 0, GPU_REASON_REFUSED},    {3, 0, 0, GPU_REASON_TAKEN},   {4, 0, 0, GPU_REASON_WINDOW},
 		     {5, 0, 0, GPU_REASON_CUPTI_FAILED}, {1, 19, 0, GPU_REASON_DROPPED}, {1, 24, 0, GPU_REASON_DIED},
-		     {1, 0, 1, GPU_REASON_DIED},       {0, 0, 0, GPU_REASON_NOT_STARTED}, {1, 5, 0, GPU_REASON_RECORD_LOST}};
+		     {1, 0, 1, GPU_REASON_DIED},       {0, 0, 0, GPU_REASON_NOT_STARTED}, {1, 5, 0, GPU_REASON_RECORD_LOST},
+		     {6, 0, 0, GPU_REASON_DIED}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -4,8 +4,8 @@
  *
  * Each thread launches LAUNCHES kernels on two streams of its own; with every fourth one a copy to the device, with every
  * eighth a set, with every sixteenth it waits for a stream. END: wait (default) synchronises and checks the bytes; nosync
- * returns from main with work in flight; reset resets the device with work in flight; exit, exec (of true), kill and abort end
- * like that, in the middle. Rule: every call's result is printed when it is not 0; output depends on the arguments alone.
+ * returns from main with work in flight; thread returns while a thread goes on launching; reset resets the device with work in
+ * flight; exit, exec (of true), kill and abort end like that, in the middle. Rule: every call's result is printed when it is not 0; output depends on the arguments alone.
  */
 #include <csignal>
 #include <cstdio>
@@ -62,11 +62,25 @@ static void *run(void *)
 	return NULL;
 }
 
+/* Until the process is gone; what CUDA says as it takes itself down is nobody's business. */
+static void *go_on(void *device)
+{
+	for (;; usleep(200))
+		work<<<1, 64>>>((float *)device, 16);
+	return NULL;
+}
+
 static void leave_in_flight(const char *end)
 {
 	float *device;
+	pthread_t thread;
 
 	CHECK(cudaMalloc((void **)&device, BYTES));
+	if (!strcmp(end, "thread")) {
+		pthread_create(&thread, NULL, go_on, device);
+		usleep(20000);
+		return;
+	}
 	for (int i = 0; i < 4; i++)
 		work<<<1000000, 64>>>(device, BYTES / 4);
 	if (!strcmp(end, "reset"))
