@@ -45,11 +45,24 @@ int tfp_cupti_is_recording(void)
 	return cupti && (cupti->phase == TFP_CUPTI_TAKEN || cupti->phase == TFP_CUPTI_YIELDED) ? -1 : 0;
 }
 
+/* Which CUPTI this is, once. */
+static void tell_which(struct tfp_cupti *cupti)
+{
+	if (!cupti->api.get_version || cupti->is_told++)
+		return;
+	tfp_fact_pair(TFP_TAG_host, "cupti", cupti->api.path);
+	if (cupti->api.version)
+		tfp_cupti_pair(TFP_TAG_host, "cupti version", "", cupti->api.version);
+	if (cupti->api.driver)
+		tfp_cupti_pair(TFP_TAG_host, "CUDA of the driver", "", cupti->api.driver);
+}
+
 /* Latched: CUPTI is not touched again. */
 static void refuse(struct tfp_cupti *cupti, const char *text, uint32_t result)
 {
 	cupti->result = result;
 	cupti->phase = TFP_CUPTI_REFUSED;
+	tell_which(cupti);
 	if (result == TFP_CUPTI_INSUFFICIENT_PRIVILEGES)
 		text = "CUPTI wants more rights: the driver's option NVreg_RestrictProfilingToAdminUsers=0, or CAP_SYS_ADMIN. Only "
 		       "the host's calls are recorded. Result ";
@@ -109,12 +122,7 @@ static int subscribe(struct tfp_cupti *cupti)
 		return -1;
 	}
 	cupti->phase = TFP_CUPTI_ON;
-	if (cupti->is_told++)
-		return 0;
-	tfp_fact_pair(TFP_TAG_host, "cupti", cupti->api.path);
-	tfp_cupti_pair(TFP_TAG_host, "cupti version", "", cupti->api.version);
-	if (cupti->api.driver)
-		tfp_cupti_pair(TFP_TAG_host, "CUDA of the driver", "", cupti->api.driver);
+	tell_which(cupti);
 	return 0;
 }
 
