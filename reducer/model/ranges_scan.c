@@ -45,6 +45,7 @@ struct taken {
 	struct scan *scan;
 	struct ranges ranges;
 	struct periods periods;
+	struct periods places; /* GPU calls by function and call stack, until an op of a framework came */
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
@@ -53,6 +54,7 @@ struct taken {
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
+	int has_ops;              /* of a framework */
 	struct op_numbers numbers; /* by sum */
 };
 
@@ -270,9 +272,35 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 }
 
 /* A GPU call's function repeats from step to step as ranges do; bit 63 keeps it apart from hashes that are small by chance. */
+#define CALL_KEY (UINT64_C(1) << 63)
+/* The same with the place that it is called from, below STEP_GUESS_FUNCTION. Places of one number in its lower bits are taken for one. */
+static uint64_t place_key(uint64_t function, uint64_t stack)
+{
+	return CALL_KEY | (stack << 35 >> 3) | function;
+}
+
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	say_word_of(state, stream, batch_value(batch, i, fields[0]) | UINT64_C(1) << 63, batch->times[i]);
+	struct taken *taken = state;
+	uint64_t function = batch_value(batch, i, fields[0]);
+
+	say_word_of(taken, stream, function | CALL_KEY, batch->times[i]);
+	if (!taken->has_ops)
+		periods_add(&taken->places, place_key(function, batch_value(batch, i, fields[1])), batch->times[i],
+			    taken->scan->process->log->streams[stream].thread);
+}
+
+static void take_places(struct taken *taken, const struct batch *batch, size_t from, size_t to, const int *fields, uint32_t thread)
+{
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[0]);
+	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
+
+	for (size_t i = 0, next = 0; i < to - from; i = next) {
+		for (next = i + 1; next < to - from && functions[next] == functions[i] && stacks[next] == stacks[i];)
+			next++;
+		periods_add_times(&taken->places, place_key(functions[i], stacks[i]), batch->times + from + i, next - i, thread);
+	}
 }
 
 static void take_calls(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
@@ -284,8 +312,10 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i];)
 			next++;
-		periods_add_times(&taken->periods, functions[i] | UINT64_C(1) << 63, batch->times + from + i, next - i, thread);
+		periods_add_times(&taken->periods, functions[i] | CALL_KEY, batch->times + from + i, next - i, thread);
 	}
+	if (!taken->has_ops)
+		take_places(taken, batch, from, to, fields, thread);
 }
 
 static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -343,6 +373,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
+	taken->has_ops = 1;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 	if (taken->waiting[stream].ops++ == 0 && !taken->is_helper && step_guess_is_due(process))
@@ -379,7 +410,7 @@ static const struct scan_record records[] = {
 	{"step_end", take_step_end, NULL, {"number", "is_empty"}},
 	{"window", take_window, NULL, {"is_open"}},
 	{"gpu_launch", take_launch, NULL, {"kernel"}},
-	{"gpu_call", take_call, NULL, {"function"}, take_calls},
+	{"gpu_call", take_call, NULL, {"function", "stack"}, take_calls},
 	{"op_begin", take_op, NULL, {"name", "source", "scope"}},
 	{"op_end", take_op_end, NULL, {"source"}},
 };
@@ -418,6 +449,7 @@ static void drop(void *state)
 		return;
 	ranges_free(&taken->ranges);
 	periods_free(&taken->periods);
+	periods_free(&taken->places);
 	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
 	free(taken->texts.places);
@@ -456,7 +488,7 @@ static void *begin(struct scan *scan)
 	taken->waiting = calloc(streams, sizeof *taken->waiting);
 	if (taken->texts.places == NULL || taken->stack_of == NULL || taken->waiting == NULL ||
 	    ranges_begin(&taken->ranges, number_stacks(taken)) != 0 || periods_begin(&taken->periods) != 0 ||
-	    op_names_begin(&taken->op_names) != 0) {
+	    periods_begin(&taken->places) != 0 || op_names_begin(&taken->op_names) != 0) {
 		drop(taken);
 		return NULL;
 	}
@@ -490,6 +522,18 @@ static const char *op_text_for_steps(void *state, uint64_t id)
 	return op_text(state, id);
 }
 
+/* A loop that calls each function several times has no word that begins it but by the place that calls: programs without a framework. */
+static int guess_steps(struct taken *taken, struct process *process)
+{
+	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
+				   .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
+
+	if (step_guess(process, &known) != 0)
+		return -1;
+	known.periods = &taken->places;
+	return taken->has_ops || process->step_count > 0 ? 0 : step_guess(process, &known);
+}
+
 static int finish(void *state)
 {
 	struct taken *taken = state;
@@ -506,16 +550,15 @@ static int finish(void *state)
 	rows->unbegun = taken->ranges.unbegun;
 	rows->crossed = taken->ranges.crossed;
 	rows->unfollowed = taken->ranges.too_deep + taken->ranges.too_many;
-	if (taken->ranges.is_short || taken->periods.is_short)
+	if (taken->ranges.is_short || taken->periods.is_short || taken->places.is_short)
 		diag_no_room(process->log->diags, process->log->path, "ranges");
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */
-	if (step_guess(process, &(struct step_guess){.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
-						     .text = text_for_steps, .op_text = op_text_for_steps, .state = taken}) != 0)
-		return -1;
-	step_choice(process);
-	return 0;
+	int result = guess_steps(taken, process);
+	if (result == 0)
+		step_choice(process);
+	return result;
 }
 
 static void times(struct process *process)

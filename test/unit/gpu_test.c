@@ -350,6 +350,25 @@ static void test_a_window_leaves_the_rest_out(void **state)
 	end_made(made);
 }
 
+/* A loop that copies up, launches twice and copies down calls no function once a step: its places tell one call from the other. */
+static void test_steps_of_a_loop_that_calls_all_twice(void **state)
+{
+	static const struct {
+		uint32_t function, stack;
+	} loop[] = {{COPY, 11}, {LAUNCH, 12}, {LAUNCH, 12}, {COPY, 13}};
+	struct made *made = begin_made();
+	uint64_t time = 1000;
+
+	(void)state;
+	for (unsigned i = 0; i < 40 * 4; i++, time += 100 + i % 7)
+		MAKER_ADD(made->calls, time, gpu_call, .duration = 50, .correlation = i + 1, .function = loop[i % 4].function,
+			  .stack = loop[i % 4].stack, .flags = 1);
+	scan(made);
+	assert_int_equal(made->run->processes[0].step_count, 40);
+	assert_int_equal(made->run->processes[0].steps[0].source, STEP_BY_PERIOD);
+	end_made(made);
+}
+
 /* Records whose shape and queue are not in the log, ids that make no sense, half a log: counted, answered. */
 static void test_hostile_logs_are_answered(void **state)
 {
@@ -421,7 +440,7 @@ int main(void)
 		cmocka_unit_test(test_half_a_log_is_answered), cmocka_unit_test(test_waits_know_their_call),
 		cmocka_unit_test(test_busy_is_the_union_and_overlap_what_runs_at_once),
 		cmocka_unit_test(test_a_window_leaves_the_rest_out), cmocka_unit_test(test_hostile_logs_are_answered),
-		cmocka_unit_test(test_more_in_flight_than_are_kept),
+		cmocka_unit_test(test_more_in_flight_than_are_kept), cmocka_unit_test(test_steps_of_a_loop_that_calls_all_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
