@@ -8,6 +8,19 @@
 
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
 
+/* All calls that launch take less than half of that time: in the rest the host was in others that give a device work. */
+static void blame_copies(const struct rule_facts *facts, struct finding *finding, double share)
+{
+	text_format(&finding->title,
+		    "In %.1f %% of the %s time the device waits while the host is in calls that start work, most of it in copies and "
+		    "sets: launches take at most %.1f %%.",
+		    share, rule_unit_word(facts), rule_percent(facts_value(facts, FACT_launch_ns), facts_value(facts, FACT_whole_ns)));
+	text_string(&finding->remedy,
+		    "Of pageable memory the host moves the bytes itself: copy from pinned memory (cudaMallocHost, pin_memory=True) with "
+		    "cudaMemcpyAsync, ahead of the step, and join small copies. -t api_stats tells which calls take the time.");
+	finding_prove(finding, facts, FACT_launch_ns);
+}
+
 void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share, small = facts_value(facts, FACT_small_kernels), count = facts_value(facts, FACT_kernel_count);
@@ -20,6 +33,10 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 	finding_excuse(finding, rule_devices(facts) > 1 && facts_value(facts, FACT_shared_launch_threads) > 0,
 		       "one thread launches for several devices: see shared_launch_thread");
 	finding_grade(finding, LIMIT_launch_bound_high);
+	if (2 * facts_value(facts, FACT_launch_ns) < facts_value(facts, FACT_split_launch)) {
+		blame_copies(facts, finding, share);
+		return;
+	}
 	text_format(&finding->title, "In %.1f %% of the %s time the device waits for launches; a launch takes the host %.1f us.",
 		    share, rule_unit_word(facts), facts_value(facts, FACT_launch_ns) / facts_value(facts, FACT_launches) / 1e3);
 	if (small > 0 && count > 0)

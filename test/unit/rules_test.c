@@ -280,6 +280,26 @@ static void test_lost_records_of_memory(void **state)
 	findings_free(findings);
 }
 
+/* Where launches take little of the time in calls that start work they are not blamed for it. */
+static void test_copies_are_no_launches(void **state)
+{
+	struct rule_facts facts;
+	struct findings *findings;
+	const char *title;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		healthy(&facts);
+		facts_set(&facts, FACT_split_launch, 0.4 * SECOND);
+		facts_set(&facts, FACT_launch_ns, (i == 0 ? 0.2 : 0.199) * SECOND);
+		findings = findings_from(&facts, NULL);
+		title = finding_of(findings, "launch_bound")->title.bytes;
+		assert_int_equal(strstr(title, "waits for launches") != NULL, i == 0);
+		assert_int_equal(strstr(title, "most of it in copies and sets: launches take at most 19.9 %") != NULL, i == 1);
+		findings_free(findings);
+	}
+}
+
 /* What speaks against a rule silences it: the facts of its scenario, and one more. */
 static void test_excuses(void **state)
 {
@@ -457,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_all_is_well),
 		cmocka_unit_test(test_nothing_known_nothing_said),
 		cmocka_unit_test(test_lost_records_of_memory),
+		cmocka_unit_test(test_copies_are_no_launches),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
