@@ -4,12 +4,13 @@
  * announced, optimizers that take turns. See scan.h; learning.h follows the ops.
  *
  * Rule: all of it is inferred from ops, scopes and sequence numbers, never from times. Forward layers that no backward pass came
- * for, in front of the first layer that one came for, are evaluation, where that is so in less than half of the steps: what each
- * step does is part of it. Where more do it, it is evaluation if it stands behind each step rather than in front of it: not before
+ * for, in front of the first layer that one came for, are evaluation, where that is so in less than half of a training's steps: what
+ * each step does is part of it. Where more do it, it is evaluation if it stands behind each step rather than in front of it: not before
  * the first, and behind the last. Steps that others mark are left alone.
  */
 #include "reducer/model/learning.h"
 #include "reducer/model/scan.h"
+#include "reducer/model/trainings.h"
 #include "reducer/model/turns.h"
 
 #include <stdlib.h>
@@ -40,6 +41,11 @@ struct unsaid {
 	uint64_t name, key; /* key: of the step that is open; 0 = none */
 	uint64_t times[TAKES_OVER];
 	unsigned count;
+};
+
+/* Periods of one training, and of its steps those that learnt and those with forward work alone before that. */
+struct training {
+	size_t from, to, trained, evaluated;
 };
 
 struct evaluation {
@@ -403,21 +409,28 @@ static void move_first(struct evaluation *taken)
 }
 
 /*
- * Most steps have forward work before them that nobody learnt from. Acting before learning, or a teacher, comes before the first step
- * too, and not behind the last; evaluation after each epoch of one batch is the other way round.
+ * Most steps of a training have forward work before them that nobody learnt from. Acting before learning, or a teacher, comes before
+ * its first step too, and not behind the last; evaluation after each epoch of one batch is the other way round. What comes before the
+ * first may be evaluation behind the last step of the training before it (is_followed).
  */
-static int is_behind_each(const struct evaluation *taken, size_t trained)
+static int is_behind_each(const struct evaluation *taken, const struct training *training, int is_followed)
 {
-	const struct period *first = NULL;
+	const struct period *first = NULL, *next = NULL;
 
 	for (size_t k = 0; k < taken->count; k++) {
-		if (first != NULL && taken->periods[k].stream != first->stream)
+		const struct period *period = &taken->periods[k];
+		if (period->stream != taken->periods[0].stream)
 			return 0;
-		if (first == NULL && taken->periods[k].found.trained_from != 0)
-			first = &taken->periods[k];
+		if (period->found.trained_from == 0)
+			continue;
+		if (first == NULL && k >= training->from)
+			first = period;
+		if (next == NULL && k >= training->to)
+			next = period;
 	}
-	return first != NULL && trained >= BEHIND_LEAST && !first->is_after && taken->scan->process->window_count == 0 &&
-	       learning_is_forward(&taken->threads[first->stream]);
+	return first != NULL && training->trained >= BEHIND_LEAST && (is_followed || !first->is_after) &&
+	       taken->scan->process->window_count == 0 &&
+	       (next != NULL ? next->is_after : learning_is_forward(&taken->threads[first->stream]));
 }
 
 /* A window's edge lies in there: forward work may be without its backward pass because nobody recorded that. Times are ticks. */
@@ -440,21 +453,25 @@ static int64_t evaluated_to(const struct evaluation *taken, size_t k)
 	return to && has_edge(process, before != NULL ? before->time_ns : 0, process->steps[i].time_ns) ? 0 : to;
 }
 
-static void split_evaluation(struct evaluation *taken)
+static void count_evaluated(const struct evaluation *taken, struct training *training)
+{
+	training->trained = training->evaluated = 0;
+	for (size_t k = training->from; k < training->to; k++) {
+		size_t step = taken->periods[k].step;
+		if (step == NO_STEP || !taken->scan->process->steps[step].is_chosen || taken->periods[k].found.trained_from == 0)
+			continue;
+		training->trained++;
+		training->evaluated += evaluated_to(taken, k) != 0;
+	}
+}
+
+/* Returns whether there was something to split off. */
+static int split_training(const struct evaluation *taken, const struct training *training)
 {
 	struct process *process = taken->scan->process;
-	size_t evaluated = 0, trained = 0;
+	int is_split = 0;
 
-	for (size_t k = 0; k < taken->count; k++) {
-		size_t step = taken->periods[k].step;
-		if (step == NO_STEP || !process->steps[step].is_chosen || taken->periods[k].found.trained_from == 0)
-			continue;
-		trained++;
-		evaluated += evaluated_to(taken, k) != 0;
-	}
-	if (evaluated == 0 || (evaluated * 2 >= trained && !is_behind_each(taken, trained)))
-		return;
-	for (size_t k = 0; k < taken->count; k++) {
+	for (size_t k = training->from; k < training->to; k++) {
 		size_t i = taken->periods[k].step;
 		int64_t to = i != NO_STEP && process->steps[i].is_chosen ? evaluated_to(taken, k) : 0;
 		if (to == 0 || to <= process->steps[i].time_ns)
@@ -465,8 +482,30 @@ static void split_evaluation(struct evaluation *taken)
 			before->is_evaluated = 1;
 		}
 		process->steps[i].time_ns = to;
+		is_split = 1;
 	}
-	qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
+	return is_split;
+}
+
+static void split_evaluation(struct evaluation *taken)
+{
+	struct process *process = taken->scan->process;
+	uint8_t *begins = trainings_find(taken->periods, taken->count);
+	struct training training = {.to = 0};
+	int is_behind = 0, is_split = 0;
+
+	while (begins != NULL && training.to < taken->count) {
+		training.from = training.to++;
+		while (training.to < taken->count && !begins[training.to])
+			training.to++;
+		count_evaluated(taken, &training);
+		is_behind = training.evaluated * 2 >= training.trained && is_behind_each(taken, &training, is_behind);
+		if (is_behind || training.evaluated * 2 < training.trained)
+			is_split |= split_training(taken, &training);
+	}
+	free(begins);
+	if (is_split)
+		qsort(process->steps, process->step_count, sizeof *process->steps, by_time);
 }
 
 static int finish(void *state)

@@ -77,6 +77,27 @@ def acting_scored():  # the same, scored once at the end: what comes before ever
     score(parts()[0], False)
 
 
+def taught(steps=30):  # a teacher learns, scored between its epochs, and then acts before each step of its student, who is scored at the end
+    teacher, optimizer = parts()
+    for epoch in range(2):
+        if epoch:
+            score(teacher, False)
+        train(teacher, optimizer, 12)
+    net, optimizer = parts()
+    for _ in range(steps):
+        x, y = batch()
+        with torch.no_grad():
+            wanted = teacher(x)
+        optimizer.zero_grad()
+        (loss_of(net(x), y) + nn.functional.l1_loss(net(x), wanted)).backward()
+        optimizer.step()
+    score(net, False)
+
+
+def taught_briefly():  # the teacher acts in less than half of all steps
+    taught(14)
+
+
 def together():  # two optimizers of two kinds after one backward pass
     net = parts()[0]
     optimizers = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net[2].parameters(), lr=0.01)
