@@ -252,12 +252,16 @@ static bool ends(const char *path, const char *with)
 	return length >= wanted && strcmp(path + length - wanted, with) == 0;
 }
 
+bool input_is_code(const char *path)
+{
+	return path[0] == '/' && (ends(path, ".py") || ends(path, ".pyc") || ends(path, ".so") || strstr(path, ".so."));
+}
+
 bool input_is_file(const char *path)
 {
 	if (path[0] != '/' || begins(path, "/proc/") || begins(path, "/sys/") || begins(path, "/dev/"))
 		return false;
-	return !ends(path, ".py") && !ends(path, ".pyc") && !ends(path, ".so") && !strstr(path, ".so.") &&
-	       !strstr(path, "/site-packages/");
+	return !input_is_code(path) && !strstr(path, "/site-packages/");
 }
 
 bool input_is_queue(const char *path)

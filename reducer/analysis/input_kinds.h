@@ -47,6 +47,7 @@ const char *input_bottleneck_kind(const char *name);
 
 /* Files whose bytes are data of the program: not its code, not the kernel's. Pipes and sockets are not files. */
 bool input_is_file(const char *path);
+bool input_is_code(const char *path);  /* of Python, libraries */
 bool input_is_queue(const char *path); /* pipes and local sockets: what worker processes are fed by */
 bool input_is_data(const char *path);  /* files as above, pipes, sockets */
 

@@ -207,6 +207,18 @@ static void end_batch(struct loading *loading, int64_t next_ns)
 	pass->last_ns = next_ns;
 }
 
+/* A worker that was not forked is told by a pipe how to start, and then reads its code: that was no index, and no batch is made. */
+static void forget_start(struct loading *loading)
+{
+	struct loading_pass *pass = loading->pass;
+
+	if (pass->is_started || pass->index_ns == TIME_UNKNOWN || own(loading)->counts[LOADING_BUSY])
+		return; /* its dataset imports a module, or code is its data */
+	pass->is_started = true;
+	pass->batch_ns = pass->index_ns = TIME_UNKNOWN;
+	pass->indexes = 0;
+}
+
 /* A worker process: an index comes by a pipe, the samples are made, the batch goes away. */
 static void take_worker(struct loading *loading, const struct span *span)
 {
@@ -224,6 +236,8 @@ static void take_worker(struct loading *loading, const struct span *span)
 		return;
 	}
 	if (span->what == SPAN_READ) {
+		if (is_main && input_is_code(span->name))
+			forget_start(loading);
 		if (!input_is_data(span->name))
 			return;
 		add(loading, LOADING_WORKER_READS, span->self_ns, span->bytes);

@@ -32,6 +32,7 @@ struct loading_pass {
 	/* Of a worker: since when it has a batch to make, the last that it did, its first index, the last that is known. */
 	int64_t batch_ns, last_ns, index_ns, known_ns;
 	uint64_t indexes;
+	bool is_started; /* code was read behind what looked like the first index */
 	int64_t *starts; /* of processes below, by time; those behind the last call of a loader are to come */
 	size_t start_count, start_next;
 	/* Ops by category and name: their place in loading->ops. */

@@ -101,7 +101,10 @@ static size_t most_at_once(const struct run *run, const size_t *workers, size_t 
 	return most;
 }
 
-/* Worker processes: below this one, without steps, that did something for batches while steps went on. */
+/*
+ * Processes below this one, without steps, that did something for batches while steps went on. Those that were told which samples to
+ * make are its workers; others only read (a program that a worker started, Python's own helper).
+ */
 static void sum_workers(struct input_view *view, const struct request *request)
 {
 	const struct run *run = request->run;
@@ -113,14 +116,14 @@ static void sum_workers(struct input_view *view, const struct request *request)
 		if (!row || row->has_steps || &run->processes[p] == view->process ||
 		    !is_below(run, run->processes[p].parent, view->process))
 			continue;
-		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_WORKER_READS] && !row->counts[LOADING_GUESSED])
+		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
+		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_GUESSED])
 			continue;
 		workers[view->workers++] = p;
 		view->guessed += row->counts[LOADING_GUESSED] > 0;
 		view->alive_ns += row->ns[LOADING_ALIVE];
 		view->busy_ns += row->ns[LOADING_BUSY] + row->ns[LOADING_GUESSED];
 		view->batches += row->counts[LOADING_BUSY] + row->counts[LOADING_GUESSED];
-		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
 		view->worker_collate_ns += row->ns[LOADING_WORKER_COLLATE];
 	}
 	view->workers_at_once = most_at_once(run, workers, view->workers);

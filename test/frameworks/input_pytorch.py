@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_pytorch.py code|read|collate|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_pytorch.py code|spawned|read|collate|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
 import os
 import sys
 import time
@@ -18,7 +18,7 @@ class Samples(Dataset):
         return SAMPLES
 
     def __getitem__(self, index):
-        if MODE == "code":
+        if MODE in ("code", "spawned"):
             time.sleep(0.02)
         if MODE == "read":
             descriptor = os.open(FILE, os.O_RDONLY)
@@ -46,7 +46,8 @@ def main():
     layers = [torch.nn.Linear(WIDTH, WIDTH) for _ in range(24 if MODE == "healthy" else 1)]
     model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of):
+    context = "spawn" if MODE == "spawned" else None  # Python's helper for what processes share runs beside such workers
+    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of, multiprocessing_context=context):
         x, y = torch.as_tensor(x), torch.as_tensor(y)
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()

@@ -437,6 +437,23 @@ static void worker_is_busy_from_index_to_last_work(void **state)
 	assert_int_equal(row->ns[LOADING_ALIVE], (120 - 10) * US);
 }
 
+/* A spawned worker is told how to start, and imports; then it is as any other. Code that it reads later may be its data. */
+static void start_of_a_spawned_worker_is_no_batch(void **state)
+{
+	(void)state;
+	begin_loading(1, 0);
+	tell(SPAN_READ, "(pipe)", 1, 0, 1, 2);
+	tell(SPAN_READ, "/usr/lib/python3/torch.pyc", 1, 0, 3, 4);
+	tell(SPAN_OP, "aten::rand", 1, 0, 40, 50);
+	tell(SPAN_READ, "(pipe)", 1, 0, 60, 65);
+	tell(SPAN_READ, "/data/corpus.py", 1, 0, 66, 67);
+	tell(SPAN_OP, "aten::stack", 1, 0, 70, 75);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->counts[LOADING_BUSY], 1);
+	assert_int_equal(row->ns[LOADING_BUSY], 10 * US);
+	assert_int_equal(row->ns[LOADING_ALIVE], 10 * US);
+}
+
 /* The worker starts at 50 us: the call around it waits for that; the first one counts apart, whatever started. */
 static void starts_of_workers_count_apart(void **state)
 {
@@ -480,6 +497,7 @@ int main(void)
 		cmocka_unit_test_teardown(iterator_outside_of_the_step, drop_loading),
 		cmocka_unit_test_teardown(time_outside_of_steps_does_not_count, drop_loading),
 		cmocka_unit_test_teardown(worker_is_busy_from_index_to_last_work, drop_loading),
+		cmocka_unit_test_teardown(start_of_a_spawned_worker_is_no_batch, drop_loading),
 		cmocka_unit_test_teardown(workers_are_known_by_the_loader, drop_loading),
 		cmocka_unit_test_teardown(starts_of_workers_count_apart, drop_loading),
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
