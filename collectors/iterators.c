@@ -143,12 +143,23 @@ static int begins(const char *text, size_t length, const char *with)
 	return length >= wanted && tfp_same(text, with, wanted);
 }
 
+/* "Iterator::Root::...", "ReduceIterator::...": the first part says what asks a pipeline. */
+static int names_iterator(const char *text, size_t length)
+{
+	static const char iterator[] = "Iterator";
+	size_t part = 0, wanted = sizeof iterator - 1;
+
+	while (part < length && text[part] != ':')
+		part++;
+	return part >= wanted && tfp_same(text + part - wanted, iterator, wanted);
+}
+
 static int is_expected(const struct tfp_cxx_string *prefix)
 {
 	struct tfp_cxx_string copy = {NULL, 0, {0}};
 
 	return tfp_prove_read(&copy, prefix, sizeof copy) == 0 && tfp_prove_text(copy.text, copy.length) &&
-	       begins(copy.text, copy.length, "Iterator");
+	       names_iterator(copy.text, copy.length);
 }
 
 static const struct tfp_cxx_string *prefix_of(const void *iterator)

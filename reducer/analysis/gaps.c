@@ -180,7 +180,9 @@ static void *begin(const struct analysis_input *input)
 		return gaps;
 	gaps->pass = base_alloc(1, sizeof(*gaps->pass));
 	units_of_steps(&units, input->process);
-	gaps->pass->parts = (struct parts){.split = SPLIT_OURS, .step_thread = units.count ? units.items[0].thread : 0};
+	gaps->pass->parts = (struct parts){.split = SPLIT_OURS,
+					   .loops = input_loops_of(input->process),
+					   .step_thread = units.count ? units.items[0].thread : 0};
 	units_free(&units);
 	for (size_t i = 0; gpu && i < gpu->sweep_count; i++)
 		find_gaps(gaps, input, &gpu->sweeps[i]);

@@ -2,10 +2,13 @@
 /* What a span has to do with input; see reducer/analysis/input_kinds.h. Rule: one table a question. */
 #include "reducer/analysis/input_kinds.h"
 
+#include "reducer/model/op_typed.h"
+
 #include <string.h>
 #include <strings.h>
 
-#define ITERATOR "Iterator::"
+#define REDUCE "ReduceIterator::"
+#define SCAN "::Scan::"
 #define LOADER "enumerate(DataLoader)#"
 
 static bool begins(const char *text, const char *with)
@@ -41,18 +44,37 @@ const char *input_iterator_name(const char *name)
 	return last;
 }
 
-/* A long name of two parts, or of one. */
-static bool is_root(const char *name)
+bool input_is_asked_by_loop(const char *name)
 {
-	return begins(name, ITERATOR) && strstr(name + strlen(ITERATOR), "::") == NULL;
+	const char *scan = begins(name, REDUCE) ? strstr(name, SCAN) : NULL;
+
+	return scan && !strstr(scan + strlen(SCAN), "::");
 }
 
-enum input_kind input_kind_of(const struct span *span)
+enum input_loops input_loops_of(const struct process *process)
 {
+	for (size_t i = 0; i < process->iterator_count; i++)
+		if (input_is_asked_by_loop(process->iterators[i].name))
+			return LOOPS_IN_SCAN;
+	return process->iterator_count ? LOOPS_PLAIN : LOOPS_UNKNOWN;
+}
+
+/* `rest`: what stands behind the first part of its long name. A root's has one part more, or none. */
+static bool is_root(const char *name, const char *rest, enum input_loops loops)
+{
+	if (begins(name, REDUCE) && loops != LOOPS_PLAIN)
+		return loops == LOOPS_IN_SCAN && input_is_asked_by_loop(name);
+	return strstr(rest, "::") == NULL;
+}
+
+enum input_kind input_kind_of(const struct span *span, enum input_loops loops)
+{
+	const char *rest;
+
 	if (span->what != SPAN_OP && span->what != SPAN_TRACE && span->what != SPAN_RANGE)
 		return INPUT_NOT;
-	if (begins(span->name, ITERATOR))
-		return is_root(span->name) ? INPUT_ROOT : INPUT_ITERATOR;
+	if ((rest = op_iterator_rest(span->name)))
+		return is_root(span->name, rest, loops) ? INPUT_ROOT : INPUT_ITERATOR;
 	if (begins(span->name, LOADER))
 		return INPUT_LOADER;
 	if (begins(span->name, "IteratorGetNext") || strstr(span->name, ":IteratorGetNext") != NULL)
@@ -60,9 +82,9 @@ enum input_kind input_kind_of(const struct span *span)
 	return span->what == SPAN_RANGE && is_named_input(span->name) ? INPUT_RANGE : INPUT_NOT;
 }
 
-bool input_is_wait(const struct span *span, uint32_t step_thread)
+bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread)
 {
-	switch (input_kind_of(span)) {
+	switch (input_kind_of(span, loops)) {
 	case INPUT_ROOT:
 	case INPUT_GET:
 		return true;
@@ -108,7 +130,7 @@ static const char *const asyncs[] = {"Prefetch",
 /* Reads files. */
 static bool is_reader(const char *name)
 {
-	return begins(name, ITERATOR) && is_stem(input_iterator_name(name), readers);
+	return op_iterator_rest(name) && is_stem(input_iterator_name(name), readers);
 }
 
 bool input_is_async(const char *name)

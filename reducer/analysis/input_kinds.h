@@ -15,18 +15,32 @@
 enum input_kind {
 	INPUT_NOT,
 	INPUT_ITERATOR, /* of tf.data, one that another iterator asks */
-	INPUT_ROOT,	/* of tf.data, one that the program asks: a wait */
+	INPUT_ROOT,	/* of tf.data, one that the program or a loop's body asks: a wait */
 	INPUT_GET,	/* TensorFlow's op around such a call: a wait */
 	INPUT_LOADER,	/* PyTorch's DataLoader: a wait */
 	INPUT_RANGE,	/* a range that the program calls input, next batch, ...: a wait */
 };
-enum input_kind input_kind_of(const struct span *span);
+
+/*
+ * Loops over a dataset inside a tf.function: an op asks the pipeline (ReduceIterator). Where AutoGraph made the loop, its body runs in
+ * an iterator, the outermost Scan: what that asks is the input, and those above it are the loop.
+ */
+enum input_loops {
+	LOOPS_UNKNOWN, /* no iterator is known: neither is a wait */
+	LOOPS_PLAIN,   /* none has such a Scan */
+	LOOPS_IN_SCAN,
+};
+enum input_loops input_loops_of(const struct process *process);
+/* Is it what a loop's body asks for its next element? */
+bool input_is_asked_by_loop(const char *name);
+
+enum input_kind input_kind_of(const struct span *span, enum input_loops loops);
 
 /*
  * Whether the program waits for input here. `step_thread`: the thread that marks the steps, 0 = unknown; a loader or a range
  * on another thread works ahead.
  */
-bool input_is_wait(const struct span *span, uint32_t step_thread);
+bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread);
 
 /* The last part of a long name: what the iterator is. Points into `name`. */
 const char *input_iterator_name(const char *name);

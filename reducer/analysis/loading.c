@@ -148,11 +148,11 @@ static void take_place(struct loading *loading, const struct span *span)
 static void take_named(struct loading *loading, const struct span *span)
 {
 	const struct loading_pass *pass = loading->pass;
-	bool is_wait = input_is_wait(span, pass->step_thread);
+	bool is_wait = input_is_wait(span, pass->loops, pass->step_thread);
 
 	if (is_wait)
 		take_place(loading, span);
-	switch (input_kind_of(span)) {
+	switch (input_kind_of(span, pass->loops)) {
 	case INPUT_ROOT:
 		add(loading, LOADING_ITERATORS, span->duration_ns, 0);
 		return;

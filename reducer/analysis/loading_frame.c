@@ -105,6 +105,7 @@ void loading_frame(struct loading_pass *pass, const struct analysis_input *input
 	pass->to_ns = INT64_MAX;
 	pass->batch_ns = pass->last_ns = pass->index_ns = pass->known_ns = TIME_UNKNOWN;
 	pass->has_iterators = process->iterator_count > 0;
+	pass->loops = input_loops_of(process);
 	pass->has_steps = has_steps(process);
 	for (size_t t = 0; t < process->thread_count; t++)
 		if (!pass->first_thread || process->threads[t].serial < pass->first_thread)

@@ -23,6 +23,7 @@ struct loading_pass {
 	const struct analysis_input *input;
 	struct units units; /* steps; none in a process without */
 	bool has_steps, has_iterators;
+	enum input_loops loops;
 	bool is_below; /* a process above has steps */
 	uint32_t step_thread, first_thread;
 	int64_t from_ns, to_ns; /* what counts */

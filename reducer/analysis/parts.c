@@ -204,9 +204,10 @@ enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8,
 #define NAMES_MOST (1u << 16) /* names that are looked at once; others, where each is another, every time */
 #define HOST_KINDS 3	      /* SPAN_RANGE, SPAN_OP, SPAN_TRACE */
 
-static uint8_t read_name(const struct span *span)
+static uint8_t read_name(const struct parts *parts, const struct span *span)
 {
-	return (uint8_t)(NAME_KNOWN | (part_is_op(span) ? NAME_IS_OP : 0) | (input_kind_of(span) != INPUT_NOT ? NAME_IS_INPUT : 0) |
+	return (uint8_t)(NAME_KNOWN | (part_is_op(span) ? NAME_IS_OP : 0) |
+			 (input_kind_of(span, parts->loops) != INPUT_NOT ? NAME_IS_INPUT : 0) |
 			 (is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
 }
 
@@ -215,14 +216,14 @@ static uint8_t known_name(struct parts *parts, const struct span *span)
 	size_t place, before = parts->host_room;
 
 	if (parts->names.count >= NAMES_MOST)
-		return read_name(span);
+		return read_name(parts, span);
 	place = (size_t)words_number(&parts->names, span->name) * HOST_KINDS + span->what;
 	if (place >= before) {
 		parts->hosts = base_grow(parts->hosts, &parts->host_room, place + 1, 1);
 		memset(parts->hosts + before, 0, parts->host_room - before);
 	}
 	if (!parts->hosts[place])
-		parts->hosts[place] = read_name(span);
+		parts->hosts[place] = read_name(parts, span);
 	return parts->hosts[place];
 }
 
@@ -245,7 +246,7 @@ static uint32_t host_classes(struct parts *parts, const struct span *span)
 	uint32_t mask = host_phase(phase_or_forward(span, name & NAME_IS_OP));
 
 	if (name & NAME_IS_INPUT)
-		return input_is_wait(span, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
+		return input_is_wait(span, parts->loops, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
 	if (name & NAME_IS_COMPILING)
 		return CLASS_BIT(PART_COMPILATION);
 	if (span->phase == PHASE_COMMUNICATION && parts->split == SPLIT_OURS)

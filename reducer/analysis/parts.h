@@ -9,6 +9,7 @@
 #define REDUCER_ANALYSIS_PARTS_H
 
 #include "reducer/analysis/analysis.h"
+#include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/phases.h"
 #include "reducer/analysis/words.h"
 
@@ -58,6 +59,7 @@ const char *part_precision(enum step_part part);
 struct parts {
 	enum analysis_split split;
 	uint32_t step_thread; /* serial of the thread that marks the steps, 0 = unknown */
+	enum input_loops loops;
 	uint8_t *kernels;     /* by place in gpu->names: part of the kernel + 1; 0 = not looked at yet */
 	size_t kernel_room;
 	struct words names;   /* of ranges, ops and traces, NAMES_MOST at most */

@@ -64,6 +64,38 @@ static uint32_t add_node(struct pipelines_pass *pass, uint64_t key, uint64_t par
 	return place;
 }
 
+/* Which iterators are a loop, above the one that its body asks: what those do is no input. To be freed. */
+static bool *find_loops(const struct process *process)
+{
+	bool *is_loop = base_alloc(process->iterator_count + 1, sizeof(*is_loop));
+
+	for (size_t i = 0; i < process->iterator_count; i++) {
+		size_t above = i;
+		for (unsigned depth = 0; depth < 100 && input_is_asked_by_loop(process->iterators[i].name); depth++) {
+			uint64_t parent = process->iterators[above].parent;
+			for (above = 0; above < process->iterator_count && process->iterators[above].node != parent; above++)
+				;
+			if (above == process->iterator_count)
+				break;
+			is_loop[above] = true;
+		}
+	}
+	return is_loop;
+}
+
+/* What the log's facts say. */
+static void add_known(struct pipelines_pass *pass, const struct process *process)
+{
+	bool *is_loop = find_loops(process);
+
+	for (size_t i = 0; i < process->iterator_count; i++) {
+		const struct iterator *from = &process->iterators[i];
+		if (!is_loop[i])
+			add_node(pass, from->node, input_is_asked_by_loop(from->name) ? 0 : from->parent, from->name, from->parameters);
+	}
+	free(is_loop);
+}
+
 static void *begin(const struct analysis_input *input)
 {
 	struct pipelines *pipelines = base_alloc(1, sizeof(*pipelines));
@@ -72,11 +104,8 @@ static void *begin(const struct analysis_input *input)
 		return pipelines;
 	pipelines->pass = base_alloc(1, sizeof(*pipelines->pass));
 	pipelines->pass->input = input;
-	for (size_t i = 0; i < input->process->iterator_count; i++) {
-		const struct iterator *from = &input->process->iterators[i];
-		add_node(pipelines->pass, from->node, from->parent, from->name, from->parameters);
-	}
-	pipelines->pass->has_facts = pipelines->pass->count > 0;
+	pipelines->pass->has_facts = input->process->iterator_count > 0;
+	add_known(pipelines->pass, input->process);
 	return pipelines;
 }
 

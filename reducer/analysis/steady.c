@@ -144,8 +144,8 @@ static void take_op(struct steady *steady, const struct span *span)
 {
 	bool is_eager = span->source == SOURCE_eager && strncmp(span->name, "__", 2) != 0;
 
-	if ((span->source != SOURCE_annotation && !is_eager) || makes_pipeline(span->name) || input_kind_of(span) != INPUT_NOT ||
-	    is_paused(steady->pass, span->start_ns))
+	if ((span->source != SOURCE_annotation && !is_eager) || makes_pipeline(span->name) ||
+	    input_kind_of(span, LOOPS_UNKNOWN) != INPUT_NOT || is_paused(steady->pass, span->start_ns))
 		return;
 	steady->op_ns += span->self_ns;
 	steady->eager_ns += is_eager ? span->self_ns : 0;

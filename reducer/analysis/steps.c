@@ -491,6 +491,7 @@ static void *begin(const struct analysis_input *input)
 	pass->input = input;
 	units_make(&pass->units, input);
 	pass->parts = (struct parts){.split = input->options->split,
+				     .loops = input_loops_of(input->process),
 				     .step_thread = pass->units.kind == UNIT_WHOLE ? 0 : pass->units.items[0].thread};
 	pass->is_span = input->options->step_time == STEP_TIME_SPAN;
 	pass->waiting = base_alloc(pass->units.count + 1, sizeof(*pass->waiting));

@@ -24,7 +24,7 @@ static void *begin(const struct analysis_input *input)
 	work->recent = input ? base_alloc(WORK_RECENT, sizeof(*work->recent)) : NULL;
 	work->alikes = input ? base_alloc(WORK_ALIKE, sizeof(*work->alikes)) : NULL;
 	if (input)
-		work->parts = (struct parts){.split = SPLIT_OURS};
+		work->parts = (struct parts){.split = SPLIT_OURS, .loops = input_loops_of(input->process)};
 	return work;
 }
 

@@ -5,6 +5,16 @@
 #include <stddef.h>
 #include <string.h>
 
+const char *op_iterator_rest(const char *name)
+{
+	static const char *const firsts[] = {"Iterator::", "ReduceIterator::", "SingleElementIterator::", "ToTFRecordOpIterator::"};
+
+	for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+		if (strncmp(name, firsts[i], strlen(firsts[i])) == 0)
+			return name + strlen(firsts[i]);
+	return NULL;
+}
+
 int op_is_typed(const char *name)
 {
 	const char *colon = strchr(name, ':'), *part, *type;

@@ -12,4 +12,10 @@
  */
 int op_is_typed(const char *name);
 
+/*
+ * What stands behind the first part of the long name of an iterator of tf.data, which says what asks the pipeline: a program
+ * ("Iterator::Root::Map"), an op that runs a loop over it ("ReduceIterator::Root::Map"), ... NULL = another name.
+ */
+const char *op_iterator_rest(const char *name);
+
 #endif

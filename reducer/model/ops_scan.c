@@ -207,7 +207,7 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
-				!op_is_typed(name_of(taken, name)) && strncmp(name_of(taken, name), "Iterator::", 10) != 0, span);
+				!op_is_typed(name_of(taken, name)) && op_iterator_rest(name_of(taken, name)) == NULL, span);
 }
 
 /* What a thread is in the middle of: the op, or the range of somebody else, that began last. */

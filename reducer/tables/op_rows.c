@@ -7,6 +7,7 @@
 #include "reducer/tables/flops_cells.h"
 #include "reducer/analysis/tensor_names.h"
 #include "reducer/base/index.h"
+#include "reducer/model/op_typed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,7 @@ struct op_text op_text_of(const char *text)
 	struct op_text found = {.type = "", .name = text, .name_length = strlen(text)};
 
 	/* TensorFlow writes name:Type, PyTorch space::op and "engine: function"; tf.data iterators are datasets. */
-	if (strncmp(text, "Iterator::", 10) == 0) {
+	if (op_iterator_rest(text)) {
 		found.type = "Dataset";
 		found.type_length = strlen(found.type);
 	} else if (colon && colon != text && colon[1] && colon[1] != ':' && colon[1] != ' ' && !strchr(colon + 1, ':')) {

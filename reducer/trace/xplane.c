@@ -102,7 +102,7 @@ static const char *op_text(struct writer *writer, const char *name)
 {
 	const char *colon = strchr(name, ':'), *last = name;
 
-	if (strncmp(name, "Iterator::", 10) == 0 || (colon && colon != name && colon[1] != ':' && colon[1] != ' '))
+	if (op_iterator_rest(name) != NULL || (colon && colon != name && colon[1] != ':' && colon[1] != ' '))
 		return name;
 	text_clear(&writer->op);
 	for (const char *at = name; *at; at++) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_tensorflow.py map|generator|healthy STEPS. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_tensorflow.py map|generator|healthy|loop STEPS. Knows nothing of tfprof."""
 import sys
 import time
 
@@ -36,11 +36,33 @@ def dataset():
         kind = (tf.TensorSpec((WIDTH,), tf.float32), tf.TensorSpec((1,), tf.float32))
         return tf.data.Dataset.from_generator(samples, output_signature=kind).batch(BATCH).prefetch(2)
     whole = tf.data.Dataset.from_tensor_slices((x, y))
+    if MODE == "loop":
+        return whole.take(4 * BATCH).batch(BATCH).map(augment).prefetch(2)
     if MODE == "map":
         return whole.map(augment).batch(BATCH).prefetch(2)
     return whole.batch(BATCH).cache().prefetch(4)
 
 
+def loop():
+    """Each step a call that loops over the dataset itself, slow until the last; AutoGraph makes an op of the loop."""
+    weights = tf.Variable(tf.zeros((WIDTH, 1)))
+    data = dataset()
+
+    @tf.function
+    def descend():
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((x @ weights - y) ** 2)
+            weights.assign_sub(1e-3 * tape.gradient(loss, weights))
+
+    for _ in range(STEPS):
+        descend()
+
+
+if MODE == "loop":
+    loop()
+    print(f"{MODE}: {STEPS} steps")
+    sys.exit()
 layers = [keras.layers.Dense(WIDTH, activation="relu") for _ in range(8 if MODE == "healthy" else 1)]
 model = keras.Sequential([*layers, keras.layers.Dense(1)])
 model.compile(keras.optimizers.Adam(1e-4), "mse")

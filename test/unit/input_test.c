@@ -145,6 +145,28 @@ static void work_ahead_is_not_waited_for(void **state)
 	assert_int_equal(node("Iterator::Root")->self_ns, (50 + 10) * US);
 }
 
+/* A loop over a dataset inside a function: what its body asks is a pipeline, what runs the body is none. */
+static void the_body_of_a_loop_is_no_input(void **state)
+{
+	struct iterator nodes[] = {{1, 0, "ReduceIterator::Root", ""},
+				   {2, 1, "ReduceIterator::Root::Scan", ""},
+				   {3, 2, "ReduceIterator::Root::Scan::Batch", ""},
+				   {4, 3, "ReduceIterator::Root::Scan::Batch::Range", ""}};
+
+	(void)state;
+	begin(nodes, 4);
+	call(1, 4, "ReduceIterator::Root::Scan::Batch::Range", 0, 60);
+	call(1, 3, "ReduceIterator::Root::Scan::Batch", 0, 70);
+	call(1, 2, "ReduceIterator::Root::Scan", 0, 900);
+	call(1, 1, "ReduceIterator::Root", 0, 1000);
+	const struct pipelines *all = done();
+	const struct pipeline_node *root = node("ReduceIterator::Root::Scan::Batch");
+	assert_int_equal(all->count, 2);
+	assert_true(root->is_root);
+	assert_int_equal(root->total_ns, 70 * US);
+	assert_ptr_equal(pipelines_bottleneck(all, root), node("ReduceIterator::Root::Scan::Batch::Range"));
+}
+
 /* The parts above: an iterator is waited for only where the one that asks it is. */
 static void blocking_goes_down_the_chain(void **state)
 {
@@ -235,7 +257,16 @@ static void waits_are_known_by_name_and_thread(void **state)
 		const char *name;
 		uint32_t thread;
 		bool is_wait;
+		enum input_loops loops;
 	} cases[] = {
+		{SPAN_OP, "Iterator::Root", 7, true, LOOPS_IN_SCAN},
+		{SPAN_OP, "SingleElementIterator::Root", 7, true, LOOPS_PLAIN},
+		{SPAN_OP, "ReduceIterator::Root", 7, true, LOOPS_PLAIN},
+		{SPAN_OP, "ReduceIterator::Root", 7, false, LOOPS_IN_SCAN},
+		{SPAN_OP, "ReduceIterator::Root", 7, false, LOOPS_UNKNOWN},
+		{SPAN_OP, "ReduceIterator::Root::Scan", 7, false, LOOPS_IN_SCAN},
+		{SPAN_OP, "ReduceIterator::Root::Scan::Batch", 7, true, LOOPS_IN_SCAN},
+		{SPAN_OP, "ReduceIterator::Root::Scan::Batch::Scan::Map", 7, false, LOOPS_IN_SCAN},
 		{SPAN_OP, "Iterator::Root", 7, true},
 		{SPAN_OP, "Iterator::Root::Map", 7, false},
 		{SPAN_OP, "IteratorGetNextAsOptional", 1, true},
@@ -252,7 +283,7 @@ static void waits_are_known_by_name_and_thread(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct span span = named(cases[i].what, cases[i].name, cases[i].thread);
-		if (input_is_wait(&span, 1) != cases[i].is_wait)
+		if (input_is_wait(&span, cases[i].loops, 1) != cases[i].is_wait)
 			fail_msg("%s on thread %u", cases[i].name, cases[i].thread);
 	}
 }
@@ -488,6 +519,7 @@ int main(void)
 		cmocka_unit_test_teardown(xprof_9_device_pipeline, tear_down),
 		cmocka_unit_test_teardown(xprof_10_map_and_batch, tear_down),
 		cmocka_unit_test_teardown(work_ahead_is_not_waited_for, tear_down),
+		cmocka_unit_test_teardown(the_body_of_a_loop_is_no_input, tear_down),
 		cmocka_unit_test_teardown(blocking_goes_down_the_chain, tear_down),
 		cmocka_unit_test_teardown(epochs_share_a_row, tear_down),
 		cmocka_unit_test_teardown(traces_name_their_parents, tear_down),
