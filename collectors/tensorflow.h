@@ -52,6 +52,10 @@ int tfp_tensorflow_is_settled(void);
 void tfp_tensorflow_execute(const void *op);
 void tfp_tensorflow_executed(const void *op, const void *status);
 
+/* A graph was made, and became a function of that name: tf.function traced it in between. */
+void tfp_tensorflow_graph_made(const void *graph);
+void tfp_tensorflow_graph_traced(const void *graph, const char *name);
+
 /* A session began and ended a run, for the sake of that node (NULL = none is known). `call`: one that no other open call has. */
 void tfp_tensorflow_run(const void *node, const void *call);
 void tfp_tensorflow_ran(const void *call);

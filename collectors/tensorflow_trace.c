@@ -4,6 +4,8 @@
  *
  *   name#key=value,key=value#    values may hold commas; a number becomes a trace_number record, the rest stays one text
  *
+ * Tracing of a tf.function tells of itself here too, as an event from its graph's making to the function that it became.
+ *
  * Rule: what is stored is bounded: the changing numbers never become part of an interned text.
  */
 #include "collectors/tensorflow_trace.h"
@@ -29,7 +31,7 @@ struct event {
 };
 _Static_assert(sizeof(struct event) == 48, "as in TensorFlow 2.15 to 2.21");
 
-static struct tfp_proof events;
+static struct tfp_proof events, functions;
 
 /* Eight bytes at a time: a byte of '#' becomes 0, and the lowest such one is found exactly. */
 size_t tfp_tensorflow_plain(const char *name, size_t length)
@@ -189,5 +191,75 @@ void tfp_tensorflow_record(const void *event)
 	if (!thread)
 		return;
 	put_event(thread, lane, event);
+	tfp_thread_leave(thread);
+}
+
+/* Graphs that are being traced; more, or two at one place, and the older one has no event. */
+#define GRAPHS 256u
+static struct {
+	_Atomic uintptr_t graph; /* 0 = free; written last */
+	_Atomic uint64_t since;	 /* ns since 1970 */
+} graphs[GRAPHS];
+
+#define TRACED "tf.function traced: "
+#define NAME_MOST 200u /* bytes of a function's name that are kept */
+
+static uint64_t realtime_now(void)
+{
+	struct tfp_clock_set now;
+
+	tfp_clock_read(&now);
+	return now.realtime_ns;
+}
+
+void tfp_tensorflow_graph_made(const void *graph)
+{
+	uint32_t at = (uint32_t)((uintptr_t)graph >> 4) % GRAPHS;
+
+	if (!graph || !tfp_tensorflow_is_settled())
+		return;
+	__atomic_store_n((uintptr_t *)&graphs[at].graph, 0, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)&graphs[at].since, realtime_now(), __ATOMIC_RELEASE);
+	__atomic_store_n((uintptr_t *)&graphs[at].graph, (uintptr_t)graph, __ATOMIC_RELEASE);
+}
+
+/* "__inference_NAME_12", 12 another one each time, without what changes. */
+static uint32_t traced_name(struct tfp_thread *thread, const char *name)
+{
+	static const char made[] = "__inference_";
+	char *page = tfp_tensorflow_page(thread);
+	size_t length = tfp_length(name), used = sizeof TRACED - 1, digits;
+
+	if (length > sizeof made - 1 && tfp_same(name, made, sizeof made - 1)) {
+		name += sizeof made - 1;
+		length -= sizeof made - 1;
+	}
+	for (digits = length; digits && name[digits - 1] >= '0' && name[digits - 1] <= '9';)
+		digits--;
+	if (digits > 1 && digits < length && name[digits - 1] == '_')
+		length = digits - 1;
+	length = length < NAME_MOST ? length : NAME_MOST;
+	if (!page)
+		return 0;
+	tfp_copy(page, TRACED, used);
+	tfp_copy(page + used, name, length);
+	return tfp_op_name(thread, page, used + length);
+}
+
+void tfp_tensorflow_graph_traced(const void *graph, const char *name)
+{
+	uint32_t at = (uint32_t)((uintptr_t)graph >> 4) % GRAPHS;
+	uintptr_t expected = (uintptr_t)graph;
+	uint64_t since = __atomic_load_n((uint64_t *)&graphs[at].since, __ATOMIC_ACQUIRE), now = realtime_now();
+	struct tfp_lane *lane;
+
+	if (!graph || !__atomic_compare_exchange_n((uintptr_t *)&graphs[at].graph, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
+	    now < since || !name || !TFP_PROVE(&functions, tfp_prove_text(name, 1)) || name[0] != '_' || name[1] != '_')
+		return; /* other names are those of branches and loops inside a function, in whose tracing they lie */
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), trace, .name = traced_name(thread, name), .start = since, .duration = now - since,
+		.source = TFP_FROM_traceme);
 	tfp_thread_leave(thread);
 }

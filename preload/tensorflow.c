@@ -252,6 +252,33 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 		tfp_tensorflow_executed(op, status);
 }
 
+void *TF_NewGraph(void)
+{
+	void *(*next)(void) = REAL(TF_NewGraph);
+	void *graph = next ? next() : NULL;
+
+	if (is_wanted())
+		tfp_tensorflow_graph_made(graph);
+	return graph;
+}
+
+void *TF_GraphToFunctionWithControlOutputs(const void *graph, const char *name, unsigned char appends_hash, int node_count,
+					   const void *nodes, int input_count, const void *inputs, int output_count,
+					   const void *outputs, const void *output_names, int control_count, const void *controls,
+					   const void *control_names, const void *options, const char *description, void *status)
+{
+	void *(*next)(const void *, const char *, unsigned char, int, const void *, int, const void *, int, const void *, const void *,
+		      int, const void *, const void *, const void *, const char *, void *) = REAL(TF_GraphToFunctionWithControlOutputs);
+	void *function = NULL;
+
+	if (next)
+		function = next(graph, name, appends_hash, node_count, nodes, input_count, inputs, output_count, outputs, output_names,
+				control_count, controls, control_names, options, description, status);
+	if (is_wanted() && function)
+		tfp_tensorflow_graph_traced(graph, name);
+	return function;
+}
+
 /* A run is for the sake of its first target (an op that trains has no result), else of its first result. */
 void TF_SessionRun(void *session, const void *options, const void *inputs, void *const *values, int input_count,
 		   const struct tfp_tensorflow_output *outputs, void **results, int output_count, const void *const *targets,

@@ -163,7 +163,7 @@ static bool is_compiling(const char *name)
 {
 	static const char *const words[] = {
 		"XlaCompile",	 "XlaCompilation",  "_compile.compile_inner", "fx_codegen_and_compile",
-		"async_compile", "backend_compile", "TritonCompile",	      NULL};
+		"async_compile", "backend_compile", "TritonCompile",	      OP_TRACED, NULL};
 
 	return holds_any(name, words);
 }

@@ -18,4 +18,7 @@ int op_is_typed(const char *name);
  */
 const char *op_iterator_rest(const char *name);
 
+/* Begins the names of ranges that tell how long a tf.function was traced (collectors/tensorflow_trace.c); its name stands behind. */
+#define OP_TRACED "tf.function traced: "
+
 #endif

@@ -6,6 +6,7 @@
  * (PyTorch 2.0 to 2.15, JAX 0.4 to 0.10, TensorFlow 2.15 to 2.21). What lies between two stacks of one thread that both hold
  * such frames, without a step's border between them, was compiling. An inference, and called one wherever it shows.
  */
+#include "reducer/model/op_typed.h"
 #include "reducer/model/scan.h"
 #include "reducer/read/stacks.h"
 
@@ -50,6 +51,7 @@ struct tracing {
 	struct stacks *stacks;
 	uint8_t *known; /* by stack: its tracer + 1; 0 = not looked at */
 	struct open_tracing *open; /* by stream */
+	int is_told; /* TensorFlow says itself when it traces: nothing is inferred */
 };
 
 static int ends_with(const char *text, const char *end)
@@ -188,9 +190,22 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	close_tracing(state, stream);
 }
 
+static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct tracing *tracing = state;
+	const struct scan_ops *ops = &tracing->scan->ops;
+
+	(void)stream;
+	if (tracing->is_told || ops->name == NULL)
+		return;
+	tracing->is_told =
+		strncmp(ops->name(ops->name_state, batch_value(batch, i, fields[0])), OP_TRACED, sizeof OP_TRACED - 1) == 0;
+}
+
 static const struct scan_record records[] = {
 	{"python_stack", take_stack, NULL, {"stack"}},
 	{"step", take_step, NULL, {NULL}},
+	{"trace", take_trace, NULL, {"name"}},
 };
 
 static const struct scan_fact facts[] = {
@@ -226,9 +241,15 @@ static void *begin(struct scan *scan)
 static int finish(void *state)
 {
 	struct tracing *tracing = state;
+	struct python_rows *rows = &tracing->scan->process->python;
+	size_t kept = 0;
 
 	for (size_t s = 0; s < tracing->scan->process->log->stream_count; s++)
 		close_tracing(tracing, s);
+	for (size_t i = 0; i < rows->tracing_count; i++)
+		if (!tracing->is_told || rows->tracings[i].tracer != TRACER_TENSORFLOW)
+			rows->tracings[kept++] = rows->tracings[i];
+	rows->tracing_count = kept;
 	return 0;
 }
 

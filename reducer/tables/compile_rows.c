@@ -4,12 +4,14 @@
 
 #include "reducer/base/base.h"
 #include "reducer/base/index.h"
+#include "reducer/model/op_typed.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TRACED "tf.function traced"
+#define TRACING "tf.function traced in Python"
 #define COMPILED "torch.compile region compiled"
 
 static struct compile_row *row_of(struct compile_rows *rows, const char *what, const char *function, size_t length)
@@ -94,21 +96,28 @@ static void take_region(struct compile_rows *rows, struct seen *seen, const char
 	compile_rows_add(rows, COMPILED, name, (size_t)(slash - name), 0);
 }
 
-/* XLA's own announcements, and those of PyTorch's compiler: "... (dynamo_timed)". */
+static void add_timed(struct compile_row *row, const struct op *op)
+{
+	row->is_timed = true;
+	row->versions += op->occurrences;
+	row->total_ns += op->total_ns;
+}
+
+/* XLA's own announcements, those of PyTorch's compiler: "... (dynamo_timed)", and how long a tf.function was traced. */
 static void take_timed(struct compile_rows *rows, const struct op *op)
 {
 	static const char timed[] = " (dynamo_timed)";
 	size_t length = strlen(op->name), tail = sizeof(timed) - 1;
 	bool is_torch = length > tail && strcmp(op->name + length - tail, timed) == 0;
 	bool is_xla = strncmp(op->name, "XlaCompile", 10) == 0 || strstr(op->name, "Compiler::") || strstr(op->name, "::Compile");
-	struct compile_row *row;
+	const char *function = op->name + sizeof(OP_TRACED) - 1;
 
-	if (!is_torch && !is_xla)
-		return;
-	row = row_of(rows, is_torch ? "torch.compile" : "XLA", op->name, is_torch ? length - tail : strcspn(op->name, "#"));
-	row->is_timed = true;
-	row->versions += op->occurrences;
-	row->total_ns += op->total_ns;
+	if (strncmp(op->name, OP_TRACED, sizeof(OP_TRACED) - 1) == 0)
+		add_timed(row_of(rows, TRACING, function, strlen(function)), op);
+	else if (is_torch)
+		add_timed(row_of(rows, "torch.compile", op->name, length - tail), op);
+	else if (is_xla)
+		add_timed(row_of(rows, "XLA", op->name, strcspn(op->name, "#")), op);
 }
 
 void compile_rows_take(struct compile_rows *rows, const struct process *process)
@@ -132,7 +141,7 @@ void compile_rows_take_tracings(struct compile_rows *rows, const struct process 
 						   [TRACER_TORCH] = "torch.compile in Python",
 						   [TRACER_TORCH_SCRIPT] = "TorchScript in Python",
 						   [TRACER_JAX] = "JAX traced, lowered or compiled",
-						   [TRACER_TENSORFLOW] = "tf.function traced in Python"};
+						   [TRACER_TENSORFLOW] = TRACING};
 
 	for (size_t i = 0; i < process->python.tracing_count; i++) {
 		const struct python_tracing *tracing = &process->python.tracings[i];

@@ -150,8 +150,8 @@ static void fill(struct table *table, const struct request *request)
 	if (has_versions)
 		table_note(table, NOTE_INFERRED,
 			   "Versions of traced and compiled functions are counted by the names under which they ran: one more "
-			   "than the "
-			   "first is a retrace; one that never ran is not seen, and how long tracing took is not recorded.");
+			   "than the first is a retrace; one that never ran is not seen. What is traced within a function counts in "
+			   "the time of both.");
 	if (has_tracings)
 		table_note(table, NOTE_INFERRED,
 			   "Rows from frames: stretches between Python stacks that all hold frames of the compiler; short ones, and "
