@@ -173,6 +173,24 @@ static int compare_nodes(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
+static void free_node(struct pipeline_node *node)
+{
+	free(node->name);
+	free(node->parameters);
+	free(node->waits);
+}
+
+static void add_waits(struct pipeline_node *into, const struct pipeline_node *from)
+{
+	size_t room = WAITS_MOST - into->wait_count, count = from->wait_count < room ? from->wait_count : room;
+
+	if (!count)
+		return;
+	into->waits = base_grow(into->waits, &into->wait_room, into->wait_count + count, sizeof(*into->waits));
+	memcpy(into->waits + into->wait_count, from->waits, count * sizeof(*from->waits));
+	into->wait_count += count;
+}
+
 /* Takes over what `from` says; its texts stay its own. */
 static void add_to(struct pipeline_node *into, const struct pipeline_node *from)
 {
@@ -190,6 +208,7 @@ static void add_to(struct pipeline_node *into, const struct pipeline_node *from)
 	into->forgotten += from->forgotten;
 	into->slow_calls += from->slow_calls;
 	into->made += from->made;
+	add_waits(into, from);
 	if (strcmp(from->parameters, into->parameters) > 0) {
 		free(into->parameters);
 		into->parameters = copy_of(from->parameters);
@@ -207,8 +226,7 @@ static void tidy(struct pipelines *pipelines)
 		struct pipeline_node *node = &pipelines->nodes[i];
 		if (used && compare_nodes(&pipelines->nodes[used - 1], node) == 0) {
 			add_to(&pipelines->nodes[used - 1], node);
-			free(node->name);
-			free(node->parameters);
+			free_node(node);
 		} else {
 			pipelines->nodes[used++] = *node;
 		}
@@ -264,10 +282,8 @@ static void end(void *result)
 		}
 	}
 	for (uint32_t n = 0; n < pass->count; n++)
-		if (!pass->nodes[n].row.calls) {
-			free(pass->nodes[n].row.name);
-			free(pass->nodes[n].row.parameters);
-		}
+		if (!pass->nodes[n].row.calls)
+			free_node(&pass->nodes[n].row);
 	free(pass->nodes);
 	number_map_free(&pass->places);
 	free(pass);
@@ -287,6 +303,9 @@ static void merge(void *into, const void *from)
 		*node = more->nodes[i];
 		node->name = copy_of(node->name);
 		node->parameters = copy_of(node->parameters);
+		node->waits = NULL;
+		node->wait_count = node->wait_room = 0;
+		add_waits(node, &more->nodes[i]);
 	}
 	tidy(pipelines);
 }
@@ -310,10 +329,8 @@ static void drop(void *result)
 {
 	struct pipelines *pipelines = result;
 
-	for (size_t i = 0; i < pipelines->count; i++) {
-		free(pipelines->nodes[i].name);
-		free(pipelines->nodes[i].parameters);
-	}
+	for (size_t i = 0; i < pipelines->count; i++)
+		free_node(&pipelines->nodes[i]);
 	free(pipelines->nodes);
 	free(pipelines);
 }

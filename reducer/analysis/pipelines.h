@@ -16,6 +16,13 @@
 
 #define PIPELINE_SLOW_NS 50000u /* a call of a root that takes longer is slow; the TensorFlow Profiler's threshold */
 #define CALLS_MOST 65536u
+#define WAITS_MOST (1u << 20) /* slow calls of which a node was the bottleneck that are kept one by one; 16 MiB */
+
+/* A slow call of a root, kept with its bottleneck: whose own time is `ns`. */
+struct pipeline_wait {
+	int64_t start_ns;
+	uint64_t ns;
+};
 
 struct pipeline_node {
 	uint64_t log_id, pipeline; /* pipeline: hash of the names of all its nodes */
@@ -32,6 +39,8 @@ struct pipeline_node {
 	uint64_t bottleneck_calls; /* slow calls of the root of which it was the bottleneck */
 	uint64_t longest_ns;	   /* own time in the longest call of the root */
 	uint64_t forgotten;	   /* calls, see the rule */
+	struct pipeline_wait *waits; /* in no order */
+	size_t wait_count, wait_room;
 	/* Of a root. */
 	uint64_t slow_calls, made; /* pipelines that are this row */
 };

@@ -179,6 +179,16 @@ static void forget_calls(struct pipelines_pass *pass, uint32_t place, int64_t ti
 	}
 }
 
+/* A slow call of the root, for which the node took most of the time. */
+static void add_bottleneck(struct pipeline_node *node, const struct look *look)
+{
+	node->bottleneck_calls++;
+	if (node->wait_count == WAITS_MOST)
+		return;
+	node->waits = base_grow(node->waits, &node->wait_room, node->wait_count + 1, sizeof(*node->waits));
+	node->waits[node->wait_count++] = (struct pipeline_wait){look->call.start, look->most};
+}
+
 static void look_at_root(struct pipelines_pass *pass, uint32_t place, struct call call)
 {
 	struct live_node *root = &pass->nodes[place];
@@ -195,7 +205,7 @@ static void look_at_root(struct pipelines_pass *pass, uint32_t place, struct cal
 	look_at(&look, place, &call, 1, 0);
 	root->row.slow_calls += look.is_slow;
 	if (look.is_slow)
-		pass->nodes[look.bottleneck].row.bottleneck_calls++;
+		add_bottleneck(&pass->nodes[look.bottleneck].row, &look);
 	forget_calls(pass, place, call.end, 0);
 }
 

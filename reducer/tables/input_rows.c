@@ -247,7 +247,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 		sum_parts(view);
 		view->source = source_of(loading);
 		judge(view, &views->rows);
-		input_find_stage(view);
+		input_find_stage(view, &views->rows);
 	}
 }
 

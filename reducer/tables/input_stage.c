@@ -5,27 +5,52 @@
 #include "reducer/model/rank.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BUSY 0.5 /* of the time of the steps: workers that work less wait themselves */
 
-/* The bottleneck of the host pipeline whose slow calls took most. */
-static const struct pipeline_node *worst(const struct pipelines *all)
+/* Own time in the slow calls of which the node was the bottleneck, and that began in one of the steps. */
+static uint64_t waited_in(const struct step_cover *steps, const struct pipeline_node *node)
 {
-	const struct pipeline_node *found = NULL;
+	uint64_t sum = 0;
 
+	for (size_t i = 0; i < node->wait_count; i++)
+		sum += step_cover_has(steps, node->waits[i].start_ns) ? node->waits[i].ns : 0;
+	return sum;
+}
+
+/*
+ * The bottleneck of the host pipelines in the steps that are judged: what was slow elsewhere (in an evaluation, before the loop, while
+ * the first step filled buffers) is not what they waited for. Where it was in none of them, that of all slow calls.
+ */
+static const struct pipeline_node *worst(const struct input_view *view, const struct step_rows *rows)
+{
+	const struct pipelines *all = view->pipelines;
+	const struct pipeline_node *found = NULL;
+	struct step_cover steps = {0};
+	uint64_t most = 0;
+
+	for (size_t i = view->first; i < view->end; i++)
+		if (step_rows_judges(rows, i))
+			step_cover_add(&steps, rows->items[i]->unit.start_ns, (int64_t)rows->items[i]->total_ns);
+	step_cover_unite(&steps);
 	for (size_t i = 0; all && i < all->count; i++) {
-		const struct pipeline_node *node =
-			all->nodes[i].is_root && !all->nodes[i].is_device ? pipelines_bottleneck(all, &all->nodes[i]) : NULL;
-		if (node && (!found || node->slow_ns > found->slow_ns))
-			found = node;
+		const struct pipeline_node *node = &all->nodes[i];
+		uint64_t waited = node->is_device ? 0 : waited_in(&steps, node);
+		if (node->is_device || !node->slow_ns ||
+		    (found && (waited < most || (waited == most && node->slow_ns <= found->slow_ns))))
+			continue;
+		found = node;
+		most = waited;
 	}
+	free(steps.items);
 	return found;
 }
 
-static void find_iterator(struct input_view *view)
+static void find_iterator(struct input_view *view, const struct step_rows *rows)
 {
-	const struct pipeline_node *node = worst(view->pipelines);
+	const struct pipeline_node *node = worst(view, rows);
 
 	if (!node)
 		return;
@@ -139,7 +164,7 @@ static void find_in_loader(struct input_view *view)
 	}
 }
 
-void input_find_stage(struct input_view *view)
+void input_find_stage(struct input_view *view, const struct step_rows *rows)
 {
 	if (view->verdict == VERDICT_POSSIBLE) {
 		set(view, "threads that read", "reading",
@@ -151,7 +176,7 @@ void input_find_stage(struct input_view *view)
 		return;
 	switch (view->source) {
 	case SOURCE_TF_DATA:
-		find_iterator(view);
+		find_iterator(view, rows);
 		break;
 	case SOURCE_LOADER:
 		find_in_loader(view);

@@ -6,6 +6,6 @@
 #include "reducer/tables/input_rows.h"
 
 /* Fills stage, stage_kind and remedy of a view whose source and parts are known. */
-void input_find_stage(struct input_view *view);
+void input_find_stage(struct input_view *view, const struct step_rows *rows);
 
 #endif

@@ -245,6 +245,36 @@ static int by_start(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
+void step_cover_unite(struct step_cover *cover)
+{
+	size_t used = 0;
+
+	if (cover->count)
+		qsort(cover->items, cover->count, sizeof(*cover->items), by_start);
+	for (size_t i = 0; i < cover->count; i++) {
+		struct step_stretch *last = &cover->items[used > 0 ? used - 1 : 0];
+		if (used > 0 && cover->items[i].from_ns <= last->to_ns)
+			last->to_ns = cover->items[i].to_ns > last->to_ns ? cover->items[i].to_ns : last->to_ns;
+		else
+			cover->items[used++] = cover->items[i];
+	}
+	cover->count = used;
+}
+
+bool step_cover_has(const struct step_cover *cover, int64_t time_ns)
+{
+	size_t low = 0, high = cover->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (cover->items[middle].to_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < cover->count && cover->items[low].from_ns <= time_ns;
+}
+
 bool step_outside(const struct process *process, struct step_cover *cover, struct step_outside *outside)
 {
 	int64_t first, last, inside = 0;

@@ -63,6 +63,9 @@ struct step_cover {
 };
 /* A step ran from `start_ns` for `ns`; the caller frees cover->items. */
 void step_cover_add(struct step_cover *cover, int64_t start_ns, int64_t ns);
+/* Sorts them and makes one of those that touch; then whether one went on at a moment. */
+void step_cover_unite(struct step_cover *cover);
+bool step_cover_has(const struct step_cover *cover, int64_t time_ns);
 
 /*
  * What a process did beside its steps; sorts them. False where that is little of its life, and where windows left a part of it out.
