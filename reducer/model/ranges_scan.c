@@ -388,6 +388,7 @@ static void take_op_end(void *state, size_t stream, const struct batch *batch, s
 
 	if (batch_value(batch, i, fields[0]) == SOURCE_xla && waiting->xla_since != 0) {
 		xla_runs_end(taken->xla_runs, waiting->xla_call, batch->times[i] - waiting->xla_since);
+		xla_runs_lasted(taken->xla_runs, waiting->xla_call, waiting->xla_since, batch->times[i]);
 		waiting->xla_since = 0;
 	}
 	waiting->ops -= waiting->ops > 0 && is_call_of_host(batch_value(batch, i, fields[0]));
@@ -564,6 +565,11 @@ static int finish(void *state)
 static void times(struct process *process)
 {
 	double rate = process_rate(process);
+
+	if (process->awaited_from_ns != 0) {
+		process->awaited_from_ns = process_ns(process, (uint64_t)process->awaited_from_ns);
+		process->awaited_to_ns = process_ns(process, (uint64_t)process->awaited_to_ns);
+	}
 
 	for (size_t i = 0; i < process->range_rows.count; i++) {
 		struct range_row *row = &process->range_rows.items[i];

@@ -353,6 +353,26 @@ static void tell_kinds(const struct step_guess *known)
 	}
 }
 
+/*
+ * Calls of JAX return before their work is done: on the CPU up to 32 of them. Where a call behind the last step took more than half
+ * as long as all steps but the first, such work was waited for there, and the steps do not have it.
+ */
+static void find_awaited(struct process *process, const struct xla_runs *runs)
+{
+	const struct step *steps = process->steps;
+	uint64_t sum = 0, begin = 0, took;
+
+	if (process->step_count < 2 || steps[process->step_count - 1].end_ns == TIME_UNKNOWN)
+		return;
+	for (size_t i = 1; i < process->step_count; i++)
+		sum += (uint64_t)((steps[i].rest_ns != 0 ? steps[i].rest_ns : steps[i].end_ns) - steps[i].time_ns);
+	took = xla_runs_awaited(runs, (uint64_t)steps[process->step_count - 1].end_ns, &begin);
+	if (took <= sum / 2)
+		return;
+	process->awaited_from_ns = (int64_t)begin;
+	process->awaited_to_ns = (int64_t)(begin + took);
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -384,6 +404,8 @@ int step_guess(struct process *process, const struct step_guess *known)
 	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);
+	if (known->xla_runs != NULL)
+		find_awaited(process, known->xla_runs);
 	free(found.steps);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #define PLACES_MAX 128u	 /* as collectors/jax.c has it */
 #define CALLS_LEAST 5u	 /* as periods.c has it of steps */
 #define TRAINED (NAMES_MAX + 1u) /* see struct candidate */
+#define LASTING_MAX 256u /* calls each longer than all behind it; the shortest of more are left out */
 #define STEPS_OFF 8u	 /* a period may miss or double one step of so many */
 
 /* A line of a script. */
@@ -34,6 +35,7 @@ struct kind {
 	uint8_t is_first_run; /* in a frame __call__ */
 	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
 	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
+	uint8_t is_compiling;
 	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction, */
 	uint8_t is_trained;   /* and the one that called that says that it is training */
 };
@@ -53,6 +55,10 @@ struct xla_runs {
 	size_t line_count, kind_count;
 	uint64_t small[PLACES_MAX]; /* places that were also named without a line: calls that take no time, so they run nothing */
 	size_t small_count;
+	struct {
+		uint64_t begin, ticks;
+	} lasting[LASTING_MAX]; /* calls, each longer than all behind it */
+	size_t lasting_count;
 	uint64_t first_runs; /* place of the road of first calls: of the first call in a __call__, a name that others have, too */
 };
 
@@ -147,6 +153,7 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 								.is_first_run = is_in(name, "__call__") != 0,
 								.is_eager = is_in(name, "apply_primitive") != 0,
 								.is_direct = strstr(name, ") in ") == NULL,
+								.is_compiling = strstr(name, "compile") != NULL,
 								.is_keras = is_in(name, "iterator_step") != 0,
 								.is_trained = is_trained(name) != 0};
 	runs->kinds_of[id] = (uint16_t)(at + 1);
@@ -194,6 +201,22 @@ void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks)
 		kind->least = ticks;
 	if (id < NAMES_MAX && (runs->callers[id].least == 0 || ticks < runs->callers[id].least))
 		runs->callers[id].least = ticks;
+}
+
+void xla_runs_lasted(struct xla_runs *runs, uint64_t id, uint64_t begin, uint64_t end)
+{
+	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	size_t count = runs->lasting_count;
+
+	if (kind == runs->kinds || kind->is_compiling || end <= begin)
+		return;
+	while (count > 0 && runs->lasting[count - 1].ticks <= end - begin)
+		count--;
+	if (count < LASTING_MAX) {
+		runs->lasting[count].begin = begin;
+		runs->lasting[count++].ticks = end - begin;
+	}
+	runs->lasting_count = count;
 }
 
 /* Does the line come to that place again and again, but not before its first run, if it had one? */
@@ -281,6 +304,25 @@ static uint64_t find_place(const struct xla_runs *runs)
 		if (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first))
 			best = &found[at];
 	return best->place;
+}
+
+uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *begin)
+{
+	uint64_t place = find_place(runs);
+	size_t at = 0;
+
+	while (at < runs->lasting_count && runs->lasting[at].begin < from)
+		at++;
+	if (at == runs->lasting_count)
+		return 0;
+	*begin = runs->lasting[at].begin;
+	for (size_t i = 1; i < runs->kind_count; i++) {
+		const struct kind *kind = &runs->kinds[i];
+		int runs_function = kind->is_first_run ? kind->place == runs->first_runs : kind->is_direct && kind->place == place;
+		if (runs_function && kind->count > 0 && kind->last >= from && kind->first < *begin)
+			return 0;
+	}
+	return runs->lasting[at].ticks;
 }
 
 static int is_near(size_t calls, size_t steps)

@@ -31,6 +31,15 @@ int xla_runs_is_training(const struct xla_runs *runs, uint64_t id);
 void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time);
 void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks);
 
+/* A call of that name lasted from `begin` to `end`. Ends must rise. */
+void xla_runs_lasted(struct xla_runs *runs, uint64_t id, uint64_t begin, uint64_t end);
+
+/*
+ * The longest call that began from then on, and compiled nothing, unless the script may have run another function before it. 0 = there was
+ * none; else how long it took.
+ */
+uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *begin);
+
 /* The calls of a loop: those of one line, the first ones by the other road among them. */
 struct xla_loop {
 	uint32_t ids[XLA_RUNS_JOINED];

@@ -224,6 +224,19 @@ static void put_busy(struct text *sentence, const struct judged *judged, bool ha
 	text_char(sentence, '.');
 }
 
+/* Steps that did not wait for what they dispatched say little. */
+static void put_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request)
+{
+	const struct process *process = &request->run->processes[rows->items[0]->process];
+	double took = (double)(process->awaited_to_ns - process->awaited_from_ns) / 1e9;
+
+	if (rows->kind == UNIT_STEP && took > 0)
+		text_format(sentence,
+			    " But steps took longer than that: work that they only dispatched was waited for behind the last one, "
+			    "%.3f s.",
+			    took);
+}
+
 static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,
 			const struct request *request, bool has_device, uint64_t all)
 {
@@ -244,6 +257,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	put_processors(&sentence, judged, rows, request);
 	put_besides(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
+	put_awaited(&sentence, rows, request);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, judged->worst == AREAS ? "none" : level_names[judged->levels[judged->worst]]);

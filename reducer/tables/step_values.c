@@ -372,6 +372,21 @@ static void note_tracing(struct table *table, const struct request *request, con
 			   count, count == 1 ? "" : "es");
 }
 
+/* Work of JAX that no step waited for. */
+static void note_awaited(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	for (size_t i = 0; i < rows->count && rows->kind == UNIT_STEP; i++) {
+		const struct process *process = &request->run->processes[rows->items[i]->process];
+		if ((i > 0 && rows->items[i - 1]->process == rows->items[i]->process) || process->awaited_to_ns <= process->awaited_from_ns)
+			continue;
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: behind its last step it waited %.3f s in one call into XLA, for work that steps only "
+			   "dispatched: they took longer than their times say. Reading a result now and then (float(loss), "
+			   "block_until_ready()) shows how long.",
+			   process->called, (double)(process->awaited_to_ns - process->awaited_from_ns) / 1e9);
+	}
+}
+
 static void note_units(struct table *table, const struct step_rows *rows)
 {
 	if (rows->kind == UNIT_REQUEST)
@@ -440,6 +455,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	note_outside(table, request, rows);
 	note_turns(table, request, rows);
 	note_tracing(table, request, rows);
+	note_awaited(table, request, rows);
 	if (splits[request->analysis.split])
 		table_note(table, NOTE_INFO, "%s", splits[request->analysis.split]);
 	if (request->analysis.step_time == STEP_TIME_SPAN)

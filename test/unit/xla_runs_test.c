@@ -274,6 +274,26 @@ static void takes_nothing_where_keras_runs_single_ops(void **state)
 	assert_int_equal(calls_of_loop(0), 0);
 }
 
+static void what_was_dispatched_is_waited_for_behind_the_last_call(void **state)
+{
+	uint64_t begin = 0, last;
+
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, WAIT, 0}, 1);
+	calls((unsigned[]){RUN, 0}, 10);
+	last = now;
+	xla_runs_lasted(runs, WAIT, last + 10, last + 400);
+	xla_runs_lasted(runs, COMPILE, last + 400, last + 900); /* what compiles waits for nothing */
+	xla_runs_lasted(runs, WAIT, last + 900, last + 950);
+	assert_int_equal(xla_runs_awaited(runs, last, &begin), 390);
+	assert_int_equal(begin, last + 10);
+	assert_int_equal(xla_runs_awaited(runs, last + 20, &begin), 50);
+	assert_int_equal(xla_runs_awaited(runs, last + 1000, &begin), 0);
+	now = last + 5;
+	call(EVAL_FIRST, 20); /* another function was run: it may be waited for that */
+	assert_int_equal(xla_runs_awaited(runs, last, &begin), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +312,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
 		cmocka_unit_test_setup_teardown(takes_all_that_keras_trains_by, make, drop),
 		cmocka_unit_test_setup_teardown(counts_each_batch_for_which_keras_compiles, make, drop),
+		cmocka_unit_test_setup_teardown(what_was_dispatched_is_waited_for_behind_the_last_call, make, drop),
 		cmocka_unit_test_setup_teardown(takes_nothing_where_keras_runs_single_ops, make, drop),
 	};
 
