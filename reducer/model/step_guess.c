@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define STEPS_OFF 8u /* of so many calls of a function one may be missing */
+#define RIVAL_LEAST 5u /* as periods.c has it of steps */
 #define TURNS_MOST 4u	/* calls of a line in a step, where nothing else of the loop is seen */
 #define TURNS_SURE 0.9	/* confidence: rounds of more words are alike more easily */
 #define TURN_KEY (STEP_GUESS_FUNCTION | STEP_GUESS_OP | UINT32_MAX) /* of no word: there are fewer names */
@@ -181,6 +182,32 @@ static int count_calls(const struct step_guess *known, const struct xla_loop *lo
 }
 
 /*
+ * Does another function run once after several of the calls that are counted, again and again? Then nothing tells which of the two
+ * is the step: what a script does sixteen times for each time that it learns, or what it learns by.
+ */
+static int has_rival(const struct step_guess *known, const struct xla_loop *loop, uint64_t key)
+{
+	const struct periods *periods = known->periods;
+	uint8_t *may_end = calloc(periods->symbol_count + 1, 1);
+	size_t since = 0, behind_several = 0, others = 0;
+
+	for (size_t i = 0; may_end != NULL && i < periods->symbol_count; i++) {
+		uint64_t id = periods->symbols[i].key & (STEP_GUESS_FUNCTION - 1);
+		may_end[i] = periods->symbols[i].key >> 62 == 1 && xla_runs_may_end_step(known->xla_runs, loop, id);
+	}
+	for (size_t i = 0; may_end != NULL && i < periods->count; i++) {
+		since += periods->symbols[periods->words[i].symbol].key == key;
+		if (!may_end[periods->words[i].symbol])
+			continue;
+		behind_several += since > 1;
+		others += since <= 1;
+		since = 0;
+	}
+	free(may_end);
+	return behind_several >= RIVAL_LEAST && others * STEPS_OFF <= behind_several;
+}
+
+/*
  * A loop of JAX by the calls of its line: they are counted, where a period is an estimate, and a step may be one call, which no
  * period is found from. `found` is that loop then.
  */
@@ -202,8 +229,8 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		loop->count = 0;
 		return 0;
 	}
-	if (!loop->is_trained && found->count == 0)
-		counted.confidence /= 2; /* one line is all there is to it */
+	if (!loop->is_trained && (found->count == 0 || has_rival(known, loop, keys[0])))
+		counted.confidence /= 2; /* one line is all there is to it; or two may be it */
 	free(found->steps);
 	*found = counted;
 	return 0;

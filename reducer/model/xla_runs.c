@@ -555,3 +555,17 @@ uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps,
 		return line->begin;
 	return 0;
 }
+
+int xla_runs_may_end_step(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id)
+{
+	const struct kind *kind = &runs->kinds[kind_of(runs, id)], *counted = NULL;
+
+	for (size_t i = 0; i < loop->count; i++) {
+		const struct kind *one = &runs->kinds[kind_of(runs, loop->ids[i])];
+		if (one == kind)
+			return 0;
+		counted = counted == NULL || one->count > counted->count ? one : counted;
+	}
+	return counted != NULL && kind->is_direct && kind->place == counted->place && kind->count >= CALLS_LEAST &&
+	       kind->count < counted->count && kind->least >= counted->least;
+}

@@ -56,6 +56,12 @@ struct xla_loop {
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop);
 
 /*
+ * Are calls of that name runs of another function of the script's, at least as long as those of the loop, but fewer? If they come
+ * once after several of those each time, they may be what ends a step (what learns, after acting), or what a loop does now and then.
+ */
+int xla_runs_may_end_step(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id);
+
+/*
  * When the step before the first one of a period began whose steps, so many, begin with calls of that name, the first at `time`; 0 = none.
  */
 uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps, uint64_t time);

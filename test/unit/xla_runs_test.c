@@ -294,6 +294,23 @@ static void what_was_dispatched_is_waited_for_behind_the_last_call(void **state)
 	assert_int_equal(xla_runs_awaited(runs, last, &begin), 0);
 }
 
+static void a_function_that_runs_now_and_then_may_end_a_step(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){EVAL_COMPILE, EVAL_FIRST, 0}, 1);
+	for (int i = 0; i < 6; i++) {
+		calls((unsigned[]){RUN, WAIT, 0}, 16);
+		call(EVAL_RUN, 20);
+	}
+	calls_of_loop(96);
+	assert_true(xla_runs_may_end_step(runs, &loop, EVAL_RUN));
+	assert_false(xla_runs_may_end_step(runs, &loop, RUN));
+	assert_false(xla_runs_may_end_step(runs, &loop, WAIT));
+	call(EVAL_RUN, 2); /* shorter than what is counted: a figure, a copy */
+	assert_false(xla_runs_may_end_step(runs, &loop, EVAL_RUN));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_what_keras_trains_from_what_it_evaluates, make, drop),
 		cmocka_unit_test_setup_teardown(takes_all_that_keras_trains_by, make, drop),
 		cmocka_unit_test_setup_teardown(counts_each_batch_for_which_keras_compiles, make, drop),
+		cmocka_unit_test_setup_teardown(a_function_that_runs_now_and_then_may_end_a_step, make, drop),
 		cmocka_unit_test_setup_teardown(what_was_dispatched_is_waited_for_behind_the_last_call, make, drop),
 		cmocka_unit_test_setup_teardown(takes_nothing_where_keras_runs_single_ops, make, drop),
 	};
