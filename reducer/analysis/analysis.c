@@ -6,6 +6,7 @@
  */
 #include "reducer/analysis/analysis.h"
 
+#include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/phases.h"
 
 #include <stdlib.h>
@@ -115,7 +116,9 @@ static uint8_t phase_of(void *context, const char *name, unsigned source, unsign
 {
 	const struct pass *pass = context;
 
-	return (uint8_t)phases_of(pass->all->options->phases, name, source, scope);
+	enum phase phase = phases_of(pass->all->options->phases, name, source, scope);
+
+	return (uint8_t)(phase == PHASE_NONE && input_is_named(name) ? PHASE_INPUT : phase);
 }
 
 static void run_process(void *context, size_t process)

@@ -82,6 +82,11 @@ enum input_kind input_kind_of(const struct span *span, enum input_loops loops)
 	return span->what == SPAN_RANGE && is_named_input(span->name) ? INPUT_RANGE : INPUT_NOT;
 }
 
+bool input_is_named(const char *name)
+{
+	return begins(name, "Iterator::") || begins(name, REDUCE) || begins(name, LOADER) || is_named_input(name);
+}
+
 bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread)
 {
 	switch (input_kind_of(span, loops)) {

@@ -35,6 +35,8 @@ enum input_loops input_loops_of(const struct process *process);
 bool input_is_asked_by_loop(const char *name);
 
 enum input_kind input_kind_of(const struct span *span, enum input_loops loops);
+/* Whether a range or op of that name fetches a batch: what its thread does inside is done for the input. */
+bool input_is_named(const char *name);
 
 /*
  * Whether the program waits for input here. `step_thread`: the thread that marks the steps, 0 = unknown; a loader or a range

@@ -81,12 +81,12 @@ enum step_part part_of_kernel(const char *mangled, bool is_tf)
 
 static uint32_t device_phase(enum phase phase)
 {
-	return phase ? CLASS_BIT(CLASS_DEVICE_PHASE + phase - 1) : 0;
+	return phase && phase < PHASES ? CLASS_BIT(CLASS_DEVICE_PHASE + phase - 1) : 0;
 }
 
 static uint32_t host_phase(enum phase phase)
 {
-	return phase ? CLASS_BIT(CLASS_HOST_PHASE + phase - 1) : 0;
+	return phase && phase < PHASES ? CLASS_BIT(CLASS_HOST_PHASE + phase - 1) : 0;
 }
 
 /* An op that nothing else says a phase of is of the forward pass. */

@@ -10,7 +10,15 @@
 
 #include <regex.h>
 
-enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMISER, PHASE_COMMUNICATION, PHASES };
+enum phase {
+	PHASE_NONE,
+	PHASE_FORWARD,
+	PHASE_BACKWARD,
+	PHASE_OPTIMISER,
+	PHASE_COMMUNICATION,
+	PHASES,
+	PHASE_INPUT = PHASES /* a batch is fetched: of no pass, and what lies in it is not either; has no sum */
+};
 
 /* The user's own names; a phase without a pattern keeps what names say. */
 struct phases {

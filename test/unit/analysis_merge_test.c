@@ -6,6 +6,7 @@
  * Rule: a result is compared by what its `print` says; the seed of a failure is printed and can be set by MERGE_SEED.
  */
 #include "reducer/analysis/analysis.h"
+#include "reducer/analysis/phases.h"
 #include "test/unit/straight_clock.h"
 
 #include <setjmp.h>
@@ -90,7 +91,7 @@ static struct span random_span(size_t process)
 			    .source = (uint8_t)random_below(9),
 			    .key = random_below(3),
 			    .called_ns = TIME_UNKNOWN,
-			    .phase = (uint8_t)random_below(5),
+			    .phase = (uint8_t)random_below(PHASES + 1),
 			    .depth = (uint32_t)random_below(4),
 			    .number = random_below(20),
 			    .device = GPU_NONE,

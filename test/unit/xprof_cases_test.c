@@ -512,26 +512,6 @@ static void a_step_larger_than_memory_allows(void **state)
 	analysis_steps.free(world.result);
 }
 
-static void phases_follow_names(void **state)
-{
-	struct phases phases = {.has_pattern = {0}};
-
-	(void)state;
-	assert_int_equal(phases_of(NULL, "autograd::engine::evaluate_function: MmBackward0", 5, 1), PHASE_BACKWARD);
-	assert_int_equal(phases_of(NULL, "Optimizer.step#AdamW.step", 5, 7), PHASE_OPTIMISER);
-	assert_int_equal(phases_of(NULL, "gradient_tape/model/dense/MatMul:MatMul", 4, 0), PHASE_BACKWARD);
-	assert_int_equal(phases_of(NULL, "model/dense/MatMul:MatMul", 4, 0), PHASE_NONE);
-	assert_int_equal(phases_of(NULL, "training/adam/mul:Mul", 4, 0), PHASE_OPTIMISER);
-	assert_int_equal(phases_of(NULL, "adamant/mul:Mul", 4, 0), PHASE_NONE);
-	assert_int_equal(phases_of(NULL, "nccl:all_reduce", 5, 0), PHASE_COMMUNICATION);
-	assert_int_equal(phases_of(NULL, "aten::mm", 5, 0), PHASE_NONE);
-	assert_int_equal(phases_set(&phases, PHASE_OPTIMISER, "^weights$"), 0);
-	assert_int_equal(phases_of(&phases, "weights", 0, 0), PHASE_OPTIMISER);
-	assert_int_equal(phases_of(&phases, "Optimizer.step#AdamW.step", 5, 7), PHASE_NONE);
-	assert_int_not_equal(phases_set(&phases, PHASE_FORWARD, "("), 0);
-	phases_free(&phases);
-}
-
 static void precision_follows_names(void **state)
 {
 	static const struct {
@@ -571,7 +551,6 @@ int main(void)
 		cmocka_unit_test(case_c04_by_torch),
 		cmocka_unit_test(period_cuts_work_at_the_marker),
 		cmocka_unit_test(a_step_larger_than_memory_allows),
-		cmocka_unit_test(phases_follow_names),
 		cmocka_unit_test(precision_follows_names),
 	};
 
