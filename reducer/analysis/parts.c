@@ -89,15 +89,15 @@ static uint32_t host_phase(enum phase phase)
 	return phase && phase < PHASES ? CLASS_BIT(CLASS_HOST_PHASE + phase - 1) : 0;
 }
 
-/* An op that nothing else says a phase of is of the forward pass. */
-static enum phase phase_or_forward(const struct span *span, bool is_op)
+/* What was launched in an op that nothing else says a phase of is of the forward pass. */
+static uint32_t launched_phase(const struct span *span)
 {
-	return span->phase ? (enum phase)span->phase : is_op ? PHASE_FORWARD : PHASE_NONE;
+	return device_phase(span->phase ? (enum phase)span->phase : span->op ? PHASE_FORWARD : PHASE_NONE);
 }
 
 static uint32_t copy_classes(const struct span *span)
 {
-	uint32_t phase = device_phase(phase_or_forward(span, span->op != NULL));
+	uint32_t phase = launched_phase(span);
 
 	if (span->copy_kind == 1 || span->copy_kind == 3)
 		return CLASS_BIT(PART_INPUT_COPY) | phase;
@@ -138,7 +138,7 @@ static uint32_t kernel_classes(struct parts *parts, const struct span *span)
 		part = strstr(span->shapes, "half") ? PART_COMPUTE_16 : PART_COMPUTE_32;
 	if (part == PART_COLLECTIVES)
 		return CLASS_BIT(part) | device_phase(PHASE_COMMUNICATION);
-	return CLASS_BIT(part) | device_phase(phase_or_forward(span, span->op != NULL));
+	return CLASS_BIT(part) | launched_phase(span);
 }
 
 static uint32_t call_classes(const struct span *span)
@@ -243,7 +243,7 @@ static bool is_of_xla(const struct span *span)
 static uint32_t host_classes(struct parts *parts, const struct span *span)
 {
 	uint8_t name = known_name(parts, span);
-	uint32_t mask = host_phase(phase_or_forward(span, name & NAME_IS_OP));
+	uint32_t mask = span->phase ? host_phase((enum phase)span->phase) : name & NAME_IS_OP ? CLASS_BIT(CLASS_HOST_UNSAID) : 0;
 
 	if (name & NAME_IS_INPUT)
 		return input_is_wait(span, parts->loops, parts->step_thread) ? CLASS_BIT(PART_INPUT_WAIT) : 0;
@@ -266,10 +266,9 @@ static uint32_t read_span(struct parts *parts, const struct span *span)
 	case SPAN_COPY:
 		return copy_classes(span);
 	case SPAN_SET:
-		return CLASS_BIT(CLASS_SET) | device_phase(phase_or_forward(span, span->op != NULL));
+		return CLASS_BIT(CLASS_SET) | launched_phase(span);
 	case SPAN_GRAPH:
-		return CLASS_BIT(parts->split == SPLIT_TF ? PART_COMPUTE_32 : PART_COMPUTE_UNKNOWN) |
-		       device_phase(phase_or_forward(span, span->op != NULL));
+		return CLASS_BIT(parts->split == SPLIT_TF ? PART_COMPUTE_32 : PART_COMPUTE_UNKNOWN) | launched_phase(span);
 	case SPAN_CALL:
 		return call_classes(span) | host_phase((enum phase)span->phase);
 	case SPAN_COMPILE:
@@ -353,5 +352,6 @@ enum phase part_phase(uint32_t mask)
 	for (size_t i = 0; i < sizeof(host_order); i++)
 		if (mask & host_phase((enum phase)host_order[i]))
 			return (enum phase)host_order[i];
-	return PHASE_NONE;
+	/* While the step waits for its input, what computes on other threads makes that input. */
+	return mask & CLASS_BIT(CLASS_HOST_UNSAID) && !(mask & CLASS_BIT(PART_INPUT_WAIT)) ? PHASE_FORWARD : PHASE_NONE;
 }

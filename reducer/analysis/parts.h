@@ -39,7 +39,8 @@ enum step_class {
 	CLASS_SET = STEP_PARTS, /* a memset: its place depends on the split */
 	CLASS_DEVICE_PHASE,	/* + enum phase - 1 */
 	CLASS_HOST_PHASE = CLASS_DEVICE_PHASE + PHASES - 1,
-	STEP_CLASSES = CLASS_HOST_PHASE + PHASES - 1
+	CLASS_HOST_UNSAID = CLASS_HOST_PHASE + PHASES - 1, /* an op of the host that nothing says a phase of */
+	STEP_CLASSES
 };
 #define CLASS_BIT(class) (UINT32_C(1) << (class))
 #define DEVICE_PARTS (CLASS_BIT(PART_COMPILATION) - 1)

@@ -80,11 +80,31 @@ static void what_is_done_for_the_input_is_of_no_pass(void **state)
 	analysis_steps.free(result);
 }
 
+/* tf.data runs its functions on TensorFlow's threads, as the step's ops are: what a step waits for meanwhile is no forward pass. */
+static void what_runs_while_input_is_awaited_is_of_no_pass(void **state)
+{
+	struct step steps[] = {{.time_ns = 0, .end_ns = 100, .number = 1, .is_chosen = 1}};
+	const struct steps *found;
+
+	(void)state;
+	begin(steps, 1);
+	host("MatMul:MatMul", PHASE_NONE, 0, 30);
+	host("Iterator::Root", PHASE_INPUT, 10, 40);
+	host("MatMul_1:MatMul", PHASE_NONE, 20, 50);
+	host("gradients/MatMul", PHASE_BACKWARD, 35, 60);
+	found = done();
+	assert_int_equal(found->rows[0].phase_ns[PHASE_FORWARD], 10);
+	assert_int_equal(found->rows[0].phase_ns[PHASE_BACKWARD], 25);
+	assert_int_equal(found->rows[0].exposed_ns[PART_INPUT_WAIT], 30);
+	analysis_steps.free(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(phases_follow_names),
 		cmocka_unit_test(what_is_done_for_the_input_is_of_no_pass),
+		cmocka_unit_test(what_runs_while_input_is_awaited_is_of_no_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
