@@ -43,6 +43,9 @@ enum step_class {
 	STEP_CLASSES
 };
 #define CLASS_BIT(class) (UINT32_C(1) << (class))
+/* What ops and kernels of the forward and of the backward pass have one of. */
+#define PASS_BITS(from) (CLASS_BIT((from) + PHASE_FORWARD - 1) | CLASS_BIT((from) + PHASE_BACKWARD - 1))
+#define PASS_CLASSES (PASS_BITS(CLASS_DEVICE_PHASE) | PASS_BITS(CLASS_HOST_PHASE) | CLASS_BIT(CLASS_HOST_UNSAID))
 #define DEVICE_PARTS (CLASS_BIT(PART_COMPILATION) - 1)
 
 /*

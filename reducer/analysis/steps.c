@@ -4,15 +4,13 @@
 
 #include "reducer/analysis/steps_evaluation.h"
 #include "reducer/analysis/steps_merge.h"
+#include "reducer/analysis/steps_pass.h"
 #include "reducer/analysis/sweep.h"
-#include "reducer/model/number_map.h"
 #include "reducer/model/windows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DEVICES_MOST 16 /* devices whose first and last work is kept apart; further ones share the last place */
 
 /* What waits for one unit. */
 struct waiting {
@@ -34,27 +32,6 @@ static void free_waiting(struct waiting *waiting)
 	free(waiting);
 }
 
-/* Units of one thread: from `from` to below `to`; `hints`: where the last one was found, of hosts and of devices, which are behind. */
-struct lane {
-	size_t from, to, hints[2];
-};
-
-struct steps_pass {
-	const struct analysis_input *input;
-	struct units units;
-	struct parts parts;
-	struct lane *lanes;
-	size_t lane_count, lane_room;
-	uint64_t *functions;	      /* by unit: of TensorFlow's function that it is a call of, a hash; 0 = none was seen */
-	struct waiting **waiting;     /* by unit; NULL = nothing came yet, or is settled */
-	bool *is_settled;	      /* by unit */
-	size_t pending;		      /* intervals in all */
-	size_t oldest;		      /* first unit that may not be settled */
-	size_t last_of[DEVICES_MOST]; /* unit of the work before, by device; SIZE_MAX = none */
-	bool is_span;
-	struct number_map given; /* with is_span: number + 1 of a unit -> its place, of equal ones the last */
-};
-
 static void make_lanes(struct steps_pass *pass)
 {
 	const struct units *units = &pass->units;
@@ -65,7 +42,7 @@ static void make_lanes(struct steps_pass *pass)
 			continue;
 		}
 		pass->lanes = base_grow(pass->lanes, &pass->lane_room, pass->lane_count + 1, sizeof(*pass->lanes));
-		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, {i, i}};
+		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, {i, i, i}};
 	}
 }
 
@@ -261,28 +238,6 @@ static void add(struct steps *steps, size_t unit, int64_t start_ns, int64_t end_
 	add_waiting(steps, unit, waiting, start_ns, end_ns, mask, span);
 }
 
-/* The last unit of a lane that begins by then; SIZE_MAX = none does. */
-static size_t find_unit(const struct steps_pass *pass, struct lane *lane, bool is_of_device, int64_t time_ns)
-{
-	const struct unit *units = pass->units.items;
-	size_t low = lane->from, high = lane->to, *hint = &lane->hints[is_of_device];
-
-	/* Most spans are of the unit of the one before, or of the next. */
-	for (size_t at = *hint; at < lane->to && at <= *hint + 1 && units[at].start_ns <= time_ns; at++)
-		if (at + 1 == lane->to || units[at + 1].start_ns > time_ns)
-			return *hint = at;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (units[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == lane->from)
-		return SIZE_MAX;
-	return *hint = low - 1;
-}
-
 /* By time: to each unit what lies in it. */
 static void add_by_time(struct steps *steps, const struct span *span, uint32_t mask)
 {
@@ -292,7 +247,7 @@ static void add_by_time(struct steps *steps, const struct span *span, uint32_t m
 
 	for (size_t l = 0; l < pass->lane_count; l++) {
 		struct lane *lane = &pass->lanes[l];
-		size_t unit = find_unit(pass, lane, span->on == SPAN_QUEUE, span->start_ns);
+		size_t unit = steps_find_unit(pass, lane, span->on == SPAN_QUEUE ? HINT_DEVICE : HINT_HOST, span->start_ns);
 		for (size_t i = unit == SIZE_MAX ? lane->from : unit; i < lane->to && units[i].start_ns < end; i++) {
 			int64_t from = span->start_ns > units[i].start_ns ? span->start_ns : units[i].start_ns;
 			int64_t to = end < units[i].end_ns ? end : units[i].end_ns;
@@ -310,7 +265,7 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 	int64_t time = span->on != SPAN_QUEUE || span->called_ns == TIME_UNKNOWN ? span->start_ns : span->called_ns;
 
 	for (size_t l = 0; l < pass->lane_count && unit == SIZE_MAX; l++) {
-		size_t found = find_unit(pass, &pass->lanes[l], span->on == SPAN_QUEUE, time);
+		size_t found = steps_find_unit(pass, &pass->lanes[l], span->on == SPAN_QUEUE ? HINT_DEVICE : HINT_HOST, time);
 		const struct unit *at = found == SIZE_MAX ? NULL : &pass->units.items[found];
 		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
 			unit = found;
@@ -328,23 +283,6 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 	}
 	if (unit != SIZE_MAX)
 		add(steps, unit, span->start_ns, span->start_ns + (int64_t)span->duration_ns, mask, span);
-}
-
-/* A function of TensorFlow was called; of a step that marks itself so it is the first on its thread. */
-static void note_function(struct steps_pass *pass, const struct span *span)
-{
-	const struct process *process = pass->input->process;
-
-	for (size_t l = 0; l < pass->lane_count; l++) {
-		const struct unit *unit = &pass->units.items[pass->lanes[l].from];
-		if (unit->thread != span->thread || span->start_ns < unit->start_ns)
-			continue;
-		size_t at = find_unit(pass, &pass->lanes[l], false, span->start_ns);
-		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
-		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager &&
-		    !process->steps[unit->step].is_batch && !process->steps[unit->step].is_update && !pass->functions[at])
-			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
-	}
 }
 
 /* Times that lie, whole, in the unit that the span before lay in, where no other thread has units: most do. */
@@ -374,7 +312,8 @@ static inline bool reaches(const struct reach *reach, int64_t start_ns, int64_t 
 	return start_ns >= reach->from_ns && end_ns <= reach->to_ns && start_ns < end_ns;
 }
 
-static void add_span(struct steps *steps, const struct span *span, uint32_t mask)
+/* To the unit or units that it is of. */
+static void place(struct steps *steps, const struct span *span, uint32_t mask)
 {
 	int64_t end_ns = span->start_ns + (int64_t)span->duration_ns;
 	struct reach reach = reach_of(steps->pass, span->on == SPAN_QUEUE);
@@ -399,37 +338,18 @@ static void again(void *result, const struct span_again *spans, size_t count)
 
 		if (!mask)
 			continue;
+		if (mask & PASS_CLASSES)
+			steps_add_edges(steps, &spans[i], mask);
 		if (reaches(near, start_ns, end_ns)) {
 			if (!add_waiting(steps, near->unit, near->waiting, start_ns, end_ns, mask, spans[i].like))
 				continue;
 		} else {
 			struct span span;
 			span_again_fill(&spans[i], &span);
-			add_span(steps, &span, mask);
+			place(steps, &span, mask);
 		}
 		for (unsigned d = 0; d < 2; d++)
 			reach[d] = reach_of(steps->pass, d);
-	}
-}
-
-/* Arithmetic counts for the step in which it began: its thread's, else whatever thread's. */
-static void add_flops(struct steps *steps, const struct span *span)
-{
-	struct steps_pass *pass = steps->pass;
-	const struct unit *units = pass->units.items;
-	bool has_lane = false;
-
-	for (size_t l = 0; l < pass->lane_count; l++)
-		has_lane |= units[pass->lanes[l].from].thread == span->thread;
-	for (size_t l = 0; l < pass->lane_count && (span->flops->is_counted || span->flops->is_replay); l++) {
-		size_t unit = find_unit(pass, &pass->lanes[l], false, span->start_ns);
-		if (unit == SIZE_MAX || (has_lane && units[unit].thread != span->thread))
-			continue;
-		if (span->start_ns >= units[unit].end_ns && pass->units.kind != UNIT_WHOLE)
-			continue;
-		uint64_t *sum = &steps->rows[unit].flops[span->flops->origin];
-		*sum = flops_plus(*sum, span->flops->flops.count);
-		steps->rows[unit].replays += span->flops->is_replay ? 1 : 0;
 	}
 }
 
@@ -438,7 +358,7 @@ static void take(void *result, const struct span *span)
 	struct steps *steps = result;
 
 	if (span->what == SPAN_FLOPS) {
-		add_flops(steps, span);
+		steps_add_flops(steps, span);
 		return;
 	}
 	/* What had not ended says nothing of where it did. */
@@ -446,10 +366,16 @@ static void take(void *result, const struct span *span)
 		return;
 	if ((span->what == SPAN_OP || span->what == SPAN_RANGE) && span->source == SOURCE_eager &&
 	    strncmp(span->name, "__inference_", 12) == 0)
-		note_function(steps->pass, span);
+		steps_note_function(steps->pass, span);
 	uint32_t mask = part_classes(&steps->pass->parts, span);
+	if (mask & PASS_CLASSES)
+		steps_add_edges(steps, &(struct span_again){.like = span,
+							    .start_ns = span->start_ns,
+							    .duration_ns = span->duration_ns,
+							    .called_ns = span->called_ns},
+				mask);
 	if (mask)
-		add_span(steps, span, mask);
+		place(steps, span, mask);
 }
 
 /* When Python code of a framework compiled, as its stacks say: known before the pass. */
@@ -511,6 +437,7 @@ static void *begin(const struct analysis_input *input)
 						   .unit = pass->units.items[i],
 						   .kind = pass->units.kind,
 						   .start_ns = pass->units.items[i].start_ns,
+						   .edges = {NO_EDGES, NO_EDGES},
 						   .is_evaluation = steps_is_scored(&pass->units.items[i], input->process),
 						   .is_unrecorded = is_unrecorded(&pass->units, i, input->process)};
 	if (pass->units.kind != UNIT_WHOLE && pass->parts.split == SPLIT_OURS)

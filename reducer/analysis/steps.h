@@ -15,6 +15,13 @@
 
 #define STEPS_PENDING (1u << 20) /* of 24 bytes */
 
+/* When the first op of the forward pass began, when the last of the backward pass ended. TIME_UNKNOWN = none is known to be. */
+struct step_edges {
+	int64_t forward_ns, backward_ns;
+};
+#define NO_EDGES {TIME_UNKNOWN, TIME_UNKNOWN}
+enum { EDGES_HOST, EDGES_DEVICE };
+
 struct step_row {
 	uint64_t log_id;
 	size_t process; /* index in run->processes */
@@ -28,6 +35,7 @@ struct step_row {
 	bool has_device;		    /* something ran on a device */
 	bool has_work;			    /* anything was active at all */
 	bool is_unrecorded;		    /* of its time no window held all: how long it took is known, not what filled it */
+	struct step_edges edges[2];    /* of the host's ops, of the kernels that were launched in the step */
 	uint64_t flops[FLOPS_ORIGINS]; /* of what began in it and was counted; flops.h */
 	uint64_t replays; /* CUDA graphs that it launched: `flops` lacks what they did */
 	bool is_evaluation; /* marked by a function of TensorFlow without a backward pass, though another has one */

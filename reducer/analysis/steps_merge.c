@@ -50,6 +50,8 @@ void steps_print(const void *result, struct text *text)
 			text_format(text, " %" PRIu64 "/%" PRIu64, row->exposed_ns[p], row->overlapped_ns[p]);
 		for (size_t p = 0; p < PHASES; p++)
 			text_format(text, " %" PRIu64, row->phase_ns[p]);
+		for (size_t e = 0; e < sizeof(row->edges) / sizeof(row->edges[0]); e++)
+			text_format(text, " %" PRId64 "..%" PRId64, row->edges[e].forward_ns, row->edges[e].backward_ns);
 		for (size_t o = 0; o < FLOPS_ORIGINS; o++)
 			text_format(text, " %" PRIu64, row->flops[o]);
 		text_format(text, " %" PRIu64 "\n", row->replays);

@@ -27,6 +27,11 @@ enum {
 	THREAD,
 	UNIT,
 	ROLE,
+	FORWARD_START,
+	BACKWARD_END,
+	BEFORE_FORWARD,
+	PASSES,
+	AFTER_BACKWARD,
 	FLOPS,
 	FLOPS_RATE,
 	MACHINE, MEMBER, COLUMNS
@@ -53,6 +58,16 @@ static const struct table_column columns[] = {
 	[UNIT] = {"unit", "unit", TABLE_TEXT, UNIT_NONE, 3, "step; where there are none: request, call, whole"},
 	[ROLE] = {"role", "role", TABLE_TEXT, UNIT_NONE, 1,
 		  "evaluation = of a function or eager batch without a backward pass, though others have one: inferred"},
+	[FORWARD_START] = {"forward_start_ns", "forward at", TABLE_INTEGER, UNIT_NS, 3,
+			   "when the first kernel that its forward pass launched began, from the start of the run; where none was "
+			   "recorded the first op of that pass: of PyTorch, or with that phase by its name; empty = none is known"},
+	[BACKWARD_END] = {"backward_end_ns", "backward to", TABLE_INTEGER, UNIT_NS, 3,
+			  "likewise when the last of its backward pass ended; of a device it may lie behind the step's end"},
+	[BEFORE_FORWARD] = {"before_forward_ns", "before", TABLE_INTEGER, UNIT_NS, 3,
+			    "from the step's start to forward_start_ns: getting the batch ready"},
+	[PASSES] = {"forward_backward_ns", "passes", TABLE_INTEGER, UNIT_NS, 2, "from forward_start_ns to backward_end_ns"},
+	[AFTER_BACKWARD] = {"after_backward_ns", "after", TABLE_INTEGER, UNIT_NS, 3,
+			    "from backward_end_ns to the step's end: gradients are joined, weights change; empty = it ended later"},
 	[FLOPS] = {"flops", "flop", TABLE_INTEGER, UNIT_FLOPS, 2,
 		   "arithmetic of the ops and library calls that began in it, each counted once (docs/flops.md); empty = none is known, or "
 		   "it launched CUDA graphs, whose part is not"},
@@ -65,6 +80,27 @@ static void put_values(struct table *table, const struct step_row *row)
 {
 	for (enum step_value v = 0; v < STEP_VALUES; v++)
 		table_integer(table, VALUES + (size_t)v, (int64_t)step_value(row, v));
+}
+
+/* Times of the device where it did either pass, else of the host: never of both. */
+static void put_passes(struct table *table, const struct step_row *row)
+{
+	const struct step_edges *device = &row->edges[EDGES_DEVICE];
+	bool is_device = device->forward_ns != TIME_UNKNOWN || device->backward_ns != TIME_UNKNOWN;
+	const struct step_edges edges = row->edges[is_device ? EDGES_DEVICE : EDGES_HOST];
+	int64_t end_ns = row->start_ns + (int64_t)row->total_ns;
+
+	if (edges.forward_ns != TIME_UNKNOWN) {
+		table_integer(table, FORWARD_START, edges.forward_ns);
+		table_integer(table, BEFORE_FORWARD, edges.forward_ns - row->start_ns);
+	}
+	if (edges.backward_ns == TIME_UNKNOWN)
+		return;
+	table_integer(table, BACKWARD_END, edges.backward_ns);
+	if (edges.forward_ns != TIME_UNKNOWN && edges.backward_ns >= edges.forward_ns)
+		table_integer(table, PASSES, edges.backward_ns - edges.forward_ns);
+	if (edges.backward_ns <= end_ns)
+		table_integer(table, AFTER_BACKWARD, end_ns - edges.backward_ns);
 }
 
 static void put_row(struct table *table, const struct request *request, const struct step_rows *rows, size_t i)
@@ -80,10 +116,12 @@ static void put_row(struct table *table, const struct request *request, const st
 	table_integer(table, STEP, (int64_t)unit->number);
 	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, START, row->start_ns);
-	if (step_rows_counts(rows, row))
+	if (step_rows_counts(rows, row)) {
 		put_values(table, row);
-	else if (!unit->is_cut)
+		put_passes(table, row);
+	} else if (!unit->is_cut) {
 		table_integer(table, VALUES + (size_t)VALUE_TOTAL, (int64_t)row->total_ns);
+	}
 	if (unit->marked_ns != TIME_UNKNOWN)
 		table_integer(table, MARKED, unit->marked_ns - unit->start_ns);
 	if (next && next->unit.thread == unit->thread)

@@ -99,12 +99,78 @@ static void what_runs_while_input_is_awaited_is_of_no_pass(void **state)
 	analysis_steps.free(result);
 }
 
+static void kernel(enum phase phase, int64_t called, int64_t from, int64_t to)
+{
+	analysis_steps.span(result, &(struct span){.what = SPAN_KERNEL,
+						   .on = SPAN_QUEUE,
+						   .thread = 1,
+						   .source = SPAN_NO_SOURCE,
+						   .phase = (uint8_t)phase,
+						   .name = "gemm_float",
+						   .op = "aten::mm",
+						   .start_ns = from,
+						   .duration_ns = (uint64_t)(to - from),
+						   .called_ns = called});
+}
+
+static void edges_are(const struct step_row *row, size_t of, int64_t forward_ns, int64_t backward_ns)
+{
+	assert_int_equal(row->edges[of].forward_ns, forward_ns);
+	assert_int_equal(row->edges[of].backward_ns, backward_ns);
+}
+
+/* The device is behind: what the first step launched runs while the host is in the second one. */
+static void passes_begin_and_end_by_what_was_launched(void **state)
+{
+	struct step steps[] = {{.time_ns = 0, .end_ns = TIME_UNKNOWN, .number = 1, .thread = 1, .is_chosen = 1},
+			       {.time_ns = 100, .end_ns = 200, .number = 2, .thread = 1, .is_chosen = 1}};
+	const struct steps *found;
+
+	(void)state;
+	begin(steps, 2);
+	kernel(PHASE_NONE, 10, 60, 80);
+	kernel(PHASE_BACKWARD, 30, 90, 130);
+	kernel(PHASE_OPTIMISER, 40, 130, 140);
+	kernel(PHASE_INPUT, 105, 140, 145);
+	kernel(PHASE_NONE, 110, 145, 150);
+	kernel(PHASE_COMMUNICATION, 120, 150, 160);
+	found = done();
+	edges_are(&found->rows[0], EDGES_DEVICE, 60, 130);
+	edges_are(&found->rows[0], EDGES_HOST, TIME_UNKNOWN, TIME_UNKNOWN);
+	edges_are(&found->rows[1], EDGES_DEVICE, 145, TIME_UNKNOWN);
+	analysis_steps.free(result);
+}
+
+/* Without a device, an op without a phase is the step's on its own thread. */
+static void passes_of_the_host(void **state)
+{
+	struct step steps[] = {{.time_ns = 0, .end_ns = 100, .number = 1, .thread = 1, .is_chosen = 1}};
+	struct span op = {.what = SPAN_OP, .on = SPAN_THREAD, .thread = 2, .source = SOURCE_record_function, .name = "aten::mm"};
+	const struct steps *found;
+
+	(void)state;
+	begin(steps, 1);
+	op.duration_ns = 5;
+	analysis_steps.span(result, &op);
+	host("aten::stack", PHASE_INPUT, 5, 10);
+	host("aten::mm", PHASE_NONE, 20, 30);
+	op.start_ns = 30;
+	op.phase = PHASE_BACKWARD;
+	analysis_steps.span(result, &op);
+	host("aten::add_", PHASE_OPTIMISER, 40, 60);
+	found = done();
+	edges_are(&found->rows[0], EDGES_HOST, 20, 35);
+	analysis_steps.free(result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(phases_follow_names),
 		cmocka_unit_test(what_is_done_for_the_input_is_of_no_pass),
 		cmocka_unit_test(what_runs_while_input_is_awaited_is_of_no_pass),
+		cmocka_unit_test(passes_begin_and_end_by_what_was_launched),
+		cmocka_unit_test(passes_of_the_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the analysis of steps knows while the spans pass: which unit a time lies in. Rule: for the files steps*.c alone. */
+#ifndef REDUCER_ANALYSIS_STEPS_PASS_H
+#define REDUCER_ANALYSIS_STEPS_PASS_H
+
+#include "reducer/analysis/steps.h"
+#include "reducer/model/number_map.h"
+
+#define DEVICES_MOST 16 /* devices whose first and last work is kept apart; further ones share the last place */
+
+/* Units of one thread: from `from` to below `to`; `hints`: where the last one was found, of hosts and of devices, which are behind. */
+enum { HINT_HOST, HINT_DEVICE, HINT_PASSES, HINTS };
+struct lane {
+	size_t from, to, hints[HINTS];
+};
+
+struct steps_pass {
+	const struct analysis_input *input;
+	struct units units;
+	struct parts parts;
+	struct lane *lanes;
+	size_t lane_count, lane_room;
+	uint64_t *functions;	      /* by unit: of TensorFlow's function that it is a call of, a hash; 0 = none was seen */
+	struct waiting **waiting;     /* by unit; NULL = nothing came yet, or is settled */
+	bool *is_settled;	      /* by unit */
+	size_t pending;		      /* intervals in all */
+	size_t oldest;		      /* first unit that may not be settled */
+	size_t last_of[DEVICES_MOST]; /* unit of the work before, by device; SIZE_MAX = none */
+	bool is_span;
+	struct number_map given; /* with is_span: number + 1 of a unit -> its place, of equal ones the last */
+};
+
+/* The last unit of a lane that begins by then; SIZE_MAX = none does. */
+static inline size_t steps_find_unit(const struct steps_pass *pass, struct lane *lane, unsigned hints, int64_t time_ns)
+{
+	const struct unit *units = pass->units.items;
+	size_t low = lane->from, high = lane->to, *hint = &lane->hints[hints];
+
+	/* Most spans are of the unit of the one before, or of the next. */
+	for (size_t at = *hint; at < lane->to && at <= *hint + 1 && units[at].start_ns <= time_ns; at++)
+		if (at + 1 == lane->to || units[at + 1].start_ns > time_ns)
+			return *hint = at;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (units[middle].start_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == lane->from)
+		return SIZE_MAX;
+	return *hint = low - 1;
+}
+
+/* What no sweep adds up: the function of TensorFlow that a unit calls, its arithmetic, the edges of its passes. */
+void steps_note_function(struct steps_pass *pass, const struct span *span);
+void steps_add_flops(struct steps *steps, const struct span *span);
+/* `mask`: of the span that it is like, with a bit of PASS_CLASSES. */
+void steps_add_edges(struct steps *steps, const struct span_again *again, uint32_t mask);
+
+#endif
