@@ -228,8 +228,11 @@ static const struct scan_record gpu_records[] = {
 	{"gpu_overhead", spans_take_overhead, NULL, {"start", "duration", "correlation", "kind"}},
 };
 
-static const struct scan_record flops_records[] = {
+static const struct scan_record input_records[] = {
 	{"op_inputs", spans_take_inputs, NULL, {"shapes"}},
+};
+
+static const struct scan_record flops_records[] = {
 	{"library_call", spans_take_library, NULL, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 };
 
@@ -348,6 +351,7 @@ static int finish(void *state)
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+#define INPUT_WHATS (SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_FLOPS))
 #define GPU_WHATS \
 	(SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH) | \
 	 SPAN_BIT(SPAN_COMPILE) | SPAN_BIT(SPAN_OVERHEAD))
@@ -362,13 +366,16 @@ static size_t append(struct scan_record *to, const struct scan_record *records, 
 int spans_stream(struct run *run, size_t process, const struct span_options *options)
 {
 	struct wanted wanted = {.process = process, .options = options};
-	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records) + COUNT(flops_records)];
+	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records) + COUNT(input_records) +
+				   COUNT(flops_records)];
 	struct scan_subject subject = {
 		.records = records, .facts = facts, .fact_count = COUNT(facts), .begin = begin, .finish = finish, .free = end};
 
 	subject.record_count = append(records, thread_records, COUNT(thread_records));
 	if (options->wants & SPAN_BIT(SPAN_BLOCK))
 		subject.record_count += append(records + subject.record_count, block_records, COUNT(block_records));
+	if (options->wants & INPUT_WHATS)
+		subject.record_count += append(records + subject.record_count, input_records, COUNT(input_records));
 	if (options->wants & SPAN_BIT(SPAN_FLOPS))
 		subject.record_count += append(records + subject.record_count, flops_records, COUNT(flops_records));
 	if (options->wants & (GPU_WHATS | SPAN_BIT(SPAN_FLOPS)))

@@ -136,6 +136,7 @@ struct span {
 	uint32_t copy_kind; /* CUpti_ActivityMemcpyKind: 1 to device, 2 to host, 8 on device, 10 between devices, ... */
 	uint8_t from_memory, to_memory; /* of copies: CUpti_ActivityMemoryKind: 1 pageable, 2 pinned, 3 device, ...; 0 = not said */
 	uint32_t graph;	    /* executable graph, 0 = none */
+	const char *inputs; /* of ops, calls, device work: what the (innermost) op was given, type[size,...];...; NULL = not recorded */
 	const char *shapes; /* of tensors, as the file of another profiler says; NULL = not said */
 	uint64_t given_step; /* number + 1 of the step it belongs to, as that file says; 0 = not said */
 	int64_t called_ns;  /* when the call that started it began; TIME_UNKNOWN = no such call */

@@ -12,17 +12,18 @@
 #include "reducer/model/spans_awaited.h"
 
 #define ALIKE_KEPT 4096u  /* a power of two; 2 MiB where a log has so many */
+#define ALIKE_WORDS 5
 #define ALIKE_ARGUMENTS 5 /* as many as a kernel has */
 
 /* All that a span is made from but its times and numbers. */
 struct alike_key {
 	uint32_t first, second; /* a call's function and result, a kernel's shape and queue: places */
-	uint32_t op, range, depth, nest, thread;
+	uint32_t op, inputs, range, depth, nest, thread;
 	uint8_t what, phase, op_source;
 };
 
 struct alike {
-	uint64_t words[4]; /* the key */
+	uint64_t words[ALIKE_WORDS]; /* the key */
 	struct span span;  /* alike 0 = none is kept */
 	struct span_argument arguments[ALIKE_ARGUMENTS];
 };
@@ -50,29 +51,31 @@ static inline void alike_set(struct alike *alike, const struct span_again *again
 void alikes_begin(struct alikes *alikes);
 
 /* The words by which a key is found. */
-static inline void alike_words(const struct alike_key *key, uint64_t words[4])
+static inline void alike_words(const struct alike_key *key, uint64_t words[ALIKE_WORDS])
 {
 	words[0] = (uint64_t)key->first << 32 | key->second;
 	words[1] = (uint64_t)key->op << 32 | key->range;
 	words[2] = (uint64_t)key->depth << 32 | key->thread;
 	words[3] = (uint64_t)key->nest << 32 | (uint64_t)key->what << 16 | (uint64_t)key->phase << 8 | key->op_source;
+	words[4] = key->inputs;
 }
 
 /* The span of a key; *is_new: none is kept yet, and the caller begins one there and fills it in. */
 static inline struct alike *alikes_of(struct alikes *alikes, const struct alike_key *key, int *is_new)
 {
 	struct alike *alike;
-	uint64_t words[4], mixed;
+	uint64_t words[ALIKE_WORDS], mixed;
 
 	*is_new = 1;
 	if (alikes->kept == NULL)
 		return &alikes->none;
 	alike_words(key, words);
 	mixed = words[0] * UINT64_C(0x9e3779b97f4a7c15) + words[1] * UINT64_C(0xd6e8feb86659fd93) + words[2] +
-		words[3] * UINT64_C(0xa0761d6478bd642f);
+		words[3] * UINT64_C(0xa0761d6478bd642f) + words[4] * UINT64_C(0xe7037ed1a0b428db);
 	alike = &alikes->kept[((mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (ALIKE_KEPT - 1)];
 	*is_new = alike->span.alike == 0 || ((alike->words[0] ^ words[0]) | (alike->words[1] ^ words[1]) |
-					     (alike->words[2] ^ words[2]) | (alike->words[3] ^ words[3])) != 0;
+					     (alike->words[2] ^ words[2]) | (alike->words[3] ^ words[3]) |
+					     (alike->words[4] ^ words[4])) != 0;
 	return alike;
 }
 

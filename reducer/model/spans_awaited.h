@@ -16,7 +16,7 @@
 
 /* Where a thread is at one moment. */
 struct span_place {
-	uint32_t op, range; /* places in texts; SPANS_NO_TEXT = none */
+	uint32_t op, range, inputs; /* places in texts; SPANS_NO_TEXT = none. inputs: of the op */
 	uint32_t depth;
 	uint32_t nest; /* number in nests: all ranges around it */
 	uint8_t phase, op_source;

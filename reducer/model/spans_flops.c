@@ -85,6 +85,9 @@ void spans_take_inputs(void *state, size_t stream, const struct batch *batch, si
 
 	if (open == NULL || !open->is_op || open->name == SPANS_NO_TEXT || inputs == SPANS_NO_TEXT)
 		return;
+	open->inputs = inputs;
+	if (spans->flops == NULL)
+		return;
 	found = number_map_find(&spans->flops->of_op, open->name, inputs);
 	if (found != NUMBER_MAP_NONE) {
 		open->flops = spans->flops->figures[found];

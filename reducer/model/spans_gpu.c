@@ -30,6 +30,7 @@ static void set_place(const struct spans *spans, struct span *span, const struct
 	span->phase = place->phase;
 	span->op = spans_text(spans, place->op);
 	span->op_source = place->op_source;
+	span->inputs = spans_text(spans, place->inputs);
 	span->range = spans_text(spans, place->range);
 }
 
@@ -104,6 +105,7 @@ static struct alike *call_alike(struct spans *spans, const struct span_call *cal
 				      .first = at,
 				      .second = result,
 				      .op = call->place.op,
+				      .inputs = call->place.inputs,
 				      .range = call->place.range,
 				      .depth = call->place.depth,
 				      .nest = call->place.nest,
@@ -342,6 +344,7 @@ static inline __attribute__((always_inline)) struct alike *kernel_alike(struct s
 				      .first = shape,
 				      .second = queue,
 				      .op = call->place.op,
+				      .inputs = call->place.inputs,
 				      .range = call->place.range,
 				      .nest = call->place.nest,
 				      .phase = call->place.phase,

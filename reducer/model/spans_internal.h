@@ -22,6 +22,7 @@ struct span_open {
 	uint64_t inside_ns;    /* of ranges directly inside it */
 	uint32_t family, name; /* name: place in texts */
 	uint32_t domain;
+	uint32_t inputs;       /* of an op: place in texts */
 	uint32_t nest;	       /* of what begins in it; of an op that of what it lies in */
 	uint8_t source, scope, phase, is_op;
 	struct flops flops;    /* what its inputs tell */

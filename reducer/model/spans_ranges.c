@@ -33,6 +33,7 @@ struct span_open *spans_push(struct spans *spans, struct span_thread *thread, st
 		thread->open = larger;
 		thread->room = room;
 	}
+	open.inputs = SPANS_NO_TEXT;
 	thread->open[thread->count] = open;
 	return &thread->open[thread->count++];
 }
@@ -79,6 +80,7 @@ static void nest_again(struct spans *spans, struct span_thread *thread, size_t f
 void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open)
 {
 	struct span_open open = thread->open[at];
+	const struct span_argument inputs = {.name = "inputs", .text = spans_text(spans, open.inputs)};
 	struct span span;
 	uint64_t duration = end_ns > open.start_ns ? (uint64_t)(end_ns - open.start_ns) : 0;
 	const char *domain = spans_text(spans, open.domain);
@@ -104,6 +106,9 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 			     .phase = open.phase,
 			     .domain = domain == NULL ? "" : domain,
 			     .is_open = is_open,
+			     .inputs = inputs.text,
+			     .arguments = &inputs,
+			     .argument_count = inputs.text != NULL && !spans->options->is_without_arguments,
 			     .name = spans_text(spans, open.name)};
 	if (spans->flops != NULL && thread != &spans->wide)
 		spans_flops_close(spans, thread, &open, at > 0 ? &thread->open[at - 1] : NULL, &span);
@@ -131,7 +136,8 @@ static uint8_t phase_of(struct spans *spans, const struct span_thread *thread, c
 struct span_place spans_where(const struct spans *spans, size_t stream)
 {
 	const struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
-	struct span_place place = {.op = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count, .nest = nest_of(thread)};
+	struct span_place place = {.op = SPANS_NO_TEXT, .inputs = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count,
+				   .nest = nest_of(thread)};
 
 	if (thread->count > 0)
 		place.phase = thread->open[thread->count - 1].phase;
@@ -139,6 +145,7 @@ struct span_place spans_where(const struct spans *spans, size_t stream)
 		const struct span_open *open = &thread->open[at];
 		if (open->is_op && place.op == SPANS_NO_TEXT) {
 			place.op = open->name;
+			place.inputs = open->inputs;
 			place.op_source = open->source;
 		} else if (!open->is_op && place.range == SPANS_NO_TEXT) {
 			place.range = open->name;

@@ -98,6 +98,59 @@ static uint32_t thread_of(const struct writer *writer, const struct span *span)
 	return STEPS_THREAD;
 }
 
+/* A piece of a text of shapes: "float[8,3]", "(1,1)" of a list, "" of what is no tensor. */
+static void add_dimensions(struct text *line, const char *piece, size_t length)
+{
+	const char *from = memchr(piece, '[', length);
+
+	text_string(line, "[");
+	for (size_t i = from ? (size_t)(from + 1 - piece) : length; i < length && piece[i] != ']'; i++)
+		text_format(line, "%c", (piece[i] >= '0' && piece[i] <= '9') ? piece[i] : ',');
+	text_string(line, "]");
+}
+
+/* As that profiler calls types; those of C are called so here, too. */
+static void add_type(struct text *line, const char *piece, size_t length)
+{
+	static const struct {
+		const char *ours, *theirs;
+	} names[] = {{"int64", "long int"}, {"int32", "int"}, {"int16", "short int"}, {"int8", "signed char"}, {"uint8", "unsigned char"},
+		     {"half", "c10::Half"}, {"bfloat16", "c10::BFloat16"}};
+	const char *bracket = memchr(piece, '[', length);
+	size_t name = bracket ? (size_t)(bracket - piece) : 0;
+
+	text_string(line, "\"");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (name == strlen(names[i].ours) && strncmp(piece, names[i].ours, name) == 0) {
+			text_format(line, "%s\"", names[i].theirs);
+			return;
+		}
+	if (bracket)
+		text_format(line, "%.*s", (int)name, piece);
+	else
+		text_string(line, length && piece[0] == '(' ? "ScalarList" : "");
+	text_string(line, "\"");
+}
+
+/* What an op of PyTorch was given (TFPROF_OPS=shapes). */
+static void add_inputs(struct writer *writer, const char *inputs)
+{
+	void (*const adds[])(struct text *line, const char *piece, size_t length) = {add_dimensions, add_type};
+	static const char *const keys[] = {"\"Input Dims\":[", ",\"Input type\":["};
+
+	for (size_t k = 0; k < 2; k++) {
+		const char *piece = inputs;
+		text_string(&writer->line, keys[k]);
+		for (size_t length = strcspn(piece, ";");; piece += length + 1, length = strcspn(piece, ";")) {
+			adds[k](&writer->line, piece, length);
+			if (!piece[length])
+				break;
+			text_string(&writer->line, ",");
+		}
+		text_string(&writer->line, "]");
+	}
+}
+
 static void add_work(struct writer *writer, const struct span *span)
 {
 	struct text *line = &writer->line;
@@ -157,6 +210,8 @@ static int put_span(void *context, const struct span *span)
 		add_work(writer, span);
 	else if (span->what == SPAN_CALL && span->flow)
 		text_format(line, "\"correlation\":%" PRIu64, span->flow);
+	else if (span->what == SPAN_OP && span->inputs)
+		add_inputs(writer, span->inputs);
 	text_string(line, "}}");
 	put_line(writer);
 	return 0;

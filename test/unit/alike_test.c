@@ -27,16 +27,16 @@ static uint32_t chance(uint32_t below)
 static struct alike_key key_of(uint32_t i)
 {
 	struct alike_key key = {.what = SPAN_CALL};
-	uint32_t *const parts[] = {&key.first, &key.second, &key.op, &key.range, &key.depth, &key.thread};
+	uint32_t *const parts[] = {&key.first, &key.second, &key.op, &key.inputs, &key.range, &key.depth, &key.thread};
 
-	if (i % 9 < 6)
-		*parts[i % 9] = i / 9 + 1;
-	else if (i % 9 == 6)
-		key.what = SPAN_KERNEL, key.first = i / 9;
-	else if (i % 9 == 7)
-		key.phase = (uint8_t)(i / 9 % 255 + 1), key.first = i / 9 / 255 + 70000;
+	if (i % 10 < 7)
+		*parts[i % 10] = i / 10 + 1;
+	else if (i % 10 == 7)
+		key.what = SPAN_KERNEL, key.first = i / 10;
+	else if (i % 10 == 8)
+		key.phase = (uint8_t)(i / 10 % 255 + 1), key.first = i / 10 / 255 + 70000;
 	else
-		key.op_source = (uint8_t)(i / 9 % 255 + 1), key.first = i / 9 / 255 + 80000;
+		key.op_source = (uint8_t)(i / 10 % 255 + 1), key.first = i / 10 / 255 + 80000;
 	return key;
 }
 
