@@ -39,6 +39,11 @@ uint32_t words_number(struct words *words, const char *text)
 	return words->recent[place].number = number_of(words, key);
 }
 
+bool words_has(const struct words *words, const char *text)
+{
+	return base_index_find(&words->index, base_hash(BASE_HASH, text, strlen(text)), is_same, words, text) != UINT32_MAX;
+}
+
 void words_free(struct words *words)
 {
 	for (size_t i = 0; i < words->count; i++)

@@ -24,6 +24,7 @@ struct words {
 
 /* The number of a text, new or known. NULL counts as "". */
 uint32_t words_number(struct words *words, const char *text);
+bool words_has(const struct words *words, const char *text);
 void words_free(struct words *words);
 
 #endif

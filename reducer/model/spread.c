@@ -170,6 +170,13 @@ static double square(double value)
 	return value * value;
 }
 
+double spread_deviation_of(uint64_t count, uint64_t sum, spread_squares squares)
+{
+	long double apart = (long double)squares - (long double)sum * (long double)sum / (long double)count;
+
+	return count < 2 ? NAN : sqrt(apart > 0 ? (double)(apart / (long double)(count - 1)) : 0);
+}
+
 double spread_deviation(const struct spread *spread)
 {
 	double mean = spread->count ? (double)spread->sum / (double)spread->count : 0, squares = 0;

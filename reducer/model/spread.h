@@ -62,6 +62,9 @@ void spread_merge(struct spread *to, const struct spread *from);
 
 /* The smallest value that at least `percent` of a hundred are not above (nearest rank). 0 without values. */
 uint64_t spread_percentile(const struct spread *spread, unsigned percent);
+/* Standard deviation of a sample from its sums; NAN with fewer than two values. */
+typedef unsigned __int128 spread_squares;
+double spread_deviation_of(uint64_t count, uint64_t sum, spread_squares squares);
 /* Standard deviation of a sample, by the same values or classes. NAN with fewer than two values, or without memory for them. */
 double spread_deviation(const struct spread *spread);
 void spread_free(struct spread *spread);

@@ -206,7 +206,7 @@ function opsPage(main) {
 	if (has("overview.pie"))
 		opPies(main, keep);
 	panel(main, "op_stats", { keep: (row) => keep(value(table, row, "name")), pageLength: 50 });
-	for (const id of ["overview.placement", "range_stats", "python_stats", "compile_stats", "xla_ops"])
+	for (const id of ["overview.placement", "op_shapes", "range_stats", "python_stats", "compile_stats", "xla_ops"])
 		if (has(id))
 			panel(main, id);
 }
