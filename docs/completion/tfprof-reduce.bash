@@ -81,7 +81,7 @@ _tfprof_reduce_columns()
 	compile_stats) _tfprof_reduce_words 'what function device process occurrences bytes total_ns avg_ns min_ns max_ns p50_ns p99_ns source host job_rank' ;;
 	xla_ops) _tfprof_reduce_words 'module number instruction opcode op_name function file line flops transcendentals bytes flops_per_byte shape' ;;
 	xla_memory) _tfprof_reduce_words 'module number total_bytes argument_bytes output_bytes reused_bytes temporary_bytes constant_bytes thread_local_bytes allocations' ;;
-	op_stats) _tfprof_reduce_words 'rank side type name occurrences total_ns avg_ns self_ns avg_self_ns min_ns max_ns device_self_percent device_cumulative_percent host_self_percent host_cumulative_percent source allocations allocated_bytes forward_name eager tensor_core_eligible tensor_core_share flops flops_per_s' ;;
+	op_stats) _tfprof_reduce_words 'rank side type name occurrences total_ns avg_ns self_ns avg_self_ns min_ns max_ns device_self_percent device_cumulative_percent host_self_percent host_cumulative_percent source allocations allocated_bytes forward_name eager tensor_core_eligible tensor_core_share flops flops_per_s deviation_ns' ;;
 	op_shapes) _tfprof_reduce_words 'rank type name inputs occurrences total_ns avg_ns self_ns min_ns max_ns deviation_ns device_works device_ns flops flops_per_s source' ;;
 	range_stats) _tfprof_reduce_words 'process name domain source occurrences total_ns self_ns avg_ns min_ns max_ns nested marks cut process_wide ended_elsewhere bytes kernels device_ns device_self_ns host job_rank' ;;
 	python_stats) _tfprof_reduce_words 'function file line allocations_self allocations_total bytes_self bytes_total launches_self launches_total call_self_ns call_total_ns device_self_ns device_total_ns processes' ;;

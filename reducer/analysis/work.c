@@ -160,6 +160,7 @@ static inline void count(struct work_row *row, uint64_t duration_ns)
 	row->most_ns = row->most_ns > duration_ns ? row->most_ns : duration_ns;
 	row->occurrences++;
 	row->ns += duration_ns;
+	row->squares += (spread_squares)duration_ns * duration_ns;
 }
 
 /* Device work at these times that says what `span` does. */
@@ -270,6 +271,7 @@ static void merge(void *into, const void *from)
 		row->most_ns = row->most_ns > add->most_ns ? row->most_ns : add->most_ns;
 		row->occurrences += add->occurrences;
 		row->ns += add->ns;
+		row->squares += add->squares;
 		row->bytes += add->bytes;
 		row->self_ns += add->self_ns;
 	}
@@ -319,9 +321,10 @@ static void print_rows(const struct work *work, struct text *text)
 		const struct work_row *row = &work->rows[i];
 		struct text line = {0};
 		text_format(&line,
-			    "%s/%s %u %u %u %u: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 " %" PRIu64 "\n",
+			    "%s/%s %u %u %u %u: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
 			    work->words.items[row->op], work->words.items[row->name], row->what, row->op_source, row->part,
-			    row->uses_tensor, row->occurrences, row->ns, row->bytes, row->least_ns, row->most_ns, row->self_ns);
+			    row->uses_tensor, row->occurrences, row->ns, row->bytes, row->least_ns, row->most_ns, row->self_ns,
+			    (uint64_t)row->squares);
 		lines[i] = line.bytes;
 	}
 	text_sorted_lines(text, lines, work->count);

@@ -9,6 +9,7 @@
 
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/words.h"
+#include "reducer/model/spread.h"
 
 /* One kernel of one op; copies, sets and graphs have their span's name. An op of the host (SPAN_OP, SPAN_TRACE) has its own
  * twice. */
@@ -19,6 +20,7 @@ struct work_row {
 	uint8_t part;	     /* of the step: a precision, collectives, a direction */
 	uint8_t uses_tensor; /* tensor cores, by its code or else by its name */
 	uint64_t occurrences, ns, bytes, least_ns, most_ns;
+	spread_squares squares; /* of each one's ns */
 	uint64_t self_ns; /* of ops of the host; ns is their total, with those inside them */
 };
 

@@ -235,6 +235,44 @@ static void add_host(struct op_rows *rows, size_t *room, const struct request *r
 	base_index_free(&host.index);
 }
 
+static void add_runs(struct op_row *row, const struct work_row *work)
+{
+	row->runs += work->occurrences;
+	row->runs_ns += work->ns;
+	row->squares += work->squares;
+}
+
+static bool is_same_row(const void *context, const void *key, uint32_t number)
+{
+	const struct op_row *have = &((const struct op_rows *)context)->items[number], *want = key;
+
+	return have->source == want->source && strcmp(have->name, want->name) == 0;
+}
+
+static uint64_t hash_row(const struct op_row *row)
+{
+	return base_hash(BASE_HASH ^ row->source, row->name, strlen(row->name));
+}
+
+/* How long each run of the host's ops took: the second pass alone has seen them one by one. */
+static void find_runs(struct op_rows *rows, const struct work *work)
+{
+	struct base_index index = {0};
+
+	for (size_t i = 0; i < rows->count; i++)
+		base_index_add(&index, hash_row(&rows->items[i]), (uint32_t)i);
+	for (size_t i = 0; i < work->count; i++) {
+		const struct work_row *one = &work->rows[i];
+		struct op_row key = {.name = work->words.items[one->op], .source = one->op_source};
+		uint32_t at = one->what == SPAN_OP || one->what == SPAN_TRACE
+				      ? base_index_find(&index, hash_row(&key), is_same_row, rows, &key)
+				      : UINT32_MAX;
+		if (at != UINT32_MAX)
+			add_runs(&rows->items[at], one);
+	}
+	base_index_free(&index);
+}
+
 /* Device rows by op: those of its kernels come one after the other once sorted by op. */
 static int by_op(const void *a, const void *b)
 {
@@ -271,6 +309,7 @@ static void add_device(struct op_rows *rows, size_t *room, const struct work *wo
 		row->occurrences = one->occurrences > row->occurrences ? one->occurrences : row->occurrences;
 		row->total += (int64_t)one->ns;
 		row->self += (int64_t)one->ns;
+		add_runs(row, one);
 		row->tensor += one->uses_tensor ? (int64_t)one->ns : 0;
 		row->is_eligible |= one->uses_tensor || tensor_name_could(work->words.items[one->name], name);
 	}
@@ -368,6 +407,9 @@ static void group_rows(struct op_rows *rows, enum op_group group)
 		if (add->occurrences)
 			widen(row->occurrences, &row->least, &row->most, add->least, add->most);
 		row->occurrences += add->occurrences;
+		row->runs += add->runs;
+		row->runs_ns += add->runs_ns;
+		row->squares += add->squares;
 		row->allocations += add->allocations;
 		row->allocated += add->allocated;
 		row->total += add->total;
@@ -415,6 +457,8 @@ void op_rows_make(struct op_rows *rows, const struct request *request, const str
 	*rows = (struct op_rows){0};
 	add_host(rows, &room, request, work);
 	rows->is_part = is_part(request);
+	if (work)
+		find_runs(rows, work);
 	if (work)
 		add_device(rows, &room, work);
 	add_flops(rows, request, analyses_whole(request->analyses, &analysis_flops));

@@ -21,6 +21,8 @@ struct op_row {
 	bool has_allocations; /* the counts below are known */
 	uint64_t occurrences, allocations, allocated;
 	int64_t total, self;
+	uint64_t runs, runs_ns; /* host: each run of it, also inside one of its name; device: each kernel, copy or set */
+	spread_squares squares; /* of those runs' ns */
 	uint64_t least, most; /* ns: host: of one run of it; device: of one kernel, copy or set */
 	int64_t tensor;	     /* device: ns of kernels that use tensor cores */
 	const char *forward; /* of backward functions; NULL = none or several */

@@ -38,6 +38,7 @@ enum {
 	TENSOR,
 	FLOPS,
 	FLOPS_RATE,
+	DEVIATION,
 	COLUMNS
 };
 
@@ -79,6 +80,8 @@ static const struct table_column columns[] = {
 		   "arithmetic by its inputs, else of the ops and library calls in it (docs/flops.md); device: of what was launched in it"},
 	[FLOPS_RATE] = {"flops_per_s", "flop/s", TABLE_INTEGER, UNIT_FLOPS_PER_S, 1,
 			"flops by the time of those runs: on the host, or of the device's work; empty = not all of that has a figure"},
+	[DEVIATION] = {"deviation_ns", "deviation", TABLE_REAL, UNIT_NS, 3,
+		       "standard deviation of its runs, as min_ns and max_ns have them, of a sample; empty = fewer than two"},
 };
 
 static void put_names(struct table *table, const struct op_row *row)
@@ -151,6 +154,8 @@ static void put_row(struct table *table, const struct op_row *row, int64_t self_
 	if (row->eager >= 0)
 		table_string(table, EAGER, row->eager ? "eager" : "function");
 	flops_put(table, FLOPS, FLOPS_RATE, row->has_flops, row->flops, row->flops_ns);
+	if (row->runs > 1 && (row->side == OP_DEVICE || row->runs == row->occurrences))
+		table_real(table, DEVIATION, spread_deviation_of(row->runs, row->runs_ns, row->squares));
 }
 
 static void note_count(struct table *table, enum note_kind kind, uint64_t count, const char *what)

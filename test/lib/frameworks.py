@@ -7,6 +7,7 @@ that scripts/setup should have installed and that cannot be imported is a failur
 import glob
 import os
 import re
+import statistics
 import subprocess
 
 from house import REDUCE, TOP, Failure, check, clean_environment, equal, scratch, table
@@ -125,7 +126,7 @@ def ops_of(records, names):
 
 
 def sums_of(logs):
-    """Of all ops that are no ranges: (source, name) -> [occurrences, total, self, shortest, longest, clock's ticks a second]."""
+    """Of all ops that are no ranges: (source, name) -> [occurrences, total, self, shortest, longest, each one, clock's ticks a second]."""
     found = {}
     for log in logs:
         records = Records(log.path)
@@ -138,8 +139,9 @@ def sums_of(logs):
                     outer = outer and (parent.source, parent.name, parent.scope & 7 == 7) != (op.source, op.name, False)
                     parent = parent.parent
                 took = op.end - op.begin
-                row = found.setdefault((op.source, op.name), [0, 0, 0, took, took, log.clock_hz])
+                row = found.setdefault((op.source, op.name), [0, 0, 0, took, took, [], log.clock_hz])
                 row[:5] = (row[0] + 1, row[1] + (took if outer else 0), row[2] + took - op.children, min(row[3], took), max(row[4], took))
+                row[5].append(took)
     return found
 
 
@@ -154,7 +156,11 @@ def compare_op_stats(folder, logs, sources, what):
     ours = {key: row["occurrences"] for key, row in told.items() if key[0] in sources.values() and row["occurrences"]}
     equal(sorted(ours.items() - {(key, row[0]) for key, row in wanted.items()}),
           sorted({(key, row[0]) for key, row in wanted.items()} - ours.items()), f"{what}: occurrences by op that differ")
-    for key, (count, *ticks_of, hz) in wanted.items():
+    for key, (count, *ticks_of, each, hz) in wanted.items():
+        if count > 1:
+            expected = statistics.stdev(each) * 1e9 / hz
+            check(abs(float(told[key]["deviation_ns"] or -1) - expected) <= expected * 1e-3 + 10,
+                  f"{what}: deviation_ns of {key} is {told[key]['deviation_ns']}, the records say {expected}")
         for column, ticks in zip(("total_ns", "self_ns", "min_ns", "max_ns"), ticks_of):
             expected = ticks * 1e9 / hz
             check(abs(told[key][column] - expected) <= expected * 1e-3 + 10 * count,
