@@ -44,6 +44,7 @@ struct analysis_kind {
 	unsigned wants;	      /* SPAN_BITs of what it is shown */
 	bool is_of_all_times; /* options->wants_time is not asked: it minds the time itself */
 	bool is_of_all_places; /* options->wants_place is not asked: what one thread gets another gives back */
+	bool is_of_parts;      /* the first pass has the same of all: needed only where a part of the time or places is asked for */
 	/*
 	 * An empty result. `input` outlives it; NULL = of no process, only to merge into: no span follows. Memory by base_alloc;
 	 * never NULL.

@@ -197,8 +197,6 @@ static void drop(void *result)
 const struct analysis_kind analysis_range_work = {
 	.name = "range_work",
 	.wants = SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH),
-	.is_of_all_times = true, /* as the table's other figures */
-	.is_of_all_places = true,
 	.begin = begin,
 	.span = take,
 	.again = again,

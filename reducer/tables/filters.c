@@ -111,6 +111,8 @@ void request_run_analyses(const struct request *request, const struct table_kind
 
 	for (size_t i = 0; i < count; i++)
 		for (const struct analysis_kind *const *at = kinds[i]->analyses; at && *at; at++) {
+			if ((*at)->is_of_parts && !request->analysis.wants_time && !request->analysis.wants_place)
+				continue;
 			wanted = base_grow(wanted, &room, wanted_count + 1, sizeof(*wanted));
 			wanted[wanted_count++] = *at;
 		}

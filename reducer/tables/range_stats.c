@@ -5,6 +5,7 @@
  * Rule: a range is what somebody announced (NVTX, the C API, a framework), never what we guess; ranges that a window or the
  * end of the records cut have times that are lower bounds, and the row says how many.
  */
+#include "reducer/analysis/range_parts.h"
 #include "reducer/analysis/range_work.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
@@ -120,6 +121,39 @@ static void add_framework_rows(struct table *table, const struct process *proces
 			add_framework_row(table, process, &process->ops.items[i], work);
 }
 
+/* Do --window, --step, --thread ask for a part only? The first pass has no such sums. */
+static bool is_part(const struct request *request)
+{
+	return request->analysis.wants_time || request->thread;
+}
+
+static void add_part(struct table *table, const struct process *process, const struct range_parts *parts,
+		     const struct range_part *part, const struct range_work *work)
+{
+	const char *name = parts->words.items[part->name], *domain = parts->words.items[part->domain];
+
+	table_row(table);
+	table_process(table, PROCESS, MACHINE, process);
+	table_string(table, NAME, name);
+	table_string(table, DOMAIN, domain);
+	table_string(table, SOURCE, range_source_name(part->source));
+	table_integer(table, OCCURRENCES, (int64_t)part->occurrences);
+	table_integer(table, MARKS, (int64_t)part->marks);
+	table_integer(table, CUT, (int64_t)part->cut);
+	table_integer(table, WIDE, (int64_t)part->process_wide);
+	if (part->occurrences == 0)
+		return;
+	table_integer(table, TOTAL, (int64_t)part->ns);
+	table_integer(table, AVERAGE, (int64_t)(part->ns / part->occurrences));
+	table_integer(table, LEAST, (int64_t)part->least_ns);
+	table_integer(table, MOST, (int64_t)part->most_ns);
+	if (part->occurrences == part->process_wide)
+		return;
+	table_integer(table, SELF, (int64_t)part->self_ns);
+	if (!part->is_told_late)
+		add_work(table, work, name, domain, part->source);
+}
+
 static void add_notes(struct table *table, const struct process *process)
 {
 	const struct range_rows *rows = &process->range_rows;
@@ -166,6 +200,7 @@ static const struct range_work *work_of(const struct request *request, size_t p)
 
 static void fill(struct table *table, const struct request *request)
 {
+	const struct range_parts *parts = NULL;
 	const struct range_work *work;
 	bool has_gpu = false;
 	size_t rows;
@@ -176,23 +211,34 @@ static void fill(struct table *table, const struct request *request)
 			continue;
 		work = work_of(request, p);
 		rows = table->row_count;
-		for (size_t i = 0; i < process->range_rows.count; i++)
+		if (is_part(request))
+			parts = analyses_process(request->analyses, &analysis_range_parts, p);
+		for (size_t i = 0; parts && i < parts->count; i++)
+			add_part(table, process, parts, &parts->items[i], work);
+		for (size_t i = 0; !parts && i < process->range_rows.count; i++)
 			add_row(table, process, &process->range_rows.items[i], work);
-		add_framework_rows(table, process, work);
+		if (!parts)
+			add_framework_rows(table, process, work);
 		add_notes(table, process);
 		if (work && table->row_count > rows)
 			add_work_notes(table, process, work);
 		has_gpu = has_gpu || (process->gpu && table->row_count > rows);
 	}
 	table_sort(table, TOTAL, false);
-	if (table->row_count == 0)
+	if (is_part(request))
+		table_note(table, NOTE_INFO,
+			   "Of a part of the time or of the threads: what began in it counts whole, a range inside one of its name again; "
+			   "self is without all ranges and ops inside.");
+	if (table->row_count == 0 && is_part(request))
+		table_note(table, NOTE_INFO, "No range began in what was asked for.");
+	else if (table->row_count == 0)
 		table_note(table, NOTE_INFO, "Nothing announced a range: no NVTX, no call of the C API, no framework that does.");
 	if (has_gpu)
 		gpu_notes(table, request);
 	notes_recording(table, request);
 }
 
-static const struct analysis_kind *const needs[] = {&analysis_range_work, NULL};
+static const struct analysis_kind *const needs[] = {&analysis_range_work, &analysis_range_parts, NULL};
 
 const struct table_kind table_range_stats = {
 	.id = "range_stats",
@@ -201,7 +247,7 @@ const struct table_kind table_range_stats = {
 		"with and without what was inside, and what devices did for it.",
 	.columns = columns,
 	.column_count = COLUMNS,
-	.filters = FILTER_PROCESS,
+	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP | FILTER_THREAD | FILTER_DEVICE | FILTER_STREAM,
 	.text_rows = 30,
 	.needs_scan = true,
 	.analyses = needs,
