@@ -114,6 +114,8 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 
 	if (word == JSON_ARRAY && (key == KINETO_GRID || key == KINETO_BLOCK)) {
 		take_three(json, key == KINETO_GRID ? event->grid : event->block);
+	} else if (word == JSON_ARRAY && key >= KINETO_DIMENSIONS && key <= KINETO_INPUTS) {
+		kineto_take_inputs(kineto, key);
 	} else if (is_bad_time(json, key, word)) {
 		set_number(event, key, -1); /* set_times refuses it */
 		json_skip(json, word);
@@ -150,6 +152,8 @@ static void begin_event(struct kineto *kineto, struct kineto_event *event)
 	memset(event->grid, 0, sizeof(event->grid));
 	memset(event->block, 0, sizeof(event->block));
 	kineto->texts_used = 0;
+	for (size_t i = 0; i < sizeof(kineto->inputs) / sizeof(kineto->inputs[0]); i++)
+		text_clear(&kineto->inputs[i]);
 }
 
 /* ts is in microseconds with decimals; relative to baseTimeNanoseconds where the file says that. */
@@ -296,6 +300,8 @@ static void free_all(struct kineto *kineto)
 {
 	json_free(&kineto->json);
 	free(kineto->texts);
+	for (size_t i = 0; i < sizeof(kineto->inputs) / sizeof(kineto->inputs[0]); i++)
+		text_free(&kineto->inputs[i]);
 	calls_free(&kineto->calls);
 	free(kineto->tracks);
 	base_index_free(&kineto->track_of);

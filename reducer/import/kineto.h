@@ -60,6 +60,7 @@ struct kineto {
 	struct kineto_track *tracks;
 	size_t track_count, track_room;
 	struct base_index track_of;
+	struct text inputs[3]; /* of the event at hand, by key from KINETO_DIMENSIONS on: a piece an input, KINETO_PIECE behind each */
 	uint64_t *shapes; /* hashes; the id of a shape is its place + 1 */
 	size_t shape_count, shape_room;
 	struct base_index shape_of;
@@ -104,6 +105,11 @@ static inline struct sink_time kineto_begin(const struct kineto_event *event)
 {
 	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
 }
+
+#define KINETO_PIECE '\x1f'
+/* kineto_inputs.c: a list of what an op was given is read. The id of its name as our logs have it; 0 = the event has no shapes. */
+void kineto_take_inputs(struct kineto *kineto, unsigned key);
+uint32_t kineto_inputs(struct kineto *kineto, const struct kineto_event *event);
 
 /* kineto_memory.c: an instant event, where it tells of memory. */
 void kineto_memory(struct kineto *kineto, const struct kineto_event *event);

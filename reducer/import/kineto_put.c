@@ -118,9 +118,12 @@ static void put_op(struct kineto *kineto, const struct kineto_event *event, int 
 {
 	uint32_t thread = kineto_thread(kineto, event);
 	uint64_t key = ++kineto->op_count;
+	uint32_t inputs = kineto_inputs(kineto, event);
 
 	SINK_ADD(&kineto->group, op_begin, .name = name_of(kineto, event), .key = key, .source = RECORD_FUNCTION,
 		 .scope = (uint8_t)scope);
+	if (inputs)
+		SINK_ADD(&kineto->group, op_inputs, .shapes = inputs);
 	if (event->duration_ns)
 		kineto_put_group(kineto, thread, kineto_begin(event));
 	SINK_ADD(&kineto->group, op_end, .key = key, .source = RECORD_FUNCTION);

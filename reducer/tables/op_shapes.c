@@ -185,6 +185,10 @@ static void fill(struct table *table, const struct request *request)
 	words_free(&told.iterated);
 	if (!count)
 		op_rows_note_none(table, request);
+	else if (!has_inputs && process_is_foreign(&request->run->processes[0]))
+		table_note(table, NOTE_MISSING,
+			   "No shapes of inputs are in the file: torch.profiler writes them with record_shapes=True. op_stats has the "
+			   "ops.");
 	else if (!has_inputs)
 		table_note(table, NOTE_MISSING,
 			   "No shapes of inputs are in the logs: TFPROF_OPS=shapes records them (PyTorch 2.3 and newer, TensorFlow). "

@@ -114,8 +114,7 @@ static void add_type(struct text *line, const char *piece, size_t length)
 {
 	static const struct {
 		const char *ours, *theirs;
-	} names[] = {{"int64", "long int"}, {"int32", "int"}, {"int16", "short int"}, {"int8", "signed char"}, {"uint8", "unsigned char"},
-		     {"half", "c10::Half"}, {"bfloat16", "c10::BFloat16"}};
+	} names[] = KINETO_TYPES;
 	const char *bracket = memchr(piece, '[', length);
 	size_t name = bracket ? (size_t)(bracket - piece) : 0;
 
@@ -132,13 +131,24 @@ static void add_type(struct text *line, const char *piece, size_t length)
 	text_string(line, "\"");
 }
 
+/* The numbers of a list: "(1,1)" as "[1, 1]". */
+static void add_value(struct text *line, const char *piece, size_t length)
+{
+	bool is_list = length > 2 && piece[0] == '(';
+
+	text_string(line, is_list ? "\"[" : "\"");
+	for (size_t i = 1; is_list && i + 1 < length; i++)
+		text_format(line, piece[i] == ',' ? "%c " : "%c", piece[i]);
+	text_string(line, is_list ? "]\"" : "\"");
+}
+
 /* What an op of PyTorch was given (TFPROF_OPS=shapes). */
 static void add_inputs(struct writer *writer, const char *inputs)
 {
-	void (*const adds[])(struct text *line, const char *piece, size_t length) = {add_dimensions, add_type};
-	static const char *const keys[] = {"\"Input Dims\":[", ",\"Input type\":["};
+	void (*const adds[])(struct text *line, const char *piece, size_t length) = {add_dimensions, add_type, add_value};
+	static const char *const keys[] = {"\"Input Dims\":[", ",\"Input type\":[", ",\"Concrete Inputs\":["};
 
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
 		const char *piece = inputs;
 		text_string(&writer->line, keys[k]);
 		for (size_t length = strcspn(piece, ";");; piece += length + 1, length = strcspn(piece, ";")) {
