@@ -32,6 +32,7 @@ struct writer {
 	const struct process *process;
 	struct text line, name;
 	const char *parting;
+	int64_t last_ns; /* end of what ended last, steps aside */
 };
 
 static void add_text(struct writer *writer, const char *text)
@@ -203,6 +204,11 @@ static int put_span(void *context, const struct span *span)
 	struct text *line = &writer->line;
 	int64_t end_ns = span->start_ns + (int64_t)span->duration_ns;
 
+	/* That format knows no step without an end. Where the log has none, the last work is it: the rest of the program is no step. */
+	if (span->what != SPAN_STEP && span->kind == SPAN_WHOLE && !span->is_open)
+		writer->last_ns = end_ns > writer->last_ns ? end_ns : writer->last_ns;
+	else if (span->what == SPAN_STEP && span->is_open && writer->last_ns < end_ns)
+		end_ns = writer->last_ns > span->start_ns ? writer->last_ns : span->start_ns;
 	if (span->kind != SPAN_WHOLE || !category_of(span) || span->start_ns >= writer->request->to_ns || end_ns < writer->request->from_ns)
 		return 0;
 	text_format(line, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category_of(span));
@@ -214,7 +220,7 @@ static int put_span(void *context, const struct span *span)
 	text_string(line, ",\"ts\":");
 	add_time(line, span->start_ns);
 	text_string(line, ",\"dur\":");
-	add_time(line, (int64_t)span->duration_ns);
+	add_time(line, end_ns - span->start_ns);
 	text_string(line, ",\"args\":{");
 	if (span->on == SPAN_QUEUE)
 		add_work(writer, span);
