@@ -244,7 +244,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 					    [UNIT_REQUEST] = "requests' time",
 					    [UNIT_CALL] = "calls' time",
 					    [UNIT_WHOLE] = "time from the first op to the last"};
-	struct text sentence = {0};
+	struct text sentence = {0}, warm = {0};
 	double busy = has_device ? judged->compute : judged->host;
 
 	if (judged->worst == AREAS)
@@ -257,6 +257,10 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	put_processors(&sentence, judged, rows, request);
 	put_besides(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
+	step_rows_say_warm(&warm, rows, FIRST_FROM);
+	if (warm.length)
+		text_format(&sentence, " %s", warm.bytes);
+	text_free(&warm);
 	put_awaited(&sentence, rows, request);
 	table_row(table);
 	table_string(table, AREA, "summary");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests of what a process did beside its steps.
+ * Unit tests of what a process did beside its steps, and while it warmed up.
  *
  * Rule: expected times were added by hand.
  */
@@ -52,11 +52,55 @@ static void little_or_unknown_is_not_told(void **state)
 	free(most.items);
 }
 
+#define STEPS 40
+
+/* Steps of 10 ns, numbered from 5; the first is not judged, of those behind it `slow` take so long. */
+static struct step_warm warm_of(size_t slow, uint64_t slow_ns, size_t steps)
+{
+	static struct step_row items[STEPS];
+	static const struct step_row *order[STEPS];
+	bool is_first[STEPS] = {true};
+	struct step_rows rows = {.items = order, .count = steps, .judged_count = steps - 1, .is_first = is_first};
+
+	for (size_t i = 0; i < steps; i++) {
+		items[i] = (struct step_row){.unit.number = i + 5, .total_ns = i == 0 ? 1000 : i <= slow ? slow_ns : 10};
+		order[i] = &items[i];
+	}
+	return step_rows_warm(&rows, 0);
+}
+
+static void warming_up_ends_with_the_first_usual_step(void **state)
+{
+	struct step_warm warm = warm_of(3, 20, STEPS);
+
+	(void)state;
+	assert_int_equal(warm.count, 3);
+	assert_int_equal(warm.first, 6);
+	assert_int_equal(warm.last, 8);
+	assert_int_equal(warm.next, 9);
+	assert_int_equal(warm.ns, 60);
+	assert_true(warm.share > 0.142 && warm.share < 0.143); /* 60 of 60 + 36 * 10 */
+}
+
+static void usual_few_or_short_steps_are_no_warming_up(void **state)
+{
+	(void)state;
+	assert_int_equal(warm_of(0, 0, STEPS).count, 0);
+	assert_int_equal(warm_of(3, 19, STEPS).count, 0);
+	assert_int_equal(warm_of(1, 25, STEPS).count, 0); /* 15 beyond, of 405 */
+	assert_int_equal(warm_of(1, 35, STEPS).count, 1); /* 25 of 415 */
+	assert_int_equal(warm_of(3, 100, 20).count, 0);   /* 19 are judged */
+	assert_int_equal(warm_of(3, 100, 21).count, 3);
+	assert_int_equal(warm_of(25, 100, STEPS).count, 0); /* that is what is usual */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_two_threads_count_once),
 		cmocka_unit_test(little_or_unknown_is_not_told),
+		cmocka_unit_test(warming_up_ends_with_the_first_usual_step),
+		cmocka_unit_test(usual_few_or_short_steps_are_no_warming_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
