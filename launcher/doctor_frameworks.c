@@ -77,7 +77,8 @@ static void judge(struct doctor *doctor, const struct framework *framework, cons
 
 	if (!strcmp(framework->name, "jax")) {
 		free(fact);
-		fact = say_text("%s: memory, reads and threads; its ranges are seen on GPUs alone, by NVTX", version);
+		fact = say_text("%s: memory, reads and threads; %s; on GPUs its ranges, by NVTX", version,
+				detail ? detail : "of what it runs on the CPU nothing was seen");
 		doctor_say(doctor, DOCTOR_NOTE, framework->name, fact,
 			   "TFPROF_XLA_DUMP=1 keeps the modules that XLA compiles beside the logs");
 	} else if (state && !strcmp(state, "on")) {
