@@ -424,9 +424,11 @@ static void say_what_is_missing(struct xplane *xplane)
 	if (xplane->strange_devices) {
 		char note[200];
 		snprintf(note, sizeof(note),
-			 "What %" PRIu64 " devices that are no GPUs (the first is %s) did is ranges, and in no table of devices.",
-			 xplane->strange_devices, xplane->strange_device);
-		sink_pair(xplane->sink, TFP_TAG_note, "import", note);
+			 "The file has %" PRIu64 " device%s that %s no GPU%s (first: %s): what was done there is ranges, and in no table "
+			 "of devices.",
+			 xplane->strange_devices, xplane->strange_devices == 1 ? "" : "s", xplane->strange_devices == 1 ? "is" : "are",
+			 xplane->strange_devices == 1 ? "" : "s", xplane->strange_device);
+		sink_pair(xplane->sink, TFP_TAG_note, "import of devices", note);
 	}
 	source_out_of_time(xplane->source, xplane->out_of_time);
 }

@@ -18,6 +18,13 @@ const char *gpu_kind_name(enum gpu_kind kind)
 	return kind < GPU_KINDS ? names[kind] : "other";
 }
 
+uint64_t gpu_unseen_launches(const struct gpu_counts *counts, uint64_t *all)
+{
+	*all = counts->launches[GPU_HOST_ONLY] + counts->launches[GPU_PAIRED] + counts->launches[GPU_DEVICE_ONLY];
+	/* A graph without work is no work that was missed. */
+	return counts->launches[GPU_HOST_ONLY] - counts->reasons[GPU_HOST_ONLY][GPU_REASON_SILENT_GRAPH];
+}
+
 const char *gpu_pairing_name(enum gpu_pairing pairing)
 {
 	static const char *const names[] = {[GPU_PAIRED] = "paired", [GPU_DEVICE_ONLY] = "device-only",

@@ -210,6 +210,10 @@ struct gpu_counts {
 	uint64_t overhead_ns, overheads;              /* that CUPTI says it took */
 };
 
+#define GPU_UNSEEN_FROM 0.05 /* of the launches: with more unseen, nobody can say when a device rested */
+/* Launches of which nothing tells what the device did; *all: those that give it something to do. */
+uint64_t gpu_unseen_launches(const struct gpu_counts *counts, uint64_t *all);
+
 /* Everything about GPUs of one process; NULL in the process where the log holds nothing of the kind. */
 struct gpu {
 	struct gpu_function *functions;

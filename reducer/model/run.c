@@ -520,12 +520,22 @@ const char *process_setting(const struct process *process, const char *name)
 	return "";
 }
 
-bool process_is_foreign(const struct process *process)
+static bool has_note(const struct process *process, const char *name)
 {
 	for (size_t i = 0; i < process->note_count; i++)
-		if (strcmp(process->notes[i].name, "import") == 0)
+		if (strcmp(process->notes[i].name, name) == 0)
 			return true;
 	return false;
+}
+
+bool process_is_foreign(const struct process *process)
+{
+	return has_note(process, "import");
+}
+
+bool process_has_strange_devices(const struct process *process)
+{
+	return has_note(process, "import of devices");
 }
 
 const char *process_end_text(const struct process *process, char *text, size_t room)

@@ -279,6 +279,8 @@ const struct thread *process_thread(const struct process *process, uint32_t seri
 const char *process_setting(const struct process *process, const char *name);
 /* Made from a file of another profiler (reducer/import)? */
 bool process_is_foreign(const struct process *process);
+/* A file with devices that are no GPUs: what they did is ranges, and in no table of devices. */
+bool process_has_strange_devices(const struct process *process);
 
 /* One word or a short sentence: "exit status 0", "killed by signal 9", "no word: killed", ... `room` at least 80. */
 const char *process_end_text(const struct process *process, char *text, size_t room);

@@ -139,9 +139,9 @@ void facts_gather_libraries(struct rule_facts *facts, const struct request *requ
 		facts_own(facts, FACT_reduced_wide_bytes, sums.wide_bytes, "library_calls", "arguments", "library=nccl");
 	}
 	if (sums.large_ns > 0) {
-		facts_own(facts, FACT_reduce_mean, sums.large_bytes * 1e9 / sums.large_ns, "library_calls", "device_ns",
+		facts_own(facts, FACT_reduce_mean_rate, sums.large_bytes * 1e9 / sums.large_ns, "library_calls", "device_ns",
 			  "library=nccl");
-		facts_own(facts, FACT_reduce_best, sums.best, "library_calls", "device_ns", "library=nccl");
+		facts_own(facts, FACT_reduce_best_rate, sums.best, "library_calls", "device_ns", "library=nccl");
 	}
 	if (sums.any_product) {
 		facts_own(facts, FACT_odd_shape_ns, sums.odd_ns, "library_calls", "device_ns", "library=cublas");

@@ -82,6 +82,22 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 	name_device(facts, &sums, busiest);
 }
 
+static void gather_unseen(struct rule_facts *facts, const struct request *request)
+{
+	uint64_t unseen = 0, all = 0, of_process;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct gpu *gpu = facts_gpu(request, i);
+		if (!gpu)
+			continue;
+		unseen += gpu_unseen_launches(&gpu->counts, &of_process);
+		all += of_process;
+	}
+	if (all)
+		facts_own(facts, FACT_unseen_launches_percent, 100.0 * (double)unseen / (double)all, "launches", "pairing",
+			  "pairing=host-only");
+}
+
 /* Kernels whose mean time is below that of a launch call. */
 static void gather_small_kernels(struct rule_facts *facts, const struct request *request)
 {
@@ -267,6 +283,30 @@ const struct gpu *facts_gpu(const struct request *request, size_t process)
 	return request_wants_process(request, of) ? of->gpu : NULL;
 }
 
+/* A share or a rate is called so; else a value has the unit of the cells that it is made of. */
+static enum table_unit unit_of(enum fact_id id, const char *column)
+{
+	static const char *const names[] = {
+#define FACT_SUM(name, table, column, rows) #name,
+#define FACT_COUNT(name, table, rows) #name,
+#define FACT_DISTINCT(name, table, column, rows) #name,
+#define FACT_MOST(name, table, column, label, rows) #name,
+#define FACT_OWN(name, help) #name,
+#include "reducer/rules/facts.def"
+#undef FACT_SUM
+#undef FACT_COUNT
+#undef FACT_DISTINCT
+#undef FACT_MOST
+#undef FACT_OWN
+	};
+
+	if (strstr(names[id], "_percent"))
+		return UNIT_RATIO;
+	if (strstr(names[id], "_rate"))
+		return UNIT_BYTES_PER_S;
+	return column && strstr(column, "_ns") ? UNIT_NS : column && strstr(column, "bytes") ? UNIT_BYTES : UNIT_COUNT;
+}
+
 void facts_own(struct rule_facts *facts, enum fact_id id, double value, const char *table, const char *column, const char *rows,
 	       ...)
 {
@@ -278,9 +318,9 @@ void facts_own(struct rule_facts *facts, enum fact_id id, double value, const ch
 	fact->proof.how = PROOF_FOLLOWS;
 	fact->proof.table = table;
 	fact->proof.column = column;
-	fact->proof.unit = column && strstr(column, "_ns")     ? UNIT_NS
-			   : column && strstr(column, "bytes") ? UNIT_BYTES
-							       : UNIT_COUNT;
+	fact->proof.unit = unit_of(id, column);
+	if (fact->proof.unit == UNIT_RATIO)
+		fact->proof.value /= 100;
 	va_start(words, rows);
 	vsnprintf(fact->proof.rows, PROOF_ROWS, rows, words);
 	va_end(words);
@@ -290,6 +330,7 @@ void facts_gather_own(struct rule_facts *facts, const struct request *request)
 {
 	facts_gather_steps(facts, request);
 	gather_devices(facts, request);
+	gather_unseen(facts, request);
 	gather_small_kernels(facts, request);
 	gather_products(facts, request);
 	gather_threads(facts, request);

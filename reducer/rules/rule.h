@@ -15,6 +15,7 @@
 #define RULE_NO_KERNELS "fewer than 100 kernels ran: too few to say anything"
 #define RULE_KERNELS_LEAST 100
 #define RULE_NO_GPU "the program used no GPU"
+#define RULE_UNSEEN "of too many launches nothing was recorded of what the device did, so when it waited is not known"
 #define RULE_ONE_DEVICE "only one device was used"
 
 #define RULE(name, area, threshold, unit, help) void rule_##name(const struct rule_facts *facts, struct finding *finding);
@@ -31,6 +32,8 @@ double rule_device_time(const struct rule_facts *facts);
 /* Steps, at least 1. */
 double rule_steps(const struct rule_facts *facts);
 
+/* Is it known when devices worked, and so when they waited? */
+bool rule_knows_waiting(const struct rule_facts *facts);
 /* Did enough kernels run for shares of their time to mean something? */
 bool rule_has_kernels(const struct rule_facts *facts);
 /* What the time is of: "step", "request", "call". */

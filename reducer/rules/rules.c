@@ -6,6 +6,8 @@
  */
 #include "reducer/rules/rule.h"
 
+#include "reducer/model/gpu.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +149,11 @@ double rule_steps(const struct rule_facts *facts)
 bool rule_has_kernels(const struct rule_facts *facts)
 {
 	return facts_value(facts, FACT_kernel_ns) > 0 && facts_value(facts, FACT_kernel_count) >= RULE_KERNELS_LEAST;
+}
+
+bool rule_knows_waiting(const struct rule_facts *facts)
+{
+	return facts_value(facts, FACT_unseen_launches_percent) <= 100 * GPU_UNSEEN_FROM;
 }
 
 const char *rule_unit_word(const struct rule_facts *facts)
@@ -298,7 +305,9 @@ static void put_value(struct text *out, const struct proof *proof)
 		[UNIT_RATIO] = "", [UNIT_BYTES_PER_S] = " bytes/s", [UNIT_FLOPS] = " flop",
 		[UNIT_FLOPS_PER_S] = " flop/s"};
 
-	if (proof->value == floor(proof->value) && fabs(proof->value) < 1e15)
+	if (proof->unit == UNIT_RATIO)
+		text_format(out, "%.6g %%", 100 * proof->value);
+	else if (proof->value == floor(proof->value) && fabs(proof->value) < 1e15)
 		text_format(out, "%.0f%s", proof->value, units[proof->unit]);
 	else
 		text_format(out, "%.6g%s", proof->value, units[proof->unit]);
@@ -308,10 +317,15 @@ void finding_put_evidence(struct text *out, const struct finding *finding)
 {
 	for (size_t i = 0; i < finding->proof_count; i++) {
 		const struct proof *proof = &finding->proofs[i];
-		text_format(out, "%s%s", i ? "; " : "", proof->table);
+		text_format(out, "%s%s%s", i ? "; " : "",
+			    proof->how == PROOF_MOST	   ? "the greatest "
+			    : proof->how == PROOF_DISTINCT ? "distinct "
+							   : "",
+			    proof->table);
 		if (proof->rows[0])
 			text_format(out, "[%s]", proof->rows);
-		text_format(out, ".%s = ", proof->column ? proof->column : "rows");
+		bool is_share = proof->unit == UNIT_RATIO && proof->how == PROOF_FOLLOWS; /* no cell is that */
+		text_format(out, ".%s %s ", proof->column ? proof->column : "rows", is_share ? "gives" : "=");
 		put_value(out, proof);
 	}
 }

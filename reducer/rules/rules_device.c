@@ -25,7 +25,8 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share, small = facts_value(facts, FACT_small_kernels), count = facts_value(facts, FACT_kernel_count);
 
-	if (!finding_needs(finding, facts_value(facts, FACT_launches) > 0, "no kernel launches were recorded"))
+	if (!finding_needs(finding, facts_value(facts, FACT_launches) > 0, "no kernel launches were recorded") ||
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN))
 		return;
 	share = rule_part(facts, finding, FACT_split_launch, "the host always launches ahead of the device");
 	if (share < 0)
@@ -56,7 +57,8 @@ void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share;
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU) ||
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN))
 		return;
 	share = rule_part(facts, finding, FACT_split_host, "the host's work is moved off the path of the step");
 	if (share < 0)
@@ -97,6 +99,7 @@ void rule_small_reads(const struct rule_facts *facts, struct finding *finding)
 	double share = rule_percent(waiting, facts_value(facts, FACT_whole_ns));
 
 	if (!finding_needs(finding, facts_known(facts, FACT_small_reads), RULE_NO_COPIES) ||
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN) ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps) && facts_known(facts, FACT_split_host), RULE_NO_STEPS))
 		return;
 	finding_measure(finding, facts_value(facts, FACT_small_reads) / rule_steps(facts));
@@ -148,7 +151,8 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 {
 	double share;
 
-	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU))
+	if (!finding_needs(finding, facts_value(facts, FACT_kernel_count) > 0, RULE_NO_GPU) ||
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN))
 		return;
 	share = rule_part(facts, finding, FACT_split_other, "the device finds work in that time");
 	if (share < 0)
@@ -168,6 +172,7 @@ void rule_device_not_worth(const struct rule_facts *facts, struct finding *findi
 	double busy = rule_percent(kernels, rule_device_time(facts));
 
 	if (!finding_needs(finding, kernels > 0 && rule_has_kernels(facts), RULE_NO_KERNELS) ||
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN) ||
 	    !finding_needs(finding, facts_known(facts, FACT_steps), RULE_NO_STEPS))
 		return;
 	copies = facts_value(facts, FACT_copies_in_ns) + facts_value(facts, FACT_copies_out_ns);
@@ -219,7 +224,7 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 
 	if (!finding_needs(finding, facts_known(facts, FACT_launch_delay_ns),
 			   "how long threads waited for a processor was not recorded") ||
-	    !finding_needs(finding, whole > 0, RULE_NO_STEPS))
+	    !finding_needs(finding, rule_knows_waiting(facts), RULE_UNSEEN) || !finding_needs(finding, whole > 0, RULE_NO_STEPS))
 		return;
 	finding_measure(finding, rule_percent(delay, whole));
 	finding_excuse(finding, rule_percent(idle, whole) < finding_limit(finding, LIMIT_delayed_launches_waiting),

@@ -89,7 +89,7 @@ void rule_small_collectives(const struct rule_facts *facts, struct finding *find
 
 void rule_slow_collectives(const struct rule_facts *facts, struct finding *finding)
 {
-	double best = facts_value(facts, FACT_reduce_best), mean = facts_value(facts, FACT_reduce_mean);
+	double best = facts_value(facts, FACT_reduce_best_rate), mean = facts_value(facts, FACT_reduce_mean_rate);
 
 	if (!finding_needs(finding, mean > 0, "no large reductions of NCCL with their times were recorded"))
 		return;
@@ -99,8 +99,8 @@ void rule_slow_collectives(const struct rule_facts *facts, struct finding *findi
 	text_string(&finding->remedy,
 		    "Expected is bytes / bandwidth of the link: where most take much longer, devices wait for each other "
 		    "(see uneven replicas), or share a link.");
-	finding_prove(finding, facts, FACT_reduce_mean);
-	finding_prove(finding, facts, FACT_reduce_best);
+	finding_prove(finding, facts, FACT_reduce_mean_rate);
+	finding_prove(finding, facts, FACT_reduce_best_rate);
 	if (facts_known(facts, FACT_split_collectives))
 		finding_gain(finding, facts, facts_value(facts, FACT_split_collectives) * (1 - mean / best),
 			     "all reductions are as fast as the fastest");

@@ -15,7 +15,8 @@ enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
 	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
-		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps"},
+		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps, or only devices would "
+		   "tell and no record says what they did"},
 	[PERCENT] = {"percent", "%", TABLE_REAL, UNIT_NONE, 0,
 		     "of the time of the steps; of more than five the first does not count here"},
 	[HIGH] = {"high_percent", "high from", TABLE_REAL, UNIT_NONE, 5, "threshold of the level high"},
@@ -42,9 +43,9 @@ static const struct area {
 	const char *what;      /* "... % of the step time <what>" */
 	const char *next;
 } areas[] = {
-	{"input", VALUE_INPUT, 20, 5, "goes to waiting for input and copying it to the device", "input.verdict"},
+	{"input", VALUE_INPUT, 20, 5, "goes to waiting for input", "input.verdict"},
 	{"output", VALUE_OUTPUT, 20, 5, "goes to copies to the host that nothing hides", "copy_stats"},
-	{"kernel launch", VALUE_KERNEL_LAUNCH, 15, 3, "goes to launching work while the devices rest", "api_stats"},
+	{"kernel launch", VALUE_KERNEL_LAUNCH, 15, 3, "goes to launching work", "api_stats"},
 	{"collectives", VALUE_COLLECTIVES, 15, 3, "goes to communication between devices that no computing hides",
 	 "stream_roles"},
 	{"communication", VALUE_HOST_COMMUNICATION, 15, 3, "goes to exchanging data between processes or replicas while nothing computes",
@@ -53,6 +54,27 @@ static const struct area {
 	{"other", VALUE_OTHER, 15, 3, "goes to nothing that was recorded: Python, waiting, other libraries", "host_usage"},
 };
 #define AREAS (sizeof(areas) / sizeof(areas[0]))
+
+/* What is known of devices. */
+struct devices {
+	bool did_work; /* some of it was recorded */
+	struct step_unseen unseen;
+};
+
+/* "... % of the step time <that>": of what devices did meanwhile no more than the records tell. */
+static void put_what(struct text *sentence, const struct area *area, const struct devices *devices)
+{
+	if (area->value == VALUE_OTHER && devices->unseen.has_strange) {
+		text_string(sentence, "goes to nothing that is counted here: devices that are no GPUs, Python, waiting, other libraries");
+		return;
+	}
+	text_string(sentence, area->what);
+	if (area->value == VALUE_INPUT && devices->did_work)
+		text_string(sentence, " and copying it to the device");
+	if (area->value == VALUE_KERNEL_LAUNCH)
+		text_string(sentence, devices->unseen.is_much ? " (whether the devices rested then was not recorded)"
+							      : " while the devices rest");
+}
 
 /* The table to open; of a file of another profiler, which knows nothing of processors, the ranges. */
 static const char *next_of(const struct area *area, const struct run *run)
@@ -204,23 +226,24 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 }
 
 /* Ends the sentence: how much of the time computes; and how much the host alone does, where that is more than all that was said. */
-static void put_busy(struct text *sentence, const struct judged *judged, bool has_device, const char *time)
+static void put_busy(struct text *sentence, const struct judged *judged, const struct devices *devices, const char *time)
 {
-	double busy = has_device ? judged->compute : judged->host;
-	bool is_host = has_device && judged->host > busy && (judged->worst == AREAS || judged->host > judged->percent[judged->worst]);
+	double busy = devices->did_work ? judged->compute : judged->host;
+	bool is_host = devices->did_work && judged->host > busy &&
+		       (judged->worst == AREAS || judged->host > judged->percent[judged->worst]);
 	const char *before = judged->worst == AREAS ? ": " : "; ";
 	const char *whole = judged->worst == AREAS ? "the " : "it";
 
 	if (judged->worst != AREAS)
 		time = "";
 	if (is_host)
-		text_format(sentence, "%s%.1f %% of %s%s the host is in ops and calls while the devices rest", before, judged->host, whole,
-			    time);
+		text_format(sentence, "%s%.1f %% of %s%s the host is in ops and calls%s", before, judged->host, whole, time,
+			    devices->unseen.is_much ? "" : " while the devices rest");
 	if (is_host && busy >= SMALLEST)
 		text_format(sentence, ", %.1f %% the devices compute", busy);
 	else if (!is_host && (judged->worst == AREAS || busy >= SMALLEST))
 		text_format(sentence, "%s%.1f %% of %s%s %s", before, busy, whole, time,
-			    has_device ? "the devices compute" : "ops run on the host");
+			    devices->did_work ? "the devices compute" : "ops run on the host");
 	text_char(sentence, '.');
 }
 
@@ -238,22 +261,24 @@ static void put_awaited(struct text *sentence, const struct step_rows *rows, con
 }
 
 static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,
-			const struct request *request, bool has_device, uint64_t all)
+			const struct request *request, const struct devices *devices, uint64_t all)
 {
 	static const char *const times[] = {[UNIT_STEP] = "step time",
 					    [UNIT_REQUEST] = "requests' time",
 					    [UNIT_CALL] = "calls' time",
 					    [UNIT_WHOLE] = "time from the first op to the last"};
 	struct text sentence = {0}, warm = {0};
-	double busy = has_device ? judged->compute : judged->host;
+	double busy = devices->did_work ? judged->compute : judged->host;
 
-	if (judged->worst == AREAS)
+	if (judged->worst == AREAS) {
 		text_string(&sentence, "No part of the time stands out");
-	else
-		text_format(&sentence, "%s: %.1f %% of the %s %s",
+	} else {
+		text_format(&sentence, "%s: %.1f %% of the %s ",
 			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
-			    judged->percent[judged->worst], times[rows->kind], areas[judged->worst].what);
-	put_busy(&sentence, judged, has_device, times[rows->kind]);
+			    judged->percent[judged->worst], times[rows->kind]);
+		put_what(&sentence, &areas[judged->worst], devices);
+	}
+	put_busy(&sentence, judged, devices, times[rows->kind]);
 	put_processors(&sentence, judged, rows, request);
 	put_besides(&sentence, judged, rows, request);
 	put_first(&sentence, rows, all);
@@ -269,21 +294,32 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	table_string(table, SENTENCE, sentence.bytes);
 	table_note(table, NOTE_INFO, "%s", sentence.bytes);
 	table_string(table, NEXT,
-		     judged->worst == AREAS ? has_device ? "kernel_stats" : "op_stats" : next_of(&areas[judged->worst], request->run));
+		     judged->worst != AREAS ? next_of(&areas[judged->worst], request->run)
+		     : devices->did_work    ? "kernel_stats"
+					    : "op_stats");
 	text_free(&sentence);
 }
 
-static void put_area(struct table *table, const struct area *area, double percent, enum level level)
+static void put_area(struct table *table, const struct area *area, double percent, enum level level, const struct devices *devices)
 {
+	bool is_of_devices = area->value == VALUE_OUTPUT || area->value == VALUE_COLLECTIVES;
+	bool is_unknown = is_of_devices && devices->unseen.is_much && !devices->did_work;
 	struct text sentence = {0};
 
-	text_format(&sentence, "%.1f %% %s.", percent, area->what);
+	if (is_unknown) {
+		text_format(&sentence, "What the devices did %s", devices->unseen.has_strange ? "is not counted here" : "was not recorded");
+	} else {
+		text_format(&sentence, "%.1f %% ", percent);
+		put_what(&sentence, area, devices);
+	}
+	text_char(&sentence, '.');
 	if (level == LEVEL_POSSIBLE)
 		text_string(&sentence, " Some of what was not recorded may be input.");
 	table_row(table);
 	table_string(table, AREA, area->name);
-	table_string(table, LEVEL, level_names[level]);
-	table_real(table, PERCENT, percent);
+	table_string(table, LEVEL, is_unknown ? "unknown" : level_names[level]);
+	if (!is_unknown)
+		table_real(table, PERCENT, percent);
 	table_real(table, HIGH, area->high);
 	table_real(table, MODERATE, area->moderate);
 	table_string(table, SENTENCE, sentence.bytes);
@@ -331,23 +367,24 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
+	struct devices devices = {0};
 	uint64_t all = 0;
-	bool has_device = false;
 
 	step_rows_find(&rows, request);
+	devices.unseen = step_rows_unseen(&rows, request);
 	for (size_t i = 0; i < rows.count; i++) {
 		all += step_rows_judges(&rows, i) ? rows.items[i]->total_ns : 0;
-		has_device |= rows.items[i]->has_device;
+		devices.did_work |= rows.items[i]->has_device;
 	}
 	if (all) {
 		struct judged judged = judge(&rows, all);
-		put_summary(table, &judged, &rows, request, has_device, all);
+		put_summary(table, &judged, &rows, request, &devices, all);
 		for (size_t a = 0; a < AREAS; a++)
-			put_area(table, &areas[a], judged.percent[a], judged.levels[a]);
+			put_area(table, &areas[a], judged.percent[a], judged.levels[a], &devices);
 	} else {
 		put_unknown(table, &rows, request);
 	}
-	if (all && !has_device)
+	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
 	step_rows_note_first(table, &rows);
 	step_rows_notes(table, request, &rows);

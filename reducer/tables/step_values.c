@@ -3,10 +3,12 @@
 #include "reducer/tables/step_values.h"
 
 #include "reducer/model/losses.h"
+#include "reducer/model/gpu.h"
 #include "reducer/tables/notes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WARM_TIMES 2	   /* as long as the median: a step that still warms up */
 #define WARM_LEAST 20	   /* steps of a process of which a median says what is usual */
@@ -514,6 +516,38 @@ void step_rows_note_first(struct table *table, const struct step_rows *rows)
 	text_free(&warm);
 }
 
+struct step_unseen step_rows_unseen(const struct step_rows *rows, const struct request *request)
+{
+	struct step_unseen unseen = {0};
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct process *process = &request->run->processes[rows->items[i]->process];
+		uint64_t all = 0;
+		if (i && rows->items[i - 1]->process == rows->items[i]->process)
+			continue;
+		unseen.has_strange |= process_has_strange_devices(process);
+		unseen.is_off |= strcmp(process_setting(process, "CUDA"), "off") == 0;
+		unseen.launches += process->gpu ? gpu_unseen_launches(&process->gpu->counts, &all) : 0;
+		unseen.of_launches += all;
+	}
+	unseen.is_much = unseen.has_strange || (double)unseen.launches > GPU_UNSEEN_FROM * (double)unseen.of_launches;
+	return unseen;
+}
+
+static void note_unseen(struct table *table, const struct request *request, const struct step_rows *rows)
+{
+	struct step_unseen unseen = step_rows_unseen(rows, request);
+
+	if (unseen.launches)
+		table_note(table, NOTE_MISSING,
+			   "What devices did for %" PRIu64 " of %" PRIu64 " launches was not recorded: where no device seems to work, one "
+			   "may have.",
+			   unseen.launches, unseen.of_launches);
+	if (unseen.has_strange)
+		table_note(table, NOTE_MISSING,
+			   "The file has devices that are no GPUs: what they did counts in no part, and stands in range_stats.");
+}
+
 void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows)
 {
 	static const char *const splits[] = {
@@ -528,6 +562,7 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	if (!rows->count)
 		return;
 	note_units(table, rows);
+	note_unseen(table, request, rows);
 	note_pauses(table, request, rows);
 	note_outside(table, request, rows);
 	note_turns(table, request, rows);

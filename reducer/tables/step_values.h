@@ -96,6 +96,15 @@ void step_rows_say_warm(struct text *text, const struct step_rows *rows, double 
 /* Says what the first and these took; nothing where all are judged. */
 void step_rows_note_first(struct table *table, const struct step_rows *rows);
 
+/* What no record tells of the devices of the processes that these rows are of: there, "no device worked" is not known. */
+struct step_unseen {
+	uint64_t launches, of_launches; /* without a record of what the device did; of so many */
+	bool is_much;			/* it may change what the parts say */
+	bool has_strange;		/* a file has devices that are in no table: process_has_strange_devices */
+	bool is_off;			/* calls of a GPU were not recorded at all */
+};
+struct step_unseen step_rows_unseen(const struct step_rows *rows, const struct request *request);
+
 /* What a reader of any of these tables must know: which units, which split, what is inferred, what is missing. */
 void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows);
 

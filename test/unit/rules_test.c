@@ -4,6 +4,7 @@
  *
  * Rule: each expectation stands in the test; facts are those of a made-up run of 100 steps that take 1 s.
  */
+#include "reducer/rules/facts_own.h"
 #include "reducer/rules/rules.h"
 #include "reducer/rules/select.h"
 
@@ -145,7 +146,7 @@ static const struct scenario scenarios[] = {
 	 3199,
 	 {{FACT_reductions, 3200}, {FACT_reduced_bytes, 3200e5}, {FACT_compute_narrow_ns, 0}, END},
 	 NULL},
-	{"slow_collectives", 29.9e9, {{FACT_reduce_best, 30e9}, {FACT_reduce_mean, 10e9}, END}, NULL},
+	{"slow_collectives", 29.9e9, {{FACT_reduce_best_rate, 30e9}, {FACT_reduce_mean_rate, 10e9}, END}, NULL},
 	{"wide_gradients",
 	 0.49e9,
 	 {{FACT_reduced_wide_bytes, 0.5e9}, {FACT_reduced_bytes, 1e9}, {FACT_reductions, 100}, END},
@@ -412,6 +413,38 @@ static void test_every_fact_names_cells_that_exist(void **state)
 		fail_msg("%s", mistake);
 }
 
+/* Where too many launches have no record of the device nobody says when it waited. */
+static void test_no_waiting_of_devices_that_nobody_saw(void **state)
+{
+	static const struct given waits[] = {{FACT_split_launch, 0.3 * SECOND},
+					     {FACT_split_host, 0.3 * SECOND},
+					     {FACT_split_other, 0.3 * SECOND},
+					     {FACT_small_reads, 5000},
+					     {FACT_launch_delay_ns, 0.3 * SECOND}};
+	struct rule_facts facts;
+
+	(void)state;
+	for (int is_much = 0; is_much < 2; is_much++) {
+		struct findings *findings;
+		healthy(&facts);
+		for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+			facts_set(&facts, waits[i].id, waits[i].value);
+		facts_set(&facts, FACT_unseen_launches_percent, is_much ? 5.1 : 5);
+		findings = findings_from(&facts, NULL);
+		for (size_t i = 0; i < rule_count; i++) {
+			const struct finding *finding = finding_of(findings, rules[i].name);
+			bool is_of_waiting = finding->title.length && strstr(finding->title.bytes, "the device waits") != NULL;
+			assert_false(is_much && finding->state == RULE_FIRED && is_of_waiting);
+		}
+		assert_int_equal(finding_of(findings, "launch_bound")->state, is_much ? RULE_BLIND : RULE_FIRED);
+		assert_int_equal(finding_of(findings, "host_bound")->state, is_much ? RULE_BLIND : RULE_FIRED);
+		assert_int_equal(finding_of(findings, "unexplained_idle")->state, is_much ? RULE_BLIND : RULE_FIRED);
+		assert_int_equal(finding_of(findings, "small_reads")->state, is_much ? RULE_BLIND : RULE_FIRED);
+		assert_int_equal(finding_of(findings, "delayed_launches")->state, is_much ? RULE_BLIND : RULE_FIRED);
+		findings_free(findings);
+	}
+}
+
 static void test_evidence_in_words(void **state)
 {
 	struct rule_facts facts;
@@ -423,9 +456,16 @@ static void test_evidence_in_words(void **state)
 	facts.facts[FACT_pageable_ns].proof = (struct proof){
 		.how = PROOF_FOLLOWS, .table = "copy_stats", .column = "total_ns", .rows = "kind=HtoD", .unit = UNIT_NS};
 	facts_set(&facts, FACT_pageable_ns, 0.03 * SECOND);
+	facts_own(&facts, FACT_device_memory_percent, 12.5, "memory.summary", "peak_bytes", "%s", "");
+	facts.facts[FACT_pageable_bytes].proof =
+		(struct proof){.how = PROOF_MOST, .table = "copy_stats", .column = "bytes", .value = 7, .unit = UNIT_BYTES};
 	findings = findings_from(&facts, NULL);
+	finding_prove(&findings->list[0], &facts, FACT_device_memory_percent);
+	finding_prove(&findings->list[0], &facts, FACT_pageable_bytes);
 	finding_put_evidence(&words, &findings->list[0]);
 	assert_non_null(strstr(words.bytes, "copy_stats[kind=HtoD].total_ns = 30000000 ns"));
+	assert_non_null(strstr(words.bytes, "; memory.summary.peak_bytes gives 12.5 %"));
+	assert_non_null(strstr(words.bytes, "; the greatest copy_stats.bytes = 7 bytes"));
 	text_free(&words);
 	findings_free(findings);
 }
@@ -482,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
 		cmocka_unit_test(test_every_fact_names_cells_that_exist),
+		cmocka_unit_test(test_no_waiting_of_devices_that_nobody_saw),
 		cmocka_unit_test(test_evidence_in_words),
 		cmocka_unit_test(test_selectors),
 	};
