@@ -129,13 +129,24 @@ function splitParts(table) {
 		.filter((part) => part.column >= 0 && table.rows.some((row) => Number(row[part.column]) > 0));
 }
 
-// Steps in bars of neighbours where there are more than pixels: each bar is their mean.
+// Whose step a row is: each process has a step 1.
+function whose(table, row) {
+	const [process, host, rank] = ["process", "host", "job_rank"].map((id) => place(table, id) < 0 ? null : row[place(table, id)]);
+	return `process ${process}${host ? " of " + host : ""}${rank === null || rank === "" ? "" : ", rank " + rank}`;
+}
+
+// Steps in bars of neighbours where there are more than pixels: each bar is their mean, of one process alone.
 function stepBars(table) {
 	if (table.bands)
 		return table.bands.rows.map((row) => [row]);
 	const size = Math.ceil(table.rows.length / STEP_BARS), bars = [];
-	for (let i = 0; i < table.rows.length; i += size)
-		bars.push(table.rows.slice(i, i + size));
+	for (const row of table.rows) {
+		const last = bars[bars.length - 1];
+		if (last && last.length < size && whose(table, last[0]) === whose(table, row))
+			last.push(row);
+		else
+			bars.push([row]);
+	}
 	return bars;
 }
 
@@ -149,7 +160,7 @@ function topOf(sums) {
 
 function stepChart(table) {
 	const step = place(table, "step"), total = place(table, "total_ns"), bars = stepBars(table), split = splitParts(table);
-	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], size = table.bands ? table.bands.size : bars[0].length;
+	const parts = split.length ? split : [{ label: "step", column: total, colour: colour(0) }], size = table.bands ? table.bands.size : Math.max(...bars.map((rows) => rows.length));
 	const labels = bars.map((rows) => table.bands ? "about " + Math.round(rows[0][step]) : rows.length > 1 ? `${rows[0][step]}–${rows[rows.length - 1][step]}` : String(rows[0][step]));
 	const datasets = parts.map((part) => ({ label: part.label, data: bars.map((rows) => mean(rows, part.column)), backgroundColor: part.colour, stack: "time" }));
 	const unknown = bars.map((rows) => split.length ? Math.max(0, mean(rows, total) - split.reduce((sum, part) => sum + mean(rows, part.column), 0)) : 0);
@@ -164,11 +175,13 @@ function stepChart(table) {
 	} }, text);
 	const more = isWhole && topOf(sums) < most ? [toggle("", "Cut the longest bars")] :
 		higher ? [element("span", { class: "note" }, `${higher === 1 ? "1 bar is" : higher + " bars are"} longer than the picture, up to ${shown(most, "ns")}. `), toggle("whole", "Show them whole")] : [];
+	const owners = new Set(table.rows.map((row) => whose(table, row))).size, below = owners > 1 ? `step (${owners} processes, one after the other)` : "step";
+	const of = (bar) => owners > 1 && !table.bands ? " of " + whose(table, bar[0]) : "";
 	return picture(title, { type: "bar", data: { labels, datasets }, options: { animation: false, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
 		datasets: { bar: { categoryPercentage: 1, barPercentage: bars.length > 80 ? 1 : 0.9 } },
-		scales: { x: { stacked: true, ...axis(null, "step"), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, max: top || undefined, ...axis("ns", "time", top) } },
+		scales: { x: { stacked: true, ...axis(null, below), ticks: { color: ink(), autoSkip: true, maxRotation: 0 } }, y: { stacked: true, beginAtZero: true, max: top || undefined, ...axis("ns", "time", top) } },
 		plugins: { legend: { display: datasets.length > 1, labels: { color: ink(), boxWidth: 12 } }, tooltip: { callbacks: {
-			title: (points) => "step " + points[0].label, label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
+			title: (points) => "step " + points[0].label + of(bars[points[0].dataIndex]), label: (point) => point.dataset.label + ": " + shown(point.raw, "ns"),
 			footer: (points) => "total: " + shown(mean(bars[points[0].dataIndex], total), "ns") } } } } }, more);
 }
 

@@ -61,10 +61,11 @@ function whichRun(main) {
 	if (!has("processes"))
 		return;
 	const table = byId.get("processes"), row = table.rows[0], env = byId.get("run_env");
-	const fact = (name) => env ? (env.rows.find((one) => value(env, one, "kind") === "run" && value(env, one, "name") === name) || []).at(-1) : null;
+	const fact = (name) => env ? env.rows.filter((one) => value(env, one, "kind") === "run" && value(env, one, "name") === name)
+		.map((one) => value(env, one, "value"))[0] : null;
 	const seconds = fact("seconds");
 	const end = value(table, row, "end") || "", ended = end === "still running" ? end : `ended: ${end}`;
-	const started = fact("started"), words = [started ? started.replace("T", " ") : null, seconds ? `lasted ${shown(Math.round(Number(seconds) * 1e9), "ns")}` : null,
+	const started = fact("started"), words = [started ? started.replace("T", " ") : null, seconds ? `lasted ${seconds} s` : null,
 		table.row_count > 1 ? `${table.row_count} processes, the first ${ended}` : ended];
 	main.append(element("p", { class: "run" }, element("code", {}, firstCommand()), element("br"), words.filter(Boolean).join(", ")));
 }
