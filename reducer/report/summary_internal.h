@@ -38,8 +38,8 @@ struct summary {
 		size_t count, room;
 	} notes;
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
-	struct {	/* the steps that were printed; count 0 = none */
-		int64_t process;
+	struct {	/* the steps that were printed */
+		const struct process *process; /* NULL = none were */
 		struct step_cover cover;
 	} steps;
 };

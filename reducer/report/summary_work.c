@@ -50,48 +50,53 @@ static void put_spark(struct text *out, const int64_t *times, size_t count, size
 	}
 }
 
-/* The process with the most steps that have a length; -1 = none. */
-static int64_t busiest(const struct table *steps, size_t process, size_t total)
+/* As step_stats has it. */
+static bool has_length(const struct step_rows *rows, size_t i)
 {
-	int64_t best = -1;
-	size_t most = 0;
+	return step_rows_counts(rows, rows->items[i]) || !rows->items[i]->unit.is_cut;
+}
 
-	for (size_t row = 0, count = 0; row < steps->shown_count; row++) {
-		int64_t pid = table_get_integer(steps, row, process);
-		if (row == 0 || pid != table_get_integer(steps, row - 1, process))
-			count = 0;
-		count += table_is_known(steps, row, total);
+/* The process, by its place in the run, with the most steps that have a length; SIZE_MAX = none. *others: further ones with some. */
+static size_t busiest(const struct step_rows *rows, size_t *others)
+{
+	size_t best = SIZE_MAX, most = 0, processes = 0;
+
+	for (size_t i = 0, count = 0; i < rows->count; i++) {
+		count = i && rows->items[i]->process == rows->items[i - 1]->process ? count : 0;
+		processes += has_length(rows, i) && count == 0;
+		count += has_length(rows, i);
 		if (count > most) {
 			most = count;
-			best = pid;
+			best = rows->items[i]->process;
 		}
 	}
+	*others = processes ? processes - 1 : 0;
 	return best;
 }
 
 /* What the rows are, and who marked them. */
-static void put_who(struct summary *summary, const struct table *steps, size_t row)
+static void put_who(struct summary *summary, const struct step_row *row)
 {
-	size_t source = table_find_column(steps->kind, "source"), unit = table_find_column(steps->kind, "unit"), length = 0;
-	const char *who = table_is_known(steps, row, source) ? table_get_text(steps, row, source, &length) : "";
-	const char *kind = table_get_text(steps, row, unit, &(size_t){0});
+	const struct process *process = &summary->request->run->processes[row->process];
+	unsigned source = row->unit.step == SIZE_MAX ? SPAN_NO_SOURCE : process->steps[row->unit.step].source;
+	const char *who = source == SPAN_NO_SOURCE ? "" : range_source_name(source);
 	struct text name = {0};
 
-	if (length == 15 && memcmp(who, "record_function", 15) == 0)
+	if (source == SOURCE_record_function)
 		text_string(&name, "  by PyTorch");
-	else if (length == 5 && memcmp(who, "eager", 5) == 0)
+	else if (source == SOURCE_eager)
 		text_string(&name, "  by TensorFlow");
+	else if (*who)
+		text_format(&name, "  by %s", who);
 	else
-		text_string(&name, length ? "  by " : *kind == 'w' ? "  whole run" : *kind == 'c' ? "  calls" : "  requests");
-	if (name.length == sizeof("  by ") - 1)
-		escape_visible(&name, who, length);
+		text_string(&name, row->kind == UNIT_WHOLE ? "  whole run" : row->kind == UNIT_CALL ? "  calls" : "  requests");
 	escape_cut(&name, WHO_WIDTH);
 	text_put(&summary->line, name.bytes, name.length);
 	text_fill(&summary->line, ' ', WHO_WIDTH - escape_width(name.bytes, name.length));
 	text_free(&name);
 }
 
-static void put_steps(struct summary *summary, const struct table *steps, int64_t *times, size_t count, size_t row)
+static void put_steps(struct summary *summary, int64_t *times, size_t count, const struct step_row *first)
 {
 	unsigned width = summary->options->width;
 	size_t room = width > STEPS_WIDTH + SPARK_LEAST ? width - STEPS_WIDTH : SPARK_LEAST;
@@ -102,7 +107,7 @@ static void put_steps(struct summary *summary, const struct table *steps, int64_
 	if (summary_heading(summary, heading.bytes, 1)) {
 		for (size_t i = 0; i < count; i++)
 			sum += (double)times[i];
-		put_who(summary, steps, row);
+		put_who(summary, first);
 		summary_number(summary, human_count, (int64_t)count, 8);
 		put_spark(&spark, times, count, room < SPARK_MOST ? room : SPARK_MOST);
 		qsort(times, count, sizeof *times, by_value);
@@ -117,31 +122,41 @@ static void put_steps(struct summary *summary, const struct table *steps, int64_
 	text_free(&heading);
 }
 
+/* Of several processes one is shown; the parts below are of all. */
+static void put_whose(struct summary *summary, const struct process *process, size_t others)
+{
+	if (!others || !summary_left(summary))
+		return;
+	text_format(&summary->line, "  of process %s; %zu more count%s below, too: -t overview.steps,ranks", process->called, others,
+		    others == 1 ? "s" : "");
+	summary_end_line(summary);
+}
+
 void summary_put_steps(struct summary *summary)
 {
-	struct request all = *summary->request; /* every step counts, not only those that a screen would show */
-	all.is_text = false;
-	struct table *steps = tables_make(&table_step_stats, &all);
-	size_t process = table_find_column(steps->kind, "process"), total = table_find_column(steps->kind, "total_ns"), count = 0,
-	       first = 0;
-	int64_t *times = base_alloc(steps->shown_count + 1, sizeof *times);
-	size_t role = table_find_column(steps->kind, "role"); /* evaluation is no training */
-	size_t start = table_find_column(steps->kind, "start_ns");
-	int64_t wanted = busiest(steps, process, total);
+	const struct run *run = summary->request->run;
+	size_t count = 0, first = 0, others;
+	struct step_rows rows;
+	int64_t *times;
 
-	for (size_t row = 0; row < steps->shown_count && wanted >= 0; row++) {
-		if (table_get_integer(steps, row, process) != wanted || !table_is_known(steps, row, total) ||
-		    table_is_known(steps, row, role))
+	step_rows_find(&rows, summary->request); /* every step counts, not only those that a screen would show */
+	times = base_alloc(rows.count + 1, sizeof *times);
+	size_t wanted = busiest(&rows, &others);
+	for (size_t i = 0; i < rows.count && wanted != SIZE_MAX; i++) {
+		const struct step_row *row = rows.items[i];
+		if (row->process != wanted || !has_length(&rows, i) || row->is_evaluation) /* evaluation is no training */
 			continue;
-		first = count == 0 ? row : first;
-		times[count++] = table_get_integer(steps, row, total);
-		step_cover_add(&summary->steps.cover, table_get_integer(steps, row, start), times[count - 1]);
+		first = count == 0 ? i : first;
+		times[count++] = (int64_t)row->total_ns;
+		step_cover_add(&summary->steps.cover, row->start_ns, times[count - 1]);
 	}
-	summary->steps.process = wanted;
-	if (count)
-		put_steps(summary, steps, times, count, first);
+	summary->steps.process = wanted == SIZE_MAX ? NULL : &run->processes[wanted];
+	if (count) {
+		put_steps(summary, times, count, rows.items[first]);
+		put_whose(summary, summary->steps.process, others);
+	}
 	free(times);
-	table_free(steps);
+	step_rows_free(&rows);
 }
 
 static void put_stretch(struct text *out, int64_t ns, int64_t life, const char *where, bool *any)
@@ -158,13 +173,9 @@ static void put_stretch(struct text *out, int64_t ns, int64_t life, const char *
  * where windows left a part of its life out. */
 void summary_put_outside(struct summary *summary)
 {
-	const struct run *run = summary->request->run;
 	struct step_outside outside = {0};
-	bool any = false, is_told = false;
+	bool any = false, is_told = summary->steps.process && step_outside(summary->steps.process, &summary->steps.cover, &outside);
 
-	for (size_t i = 0; i < run->process_count && !is_told; i++)
-		is_told = run->processes[i].pid == summary->steps.process &&
-			  step_outside(&run->processes[i], &summary->steps.cover, &outside);
 	free(summary->steps.cover.items);
 	summary->steps.cover = (struct step_cover){0};
 	if (!is_told || !summary_left(summary))
