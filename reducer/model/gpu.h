@@ -265,6 +265,10 @@ void gpu_name_devices(struct run *run);
 /* What the process says of its device; NULL = nothing. */
 const struct gpu_device *gpu_find_device(const struct gpu *gpu, uint32_t id);
 
+/* Has the process to do with that device? A log of ours names no other one; the file of another profiler may name all that the machine
+ * has: of those count what the process used, if it used any. */
+int gpu_has_to_do(const struct process *process, uint32_t id);
+
 /* Is what one process calls device `id` what the other calls `other_id`? By UUID where both are known, else by number and machine;
  * two ranks of a job have one each. */
 int gpu_is_one_device(const struct process *one, uint32_t id, const struct process *other, uint32_t other_id);

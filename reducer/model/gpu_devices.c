@@ -41,6 +41,22 @@ int gpu_is_one_device(const struct process *one, uint32_t id, const struct proce
 	       (!one->is_of_rank || !other->is_of_rank || one->of_rank == other->of_rank);
 }
 
+int gpu_has_to_do(const struct process *process, uint32_t id)
+{
+	const struct gpu *gpu = process->gpu;
+	uint32_t number;
+
+	if (gpu == NULL || !process_is_foreign(process) || gpu->sweep_count == 0)
+		return gpu != NULL;
+	for (size_t i = 0; i < gpu->sweep_count; i++)
+		if (gpu->sweeps[i].device == id)
+			return 1;
+	for (size_t i = 0; i < process->account_count; i++)
+		if (gpu_is_device_allocator(process->accounts[i].allocator, &number) && number == id)
+			return 1;
+	return 0;
+}
+
 int gpu_has_uuid(const struct process *process, uint32_t id)
 {
 	return with_uuid(process, id) != NULL;

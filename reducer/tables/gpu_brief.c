@@ -32,6 +32,8 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 	const struct gpu *gpu = process->gpu;
 
 	for (size_t i = 0; i < gpu->device_count; i++) {
+		if (!gpu_has_to_do(process, gpu->devices[i].id))
+			continue;
 		struct gpu_brief_device *device = device_of(brief, process, gpu->devices[i].id);
 		device->name = gpu->devices[i].name;
 		device->has_peak |= !process_is_foreign(process);

@@ -188,8 +188,8 @@ static bool is_other_device(const struct request *request, const struct process 
 {
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		if (process->gpu && gpu_find_device(process->gpu, id) && request_wants_process(request, process) &&
-		    !gpu_is_one_device(first, id, process, id))
+		if (process->gpu && gpu_find_device(process->gpu, id) && gpu_has_to_do(process, id) &&
+		    request_wants_process(request, process) && !gpu_is_one_device(first, id, process, id))
 			return true;
 	}
 	return false;
@@ -205,7 +205,7 @@ void gpu_note_numbers(struct table *table, const struct request *request)
 			first = process;
 	}
 	for (size_t i = 0; first && i < first->gpu->device_count; i++)
-		if (is_other_device(request, first, first->gpu->devices[i].id)) {
+		if (gpu_has_to_do(first, first->gpu->devices[i].id) && is_other_device(request, first, first->gpu->devices[i].id)) {
 			table_note(table, NOTE_INFO,
 				   "Devices have the numbers that each process gives them: under number %" PRIu32 " there are several "
 				   "(CUDA_VISIBLE_DEVICES, or several machines), which figures of a number hold together; --process, "
