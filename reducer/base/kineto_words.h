@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How PyTorch's profiler names copies: "Memcpy HtoD (Pageable -> Device)", and types of tensors. For reading its files and for
+ * How PyTorch's profiler names copies: "Memcpy HtoD (Pageable -> Device)", steps, and types of tensors. For reading its files and for
  * writing such.
  *
  * Rule: of copies the place is the number, CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind; 0 is what is not said. Types that
@@ -11,6 +11,22 @@
 
 #define KINETO_COPIES {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"}
 #define KINETO_MEMORIES {"", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"}
+#define KINETO_STEP_NAME "ProfilerStep#" /* and its number */
+#define KINETO_STEP_DIGITS 18u	    /* of a number that our tables can show */
+
+#include <stdbool.h>
+#include <string.h>
+
+/* A name that only begins so has no number, and is a range like any other. */
+static inline bool kineto_is_step(const char *name)
+{
+	const char *number = name + sizeof(KINETO_STEP_NAME) - 1;
+
+	if (strncmp(name, KINETO_STEP_NAME, sizeof(KINETO_STEP_NAME) - 1) != 0)
+		return false;
+	size_t digits = strspn(number, "0123456789");
+	return digits > 0 && digits <= KINETO_STEP_DIGITS && !number[digits];
+}
 
 /* Ours (collectors/pytorch_layout.c), then its. */
 #define KINETO_TYPES                                                                                                             \

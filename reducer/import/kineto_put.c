@@ -130,21 +130,6 @@ static void put_op(struct kineto *kineto, const struct kineto_event *event, int 
 	kineto_put_group(kineto, thread, event->duration_ns ? at_end(event) : kineto_begin(event));
 }
 
-static const char step_name[] = "ProfilerStep#";
-
-#define STEP_DIGITS 18u /* of a number that our tables can show */
-
-/* A name that only begins so has no number, and is a range like any other. */
-static int is_step(struct kineto *kineto, const struct kineto_event *event)
-{
-	const char *name = kineto_text(kineto, event, KINETO_NAME), *number = name + sizeof(step_name) - 1;
-
-	if (strncmp(name, step_name, sizeof(step_name) - 1) != 0)
-		return 0;
-	size_t digits = strspn(number, "0123456789");
-	return digits > 0 && digits <= STEP_DIGITS && !number[digits];
-}
-
 static void put_step(struct kineto *kineto, const struct kineto_event *event, uint32_t thread, uint64_t number, uint8_t source)
 {
 	SINK_ADD(&kineto->group, step, .number = number, .source = source);
@@ -158,8 +143,8 @@ static void put_annotation(struct kineto *kineto, const struct kineto_event *eve
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 
-	if (is_step(kineto, event))
-		put_step(kineto, event, kineto_thread(kineto, event), strtoull(name + sizeof(step_name) - 1, NULL, 10),
+	if (kineto_is_step(kineto_text(kineto, event, KINETO_NAME)))
+		put_step(kineto, event, kineto_thread(kineto, event), strtoull(name + sizeof(KINETO_STEP_NAME) - 1, NULL, 10),
 			 RECORD_FUNCTION);
 	put_op(kineto, event, SCOPE_USER);
 }
@@ -278,7 +263,7 @@ static void put_cpu_op(struct kineto *kineto, const struct kineto_event *event)
 /* PyTorch up to 1.11 calls user's ranges operators too. */
 static void put_operator(struct kineto *kineto, const struct kineto_event *event)
 {
-	if (is_step(kineto, event))
+	if (kineto_is_step(kineto_text(kineto, event, KINETO_NAME)))
 		put_annotation(kineto, event);
 	else
 		put_cpu_op(kineto, event);

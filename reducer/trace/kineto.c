@@ -63,7 +63,7 @@ static void add_name(struct writer *writer, const struct span *span)
 	if (span->what == SPAN_KERNEL)
 		demangle(span->name, &name);
 	else if (span->what == SPAN_STEP)
-		text_format(&name, "ProfilerStep#%" PRIu64, span->number);
+		text_format(&name, KINETO_STEP_NAME "%" PRIu64, span->number);
 	else if (span->what == SPAN_COPY)
 		text_format(&name, "Memcpy %s (%s -> %s)", copy_word(span->copy_kind), memory_word(span->from_memory),
 			    memory_word(span->to_memory));
@@ -198,6 +198,12 @@ static void put_line(struct writer *writer)
 	text_clear(&writer->line);
 }
 
+/* What torch.profiler itself called a step: it is written as the step that it is, or makes none. */
+static bool is_said_as_step(const struct span *span)
+{
+	return (span->what == SPAN_RANGE || span->what == SPAN_OP || span->what == SPAN_TRACE) && kineto_is_step(span->name);
+}
+
 static int put_span(void *context, const struct span *span)
 {
 	struct writer *writer = context;
@@ -209,7 +215,8 @@ static int put_span(void *context, const struct span *span)
 		writer->last_ns = end_ns > writer->last_ns ? end_ns : writer->last_ns;
 	else if (span->what == SPAN_STEP && span->is_open && writer->last_ns < end_ns)
 		end_ns = writer->last_ns > span->start_ns ? writer->last_ns : span->start_ns;
-	if (span->kind != SPAN_WHOLE || !category_of(span) || span->start_ns >= writer->request->to_ns || end_ns < writer->request->from_ns)
+	if (span->kind != SPAN_WHOLE || !category_of(span) || is_said_as_step(span) || span->start_ns >= writer->request->to_ns ||
+	    end_ns < writer->request->from_ns)
 		return 0;
 	text_format(line, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category_of(span));
 	add_name(writer, span);
