@@ -22,7 +22,8 @@ static bool setting_is(const struct process *process, const char *name, const ch
 
 bool process_has_heap(const struct process *process)
 {
-	return !process->is_heap_unseen && !setting_is(process, "MALLOC", "off") &&
+	/* Counters of no thread: the part of the log that has them is missing. */
+	return process->thread_count && !process->is_heap_unseen && !setting_is(process, "MALLOC", "off") &&
 	       (!setting_is(process, "WINDOW", "off") || process->heap.allocations || process->heap.frees);
 }
 

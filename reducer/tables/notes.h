@@ -9,7 +9,8 @@
 
 #include "reducer/tables/request.h"
 
-/* Did the malloc hooks count in this process? (MALLOC=off, WINDOW=off and allocators of the program's own hide it.) */
+/* Did the malloc hooks count in this process? (MALLOC=off, WINDOW=off, allocators of the program's own and a log that is
+ * cut off hide it.) */
 bool process_has_heap(const struct process *process);
 
 /* Was every wanted process to record in windows (setting WINDOW), none of which opened? */
