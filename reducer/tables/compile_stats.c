@@ -8,6 +8,7 @@
  */
 #include "reducer/tables/compile_rows.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 #include "reducer/tables/xla_files.h"
 
@@ -140,10 +141,11 @@ static void fill(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO, "What frameworks and XLA compiled names no device: --device leaves it out.");
 	gpu_note_placeless(table, placeless, "rows of the driver and of calls");
 	if (!table->row_count && !request->device) {
-		table_note(table, NOTE_MISSING,
-			   "Nothing says that code was compiled: no tf.function, torch.compile or XLA of TensorFlow ran while "
-			   "ops were "
-			   "recorded, and no CUDA program loaded code. What JAX compiled is known by TFPROF_XLA_DUMP=1.");
+		if (!notes_not_in_file(table, request))
+			table_note(table, NOTE_MISSING,
+				   "Nothing says that code was compiled: no tf.function, torch.compile or XLA of TensorFlow ran while "
+				   "ops were "
+				   "recorded, and no CUDA program loaded code. What JAX compiled is known by TFPROF_XLA_DUMP=1.");
 		return;
 	}
 	table_sort(table, TOTAL, false);

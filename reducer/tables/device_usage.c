@@ -191,10 +191,11 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			add_process(table, request, &request->run->processes[i]);
-	table_note(table, NOTE_INFO,
-		   "Read through NVML every TFPROF_SYS milliseconds, 500 at least, by processes whose GPU work is recorded with "
-		   "TFPROF_CUDA=cupti; of the devices that CUDA shows them. Figures are of the whole device, not of the process "
-		   "alone.");
+	if (!notes_not_in_file(table, request))
+		table_note(table, NOTE_INFO,
+			   "Read through NVML every TFPROF_SYS milliseconds, 500 at least, by processes whose GPU work is recorded with "
+			   "TFPROF_CUDA=cupti; of the devices that CUDA shows them. Figures are of the whole device, not of the process "
+			   "alone.");
 	notes_recording(table, request);
 }
 

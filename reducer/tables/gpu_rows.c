@@ -227,6 +227,8 @@ static const char *nothing_because(const struct request *request)
 		}
 	if (off && off == wanted)
 		return "TFPROF_CUDA=off";
+	if (notes_is_foreign(request))
+		return "the file of another profiler has no call and no work of one";
 	return notes_no_window(request) ? "no window opened (TFPROF_WINDOW)" : "the program made no CUDA call that tfprof saw";
 }
 

@@ -299,10 +299,11 @@ static void note_view(struct table *table, const struct input_view *view)
 void input_notes(struct table *table, const struct request *request, const struct input_views *views)
 {
 	if (!views->count)
-		table_note(
-			table, NOTE_MISSING,
-			"No process marked steps, so there is no time to wait in: tfprof.step(), a framework's training loop or "
-			"TFPROF_STEP_RANGE makes some (step_stats).");
+		table_note(table, NOTE_MISSING, "%s",
+			   notes_is_foreign(request)
+				   ? "No process marked steps, so there is no time to wait in: step_stats says what does."
+				   : "No process marked steps, so there is no time to wait in: tfprof.step(), a framework's training loop "
+				     "or TFPROF_STEP_RANGE makes some (step_stats).");
 	for (size_t i = 0; i < views->count; i++)
 		note_view(table, &views->items[i]);
 	notes_recording(table, request);

@@ -121,10 +121,10 @@ static void fill(struct table *table, const struct request *request)
 		add_process(table, request, process);
 	}
 	table_sort(table, TIME, false);
-	if (!has_io)
+	if (!has_io && !notes_not_in_file(table, request))
 		table_note(table, NOTE_MISSING,
 			   "Reads were not recorded: TFPROF_IO was 0, or the log is of an older version or of another profiler.");
-	else
+	else if (has_io)
 		table_note(table, NOTE_INFO,
 			   "Not seen: what stdio reads for calls below 4 KiB, what is read through mapped memory, by sendfile, splice, "
 			   "copy_file_range, aio and io_uring, and system calls made without libc.");

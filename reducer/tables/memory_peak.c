@@ -360,7 +360,7 @@ static void fill_peak(struct table *table, const struct request *request)
 			   "Regions marked 'inferred': what was made before the first step or by the optimiser is persistent, "
 			   "what the "
 			   "forward and backward pass made is output.");
-	if (!rows.count)
+	if (!rows.count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_MISSING,
 			   "Nothing is known of what was live: TFPROF_MALLOC=sample or full, a framework, or GPU calls give it.");
 	note_whole(table, request, has_accounts);

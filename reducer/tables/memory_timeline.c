@@ -146,7 +146,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_recording(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]) && table->row_count &&
-		    request->run->processes[i].heap.is_peak_batched) {
+		    process_has_heap(&request->run->processes[i]) && request->run->processes[i].heap.is_peak_batched) {
 			note_batched(table, &request->run->processes[i]);
 			break;
 		}

@@ -27,6 +27,29 @@ bool process_has_heap(const struct process *process)
 	       (!setting_is(process, "WINDOW", "off") || process->heap.allocations || process->heap.frees);
 }
 
+bool notes_is_foreign(const struct request *request)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		if (!request_wants_process(request, &request->run->processes[i]))
+			continue;
+		if (!process_is_foreign(&request->run->processes[i]))
+			return false;
+		is_any = true;
+	}
+	return is_any;
+}
+
+bool notes_not_in_file(struct table *table, const struct request *request)
+{
+	if (!notes_is_foreign(request))
+		return false;
+	table_note(table, NOTE_MISSING,
+		   "Made of a file of another profiler: it does not tell of this, or it is not read from there (docs/foreign.md).");
+	return true;
+}
+
 /* How many wanted processes is something true of, and what the first is called. */
 struct count {
 	size_t processes;

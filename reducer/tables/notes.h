@@ -19,6 +19,12 @@ bool notes_no_window(const struct request *request);
 /* Says which wanted processes have no heap numbers and why, and whether the window left part of the run out. */
 void notes_recording(struct table *table, const struct request *request);
 
+/* Are all wanted processes made of files of other profilers? Then what we might have recorded says nothing. */
+bool notes_is_foreign(const struct request *request);
+
+/* Says of a table without rows, where that is so, that such a file does not tell of it; whether it is so. */
+bool notes_not_in_file(struct table *table, const struct request *request);
+
 /* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
 void notes_missing(struct table *table, const struct request *request);
 

@@ -484,7 +484,7 @@ void op_rows_note_none(struct table *table, const struct request *request)
 			is_recorded |= !process->ops.items[op].is_range && process->ops.items[op].occurrences;
 	if (is_recorded)
 		table_note(table, NOTE_INFO, "No op began in what was asked for; the run as a whole has ops.");
-	else if (!notes_ops(table, request) && !notes_unheard(table, request))
+	else if (!notes_ops(table, request) && !notes_unheard(table, request) && !notes_not_in_file(table, request))
 		table_note(table, NOTE_MISSING,
 			   "No ops are in the logs: no framework was found (run_env says which were), or no capture window was open.");
 }

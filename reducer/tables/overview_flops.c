@@ -152,7 +152,7 @@ static void fill(struct table *table, const struct request *request)
 		has_peak |= table_is_known(table, r, PEAK);
 	if (table->row_count)
 		note_known(table, request);
-	else
+	else if (!notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO, "No arithmetic is known: no op told the shapes of its inputs, and cuBLAS was not called.");
 	if (has_peak)
 		table_note(table, NOTE_INFERRED,

@@ -53,7 +53,7 @@ static void fill_precision(struct table *table, const struct request *request)
 	if (all)
 		table_note(table, NOTE_INFERRED,
 			   "What a kernel computes in is inferred from its name; where that says nothing it is unknown.");
-	else
+	else if (!notes_not_in_file(table, request))
 		table_note(table, NOTE_MISSING, "No kernels are in the logs: there was no GPU, or TFPROF_CUDA is off or hooks.");
 	notes_recording(table, request);
 }

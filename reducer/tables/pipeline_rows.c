@@ -35,7 +35,7 @@ void pipeline_notes(struct table *table, const struct request *request)
 			   " calls were so many between two calls of their pipeline that they are not looked at for what "
 			   "blocked; they count in all else.",
 			   forgotten);
-	if (!table->row_count)
+	if (!table->row_count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO,
 			   "No tf.data pipeline was asked for anything while events were recorded (TensorFlow 2.15 and newer, "
 			   "TFPROF_OPS not off).");

@@ -251,7 +251,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < lines.count; i++)
 		add_row(table, &lines, &lines.list[i]);
 	table_sort(table, lines.has_gpu ? DEVICE_SELF : BYTES_SELF, false);
-	if (!lines.count)
+	if (!lines.count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO,
 			   "No Python frames were recorded: no Python from 3.8 to 3.14 ran here, or PYTHON=off, STACKS=0 or "
 			   "MALLOC=totals left nothing to read them at; run_env says what was found.");

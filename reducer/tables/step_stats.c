@@ -228,9 +228,13 @@ static void fill(struct table *table, const struct request *request)
 			   "inside one call, and several compiled functions that one line calls have one name. A function called once a "
 			   "step in a line of its own shows the steps, or tfprof.step() does.");
 	if (rows.kind != UNIT_STEP)
-		table_note(table, NOTE_INFO,
-			   "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
-			   "marks none), and nothing in the log repeats like steps.");
+		table_note(table, NOTE_INFO, "%s",
+			   notes_is_foreign(request)
+				   ? "No steps: nobody marked any while the other profiler recorded (TensorFlow's Trace with step_num and "
+				     "_r=1, JAX's StepTraceAnnotation, step() of PyTorch's profiler), and nothing in its file repeats like "
+				     "steps."
+				   : "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
+				     "marks none), and nothing in the log repeats like steps.");
 	notes_ops(table, request);
 	if (rows.kind != UNIT_STEP)
 		notes_unheard(table, request);

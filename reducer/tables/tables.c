@@ -4,6 +4,7 @@
  *
  * Rule: knows no analysis by name but through tables.def.
  */
+#include "reducer/tables/notes.h"
 #include "reducer/tables/request.h"
 
 #include "reducer/base/index.h"
@@ -295,7 +296,7 @@ static void note_nothing(struct table *table, const struct request *request)
 		return;
 	if (is_filtered && !table->note_count)
 		table_note(table, NOTE_INFO, "Nothing of the kind lies in what --window, --step and the other filters choose.");
-	else if (!is_filtered && table->kind->nothing)
+	else if (!is_filtered && table->kind->nothing && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO, "%s", table->kind->nothing);
 }
 
