@@ -347,7 +347,9 @@ static const struct part {
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 #define RANKS 13
-#define VERDICT 1 /* of parts */
+#define RUN 0 /* of parts */
+#define RUN_LINES 2 /* of it, without what was lost */
+#define VERDICT 1
 #define NOTES 10
 
 #define MISSING_MOST 6 /* lines of what was not recorded, heading included, that call stacks leave room for */
@@ -398,6 +400,8 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return share_of(summary, part)->least;
 	if (part == &parts[VERDICT])
 		return sure + more;
+	if (part == &parts[RUN] && summary->loss_lines)
+		return sure > RUN_LINES + summary->loss_lines ? sure : RUN_LINES + summary->loss_lines;
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
 		needed = 2 + summary->missing_lines;
 		return needed < sure ? sure : needed < MISSING_MOST ? needed : MISSING_MOST;
@@ -453,6 +457,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	summary.verdict = tables_make(&table_overview_verdict, request);
 	summary_find_end(&summary);
 	summary_measure_verdict(&summary);
+	summary_measure_losses(&summary);
 	summary_measure_missing(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {

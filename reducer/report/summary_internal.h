@@ -37,6 +37,7 @@ struct summary {
 		} *list;
 		size_t count, room;
 	} notes;
+	unsigned loss_lines; /* that the first losses take; 0 = nothing was lost */
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
 	struct {	/* the steps that were printed */
 		const struct process *process; /* NULL = none were */
@@ -85,6 +86,8 @@ void summary_put_end(struct summary *summary);
 /* Sets is_out and out_allocator. */
 void summary_find_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);
+/* Sets loss_lines. */
+void summary_measure_losses(struct summary *summary);
 void summary_put_verdict(struct summary *summary);
 /* Sets verdict_lines. */
 void summary_measure_verdict(struct summary *summary);

@@ -16,6 +16,7 @@
 #define LOSS_ROWS 6 /* refused settings included */
 #define REFUSED_ROWS 4
 #define LOSS_LINES 3 /* of one: what it is and what helps */
+#define LOSSES_SURE 2 /* that have room for sure on a roomy screen */
 
 static void put_assignment(struct text *out, const struct setting_error *error)
 {
@@ -101,40 +102,65 @@ static void add_damage(struct told *told, const struct diag_list *diags)
 	}
 }
 
-/* As many as there is room for; the others are counted. */
+static void collect(struct told *told, const struct run *run)
+{
+	struct loss_sums sums = losses_sum(run, false);
+
+	add_losses(told, &sums);
+	add_damage(told, run->diags);
+}
+
+static void free_told(struct told *told)
+{
+	for (size_t i = 0; i < told->count; i++)
+		text_free(&told->list[i]);
+	free(told->list);
+}
+
+/* As many as there is room for, the first in what room there is; the others are counted. */
 static void put_told(struct summary *summary, const struct told *told, size_t most)
 {
 	size_t i = 0;
 
 	for (; i < told->count && i < most; i++) {
-		size_t lines = summary_measure(summary, "  ", told->list[i].bytes, LOSS_LINES);
-		if (lines + (i + 1 < told->count) > summary_left(summary))
+		size_t lines = summary_measure(summary, "  ", told->list[i].bytes, LOSS_LINES), more = i + 1 < told->count;
+		size_t left = summary_left(summary) > more ? summary_left(summary) - more : 0;
+		if (lines > left && (i || !left))
 			break;
-		summary_sentence(summary, "  ", told->list[i].bytes, LOSS_LINES);
+		summary_sentence(summary, "  ", told->list[i].bytes, lines < left ? lines : left);
 	}
 	summary_more(summary, told->count, i, "losses");
+}
+
+void summary_measure_losses(struct summary *summary)
+{
+	size_t refused = summary->request->run->processes[0].setting_error_count;
+	struct told told = {0};
+
+	collect(&told, summary->request->run);
+	summary->loss_lines = (unsigned)(refused < REFUSED_ROWS ? refused : REFUSED_ROWS);
+	for (size_t i = 0; i < told.count && i < LOSSES_SURE; i++)
+		summary->loss_lines += (unsigned)summary_measure(summary, "  ", told.list[i].bytes, LOSS_LINES);
+	summary->loss_lines += told.count > LOSSES_SURE;
+	free_told(&told);
 }
 
 void summary_put_losses(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	struct loss_sums sums = losses_sum(run, false);
 	struct told told = {0};
 	size_t refused;
 
 	summary_colour(summary, "31");
 	refused = put_refused(summary);
-	add_losses(&told, &sums);
-	add_damage(&told, run->diags);
+	collect(&told, run);
 	put_told(summary, &told, LOSS_ROWS > refused ? LOSS_ROWS - refused : 1);
 	summary_colour(summary, "0");
 	if (!losses_any(run)) {
 		text_string(&summary->line, "  Nothing was lost.");
 		summary_end_line(summary);
 	}
-	for (size_t i = 0; i < told.count; i++)
-		text_free(&told.list[i]);
-	free(told.list);
+	free_told(&told);
 }
 
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text))
