@@ -50,6 +50,15 @@ bool notes_not_in_file(struct table *table, const struct request *request)
 	return true;
 }
 
+bool notes_is_lossy(const struct request *request)
+{
+	bool is_any = request->run->diags->damage > 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		is_any |= request_wants_process(request, &request->run->processes[i]) && losses_of_events(&request->run->processes[i]);
+	return is_any;
+}
+
 /* How many wanted processes is something true of, and what the first is called. */
 struct count {
 	size_t processes;
@@ -332,6 +341,8 @@ void notes_sampling(struct table *table, const struct request *request)
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
 	if (sampled.processes && interval <= 0 && notes_no_window(request))
 		table_note(table, NOTE_MISSING, "no allocation was sampled for its call stack: no window opened (TFPROF_WINDOW).");
+	else if (sampled.processes && interval <= 0 && notes_is_lossy(request))
+		table_note(table, NOTE_MISSING, "no allocation with its call stack is in what was not lost of the events (-t losses).");
 	else if (sampled.processes && interval <= 0)
 		table_note(table, NOTE_MISSING,
 			   "no allocation was chosen by the sampler: too little was allocated; run with TFPROF_MALLOC=full, or a "

@@ -25,6 +25,9 @@ bool notes_is_foreign(const struct request *request);
 /* Says of a table without rows, where that is so, that such a file does not tell of it; whether it is so. */
 bool notes_not_in_file(struct table *table, const struct request *request);
 
+/* Were events of a wanted process lost, or is a log damaged? Then what is not there may have been. */
+bool notes_is_lossy(const struct request *request);
+
 /* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
 void notes_missing(struct table *table, const struct request *request);
 

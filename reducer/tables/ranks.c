@@ -314,8 +314,8 @@ static void fill(struct table *table, const struct request *request)
 	find_ranks(&job, request);
 	if (job.count < RANKS_LEAST) {
 		table_note(table, NOTE_INFO,
-			   "Fewer than two processes of this run have steps in which they exchange data. Logs of several machines "
-			   "belong in one directory, and --run=all takes them together.");
+			   "Fewer than two processes of what was asked for have steps in which they exchange data. Logs of several "
+			   "machines belong in one directory, and --run=all takes them together.");
 	} else {
 		find_apart(&job);
 		if (!job.apart[0])

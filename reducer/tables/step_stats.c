@@ -154,6 +154,19 @@ static bool only_predicts(const struct process *process)
 	return has_ops;
 }
 
+static void note_no_steps(struct table *table, const struct request *request)
+{
+	const char *lost = notes_is_lossy(request) ? " Events were lost (-t losses): those that mark steps may be among them." : "";
+
+	table_note(table, NOTE_INFO, "%s%s",
+		   notes_is_foreign(request)
+			   ? "No steps: nobody marked any while the other profiler recorded (TensorFlow's Trace with step_num and _r=1, "
+			     "JAX's StepTraceAnnotation, step() of PyTorch's profiler), and nothing in its file repeats like steps."
+			   : "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX marks "
+			     "none), and nothing in the log repeats like steps.",
+		   lost);
+}
+
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
 	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0;
@@ -228,13 +241,7 @@ static void fill(struct table *table, const struct request *request)
 			   "inside one call, and several compiled functions that one line calls have one name. A function called once a "
 			   "step in a line of its own shows the steps, or tfprof.step() does.");
 	if (rows.kind != UNIT_STEP)
-		table_note(table, NOTE_INFO, "%s",
-			   notes_is_foreign(request)
-				   ? "No steps: nobody marked any while the other profiler recorded (TensorFlow's Trace with step_num and "
-				     "_r=1, JAX's StepTraceAnnotation, step() of PyTorch's profiler), and nothing in its file repeats like "
-				     "steps."
-				   : "No steps: nobody marked any (tfprof.step() of preload/tfprof.py, a framework, TFPROF_STEP_RANGE; JAX "
-				     "marks none), and nothing in the log repeats like steps.");
+		note_no_steps(table, request);
 	notes_ops(table, request);
 	if (rows.kind != UNIT_STEP)
 		notes_unheard(table, request);
