@@ -41,7 +41,7 @@ static const struct table_column verdict_columns[] = {
 		 "by input: high = 20 % of the step time and more, moderate = 5 % and more, none; possible = not recorded, but "
 		 "likely; unknown = no step was recorded from start to end"},
 	[V_SHARE] = {"wait_share", "waited", TABLE_REAL, UNIT_RATIO, 0,
-		     "of the time of the steps; of more than five the first does not count here"},
+		     "of the time of the steps that are judged: of more than five the first is not; the sums beside it are of all"},
 	[V_STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 0, "whose end is known"},
 	[V_STEPS_NS] = {"steps_total_ns", "steps took", TABLE_INTEGER, UNIT_NS, 1, "all steps together"},
 	[V_WAIT] = {"wait_total_ns", "wait", TABLE_INTEGER, UNIT_NS, 1,
@@ -154,6 +154,7 @@ static void fill_verdict(struct table *table, const struct request *request)
 		note_verdict(table, &views.items[i]);
 	}
 	note_range(table, &views);
+	step_rows_note_first(table, &views.rows);
 	input_notes(table, request, &views);
 	input_views_free(&views);
 }

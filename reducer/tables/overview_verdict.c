@@ -307,7 +307,8 @@ static void put_area(struct table *table, const struct area *area, double percen
 	struct text sentence = {0};
 
 	if (is_unknown) {
-		text_format(&sentence, "What the devices did %s", devices->unseen.has_strange ? "is not counted here" : "was not recorded");
+		text_format(&sentence, "Whether time %s is not known: what the devices did %s", area->what,
+			    devices->unseen.has_strange ? "is not counted here" : "was not recorded");
 	} else {
 		text_format(&sentence, "%.1f %% ", percent);
 		put_what(&sentence, area, devices);
