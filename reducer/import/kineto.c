@@ -114,8 +114,8 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 
 	if (word == JSON_ARRAY && (key == KINETO_GRID || key == KINETO_BLOCK)) {
 		take_three(json, key == KINETO_GRID ? event->grid : event->block);
-	} else if (word == JSON_ARRAY && key >= KINETO_DIMENSIONS && key <= KINETO_INPUTS) {
-		kineto_take_inputs(kineto, key);
+	} else if (word == JSON_ARRAY && key >= KINETO_OLD_DIMENSIONS && key <= KINETO_INPUTS) {
+		kineto_take_inputs(kineto, key == KINETO_OLD_DIMENSIONS ? KINETO_DIMENSIONS : key);
 	} else if (is_bad_time(json, key, word)) {
 		set_number(event, key, -1); /* set_times refuses it */
 		json_skip(json, word);

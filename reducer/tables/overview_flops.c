@@ -152,8 +152,12 @@ static void fill(struct table *table, const struct request *request)
 		has_peak |= table_is_known(table, r, PEAK);
 	if (table->row_count)
 		note_known(table, request);
-	else if (!notes_not_in_file(table, request))
-		table_note(table, NOTE_INFO, "No arithmetic is known: no op told the shapes of its inputs, and cuBLAS was not called.");
+	else
+		table_note(table, NOTE_INFO, "%s",
+			   notes_is_foreign(request)
+				   ? "No arithmetic is known: the file has no shapes of inputs, which PyTorch's profiler writes with "
+				     "record_shapes=True."
+				   : "No arithmetic is known: no op told the shapes of its inputs, and cuBLAS was not called.");
 	if (has_peak)
 		table_note(table, NOTE_INFERRED,
 			   "A peak is what NVIDIA publishes for the compute capability, times multiprocessors and highest clock of the "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products, attention and convolutions of many shapes, forward and backward, three steps of them. "count": says by op what PyTorch's
-own counter, torch.utils.flop_counter, makes of them, as JSON."""
+own counter, torch.utils.flop_counter, makes of them, as JSON. "profile FILE": one step, as PyTorch's own profiler records it."""
 import json
 import logging
 import sys
@@ -61,6 +61,10 @@ if sys.argv[1:] == ["count"]:
     with flop_counter.FlopCounterMode(display=False, custom_mapping=known) as counter:
         step()
     print(json.dumps({str(op): count for op, count in counter.get_flop_counts()["Global"].items()}))
+elif sys.argv[1:2] == ["profile"]:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as profile:
+        step()
+    profile.export_chrome_trace(sys.argv[2])
 else:
     weight = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([weight], lr=0.1)
