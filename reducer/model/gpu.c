@@ -20,9 +20,11 @@ const char *gpu_kind_name(enum gpu_kind kind)
 
 uint64_t gpu_unseen_launches(const struct gpu_counts *counts, uint64_t *all)
 {
+	const uint64_t *reasons = counts->reasons[GPU_HOST_ONLY];
+
 	*all = counts->launches[GPU_HOST_ONLY] + counts->launches[GPU_PAIRED] + counts->launches[GPU_DEVICE_ONLY];
-	/* A graph without work is no work that was missed. */
-	return counts->launches[GPU_HOST_ONLY] - counts->reasons[GPU_HOST_ONLY][GPU_REASON_SILENT_GRAPH];
+	/* A graph without work is no work that was missed; a step at the edge of a window counts nowhere. */
+	return counts->launches[GPU_HOST_ONLY] - reasons[GPU_REASON_SILENT_GRAPH] - reasons[GPU_REASON_WINDOW];
 }
 
 const char *gpu_pairing_name(enum gpu_pairing pairing)
