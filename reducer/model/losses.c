@@ -51,6 +51,13 @@ static bool is_told_elsewhere(const struct process *process, unsigned reason)
 	return reason == GPU_REASON_CALL_LOST || reason == GPU_REASON_RECORD_LOST || (kinds[reason] && has_loss(process, kinds[reason]));
 }
 
+uint64_t losses_of_pairs(const struct process *process, unsigned pairing, unsigned reason)
+{
+	bool is_told = !process->gpu || !loss_is_of_pairing(pairing, reason) || is_told_elsewhere(process, reason);
+
+	return is_told ? 0 : process->gpu->counts.reasons[pairing][reason];
+}
+
 uint64_t losses_of_gpu(const struct process *process)
 {
 	const struct gpu_counts *counts = process->gpu ? &process->gpu->counts : NULL;
@@ -60,8 +67,7 @@ uint64_t losses_of_gpu(const struct process *process)
 		return 0;
 	for (unsigned pairing = 0; pairing < GPU_PAIRINGS; pairing++)
 		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
-			if (loss_is_of_pairing(pairing, reason) && !is_told_elsewhere(process, reason))
-				sum += counts->reasons[pairing][reason];
+			sum += losses_of_pairs(process, pairing, reason);
 	return sum + counts->impossible_records + counts->repeated_calls + counts->unknown_shapes + counts->unknown_queues +
 	       counts->left_out;
 }

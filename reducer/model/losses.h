@@ -18,6 +18,9 @@ bool loss_is_degraded(unsigned kind);
 /* Whether a launch that was paired so, for this reason, lacks something; not where it was left out on purpose. */
 bool loss_is_of_pairing(unsigned pairing, unsigned reason);
 
+/* Launches of a process that were paired so, for this reason, where that is a loss which no loss of the library's own tells. */
+uint64_t losses_of_pairs(const struct process *process, unsigned pairing, unsigned reason);
+
 /* Records about GPUs of a process that are missing or cannot be, and that no loss of the library's own tells. Complete after run_scan. */
 uint64_t losses_of_gpu(const struct process *process);
 

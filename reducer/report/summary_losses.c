@@ -6,6 +6,7 @@
  */
 #include "reducer/report/summary_internal.h"
 
+#include "reducer/model/gpu.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/tables/losses.h"
@@ -93,6 +94,44 @@ static void add_losses(struct told *told, const struct loss_sums *sums)
 	}
 }
 
+static void add_pairs(struct told *told, const struct run *run, uint64_t *all)
+{
+	static const struct {
+		enum gpu_pairing pairing;
+		const char *what;
+	} kinds[] = {{GPU_HOST_ONLY, "launches without the device's record"}, {GPU_DEVICE_ONLY, "device records without their call"}};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+		for (unsigned reason = 1; reason < GPU_REASONS; reason++) {
+			uint64_t count = 0;
+			for (size_t i = 0; i < run->process_count; i++)
+				count += losses_of_pairs(&run->processes[i], kinds[k].pairing, reason);
+			*all += count;
+			if (!count)
+				continue;
+			struct text *line = add_told(told);
+			text_string(line, "LOST ");
+			human_count(line, (int64_t)count);
+			text_format(line, " %s: %s -> -t launches shows them", kinds[k].what, gpu_reason_text(reason));
+		}
+}
+
+/* What of GPUs is missing, and no loss of the library's own tells. */
+static void add_gpu(struct told *told, const struct run *run)
+{
+	uint64_t pairs = 0, all = 0;
+
+	add_pairs(told, run, &pairs);
+	for (size_t i = 0; i < run->process_count; i++)
+		all += losses_of_gpu(&run->processes[i]);
+	if (all <= pairs)
+		return;
+	struct text *line = add_told(told);
+	text_string(line, "LOST ");
+	human_count(line, (int64_t)(all - pairs));
+	text_string(line, " records about GPUs that cannot be true, or name what is not in the log -> -t losses says which");
+}
+
 static void add_damage(struct told *told, const struct diag_list *diags)
 {
 	for (size_t i = 0; i < diags->count; i++) {
@@ -107,6 +146,7 @@ static void collect(struct told *told, const struct run *run)
 	struct loss_sums sums = losses_sum(run, false);
 
 	add_losses(told, &sums);
+	add_gpu(told, run);
 	add_damage(told, run->diags);
 }
 
