@@ -19,7 +19,7 @@
 enum { UNSEEN = 0, IGNORED = 1, TAKEN = 2, BEGIN_SHIFT = 2 }; /* up to TAKEN: tfp_gpu_seen_is_own */
 
 /* Places in the values of a release that its record leaves free: what the block was, should the release fail. */
-enum { DEVICE_KEPT = TFP_GPU_VALUES - 2, CONTEXT_KEPT = TFP_GPU_VALUES - 1 };
+enum { RANGE_KEPT = TFP_GPU_VALUES - 3, DEVICE_KEPT = TFP_GPU_VALUES - 2, CONTEXT_KEPT = TFP_GPU_VALUES - 1 };
 
 static const char *const words[] = {
 #define TFP_GPU_KIND(name, word, has_stack, is_rare) word,
@@ -175,8 +175,28 @@ void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address)
 		tfp_gpu_block_remove(&block);
 	call->flavour = block.flavour;
 	call->values[3] = block.bytes;
+	call->values[RANGE_KEPT] = 0;
 	call->values[DEVICE_KEPT] = block.device;
 	call->values[CONTEXT_KEPT] = block.context;
+}
+
+void tfp_gpu_unmapping(struct tfp_gpu_call *call, uint64_t address, uint64_t bytes)
+{
+	tfp_gpu_releasing(call, address);
+	call->values[RANGE_KEPT] = bytes;
+}
+
+/* Forgets what is mapped behind the first `bytes` of a range. Returns the bytes of all. */
+static uint64_t forget_mappings(uint64_t address, uint64_t bytes, uint64_t range)
+{
+	while (bytes && bytes < range) {
+		struct tfp_gpu_block next = {.address = address + bytes};
+
+		if (!tfp_gpu_block_remove(&next) || !next.bytes)
+			break;
+		bytes += next.bytes;
+	}
+	return bytes;
 }
 
 /* Out of memory: which line asked is worth a look, as of a sampled allocation. */
@@ -215,6 +235,9 @@ static __attribute__((noinline)) void follow_memory(struct tfp_thread *thread, s
 	switch (call->argument) {
 	case TFP_GPU_ALLOC:
 		tfp_gpu_block_add(thread, &block);
+		break;
+	case TFP_GPU_FREE:
+		values[3] = forget_mappings(values[0], values[3], values[RANGE_KEPT]);
 		break;
 	case TFP_GPU_DEVICE:
 		thread->gpu.device = (uint32_t)values[0] + 1;
@@ -461,7 +484,7 @@ static void follow_seen(struct tfp_thread *thread, const struct tfp_gpu_seen *se
 	if (seen->mapping == TFP_GPU_FREE) {
 		tfp_gpu_block_remove(&block);
 		values[2] = block.flavour; /* as it was added, else the call's */
-		values[3] = block.bytes;
+		values[3] = forget_mappings(seen->address, block.bytes, seen->requested);
 		return;
 	}
 	block.bytes = seen->requested;

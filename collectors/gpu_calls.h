@@ -130,6 +130,8 @@ void tfp_gpu_captured(struct tfp_gpu_call *call);
 
 /* The call is about to release the block: its size into value 3, its flavour. After tfp_gpu_enter, before the real call. */
 void tfp_gpu_releasing(struct tfp_gpu_call *call, uint64_t address);
+/* The same of the mappings in a range: the first now, those behind it once the call has succeeded. */
+void tfp_gpu_unmapping(struct tfp_gpu_call *call, uint64_t address, uint64_t bytes);
 
 #define TFP_GPU_LIBRARY_FIRST 1000u /* numbers of hooks from here on are of libraries above CUDA; collectors/tables */
 #define TFP_GPU_CALLBACK (UINT32_C(1) << 31) /* bit of a function's number: noted by a callback, no hook is on the path */

@@ -172,6 +172,9 @@
 		VALUES(3, WORD(address), WORD(stream), call.flavour ? call.flavour : TFP_GPU_FLAVOUR_##otherwise); \
 	} while (0)
 
+/* Of a range of several mappings, which end together. */
+#define AFTER_UNMAP(address, bytes) AFTER_FREE(address, NULL, MAPPED)
+
 #define AFTER_OBJECT(object, other) \
 	do { \
 		call.argument = TFP_GPU_OBJECT; \
@@ -281,6 +284,7 @@
 #define BEFORE_ALLOC_DRIVER_ARRAY(...)
 #define BEFORE_ALLOC_DRIVER_ARRAY_3D(...)
 #define BEFORE_FREE(address, ...) tfp_gpu_releasing(&call, WORD(address));
+#define BEFORE_UNMAP(address, bytes) tfp_gpu_unmapping(&call, WORD(address), WORD(bytes));
 #define BEFORE_OBJECT(...)
 #define BEFORE_MADE(...)
 #define BEFORE_ROOM(...)
@@ -320,5 +324,6 @@
 #define NAMES_COMMUNICATOR_OF(...) "comm, of, color, key"
 #define NAMES_ALLOC(...) ""
 #define NAMES_FREE(...) ""
+#define NAMES_UNMAP(...) ""
 
 #endif

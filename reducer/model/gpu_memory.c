@@ -115,6 +115,31 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 	gpu_owner_forget(blocks, address);
 }
 
+/* The bytes that are mapped at an address; 0 = none are known. */
+static uint64_t mapped_at(const struct gpu_scan *scan, uint64_t address)
+{
+	for (size_t i = 0; i < scan->block_count; i++) {
+		const struct live_table *live = &scan->blocks[i].calls.live;
+		const struct live_entry *entry = live_find(live, address);
+		if (entry != NULL)
+			return live_get(live, entry).usable;
+	}
+	return 0;
+}
+
+/* A call may unmap several mappings that lie behind one another: `bytes` are those of all. */
+static void release_mapped(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour, uint64_t bytes)
+{
+	uint64_t mapped = mapped_at(scan, address), done = mapped;
+
+	release(scan, call, address, flavour);
+	for (; mapped != 0 && done < bytes && done >= mapped; done += mapped) {
+		mapped = mapped_at(scan, address + done);
+		if (mapped != 0)
+			release(scan, call, address + done, flavour);
+	}
+}
+
 uint32_t gpu_device_of_call(struct gpu_scan *scan, const struct gpu_call *call, uint32_t device)
 {
 	uint32_t place = call->context == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->context_of, 0, call->context);
@@ -154,6 +179,10 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 		return;
 	if (is_of_graph(scan, call, values))
 		return;
+	if (call->kind == GPU_FREE && (values[2] == FLAVOUR_MAPPED || values[2] == FLAVOUR_HOST_MAPPED)) {
+		release_mapped(scan, call, values[0], plain_flavour(values[2]), values[3]);
+		return;
+	}
 	if (call->kind == GPU_FREE) {
 		release(scan, call, values[0], plain_flavour(values[2]));
 		return;

@@ -49,7 +49,7 @@ static void take_alloc(void *state, size_t stream, const struct batch *batch, si
 
 static void take_free(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	keep_arguments(state, stream, GPU_FREE, batch, i, fields, 3);
+	keep_arguments(state, stream, GPU_FREE, batch, i, fields, 4);
 }
 
 static void take_object(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -428,7 +428,7 @@ static const struct scan_record records[] = {
 	{"gpu_copy", take_copy, NULL, {"bytes", "destination", "source", "stream", "kind"}},
 	{"gpu_set", take_set, NULL, {"bytes", "destination", "stream", "value"}},
 	{"gpu_alloc", take_alloc, NULL, {"address", "bytes", "stream", "pool", "device", "flavour", "context"}},
-	{"gpu_free", take_free, NULL, {"address", "stream", "flavour"}},
+	{"gpu_free", take_free, NULL, {"address", "stream", "flavour", "bytes"}},
 	{"gpu_object", take_object, NULL, {"object", "other"}},
 	{"library_call", take_library, NULL, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 	{"call_begin", take_begin, NULL, {"function"}},

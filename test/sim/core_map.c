@@ -276,30 +276,43 @@ bool sim_map_close(uint64_t base, uint64_t *address, size_t *bytes)
 	return is_known;
 }
 
+/* The place of a mapping that lies in a range, or NULL. */
+static struct map **map_in(uint64_t address, size_t bytes)
+{
+	for (struct map **at = &maps; *at; at = &(*at)->next)
+		if ((*at)->address >= address && (*at)->address + (*at)->bytes <= address + bytes)
+			return at;
+	return NULL;
+}
+
+static void unmap(struct map **at)
+{
+	struct map *map = *at;
+	struct range *range = range_of(map->address, map->bytes);
+
+	*at = map->next;
+	if (range)
+		sim_map_memory(range->backing + (map->address - range->address), map->bytes, PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (range && map->physical->location.type != 1)
+		sim_map_memory((void *)(uintptr_t)map->address, map->bytes, PROT_NONE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	drop_user(map->physical);
+	free(map);
+}
+
 int sim_map_unmap(uint64_t address, size_t bytes)
 {
-	struct map **at = &maps, *map = NULL;
-	struct range *range;
+	size_t mapped = 0;
 
 	sim_lock();
-	for (; *at; at = &(*at)->next)
-		if ((*at)->address == address && (*at)->bytes == bytes) {
-			map = *at;
-			*at = map->next;
-			break;
-		}
-	range = map ? range_of(address, bytes) : NULL;
-	if (range)
-		sim_map_memory(range->backing + (address - range->address), bytes, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	if (range && map->physical->location.type != 1)
-		sim_map_memory((void *)(uintptr_t)address, bytes, PROT_NONE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	if (map)
-		drop_user(map->physical);
+	for (struct map *map = maps; map; map = map->next)
+		if (map->address >= address && map->address + map->bytes <= address + bytes)
+			mapped += map->bytes;
+	for (struct map **at; mapped && mapped == bytes && (at = map_in(address, bytes));)
+		unmap(at);
 	sim_unlock();
-	free(map);
-	return map ? SIM_OK : SIM_INVALID_VALUE;
+	return mapped && mapped == bytes ? SIM_OK : SIM_INVALID_VALUE;
 }
 
 bool sim_map_place(uint64_t address, struct sim_place *place)
