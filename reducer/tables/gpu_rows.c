@@ -260,8 +260,9 @@ static void note_reasons(struct table *table, const struct process *process, enu
 
 static void note_impossible(struct table *table, const struct process *process)
 {
-	static const char *const texts[GPU_IMPOSSIBLE_KINDS] = {"have no times (start and end 0)", "end before they start",
-								"start before their call began", "end after they were read"};
+	static const char *const texts[GPU_IMPOSSIBLE_KINDS] = {
+		"have no times (start or end 0, as of work that still ran when the process ended)", "end before they start",
+		"start before their call began", "end after they were read"};
 	const struct gpu_counts *counts = &process->gpu->counts;
 
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
