@@ -12,7 +12,7 @@
 
 #define STACK_BYTES (256u << 10) /* encoder and LZ4 need 2 KiB: their memory is mapped; the rest is libc's thread start */
 #define TASK_STACK_BYTES (1u << 20) /* a task calls a library of others */
-#define FIRST_MS 250u /* between two looks whether the process's first thread is still there */
+#define FIRST_MS 1000u /* between two looks whether the process's first thread is still there */
 #define PAUSE_MS 2000u /* a task that waits for a stuck driver must not keep the host from forking */
 
 /* struct tfp_drainer.phase, a futex. GONE: the thread has made its last step and can be joined at once. */

@@ -271,22 +271,14 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 		ranges_cut(&((struct taken *)state)->ranges, batch->times[i]);
 }
 
-/* A GPU call's function repeats from step to step as ranges do; bit 63 keeps it apart from hashes that are small by chance. */
-#define CALL_KEY (UINT64_C(1) << 63)
-/* The same with the place that it is called from, below STEP_GUESS_FUNCTION. Places of one number in its lower bits are taken for one. */
-static uint64_t place_key(uint64_t function, uint64_t stack)
-{
-	return CALL_KEY | (stack << 35 >> 3) | function;
-}
-
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
 	uint64_t function = batch_value(batch, i, fields[0]);
 
-	say_word_of(taken, stream, function | CALL_KEY, batch->times[i]);
+	say_word_of(taken, stream, function | STEP_GUESS_CALL, batch->times[i]);
 	if (!taken->has_ops)
-		periods_add(&taken->places, place_key(function, batch_value(batch, i, fields[1])), batch->times[i],
+		periods_add(&taken->places, step_guess_place(function, batch_value(batch, i, fields[1])), batch->times[i],
 			    taken->scan->process->log->streams[stream].thread);
 }
 
@@ -299,7 +291,7 @@ static void take_places(struct taken *taken, const struct batch *batch, size_t f
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i] && stacks[next] == stacks[i];)
 			next++;
-		periods_add_times(&taken->places, place_key(functions[i], stacks[i]), batch->times + from + i, next - i, thread);
+		periods_add_times(&taken->places, step_guess_place(functions[i], stacks[i]), batch->times + from + i, next - i, thread);
 	}
 }
 
@@ -312,7 +304,7 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i];)
 			next++;
-		periods_add_times(&taken->periods, functions[i] | CALL_KEY, batch->times + from + i, next - i, thread);
+		periods_add_times(&taken->periods, functions[i] | STEP_GUESS_CALL, batch->times + from + i, next - i, thread);
 	}
 	if (!taken->has_ops)
 		take_places(taken, batch, from, to, fields, thread);

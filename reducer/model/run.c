@@ -540,7 +540,8 @@ bool process_has_strange_devices(const struct process *process)
 
 const char *process_end_text(const struct process *process, char *text, size_t room)
 {
-	static const char *const texts[] = {[END_UNKNOWN] = "no word from the process: killed (SIGKILL, SIGSEGV, ...), or it ended past libc",
+	static const char *const texts[] = {[END_UNKNOWN] =
+						    "no word from the process: killed (SIGKILL, SIGSEGV, ...), or it ended past libc",
 					    [END_RUNNING] = "still running",
 					    [END_EXIT] = "exit status %d",
 					    [END__EXIT] = "exit status %d (_exit)",

@@ -14,6 +14,14 @@
 
 #define STEP_GUESS_OP (UINT64_C(1) << 62) /* in the key of a word: the rest is the id of an op's name */
 #define STEP_GUESS_FUNCTION (UINT64_C(1) << 61) /* with it: the op is a call of a function of TensorFlow's */
+/* In the key of a GPU call's function, which repeats as ranges do: keeps it apart from hashes that are small by chance. */
+#define STEP_GUESS_CALL (UINT64_C(1) << 63)
+
+/* The same with the place that it is called from, below STEP_GUESS_FUNCTION. Places of one number in its lower bits are taken for one. */
+static inline uint64_t step_guess_place(uint64_t function, uint64_t stack)
+{
+	return STEP_GUESS_CALL | (stack << 35 >> 3) | function;
+}
 
 struct step_guess {
 	struct periods *periods;

@@ -6,7 +6,6 @@
  */
 #include "reducer/report/summary_internal.h"
 
-#include "reducer/model/gpu.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/tables/losses.h"

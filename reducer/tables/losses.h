@@ -3,6 +3,7 @@
 #ifndef REDUCER_TABLES_LOSSES_H
 #define REDUCER_TABLES_LOSSES_H
 
+#include "reducer/model/gpu.h"
 #include "reducer/model/losses.h"
 #include "reducer/tables/request.h"
 
