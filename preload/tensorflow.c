@@ -257,7 +257,7 @@ void *TF_NewGraph(void)
 	void *(*next)(void) = REAL(TF_NewGraph);
 	void *graph = next ? next() : NULL;
 
-	if (is_wanted())
+	if (wants_ops())
 		tfp_tensorflow_graph_made(graph);
 	return graph;
 }
@@ -274,7 +274,7 @@ void *TF_GraphToFunctionWithControlOutputs(const void *graph, const char *name, 
 	if (next)
 		function = next(graph, name, appends_hash, node_count, nodes, input_count, inputs, output_count, outputs, output_names,
 				control_count, controls, control_names, options, description, status);
-	if (is_wanted() && function)
+	if (wants_ops() && function)
 		tfp_tensorflow_graph_traced(graph, name);
 	return function;
 }
