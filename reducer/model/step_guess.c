@@ -380,6 +380,23 @@ static void tell_kinds(const struct step_guess *known)
 	}
 }
 
+/* What runs behind a step may be traced first, in Python, before the first call of it: that is no part of the step either. */
+static void leave_tracing(struct process *process)
+{
+	const struct python_rows *python = &process->python;
+	size_t from = 0;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		struct step *step = &process->steps[i];
+		while (from < python->tracing_count && python->tracings[from].to_ns < step->time_ns)
+			from++;
+		for (size_t t = from; t < python->tracing_count && python->tracings[t].from_ns < step->rest_ns; t++)
+			if (python->tracings[t].thread == step->thread && python->tracings[t].from_ns > step->time_ns &&
+			    python->tracings[t].to_ns >= step->rest_ns)
+				step->rest_ns = python->tracings[t].from_ns;
+	}
+}
+
 /*
  * Calls of JAX return before their work is done: on the CPU up to 32 of them. Where a call behind the last step took more than half
  * as long as all steps but the first, such work was waited for there, and the steps do not have it.
@@ -431,8 +448,10 @@ int step_guess(struct process *process, const struct step_guess *known)
 	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);
-	if (known->xla_runs != NULL)
+	if (known->xla_runs != NULL) {
+		leave_tracing(process);
 		find_awaited(process, known->xla_runs);
+	}
 	free(found.steps);
 	return 0;
 }
