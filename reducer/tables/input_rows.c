@@ -306,5 +306,6 @@ void input_notes(struct table *table, const struct request *request, const struc
 				     "or TFPROF_STEP_RANGE makes some (step_stats).");
 	for (size_t i = 0; i < views->count; i++)
 		note_view(table, &views->items[i]);
+	notes_layouts(table, request);
 	notes_recording(table, request);
 }

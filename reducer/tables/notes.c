@@ -220,7 +220,18 @@ bool notes_ops(struct table *table, const struct request *request)
 		   "TFPROF_OPS=off, steps, ops and allocators of frameworks were not recorded.");
 	note_count(table, request, NOTE_MISSING, &steps,
 		   "TFPROF_OPS=steps, of frameworks steps and ranges alone were recorded, no ops and no allocations.");
+	notes_layouts(table, request);
 	return off.processes + steps.processes > 0;
+}
+
+void notes_layouts(struct table *table, const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		for (size_t i = 0; i < process->note_count && request_wants_process(request, process); i++)
+			if (strcmp(process->notes[i].name, "tensorflow_layout") == 0)
+				table_note(table, NOTE_MISSING, "Process %s: %s", process->called, process->notes[i].value);
+	}
 }
 
 bool notes_unheard(struct table *table, const struct request *request)

@@ -55,6 +55,9 @@ bool notes_ops(struct table *table, const struct request *request);
 /* Says why no allocator of a framework told its blocks one by one, and how each source is switched on. */
 void notes_no_blocks(struct table *table, const struct request *request);
 
+/* Says what of TensorFlow was not laid out as expected, and is not recorded for that. */
+void notes_layouts(struct table *table, const struct request *request);
+
 /* Says of which processes PyTorch told no op in their windows, though it was there. Whether that is so of any. */
 bool notes_unheard(struct table *table, const struct request *request);
 

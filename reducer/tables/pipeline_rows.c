@@ -39,5 +39,6 @@ void pipeline_notes(struct table *table, const struct request *request)
 		table_note(table, NOTE_INFO,
 			   "No tf.data pipeline was asked for anything while events were recorded (TensorFlow 2.15 and newer, "
 			   "TFPROF_OPS not off).");
+	notes_layouts(table, request);
 	notes_recording(table, request);
 }
