@@ -45,7 +45,7 @@ struct taken {
 	struct scan *scan;
 	struct ranges ranges;
 	struct periods periods;
-	struct periods places; /* GPU calls by function and call stack, until an op of a framework came */
+	struct periods places; /* GPU calls by function and call stack, until an op of a framework or a step came */
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
@@ -54,7 +54,7 @@ struct taken {
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
-	int has_ops;              /* of a framework */
+	int needs_no_places;      /* ops of a framework, or marked steps, were there */
 	struct op_numbers numbers; /* by sum */
 };
 
@@ -249,6 +249,7 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 		.thread = thread_of(taken, stream), .source = (unsigned)batch_value(batch, i, fields[2]),
 		.name = name == 0 ? NULL : text_of(taken, name), .confidence = 1};
 	taken->waiting[stream].step = name == 0 ? 0 : (uint32_t)process->step_count;
+	taken->needs_no_places = 1;
 }
 
 static void take_step_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -277,7 +278,7 @@ static void take_call(void *state, size_t stream, const struct batch *batch, siz
 	uint64_t function = batch_value(batch, i, fields[0]);
 
 	say_word_of(taken, stream, function | STEP_GUESS_CALL, batch->times[i]);
-	if (!taken->has_ops)
+	if (!taken->needs_no_places)
 		periods_add(&taken->places, step_guess_place(function, batch_value(batch, i, fields[1])), batch->times[i],
 			    taken->scan->process->log->streams[stream].thread);
 }
@@ -306,7 +307,7 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 			next++;
 		periods_add_times(&taken->periods, functions[i] | STEP_GUESS_CALL, batch->times + from + i, next - i, thread);
 	}
-	if (!taken->has_ops)
+	if (!taken->needs_no_places)
 		take_places(taken, batch, from, to, fields, thread);
 }
 
@@ -365,7 +366,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
-	taken->has_ops = 1;
+	taken->needs_no_places = 1;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 	if (taken->waiting[stream].ops++ == 0 && !taken->is_helper && step_guess_is_due(process))
@@ -524,7 +525,7 @@ static int guess_steps(struct taken *taken, struct process *process)
 	if (step_guess(process, &known) != 0)
 		return -1;
 	known.periods = &taken->places;
-	return taken->has_ops || process->step_count > 0 ? 0 : step_guess(process, &known);
+	return taken->needs_no_places || process->step_count > 0 ? 0 : step_guess(process, &known);
 }
 
 static int finish(void *state)
