@@ -7,7 +7,7 @@
  * region "fp" at distance 16 says "fp + 16" for every real stack. Expressions (PLT entries, realigned frames, signal
  * frames) come out the same way; what does not fit a rule is no rule.
  *
- *   region   2 sp   4 fp   6 link register   16.. words read from the stack   32.. other registers   (times 2^40)
+ *   region   2 sp   4 fp   6 link register   16.. words read from the stack   32.. other registers   (times 2^40, from regions_from on)
  */
 #include "collectors/unwind.h"
 
@@ -32,10 +32,12 @@ extern unw_word_t tfp_libunwind_near, tfp_libunwind_near_bytes; /* libunwind rea
 void *tfp_libunwind_mmap(void *address, size_t bytes, int protection, int flags, int descriptor, long offset);
 int tfp_libunwind_munmap(void *address, size_t bytes);
 
-#define REGION_BITS 40 /* regions are 2^40 apart: no frame is that large, and no code lies so low but below the first */
-#define REGION(number) ((uint64_t)(number) << REGION_BITS)
-#define REGION_OF(address) (((address) + REGION(1) / 2) >> REGION_BITS) /* offsets may be negative */
+#define REGION_BITS 40 /* regions are 2^40 apart: no frame is that large */
+#define REGION_BYTES (UINT64_C(1) << REGION_BITS)
+#define REGION(number) (regions_from + (uint64_t)(number) * REGION_BYTES)
+#define REGION_OF(address) (((address) - regions_from + REGION_BYTES / 2) >> REGION_BITS) /* offsets may be negative */
 enum region { IN_SP = 2, IN_FP = 4, IN_LINK = 6, IN_WORDS = 16, IN_OTHERS = 32, REGIONS = 48 };
+#define REGIONS_HIGH (64 * REGION_BYTES)
 #define LOADER_ENTRY 128 /* bytes; glibc 2.31 to 2.41 need 48 to 96 */
 #define WORDS 16 /* words of the stack that one rule may read */
 
@@ -51,6 +53,12 @@ enum region { IN_SP = 2, IN_FP = 4, IN_LINK = 6, IN_WORDS = 16, IN_OTHERS = 32, 
 #define REGISTER_FP UNW_AARCH64_X29
 #define REGISTER_LINK UNW_AARCH64_X30
 #endif
+
+/*
+ * 0 or REGIONS_HIGH: where the object is not, or it would be taken for a stack. In the old layout of an address space (setarch -L, a stack
+ * without limit) libraries lie in the lower ones. Written by each caller of tfp_unwind_compile, of whom there is one at a time.
+ */
+static uint64_t regions_from;
 
 struct question {
 	const struct tfp_image *image;
@@ -404,6 +412,11 @@ static int is_loader_entry(const struct tfp_image *image, uintptr_t pc)
 	return pc > entry && pc - entry <= LOADER_ENTRY;
 }
 
+static int is_in_regions(const struct tfp_image *image)
+{
+	return image->end > REGION(1) && image->start < REGION(REGIONS);
+}
+
 void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exact, struct tfp_rule *rule)
 {
 	struct question question = { .image = image, .ip = is_exact ? pc : pc - 1 };
@@ -413,8 +426,10 @@ void tfp_unwind_compile(const struct tfp_image *image, uintptr_t pc, int is_exac
 		signal_rule(rule);
 		return;
 	}
-	/* An object inside our regions would be taken for a stack. No kernel maps any there. */
-	if (image->end > REGION(1) && image->start < REGION(REGIONS))
+	regions_from = 0;
+	if (is_in_regions(image))
+		regions_from = REGIONS_HIGH;
+	if (is_in_regions(image))
 		return;
 	ask(&question, rule);
 	if (rule->kind == TFP_RULE_NONE && !is_exact) {
