@@ -2,10 +2,12 @@
 /* Ticks to nanoseconds. See clock.h. */
 #include "reducer/model/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KNOTS_MAX (1u << 20) /* 16 MiB; more readings than one a second for 12 days are thinned first */
+#define OTHER_NS 1e9 /* clocks that differ by less count as one: as far apart may two readings of a process be that was stopped between */
 #define NEAR_MOST (UINT64_C(1) << 50) /* ticks behind the last knot: days */
 
 static int by_ticks(const void *a, const void *b)
@@ -55,6 +57,18 @@ static uint64_t rate_of(const struct log *log)
 	uint64_t first = log->header.clock_hz, last = log->live.clock_hz;
 
 	return last != 0 && (first == 0 || (last > first - first / 8 && last < first + first / 8)) ? last : first;
+}
+
+int clock_fits(const struct clock_map *map, const struct log *log)
+{
+	const struct tfp_file_header *header = &log->header;
+	double hz = (double)rate_of(log), passed, told;
+
+	if (map->count == 0 || hz == 0 || map->kind == TFP_CLOCK_MONOTONIC)
+		return 1;
+	passed = (double)(int64_t)(header->origin.ticks - map->knots[0].ticks) / hz * 1e9;
+	told = (double)(int64_t)(header->origin.raw_ns - map->knots[0].ns);
+	return fabs(told - passed) < OTHER_NS + fabs(passed) / 4; /* a short process knows its rate badly */
 }
 
 int clock_add_origin(struct clock_map *map, const struct log *log)

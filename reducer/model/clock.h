@@ -38,6 +38,12 @@ struct clock_map {
 /* Adds a reading. Returns -1 without memory. */
 int clock_add(struct clock_map *map, uint64_t ticks, uint64_t raw_ns);
 
+/*
+ * Whether the process of this log has the clock of those that use the map: in a time namespace of its own (a container that was restored,
+ * unshare -T) CLOCK_MONOTONIC_RAW says something else beside the same counter.
+ */
+int clock_fits(const struct clock_map *map, const struct log *log);
+
 /* The process of this log uses the map. */
 int clock_add_origin(struct clock_map *map, const struct log *log);
 

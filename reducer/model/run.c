@@ -101,13 +101,15 @@ static void open_path(struct found *found, const char *path)
 		open_one(found, path);
 }
 
-static struct clock_map *clock_of(struct run_storage *storage, const struct tfp_file_header *header)
+static struct clock_map *clock_of(struct run_storage *storage, const struct log *log)
 {
+	const struct tfp_file_header *header = &log->header;
 	struct clock_map *map;
 
 	for (size_t i = 0; i < storage->clock_count; i++) {
 		map = &storage->clocks[i];
-		if (map->kind == header->clock_kind && memcmp(map->boot_id, header->boot_id, sizeof map->boot_id) == 0)
+		if (map->kind == header->clock_kind && memcmp(map->boot_id, header->boot_id, sizeof map->boot_id) == 0 &&
+		    clock_fits(map, log))
 			return map;
 	}
 	map = &storage->clocks[storage->clock_count++];
@@ -126,7 +128,7 @@ static int open_clocks(struct run *run)
 	for (size_t i = 0; i < run->process_count; i++) {
 		const struct log *log = run->processes[i].log;
 
-		run->processes[i].clock = clock_of(storage, &log->header);
+		run->processes[i].clock = clock_of(storage, log);
 		if (clock_add_origin(run->processes[i].clock, log) != 0)
 			return -1;
 	}

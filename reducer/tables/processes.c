@@ -84,8 +84,8 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (run_clocks(request->run) > 1)
 		table_note(table, NOTE_INFO,
-			   "The logs are of %zu clocks (machines, or starts of one): their times are joined by the time of day that each "
-			   "machine knew, and are no closer than those clocks were.",
+			   "The logs are of %zu clocks (machines, starts of one, time namespaces): their times are joined by the time of "
+			   "day that each machine knew, and are no closer than those clocks were.",
 			   run_clocks(request->run));
 	memory_end_note(table, request);
 	notes_missing(table, request);

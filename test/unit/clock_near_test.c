@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Unit test of clock_ns_near and gpu_clock_ticks_near: the same answers as the functions that look for the stretch each time, for
- * times in any order, before, between, at and behind the knots, and for clocks that run backwards.
+ * times in any order, before, between, at and behind the knots, and for clocks that run backwards. And of clock_fits.
  */
 #include "reducer/model/clock.h"
 #include "reducer/model/gpu_clock.h"
@@ -107,9 +107,32 @@ static void times_of_devices_are_the_same(void **state)
 	}
 }
 
+/* A time namespace moves what is read beside the same counter. */
+static void a_process_in_a_time_namespace_has_another_clock(void **state)
+{
+	struct log one = {.header = {.clock_hz = 1000000000, .origin = {.ticks = 1000, .raw_ns = 5000}}}, two = one;
+	struct clock_map map = {.kind = TFP_CLOCK_TSC};
+
+	(void)state;
+	assert_int_equal(clock_fits(&map, &one), 1);
+	assert_int_equal(clock_add_origin(&map, &one), 0);
+	two.header.origin.ticks += UINT64_C(3600000000000); /* an hour later */
+	two.header.origin.raw_ns += UINT64_C(3600000000000) + 500000000;
+	assert_int_equal(clock_fits(&map, &two), 1);
+	two.header.clock_hz = 900000000; /* badly known */
+	assert_int_equal(clock_fits(&map, &two), 1);
+	two.header.clock_hz = 1000000000;
+	two.header.origin.raw_ns += UINT64_C(500000000000000);
+	assert_int_equal(clock_fits(&map, &two), 0);
+	two.header.origin.raw_ns -= UINT64_C(1000000000000000);
+	assert_int_equal(clock_fits(&map, &two), 0);
+	clock_free(&map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_in_a_time_namespace_has_another_clock),
 		cmocka_unit_test(times_of_the_run_are_the_same),
 		cmocka_unit_test(times_of_devices_are_the_same),
 	};
