@@ -4,6 +4,7 @@
  *
  * Rule: expected times were added by hand.
  */
+#include "reducer/read/log.h"
 #include "reducer/tables/step_values.h"
 
 #include <setjmp.h>
@@ -12,10 +13,12 @@
 
 #include <cmocka.h>
 
+static struct log whole; /* that gave nothing up */
+
 /* Two loops side by side, 10 to 40 and 20 to 50, and a step from 60 to 70 that came first: 50 of 100 are in a step, not 70. */
 static void steps_of_two_threads_count_once(void **state)
 {
-	const struct process process = {.start_ns = 0, .end_ns = 100};
+	const struct process process = {.log = &whole, .start_ns = 0, .end_ns = 100};
 	struct step_cover cover = {0};
 	struct step_outside outside;
 
@@ -35,8 +38,8 @@ static void steps_of_two_threads_count_once(void **state)
 
 static void little_or_unknown_is_not_told(void **state)
 {
-	const struct process process = {.start_ns = 0, .end_ns = 100}, late = {.start_ns = 20, .end_ns = 100},
-			     windows = {.start_ns = 0, .end_ns = 100, .window_count = 1};
+	const struct process process = {.log = &whole, .start_ns = 0, .end_ns = 100}, late = {.log = &whole, .start_ns = 20, .end_ns = 100},
+			     windows = {.log = &whole, .start_ns = 0, .end_ns = 100, .window_count = 1};
 	struct step_cover cover = {0}, most = {0};
 	struct step_outside outside;
 
