@@ -199,6 +199,14 @@ static uint32_t host_classes_tf(const struct span *span)
 	return CLASS_BIT(PART_HOST_COMPUTE);
 }
 
+/* PyTorch's range around a model that was compiled ahead of time (AOTInductor): its code announces no ops. */
+static bool is_compiled(const struct span *span)
+{
+	static const char begin[] = "AOTIModelContainerRunner";
+
+	return span->what == SPAN_RANGE && span->source == SOURCE_record_function && strncmp(span->name, begin, sizeof(begin) - 1) == 0;
+}
+
 /* What the name of a range, op or trace says. */
 enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8, NAME_IS_WRAPPER = 16 };
 #define NAMES_MOST (1u << 16) /* names that are looked at once; others, where each is another, every time */
@@ -206,7 +214,7 @@ enum { NAME_KNOWN = 1, NAME_IS_OP = 2, NAME_IS_INPUT = 4, NAME_IS_COMPILING = 8,
 
 static uint8_t read_name(const struct parts *parts, const struct span *span)
 {
-	return (uint8_t)(NAME_KNOWN | (part_is_op(span) ? NAME_IS_OP : 0) |
+	return (uint8_t)(NAME_KNOWN | (part_is_op(span) || is_compiled(span) ? NAME_IS_OP : 0) |
 			 (input_kind_of(span, parts->loops) != INPUT_NOT ? NAME_IS_INPUT : 0) |
 			 (is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
 }
