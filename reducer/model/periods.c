@@ -3,6 +3,7 @@
 #include "reducer/model/periods.h"
 
 #include "reducer/base/base.h"
+#include "reducer/model/periods_abreast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #define SAME_LEAST 0.5          /* equally often in half of the segments, which chance does not do */
 #define SHARE_LEAST 0.6         /* of the segments, and of their words, that are alike; not of time: a compilation may outlast all steps */
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
-#define THREADS_MOST 64         /* that run a loop side by side */
 #define REST_LEAST 4            /* words more than usual, and */
 #define REST_FROM 2             /* times the usual ones, of which nine tenths (unless steps are known): other work follows the step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
@@ -180,6 +180,7 @@ struct segments {
 	size_t count;
 	size_t same; /* those that have exactly the median of the symbol at hand */
 	uint8_t *is_usual; /* by symbol: the median segment has it; NULL = nobody asks */
+	uint8_t *is_traced; /* something was compiled in it */
 };
 
 /* The segment that the word lies in, walking on from `segment`; words before the first anchor have none. */
@@ -233,6 +234,8 @@ static void judge(const struct segments *segments, struct trial *trial)
 
 	for (size_t i = 0; i < segments->count; i++) {
 		double like = likeness_of(segments, i, trial->median_words);
+		if (like < ALIKE && segments->is_traced[i])
+			continue; /* what was compiled may be more than all steps together */
 		all_words += segments->words[i];
 		if (like < ALIKE)
 			continue;
@@ -250,6 +253,7 @@ static void free_segments(struct segments *segments)
 	free(segments->shared);
 	free(segments->of_symbol);
 	free(segments->is_usual);
+	free(segments->is_traced);
 }
 
 static int make_segments(struct segments *segments, size_t count)
@@ -258,7 +262,19 @@ static int make_segments(struct segments *segments, size_t count)
 	segments->words = calloc(count, sizeof(uint32_t));
 	segments->shared = calloc(count, sizeof(uint32_t));
 	segments->of_symbol = calloc(count, sizeof(uint32_t));
-	return segments->words != NULL && segments->shared != NULL && segments->of_symbol != NULL ? 0 : -1;
+	segments->is_traced = calloc(count, 1);
+	return segments->words != NULL && segments->shared != NULL && segments->of_symbol != NULL && segments->is_traced != NULL ? 0 : -1;
+}
+
+/* Marks the segments that say this symbol. */
+static void mark_traced(const struct sorted *sorted, uint32_t symbol, const uint32_t *anchors, struct segments *segments)
+{
+	size_t segment = 0;
+
+	for (uint32_t i = sorted->starts[symbol]; i < sorted->starts[symbol + 1]; i++) {
+		segment = walk(anchors, segments->count, segment, sorted->words[i]);
+		segments->is_traced[segment] |= sorted->words[i] >= anchors[0];
+	}
 }
 
 /* Cuts the stream at an anchor. The segments stay with the caller. -1: no memory. */
@@ -275,6 +291,8 @@ static int try_anchor(const struct periods *periods, const struct sorted *sorted
 		uint32_t median = periods->symbols[s].count == 0 ? 0 : weigh_symbol(sorted, s, anchors, segments, hit, hit + count);
 		if (segments->is_usual != NULL)
 			segments->is_usual[s] = median > 0;
+		if (periods->symbols[s].kind == PERIOD_WORD_TRACE && periods->symbols[s].count > 0)
+			mark_traced(sorted, s, anchors, segments);
 		trial->median_words += median;
 		trial->median_kinds += median > 0;
 		trial->kinds[periods->symbols[s].kind] += median > 0;
@@ -393,74 +411,17 @@ static int find_best(const struct periods *periods, const struct sorted *sorted,
 	return result;
 }
 
-/* A thread that says the anchor. */
-struct speaker {
-	uint32_t thread, count;
-	uint64_t first, last; /* times */
-};
-
-/* Who says the anchor; 0 where it is too many, or nobody is known. */
-static size_t find_speakers(const struct periods *periods, const uint32_t *anchors, size_t count, struct speaker *speakers)
-{
-	size_t known = 0, at;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct period_word *word = &periods->words[anchors[i]];
-		for (at = 0; at < known && speakers[at].thread != word->thread; at++)
-			;
-		if (word->thread == 0 || at == THREADS_MOST)
-			return 0;
-		if (at == known)
-			speakers[known++] = (struct speaker){.thread = word->thread, .first = word->time};
-		speakers[at].count++;
-		speakers[at].last = word->time;
-	}
-	return known;
-}
-
-/* Threads side by side: each as often as the first, give or take one, and most of the time together with it. */
-static int are_abreast(const struct speaker *speakers, size_t known)
-{
-	const struct speaker *one = &speakers[0];
-
-	for (size_t i = 1; i < known; i++) {
-		uint64_t from = speakers[i].first > one->first ? speakers[i].first : one->first;
-		uint64_t to = speakers[i].last < one->last ? speakers[i].last : one->last;
-		if (speakers[i].count + 1 < one->count || speakers[i].count > one->count + 1 || to < from ||
-		    (to - from) * 2 < one->last - one->first)
-			return 0;
-	}
-	return known > 1 && one->count >= STEPS_LEAST;
-}
-
-/* Leaves of steps that threads run side by side those of the first thread; each lasts until the next one of it. */
-static void join_abreast(const struct periods *periods, const uint32_t *anchors, struct period_found *found)
-{
-	struct speaker *speakers = calloc(THREADS_MOST, sizeof *speakers);
-	size_t known = speakers == NULL ? 0 : find_speakers(periods, anchors, found->count, speakers), kept = 0;
-
-	for (size_t i = 0; known > 1 && are_abreast(speakers, known) && i < found->count; i++) {
-		if (periods->words[anchors[i]].thread == speakers[0].thread) {
-			found->steps[kept++] = found->steps[i];
-		} else if (kept > 0) {
-			found->steps[kept - 1].end = found->steps[i].end;
-			found->steps[kept - 1].words += found->steps[i].words;
-		}
-	}
-	found->count = kept > 0 ? kept : found->count;
-	free(speakers);
-}
-
 /*
- * A segment that has all that the others have and much else: an epoch ended, something was evaluated or saved. Where that began: at
- * the first word that is not usual.
+ * A segment that has all that the others have and much else, and does not compile: an epoch ended, something was evaluated or saved.
+ * Where that began: at the first word that is not usual.
  */
 static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, const struct trial *best,
 			const struct segments *segments, size_t i)
 {
 	size_t usual = best->median_words, at = anchors[i];
 
-	if (i + 1 >= best->segments || segments->words[i] < REST_FROM * usual || segments->words[i] < usual + REST_LEAST ||
+	if (i + 1 >= best->segments || segments->is_traced[i] || segments->words[i] < REST_FROM * usual ||
+	    segments->words[i] < usual + REST_LEAST ||
 	    (!best->is_known && segments->shared[i] * 10 < usual * 9))
 		return 0;
 	while (at < anchors[i + 1] && (segments->is_usual[periods->words[at].symbol] ||
@@ -530,7 +491,7 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 	found->thread = periods->words[anchors[0]].thread;
 	for (size_t i = 1; i < found->count; i++)
 		found->thread = periods->words[anchors[i]].thread == found->thread ? found->thread : 0;
-	join_abreast(periods, anchors, found);
+	periods_join_abreast(periods, anchors, found);
 	found->anchor = periods->symbols[best->anchor].key;
 	found->confidence = share(best) * best->likeness;
 	return 0;

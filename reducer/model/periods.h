@@ -23,9 +23,17 @@ struct period_word {
 
 /*
  * What is known of a word: work that only nets do; what the loop of a script does, for a batch, and no layer of a net; what makes and
- * fills tensors, of which alone a step does not consist: a net is made, or loaded.
+ * fills tensors, of which alone a step does not consist: a net is made, or loaded; what only a compiler says that traces: the step that
+ * it stands in is longer than others.
  */
-enum period_word_kind { PERIOD_WORD_PLAIN, PERIOD_WORD_LAYER, PERIOD_WORD_LOOP, PERIOD_WORD_MAKING, PERIOD_WORDS };
+enum period_word_kind {
+	PERIOD_WORD_PLAIN,
+	PERIOD_WORD_LAYER,
+	PERIOD_WORD_LOOP,
+	PERIOD_WORD_MAKING,
+	PERIOD_WORD_TRACE,
+	PERIOD_WORDS
+};
 
 struct period_symbol {
 	uint64_t key;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
+#define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
 
 /* Texts by their hash. */
 struct texts {
@@ -37,6 +38,7 @@ struct waiting {
 	uint64_t words[2]; /* the first of a structured payload: communicator, bytes */
 	int has_words;
 	uint32_t ops; /* of PyTorch and eager ones that are open */
+	int is_traced; /* a compiler traces in the outermost of them */
 	uint32_t xla_call; /* of a stream of JAX: the last call's name, */
 	uint64_t xla_since; /* and its begin; 0 = it is over */
 };
@@ -55,6 +57,7 @@ struct taken {
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
 	int needs_no_places;      /* ops of a framework, or marked steps, were there */
+	uint8_t traces[NAMES_MOST]; /* by op name: 0 = not looked at, 1 = no sign of a compiler, 2 = one */
 	struct op_numbers numbers; /* by sum */
 };
 
@@ -357,6 +360,26 @@ static void take_xla_call(struct taken *taken, size_t stream, uint64_t id, uint6
 	taken->waiting[stream].xla_since = time;
 }
 
+static int is_tracing(struct taken *taken, uint64_t id)
+{
+	if (id >= NAMES_MOST)
+		return 0;
+	if (taken->traces[id] == 0)
+		taken->traces[id] = (uint8_t)(1 + step_guess_is_tracing(op_text(taken, id)));
+	return taken->traces[id] == 2;
+}
+
+/* An op inside the outermost one: what a compiler traces there makes a step longer than others. */
+static void take_inner(struct taken *taken, size_t stream, const struct batch *batch, size_t i, uint64_t id)
+{
+	struct waiting *waiting = &taken->waiting[stream];
+
+	if (waiting->is_traced || !is_tracing(taken, id) || taken->is_helper || !step_guess_is_due(taken->scan->process))
+		return;
+	waiting->is_traced = 1;
+	say_word_of(taken, stream, id | STEP_GUESS_OP, batch->times[i]);
+}
+
 /* An outermost op of PyTorch, an eager one of TensorFlow, or a call of JAX into XLA. STEP_GUESS_OP keeps it apart. */
 static void take_op(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
@@ -369,7 +392,12 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 	taken->needs_no_places = 1;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
-	if (taken->waiting[stream].ops++ == 0 && !taken->is_helper && step_guess_is_due(process))
+	if (taken->waiting[stream].ops++ > 0) {
+		take_inner(taken, stream, batch, i, batch_value(batch, i, fields[0]));
+		return;
+	}
+	taken->waiting[stream].is_traced = 0;
+	if (!taken->is_helper && step_guess_is_due(process))
 		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP | (is_function ? STEP_GUESS_FUNCTION : 0),
 			    batch->times[i]);
 }

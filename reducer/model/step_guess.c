@@ -336,6 +336,11 @@ static void add_steps(struct process *process, const struct step_guess *known, c
 	free(is_trained);
 }
 
+int step_guess_is_tracing(const char *name)
+{
+	return strcmp(name, "PythonDispatchMode") == 0;
+}
+
 static int is_among(const char *name, const char *const *names, size_t count)
 {
 	size_t i = 0;
@@ -368,6 +373,8 @@ static enum period_word_kind kind_of(const char *name)
 		return PERIOD_WORD_MAKING;
 	if (strncmp(name, "enumerate(DataLoader)#", 22) == 0)
 		return PERIOD_WORD_LOOP;
+	if (step_guess_is_tracing(name))
+		return PERIOD_WORD_TRACE;
 	return learning_is_layer_name(name) ? PERIOD_WORD_LAYER : PERIOD_WORD_PLAIN;
 }
 
@@ -417,6 +424,34 @@ static void find_awaited(struct process *process, const struct xla_runs *runs)
 	process->awaited_to_ns = (int64_t)(begin + took);
 }
 
+/* "Torch-Compiled Region: 3/1" is version 1 of region 3, made for other shapes: the part before the version. 0 = it is none. */
+static size_t region_of(const struct step_guess *known, const struct period_symbol *symbol, const char **name)
+{
+	static const char begin[] = "Torch-Compiled Region: ";
+
+	*name = symbol->key >> 62 == 1 && !(symbol->key & STEP_GUESS_FUNCTION)
+			? known->op_text(known->state, symbol->key & (STEP_GUESS_FUNCTION - 1))
+			: "";
+	return strncmp(*name, begin, sizeof begin - 1) == 0 ? strcspn(*name, "/") : 0;
+}
+
+/* All versions of a region are one word. */
+static void join_versions(const struct step_guess *known)
+{
+	struct periods *periods = known->periods;
+	const char *name, *other;
+
+	for (size_t i = 0; i < periods->symbol_count; i++) {
+		size_t length = periods->symbols[i].count == 0 ? 0 : region_of(known, &periods->symbols[i], &name);
+		for (size_t k = i + 1; length > 0 && k < periods->symbol_count; k++) {
+			uint64_t keys[2] = {periods->symbols[i].key, periods->symbols[k].key};
+			if (periods->symbols[k].count > 0 && region_of(known, &periods->symbols[k], &other) == length &&
+			    strncmp(name, other, length) == 0)
+				periods_join(periods, keys, 2);
+		}
+	}
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -426,6 +461,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 	if (!step_guess_is_due(process))
 		return 0;
 	tell_kinds(known);
+	join_versions(known);
 	if (periods_find(known->periods, &found) != 0 || (known->xla_runs != NULL && count_xla_calls(known, &found, &loop) != 0))
 		return -1;
 	if (found.count > 0)

@@ -325,6 +325,13 @@ def predicting():  # batches of a loader, and nothing is learnt
             net(x).argmax(1)
 
 
+def compiled_predicting():  # code is made for the first batch, and once more for a later one of another size
+    model = torch.compile(nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.LayerNorm(64), nn.Linear(64, 8)), backend="aot_eager", dynamic=False)
+    with torch.no_grad():
+        for i in range(40):
+            model(torch.randn(SMALL // 2 if i == 25 else SMALL, 32)).argmax(1)
+
+
 def other_optimizer():  # batches of a loader, learnt by somebody's own optimizer, as Keras has one
     weights = torch.randn(32, 1, requires_grad=True)
     for _ in range(2):

@@ -264,6 +264,27 @@ static void layers_of_a_deep_net_are_no_steps(void **state)
 	assert_int_equal(found.anchor, LOAD);
 }
 
+/* A compiler says more in the first step, and once again later, than all steps say together. */
+static void what_compiles_may_outlast_the_steps(void **state)
+{
+	(void)state;
+	for (int step = 0; step < 30; step++) {
+		word(LOAD, 20);
+		for (int i = 0; i < 500 && (step == 0 || step == 20); i++) {
+			word(START + chance(40), 5);
+			if (i % 50 == 0)
+				word(OTHER, 5);
+		}
+		words(FORWARD, 3);
+	}
+	finds_none();
+	know(OTHER, PERIOD_WORD_TRACE);
+	finds(30, 0.9);
+	assert_int_equal(found.anchor, LOAD);
+	assert_int_equal(found.steps[0].rest, 0); /* it is part of the step */
+	assert_int_equal(found.steps[20].rest, 0);
+}
+
 static void a_net_that_is_made_has_no_steps(void **state)
 {
 	(void)state;
@@ -374,6 +395,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_forward_layers_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(layers_of_a_deep_net_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(batches_are_no_layers, make, drop),
+		cmocka_unit_test_setup_teardown(what_compiles_may_outlast_the_steps, make, drop),
 		cmocka_unit_test_setup_teardown(a_net_that_is_made_has_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(epochs_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(chance_has_no_steps, make, drop),
