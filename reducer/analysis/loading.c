@@ -76,9 +76,10 @@ static void remember(struct loading *loading, const struct span *span, enum inpu
 	struct loading_pass *pass = loading->pass;
 
 	if (pass->pending_count == PENDING_MOST) {
+		pass->dropped_ns = pass->pending[PENDING_MOST / 2 - 1].start_ns;
 		memmove(pass->pending, pass->pending + PENDING_MOST / 2, PENDING_MOST / 2 * sizeof(*pass->pending));
 		pass->pending_count = PENDING_MOST / 2;
-		own(loading)->forgotten += PENDING_MOST / 2;
+		pass->dropped += PENDING_MOST / 2;
 	}
 	pass->pending = base_grow(pass->pending, &pass->pending_room, pass->pending_count + 1, sizeof(*pass->pending));
 	pass->pending[pass->pending_count++] =
@@ -129,6 +130,9 @@ static void take_loader(struct loading *loading, const struct span *span)
 			       item->self_ns);
 	}
 	pass->pending_count = 0;
+	if (pass->dropped && pass->dropped_ns >= span->start_ns)
+		own(loading)->forgotten += pass->dropped;
+	pass->dropped = 0;
 	own(loading)->has_workers |= strstr(span->name, "MultiProcessing") != NULL;
 	take_starts(loading, span);
 	add(loading, LOADING_LOADER, span->duration_ns, 0);

@@ -30,6 +30,8 @@ struct loading_pass {
 	struct words words;
 	struct pending *pending;
 	size_t pending_count, pending_room;
+	uint64_t dropped; /* of them, for want of room, since that call; dropped_ns: when the last of those began */
+	int64_t dropped_ns;
 	/* Of a worker: since when it has a batch to make, the last that it did, its first index, the last that is known. */
 	int64_t batch_ns, last_ns, index_ns, known_ns;
 	uint64_t indexes;

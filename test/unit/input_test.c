@@ -401,6 +401,21 @@ static void loader_owns_what_began_in_it(void **state)
 	assert_false(row->has_workers);
 }
 
+/* A thread may do many ops between two calls of a loader: those are forgotten, and nobody misses them. */
+static void only_ops_of_a_loader_are_missed(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	for (int i = 0; i < 40000; i++)
+		tell(SPAN_OP, "aten::add", 1, 0, 1, 2);
+	tell(SPAN_OP, ONE, 1, 0, 10, 60);
+	assert_int_equal(loading_row_of(result, family[0].log_id)->forgotten, 0);
+	for (int i = 0; i < 40000; i++)
+		tell(SPAN_OP, "aten::add", 1, 1, 70, 71);
+	tell(SPAN_OP, ONE, 1, 0, 65, 90);
+	assert_true(loaded()->forgotten > 0);
+}
+
 /* Code and libraries are no data; other threads read ahead; a loader on another thread is no wait. */
 static void reads_are_told_apart(void **state)
 {
@@ -525,6 +540,7 @@ int main(void)
 		cmocka_unit_test_teardown(traces_name_their_parents, tear_down),
 		cmocka_unit_test_teardown(foreign_numbers_do_no_harm, tear_down),
 		cmocka_unit_test_teardown(loader_owns_what_began_in_it, drop_loading),
+		cmocka_unit_test_teardown(only_ops_of_a_loader_are_missed, drop_loading),
 		cmocka_unit_test_teardown(reads_are_told_apart, drop_loading),
 		cmocka_unit_test_teardown(iterator_outside_of_the_step, drop_loading),
 		cmocka_unit_test_teardown(time_outside_of_steps_does_not_count, drop_loading),
