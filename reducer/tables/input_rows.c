@@ -2,6 +2,7 @@
 /* What the input tables say of each process; see reducer/tables/input_rows.h. */
 #include "reducer/tables/input_rows.h"
 
+#include "reducer/tables/busy.h"
 #include "reducer/tables/input_stage.h"
 #include "reducer/tables/notes.h"
 
@@ -60,6 +61,7 @@ static void sum_steps(struct input_view *view, const struct step_rows *rows)
 		view->wait_max_ns = wait > view->wait_max_ns ? wait : view->wait_max_ns;
 		view->hidden_ns += row->overlapped_ns[PART_INPUT_WAIT] + row->overlapped_ns[PART_INPUT_COPY];
 		if (step_rows_judges(rows, i)) {
+			view->judged_other_ns += row->exposed_ns[PART_OTHER];
 			view->judged_ns += row->total_ns;
 			view->judged_wait_ns += wait;
 		}
@@ -180,16 +182,26 @@ static double cores_of(const struct process *process, uint32_t thread, int64_t f
 }
 
 /* Whether threads that read are what a thread that rests may wait for: no wait was recorded. */
-static bool may_wait(struct input_view *view, const struct step_rows *rows)
+static bool may_wait(struct input_view *view)
 {
 	uint64_t window = view->loading->window_ns;
 
-	if (!window || view->first == view->end)
+	if (!window)
 		return false;
 	view->reading_threads = (double)reads_ahead(view->loading) / (double)window;
-	view->step_thread_cores = cores_of(view->process, rows->items[view->first]->unit.thread,
-					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
 	return view->reading_threads >= READING_THREADS && view->step_thread_cores >= 0 && view->step_thread_cores < IDLE_CORES;
+}
+
+double input_other_share(const struct input_view *view)
+{
+	return view->judged_ns ? (double)view->judged_other_ns / (double)view->judged_ns : 0;
+}
+
+/* Whether a wait of which nothing tells may fill the steps: their thread rests, and that not for want of a processor. */
+static bool may_hide(const struct input_view *view, double delay)
+{
+	return input_other_share(view) >= INPUT_HIGH && view->step_thread_cores >= 0 &&
+	       view->step_thread_cores + fmax(delay, 0) < IDLE_CORES;
 }
 
 static enum input_source source_of(const struct loading_row *loading)
@@ -209,7 +221,21 @@ static enum input_source source_of(const struct loading_row *loading)
 	return found == SOURCE_NONE && loading->counts[LOADING_DEMAND_READS] ? SOURCE_READS : found;
 }
 
-static void judge(struct input_view *view, const struct step_rows *rows)
+/* Where nothing that is known to bring input was met. */
+static enum input_verdict judge_untold(struct input_view *view, const struct step_rows *rows, double delay)
+{
+	if (view->first == view->end)
+		return VERDICT_NONE;
+	view->step_thread_cores = cores_of(view->process, rows->items[view->first]->unit.thread,
+					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
+	if (may_wait(view))
+		return VERDICT_POSSIBLE;
+	view->is_untold = may_hide(view, delay);
+	return view->is_untold ? VERDICT_POSSIBLE : VERDICT_NONE;
+}
+
+/* delay: of the time of the steps their threads waited for a processor; negative = not known. */
+static void judge(struct input_view *view, const struct step_rows *rows, double delay)
 {
 	double share = input_share(view);
 
@@ -220,7 +246,7 @@ static void judge(struct input_view *view, const struct step_rows *rows)
 	else if (share >= INPUT_MODERATE)
 		view->verdict = VERDICT_MODERATE;
 	else
-		view->verdict = view->source == SOURCE_NONE && may_wait(view, rows) ? VERDICT_POSSIBLE : VERDICT_NONE;
+		view->verdict = view->source == SOURCE_NONE ? judge_untold(view, rows, delay) : VERDICT_NONE;
 	view->is_outside = view->loading->ns[LOADING_OUTSIDE] > view->loading->ns[LOADING_INSIDE];
 }
 
@@ -230,6 +256,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 
 	*views = (struct input_views){.items = base_alloc(run->process_count + 1, sizeof(*views->items))};
 	step_rows_find(&views->rows, request);
+	double delay = busy_find(&views->rows, request).share;
 	for (size_t p = 0; p < run->process_count; p++) {
 		const struct loading_row *loading =
 			loading_row_of(analyses_process(request->analyses, &analysis_loading, p), run->processes[p].log_id);
@@ -246,7 +273,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 		sum_workers(view, request);
 		sum_parts(view);
 		view->source = source_of(loading);
-		judge(view, &views->rows);
+		judge(view, &views->rows, delay);
 		input_find_stage(view, &views->rows);
 	}
 }
@@ -283,7 +310,7 @@ static void note_view(struct table *table, const struct input_view *view)
 			"Process %s: its DataLoader has worker processes, but none of them is among the logs: what they did is "
 			"not known.",
 			called);
-	if (view->verdict == VERDICT_POSSIBLE)
+	if (view->verdict == VERDICT_POSSIBLE && !view->is_untold)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "
 			   "and "

@@ -28,7 +28,7 @@ struct input_view {
 	const struct pipelines *pipelines;
 	size_t first, end; /* its steps in the views' rows */
 	uint64_t steps, steps_ns, wait_ns, wait_min_ns, wait_max_ns;
-	uint64_t judged_ns, judged_wait_ns; /* of the steps that are judged: step_values.h */
+	uint64_t judged_ns, judged_wait_ns, judged_other_ns; /* of the steps that are judged: step_values.h; other: not recorded */
 	double deviation_ns;
 	uint64_t hidden_ns; /* waited while something else went on */
 	enum input_verdict verdict;
@@ -41,6 +41,7 @@ struct input_view {
 	size_t workers_at_once;		     /* of them at the most */
 	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
+	bool is_untold;		  /* possible, because nothing tells of input, and nothing else of much of the time */
 	bool is_outside;	  /* most of the waiting lies behind the steps' marker */
 	double reading_threads;	  /* of other threads: time in reads by the time of the steps */
 	double step_thread_cores; /* processors that the thread which marks the steps used; below 0 = not known */
@@ -58,6 +59,9 @@ void input_views_free(struct input_views *views);
 
 /* Waiting by the time of the steps that are judged. */
 double input_share(const struct input_view *view);
+
+/* Of which nothing was recorded, by the same. */
+double input_other_share(const struct input_view *view);
 
 /* Of a step: waiting and copying that nothing else covers. */
 uint64_t input_wait_ns(const struct step_row *row);

@@ -166,6 +166,12 @@ static void find_in_loader(struct input_view *view)
 
 void input_find_stage(struct input_view *view, const struct step_rows *rows)
 {
+	if (view->is_untold) {
+		set(view, "time that nothing was recorded of", "unknown",
+		    "Mark where the loop takes its batch: a range called input around it (tfprof.range(\"input\")), or "
+		    "tfprof.steps(loader), makes it certain.");
+		return;
+	}
 	if (view->verdict == VERDICT_POSSIBLE) {
 		set(view, "threads that read", "reading",
 		    "Mark the wait: a range called input around where the loop takes its batch (tfprof.range(\"input\")) makes "
@@ -197,6 +203,19 @@ void input_find_stage(struct input_view *view, const struct step_rows *rows)
 	}
 }
 
+/* Where no wait was recorded: because there was none, or because nothing tells of any. */
+static void untold_sentence(const struct input_view *view, struct text *text)
+{
+	text_format(text,
+		    "%s: nothing in this process tells of waits for input (no DataLoader, no tf.data, no range called input), and of "
+		    "%.1f %% of the step time nothing was recorded",
+		    view->is_untold ? "Possibly input bound" : "Not known to be input bound", 100 * input_other_share(view));
+	if (view->is_untold)
+		text_format(text, ", while the thread that runs the steps used %.0f %% of a processor",
+			    100 * view->step_thread_cores);
+	text_char(text, '.');
+}
+
 void input_sentence(const struct input_view *view, struct text *text)
 {
 	double share = 100 * input_share(view);
@@ -206,9 +225,16 @@ void input_sentence(const struct input_view *view, struct text *text)
 		text_string(text, "Unknown: of the steps that are looked at none was recorded from start to end.");
 		return;
 	case VERDICT_NONE:
-		text_format(text, "Not input bound: steps waited %.1f %% of their time for input (below 5 %%).", share);
+		if (view->source == SOURCE_NONE && input_other_share(view) >= INPUT_MODERATE)
+			untold_sentence(view, text);
+		else
+			text_format(text, "Not input bound: steps waited %.1f %% of their time for input (below 5 %%).", share);
 		return;
 	case VERDICT_POSSIBLE:
+		if (view->is_untold) {
+			untold_sentence(view, text);
+			return;
+		}
 		text_string(text,
 			    "Possibly input bound: no wait was recorded, but other threads read much while the thread that runs "
 			    "the steps rested.");

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop without a framework, steps marked by tfprof.py: input_plain.py MODE FILE [STEPS].
 reads: the loop reads large files itself; thread: a thread reads a pipe that is slow, the loop waits for its queue; range: the
-wait is a range called input; healthy: the loop computes; outside: a range marks the step, the wait for input is behind it."""
+wait is a range called input; generator: nothing tells of the wait; healthy: the loop computes; outside: a range marks the step, the wait for input is behind it."""
 import os
 import queue
 import sys
@@ -44,6 +44,12 @@ def read_ahead(reading, batches):
     batches.put(b"")
 
 
+def waiting():
+    for number in range(STEPS):
+        time.sleep(0.1)
+        yield number
+
+
 def with_thread():
     batches = queue.Queue()
     threading.Thread(target=read_ahead, args=(slow_pipe(), batches)).start()
@@ -57,7 +63,7 @@ def main():
     if MODE == "thread":
         with_thread()
         return
-    for number in range(STEPS):
+    for number in waiting() if MODE == "generator" else range(STEPS):
         if MODE == "outside":
             with tfprof.range(f"train_batch {number}"):
                 compute(20000)
