@@ -118,6 +118,27 @@ static int takes_turns_at_a_batch(const struct turns *taken, size_t first, unsig
 	return often == 1 && seldom == turns - 1 && (double)again <= OTHER_SHARE * (double)rounds;
 }
 
+/* Ops of the Optimizer.step that period ends with, for this turn of the first round, or of the last whole one. */
+static uint64_t updates_of(const struct turns *taken, size_t first, unsigned turns, unsigned turn, int is_last)
+{
+	size_t rounds = (taken->count - first) / turns;
+	size_t last = rounds > 1 ? rounds - 2 : 0; /* the very last period is what follows the last step */
+
+	return taken->periods[first + (is_last ? last * turns : 0) + turn].found.updates;
+}
+
+/*
+ * One optimizer whose loss takes turns (two tasks): the first of its steps made its state, and none of the other turns made any.
+ * Where the first made none, nothing tells.
+ */
+static int is_one_optimizer(const struct turns *taken, size_t first, unsigned turns)
+{
+	for (unsigned turn = 1; turn < turns; turn++)
+		if (updates_of(taken, first, turns, turn, 0) != updates_of(taken, first, turns, turn, 1))
+			return 0;
+	return updates_of(taken, first, turns, 0, 0) > updates_of(taken, first, turns, 0, 1);
+}
+
 /*
  * Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step.
  * Some of a round may be alike (two critics), if another one takes the batch. Returns whether that is so.
@@ -129,7 +150,7 @@ static int join_turns(const struct turns *taken, size_t first)
 	if (taken->count - first < TURNS_LEAST)
 		return 0;
 	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
-		if (alike(taken, turns) >= SAME_SHARE &&
+		if (alike(taken, turns) >= SAME_SHARE && !is_one_optimizer(taken, first, turns) &&
 		    (same <= OTHER_SHARE || (same <= 1 - 2 * SAME_SHARE / turns && takes_turns_at_a_batch(taken, first, turns)))) {
 			join(taken, taken->periods[first].step, turns);
 			return 1;

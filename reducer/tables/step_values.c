@@ -341,7 +341,8 @@ static void note_turns(struct table *table, const struct request *request, const
 	if (step->as == STEP_OF_TURNS)
 		table_note(table, NOTE_INFERRED,
 			   "%u optimizers of one name take turns, or one takes %u to another's one, by their backward passes: a step "
-			   "is one round of them.",
+			   "is one round of them. One optimizer whose loss takes turns looks the same where it keeps no state (SGD "
+			   "without momentum).",
 			   step->turns, step->turns);
 	else if (step->as == STEP_OF_ROUND)
 		table_note(table, NOTE_INFERRED,

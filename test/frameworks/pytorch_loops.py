@@ -143,6 +143,16 @@ def adversaries():  # two optimizers of one name
         makes.step()
 
 
+def alternating():  # one optimizer, and two tasks that take turns
+    net = parts()[0]
+    optimizer = torch.optim.Adam(net.parameters())
+    for i in range(24):
+        x, y = batch()
+        optimizer.zero_grad()
+        (loss_of(net(x), y) if i % 2 else net(x).abs().mean()).backward()
+        optimizer.step()
+
+
 def cycle():  # a maker takes each batch, then two judges that are alike learn of it
     maker, judges = nn.Sequential(nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32)), (parts()[0], parts()[0])
     makes, *judge_steps = (torch.optim.Adam(net.parameters()) for net in (maker, *judges))
