@@ -11,21 +11,13 @@
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
 #include "reducer/model/step_guess.h"
+#include "reducer/model/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
-
-/* Texts by their hash. */
-struct texts {
-	struct text_of {
-		uint64_t hash;
-		const char *text; /* NULL = free */
-	} *places;
-	size_t count, room;
-};
 
 struct domain {
 	uint32_t id, same; /* same: the first one of that name */
@@ -61,40 +53,14 @@ struct taken {
 	struct op_numbers numbers; /* by sum */
 };
 
-static struct text_of *find_text(struct texts *texts, uint64_t hash)
-{
-	uint64_t at = hash;
-
-	while (texts->places[at % texts->room].text != NULL && texts->places[at % texts->room].hash != hash)
-		at++;
-	return &texts->places[at % texts->room];
-}
-
-static void grow_texts(struct texts *texts)
-{
-	struct texts wider = {.count = texts->count, .room = texts->room * 2};
-
-	wider.places = calloc(wider.room, sizeof *wider.places);
-	if (wider.places == NULL)
-		return; /* found again more slowly, until it is full */
-	for (size_t i = 0; i < texts->room; i++)
-		if (texts->places[i].text != NULL)
-			*find_text(&wider, texts->places[i].hash) = texts->places[i];
-	free(texts->places);
-	*texts = wider;
-}
-
 static void take_string(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
 	const struct fact_value *text = fact_text(fact, fields[1]);
 
-	if (taken->texts.count * 2 >= taken->texts.room)
-		grow_texts(&taken->texts);
-	if (text == NULL || taken->texts.count + 1 >= taken->texts.room)
-		return;
-	struct text_of *place = find_text(&taken->texts, fact_number(fact, fields[0]));
-	if (place->text == NULL) {
+	struct text_of *place = text == NULL ? NULL : texts_place(&taken->texts, fact_number(fact, fields[0]));
+
+	if (place != NULL && place->text == NULL) {
 		*place = (struct text_of){fact_number(fact, fields[0]), run_text(taken->scan->run, text->text, text->length)};
 		taken->texts.count++;
 	}
@@ -122,7 +88,7 @@ static void take_domain(void *state, const struct fact *fact, const int *fields)
 
 static const char *text_of(struct taken *taken, uint64_t hash)
 {
-	return find_text(&taken->texts, hash)->text;
+	return texts_get(&taken->texts, hash);
 }
 
 static const char *domain_of(const struct taken *taken, uint32_t id)
@@ -474,7 +440,7 @@ static void drop(void *state)
 	periods_free(&taken->places);
 	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
-	free(taken->texts.places);
+	texts_free(&taken->texts);
 	free(taken->domains);
 	free(taken->stack_of);
 	free(taken->waiting);
@@ -504,11 +470,9 @@ static void *begin(struct scan *scan)
 		return NULL;
 	taken->scan = scan;
 	taken->is_helper = loads_data(scan->run, scan->process);
-	taken->texts.room = 1024;
-	taken->texts.places = calloc(taken->texts.room, sizeof *taken->texts.places);
 	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
 	taken->waiting = calloc(streams, sizeof *taken->waiting);
-	if (taken->texts.places == NULL || taken->stack_of == NULL || taken->waiting == NULL ||
+	if (texts_begin(&taken->texts) != 0 || taken->stack_of == NULL || taken->waiting == NULL ||
 	    ranges_begin(&taken->ranges, number_stacks(taken)) != 0 || periods_begin(&taken->periods) != 0 ||
 	    periods_begin(&taken->places) != 0 || op_names_begin(&taken->op_names) != 0) {
 		drop(taken);
