@@ -9,6 +9,7 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/growth.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/rare_rows.h"
 #include "reducer/tables/step_values.h"
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
@@ -27,6 +28,7 @@ static const struct table_column columns[] = {
 
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
+#define RARE_FROM 10.0 /* percent: rule rare_work has the same */
 #define FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
@@ -203,13 +205,27 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
 }
 
+/* What only few steps do, where it is much of the time. */
+static void put_rare(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t all)
+{
+	struct rare_most rare = rare_find(request, rows);
+	double percent = all ? 100.0 * (double)rare.ns / (double)all : 0;
+
+	if (percent >= RARE_FROM)
+		text_format(sentence, " %.0f %% of the time goes to what only few steps do (-t rare_work), above all: %s.", percent,
+			    rare.name.bytes);
+	text_free(&rare.name);
+}
+
 /* Where no part of the time stands out something else may: no processor was free, or memory grows without end. */
-static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request)
+static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
+			uint64_t all)
 {
 	double waited = judged->worst == AREAS ? busy_find(rows, request).share : 0;
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	struct growth growth;
 
+	put_rare(sentence, rows, request, all);
 	if (waited >= WAITED_FROM)
 		text_format(sentence, " But for %.0f %% of that time the steps waited for a processor: other work had them.", 100 * waited);
 	for (size_t i = 0; i < rows->count; i++)
@@ -280,7 +296,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	}
 	put_busy(&sentence, judged, devices, times[rows->kind]);
 	put_processors(&sentence, judged, rows, request);
-	put_besides(&sentence, judged, rows, request);
+	put_besides(&sentence, judged, rows, request, all);
 	put_first(&sentence, rows, all);
 	step_rows_say_warm(&warm, rows, FIRST_FROM);
 	if (warm.length)
@@ -394,7 +410,7 @@ static void fill(struct table *table, const struct request *request)
 	step_rows_free(&rows);
 }
 
-static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
+static const struct analysis_kind *const needs[] = {&analysis_steps, &analysis_rare_work, NULL};
 const struct table_kind table_overview_verdict = {
 	.id = "overview.verdict",
 	.title = "Verdict",

@@ -5,10 +5,11 @@
  * Rule: of the steps that are judged (step_values.h). Names that occur in one step each and differ by numbers alone ("batch 17") are one.
  * A long step counts for one name only: what took most of it, so that these times add up.
  */
+#include "reducer/tables/rare_rows.h"
+
 #include "reducer/analysis/rare_work.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
-#include "reducer/tables/step_values.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -39,7 +40,8 @@ static const struct table_column columns[] = {
 
 /* What was told under one name. */
 struct part {
-	char *key; /* the name, or what it has in common with others */
+	char *key; /* the name, or what it may have in common with others */
+	const char *name;
 	const struct rare_row *row;
 };
 
@@ -62,6 +64,7 @@ struct rare {
 	size_t part_count, part_room;
 	struct name *names;
 	size_t count, room;
+	uint64_t untold;
 };
 
 static int by_ns(const void *a, const void *b)
@@ -114,7 +117,7 @@ static void take_parts(struct rare *rare, const struct rare_work *work)
 		const char *name = work->words.items[row->name];
 		rare->parts = base_grow(rare->parts, &rare->part_room, rare->part_count + 1, sizeof(*rare->parts));
 		rare->parts[rare->part_count++] = (struct part){
-			.key = row->count == 1 ? without_numbers(name) : base_copy(name, strlen(name)), .row = row};
+			.key = row->count == 1 ? without_numbers(name) : base_copy(name, strlen(name)), .name = name, .row = row};
 	}
 	if (rare->part_count)
 		qsort(rare->parts, rare->part_count, sizeof(*rare->parts), by_key);
@@ -178,12 +181,18 @@ static void take_names(struct rare *rare, size_t step_count)
 		}
 }
 
+/* Its own name where it has no other in common. */
+static const char *name_text(const struct rare *rare, const struct name *name)
+{
+	return name->end - name->first == 1 ? rare->parts[name->first].name : rare->parts[name->first].key;
+}
+
 static void put_name(struct table *table, const struct rare *rare, const struct name *name, const struct process *process)
 {
 	const struct part *part = &rare->parts[name->first];
 
 	table_row(table);
-	table_string(table, NAME, part->key);
+	table_string(table, NAME, name_text(rare, name));
 	table_string(table, KIND, span_what_name(part->row->what));
 	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, STEPS, (int64_t)name->steps);
@@ -207,29 +216,67 @@ static int by_time(const void *a, const void *b, void *context)
 	return strcmp(rare->parts[one->first].key, rare->parts[other->first].key);
 }
 
+/* What the steps of a process have; false = nothing. rare_drop after it. */
+static bool rare_gather(struct rare *rare, const struct request *request, const struct step_rows *rows, size_t index)
+{
+	const struct process *process = &request->run->processes[index];
+	const struct rare_work *work = request_wants_process(request, process)
+					       ? analyses_process(request->analyses, &analysis_rare_work, index)
+					       : NULL;
+
+	*rare = (struct rare){.untold = work ? work->untold : 0};
+	if (!work || !work->count)
+		return false;
+	take_steps(rare, rows, index, process->step_count);
+	take_parts(rare, work);
+	take_names(rare, process->step_count);
+	if (rare->count)
+		qsort_r(rare->names, rare->count, sizeof(*rare->names), by_time, rare);
+	return true;
+}
+
+static void rare_drop(struct rare *rare)
+{
+	for (size_t p = 0; p < rare->part_count; p++)
+		free(rare->parts[p].key);
+	free(rare->parts);
+	free(rare->names);
+	free(rare->times);
+}
+
+struct rare_most rare_find(const struct request *request, const struct step_rows *rows)
+{
+	struct rare_most most = {0};
+
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		struct rare rare;
+		if (!rare_gather(&rare, request, rows, p))
+			continue;
+		for (size_t i = 0; i < rare.count; i++)
+			most.ns += rare.names[i].long_ns;
+		if (rare.count && rare.names[0].long_ns > most.top_ns) {
+			text_clear(&most.name);
+			text_string(&most.name, name_text(&rare, &rare.names[0]));
+			most.top_ns = rare.names[0].long_ns;
+		}
+		rare_drop(&rare);
+	}
+	return most;
+}
+
 static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t index)
 {
 	const struct process *process = &request->run->processes[index];
-	const struct rare_work *work = analyses_process(request->analyses, &analysis_rare_work, index);
-	struct rare rare = {0};
+	struct rare rare;
 
-	if (!work || !work->count)
+	if (!rare_gather(&rare, request, rows, index))
 		return;
-	take_steps(&rare, rows, index, process->step_count);
-	take_parts(&rare, work);
-	take_names(&rare, process->step_count);
-	if (rare.count)
-		qsort_r(rare.names, rare.count, sizeof(*rare.names), by_time, &rare);
 	for (size_t i = 0; i < rare.count; i++)
 		put_name(table, &rare, &rare.names[i], process);
-	if (work->untold)
+	if (rare.untold)
 		table_note(table, NOTE_MISSING, "Process %s: too many different names; %" PRIu64 " things are left out.",
-			   process->called, work->untold);
-	for (size_t p = 0; p < rare.part_count; p++)
-		free(rare.parts[p].key);
-	free(rare.parts);
-	free(rare.names);
-	free(rare.times);
+			   process->called, rare.untold);
+	rare_drop(&rare);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -238,8 +285,7 @@ static void fill(struct table *table, const struct request *request)
 
 	step_rows_find(&rows, request);
 	for (size_t p = 0; p < request->run->process_count; p++)
-		if (request_wants_process(request, &request->run->processes[p]))
-			put_process(table, request, &rows, p);
+		put_process(table, request, &rows, p);
 	step_rows_note_first(table, &rows);
 	notes_ops(table, request);
 	notes_recording(table, request);

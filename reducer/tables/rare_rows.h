@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What few steps do, for the tables that speak of it. Rule: as rare_work has it, whose column long_ns is summed. */
+#ifndef REDUCER_TABLES_RARE_ROWS_H
+#define REDUCER_TABLES_RARE_ROWS_H
+
+#include "reducer/tables/step_values.h"
+
+struct rare_most {
+	uint64_t ns;	  /* of long steps, what is in at most a fifth of the steps */
+	uint64_t top_ns;  /* of it the name that took most; 0 = there is none */
+	struct text name; /* text_free it */
+};
+/* Of the steps in `rows`. The request needs analysis_rare_work. */
+struct rare_most rare_find(const struct request *request, const struct step_rows *rows);
+
+#endif
