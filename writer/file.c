@@ -17,6 +17,8 @@
 #include "writer/poison.h"
 
 #define COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
+#define AHEAD 4096u      /* events blocks that are looked through behind the oldest, while its writer has no processor to say where it is */
+#define ROOM_TRIES 64u   /* for room that other threads take as fast as it is made */
 #define LIVE_PART 4u     /* of a limit, for live blocks that could be smaller or fewer: the rest is for what was recorded */
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
 #define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
@@ -295,43 +297,85 @@ static int has_room(const struct tfp_log *log, uint64_t bytes)
 	       !tfp_total_forbids(log, end, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
 }
 
-/* Whether the oldest events block lies below one that was given up, written sooner at a higher place: a reader passes it over. */
-static int is_skipped(const struct tfp_log *log)
+/* Steps over the oldest ones that were given up. Returns the number of the oldest that was not. */
+static uint64_t oldest_kept(struct tfp_log *log)
 {
 	uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
-	const struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS];
 
-	return index < log->newest && oldest->index == index && oldest->bytes && oldest->offset < log->live->dropped_from;
+	while (index < log->newest) {
+		const struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS];
+		if (__atomic_load_n(&oldest->number, __ATOMIC_ACQUIRE) != index + 1 || oldest->bytes)
+			break;
+		if (__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			index++;
+	}
+	return index;
 }
 
-/* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. */
-static void drop_oldest(struct tfp_log *log, uint64_t bytes)
+/* Gives the disk space of an events block back. Returns -1 where it is not there: another thread does it, or its writer has not said yet
+ * what the number stands for. */
+static int give_up(struct tfp_log *log, long descriptor, uint64_t index)
 {
-	int is_kept;
-	long descriptor = has_room(log, bytes) ? -1 : borrow(log, &is_kept);
+	struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS], gone;
+
+	if (__atomic_load_n(&extent->number, __ATOMIC_ACQUIRE) != index + 1)
+		return -1;
+	gone = *extent;
+	if (!gone.bytes || !__atomic_compare_exchange_n(&extent->bytes, &gone.bytes, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return -1;
+	uint64_t whole = (gone.bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
+	if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)gone.offset, (long)whole, 0, 0)))
+		return -1;
+	__atomic_fetch_add(&log->dropped_bytes, whole, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&log->live->given_up_bytes, gone.bytes, __ATOMIC_RELAXED);
+	raise_to(&log->live->dropped_from, gone.offset + whole);
+	tfp_total_follow(log);
+	count_wrapped(gone.records);
+	return 0;
+}
+
+/* Whether an events block lies below one that was given up, written sooner at a higher place: a reader passes it over. */
+static int is_skipped(const struct tfp_log *log, uint64_t index)
+{
+	const struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS];
+
+	return index < log->newest && __atomic_load_n(&extent->number, __ATOMIC_ACQUIRE) == index + 1 && extent->bytes &&
+	       extent->offset < log->live->dropped_from;
+}
+
+/* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. Returns whether they did for a moment. */
+static int drop_oldest(struct tfp_log *log, uint64_t bytes)
+{
+	int is_kept, is_made = has_room(log, bytes);
+	long descriptor = is_made ? -1 : borrow(log, &is_kept);
 
 	if (descriptor < 0)
-		return;
-	while (!has_room(log, bytes) || is_skipped(log)) {
-		uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
-		struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS], gone = *oldest;
-
-		/* The last condition: its writer is between taking the number and saying what it stands for. */
-		if (index >= log->newest || gone.index != index || !gone.bytes)
+		return is_made;
+	for (uint64_t oldest = oldest_kept(log); !(is_made = has_room(log, bytes)) || is_skipped(log, oldest); oldest = oldest_kept(log)) {
+		uint64_t index = oldest, end = oldest + AHEAD < log->newest ? oldest + AHEAD : log->newest;
+		while (index < end && give_up(log, descriptor, index) != 0)
+			index++; /* its writer has no processor just now: the next one goes instead */
+		if (index == end)
 			break;
-		if (!__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			continue;
-		uint64_t whole = (gone.bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-		if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				     (long)gone.offset, (long)whole, 0, 0)))
-			break;
-		__atomic_fetch_add(&log->dropped_bytes, whole, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&log->live->given_up_bytes, gone.bytes, __ATOMIC_RELAXED);
-		raise_to(&log->live->dropped_from, gone.offset + whole);
-		tfp_total_follow(log);
-		count_wrapped(gone.records);
 	}
 	give_back(descriptor, is_kept);
+	return is_made;
+}
+
+/* Reserves; with FULL=wrap room is made for it, again where other threads took that. 0 = there is none. */
+static uint64_t reserve_over_oldest(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free, uint64_t *before)
+{
+	uint64_t whole = (bytes + alignment - 1) & ~(alignment - 1), offset = 0;
+
+	if (!log->is_wrapping)
+		return reserve(log, bytes, alignment, kept_free, before);
+	for (unsigned tries = 0; !offset && tries < ROOM_TRIES; tries++) {
+		int is_made = drop_oldest(log, whole);
+		offset = reserve(log, bytes, alignment, kept_free, before);
+		if (!is_made)
+			break;
+	}
+	return offset;
 }
 
 void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
@@ -341,10 +385,8 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
 	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES;
 
-	if (log->is_wrapping) /* else a thread that begins now would record nothing, nor those that take over its state */
-		drop_oldest(log, bytes);
-	uint64_t offset = reserve(log, bytes, log->page_bytes, kept_free, &before);
-
+	/* With FULL=wrap, else a thread that begins now would record nothing, nor those that take over its state. */
+	uint64_t offset = reserve_over_oldest(log, bytes, log->page_bytes, kept_free, &before);
 	if (!offset) {
 		*why = TFP_LOSS_output_limit;
 		return NULL;
@@ -383,9 +425,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 
 	if (tfp_total_forbids(log, end_with(log, whole), COUNTERS_BYTES))
 		tfp_total_reclaim(log, whole + COUNTERS_BYTES);
-	if (log->is_wrapping)
-		drop_oldest(log, whole);
-	uint64_t before, offset = reserve(log, bytes, alignment, COUNTERS_BYTES, &before);
+	uint64_t before, offset = reserve_over_oldest(log, bytes, alignment, COUNTERS_BYTES, &before);
 	if (!offset)
 		return TFP_LOSS_output_limit;
 	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, bytes - sizeof *header - header->encoded_bytes);
@@ -404,7 +444,11 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	__atomic_fetch_add(&log->live->drained_bytes, bytes, __ATOMIC_RELAXED);
 	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
 		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
-		log->events[index % TFP_EVENT_BLOCKS] = (struct tfp_extent){index, offset, bytes, header->records};
+		struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS];
+		extent->offset = offset;
+		extent->records = header->records;
+		extent->bytes = bytes;
+		__atomic_store_n(&extent->number, index + 1, __ATOMIC_RELEASE);
 	}
 	return TFP_LOSS_NONE;
 }

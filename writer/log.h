@@ -21,8 +21,8 @@ struct tfp_shadow {
 };
 
 struct tfp_extent {
-	uint64_t index; /* of all extents, so that a place in the ring tells whose it is */
-	uint64_t offset, bytes; /* begins with a page, and the rest of its last one is nobody's */
+	uint64_t number; /* of all extents, from 1 on, so that a place in the ring tells whose it is; stored last */
+	uint64_t offset, bytes; /* begins with a page, and the rest of its last one is nobody's; bytes 0 = it was given up */
 	uint64_t records;
 };
 
