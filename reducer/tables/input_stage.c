@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORKERS_MOST 64u /* that are worth naming */
 #define BUSY 0.5 /* of the time of the steps: workers that work less wait themselves */
 
 /* Own time in the slow calls of which the node was the bottleneck, and that began in one of the steps. */
@@ -83,17 +84,16 @@ static void advise_workers(struct input_view *view, uint64_t made_ns, const char
 	uint64_t wanted = workers_wanted(view, made_ns), cpus = process_cpus(view->process);
 	bool has_workers = view->loading->has_workers;
 
-	if (has_workers && wanted <= view->workers_at_once)
-		text_string(&view->advice, "Give the loader more workers (num_workers)");
-	else if (!wanted)
-		text_string(&view->advice, "Let the loader work in processes of its own (num_workers, persistent_workers=True)");
-	else
-		text_format(&view->advice,
-			    "%s (num_workers=%" PRIu64 "%s: so many would keep up with the rest of the steps, each as fast as %s now)",
-			    has_workers ? "Give the loader more workers" : "Let the loader work in processes of its own", wanted,
-			    has_workers ? "" : ", persistent_workers=True", has_workers ? "they are" : "the loop's thread is");
-	text_format(&view->advice, ", or %s", otherwise);
-	if (cpus && wanted > cpus)
+	text_string(&view->advice,
+		    has_workers ? "Give the loader more workers (num_workers" : "Let the loader work in processes of its own (num_workers");
+	if (wanted > (has_workers ? view->workers_at_once : 0) && wanted <= WORKERS_MOST)
+		text_format(&view->advice, "=%" PRIu64 "%s: so many would keep up with the rest of the steps, each as fast as %s now",
+			    wanted, has_workers ? "" : ", persistent_workers=True", has_workers ? "they are" : "the loop's thread is");
+	text_format(&view->advice, "), or %s", otherwise);
+	if (wanted > WORKERS_MOST)
+		text_format(&view->advice, " Even %u workers, each as fast as now, would not keep up with the rest of the steps.",
+			    WORKERS_MOST);
+	else if (cpus && wanted > cpus)
 		text_format(&view->advice, " The machine has %" PRIu64 " processor%s: more workers than that help only where they wait.",
 			    cpus, cpus == 1 ? "" : "s");
 	view->remedy = view->advice.bytes;
