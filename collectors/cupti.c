@@ -281,7 +281,7 @@ int tfp_cupti_enter(void)
 	__atomic_store_n((uint32_t *)&cupti->phase, TFP_CUPTI_KNOWN, __ATOMIC_RELEASE);
 	tfp_cupti_apply(0);
 	if (cupti->phase < TFP_CUPTI_REFUSED) { /* also for windows to come, and for another profiler to leave */
-		tfp_drain_task_set(tfp_cupti_task);
+		tfp_drain_task_set(TFP_TASK_CUPTI, tfp_cupti_task);
 		tfp_drain_start(tfp_cupti_options.create);
 	}
 	return cupti->phase < TFP_CUPTI_REFUSED ? 0 : -1;

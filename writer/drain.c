@@ -6,8 +6,10 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define STACK_BYTES (256u << 10) /* encoder and LZ4 need 2 KiB: their memory is mapped; the rest is libc's thread start */
@@ -40,13 +42,44 @@ static int drain_all(struct tfp_lane *scratch)
 	return result;
 }
 
-/* Runs the task, if there is one and this thread can have a state to write with. Milliseconds until it is due again. */
-static uint32_t run_task(struct tfp_drainer *drainer)
+static tfp_drain_task *task_of(const struct tfp_drainer *drainer, enum tfp_drain_tasks which)
 {
-	tfp_drain_task *task = __atomic_load_n(&drainer->task, __ATOMIC_ACQUIRE);
-	struct tfp_thread *self = task ? tfp_thread_own() : NULL;
+	return __atomic_load_n(&drainer->tasks[which], __ATOMIC_ACQUIRE);
+}
 
-	return self ? task(self) : TFP_DRAIN_NEVER;
+static int has_task(const struct tfp_drainer *drainer)
+{
+	return task_of(drainer, TFP_TASK_CUPTI) || task_of(drainer, TFP_TASK_PYTHON);
+}
+
+/*
+ * Runs the task if somebody asked or it is due (monotonic ns, at *due), and if this thread can have a state to write with.
+ * Milliseconds until it is due again.
+ */
+static uint32_t run_task(tfp_drain_task *task, int is_asked, uint64_t *due)
+{
+	uint64_t now = tfp_clock_monotonic_ns();
+	struct tfp_thread *self = task && (is_asked || now >= *due) ? tfp_thread_own() : NULL;
+
+	if (!task)
+		return TFP_DRAIN_NEVER;
+	if (!is_asked && now < *due)
+		return *due == UINT64_MAX ? TFP_DRAIN_NEVER : (uint32_t)((*due - now) / 1000000) + 1;
+	uint32_t ms = self ? task(self) : TFP_DRAIN_NEVER;
+	*due = ms == TFP_DRAIN_NEVER ? UINT64_MAX : tfp_clock_monotonic_ns() + ms * UINT64_C(1000000);
+	return ms;
+}
+
+/* Milliseconds until one is due again. */
+static uint32_t run_tasks(struct tfp_drainer *drainer, int is_asked, uint64_t due[TFP_TASKS])
+{
+	uint32_t soonest = TFP_DRAIN_NEVER;
+
+	for (int i = 0; i < TFP_TASKS; i++) {
+		uint32_t ms = run_task(task_of(drainer, (enum tfp_drain_tasks)i), is_asked, &due[i]);
+		soonest = ms < soonest ? ms : soonest;
+	}
+	return soonest;
 }
 
 static int change_phase(struct tfp_drainer *drainer, uint32_t from, uint32_t to)
@@ -92,7 +125,8 @@ static void *drain_thread(void *unused)
 {
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 	struct tfp_lane scratch = {.cursor = NULL};
-	uint32_t stopping = STOPPING;
+	uint32_t stopping = STOPPING, answered = 0;
+	uint64_t due[TFP_TASKS] = {0, 0};
 
 	(void)unused;
 	tfp_thread_ignore();
@@ -103,7 +137,8 @@ static void *drain_thread(void *unused)
 		drain_all(&scratch);
 		if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING)
 			break;
-		wait_until_asked(drainer, asked, run_task(drainer));
+		wait_until_asked(drainer, asked, run_tasks(drainer, asked != answered, due));
+		answered = asked;
 	}
 	if (scratch.scratch)
 		tfp_pages_put(scratch.scratch, scratch.scratch_bytes);
@@ -142,7 +177,7 @@ void tfp_drain_start(tfp_pthread_create *create)
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY || tfp_sys_is_sealed())
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
-	if (drainer->is_over || (!is_thread_allowed && !drainer->task))
+	if (drainer->is_over || (!is_thread_allowed && !has_task(drainer)))
 		return;
 	if (change_phase(drainer, STOPPING, RUNNING)) /* it had not stopped within PAUSE_MS: it goes on */
 		return;
@@ -153,23 +188,34 @@ void tfp_drain_start(tfp_pthread_create *create)
 	struct tfp_thread *self = tfp_own_begin();
 	if (is_left)
 		join(drainer);
-	int failed = !self || create_blocked(create, &drainer->thread, drainer->task ? TASK_STACK_BYTES : STACK_BYTES);
+	int failed = !self || create_blocked(create, &drainer->thread,
+					      task_of(drainer, TFP_TASK_CUPTI) ? TASK_STACK_BYTES : STACK_BYTES);
 	tfp_own_end(self);
 	__atomic_store_n(&drainer->phase, failed ? NONE : RUNNING, __ATOMIC_RELEASE);
 	errno = error;
 }
 
+/* The kernel counts the threads of a process as links of this folder, beside its own two. Ours is paused. */
+static int has_threads(void)
+{
+	struct stat status;
+
+	return tfp_sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&status, 0, 0, 0) == 0 && status.st_nlink > 3;
+}
+
 void tfp_drain_resume(tfp_pthread_create *create)
 {
-	if (tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_state->drainer.task)
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		return;
+	if (task_of(&tfp_state->drainer, TFP_TASK_CUPTI) || (task_of(&tfp_state->drainer, TFP_TASK_PYTHON) && has_threads()))
 		tfp_drain_start(create);
 }
 
-int tfp_drain_task_set(tfp_drain_task *task)
+int tfp_drain_task_set(enum tfp_drain_tasks which, tfp_drain_task *task)
 {
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
 		return -1;
-	__atomic_store_n(&tfp_state->drainer.task, task, __ATOMIC_RELEASE);
+	__atomic_store_n(&tfp_state->drainer.tasks[which], task, __ATOMIC_RELEASE);
 	tfp_drain_wake();
 	return 0;
 }

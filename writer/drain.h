@@ -35,12 +35,12 @@ void tfp_drain_pause(void);
 void tfp_drain_end(void);
 
 /*
- * Work for our thread beside draining: called on it at once, when woken, and when the milliseconds it returned have passed.
- * It gets a state of its own, whose lane 0 it writes; what it allocates is not the host's. With a task set our thread
- * is started whatever DRAIN says (it then drains nothing), and again after each pause.
+ * Work for our thread beside draining: called on it at once, whenever it wakes (a task looks itself whether it is due), and when the
+ * milliseconds it returned have passed. It gets a state of its own, whose lane 0 it writes; what it allocates is not the
+ * host's. With a task set our thread is started whatever DRAIN says (it then drains nothing), and again after each pause.
  */
 #define TFP_DRAIN_NEVER UINT32_MAX
-int tfp_drain_task_set(tfp_drain_task *task);
+int tfp_drain_task_set(enum tfp_drain_tasks which, tfp_drain_task *task);
 
 /* Has the task run soon. Any thread, any context, once tfp_drain_task_set was called in this process. */
 void tfp_drain_wake(void);
@@ -48,7 +48,10 @@ void tfp_drain_wake(void);
 /* Our thread runs: a task will. */
 int tfp_drain_has_thread(void);
 
-/* After a fork, unshare or setns, in the parent: where there is a task its thread is started again. Keeps errno. */
+/*
+ * After a fork, unshare or setns, in the parent: where there is a task its thread is started again. For Python's alone only beside
+ * other threads: Python warns whoever forks with more than one, and ours must not be why. Keeps errno.
+ */
 void tfp_drain_resume(tfp_pthread_create *create);
 
 /* Whether somebody else drains now: our thread, or the helper of `tfprof run`. */

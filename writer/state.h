@@ -150,11 +150,12 @@ struct tfp_facts {
 
 /* Work of our thread beside draining; writer/drain.h. Milliseconds until it is due again. */
 typedef uint32_t tfp_drain_task(struct tfp_thread *self);
+enum tfp_drain_tasks { TFP_TASK_CUPTI = 0, TFP_TASK_PYTHON = 1, TFP_TASKS = 2 };
 
 /* The draining thread; writer/drain.c. */
 struct tfp_drainer {
 	uint32_t phase;
-	tfp_drain_task *task;
+	tfp_drain_task *tasks[TFP_TASKS];
 	uint32_t asked; /* futex: raised when a chunk is full, and to stop */
 	uint32_t is_over; /* the process's first thread is gone: none is started any more */
 	pthread_t thread;
