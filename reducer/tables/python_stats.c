@@ -7,8 +7,8 @@
  * which nothing was recorded stays empty and a note says why.
  */
 #include "reducer/tables/notes.h"
+#include "reducer/tables/python_lines.h"
 
-#include "reducer/base/index.h"
 #include "reducer/model/gpu.h"
 
 #include <inttypes.h>
@@ -59,23 +59,16 @@ struct amounts {
 };
 
 struct line {
-	const char *function, *file; /* the run's */
-	uint32_t line, processes;
-	size_t process; /* the last one */
+	uint32_t processes;
+	size_t process; /* the last one + 1 */
 	uint64_t stack; /* number of the last stack that it was counted for */
 	struct amounts self, total;
 };
 
-#define LINES_RECENT 4096u /* a power of two: 96 KiB */
-
 struct lines {
-	struct line *list;
-	size_t count, room;
-	struct base_index index;
-	struct recent_line {
-		const char *function, *file;
-		uint32_t line, next; /* next: its place in `list` + 1, 0 = none */
-	} *recent; /* found lately: stacks by the ten thousand share their outer frames */
+	struct python_lines known;
+	struct line *list; /* by number of `known` */
+	size_t room;
 	uint64_t stack; /* number of the stack being counted, from 1 */
 	size_t process;
 	const struct amounts *amounts;
@@ -83,43 +76,14 @@ struct lines {
 	bool has_heap, has_gpu;
 };
 
-static bool line_equal(const void *context, const void *key, uint32_t number)
-{
-	const struct line *have = &((const struct lines *)context)->list[number], *want = key;
-
-	return have->line == want->line && strcmp(have->function, want->function) == 0 && strcmp(have->file, want->file) == 0;
-}
-
-static struct line *find_line(struct lines *lines, const struct symbol_frame *frame)
-{
-	struct line key = {.function = frame->function, .file = frame->file, .line = frame->line, .process = SIZE_MAX};
-	uint64_t hash = base_mix(frame->line + 1);
-	uint32_t number;
-
-	for (const char *at = frame->function; *at; at++)
-		hash = base_mix(hash ^ (unsigned char)*at);
-	for (const char *at = frame->file; *at; at++)
-		hash = base_mix(hash ^ (unsigned char)*at);
-	number = base_index_find(&lines->index, hash, line_equal, lines, &key);
-	if (number != UINT32_MAX)
-		return &lines->list[number];
-	lines->list = base_grow(lines->list, &lines->room, lines->count + 1, sizeof(*lines->list));
-	lines->list[lines->count] = key;
-	base_index_add(&lines->index, hash, (uint32_t)lines->count);
-	return &lines->list[lines->count++];
-}
-
-/* The same; where the texts of the run are the same ones as lately, they are not read. */
 static struct line *line_of(struct lines *lines, const struct symbol_frame *frame)
 {
-	uint64_t mixed = base_mix((uintptr_t)frame->function ^ (uintptr_t)frame->file << 20 ^ frame->line);
-	struct recent_line *recent = &lines->recent[mixed % LINES_RECENT];
+	size_t before = lines->known.count, number = python_lines_number(&lines->known, frame);
 
-	if (!recent->next || recent->function != frame->function || recent->file != frame->file || recent->line != frame->line) {
-		const struct line *found = find_line(lines, frame); /* may move the list */
-		*recent = (struct recent_line){frame->function, frame->file, frame->line, (uint32_t)(found - lines->list) + 1};
-	}
-	return &lines->list[recent->next - 1];
+	lines->list = base_grow(lines->list, &lines->room, number + 1, sizeof(*lines->list));
+	if (number == before)
+		lines->list[number] = (struct line){0};
+	return &lines->list[number];
 }
 
 static void add(struct amounts *to, const struct amounts *more)
@@ -146,8 +110,8 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 		return;
 	line->stack = lines->stack;
 	add(&line->total, lines->amounts);
-	line->processes += line->process != lines->process;
-	line->process = lines->process;
+	line->processes += line->process != lines->process + 1;
+	line->process = lines->process + 1;
 }
 
 static void take_stack(struct lines *lines, const struct request *request, uint32_t stack, const struct amounts *amounts)
@@ -175,12 +139,12 @@ static void take_process(struct lines *lines, const struct request *request, con
 	}
 }
 
-static void add_row(struct table *table, const struct lines *lines, const struct line *line)
+static void add_row(struct table *table, const struct lines *lines, size_t number)
 {
+	const struct line *line = &lines->list[number];
+
 	table_row(table);
-	table_string(table, FUNCTION, line->function);
-	table_string(table, FILE_NAME, line->file);
-	table_integer(table, LINE, line->line);
+	python_lines_put(&lines->known, number, table, FUNCTION);
 	table_integer(table, PROCESSES, line->processes);
 	if (lines->has_heap) {
 		table_integer(table, ALLOCATIONS_SELF, (int64_t)line->self.allocations);
@@ -237,7 +201,7 @@ static void note_process(struct table *table, const struct process *process)
 
 static void fill(struct table *table, const struct request *request)
 {
-	struct lines lines = {.recent = base_alloc(LINES_RECENT, sizeof(*lines.recent))};
+	struct lines lines = {.known = python_lines_make()};
 
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct process *process = &request->run->processes[p];
@@ -248,16 +212,15 @@ static void fill(struct table *table, const struct request *request)
 			take_process(&lines, request, process);
 		note_process(table, process);
 	}
-	for (size_t i = 0; i < lines.count; i++)
-		add_row(table, &lines, &lines.list[i]);
+	for (size_t i = 0; i < lines.known.count; i++)
+		add_row(table, &lines, i);
 	table_sort(table, lines.has_gpu ? DEVICE_SELF : BYTES_SELF, false);
-	if (!lines.count && !notes_not_in_file(table, request))
+	if (!lines.known.count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO,
 			   "No Python frames were recorded: no Python from 3.8 to 3.14 ran here, or PYTHON=off, STACKS=0 or "
 			   "MALLOC=totals left nothing to read them at; run_env says what was found.");
-	base_index_free(&lines.index);
+	python_lines_free(&lines.known);
 	free(lines.list);
-	free(lines.recent);
 	notes_recording(table, request);
 	notes_sampling(table, request);
 }
