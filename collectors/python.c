@@ -16,16 +16,14 @@
 #include "writer/poison.h"
 
 #define NONE TFP_PYTHON_NONE
-#define SHIMS_MOST 4096 /* frames of nobody met on the way: each entry of the interpreter has one */
 #define TRIES 64u	/* doubtful stacks in a row, before the first good one, that prove the layout wrong */
 #define DOUBTS 4096u	/* doubtful stacks, more than good ones, that do so later */
 
 _Atomic uint32_t tfp_python_when;
 
 /* Written by tfp_python_begin; kept across fork, as the interpreter is. The counts are of all threads. */
-static struct tfp_python_symbols python;
-static struct tfp_python_layout layout;
-static uint32_t frames_most, sees_ends;
+struct tfp_python_known tfp_python_known;
+static struct tfp_python_known *const known = &tfp_python_known;
 static _Atomic uint32_t good, doubtful;
 static _Atomic uint64_t collections_next; /* when the collector's counters are due again, */
 static uint64_t collections_last;	  /* their sum when last told, */
@@ -52,80 +50,63 @@ void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, u
 	else if (!frames || !tfp_state->stacks)
 		why = "STACKS=0: no stacks are kept, so no frames are read.";
 	else
-		why = tfp_python_layout(&layout, symbols->version, symbols->runtime, readable);
+		why = tfp_python_layout(&known->layout, symbols->version, symbols->runtime, readable);
 	if (why) {
 		say("absent", why);
 		return;
 	}
-	python = *symbols;
-	frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
-	sees_ends = (uint32_t)tfp_python_graves_begin(symbols->code_slots);
+	known->symbols = *symbols;
+	known->frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
+	known->sees_ends = (uint32_t)tfp_python_graves_begin(symbols->code_slots);
 	tfp_python_when = when;
-	say("on", layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets"
+	say("on", known->layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets"
 					   : "frames, by the offsets of this version's headers, proved at each frame");
-}
-
-/* The frames of nobody that stand between entries of the interpreter; 3.12 on. */
-static inline int is_shim(uintptr_t frame)
-{
-	return layout.frame_owner != NONE && tfp_python_byte(frame + layout.frame_owner) >= layout.shim_owner;
-}
-
-/* The byte offset of the frame's instruction in its code; where it has not begun that of the first one. */
-static inline uint64_t instruction_of(uintptr_t frame, uintptr_t code)
-{
-	if (layout.instruction_bytes) {
-		int32_t number = (int32_t)tfp_python_half(frame + layout.frame_instruction);
-		return number > 0 ? (uint64_t)number * layout.instruction_bytes : 0;
-	}
-	uint64_t bytes = tfp_python_word(frame + layout.frame_instruction) - (code + layout.code_instructions);
-	return bytes == (uint64_t)-2 ? 0 : bytes; /* one before the first; a wrong one is too large to be believed */
 }
 
 /* Whether the interpreter was entered from C for this frame; `previous` may be 0. -1: in doubt. */
 static inline int is_entry(struct tfp_python_lane *lane, uintptr_t frame, uintptr_t previous)
 {
-	if (layout.frame_owner == NONE || !previous)
+	if (known->layout.frame_owner == NONE || !previous)
 		return 1;
-	if (layout.frame_entry != NONE)
-		return tfp_python_byte(frame + layout.frame_entry);
-	return tfp_python_can_read(lane, previous, layout.frame_bytes) ? is_shim(previous) : -1;
+	if (known->layout.frame_entry != NONE)
+		return tfp_python_byte(frame + known->layout.frame_entry);
+	return tfp_python_can_read(lane, previous, known->layout.frame_bytes) ? tfp_python_is_shim(&known->layout, previous) : -1;
 }
 
 /* The frame as a code address of the log; 0: in doubt. *previous receives its caller. */
 static inline uint32_t take_frame(struct tfp_python_lane *lane, uintptr_t frame, uintptr_t *previous)
 {
-	uintptr_t code = tfp_python_word(frame + layout.frame_code) & ~(uintptr_t)7; /* 3.14: tagged in the low bits */
+	uintptr_t code = tfp_python_code_of(&known->layout, frame);
 
-	*previous = tfp_python_word(frame + layout.frame_previous);
-	if (layout.frame_owner == NONE && tfp_python_word(frame + layout.type) != (uintptr_t)python.frame)
+	*previous = tfp_python_word(frame + known->layout.frame_previous);
+	if (known->layout.frame_owner == NONE && tfp_python_word(frame + known->layout.type) != (uintptr_t)known->symbols.frame)
 		return 0;
 	int entry = is_entry(lane, frame, *previous);
 	if (entry < 0 || entry > 1)
 		return 0;
 	uint32_t flags = entry ? TFP_PC_PYTHON | TFP_PC_PYTHON_ENTRY : TFP_PC_PYTHON;
-	uint64_t at = instruction_of(frame, code);
+	uint64_t at = tfp_python_instruction(&known->layout, frame, code);
 	uint32_t again = tfp_python_again(lane, code, at, flags);
-	return again ? again : tfp_python_place(lane, &layout, &python, code, at, flags);
+	return again ? again : tfp_python_place(lane, &known->layout, &known->symbols, code, at, flags);
 }
 
 /* The innermost frame of the thread, 0 = none. *is_good: whether that is certain. */
 static uintptr_t innermost(struct tfp_python_lane *lane, int *is_good)
 {
-	uintptr_t thread = (uintptr_t)python.this_thread();
+	uintptr_t thread = (uintptr_t)known->symbols.this_thread();
 
 	*is_good = 1;
 	if (!thread)
 		return 0;
 	*is_good = 0;
-	if ((thread & 7) || !tfp_python_can_read(lane, thread, layout.thread_bytes) ||
-	    tfp_python_word(thread + layout.thread_id) != (uintptr_t)pthread_self())
+	if ((thread & 7) || !tfp_python_can_read(lane, thread, known->layout.thread_bytes) ||
+	    tfp_python_word(thread + known->layout.thread_id) != (uintptr_t)pthread_self())
 		return 0;
-	uintptr_t frame = tfp_python_word(thread + layout.thread_frame);
-	if (frame && layout.cframe_frame != NONE) {
+	uintptr_t frame = tfp_python_word(thread + known->layout.thread_frame);
+	if (frame && known->layout.cframe_frame != NONE) {
 		if ((frame & 7) || !tfp_python_can_read(lane, frame, 16))
 			return 0;
-		frame = tfp_python_word(frame + layout.cframe_frame);
+		frame = tfp_python_word(frame + known->layout.cframe_frame);
 	}
 	*is_good = 1;
 	return frame;
@@ -141,15 +122,15 @@ static int collect(struct tfp_python_lane *lane, int *is_cut)
 	lane->is_full = 0;
 	lane->turn++;
 	for (; frame && is_good; frame = previous) {
-		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, layout.frame_bytes);
+		is_good = !(frame & 7) && tfp_python_can_read(lane, frame, known->layout.frame_bytes);
 		if (!is_good)
 			break;
-		if (is_shim(frame)) {
-			previous = tfp_python_word(frame + layout.frame_previous);
-			is_good = ++shims < SHIMS_MOST;
+		if (tfp_python_is_shim(&known->layout, frame)) {
+			previous = tfp_python_word(frame + known->layout.frame_previous);
+			is_good = ++shims < TFP_PYTHON_SHIMS;
 			continue;
 		}
-		if ((uint32_t)count == frames_most) {
+		if ((uint32_t)count == known->frames_most) {
 			*is_cut = 1;
 			break;
 		}
@@ -160,7 +141,7 @@ static int collect(struct tfp_python_lane *lane, int *is_cut)
 }
 
 /* The node of lane->found; frames that the last stack had too, from the outermost on, are not looked up again. */
-static uint32_t enter(struct tfp_python_lane *lane, uint32_t count, int is_cut)
+uint32_t tfp_python_enter(struct tfp_python_lane *lane, uint32_t count, int is_cut)
 {
 	uint32_t node = is_cut ? tfp_stack_cut_node(tfp_state->stacks, TFP_PC_CUT_DEPTH) : 0, same = 0;
 
@@ -206,21 +187,22 @@ static __attribute__((noinline, cold)) void doubt(struct tfp_thread *thread, str
 /* At most each 100 ms: what the garbage collector has done. */
 static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
-	uintptr_t base = layout.are_collections_global ? (uintptr_t)python.runtime : (uintptr_t)python.first_interpreter();
+	uintptr_t base = known->layout.are_collections_global ? (uintptr_t)known->symbols.runtime
+							       : (uintptr_t)known->symbols.first_interpreter();
 	uint64_t words[9], sum = 0;
 
 	collections_next = now + tfp_state->second_ticks / 10;
-	if (layout.collections == NONE || !base ||
-	    !tfp_python_can_read(lane->python, base + layout.collections, sizeof words + 8))
+	if (known->layout.collections == NONE || !base ||
+	    !tfp_python_can_read(lane->python, base + known->layout.collections, sizeof words + 8))
 		return;
 	for (uint32_t i = 0; i < 9; i++) {
-		words[i] = tfp_python_word(base + layout.collections + 8 * i);
+		words[i] = tfp_python_word(base + known->layout.collections + 8 * i);
 		sum += words[i];
 		if (words[i] >> 48)
 			return;
 	}
 	/* Behind them the flag `collecting`; and what only grows has not shrunk. */
-	if (tfp_python_half(base + layout.collections + sizeof words) > 1 ||
+	if (tfp_python_half(base + known->layout.collections + sizeof words) > 1 ||
 	    (collections_pid == tfp_state->pid && sum <= collections_last))
 		return;
 	collections_pid = tfp_state->pid;
@@ -231,12 +213,12 @@ static __attribute__((noinline)) void tell_collections(struct tfp_thread *thread
 
 uint32_t tfp_python_read(struct tfp_thread *thread, struct tfp_lane *lane)
 {
-	void *interpreter = python.first_interpreter();
+	void *interpreter = known->symbols.first_interpreter();
 	uint64_t now = tfp_now();
 	int is_cut;
 
 	/* Of several interpreters it is not known which one this thread runs. */
-	if (!interpreter || python.next_interpreter(interpreter) || python.is_ending() || !tfp_state->stacks)
+	if (!interpreter || known->symbols.next_interpreter(interpreter) || known->symbols.is_ending() || !tfp_state->stacks)
 		return 0;
 	if (__builtin_expect(!lane->python, 0)) {
 		lane->python = tfp_pages_get(sizeof *lane->python, 1);
@@ -244,10 +226,10 @@ uint32_t tfp_python_read(struct tfp_thread *thread, struct tfp_lane *lane)
 			tfp_loss_add(thread, TFP_LOSS_memory, 1, now);
 			return 0;
 		}
-		lane->python->sees_ends = sees_ends;
+		lane->python->sees_ends = known->sees_ends;
 	}
 	int count = collect(lane->python, &is_cut);
-	uint32_t stack = count > 0 ? enter(lane->python, (uint32_t)count, is_cut) : 0;
+	uint32_t stack = count > 0 ? tfp_python_enter(lane->python, (uint32_t)count, is_cut) : 0;
 	if (__builtin_expect(count == -1, 0))
 		doubt(thread, lane->python);
 	else if (count == -2 || (count > 0 && !stack))

@@ -9,89 +9,97 @@
 #define NONE TFP_PYTHON_NONE
 
 /* The same since 3.3 and fixed by the stable parts of the ABI: {count, type}, then a length. */
-#define OBJECTS .type = 8, .text_length = 16, .text_hash = 24, .text_state = 32, .bytes_length = 16, .bytes_data = 32
+#define OBJECTS                                                                                                                            \
+	.type = 8, .text_length = 16, .text_hash = 24, .text_state = 32, .bytes_length = 16, .bytes_data = 32, .interpreter_next = 0,      \
+	.thread_next = 8
 #define OLD_TEXT .text_ascii = 48, .text_compact = 72 /* until 3.11 a str could hold wide characters beside its own */
 #define NEW_TEXT .text_ascii = 40, .text_compact = 56
 /* Until 3.10 frames are objects, and each is entered from C. */
-#define FRAME_OBJECTS                                                                                                            \
-	.thread_frame = 24, .cframe_frame = NONE, .frame_previous = 24, .frame_code = 32, .frame_owner = NONE,                   \
-	.frame_entry = NONE, .code_line = 40, .code_instructions = NONE, .code_name = 112, .code_file = 104, .code_lines = 120,  \
+#define FRAME_OBJECTS                                                                                                                      \
+	.thread_frame = 24, .cframe_frame = NONE, .frame_previous = 24, .frame_code = 32, .frame_owner = NONE, .frame_entry = NONE,        \
+	.interpreter_threads = 8, .code_line = 40, .code_instructions = NONE, .code_name = 112, .code_file = 104, .code_lines = 120,       \
 	.thread_id = 176
 #define FRAMES .thread_frame = 56, .code_name = 128, .code_file = 112, .code_lines = 136, .instruction_bytes = 0
 
 /* From the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1, by offsetof; a minor version never changes them. */
 static const struct tfp_python_layout known[] = {
-	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0308, .frame_instruction = 104, .instruction_bytes = 1,
-	 .collections = 472, .are_collections_global = 1, .lines = TFP_PYTHON_LNOTAB},
-	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0309, .frame_instruction = 104, .instruction_bytes = 1,
-	 .collections = 744, .lines = TFP_PYTHON_LNOTAB},
-	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x030a, .frame_instruction = 96, .instruction_bytes = 2, .collections = 744,
-	 .lines = TFP_PYTHON_LINETABLE},
-	{OBJECTS, OLD_TEXT, FRAMES, .version = 0x030b, .thread_id = 152, .cframe_frame = 8, .frame_code = 32,
-	 .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .frame_owner = 69, .shim_owner = 3, .code_line = 72,
-	 .code_instructions = 184, .collections = 776, .lines = TFP_PYTHON_LOCATIONS},
-	{OBJECTS, NEW_TEXT, FRAMES, .version = 0x030c, .thread_id = 136, .cframe_frame = 0, .frame_code = 0, .frame_previous = 8,
-	 .frame_instruction = 56, .frame_entry = NONE, .frame_owner = 70, .shim_owner = 3, .code_line = 68,
-	 .code_instructions = 192, .collections = 240, .lines = TFP_PYTHON_LOCATIONS},
+	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0308, .frame_instruction = 104, .instruction_bytes = 1, .collections = 472,
+	  .are_collections_global = 1, .lines = TFP_PYTHON_LNOTAB },
+	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0309, .frame_instruction = 104, .instruction_bytes = 1, .collections = 744,
+	  .lines = TFP_PYTHON_LNOTAB },
+	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x030a, .frame_instruction = 96, .instruction_bytes = 2, .collections = 744,
+	  .lines = TFP_PYTHON_LINETABLE },
+	{ OBJECTS, OLD_TEXT, FRAMES, .version = 0x030b, .interpreter_threads = 16, .thread_id = 152, .cframe_frame = 8, .frame_code = 32,
+	  .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .frame_owner = 69, .shim_owner = 3, .code_line = 72,
+	  .code_instructions = 184, .collections = 776, .lines = TFP_PYTHON_LOCATIONS },
+	{ OBJECTS, NEW_TEXT, FRAMES, .version = 0x030c, .interpreter_threads = 72, .thread_id = 136, .cframe_frame = 0, .frame_code = 0,
+	  .frame_previous = 8, .frame_instruction = 56, .frame_entry = NONE, .frame_owner = 70, .shim_owner = 3, .code_line = 68,
+	  .code_instructions = 192, .collections = 240, .lines = TFP_PYTHON_LOCATIONS },
 };
 
 /* Words of the interpreter's own table (Include/internal/pycore_debug_offsets.h), counted from its start, and its length. */
 struct own_table {
 	uint32_t version, words;
-	uint32_t gc, current_frame, thread_id;
+	uint32_t interpreter_next, threads, gc, thread_next, current_frame, thread_id;
 	uint32_t previous, executable, instruction, owner;
 	uint32_t file, qualified_name, lines, first_line, instructions;
 	uint32_t object_type, bytes_length, bytes_data, text_state, text_length, text_ascii, collecting;
 };
 
 static const struct own_table tables[] = {
-	{.version = 0x030d,
-	 .words = 73,
-	 .gc = 10,
-	 .current_frame = 23,
-	 .thread_id = 24,
-	 .previous = 29,
-	 .executable = 30,
-	 .instruction = 31,
-	 .owner = 33,
-	 .file = 35,
-	 .qualified_name = 37,
-	 .lines = 38,
-	 .first_line = 39,
-	 .instructions = 43,
-	 .object_type = 45,
-	 .bytes_length = 65,
-	 .bytes_data = 66,
-	 .text_state = 68,
-	 .text_length = 69,
-	 .text_ascii = 70,
-	 .collecting = 72},
-	{.version = 0x030e,
-	 .words = 83,
-	 .gc = 11,
-	 .current_frame = 26,
-	 .thread_id = 27,
-	 .previous = 32,
-	 .executable = 33,
-	 .instruction = 34,
-	 .owner = 36,
-	 .file = 40,
-	 .qualified_name = 42,
-	 .lines = 43,
-	 .first_line = 44,
-	 .instructions = 48,
-	 .object_type = 51,
-	 .bytes_length = 75,
-	 .bytes_data = 76,
-	 .text_state = 78,
-	 .text_length = 79,
-	 .text_ascii = 80,
-	 .collecting = 82},
+	{ .version = 0x030d,
+	  .words = 73,
+	  .interpreter_next = 8,
+	  .threads = 9,
+	  .gc = 10,
+	  .thread_next = 21,
+	  .current_frame = 23,
+	  .thread_id = 24,
+	  .previous = 29,
+	  .executable = 30,
+	  .instruction = 31,
+	  .owner = 33,
+	  .file = 35,
+	  .qualified_name = 37,
+	  .lines = 38,
+	  .first_line = 39,
+	  .instructions = 43,
+	  .object_type = 45,
+	  .bytes_length = 65,
+	  .bytes_data = 66,
+	  .text_state = 68,
+	  .text_length = 69,
+	  .text_ascii = 70,
+	  .collecting = 72 },
+	{ .version = 0x030e,
+	  .words = 83,
+	  .interpreter_next = 8,
+	  .threads = 9,
+	  .gc = 11,
+	  .thread_next = 24,
+	  .current_frame = 26,
+	  .thread_id = 27,
+	  .previous = 32,
+	  .executable = 33,
+	  .instruction = 34,
+	  .owner = 36,
+	  .file = 40,
+	  .qualified_name = 42,
+	  .lines = 43,
+	  .first_line = 44,
+	  .instructions = 48,
+	  .object_type = 51,
+	  .bytes_length = 75,
+	  .bytes_data = 76,
+	  .text_state = 78,
+	  .text_length = 79,
+	  .text_ascii = 80,
+	  .collecting = 82 },
 };
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
-#define OFFSET_MOST 65536		    /* no field lies further inside its object */
-#define BYTES_MOST 4096			    /* nor are more bytes proved at once: a page */
+#define OFFSET_MOST 65536                   /* no field lies further inside its object */
+#define BYTES_MOST 4096                     /* nor are more bytes proved at once: a page */
 
 static uint32_t offset(const uint64_t *words, uint32_t word)
 {
@@ -100,12 +108,11 @@ static uint32_t offset(const uint64_t *words, uint32_t word)
 
 static int is_whole(const struct tfp_python_layout *layout)
 {
-	return layout->thread_frame != NONE && layout->thread_id != NONE && layout->frame_previous != NONE &&
-	       layout->frame_code != NONE && layout->frame_instruction != NONE && layout->frame_owner != NONE &&
-	       layout->code_file != NONE && layout->code_name != NONE && layout->code_lines != NONE &&
-	       layout->code_line != NONE && layout->code_instructions != NONE && layout->type != NONE &&
-	       layout->bytes_length != NONE && layout->bytes_data != NONE && layout->text_state != NONE &&
-	       layout->text_state >= 8 && layout->text_length != NONE && layout->text_ascii != NONE;
+	return layout->thread_frame != NONE && layout->thread_id != NONE && layout->frame_previous != NONE && layout->frame_code != NONE &&
+	       layout->frame_instruction != NONE && layout->frame_owner != NONE && layout->code_file != NONE && layout->code_name != NONE &&
+	       layout->code_lines != NONE && layout->code_line != NONE && layout->code_instructions != NONE && layout->type != NONE &&
+	       layout->bytes_length != NONE && layout->bytes_data != NONE && layout->text_state != NONE && layout->text_state >= 8 &&
+	       layout->text_length != NONE && layout->text_ascii != NONE;
 }
 
 static void reach(uint32_t *bytes, uint32_t field, uint32_t size)
@@ -143,6 +150,9 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 {
 	*layout = (struct tfp_python_layout){
 		.version = table->version,
+		.interpreter_next = offset(words, table->interpreter_next),
+		.interpreter_threads = offset(words, table->threads),
+		.thread_next = offset(words, table->thread_next),
 		.thread_id = offset(words, table->thread_id),
 		.thread_frame = offset(words, table->current_frame),
 		.cframe_frame = NONE,

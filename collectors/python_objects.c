@@ -34,20 +34,28 @@ int tfp_python_learn_page(struct tfp_python_lane *lane, uintptr_t page)
 	return 1;
 }
 
-/* Longer than a page: all pages between. */
-static inline __attribute__((always_inline)) int can_read_all(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
+/* Where `bytes` from `address` on can be read: there, or a copy. 0: nowhere. Longer than a page: all pages between. */
+static inline __attribute__((always_inline)) uintptr_t reach(struct tfp_python_lane *lane, uintptr_t address, size_t bytes)
 {
+	if (lane->copies)
+		return tfp_python_copy_object(lane->copies, address, bytes);
 	for (uintptr_t at = address; at < address + bytes; at = (at | 4095) + 1)
 		if (!tfp_python_can_read(lane, at, 1))
 			return 0;
-	return 1;
+	return address;
 }
 
-static inline int is_a(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object, const void *type,
-		       size_t bytes)
+/* Where the first bytes of an object of this type can be read. 0: it is none. */
+static inline uintptr_t see(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object,
+			    const void *type, size_t bytes)
 {
-	return object && !(object & 7) && tfp_python_can_read(lane, object, bytes) &&
-	       tfp_python_word(object + layout->type) == (uintptr_t)type;
+	uintptr_t at = object & 7 ? 0 : object;
+
+	if (at && lane->copies)
+		at = tfp_python_copy_object(lane->copies, object, bytes);
+	else if (at && !tfp_python_can_read(lane, object, bytes))
+		at = 0;
+	return at && tfp_python_word(at + layout->type) == (uintptr_t)type ? at : 0;
 }
 
 /*
@@ -84,12 +92,12 @@ struct text {
 	unsigned bytes; /* of one */
 };
 
-/* The bit field of a str: interned (2 bits, wider in some builds), then kind:3, compact:1, ascii:1. */
+/* The bit field of a str: interned (2 bits, wider in some builds), then kind:3, compact:1, ascii:1. `seen`: where it was seen. */
 static inline __attribute__((always_inline)) int read_text(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,
-							   uintptr_t object, struct text *text)
+							   uintptr_t object, uintptr_t seen, struct text *text)
 {
 	static const uint8_t starts[] = {2, 8, 16};
-	uint32_t state = tfp_python_half(object + layout->text_state);
+	uint32_t state = tfp_python_half(seen + layout->text_state);
 
 	for (size_t i = 0; i < sizeof starts; i++) {
 		uint32_t kind = state >> starts[i] & 7, flags = state >> (starts[i] + 3);
@@ -97,26 +105,28 @@ static inline __attribute__((always_inline)) int read_text(struct tfp_python_lan
 		    ((flags & 2) && kind != 1))
 			continue;
 		text->bytes = kind;
-		text->data = object + (flags & 2 ? layout->text_ascii : layout->text_compact);
-		text->characters = tfp_python_word(object + layout->text_length);
+		text->characters = tfp_python_word(seen + layout->text_length);
 		if (text->characters > TEXT_MOST)
 			return 0;
 		if (text->characters > TFP_PYTHON_TEXT)
 			text->characters = TFP_PYTHON_TEXT;
-		return can_read_all(lane, text->data, text->characters * text->bytes);
+		text->data = reach(lane, object + (flags & 2 ? layout->text_ascii : layout->text_compact),
+				   text->characters * text->bytes);
+		return text->data != 0;
 	}
 	return 0;
 }
 
 /* The key of a str: its own hash and length; where it has no hash yet that of its text. 0: it is none. */
-static inline uint64_t text_key(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object)
+static inline uint64_t text_key(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, uintptr_t object,
+				uintptr_t seen)
 {
-	uint64_t hash = tfp_python_word(object + layout->text_hash), length = tfp_python_word(object + layout->text_length);
+	uint64_t hash = tfp_python_word(seen + layout->text_hash), length = tfp_python_word(seen + layout->text_length);
 	struct text text;
 
 	if (hash != UINT64_MAX)
 		return hash + length * 2 + 1;
-	if (!read_text(lane, layout, object, &text))
+	if (!read_text(lane, layout, object, seen, &text))
 		return 0;
 	hash = key_of(text.data, text.characters * text.bytes);
 	return hash ? hash : 1;
@@ -127,23 +137,26 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 		       const struct tfp_python_symbols *symbols, uintptr_t code)
 {
 	struct tfp_python_look *place = &lane->look;
+	struct tfp_python_seen *seen = &lane->seen;
+	uintptr_t at = see(lane, layout, code, symbols->code, layout->code_bytes);
 
-	if (!is_a(lane, layout, code, symbols->code, layout->code_bytes))
+	if (!at)
 		return 0;
-	place->name = tfp_python_word(code + layout->code_name);
-	place->file = tfp_python_word(code + layout->code_file);
-	place->lines = tfp_python_word(code + layout->code_lines);
-	place->first = tfp_python_half(code + layout->code_line);
-	if (!is_a(lane, layout, place->name, symbols->text, layout->text_bytes) ||
-	    !is_a(lane, layout, place->file, symbols->text, layout->text_bytes) ||
-	    !is_a(lane, layout, place->lines, symbols->bytes, layout->lines_bytes))
+	place->name = tfp_python_word(at + layout->code_name);
+	place->file = tfp_python_word(at + layout->code_file);
+	place->lines = tfp_python_word(at + layout->code_lines);
+	place->first = tfp_python_half(at + layout->code_line);
+	seen->name = see(lane, layout, place->name, symbols->text, layout->text_bytes);
+	seen->file = see(lane, layout, place->file, symbols->text, layout->text_bytes);
+	seen->lines = see(lane, layout, place->lines, symbols->bytes, layout->lines_bytes);
+	if (!seen->name || !seen->file || !seen->lines)
 		return 0;
-	place->name_key = text_key(lane, layout, place->name);
-	place->file_key = text_key(lane, layout, place->file);
-	uint64_t bytes = tfp_python_word(place->lines + layout->bytes_length);
-	uintptr_t table = place->lines + layout->bytes_data;
+	place->name_key = text_key(lane, layout, place->name, seen->name);
+	place->file_key = text_key(lane, layout, place->file, seen->file);
+	uint64_t bytes = tfp_python_word(seen->lines + layout->bytes_length);
 	size_t compared = bytes < KEY_MOST ? bytes : KEY_MOST;
-	if (!place->name_key || !place->file_key || bytes >> 40 || !can_read_all(lane, table, compared))
+	uintptr_t table = bytes >> 40 ? 0 : reach(lane, place->lines + layout->bytes_data, compared);
+	if (!place->name_key || !place->file_key || !table)
 		return 0;
 	place->lines_key = key_of(table, compared) ^ bytes;
 	return 1;
@@ -153,19 +166,20 @@ static inline int look(struct tfp_python_lane *lane, const struct tfp_python_lay
 static void learn(struct tfp_python_lane *lane, const struct tfp_python_layout *layout, struct tfp_python_place *place)
 {
 	const struct tfp_python_look *now = &lane->look;
-	uint64_t bytes = tfp_python_word(now->lines + layout->bytes_length);
-	uintptr_t table = now->lines + layout->bytes_data;
+	const struct tfp_python_seen *seen = &lane->seen;
+	uint64_t bytes = tfp_python_word(seen->lines + layout->bytes_length);
 	struct text function, file;
 	uint32_t line = 0;
 
-	if (!read_text(lane, layout, now->name, &function) || !read_text(lane, layout, now->file, &file) ||
-	    place->at > INSTRUCTIONS_MOST || now->first > INT32_MAX)
+	if (!read_text(lane, layout, now->name, seen->name, &function) ||
+	    !read_text(lane, layout, now->file, seen->file, &file) || place->at > INSTRUCTIONS_MOST || now->first > INT32_MAX)
 		return;
 	size_t function_bytes = tfp_python_utf8((const void *)function.data, function.characters, function.bytes, lane->function,
 						TFP_PYTHON_TEXT);
 	size_t file_bytes = tfp_python_utf8((const void *)file.data, file.characters, file.bytes, lane->file, TFP_PYTHON_TEXT);
 	if (bytes <= TABLE_MOST) {
-		if (!can_read_all(lane, table, bytes))
+		uintptr_t table = reach(lane, now->lines + layout->bytes_data, bytes);
+		if (!table)
 			return;
 		line = tfp_python_line(layout->lines, (const uint8_t *)table, bytes, now->first, (uint32_t)place->at);
 	}
@@ -221,6 +235,8 @@ uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_
 	now->at = at;
 	now->flags = flags;
 	now->proof = tfp_python_proof(lane, code); /* the frame holds it: it cannot end meanwhile */
+	if (lane->copies)
+		tfp_python_copies_drop(lane->copies);
 	if (!look(lane, layout, symbols, code))
 		return 0;
 	for (int i = 0; i < 2; i++) {
@@ -232,6 +248,8 @@ uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_
 	now->pc = 0;
 	lane->layout = layout;
 	tfp_python_aside(lane, learn_looked, lane);
+	if (lane->copies && now->proof != tfp_python_proof(lane, code)) /* one of these addresses ended meanwhile, perhaps this one */
+		return 0;
 	keep(&set[1], &looks[1], &set[0], &looks[0]);
 	keep(&set[0], &looks[0], now, &lane->look);
 	return now->pc;

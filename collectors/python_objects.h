@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading CPython's objects from the side: pages proved readable, objects proved by their type, lines kept by their code.
- * Shared by collectors/python.c and python_objects.c alone.
+ * Reading CPython's objects from the side: pages proved readable, or copied (lane->copies); objects proved by their type, lines
+ * kept by their code. Shared by collectors/python.c, python_time.c and python_objects.c alone.
  *
  * Rule: what was kept of a code object counts only while its name, file, first line and line table are the same by their
  * contents: another one may lie at the same address by now.
@@ -10,6 +10,7 @@
 #define TFP_COLLECTORS_PYTHON_OBJECTS_H
 
 #include "collectors/python.h"
+#include "collectors/python_copies.h"
 #include "collectors/python_graves.h"
 #include "collectors/python_layout.h"
 #include "collectors/python_names.h"
@@ -34,10 +35,16 @@ struct tfp_python_look {
 	uint32_t first;
 };
 
+/* Where the first bytes of its objects can be read. */
+struct tfp_python_seen {
+	uintptr_t name, file, lines;
+};
+
 /* Of one lane; a fork child finds it empty. */
 struct tfp_python_lane {
 	uint64_t pages[TFP_PYTHON_PAGES]; /* page number, 0 = none */
 	uint64_t turn;			  /* the number of the stack being read */
+	struct tfp_python_copies *copies; /* NULL: frames are the own thread's, and read where they lie */
 	uint32_t sees_ends;		  /* the ends of code objects are counted */
 	uint32_t is_full;		  /* the last place found no room in the tables */
 	uint32_t last_count, last_root;
@@ -46,6 +53,7 @@ struct tfp_python_lane {
 	uint32_t nodes[TFP_PYTHON_FRAMES];	/* and the nodes that end there */
 	struct tfp_python_place looked;		/* the one being looked at, */
 	struct tfp_python_look look;
+	struct tfp_python_seen seen;
 	const struct tfp_python_layout *layout; /* and how */
 	uint64_t mask;				/* of signals, while our own stack is used */
 	_Alignas(64) struct tfp_python_place places[TFP_PYTHON_SETS][2]; /* the newer one first: one line of the cache */
@@ -116,6 +124,42 @@ static inline uint32_t tfp_python_again(struct tfp_python_lane *lane, uintptr_t 
 			return known->pc;
 	return 0;
 }
+
+/* The frames of nobody that stand between entries of the interpreter; 3.12 on. `frame`: where it, or its copy, is read. */
+static inline int tfp_python_is_shim(const struct tfp_python_layout *layout, uintptr_t frame)
+{
+	return layout->frame_owner != TFP_PYTHON_NONE && tfp_python_byte(frame + layout->frame_owner) >= layout->shim_owner;
+}
+
+/* The frame's code object. */
+static inline uintptr_t tfp_python_code_of(const struct tfp_python_layout *layout, uintptr_t frame)
+{
+	return tfp_python_word(frame + layout->frame_code) & ~(uintptr_t)7; /* 3.14: tagged in the low bits */
+}
+
+/* The byte offset of the frame's instruction in its code; where it has not begun that of the first one. */
+static inline uint64_t tfp_python_instruction(const struct tfp_python_layout *layout, uintptr_t frame, uintptr_t code)
+{
+	if (layout->instruction_bytes) {
+		int32_t number = (int32_t)tfp_python_half(frame + layout->frame_instruction);
+		return number > 0 ? (uint64_t)number * layout->instruction_bytes : 0;
+	}
+	uint64_t bytes = tfp_python_word(frame + layout->frame_instruction) - (code + layout->code_instructions);
+	return bytes == (uint64_t)-2 ? 0 : bytes; /* one before the first; a wrong one is too large to be believed */
+}
+
+/* What tfp_python_begin found out. */
+struct tfp_python_known {
+	struct tfp_python_symbols symbols;
+	struct tfp_python_layout layout;
+	uint32_t frames_most, sees_ends;
+};
+extern struct tfp_python_known tfp_python_known TFP_HIDDEN;
+
+#define TFP_PYTHON_SHIMS 4096 /* frames of nobody met on the way at most: each entry of the interpreter has one */
+
+/* The node of `count` frames in lane->found; is_cut: there are more. 0: the tables are full. */
+uint32_t tfp_python_enter(struct tfp_python_lane *lane, uint32_t count, int is_cut);
 
 /* The log's code address of an instruction, `at` bytes into what should be a code object. 0: in doubt, or lane->is_full. */
 uint32_t tfp_python_place(struct tfp_python_lane *lane, const struct tfp_python_layout *layout,

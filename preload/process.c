@@ -11,6 +11,7 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/loader.h"
+#include "collectors/python_time.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
@@ -425,6 +426,7 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 {
 	tfp_resolve();
 	tfp_system_threading();
+	tfp_python_time_threading();
 	tfp_jax_look();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 

@@ -5,6 +5,7 @@
 #include "collectors/modules.h"
 #include "collectors/python.h"
 #include "collectors/python_graves.h"
+#include "collectors/python_time.h"
 #include "preload/dynamic.h"
 #include "preload/jax.h"
 #include "preload/settings.h"
@@ -60,4 +61,5 @@ void tfp_python_find(void)
 	symbols.bytes = tfp_dynamic_symbol(&object, "PyBytes_Type");
 	symbols.frame = tfp_dynamic_symbol(&object, "PyFrame_Type");
 	tfp_python_begin(&symbols, (uint32_t)tfp_settings.python, tfp_settings.stacks);
+	tfp_python_time_begin(tfp_settings.python_time);
 }

@@ -15,6 +15,7 @@
 #include "collectors/nvml.h"
 #include "collectors/system.h"
 #include "collectors/process.h"
+#include "collectors/python_time.h"
 #include "collectors/pytorch.h"
 #include "collectors/window.h"
 #include "preload/cuda_hooks.h"
@@ -393,6 +394,7 @@ static int start_state(struct tfp_state *state)
 	tfp_origin.start = header.origin;
 	if (tfp_origin.is_fork_child) {
 		tfp_system_forked();
+		tfp_python_time_forked();
 		state->live->inherited_bytes = tfp_origin.inherited_bytes;
 		state->live->live_bytes = state->live->peak_bytes = tfp_origin.inherited_bytes;
 	}

@@ -38,6 +38,7 @@ struct tfp_system;
 struct tfp_io_lane;
 struct tfp_python_names;
 struct tfp_python_lane;
+struct tfp_python_watch;
 
 #define TFP_GPU_FRAMES 8 /* GPU calls inside one another that are followed: library, runtime, driver, and a handler's */
 
@@ -119,6 +120,7 @@ struct tfp_thread {
 	struct tfp_lane lanes[2];
 	uint64_t random; /* state of the sampler's generator, never 0 */
 	uint32_t tid;
+	uintptr_t handle; /* pthread_self() of the thread */
 	uint64_t system_next; /* when this thread's use is due to be recorded; collectors/system.c */
 	uint32_t is_own; /* >0: the library itself is calling out (thread creation); its allocations are not the host's */
 	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
@@ -185,6 +187,7 @@ struct tfp_state {
 	struct tfp_system *system; /* collectors/system.c */
 	struct tfp_op_names *op_names; /* collectors/opnames.c */
 	struct tfp_python_names *python; /* Python functions and lines already told; collectors/python_names.c */
+	struct tfp_python_watch *python_watch; /* collectors/python_time.c */
 	struct tfp_iterators *iterators; /* of tf.data; collectors/iterators.c */
 	_Atomic(struct tfp_thread *) threads; /* newest first; pushed by compare-and-swap */
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */

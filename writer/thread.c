@@ -230,6 +230,7 @@ static struct tfp_thread *begin_thread(void)
 		thread->serial = serial;
 		thread->tid = tid;
 	}
+	thread->handle = (uintptr_t)pthread_self();
 	struct tfp_thread_slot *slot = thread->slot;
 	slot->serial = serial;
 	slot->tid = tid;

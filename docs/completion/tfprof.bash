@@ -84,6 +84,7 @@ _tfprof()
 		--ops) _tfprof_words 'off steps on shapes'; return ;;
 		--step-range) :; return ;;
 		--python) _tfprof_words 'off sample launch'; return ;;
+		--python-time) :; return ;;
 		--io) _tfprof_words '0 1'; return ;;
 		--xla-dump) _tfprof_words '0 1'; return ;;
 		--sys) :; return ;;
@@ -95,7 +96,7 @@ _tfprof()
 		--env) _tfprof_words '0 1'; return ;;
 		esac
 		if [[ $word == -* ]]; then
-			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --full= --only= --skip= --env='
+			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --python-time= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --full= --only= --skip= --env='
 		else
 			_tfprof_program
 		fi

@@ -16,6 +16,7 @@
 /* In the order in which they get a record, and in which they finish. */
 static const struct scan_subject *const subjects[] = {
 	&python_subject, /* before all that have stacks */
+	&python_time_subject,
 	&process_subject,
 	&tracing_subject,
 	&ranges_subject,

@@ -32,7 +32,21 @@ struct python_tracing {
 	enum python_tracer tracer;
 };
 
+/* Where a thread's Python code was when tfprof's own thread looked at it, and what the look stands for. */
+struct python_look {
+	int64_t time_ns;
+	uint64_t wall_ns, cpu_ns; /* up to then; cpu: 0 = it did not run at that moment */
+	uint32_t thread;	  /* serial */
+	uint32_t stack;		  /* Python's; 0 = it was in no Python code */
+};
+
+#define PYTHON_LOOK_IN_DOUBT UINT32_MAX /* instead of a stack: the look found nothing certain */
+#define PYTHON_LOOKS_MOST (1u << 19) /* 16 MiB; where there are more, of two of a thread one stands for both */
+
 struct python_rows {
+	struct python_look *looks; /* in no order of time */
+	size_t look_count;
+	unsigned look_halvings; /* how often each second one was left out */
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
 	uint32_t pair_first; /* 0 = there are no pairs */

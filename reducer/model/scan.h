@@ -95,7 +95,7 @@ struct scan_subject {
 	void (*close)(struct process *process);
 };
 
-extern const struct scan_subject python_subject, process_subject, tracing_subject, ranges_subject, evaluation_subject,
+extern const struct scan_subject python_subject, python_time_subject, process_subject, tracing_subject, ranges_subject, evaluation_subject,
 	functions_subject, io_subject, use_subject, heap_subject, refused_subject, iterators_subject, ops_subject, gpu_subject;
 
 /*

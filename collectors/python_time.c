@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sampling of Python code by time; see collectors/python_time.h. */
+#include "collectors/python_time.h"
+
+#include "collectors/process.h"
+#include "collectors/python_objects.h"
+#include "collectors/window.h"
+#include "writer/drain.h"
+#include "writer/format.h"
+#include "writer/sys.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "writer/poison.h"
+
+#define THREADS_MOST 256    /* looked at, of one interpreter */
+#define STATS_MOST 32       /* threads whose state is asked of the kernel */
+#define STATE_MOST 512      /* bytes of a thread state that are read */
+#define IN_DOUBT UINT32_MAX /* instead of a stack */
+#define TRIES 4             /* looks at a stack that changes meanwhile */
+#define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
+#define SHARE 200           /* of a processor's time one part goes into this */
+#define IDLE_MS 100         /* a thread that does not run is told of so often */
+#define CLOSED_MS 100       /* between two questions whether a window has opened */
+#define GAP_MS 2000         /* a longer time between two looks is nobody's: we were stopped, or the program forked */
+#define REST_AFTER_MS 1000  /* nothing has run for so long: looks are four times as rare */
+
+/* A thread of the interpreter. Times in ticks since origin. */
+struct watched {
+	uintptr_t state;
+	struct tfp_thread *thread;
+	uint32_t serial; /* of the thread when it was found */
+	uint32_t round;  /* in which it was met last */
+	uint32_t stack;  /* where it was at the last look */
+	uint64_t looked, told;
+	uint64_t cpu;    /* ns that it had used then, */
+	uint64_t untold; /* and of these in no record yet */
+	uint32_t stat;   /* place in `stats` + 1; 0 = none */
+};
+
+/* In pages of its own, which a fork child finds empty. */
+struct tfp_python_watch {
+	uint32_t round, count;
+	uint32_t good, doubtful; /* stacks */
+	uint64_t random;
+	uint64_t ran; /* ticks: when some thread last ran */
+	uint32_t state_bytes;
+	uint64_t state[STATE_MOST / 8];
+	struct watched threads[THREADS_MOST];
+	struct tfp_python_lane lane;
+	struct tfp_python_copies copies;
+};
+
+static uint32_t period_ms;      /* written at start-up */
+static struct tfp_kept memory;  /* /proc/self/mem of `opener` */
+static _Atomic uint32_t opener; /* pid; 0 = nobody */
+
+/* Files in which the kernel says whether a thread runs; written by our thread, a fork child closes what it inherited. */
+static struct stat_file {
+	uint32_t is_used;
+	struct tfp_kept file;
+} stats[STATS_MOST];
+
+static const struct tfp_python_known *const known = &tfp_python_known;
+
+static void say(const char *state, const char *detail)
+{
+	tfp_fact_framework("python_time", state, detail);
+}
+
+static uint64_t ms_ticks(uint64_t ms)
+{
+	return tfp_state->second_ticks / 1000 * ms;
+}
+
+/* ns on a processor; 0: there is no such thread. As clock_getcpuclockid would name its clock: ~tid, "one thread", "scheduler". */
+static uint64_t cpu_of(uint32_t tid)
+{
+	struct timespec time;
+
+	if (tfp_sys(SYS_clock_gettime, (int)(~tid << 3 | 4 | 2), (long)&time, 0, 0, 0, 0) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void open_stat(struct watched *of)
+{
+	static const char folder[] = "/proc/self/task/", file[] = "/stat";
+	char path[48], digits[12];
+	size_t used = sizeof folder - 1, count = 0, room = tfp_kept_most() / 4;
+
+	of->stat = 0;
+	while (of->stat < STATS_MOST && stats[of->stat].is_used)
+		of->stat++;
+	if (of->stat >= STATS_MOST || of->stat >= room) {
+		of->stat = 0;
+		return;
+	}
+	tfp_copy(path, folder, used);
+	for (uint32_t rest = of->thread->tid; rest || !count; rest /= 10)
+		digits[count++] = (char)('0' + rest % 10);
+	while (count)
+		path[used++] = digits[--count];
+	tfp_copy(path + used, file, sizeof file);
+	if (tfp_kept_open(&stats[of->stat].file, NULL, path, 0) == 0)
+		stats[of->stat++].is_used = 1;
+	else
+		of->stat = 0;
+}
+
+static void close_stat(struct watched *of)
+{
+	if (!of->stat)
+		return;
+	tfp_kept_close(&stats[of->stat - 1].file);
+	stats[of->stat - 1].is_used = 0;
+	of->stat = 0;
+}
+
+/* Whether the thread runs or would, were a processor free; where the kernel cannot be asked, whether it has run since `cpu`. */
+static int is_running(const struct watched *of, uint64_t cpu)
+{
+	char text[128];
+	long got = of->stat ? tfp_kept_read(&stats[of->stat - 1].file, text, sizeof text) : 0;
+
+	/* number (name) state: the name may hold anything, the end of the text nothing like it. */
+	for (long i = got - 3; i > 0; i--)
+		if (text[i] == ')' && text[i + 1] == ' ')
+			return text[i + 2] == 'R';
+	return cpu_of(of->thread->tid) > cpu;
+}
+
+/* Of a thread state what is read; 0: this interpreter's threads cannot be found. */
+static uint32_t state_bytes(void)
+{
+	const struct tfp_python_layout *layout = &known->layout;
+
+	if (layout->thread_next == TFP_PYTHON_NONE || layout->interpreter_next == TFP_PYTHON_NONE ||
+	    layout->interpreter_threads == TFP_PYTHON_NONE)
+		return 0;
+	uint32_t bytes = layout->thread_bytes > layout->thread_next + 8 ? layout->thread_bytes : layout->thread_next + 8;
+	return bytes <= STATE_MOST ? bytes : 0;
+}
+
+static int copy_state(struct tfp_python_watch *watch, uintptr_t state)
+{
+	return state & 7 ? -1 : tfp_python_copy(&watch->copies, state, watch->state, watch->state_bytes);
+}
+
+static uintptr_t of_state(const struct tfp_python_watch *watch, uint32_t field)
+{
+	return tfp_python_word((uintptr_t)watch->state + field);
+}
+
+/* The frame as a code address of the log; 0: in doubt. `at`: its copy. */
+static uint32_t take_frame(struct tfp_python_lane *lane, uintptr_t at)
+{
+	uintptr_t code = tfp_python_code_of(&known->layout, at);
+	uint64_t instruction = tfp_python_instruction(&known->layout, at, code);
+	uint32_t again = tfp_python_again(lane, code, instruction, TFP_PC_PYTHON);
+
+	if (known->layout.frame_owner == TFP_PYTHON_NONE && tfp_python_word(at + known->layout.type) != (uintptr_t)known->symbols.frame)
+		return 0;
+	return again ? again : tfp_python_place(lane, &known->layout, &known->symbols, code, instruction, TFP_PC_PYTHON);
+}
+
+/* The innermost frame of the thread whose state was copied; 0: none. *is_good: whether that is certain. */
+static uintptr_t innermost(struct tfp_python_watch *watch, int *is_good)
+{
+	uintptr_t frame = of_state(watch, known->layout.thread_frame);
+	uint64_t words[2];
+
+	*is_good = 1;
+	if (!frame || known->layout.cframe_frame == TFP_PYTHON_NONE)
+		return frame;
+	*is_good = !(frame & 7) && tfp_python_copy(&watch->copies, frame, words, sizeof words) == 0;
+	return *is_good ? words[known->layout.cframe_frame / 8] : 0;
+}
+
+/* Fills lane.found, innermost first. How many; -1: in doubt. *is_cut: there are more. */
+static int collect(struct tfp_python_watch *watch, int *is_cut)
+{
+	struct tfp_python_lane *lane = &watch->lane;
+	int is_good, count = 0, shims = 0;
+	uintptr_t frame = innermost(watch, &is_good), at;
+
+	*is_cut = 0;
+	lane->is_full = 0;
+	lane->turn++;
+	tfp_python_copies_begin(&watch->copies);
+	while (frame && is_good && !*is_cut) {
+		at = tfp_python_copy_frame(&watch->copies, frame, known->layout.frame_bytes);
+		if (!at)
+			return -1;
+		frame = tfp_python_word(at + known->layout.frame_previous);
+		if (tfp_python_is_shim(&known->layout, at)) {
+			is_good = ++shims < TFP_PYTHON_SHIMS;
+		} else if (count == TFP_PYTHON_FRAMES) {
+			*is_cut = 1;
+		} else {
+			lane->found[count] = take_frame(lane, at);
+			is_good = lane->found[count++] != 0;
+		}
+	}
+	return is_good ? count : -1;
+}
+
+/* The Python stack of the thread whose state was copied, as a node; 0: it is in no Python code. */
+static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
+{
+	int count = -1, is_cut;
+
+	for (int i = 0; i < TRIES && count < 0; i++)
+		if (i == 0 || copy_state(watch, state) == 0)
+			count = collect(watch, &is_cut);
+	uint32_t stack = count > 0 ? tfp_python_enter(&watch->lane, (uint32_t)count, is_cut) : 0;
+	watch->good += count >= 0;
+	watch->doubtful += count < 0 && !watch->lane.is_full;
+	return count == 0 || stack ? stack : IN_DOUBT;
+}
+
+static void put(struct tfp_thread *self, struct watched *of, uint32_t stack, uint64_t until, uint64_t cpu)
+{
+	TFP_PUT(self, &self->lanes[0], tfp_now(), python_time, .thread = of->serial, .stack = stack, .wall = until - of->told, .cpu = cpu);
+	of->told = until;
+}
+
+/* The time up to the last look, where that has not been told. */
+static void put_rest(struct tfp_thread *self, struct watched *of)
+{
+	if (of->looked > of->told)
+		put(self, of, of->stack, of->looked, 0);
+}
+
+/* From here on it is followed: what was before nobody saw. */
+static void begin(struct tfp_python_watch *watch, struct watched *of)
+{
+	of->looked = of->told = tfp_now();
+	of->cpu = cpu_of(of->thread->tid);
+	of->untold = 0;
+	of->stack = read_stack(watch, of->state);
+}
+
+/*
+ * One look. Processor time is told where the thread runs at that moment, all that it used since that was last so: so short
+ * bursts between looks are not told of the place where the thread waits.
+ */
+static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct watched *of)
+{
+	uint64_t now = tfp_now(), cpu = cpu_of(of->thread->tid), used = cpu - of->cpu;
+
+	if (now - of->looked > ms_ticks(GAP_MS)) {
+		put_rest(self, of);
+		begin(watch, of);
+		return;
+	}
+	if (!used) {
+		of->looked = now;
+		if (now - of->told >= ms_ticks(IDLE_MS))
+			put(self, of, of->stack, now, 0);
+		return;
+	}
+	watch->ran = now;
+	uint32_t stack = read_stack(watch, of->state);
+	int runs = is_running(of, cpu);
+	if (stack != of->stack)
+		put_rest(self, of);
+	of->untold += used;
+	of->cpu = cpu;
+	of->stack = stack;
+	of->looked = now;
+	put(self, of, stack, now, runs ? of->untold : 0);
+	of->untold = runs ? 0 : of->untold;
+}
+
+/* The recorder's state of the thread with this handle that lives; its number may be an ended one's, too. */
+static struct tfp_thread *thread_of(uintptr_t handle)
+{
+	for (struct tfp_thread *at = tfp_state->threads; at; at = at->next)
+		if (at->handle == handle && at->is_ready == 1 && cpu_of(at->tid))
+			return at;
+	return NULL;
+}
+
+static int is_same(const struct watched *of, uintptr_t handle)
+{
+	return of->thread->serial == of->serial && of->thread->handle == handle;
+}
+
+/* Met for the first time, or its state's memory is another thread's now. 0: nothing is known of it. */
+static int meet(struct tfp_python_watch *watch, struct watched *of, uintptr_t state, uintptr_t handle)
+{
+	struct tfp_thread *thread = thread_of(handle);
+
+	*of = (struct watched){ .state = state, .thread = thread };
+	if (!thread || thread->is_own)
+		return 0;
+	of->serial = thread->serial;
+	of->round = watch->round;
+	open_stat(of);
+	begin(watch, of);
+	return 1;
+}
+
+static struct watched *find(struct tfp_python_watch *watch, uintptr_t state)
+{
+	for (uint32_t i = 0; i < watch->count; i++)
+		if (watch->threads[i].state == state)
+			return &watch->threads[i];
+	return NULL;
+}
+
+/* The thread whose state was copied. */
+static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self, uintptr_t state)
+{
+	uintptr_t handle = of_state(watch, known->layout.thread_id);
+	struct watched *of = find(watch, state);
+
+	if (of && !is_same(of, handle)) {
+		put_rest(self, of);
+		close_stat(of);
+		of->round = 0;
+		if (!meet(watch, of, state, handle))
+			*of = watch->threads[--watch->count];
+	} else if (of) {
+		of->round = watch->round;
+		look(watch, self, of);
+	} else if (watch->count < THREADS_MOST) {
+		watch->count += (uint32_t)meet(watch, &watch->threads[watch->count], state, handle);
+	} else {
+		tfp_loss_add(self, TFP_LOSS_python_time, 1, tfp_now());
+	}
+}
+
+/* Those that were not met this time have ended. */
+static void forget_ended(struct tfp_python_watch *watch, struct tfp_thread *self)
+{
+	for (uint32_t i = 0; i < watch->count;) {
+		if (watch->threads[i].round == watch->round) {
+			i++;
+			continue;
+		}
+		put_rest(self, &watch->threads[i]);
+		close_stat(&watch->threads[i]);
+		watch->threads[i] = watch->threads[--watch->count];
+	}
+}
+
+/* All threads of the interpreter. Where several are it is not known which one a thread runs. */
+static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
+{
+	uintptr_t interpreter = (uintptr_t)known->symbols.first_interpreter(), next = 0, state = 0;
+
+	if (!interpreter || known->symbols.is_ending() ||
+	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_next, &next, sizeof next) || next ||
+	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state))
+		return;
+	watch->round++;
+	for (uint32_t i = 0; state && i < 2 * THREADS_MOST && copy_state(watch, state) == 0; i++) {
+		next = of_state(watch, known->layout.thread_next);
+		take_thread(watch, self, state);
+		state = next;
+	}
+	forget_ended(watch, self);
+}
+
+/* In a share of a processor's time, drawn around the period. */
+static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t cost_ns)
+{
+	uint64_t least = cost_ns * SHARE / 1000000, ms;
+
+	watch->random = watch->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+	ms = period_ms / 2 + (watch->random >> 33) % (period_ms + 1);
+	if (tfp_now() - watch->ran > ms_ticks(REST_AFTER_MS))
+		ms *= 4;
+	ms = ms > least ? ms : least;
+	return ms ? (uint32_t)ms : 1;
+}
+
+static uint32_t task(struct tfp_thread *self)
+{
+	struct tfp_python_watch *watch = tfp_state->python_watch;
+
+	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_kept_number(&memory) < 0)
+		return TFP_DRAIN_NEVER;
+	if (!tfp_is_open)
+		return CLOSED_MS;
+	uint64_t before = cpu_of(self->tid);
+	look_at_all(watch, self);
+	if (!watch->good && watch->doubtful >= DOUBTS) {
+		say("absent", "The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
+		tfp_state->python_watch = NULL;
+		return TFP_DRAIN_NEVER;
+	}
+	return next_ms(watch, cpu_of(self->tid) - before);
+}
+
+void tfp_python_time_begin(uint32_t milliseconds)
+{
+	period_ms = milliseconds;
+}
+
+/* Ours to open: not in a child that only borrows our memory until it execs. */
+static int is_at_home(void)
+{
+	return !tfp_sys_is_sealed() && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) == (long)tfp_state->pid;
+}
+
+static const char *prepare(void)
+{
+	struct tfp_python_watch *watch;
+
+	if (!known->sees_ends || !state_bytes())
+		return "This interpreter does not tell when code objects end, or where its threads are: where its time goes is not read.";
+	if (!tfp_kept_most())
+		return "The limit of descriptors is below 256: where the time of Python code goes is not read.";
+	if (tfp_kept_open(&memory, NULL, "/proc/self/mem", 0) != 0)
+		return "/proc/self/mem cannot be opened: where the time of Python code goes is not read.";
+	watch = tfp_pages_get(sizeof *watch, 1);
+	if (!watch)
+		return "There was no memory: where the time of Python code goes is not read.";
+	watch->state_bytes = state_bytes();
+	watch->copies.memory = &memory;
+	watch->lane.copies = &watch->copies;
+	watch->lane.sees_ends = 1;
+	watch->random = tfp_ticks();
+	tfp_state->python_watch = watch;
+	return NULL;
+}
+
+void tfp_python_time_threading(void)
+{
+	uint32_t before = opener;
+
+	if (!period_ms || tfp_python_when == TFP_PYTHON_NEVER || !tfp_state || tfp_state->phase != TFP_STATE_READY ||
+	    before == tfp_state->pid || !is_at_home() ||
+	    !__atomic_compare_exchange_n((uint32_t *)&opener, &before, tfp_state->pid, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return;
+	const char *why = prepare();
+	if (why)
+		say("absent", why);
+	else if (tfp_drain_task_set(TFP_TASK_PYTHON, task) == 0)
+		say("on", "looked at by a thread of ours, which stops nobody");
+}
+
+void tfp_python_time_forked(void)
+{
+	if (opener)
+		tfp_kept_close(&memory);
+	for (uint32_t i = 0; i < STATS_MOST; i++) {
+		tfp_kept_close(&stats[i].file);
+		stats[i].is_used = 0;
+	}
+	opener = 0;
+}

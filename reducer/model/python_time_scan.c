@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where Python code was when it was looked at. See scan.h.
+ *
+ * Rule: memory is bounded. Where there are more than PYTHON_LOOKS_MOST looks, of two of a thread that follow each other one is
+ * drawn, by the time that each stands for, and stands for both: sums stay exact, and what is where stays unbiased.
+ */
+#include "reducer/model/number_map.h"
+#include "reducer/model/scan.h"
+
+#include <stdlib.h>
+
+struct python_time {
+	struct scan *scan;
+	uint64_t random;
+};
+
+/* One of two looks, which stands for the time of both. */
+static struct python_look either(struct python_time *taken, const struct python_look *a, const struct python_look *b)
+{
+	uint64_t wall = a->wall_ns + b->wall_ns;
+	struct python_look drawn;
+
+	taken->random = taken->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+	drawn = wall != 0 && (taken->random >> 11) % wall < a->wall_ns ? *a : *b;
+	drawn.wall_ns = wall;
+	drawn.cpu_ns = a->cpu_ns + b->cpu_ns;
+	return drawn;
+}
+
+/* Each thread's looks become half as many, in place. Without memory for the map of threads they stay. */
+static void halve(struct python_time *taken, struct python_rows *rows)
+{
+	struct number_map lone = { 0 }; /* by thread: the place of one that has no other yet */
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->look_count; i++) {
+		struct python_look look = rows->looks[i];
+		uint32_t place = number_map_find(&lone, 1, look.thread);
+		if (place != NUMBER_MAP_NONE && place != 0) {
+			rows->looks[place - 1] = either(taken, &rows->looks[place - 1], &look);
+			number_map_set(&lone, 1, look.thread, 0);
+		} else {
+			number_map_set(&lone, 1, look.thread, (uint32_t)kept + 1);
+			rows->looks[kept++] = look;
+		}
+	}
+	number_map_free(&lone);
+	rows->look_count = kept;
+	rows->look_halvings++;
+}
+
+static void take_look(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct python_time *taken = state;
+	struct python_rows *rows = &taken->scan->process->python;
+	struct python_look *looks;
+
+	(void)stream;
+	if (rows->look_count == PYTHON_LOOKS_MOST)
+		halve(taken, rows);
+	looks = model_room(rows->looks, rows->look_count, sizeof *looks);
+	if (looks == NULL)
+		return;
+	rows->looks = looks;
+	looks[rows->look_count++] = (struct python_look){ .time_ns = (int64_t)batch->times[i],
+							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
+							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
+							  .wall_ns = batch_value(batch, i, fields[2]),
+							  .cpu_ns = batch_value(batch, i, fields[3]) };
+}
+
+static const struct scan_record records[] = {
+	{ "python_time", take_look, NULL, { "thread", "stack", "wall", "cpu" } },
+};
+
+static void *begin(struct scan *scan)
+{
+	struct python_time *taken = calloc(1, sizeof *taken);
+
+	if (taken != NULL)
+		*taken = (struct python_time){ .scan = scan, .random = scan->process->log_id };
+	return taken;
+}
+
+static void times(struct process *process)
+{
+	double ns_per_tick = process_rate(process);
+
+	for (size_t i = 0; i < process->python.look_count; i++) {
+		struct python_look *look = &process->python.looks[i];
+		look->time_ns = process_ns(process, (uint64_t)look->time_ns);
+		look->wall_ns = (uint64_t)((double)look->wall_ns * ns_per_tick + 0.5);
+	}
+}
+
+const struct scan_subject python_time_subject = {
+	.records = records,
+	.record_count = sizeof records / sizeof *records,
+	.begin = begin,
+	.free = free,
+	.times = times,
+};

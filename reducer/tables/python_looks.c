@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Time of Python code by line; see reducer/tables/python_looks.h. */
+#include "reducer/tables/python_looks.h"
+
+#include "reducer/analysis/units.h"
+
+#include <stdlib.h>
+
+/* The looks of a process at one stack. */
+struct stack_sums {
+	uint32_t stack;
+	struct look_sums sums;
+};
+
+struct gathering {
+	struct python_looks *looks;
+	const struct request *request;
+	const struct process *process;
+	size_t number;      /* of the process */
+	struct units units; /* its steps */
+	bool *is_scope;     /* by serial: its wall time counts */
+	size_t serials;
+	struct stack_sums *stacks;
+	size_t count, room;
+	struct base_index index;
+	uint64_t walked; /* stacks so far, of all processes */
+	/* Of the stack being walked. */
+	const struct look_sums *amounts;
+	bool is_innermost, has_own;
+};
+
+bool python_looks_any(const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request->run->processes[i].python.look_count && request_wants_process(request, &request->run->processes[i]))
+			return true;
+	return false;
+}
+
+static void add(struct look_sums *to, const struct look_sums *more)
+{
+	to->looks += more->looks;
+	to->time_ns += more->time_ns;
+	to->step_ns += more->step_ns;
+	to->cpu_ns += more->cpu_ns;
+}
+
+static const struct thread *thread_of(const struct process *process, uint32_t serial)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial == serial)
+			return &process->threads[i];
+	return NULL;
+}
+
+/* Threads whose wall time counts: asked for; else those of steps; else the first. Those that were never looked at do not help. */
+static void find_scope(struct gathering *gathering)
+{
+	const struct process *process = gathering->process;
+	bool *is_seen = gathering->is_scope, has_any = false;
+
+	for (size_t i = 0; i < process->python.look_count; i++)
+		if (process->python.looks[i].thread < gathering->serials)
+			is_seen[process->python.looks[i].thread] = true;
+	bool *is_step = base_alloc(gathering->serials + 1, sizeof(*is_step));
+	for (size_t i = 0; i < gathering->units.count; i++)
+		if (gathering->units.items[i].thread < gathering->serials)
+			is_step[gathering->units.items[i].thread] = true;
+	for (size_t i = 1; i < gathering->serials; i++)
+		has_any |= is_step[i] && is_seen[i];
+	for (size_t i = 1; i < gathering->serials; i++) {
+		const struct thread *thread = is_seen[i] ? thread_of(process, (uint32_t)i) : NULL;
+		if (gathering->request->thread)
+			is_seen[i] = thread && request_wants_thread(gathering->request, thread);
+		else
+			is_seen[i] &= has_any ? is_step[i] : thread && thread->tid == process->pid;
+		gathering->looks->threads += is_seen[i];
+	}
+	free(is_step);
+}
+
+static bool stack_equal(const void *context, const void *key, uint32_t number)
+{
+	return ((const struct gathering *)context)->stacks[number].stack == *(const uint32_t *)key;
+}
+
+static struct look_sums *sums_of(struct gathering *gathering, uint32_t stack)
+{
+	uint64_t hash = base_mix(stack + 1);
+	uint32_t number = base_index_find(&gathering->index, hash, stack_equal, gathering, &stack);
+
+	if (number == UINT32_MAX) {
+		gathering->stacks = base_grow(gathering->stacks, &gathering->room, gathering->count + 1, sizeof(*gathering->stacks));
+		number = (uint32_t)gathering->count++;
+		gathering->stacks[number] = (struct stack_sums){ .stack = stack };
+		base_index_add(&gathering->index, hash, number);
+	}
+	return &gathering->stacks[number].sums;
+}
+
+static void take_look(struct gathering *gathering, const struct python_look *look)
+{
+	const struct request *request = gathering->request;
+	bool is_scope = look->thread < gathering->serials && gathering->is_scope[look->thread];
+	const struct unit *step;
+
+	if (look->time_ns < request->from_ns || look->time_ns > request->to_ns)
+		return;
+	step = gathering->units.count ? units_at(&gathering->units, look->time_ns, 0, UINT64_MAX) : NULL;
+	if (request->has_steps && (!step || step->number < request->first_step || step->number > request->last_step))
+		return;
+	if (request->thread && !is_scope)
+		return;
+	const struct look_sums more = {
+		.looks = is_scope,
+		.time_ns = is_scope ? look->wall_ns : 0,
+		.step_ns = is_scope && step ? look->wall_ns : 0,
+		.cpu_ns = look->cpu_ns,
+	};
+	gathering->looks->step_looks += is_scope && step;
+	add(&gathering->looks->all, &more);
+	if (look->stack == PYTHON_LOOK_IN_DOUBT)
+		add(&gathering->looks->doubtful, &more);
+	else
+		add(look->stack ? sums_of(gathering, look->stack) : &gathering->looks->nowhere, &more);
+}
+
+static void take_frame(void *context, const struct symbol_frame *frame)
+{
+	struct gathering *gathering = context;
+	struct python_looks *looks = gathering->looks;
+	size_t before = looks->lines.count, number;
+
+	if (frame->module != FRAMES_PYTHON)
+		return;
+	number = python_lines_number(&looks->lines, frame);
+	looks->list = base_grow(looks->list, &looks->room, number + 1, sizeof(*looks->list));
+	struct look_line *line = &looks->list[number];
+	if (number == before)
+		*line = (struct look_line){ 0 };
+	if (gathering->is_innermost)
+		add(&line->self, gathering->amounts);
+	gathering->is_innermost = false;
+	if (!gathering->has_own && !frames_is_library(frame->file)) {
+		add(&line->own, gathering->amounts);
+		gathering->has_own = true;
+	}
+	if (line->stack == gathering->walked)
+		return;
+	line->stack = gathering->walked;
+	add(&line->total, gathering->amounts);
+	line->processes += line->process != gathering->number + 1;
+	line->process = gathering->number + 1;
+}
+
+static void take_process(struct gathering *gathering)
+{
+	const struct process *process = gathering->process;
+
+	units_of_steps(&gathering->units, process);
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial >= gathering->serials)
+			gathering->serials = process->threads[i].serial + 1;
+	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
+	find_scope(gathering);
+	gathering->looks->has_steps |= gathering->units.count != 0;
+	for (size_t i = 0; i < process->python.look_count; i++)
+		take_look(gathering, &process->python.looks[i]);
+	for (size_t i = 0; i < gathering->count; i++) {
+		gathering->amounts = &gathering->stacks[i].sums;
+		gathering->is_innermost = true;
+		gathering->has_own = false;
+		gathering->walked++;
+		frames_walk(gathering->request->frames, gathering->number, gathering->stacks[i].stack, take_frame, gathering);
+	}
+	units_free(&gathering->units);
+	free(gathering->is_scope);
+	base_index_free(&gathering->index);
+	free(gathering->stacks);
+}
+
+void python_looks_gather(struct python_looks *looks, const struct request *request)
+{
+	uint64_t walked = 0;
+
+	*looks = (struct python_looks){ .lines = python_lines_make() };
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!process->python.look_count || !request_wants_process(request, process))
+			continue;
+		struct gathering gathering = { .looks = looks, .request = request, .process = process, .number = i, .walked = walked };
+		take_process(&gathering);
+		walked = gathering.walked;
+		looks->processes++;
+		if (process->python.look_halvings > looks->halvings)
+			looks->halvings = process->python.look_halvings;
+	}
+}
+
+void python_looks_free(struct python_looks *looks)
+{
+	python_lines_free(&looks->lines);
+	free(looks->list);
+	*looks = (struct python_looks){ 0 };
+}
+
+size_t python_looks_first(const struct python_looks *looks)
+{
+	size_t first = SIZE_MAX;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < looks->lines.count; i++) {
+		uint64_t judged = python_looks_judged(looks, &looks->list[i].own);
+		if (judged > most) {
+			most = judged;
+			first = i;
+		}
+	}
+	return first;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of Python code went, by line: the looks of the wanted processes, put together.
+ *
+ * Rule: wall time is that of the threads that mark the steps, without steps of a process's first thread, or of those that were asked for;
+ * processor time is that of all. A look lies in the step in which it was taken. All are estimates: a look stands for the time
+ * since the one before of its thread.
+ */
+#ifndef REDUCER_TABLES_PYTHON_LOOKS_H
+#define REDUCER_TABLES_PYTHON_LOOKS_H
+
+#include "reducer/tables/python_lines.h"
+#include "reducer/tables/request.h"
+
+struct look_sums {
+	uint64_t looks; /* of threads whose wall time counts */
+	uint64_t time_ns, step_ns, cpu_ns;
+};
+
+struct look_line {
+	struct look_sums self;  /* it was the innermost line */
+	struct look_sums own;   /* it was the innermost line of the program's own: neither Python's nor installed */
+	struct look_sums total; /* it was on the stack */
+	uint32_t processes;
+	size_t process; /* the last one + 1, */
+	uint64_t stack; /* and the last stack that it was counted for */
+};
+
+struct python_looks {
+	struct python_lines lines;
+	struct look_line *list; /* by number of `lines` */
+	size_t room;
+	struct look_sums all, nowhere, doubtful; /* nowhere: no Python code; doubtful: nothing certain was found */
+	uint64_t step_looks;                     /* of all.looks */
+	bool has_steps;
+	uint32_t threads, processes; /* whose wall time counts */
+	unsigned halvings;           /* the most of any process */
+};
+
+/* Whether a wanted process has any. */
+bool python_looks_any(const struct request *request);
+
+void python_looks_gather(struct python_looks *looks, const struct request *request);
+void python_looks_free(struct python_looks *looks);
+
+/* What shares are of: the time in steps, without steps all. */
+static inline uint64_t python_looks_judged(const struct python_looks *looks, const struct look_sums *of)
+{
+	return looks->has_steps ? of->step_ns : of->time_ns;
+}
+
+/* The line of the program's own that most of that went into, with the libraries that it called. SIZE_MAX = none is known. */
+size_t python_looks_first(const struct python_looks *looks);
+
+#endif
