@@ -23,18 +23,18 @@
 
 /* From the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7 and 3.12.1, by offsetof; a minor version never changes them. */
 static const struct tfp_python_layout known[] = {
-	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0308, .frame_instruction = 104, .instruction_bytes = 1, .collections = 472,
-	  .are_collections_global = 1, .lines = TFP_PYTHON_LNOTAB },
-	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0309, .frame_instruction = 104, .instruction_bytes = 1, .collections = 744,
-	  .lines = TFP_PYTHON_LNOTAB },
-	{ OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x030a, .frame_instruction = 96, .instruction_bytes = 2, .collections = 744,
-	  .lines = TFP_PYTHON_LINETABLE },
-	{ OBJECTS, OLD_TEXT, FRAMES, .version = 0x030b, .interpreter_threads = 16, .thread_id = 152, .cframe_frame = 8, .frame_code = 32,
+	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0308, .frame_instruction = 104, .instruction_bytes = 1, .collections = 472,
+	  .are_collections_global = 1, .lines = TFP_PYTHON_LNOTAB},
+	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x0309, .frame_instruction = 104, .instruction_bytes = 1, .collections = 744,
+	  .lines = TFP_PYTHON_LNOTAB},
+	{OBJECTS, OLD_TEXT, FRAME_OBJECTS, .version = 0x030a, .frame_instruction = 96, .instruction_bytes = 2, .collections = 744,
+	  .lines = TFP_PYTHON_LINETABLE},
+	{OBJECTS, OLD_TEXT, FRAMES, .version = 0x030b, .interpreter_threads = 16, .thread_id = 152, .cframe_frame = 8, .frame_code = 32,
 	  .frame_previous = 48, .frame_instruction = 56, .frame_entry = 68, .frame_owner = 69, .shim_owner = 3, .code_line = 72,
-	  .code_instructions = 184, .collections = 776, .lines = TFP_PYTHON_LOCATIONS },
-	{ OBJECTS, NEW_TEXT, FRAMES, .version = 0x030c, .interpreter_threads = 72, .thread_id = 136, .cframe_frame = 0, .frame_code = 0,
+	  .code_instructions = 184, .collections = 776, .lines = TFP_PYTHON_LOCATIONS},
+	{OBJECTS, NEW_TEXT, FRAMES, .version = 0x030c, .interpreter_threads = 72, .thread_id = 136, .cframe_frame = 0, .frame_code = 0,
 	  .frame_previous = 8, .frame_instruction = 56, .frame_entry = NONE, .frame_owner = 70, .shim_owner = 3, .code_line = 68,
-	  .code_instructions = 192, .collections = 240, .lines = TFP_PYTHON_LOCATIONS },
+	  .code_instructions = 192, .collections = 240, .lines = TFP_PYTHON_LOCATIONS},
 };
 
 /* Words of the interpreter's own table (Include/internal/pycore_debug_offsets.h), counted from its start, and its length. */
@@ -47,7 +47,7 @@ struct own_table {
 };
 
 static const struct own_table tables[] = {
-	{ .version = 0x030d,
+	{.version = 0x030d,
 	  .words = 73,
 	  .interpreter_next = 8,
 	  .threads = 9,
@@ -70,8 +70,8 @@ static const struct own_table tables[] = {
 	  .text_state = 68,
 	  .text_length = 69,
 	  .text_ascii = 70,
-	  .collecting = 72 },
-	{ .version = 0x030e,
+	  .collecting = 72},
+	{.version = 0x030e,
 	  .words = 83,
 	  .interpreter_next = 8,
 	  .threads = 9,
@@ -94,7 +94,7 @@ static const struct own_table tables[] = {
 	  .text_state = 78,
 	  .text_length = 79,
 	  .text_ascii = 80,
-	  .collecting = 82 },
+	  .collecting = 82},
 };
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */

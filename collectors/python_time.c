@@ -293,7 +293,7 @@ static int meet(struct tfp_python_watch *watch, struct watched *of, uintptr_t st
 {
 	struct tfp_thread *thread = thread_of(handle);
 
-	*of = (struct watched){ .state = state, .thread = thread };
+	*of = (struct watched){.state = state, .thread = thread};
 	if (!thread || thread->is_own)
 		return 0;
 	of->serial = thread->serial;

@@ -312,11 +312,21 @@ static inline bool reaches(const struct reach *reach, int64_t start_ns, int64_t 
 	return start_ns >= reach->from_ns && end_ns <= reach->to_ns && start_ns < end_ns;
 }
 
+/* Looks at Python code meanwhile saw no time of the part 'other'. */
+static void cover(struct steps_pass *pass, int64_t start_ns, int64_t end_ns, uint32_t mask)
+{
+	if (part_of(mask, pass->parts.split) != PART_OTHER)
+		looked_cover(&pass->looked, start_ns, end_ns);
+}
+
 /* To the unit or units that it is of. */
 static void place(struct steps *steps, const struct span *span, uint32_t mask)
 {
 	int64_t end_ns = span->start_ns + (int64_t)span->duration_ns;
 	struct reach reach = reach_of(steps->pass, span->on == SPAN_QUEUE);
+
+	if (steps->pass->looked.count)
+		cover(steps->pass, span->start_ns, end_ns, mask);
 
 	if (reaches(&reach, span->start_ns, end_ns))
 		add_waiting(steps, reach.unit, reach.waiting, span->start_ns, end_ns, mask, span);
@@ -341,6 +351,8 @@ static void again(void *result, const struct span_again *spans, size_t count)
 		if (mask & PASS_CLASSES)
 			steps_add_edges(steps, &spans[i], mask);
 		if (reaches(near, start_ns, end_ns)) {
+			if (steps->pass->looked.count)
+				cover(steps->pass, start_ns, end_ns, mask);
 			if (!add_waiting(steps, near->unit, near->waiting, start_ns, end_ns, mask, spans[i].like))
 				continue;
 		} else {
@@ -390,6 +402,7 @@ static void add_tracings(struct steps *steps, const struct process *process)
 				    .start_ns = tracing->from_ns,
 				    .duration_ns = (uint64_t)(tracing->to_ns - tracing->from_ns),
 				    .called_ns = TIME_UNKNOWN};
+		looked_cover(&steps->pass->looked, tracing->from_ns, tracing->to_ns);
 		if (steps->pass->is_span)
 			add_by_launch(steps, &span, CLASS_BIT(PART_COMPILATION));
 		else
@@ -429,6 +442,7 @@ static void *begin(const struct analysis_input *input)
 		if (number_map_set(&pass->given, 0, pass->units.items[i].number + 1, (uint32_t)i) != 0)
 			base_die("out of memory");
 	make_lanes(pass);
+	looked_begin(&pass->looked, input->process);
 	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
 	steps->count = pass->units.count;
 	for (size_t i = 0; i < steps->count; i++)
@@ -455,6 +469,7 @@ static void drop_pass(struct steps *steps)
 	free(pass->functions);
 	free(pass->is_settled);
 	free(pass->lanes);
+	free(pass->looked.times);
 	number_map_free(&pass->given);
 	parts_free(&pass->parts);
 	units_free(&pass->units);
@@ -476,6 +491,7 @@ static void end(void *result)
 	if (!has_work && steps->pass->units.kind != UNIT_STEP)
 		steps->count = 0;
 	steps_find_evaluation(steps, steps->pass->functions);
+	looked_end(&steps->pass->looked, steps->pass->input->process, &steps->looked);
 	drop_pass(steps);
 }
 
@@ -485,6 +501,7 @@ static void drop(void *result)
 
 	if (steps->pass)
 		drop_pass(steps);
+	looked_free(&steps->looked);
 	free(steps->rows);
 	free(steps);
 }

@@ -10,6 +10,7 @@
 #ifndef REDUCER_ANALYSIS_STEPS_H
 #define REDUCER_ANALYSIS_STEPS_H
 
+#include "reducer/analysis/looked.h"
 #include "reducer/analysis/parts.h"
 #include "reducer/analysis/units.h"
 
@@ -45,6 +46,7 @@ struct steps {
 	struct step_row *rows; /* by log id, thread, start, number */
 	size_t count;
 	uint64_t late_ns;
+	struct looked looked;
 	struct steps_pass *pass; /* during the pass only */
 };
 

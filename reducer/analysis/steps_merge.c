@@ -25,6 +25,7 @@ void steps_merge(void *into, const void *from)
 	struct steps *steps = into;
 	const struct steps *more = from;
 
+	looked_merge(&steps->looked, &more->looked);
 	if (!more->count && !more->late_ns)
 		return;
 	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
@@ -56,4 +57,5 @@ void steps_print(const void *result, struct text *text)
 			text_format(text, " %" PRIu64, row->flops[o]);
 		text_format(text, " %" PRIu64 "\n", row->replays);
 	}
+	looked_print(&steps->looked, text);
 }

@@ -18,6 +18,7 @@ struct steps_pass {
 	const struct analysis_input *input;
 	struct units units;
 	struct parts parts;
+	struct looked_pass looked;
 	struct lane *lanes;
 	size_t lane_count, lane_room;
 	uint64_t *functions;	      /* by unit: of TensorFlow's function that it is a call of, a hash; 0 = none was seen */

@@ -31,7 +31,7 @@ static struct python_look either(struct python_time *taken, const struct python_
 /* Each thread's looks become half as many, in place. Without memory for the map of threads they stay. */
 static void halve(struct python_time *taken, struct python_rows *rows)
 {
-	struct number_map lone = { 0 }; /* by thread: the place of one that has no other yet */
+	struct number_map lone = {0}; /* by thread: the place of one that has no other yet */
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->look_count; i++) {
@@ -63,15 +63,15 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 	if (looks == NULL)
 		return;
 	rows->looks = looks;
-	looks[rows->look_count++] = (struct python_look){ .time_ns = (int64_t)batch->times[i],
+	looks[rows->look_count++] = (struct python_look){.time_ns = (int64_t)batch->times[i],
 							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
 							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
 							  .wall_ns = batch_value(batch, i, fields[2]),
-							  .cpu_ns = batch_value(batch, i, fields[3]) };
+							  .cpu_ns = batch_value(batch, i, fields[3])};
 }
 
 static const struct scan_record records[] = {
-	{ "python_time", take_look, NULL, { "thread", "stack", "wall", "cpu" } },
+	{"python_time", take_look, NULL, {"thread", "stack", "wall", "cpu"}},
 };
 
 static void *begin(struct scan *scan)
@@ -79,7 +79,7 @@ static void *begin(struct scan *scan)
 	struct python_time *taken = calloc(1, sizeof *taken);
 
 	if (taken != NULL)
-		*taken = (struct python_time){ .scan = scan, .random = scan->process->log_id };
+		*taken = (struct python_time){.scan = scan, .random = scan->process->log_id};
 	return taken;
 }
 

@@ -336,21 +336,22 @@ static const struct part {
 	{put_steps, {2, 4, 9}, {2, 4, 9}, 9, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
 	{summary_put_ops, {5, 2, 5}, {5, 0, 0}, 6, 0, 2},
-	{summary_put_memory, {6, 3, 5}, {6, 3, 5}, 8, 0, 0},
+	{summary_put_lines, {6, 0, 0}, {6, 0, 0}, 5, 0, 0},
+	{summary_put_memory, {7, 3, 5}, {7, 3, 5}, 8, 0, 0},
 	{summary_put_gpu, {3, 0, 4}, {3, 0, 4}, 9, 0, 0},
-	{summary_put_processes, {9, 0, 0}, {9, 0, 0}, 9, 0, 0},
-	{summary_put_sites, {10, 0, 0}, {2, 4, 7}, 13, 0, 0},
-	{summary_put_advice, {8, 3, 6}, {8, 3, 6}, 18, 0, 0},
-	{summary_put_notes, {12, 0, 4}, {12, 0, 4}, 10, 0, 0},
-	{put_others, {11, 0, 0}, {11, 0, 0}, 5, 0, 0},
-	{put_next, {7, 2, 5}, {7, 2, 5}, 6, 0, 0},
+	{summary_put_processes, {10, 0, 0}, {10, 0, 0}, 9, 0, 0},
+	{summary_put_sites, {11, 0, 0}, {2, 4, 7}, 13, 0, 0},
+	{summary_put_advice, {9, 3, 6}, {9, 3, 6}, 18, 0, 0},
+	{summary_put_notes, {13, 0, 4}, {13, 0, 4}, 10, 0, 0},
+	{put_others, {12, 0, 0}, {12, 0, 0}, 5, 0, 0},
+	{put_next, {8, 2, 5}, {8, 2, 5}, 6, 0, 0},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
-#define RANKS 13
+#define RANKS 14
 #define RUN 0 /* of parts */
 #define RUN_LINES 2 /* of it, without what was lost */
 #define VERDICT 1
-#define NOTES 10
+#define NOTES 11
 
 #define MISSING_MOST 6 /* lines of what was not recorded, heading included, that call stacks leave room for */
 

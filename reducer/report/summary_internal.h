@@ -97,6 +97,7 @@ void summary_put_outside(struct summary *summary);
 void summary_put_split(struct summary *summary);
 void summary_put_kernels(struct summary *summary);
 void summary_put_ops(struct summary *summary);
+void summary_put_lines(struct summary *summary);
 void summary_put_memory(struct summary *summary);
 void summary_put_gpu(struct summary *summary);
 void summary_put_processes(struct summary *summary);

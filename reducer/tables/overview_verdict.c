@@ -9,6 +9,7 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/growth.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
 #include "reducer/tables/step_values.h"
 
@@ -36,6 +37,7 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define IDLE_FROM 0.1
 #define WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
 #define WHOLE_FROM_S 0.5 /* of a run without steps: less is over before its readings say much */
+#define LINE_FROM 5.0 /* percent of the time that make a line of Python worth naming */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -79,9 +81,13 @@ static void put_what(struct text *sentence, const struct area *area, const struc
 }
 
 /* The table to open; of a file of another profiler, which knows nothing of processors, the ranges. */
-static const char *next_of(const struct area *area, const struct run *run)
+static const char *next_of(const struct area *area, const struct request *request)
 {
-	return area->value == VALUE_OTHER && run->process_count && process_is_foreign(&run->processes[0]) ? "range_stats" : area->next;
+	const struct run *run = request->run;
+
+	if (area->value == VALUE_OTHER && run->process_count && process_is_foreign(&run->processes[0]))
+		return "range_stats";
+	return area->value == VALUE_OTHER && python_looks_any(request) ? "python_time" : area->next;
 }
 
 struct judged {
@@ -295,6 +301,8 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 		put_what(&sentence, &areas[judged->worst], devices);
 	}
 	put_busy(&sentence, judged, devices, times[rows->kind]);
+	if (judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
+		python_looks_say(&sentence, request, true, LINE_FROM);
 	put_processors(&sentence, judged, rows, request);
 	put_besides(&sentence, judged, rows, request, all);
 	put_first(&sentence, rows, all);
@@ -310,7 +318,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	table_string(table, SENTENCE, sentence.bytes);
 	table_note(table, NOTE_INFO, "%s", sentence.bytes);
 	table_string(table, NEXT,
-		     judged->worst != AREAS ? next_of(&areas[judged->worst], request->run)
+		     judged->worst != AREAS ? next_of(&areas[judged->worst], request)
 		     : devices->did_work    ? "kernel_stats"
 					    : "op_stats");
 	text_free(&sentence);
@@ -373,6 +381,7 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 		text_char(&sentence, '.');
 	}
 	put_whole(&sentence, request);
+	python_looks_say(&sentence, request, false, LINE_FROM);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");

@@ -15,7 +15,7 @@ struct python_line_recent {
 
 struct python_lines python_lines_make(void)
 {
-	return (struct python_lines){ .recent = base_alloc(RECENT, sizeof(struct python_line_recent)) };
+	return (struct python_lines){.recent = base_alloc(RECENT, sizeof(struct python_line_recent))};
 }
 
 void python_lines_free(struct python_lines *lines)
@@ -23,7 +23,7 @@ void python_lines_free(struct python_lines *lines)
 	base_index_free(&lines->index);
 	free(lines->list);
 	free(lines->recent);
-	*lines = (struct python_lines){ 0 };
+	*lines = (struct python_lines){0};
 }
 
 static bool line_equal(const void *context, const void *key, uint32_t number)
@@ -35,7 +35,7 @@ static bool line_equal(const void *context, const void *key, uint32_t number)
 
 static uint32_t find(struct python_lines *lines, const struct symbol_frame *frame)
 {
-	struct python_line_name key = { frame->function, frame->file, frame->line };
+	struct python_line_name key = {frame->function, frame->file, frame->line};
 	uint64_t hash = base_mix(frame->line + 1);
 	uint32_t number;
 
@@ -59,7 +59,7 @@ size_t python_lines_number(struct python_lines *lines, const struct symbol_frame
 	struct python_line_recent *recent = &lines->recent[mixed % RECENT];
 
 	if (!recent->next || recent->function != frame->function || recent->file != frame->file || recent->line != frame->line)
-		*recent = (struct python_line_recent){ frame->function, frame->file, frame->line, find(lines, frame) + 1 };
+		*recent = (struct python_line_recent){frame->function, frame->file, frame->line, find(lines, frame) + 1};
 	return recent->next - 1;
 }
 

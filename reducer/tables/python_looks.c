@@ -2,9 +2,10 @@
 /* Time of Python code by line; see reducer/tables/python_looks.h. */
 #include "reducer/tables/python_looks.h"
 
-#include "reducer/analysis/units.h"
+#include "reducer/analysis/steps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The looks of a process at one stack. */
 struct stack_sums {
@@ -42,6 +43,7 @@ static void add(struct look_sums *to, const struct look_sums *more)
 	to->looks += more->looks;
 	to->time_ns += more->time_ns;
 	to->step_ns += more->step_ns;
+	to->other_ns += more->other_ns;
 	to->cpu_ns += more->cpu_ns;
 }
 
@@ -92,13 +94,13 @@ static struct look_sums *sums_of(struct gathering *gathering, uint32_t stack)
 	if (number == UINT32_MAX) {
 		gathering->stacks = base_grow(gathering->stacks, &gathering->room, gathering->count + 1, sizeof(*gathering->stacks));
 		number = (uint32_t)gathering->count++;
-		gathering->stacks[number] = (struct stack_sums){ .stack = stack };
+		gathering->stacks[number] = (struct stack_sums){.stack = stack};
 		base_index_add(&gathering->index, hash, number);
 	}
 	return &gathering->stacks[number].sums;
 }
 
-static void take_look(struct gathering *gathering, const struct python_look *look)
+static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
 {
 	const struct request *request = gathering->request;
 	bool is_scope = look->thread < gathering->serials && gathering->is_scope[look->thread];
@@ -115,6 +117,7 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		.looks = is_scope,
 		.time_ns = is_scope ? look->wall_ns : 0,
 		.step_ns = is_scope && step ? look->wall_ns : 0,
+		.other_ns = is_scope && step && !is_marked ? look->wall_ns : 0,
 		.cpu_ns = look->cpu_ns,
 	};
 	gathering->looks->step_looks += is_scope && step;
@@ -137,7 +140,7 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	looks->list = base_grow(looks->list, &looks->room, number + 1, sizeof(*looks->list));
 	struct look_line *line = &looks->list[number];
 	if (number == before)
-		*line = (struct look_line){ 0 };
+		*line = (struct look_line){0};
 	if (gathering->is_innermost)
 		add(&line->self, gathering->amounts);
 	gathering->is_innermost = false;
@@ -164,8 +167,13 @@ static void take_process(struct gathering *gathering)
 	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
 	find_scope(gathering);
 	gathering->looks->has_steps |= gathering->units.count != 0;
-	for (size_t i = 0; i < process->python.look_count; i++)
-		take_look(gathering, &process->python.looks[i]);
+	const struct steps *steps = analyses_process(gathering->request->analyses, &analysis_steps, gathering->number);
+	size_t mark = 0;
+	for (size_t i = 0; i < process->python.look_count; i++) {
+		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
+			mark++;
+		take_look(gathering, &process->python.looks[i], steps && mark < steps->looked.count && steps->looked.marks[mark].look == i);
+	}
 	for (size_t i = 0; i < gathering->count; i++) {
 		gathering->amounts = &gathering->stacks[i].sums;
 		gathering->is_innermost = true;
@@ -183,12 +191,12 @@ void python_looks_gather(struct python_looks *looks, const struct request *reque
 {
 	uint64_t walked = 0;
 
-	*looks = (struct python_looks){ .lines = python_lines_make() };
+	*looks = (struct python_looks){.lines = python_lines_make()};
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (!process->python.look_count || !request_wants_process(request, process))
 			continue;
-		struct gathering gathering = { .looks = looks, .request = request, .process = process, .number = i, .walked = walked };
+		struct gathering gathering = {.looks = looks, .request = request, .process = process, .number = i, .walked = walked};
 		take_process(&gathering);
 		walked = gathering.walked;
 		looks->processes++;
@@ -201,20 +209,55 @@ void python_looks_free(struct python_looks *looks)
 {
 	python_lines_free(&looks->lines);
 	free(looks->list);
-	*looks = (struct python_looks){ 0 };
+	*looks = (struct python_looks){0};
 }
 
-size_t python_looks_first(const struct python_looks *looks)
+size_t python_looks_first(const struct python_looks *looks, bool is_other)
 {
 	size_t first = SIZE_MAX;
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < looks->lines.count; i++) {
-		uint64_t judged = python_looks_judged(looks, &looks->list[i].own);
+		uint64_t judged = is_other ? looks->list[i].own.other_ns : python_looks_judged(looks, &looks->list[i].own);
 		if (judged > most) {
 			most = judged;
 			first = i;
 		}
 	}
 	return first;
+}
+
+void python_looks_place(struct text *text, const struct python_looks *looks, size_t number)
+{
+	const struct python_line_name *line = &looks->lines.list[number];
+	const char *base = strrchr(line->file, '/');
+
+	text_format(text, "%s:%u", base ? base + 1 : line->file, line->line);
+}
+
+void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least)
+{
+	struct python_looks looks;
+	size_t first;
+
+	if (!python_looks_any(request))
+		return;
+	python_looks_gather(&looks, request);
+	first = python_looks_is_enough(&looks) && (looks.has_steps || !is_other) ? python_looks_first(&looks, is_other) : SIZE_MAX;
+	if (first != SIZE_MAX) {
+		const struct look_sums *own = &looks.list[first].own;
+		uint64_t all = python_looks_judged(&looks, &looks.all), part = is_other ? own->other_ns : python_looks_judged(&looks, own);
+		double percent = 100.0 * (double)part / (double)all;
+		struct text place = {0};
+		python_looks_place(&place, &looks, first);
+		const char *function = looks.lines.list[first].function;
+		if (percent >= least && is_other)
+			text_format(sentence, " The largest part of it is in %s (%s), %.0f %% of the step time by looks at Python code.",
+				    place.bytes, function, percent);
+		else if (percent >= least)
+			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
+				    looks.has_steps ? "the step time" : "the first thread's time", place.bytes, function);
+		text_free(&place);
+	}
+	python_looks_free(&looks);
 }

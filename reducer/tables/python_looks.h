@@ -13,8 +13,8 @@
 #include "reducer/tables/request.h"
 
 struct look_sums {
-	uint64_t looks; /* of threads whose wall time counts */
-	uint64_t time_ns, step_ns, cpu_ns;
+	uint64_t looks;                              /* of threads whose wall time counts */
+	uint64_t time_ns, step_ns, other_ns, cpu_ns; /* other: within steps, in none of their parts but 'other' */
 };
 
 struct look_line {
@@ -49,7 +49,23 @@ static inline uint64_t python_looks_judged(const struct python_looks *looks, con
 	return looks->has_steps ? of->step_ns : of->time_ns;
 }
 
-/* The line of the program's own that most of that went into, with the libraries that it called. SIZE_MAX = none is known. */
-size_t python_looks_first(const struct python_looks *looks);
+/* Whether so many looks were taken that a share of a tenth is one. */
+#define PYTHON_LOOKS_ENOUGH 50
+static inline bool python_looks_is_enough(const struct python_looks *looks)
+{
+	return (looks->has_steps ? looks->step_looks : looks->all.looks) >= PYTHON_LOOKS_ENOUGH;
+}
+
+/* "train.py:41" */
+void python_looks_place(struct text *text, const struct python_looks *looks, size_t number);
+
+/*
+ * A sentence, begun with a blank, about the line that most of the steps' time in no op went into (is_other), or most of all time; nothing
+ * where none has `least` percent, or too few looks say it.
+ */
+void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least);
+
+/* The line of the program's own that most of one kind of time went into, with the libraries that it called. SIZE_MAX = none. */
+size_t python_looks_first(const struct python_looks *looks, bool is_other);
 
 #endif

@@ -20,6 +20,7 @@ enum {
 	LINE,
 	OWN_PERCENT,
 	STEP_OWN,
+	OTHER_OWN,
 	STEP_SELF,
 	STEP_TOTAL,
 	TIME_OWN,
@@ -34,27 +35,30 @@ enum {
 };
 
 static const struct table_column columns[] = {
-	[FUNCTION] = { "function", "function", TABLE_TEXT, UNIT_NONE, 0, "qualified name; before Python 3.11 the plain one" },
-	[FILE_NAME] = { "file", "file", TABLE_TEXT, UNIT_NONE, 0, "as the code object has it" },
-	[LINE] = { "line", "line", TABLE_INTEGER, UNIT_NONE, 0, "that was running; 0 = the interpreter says none" },
-	[OWN_PERCENT] = { "own_percent", "%", TABLE_REAL, UNIT_NONE, 0,
+	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "qualified name; before Python 3.11 the plain one"},
+	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 0, "as the code object has it"},
+	[LINE] = {"line", "line", TABLE_INTEGER, UNIT_NONE, 0, "that was running; 0 = the interpreter says none"},
+	[OWN_PERCENT] = {"own_percent", "%", TABLE_REAL, UNIT_NONE, 0,
 			  "of the time in steps (without steps: of all) in which it was the innermost line of the program's own code: in "
 			  "it "
-			  "and in the libraries that it called" },
-	[STEP_OWN] = { "step_own_ns", "in steps", TABLE_INTEGER, UNIT_NS, 0,
-		       "wall time within steps, in it and in the libraries that it called; empty = there are no steps" },
-	[STEP_SELF] = { "step_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all" },
-	[STEP_TOTAL] = { "step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called" },
-	[TIME_OWN] = { "time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
-		       "wall time of the whole run, in it and in the libraries that it called, running or waiting" },
-	[TIME_SELF] = { "time_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 2, "the same where it was the innermost line of all" },
-	[TIME_TOTAL] = { "time_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called" },
-	[CPU_OWN] = { "cpu_own_ns", "processor", TABLE_INTEGER, UNIT_NS, 1,
-		      "processor time of all threads that Python knows, in it and in the libraries that it called" },
-	[CPU_SELF] = { "cpu_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 3, "the same where it was the innermost line of all" },
-	[CPU_TOTAL] = { "cpu_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 3, "the same, with all that it called" },
-	[LOOKS] = { "looks", "looks", TABLE_INTEGER, UNIT_COUNT, 2, "that found it on the stack of a thread whose wall time counts" },
-	[PROCESSES] = { "processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes ran it" },
+			  "and in the libraries that it called"},
+	[STEP_OWN] = {"step_own_ns", "in steps", TABLE_INTEGER, UNIT_NS, 0,
+		       "wall time within steps, in it and in the libraries that it called; empty = there are no steps"},
+	[OTHER_OWN] = {"other_own_ns", "in no op", TABLE_INTEGER, UNIT_NS, 0,
+			"of this while nothing else was recorded to go on, no op, call or work of a device: the part 'other' of the "
+			"steps"},
+	[STEP_SELF] = {"step_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all"},
+	[STEP_TOTAL] = {"step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
+	[TIME_OWN] = {"time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
+		       "wall time of the whole run, in it and in the libraries that it called, running or waiting"},
+	[TIME_SELF] = {"time_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 2, "the same where it was the innermost line of all"},
+	[TIME_TOTAL] = {"time_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
+	[CPU_OWN] = {"cpu_own_ns", "processor", TABLE_INTEGER, UNIT_NS, 1,
+		      "processor time of all threads that Python knows, in it and in the libraries that it called"},
+	[CPU_SELF] = {"cpu_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 3, "the same where it was the innermost line of all"},
+	[CPU_TOTAL] = {"cpu_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 3, "the same, with all that it called"},
+	[LOOKS] = {"looks", "looks", TABLE_INTEGER, UNIT_COUNT, 2, "that found it on the stack of a thread whose wall time counts"},
+	[PROCESSES] = {"processes", "processes", TABLE_INTEGER, UNIT_COUNT, 3, "how many processes ran it"},
 };
 
 static void put_sums(struct table *table, const struct python_looks *looks, const struct look_sums *of, size_t step, size_t time,
@@ -76,6 +80,8 @@ static void add_row(struct table *table, const struct python_looks *looks, size_
 	if (judged)
 		table_real(table, OWN_PERCENT, 100.0 * (double)python_looks_judged(looks, &line->own) / (double)judged);
 	put_sums(table, looks, &line->own, STEP_OWN, TIME_OWN, CPU_OWN);
+	if (looks->has_steps)
+		table_integer(table, OTHER_OWN, (int64_t)line->own.other_ns);
 	put_sums(table, looks, &line->self, STEP_SELF, TIME_SELF, CPU_SELF);
 	put_sums(table, looks, &line->total, STEP_TOTAL, TIME_TOTAL, CPU_TOTAL);
 	table_integer(table, LOOKS, (int64_t)line->total.looks);
@@ -180,6 +186,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_recording(table, request);
 }
 
+static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
 const struct table_kind table_python_time = {
 	.id = "python_time",
 	.title = "Time by line of Python",
@@ -190,5 +197,6 @@ const struct table_kind table_python_time = {
 	.filters = FILTER_PROCESS | FILTER_THREAD | FILTER_WINDOW | FILTER_STEP,
 	.text_rows = 25,
 	.needs_scan = true,
+	.analyses = needs,
 	.fill = fill,
 };

@@ -21,6 +21,7 @@
 #define PROCESSES 3
 #define SPANS 400
 #define ROUNDS 20
+#define LOOKS 100
 
 static uint64_t seed;
 
@@ -165,6 +166,7 @@ struct world {
 	struct process processes[PROCESSES];
 	struct step steps[PROCESSES][8];
 	struct thread threads[3];
+	struct python_look looks[PROCESSES][LOOKS];
 	struct analysis_input inputs[PROCESSES];
 	struct analysis_options options;
 	struct span spans[PROCESSES][SPANS];
@@ -187,6 +189,8 @@ static void make_world(struct world *world)
 							   .name = "train",
 							   .confidence = 1,
 							   .is_chosen = 1};
+		for (size_t l = 0; l < LOOKS; l++)
+			world->looks[p][l] = (struct python_look){.time_ns = (int64_t)random_below(100000), .wall_ns = 1000, .thread = 1};
 		world->processes[p] = (struct process){.log_id = 10 + p,
 						       .pid = (uint32_t)(100 + p),
 						       .command = "train",
@@ -199,6 +203,7 @@ static void make_world(struct world *world)
 						       .range_count = 2,
 						       .iterators = iterators,
 						       .iterator_count = 2,
+						       .python = {.looks = world->looks[p], .look_count = LOOKS},
 						       .gpu = &gpu};
 		if (p == 0)
 			straight_clock_set(&straight, &world->processes[p], &gpu);

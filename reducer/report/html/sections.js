@@ -158,7 +158,7 @@ function stepsPage(main) {
 	const split = splitChart();
 	if (split)
 		put(main, split);
-	for (const id of ["overview.steps", "overview.split", "overview.precision", "overview.flops", "rare_work", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
+	for (const id of ["overview.steps", "overview.split", ...(has("python_time") ? ["python_time"] : []), "overview.precision", "overview.flops", "rare_work", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 
@@ -207,7 +207,7 @@ function opsPage(main) {
 	if (has("overview.pie"))
 		opPies(main, keep);
 	panel(main, "op_stats", { keep: (row) => keep(value(table, row, "name")), pageLength: 50 });
-	for (const id of ["overview.placement", "op_shapes", "range_stats", "python_stats", "compile_stats", "xla_ops"])
+	for (const id of ["overview.placement", "op_shapes", "range_stats", ...(has("step_stats") ? [] : ["python_time"]), "python_stats", "compile_stats", "xla_ops"])
 		if (has(id))
 			panel(main, id);
 }

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In the summary: which of the program's own lines of Python the time goes into.
+ *
+ * Rule: what is shown are rows of python_time; nothing where too few looks say it.
+ */
+#include "reducer/report/summary_internal.h"
+
+#include "reducer/report/escape.h"
+#include "reducer/report/human.h"
+#include "reducer/tables/python_looks.h"
+
+#include <string.h>
+
+#define ROWS 3
+#define PLACE_MOST 40	/* columns of file and line */
+#define NUMBERS_WIDTH 32 /* of a row without its names */
+#define NAMES_MOST 111
+
+/* The line with the most time below `limit`, of equal ones behind `after`; SIZE_MAX = none. */
+static size_t next_line(const struct python_looks *looks, uint64_t limit, size_t after)
+{
+	size_t next = SIZE_MAX;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < looks->lines.count; i++) {
+		uint64_t own = python_looks_judged(looks, &looks->list[i].own);
+		if (own > most && (own < limit || (own == limit && i > after))) {
+			most = own;
+			next = i;
+		}
+	}
+	return next;
+}
+
+static void put_line(struct summary *summary, const struct python_looks *looks, size_t number, size_t width)
+{
+	uint64_t own = python_looks_judged(looks, &looks->list[number].own), all = python_looks_judged(looks, &looks->all);
+	struct text cell = {0}, place = {0};
+
+	python_looks_place(&place, looks, number);
+	escape_visible(&cell, place.bytes, place.length);
+	escape_cut(&cell, PLACE_MOST);
+	text_string(&cell, "  ");
+	escape_visible(&cell, looks->lines.list[number].function, strnlen(looks->lines.list[number].function, 256));
+	escape_cut(&cell, width);
+	text_string(&summary->line, "  ");
+	text_put(&summary->line, cell.bytes, cell.length);
+	text_fill(&summary->line, ' ', width - escape_width(cell.bytes, cell.length));
+	summary_number(summary, human_ns, (int64_t)own, 11);
+	text_format(&summary->line, "%8.1f %%", 100.0 * (double)own / (double)all);
+	summary_end_line(summary);
+	text_free(&cell);
+	text_free(&place);
+}
+
+void summary_put_lines(struct summary *summary)
+{
+	size_t room = summary->options->width > NUMBERS_WIDTH + 20 ? summary->options->width - NUMBERS_WIDTH : 20;
+	size_t width = room < NAMES_MOST ? room : NAMES_MOST, after = SIZE_MAX;
+	struct python_looks looks;
+	struct text heading = {0};
+	uint64_t limit = UINT64_MAX;
+
+	if (!python_looks_any(summary->request))
+		return;
+	python_looks_gather(&looks, summary->request);
+	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
+		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total", "of all");
+	for (size_t shown = 0; shown < ROWS && python_looks_is_enough(&looks); shown++) {
+		size_t number = next_line(&looks, limit, after);
+		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
+			break;
+		put_line(summary, &looks, number, width);
+		limit = python_looks_judged(&looks, &looks.list[number].own);
+		after = number;
+	}
+	text_free(&heading);
+	python_looks_free(&looks);
+}
