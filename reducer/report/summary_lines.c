@@ -66,7 +66,8 @@ void summary_put_lines(struct summary *summary)
 		return;
 	python_looks_gather(&looks, summary->request);
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
-		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total", "of all");
+		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
+		    "of all");
 	for (size_t shown = 0; shown < ROWS && python_looks_is_enough(&looks); shown++) {
 		size_t number = next_line(&looks, limit, after);
 		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
