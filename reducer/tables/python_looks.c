@@ -17,14 +17,21 @@ struct gathering {
 	struct python_looks *looks;
 	const struct request *request;
 	const struct process *process;
-	size_t number;      /* of the process */
+	size_t number;	    /* of the process */
 	struct units units; /* its steps */
-	bool *is_scope;     /* by serial: its wall time counts */
+	bool *is_scope;	    /* by serial: its wall time counts */
 	size_t serials;
 	struct stack_sums *stacks;
 	size_t count, room;
 	struct base_index index;
-	uint64_t walked; /* stacks so far, of all processes */
+};
+
+/* What walks stacks for their lines. */
+struct walking {
+	struct python_looks *looks;
+	struct frames *frames;
+	size_t process;
+	uint64_t walked; /* stacks so far */
 	/* Of the stack being walked. */
 	const struct look_sums *amounts;
 	bool is_innermost, has_own;
@@ -38,7 +45,7 @@ bool python_looks_any(const struct request *request)
 	return false;
 }
 
-static void add(struct look_sums *to, const struct look_sums *more)
+void python_looks_add(struct look_sums *to, const struct look_sums *more)
 {
 	to->looks += more->looks;
 	to->time_ns += more->time_ns;
@@ -121,17 +128,58 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		.cpu_ns = look->cpu_ns,
 	};
 	gathering->looks->step_looks += is_scope && step;
-	add(&gathering->looks->all, &more);
+	python_looks_add(&gathering->looks->all, &more);
 	if (look->stack == PYTHON_LOOK_IN_DOUBT)
-		add(&gathering->looks->doubtful, &more);
+		python_looks_add(&gathering->looks->doubtful, &more);
 	else
-		add(look->stack ? sums_of(gathering, look->stack) : &gathering->looks->nowhere, &more);
+		python_looks_add(look->stack ? sums_of(gathering, look->stack) : &gathering->looks->nowhere, &more);
+}
+
+static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
+{
+	const struct process *process = gathering->process;
+	const struct steps *steps = analyses_process(gathering->request->analyses, &analysis_steps, gathering->number);
+	size_t mark = 0;
+
+	units_of_steps(&gathering->units, process);
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].serial >= gathering->serials)
+			gathering->serials = process->threads[i].serial + 1;
+	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
+	find_scope(gathering);
+	gathering->looks->has_steps |= gathering->units.count != 0;
+	for (size_t i = 0; i < process->python.look_count; i++) {
+		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
+			mark++;
+		take_look(gathering, &process->python.looks[i],
+			  steps && mark < steps->looked.count && steps->looked.marks[mark].look == i);
+	}
+	for (size_t i = 0; i < gathering->count; i++)
+		visit(context, gathering->number, gathering->stacks[i].stack, &gathering->stacks[i].sums);
+	units_free(&gathering->units);
+	free(gathering->is_scope);
+	base_index_free(&gathering->index);
+	free(gathering->stacks);
+}
+
+void python_looks_stacks(struct python_looks *looks, const struct request *request, python_looks_visit *visit, void *context)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!process->python.look_count || !request_wants_process(request, process))
+			continue;
+		struct gathering gathering = {.looks = looks, .request = request, .process = process, .number = i};
+		take_process(&gathering, visit, context);
+		looks->processes++;
+		if (process->python.look_halvings > looks->halvings)
+			looks->halvings = process->python.look_halvings;
+	}
 }
 
 static void take_frame(void *context, const struct symbol_frame *frame)
 {
-	struct gathering *gathering = context;
-	struct python_looks *looks = gathering->looks;
+	struct walking *walking = context;
+	struct python_looks *looks = walking->looks;
 	size_t before = looks->lines.count, number;
 
 	if (frame->module != FRAMES_PYTHON)
@@ -141,68 +189,39 @@ static void take_frame(void *context, const struct symbol_frame *frame)
 	struct look_line *line = &looks->list[number];
 	if (number == before)
 		*line = (struct look_line){0};
-	if (gathering->is_innermost)
-		add(&line->self, gathering->amounts);
-	gathering->is_innermost = false;
-	if (!gathering->has_own && !frames_is_library(frame->file)) {
-		add(&line->own, gathering->amounts);
-		gathering->has_own = true;
+	if (walking->is_innermost)
+		python_looks_add(&line->self, walking->amounts);
+	walking->is_innermost = false;
+	if (!walking->has_own && !frames_is_library(frame->file)) {
+		python_looks_add(&line->own, walking->amounts);
+		walking->has_own = true;
 	}
-	if (line->stack == gathering->walked)
+	if (line->stack == walking->walked)
 		return;
-	line->stack = gathering->walked;
-	add(&line->total, gathering->amounts);
-	line->processes += line->process != gathering->number + 1;
-	line->process = gathering->number + 1;
+	line->stack = walking->walked;
+	python_looks_add(&line->total, walking->amounts);
+	line->processes += line->process != walking->process + 1;
+	line->process = walking->process + 1;
 }
 
-static void take_process(struct gathering *gathering)
+static void walk_stack(void *context, size_t process, uint32_t stack, const struct look_sums *sums)
 {
-	const struct process *process = gathering->process;
+	struct walking *walking = context;
 
-	units_of_steps(&gathering->units, process);
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial >= gathering->serials)
-			gathering->serials = process->threads[i].serial + 1;
-	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
-	find_scope(gathering);
-	gathering->looks->has_steps |= gathering->units.count != 0;
-	const struct steps *steps = analyses_process(gathering->request->analyses, &analysis_steps, gathering->number);
-	size_t mark = 0;
-	for (size_t i = 0; i < process->python.look_count; i++) {
-		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
-			mark++;
-		take_look(gathering, &process->python.looks[i], steps && mark < steps->looked.count && steps->looked.marks[mark].look == i);
-	}
-	for (size_t i = 0; i < gathering->count; i++) {
-		gathering->amounts = &gathering->stacks[i].sums;
-		gathering->is_innermost = true;
-		gathering->has_own = false;
-		gathering->walked++;
-		frames_walk(gathering->request->frames, gathering->number, gathering->stacks[i].stack, take_frame, gathering);
-	}
-	units_free(&gathering->units);
-	free(gathering->is_scope);
-	base_index_free(&gathering->index);
-	free(gathering->stacks);
+	walking->process = process;
+	walking->amounts = sums;
+	walking->is_innermost = true;
+	walking->has_own = false;
+	walking->walked++;
+	frames_walk(walking->frames, process, stack, take_frame, walking);
 }
 
 void python_looks_gather(struct python_looks *looks, const struct request *request)
 {
-	uint64_t walked = 0;
+	struct walking walking = {.looks = looks, .frames = request->frames};
 
 	*looks = (struct python_looks){.lines = python_lines_make()};
-	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct process *process = &request->run->processes[i];
-		if (!process->python.look_count || !request_wants_process(request, process))
-			continue;
-		struct gathering gathering = {.looks = looks, .request = request, .process = process, .number = i, .walked = walked};
-		take_process(&gathering);
-		walked = gathering.walked;
-		looks->processes++;
-		if (process->python.look_halvings > looks->halvings)
-			looks->halvings = process->python.look_halvings;
-	}
+	python_looks_stacks(looks, request, walk_stack, &walking);
 }
 
 void python_looks_free(struct python_looks *looks)

@@ -41,7 +41,19 @@ struct python_looks {
 bool python_looks_any(const struct request *request);
 
 void python_looks_gather(struct python_looks *looks, const struct request *request);
+
+/*
+ * Each stack of Python code that was seen, once a process, with its sums; `looks` (zeroed before) gets the sums of all and no lines. In
+ * these `process` is the index in run->processes.
+ */
+typedef void python_looks_visit(void *context, size_t process, uint32_t stack, const struct look_sums *sums);
+void python_looks_stacks(struct python_looks *looks, const struct request *request, python_looks_visit *visit, void *context);
+
+void python_looks_add(struct look_sums *to, const struct look_sums *more);
 void python_looks_free(struct python_looks *looks);
+
+/* How sure that is, whose time it is, and which processes were not looked at and why. */
+void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks);
 
 /* What shares are of: the time in steps, without steps all. */
 static inline uint64_t python_looks_judged(const struct python_looks *looks, const struct look_sums *of)

@@ -16,6 +16,7 @@ const CHARTS = {
 	"input.steps": { kind: "bar", x: "step", y: "wait_ns", title: "Wait for input, by step" },
 	"input.host": { kind: "pie", label: "stage", value: "total_ns", title: "Input work of the host" },
 	"memory.sites": { kind: "flame", title: "Call stacks" },
+	"python_stacks": { kind: "flame", unit: "ns", first: "step_ns", title: "Time by call stack of Python" },
 };
 const COLOURS = ["#0b62c4", "#e07b00", "#2a9d5c", "#b3318f", "#c9a800", "#5b6fd8", "#c0392b", "#16a3a3", "#7f8c3d", "#8a5a44", "#6b9bd1", "#a3c14a"];
 const REST = "#8c96a3"; // colour of what is not named, or not known
@@ -108,7 +109,7 @@ function pictures(table, spec = CHARTS[table.id]) {
 	if (!spec || table.rows.length === 0)
 		return [];
 	if (spec.kind === "flame")
-		return table.rows.some((row) => row[place(table, "stack")] !== null) ? [flame(table)] : [];
+		return table.rows.some((row) => row[place(table, "stack")] !== null) ? [flame(table, spec)] : [];
 	const wanted = [spec.x, spec.y, spec.label, spec.value].filter((id) => id !== undefined);
 	if (wanted.some((id) => place(table, id) < 0))
 		return [];

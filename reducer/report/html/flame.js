@@ -56,9 +56,11 @@ function draw(box, top, unit, enter) {
 	box.style.height = (depthMost + 1) * ROW_PX + "px";
 }
 
-function flame(table) {
+// `spec`: the unit of the numbers that may be the width, and which is first; without one bytes and counts, at the peak.
+function flame(table, spec = {}) {
 	const stack = table.columns.findIndex((column) => column.type === "stack");
-	const weights = table.columns.map((column, i) => [column, i]).filter(([column]) => column.type === "integer" && column.unit !== "ns");
+	const weights = table.columns.map((column, i) => [column, i]).filter(([column, i]) => column.type === "integer" && (spec.unit ? column.unit === spec.unit : column.unit !== "ns") &&
+		table.rows.some((row) => row[i] !== null));
 	const choice = element("select", { "aria-label": "width of a frame" },
 		...weights.map(([column, i]) => element("option", { value: String(i) }, column.header)));
 	const graph = element("div", { class: "flame" });
@@ -67,9 +69,9 @@ function flame(table) {
 		const enter = (node) => draw(graph, node, table.columns[weight].unit, (next) => enter(next === node ? root : next));
 		enter(root);
 	};
-	const first = weights.find(([column]) => column.id.startsWith("peak")) || weights[0];
+	const first = weights.find(([column]) => column.id.startsWith(spec.first || "peak")) || weights[0];
 	if (first)
 		choice.value = String(first[1]);
 	choice.addEventListener("change", paint);
-	return { box: element("section", {}, element("h3", {}, "Call stacks"), element("div", { class: "tools" }, element("label", {}, "Width: ", choice)), element("div", { class: "flame-frame" }, graph)), start: paint };
+	return { box: element("section", {}, element("h3", {}, spec.title || "Call stacks"), element("div", { class: "tools" }, element("label", {}, "Width: ", choice)), element("div", { class: "flame-frame" }, graph)), start: paint };
 }

@@ -151,6 +151,16 @@ function overview(main) {
 		...(has("losses") ? [small(byId.get("losses"))] : [element("p", { class: "note" }, byId.has("losses") ? "Nothing: every record is here." : "The table of losses was not asked for.")]));
 }
 
+// Where the time of Python code goes: of the steps, or of the run.
+function pythonTime(main) {
+	if (!has("python_time"))
+		return;
+	for (const picture of pictures(byId.get("python_stacks")))
+		put(main, picture);
+	for (const id of ["python_time", "python_stacks"])
+		panel(main, id);
+}
+
 function stepsPage(main) {
 	main.append(element("h2", {}, "Steps"));
 	if (has("step_stats"))
@@ -158,7 +168,10 @@ function stepsPage(main) {
 	const split = splitChart();
 	if (split)
 		put(main, split);
-	for (const id of ["overview.steps", "overview.split", ...(has("python_time") ? ["python_time"] : []), "overview.precision", "overview.flops", "rare_work", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
+	for (const id of ["overview.steps", "overview.split"])
+		panel(main, id);
+	pythonTime(main);
+	for (const id of ["overview.precision", "overview.flops", "rare_work", ...(has("ranks") ? ["ranks"] : []), "step_stats"])
 		panel(main, id, id === "step_stats" ? { pageLength: 50 } : {});
 }
 
@@ -207,7 +220,9 @@ function opsPage(main) {
 	if (has("overview.pie"))
 		opPies(main, keep);
 	panel(main, "op_stats", { keep: (row) => keep(value(table, row, "name")), pageLength: 50 });
-	for (const id of ["overview.placement", "op_shapes", "range_stats", ...(has("step_stats") ? [] : ["python_time"]), "python_stats", "compile_stats", "xla_ops"])
+	if (!has("step_stats"))
+		pythonTime(main);
+	for (const id of ["overview.placement", "op_shapes", "range_stats", "python_stats", "compile_stats", "xla_ops"])
 		if (has(id))
 			panel(main, id);
 }

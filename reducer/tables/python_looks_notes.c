@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be said under tables of looks at Python code; see reducer/tables/python_looks.h. */
+#include "reducer/tables/notes.h"
+#include "reducer/tables/python_looks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *framework(const struct process *process, const char *name)
+{
+	for (size_t i = 0; i < process->framework_count; i++)
+		if (strcmp(process->frameworks[i].name, name) == 0)
+			return process->frameworks[i].value;
+	return NULL;
+}
+
+/* Why a process that ran Python was not looked at. */
+static void note_process(struct table *table, const struct process *process)
+{
+	const char *frames = framework(process, "python"), *time = framework(process, "python_time");
+	const char *period = process_setting(process, "PYTHON_TIME");
+
+	if (!frames || process->python.look_count)
+		return;
+	if (strncmp(frames, "on", 2) != 0)
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, frames);
+	else if (strcmp(period, "0") == 0)
+		table_note(table, NOTE_MISSING,
+			   "Process %s was not looked at: setting PYTHON_TIME=0; TFPROF_PYTHON_TIME=10 looks each 10 ms.", process->called);
+	else if (!time)
+		table_note(table, NOTE_MISSING,
+			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one.",
+			   process->called);
+	else if (strncmp(time, "absent: ", 8) == 0)
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + 8);
+	else
+		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at twice.", process->called);
+}
+
+static void note_looks(struct table *table, const struct request *request, const struct python_looks *looks)
+{
+	uint64_t all = python_looks_judged(looks, &looks->all), nowhere = python_looks_judged(looks, &looks->nowhere);
+	uint64_t doubtful = python_looks_judged(looks, &looks->doubtful);
+	uint64_t count = looks->has_steps ? looks->step_looks : looks->all.looks;
+
+	if (!looks->all.looks)
+		return;
+	table_note(table, NOTE_INFERRED,
+		   "Estimates, from %" PRIu64 " looks%s at %" PRIu32 " %s%s: a share of 10 %% is known to about %.1g points (one standard "
+		   "deviation). Wall time is that of %s; processor time is that of all threads that Python knows.",
+		   count, looks->has_steps ? " within steps" : "", looks->threads, looks->threads == 1 ? "thread" : "threads",
+		   looks->processes > 1 ? " of several processes" : "", 100 * sqrt(0.1 * 0.9 / (double)(count ? count : 1)),
+		   request->thread    ? "the threads asked for"
+		   : looks->has_steps ? "the threads that mark the steps (--thread=NAME: of others)"
+				      : "each process's first thread (--thread=NAME: of others)");
+	if (all && (nowhere || doubtful))
+		table_note(table, NOTE_INFO,
+			   "In no line: %.1f %% of that time, in which no Python code ran, and %.1f %%, in which a look "
+			   "found nothing certain.",
+			   100.0 * (double)nowhere / (double)all, 100.0 * (double)doubtful / (double)all);
+	if (looks->halvings)
+		table_note(table, NOTE_INFO, "Of many looks one in %u was kept, which stands for the time of all.", 1u << looks->halvings);
+}
+
+void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)
+{
+	note_looks(table, request, looks);
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			note_process(table, &request->run->processes[i]);
+	if (!python_looks_any(request) && !notes_not_in_file(table, request))
+		table_note(table, NOTE_INFO, "No Python code was looked at: no Python from 3.8 to 3.14 ran here, or the notes say why.");
+}
