@@ -293,3 +293,14 @@ void figures_join(struct figures *joined, const struct figures *runs, size_t run
 		joined->busy = interval_median(busy, known);
 	free(busy);
 }
+
+size_t figures_steps(const struct request *request)
+{
+	struct step_rows rows;
+	size_t steps;
+
+	step_rows_find(&rows, request);
+	steps = rows.kind == UNIT_WHOLE ? 0 : rows.whole_count;
+	step_rows_free(&rows);
+	return steps;
+}

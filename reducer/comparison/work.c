@@ -38,20 +38,9 @@ struct basis {
 	double before, after;
 };
 
-static size_t steps_of(const struct request *request)
-{
-	struct step_rows rows;
-	size_t steps;
-
-	step_rows_find(&rows, request);
-	steps = rows.kind == UNIT_WHOLE ? 0 : rows.whole_count;
-	step_rows_free(&rows);
-	return steps;
-}
-
 static struct basis basis_of(const struct request *before, const struct request *after)
 {
-	struct basis basis = {(double)steps_of(before), (double)steps_of(after)};
+	struct basis basis = {(double)figures_steps(before), (double)figures_steps(after)};
 
 	return basis.before > 0 && basis.after > 0 ? basis : (struct basis){1, 1};
 }

@@ -48,6 +48,8 @@ bool python_looks_any(const struct request *request)
 void python_looks_add(struct look_sums *to, const struct look_sums *more)
 {
 	to->looks += more->looks;
+	to->time_square += more->time_square;
+	to->step_square += more->step_square;
 	to->time_ns += more->time_ns;
 	to->step_ns += more->step_ns;
 	to->other_ns += more->other_ns;
@@ -120,11 +122,14 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		return;
 	if (request->thread && !is_scope)
 		return;
+	uint64_t wall = is_scope ? look->wall_ns : 0, in_step = step ? wall : 0;
 	const struct look_sums more = {
 		.looks = is_scope,
-		.time_ns = is_scope ? look->wall_ns : 0,
-		.step_ns = is_scope && step ? look->wall_ns : 0,
-		.other_ns = is_scope && step && !is_marked ? look->wall_ns : 0,
+		.time_square = (double)wall * (double)wall,
+		.step_square = (double)in_step * (double)in_step,
+		.time_ns = wall,
+		.step_ns = in_step,
+		.other_ns = is_marked ? 0 : in_step,
 		.cpu_ns = look->cpu_ns,
 	};
 	gathering->looks->step_looks += is_scope && step;

@@ -12,8 +12,11 @@
 #include "reducer/tables/python_lines.h"
 #include "reducer/tables/request.h"
 
+#include <math.h>
+
 struct look_sums {
 	uint64_t looks;                              /* of threads whose wall time counts */
+	double time_square, step_square; /* sums of squares of what each look stands for: the variances of the two times below */
 	uint64_t time_ns, step_ns, other_ns, cpu_ns; /* other: within steps, in none of their parts but 'other' */
 };
 
@@ -76,6 +79,12 @@ void python_looks_place(struct text *text, const struct python_looks *looks, siz
  * where none has `least` percent, or too few looks say it.
  */
 void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least);
+
+/* The standard error of that: of a sum of looks each of which might as well have found another line. */
+static inline double python_looks_error(const struct python_looks *looks, const struct look_sums *of)
+{
+	return sqrt(looks->has_steps ? of->step_square : of->time_square);
+}
 
 /* The line of the program's own that most of one kind of time went into, with the libraries that it called. SIZE_MAX = none. */
 size_t python_looks_first(const struct python_looks *looks, bool is_other);

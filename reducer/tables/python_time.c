@@ -18,6 +18,7 @@ enum {
 	OWN_PERCENT,
 	STEP_OWN,
 	OTHER_OWN,
+	OWN_ERROR,
 	STEP_SELF,
 	STEP_TOTAL,
 	TIME_OWN,
@@ -44,6 +45,9 @@ static const struct table_column columns[] = {
 	[OTHER_OWN] = {"other_own_ns", "in no op", TABLE_INTEGER, UNIT_NS, 0,
 			"of this while nothing else was recorded to go on, no op, call or work of a device: the part 'other' of the "
 			"steps"},
+	[OWN_ERROR] = {"own_error_ns", "+-", TABLE_INTEGER, UNIT_NS, 1,
+		       "standard error of step_own_ns, without steps of time_own_ns: the root of the summed squares of what each look "
+		       "stands for"},
 	[STEP_SELF] = {"step_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all"},
 	[STEP_TOTAL] = {"step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
 	[TIME_OWN] = {"time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
@@ -77,6 +81,7 @@ static void add_row(struct table *table, const struct python_looks *looks, size_
 	if (judged)
 		table_real(table, OWN_PERCENT, 100.0 * (double)python_looks_judged(looks, &line->own) / (double)judged);
 	put_sums(table, looks, &line->own, STEP_OWN, TIME_OWN, CPU_OWN);
+	table_integer(table, OWN_ERROR, (int64_t)(python_looks_error(looks, &line->own) + 0.5));
 	if (looks->has_steps)
 		table_integer(table, OTHER_OWN, (int64_t)line->own.other_ns);
 	put_sums(table, looks, &line->self, STEP_SELF, TIME_SELF, CPU_SELF);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * comparison.python: in which functions of the script the time of a step grew or shrank.
+ *
+ * Rule: by function and file (wherever it lies), for lines move from one version to the next; a function has the time of the libraries
+ * that it calls. All are estimates by looks (tables/python_looks.h): what differs by less than twice its standard error is not
+ * called different.
+ */
+#include "reducer/comparison/figures.h"
+#include "reducer/comparison/join.h"
+#include "reducer/tables/notes.h"
+#include "reducer/tables/python_looks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUNCTION, FILE_NAME, BEFORE, AFTER, DIFFERENCE, CHANGE, ERROR, VERDICT, COLUMNS };
+
+#define TIME_HELP "of a step where both runs have steps, else in all, in it and in the libraries that it called: "
+static const struct table_column columns[] = {
+	[FUNCTION] = {"function", "function", TABLE_TEXT, UNIT_NONE, 0, "qualified name; before Python 3.11 the plain one"},
+	[FILE_NAME] = {"file", "file", TABLE_TEXT, UNIT_NONE, 0, "as the code object has it"},
+	[BEFORE] = {"before_ns", "before", TABLE_INTEGER, UNIT_NS, 0, TIME_HELP "in the older run; empty = never seen"},
+	[AFTER] = {"after_ns", "after", TABLE_INTEGER, UNIT_NS, 0, "the same in the newer run"},
+	[DIFFERENCE] = {"difference_ns", "difference", TABLE_INTEGER, UNIT_NS, 0,
+			"after - before; what was not seen in a run counts as 0"},
+	[CHANGE] = {"change", "change", TABLE_REAL, UNIT_RATIO, 0, "difference by before; empty where there is none"},
+	[ERROR] = {"error_ns", "+-", TABLE_INTEGER, UNIT_NS, 0, "standard error of the difference"},
+	[VERDICT] = {"verdict", "verdict", TABLE_TEXT, UNIT_NONE, 0, "slower, faster, or no difference to tell (by the looks)"},
+};
+
+enum { VALUE_NS, VALUE_ERROR };
+
+/* By how much sums are divided: steps, or 1. */
+struct basis {
+	double before, after;
+};
+
+static double difference(const struct join_row *row, const struct basis *basis)
+{
+	return row->after.values[VALUE_NS] / basis->after - row->before.values[VALUE_NS] / basis->before;
+}
+
+static int by_difference(const void *a, const void *b, void *context)
+{
+	double one = fabs(difference(a, context)), other = fabs(difference(b, context));
+
+	return one > other ? -1 : one < other;
+}
+
+static void put_row(struct table *table, const struct join_row *row, const struct basis *basis)
+{
+	double before = row->before.values[VALUE_NS] / basis->before, after = row->after.values[VALUE_NS] / basis->after;
+	double error = hypot(row->before.values[VALUE_ERROR] / basis->before, row->after.values[VALUE_ERROR] / basis->after);
+	double change = after - before;
+
+	table_row(table);
+	table_string(table, FUNCTION, row->keys[0]);
+	table_string(table, FILE_NAME, row->keys[1]);
+	if (row->before.is_there)
+		table_integer(table, BEFORE, llround(before));
+	if (row->after.is_there)
+		table_integer(table, AFTER, llround(after));
+	table_integer(table, DIFFERENCE, llround(after) - llround(before)); /* of the cells as they are shown: a reader may subtract */
+	if (before > 0)
+		table_real(table, CHANGE, change / before);
+	table_integer(table, ERROR, llround(error));
+	table_string(table, VERDICT, fabs(change) <= 2 * error ? "no difference to tell" : change > 0 ? "slower" : "faster");
+}
+
+static const char *base_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? slash + 1 : file;
+}
+
+/* The same script may lie in another folder: what only one run has is joined by the file's name alone. */
+static void join_moved(struct join *join)
+{
+	for (size_t i = 0; i < join->count; i++) {
+		struct join_row *row = &join->rows[i];
+		for (size_t k = 0; k < join->count && row->after.is_there && !row->before.is_there; k++) {
+			struct join_row *other = &join->rows[k];
+			if (!other->before.is_there || other->after.is_there || strcmp(other->keys[0], row->keys[0]) != 0 ||
+			    strcmp(base_of(other->keys[1]), base_of(row->keys[1])) != 0)
+				continue;
+			row->before = other->before;
+			other->before = (struct join_side){0};
+		}
+	}
+}
+
+static void fill(struct table *table, const struct request *request)
+{
+	static const struct join_spec of_steps = {
+		&table_python_time, {"function", "file"}, {"step_own_ns", "own_error_ns"}, 1u << VALUE_ERROR};
+	static const struct join_spec of_all = {
+		&table_python_time, {"function", "file"}, {"time_own_ns", "own_error_ns"}, 1u << VALUE_ERROR};
+	struct request after = figures_plain(request), before = figures_plain(request->base);
+	struct basis basis = {(double)figures_steps(&before), (double)figures_steps(&after)};
+	bool has_steps = basis.before > 0 && basis.after > 0;
+	struct join join;
+
+	if (!python_looks_any(&before) || !python_looks_any(&after)) {
+		table_note(table, NOTE_MISSING, "The %s run has no looks at Python code: -t python_time says why.",
+			   python_looks_any(&after) ? "older" : "newer");
+		return;
+	}
+	if (!has_steps)
+		basis = (struct basis){1, 1};
+	join_make(&join, has_steps ? &of_steps : &of_all, &before, &after);
+	join_moved(&join);
+	if (join.count)
+		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
+	for (size_t i = 0; i < join.count; i++)
+		if (join.rows[i].before.values[VALUE_NS] > 0 || join.rows[i].after.values[VALUE_NS] > 0)
+			put_row(table, &join.rows[i], &basis);
+	if (has_steps)
+		table_note(table, NOTE_INFERRED, "Estimates by looks, of a step: %.0f in the older run, %.0f in the newer one.",
+			   basis.before, basis.after);
+	else
+		table_note(table, NOTE_INFERRED, "Estimates by looks, of the whole runs: not both have steps.");
+	table_note(table, NOTE_INFO,
+		   "Wall time, also that in which other work had the processors: comparison.times says how long that was.");
+	join_free(&join);
+}
+
+static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
+const struct table_kind table_comparison_python = {
+	.id = "comparison.python",
+	.title = "Functions of Python of two runs",
+	.help = "With --against: the time of each function of the script, with the libraries that it calls, in the older run and in "
+		"this one, the largest difference first.",
+	.columns = columns,
+	.column_count = COLUMNS,
+	.filters = FILTER_PROCESS | FILTER_THREAD | FILTER_WINDOW | FILTER_STEP,
+	.text_rows = 10,
+	.needs_scan = true,
+	.needs_base = true,
+	.needs_base_logs = true,
+	.analyses = needs,
+	.fill = fill,
+};
