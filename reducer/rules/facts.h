@@ -11,7 +11,7 @@
 
 #include "reducer/tables/request.h"
 
-#define FACT_LABEL 400 /* bytes of what a row is called, or says; what is longer is cut */
+#define FACT_LABEL 768 /* bytes of what a row is called, or says; what is longer is cut */
 #define PROOF_ROWS 160 /* bytes of a selector; one that is longer is cut at a name's end */
 
 /* How a value comes of the cells that are named. */

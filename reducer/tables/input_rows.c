@@ -3,6 +3,7 @@
 #include "reducer/tables/input_rows.h"
 
 #include "reducer/tables/busy.h"
+#include "reducer/tables/input_line.h"
 #include "reducer/tables/input_stage.h"
 #include "reducer/tables/notes.h"
 
@@ -129,6 +130,9 @@ static void sum_workers(struct input_view *view, const struct request *request)
 		view->worker_collate_ns += row->ns[LOADING_WORKER_COLLATE];
 	}
 	view->workers_at_once = most_at_once(run, workers, view->workers);
+	if (!view->workers)
+		workers[0] = (size_t)(view->process - run->processes);
+	input_line_say(&view->line, request, workers, view->workers ? view->workers : 1);
 	free(workers);
 }
 
@@ -283,6 +287,7 @@ void input_views_free(struct input_views *views)
 	for (size_t i = 0; i < views->count; i++) {
 		text_free(&views->items[i].stage);
 		text_free(&views->items[i].advice);
+		text_free(&views->items[i].line);
 	}
 	free(views->items);
 	step_rows_free(&views->rows);

@@ -114,6 +114,8 @@ static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t read
 	} else {
 		set(view, "dataset (__getitem__ and transforms)", "preprocessing", NULL);
 		advise_workers(view, all, "make the dataset's code cheaper: do its work once, offline, or on batches.");
+		text_put(&view->advice, view->line.bytes, view->line.length);
+		view->remedy = view->advice.bytes;
 	}
 }
 

@@ -18,6 +18,7 @@ struct gathering {
 	const struct request *request;
 	const struct process *process;
 	size_t number;	    /* of the process */
+	uint64_t period_ns; /* of looks, 0 = not told */
 	struct units units; /* its steps */
 	bool *is_scope;	    /* by serial: its wall time counts */
 	size_t serials;
@@ -109,6 +110,14 @@ static struct look_sums *sums_of(struct gathering *gathering, uint32_t stack)
 	return &gathering->stacks[number].sums;
 }
 
+/* How often the thread was looked at for it: where it does not run several looks are told as one. */
+static uint64_t looks_in(const struct gathering *gathering, const struct python_look *look)
+{
+	uint64_t count = look->cpu_ns || !gathering->period_ns ? 1 : look->wall_ns / gathering->period_ns;
+
+	return count ? count : 1;
+}
+
 static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
 {
 	const struct request *request = gathering->request;
@@ -122,17 +131,17 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		return;
 	if (request->thread && !is_scope)
 		return;
-	uint64_t wall = is_scope ? look->wall_ns : 0, in_step = step ? wall : 0;
+	uint64_t wall = is_scope ? look->wall_ns : 0, in_step = step ? wall : 0, count = looks_in(gathering, look);
 	const struct look_sums more = {
-		.looks = is_scope,
-		.time_square = (double)wall * (double)wall,
-		.step_square = (double)in_step * (double)in_step,
+		.looks = is_scope ? count : 0,
+		.time_square = (double)wall * (double)wall / (double)count,
+		.step_square = (double)in_step * (double)in_step / (double)count,
 		.time_ns = wall,
 		.step_ns = in_step,
 		.other_ns = is_marked ? 0 : in_step,
 		.cpu_ns = look->cpu_ns,
 	};
-	gathering->looks->step_looks += is_scope && step;
+	gathering->looks->step_looks += is_scope && step ? count : 0;
 	python_looks_add(&gathering->looks->all, &more);
 	if (look->stack == PYTHON_LOOK_IN_DOUBT)
 		python_looks_add(&gathering->looks->doubtful, &more);
@@ -167,18 +176,27 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	free(gathering->stacks);
 }
 
+void python_looks_of_process(struct python_looks *looks, const struct request *request, size_t process, python_looks_visit *visit,
+			     void *context)
+{
+	const struct process *of = &request->run->processes[process];
+	struct gathering gathering = {.looks = looks, .request = request, .process = of, .number = process};
+	const char *period = process_setting(of, "PYTHON_TIME");
+
+	if (!of->python.look_count)
+		return;
+	gathering.period_ns = period ? strtoull(period, NULL, 10) * 1000000 : 0;
+	take_process(&gathering, visit, context);
+	looks->processes++;
+	if (of->python.look_halvings > looks->halvings)
+		looks->halvings = of->python.look_halvings;
+}
+
 void python_looks_stacks(struct python_looks *looks, const struct request *request, python_looks_visit *visit, void *context)
 {
-	for (size_t i = 0; i < request->run->process_count; i++) {
-		const struct process *process = &request->run->processes[i];
-		if (!process->python.look_count || !request_wants_process(request, process))
-			continue;
-		struct gathering gathering = {.looks = looks, .request = request, .process = process, .number = i};
-		take_process(&gathering, visit, context);
-		looks->processes++;
-		if (process->python.look_halvings > looks->halvings)
-			looks->halvings = process->python.look_halvings;
-	}
+	for (size_t i = 0; i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			python_looks_of_process(looks, request, i, visit, context);
 }
 
 static void take_frame(void *context, const struct symbol_frame *frame)

@@ -52,6 +52,10 @@ void python_looks_gather(struct python_looks *looks, const struct request *reque
 typedef void python_looks_visit(void *context, size_t process, uint32_t stack, const struct look_sums *sums);
 void python_looks_stacks(struct python_looks *looks, const struct request *request, python_looks_visit *visit, void *context);
 
+/* The same of one process. */
+void python_looks_of_process(struct python_looks *looks, const struct request *request, size_t process, python_looks_visit *visit,
+			     void *context);
+
 void python_looks_add(struct look_sums *to, const struct look_sums *more);
 void python_looks_free(struct python_looks *looks);
 

@@ -52,7 +52,7 @@ static void note_looks(struct table *table, const struct request *request, const
 		   count, looks->has_steps ? " within steps" : "", looks->threads, looks->threads == 1 ? "thread" : "threads",
 		   looks->processes > 1 ? " of several processes" : "", 100 * sqrt(0.1 * 0.9 / (double)(count ? count : 1)),
 		   request->thread    ? "the threads asked for"
-		   : looks->has_steps ? "the threads that mark the steps (--thread=NAME: of others)"
+		   : looks->has_steps ? "the threads that mark the steps, in processes without any of the first (--thread=NAME: of others)"
 				      : "each process's first thread (--thread=NAME: of others)");
 	if (all && (nowhere || doubtful))
 		table_note(table, NOTE_INFO,
