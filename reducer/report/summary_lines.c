@@ -2,7 +2,7 @@
 /*
  * In the summary: which of the program's own lines of Python the time goes into.
  *
- * Rule: what is shown are rows of python_time; nothing where too few looks say it.
+ * Rule: what is shown are rows of python_time; nothing where too few looks say it, or one line has all.
  */
 #include "reducer/report/summary_internal.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define ROWS 3
+#define MOST 0.95
 #define PLACE_MOST 40	/* columns of file and line */
 #define NUMBERS_WIDTH 32 /* of a row without its names */
 #define NAMES_MOST 111
@@ -31,6 +32,15 @@ static size_t next_line(const struct python_looks *looks, uint64_t limit, size_t
 		}
 	}
 	return next;
+}
+
+/* Where nearly all is in one line, a call of fit, it says nothing. */
+static bool is_telling(const struct python_looks *looks)
+{
+	size_t first = python_looks_is_enough(looks) ? python_looks_first(looks, false) : SIZE_MAX;
+
+	return first != SIZE_MAX && (double)python_looks_judged(looks, &looks->list[first].own) <
+					    MOST * (double)python_looks_judged(looks, &looks->all);
 }
 
 static void put_line(struct summary *summary, const struct python_looks *looks, size_t number, size_t width)
@@ -68,7 +78,7 @@ void summary_put_lines(struct summary *summary)
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
 		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
 		    "of all");
-	for (size_t shown = 0; shown < ROWS && python_looks_is_enough(&looks); shown++) {
+	for (size_t shown = 0; shown < ROWS && is_telling(&looks); shown++) {
 		size_t number = next_line(&looks, limit, after);
 		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
 			break;
