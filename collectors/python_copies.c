@@ -10,13 +10,17 @@
 
 #define HIGHEST (UINT64_C(1) << 56) /* no program's address lies beyond; the kernel takes negative places for errors */
 
+int tfp_python_copies_open(struct tfp_python_copies *copies)
+{
+	copies->number = tfp_kept_number(copies->memory);
+	return copies->number < 0 ? -1 : 0;
+}
+
 int tfp_python_copy(struct tfp_python_copies *copies, uintptr_t address, void *to, size_t bytes)
 {
-	long number = tfp_kept_number(copies->memory);
-
-	if (number < 0 || !address || address >= HIGHEST)
+	if (!address || address >= HIGHEST)
 		return -1;
-	return tfp_sys(SYS_pread64, number, (long)to, (long)bytes, (long)address, 0, 0) == (long)bytes ? 0 : -1;
+	return tfp_sys(SYS_pread64, copies->number, (long)to, (long)bytes, (long)address, 0, 0) == (long)bytes ? 0 : -1;
 }
 
 static int copy_stretch(struct tfp_python_copies *copies, uintptr_t from, size_t bytes)

@@ -16,13 +16,17 @@
 
 /* Of the one thread that copies, in pages of its own. */
 struct tfp_python_copies {
-	struct tfp_kept *memory; /* /proc/self/mem */
+	struct tfp_kept *memory; /* /proc/self/mem, */
+	long number;		 /* and its descriptor since tfp_python_copies_open */
 	uintptr_t address;       /* of the stretch copied last, */
 	size_t bytes;            /* 0 = none */
 	size_t used;             /* of `objects` */
 	_Alignas(16) uint8_t stretch[TFP_PYTHON_STRETCH];
 	_Alignas(16) uint8_t objects[TFP_PYTHON_OBJECTS];
 };
+
+/* Before some copies that follow each other: whether the file is still ours. -1: it is not. */
+int tfp_python_copies_open(struct tfp_python_copies *copies);
 
 /* Copies `bytes` from `address` to `to`. 0, or -1: not all of it can be read. */
 int tfp_python_copy(struct tfp_python_copies *copies, uintptr_t address, void *to, size_t bytes);

@@ -382,7 +382,7 @@ static uint32_t task(struct tfp_thread *self)
 {
 	struct tfp_python_watch *watch = tfp_state->python_watch;
 
-	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_kept_number(&memory) < 0)
+	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_python_copies_open(&watch->copies))
 		return TFP_DRAIN_NEVER;
 	if (!tfp_is_open)
 		return CLOSED_MS;
