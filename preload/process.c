@@ -166,7 +166,7 @@ TFP_EXPORT int dup3(int from, int to, int flags)
 
 static pid_t fork_as(pid_t (*real)(void))
 {
-	tfp_drain_pause();
+	tfp_drain_halt();
 	tfp_process_forking();
 	int is_inside = tfp_process_forks_inside();
 	uintptr_t counters = tfp_process_counters();
@@ -176,10 +176,8 @@ static pid_t fork_as(pid_t (*real)(void))
 		tfp_process_forked_inside(child);
 	if (!child)
 		tfp_process_in_child(counters);
-	if (child != 0) {
+	else
 		tfp_process_forked(child);
-		tfp_drain_resume(tfp_real.pthread_create);
-	}
 	errno = error;
 	return child;
 }
@@ -192,7 +190,10 @@ static pid_t fork_by_kernel(void)
 TFP_EXPORT pid_t fork(void)
 {
 	tfp_resolve();
-	return fork_as(tfp_real.fork ? tfp_real.fork : fork_by_kernel);
+	pid_t child = fork_as(tfp_real.fork ? tfp_real.fork : fork_by_kernel);
+	if (child)
+		tfp_drain_resume(tfp_real.pthread_create);
+	return child;
 }
 
 TFP_EXPORT pid_t _Fork(void)

@@ -17,6 +17,8 @@
 #define FIRST_MS 1000u /* between two looks whether the process's first thread is still there */
 #define PAUSE_MS 2000u /* a task that waits for a stuck driver must not keep the host from forking */
 
+#define LEAVES_MOST 100 /* looks whether it is gone, half of them 1 ms apart: 10 us are enough where it has a processor */
+
 /* struct tfp_drainer.phase, a futex. GONE: the thread has made its last step and can be joined at once. */
 enum { NONE = 0, STARTING = 1, RUNNING = 2, STOPPING = 3, GONE = 4 };
 
@@ -130,6 +132,7 @@ static void *drain_thread(void *unused)
 
 	(void)unused;
 	tfp_thread_ignore();
+	drainer->tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	tfp_sys(SYS_prctl, 15 /* PR_SET_NAME */, (long)"tfprof", 0, 0, 0, 0);
 	leave_real_time();
 	for (;;) {
@@ -167,7 +170,7 @@ static void join(struct tfp_drainer *drainer)
 {
 	int before;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* fork is no cancellation point, so this join must be none */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); /* unshare is no cancellation point, so this join must be none */
 	pthread_join(drainer->thread, NULL);
 	pthread_setcancelstate(before, NULL);
 }
@@ -178,8 +181,6 @@ void tfp_drain_start(tfp_pthread_create *create)
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 	if (drainer->is_over || (!is_thread_allowed && !has_task(drainer)))
-		return;
-	if (change_phase(drainer, STOPPING, RUNNING)) /* it had not stopped within PAUSE_MS: it goes on */
 		return;
 	int is_left = change_phase(drainer, GONE, STARTING);
 	if (!is_left && !change_phase(drainer, NONE, STARTING))
@@ -231,24 +232,48 @@ int tfp_drain_has_thread(void)
 	return tfp_state && __atomic_load_n(&tfp_state->drainer.phase, __ATOMIC_ACQUIRE) == RUNNING;
 }
 
-void tfp_drain_pause(void)
+/* 1: it has made its last step, now or before; 0: it has not within PAUSE_MS and goes on, or there is none. */
+static int stop(struct tfp_drainer *drainer)
 {
-	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
-		return;
-	struct tfp_drainer *drainer = &tfp_state->drainer;
 	if (!change_phase(drainer, RUNNING, STOPPING))
-		return;
+		return __atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == GONE;
 	tfp_drain_wake();
 	uint64_t begin = tfp_clock_monotonic_ns();
 	while (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING &&
 	       tfp_clock_monotonic_ns() - begin < PAUSE_MS * UINT64_C(1000000))
 		tfp_futex_wait(&drainer->phase, STOPPING, PAUSE_MS / 8);
-	if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) != GONE)
+	return drainer->is_over || !change_phase(drainer, STOPPING, RUNNING);
+}
+
+void tfp_drain_pause(void)
+{
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		return;
+	struct tfp_drainer *drainer = &tfp_state->drainer;
+	if (!stop(drainer) || !change_phase(drainer, GONE, STARTING)) /* or another thread joins it: nobody may do so twice */
 		return;
 	struct tfp_thread *self = tfp_own_begin();
 	join(drainer);
 	tfp_own_end(self);
 	__atomic_store_n(&drainer->phase, NONE, __ATOMIC_RELEASE);
+}
+
+void tfp_drain_halt(void)
+{
+	if (!tfp_state || tfp_state->phase != TFP_STATE_READY)
+		return;
+	struct tfp_drainer *drainer = &tfp_state->drainer;
+	if (!stop(drainer))
+		return;
+	/* Until then it counts in the host's limit of processes. */
+	uint32_t tid = drainer->tid;
+	for (int i = 0; tid && i < LEAVES_MOST && tfp_sys(SYS_tgkill, tfp_state->pid, tid, 0, 0, 0, 0) == 0; i++) {
+		if (i < LEAVES_MOST / 2)
+			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		else
+			tfp_futex_wait(&drainer->phase, GONE, 1);
+	}
+	__atomic_compare_exchange_n(&drainer->tid, &tid, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 void tfp_drain_end(void)

@@ -29,6 +29,12 @@ void tfp_drain_start(tfp_pthread_create *create);
 void tfp_drain_pause(void);
 
 /*
+ * The same for a fork, which a handler may make while libc is at work with threads in what it interrupted: stops our thread and asks libc
+ * for nothing. The next tfp_drain_start or tfp_drain_pause joins it.
+ */
+void tfp_drain_halt(void);
+
+/*
  * The process's first thread ends alone, and the process with the last of the others: stops ours, which must not be that one, for good.
  * Ours finds it out within FIRST_MS, too: a thread may end where no hook is.
  */
@@ -49,8 +55,8 @@ void tfp_drain_wake(void);
 int tfp_drain_has_thread(void);
 
 /*
- * After a fork, unshare or setns, in the parent: where there is a task its thread is started again. For Python's alone only beside
- * other threads: Python warns whoever forks with more than one, and ours must not be why. Keeps errno.
+ * After fork, unshare or setns, in the parent (not after _Fork, which is for handlers): where there is a task its thread is started again.
+ * For Python's alone only beside other threads: Python warns whoever forks with more than one, and ours must not be why. Keeps errno.
  */
 void tfp_drain_resume(tfp_pthread_create *create);
 

@@ -160,6 +160,7 @@ struct tfp_drainer {
 	tfp_drain_task *tasks[TFP_TASKS];
 	uint32_t asked; /* futex: raised when a chunk is full, and to stop */
 	uint32_t is_over; /* the process's first thread is gone: none is started any more */
+	uint32_t tid;
 	pthread_t thread;
 };
 

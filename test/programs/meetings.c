@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads, forks and handlers that meet in the library at one instant, one way a name: see the table at the end.
+ *
+ * Rule: each is right and ends with status 0 without a recorder, in a bounded time; it prints nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_S 60 /* a slow machine makes fewer forks, and is given the time */
+
+static pid_t first_process;
+static volatile sig_atomic_t forks, bad_children;
+
+static void must(int is_true, const char *what)
+{
+	if (is_true)
+		return;
+	dprintf(2, "meetings: %s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void every(int microseconds)
+{
+	struct itimerval value = {{0, microseconds}, {0, microseconds}};
+
+	setitimer(ITIMER_REAL, &value, NULL);
+}
+
+static volatile int is_over;
+
+static void *nothing(void *same)
+{
+	return same;
+}
+
+static void *start_threads(void *same)
+{
+	pthread_t thread;
+
+	while (!is_over)
+		if (!pthread_create(&thread, NULL, nothing, NULL))
+			pthread_join(thread, NULL);
+	return same;
+}
+
+/* Two threads start others and join them while the first forks. */
+static int way_forkbesidestarts(void)
+{
+	pthread_t threads[2];
+	double begin = seconds();
+
+	for (int i = 0; i < 2; i++)
+		must(!pthread_create(&threads[i], NULL, start_threads, NULL), "pthread_create");
+	for (int i = 0; i < 1000; i++) {
+		pid_t child = fork();
+		if (!child)
+			_exit(0);
+		must(waitpid(child, NULL, 0) == child, "waitpid");
+		must(seconds() - begin < MOST_S, "1,000 forks take a minute");
+	}
+	is_over = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static int ends_at_once;
+
+static void fork_alone(int number)
+{
+	int status = 0, error = errno;
+
+	(void)number;
+	if (getpid() != first_process)
+		return;
+	pid_t child = _Fork(); /* which may be called in a handler, whatever it interrupted */
+	if (!child && ends_at_once)
+		_exit(0);
+	if (child > 0 && waitpid(child, &status, 0) == child) {
+		forks++;
+		bad_children += status != 0;
+	}
+	errno = error;
+}
+
+/* Handlers fork while threads begin and end whose stacks are too large to be kept: libc holds a lock of its own when it gives them back. */
+static int way_handlerforkstarts(void)
+{
+	struct sigaction action = {.sa_handler = fork_alone, .sa_flags = SA_RESTART};
+	pthread_attr_t attributes;
+	pthread_t threads[4];
+
+	first_process = getpid();
+	ends_at_once = 1;
+	sigaction(SIGALRM, &action, NULL);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 << 20);
+	every(1700);
+	for (double end = seconds() + MOST_S; forks < 300 && seconds() < end;) {
+		for (int i = 0; i < 4; i++)
+			must(!pthread_create(&threads[i], &attributes, nothing, NULL), "pthread_create");
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+	}
+	every(0);
+	must(forks >= 300, "too few forks");
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(void);
+} ways[] = {
+	{"forkbesidestarts", way_forkbesidestarts}, {"handlerforkstarts", way_handlerforkstarts},
+};
+
+int main(int count, char **words)
+{
+	for (size_t i = 0; count > 1 && i < sizeof ways / sizeof *ways; i++)
+		if (!strcmp(ways[i].name, words[1]))
+			return ways[i].run();
+	fprintf(stderr, "meetings: which way?\n");
+	return 2;
+}
