@@ -6,9 +6,6 @@
 #include "collectors/unwind.h"
 #include "writer/sys.h"
 
-#include <signal.h>
-#include <sys/syscall.h>
-
 #include "writer/poison.h"
 
 #define INSTRUCTIONS_MOST (1u << 28) /* bytes of one function's code */
@@ -197,11 +194,9 @@ static void learn_looked(void *argument)
 
 void tfp_python_aside(struct tfp_python_lane *lane, void (*function)(void *argument), void *argument)
 {
-	static const uint64_t all = UINT64_MAX;
-
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&lane->mask, sizeof(all), 0, 0);
+	tfp_signals_block(&lane->signals);
 	tfp_unwind_on_stack(lane->stack + TFP_PYTHON_STACK / 8, function, argument);
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&lane->mask, 0, sizeof(lane->mask), 0, 0);
+	tfp_signals_restore(&lane->signals);
 }
 
 static inline int is_same(const struct tfp_python_look *known, const struct tfp_python_look *now)

@@ -14,6 +14,7 @@
 #include "collectors/python_graves.h"
 #include "collectors/python_layout.h"
 #include "collectors/python_names.h"
+#include "writer/signals.h"
 
 #define TFP_PYTHON_FRAMES 256	   /* of one stack: the largest setting STACKS */
 #define TFP_PYTHON_PAGES 4096	   /* pages known to be readable; 32 KiB, touched as used */
@@ -55,7 +56,7 @@ struct tfp_python_lane {
 	struct tfp_python_look look;
 	struct tfp_python_seen seen;
 	const struct tfp_python_layout *layout; /* and how */
-	uint64_t mask;				/* of signals, while our own stack is used */
+	struct tfp_signals signals;		/* while our own stack is used */
 	_Alignas(64) struct tfp_python_place places[TFP_PYTHON_SETS][2]; /* the newer one first: one line of the cache */
 	struct tfp_python_look looks[TFP_PYTHON_SETS][2];
 	char function[TFP_PYTHON_TEXT], file[TFP_PYTHON_TEXT];

@@ -8,6 +8,7 @@
 #include "collectors/stacks_state.h"
 
 #include "writer/format.h"
+#include "writer/signals.h"
 #include "writer/store.h"
 #include "writer/sys.h"
 
@@ -85,17 +86,16 @@ static int is_held_by_the_living(struct tfp_stacks *stacks)
 }
 
 /*
- * Blocks all signals, so that no handler of this thread waits for what this thread holds. *mask: as it was. Whoever holds
+ * Blocks all signals, so that no handler of this thread waits for what this thread holds. Whoever holds
  * the lock may be gone (a vfork child that was killed): nobody waits a second time then, and stacks do without new rules. Who is
  * there and gets no processor is waited for.
  */
-static int lock(struct tfp_stacks *stacks, uint64_t *mask)
+static int lock(struct tfp_stacks *stacks, struct tfp_signals *signals)
 {
 	static const struct timespec nap = { 0, LOCK_NAP_NS };
-	uint64_t all = UINT64_MAX;
 	long tid = tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)mask, sizeof(all), 0, 0);
+	tfp_signals_block(signals);
 	for (int i = 0; i < LOCK_YIELDS + LOCK_SLEEPS_MOST; i++) {
 		if (try_lock(stacks, tid > 0 ? (uint32_t)tid : LOCK_NOBODY)) {
 			stacks->is_stuck = 0;
@@ -109,14 +109,14 @@ static int lock(struct tfp_stacks *stacks, uint64_t *mask)
 			tfp_sys(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&nap, 0, 0, 0);
 	}
 	stacks->is_stuck = 1;
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
+	tfp_signals_restore(signals);
 	return 0;
 }
 
-static void unlock(struct tfp_stacks *stacks, const uint64_t *mask)
+static void unlock(struct tfp_stacks *stacks, const struct tfp_signals *signals)
 {
 	atomic_store_explicit(&stacks->lock, 0, memory_order_release);
-	tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)mask, 0, sizeof(*mask), 0, 0);
+	tfp_signals_restore(signals);
 }
 
 struct lookup {
@@ -180,17 +180,17 @@ static int is_current(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, c
 int tfp_stacks_site(struct tfp_stacks *stacks, uint64_t key, uint32_t epoch, struct tfp_site *site)
 {
 	struct lookup lookup = { .stacks = stacks, .key = key, .epoch = epoch, .site = site };
-	uint64_t mask;
+	struct tfp_signals signals;
 
 	if (tfp_sites_get(&stacks->sites, key, site) && is_current(stacks, key, epoch, site))
 		return 1;
-	if (!lock(stacks, &mask))
+	if (!lock(stacks, &signals))
 		return 0;
 	if (stacks->unloading)
 		lookup.epoch = 0;
 	lookup.is_known = tfp_sites_get(&stacks->sites, key, site);
 	tfp_unwind_on_stack(stacks->stack_top, find_site, &lookup);
-	unlock(stacks, &mask);
+	unlock(stacks, &signals);
 	return site->pc != 0;
 }
 
@@ -224,14 +224,14 @@ void tfp_stacks_unload_begin(struct tfp_stacks *stacks)
 
 void tfp_stacks_unload_end(struct tfp_stacks *stacks)
 {
-	uint64_t mask;
+	struct tfp_signals signals;
 
 	/* A child forked meanwhile has nothing to forget, and has begun nothing. */
 	if (!stacks->unloading)
 		return;
-	if (stacks->modules && lock(stacks, &mask)) {
+	if (stacks->modules && lock(stacks, &signals)) {
 		tfp_modules_sweep(stacks->modules);
-		unlock(stacks, &mask);
+		unlock(stacks, &signals);
 	}
 	atomic_fetch_add(&stacks->epoch, 1);
 	atomic_fetch_sub(&stacks->unloading, 1);

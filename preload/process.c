@@ -19,6 +19,7 @@
 #include "preload/real.h"
 #include "writer/drain.h"
 #include "writer/file.h"
+#include "writer/signals.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -251,7 +252,10 @@ static void seal_lent(int is_on)
 {
 	is_lent_sealed = is_on;
 	tfp_clock_stop(is_on);
-	tfp_sys_seal(is_on);
+	if (is_on)
+		tfp_signals_seal();
+	else
+		tfp_sys_seal(0);
 }
 
 /* Last thing before the child is gone. Returns whether there was such a seal, to be put back where it stays after all. */
@@ -484,7 +488,7 @@ static void before_filter(int is_strict)
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY)
 		tfp_file_sync();
 	tfp_process_forbidding(is_strict);
-	tfp_sys_seal(1);
+	tfp_signals_seal();
 }
 
 static void after_filter(int is_installed)

@@ -32,6 +32,7 @@
 #include "writer/file.h"
 #include "writer/records.h"
 #include "writer/schema.h"
+#include "writer/signals.h"
 #include "writer/stream.h"
 #include "writer/sys.h"
 
@@ -158,6 +159,7 @@ static struct tfp_state *claim_state(void)
 			tfp_pages_put(state, sizeof *state);
 			state = none;
 		}
+		tfp_signals_begin(&state->masked);
 	}
 	if (!__atomic_compare_exchange_n((uint32_t *)&state->phase, &cold, TFP_STATE_STARTING, 0, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
@@ -464,8 +466,8 @@ __attribute__((constructor)) static void begin(void)
 {
 	int error = errno;
 
-	if (tfp_start() == 0) {
-		tfp_thread_start();
+	tfp_thread_start();
+	if (tfp_state && tfp_state->phase == TFP_STATE_READY) {
 		on_exit(at_exit, NULL);
 		tfp_injection_offer();
 		tfp_guard_signal();

@@ -198,6 +198,7 @@ struct tfp_state {
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
 	_Atomic uint32_t chunk_count;
 	_Atomic uint32_t slot_count;
+	_Atomic uint32_t masked; /* threads with their signals blocked by us; writer/signals.c */
 	_Atomic(struct tfp_thread *) look_next; /* the next that is asked whether it is gone; NULL = the newest */
 	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
 	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */

@@ -7,6 +7,7 @@
  */
 #include "writer/stream.h"
 
+#include "writer/signals.h"
 #include "writer/sys.h"
 
 #include <errno.h>
@@ -290,10 +291,14 @@ static struct tfp_thread *none(void)
 	return NULL;
 }
 
+/* A handler that forked in here would leave a child in the middle of its parent's log; one that came back by longjmp, nobody to end it. */
 struct tfp_thread *tfp_thread_start(void)
 {
+	struct tfp_signals signals;
+
 	if (is_starting)
 		return none();
+	tfp_signals_block(&signals);
 	is_starting = 1;
 	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
 	if (!is_started)
@@ -301,6 +306,7 @@ struct tfp_thread *tfp_thread_start(void)
 	if (is_started && !(tfp_self && tfp_self->is_ready))
 		tfp_self = begin_thread();
 	is_starting = 0;
+	tfp_signals_restore(&signals);
 	return is_started && tfp_self && tfp_self->is_ready ? tfp_self : none();
 }
 

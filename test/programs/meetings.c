@@ -34,6 +34,15 @@ static void must(int is_true, const char *what)
 	_exit(1);
 }
 
+/* Maps and unmaps a page: what a handler may do at any instant. */
+static void map_page(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page != MAP_FAILED)
+		munmap(page, 4096);
+}
+
 static double seconds(void)
 {
 	struct timespec now;
@@ -87,6 +96,19 @@ static int way_forkbesidestarts(void)
 	return 0;
 }
 
+static void *map_in_thread(void *usual)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, usual, NULL);
+	map_page();
+	if (getpid() != first_process)
+		_exit(0);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	return NULL;
+}
+
 static int ends_at_once;
 
 static void fork_alone(int number)
@@ -106,7 +128,30 @@ static void fork_alone(int number)
 	errno = error;
 }
 
-/* Handlers fork while threads begin and end whose stacks are too large to be kept: libc holds a lock of its own when it gives them back. */
+/* A handler forks in the first call of a new thread, and the child goes on with what was interrupted. */
+static int way_handlerforkthread(void)
+{
+	struct sigaction action = {.sa_handler = fork_alone, .sa_flags = SA_RESTART};
+	double end = seconds() + MOST_S;
+	sigset_t all, usual;
+	pthread_t thread;
+
+	first_process = getpid();
+	sigaction(SIGALRM, &action, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &usual);
+	for (int round = 0; forks < 200 && seconds() < end; round++) {
+		struct itimerval value = {{0, 0}, {0, 30 + round * 7 % 300}};
+		setitimer(ITIMER_REAL, &value, NULL);
+		must(!pthread_create(&thread, NULL, map_in_thread, &usual), "pthread_create");
+		pthread_join(thread, NULL);
+	}
+	must(forks >= 200, "too few forks");
+	must(!bad_children, "a child died");
+	return 0;
+}
+
+/* The same while threads begin and end, whose stacks are too large to be kept: libc holds a lock of its own when it gives them back. */
 static int way_handlerforkstarts(void)
 {
 	struct sigaction action = {.sa_handler = fork_alone, .sa_flags = SA_RESTART};
@@ -130,11 +175,59 @@ static int way_handlerforkstarts(void)
 	return 0;
 }
 
+#define SITE free(*(void *volatile *)&(void *){malloc(8)});
+#define SITES_4 SITE SITE SITE SITE
+#define SITES_16 SITES_4 SITES_4 SITES_4 SITES_4
+#define SITES_64 SITES_16 SITES_16 SITES_16 SITES_16
+#define SITES_256 SITES_64 SITES_64 SITES_64 SITES_64
+#define SITES_1024 SITES_256 SITES_256 SITES_256 SITES_256
+
+static volatile int is_walking;
+
+/* Allocates at 2,048 places; whether its signals are still there. */
+static void *walk_sites(void *is_blocked)
+{
+	sigset_t mask;
+
+	is_walking = 1;
+	SITES_1024 SITES_1024
+	sigemptyset(&mask);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	*(int *)is_blocked = sigismember(&mask, SIGTERM);
+	return NULL;
+}
+
+/* The first thread puts itself behind a filter that allows everything, while another one is at places never seen before. */
+static int way_filterbeside(void)
+{
+	for (int round = 0; round < 60; round++) {
+		int status = 1;
+		pid_t child = fork();
+		if (!child) {
+			struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+			struct sock_fprog program = {1, code};
+			int is_blocked = 0;
+			pthread_t thread;
+			prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+			pthread_create(&thread, NULL, walk_sites, &is_blocked);
+			while (!is_walking)
+				;
+			usleep(1000 + (unsigned)round * 100);
+			syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+			pthread_join(thread, NULL);
+			_exit(is_blocked);
+		}
+		must(waitpid(child, &status, 0) == child && !status, "a thread's signals are blocked");
+	}
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
 } ways[] = {
-	{"forkbesidestarts", way_forkbesidestarts}, {"handlerforkstarts", way_handlerforkstarts},
+	{"forkbesidestarts", way_forkbesidestarts}, {"handlerforkthread", way_handlerforkthread},
+	{"handlerforkstarts", way_handlerforkstarts}, {"filterbeside", way_filterbeside},
 };
 
 int main(int count, char **words)

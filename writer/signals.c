@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signals of the host held back for a moment; see writer/signals.h. */
+#include "writer/signals.h"
+
+#include "writer/clock.h"
+#include "writer/sys.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "writer/poison.h"
+
+#define SEAL_NS 50000000u /* 50 ms: longer than a processor is mostly taken from a thread */
+
+/* In the process's state, which a fork child finds empty, as the threads that were inside are not there; written by start-up. */
+static _Atomic uint32_t *counter;
+
+void tfp_signals_begin(_Atomic uint32_t *inside)
+{
+	counter = inside;
+}
+
+/* Entered before the seal is looked at, and the seal is there before the count is: one of the two is seen. */
+void tfp_signals_block(struct tfp_signals *before)
+{
+	uint64_t all = UINT64_MAX;
+
+	before->inside = counter;
+	if (before->inside)
+		++*before->inside;
+	before->are_blocked = tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before->mask, sizeof all, 0, 0) == 0;
+	if (before->are_blocked || !before->inside)
+		return;
+	--*before->inside;
+	before->inside = NULL;
+}
+
+void tfp_signals_restore(const struct tfp_signals *before)
+{
+	if (before->are_blocked)
+		tfp_sys_past_seal(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof before->mask, 0, 0);
+	if (before->inside)
+		--*before->inside;
+}
+
+void tfp_signals_seal(void)
+{
+	uint64_t begin = tfp_clock_monotonic_ns(), now = begin;
+	struct timespec time;
+
+	tfp_sys_seal(1);
+	while (counter && *counter && now - begin < SEAL_NS) {
+		tfp_sys_past_seal(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		tfp_sys_past_seal(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&time, 0, 0, 0, 0);
+		now = (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+	}
+}
