@@ -17,6 +17,7 @@
 #include "preload/environment.h"
 #include "preload/jax.h"
 #include "preload/real.h"
+#include "preload/stack.h"
 #include "writer/drain.h"
 #include "writer/file.h"
 #include "writer/signals.h"
@@ -594,6 +595,7 @@ long tfp_hook_syscall(long number, long a, long b, long c, long d, long e, long 
 		tfp_pages_wipe();
 	if (TFP_UNLIKELY(number == SYS_unshare || number == SYS_setns))
 		tfp_drain_resume(tfp_real.pthread_create);
+	tfp_stack_called(number, a, result);
 	if (TFP_UNLIKELY(is_filter)) /* with a listener asked for, success is its descriptor; with TSYNC failure is a thread id */
 		after_filter(result == 0 || (number == SYS_seccomp && (b & FILTER_WITH_LISTENER) && result > 0));
 	return result;

@@ -68,6 +68,9 @@ static inline __attribute__((always_inline)) void tfp_thread_settle(struct tfp_t
 /* Whether the hooks that `depth` counts are gone: a signal handler left them by longjmp. Slow: asks the kernel. */
 int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame);
 
+/* A thread has an alternate stack that the kernel forgets while a handler runs on it. Any thread; for good. */
+void tfp_thread_hides_handlers(void);
+
 /*
  * Enters a hook by the slow road. Returns the lane to use, 0 or 1 (inside a handler that interrupted a hook); 2 and more:
  * too deep, no lane may be touched. Pairs with tfp_thread_leave. Own thread, any context. The caller asks is_ready after

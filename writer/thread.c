@@ -165,16 +165,24 @@ static void take_over(struct tfp_thread *self, uint32_t serial, uint32_t tid, ui
 	tfp_fill(&self->slot->serial, 0, offsetof(struct tfp_thread_slot, losses) - offsetof(struct tfp_thread_slot, serial));
 }
 
+static int hides_handlers; /* set once, never cleared; kept across fork, as alternate stacks are */
+
+void tfp_thread_hides_handlers(void)
+{
+	hides_handlers = 1;
+}
+
 /*
  * The stack grows down, and a handler's hook lies at least a signal frame below the hook it interrupted; a hook that began
  * at or below the one now beginning has been left, if both are on one stack: not where we are on the alternate signal
- * stack, nor so far apart that it may be another coroutine's.
+ * stack, nor so far apart that it may be another coroutine's. Where that cannot be seen none counts as left: a lane that is used twice
+ * at once is worse than a thread that goes on in its second one.
  */
 int tfp_thread_is_left(const struct tfp_thread *thread, uintptr_t frame)
 {
 	stack_t alternate = {.ss_flags = SS_DISABLE};
 
-	if (thread->is_own || frame + SIGNAL_FRAME <= thread->entered || frame > thread->entered + STACK_SPAN)
+	if (thread->is_own || hides_handlers || frame + SIGNAL_FRAME <= thread->entered || frame > thread->entered + STACK_SPAN)
 		return 0;
 	return tfp_sys(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0) == 0 && !(alternate.ss_flags & SS_ONSTACK);
 }

@@ -34,6 +34,18 @@ static void must(int is_true, const char *what)
 	_exit(1);
 }
 
+static void churn(int count)
+{
+	void *volatile kept[64] = {NULL};
+
+	for (int i = 0; i < count; i++) {
+		free(kept[i % 64]);
+		kept[i % 64] = malloc((size_t)(i % 500) + 1);
+	}
+	for (int i = 0; i < 64; i++)
+		free(kept[i]);
+}
+
 /* Maps and unmaps a page: what a handler may do at any instant. */
 static void map_page(void)
 {
@@ -175,6 +187,39 @@ static int way_handlerforkstarts(void)
 	return 0;
 }
 
+static int zero_file;
+
+static void read_and_map(int number)
+{
+	int error = errno;
+	char some[16];
+
+	(void)number;
+	map_page();
+	must(read(zero_file, some, sizeof some) == sizeof some, "read");
+	forks++;
+	errno = error;
+}
+
+/* A handler on a stack that the kernel forgets while it runs, and that lies above what it interrupts, on the same stack. */
+static int way_disarmed(void)
+{
+	struct sigaction action = {.sa_handler = read_and_map, .sa_flags = SA_RESTART | SA_ONSTACK};
+	char room[65536];
+	stack_t stack = {.ss_sp = room, .ss_size = sizeof room, .ss_flags = (int)(1u << 31) /* SS_AUTODISARM */};
+
+	zero_file = open("/dev/zero", O_RDONLY);
+	if (syscall(SYS_sigaltstack, &stack, NULL) || sigaltstack(&stack, NULL))
+		return 77;
+	sigaction(SIGALRM, &action, NULL);
+	every(300);
+	for (double end = seconds() + MOST_S; forks < 1000 && seconds() < end;)
+		churn(1000);
+	every(0);
+	must(forks >= 1000, "too few signals");
+	return 0;
+}
+
 #define SITE free(*(void *volatile *)&(void *){malloc(8)});
 #define SITES_4 SITE SITE SITE SITE
 #define SITES_16 SITES_4 SITES_4 SITES_4 SITES_4
@@ -227,7 +272,7 @@ static const struct {
 	int (*run)(void);
 } ways[] = {
 	{"forkbesidestarts", way_forkbesidestarts}, {"handlerforkthread", way_handlerforkthread},
-	{"handlerforkstarts", way_handlerforkstarts}, {"filterbeside", way_filterbeside},
+	{"handlerforkstarts", way_handlerforkstarts}, {"disarmed", way_disarmed}, {"filterbeside", way_filterbeside},
 };
 
 int main(int count, char **words)
