@@ -2,6 +2,7 @@
 /* Reading and handing on the environment; see preload/environment.h. */
 #include "preload/environment.h"
 
+#include "collectors/stacks_memory.h"
 #include "preload/settings_parse.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -144,18 +145,59 @@ static void *lent_pages(size_t bytes)
 	return self->lent;
 }
 
+/* `known`: the page that was asked for last, and can be read. */
+static int can_read(uintptr_t *known, uintptr_t address)
+{
+	if (address >> 12 == *known)
+		return 1;
+	if (!tfp_stack_memory_can_read(address & ~(uintptr_t)7))
+		return 0;
+	*known = address >> 12;
+	return 1;
+}
+
+/* Whether the entry is that variable's. -1: there is a page that cannot be read. */
+static int is_named(uintptr_t *known, const char *entry, const char *name)
+{
+	for (;; entry++, name++) {
+		if (!can_read(known, (uintptr_t)entry))
+			return -1;
+		if (!*name || *entry != *name)
+			return !*name && *entry == '=';
+	}
+}
+
+/* How many entries; -1: none names LD_PRELOAD, or what the host has given is no environment, which the kernel says better than a crash. */
+static long count_entries(char *const *environment, uintptr_t *known)
+{
+	uintptr_t table = UINTPTR_MAX;
+	int has_preload = 0;
+
+	for (long count = 0;; count++) {
+		uintptr_t at = (uintptr_t)(environment + count);
+		if (!can_read(&table, at) || !can_read(&table, at + sizeof(char *) - 1))
+			return -1;
+		if (!environment[count])
+			return has_preload ? count : -1;
+		int is_preload = is_named(known, environment[count], "LD_PRELOAD");
+		if (is_preload < 0 || is_named(known, environment[count], TFP_PARENT_VARIABLE) < 0)
+			return -1;
+		has_preload |= is_preload;
+	}
+}
+
 char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment, int is_spawn)
 {
-	size_t count = 0, used = 0;
-	int has_preload = 0;
+	uintptr_t known = UINTPTR_MAX;
+	size_t used = 0;
 
 	changed->pages = NULL;
 	if (!is_allowed || !environment || !(tfp_origin.log_id || is_passing_on))
 		return environment;
-	for (; environment[count]; count++)
-		has_preload |= value_of(environment[count], "LD_PRELOAD") != NULL;
-	if (!has_preload)
+	long found = count_entries(environment, &known);
+	if (found < 0)
 		return environment;
+	size_t count = (size_t)found;
 	changed->bytes = (count + 2) * sizeof(char *) + VALUE_BYTES;
 	char **copy = is_borrowed() ? lent_pages(changed->bytes) : (changed->pages = tfp_pages_get(changed->bytes, 0));
 	if (!copy)

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +261,44 @@ static int way_badpath(void)
 	return 0;
 }
 
+/* Environments that are no addresses, or have some in them: EFAULT, not a crash. */
+static int way_badenvironment(void)
+{
+	char *words[] = {"/bin/true", NULL}, *holed[] = {"LD_PRELOAD=", (char *)8, NULL};
+	char **edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	must(edge != MAP_FAILED && !munmap((char *)edge + 4096, 4096), "mmap");
+	edge[511] = "LD_PRELOAD=";
+	char **wrong[] = {(char **)8, (char **)(intptr_t)-8, holed, edge + 511};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		errno = 0;
+		must(execve(words[0], words, wrong[i]) == -1 && errno == EFAULT, "execve with a bad environment");
+		must(posix_spawn(&child, words[0], NULL, NULL, words, wrong[i]) == EFAULT, "posix_spawn with a bad environment");
+	}
+	return 0;
+}
+
+/* A child whose first calls are those of a vfork child of its own, which ends with another status. */
+static int way_vforkfirst(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		pid_t grandchild = vfork();
+		if (!grandchild) {
+			dup2(open("/dev/null", O_RDWR), 9);
+			_exit(4);
+		}
+		waitpid(grandchild, &status, 0);
+		churn(1000);
+		exit(3);
+	}
+	must(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3, "the child");
+	return 0;
+}
+
 /* A filter with a listener: the call succeeds with a descriptor. It kills whoever writes at an offset or asks for limits. */
 static int way_listener(void)
 {
@@ -439,6 +478,7 @@ static const struct {
 	{"handlerfork", way_handlerfork}, {"steps", way_steps},         {"one", way_one},
 	{"lastcancelled", way_lastcancelled}, {"lastthrd", way_lastthrd}, {"lastraw", way_lastraw},
 	{"rawends", way_rawends},       {"realtime", way_realtime},
+	{"badenvironment", way_badenvironment}, {"vforkfirst", way_vforkfirst},
 	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
 };
 
