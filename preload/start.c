@@ -37,11 +37,15 @@
 #include "writer/sys.h"
 
 #include <errno.h>
+#include <linux/kcmp.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #pragma weak on_exit /* guard.h says why */
+#pragma weak pthread_getcpuclockid
 
 int (*const tfp_start_process)(void) = tfp_start;
 
@@ -381,6 +385,21 @@ static void configure_gpu(void)
 	tfp_gpu_attend(wants_cupti);
 }
 
+/*
+ * Whether we run in the memory of our parent, which has not started: what begins now would bear the number of a process that is gone in a
+ * moment. libc keeps a thread's number with its stack; neither vfork nor clone change it, fork does.
+ */
+static int is_lent(void)
+{
+	clockid_t clock; /* ~thread << 3 and some bits */
+
+	if (!tfp_origin.log_id || !pthread_getcpuclockid || pthread_getcpuclockid(pthread_self(), &clock) ||
+	    ~(clock >> 3) == (int)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0))
+		return 0;
+	long parent = tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	return tfp_sys(SYS_kcmp, tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0), parent, KCMP_VM, 0, 0, 0) == 0;
+}
+
 /* Log, stacks, and once per program the settings: then the hooks may record. Returns -1 where there is no log. */
 static int start_state(struct tfp_state *state)
 {
@@ -433,6 +452,8 @@ int tfp_start(void)
 			forward_only();
 		return -1;
 	}
+	if ((!tfp_state || tfp_state->phase == TFP_STATE_COLD) && is_lent())
+		return -1;
 	struct tfp_state *state = claim_state();
 	if (!state)
 		return wait_for_start();
