@@ -210,7 +210,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		return NULL;
 	}
 	void *start = NULL;
-	if (!is_error(tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0))) {
+	if (!is_error(tfp_file_allocate(descriptor, offset, bytes))) {
 		*why = TFP_LOSS_memory;
 		start = tfp_pages_share(descriptor, offset, bytes);
 	}

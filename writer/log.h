@@ -64,6 +64,9 @@ void tfp_shadow_end(struct tfp_log *log);
 /* Whether the descriptor's file system can be mapped: no store there can fault for good. */
 int tfp_file_is_mappable(long descriptor);
 
+/* Disk space for [offset, offset + bytes) of the file, so that no store there can fault. 0, or a negative error. */
+long tfp_file_allocate(long descriptor, uint64_t offset, uint64_t bytes);
+
 /* Whether RLIMIT_FSIZE allows a file to end there. */
 int tfp_file_fits(uint64_t end);
 

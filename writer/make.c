@@ -3,6 +3,7 @@
 #include "writer/crc32c.h"
 #include "writer/file.h"
 #include "writer/log.h"
+#include "writer/signals.h"
 #include "writer/state.h"
 #include "writer/sys.h"
 
@@ -105,6 +106,23 @@ int tfp_file_is_mappable(long descriptor)
 	return 0;
 }
 
+#define STOPS_MOST 8 /* SIGSTOP and debuggers cannot be held back */
+
+/* Before Linux 6.18 tmpfs gives up, and all of it, where a signal of the host waits to be delivered: then with none delivered meanwhile. */
+long tfp_file_allocate(long descriptor, uint64_t offset, uint64_t bytes)
+{
+	struct tfp_signals signals;
+	long done = tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0);
+
+	if (done != -EINTR)
+		return done;
+	tfp_signals_block(&signals);
+	for (int tries = 0; done == -EINTR && tries < STOPS_MOST; tries++)
+		done = tfp_sys(SYS_fallocate, descriptor, 0, (long)offset, (long)bytes, 0, 0);
+	tfp_signals_restore(&signals);
+	return done;
+}
+
 /* Maps the first part, or puts private memory in its place. NULL: neither could be had. */
 static void *map_first(struct tfp_log *log, long descriptor)
 {
@@ -114,7 +132,7 @@ static void *map_first(struct tfp_log *log, long descriptor)
 	if (limit.rlim_cur < log->first_bytes)
 		return NULL;
 	if (tfp_file_is_mappable(descriptor)) {
-		long done = tfp_sys(SYS_fallocate, descriptor, 0, 0, (long)log->first_bytes, 0, 0);
+		long done = tfp_file_allocate(descriptor, 0, log->first_bytes);
 		if (done == -ENOSPC || done == -EDQUOT)
 			return NULL;
 		void *start = done < 0 ? NULL : tfp_pages_share(descriptor, 0, log->first_bytes);

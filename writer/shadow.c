@@ -51,7 +51,7 @@ static void *map_shared(struct tfp_log *log, uint64_t offset, uint64_t bytes, in
 	if (file < 0)
 		return NULL;
 	void *start = NULL;
-	if (tfp_sys(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0) >= 0)
+	if (tfp_file_allocate(file, offset, bytes) >= 0)
 		start = tfp_pages_share(file, offset, bytes);
 	tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
 	return start;

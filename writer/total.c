@@ -37,7 +37,7 @@ static void *map_at(const struct tfp_log *log, long file, uint64_t offset, uint6
 {
 	uint64_t start = offset & ~(log->page_bytes - 1);
 
-	if (!tfp_file_fits(offset + bytes) || tfp_sys(SYS_fallocate, file, 0, (long)offset, (long)bytes, 0, 0) < 0)
+	if (!tfp_file_fits(offset + bytes) || tfp_file_allocate(file, offset, bytes) < 0)
 		return NULL;
 	char *page = tfp_pages_share(file, start, log->page_bytes);
 	return page ? page + (offset - start) : NULL;
