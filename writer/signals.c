@@ -23,18 +23,33 @@ void tfp_signals_begin(_Atomic uint32_t *inside)
 }
 
 /* Entered before the seal is looked at, and the seal is there before the count is: one of the two is seen. */
-void tfp_signals_block(struct tfp_signals *before)
+static void block(struct tfp_signals *before, uint64_t set)
 {
-	uint64_t all = UINT64_MAX;
-
 	before->inside = counter;
 	if (before->inside)
 		++*before->inside;
-	before->are_blocked = tfp_sys(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before->mask, sizeof all, 0, 0) == 0;
+	before->are_blocked = tfp_sys(SYS_rt_sigprocmask, SIG_BLOCK, (long)&set, (long)&before->mask, sizeof set, 0, 0) == 0;
 	if (before->are_blocked || !before->inside)
 		return;
 	--*before->inside;
 	before->inside = NULL;
+}
+
+void tfp_signals_block(struct tfp_signals *before)
+{
+	block(before, UINT64_MAX);
+}
+
+#define SIGNALS 64
+
+void tfp_signals_block_handled(struct tfp_signals *before)
+{
+	uint64_t set = 0, action[8]; /* the kernel's: the handler, then 24 bytes more */
+
+	for (int number = 1; number <= SIGNALS; number++)
+		if (tfp_sys(SYS_rt_sigaction, number, 0, (long)action, sizeof set, 0, 0) == 0 && action[0] > 1 /* SIG_DFL 0, SIG_IGN 1 */)
+			set |= UINT64_C(1) << (number - 1);
+	block(before, set);
 }
 
 void tfp_signals_restore(const struct tfp_signals *before)

@@ -306,9 +306,12 @@ struct tfp_thread *tfp_thread_start(void)
 
 	if (is_starting)
 		return none();
-	tfp_signals_block(&signals);
-	is_starting = 1;
 	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
+	if (is_started)
+		tfp_signals_block(&signals);
+	else
+		tfp_signals_block_handled(&signals);
+	is_starting = 1;
 	if (!is_started)
 		is_started = tfp_start_process() == 0;
 	if (is_started && !(tfp_self && tfp_self->is_ready))
