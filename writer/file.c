@@ -526,6 +526,11 @@ int tfp_file_is_counted(void)
 	return tfp_state->log->total.sum != NULL;
 }
 
+int tfp_file_is_remote(void)
+{
+	return tfp_state->log->is_shadow;
+}
+
 int tfp_file_descriptor(void)
 {
 	return tfp_origin.descriptor;

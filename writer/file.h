@@ -77,6 +77,9 @@ int tfp_file_detach(void *payload, size_t bytes, uint64_t offset);
 /* Whether the log counts in the limit of its directory (max_total_bytes). */
 int tfp_file_is_counted(void);
 
+/* Whether the log lies where a write may wait for a network, or for good. */
+int tfp_file_is_remote(void);
+
 /* The number of our descriptor, or -1. The host does not own it: hooks hide it and step around it. */
 int tfp_file_descriptor(void);
 

@@ -11,6 +11,7 @@
 #include "writer/encode.h"
 #include "writer/file.h"
 #include "writer/pack.h"
+#include "writer/signals.h"
 #include "writer/sys.h"
 
 #include "writer/poison.h"
@@ -259,12 +260,10 @@ static void *count_loss(struct tfp_thread *thread, struct tfp_lane *lane, enum t
 	return NULL;
 }
 
-void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t bytes, uint64_t now)
+static void *refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t bytes, uint64_t now)
 {
 	enum tfp_loss why = TFP_LOSS_NONE;
 
-	if (lane->losing && now < lane->retry_time)
-		return count_loss(thread, lane, (enum tfp_loss)lane->losing, now);
 	if (!lane->chunk) {
 		struct tfp_chunk *chunk = get_chunk(thread, (uint16_t)(lane - thread->lanes), CHUNK_FIRST, &why);
 		if (!chunk)
@@ -277,4 +276,19 @@ void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t b
 	}
 	lane->losing = 0;
 	return (size_t)(lane->end - lane->cursor) >= bytes ? lane->cursor : count_loss(thread, lane, TFP_LOSS_memory, now);
+}
+
+/* A handler that leaves in here by longjmp would leave a chunk that nobody fills, and room of the log that nobody writes. */
+void *tfp_lane_refill(struct tfp_thread *thread, struct tfp_lane *lane, size_t bytes, uint64_t now)
+{
+	struct tfp_signals signals;
+
+	if (lane->losing && now < lane->retry_time)
+		return count_loss(thread, lane, (enum tfp_loss)lane->losing, now);
+	if (tfp_file_is_remote())
+		return refill(thread, lane, bytes, now);
+	tfp_signals_block(&signals);
+	void *room = refill(thread, lane, bytes, now);
+	tfp_signals_restore(&signals);
+	return room;
 }

@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,33 @@ static int way_disarmed(void)
 	return 0;
 }
 
+static sigjmp_buf again;
+
+static void jump(int number)
+{
+	(void)number;
+	siglongjmp(again, 1);
+}
+
+/* A handler leaves mmap, munmap and read by siglongjmp at any instant, 3,000 times. */
+static int way_leftdrains(void)
+{
+	struct sigaction action = {.sa_handler = jump};
+	volatile int jumps = 0;
+	char some[16];
+
+	zero_file = open("/dev/zero", O_RDONLY);
+	sigaction(SIGALRM, &action, NULL);
+	if (sigsetjmp(again, 1))
+		jumps++;
+	every(jumps < 3000 ? 150 : 0);
+	while (jumps < 3000) {
+		map_page();
+		must(read(zero_file, some, sizeof some) == sizeof some, "read");
+	}
+	return 0;
+}
+
 #define SITE free(*(void *volatile *)&(void *){malloc(8)});
 #define SITES_4 SITE SITE SITE SITE
 #define SITES_16 SITES_4 SITES_4 SITES_4 SITES_4
@@ -273,6 +301,7 @@ static const struct {
 } ways[] = {
 	{"forkbesidestarts", way_forkbesidestarts}, {"handlerforkthread", way_handlerforkthread},
 	{"handlerforkstarts", way_handlerforkstarts}, {"disarmed", way_disarmed}, {"filterbeside", way_filterbeside},
+	{"leftdrains", way_leftdrains},
 };
 
 int main(int count, char **words)
