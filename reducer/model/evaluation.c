@@ -6,7 +6,8 @@
  * Rule: all of it is inferred from ops, scopes and sequence numbers, never from times. Forward layers that no backward pass came
  * for, in front of the first layer that one came for, are evaluation, where that is so in less than half of a training's steps: what
  * each step does is part of it. Where more do it, it is evaluation if it stands behind each step rather than in front of it: not before
- * the first, and behind the last. Steps that others mark are left alone.
+ * the first, and behind the last. Else, where most act with as many layers, what stands before that many is evaluation in steps that have
+ * at least twice as many. Steps that others mark are left alone.
  */
 #include "reducer/model/learning.h"
 #include "reducer/model/scan.h"
@@ -84,6 +85,7 @@ static void end_period(struct evaluation *taken, struct learning *learner, size_
 					  .thread = taken->scan->process->log->streams[stream].thread,
 					  .found = learning_found(learner)};
 		period->is_after = period->found.evaluated_to != 0;
+		learning_note_acts(learner, &period->found);
 		period->found.has_stepped = taken->threads[stream].has_stepped;
 		period->found.updates = taken->threads[stream].updates;
 	}
@@ -442,38 +444,70 @@ static int has_edge(const struct process *process, int64_t from, int64_t to)
 	return 0;
 }
 
-/* Up to when forward work before the step was not learnt from, ticks; 0 = none is known. */
-static int64_t evaluated_to(const struct evaluation *taken, size_t k)
+/* Up to when forward work before the step was not learnt from, but for `acts` layers of it, ticks; 0 = none is known. */
+static int64_t evaluated_to(const struct evaluation *taken, size_t k, size_t acts)
 {
 	struct process *process = taken->scan->process;
 	size_t i = taken->periods[k].step;
 	const struct step *before = turns_step_before(process, i);
-	int64_t to = (int64_t)taken->periods[k].found.evaluated_to;
+	const struct learning_found *found = &taken->periods[k].found;
+	int64_t to = (int64_t)found->evaluated_to;
 
+	if (acts != 0)
+		to = found->usual_acts == acts && found->acted / 2 >= acts ? (int64_t)found->acted_from : 0;
 	return to && has_edge(process, before != NULL ? before->time_ns : 0, process->steps[i].time_ns) ? 0 : to;
+}
+
+static int has_trained(const struct evaluation *taken, size_t k)
+{
+	size_t step = taken->periods[k].step;
+
+	return step != NO_STEP && taken->scan->process->steps[step].is_chosen && taken->periods[k].found.trained_from != 0;
 }
 
 static void count_evaluated(const struct evaluation *taken, struct training *training)
 {
 	training->trained = training->evaluated = 0;
 	for (size_t k = training->from; k < training->to; k++) {
-		size_t step = taken->periods[k].step;
-		if (step == NO_STEP || !taken->scan->process->steps[step].is_chosen || taken->periods[k].found.trained_from == 0)
-			continue;
-		training->trained++;
-		training->evaluated += evaluated_to(taken, k) != 0;
+		training->trained += has_trained(taken, k);
+		training->evaluated += has_trained(taken, k) && evaluated_to(taken, k, 0) != 0;
 	}
 }
 
-/* Returns whether there was something to split off. */
-static int split_training(const struct evaluation *taken, const struct training *training)
+static int compare_counts(const void *a, const void *b)
+{
+	const size_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* How many layers without gradients more than half of a training's steps have before them; 0 = they differ. */
+static size_t usual_acts(const struct evaluation *taken, const struct training *training)
+{
+	size_t *acted = calloc(training->to - training->from + 1, sizeof *acted), count = 0, usual, same = 0;
+
+	if (acted == NULL)
+		return 0;
+	for (size_t k = training->from; k < training->to; k++)
+		if (has_trained(taken, k))
+			acted[count++] = taken->periods[k].found.acted;
+	qsort(acted, count, sizeof *acted, compare_counts);
+	usual = acted[count / 2]; /* what more than half have stands in the middle */
+	for (size_t i = 0; i < count; i++)
+		same += acted[i] == usual;
+	free(acted);
+	return same * 2 > count ? usual : 0;
+}
+
+/* All but `acts` layers without gradients. Returns whether there was something to split off. */
+static int split_training(const struct evaluation *taken, const struct training *training, size_t acts)
 {
 	struct process *process = taken->scan->process;
 	int is_split = 0;
 
 	for (size_t k = training->from; k < training->to; k++) {
 		size_t i = taken->periods[k].step;
-		int64_t to = i != NO_STEP && process->steps[i].is_chosen ? evaluated_to(taken, k) : 0;
+		int64_t to = i != NO_STEP && process->steps[i].is_chosen ? evaluated_to(taken, k, acts) : 0;
 		if (to == 0 || to <= process->steps[i].time_ns)
 			continue;
 		struct step *before = turns_step_before(process, i);
@@ -500,8 +534,10 @@ static void split_evaluation(struct evaluation *taken)
 			training.to++;
 		count_evaluated(taken, &training);
 		is_behind = training.evaluated * 2 >= training.trained && is_behind_each(taken, &training, is_behind);
-		if (is_behind || training.evaluated * 2 < training.trained)
-			is_split |= split_training(taken, &training);
+		int is_all = is_behind || training.evaluated * 2 < training.trained;
+		size_t acts = is_all ? 0 : usual_acts(taken, &training);
+		if (is_all || acts != 0)
+			is_split |= split_training(taken, &training, acts);
 	}
 	free(begins);
 	if (is_split)

@@ -125,6 +125,21 @@ static int has_layer(const struct learning *learning)
 	return 0;
 }
 
+/* A layer has ended. */
+static void count_layer(struct learning *learning, const struct learning_event *layer)
+{
+	uint64_t begin = learning->ahead != 0 ? learning->ahead : layer->begin;
+
+	learning->ahead = 0;
+	if (layer->sequence != NONE || layer->is_traced)
+		return;
+	if (learning->acts == NULL)
+		learning->acts = calloc(LEARNING_ACTS, sizeof *learning->acts);
+	if (learning->acts != NULL)
+		learning->acts[learning->acts_count % LEARNING_ACTS] = begin;
+	learning->acts_count++;
+}
+
 /* An op inside of the outermost one. */
 static void begin_inside(struct learning *learning, enum learning_name kind, unsigned scope)
 {
@@ -167,12 +182,14 @@ void learning_begin(struct learning *learning, uint64_t name, uint64_t key, unsi
 	kind = kind == LEARNING_REGION ? LEARNING_LAYER : kind == LEARNING_TRACE ? LEARNING_PLAIN : kind;
 	learning->outer = key;
 	learning->outer_name = name;
-	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .kind = kind};
+	learning->now = (struct learning_event){.begin = time, .sequence = NONE, .acted = learning->acts_count, .kind = kind};
 	learning->is_linkable = scope != SCOPE_BACKWARD;
 	if (scope == SCOPE_BACKWARD || kind == LEARNING_BACKWARD)
 		learning->now.kind = LEARNING_UNKNOWN;
-	else if (kind == LEARNING_LOADER || kind == LEARNING_ZERO)
+	else if (kind == LEARNING_LOADER || kind == LEARNING_ZERO) {
+		learning->ahead = kind == LEARNING_LOADER || learning->ahead == 0 ? time : learning->ahead;
 		keep(learning, learning->now);
+	}
 }
 
 void learning_end(struct learning *learning, uint64_t key)
@@ -187,6 +204,8 @@ void learning_end(struct learning *learning, uint64_t key)
 	learning->outer = 0;
 	if (learning->stepping != 0 && now->sequence == NONE)
 		return;
+	if (is_layer(now))
+		count_layer(learning, now);
 	if (is_layer(now) || (now->kind == LEARNING_PLAIN && now->sequence != NONE))
 		keep(learning, *now);
 }
@@ -234,10 +253,22 @@ static uint64_t begin_of_training(const struct learning *learning, size_t last, 
 	return begin;
 }
 
+/* When the last usual_acts of so many layers without gradients began; 0 = there were no more, or that is forgotten. */
+static uint64_t acted_from(const struct learning *learning, size_t acted)
+{
+	size_t first = acted - learning->usual_acts; /* wraps around where there were less: not below `acted` */
+
+	if (learning->usual_acts == 0 || learning->acts == NULL || first == 0 || first >= acted ||
+	    learning->acts_count - first > LEARNING_ACTS)
+		return 0;
+	return learning->acts[first % LEARNING_ACTS];
+}
+
 struct learning_found learning_found(const struct learning *learning)
 {
 	struct learning_found found = {.backward = learning->backward,
 				       .updates = learning->updates,
+				       .usual_acts = learning->usual_acts,
 				       .has_stepped = learning->has_stepped,
 				       .has_loaded = learning->has_loaded,
 				       .has_drawn = learning->has_drawn};
@@ -256,11 +287,22 @@ struct learning_found learning_found(const struct learning *learning)
 			continue;
 		}
 		found.trained_from = traced != 0 ? traced : event->begin;
+		found.acted = event->acted;
+		found.acted_from = acted_from(learning, event->acted);
 		if (last < learning->count)
 			found.evaluated_to = begin_of_training(learning, last, i);
 		break;
 	}
 	return found;
+}
+
+void learning_note_acts(struct learning *learning, const struct learning_found *found)
+{
+	if (found->trained_from == 0)
+		return;
+	if (found->acted == learning->last_acts)
+		learning->usual_acts = found->acted;
+	learning->last_acts = found->acted;
 }
 
 int learning_is_forward(const struct learning *learning)
@@ -274,7 +316,8 @@ int learning_is_forward(const struct learning *learning)
 
 void learning_again(struct learning *learning)
 {
-	learning->count = 0;
+	learning->count = learning->acts_count = 0;
+	learning->ahead = 0;
 	learning->least = NONE;
 	learning->backward = learning->updates = 0;
 	learning->has_stepped = learning->is_over = 0;
@@ -285,4 +328,5 @@ void learning_free(struct learning *learning)
 {
 	free(learning->events);
 	free(learning->names);
+	free(learning->acts);
 }

@@ -4,7 +4,8 @@
  *
  * Rule: knows nothing of logs and steps. Sequence numbers of a thread only grow, and a backward function has that of its forward
  * op: what has a lower one than the least that was learnt from, or none (gradients were off), was forward work alone. Of many
- * layers in a row without gradients the last is kept, so memory follows the layers of a step.
+ * layers in a row without gradients the last is kept, so memory follows the layers of a step; they are counted, and when the last
+ * LEARNING_ACTS of them began is remembered: what acts in each step has as many of them each time, what is scored stands before that.
  */
 #ifndef REDUCER_MODEL_LEARNING_H
 #define REDUCER_MODEL_LEARNING_H
@@ -33,6 +34,7 @@ enum learning_name {
 
 struct learning_event {
 	uint64_t begin, sequence; /* sequence: UINT64_MAX = none */
+	size_t acted;		  /* layers without gradients in front of it, since learning_again */
 	enum learning_name kind;
 	int is_traced; /* a compiler ran it, or another mode of Python's dispatcher saw it */
 };
@@ -50,12 +52,16 @@ struct learning {
 	int is_scalable;       /* an Optimizer.step was called since LEARNING_SCALE */
 	size_t skips;	       /* LEARNING_SCALE without one: a GradScaler skipped it */
 	int is_within;	       /* the Optimizer.step begun last was called by a backward function, a hook of it */
+	uint64_t *acts;	       /* when layers without gradients began, or what brought their data before them: by number, a ring */
+	size_t usual_acts, last_acts; /* `acted` of the last two steps that had the same, of the last one */
 	/* Since learning_again. */
 	struct learning_event *events;
 	size_t count, room;
 	uint64_t least;	   /* sequence that a backward function came for; UINT64_MAX = none did */
 	uint64_t backward; /* sum over their names */
 	uint64_t updates;  /* ops inside of Optimizer.step */
+	size_t acts_count;
+	uint64_t ahead; /* behind the last layer: the loader's last call, else the first zero_grad; 0 = none */
 	int has_stepped, is_over;
 	int has_loaded, has_drawn; /* a loader was asked for a batch; data were drawn or picked in front of the first layer */
 };
@@ -64,10 +70,13 @@ struct learning_found {
 	uint64_t trained_from; /* when the first layer that a backward pass came for began, or was compiled; 0 = there is none */
 	uint64_t evaluated_to; /* when what came before it, and no backward pass came for, gave way to it; 0 = nothing did */
 	uint64_t backward, updates; /* as in struct learning */
+	size_t acted, usual_acts; /* layers without gradients in front of trained_from; of the last two steps before with as many */
+	uint64_t acted_from;	  /* when the last usual_acts of them began, where there were more; 0 = not known */
 	int has_stepped; /* an optimizer did */
 	int has_loaded, has_drawn; /* as in struct learning */
 };
 
+#define LEARNING_ACTS 4096u    /* a teacher of more layers is not told from what is scored before it; 32 KiB a thread that acts */
 #define LEARNING_NAMES 65536u /* ids of names that are told apart */
 
 static inline int learning_knows(const struct learning *learning, uint64_t name)
@@ -92,6 +101,8 @@ void learning_backward(struct learning *learning, uint64_t name, uint64_t sequen
 
 /* What the events since learning_again say of the step that ends now. */
 struct learning_found learning_found(const struct learning *learning);
+/* The step that ended is over: the next ones may act as it did. */
+void learning_note_acts(struct learning *learning, const struct learning_found *found);
 /* Whether there was forward work, and no backward pass at all: so it is behind the last step of a loop that evaluates. */
 int learning_is_forward(const struct learning *learning);
 /* Forgets what happened, not what names are. */

@@ -98,6 +98,32 @@ def taught_briefly():  # the teacher acts in less than half of all steps
     taught(14)
 
 
+def taught_and_scored():  # a teacher that follows its student acts on each batch of a loader; both are scored between epochs
+    net, optimizer = parts()
+    teacher = parts()[0]
+    for _ in range(4):
+        for (x,) in loaded(8 * SMALL):
+            with torch.no_grad():
+                wanted = teacher(x)
+            optimizer.zero_grad()
+            (loss_of(net(x), x[:, :1]) + nn.functional.l1_loss(net(x), wanted)).backward()
+            optimizer.step()
+            with torch.no_grad():
+                for mine, its in zip(net.parameters(), teacher.parameters()):
+                    its.lerp_(mine, 0.1)
+        score(net, False)
+        score(teacher, False)
+
+
+def exploring():  # episodes of all lengths are played before each step: none of that is evaluation
+    net, optimizer = parts()
+    for i in range(30):
+        with torch.no_grad():
+            for _ in range(1 + i * 7 % 13):
+                net(batch(1)[0])
+        train(net, optimizer, 1)
+
+
 def together():  # two optimizers of two kinds after one backward pass
     net = parts()[0]
     optimizers = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net[2].parameters(), lr=0.01)

@@ -129,6 +129,48 @@ static void layers_with_gradients_that_nobody_used_are(void **state)
 	assert_int_equal(learning_found(&learning).evaluated_to, zero);
 }
 
+/* A step of a student, whose teacher acts first with so many layers, after so many were scored. When the teacher's batch came. */
+static uint64_t taught(int scored, int acts, struct learning_found *found)
+{
+	uint64_t loader, from;
+
+	score(scored);
+	op(LOADER, USER, NO_GRADIENTS); /* it has no data left */
+	loader = op(LOADER, USER, NO_GRADIENTS);
+	for (int i = 0; i < acts; i++)
+		op(LAYER, FUNCTION, NO_GRADIENTS);
+	from = sequence;
+	forward(2);
+	backward(from);
+	*found = learning_found(&learning);
+	learning_note_acts(&learning, found);
+	learning_again(&learning);
+	return loader;
+}
+
+static void what_is_scored_before_a_teacher_is_told_from_it(void **state)
+{
+	struct learning_found found;
+	uint64_t loader;
+
+	(void)state;
+	taught(0, 3, &found);
+	assert_int_equal(found.acted, 3);
+	taught(7, 3, &found); /* nobody knows yet how many layers it has */
+	assert_int_equal(found.acted, 10);
+	assert_int_equal(found.acted_from, 0);
+	for (int i = 0; i < 2; i++)
+		taught(0, 3, &found);
+	loader = taught(1000, 3, &found);
+	assert_int_equal(found.usual_acts, 3);
+	assert_int_equal(found.acted, 1003);
+	assert_int_equal(found.acted_from, loader);
+	loader = taught(2 * LEARNING_ACTS, 3, &found); /* what is remembered goes round */
+	assert_int_equal(found.acted_from, loader);
+	taught(0, 2, &found);
+	assert_int_equal(found.acted_from, 0);
+}
+
 static void layers_behind_the_forward_pass_are_not(void **state)
 {
 	(void)state;
@@ -370,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_step_alone_is_no_evaluation, make, drop),
 		cmocka_unit_test_setup_teardown(layers_without_gradients_before_it_are, make, drop),
 		cmocka_unit_test_setup_teardown(layers_with_gradients_that_nobody_used_are, make, drop),
+		cmocka_unit_test_setup_teardown(what_is_scored_before_a_teacher_is_told_from_it, make, drop),
 		cmocka_unit_test_setup_teardown(layers_behind_the_forward_pass_are_not, make, drop),
 		cmocka_unit_test_setup_teardown(micro_batches_are_of_one_step, make, drop),
 		cmocka_unit_test_setup_teardown(a_closure_trains_inside_the_step, make, drop),
