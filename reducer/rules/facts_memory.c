@@ -133,8 +133,11 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 	if (leak.bytes == 0)
 		return;
 	double step_ns = facts_value(facts, FACT_whole_ns) / facts_value(facts, FACT_steps);
-	facts_own(facts, FACT_leak_step_bytes, (double)leak.bytes / (double)leak.ns * step_ns, "memory.timeline", "live_bytes",
-		  "allocator=%s", allocator);
+	double a_step = leak.steps > 0 ? (double)leak.bytes / leak.steps : (double)leak.bytes / (double)leak.ns * step_ns;
+	facts_own(facts, FACT_leak_step_bytes, a_step, "memory.timeline", "live_bytes", "allocator=%s", allocator);
+	if (leak.refused)
+		facts_own(facts, FACT_leak_refused, (double)leak.refused, "memory.refused", "call", "process=%u",
+			  request->run->processes[leak.process].pid);
 	if (leak.room_bytes)
 		facts_own(facts, FACT_leak_room_bytes, (double)leak.room_bytes, "host_usage", "host_available_bytes", "process=%u",
 			  request->run->processes[leak.process].pid);

@@ -59,6 +59,11 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 		text_format(&finding->title, " a %s", rule_unit_word(facts));
 	}
 	text_char(&finding->title, '.');
+	if (facts_known(facts, FACT_leak_refused)) {
+		double refused = facts_value(facts, FACT_leak_refused);
+		text_format(&finding->title, " It ran out: %.0f allocation%s failed (-t memory.refused).", refused,
+			    refused > 1 ? "s" : "");
+	}
 	put_last_steps(finding, facts);
 	if (facts_known(facts, FACT_leak_site_bytes))
 		text_format(&finding->remedy, "About as much was live at the end from %s. ",
@@ -71,6 +76,8 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 		finding_prove(finding, facts, FACT_leak_site_bytes);
 	if (facts_known(facts, FACT_leak_room_bytes))
 		finding_prove(finding, facts, FACT_leak_room_bytes);
+	if (facts_known(facts, FACT_leak_refused))
+		finding_prove(finding, facts, FACT_leak_refused);
 }
 
 void rule_memory_fragmented(const struct rule_facts *facts, struct finding *finding)

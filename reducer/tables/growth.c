@@ -2,9 +2,12 @@
 /* Live memory that grows without end; see reducer/tables/growth.h. */
 #include "reducer/tables/growth.h"
 
+#include <string.h>
+
 #define PARTS 8		/* the steady part of the steps is cut into these */
 #define STEADY_FROM 0.2 /* of the steps: what comes first fills caches */
 #define POINTS_LEAST 64 /* of a curve that is worth judging */
+#define STEPS_LEAST (2 * PARTS) /* fewer are not cut by their number */
 
 /* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
 static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to)
@@ -35,24 +38,60 @@ static int64_t ready_ns(const struct process *process, int64_t steps_ns)
 	return first_ns == INT64_MAX ? process->start_ns : first_ns;
 }
 
-/* Bytes that an account grew steadily during the steps; 0 = it did not. */
-static uint64_t growth_of(const struct process *process, const struct account *account, int64_t from_ns, int64_t to_ns, int64_t *ns)
+/* A process's steps that began in a stretch of time. */
+static size_t count_steps(const struct process *process, int64_t from, int64_t to)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		count += process->steps[i].is_chosen && process->steps[i].time_ns >= from && process->steps[i].time_ns < to;
+	return count;
+}
+
+/*
+ * Cuts the steady part of [from, to) into PARTS, with as many steps each where the process has steps of its own: what functions are traced
+ * for, or a pause, makes some of them long. Returns how many steps lie between the middles of the first part and the last; 0 = not known.
+ */
+static double cut(const struct process *process, int64_t from, int64_t to, int64_t edges[PARTS + 1])
+{
+	size_t steps = count_steps(process, from, to), seen = 0, part = 0;
+	int64_t length = to - from, width = (int64_t)((double)length * (1 - STEADY_FROM)) / PARTS;
+
+	for (size_t i = 0; i < PARTS + 1; i++)
+		edges[i] = from + (int64_t)((double)length * STEADY_FROM) + (int64_t)i * width;
+	if (steps < STEPS_LEAST)
+		return 0;
+	for (size_t i = 0; i < process->step_count && part < PARTS; i++) {
+		const struct step *step = &process->steps[i];
+		if (!step->is_chosen || step->time_ns < from || step->time_ns >= to)
+			continue;
+		if ((double)seen++ + 0.5 > (double)steps * (STEADY_FROM + (1 - STEADY_FROM) * (double)part / PARTS))
+			edges[part++] = step->time_ns;
+	}
+	edges[PARTS] = to;
+	return (double)steps * (1 - STEADY_FROM) * (PARTS - 1) / PARTS;
+}
+
+/* Between what low points an account grew steadily during the steps; no bytes = it did not. */
+static struct growth growth_of(const struct process *process, const struct account *account, int64_t from_ns, int64_t to_ns)
 {
 	const struct timeline *curve = &account->timeline;
-	int64_t from = ready_ns(process, from_ns), to = to_ns < process->end_ns ? to_ns : process->end_ns;
-	int64_t length = to - from, width = (int64_t)((double)length * (1 - STEADY_FROM)) / PARTS;
+	int64_t from = ready_ns(process, from_ns), to = to_ns < process->end_ns ? to_ns : process->end_ns, edges[PARTS + 1];
+	struct growth growth = {.account = account, .is_judged = true};
 	uint64_t lows[PARTS];
 
-	if (account->is_live_unknown || curve->count < POINTS_LEAST || length * 2 < to_ns - from_ns)
-		return 0;
-	from += (int64_t)((double)length * STEADY_FROM);
+	if (account->is_live_unknown || curve->count < POINTS_LEAST || (to - from) * 2 < to_ns - from_ns)
+		return growth;
+	growth.steps = cut(process, from, to, edges);
 	for (size_t i = 0; i < PARTS; i++) {
-		lows[i] = low_point(curve, from + (int64_t)i * width, from + (int64_t)(i + 1) * width);
+		lows[i] = low_point(curve, edges[i], edges[i + 1]);
 		if (i && lows[i] <= lows[i - 1])
-			return 0;
+			return growth;
 	}
-	*ns = width * (PARTS - 1);
-	return lows[PARTS - 1] - lows[0];
+	growth.ns = (edges[PARTS - 1] + edges[PARTS] - edges[0] - edges[1]) / 2;
+	growth.bytes = lows[PARTS - 1] - lows[0];
+	growth.percent = account->peak_bytes ? 100.0 * (double)growth.bytes / (double)account->peak_bytes : 0;
+	return growth;
 }
 
 /* What a process could still have by its last reading: of its control group's limit, or of the machine. 0 = not known. */
@@ -78,24 +117,32 @@ static uint64_t room_of(const struct process *process)
 static void take(struct growth *most, const struct request *request, size_t i, const struct account *account, int64_t from_ns,
 		 int64_t to_ns)
 {
-	const struct process *process = &request->run->processes[i];
-	int64_t ns = 0;
-	uint64_t bytes = growth_of(process, account, from_ns, to_ns, &ns);
-	double percent = account->peak_bytes ? 100.0 * (double)bytes / (double)account->peak_bytes : 0;
+	struct growth growth = growth_of(&request->run->processes[i], account, from_ns, to_ns);
 
 	most->is_judged |= account->timeline.count >= POINTS_LEAST;
-	if (!bytes || percent <= most->percent)
+	if (!growth.bytes || growth.percent <= most->percent)
 		return;
-	*most = (struct growth){
-		.account = account, .process = i, .bytes = bytes, .percent = percent, .ns = ns, .is_judged = true};
+	*most = growth;
+	most->process = i;
 }
 
 /* Is it the host's memory that fills? A framework's allocator of the host takes its blocks from the heap, which grows with it. */
 static bool is_of_host(const struct growth *growth, const struct process *process, int64_t from_ns, int64_t to_ns)
 {
-	int64_t ns;
+	return growth_of(process, &process->heap, from_ns, to_ns).bytes * 2 >= growth->bytes;
+}
 
-	return growth_of(process, &process->heap, from_ns, to_ns, &ns) * 2 >= growth->bytes;
+/* Allocations that failed for want of the memory that grew, from then on. */
+static uint64_t refused_from(const struct growth *growth, const struct process *process, bool is_host, int64_t from_ns)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < process->refused.count; i++) {
+		const struct refused *row = &process->refused.list[i];
+		bool is_heap = strcmp(row->allocator, "heap") == 0 || strcmp(row->allocator, "mmap") == 0;
+		count += row->time_ns >= from_ns && (strcmp(row->allocator, growth->account->allocator) == 0 || (is_host && is_heap));
+	}
+	return count;
 }
 
 struct growth growth_find(const struct request *request, int64_t from_ns, int64_t to_ns)
@@ -112,7 +159,11 @@ struct growth growth_find(const struct request *request, int64_t from_ns, int64_
 		for (size_t k = 0; k < process->account_count; k++)
 			take(&most, request, i, &process->accounts[k], from_ns, to_ns);
 	}
-	if (most.account != NULL && is_of_host(&most, &run->processes[most.process], from_ns, to_ns))
-		most.room_bytes = room_of(&run->processes[most.process]);
+	if (most.account != NULL) {
+		const struct process *process = &run->processes[most.process];
+		bool is_host = is_of_host(&most, process, from_ns, to_ns);
+		most.refused = refused_from(&most, process, is_host, from_ns);
+		most.room_bytes = is_host && !most.refused ? room_of(process) : 0;
+	}
 	return most;
 }

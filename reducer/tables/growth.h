@@ -3,8 +3,9 @@
  * Live memory that grows without end while steps go on.
  *
  * Rule: growth is judged by the low points of a curve during the steps, so that what comes and goes within a step does not count, nor
- * what is made before them. A process that began among the steps is judged from the first block of a framework in it: until then it
- * loads its code; one that was there for less than half of them takes with it what it kept.
+ * what is made before them. The curve is cut by steps, not by time, where they are the process's own: some may be long. A process that
+ * began among the steps is judged from the first block of a framework in it: until then it loads its code; one that was there for less than
+ * half of them takes with it what it kept.
  */
 #ifndef REDUCER_TABLES_GROWTH_H
 #define REDUCER_TABLES_GROWTH_H
@@ -22,8 +23,10 @@ struct growth {
 	uint64_t bytes;		       /* between the first and the last low point */
 	double percent;		       /* of the account's peak */
 	int64_t ns;		       /* between those points */
-	uint64_t room_bytes; /* what the process could still have had at its last reading: its group, or the machine; 0 = not known, or of a
-				device */
+	double steps;		       /* of the process, between them; 0 = it has none of its own, or few */
+	uint64_t refused;    /* allocations that failed for want of such memory, from the first step on: it ran out */
+	uint64_t room_bytes; /* what the process could still have had at its last reading: its group, or the machine; 0 = not known, of a
+				device, or it ran out */
 	bool is_judged;	     /* some curve was long enough */
 };
 

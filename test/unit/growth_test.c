@@ -103,12 +103,63 @@ static void room_is_that_of_the_host(void **state)
 	assert_int_equal(growth_find(&request, 0, STEPS * SECOND).room_bytes, 0);
 }
 
+/* Code that is made for five of the first thirty steps takes longer than all other steps, and stays: no step keeps anything. */
+static void what_long_steps_keep_is_no_growth_of_each_step(void **state)
+{
+	static struct step steps[STEPS];
+	int64_t now = 0;
+
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 0, 0);
+	account = curve(torch_points, "pytorch cpu", 10, 0, 0);
+	for (size_t i = 0; i < STEPS; i++) {
+		steps[i] = (struct step){.time_ns = now, .number = i + 1, .is_chosen = 1};
+		now += i < 30 && i % 6 == 0 ? 15 * SECOND : SECOND / 4;
+	}
+	for (size_t i = 0; i < STEPS; i++)
+		heap_points[i].live += (uint64_t)(heap_points[i].time_ns < 80 * SECOND ? i : 80) * MIB;
+	process.heap.peak_bytes = 180 * MIB;
+	assert_int_equal(growth_find(&request, 0, now).bytes, 60 * MIB); /* by time alone */
+	process.steps = steps;
+	process.step_count = STEPS;
+	assert_null(growth_find(&request, 0, now).account);
+	for (size_t i = 0; i < STEPS; i++)
+		steps[i].time_ns = (int64_t)i * SECOND;
+	process.heap = curve(heap_points, "heap", 100, 2, 0);
+	struct growth growth = growth_find(&request, 0, STEPS * SECOND);
+	assert_int_equal(growth.bytes, 140 * MIB); /* the steps 20 to 29, and 90 to 99 */
+	assert_float_equal(growth.steps, 70, 1e-9);
+}
+
+/* Whoever ran out of memory is not told for how long it lasts, be it a limit of his own that nobody read. */
+static void what_ran_out_has_no_room(void **state)
+{
+	struct refused refused = {.time_ns = 90 * SECOND, .allocator = "heap"};
+
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 2, 0);
+	account = curve(torch_points, "pytorch cpu", 10, 2, 0);
+	has(USE_host_available, 900 * MIB);
+	process.refused = (struct refused_rows){.list = &refused, .count = 1, .told = 1};
+	struct growth growth = growth_find(&request, 0, STEPS * SECOND);
+	assert_int_equal(growth.refused, 1);
+	assert_int_equal(growth.room_bytes, 0);
+	refused.allocator = "cuda:0";
+	growth = growth_find(&request, 0, STEPS * SECOND);
+	assert_int_equal(growth.refused, 0);
+	assert_int_equal(growth.room_bytes, 900 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_stays_from_step_to_step_is_growth),
 		cmocka_unit_test(what_comes_and_goes_is_none),
 		cmocka_unit_test(room_is_that_of_the_host),
+		cmocka_unit_test(what_long_steps_keep_is_no_growth_of_each_step),
+		cmocka_unit_test(what_ran_out_has_no_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
