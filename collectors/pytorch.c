@@ -53,14 +53,7 @@ static _Atomic uintptr_t forking; /* the thread that holds is_changing for a for
 static int is_locked;             /* it holds the mutex, too. Both by who holds is_changing */
 
 static _Atomic uint64_t is_stepping; /* a first step has begun; kept across fork */
-/*
- * Whose steps count, by the hash of its name: the first optimizer to come, and from then on another one that made TAKES_OVER
- * steps without one of that (a second training, or its second part), not one that takes turns with it. Races lose a step.
- */
-#define TAKES_OVER 3
-static _Atomic uint64_t stepper;  /* 0 = none yet */
-static _Atomic uint64_t other;    /* the one whose step came last, if not the stepper's */
-static _Atomic uint32_t in_a_row; /* of its steps */
+#define TAKES_OVER 3 /* steps; see is_stepper */
 
 static int begins(const char *text, const char *with)
 {
@@ -92,21 +85,24 @@ static inline void follow_window(void)
 		change_listening();
 }
 
-static int is_stepper(uint64_t name)
+/*
+ * Whose steps count on a thread: those of the first optimizer to come, and from then on those of another one that made TAKES_OVER steps
+ * without one of that (a second training, or its second part), not of one that takes turns with it. Threads that train beside each other
+ * know nothing of each other's. A fork child's thread has none: what it trains may have another optimizer than its parent had.
+ */
+static int is_stepper(struct tfp_thread *thread, uint64_t name)
 {
-	uint64_t none = 0;
-
-	if (__atomic_compare_exchange_n((uint64_t *)&stepper, &none, name, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || none == name) {
-		if (TFP_UNLIKELY(in_a_row))
-			in_a_row = 0;
+	thread->op_stepper = thread->op_stepper ? thread->op_stepper : name;
+	if (thread->op_stepper == name) {
+		thread->op_others = 0;
 		return 1;
 	}
-	in_a_row = other == name ? in_a_row + 1 : 1;
-	other = name;
-	if (in_a_row < TAKES_OVER)
+	thread->op_others = thread->op_other == name ? thread->op_others + 1 : 1;
+	thread->op_other = name;
+	if (thread->op_others < TAKES_OVER)
 		return 0;
-	stepper = name;
-	in_a_row = 0;
+	thread->op_stepper = name;
+	thread->op_others = 0;
 	return 1;
 }
 
@@ -116,7 +112,7 @@ static __attribute__((noinline)) void note_step(uint8_t kind, const char *text, 
 	uint64_t none = 0;
 
 	if (kind == TFP_OP_STEP) {
-		if (tfp_self && is_stepper(tfp_name_hash(text, tfp_op_length(text, NAME_MOST))))
+		if (tfp_self && is_stepper(tfp_self, tfp_name_hash(text, tfp_op_length(text, NAME_MOST))))
 			tfp_self->op_step = key;
 	} else if (__atomic_compare_exchange_n((uint64_t *)&is_stepping, &none, 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 		tfp_step_begin(TFP_FROM_record_function, TFP_STEP_COUNTED, 0);
@@ -292,8 +288,6 @@ void tfp_pytorch_forked(void)
 /* The thread that has them may be another, whose fork took so long that this one's did not wait: there it is no more. */
 void tfp_pytorch_in_child(void)
 {
-	stepper = other = 0; /* what it trains may have another optimizer than what its parent trained */
-	in_a_row = 0;
 	if (forking)
 		leave_forking();
 }

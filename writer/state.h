@@ -126,6 +126,8 @@ struct tfp_thread {
 	void *lent; /* pages for the environment of this thread's vfork children; preload/environment.c */
 	uint64_t lent_bytes;
 	uint64_t op_step; /* PyTorch op of this thread whose end ends a step, 0 = none */
+	uint64_t op_stepper, op_other; /* hashes of names: PyTorch's optimizer whose steps count here, the one of another name that */
+	uint32_t op_others;	       /* stepped last, and how often in a row; collectors/pytorch.c. 0 = none */
 	uint32_t op_serial; /* `serial` when the framework_thread record was written */
 	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
 	uint16_t op_device; /* and the device it is for */

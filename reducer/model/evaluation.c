@@ -301,44 +301,55 @@ static void *begin(struct scan *scan)
 	return NULL;
 }
 
+/* The step that the end of period k began: the next one of its thread. SIZE_MAX = none. */
+static size_t step_behind(const struct evaluation *taken, size_t k)
+{
+	const struct process *process = taken->scan->process;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source == SOURCE_record_function && process->steps[i].thread == taken->periods[k].thread)
+			return i;
+	return SIZE_MAX;
+}
+
 /*
- * The first step began with nothing that says so, no loader and no zero_grad: it began with its first layer. All that came after it
- * counts one more.
+ * A thread's first step began with nothing that says so, no loader and no zero_grad, or another thread trained before: it began with its
+ * first layer. All that came after it counts one more.
  */
-static void add_first(struct evaluation *taken)
+static void add_first(struct evaluation *taken, size_t k)
 {
 	struct process *process = taken->scan->process;
-	const struct period *first = taken->count > 0 ? &taken->periods[0] : NULL;
+	struct period *first = &taken->periods[k];
+	size_t next = step_behind(taken, k), at = 0;
 	struct step *steps;
 
-	if (first == NULL || first->step != NO_STEP || !first->found.has_stepped || first->found.trained_from == 0)
+	if (first->step != NO_STEP || !first->found.has_stepped || first->found.trained_from == 0 || next == SIZE_MAX)
 		return;
 	steps = model_room(process->steps, process->step_count, sizeof *steps);
 	if (steps == NULL)
 		return;
 	process->steps = steps;
-	for (size_t i = process->step_count++; i > 0; i--) {
+	while (at < next && steps[at].time_ns <= (int64_t)first->found.trained_from)
+		at++;
+	struct step added = {.time_ns = (int64_t)first->found.trained_from,
+			     .end_ns = steps[next].time_ns,
+			     .thread = first->thread,
+			     .source = SOURCE_record_function,
+			     .confidence = 1,
+			     .is_chosen = steps[next].is_chosen};
+	for (size_t i = next + 1; i-- > at;)
+		added.number = steps[i].source == SOURCE_record_function ? steps[i].number : added.number;
+	for (size_t i = process->step_count++; i > at; i--) {
 		steps[i] = steps[i - 1];
 		steps[i].number += steps[i].source == SOURCE_record_function;
 	}
-	for (size_t k = 0; k < taken->count; k++)
-		taken->periods[k].step = taken->periods[k].step == NO_STEP ? NO_STEP : taken->periods[k].step + 1;
+	steps[at] = added;
+	for (size_t p = 0; p < taken->count; p++)
+		taken->periods[p].step += taken->periods[p].step != NO_STEP && taken->periods[p].step >= at;
 	for (size_t p = 0; p < taken->part_count; p++)
-		taken->parts[p]++;
-	taken->periods[0].step = 0;
-	taken->periods[0].found.evaluated_to = 0;
-	size_t at = 1;
-	while (at < process->step_count && steps[at].source != SOURCE_record_function)
-		at++;
-	if (at == process->step_count)
-		at = 0; /* was there no other, it would not have been told */
-	steps[0] = (struct step){.time_ns = (int64_t)first->found.trained_from,
-				 .end_ns = steps[at].time_ns,
-				 .number = steps[at].number - (at > 0),
-				 .thread = first->thread,
-				 .source = SOURCE_record_function,
-				 .confidence = 1,
-				 .is_chosen = steps[at].is_chosen};
+		taken->parts[p] += taken->parts[p] >= at;
+	first->step = at;
+	first->found.evaluated_to = 0;
 }
 
 static void join_passes(struct evaluation *taken)
@@ -549,7 +560,8 @@ static int finish(void *state)
 	struct evaluation *taken = state;
 
 	end_pass(taken);
-	add_first(taken);
+	for (size_t k = 0; k < taken->count; k++)
+		add_first(taken, k);
 	join_passes(taken);
 	turns_join(taken->scan->process, taken->periods, taken->count);
 	move_first(taken);

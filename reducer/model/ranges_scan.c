@@ -223,15 +223,13 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 
 static void take_step_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	struct process *process = ((struct taken *)state)->scan->process;
+	struct taken *taken = state;
+	struct step *step = step_choice_ended(taken->scan->process, batch_value(batch, i, fields[0]), thread_of(taken, stream));
 
-	(void)stream;
-	for (size_t s = process->step_count; s > 0; s--)
-		if (process->steps[s - 1].number == batch_value(batch, i, fields[0])) {
-			process->steps[s - 1].end_ns = (int64_t)batch->times[i];
-			process->steps[s - 1].is_empty = batch_value(batch, i, fields[1]) != 0;
-			return;
-		}
+	if (step == NULL)
+		return;
+	step->end_ns = (int64_t)batch->times[i];
+	step->is_empty = batch_value(batch, i, fields[1]) != 0;
 }
 
 static void take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

@@ -35,6 +35,19 @@ static void end_before(struct process *process, size_t empty)
 	}
 }
 
+struct step *step_choice_ended(struct process *process, uint64_t number, uint32_t thread)
+{
+	const struct step *told = NULL;
+
+	for (size_t s = process->step_count; s > 0; s--) {
+		struct step *step = &process->steps[s - 1];
+		told = told == NULL && step->number == number ? step : told;
+		if (told != NULL && (told->source != SOURCE_record_function || (step->source == told->source && step->thread == thread)))
+			return step;
+	}
+	return NULL;
+}
+
 static int by_size(const void *a, const void *b)
 {
 	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;

@@ -12,4 +12,10 @@
 /* Sets is_chosen and rest_ns. Times of steps are still ticks. */
 void step_choice(struct process *process);
 
+/*
+ * The step whose end a record of `thread` tells; NULL = none. Numbers are the process's: where threads train beside each other with PyTorch
+ * the step that began last may be another thread's, and what ended is the last one of its own.
+ */
+struct step *step_choice_ended(struct process *process, uint64_t number, uint32_t thread);
+
 #endif

@@ -3,6 +3,7 @@
 What is evaluated or computed besides is much larger than a step, so that whoever counts it in is found out."""
 import os
 import sys
+import threading
 
 import torch
 import torch.nn as nn
@@ -312,6 +313,22 @@ def followed():  # fine-tuned with an optimizer of another kind
     net, optimizer = parts()
     train(net, optimizer, 12)
     train(net, torch.optim.Adam(net.parameters()), 14)
+
+
+def beside():  # two threads train a net each, with an optimizer of their own kind, steps taking turns
+    barrier = threading.Barrier(2)
+
+    def alone(kind):
+        net = nn.Linear(32, 1)
+        optimizer = kind(net.parameters(), lr=0.01)
+        for _ in range(15):
+            train(net, optimizer, 1)
+            barrier.wait()
+    threads = [threading.Thread(target=alone, args=(kind,)) for kind in (torch.optim.SGD, torch.optim.Adam)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def compiled():  # 3 epochs of 8 steps, scored after each; the last batch of the first has a size of its own, so code is made again
