@@ -336,6 +336,16 @@ static void place(struct steps *steps, const struct span *span, uint32_t mask)
 		add_by_time(steps, span, mask);
 }
 
+/* An Optimizer.step that learns as well, in what it calls back for, is the optimizer's from there on. */
+static void place_behind_closure(struct steps *steps, const struct span *span, uint32_t mask)
+{
+	struct span rest = *span;
+
+	rest.start_ns += (int64_t)span->closure_ns;
+	rest.duration_ns -= span->closure_ns < span->duration_ns ? span->closure_ns : span->duration_ns;
+	place(steps, &rest, mask);
+}
+
 static void again(void *result, const struct span_again *spans, size_t count)
 {
 	struct steps *steps = result;
@@ -386,7 +396,9 @@ static void take(void *result, const struct span *span)
 							    .duration_ns = span->duration_ns,
 							    .called_ns = span->called_ns},
 				mask);
-	if (mask)
+	if (mask && span->closure_ns)
+		place_behind_closure(steps, span, mask);
+	else if (mask)
 		place(steps, span, mask);
 }
 

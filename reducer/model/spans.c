@@ -232,6 +232,10 @@ static const struct scan_record input_records[] = {
 	{"op_inputs", spans_take_inputs, NULL, {"shapes"}},
 };
 
+static const struct scan_record link_records[] = {
+	{"op_link", spans_take_link, NULL, {"forward_thread"}},
+};
+
 static const struct scan_record flops_records[] = {
 	{"library_call", spans_take_library, NULL, {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
 };
@@ -367,7 +371,7 @@ int spans_stream(struct run *run, size_t process, const struct span_options *opt
 {
 	struct wanted wanted = {.process = process, .options = options};
 	struct scan_record records[COUNT(thread_records) + COUNT(block_records) + COUNT(gpu_records) + COUNT(input_records) +
-				   COUNT(flops_records)];
+				   COUNT(link_records) + COUNT(flops_records)];
 	struct scan_subject subject = {
 		.records = records, .facts = facts, .fact_count = COUNT(facts), .begin = begin, .finish = finish, .free = end};
 
@@ -376,6 +380,8 @@ int spans_stream(struct run *run, size_t process, const struct span_options *opt
 		subject.record_count += append(records + subject.record_count, block_records, COUNT(block_records));
 	if (options->wants & INPUT_WHATS)
 		subject.record_count += append(records + subject.record_count, input_records, COUNT(input_records));
+	if (options->phase_of != NULL)
+		subject.record_count += append(records + subject.record_count, link_records, COUNT(link_records));
 	if (options->wants & SPAN_BIT(SPAN_FLOPS))
 		subject.record_count += append(records + subject.record_count, flops_records, COUNT(flops_records));
 	if (options->wants & (GPU_WHATS | SPAN_BIT(SPAN_FLOPS)))

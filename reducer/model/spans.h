@@ -115,6 +115,7 @@ struct span {
 	uint64_t key;	    /* of ops and ranges: as in op_begin.key, range_start.id; else 0 */
 	uint8_t scope;	    /* of record functions: PyTorch's RecordScope */
 	uint8_t phase;	    /* of ranges, ops, calls, device work: span_options.phase_of; 0 = none */
+	uint64_t closure_ns; /* of PyTorch's Optimizer.step: that went first to what it called back for, which has its own phases */
 	uint8_t op_source;  /* of `op` */
 	const char *domain; /* of ranges: "" = the default one of its source */
 	const char *op;	    /* of calls and device work: the innermost op of the thread when it was called; NULL = none */

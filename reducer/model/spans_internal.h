@@ -29,6 +29,9 @@ struct span_open {
 	uint64_t inside_flops; /* of what it held */
 	uint8_t is_covered;    /* its inputs, or those of what it lies in, tell */
 	uint8_t holds_flops, holds_own; /* something in it has a figure; of its own inputs */
+	uint8_t is_stepping, is_within; /* PyTorch's Optimizer.step; lies in one. spans_closures.c */
+	uint8_t is_closure, is_pending; /* part of what that step calls back for; of a step: what is known of it ended last */
+	int64_t closure_ns;		/* of a step: when that ended; 0 = it called nothing back */
 };
 enum {
 	FAMILY_PROCESS = 1u << 16,
@@ -154,6 +157,13 @@ void spans_flops_call(struct spans *spans, size_t stream, const struct gpu_funct
 		      const struct span_call *call, int64_t end_ns);
 void spans_flops_trace(struct spans *spans, const struct span *span);
 
+/*
+ * spans_closures.c: what PyTorch's Optimizer.step calls back for. closures_begin: `open` is about to lie on the thread, its phase is known;
+ * closures_close: it has ended, and lies there no more.
+ */
+void closures_begin(const struct spans *spans, const struct span_thread *thread, struct span_open *open);
+void closures_close(struct span_open *parent, const struct span_open *open, int64_t end_ns);
+
 /* spans_use.c: the counters, all at the end. */
 void spans_use(struct spans *spans);
 
@@ -168,7 +178,7 @@ scan_take spans_take_push, spans_take_pop, spans_take_start, spans_take_end, spa
 	spans_take_mark, spans_take_read, spans_take_trace, spans_take_trace_number, spans_take_clock, spans_take_call,
 	spans_take_kernel, spans_take_copy, spans_take_set, spans_take_graph, spans_take_node, spans_take_jit,
 	spans_take_overhead, spans_take_device_op, spans_take_device_step, spans_take_block, spans_take_block_detail, spans_take_block_room,
-	spans_take_inputs, spans_take_library;
+	spans_take_inputs, spans_take_library, spans_take_link;
 scan_take_alike spans_take_calls, spans_take_kernels;
 
 #endif

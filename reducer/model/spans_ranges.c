@@ -86,8 +86,10 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 	const char *domain = spans_text(spans, open.domain);
 
 	/* One that ends under a later one took no time of the range below it that the later one does not take too. */
-	if (at > 0 && at + 1 == thread->count && thread != &spans->wide)
+	if (at > 0 && at + 1 == thread->count && thread != &spans->wide) {
 		thread->open[at - 1].inside_ns += duration;
+		closures_close(&thread->open[at - 1], &open, end_ns);
+	}
 	memmove(&thread->open[at], &thread->open[at + 1], (--thread->count - at) * sizeof open);
 	if (thread != &spans->wide)
 		nest_again(spans, thread, at);
@@ -104,6 +106,7 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 			     .scope = open.scope,
 			     .key = open.family < FAMILY_TRACE && open.family >= FAMILY_STACK ? 0 : open.key,
 			     .phase = open.phase,
+			     .closure_ns = open.closure_ns > open.start_ns ? (uint64_t)(open.closure_ns - open.start_ns) : 0,
 			     .domain = domain == NULL ? "" : domain,
 			     .is_open = is_open,
 			     .inputs = inputs.text,
@@ -157,6 +160,7 @@ struct span_place spans_where(const struct spans *spans, size_t stream)
 static void begin(struct spans *spans, struct span_thread *thread, struct span_open open)
 {
 	open.phase = phase_of(spans, thread, &open);
+	closures_begin(spans, thread, &open);
 	open.is_covered = thread->count > 0 && thread->open[thread->count - 1].is_covered;
 	if (thread != &spans->wide)
 		open.nest = nest_inside(spans, nest_of(thread), &open);
