@@ -455,7 +455,12 @@ static int has_edge(const struct process *process, int64_t from, int64_t to)
 	return 0;
 }
 
-/* Up to when forward work before the step was not learnt from, but for `acts` layers of it, ticks; 0 = none is known. */
+#define NO_ACTS SIZE_MAX /* all forward work before a step is evaluation */
+
+/*
+ * Up to when forward work before the step was not learnt from, ticks; 0 = none is known. All but `acts` layers without gradients; with 0
+ * those that have gradients act.
+ */
 static int64_t evaluated_to(const struct evaluation *taken, size_t k, size_t acts)
 {
 	struct process *process = taken->scan->process;
@@ -464,7 +469,9 @@ static int64_t evaluated_to(const struct evaluation *taken, size_t k, size_t act
 	const struct learning_found *found = &taken->periods[k].found;
 	int64_t to = (int64_t)found->evaluated_to;
 
-	if (acts != 0)
+	if (acts == 0)
+		to = (int64_t)found->unacted_from;
+	else if (acts != NO_ACTS)
 		to = found->usual_acts == acts && found->acted / 2 >= acts ? (int64_t)found->acted_from : 0;
 	return to && has_edge(process, before != NULL ? before->time_ns : 0, process->steps[i].time_ns) ? 0 : to;
 }
@@ -481,7 +488,7 @@ static void count_evaluated(const struct evaluation *taken, struct training *tra
 	training->trained = training->evaluated = 0;
 	for (size_t k = training->from; k < training->to; k++) {
 		training->trained += has_trained(taken, k);
-		training->evaluated += has_trained(taken, k) && evaluated_to(taken, k, 0) != 0;
+		training->evaluated += has_trained(taken, k) && evaluated_to(taken, k, NO_ACTS) != 0;
 	}
 }
 
@@ -492,13 +499,13 @@ static int compare_counts(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-/* How many layers without gradients more than half of a training's steps have before them; 0 = they differ. */
+/* How many layers without gradients more than half of a training's steps have before them; NO_ACTS = they differ. */
 static size_t usual_acts(const struct evaluation *taken, const struct training *training)
 {
 	size_t *acted = calloc(training->to - training->from + 1, sizeof *acted), count = 0, usual, same = 0;
 
 	if (acted == NULL)
-		return 0;
+		return NO_ACTS;
 	for (size_t k = training->from; k < training->to; k++)
 		if (has_trained(taken, k))
 			acted[count++] = taken->periods[k].found.acted;
@@ -507,10 +514,10 @@ static size_t usual_acts(const struct evaluation *taken, const struct training *
 	for (size_t i = 0; i < count; i++)
 		same += acted[i] == usual;
 	free(acted);
-	return same * 2 > count ? usual : 0;
+	return same * 2 > count ? usual : NO_ACTS;
 }
 
-/* All but `acts` layers without gradients. Returns whether there was something to split off. */
+/* acts: as of evaluated_to. Returns whether there was something to split off. */
 static int split_training(const struct evaluation *taken, const struct training *training, size_t acts)
 {
 	struct process *process = taken->scan->process;
@@ -546,8 +553,8 @@ static void split_evaluation(struct evaluation *taken)
 		count_evaluated(taken, &training);
 		is_behind = training.evaluated * 2 >= training.trained && is_behind_each(taken, &training, is_behind);
 		int is_all = is_behind || training.evaluated * 2 < training.trained;
-		size_t acts = is_all ? 0 : usual_acts(taken, &training);
-		if (is_all || acts != 0)
+		size_t acts = is_all ? NO_ACTS : usual_acts(taken, &training);
+		if (is_all || acts != NO_ACTS)
 			is_split |= split_training(taken, &training, acts);
 	}
 	free(begins);

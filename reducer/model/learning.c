@@ -272,7 +272,7 @@ struct learning_found learning_found(const struct learning *learning)
 				       .has_stepped = learning->has_stepped,
 				       .has_loaded = learning->has_loaded,
 				       .has_drawn = learning->has_drawn};
-	size_t last = learning->count;
+	size_t last = learning->count, silent = learning->count; /* of layers before the first one learnt from: without gradients */
 	uint64_t traced = 0; /* when what a compiler ran behind the last layer that it did not run began */
 
 	for (size_t i = 0; i < learning->count && !learning->is_over && learning->least != NONE; i++) {
@@ -281,6 +281,12 @@ struct learning_found learning_found(const struct learning *learning)
 			continue;
 		if (event->is_traced && traced == 0)
 			traced = event->begin;
+		if (silent < learning->count && found.unacted_from == 0 && event->sequence != NONE && !event->is_traced)
+			found.unacted_from = begin_of_training(learning, silent, i);
+		if (event->sequence == NONE && !event->is_traced) {
+			silent = i;
+			found.unacted_from = 0;
+		}
 		if (event->sequence == NONE || event->sequence < learning->least) {
 			last = event->is_traced ? last : i;
 			traced = event->is_traced ? traced : 0;

@@ -72,6 +72,7 @@ struct learning_found {
 	uint64_t backward, updates; /* as in struct learning */
 	size_t acted, usual_acts; /* layers without gradients in front of trained_from; of the last two steps before with as many */
 	uint64_t acted_from;	  /* when the last usual_acts of them began, where there were more; 0 = not known */
+	uint64_t unacted_from;	  /* when what came behind the last of them began; 0 = there are none */
 	int has_stepped; /* an optimizer did */
 	int has_loaded, has_drawn; /* as in struct learning */
 };

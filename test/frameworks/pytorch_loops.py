@@ -116,6 +116,18 @@ def taught_and_scored():  # a teacher that follows its student acts on each batc
         score(teacher, False)
 
 
+def critic():  # what a maker makes is judged, with gradients that nobody uses; between epochs it makes more, without
+    maker = parts()[0]
+    net, optimizer = parts(33)
+    for _ in range(4):
+        for (x,) in loaded(8 * SMALL):
+            made = maker(x).detach()
+            optimizer.zero_grad()
+            net(torch.cat([x, made], 1)).mean().backward()
+            optimizer.step()
+        score(maker, False)
+
+
 def exploring():  # episodes of all lengths are played before each step: none of that is evaluation
     net, optimizer = parts()
     for i in range(30):

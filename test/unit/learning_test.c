@@ -171,6 +171,29 @@ static void what_is_scored_before_a_teacher_is_told_from_it(void **state)
 	assert_int_equal(found.acted_from, 0);
 }
 
+static void what_acts_with_gradients_is_told_from_what_is_scored(void **state)
+{
+	struct learning_found found;
+	uint64_t loader, from;
+
+	(void)state;
+	score(9);
+	loader = op(LOADER, USER, NO_GRADIENTS);
+	forward(3); /* a maker's, detached */
+	from = sequence;
+	forward(2);
+	backward(from);
+	found = learning_found(&learning);
+	assert_int_equal(found.acted, 9);
+	assert_int_equal(found.unacted_from, loader);
+	learning_again(&learning);
+	forward(3);
+	from = sequence;
+	forward(2);
+	backward(from);
+	assert_int_equal(learning_found(&learning).unacted_from, 0);
+}
+
 static void layers_behind_the_forward_pass_are_not(void **state)
 {
 	(void)state;
@@ -413,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(layers_without_gradients_before_it_are, make, drop),
 		cmocka_unit_test_setup_teardown(layers_with_gradients_that_nobody_used_are, make, drop),
 		cmocka_unit_test_setup_teardown(what_is_scored_before_a_teacher_is_told_from_it, make, drop),
+		cmocka_unit_test_setup_teardown(what_acts_with_gradients_is_told_from_what_is_scored, make, drop),
 		cmocka_unit_test_setup_teardown(layers_behind_the_forward_pass_are_not, make, drop),
 		cmocka_unit_test_setup_teardown(micro_batches_are_of_one_step, make, drop),
 		cmocka_unit_test_setup_teardown(a_closure_trains_inside_the_step, make, drop),
