@@ -6,6 +6,7 @@
 #include "reducer/tables/input_line.h"
 #include "reducer/tables/input_stage.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/step_pauses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static void sum_parts(struct input_view *view)
 	parts[INPUT_OTHER] = minus(view->wait_ns, known);
 }
 
-/* What the thread that marks the steps used of a processor, between readings around the time of the steps. */
+/* What the thread that marks the steps used of a processor, between the readings next to the first step and to the end of the last. */
 static double cores_of(const struct process *process, uint32_t thread, int64_t from, int64_t to)
 {
 	const struct use_sample *first = NULL, *last = NULL;
@@ -175,8 +176,9 @@ static double cores_of(const struct process *process, uint32_t thread, int64_t f
 		const struct use_sample *sample = &process->use.samples[i];
 		if (sample->of != USE_OF_THREAD || !sample->has_use || sample->subject != thread)
 			continue;
-		first = !first || sample->time_ns <= from ? sample : first;
-		if (!last || last->time_ns < to)
+		if (!first || llabs(sample->time_ns - from) < llabs(first->time_ns - from))
+			first = sample;
+		if (!last || llabs(sample->time_ns - to) <= llabs(last->time_ns - to))
 			last = sample;
 	}
 	if (!first || last->time_ns <= first->time_ns)
@@ -201,10 +203,16 @@ double input_other_share(const struct input_view *view)
 	return view->judged_ns ? (double)view->judged_other_ns / (double)view->judged_ns : 0;
 }
 
-/* Whether a wait of which nothing tells may fill the steps: their thread rests, and that not for want of a processor. */
-static bool may_hide(const struct input_view *view, double delay)
+/*
+ * Whether a wait of which nothing tells may fill the steps: their thread rests, and that not for want of a processor. What few steps
+ * paused for fills none of the others.
+ */
+static bool may_hide(const struct input_view *view, const struct step_rows *rows, double delay)
 {
-	return input_other_share(view) >= INPUT_HIGH && view->step_thread_cores >= 0 &&
+	struct step_pauses pauses = step_pauses_of(rows, rows->items[view->first]->process);
+	uint64_t ns = minus(view->judged_ns, pauses.ns), other_ns = minus(view->judged_other_ns, pauses.other_ns);
+
+	return ns && (double)other_ns >= INPUT_HIGH * (double)ns && view->step_thread_cores >= 0 &&
 	       view->step_thread_cores + fmax(delay, 0) < IDLE_CORES;
 }
 
@@ -234,7 +242,7 @@ static enum input_verdict judge_untold(struct input_view *view, const struct ste
 					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
 	if (may_wait(view))
 		return VERDICT_POSSIBLE;
-	view->is_untold = may_hide(view, delay);
+	view->is_untold = may_hide(view, rows, delay);
 	return view->is_untold ? VERDICT_POSSIBLE : VERDICT_NONE;
 }
 

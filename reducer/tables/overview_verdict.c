@@ -11,6 +11,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/step_pauses.h"
 #include "reducer/tables/step_values.h"
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
@@ -30,6 +31,7 @@ static const struct table_column columns[] = {
 enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
 #define RARE_FROM 10.0 /* percent: rule rare_work has the same */
+#define PAUSES_FROM 0.1 /* likewise of steps that paused */
 #define FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
@@ -289,7 +291,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 					    [UNIT_REQUEST] = "requests' time",
 					    [UNIT_CALL] = "calls' time",
 					    [UNIT_WHOLE] = "time from the first op to the last"};
-	struct text sentence = {0}, warm = {0};
+	struct text sentence = {0}, warm = {0}, pauses = {0};
 	double busy = devices->did_work ? judged->compute : judged->host;
 
 	if (judged->worst == AREAS) {
@@ -310,6 +312,10 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	if (warm.length)
 		text_format(&sentence, " %s", warm.bytes);
 	text_free(&warm);
+	step_pauses_say(&pauses, rows, PAUSES_FROM);
+	if (pauses.length)
+		text_format(&sentence, " %s", pauses.bytes);
+	text_free(&pauses);
 	put_awaited(&sentence, rows, request);
 	table_row(table);
 	table_string(table, AREA, "summary");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unit tests of what a process did beside its steps, and while it warmed up.
+ * Unit tests of what a process did beside its steps, while it warmed up, and where it paused.
  *
  * Rule: expected times were added by hand.
  */
 #include "reducer/read/log.h"
-#include "reducer/tables/step_values.h"
+#include "reducer/tables/step_pauses.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,12 +97,47 @@ static void usual_few_or_short_steps_are_no_warming_up(void **state)
 	assert_int_equal(warm_of(25, 100, STEPS).count, 0); /* that is what is usual */
 }
 
+/* The same, with `paused` of them in the middle that take so long, nothing of which was recorded but `recorded_ns`. */
+static struct step_pauses pauses_of(size_t paused, uint64_t paused_ns, uint64_t recorded_ns)
+{
+	static struct step_row items[STEPS];
+	static const struct step_row *order[STEPS];
+	bool is_first[STEPS] = {true};
+	struct step_rows rows = {.items = order, .count = STEPS, .judged_count = STEPS - 1, .is_first = is_first};
+
+	for (size_t i = 0; i < STEPS; i++) {
+		items[i] = (struct step_row){.unit.number = i + 5, .total_ns = i >= 20 && i < 20 + paused ? paused_ns + i : 10};
+		if (items[i].total_ns > 10)
+			items[i].exposed_ns[PART_OTHER] = items[i].total_ns - recorded_ns;
+		order[i] = &items[i];
+	}
+	return step_pauses_of(&rows, 0);
+}
+
+static void a_step_of_twenty_for_nothing_is_a_pause(void **state)
+{
+	struct step_pauses pauses = pauses_of(1, 580, 100);
+
+	(void)state;
+	assert_int_equal(pauses.count, 1);
+	assert_int_equal(pauses.longest, 25);
+	assert_int_equal(pauses.longest_ns, 600);
+	assert_int_equal(pauses.ns, 600);
+	assert_int_equal(pauses.other_ns, 500);
+	assert_true(pauses.share > 0.612 && pauses.share < 0.613); /* of 600 + 38 * 10 */
+	assert_int_equal(pauses_of(1, 580, 121).count, 0);	   /* it did something */
+	assert_int_equal(pauses_of(1, 179, 0).count, 0);	   /* 199 */
+	assert_int_equal(pauses_of(1, 180, 0).count, 1);
+	assert_int_equal(pauses_of(2, 180, 0).count, 0); /* of 39: the loop does that */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_two_threads_count_once),
 		cmocka_unit_test(little_or_unknown_is_not_told),
 		cmocka_unit_test(warming_up_ends_with_the_first_usual_step),
+		cmocka_unit_test(a_step_of_twenty_for_nothing_is_a_pause),
 		cmocka_unit_test(usual_few_or_short_steps_are_no_warming_up),
 	};
 
