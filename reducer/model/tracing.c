@@ -4,7 +4,8 @@
  *
  * Rule: frames that stand on a stack only while something is traced or compiled, never while the result runs; a row each below
  * (PyTorch 2.0 to 2.15, JAX 0.4 to 0.10, TensorFlow 2.15 to 2.21). What lies between two stacks of one thread that both hold
- * such frames, without a step's border between them, was compiling. An inference, and called one wherever it shows.
+ * such frames, without a step's border between them, was compiling, and a stack between them that was cut says nothing against
+ * it. An inference, and called one wherever it shows.
  */
 #include "reducer/model/op_typed.h"
 #include "reducer/model/scan.h"
@@ -17,7 +18,8 @@
 
 static const struct frame_rule {
 	const char *file;     /* the path ends so */
-	const char *function; /* what stands behind the last dot of its name: NULL = anything; "*word": holds that word */
+	const char *function; /* what stands behind the last dot of its name: NULL = anything; "*word": holds that word, "*": any but a */
+			      /* module's own code */
 	enum python_tracer tracer;
 } frame_rules[] = {
 	/* Called where no compiled code fits; compile_fx.py also holds what calls the result, under names without that word. */
@@ -26,6 +28,25 @@ static const struct frame_rule {
 	{"torch/_inductor/compile_fx.py", "*compile", TRACER_TORCH},
 	{"torch/_functorch/aot_autograd.py", "create_aot_dispatcher_function", TRACER_TORCH},
 	{"torch/_functorch/aot_autograd.py", "aot_module_simplified", TRACER_TORCH},
+	/* What these call stands deep: of a stack that is cut by STACKS they are what is left. Not what is loaded with them. */
+	{"torch/_dynamo/side_effects.py", "*", TRACER_TORCH},
+	{"torch/_dynamo/variables/builder.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/collect_metadata_analysis.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/dispatch_and_compile_graph.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/graph_capture.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/graph_capture_wrappers.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/graph_compile.py", "*", TRACER_TORCH},
+	{"torch/_functorch/_aot_autograd/traced_function_transforms.py", "*", TRACER_TORCH},
+	{"torch/_functorch/partitioners.py", "*", TRACER_TORCH},
+	{"torch/_inductor/graph.py", "*", TRACER_TORCH},
+	{"torch/_inductor/lowering.py", "*", TRACER_TORCH},
+	{"torch/_inductor/pattern_matcher.py", "*", TRACER_TORCH},
+	{"torch/_inductor/scheduler.py", "*", TRACER_TORCH},
+	{"torch/_inductor/select_algorithm.py", "*", TRACER_TORCH},
+	{"torch/export/_trace.py", "*", TRACER_TORCH},
+	{"torch/fx/experimental/proxy_tensor.py", "*", TRACER_TORCH},
+	{"torch/fx/experimental/symbolic_shapes.py", "*", TRACER_TORCH},
+	{"torch/_subclasses/fake_tensor.py", "*", TRACER_TORCH},
 	{"torch/jit/_trace.py", "trace", TRACER_TORCH_SCRIPT},
 	{"torch/jit/_script.py", "script", TRACER_TORCH_SCRIPT},
 	{"jax/_src/compiler.py", NULL, TRACER_JAX},
@@ -38,11 +59,16 @@ static const struct frame_rule {
 	{"tensorflow/python/eager/polymorphic_function/tracing_compilation.py", "_create_concrete_function", TRACER_TENSORFLOW},
 };
 
+/* Of a stack whose outer frames were cut off, and whose others say nothing: it may be of a compiler, or of what the result runs in. */
+#define TRACER_CUT_OFF 0xfeu
+#define CUT_OFF_MOST 1.0 /* seconds from one stack of a compiler to the next, with none but such ones between them */
+
 /* A stretch of a thread that has not ended. */
 struct open_tracing {
 	uint64_t from, to; /* ticks */
 	uint32_t stacks;
 	enum python_tracer tracer; /* TRACER_NONE = there is none */
+	int is_cut_off;		   /* the last stack was such a one */
 };
 
 struct tracing {
@@ -70,7 +96,7 @@ static enum python_tracer tracer_of(const char *file, const char *function)
 		if (!ends_with(file, rule->file))
 			continue;
 		if (rule->function == NULL || strcmp(rule->function, last) == 0 ||
-		    (rule->function[0] == '*' && strstr(last, rule->function + 1) != NULL))
+		    (rule->function[0] == '*' && strcmp(last, "<module>") != 0 && strstr(last, rule->function + 1) != NULL))
 			return rule->tracer;
 	}
 	return TRACER_NONE;
@@ -99,31 +125,33 @@ static void take_code(void *state, const struct fact *fact, const int *fields)
 		tracing->codes[id] = (uint8_t)tracer;
 }
 
-static enum python_tracer tracer_of_pc(const struct tracing *tracing, uint64_t node)
+static unsigned tracer_of_pc(const struct tracing *tracing, uint64_t node)
 {
 	uint32_t pc = (uint32_t)node;
 
+	if (pc < tracing->stacks->pc_count && (tracing->stacks->pcs[pc].flags & TFP_PC_CUT_DEPTH))
+		return TRACER_CUT_OFF;
 	if (pc >= tracing->stacks->pc_count || !(tracing->stacks->pcs[pc].flags & TFP_PC_PYTHON))
 		return TRACER_NONE;
 	uint64_t code = tracing->stacks->pcs[pc].pc >> 32;
-	return code <= CODES_MAX ? (enum python_tracer)tracing->codes[code] : TRACER_NONE;
+	return code <= CODES_MAX ? tracing->codes[code] : TRACER_NONE;
 }
 
 /* Whether a stack holds such a frame: its outermost one that does says whose. Parents' ids are lower, so walks end. */
-static enum python_tracer tracer_of_stack(struct tracing *tracing, uint32_t stack)
+static unsigned tracer_of_stack(struct tracing *tracing, uint32_t stack)
 {
 	uint32_t at = stack;
-	enum python_tracer tracer = TRACER_NONE;
+	unsigned tracer = TRACER_NONE;
 
 	while (at != 0 && at < tracing->stacks->node_count && tracing->known[at] == 0)
 		at = (uint32_t)(tracing->stacks->nodes[at] >> 32);
 	if (at != 0 && at < tracing->stacks->node_count)
-		tracer = (enum python_tracer)(tracing->known[at] - 1);
-	if (tracer == TRACER_NONE) /* none of those below `at`: those above may */
+		tracer = tracing->known[at] - 1u;
+	if (tracer == TRACER_NONE || tracer == TRACER_CUT_OFF) /* none of those below `at`: those above may */
 		for (uint32_t up = stack; up != at && up < tracing->stacks->node_count;
 		     up = (uint32_t)(tracing->stacks->nodes[up] >> 32)) {
-			enum python_tracer own = tracer_of_pc(tracing, tracing->stacks->nodes[up]);
-			tracer = own != TRACER_NONE ? own : tracer;
+			unsigned own = tracer_of_pc(tracing, tracing->stacks->nodes[up]);
+			tracer = own == TRACER_NONE || (own == TRACER_CUT_OFF && tracer != TRACER_NONE) ? tracer : own;
 		}
 	if (stack < tracing->stacks->node_count)
 		tracing->known[stack] = (uint8_t)(tracer + 1);
@@ -168,17 +196,22 @@ static void take_stack(void *state, size_t stream, const struct batch *batch, si
 	struct tracing *tracing = state;
 	struct open_tracing *open = &tracing->open[stream];
 	uint64_t time = batch->times[i];
-	enum python_tracer tracer;
+	unsigned tracer;
 
 	if (!is_ready(tracing))
 		return;
 	tracer = tracer_of_stack(tracing, (uint32_t)batch_value(batch, i, fields[0]));
+	if (open->is_cut_off && (double)(time - open->to) > CUT_OFF_MOST * (double)tracing->scan->process->log->header.clock_hz)
+		close_tracing(tracing, stream);
+	open->is_cut_off = tracer == TRACER_CUT_OFF;
+	if (open->is_cut_off)
+		return;
 	if (tracer != open->tracer)
 		close_tracing(tracing, stream);
 	if (tracer == TRACER_NONE)
 		return;
 	if (open->tracer == TRACER_NONE)
-		*open = (struct open_tracing){.from = time, .tracer = tracer};
+		*open = (struct open_tracing){.from = time, .tracer = (enum python_tracer)tracer};
 	open->to = time;
 	open->stacks++;
 }
