@@ -256,17 +256,33 @@ static uint64_t first_call(const struct periods *periods, size_t steps)
 	return symbol == SIZE_MAX ? 0 : periods->words[word].time;
 }
 
+/* Whether a compiler ran in the step, and none of its words came behind that: what was traced did not run. */
+static int is_only_traced(const struct process *process, const struct periods *periods, const struct period_step *step)
+{
+	const struct python_rows *python = &process->python;
+	uint64_t last = step->begin;
+
+	for (size_t i = 0; i < periods->count && periods->words[i].time < step->end; i++)
+		last = periods->words[i].time > last ? periods->words[i].time : last;
+	for (size_t t = 0; t < python->tracing_count; t++)
+		if (python->tracings[t].from_ns < (int64_t)step->end && python->tracings[t].to_ns >= (int64_t)last)
+			return 1;
+	return 0;
+}
+
 /*
  * What comes before the loop and begins like a step: a model was made, traced or loaded with some of the same ops. It lacks most of a
- * step, or the function that nearly all steps call was not called yet. In a loop of JAX the first step has words of its own. How many.
+ * step, or the function that nearly all steps call was not called yet, or it was traced alone (torch.export). In a loop of JAX the first
+ * step has words of its own. How many.
  */
-static size_t count_before_loop(const struct step_guess *known, const struct period_found *found)
+static size_t count_before_loop(const struct process *process, const struct step_guess *known, const struct period_found *found)
 {
 	uint64_t begin = known->xla_runs == NULL ? first_call(known->periods, found->count) : 0;
 	size_t before = 0;
 
 	while (known->xla_runs == NULL && before < found->count &&
-	       (found->steps[before].is_part || found->steps[before].end <= begin))
+	       (found->steps[before].is_part || found->steps[before].end <= begin ||
+		is_only_traced(process, known->periods, &found->steps[before])))
 		before++;
 	return before;
 }
@@ -328,7 +344,7 @@ static void add_steps(struct process *process, const struct step_guess *known, c
 
 	if (is_trained != NULL)
 		step.trained = TRAINED_BACKWARD;
-	for (size_t i = count_before_loop(known, found); i < found->count; i++)
+	for (size_t i = count_before_loop(process, known, found); i < found->count; i++)
 		if (is_trained != NULL && !is_trained[i])
 			leave_out(process, found->steps[i].begin);
 		else if (is_counted || found->steps[i].words > 1) /* else a loader was asked once more and had nothing */

@@ -397,6 +397,14 @@ def compiled_predicting():  # code is made for the first batch, and once more fo
             model(torch.randn(SMALL // 2 if i == 25 else SMALL, 32)).argmax(1)
 
 
+def exported():  # traced as a whole with a batch like the loop's, and then it predicts
+    net = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32), nn.LayerNorm(32), nn.Linear(32, 1)).eval()
+    model = torch.export.export(net, (torch.randn(SMALL, 32),)).module()
+    with torch.no_grad():
+        for _ in range(40):
+            model(torch.randn(SMALL, 32))
+
+
 def other_optimizer():  # batches of a loader, learnt by somebody's own optimizer, as Keras has one
     weights = torch.randn(32, 1, requires_grad=True)
     for _ in range(2):
