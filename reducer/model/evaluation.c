@@ -231,8 +231,9 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 	    process->step_count == 0)
 		return; /* one with a name is a range of PyTorch's profiler */
 	say_steps(taken, stream);
-	if (taken->steps[stream] == NO_STEP && !taken->threads[stream].has_stepped) {
-		taken->steps[stream] = process->step_count - 1; /* the first, begun by zero_grad: its forward pass may lie before */
+	if (taken->steps[stream] == NO_STEP && (!taken->threads[stream].has_stepped || taken->threads[stream].stepping != 0)) {
+		/* The first, begun by zero_grad, be it in what Optimizer.step calls back for: its forward pass may lie before. */
+		taken->steps[stream] = process->step_count - 1;
 		return;
 	}
 	if (taken->threads[stream].is_within) {
