@@ -6,6 +6,8 @@
  */
 #include "reducer/rules/rule.h"
 
+#include <string.h>
+
 /* https://www.tensorflow.org/guide/gpu_performance_analysis: up to 3 times as fast on Volta and newer */
 #define TENSOR_CORE_SPEED 3.0
 
@@ -24,16 +26,22 @@ void rule_compile_bound(const struct rule_facts *facts, struct finding *finding)
 
 void rule_retraced_function(const struct rule_facts *facts, struct finding *finding)
 {
-	const struct rule_fact *most = &facts->facts[FACT_traced_versions];
+	const struct rule_fact *most = &facts->facts[FACT_traced_versions], *longest = &facts->facts[FACT_traced_ns];
+	bool is_timed = longest->is_known && longest->value > 0 && strcmp(longest->label, most->label) == 0;
 
 	if (!finding_needs(finding, most->is_known, "no traced functions were recorded"))
 		return;
 	finding_measure(finding, most->value);
-	text_format(&finding->title, "%.0f versions of the function %s were traced.", most->value, most->label);
+	text_format(&finding->title, "%.0f versions of the function %s were traced", most->value, most->label);
+	if (is_timed)
+		text_format(&finding->title, ", which took %.3f s", longest->value / 1e9);
+	text_char(&finding->title, '.');
 	text_string(&finding->remedy,
 		    "Each trace costs as much as many steps: give it tensors rather than Python numbers, fix its shapes "
 		    "(input_signature, reduce_retracing=True), and make the function outside of loops.");
 	finding_prove(finding, facts, FACT_traced_versions);
+	if (is_timed)
+		finding_prove(finding, facts, FACT_traced_ns);
 }
 
 void rule_single_precision(const struct rule_facts *facts, struct finding *finding)
