@@ -20,11 +20,18 @@ static bool fits(const struct sweep_run *run, int64_t start_ns, uint32_t mask)
 	return run->end_ns <= start_ns || (run->items[run->count - 1].mask == mask && last_start(run) <= start_ns);
 }
 
-/* The run that got the one before of the same class, where it fits: NULL else. */
-static struct sweep_run *recent_run(struct sweep *sweep, int64_t start_ns, uint32_t mask)
+/* The run that got the one before of the same class. NULL = none did. */
+static struct sweep_run *last_run(struct sweep *sweep, uint32_t mask)
 {
 	size_t place = sweep->recent[(unsigned)__builtin_ctz(mask) % 4];
-	struct sweep_run *run = place < sweep->run_count ? &sweep->runs[place] : NULL;
+
+	return place < sweep->run_count ? &sweep->runs[place] : NULL;
+}
+
+/* The same, where it fits: NULL else. */
+static struct sweep_run *recent_run(struct sweep *sweep, int64_t start_ns, uint32_t mask)
+{
+	struct sweep_run *run = last_run(sweep, mask);
 
 	return run && run->count && !run->is_mixed && fits(run, start_ns, mask) ? run : NULL;
 }
@@ -79,6 +86,25 @@ static void widen(struct sweep_run *run)
 	run->room = ROOM_FIRST;
 }
 
+/*
+ * An op is told behind those inside it, which are of its classes, most often: the last of a run without overlaps that lie in the interval
+ * and have no class that it lacks say nothing any more.
+ */
+static void drop_covered(struct sweep *sweep, struct sweep_run *run, int64_t start_ns, int64_t end_ns, uint32_t mask)
+{
+	const struct sweep_interval *items = run->items;
+	size_t kept = run->count;
+
+	while (kept && items[kept - 1].start_ns >= start_ns && items[kept - 1].end_ns <= end_ns && !(items[kept - 1].mask & ~mask))
+		kept--;
+	if (kept == run->count)
+		return;
+	sweep->count -= run->count - kept;
+	sweep->steps += run->count - kept;
+	run->count = kept;
+	run->end_ns = kept ? items[kept - 1].end_ns : INT64_MIN;
+}
+
 void sweep_add_any(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32_t mask)
 {
 	int64_t start = start_ns;
@@ -91,6 +117,9 @@ void sweep_add_any(struct sweep *sweep, int64_t start_ns, int64_t end_ns, uint32
 	}
 	if (start >= end_ns || !mask)
 		return;
+	run = last_run(sweep, mask);
+	if (run && !run->is_mixed && !run->overlaps)
+		drop_covered(sweep, run, start, end_ns, mask);
 	run = recent_run(sweep, start, mask);
 	if (!run) {
 		run = run_for(sweep, start, mask);

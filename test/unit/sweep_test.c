@@ -146,6 +146,42 @@ static void any_order_tells_the_same(void **state)
 			check_order(order, round % 2);
 }
 
+/* Ops inside ops, told by their ends: `times` one that holds `times` of a level below. Of some levels the classes are others. */
+static int64_t add_nested(struct sweep *sweep, unsigned level, uint32_t times, int64_t start_ns, uint32_t more)
+{
+	int64_t at = start_ns;
+	uint32_t mask = level == 2 ? 1 | more : 1;
+
+	for (uint32_t i = 0; i < times && level; i++)
+		at = add_nested(sweep, level - 1, times, at + 1, more) + 1;
+	at += level == 0;
+	sweep_add(sweep, start_ns, at, mask);
+	for (int64_t i = start_ns; i < at; i++)
+		wanted[i] |= mask;
+	return at;
+}
+
+static void check_nested(uint32_t more, size_t most)
+{
+	struct sweep sweep = {.told_ns = INT64_MIN};
+
+	memset(told, 0, sizeof(told));
+	memset(wanted, 0, sizeof(wanted));
+	for (int64_t i = 0; i < 4; i++)
+		add_nested(&sweep, 4, 4, i * 1000, more);
+	assert_true(sweep.count <= most);
+	sweep_flush(&sweep, INT64_MAX, tell, NULL);
+	assert_memory_equal(told, wanted, sizeof(told));
+	sweep_free(&sweep);
+}
+
+static void what_lies_in_another_of_its_classes_waits_no_more(void **state)
+{
+	(void)state;
+	check_nested(0, 4);
+	check_nested(2, 4 * 4 * 4 + 4 * 4 + 4); /* of 1,364 */
+}
+
 /* Steps of work an interval: `count` calls of a thread and the device work of each, which comes `late` calls behind, in pieces. */
 static double steps_of(int64_t count, int64_t late)
 {
@@ -184,6 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_tells_the_same),
 		cmocka_unit_test(sums_are_those_of_stretches),
+		cmocka_unit_test(what_lies_in_another_of_its_classes_waits_no_more),
 		cmocka_unit_test(work_grows_with_the_intervals),
 	};
 
