@@ -22,7 +22,7 @@ static void *add(struct allocator_list *list)
 
 void *allocators_of(struct allocator_list *list, const char *name, bool *is_new)
 {
-	uint32_t word = words_number(&list->words, name);
+	uint32_t word = words_lasting(&list->words, name);
 	struct allocator *one;
 
 	for (size_t i = 0; i < list->count; i++) {

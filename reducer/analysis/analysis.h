@@ -50,7 +50,7 @@ struct analysis_kind {
 	 * never NULL.
 	 */
 	void *(*begin)(const struct analysis_input *input);
-	/* One after the other, in the order of ends; what a device did comes late. Texts live during the call. */
+	/* One after the other, in the order of ends; what a device did comes late. How long texts live: spans.h. */
 	void (*span)(void *result, const struct span *span);
 	/*
 	 * Calls and kernels, wanted or not, each of which is like one that `span` got: the same as if `span` got them one by one. Only

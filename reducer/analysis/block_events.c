@@ -97,9 +97,9 @@ static void take(void *result, const struct span *span)
 					   .bytes = bytes,
 					   .live = said->total || said->has_room ? said->total : events->pass->own,
 					   .fragmentation = said->fragmentation,
-					   .op = words_number(&all->words, said->op ? said->op : span->op),
-					   .region = words_number(&all->words, said->region),
-					   .shape = words_number(&all->words, said->shape),
+					   .op = words_lasting(&all->words, said->op ? said->op : span->op),
+					   .region = words_lasting(&all->words, said->region),
+					   .shape = words_lasting(&all->words, said->shape),
 					   .type = said->type,
 					   .is_release = said->is_release != 0,
 					   .has_room = said->has_room != 0});

@@ -262,7 +262,7 @@ static void try_during(struct gaps *gaps, struct open_gap *open, const struct sp
 	if (both / either <= open->fits || told->duration_ns < DURING_LEAST_NS || span->is_open || gaps->words.count >= NAMES_MOST)
 		return;
 	open->fits = both / either;
-	open->gap->during = words_number(&gaps->words, span->name);
+	open->gap->during = words_lasting(&gaps->words, span->name);
 	open->gap->during_ns = (uint64_t)(to_ns - from_ns);
 }
 
@@ -306,16 +306,16 @@ static void take_work(struct gaps *gaps, const struct span_again *told)
 	size_t at = gap_behind(device, told->start_ns + CLOCK_NS, &device->work_hint);
 	if (at < device->count && end > device->gaps[at].before_ns) {
 		device->gaps[at].before_ns = end;
-		device->gaps[at].gap->before = words_number(&gaps->words, span->name);
+		device->gaps[at].gap->before = words_lasting(&gaps->words, span->name);
 	}
 	if (at == 0 || device->gaps[at - 1].end_ns < told->start_ns - CLOCK_NS || device->gaps[at - 1].gap->after)
 		return;
 	struct gap *gap = device->gaps[at - 1].gap;
 	gap->called_ns = told->called_ns;
 	gap->thread = span->thread;
-	gap->after = words_number(&gaps->words, span->name);
-	gap->op = words_number(&gaps->words, span->op);
-	gap->range = words_number(&gaps->words, span->range);
+	gap->after = words_lasting(&gaps->words, span->name);
+	gap->op = words_lasting(&gaps->words, span->op);
+	gap->range = words_lasting(&gaps->words, span->range);
 }
 
 static void again(void *result, const struct span_again *spans, size_t count)

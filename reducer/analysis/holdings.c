@@ -97,9 +97,9 @@ static uint32_t holding_of(struct allocator_list *all, struct holder *holder, co
 	const struct span_block *block = span->block;
 	const char *said = block->region ? block->region : "";
 	enum region region = region_of(said);
-	struct holding key = {.op = words_number(&all->words, block->op ? block->op : span->op),
-			      .region_said = words_number(&all->words, said),
-			      .shape = words_number(&all->words, block->shape),
+	struct holding key = {.op = words_lasting(&all->words, block->op ? block->op : span->op),
+			      .region_said = words_lasting(&all->words, said),
+			      .shape = words_lasting(&all->words, block->shape),
 			      .type = block->type,
 			      .region = (uint8_t)region};
 	uint64_t hash;

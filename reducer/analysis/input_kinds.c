@@ -87,9 +87,9 @@ bool input_is_named(const char *name)
 	return begins(name, "Iterator::") || begins(name, REDUCE) || begins(name, LOADER) || is_named_input(name);
 }
 
-bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread)
+bool input_kind_is_wait(enum input_kind kind, const struct span *span, uint32_t step_thread)
 {
-	switch (input_kind_of(span, loops)) {
+	switch (kind) {
 	case INPUT_ROOT:
 	case INPUT_GET:
 		return true;
@@ -99,6 +99,11 @@ bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t ste
 	default:
 		return false;
 	}
+}
+
+bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread)
+{
+	return input_kind_is_wait(input_kind_of(span, loops), span, step_thread);
 }
 
 /* The name without a version and without the number of an input: TFRecordV2, Zip[0]. */

@@ -43,6 +43,8 @@ bool input_is_named(const char *name);
  * on another thread works ahead.
  */
 bool input_is_wait(const struct span *span, enum input_loops loops, uint32_t step_thread);
+/* The same of a span whose kind is known. */
+bool input_kind_is_wait(enum input_kind kind, const struct span *span, uint32_t step_thread);
 
 /* The last part of a long name: what the iterator is. Points into `name`. */
 const char *input_iterator_name(const char *name);

@@ -103,8 +103,8 @@ static void make(struct allocator_list *all, struct lifetimes *of, const struct 
 						.bytes = span->bytes,
 						.begun = pass->events,
 						.op = op,
-						.region = words_number(&all->words, said->region),
-						.shape = words_number(&all->words, said->shape),
+						.region = words_lasting(&all->words, said->region),
+						.shape = words_lasting(&all->words, said->shape),
 						.type = said->type};
 	pass->own += span->bytes;
 }
@@ -121,7 +121,7 @@ static void take(void *result, const struct span *span)
 	if (!said)
 		return;
 	of = lifetimes_of(all, span->name);
-	op = words_number(&all->words, said->op ? said->op : span->op);
+	op = words_lasting(&all->words, said->op ? said->op : span->op);
 	of->pass->events++;
 	entry = said->address ? live_find(&of->pass->live, said->address) : NULL;
 	if (entry)

@@ -24,24 +24,63 @@ static int compare_ops(const void *a, const void *b)
 	return strcmp(one->name, other->name);
 }
 
-static void add_op(struct loading *loading, const char *name, enum input_category category, uint64_t total, uint64_t self)
+static struct loading_name *name_at(struct loading_pass *pass, uint32_t word)
 {
-	uint32_t number = words_number(&loading->pass->names[category], name);
+	size_t before = pass->name_room;
 
-	while (loading->pass->op_of_count[category] <= number) {
-		loading->pass->op_of[category] =
-			base_grow(loading->pass->op_of[category], &loading->pass->op_of_room[category],
-				  loading->pass->op_of_count[category] + 1, sizeof(**loading->pass->op_of));
-		loading->pass->op_of[category][loading->pass->op_of_count[category]++] = (uint32_t)loading->op_count;
+	if (word >= before) {
+		pass->names = base_grow(pass->names, &pass->name_room, (size_t)word + 1, sizeof(*pass->names));
+		memset(pass->names + before, 0, (pass->name_room - before) * sizeof(*pass->names));
+	}
+	return &pass->names[word];
+}
+
+/* What its text says. */
+static const struct loading_name *name_read(struct loading_pass *pass, uint32_t word)
+{
+	struct loading_name *name = name_at(pass, word);
+
+	if (!name->is_read) {
+		name->is_collate = input_is_collate(pass->words.items[word]);
+		name->is_pinning = input_is_pinning(pass->words.items[word]);
+		name->is_read = 1;
+	}
+	return name;
+}
+
+_Static_assert(SPAN_RANGE < LOADING_KINDS && SPAN_OP < LOADING_KINDS && SPAN_TRACE < LOADING_KINDS, "kinds has a place for each");
+
+static enum input_kind kind_of(struct loading_pass *pass, uint32_t word, const struct span *span)
+{
+	uint8_t *kind = &name_at(pass, word)->kinds[span->what];
+
+	if (!*kind)
+		*kind = (uint8_t)(input_kind_of(span, pass->loops) + 1);
+	return (enum input_kind)(*kind - 1);
+}
+
+static void add_op(struct loading *loading, uint32_t word, enum input_category category, uint64_t total, uint64_t self)
+{
+	uint32_t *place = &name_at(loading->pass, word)->ops[category];
+	const char *name = loading->pass->words.items[word];
+
+	if (!*place) {
 		loading->ops = base_grow(loading->ops, &loading->op_room, loading->op_count + 1, sizeof(*loading->ops));
 		loading->ops[loading->op_count++] = (struct loading_op){.log_id = own(loading)->log_id,
 									.name = base_copy(name, strlen(name)),
 									.category = category};
+		*place = (uint32_t)loading->op_count;
 	}
-	struct loading_op *op = &loading->ops[loading->pass->op_of[category][number]];
+	struct loading_op *op = &loading->ops[*place - 1];
 	op->count++;
 	op->total_ns += total;
 	op->self_ns += self;
+}
+
+/* The same of a text of ours. */
+static void add_own(struct loading *loading, const char *name, enum input_category category, uint64_t total, uint64_t self)
+{
+	add_op(loading, words_lasting(&loading->pass->words, name), category, total, self);
 }
 
 static void add(struct loading *loading, enum loading_sum sum, uint64_t ns, uint64_t bytes)
@@ -71,7 +110,7 @@ static void *begin(const struct analysis_input *input)
 }
 
 /* What happens on the thread before a loader's call ends may be inside that call. */
-static void remember(struct loading *loading, const struct span *span, enum input_category category)
+static void remember(struct loading *loading, const struct span *span, uint32_t word, enum input_category category)
 {
 	struct loading_pass *pass = loading->pass;
 
@@ -84,7 +123,7 @@ static void remember(struct loading *loading, const struct span *span, enum inpu
 	pass->pending = base_grow(pass->pending, &pass->pending_room, pass->pending_count + 1, sizeof(*pass->pending));
 	pass->pending[pass->pending_count++] =
 		(struct pending){.start_ns = span->start_ns,
-				 .word = words_number(&pass->words, span->name),
+				 .word = word,
 				 .what = span->what,
 				 .category = category,
 				 .depth = span->depth,
@@ -108,26 +147,26 @@ static void take_starts(struct loading *loading, const struct span *span)
 }
 
 /* A call of a loader is over: what began in it was its own. */
-static void take_loader(struct loading *loading, const struct span *span)
+static void take_loader(struct loading *loading, const struct span *span, uint32_t word)
 {
 	struct loading_pass *pass = loading->pass;
 	uint64_t inside = 0;
 
 	for (size_t i = 0; i < pass->pending_count; i++) {
 		const struct pending *item = &pass->pending[i];
-		const char *name = pass->words.items[item->word];
 		if (item->start_ns < span->start_ns)
 			continue;
-		if (item->what == SPAN_READ && input_is_file(name))
-			add(loading, LOADING_LOADER_READS, item->total_ns, 0);
-		else if (item->what == SPAN_READ)
-			add(loading, LOADING_QUEUE_READS, item->total_ns, 0);
-		else if (input_is_collate(name) && item->depth == span->depth + 1) /* stack calls cat */
-			add(loading, LOADING_LOADER_COLLATE, item->total_ns, 0);
 		inside += item->self_ns;
-		if (item->what != SPAN_READ || input_is_file(name))
-			add_op(loading, item->what == SPAN_READ ? "reading files" : name, item->category, item->total_ns,
-			       item->self_ns);
+		if (item->what != SPAN_READ) {
+			if (item->depth == span->depth + 1 && name_read(pass, item->word)->is_collate) /* stack calls cat */
+				add(loading, LOADING_LOADER_COLLATE, item->total_ns, 0);
+			add_op(loading, item->word, item->category, item->total_ns, item->self_ns);
+		} else if (input_is_file(pass->words.items[item->word])) {
+			add(loading, LOADING_LOADER_READS, item->total_ns, 0);
+			add_own(loading, "reading files", item->category, item->total_ns, item->self_ns);
+		} else {
+			add(loading, LOADING_QUEUE_READS, item->total_ns, 0);
+		}
 	}
 	pass->pending_count = 0;
 	if (pass->dropped && pass->dropped_ns >= span->start_ns)
@@ -136,7 +175,7 @@ static void take_loader(struct loading *loading, const struct span *span)
 	own(loading)->has_workers |= strstr(span->name, "MultiProcessing") != NULL;
 	take_starts(loading, span);
 	add(loading, LOADING_LOADER, span->duration_ns, 0);
-	add_op(loading, span->name, INPUT_PREPROCESSING, span->duration_ns,
+	add_op(loading, word, INPUT_PREPROCESSING, span->duration_ns,
 	       span->duration_ns > inside ? span->duration_ns - inside : 0);
 }
 
@@ -151,18 +190,20 @@ static void take_place(struct loading *loading, const struct span *span)
 /* An op, trace or range of a process with steps. */
 static void take_named(struct loading *loading, const struct span *span)
 {
-	const struct loading_pass *pass = loading->pass;
-	bool is_wait = input_is_wait(span, pass->loops, pass->step_thread);
+	struct loading_pass *pass = loading->pass;
+	uint32_t word = words_lasting(&pass->words, span->name);
+	enum input_kind kind = kind_of(pass, word, span);
+	bool is_wait = input_kind_is_wait(kind, span, pass->step_thread);
 
 	if (is_wait)
 		take_place(loading, span);
-	switch (input_kind_of(span, pass->loops)) {
+	switch (kind) {
 	case INPUT_ROOT:
 		add(loading, LOADING_ITERATORS, span->duration_ns, 0);
 		return;
 	case INPUT_LOADER:
 		if (is_wait)
-			take_loader(loading, span);
+			take_loader(loading, span, word);
 		return;
 	case INPUT_RANGE:
 		if (is_wait)
@@ -173,28 +214,28 @@ static void take_named(struct loading *loading, const struct span *span)
 	default:
 		return;
 	}
-	if (input_is_pinning(span->name)) {
+	if (name_read(pass, word)->is_pinning) {
 		add(loading, LOADING_PINNING, span->duration_ns, 0);
-		add_op(loading, span->name, INPUT_ENQUEUE, span->duration_ns, span->self_ns);
+		add_op(loading, word, INPUT_ENQUEUE, span->duration_ns, span->self_ns);
 	} else if (span->what == SPAN_OP && span->thread == pass->step_thread) {
-		remember(loading, span, INPUT_PREPROCESSING);
+		remember(loading, span, word, INPUT_PREPROCESSING);
 	}
 }
 
 static void take_read(struct loading *loading, const struct span *span)
 {
-	const struct loading_pass *pass = loading->pass;
+	struct loading_pass *pass = loading->pass;
 
 	if (!input_is_data(span->name))
 		return;
 	if (span->thread == pass->step_thread) {
 		add(loading, LOADING_DEMAND_READS, span->self_ns, span->bytes);
-		remember(loading, span, INPUT_DEMAND_READ);
+		remember(loading, span, words_lasting(&pass->words, span->name), INPUT_DEMAND_READ);
 	} else if (input_is_queue(span->name)) {
 		add(loading, LOADING_QUEUE_READS, span->self_ns, span->bytes);
 	} else if (!pass->has_iterators) {
 		add(loading, LOADING_ADVANCE_READS, span->self_ns, span->bytes);
-		add_op(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
+		add_own(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
 	}
 }
 
@@ -245,11 +286,12 @@ static void take_worker(struct loading *loading, const struct span *span)
 		if (!input_is_data(span->name))
 			return;
 		add(loading, LOADING_WORKER_READS, span->self_ns, span->bytes);
-		add_op(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
+		add_own(loading, "reading files", INPUT_ADVANCE_READ, span->self_ns, span->self_ns);
 	} else if (span->what == SPAN_OP) {
-		if (input_is_collate(span->name) && span->depth == 0)
+		uint32_t word = words_lasting(&pass->words, span->name);
+		if (span->depth == 0 && name_read(pass, word)->is_collate)
 			add(loading, LOADING_WORKER_COLLATE, span->duration_ns, 0);
-		add_op(loading, span->name, INPUT_PREPROCESSING, span->duration_ns, span->self_ns);
+		add_op(loading, word, INPUT_PREPROCESSING, span->duration_ns, span->self_ns);
 	}
 	if (is_main && end > pass->last_ns)
 		pass->last_ns = end;
@@ -266,7 +308,7 @@ static void take(void *result, const struct span *span)
 		if (span->copy_kind != 1)
 			return;
 		add(loading, LOADING_COPIES, span->duration_ns, span->bytes);
-		add_op(loading, "copies to the device", INPUT_ENQUEUE, span->duration_ns, span->duration_ns);
+		add_own(loading, "copies to the device", INPUT_ENQUEUE, span->duration_ns, span->duration_ns);
 	} else if (!pass->has_steps && pass->is_below) {
 		take_worker(loading, span);
 	} else if (span->what == SPAN_READ) {

@@ -174,10 +174,7 @@ void loading_pass_free(struct loading_pass *pass)
 {
 	units_free(&pass->units);
 	words_free(&pass->words);
-	for (size_t c = 0; c < INPUT_CATEGORIES; c++) {
-		words_free(&pass->names[c]);
-		free(pass->op_of[c]);
-	}
+	free(pass->names);
 	free(pass->pending);
 	free(pass->starts);
 	free(pass);

@@ -19,6 +19,16 @@ struct pending {
 	uint64_t total_ns, self_ns;
 };
 
+#define LOADING_KINDS 3 /* SPAN_RANGE, SPAN_OP, SPAN_TRACE */
+
+/* What is known of a name, by its number in words. */
+struct loading_name {
+	uint32_t ops[INPUT_CATEGORIES]; /* its place in loading->ops + 1; 0 = none */
+	uint8_t kinds[LOADING_KINDS];	/* enum input_kind + 1 of what is called so; 0 = not asked yet */
+	uint8_t is_read;		/* 0 = the rest is not known yet */
+	bool is_collate, is_pinning;
+};
+
 struct loading_pass {
 	const struct analysis_input *input;
 	struct units units; /* steps; none in a process without */
@@ -28,6 +38,8 @@ struct loading_pass {
 	uint32_t step_thread, first_thread;
 	int64_t from_ns, to_ns; /* what counts */
 	struct words words;
+	struct loading_name *names;
+	size_t name_room;
 	struct pending *pending;
 	size_t pending_count, pending_room;
 	uint64_t dropped; /* of them, for want of room, since that call; dropped_ns: when the last of those began */
@@ -38,10 +50,6 @@ struct loading_pass {
 	bool is_started; /* code was read behind what looked like the first index */
 	int64_t *starts; /* of processes below, by time; those behind the last call of a loader are to come */
 	size_t start_count, start_next;
-	/* Ops by category and name: their place in loading->ops. */
-	struct words names[INPUT_CATEGORIES];
-	uint32_t *op_of[INPUT_CATEGORIES];
-	size_t op_of_count[INPUT_CATEGORIES], op_of_room[INPUT_CATEGORIES];
 };
 
 /* Finds the steps, the thread that marks them, and the time that counts. */

@@ -225,7 +225,7 @@ static uint8_t known_name(struct parts *parts, const struct span *span)
 
 	if (parts->names.count >= NAMES_MOST)
 		return read_name(parts, span);
-	place = (size_t)words_number(&parts->names, span->name) * HOST_KINDS + span->what;
+	place = (size_t)words_lasting(&parts->names, span->name) * HOST_KINDS + span->what;
 	if (place >= before) {
 		parts->hosts = base_grow(parts->hosts, &parts->host_room, place + 1, 1);
 		memset(parts->hosts + before, 0, parts->host_room - before);

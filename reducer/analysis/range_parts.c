@@ -49,8 +49,8 @@ static void take(void *result, const struct span *span)
 
 	if (!is_range(span))
 		return;
-	part = part_of_key(parts, &(struct range_part){.name = words_number(&parts->words, span->name),
-						       .domain = words_number(&parts->words, span->domain),
+	part = part_of_key(parts, &(struct range_part){.name = words_lasting(&parts->words, span->name),
+						       .domain = words_lasting(&parts->words, span->domain),
 						       .source = span->source,
 						       .is_told_late = span->what == SPAN_TRACE});
 	if (span->what == SPAN_MARK) {

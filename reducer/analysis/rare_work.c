@@ -46,7 +46,7 @@ static struct rare_row *row_of(struct rare_work *work, const struct span *span)
 		work->untold++;
 		return NULL;
 	}
-	name = words_number(&work->words, span->name);
+	name = words_lasting(&work->words, span->name);
 	if (name == work->count) {
 		work->rows = base_grow(work->rows, &work->room, work->count + 1, sizeof(*work->rows));
 		work->rows[work->count++] = (struct rare_row){

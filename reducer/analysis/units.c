@@ -95,7 +95,7 @@ static bool is_call(const struct span *span)
 
 static uint32_t group_of(struct roots *roots, const struct span *span, enum unit_kind kind)
 {
-	uint32_t word = words_number(&roots->words, span->name);
+	uint32_t word = words_lasting(&roots->words, span->name);
 
 	for (size_t g = 0; g < roots->group_count; g++)
 		if (roots->groups[g].word == word && roots->groups[g].thread == span->thread && roots->groups[g].kind == kind)

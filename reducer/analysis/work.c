@@ -87,9 +87,13 @@ static struct work_device *device_of(struct work *work, uint64_t log_id, uint32_
 
 static struct work_thread *thread_of(struct work *work, uint64_t log_id, uint32_t serial)
 {
+	struct work_thread *last = work->thread_count ? &work->threads[work->last_thread] : NULL;
+
+	if (last && last->log_id == log_id && last->serial == serial)
+		return last;
 	for (size_t i = 0; i < work->thread_count; i++)
 		if (work->threads[i].log_id == log_id && work->threads[i].serial == serial)
-			return &work->threads[i];
+			return &work->threads[work->last_thread = i];
 	work->threads = base_grow(work->threads, &work->thread_room, work->thread_count + 1, sizeof(*work->threads));
 	work->threads[work->thread_count] =
 		(struct work_thread){.log_id = log_id, .serial = serial, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
@@ -105,8 +109,8 @@ static void widen(int64_t *first, int64_t *last, int64_t start_ns, int64_t end_n
 /* Row and device of work that was not seen of late. */
 static struct work_recent find_places(struct work *work, const struct span *span, uint32_t mask)
 {
-	uint32_t name = words_number(&work->words, span->name);
-	struct work_row key = {.op = words_number(&work->words, span->op),
+	uint32_t name = words_lasting(&work->words, span->name);
+	struct work_row key = {.op = words_lasting(&work->words, span->op),
 			       .name = name,
 			       .what = (uint8_t)span->what,
 			       .op_source = span->op_source,
@@ -196,14 +200,30 @@ static void take_op(struct work *work, const struct span *span)
 		(struct covered){span->start_ns, span->duration_ns > inside ? span->duration_ns : inside};
 }
 
+static struct work_host *host_of(struct work *work, uint32_t name)
+{
+	size_t before = work->host_room;
+
+	if (name >= before) {
+		work->hosts = base_grow(work->hosts, &work->host_room, (size_t)name + 1, sizeof(*work->hosts));
+		memset(work->hosts + before, 0, (work->host_room - before) * sizeof(*work->hosts));
+	}
+	return &work->hosts[name];
+}
+
 /* Its own sums, for those who ask for a part of the time or of the threads. */
 static void take_host(struct work *work, const struct span *span)
 {
-	uint32_t name = words_number(&work->words, span->name);
-	struct work_row key = {
-		.op = name, .name = name, .what = (uint8_t)span->what, .op_source = span->source, .part = PART_HOST_COMPUTE};
-	struct work_row *row = row_of(work, &key);
+	uint32_t name = words_lasting(&work->words, span->name);
+	struct work_host *host = host_of(work, name);
+	struct work_row *row;
 
+	if (!host->row || host->what != span->what || host->source != span->source) {
+		row = row_of(work, &(struct work_row){.op = name, .name = name, .what = (uint8_t)span->what, .op_source = span->source,
+						      .part = PART_HOST_COMPUTE});
+		*host = (struct work_host){(uint32_t)(row - work->rows) + 1, (uint8_t)span->what, span->source};
+	}
+	row = &work->rows[host->row - 1];
 	count(row, span->duration_ns);
 	row->self_ns += span->self_ns;
 }
@@ -248,6 +268,8 @@ static void end(void *result)
 	parts_free(&work->parts);
 	free(work->recent);
 	free(work->alikes);
+	free(work->hosts);
+	work->hosts = NULL;
 	work->recent = NULL;
 	work->alikes = NULL;
 	work->input = NULL;
@@ -358,6 +380,7 @@ static void drop(void *result)
 	parts_free(&work->parts);
 	free(work->recent);
 	free(work->alikes);
+	free(work->hosts);
 	free(work->rows);
 	free(work->devices);
 	free(work->threads);

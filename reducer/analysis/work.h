@@ -50,7 +50,7 @@ struct work {
 	struct work_device *devices;
 	size_t device_count, device_room;
 	struct work_thread *threads;
-	size_t thread_count, thread_room;
+	size_t thread_count, thread_room, last_thread; /* the last: looked for last, a place */
 	const struct analysis_input *input; /* during the pass only */
 	struct parts parts;
 	uint8_t *tensor_names; /* by number in words: 0 = not looked at, 1 = no, 2 = its name says tensor cores */
@@ -65,6 +65,11 @@ struct work {
 		uint64_t alike; /* span.alike, 0 = none */
 		uint32_t row, device_at;
 	} * alikes; /* the same by that number; during the pass only */
+	struct work_host {
+		uint32_t row; /* + 1 */
+		uint8_t what, source;
+	} * hosts; /* the op of the host of that name that came last, by number in words; during the pass only */
+	size_t host_room;
 };
 
 #define WORK_RECENT 256u /* a power of two */

@@ -80,6 +80,27 @@ uint32_t spans_place_of(const struct number_map *map, uint64_t key)
 	return place == NUMBER_MAP_NONE ? SPANS_NO_TEXT : place;
 }
 
+uint8_t spans_phase(struct spans *spans, uint32_t text, uint8_t source, uint8_t scope)
+{
+	uint64_t key = (uint64_t)source << 8 | scope;
+	struct span_phase *last;
+	uint32_t phase;
+
+	if (spans->phase_of_text == NULL) /* facts come before all records: there are no more texts */
+		spans->phase_of_text = calloc(spans->text_count, sizeof *spans->phase_of_text);
+	last = spans->phase_of_text == NULL ? NULL : &spans->phase_of_text[text];
+	if (last != NULL && last->is_known && last->of == key)
+		return last->phase;
+	phase = number_map_find(&spans->phases, key, text);
+	if (phase == NUMBER_MAP_NONE) {
+		phase = spans->options->phase_of(spans->options->context, spans->texts[text], source, scope);
+		number_map_set(&spans->phases, key, text, phase);
+	}
+	if (last != NULL)
+		*last = (struct span_phase){(uint16_t)key, (uint8_t)phase, 1};
+	return (uint8_t)phase;
+}
+
 static void keep_text(struct spans *spans, struct number_map *map, uint64_t key, const struct fact_value *text)
 {
 	if (text == NULL || number_map_find(map, 0, key) != NUMBER_MAP_NONE)
@@ -261,6 +282,7 @@ static void end(void *state)
 	free(spans->wide.open);
 	free(spans->thread_of);
 	free(spans->pending);
+	free(spans->phase_of_text);
 	spans_flops_free(spans);
 	nests_free(&spans->nests);
 	awaited_free(&spans->awaited);

@@ -152,7 +152,7 @@ struct span_again {
 	uint32_t lane;
 };
 
-/* Non-zero ends the pass. Texts live during the call; those of calls and device work, and shapes, until the pass is over. */
+/* Non-zero ends the pass. Texts live, unchanged, until the pass is over, but names of counters and texts of arguments: during the call. */
 typedef int span_visit(void *context, const struct span *span);
 /* Spans that follow each other, likewise. */
 typedef int span_visit_again(void *context, const struct span_again *spans, size_t count);

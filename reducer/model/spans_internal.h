@@ -24,6 +24,7 @@ struct span_open {
 	uint32_t domain;
 	uint32_t inputs;       /* of an op: place in texts */
 	uint32_t nest;	       /* of what begins in it; of an op that of what it lies in */
+	uint32_t op, range;    /* innermost with a name among those up to it: places on the stack + 1, 0 = none */
 	uint8_t source, scope, phase, is_op;
 	struct flops flops;    /* what its inputs tell */
 	uint64_t inside_flops; /* of what it held */
@@ -76,6 +77,10 @@ struct spans {
 	const char **texts;
 	size_t text_count, text_room;
 	struct number_map phases; /* place in texts, source and scope -> phase */
+	struct span_phase {
+		uint16_t of; /* source, scope */
+		uint8_t phase, is_known;
+	} * phase_of_text; /* the one that was asked for last, by place in texts; NULL = none was, or no memory */
 	struct pool pool;
 	struct nests nests;
 	struct places places;
@@ -135,6 +140,8 @@ uint32_t spans_serial(const struct spans *spans, size_t stream);
 /* NULL for SPANS_NO_TEXT. */
 const char *spans_text(const struct spans *spans, uint32_t place);
 
+/* The phase that such a name begins, as span_options.phase_of says, asked once; 0 = none. There is such a text and who says it. */
+uint8_t spans_phase(struct spans *spans, uint32_t text, uint8_t source, uint8_t scope);
 /* Where the thread of a stream is now. */
 struct span_place spans_where(const struct spans *spans, size_t stream);
 /* spans_ranges.c: what is open ends here, still open. */

@@ -13,6 +13,20 @@
 
 #define OPEN_MOST (1u << 16) /* ranges open at once on a thread; further ones are drawn as marks */
 
+/* What is innermost up to a place on the stack. */
+static void find_innermost(struct span_thread *thread, size_t at)
+{
+	struct span_open *open = &thread->open[at];
+	const struct span_open *below = at == 0 ? NULL : open - 1;
+
+	open->op = below == NULL ? 0 : below->op;
+	open->range = below == NULL ? 0 : below->range;
+	if (open->is_op && (open->name != SPANS_NO_TEXT || open->op == 0))
+		open->op = (uint32_t)at + 1;
+	else if (!open->is_op && open->name != SPANS_NO_TEXT)
+		open->range = (uint32_t)at + 1;
+}
+
 struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open)
 {
 	if (thread->count == thread->room) {
@@ -35,6 +49,7 @@ struct span_open *spans_push(struct spans *spans, struct span_thread *thread, st
 	}
 	open.inputs = SPANS_NO_TEXT;
 	thread->open[thread->count] = open;
+	find_innermost(thread, thread->count);
 	return &thread->open[thread->count++];
 }
 
@@ -73,8 +88,10 @@ static void nest_again(struct spans *spans, struct span_thread *thread, size_t f
 {
 	uint32_t outer = from == 0 ? NESTS_NONE : thread->open[from - 1].nest;
 
-	for (size_t at = from; at < thread->count; at++)
+	for (size_t at = from; at < thread->count; at++) {
 		outer = thread->open[at].nest = nest_inside(spans, outer, &thread->open[at]);
+		find_innermost(thread, at);
+	}
 }
 
 void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int64_t end_ns, int is_open)
@@ -122,18 +139,12 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 static uint8_t phase_of(struct spans *spans, const struct span_thread *thread, const struct span_open *open)
 {
 	uint8_t below = thread->count > 0 ? thread->open[thread->count - 1].phase : 0;
-	uint64_t key = (uint64_t)open->source << 8 | open->scope;
-	uint32_t phase;
+	uint8_t phase;
 
 	if (spans->options->phase_of == NULL || open->name == SPANS_NO_TEXT)
 		return below;
-	phase = number_map_find(&spans->phases, key, open->name);
-	if (phase == NUMBER_MAP_NONE) {
-		phase = spans->options->phase_of(spans->options->context, spans_text(spans, open->name), open->source,
-						 open->scope);
-		number_map_set(&spans->phases, key, open->name, phase);
-	}
-	return phase != 0 ? (uint8_t)phase : below;
+	phase = spans_phase(spans, open->name, open->source, open->scope);
+	return phase != 0 ? phase : below;
 }
 
 struct span_place spans_where(const struct spans *spans, size_t stream)
@@ -142,18 +153,18 @@ struct span_place spans_where(const struct spans *spans, size_t stream)
 	struct span_place place = {.op = SPANS_NO_TEXT, .inputs = SPANS_NO_TEXT, .range = SPANS_NO_TEXT, .depth = (uint32_t)thread->count,
 				   .nest = nest_of(thread)};
 
-	if (thread->count > 0)
-		place.phase = thread->open[thread->count - 1].phase;
-	for (size_t at = thread->count; at-- > 0 && (place.op == SPANS_NO_TEXT || place.range == SPANS_NO_TEXT);) {
-		const struct span_open *open = &thread->open[at];
-		if (open->is_op && place.op == SPANS_NO_TEXT) {
-			place.op = open->name;
-			place.inputs = open->inputs;
-			place.op_source = open->source;
-		} else if (!open->is_op && place.range == SPANS_NO_TEXT) {
-			place.range = open->name;
-		}
+	if (thread->count == 0)
+		return place;
+	const struct span_open *top = &thread->open[thread->count - 1];
+	place.phase = top->phase;
+	if (top->op != 0) {
+		const struct span_open *op = &thread->open[top->op - 1];
+		place.op = op->name;
+		place.inputs = op->inputs;
+		place.op_source = op->source;
 	}
+	if (top->range != 0)
+		place.range = thread->open[top->range - 1].name;
 	return place;
 }
 

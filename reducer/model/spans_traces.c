@@ -52,19 +52,6 @@ void spans_traces_flush(struct spans *spans)
 		flush(spans, &spans->pending[s]);
 }
 
-/* What the caller makes of a name, asked once a name. */
-static uint8_t phase_of(struct spans *spans, uint32_t place, const struct span *span)
-{
-	uint64_t key = (uint64_t)span->source << 8;
-	uint32_t phase = spans->options->phase_of == NULL ? 0 : number_map_find(&spans->phases, key, place);
-
-	if (phase != NUMBER_MAP_NONE)
-		return (uint8_t)phase;
-	phase = spans->options->phase_of(spans->options->context, span->name, span->source, 0);
-	number_map_set(&spans->phases, key, place, phase);
-	return (uint8_t)phase;
-}
-
 static void hold(struct spans *spans, size_t stream, struct span span, uint32_t text)
 {
 	struct span_pending *pending = &spans->pending[stream];
@@ -125,7 +112,9 @@ void spans_take_trace(void *state, size_t stream, const struct batch *batch, siz
 			    .name = name == NULL ? "[name not recorded]" : name,
 			    .source = (uint8_t)SPANS_VALUE(4),
 			    .thread = spans_serial(spans, stream)};
-	span.phase = phase_of(spans, place, &span);
+	if (spans->options->phase_of != NULL)
+		span.phase = place == SPANS_NO_TEXT ? spans->options->phase_of(spans->options->context, span.name, span.source, 0)
+						    : spans_phase(spans, place, span.source, 0);
 	hold(spans, stream, span, text == 0 ? SPANS_NO_TEXT : spans_place_of(&spans->words, text));
 }
 
