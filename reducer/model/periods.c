@@ -133,9 +133,17 @@ void periods_add_times(struct periods *periods, uint64_t key, const uint64_t *ti
 		symbol->count++;
 		periods->words[periods->count++] = (struct period_word){
 			.time = times[i], .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread};
-		if (periods->count == WORDS_MOST)
-			drop_frequent(periods);
+		if (periods->count < WORDS_MOST)
+			continue;
+		if (periods->before_drop != NULL)
+			periods->before_drop(periods->drop_context);
+		drop_frequent(periods);
 	}
+}
+
+int periods_have_room(const struct periods *periods, size_t count)
+{
+	return periods->count + count < WORDS_MOST;
 }
 
 /* The words by symbol, in time order within each. */

@@ -50,6 +50,8 @@ struct periods {
 	uint32_t *places; /* hash table of indexes + 1 into symbols */
 	size_t place_count;
 	int is_short;
+	void (*before_drop)(void *context); /* words are about to be dropped; NULL = nobody minds */
+	void *drop_context;
 };
 
 struct period_step {
@@ -74,6 +76,9 @@ void periods_free(struct periods *periods);
 
 /* The same word at each of these times, as periods_add. */
 void periods_add_times(struct periods *periods, uint64_t key, const uint64_t *times, size_t count, uint32_t thread);
+
+/* Whether so many more words can come, and one by one some others, before any is dropped. */
+int periods_have_room(const struct periods *periods, size_t count);
 
 /* A word; times do not fall. key: any number that means the same each time it comes. thread: who said it, 0 = not known. */
 static inline void periods_add(struct periods *periods, uint64_t key, uint64_t time, uint32_t thread)

@@ -5,6 +5,7 @@
  * Rule: this file unpacks and names; ranges.c knows how ranges nest, step_guess.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
+#include "reducer/model/call_places.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/round.h"
@@ -39,7 +40,7 @@ struct taken {
 	struct scan *scan;
 	struct ranges ranges;
 	struct periods periods;
-	struct periods places; /* GPU calls by function and call stack, until an op of a framework or a step came */
+	struct call_places places; /* needed until an op of a framework or a step came */
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
@@ -48,7 +49,6 @@ struct taken {
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
-	int needs_no_places;      /* ops of a framework, or marked steps, were there */
 	uint8_t traces[NAMES_MOST]; /* by op name: 0 = not looked at, 1 = no sign of a compiler, 2 = one */
 	struct op_numbers numbers; /* by sum */
 };
@@ -218,7 +218,7 @@ static void take_step(void *state, size_t stream, const struct batch *batch, siz
 		.thread = thread_of(taken, stream), .source = (unsigned)batch_value(batch, i, fields[2]),
 		.name = name == 0 ? NULL : text_of(taken, name), .confidence = 1};
 	taken->waiting[stream].step = name == 0 ? 0 : (uint32_t)process->step_count;
-	taken->needs_no_places = 1;
+	taken->places.is_unneeded = 1;
 }
 
 static void take_step_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -239,43 +239,25 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 		ranges_cut(&((struct taken *)state)->ranges, batch->times[i]);
 }
 
-static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
-{
-	struct taken *taken = state;
-	uint64_t function = batch_value(batch, i, fields[0]);
-
-	say_word_of(taken, stream, function | STEP_GUESS_CALL, batch->times[i]);
-	if (!taken->needs_no_places)
-		periods_add(&taken->places, step_guess_place(function, batch_value(batch, i, fields[1])), batch->times[i],
-			    taken->scan->process->log->streams[stream].thread);
-}
-
-static void take_places(struct taken *taken, const struct batch *batch, size_t from, size_t to, const int *fields, uint32_t thread)
-{
-	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
-	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[0]);
-	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
-
-	for (size_t i = 0, next = 0; i < to - from; i = next) {
-		for (next = i + 1; next < to - from && functions[next] == functions[i] && stacks[next] == stacks[i];)
-			next++;
-		periods_add_times(&taken->places, step_guess_place(functions[i], stacks[i]), batch->times + from + i, next - i, thread);
-	}
-}
-
 static void take_calls(void *state, size_t stream, const struct batch *batch, size_t from, size_t to, const int *fields)
 {
 	struct taken *taken = state;
-	const uint64_t *functions = scan_values(batch->kinds[batch->tags[from]], batch->rows[from], fields[0]);
+	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
+	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[0]);
+	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
 	uint32_t thread = taken->scan->process->log->streams[stream].thread;
 
+	call_places_add(&taken->places, functions, stacks, batch->times + from, to - from, thread);
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i];)
 			next++;
 		periods_add_times(&taken->periods, functions[i] | STEP_GUESS_CALL, batch->times + from + i, next - i, thread);
 	}
-	if (!taken->needs_no_places)
-		take_places(taken, batch, from, to, fields, thread);
+}
+
+static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	take_calls(state, stream, batch, i, i + 1, fields);
 }
 
 static void take_launch(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -353,7 +335,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
-	taken->needs_no_places = 1;
+	taken->places.is_unneeded = 1;
 	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
 		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
 	if (taken->waiting[stream].ops++ > 0) {
@@ -435,7 +417,7 @@ static void drop(void *state)
 		return;
 	ranges_free(&taken->ranges);
 	periods_free(&taken->periods);
-	periods_free(&taken->places);
+	call_places_free(&taken->places);
 	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
 	texts_free(&taken->texts);
@@ -472,7 +454,7 @@ static void *begin(struct scan *scan)
 	taken->waiting = calloc(streams, sizeof *taken->waiting);
 	if (texts_begin(&taken->texts) != 0 || taken->stack_of == NULL || taken->waiting == NULL ||
 	    ranges_begin(&taken->ranges, number_stacks(taken)) != 0 || periods_begin(&taken->periods) != 0 ||
-	    periods_begin(&taken->places) != 0 || op_names_begin(&taken->op_names) != 0) {
+	    call_places_begin(&taken->places, &taken->periods) != 0 || op_names_begin(&taken->op_names) != 0) {
 		drop(taken);
 		return NULL;
 	}
@@ -514,8 +496,8 @@ static int guess_steps(struct taken *taken, struct process *process)
 
 	if (step_guess(process, &known) != 0)
 		return -1;
-	known.periods = &taken->places;
-	return taken->needs_no_places || process->step_count > 0 ? 0 : step_guess(process, &known);
+	known.periods = process->step_count > 0 ? NULL : call_places_stream(&taken->places);
+	return known.periods == NULL ? 0 : step_guess(process, &known);
 }
 
 static int finish(void *state)
@@ -534,7 +516,7 @@ static int finish(void *state)
 	rows->unbegun = taken->ranges.unbegun;
 	rows->crossed = taken->ranges.crossed;
 	rows->unfollowed = taken->ranges.too_deep + taken->ranges.too_many;
-	if (taken->ranges.is_short || taken->periods.is_short || taken->places.is_short)
+	if (taken->ranges.is_short || taken->periods.is_short || taken->places.own.is_short)
 		diag_no_room(process->log->diags, process->log->path, "ranges");
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
