@@ -112,6 +112,9 @@ static int check_header(struct log *log, const uint8_t *bytes, size_t got)
 
 	if (got == 0)
 		return refuse(log, 0, "the program was killed before its first record, or the disk was full", "the file is empty");
+	if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+		return refuse(log, 0, "unpack it (gunzip); of other profilers' traces, which may be packed, it is none that tfprof reads",
+			      "this is a file packed by gzip");
 	if (got < 8 || memcmp(bytes, TFP_FILE_MAGIC, 8) != 0)
 		return refuse(log, 0, "name files that end in .tfp, .xplane.pb or .json, or their directory",
 			      "this is not a tfprof log, nor a trace that tfprof reads");

@@ -51,7 +51,8 @@ struct log_stream {
 struct log {
 	char *path;
 	struct log_file *file; /* private: the descriptor, opened again when it is needed */
-	uint64_t bytes; /* size of the file when opened */
+	uint64_t bytes; /* size of the file when opened; of two logs in one file, of the first */
+	int is_joined;  /* another log begins there: what stands behind is not of this process */
 	struct tfp_file_header header; /* fields the file's header is too short for are 0 */
 	struct tfp_file_live live;     /* taken at open; all 0 when the file ends before them */
 	enum alive alive;              /* asked before anything else was */

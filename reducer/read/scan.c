@@ -499,10 +499,46 @@ static void sweep(struct log *log)
 		scan_gap(log, from, gap, is_zero);
 }
 
+/* Where the magic of a log's header and a header that it begins stand in `bytes`; NULL = nowhere. */
+static const uint8_t *find_header(const uint8_t *bytes, size_t count)
+{
+	const size_t whole = offsetof(struct tfp_file_header, header_crc);
+	const uint8_t *end = bytes + count, *at = bytes;
+	uint32_t sum;
+
+	while ((at = memmem(at, (size_t)(end - at), TFP_FILE_MAGIC, 8)) != NULL && (size_t)(end - at) >= whole + sizeof sum) {
+		memcpy(&sum, at + whole, sizeof sum);
+		if (crc32c(at, whole) == sum)
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+/* Logs of which somebody made one file (cat): the blocks of the second would count as the first's. */
+static void end_before_another(struct log *log)
+{
+	uint64_t from = log->live.file_end;
+	uint8_t *bytes;
+	const uint8_t *found;
+
+	if (from < log->header.page_bytes || from >= log->bytes || (bytes = malloc(WINDOW)) == NULL)
+		return;
+	found = find_header(bytes, log_pread(log, from, bytes, WINDOW));
+	if (found != NULL) {
+		log->bytes = from + (uint64_t)(found - bytes);
+		log->is_joined = 1;
+		diag_add(log->diags, DIAG_DAMAGE, log->path, log->bytes, "keep each log in a file of its own",
+			 "another log begins here: what stands behind it was not read");
+	}
+	free(bytes);
+}
+
 int scan_blocks(struct log *log)
 {
 	uint64_t file_end = log->live.file_end;
 
+	end_before_another(log);
 	if (log->moment != NULL)
 		scan_moment(log);
 	else

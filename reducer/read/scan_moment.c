@@ -107,7 +107,7 @@ static void go_on(struct log *log, struct sweep *sweep)
 	struct log_block block;
 	int is_zero;
 
-	if (log_size_now(log) > log->bytes)
+	if (!log->is_joined && log_size_now(log) > log->bytes)
 		log->bytes = log_size_now(log);
 	while (log_block_next(log, &sweep->offset, &block, &gap, &is_zero)) {
 		int is_cut = block.payload_bytes < block.header.encoded_bytes;

@@ -102,7 +102,7 @@ void xla_files_free(struct xla_files *files)
 void xla_files_note_none(struct table *table, const struct xla_files *files)
 {
 	table_note(table, NOTE_INFO, "%s",
-		   files->was_asked ? "XLA_DUMP=1 was set and XLA wrote no module: it compiled nothing, or its XLA_FLAGS were set already "
-				      "(see the notes of run_env)."
-				    : "XLA's modules are written only with XLA_DUMP=1.");
+		   files->was_asked ? "TFPROF_XLA_DUMP=1 was set and XLA wrote no module: it compiled nothing, or its XLA_FLAGS were set "
+				      "already (see the notes of run_env)."
+				    : "XLA's modules are written only with TFPROF_XLA_DUMP=1.");
 }

@@ -95,11 +95,40 @@ static void test_a_process_that_ends_while_a_block_is_written_is_whole(void **st
 	free(records);
 }
 
+/* Two logs that somebody made one file of: the second one's records are not the first's. */
+static void test_a_log_ends_where_another_begins(void **state)
+{
+	struct maker first, second;
+	struct diag_list diags;
+	struct log *log;
+	size_t end;
+
+	(void)state;
+	maker_everything(&first);
+	maker_everything(&second);
+	end = first.size;
+	first.bytes = realloc(first.bytes, end + second.size);
+	assert_non_null(first.bytes);
+	memcpy(first.bytes + end, second.bytes, second.size);
+	log = maker_open(&first, end + second.size, &diags);
+	assert_non_null(log);
+	assert_int_equal(log->bytes, end);
+	assert_int_equal(log->duplicate_blocks, 0);
+	assert_int_equal(maker_count_records(log), 25);
+	assert_int_equal(diags.damage, 1);
+	assert_string_equal(diags.items[0].reason, "another log begins here: what stands behind it was not read");
+	log_close(log);
+	diag_free(&diags);
+	maker_free(&first);
+	maker_free(&second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_process_killed_in_its_first_block_lost_nothing),
 		cmocka_unit_test(test_a_process_that_ends_while_a_block_is_written_is_whole),
+		cmocka_unit_test(test_a_log_ends_where_another_begins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,6 +230,8 @@ static void test_what_is_no_log_is_refused_with_a_reason(void **state)
 	assert_refused(&maker, maker.size, "the file needs features that this program does not know");
 	memcpy(maker.bytes, "#!/bin/sh", 9);
 	assert_refused(&maker, maker.size, "this is not a tfprof log, nor a trace that tfprof reads");
+	memcpy(maker.bytes, "\x1f\x8b\x08", 3);
+	assert_refused(&maker, maker.size, "this is a file packed by gzip");
 	maker_free(&maker);
 }
 
