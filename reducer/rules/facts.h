@@ -50,8 +50,9 @@ enum fact_id {
 };
 
 struct rule_facts {
-	int64_t steps_from_ns, steps_to_ns; /* starts of the steps that count: where FACT_whole_ns is known */
+	int64_t steps_from_ns, steps_to_ns; /* starts of the steps that count: where FACT_step_time_ns is known */
 	int64_t steps_end_ns;               /* of the last of them */
+	double timed_steps;                 /* how many they are */
 	struct rule_fact facts[FACT_COUNT_ALL];
 };
 

@@ -121,7 +121,7 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 	struct growth leak;
 	const char *allocator;
 
-	if (!facts_known(facts, FACT_whole_ns))
+	if (!facts_known(facts, FACT_step_time_ns))
 		return; /* what grows in a program without steps is its data */
 	leak = growth_find(request, facts->steps_from_ns, facts->steps_to_ns);
 	if (!leak.is_judged)
@@ -132,7 +132,7 @@ static void gather_leak(struct rule_facts *facts, const struct request *request)
 	snprintf(facts->facts[FACT_leak_bytes].label, FACT_LABEL, "%s", allocator);
 	if (leak.bytes == 0)
 		return;
-	double step_ns = facts_value(facts, FACT_whole_ns) / facts_value(facts, FACT_steps);
+	double step_ns = facts_value(facts, FACT_step_time_ns) / facts->timed_steps;
 	double a_step = leak.steps > 0 ? (double)leak.bytes / leak.steps : (double)leak.bytes / (double)leak.ns * step_ns;
 	facts_own(facts, FACT_leak_step_bytes, a_step, "memory.timeline", "live_bytes", "allocator=%s", allocator);
 	if (leak.refused)

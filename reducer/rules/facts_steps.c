@@ -114,6 +114,7 @@ static void set_parts(struct rule_facts *facts, const struct parts_sum *sum, con
 	facts->steps_from_ns = choice->from_ns;
 	facts->steps_to_ns = choice->to_ns;
 	facts->steps_end_ns = choice->end_ns;
+	facts->timed_steps = sum->count;
 	facts_own(facts, FACT_steps, sum->count, "step_stats", NULL, "start_ns>=%" PRId64 ",start_ns<%" PRId64, choice->from_ns,
 		  choice->to_ns);
 }
@@ -159,7 +160,9 @@ static void gather_time(struct rule_facts *facts, const struct steps *steps)
 		return;
 	set_part(facts, FACT_step_time_ns, sum.total_ns, "total_ns", &choice);
 	facts->steps_from_ns = choice.from_ns;
+	facts->steps_to_ns = choice.to_ns;
 	facts->steps_end_ns = choice.end_ns;
+	facts->timed_steps = sum.count;
 }
 
 static void set_copies(struct rule_facts *facts, enum fact_id count, enum fact_id ns, const struct steady_copies *copies,
