@@ -160,35 +160,52 @@ static void finish(struct gathering *gathering, struct figures *joined, struct f
 		*runs = gathering->runs;
 		figures_join(joined, gathering->runs, gathering->run_count);
 	}
-	free(gathering->seen);
 }
 
-static size_t gather(struct figures *joined, struct figures **runs, const struct options *options,
-		     const struct report_kind *format, struct asked *shown, bool is_older, const char *command)
+static void gather(struct gathering *gathering, struct figures *joined, struct figures **runs)
 {
-	struct gathering gathering = {
-		.options = options, .format = format, .shown = shown, .is_older = is_older, .command = command};
+	const struct options *options = gathering->options;
 	size_t count = options->against_count;
-	const char *const *paths = is_older ? options->against : asked_paths(options, &count);
+	const char *const *paths = gathering->is_older ? options->against : asked_paths(options, &count);
 
-	if (!options->is_each || (is_older && access(last_against(options), F_OK) != 0))
-		take(&gathering, shown->request);
-	else
+	if (!options->is_each || (gathering->is_older && access(last_against(options), F_OK) != 0)) {
+		take(gathering, gathering->shown->request);
+		is_new(gathering, gathering->shown->run);
+	} else {
 		for (size_t i = 0; i < count; i++)
-			take_path(&gathering, paths[i]);
-	finish(&gathering, joined, runs);
-	return gathering.damaged;
+			take_path(gathering, paths[i]);
+	}
+	finish(gathering, joined, runs);
+}
+
+/* A path mistyped compares runs with themselves, and each limit is kept. */
+static void say_on_both(const struct gathering *after, const struct gathering *before)
+{
+	size_t both = 0;
+
+	for (size_t i = 0; i < after->seen_count; i++)
+		for (size_t k = 0; k < before->seen_count; k++)
+			both += after->seen[i].realtime_ns == before->seen[k].realtime_ns &&
+				after->seen[i].log_id == before->seen[k].log_id;
+	if (both)
+		base_note("--against: %zu of %zu newer runs stand%s on the older side, too: compared with %s", both, after->seen_count,
+			  both == 1 ? "s" : "", both == 1 ? "itself" : "themselves");
 }
 
 size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
 		     struct asked *after, struct asked *base)
 {
 	const char *command = command_of(after->run);
-	size_t damaged = gather(&compared->after, &compared->after_runs, options, format, after, false, command);
+	struct gathering newer = {.options = options, .format = format, .shown = after, .command = command};
+	struct gathering older = {.options = options, .format = format, .shown = base, .is_older = true, .command = command};
 
+	gather(&newer, &compared->after, &compared->after_runs);
 	if (base)
-		damaged += gather(&compared->before, &compared->before_runs, options, format, base, true, command);
+		gather(&older, &compared->before, &compared->before_runs);
 	else if (options->against_count)
 		baseline_read(compared, last_against(options));
-	return damaged;
+	say_on_both(&newer, &older);
+	free(newer.seen);
+	free(older.seen);
+	return newer.damaged + older.damaged;
 }

@@ -66,6 +66,26 @@ static void gather(struct trait_list *traits, const struct request *request, con
 	table_free(table);
 }
 
+/* What the run's first process was asked to do. */
+static void gather_arguments(struct trait_list *traits, const struct request *request)
+{
+	struct table *table = tables_make(&table_processes, request);
+
+	if (table->shown_count) {
+		traits->items = base_grow(traits->items, &traits->room, traits->count + 1, sizeof(*traits->items));
+		traits->items[traits->count++] =
+			(struct trait){base_copy("run", 3), base_copy("arguments", 9), text_at(table, 0, "arguments")};
+	}
+	table_free(table);
+}
+
+static void gather_all(struct trait_list *traits, const struct request *request)
+{
+	gather_arguments(traits, request);
+	gather(traits, request, &table_run_env, NULL);
+	gather(traits, request, &table_settings, "setting");
+}
+
 static void traits_free(struct trait_list *traits)
 {
 	for (size_t i = 0; i < traits->count; i++) {
@@ -99,10 +119,8 @@ static void fill(struct table *table, const struct request *request)
 	struct request plain = figures_plain(request), plain_base = figures_plain(request->base);
 	struct trait_list before = {0}, after = {0};
 
-	gather(&before, &plain_base, &table_run_env, NULL);
-	gather(&before, &plain_base, &table_settings, "setting");
-	gather(&after, &plain, &table_run_env, NULL);
-	gather(&after, &plain, &table_settings, "setting");
+	gather_all(&before, &plain_base);
+	gather_all(&after, &plain);
 	for (size_t i = 0; i < after.count; i++) {
 		const struct trait *other = find(&before, &after.items[i]);
 		if (!other || strcmp(other->value, after.items[i].value) != 0)
