@@ -204,6 +204,7 @@ void summary_put_notes(struct summary *summary)
 	sites = table_make(&table_memory_sites);
 	note_settings(sites, summary->request);
 	gpu_note_numbers(sites, summary->request);
+	notes_lost_blocks(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	if (run->process_count == 1) /* of several the sum is shown */
 		notes_small_peak(sites, summary->request);

@@ -271,6 +271,7 @@ static void fill(struct table *table, const struct request *request)
 	free(allocators);
 	notes_inherited(table, request);
 	notes_recording(table, request);
+	notes_lost_blocks(table, request);
 	if (request_wants_allocator(request, "heap"))
 		notes_sampling(table, request);
 	note_chosen(table, request);

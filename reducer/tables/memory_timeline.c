@@ -119,9 +119,13 @@ static void add_allocator(struct table *table, const struct request *request, co
 	job_curve_free(&curve);
 }
 
-static void note_batched(struct table *table, const struct process *process)
+static void note_batched(struct table *table, const struct request *request, const struct process *process)
 {
-	if (process->heap.kind == ACCOUNT_EVENTS)
+	if (process->heap.kind == ACCOUNT_EVENTS && notes_is_lossy(request))
+		table_note(table, NOTE_MISSING,
+			   "heap: events were lost (-t losses): blocks of which these told are in no point, so that more may have been "
+			   "live than the curve shows; memory.summary has the peak and what was live at the end.");
+	else if (process->heap.kind == ACCOUNT_EVENTS)
 		table_note(table, NOTE_INFERRED,
 			   "heap: inside a window live bytes are at most this: releases of blocks from before it have no known size; "
 			   "its edges are exact to 64 KiB a thread.");
@@ -147,7 +151,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]) && table->row_count &&
 		    process_has_heap(&request->run->processes[i]) && request->run->processes[i].heap.is_peak_batched) {
-			note_batched(table, &request->run->processes[i]);
+			note_batched(table, request, &request->run->processes[i]);
 			break;
 		}
 }

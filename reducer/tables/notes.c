@@ -59,6 +59,14 @@ bool notes_is_lossy(const struct request *request)
 	return is_any;
 }
 
+void notes_lost_blocks(struct table *table, const struct request *request)
+{
+	if (notes_is_lossy(request))
+		table_note(table, NOTE_MISSING,
+			   "Events were lost (-t losses), and with them blocks that they told of: no row counts these, neither as live at "
+			   "the peak nor as still there. memory.summary has the totals.");
+}
+
 /* How many wanted processes is something true of, and what the first is called. */
 struct count {
 	size_t processes;

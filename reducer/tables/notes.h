@@ -28,6 +28,9 @@ bool notes_not_in_file(struct table *table, const struct request *request);
 /* Were events of a wanted process lost, or is a log damaged? Then what is not there may have been. */
 bool notes_is_lossy(const struct request *request);
 
+/* Says that blocks of which lost events told are in no row. */
+void notes_lost_blocks(struct table *table, const struct request *request);
+
 /* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
 void notes_missing(struct table *table, const struct request *request);
 
