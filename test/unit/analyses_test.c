@@ -380,7 +380,7 @@ static void test_names_select(void **state)
 static void test_what_passes_memory_on(void **state)
 {
 	static const char *const yes[] = {"malloc", "operator new[]", "std::vector<int>::push_back", "PyMem_RawMalloc", "mmap",
-					  "alloc::raw_vec::finish_grow", "g_malloc0"};
+					  "alloc::raw_vec::finish_grow", "g_malloc0", "cudaMalloc<float>"};
 	static const char *const no[] = {"main", "malloc_my_pool", "mmap_reader_open", "PyMemory", "", "operator", "stdio_open"};
 
 	(void)state;
