@@ -129,6 +129,7 @@ void summary_put_end(struct summary *summary)
 	struct table *table = table_make(&table_processes);
 
 	memory_end_note(table, summary->request);
+	memory_end_note_other(table, summary->request);
 	for (size_t i = 0; i < table->note_count; i++)
 		summary_sentence(summary, "  ", table->notes[i].text, LINES);
 	table_free(table);

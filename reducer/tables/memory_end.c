@@ -3,6 +3,7 @@
 #include "reducer/tables/memory_end.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #define NEAR_LIMIT                                                                                                               \
 	0.9 /* of the limit: a control group that held this much at a process's last reading was about to be cut down */
@@ -100,12 +101,33 @@ static bool note_machine(struct table *table, const struct run *run, const struc
 	return true;
 }
 
+/* Did the process read how many of its group the kernel killed? Then `tfprof run` could read it, too. */
+static bool knows_kills(const struct process *process)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < process->use.count; i++)
+		if (process->use.samples[i].of == USE_OF_PROCESS &&
+		    use_value(&process->use, &process->use.samples[i], USE_group_oom_kills, &value))
+			return true;
+	return false;
+}
+
+/* Killed, says `tfprof run`, which compared the kernel's counters: they did not move. */
+static bool is_killed_by_somebody(const struct process *process)
+{
+	const struct tfp_end_payload *told = &process->told;
+
+	return told->realtime_ns && WIFSIGNALED(told->wait_status) && WTERMSIG(told->wait_status) == SIGKILL &&
+	       !told->memory_kills && !told->machine_memory_kills && knows_kills(process);
+}
+
 /* By circumstances: a process without a last word, on a machine or in a group whose memory was used up. */
 static bool note_likely(struct table *table, const struct run *run, const struct process *process)
 {
 	struct group group = read_group(process);
 
-	if (!is_killed(process))
+	if (!is_killed(process) || is_killed_by_somebody(process))
 		return false;
 	if (note_machine(table, run, process))
 		return true;
@@ -127,4 +149,20 @@ void memory_end_note(struct table *table, const struct request *request)
 		if (request_wants_process(request, &request->run->processes[i]) &&
 		    note_likely(table, request->run, &request->run->processes[i]))
 			return;
+}
+
+void memory_end_note_other(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+
+		if (!request_wants_process(request, process) || !is_killed_by_somebody(process))
+			continue;
+		table_note(table, NOTE_INFERRED,
+			   "Process %s was killed by SIGKILL, and not by the kernel for want of memory: its counter for the control group "
+			   "did not move. Somebody sent the signal: kill -9, or what watches over jobs (a scheduler's or a container's "
+			   "limit, systemd-oomd, earlyoom).",
+			   process->called);
+		return;
+	}
 }

@@ -12,4 +12,7 @@
 /* At most one note, of the wanted processes: who was killed for want of memory, and the limit. */
 void memory_end_note(struct table *table, const struct request *request);
 
+/* At most one note: that a process was killed, and not for want of memory, where the kernel's counter of that is known. */
+void memory_end_note_other(struct table *table, const struct request *request);
+
 #endif

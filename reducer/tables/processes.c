@@ -88,6 +88,7 @@ static void fill(struct table *table, const struct request *request)
 			   "day that each machine knew, and are no closer than those clocks were.",
 			   run_clocks(request->run));
 	memory_end_note(table, request);
+	memory_end_note_other(table, request);
 	notes_missing(table, request);
 	notes_inherited(table, request);
 	notes_recording(table, request);

@@ -117,6 +117,40 @@ static void a_killed_process_in_a_full_group_probably_ran_out(void **state)
 	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
 }
 
+/* Of a job that a scheduler ended at its limit of time nobody knew whether memory was the reason. */
+static void a_kill_by_somebody_is_told_as_such(void **state)
+{
+	struct use_reading readings[6];
+	struct use_sample samples[2];
+
+	(void)state;
+	process = (struct process){.pid = 10, .called = "10", .end = END_SIGNAL, .end_status = 9, .end_ns = 2 * SECOND};
+	process.told = (struct tfp_end_payload){.realtime_ns = 1, .wait_status = 9};
+	read_group(readings, samples, 399 * MIB, 0);
+	is_silent();
+	table = table_make(&table_processes);
+	memory_end_note_other(table, &request);
+	assert_int_equal(table->note_count, 1);
+	assert_int_equal(table->notes[0].kind, NOTE_INFERRED);
+	assert_non_null(strstr(table->notes[0].text, "Process 10 was killed by SIGKILL, and not by the kernel for want of memory"));
+	table_free(table);
+	for (int i = 0; i < 4; i++) {
+		process.told = (struct tfp_end_payload){.realtime_ns = 1, .wait_status = 9};
+		if (i == 0)
+			process.told.memory_kills = 1;
+		else if (i == 1)
+			process.told.wait_status = 15;
+		else if (i == 2)
+			process.told.realtime_ns = 0; /* nobody waited for it */
+		else
+			process.use.count = 0; /* the counter may not be readable */
+		table = table_make(&table_processes);
+		memory_end_note_other(table, &request);
+		assert_int_equal(table->note_count, 0);
+		table_free(table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +158,7 @@ int main(void)
 		cmocka_unit_test(kills_elsewhere_explain_only_a_kill),
 		cmocka_unit_test(more_killed_than_the_kernel_killed_is_no_want_of_memory),
 		cmocka_unit_test(a_killed_process_in_a_full_group_probably_ran_out),
+		cmocka_unit_test(a_kill_by_somebody_is_told_as_such),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

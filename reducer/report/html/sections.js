@@ -95,7 +95,7 @@ function verdicts(main) {
 
 // Memory that ran out, as the note of the processes and the calls that failed tell it.
 function ranOut(main) {
-	const told = (byId.get("processes") || { notes: [] }).notes.filter((note) => note.text.startsWith("Out of memory"));
+	const told = (byId.get("processes") || { notes: [] }).notes.filter((note) => /^Out of memory|was killed by SIGKILL/.test(note.text));
 	main.append(...told.map((note) => sentence(note.text)));
 	digest(main, "memory.refused", ["time_ns", "process", "allocator", "requested_bytes", "call", "op_name", "function", "file", "line"]);
 }
