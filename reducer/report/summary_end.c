@@ -8,6 +8,7 @@
 
 #include "reducer/report/causes.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/device_room.h"
 #include "reducer/tables/memory_end.h"
 
 #include <inttypes.h>
@@ -54,6 +55,17 @@ static void put_asker(struct text *sentence, struct frames *frames, const struct
 	cause_free(&cause);
 }
 
+/* Of a device others use, too, its size and what was taken of it say more than what this process had. */
+static void put_room(struct summary *summary, const struct failures *all)
+{
+	struct text room = {0};
+
+	device_room_put(&room, &summary->request->run->processes[all->process], all->last);
+	if (room.length)
+		summary_sentence(summary, "  ", room.bytes, LINES);
+	text_free(&room);
+}
+
 static void put_failures(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -77,6 +89,7 @@ static void put_failures(struct summary *summary)
 	text_string(&sentence, " (-t memory.refused).");
 	summary_sentence(summary, "  ", sentence.bytes, LINES);
 	text_free(&sentence);
+	put_room(summary, &all);
 }
 
 /* Whose it was that left no room: the last to ask is often not the one that had most. */

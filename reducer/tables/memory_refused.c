@@ -5,6 +5,7 @@
  * Rule: a row is one call as it was recorded; that a program lived on after it does not make it less worth knowing.
  */
 #include "reducer/tables/cause_cells.h"
+#include "reducer/tables/device_room.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
@@ -59,8 +60,21 @@ static bool wants(const struct request *request, const struct process *process, 
 	return request_wants_allocator(request, refused->allocator) && gpu_wants_thread(request, process, refused->thread);
 }
 
+/* Of the last one on a device. */
+static void note_room(struct table *table, const struct process *process, const struct refused *refused)
+{
+	struct text room = {0};
+
+	device_room_put(&room, process, refused);
+	if (room.length)
+		table_note(table, NOTE_INFO, "When the last one failed: %s", room.bytes);
+	text_free(&room);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
+	const struct process *of = NULL;
+	const struct refused *last = NULL;
 	uint64_t told = 0, shown = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -69,10 +83,19 @@ static void fill(struct table *table, const struct request *request)
 			continue;
 		told += process->refused.told;
 		shown += process->refused.count;
-		for (size_t k = 0; k < process->refused.count; k++)
-			if (wants(request, process, &process->refused.list[k]))
-				add_row(table, process, i, &process->refused.list[k]);
+		for (size_t k = 0; k < process->refused.count; k++) {
+			const struct refused *refused = &process->refused.list[k];
+			if (!wants(request, process, refused))
+				continue;
+			add_row(table, process, i, refused);
+			if (!last || refused->time_ns >= last->time_ns) {
+				last = refused;
+				of = process;
+			}
+		}
 	}
+	if (last)
+		note_room(table, of, last);
 	if (told > shown)
 		table_note(table, NOTE_INFO,
 			   "%" PRIu64 " " BY_COUNT("allocation", "allocations") " failed; of a process the first %d stand "

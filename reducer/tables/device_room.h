@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What room a device had when an allocation on it failed: what it has, what was in use of it, by whom.
+ *
+ * Rule: readings are of a moment before the failure, and the text says how long before; what nobody read is left out.
+ */
+#ifndef REDUCER_TABLES_DEVICE_ROOM_H
+#define REDUCER_TABLES_DEVICE_ROOM_H
+
+#include "reducer/tables/request.h"
+
+/* Appends sentences, or nothing: the failure is on no device, or nothing is known of that. */
+void device_room_put(struct text *text, const struct process *process, const struct refused *refused);
+
+#endif
