@@ -8,6 +8,7 @@
 #define STEADY_FROM 0.2 /* of the steps: what comes first fills caches */
 #define POINTS_LEAST 64 /* of a curve that is worth judging */
 #define STEPS_LEAST (2 * PARTS) /* fewer are not cut by their number */
+#define NEAR_END 0.9	/* of a life: what is freed behind a peak there is freed because the program ends */
 
 /* The smallest live value of a curve in [from, to); the value that it comes in with counts too. */
 static uint64_t low_point(const struct timeline *curve, int64_t from, int64_t to)
@@ -164,6 +165,44 @@ struct growth growth_find(const struct request *request, int64_t from_ns, int64_
 		bool is_host = is_of_host(&most, process, from_ns, to_ns);
 		most.refused = refused_from(&most, process, is_host, from_ns);
 		most.room_bytes = is_host && !most.refused ? room_of(process) : 0;
+	}
+	return most;
+}
+
+/* Until when an account is judged in a process that lived from its start to its end. */
+static int64_t life_end_ns(const struct process *process, const struct account *account)
+{
+	int64_t near = process->start_ns + (int64_t)((double)(process->end_ns - process->start_ns) * NEAR_END);
+
+	return account->peak_time_ns >= near && account->peak_time_ns < process->end_ns ? account->peak_time_ns : process->end_ns;
+}
+
+static void take_life(struct growth *most, const struct request *request, size_t i, const struct account *account)
+{
+	const struct process *process = &request->run->processes[i];
+	const struct account *before = most->account;
+	int64_t to_ns = life_end_ns(process, account);
+
+	take(most, request, i, account, process->start_ns, to_ns);
+	if (most->account == before)
+		return;
+	bool is_host = is_of_host(most, process, process->start_ns, life_end_ns(process, &process->heap));
+	most->refused = refused_from(most, process, is_host, process->start_ns);
+	most->room_bytes = is_host && !most->refused ? room_of(process) : 0;
+}
+
+struct growth growth_of_lives(const struct request *request)
+{
+	struct growth most = {.account = NULL};
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || process->end_ns - process->start_ns < GROWTH_LIFE_NS)
+			continue;
+		if (process->heap.kind != ACCOUNT_NONE)
+			take_life(&most, request, i, &process->heap);
+		for (size_t k = 0; k < process->account_count; k++)
+			take_life(&most, request, i, &process->accounts[k]);
 	}
 	return most;
 }

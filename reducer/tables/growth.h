@@ -33,4 +33,11 @@ struct growth {
 /* `from_ns` to `to_ns`: of the steps that count. */
 struct growth growth_find(const struct request *request, int64_t from_ns, int64_t to_ns);
 
+/*
+ * The same for each wanted process from its beginning to its end, or to its peak where that is near the end: behind it a program that
+ * ends gives back. Of processes that lived for GROWTH_LIFE_NS: what grows in a shorter one is its data.
+ */
+struct growth growth_of_lives(const struct request *request);
+#define GROWTH_LIFE_NS INT64_C(30000000000)
+
 #endif

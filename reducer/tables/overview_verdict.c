@@ -40,6 +40,10 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
 #define WHOLE_FROM_S 0.5 /* of a run without steps: less is over before its readings say much */
 #define LINE_FROM 5.0 /* percent of the time that make a line of Python worth naming */
+#define NS_PER_MINUTE 6e10
+#define MINUTES_LEAST 2.0 /* that memory lasts: a shorter time is over when it is read */
+#define MINUTES_AN_HOUR 60.0
+#define MINUTES_OF_HOURS 180.0 /* from here on told in hours */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -375,6 +379,32 @@ static void put_whole(struct text *sentence, const struct request *request)
 	text_string(sentence, " (-t host_usage; -t io_stats has its reads).");
 }
 
+/* Without steps nothing tells data from a leak; that it never stopped growing, and how fast, is worth knowing of what runs for long. */
+static void put_growth(struct text *sentence, const struct request *request)
+{
+	struct growth growth = growth_of_lives(request);
+	double a_minute, minutes;
+
+	if (growth.account == NULL || growth.percent < GROWTH_PERCENT || growth.bytes < GROWTH_BYTES)
+		return;
+	a_minute = (double)growth.bytes / (double)growth.ns * NS_PER_MINUTE;
+	minutes = (double)growth.room_bytes / a_minute;
+	text_format(sentence, " Live memory of %s", growth.account->allocator);
+	if (request->run->process_count > 1)
+		text_format(sentence, " in process %s", request->run->processes[growth.process].called);
+	text_string(sentence, " grew all the while, by ");
+	text_size(sentence, (int64_t)growth.bytes);
+	text_string(sentence, " at least, some ");
+	text_size(sentence, (int64_t)a_minute);
+	text_string(sentence, " a minute (-t memory.timeline; -t memory.sites).");
+	if (minutes < MINUTES_LEAST)
+		return;
+	text_string(sentence, " At that rate the ");
+	text_size(sentence, (int64_t)growth.room_bytes);
+	text_format(sentence, " that were still to be had last for about %.0f %s.",
+		    minutes < MINUTES_OF_HOURS ? minutes : minutes / MINUTES_AN_HOUR, minutes < MINUTES_OF_HOURS ? "minutes" : "hours");
+}
+
 static void put_unknown(struct table *table, const struct step_rows *rows, const struct request *request)
 {
 	struct text sentence = {0};
@@ -388,6 +418,7 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 	}
 	put_whole(&sentence, request);
 	python_looks_say(&sentence, request, false, LINE_FROM);
+	put_growth(&sentence, request);
 	table_row(table);
 	table_string(table, AREA, "summary");
 	table_string(table, LEVEL, "unknown");

@@ -152,6 +152,29 @@ static void what_ran_out_has_no_room(void **state)
 	assert_int_equal(growth.room_bytes, 900 * MIB);
 }
 
+/* What is freed behind a peak near the end is freed because the program ends; a life that is short is not judged. */
+static void a_life_without_steps_is_judged_to_its_peak(void **state)
+{
+	(void)state;
+	begin();
+	process.heap = curve(heap_points, "heap", 100, 2, 0);
+	account = curve(torch_points, "pytorch cpu", 10, 0, 0);
+	heap_points[STEPS - 1].live = 0;
+	process.heap.peak_time_ns = (STEPS - 2) * SECOND;
+	has(USE_host_available, 900 * MIB);
+	struct growth growth = growth_of_lives(&request);
+	assert_ptr_equal(growth.account, &process.heap);
+	assert_in_range(growth.bytes, 130 * MIB, 140 * MIB);
+	assert_int_equal(growth.room_bytes, 900 * MIB);
+	process.heap.peak_time_ns = STEPS / 2 * SECOND; /* and what is freed behind one in the middle is not */
+	assert_null(growth_of_lives(&request).account);
+	process.heap = curve(heap_points, "heap", 100, 2, 0);
+	process.heap.peak_time_ns = TIME_UNKNOWN;
+	assert_ptr_equal(growth_of_lives(&request).account, &process.heap);
+	process.end_ns = GROWTH_LIFE_NS - 1;
+	assert_null(growth_of_lives(&request).account);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +183,7 @@ int main(void)
 		cmocka_unit_test(room_is_that_of_the_host),
 		cmocka_unit_test(what_long_steps_keep_is_no_growth_of_each_step),
 		cmocka_unit_test(what_ran_out_has_no_room),
+		cmocka_unit_test(a_life_without_steps_is_judged_to_its_peak),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
