@@ -13,7 +13,13 @@ function stepTicks(from, to) {
 	if (start < 0)
 		return [];
 	const rows = table.rows.filter((row) => Number(row[start]) >= from && Number(row[start]) <= to).sort((a, b) => a[start] - b[start]);
-	return rows.filter((row, i) => i % Math.ceil(rows.length / Math.max(2, Math.floor(Math.min(window.innerWidth - 100, 1100) / STEP_PX))) === 0).map((row) => ({ value: Number(row[start]), label: "step " + value(table, row, "step") }));
+	const apart = (to - from) * STEP_PX / Math.max(1, Math.min(window.innerWidth - 100, 1100)); // in ns: steps may fill a small part of the axis
+	let free = from;
+	return rows.filter((row) => {
+		const fits = Number(row[start]) >= free;
+		free = fits ? Number(row[start]) + apart : free;
+		return fits;
+	}).map((row) => ({ value: Number(row[start]), label: "step " + value(table, row, "step") }));
 }
 
 function lifetimeLines(table, row) {
