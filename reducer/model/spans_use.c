@@ -16,6 +16,10 @@ enum { IS_TOTAL = 1, IS_TIME = 2, IS_BYTES = 4 };
 #define UNIT_BYTES IS_BYTES
 #define UNIT_COUNT 0
 #define UNIT_NONE 0
+#define UNIT_MILLIWATTS 0
+#define UNIT_MILLIJOULES 0
+#define UNIT_MEGAHERTZ 0
+#define UNIT_CELSIUS 0
 
 static const struct {
 	const char *name;

@@ -89,6 +89,15 @@ static void human_integer(struct text *out, enum table_unit unit, int64_t value)
 		human_flops(out, (double)value);
 		text_string(out, unit == UNIT_FLOPS ? "" : "/s");
 		break;
+	case UNIT_MILLIWATTS:
+	case UNIT_MILLIJOULES:
+		text_digits(out, (double)value / 1e3, unit == UNIT_MILLIWATTS ? "W" : "J");
+		break;
+	case UNIT_MEGAHERTZ:
+	case UNIT_CELSIUS:
+		human_count(out, value);
+		text_string(out, unit == UNIT_MEGAHERTZ ? " MHz" : " C");
+		break;
 	case UNIT_NONE:
 	case UNIT_RATIO:
 		text_format(out, "%" PRId64, value);

@@ -303,7 +303,8 @@ static void put_value(struct text *out, const struct proof *proof)
 	static const char *const units[] = {
 		[UNIT_NONE] = "", [UNIT_COUNT] = "", [UNIT_BYTES] = " bytes", [UNIT_NS] = " ns",
 		[UNIT_RATIO] = "", [UNIT_BYTES_PER_S] = " bytes/s", [UNIT_FLOPS] = " flop",
-		[UNIT_FLOPS_PER_S] = " flop/s"};
+		[UNIT_FLOPS_PER_S] = " flop/s", [UNIT_MILLIWATTS] = " mW", [UNIT_MILLIJOULES] = " mJ", [UNIT_MEGAHERTZ] = " MHz",
+		[UNIT_CELSIUS] = " C"};
 
 	if (proof->unit == UNIT_RATIO)
 		text_format(out, "%.6g %%", 100 * proof->value);

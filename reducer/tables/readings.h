@@ -10,11 +10,15 @@
 
 #include "reducer/tables/request.h"
 
-/* The id of a column ends in its unit. */
+/* The id of a column of times or bytes ends in its unit. */
 #define READINGS_END_NS "_ns"
 #define READINGS_END_BYTES "_bytes"
 #define READINGS_END_COUNT ""
 #define READINGS_END_NONE ""
+#define READINGS_END_MILLIWATTS ""
+#define READINGS_END_MILLIJOULES ""
+#define READINGS_END_MEGAHERTZ ""
+#define READINGS_END_CELSIUS ""
 
 /* As the initialiser of a column that is shown as text from `detail` on. */
 #define READINGS_COLUMN(name, kind, unit, detail, help)                                                                          \

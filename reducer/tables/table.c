@@ -258,7 +258,9 @@ const char *table_unit_name(enum table_unit unit)
 {
 	static const char *const names[] = {[UNIT_NONE] = "", [UNIT_COUNT] = "count", [UNIT_BYTES] = "bytes",
 					    [UNIT_NS] = "ns", [UNIT_RATIO] = "ratio", [UNIT_BYTES_PER_S] = "bytes/s",
-					    [UNIT_FLOPS] = "flop", [UNIT_FLOPS_PER_S] = "flop/s"};
+					    [UNIT_FLOPS] = "flop", [UNIT_FLOPS_PER_S] = "flop/s",
+					    [UNIT_MILLIWATTS] = "mW", [UNIT_MILLIJOULES] = "mJ", [UNIT_MEGAHERTZ] = "MHz",
+					    [UNIT_CELSIUS] = "C"};
 
 	return names[unit];
 }

@@ -18,7 +18,20 @@ enum table_type {
 	TABLE_STACK, /* a call stack, printed through frames.h */
 };
 
-enum table_unit { UNIT_NONE, UNIT_COUNT, UNIT_BYTES, UNIT_NS, UNIT_RATIO, UNIT_BYTES_PER_S, UNIT_FLOPS, UNIT_FLOPS_PER_S };
+enum table_unit {
+	UNIT_NONE,
+	UNIT_COUNT,
+	UNIT_BYTES,
+	UNIT_NS,
+	UNIT_RATIO,
+	UNIT_BYTES_PER_S,
+	UNIT_FLOPS,
+	UNIT_FLOPS_PER_S,
+	UNIT_MILLIWATTS,
+	UNIT_MILLIJOULES,
+	UNIT_MEGAHERTZ,
+	UNIT_CELSIUS
+};
 
 struct table_column {
 	const char *id;     /* csv header, json key; [a-z_0-9] */

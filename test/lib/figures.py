@@ -14,7 +14,8 @@ import sqlite3
 from house import check, equal, reduce, scratch
 
 HUMAN = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40, "PiB": 1 << 50, "EiB": 1 << 60,
-         "ns": 1, "us": 10 ** 3, "ms": 10 ** 6, "s": 10 ** 9, "k": 10 ** 3, "M": 10 ** 6, "G": 10 ** 9, "T": 10 ** 12, "%": 0.01}
+         "ns": 1, "us": 10 ** 3, "ms": 10 ** 6, "s": 10 ** 9, "k": 10 ** 3, "M": 10 ** 6, "G": 10 ** 9, "T": 10 ** 12, "%": 0.01, "mW": 1, "W": 10 ** 3, "kW": 10 ** 6,
+         "mJ": 1, "J": 10 ** 3, "kJ": 10 ** 6, "MJ": 10 ** 9, "MHz": 1, "C": 1}
 
 
 def from_json(paths, *options):

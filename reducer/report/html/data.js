@@ -33,6 +33,13 @@ function shown(value, unit) {
 		return scaled(number, [" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"], 1024);
 	case "ratio":
 		return (number > 0 && number < 1e-5 ? "<0.001" : String(Number((100 * number).toPrecision(3)))) + " %";
+	case "mW":
+		return scaled(number, [" mW", " W", " kW"], 1000);
+	case "mJ":
+		return scaled(number, [" mJ", " J", " kJ", " MJ"], 1000);
+	case "MHz":
+	case "C":
+		return `${number} ${unit}`;
 	default:
 		return typeof value === "number" && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value);
 	}
