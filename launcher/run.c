@@ -111,10 +111,12 @@ static void explain_no_log(const struct run *run, unsigned others, int64_t start
 static void print_closing(const struct run *run, const struct logs *logs)
 {
 	char *reducer = environment_find("tfprof-reduce", "bin");
-	const char *command = reducer ? shown(reducer) : "tfprof-reduce";
+	char *command = say_word(reducer ? shown(reducer) : "tfprof-reduce"), *folder = say_word(shown(run->settings.out));
 
 	say_line("%u log%s (%.1f MB) in %s; next: %s %s", logs->count, logs->count == 1 ? "" : "s",
-		 (double)logs->disk_bytes / 1e6, shown(run->settings.out), command, shown(run->settings.out));
+		 (double)logs->disk_bytes / 1e6, folder, command, folder);
+	free(folder);
+	free(command);
 	free(reducer);
 }
 

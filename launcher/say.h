@@ -17,4 +17,7 @@ void say_die(const char *format, ...) __attribute__((noreturn, format(printf, 1,
 /* malloc'ed text, never NULL (dies when there is no memory). The caller frees it. */
 char *say_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same: `word` as a shell takes it, in quotes where it needs them, with nothing in it that a terminal obeys. */
+char *say_word(const char *word);
+
 #endif
