@@ -229,7 +229,7 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 	finding_measure(finding, rule_percent(delay, whole));
 	finding_excuse(finding, rule_percent(idle, whole) < finding_limit(finding, LIMIT_delayed_launches_waiting),
 		       "the device hardly waits for the host");
-	text_format(&finding->title, "The thread that launches was ready, but had no processor, for %.1f %% of the %s time.",
+	text_format(&finding->title, "The thread that launches was ready, but had no processor, for at least %.1f %% of the %s time.",
 		    finding->measured, rule_unit_word(facts));
 	text_string(&finding->remedy, "Other threads take its processor: use fewer threads for input, or pin them elsewhere.");
 	if (facts_known(facts, FACT_private_threads) && facts_value(facts, FACT_private_threads) == 0)
@@ -251,8 +251,8 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 	finding_excuse(finding, facts_value(facts, FACT_kernel_count) > 0, "devices work here: delayed_launches looks at that");
 	text_format(
 		&finding->title,
-		"For %.1f %% of the step time the thread that runs the steps was ready, but had no processor: the machine was "
-		"busy.",
+		"For at least %.1f %% of the step time the thread that runs the steps was ready, but had no processor: the "
+		"machine was busy.",
 		finding->measured);
 	text_string(
 		&finding->remedy,

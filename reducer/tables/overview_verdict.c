@@ -214,7 +214,9 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 						  : "");
 	waited = busy_find(rows, request).share;
 	if (waited >= WAITED_FROM)
-		text_format(sentence, " Its steps waited for a processor %.0f %% of the time: other work had them.", 100 * waited);
+		text_format(sentence,
+			    " From the first %s to the last their thread waited for a processor %.0f %% of the time: other work had them.",
+			    unit_kind_name(rows->kind), 100 * waited);
 }
 
 /* What only few steps do, where it is much of the time. */
@@ -239,7 +241,10 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 
 	put_rare(sentence, rows, request, all);
 	if (waited >= WAITED_FROM)
-		text_format(sentence, " But for %.0f %% of that time the steps waited for a processor: other work had them.", 100 * waited);
+		text_format(sentence,
+			    " But from the first %s to the last their thread waited for a processor %.0f %% of the time: other work had "
+			    "them.",
+			    unit_kind_name(rows->kind), 100 * waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;
