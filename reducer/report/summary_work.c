@@ -82,7 +82,9 @@ static void put_who(struct summary *summary, const struct step_row *row)
 	const char *who = source == SPAN_NO_SOURCE ? "" : range_source_name(source);
 	struct text name = {0};
 
-	if (source == SOURCE_record_function)
+	if (row->unit.step != SIZE_MAX && source == STEP_BY_PERIOD) /* nobody marked them */
+		text_string(&name, "  inferred");
+	else if (source == SOURCE_record_function)
 		text_string(&name, "  by PyTorch");
 	else if (source == SOURCE_eager)
 		text_string(&name, "  by TensorFlow");
