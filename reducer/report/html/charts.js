@@ -104,12 +104,19 @@ function pie(rows, table, spec) {
 	return picture(spec.title, pieChart(rows, table, spec));
 }
 
+// What adds up rows says of how many, where not all are here.
+function ofRows(table, made) {
+	if (table.row_count > table.rows.length)
+		made.box.append(element("p", { class: "note" }, `Of the ${table.rows.length} of ${table.row_count} rows that are in this file.`));
+	return made;
+}
+
 // The pictures of a table, by CHARTS unless told.
 function pictures(table, spec = CHARTS[table.id]) {
 	if (!spec || table.rows.length === 0)
 		return [];
 	if (spec.kind === "flame")
-		return table.rows.some((row) => row[place(table, "stack")] !== null) ? [flame(table, spec)] : [];
+		return table.rows.some((row) => row[place(table, "stack")] !== null) ? [ofRows(table, flame(table, spec))] : [];
 	const wanted = [spec.x, spec.y, spec.label, spec.value].filter((id) => id !== undefined);
 	if (wanted.some((id) => place(table, id) < 0))
 		return [];
@@ -119,7 +126,7 @@ function pictures(table, spec = CHARTS[table.id]) {
 		return [picture(spec.title, barChart(table, spec))];
 	if (spec.kind === "steps")
 		return [stepChart(table)];
-	return [...spec.by ? grouped(table, place(table, spec.by)) : [["", table.rows]]].map(([key, rows]) => pie(rows, table, { ...spec, title: spec.title + (key ? ", " + key : "") }));
+	return [...spec.by ? grouped(table, place(table, spec.by)) : [["", table.rows]]].map(([key, rows]) => ofRows(table, pie(rows, table, { ...spec, title: spec.title + (key ? ", " + key : "") })));
 }
 
 // What a step's time is split into, as overview.split says: { label, column, colour }. None = only the total is known.

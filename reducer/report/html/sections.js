@@ -253,6 +253,7 @@ function kernelsPage(main) {
 	if (has("kernel_stats")) {
 		const table = pairsTable(), made = grid(table, table.id, { pageLength: 10 });
 		main.append(element("h3", {}, table.title), element("p", { class: "help" }, table.help), made.tools, made.box);
+		ofRows(byId.get("kernel_stats"), { box: main });
 		started.push(made);
 	}
 	for (const id of ["copy_stats", "library_calls", "graph_stats", "sync_stats", "device_gaps", "stream_roles"])

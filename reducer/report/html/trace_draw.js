@@ -214,7 +214,8 @@ function drawHeads(context, view) {
 			context.fillRect(0, Math.max(RULER_PX, y), view.gutter, row.height);
 		}
 		context.fillStyle = css(isBold ? view.palette.ink : view.palette.faint);
-		context.fillText(mark + shortened(title, letters), 4, y + Math.min(row.height, HEAD_PX) / 2 + (isBold ? 0 : -1));
+		const plain = title.length > letters ? title.replace(/ \(.*\)$/, "") : title; // what tells lanes apart stands before it
+		context.fillText(mark + shortened(plain, letters), 4, y + Math.min(row.height, HEAD_PX) / 2 + (isBold ? 0 : -1));
 		if (!isBold && row.track.isCounter)
 			context.fillText("most " + shown(row.lane.most, counterUnit(title)), 12, y + 24);
 	}
