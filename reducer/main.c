@@ -130,20 +130,27 @@ static int list(const struct options *options, const struct report_kind *format)
 /* What the first line of a report and stderr say when the answer is not whole. */
 static void put_problem(struct text *problem, const struct run *run)
 {
-	uint64_t lost = 0;
+	uint64_t lost = 0, logs = 0;
 
 	for (size_t i = 0; i < run->process_count; i++)
-		for (size_t k = 0; k < run->processes[i].loss_count; k++)
-			if (!loss_is_degraded(run->processes[i].losses[k].kind))
-				lost += run->processes[i].losses[k].count;
+		for (size_t k = 0; k < run->processes[i].loss_count; k++) {
+			const struct loss *loss = &run->processes[i].losses[k];
+			if (loss_is_of_process(loss->kind))
+				logs += loss->count;
+			else if (!loss_is_degraded(loss->kind))
+				lost += loss->count;
+		}
 	text_string(problem, "Not whole:");
 	if (lost)
 		text_format(problem, " %llu record%s lost", (unsigned long long)lost, lost == 1 ? " was" : "s were");
+	if (logs)
+		text_format(problem, "%s the log%s of %llu process%s %s missing", lost ? " and" : "", logs == 1 ? "" : "s",
+			    (unsigned long long)logs, logs == 1 ? "" : "es", logs == 1 ? "is" : "are");
 	if (run->diags->damage)
-		text_format(problem, "%s %llu place%s in the logs %s damaged", lost ? " and" : "",
+		text_format(problem, "%s %llu place%s in the logs %s damaged", lost || logs ? " and" : "",
 			    (unsigned long long)run->diags->damage, run->diags->damage == 1 ? "" : "s",
 			    run->diags->damage == 1 ? "is" : "are");
-	if (!lost && !run->diags->damage)
+	if (!lost && !logs && !run->diags->damage)
 		text_string(problem, " something about GPUs is missing");
 	text_string(problem, " (-t losses says which).");
 }

@@ -15,6 +15,12 @@ bool loss_is_degraded(unsigned kind)
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
 }
 
+bool loss_is_of_process(unsigned kind)
+{
+	return kind == LOSS_interrupted_fork || kind == LOSS_child_refused || kind == LOSS_child_unmade || kind == LOSS_log_refused ||
+	       kind == LOSS_log_removed;
+}
+
 bool loss_is_of_pairing(unsigned pairing, unsigned reason)
 {
 	return (pairing == GPU_HOST_ONLY || pairing == GPU_DEVICE_ONLY) && reason != GPU_REASON_HOOKS && reason != GPU_REASON_WINDOW &&

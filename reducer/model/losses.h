@@ -15,6 +15,9 @@
 /* Costs precision, no record. kind: number in losses.def. */
 bool loss_is_degraded(unsigned kind);
 
+/* Counts processes without a log, or whose log was removed; others count records and what belongs to them. */
+bool loss_is_of_process(unsigned kind);
+
 /* Whether a launch that was paired so, for this reason, lacks something; not where it was left out on purpose. */
 bool loss_is_of_pairing(unsigned pairing, unsigned reason);
 
