@@ -59,18 +59,22 @@ static enum region region_of(const char *said)
 	return strncmp(said, "persist", 7) == 0 ? REGION_PERSISTENT : REGION_UNKNOWN;
 }
 
+static int64_t first_step_ns(const struct process *process)
+{
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].is_chosen)
+			return process->steps[i].time_ns;
+	return INT64_MAX;
+}
+
 /*
- * Where nobody says it: what is made before the first step begins, or by the optimiser, stays; what the forward and backward
- * pass make are activations and gradients.
+ * Where nobody says it: what is made before the first step begins, or by the optimiser, stays, but for what that gives back itself
+ * (settle); what the forward and backward pass make are activations and gradients.
  */
 static enum region inferred_region(const struct allocator_list *all, const struct span *span)
 {
-	const struct process *process = all->input->process;
-	int64_t first = INT64_MAX;
+	int64_t first = first_step_ns(all->input->process);
 
-	for (size_t i = 0; i < process->step_count && first == INT64_MAX; i++)
-		if (process->steps[i].is_chosen)
-			first = process->steps[i].time_ns;
 	if (first != INT64_MAX && span->start_ns < first)
 		return REGION_PERSISTENT;
 	switch (span->phase) {
@@ -92,6 +96,23 @@ static bool is_same(const void *context, const void *key, uint32_t number)
 	       have->type == want->type && have->region == want->region && have->is_inferred == want->is_inferred;
 }
 
+/* The holding of that key, or a new one. */
+static uint32_t holding_like(struct holder *holder, const struct holding *key)
+{
+	uint64_t hash = base_mix((uint64_t)key->op << 32 | key->shape) ^
+			base_mix((uint64_t)key->region_said << 16 | key->type << 3 | key->region);
+	uint32_t number = base_index_find(&holder->pass->index, hash, is_same, holder, key);
+
+	if (number == UINT32_MAX) {
+		number = (uint32_t)holder->holding_count++;
+		holder->holdings =
+			base_grow(holder->holdings, &holder->holding_room, holder->holding_count, sizeof(*holder->holdings));
+		holder->holdings[number] = *key;
+		base_index_add(&holder->pass->index, hash, number);
+	}
+	return number;
+}
+
 static uint32_t holding_of(struct allocator_list *all, struct holder *holder, const struct span *span)
 {
 	const struct span_block *block = span->block;
@@ -102,24 +123,12 @@ static uint32_t holding_of(struct allocator_list *all, struct holder *holder, co
 			      .shape = words_lasting(&all->words, block->shape),
 			      .type = block->type,
 			      .region = (uint8_t)region};
-	uint64_t hash;
-	uint32_t number;
 
 	if (!said[0]) {
 		key.region = (uint8_t)inferred_region(all, span);
 		key.is_inferred = key.region != REGION_UNKNOWN;
 	}
-	hash = base_mix((uint64_t)key.op << 32 | key.shape) ^
-	       base_mix((uint64_t)key.region_said << 16 | key.type << 3 | key.region);
-	number = base_index_find(&holder->pass->index, hash, is_same, holder, &key);
-	if (number == UINT32_MAX) {
-		number = (uint32_t)holder->holding_count++;
-		holder->holdings =
-			base_grow(holder->holdings, &holder->holding_room, holder->holding_count, sizeof(*holder->holdings));
-		holder->holdings[number] = key;
-		base_index_add(&holder->pass->index, hash, number);
-	}
-	return number;
+	return holding_like(holder, &key);
 }
 
 /* Before a holding changes: what it was at the last peak is kept. */
@@ -132,6 +141,30 @@ static struct amounts *changing(struct holder *holder, uint32_t number)
 		holding->mark = holder->pass->peaks;
 	}
 	return &holding->live;
+}
+
+/* A block that the optimiser made and gives back was no state of its: at the peak, if it was there, it was temporary. */
+static void settle(struct allocator_list *all, struct holder *holder, const struct live_entry *entry)
+{
+	struct live_block block = live_get(&holder->pass->live, entry);
+	struct holding key = holder->holdings[block.stack];
+	struct amounts *peak;
+
+	if (!key.is_inferred || key.region != REGION_PERSISTENT || (int64_t)block.time < first_step_ns(all->input->process) ||
+	    holder->peak_ns == TIME_UNKNOWN || (int64_t)block.time > holder->peak_ns)
+		return;
+	changing(holder, block.stack);
+	peak = &holder->holdings[block.stack].peak;
+	if (!peak->blocks || peak->bytes < block.usable)
+		return; /* times are kept to 64 ns: it was made right behind the peak */
+	*peak = (struct amounts){peak->blocks - 1, peak->requested - (block.usable - block.slack), peak->bytes - block.usable};
+	key.region = REGION_TEMPORARY;
+	key.live = key.peak = (struct amounts){0};
+	key.mark = 0;
+	uint32_t number = holding_like(holder, &key);
+	changing(holder, number);
+	peak = &holder->holdings[number].peak;
+	*peak = (struct amounts){peak->blocks + 1, peak->requested + block.usable - block.slack, peak->bytes + block.usable};
 }
 
 static void forget(struct holder *holder, struct live_entry *entry)
@@ -150,10 +183,12 @@ static void take_block(struct allocator_list *all, struct holder *holder, const 
 {
 	uint64_t address = span->block->address, requested = span->block->requested ? span->block->requested : span->bytes;
 	struct live_entry *entry = address ? live_find(&holder->pass->live, address) : NULL;
-	struct live_block block = {.address = address, .usable = span->bytes};
+	struct live_block block = {.address = address, .usable = span->bytes, .time = span->start_ns > 0 ? (uint64_t)span->start_ns : 0};
 	uint64_t slack = requested < span->bytes ? span->bytes - requested : 0;
 	struct amounts *live;
 
+	if (entry && span->block->is_release && span->phase == PHASE_OPTIMISER)
+		settle(all, holder, entry);
 	if (entry)
 		forget(holder, entry); /* its release is not in the log */
 	if (span->block->is_release) {

@@ -358,8 +358,7 @@ static void fill_peak(struct table *table, const struct request *request)
 	if (is_inferred)
 		table_note(table, NOTE_INFERRED,
 			   "Regions marked 'inferred': what was made before the first step or by the optimiser is persistent, "
-			   "what the "
-			   "forward and backward pass made is output.");
+			   "temporary where the optimiser gave it back itself; what the forward and backward pass made is output.");
 	if (!rows.count && !notes_not_in_file(table, request))
 		table_note(table, NOTE_MISSING,
 			   "Nothing is known of what was live: TFPROF_MALLOC=sample or full, a framework, or GPU calls give it.");
