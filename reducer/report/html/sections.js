@@ -126,10 +126,30 @@ function facts(main, id, wanted) {
 		main.append(element("p", { class: "note" }, link(id, `all ${table.row_count} rows`)));
 }
 
+// Each --limit, as comparison.limits judges it.
+function limits(main) {
+	const table = byId.get("comparison.limits"), levels = { exceeded: "high", "cannot tell": "moderate", kept: "none" };
+	for (const row of table ? table.rows : [])
+		main.append(sentence(value(table, row, "reason") || "", levels[value(table, row, "outcome")]));
+}
+
+const isCompared = () => run.tables.some((table) => table.id.startsWith("comparison."));
+
+// What differs first, then what was measured; what has no row is one line.
+function comparisonPage(main) {
+	main.append(element("h2", {}, "Comparison"));
+	limits(main);
+	for (const id of ["environment", "times", "runs", "memory", "counts", "ops", "kernels", "sites"])
+		panel(main, "comparison." + id);
+}
+
 function overview(main) {
 	const charts = element("div", { class: "charts" });
 	main.append(element("h2", {}, "Overview"));
 	whichRun(main);
+	limits(main);
+	if (isCompared())
+		main.append(element("p", { class: "note" }, "This run is the newer one of a ", link("comparison-page", "comparison"), "; the other pages are of it alone."));
 	verdicts(main);
 	ranOut(main);
 	recommendations(main);
@@ -279,6 +299,7 @@ function lossesPage(main) {
 
 const SECTIONS = [
 	{ id: OVERVIEW, title: "Overview", isThere: () => true, show: overview },
+	{ id: "comparison-page", title: "Comparison", isThere: isCompared, show: comparisonPage },
 	{ id: "steps-page", title: "Steps", isThere: () => has("step_stats"), show: stepsPage },
 	{ id: "input-page", title: "Input", isThere: () => has("input.verdict") || has("io_stats") || has("tf_data.nodes"), show: inputPage },
 	{ id: "ops-page", title: "Ops", isThere: () => has("op_stats"), show: opsPage },
