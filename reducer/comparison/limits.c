@@ -141,8 +141,7 @@ static _Noreturn void no_figure(const struct figure_limit *limit, const struct f
 	if (strcmp(limit->figure, "step_cpu") == 0 || strcmp(limit->figure, "step_undelayed") == 0 ||
 	    strcmp(limit->figure, "step_delay") == 0)
 		base_die("--limit=%s: %s has no readings (TFPROF_SYS) near enough to its first and last step: it is too short, "
-			 "or they were "
-			 "off; let it run for some seconds",
+			 "or they were off; let it run for some seconds, or limit step_p10, which needs none",
 			 limit->words, whose);
 	if (nearest.best)
 		base_die("--limit=%s: %s has no figure '%s'; did you mean '%s'?", limit->words, whose, limit->figure,
