@@ -120,7 +120,7 @@ static int begin(void)
 		return 0;
 	if (shim->phase == 2)
 		return 1;
-	if (!__atomic_compare_exchange_n(&shim->phase, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (!__atomic_compare_exchange_n((uint32_t *)&shim->phase, &none, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return 0;
 	shim->pcs = tfp_pages_get(MOST_PCS * sizeof(*shim->pcs), 0);
 	shim->nodes = tfp_pages_get(MOST_NODES * sizeof(*shim->nodes), 0);

@@ -7,6 +7,7 @@
  */
 #include "collectors/stacks.h"
 #include "test/stacks/flat.h"
+#include "test/stacks/noinline.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,6 @@
 #include <time.h>
 #include <unwind.h>
 
-#define NOINLINE __attribute__((noinline, noipa))
 #define PASSES 15
 
 static struct tfp_stacks *stacks;

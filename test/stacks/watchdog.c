@@ -4,6 +4,8 @@
  * opens and closes a library: a recorder that waits for that lock while it holds another stands still within a second.
  * watchdog SECONDS FOLDER: exit status 0 if every thread got on all the time, 3 with a sentence if one stood still.
  */
+#include "test/stacks/noinline.h"
+
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -13,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noipa))
 #define WORKERS 4
 #define STILL_S 10 /* this long without a step is standing still, on a machine however loaded */
 

@@ -3,6 +3,8 @@
  * Allocates from every kind of stack that C knows: ways WAY ALLOCATIONS. What it finds out is nothing; the shim that is
  * preloaded compares. Rule: signals may interrupt any instruction of the walkers below, but no allocator.
  */
+#include "test/stacks/noinline.h"
+
 #include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,8 +19,6 @@
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-#define NOINLINE __attribute__((noinline, noipa))
 
 static _Atomic long left; /* allocations still to be made */
 static __thread uint32_t seed = 1;

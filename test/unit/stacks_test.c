@@ -15,6 +15,7 @@
 #include "collectors/stacks_memory.h"
 #include "collectors/stacks_state.h"
 #include "test/stacks/flat.h"
+#include "test/stacks/noinline.h"
 #include "writer/format.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -29,11 +30,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline, optnone))
-#else
-#define NOINLINE __attribute__((noinline, noipa))
-#endif
 #define ROOM (1u << 20)
 
 static struct tfp_pc pcs[ROOM];
