@@ -198,7 +198,7 @@ void text_format(struct text *text, const char *format, ...)
 	va_copy(again, arguments);
 	length = vsnprintf(NULL, 0, format, arguments);
 	va_end(arguments);
-	if (length > 0) {
+	if (length >= 0) { /* of none, too: whoever put a text has one */
 		text->bytes = base_grow(text->bytes, &text->room, text->length + (size_t)length + 1, 1);
 		vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
 		text->length += (size_t)length;
