@@ -1,71 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libFuzzer target: any bytes as a log, through reader, model, --check, --dump and the second pass; or as a file of another
- * profiler.
- *
- * Rule: magic, page size and all checksums are put right first, so that what is changed is what the decoders see; sizes,
- * counts, offsets and contents are left as they are. Every fourth input goes in as it is.
+ * profiler. report_fuzz.c goes on to tables and formats, and is 100 times slower.
  */
 #include "reducer/check.h"
 #include "reducer/dump.h"
 #include "reducer/model/spans.h"
-#include "reducer/read/crc32c.h"
+#include "test/fuzz/input.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#define PAGE 512 /* of the corpus (test/logmaker.c, maker_seed) */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void repair_header(uint8_t *bytes, size_t size)
-{
-	struct tfp_file_header *header = (struct tfp_file_header *)(void *)bytes;
-
-	if (size < sizeof *header)
-		return;
-	memcpy(header->magic, TFP_FILE_MAGIC, 8);
-	header->major = TFP_FORMAT_MAJOR;
-	header->header_bytes = sizeof *header;
-	header->byte_order = TFP_BYTE_ORDER;
-	header->page_bytes = PAGE;
-	header->features_incompat = 0;
-	header->header_crc = crc32c(header, offsetof(struct tfp_file_header, header_crc));
-}
-
-static void repair_block(uint8_t *bytes, size_t left)
-{
-	struct tfp_block_header header;
-	uint64_t payload;
-
-	memcpy(&header, bytes, sizeof header);
-	payload = left - sizeof header;
-	header.header_bytes = sizeof header;
-	if (header.encoded_bytes < payload)
-		payload = header.encoded_bytes;
-	header.payload_crc = crc32c(bytes + sizeof header, payload);
-	header.header_crc = crc32c(&header, offsetof(struct tfp_block_header, header_crc));
-	memcpy(bytes, &header, sizeof header);
-}
-
-static void repair(uint8_t *bytes, size_t size)
-{
-	const uint64_t sync = TFP_BLOCK_SYNC;
-
-	repair_header(bytes, size);
-	for (size_t at = PAGE; at + sizeof(struct tfp_block_header) <= size; at += 8)
-		if (memcmp(bytes + at, &sync, sizeof sync) == 0)
-			repair_block(bytes + at, size - at);
-}
-
-/* Files of other profilers are left as they are: a message with its first field, an object. */
-static int is_foreign(const uint8_t *bytes, size_t size)
-{
-	return size > 0 && (bytes[0] == 0x0a || bytes[0] == '{');
-}
 
 static int tell(void *context, const struct span *span)
 {
@@ -92,24 +37,10 @@ static void read_all(const char *path, FILE *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static int file = -1; /* made once; its contents are replaced each time */
 	static FILE *nowhere;
-	uint8_t *bytes = malloc(size + 1);
-	char path[64];
 
-	if (file < 0) {
-		file = memfd_create("log", MFD_CLOEXEC);
-		nowhere = fopen("/dev/null", "w");
-	}
-	if (bytes == NULL || file < 0 || nowhere == NULL)
+	if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
 		abort();
-	memcpy(bytes, data, size);
-	if (size % 4 != 3 && !is_foreign(bytes, size))
-		repair(bytes, size);
-	if (ftruncate(file, 0) != 0 || pwrite(file, bytes, size, 0) != (ssize_t)size)
-		abort();
-	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-	read_all(path, nowhere);
-	free(bytes);
+	read_all(input_file(data, size), nowhere);
 	return 0;
 }
