@@ -11,11 +11,10 @@
 #include "collectors/heap.h"
 #include "collectors/io.h"
 #include "collectors/loader.h"
-#include "collectors/python_time.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
-#include "preload/jax.h"
+#include "preload/python.h"
 #include "preload/real.h"
 #include "preload/stack.h"
 #include "writer/drain.h"
@@ -432,8 +431,7 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 {
 	tfp_resolve();
 	tfp_system_threading();
-	tfp_python_time_threading();
-	tfp_jax_look();
+	tfp_python_threading();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 
 	if (TFP_UNLIKELY(error == EAGAIN) && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_drain_is_running()) {

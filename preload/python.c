@@ -63,3 +63,9 @@ void tfp_python_find(void)
 	tfp_python_begin(&symbols, (uint32_t)tfp_settings.python, tfp_settings.stacks);
 	tfp_python_time_begin(tfp_settings.python_time);
 }
+
+void tfp_python_threading(void)
+{
+	tfp_python_time_threading();
+	tfp_jax_look();
+}

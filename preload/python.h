@@ -6,4 +6,7 @@
 /* From the library's constructor, once the log is there. Takes the loader's lock; allocates nothing. */
 void tfp_python_find(void);
 
+/* The host is about to start a thread: Python code is looked at from then on, and jaxlib may be there. Keeps errno. */
+void tfp_python_threading(void);
+
 #endif
