@@ -16,8 +16,7 @@ static void (*real)(void *code);
 
 static void code_ends(void *code)
 {
-	uintptr_t place = (uintptr_t)code;
-	_Atomic uint64_t *grave = &tfp_python_graves[(place >> 4 ^ place >> 13) % TFP_PYTHON_GRAVES];
+	_Atomic uint64_t *grave = &tfp_python_graves[tfp_python_grave_of((uintptr_t)code)];
 
 	__atomic_fetch_add((uint64_t *)grave, 1, __ATOMIC_RELEASE);
 	real(code);

@@ -19,9 +19,14 @@
 /* Ends so far, by address. */
 extern _Atomic uint64_t tfp_python_graves[TFP_PYTHON_GRAVES] __attribute__((visibility("hidden")));
 
+static inline uint32_t tfp_python_grave_of(uintptr_t code)
+{
+	return (uint32_t)((code >> 4 ^ code >> 13) % TFP_PYTHON_GRAVES);
+}
+
 static inline uint64_t tfp_python_grave(uintptr_t code)
 {
-	const _Atomic uint64_t *grave = &tfp_python_graves[(code >> 4 ^ code >> 13) % TFP_PYTHON_GRAVES];
+	const _Atomic uint64_t *grave = &tfp_python_graves[tfp_python_grave_of(code)];
 
 	return __atomic_load_n((const uint64_t *)grave, __ATOMIC_RELAXED);
 }

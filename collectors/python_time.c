@@ -15,15 +15,19 @@
 #include "writer/poison.h"
 
 #define THREADS_MOST 256    /* looked at, of one interpreter */
+#define STATES_MOST 65536   /* of threads that are met; the first thread's is the last one */
 #define STATS_MOST 32       /* threads whose state is asked of the kernel */
 #define STATE_MOST 512      /* bytes of a thread state that are read */
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define TRIES 4             /* looks at a stack that changes meanwhile */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
 #define SHARE 200           /* of a processor's time one part goes into this */
-#define IDLE_MS 100         /* a thread that does not run is told of so often */
+#define IDLE_AFTER_MS 1000  /* a thread that has not run for so long */
+#define IDLE_MS 50          /* is told of so often, others at each look: it may be another step by the time of the next one */
 #define CLOSED_MS 100       /* between two questions whether a window has opened */
-#define GAP_MS 2000         /* a longer time between two looks is nobody's: we were stopped, or the program forked */
+#define GAP_MS 2000         /* a longer time between two looks is nobody's: we were stopped, or the program forked; */
+#define GAP_TIMES 4         /* where looks are rarer, so many times what was planned */
+#define COST_LOOKS 8        /* what a look costs is the mean of about so many: else the place where they are dear had longer gaps */
 #define REST_AFTER_MS 1000  /* nothing has run for so long: looks are four times as rare */
 
 /* A thread of the interpreter. Times in ticks since origin. */
@@ -33,7 +37,7 @@ struct watched {
 	uint32_t serial; /* of the thread when it was found */
 	uint32_t round;  /* in which it was met last */
 	uint32_t stack;  /* where it was at the last look */
-	uint64_t looked, told;
+	uint64_t looked, told, ran;
 	uint64_t cpu;    /* ns that it had used then, */
 	uint64_t untold; /* and of these in no record yet */
 	uint32_t stat;   /* place in `stats` + 1; 0 = none */
@@ -44,10 +48,15 @@ struct tfp_python_watch {
 	uint32_t round, count;
 	uint32_t good, doubtful; /* stacks */
 	uint64_t random;
-	uint64_t ran; /* ticks: when some thread last ran */
+	uint64_t ran;      /* ticks: when some thread last ran, */
+	uint64_t due, gap; /* the next look, and the longest time between two */
+	uint64_t cost_ns;  /* of a look */
+	uint32_t is_closed;
+	uintptr_t first; /* handle of the process's first thread; 0: unknown */
 	uint32_t state_bytes;
 	uint64_t state[STATE_MOST / 8];
 	struct watched threads[THREADS_MOST];
+	uint64_t graves[TFP_PYTHON_GRAVES]; /* before the thread's state was copied */
 	struct tfp_python_lane lane;
 	struct tfp_python_copies copies;
 };
@@ -153,16 +162,21 @@ static uintptr_t of_state(const struct tfp_python_watch *watch, uint32_t field)
 	return tfp_python_word((uintptr_t)watch->state + field);
 }
 
-/* The frame as a code address of the log; 0: in doubt. `at`: its copy. */
-static uint32_t take_frame(struct tfp_python_lane *lane, uintptr_t at)
+/*
+ * The frame as a code address of the log; 0: in doubt. `at`: its copy. Where nothing ended at the code's address since before the
+ * thread's state was copied, what lies there now is what that frame had: no later object at the address of one that is gone.
+ */
+static uint32_t take_frame(struct tfp_python_watch *watch, uintptr_t at)
 {
+	struct tfp_python_lane *lane = &watch->lane;
 	uintptr_t code = tfp_python_code_of(&known->layout, at);
 	uint64_t instruction = tfp_python_instruction(&known->layout, at, code);
 	uint32_t again = tfp_python_again(lane, code, instruction, TFP_PC_PYTHON);
 
 	if (known->layout.frame_owner == TFP_PYTHON_NONE && tfp_python_word(at + known->layout.type) != (uintptr_t)known->symbols.frame)
 		return 0;
-	return again ? again : tfp_python_place(lane, &known->layout, &known->symbols, code, instruction, TFP_PC_PYTHON);
+	uint32_t pc = again ? again : tfp_python_place(lane, &known->layout, &known->symbols, code, instruction, TFP_PC_PYTHON);
+	return tfp_python_grave(code) == watch->graves[tfp_python_grave_of(code)] ? pc : 0;
 }
 
 /* The innermost frame of the thread whose state was copied; 0: none. *is_good: whether that is certain. */
@@ -185,10 +199,11 @@ static int collect(struct tfp_python_watch *watch, int *is_cut)
 	int is_good, count = 0, shims = 0;
 	uintptr_t frame = innermost(watch, &is_good), at;
 
+	tfp_python_copies_begin(&watch->copies);
+
 	*is_cut = 0;
 	lane->is_full = 0;
 	lane->turn++;
-	tfp_python_copies_begin(&watch->copies);
 	while (frame && is_good && !*is_cut) {
 		at = tfp_python_copy_frame(&watch->copies, frame, known->layout.frame_bytes);
 		if (!at)
@@ -199,21 +214,30 @@ static int collect(struct tfp_python_watch *watch, int *is_cut)
 		} else if (count == TFP_PYTHON_FRAMES) {
 			*is_cut = 1;
 		} else {
-			lane->found[count] = take_frame(lane, at);
+			lane->found[count] = take_frame(watch, at);
 			is_good = lane->found[count++] != 0;
 		}
 	}
 	return is_good ? count : -1;
 }
 
-/* The Python stack of the thread whose state was copied, as a node; 0: it is in no Python code. */
+static void note_graves(struct tfp_python_watch *watch)
+{
+	for (uint32_t i = 0; i < TFP_PYTHON_GRAVES; i++)
+		watch->graves[i] = __atomic_load_n((const uint64_t *)&tfp_python_graves[i], __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+
+/* The Python stack of the thread with this state, as a node; 0: it is in no Python code. */
 static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
 {
 	int count = -1, is_cut;
 
-	for (int i = 0; i < TRIES && count < 0; i++)
-		if (i == 0 || copy_state(watch, state) == 0)
+	for (int i = 0; i < TRIES && count < 0; i++) {
+		note_graves(watch);
+		if (copy_state(watch, state) == 0)
 			count = collect(watch, &is_cut);
+	}
 	uint32_t stack = count > 0 ? tfp_python_enter(&watch->lane, (uint32_t)count, is_cut) : 0;
 	watch->good += count >= 0;
 	watch->doubtful += count < 0 && !watch->lane.is_full;
@@ -236,7 +260,7 @@ static void put_rest(struct tfp_thread *self, struct watched *of)
 /* From here on it is followed: what was before nobody saw. */
 static void begin(struct tfp_python_watch *watch, struct watched *of)
 {
-	of->looked = of->told = tfp_now();
+	of->looked = of->told = of->ran = tfp_now();
 	of->cpu = cpu_of(of->thread->tid);
 	of->untold = 0;
 	of->stack = read_stack(watch, of->state);
@@ -246,22 +270,22 @@ static void begin(struct tfp_python_watch *watch, struct watched *of)
  * One look. Processor time is told where the thread runs at that moment, all that it used since that was last so: so short
  * bursts between looks are not told of the place where the thread waits.
  */
-static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct watched *of)
+static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct watched *of, uint64_t cpu)
 {
-	uint64_t now = tfp_now(), cpu = cpu_of(of->thread->tid), used = cpu - of->cpu;
+	uint64_t now = tfp_now(), used = cpu - of->cpu;
 
-	if (now - of->looked > ms_ticks(GAP_MS)) {
+	if (now - of->looked > watch->gap) {
 		put_rest(self, of);
 		begin(watch, of);
 		return;
 	}
 	if (!used) {
 		of->looked = now;
-		if (now - of->told >= ms_ticks(IDLE_MS))
+		if (now - of->ran < ms_ticks(IDLE_AFTER_MS) || now - of->told >= ms_ticks(IDLE_MS))
 			put(self, of, of->stack, now, 0);
 		return;
 	}
-	watch->ran = now;
+	watch->ran = of->ran = now;
 	uint32_t stack = read_stack(watch, of->state);
 	int runs = is_running(of, cpu);
 	if (stack != of->stack)
@@ -316,6 +340,7 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 {
 	uintptr_t handle = of_state(watch, known->layout.thread_id);
 	struct watched *of = find(watch, state);
+	uint64_t cpu = of ? cpu_of(of->thread->tid) : 0;
 
 	if (of && !is_same(of, handle)) {
 		put_rest(self, of);
@@ -323,10 +348,12 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 		of->round = 0;
 		if (!meet(watch, of, state, handle))
 			*of = watch->threads[--watch->count];
-	} else if (of) {
+	} else if (of && cpu && cpu >= of->cpu) {
 		of->round = watch->round;
-		look(watch, self, of);
-	} else if (watch->count < THREADS_MOST) {
+		look(watch, self, of, cpu);
+	} else if (of) { /* it has ended, and nobody has told Python */
+		of->round = 0;
+	} else if (watch->count < THREADS_MOST - 1 || (watch->count < THREADS_MOST && handle == watch->first)) {
 		watch->count += (uint32_t)meet(watch, &watch->threads[watch->count], state, handle);
 	} else {
 		tfp_loss_add(self, TFP_LOSS_python_time, 1, tfp_now());
@@ -357,7 +384,7 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state))
 		return;
 	watch->round++;
-	for (uint32_t i = 0; state && i < 2 * THREADS_MOST && copy_state(watch, state) == 0; i++) {
+	for (uint32_t i = 0; state && i < STATES_MOST && copy_state(watch, state) == 0; i++) {
 		next = of_state(watch, known->layout.thread_next);
 		take_thread(watch, self, state);
 		state = next;
@@ -366,26 +393,47 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 }
 
 /* In a share of a processor's time, drawn around the period. */
-static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t cost_ns)
+static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t now, uint64_t cost_ns)
 {
-	uint64_t least = cost_ns * SHARE / 1000000, ms;
-
+	watch->cost_ns = (watch->cost_ns * (COST_LOOKS - 1) + cost_ns) / COST_LOOKS;
 	watch->random = watch->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-	ms = period_ms / 2 + (watch->random >> 33) % (period_ms + 1);
-	if (tfp_now() - watch->ran > ms_ticks(REST_AFTER_MS))
+	uint64_t least = watch->cost_ns * SHARE / 1000000, ms = period_ms / 2 + (watch->random >> 33) % (period_ms + 1);
+	if (now - watch->ran > ms_ticks(REST_AFTER_MS))
 		ms *= 4;
-	ms = ms > least ? ms : least;
-	return ms ? (uint32_t)ms : 1;
+	/* Drawn, too: no multiple of anything. */
+	ms = ms > least ? ms : least / 2 + (watch->random >> 33) % (least + 1);
+	ms = ms ? ms : 1;
+	watch->due = now + ms_ticks(ms);
+	watch->gap = ms_ticks(ms * GAP_TIMES > GAP_MS ? ms * GAP_TIMES : GAP_MS);
+	return (uint32_t)ms;
+}
+
+/* What was told so far ends here, and what comes next begins anew. */
+static void close_all(struct tfp_python_watch *watch, struct tfp_thread *self)
+{
+	for (uint32_t i = 0; i < watch->count && !watch->is_closed; i++) {
+		put_rest(self, &watch->threads[i]);
+		close_stat(&watch->threads[i]);
+	}
+	watch->is_closed = 1;
+	watch->count = 0;
+	watch->due = 0;
 }
 
 static uint32_t task(struct tfp_thread *self)
 {
 	struct tfp_python_watch *watch = tfp_state->python_watch;
+	uint64_t now = tfp_now();
 
 	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_python_copies_open(&watch->copies))
 		return TFP_DRAIN_NEVER;
-	if (!tfp_is_open)
+	if (!tfp_is_open) {
+		close_all(watch, self);
 		return CLOSED_MS;
+	}
+	if (now < watch->due) /* a wake for somebody else: looks at such moments would favour what wakes */
+		return (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
+	watch->is_closed = 0;
 	uint64_t before = cpu_of(self->tid);
 	look_at_all(watch, self);
 	if (!watch->good && watch->doubtful >= DOUBTS) {
@@ -393,7 +441,7 @@ static uint32_t task(struct tfp_thread *self)
 		tfp_state->python_watch = NULL;
 		return TFP_DRAIN_NEVER;
 	}
-	return next_ms(watch, cpu_of(self->tid) - before);
+	return next_ms(watch, tfp_now(), cpu_of(self->tid) - before);
 }
 
 void tfp_python_time_begin(uint32_t milliseconds)
@@ -425,6 +473,10 @@ static const char *prepare(void)
 	watch->lane.copies = &watch->copies;
 	watch->lane.sees_ends = 1;
 	watch->random = tfp_ticks();
+	watch->gap = ms_ticks(GAP_MS);
+	for (struct tfp_thread *at = tfp_state->threads; at; at = at->next)
+		if (at->tid == tfp_state->pid)
+			watch->first = at->handle;
 	tfp_state->python_watch = watch;
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
 #include "collectors/system.h"
+#include "writer/drain.h"
 #include "writer/file.h"
 #include "writer/sys.h"
 
@@ -48,6 +49,8 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 	tfp_state->live->heap_mode = tfp_mode_now;
 	if (is_open)
 		opened_by = (int)cause;
+	if (is_open && tfp_drain_has_thread()) /* Python's task begins to look */
+		tfp_drain_wake();
 	if (lane)
 		put_edge(thread, lane, cause, index);
 	else /* inside a handler that interrupted a handler's record */

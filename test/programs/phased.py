@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program whose phases are short: phased.py steps | windows | decoys. Prints {"phase": seconds} as JSON, measured around each.
+steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code
+runs and dies, and code that never runs lies at its place from then on."""
+import json
+import sys
+import threading
+import time
+
+import tfprof
+
+PHASES = {"waits": 0.0, "computes": 0.0}
+
+
+def computes(seconds):
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+def waits(seconds):
+    time.sleep(seconds)
+
+
+def outside(seconds):
+    computes(seconds)
+
+
+def timed(phase, seconds):
+    before = time.perf_counter()
+    phase(seconds)
+    PHASES[phase.__name__] += time.perf_counter() - before
+
+
+def steps():
+    for number in range(1, 121):
+        tfprof.step(number)
+        timed(*((waits, 0.03) if number % 2 else (computes, 0.01)))
+    tfprof.step(121)
+
+
+def windows():
+    for _ in range(4):
+        tfprof.stop()
+        outside(1.0)
+        tfprof.start()
+        timed(computes, 0.2)
+
+
+def made(kind, number):
+    name = f"{kind}_{number}"
+    return compile(f"def {name}():\n    return sum(range(40))\nfor _ in range(60):\n    {name}()\n", f"<{name}>", "exec")
+
+
+def decoys():
+    until, number, kept = time.perf_counter() + 3, 0, None
+    while time.perf_counter() < until:
+        code = made("runs", number)
+        exec(code, {})
+        del code
+        kept = made("never", number)
+        number += 1
+    del kept
+
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+{"steps": steps, "windows": windows, "decoys": decoys}[sys.argv[1]]()
+print(json.dumps(PHASES), flush=True)
