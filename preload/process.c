@@ -434,7 +434,7 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 	tfp_python_threading();
 	int error = tfp_real.pthread_create(thread, attributes, start, argument);
 
-	if (TFP_UNLIKELY(error == EAGAIN) && tfp_state && tfp_state->phase == TFP_STATE_READY && tfp_drain_is_running()) {
+	if (TFP_UNLIKELY(error == EAGAIN) && tfp_drain_has_thread()) {
 		tfp_drain_pause(); /* at a limit of threads ours makes room for the host's */
 		error = tfp_real.pthread_create(thread, attributes, start, argument);
 	} else if (!error) {
