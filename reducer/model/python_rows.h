@@ -38,10 +38,12 @@ struct python_look {
 	uint64_t wall_ns, cpu_ns; /* up to then; cpu: 0 = it did not run at that moment */
 	uint32_t thread;	  /* serial */
 	uint32_t stack;		  /* Python's; 0 = it was in no Python code */
+	uint32_t cpu_stack;	  /* the same of cpu_ns: where one look stands for several it may be another one's, */
+	int64_t cpu_time_ns;	  /* and so may its time */
 };
 
 #define PYTHON_LOOK_IN_DOUBT UINT32_MAX /* instead of a stack: the look found nothing certain */
-#define PYTHON_LOOKS_MOST (1u << 19) /* 16 MiB; where there are more, of two of a thread one stands for both */
+#define PYTHON_LOOKS_MOST (1u << 19) /* 24 MiB; where there are more, of two of a thread one stands for both */
 
 struct python_rows {
 	struct python_look *looks; /* in no order of time */

@@ -3,7 +3,8 @@
  * Where Python code was when it was looked at. See scan.h.
  *
  * Rule: memory is bounded. Where there are more than PYTHON_LOOKS_MOST looks, of two of a thread that follow each other one is
- * drawn, by the time that each stands for, and stands for both: sums stay exact, and what is where stays unbiased.
+ * drawn, by the time that each stands for, and stands for both: sums stay exact, and what is where stays unbiased. Wall and
+ * processor time are drawn apart: a wait stands for much of one and none of the other.
  */
 #include "reducer/model/number_map.h"
 #include "reducer/model/scan.h"
@@ -15,16 +16,22 @@ struct python_time {
 	uint64_t random;
 };
 
+static bool is_first(struct python_time *taken, uint64_t first, uint64_t second)
+{
+	taken->random = taken->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return first + second != 0 && (taken->random >> 11) % (first + second) < first;
+}
+
 /* One of two looks, which stands for the time of both. */
 static struct python_look either(struct python_time *taken, const struct python_look *a, const struct python_look *b)
 {
-	uint64_t wall = a->wall_ns + b->wall_ns;
-	struct python_look drawn;
+	struct python_look drawn = is_first(taken, a->wall_ns, b->wall_ns) ? *a : *b;
+	const struct python_look *ran = is_first(taken, a->cpu_ns, b->cpu_ns) ? a : b;
 
-	taken->random = taken->random * UINT64_C(6364136223846793005) + 1442695040888963407;
-	drawn = wall != 0 && (taken->random >> 11) % wall < a->wall_ns ? *a : *b;
-	drawn.wall_ns = wall;
+	drawn.wall_ns = a->wall_ns + b->wall_ns;
 	drawn.cpu_ns = a->cpu_ns + b->cpu_ns;
+	drawn.cpu_stack = ran->cpu_stack;
+	drawn.cpu_time_ns = ran->cpu_time_ns;
 	return drawn;
 }
 
@@ -67,7 +74,9 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
 							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
 							  .wall_ns = batch_value(batch, i, fields[2]),
-							  .cpu_ns = batch_value(batch, i, fields[3])};
+							  .cpu_ns = batch_value(batch, i, fields[3]),
+							  .cpu_stack = (uint32_t)batch_value(batch, i, fields[1]),
+							  .cpu_time_ns = (int64_t)batch->times[i]};
 }
 
 static const struct scan_record records[] = {
@@ -90,6 +99,7 @@ static void times(struct process *process)
 	for (size_t i = 0; i < process->python.look_count; i++) {
 		struct python_look *look = &process->python.looks[i];
 		look->time_ns = process_ns(process, (uint64_t)look->time_ns);
+		look->cpu_time_ns = process_ns(process, (uint64_t)look->cpu_time_ns);
 		look->wall_ns = (uint64_t)((double)look->wall_ns * ns_per_tick + 0.5);
 	}
 }

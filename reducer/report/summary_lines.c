@@ -45,7 +45,7 @@ static bool is_telling(const struct python_looks *looks)
 
 static void put_line(struct summary *summary, const struct python_looks *looks, size_t number, size_t width)
 {
-	uint64_t own = python_looks_judged(looks, &looks->list[number].own), all = python_looks_judged(looks, &looks->all);
+	uint64_t own = python_looks_judged(looks, &looks->list[number].own), all = python_looks_whole(looks);
 	struct text cell = {0}, place = {0};
 
 	python_looks_place(&place, looks, number);

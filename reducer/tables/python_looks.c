@@ -118,35 +118,73 @@ static uint64_t looks_in(const struct gathering *gathering, const struct python_
 	return count ? count : 1;
 }
 
-static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
+/* Whether the request takes what was then. *step: the one that it lies in, NULL = none. */
+static bool is_asked(struct gathering *gathering, int64_t time_ns, const struct unit **step)
 {
 	const struct request *request = gathering->request;
+
+	*step = gathering->units.count ? units_at(&gathering->units, time_ns, 0, UINT64_MAX) : NULL;
+	return time_ns >= request->from_ns && time_ns <= request->to_ns &&
+	       (!request->has_steps || (*step && (*step)->number >= request->first_step && (*step)->number <= request->last_step));
+}
+
+static void take_sums(struct gathering *gathering, uint32_t stack, const struct look_sums *more)
+{
+	python_looks_add(&gathering->looks->all, more);
+	if (stack == PYTHON_LOOK_IN_DOUBT)
+		python_looks_add(&gathering->looks->doubtful, more);
+	else
+		python_looks_add(stack ? sums_of(gathering, stack) : &gathering->looks->nowhere, more);
+}
+
+static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
+{
 	bool is_scope = look->thread < gathering->serials && gathering->is_scope[look->thread];
 	const struct unit *step;
 
-	if (look->time_ns < request->from_ns || look->time_ns > request->to_ns)
+	if (gathering->request->thread && !is_scope)
 		return;
-	step = gathering->units.count ? units_at(&gathering->units, look->time_ns, 0, UINT64_MAX) : NULL;
-	if (request->has_steps && (!step || step->number < request->first_step || step->number > request->last_step))
+	if (is_scope && is_asked(gathering, look->time_ns, &step)) {
+		uint64_t wall = look->wall_ns, in_step = step ? wall : 0, count = looks_in(gathering, look);
+		const struct look_sums more = {
+			.looks = count,
+			.time_square = (double)wall * (double)wall / (double)count,
+			.step_square = (double)in_step * (double)in_step / (double)count,
+			.time_ns = wall,
+			.step_ns = in_step,
+			.other_ns = is_marked ? 0 : in_step,
+		};
+		gathering->looks->step_looks += step ? count : 0;
+		take_sums(gathering, look->stack, &more);
+	}
+	if (look->cpu_ns && is_asked(gathering, look->cpu_time_ns, &step))
+		take_sums(gathering, look->cpu_stack, &(struct look_sums){.cpu_ns = look->cpu_ns});
+}
+
+/* What of a stretch the request takes. */
+static uint64_t within(const struct request *request, int64_t from_ns, int64_t to_ns)
+{
+	from_ns = from_ns > request->from_ns ? from_ns : request->from_ns;
+	to_ns = to_ns < request->to_ns ? to_ns : request->to_ns;
+	return to_ns > from_ns ? (uint64_t)(to_ns - from_ns) : 0;
+}
+
+/* Of threads that were asked for it is not known how long each lived. */
+static void add_asked(struct gathering *gathering)
+{
+	const struct request *request = gathering->request;
+	const struct units *units = &gathering->units;
+
+	if (request->thread)
 		return;
-	if (request->thread && !is_scope)
-		return;
-	uint64_t wall = is_scope ? look->wall_ns : 0, in_step = step ? wall : 0, count = looks_in(gathering, look);
-	const struct look_sums more = {
-		.looks = is_scope ? count : 0,
-		.time_square = (double)wall * (double)wall / (double)count,
-		.step_square = (double)in_step * (double)in_step / (double)count,
-		.time_ns = wall,
-		.step_ns = in_step,
-		.other_ns = is_marked ? 0 : in_step,
-		.cpu_ns = look->cpu_ns,
-	};
-	gathering->looks->step_looks += is_scope && step ? count : 0;
-	python_looks_add(&gathering->looks->all, &more);
-	if (look->stack == PYTHON_LOOK_IN_DOUBT)
-		python_looks_add(&gathering->looks->doubtful, &more);
-	else
-		python_looks_add(look->stack ? sums_of(gathering, look->stack) : &gathering->looks->nowhere, &more);
+	if (!units->count && !request->has_steps)
+		gathering->looks->asked_lives_ns += within(request, gathering->process->start_ns, gathering->process->end_ns);
+	for (size_t i = 0; i < units->count; i++) {
+		const struct unit *step = &units->items[i];
+		bool is_in = !request->has_steps || (step->number >= request->first_step && step->number <= request->last_step);
+		if (is_in && step->thread < gathering->serials && gathering->is_scope[step->thread])
+			gathering->looks->asked_steps_ns += within(request, step->start_ns, step->end_ns);
+	}
 }
 
 static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
@@ -162,6 +200,7 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
 	find_scope(gathering);
 	gathering->looks->has_steps |= gathering->units.count != 0;
+	add_asked(gathering);
 	for (size_t i = 0; i < process->python.look_count; i++) {
 		while (steps && mark < steps->looked.count && steps->looked.marks[mark].look < i)
 			mark++;
@@ -288,7 +327,7 @@ void python_looks_say(struct text *sentence, const struct request *request, bool
 	first = python_looks_is_enough(&looks) && (looks.has_steps || !is_other) ? python_looks_first(&looks, is_other) : SIZE_MAX;
 	if (first != SIZE_MAX) {
 		const struct look_sums *own = &looks.list[first].own;
-		uint64_t all = python_looks_judged(&looks, &looks.all), part = is_other ? own->other_ns : python_looks_judged(&looks, own);
+		uint64_t all = python_looks_whole(&looks), part = is_other ? own->other_ns : python_looks_judged(&looks, own);
 		double percent = 100.0 * (double)part / (double)all;
 		struct text place = {0};
 		python_looks_place(&place, &looks, first);

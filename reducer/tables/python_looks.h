@@ -35,6 +35,7 @@ struct python_looks {
 	size_t room;
 	struct look_sums all, nowhere, doubtful; /* nowhere: no Python code; doubtful: nothing certain was found */
 	uint64_t step_looks;                     /* of all.looks */
+	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps took, and processes without: looks may say nothing of some of it; 0 = not known */
 	bool has_steps;
 	uint32_t threads, processes; /* whose wall time counts */
 	unsigned halvings;           /* the most of any process */
@@ -66,6 +67,15 @@ void python_looks_notes(struct table *table, const struct request *request, cons
 static inline uint64_t python_looks_judged(const struct python_looks *looks, const struct look_sums *of)
 {
 	return looks->has_steps ? of->step_ns : of->time_ns;
+}
+
+/* What shares are of, with what was not looked at. */
+static inline uint64_t python_looks_whole(const struct python_looks *looks)
+{
+	uint64_t looked = python_looks_judged(looks, &looks->all);
+	uint64_t asked = looks->has_steps ? looks->asked_steps_ns : looks->asked_lives_ns;
+
+	return looked > asked ? looked : asked;
 }
 
 /* Whether so many looks were taken that a share of a tenth is one. */

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
+
 static const char *framework(const struct process *process, const char *name)
 {
 	for (size_t i = 0; i < process->framework_count; i++)
@@ -42,7 +44,7 @@ static void note_looks(struct table *table, const struct request *request, const
 {
 	uint64_t all = python_looks_judged(looks, &looks->all), nowhere = python_looks_judged(looks, &looks->nowhere);
 	uint64_t doubtful = python_looks_judged(looks, &looks->doubtful);
-	uint64_t count = looks->has_steps ? looks->step_looks : looks->all.looks;
+	uint64_t count = looks->has_steps ? looks->step_looks : looks->all.looks, whole = python_looks_whole(looks);
 
 	if (!looks->all.looks)
 		return;
@@ -59,6 +61,11 @@ static void note_looks(struct table *table, const struct request *request, const
 			   "In no line: %.1f %% of that time, in which no Python code ran, and %.1f %%, in which a look "
 			   "found nothing certain.",
 			   100.0 * (double)nowhere / (double)all, 100.0 * (double)doubtful / (double)all);
+	if ((double)all < (double)whole * (1 - UNSEEN_FROM))
+		table_note(table, NOTE_MISSING,
+			   "Looked at were %.1f %% of the time of %s; nothing is known of the rest: before there was a second thread, "
+			   "behind a fork that left one alone, while no window was open, with several interpreters.",
+			   100.0 * (double)all / (double)whole, looks->has_steps ? "the steps" : "these processes");
 	if (looks->halvings)
 		table_note(table, NOTE_INFO, "Of many looks one in %u was kept, which stands for the time of all.", 1u << looks->halvings);
 }

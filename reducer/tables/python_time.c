@@ -51,7 +51,8 @@ static const struct table_column columns[] = {
 	[STEP_SELF] = {"step_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 1, "the same where it was the innermost line of all"},
 	[STEP_TOTAL] = {"step_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
 	[TIME_OWN] = {"time_own_ns", "in all", TABLE_INTEGER, UNIT_NS, 1,
-		       "wall time of the whole run, in it and in the libraries that it called, running or waiting"},
+		       "wall time of the whole run as far as it was looked at, in it and in the libraries that it called, running or "
+		       "waiting"},
 	[TIME_SELF] = {"time_self_ns", "itself", TABLE_INTEGER, UNIT_NS, 2, "the same where it was the innermost line of all"},
 	[TIME_TOTAL] = {"time_total_ns", "with callees", TABLE_INTEGER, UNIT_NS, 2, "the same, with all that it called"},
 	[CPU_OWN] = {"cpu_own_ns", "processor", TABLE_INTEGER, UNIT_NS, 1,
@@ -74,7 +75,7 @@ static void put_sums(struct table *table, const struct python_looks *looks, cons
 static void add_row(struct table *table, const struct python_looks *looks, size_t number)
 {
 	const struct look_line *line = &looks->list[number];
-	uint64_t judged = python_looks_judged(looks, &looks->all);
+	uint64_t judged = python_looks_whole(looks);
 
 	table_row(table);
 	python_lines_put(&looks->lines, number, table, FUNCTION);

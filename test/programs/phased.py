@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose phases are short: phased.py steps | windows | decoys. Prints {"phase": seconds} as JSON, measured around each.
+"""A program whose phases are short: phased.py steps | windows | decoys | alone. Prints {"phase": seconds} as JSON, measured around each.
 steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code
-runs and dies, and code that never runs lies at its place from then on."""
+runs and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second."""
 import json
+import os
 import sys
 import threading
 import time
@@ -63,6 +64,19 @@ def decoys():
     del kept
 
 
-threading.Thread(target=threading.Event().wait, daemon=True).start()
-{"steps": steps, "windows": windows, "decoys": decoys}[sys.argv[1]]()
+def alone():
+    thread = threading.Thread(target=time.sleep, args=(0.2,))
+    thread.start()
+    timed(computes, 0.3)
+    thread.join()
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    outside(1.0)
+
+
+if sys.argv[1] != "alone":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone}[sys.argv[1]]()
 print(json.dumps(PHASES), flush=True)
