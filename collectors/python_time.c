@@ -21,6 +21,7 @@
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define TRIES 4             /* looks at a stack that changes meanwhile */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
+#define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
 #define SHARE 200           /* of a processor's time one part goes into this */
 #define IDLE_AFTER_MS 1000  /* a thread that has not run for so long */
 #define IDLE_MS 50          /* is told of so often, others at each look: it may be another step by the time of the next one */
@@ -395,7 +396,7 @@ static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 /* In a share of a processor's time, drawn around the period. */
 static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t now, uint64_t cost_ns)
 {
-	watch->cost_ns = (watch->cost_ns * (COST_LOOKS - 1) + cost_ns) / COST_LOOKS;
+	watch->cost_ns = (watch->cost_ns * (COST_LOOKS - 1) + cost_ns + WAKE_NS) / COST_LOOKS;
 	watch->random = watch->random * UINT64_C(6364136223846793005) + 1442695040888963407;
 	uint64_t least = watch->cost_ns * SHARE / 1000000, ms = period_ms / 2 + (watch->random >> 33) % (period_ms + 1);
 	if (now - watch->ran > ms_ticks(REST_AFTER_MS))
