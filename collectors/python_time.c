@@ -19,7 +19,6 @@
 #define STATS_MOST 32       /* threads whose state is asked of the kernel */
 #define STATE_MOST 512      /* bytes of a thread state that are read */
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
-#define TRIES 4             /* looks at a stack that changes meanwhile */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
 #define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
 #define SHARE 200           /* of a processor's time one part goes into this */
@@ -234,11 +233,9 @@ static uint32_t read_stack(struct tfp_python_watch *watch, uintptr_t state)
 {
 	int count = -1, is_cut;
 
-	for (int i = 0; i < TRIES && count < 0; i++) {
-		note_graves(watch);
-		if (copy_state(watch, state) == 0)
-			count = collect(watch, &is_cut);
-	}
+	note_graves(watch);
+	if (copy_state(watch, state) == 0)
+		count = collect(watch, &is_cut);
 	uint32_t stack = count > 0 ? tfp_python_enter(&watch->lane, (uint32_t)count, is_cut) : 0;
 	watch->good += count >= 0;
 	watch->doubtful += count < 0 && !watch->lane.is_full;

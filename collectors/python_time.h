@@ -3,10 +3,11 @@
  * Where the time of Python code goes: each PYTHON_TIME milliseconds or so our own thread looks which Python frames each thread of
  * the interpreter is in, without its lock and without stopping anybody, and what processor time it used since.
  *
- * Rule: a look reads copies (collectors/python_copies.h) and proves them as collectors/python.c does; what was torn meanwhile is
- * looked at again, a few times, then told as in doubt. A look stands for the time since the one before. Times between looks are drawn, so
- * that steps of a like length are not met at the same place. A thread that did not run is where it was. At most a two hundredth
- * of a processor goes into it: where looks are dear they are rarer. We are never the reason for a second thread.
+ * Rule: a look reads copies (collectors/python_copies.h) and proves them as collectors/python.c does; what was torn meanwhile is told
+ * as in doubt, not looked at again: that would favour what stands still. A look stands for the time since the one before. Times
+ * between looks are drawn, so that steps of a like length are not met at the same place. A thread that did not run is where it
+ * was. At most a two hundredth of a processor goes into it: where looks are dear they are rarer. We are never the reason for a
+ * second thread.
  */
 #ifndef TFP_COLLECTORS_PYTHON_TIME_H
 #define TFP_COLLECTORS_PYTHON_TIME_H

@@ -35,7 +35,7 @@ struct python_looks {
 	size_t room;
 	struct look_sums all, nowhere, doubtful; /* nowhere: no Python code; doubtful: nothing certain was found */
 	uint64_t step_looks;                     /* of all.looks */
-	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps took, and processes without: looks may say nothing of some of it; 0 = not known */
+	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps, and processes without any, took, looked at or not; 0 = not known */
 	bool has_steps;
 	uint32_t threads, processes; /* whose wall time counts */
 	unsigned halvings;           /* the most of any process */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose phases are short: phased.py steps | windows | decoys | alone. Prints {"phase": seconds} as JSON, measured around each.
-steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code
-runs and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second."""
+steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code is made (told as waits),
+runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second."""
 import json
 import os
 import sys
@@ -56,10 +56,15 @@ def made(kind, number):
 def decoys():
     until, number, kept = time.perf_counter() + 3, 0, None
     while time.perf_counter() < until:
+        began = time.perf_counter()
         code = made("runs", number)
+        middle = time.perf_counter()
         exec(code, {})
         del code
+        end = time.perf_counter()
         kept = made("never", number)
+        PHASES["computes"] += end - middle
+        PHASES["waits"] += middle - began + time.perf_counter() - end
         number += 1
     del kept
 
