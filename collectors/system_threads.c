@@ -112,7 +112,8 @@ static void put_one(const char *name, uint32_t most, struct tfp_thread *thread, 
 {
 	uint64_t tid;
 
-	if (tfp_system_number(name, name + tfp_length(name), &tid) || tid == thread->tid * (uint64_t)(thread->is_own != 0))
+	if (tfp_system_number(name, name + tfp_length(name), &tid) || tid == thread->tid * (uint64_t)(thread->is_own != 0) ||
+	    tid == __atomic_load_n(&tfp_state->drainer.tid, __ATOMIC_RELAXED))
 		return;
 	struct delay *delay = place_of((uint32_t)tid, most);
 	if (delay && !delay->tid)

@@ -2,6 +2,8 @@
 /* XLA's dumps beside the logs; see xla_files.h. */
 #include "reducer/tables/xla_files.h"
 
+#include "reducer/tables/notes.h"
+
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +101,10 @@ void xla_files_free(struct xla_files *files)
 	free(files->list);
 }
 
-void xla_files_note_none(struct table *table, const struct xla_files *files)
+void xla_files_note_none(struct table *table, const struct request *request, const struct xla_files *files)
 {
+	if (notes_not_in_file(table, request))
+		return;
 	table_note(table, NOTE_INFO, "%s",
 		   files->was_asked ? "TFPROF_XLA_DUMP=1 was set and XLA wrote no module: it compiled nothing, or its XLA_FLAGS were set "
 				      "already (see the notes of run_env)."

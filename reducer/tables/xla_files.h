@@ -27,6 +27,6 @@ struct xla_files xla_files_find(const struct request *request);
 void xla_files_free(struct xla_files *files);
 
 /* Why there are no modules, for a table of them. */
-void xla_files_note_none(struct table *table, const struct xla_files *files);
+void xla_files_note_none(struct table *table, const struct request *request, const struct xla_files *files);
 
 #endif

@@ -67,7 +67,7 @@ static void fill(struct table *table, const struct request *request)
 		hlo_free(module);
 	}
 	if (!files.count)
-		xla_files_note_none(table, &files);
+		xla_files_note_none(table, request, &files);
 	else
 		table_note(table, NOTE_INFO, "What XLA planned for one execution; what was allocated: memory.summary, memory.peak.");
 	if (silent)

@@ -153,7 +153,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < files.count; i++)
 		add_module(table, &files.list[i], request->run->diags);
 	if (!files.count)
-		xla_files_note_none(table, &files);
+		xla_files_note_none(table, request, &files);
 	else
 		table_note(
 			table, NOTE_INFO,
