@@ -191,7 +191,7 @@ void input_find_stage(struct input_view *view, const struct step_rows *rows)
 		break;
 	case SOURCE_RANGES:
 		set(view, "what the program marks as input", "unknown",
-		    "Look inside: ranges of its parts, io_stats, python_stats.");
+		    "Look inside: ranges of its parts, io_stats, python_time.");
 		break;
 	case SOURCE_READS:
 		set(view, "reads of the thread that runs the steps", "reading",
