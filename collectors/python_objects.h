@@ -132,6 +132,16 @@ static inline int tfp_python_is_shim(const struct tfp_python_layout *layout, uin
 	return layout->frame_owner != TFP_PYTHON_NONE && tfp_python_byte(frame + layout->frame_owner) >= layout->shim_owner;
 }
 
+/*
+ * A generator's frame, whose way to its caller is cut while it does not run: from 3.11 on by its owner, FRAME_OWNED_BY_GENERATOR, before by
+ * the word f_gen, which stands in front of f_lasti.
+ */
+static inline int tfp_python_is_generator(const struct tfp_python_layout *layout, uintptr_t frame)
+{
+	return layout->frame_owner == TFP_PYTHON_NONE ? tfp_python_word(frame + layout->frame_instruction - 8) != 0
+						      : tfp_python_byte(frame + layout->frame_owner) == 1;
+}
+
 /* The frame's code object. */
 static inline uintptr_t tfp_python_code_of(const struct tfp_python_layout *layout, uintptr_t frame)
 {

@@ -10,7 +10,6 @@
 #include "writer/sys.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "writer/poison.h"
 
@@ -21,7 +20,7 @@
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
 #define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
-#define SHARE 200           /* of a processor's time one part goes into this */
+#define SHARE 200           /* of a processor's time one part is meant to go into this */
 #define IDLE_AFTER_MS 1000  /* a thread that has not run for so long */
 #define IDLE_MS 50          /* is told of so often, others at each look: it may be another step by the time of the next one */
 #define CLOSED_MS 100       /* between two questions whether a window has opened */
@@ -83,16 +82,6 @@ static uint64_t ms_ticks(uint64_t ms)
 	return tfp_state->second_ticks / 1000 * ms;
 }
 
-/* ns on a processor; 0: there is no such thread. As clock_getcpuclockid would name its clock: ~tid, "one thread", "scheduler". */
-static uint64_t cpu_of(uint32_t tid)
-{
-	struct timespec time;
-
-	if (tfp_sys(SYS_clock_gettime, (int)(~tid << 3 | 4 | 2), (long)&time, 0, 0, 0, 0) != 0)
-		return 0;
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void open_stat(struct watched *of)
 {
 	static const char folder[] = "/proc/self/task/", file[] = "/stat";
@@ -137,7 +126,7 @@ static int is_running(const struct watched *of, uint64_t cpu)
 	for (long i = got - 3; i > 0; i--)
 		if (text[i] == ')' && text[i + 1] == ' ')
 			return text[i + 2] == 'R';
-	return cpu_of(of->thread->tid) > cpu;
+	return tfp_clock_thread_ns(of->thread->tid) > cpu;
 }
 
 /* Of a thread state what is read; 0: this interpreter's threads cannot be found. */
@@ -209,6 +198,8 @@ static int collect(struct tfp_python_watch *watch, int *is_cut)
 		if (!at)
 			return -1;
 		frame = tfp_python_word(at + known->layout.frame_previous);
+		if (!frame && tfp_python_is_generator(&known->layout, at)) /* it has yielded meanwhile: its callers are not known */
+			return -1;
 		if (tfp_python_is_shim(&known->layout, at)) {
 			is_good = ++shims < TFP_PYTHON_SHIMS;
 		} else if (count == TFP_PYTHON_FRAMES) {
@@ -259,7 +250,7 @@ static void put_rest(struct tfp_thread *self, struct watched *of)
 static void begin(struct tfp_python_watch *watch, struct watched *of)
 {
 	of->looked = of->told = of->ran = tfp_now();
-	of->cpu = cpu_of(of->thread->tid);
+	of->cpu = tfp_clock_thread_ns(of->thread->tid);
 	of->untold = 0;
 	of->stack = read_stack(watch, of->state);
 }
@@ -300,7 +291,7 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 static struct tfp_thread *thread_of(uintptr_t handle)
 {
 	for (struct tfp_thread *at = tfp_state->threads; at; at = at->next)
-		if (at->handle == handle && at->is_ready == 1 && cpu_of(at->tid))
+		if (at->handle == handle && at->is_ready == 1 && tfp_clock_thread_ns(at->tid))
 			return at;
 	return NULL;
 }
@@ -338,7 +329,7 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 {
 	uintptr_t handle = of_state(watch, known->layout.thread_id);
 	struct watched *of = find(watch, state);
-	uint64_t cpu = of ? cpu_of(of->thread->tid) : 0;
+	uint64_t cpu = of ? tfp_clock_thread_ns(of->thread->tid) : 0;
 
 	if (of && !is_same(of, handle)) {
 		put_rest(self, of);
@@ -432,14 +423,14 @@ static uint32_t task(struct tfp_thread *self)
 	if (now < watch->due) /* a wake for somebody else: looks at such moments would favour what wakes */
 		return (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
 	watch->is_closed = 0;
-	uint64_t before = cpu_of(self->tid);
+	uint64_t before = tfp_clock_thread_ns(self->tid);
 	look_at_all(watch, self);
 	if (!watch->good && watch->doubtful >= DOUBTS) {
 		say("absent", "The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
 		tfp_state->python_watch = NULL;
 		return TFP_DRAIN_NEVER;
 	}
-	return next_ms(watch, tfp_now(), cpu_of(self->tid) - before);
+	return next_ms(watch, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
 }
 
 void tfp_python_time_begin(uint32_t milliseconds)

@@ -6,8 +6,8 @@
  * Rule: a look reads copies (collectors/python_copies.h) and proves them as collectors/python.c does; what was torn meanwhile is told
  * as in doubt, not looked at again: that would favour what stands still. A look stands for the time since the one before. Times
  * between looks are drawn, so that steps of a like length are not met at the same place. A thread that did not run is where it
- * was. At most a two hundredth of a processor goes into it: where looks are dear they are rarer. We are never the reason for a
- * second thread.
+ * was. A two hundredth of a processor is aimed at: where looks are dear they are rarer. We are never the reason for a second
+ * thread.
  */
 #ifndef TFP_COLLECTORS_PYTHON_TIME_H
 #define TFP_COLLECTORS_PYTHON_TIME_H

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "writer/poison.h"
 
@@ -97,15 +96,12 @@ static int put_delay(struct delay *delay, struct tfp_thread *thread, struct tfp_
 	return 0;
 }
 
-/* Of any thread of this process, as clock_getcpuclockid would name its clock: ~tid, "one thread", "scheduler". */
 static void put_clock(uint32_t tid, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
-	struct timespec time;
-	int clock = (int)(~tid << 3 | 4 | 2);
+	uint64_t ns = tfp_clock_thread_ns(tid);
 
-	if (tfp_sys(SYS_clock_gettime, clock, (long)&time, 0, 0, 0, 0) == 0)
-		TFP_PUT(thread, lane, now, reading, .value = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec,
-			.subject = tid, .kind = READ_thread_run);
+	if (ns)
+		TFP_PUT(thread, lane, now, reading, .value = ns, .subject = tid, .kind = READ_thread_run);
 }
 
 static void put_one(const char *name, uint32_t most, struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)

@@ -174,3 +174,13 @@ uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_s
 	uint64_t ns = to->raw_ns - from->raw_ns;
 	return ns < 10000 ? 0 : (uint64_t)((unsigned __int128)(to->ticks - from->ticks) * 1000000000u / ns);
 }
+
+/* As clock_getcpuclockid would name its clock: ~tid, "one thread", "scheduler". */
+uint64_t tfp_clock_thread_ns(uint32_t tid)
+{
+	struct timespec time;
+
+	if (tfp_sys(SYS_clock_gettime, (int)(~tid << 3 | 4 | 2), (long)&time, 0, 0, 0, 0) != 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}

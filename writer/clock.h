@@ -30,6 +30,9 @@ uint64_t tfp_clock_hz(const struct tfp_clock_set *from, const struct tfp_clock_s
 
 /* CLOCK_MONOTONIC, CLOCK_REALTIME. Any thread. */
 uint64_t tfp_clock_monotonic_ns(void);
+
+/* What a thread of this process has used of processors, ns; 0: there is no such thread. */
+uint64_t tfp_clock_thread_ns(uint32_t tid);
 uint64_t tfp_clock_realtime_ns(void);
 
 /*

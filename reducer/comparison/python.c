@@ -32,12 +32,7 @@ static const struct table_column columns[] = {
 
 enum { VALUE_NS, VALUE_ERROR };
 
-/* By how much sums are divided: steps, or 1. */
-struct basis {
-	double before, after;
-};
-
-static double difference(const struct join_row *row, const struct basis *basis)
+static double difference(const struct join_row *row, const struct figures_basis *basis)
 {
 	return row->after.values[VALUE_NS] / basis->after - row->before.values[VALUE_NS] / basis->before;
 }
@@ -49,7 +44,7 @@ static int by_difference(const void *a, const void *b, void *context)
 	return one > other ? -1 : one < other;
 }
 
-static void put_row(struct table *table, const struct join_row *row, const struct basis *basis)
+static void put_row(struct table *table, const struct join_row *row, const struct figures_basis *basis)
 {
 	double before = row->before.values[VALUE_NS] / basis->before, after = row->after.values[VALUE_NS] / basis->after;
 	double error = hypot(row->before.values[VALUE_ERROR] / basis->before, row->after.values[VALUE_ERROR] / basis->after);
@@ -99,8 +94,7 @@ static void fill(struct table *table, const struct request *request)
 	static const struct join_spec of_all = {
 		&table_python_time, {"function", "file"}, {"time_own_ns", "own_error_ns"}, 1u << VALUE_ERROR};
 	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct basis basis = {(double)figures_steps(&before), (double)figures_steps(&after)};
-	bool has_steps = basis.before > 0 && basis.after > 0;
+	struct figures_basis basis = figures_basis(&before, &after);
 	struct join join;
 
 	if (!python_looks_any(&before) || !python_looks_any(&after)) {
@@ -108,16 +102,14 @@ static void fill(struct table *table, const struct request *request)
 			   python_looks_any(&after) ? "older" : "newer");
 		return;
 	}
-	if (!has_steps)
-		basis = (struct basis){1, 1};
-	join_make(&join, has_steps ? &of_steps : &of_all, &before, &after);
+	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
 	join_moved(&join);
 	if (join.count)
 		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
 	for (size_t i = 0; i < join.count; i++)
 		if (join.rows[i].before.values[VALUE_NS] > 0 || join.rows[i].after.values[VALUE_NS] > 0)
 			put_row(table, &join.rows[i], &basis);
-	if (has_steps)
+	if (basis.has_steps)
 		table_note(table, NOTE_INFERRED, "Estimates by looks, of a step: %.0f in the older run, %.0f in the newer one.",
 			   basis.before, basis.after);
 	else

@@ -33,26 +33,14 @@ static const struct table_column columns[] = {
 
 enum { VALUE_NS, VALUE_TIMES };
 
-/* By how much a sum is to be divided: steps, or 1. */
-struct basis {
-	double before, after;
-};
-
-static struct basis basis_of(const struct request *before, const struct request *after)
-{
-	struct basis basis = {(double)figures_steps(before), (double)figures_steps(after)};
-
-	return basis.before > 0 && basis.after > 0 ? basis : (struct basis){1, 1};
-}
-
-static double difference(const struct join_row *row, struct basis basis)
+static double difference(const struct join_row *row, struct figures_basis basis)
 {
 	return row->after.values[VALUE_NS] / basis.after - row->before.values[VALUE_NS] / basis.before;
 }
 
 static int by_difference(const void *a, const void *b, void *context)
 {
-	double one = fabs(difference(a, *(struct basis *)context)), other = fabs(difference(b, *(struct basis *)context));
+	double one = fabs(difference(a, *(struct figures_basis *)context)), other = fabs(difference(b, *(struct figures_basis *)context));
 
 	return one > other ? -1 : one < other;
 }
@@ -67,7 +55,7 @@ static void put_side(struct table *table, const struct join_side *side, double b
 		table_integer(table, each, (int64_t)llround(side->values[VALUE_NS] / side->values[VALUE_TIMES]));
 }
 
-static void put_row(struct table *table, const struct join_row *row, struct basis basis, bool is_ops)
+static void put_row(struct table *table, const struct join_row *row, struct figures_basis basis, bool is_ops)
 {
 	double before = row->before.values[VALUE_NS] / basis.before;
 
@@ -90,7 +78,7 @@ static void put_row(struct table *table, const struct join_row *row, struct basi
 static void fill(struct table *table, const struct request *request, const struct join_spec *spec, bool is_ops)
 {
 	struct request after = figures_plain(request), before = figures_plain(request->base);
-	struct basis basis = basis_of(&before, &after);
+	struct figures_basis basis = figures_basis(&before, &after);
 	struct join join;
 
 	if (!is_ops)

@@ -78,7 +78,7 @@ void summary_put_lines(struct summary *summary)
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
 		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
 		    "of all");
-	for (size_t shown = 0; shown < ROWS && is_telling(&looks); shown++) {
+	for (size_t shown = 0, rows = is_telling(&looks) ? ROWS : 0; shown < rows; shown++) {
 		size_t number = next_line(&looks, limit, after);
 		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
 			break;

@@ -57,19 +57,11 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->cpu_ns += more->cpu_ns;
 }
 
-static const struct thread *thread_of(const struct process *process, uint32_t serial)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			return &process->threads[i];
-	return NULL;
-}
-
 /* Threads whose wall time counts: asked for; else those of steps; else the first. Those that were never looked at do not help. */
 static void find_scope(struct gathering *gathering)
 {
 	const struct process *process = gathering->process;
-	bool *is_seen = gathering->is_scope, has_any = false;
+	bool *is_seen = base_alloc(gathering->serials + 1, sizeof(*is_seen)), has_any = false;
 
 	for (size_t i = 0; i < process->python.look_count; i++)
 		if (process->python.looks[i].thread < gathering->serials)
@@ -80,14 +72,16 @@ static void find_scope(struct gathering *gathering)
 			is_step[gathering->units.items[i].thread] = true;
 	for (size_t i = 1; i < gathering->serials; i++)
 		has_any |= is_step[i] && is_seen[i];
-	for (size_t i = 1; i < gathering->serials; i++) {
-		const struct thread *thread = is_seen[i] ? thread_of(process, (uint32_t)i) : NULL;
+	for (size_t i = 0; i < process->thread_count; i++) {
+		const struct thread *thread = &process->threads[i];
+		bool *is_scope = &gathering->is_scope[thread->serial];
 		if (gathering->request->thread)
-			is_seen[i] = thread && request_wants_thread(gathering->request, thread);
+			*is_scope = is_seen[thread->serial] && request_wants_thread(gathering->request, thread);
 		else
-			is_seen[i] &= has_any ? is_step[i] : thread && thread->tid == process->pid;
-		gathering->looks->threads += is_seen[i];
+			*is_scope = is_seen[thread->serial] && (has_any ? is_step[thread->serial] : thread->tid == process->pid);
+		gathering->looks->threads += *is_scope;
 	}
+	free(is_seen);
 	free(is_step);
 }
 
