@@ -106,6 +106,12 @@ def turn_once(turn):
     made_up(turn)
 
 
+def coroutines():
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(task(4))
+    loop.close()  # one left to the collector of garbage may find its sockets collected first, and complains to stderr
+
+
 def everything(turns):
     threads = [threading.Thread(target=lambda: [turn_once(turn) for turn in range(turns)]) for _ in range(3)]
     for thread in threads:
@@ -113,7 +119,7 @@ def everything(turns):
     if threading.current_thread() is threading.main_thread():
         for _ in range(turns // 10 + 1):
             called_back()
-            asyncio.new_event_loop().run_until_complete(task(4))
+            coroutines()
     for thread in threads:
         thread.join()
 
