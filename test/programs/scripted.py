@@ -54,7 +54,9 @@ def worker(count):
 
 def main():
     done = [named(3), Model().forward(), failing(), sum(generate())]
-    done.append(asyncio.get_event_loop_policy().new_event_loop().run_until_complete(tasks()))
+    loop = asyncio.new_event_loop()
+    done.append(loop.run_until_complete(tasks()))
+    loop.close()
     threads = [threading.Thread(target=worker, args=(10,)) for _ in range(4)]
     for thread in threads:
         thread.start()
