@@ -50,7 +50,6 @@ struct tfp_python_watch {
 	uint64_t ran;      /* ticks: when some thread last ran, */
 	uint64_t due, gap; /* the next look, and the longest time between two */
 	uint64_t cost_ns;  /* of a look */
-	uint32_t is_closed;
 	uintptr_t first; /* handle of the process's first thread; 0: unknown */
 	uint32_t state_bytes;
 	uint64_t state[STATE_MOST / 8];
@@ -363,15 +362,27 @@ static void forget_ended(struct tfp_python_watch *watch, struct tfp_thread *self
 	}
 }
 
-/* All threads of the interpreter. Where several are it is not known which one a thread runs. */
+/* What was told so far ends here: what comes next is met anew. */
+static void forget_all(struct tfp_python_watch *watch, struct tfp_thread *self)
+{
+	for (uint32_t i = 0; i < watch->count; i++) {
+		put_rest(self, &watch->threads[i]);
+		close_stat(&watch->threads[i]);
+	}
+	watch->count = 0;
+}
+
+/* All threads of the interpreter. Where several are it is not known which one a thread runs, and their time is nobody's. */
 static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 {
 	uintptr_t interpreter = (uintptr_t)known->symbols.first_interpreter(), next = 0, state = 0;
 
 	if (!interpreter || known->symbols.is_ending() ||
 	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_next, &next, sizeof next) || next ||
-	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state))
+	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state)) {
+		forget_all(watch, self);
 		return;
+	}
 	watch->round++;
 	for (uint32_t i = 0; state && i < STATES_MOST && copy_state(watch, state) == 0; i++) {
 		next = of_state(watch, known->layout.thread_next);
@@ -397,18 +408,6 @@ static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t now, uint64_t c
 	return (uint32_t)ms;
 }
 
-/* What was told so far ends here, and what comes next begins anew. */
-static void close_all(struct tfp_python_watch *watch, struct tfp_thread *self)
-{
-	for (uint32_t i = 0; i < watch->count && !watch->is_closed; i++) {
-		put_rest(self, &watch->threads[i]);
-		close_stat(&watch->threads[i]);
-	}
-	watch->is_closed = 1;
-	watch->count = 0;
-	watch->due = 0;
-}
-
 static uint32_t task(struct tfp_thread *self)
 {
 	struct tfp_python_watch *watch = tfp_state->python_watch;
@@ -417,12 +416,12 @@ static uint32_t task(struct tfp_thread *self)
 	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_python_copies_open(&watch->copies))
 		return TFP_DRAIN_NEVER;
 	if (!tfp_is_open) {
-		close_all(watch, self);
+		forget_all(watch, self);
+		watch->due = 0;
 		return CLOSED_MS;
 	}
 	if (now < watch->due) /* a wake for somebody else: looks at such moments would favour what wakes */
 		return (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
-	watch->is_closed = 0;
 	uint64_t before = tfp_clock_thread_ns(self->tid);
 	look_at_all(watch, self);
 	if (!watch->good && watch->doubtful >= DOUBTS) {

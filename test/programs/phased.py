@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose phases are short: phased.py steps | windows | decoys | alone. Prints {"phase": seconds} as JSON, measured around each.
+"""A program whose phases are short: phased.py steps | windows | decoys | alone | interpreters. Prints {"phase": seconds} as JSON, measured around each.
 steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code is made (told as waits),
-runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second."""
+runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second.
+interpreters: a second one is there for 0.6 s, then none for 0.2 s, four times."""
 import json
 import os
 import sys
@@ -81,7 +82,19 @@ def alone():
     outside(1.0)
 
 
+def interpreters():
+    try:
+        import _interpreters as module  # from Python 3.13 on
+    except ImportError:
+        import _xxsubinterpreters as module
+    for _ in range(4):
+        other = module.create()
+        outside(0.6)
+        module.destroy(other)
+        timed(computes, 0.2)
+
+
 if sys.argv[1] != "alone":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone}[sys.argv[1]]()
+{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone, "interpreters": interpreters}[sys.argv[1]]()
 print(json.dumps(PHASES), flush=True)
