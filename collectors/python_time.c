@@ -9,17 +9,20 @@
 #include "writer/format.h"
 #include "writer/sys.h"
 
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "writer/poison.h"
 
 #define THREADS_MOST 256    /* looked at, of one interpreter */
 #define STATES_MOST 65536   /* of threads that are met; the first thread's is the last one */
-#define STATS_MOST 32       /* threads whose state is asked of the kernel */
 #define STATE_MOST 512      /* bytes of a thread state that are read */
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
 #define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
+#define PAUSE_NS 50000      /* for a thread whose processor ours has taken to go on */
+#define OFTEN 8             /* such a thread has used one part of the time in so many */
 #define SHARE 200           /* of a processor's time one part is meant to go into this */
 #define IDLE_AFTER_MS 1000  /* a thread that has not run for so long */
 #define IDLE_MS 50          /* is told of so often, others at each look: it may be another step by the time of the next one */
@@ -39,7 +42,6 @@ struct watched {
 	uint64_t looked, told, ran;
 	uint64_t cpu;    /* ns that it had used then, */
 	uint64_t untold; /* and of these in no record yet */
-	uint32_t stat;   /* place in `stats` + 1; 0 = none */
 };
 
 /* In pages of its own, which a fork child finds empty. */
@@ -63,12 +65,6 @@ static uint32_t period_ms;      /* written at start-up */
 static struct tfp_kept memory;  /* /proc/self/mem of `opener` */
 static _Atomic uint32_t opener; /* pid; 0 = nobody */
 
-/* Files in which the kernel says whether a thread runs; written by our thread, a fork child closes what it inherited. */
-static struct stat_file {
-	uint32_t is_used;
-	struct tfp_kept file;
-} stats[STATS_MOST];
-
 static const struct tfp_python_known *const known = &tfp_python_known;
 
 static void say(const char *state, const char *detail)
@@ -81,50 +77,21 @@ static uint64_t ms_ticks(uint64_t ms)
 	return tfp_state->second_ticks / 1000 * ms;
 }
 
-static void open_stat(struct watched *of)
+/*
+ * Whether the thread runs: its clock goes on. Where it may be ours that took its processor, which only happens to one that uses a good
+ * part of it, it is given the time to have it again. A file of the kernel's says more, but opening one beside the host's threads takes
+ * the number that the host counts on.
+ */
+static int is_running(const struct watched *of, uint64_t cpu, uint64_t elapsed)
 {
-	static const char folder[] = "/proc/self/task/", file[] = "/stat";
-	char path[48], digits[12];
-	size_t used = sizeof folder - 1, count = 0, room = tfp_kept_most() / 4;
+	static const struct timespec pause = {0, PAUSE_NS};
 
-	of->stat = 0;
-	while (of->stat < STATS_MOST && stats[of->stat].is_used)
-		of->stat++;
-	if (of->stat >= STATS_MOST || of->stat >= room) {
-		of->stat = 0;
-		return;
-	}
-	tfp_copy(path, folder, used);
-	for (uint32_t rest = of->thread->tid; rest || !count; rest /= 10)
-		digits[count++] = (char)('0' + rest % 10);
-	while (count)
-		path[used++] = digits[--count];
-	tfp_copy(path + used, file, sizeof file);
-	if (tfp_kept_open(&stats[of->stat].file, NULL, path, 0) == 0)
-		stats[of->stat++].is_used = 1;
-	else
-		of->stat = 0;
-}
-
-static void close_stat(struct watched *of)
-{
-	if (!of->stat)
-		return;
-	tfp_kept_close(&stats[of->stat - 1].file);
-	stats[of->stat - 1].is_used = 0;
-	of->stat = 0;
-}
-
-/* Whether the thread runs or would, were a processor free; where the kernel cannot be asked, whether it has run since `cpu`. */
-static int is_running(const struct watched *of, uint64_t cpu)
-{
-	char text[128];
-	long got = of->stat ? tfp_kept_read(&stats[of->stat - 1].file, text, sizeof text) : 0;
-
-	/* number (name) state: the name may hold anything, the end of the text nothing like it. */
-	for (long i = got - 3; i > 0; i--)
-		if (text[i] == ')' && text[i + 1] == ' ')
-			return text[i + 2] == 'R';
+	if (tfp_clock_thread_ns(of->thread->tid) > cpu)
+		return 1;
+	if ((cpu - of->cpu) / 1000 * OFTEN * (tfp_state->second_ticks / 1000) < elapsed * 1000)
+		return 0;
+	tfp_sys(SYS_prctl, PR_SET_TIMERSLACK, 1, 0, 0, 0, 0);
+	tfp_sys(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 	return tfp_clock_thread_ns(of->thread->tid) > cpu;
 }
 
@@ -275,7 +242,7 @@ static void look(struct tfp_python_watch *watch, struct tfp_thread *self, struct
 	}
 	watch->ran = of->ran = now;
 	uint32_t stack = read_stack(watch, of->state);
-	int runs = is_running(of, cpu);
+	int runs = is_running(of, cpu, now - of->looked);
 	if (stack != of->stack)
 		put_rest(self, of);
 	of->untold += used;
@@ -310,7 +277,6 @@ static int meet(struct tfp_python_watch *watch, struct watched *of, uintptr_t st
 		return 0;
 	of->serial = thread->serial;
 	of->round = watch->round;
-	open_stat(of);
 	begin(watch, of);
 	return 1;
 }
@@ -332,7 +298,6 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 
 	if (of && !is_same(of, handle)) {
 		put_rest(self, of);
-		close_stat(of);
 		of->round = 0;
 		if (!meet(watch, of, state, handle))
 			*of = watch->threads[--watch->count];
@@ -357,7 +322,6 @@ static void forget_ended(struct tfp_python_watch *watch, struct tfp_thread *self
 			continue;
 		}
 		put_rest(self, &watch->threads[i]);
-		close_stat(&watch->threads[i]);
 		watch->threads[i] = watch->threads[--watch->count];
 	}
 }
@@ -365,10 +329,8 @@ static void forget_ended(struct tfp_python_watch *watch, struct tfp_thread *self
 /* What was told so far ends here: what comes next is met anew. */
 static void forget_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 {
-	for (uint32_t i = 0; i < watch->count; i++) {
+	for (uint32_t i = 0; i < watch->count; i++)
 		put_rest(self, &watch->threads[i]);
-		close_stat(&watch->threads[i]);
-	}
 	watch->count = 0;
 }
 
@@ -488,9 +450,5 @@ void tfp_python_time_forked(void)
 {
 	if (opener)
 		tfp_kept_close(&memory);
-	for (uint32_t i = 0; i < STATS_MOST; i++) {
-		tfp_kept_close(&stats[i].file);
-		stats[i].is_used = 0;
-	}
 	opener = 0;
 }
