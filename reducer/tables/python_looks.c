@@ -181,13 +181,40 @@ static void add_asked(struct gathering *gathering)
 	}
 }
 
+/* Whether any process has a step that ended: where none has, those without an end count, as in step_rows_find. */
+static bool has_whole_steps(const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
+		for (size_t i = 0; steps && i < steps->count; i++)
+			if (steps->rows[i].kind == UNIT_STEP && !steps->rows[i].unit.is_cut && !steps->rows[i].is_unrecorded)
+				return true;
+	}
+	return false;
+}
+
+/* The steps that count in sums. */
+static void find_steps(struct gathering *gathering)
+{
+	struct units *units = &gathering->units;
+	size_t kept = 0;
+
+	units_of_steps(units, gathering->process);
+	if (!units->count || !has_whole_steps(gathering->request))
+		return;
+	for (size_t i = 0; i < units->count; i++)
+		if (!units->items[i].is_cut)
+			units->items[kept++] = units->items[i];
+	units->count = kept;
+}
+
 static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
 {
 	const struct process *process = gathering->process;
 	const struct steps *steps = analyses_process(gathering->request->analyses, &analysis_steps, gathering->number);
 	size_t mark = 0;
 
-	units_of_steps(&gathering->units, process);
+	find_steps(gathering);
 	for (size_t i = 0; i < process->thread_count; i++)
 		if (process->threads[i].serial >= gathering->serials)
 			gathering->serials = process->threads[i].serial + 1;

@@ -3,8 +3,8 @@
  * Where the time of Python code went, by line: the looks of the wanted processes, put together.
  *
  * Rule: wall time is that of the threads that mark the steps, without steps of a process's first thread, or of those that were asked for;
- * processor time is that of all. A look lies in the step in which it was taken. All are estimates: a look stands for the time
- * since the one before of its thread.
+ * processor time is that of all. A look lies in the step in which it was taken, one without an end counts in none. All are estimates: a
+ * look stands for the time since the one before of its thread.
  */
 #ifndef REDUCER_TABLES_PYTHON_LOOKS_H
 #define REDUCER_TABLES_PYTHON_LOOKS_H
