@@ -2,7 +2,7 @@
 /*
  * In the summary: which of the program's own lines of Python the time goes into.
  *
- * Rule: what is shown are rows of python_time; nothing where too few looks say it, or one line has all.
+ * Rule: what is shown are rows of python_time, of the steps that are judged; nothing where too few looks say it, or one line has all.
  */
 #include "reducer/report/summary_internal.h"
 
@@ -74,7 +74,7 @@ void summary_put_lines(struct summary *summary)
 
 	if (!python_looks_any(summary->request))
 		return;
-	python_looks_gather(&looks, summary->request);
+	python_looks_gather_judged(&looks, summary->request);
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
 		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
 		    "of all");

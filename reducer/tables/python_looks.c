@@ -193,6 +193,18 @@ static bool has_whole_steps(const struct request *request)
 	return false;
 }
 
+/* By place in process->steps: those of the process that are judged. */
+static bool *judged_of(const struct gathering *gathering)
+{
+	const struct step_rows *rows = gathering->looks->judged;
+	bool *is_judged = base_alloc(gathering->process->step_count + 1, sizeof(*is_judged));
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->items[i]->process == gathering->number && rows->items[i]->unit.step != SIZE_MAX)
+			is_judged[rows->items[i]->unit.step] = step_rows_judges(rows, i);
+	return is_judged;
+}
+
 /* The steps that count in sums. */
 static void find_steps(struct gathering *gathering)
 {
@@ -200,12 +212,14 @@ static void find_steps(struct gathering *gathering)
 	size_t kept = 0;
 
 	units_of_steps(units, gathering->process);
-	if (!units->count || !has_whole_steps(gathering->request))
+	if (!units->count || (!gathering->looks->judged && !has_whole_steps(gathering->request)))
 		return;
+	bool *is_judged = gathering->looks->judged ? judged_of(gathering) : NULL;
 	for (size_t i = 0; i < units->count; i++)
-		if (!units->items[i].is_cut)
+		if (is_judged ? is_judged[units->items[i].step] : !units->items[i].is_cut)
 			units->items[kept++] = units->items[i];
 	units->count = kept;
+	free(is_judged);
 }
 
 static void take_process(struct gathering *gathering, python_looks_visit *visit, void *context)
@@ -299,12 +313,27 @@ static void walk_stack(void *context, size_t process, uint32_t stack, const stru
 	frames_walk(walking->frames, process, stack, take_frame, walking);
 }
 
-void python_looks_gather(struct python_looks *looks, const struct request *request)
+static void gather(struct python_looks *looks, const struct request *request, const struct step_rows *judged)
 {
 	struct walking walking = {.looks = looks, .frames = request->frames};
 
-	*looks = (struct python_looks){.lines = python_lines_make()};
+	*looks = (struct python_looks){.lines = python_lines_make(), .judged = judged};
 	python_looks_stacks(looks, request, walk_stack, &walking);
+	looks->judged = NULL;
+}
+
+void python_looks_gather(struct python_looks *looks, const struct request *request)
+{
+	gather(looks, request, NULL);
+}
+
+void python_looks_gather_judged(struct python_looks *looks, const struct request *request)
+{
+	struct step_rows rows;
+
+	step_rows_find(&rows, request);
+	gather(looks, request, &rows);
+	step_rows_free(&rows);
 }
 
 void python_looks_free(struct python_looks *looks)
@@ -344,7 +373,7 @@ void python_looks_say(struct text *sentence, const struct request *request, bool
 
 	if (!python_looks_any(request))
 		return;
-	python_looks_gather(&looks, request);
+	python_looks_gather_judged(&looks, request);
 	first = python_looks_is_enough(&looks) && (looks.has_steps || !is_other) ? python_looks_first(&looks, is_other) : SIZE_MAX;
 	if (first != SIZE_MAX) {
 		const struct look_sums *own = &looks.list[first].own;

@@ -11,6 +11,7 @@
 
 #include "reducer/tables/python_lines.h"
 #include "reducer/tables/request.h"
+#include "reducer/tables/step_values.h"
 
 #include <math.h>
 
@@ -30,6 +31,7 @@ struct look_line {
 };
 
 struct python_looks {
+	const struct step_rows *judged; /* while looks are gathered: the steps that count are those of them that are judged; NULL = all */
 	struct python_lines lines;
 	struct look_line *list; /* by number of `lines` */
 	size_t room;
@@ -45,6 +47,8 @@ struct python_looks {
 bool python_looks_any(const struct request *request);
 
 void python_looks_gather(struct python_looks *looks, const struct request *request);
+/* The same of the steps that are judged alone, as the verdict and the summary count. */
+void python_looks_gather_judged(struct python_looks *looks, const struct request *request);
 
 /*
  * Each stack of Python code that was seen, once a process, with its sums; `looks` (zeroed before) gets the sums of all and no lines. In
