@@ -180,6 +180,82 @@ struct busy busy_find(const struct step_rows *rows, const struct request *reques
 	return busy;
 }
 
+/* The judged steps of one thread, which do not overlap, while time goes on. */
+struct stepping {
+	const struct step_rows *rows;
+	size_t at, end;
+	uint32_t thread;
+	int64_t from, to; /* the first one's start, the last one's end */
+};
+
+static bool is_of(const struct stepping *stepping, size_t i)
+{
+	return step_rows_judges(stepping->rows, i) && stepping->rows->items[i]->unit.thread == stepping->thread;
+}
+
+/* How much of a stretch steps took. */
+static int64_t stepped_in(struct stepping *stepping, int64_t from, int64_t to)
+{
+	int64_t sum = 0;
+
+	for (size_t i = stepping->at; i < stepping->end; i++) {
+		int64_t start = stepping->rows->items[i]->start_ns, end = start + (int64_t)stepping->rows->items[i]->total_ns;
+		if (start >= to)
+			break;
+		if (end <= from)
+			stepping->at = i + 1;
+		else if (is_of(stepping, i))
+			sum += (end < to ? end : to) - (start > from ? start : from);
+	}
+	return sum;
+}
+
+static struct stepping stepping_of(const struct step_rows *rows, size_t first, size_t end)
+{
+	struct stepping stepping = {.rows = rows, .at = first, .end = end, .from = INT64_MAX, .to = INT64_MIN};
+
+	while (stepping.at < end && !step_rows_judges(rows, stepping.at))
+		stepping.at++;
+	if (stepping.at < end)
+		stepping.thread = rows->items[stepping.at]->unit.thread;
+	for (size_t i = stepping.at; i < end; i++) {
+		int64_t start = rows->items[i]->start_ns, stop = start + (int64_t)rows->items[i]->total_ns;
+		if (!is_of(&stepping, i))
+			continue;
+		stepping.from = start < stepping.from ? start : stepping.from;
+		stepping.to = stop > stepping.to ? stop : stepping.to;
+	}
+	return stepping;
+}
+
+double busy_thread(const struct step_rows *rows, size_t first, size_t end, const struct process *process)
+{
+	struct stepping stepping = stepping_of(rows, first, end);
+	const struct use_sample *before = NULL, *nearest = NULL, *last = NULL;
+	double used = 0, time = 0;
+
+	for (size_t i = 0; stepping.from < stepping.to && i < process->use.count; i++) {
+		const struct use_sample *now = &process->use.samples[i];
+		if (now->of != USE_OF_THREAD || !now->has_use || now->subject != stepping.thread)
+			continue;
+		if (before && stepped_in(&stepping, before->time_ns, now->time_ns) * 2 > now->time_ns - before->time_ns) {
+			used += (double)(now->user_ns + now->system_ns - before->user_ns - before->system_ns);
+			time += (double)(now->time_ns - before->time_ns);
+		}
+		before = now;
+		if (!nearest || llabs(now->time_ns - stepping.from) < llabs(nearest->time_ns - stepping.from))
+			nearest = now;
+		if (!last || llabs(now->time_ns - stepping.to) <= llabs(last->time_ns - stepping.to))
+			last = now;
+	}
+	if (time > 0)
+		return used / time;
+	if (!nearest || last->time_ns <= nearest->time_ns)
+		return -1;
+	return (double)(last->user_ns + last->system_ns - nearest->user_ns - nearest->system_ns) /
+	       (double)(last->time_ns - nearest->time_ns);
+}
+
 #define FIRST_DELAY 1 /* of a thread's points: read; what it waited before may be from before the exec */
 
 /* Adds the last readings of a process. Returns when the last one was; INT64_MIN = it has none. */

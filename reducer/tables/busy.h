@@ -26,6 +26,13 @@ struct busy {
 /* From the first judged step of each process to its last one, or of that time what lies between readings. */
 struct busy busy_find(const struct step_rows *rows, const struct request *request);
 
+/*
+ * Processors that the thread of a process's steps used while judged ones ran; its rows are those from `first` on before `end`. Of the
+ * stretches between its readings those count that were steps for the larger part; where none was, the one around all of them.
+ * Negative = not known.
+ */
+double busy_thread(const struct step_rows *rows, size_t first, size_t end, const struct process *process);
+
 /* What the wanted processes spent from their start to their last readings. */
 struct busy_whole {
 	size_t processes; /* that told their processor time */

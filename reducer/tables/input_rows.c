@@ -167,26 +167,6 @@ static void sum_parts(struct input_view *view)
 	parts[INPUT_OTHER] = minus(view->wait_ns, known);
 }
 
-/* What the thread that marks the steps used of a processor, between the readings next to the first step and to the end of the last. */
-static double cores_of(const struct process *process, uint32_t thread, int64_t from, int64_t to)
-{
-	const struct use_sample *first = NULL, *last = NULL;
-
-	for (size_t i = 0; i < process->use.count; i++) {
-		const struct use_sample *sample = &process->use.samples[i];
-		if (sample->of != USE_OF_THREAD || !sample->has_use || sample->subject != thread)
-			continue;
-		if (!first || llabs(sample->time_ns - from) < llabs(first->time_ns - from))
-			first = sample;
-		if (!last || llabs(sample->time_ns - to) <= llabs(last->time_ns - to))
-			last = sample;
-	}
-	if (!first || last->time_ns <= first->time_ns)
-		return -1;
-	return (double)(last->user_ns + last->system_ns - first->user_ns - first->system_ns) /
-	       (double)(last->time_ns - first->time_ns);
-}
-
 /* Whether threads that read are what a thread that rests may wait for: no wait was recorded. */
 static bool may_wait(struct input_view *view)
 {
@@ -238,8 +218,7 @@ static enum input_verdict judge_untold(struct input_view *view, const struct ste
 {
 	if (view->first == view->end)
 		return VERDICT_NONE;
-	view->step_thread_cores = cores_of(view->process, rows->items[view->first]->unit.thread,
-					   rows->items[view->first]->unit.start_ns, rows->items[view->end - 1]->unit.end_ns);
+	view->step_thread_cores = busy_thread(rows, view->first, view->end, view->process);
 	if (may_wait(view))
 		return VERDICT_POSSIBLE;
 	view->is_untold = may_hide(view, rows, delay);

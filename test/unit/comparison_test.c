@@ -338,6 +338,46 @@ static void processor_time_is_read_near_the_steps(void **state)
 	assert_true(busy_of(before, LENGTH(before)).cpu.steps == 0);
 }
 
+#define MOMENTS 8
+/*
+ * Twelve steps of a thread: the first one (not judged) of 6 s in which it waits for a compiler, ten of 100 ms that it computes all along,
+ * 2 s between them and the last one for what is no step and waits too. Readings at these moments (ms): what it used is told by `used`.
+ */
+static double thread_of(const int *moments, const int *used, size_t count)
+{
+	static struct step_row rows[12];
+	static bool is_first[12] = {true};
+	const struct step_row *items[12];
+	struct use_sample samples[MOMENTS] = {0};
+	struct process process = {.use = {.samples = samples, .count = count}};
+	struct step_rows all = {.items = items, .count = 12, .is_first = is_first, .judged_count = 11};
+
+	for (size_t i = 0; i < 12; i++) {
+		int64_t start_ms = i == 0 ? 0 : i == 11 ? 9000 : 5900 + (int64_t)i * 100;
+		rows[i] = (struct step_row){.start_ns = start_ms * 1000000, .total_ns = 100000000, .unit = {.thread = 3}};
+		items[i] = &rows[i];
+	}
+	rows[0].total_ns = 6000000000;
+	for (size_t i = 0; i < count; i++)
+		samples[i] = (struct use_sample){.time_ns = moments[i] * 1000000L,
+						 .of = USE_OF_THREAD,
+						 .subject = 3,
+						 .has_use = true,
+						 .user_ns = (uint64_t)used[i] * 1000000};
+	return busy_thread(&all, 0, 12, &process);
+}
+
+static void what_a_thread_used_is_that_of_the_judged_steps(void **state)
+{
+	const int often[] = {0, 5960, 6050, 6500, 6990, 8950, 9100}, of_often[] = {0, 100, 150, 600, 1090, 1100, 1200};
+	const int seldom[] = {0, 6000, 9100}, of_seldom[] = {0, 100, 1200}, none[] = {0, 5000}, of_none[] = {0, 100};
+
+	(void)state;
+	assert_true(fabs(thread_of(often, of_often, LENGTH(often)) - 1090.0 / 1180) < 1e-9);
+	assert_true(fabs(thread_of(seldom, of_seldom, LENGTH(seldom)) - 1100.0 / 3100) < 1e-9); /* no stretch is steps for the most */
+	assert_true(thread_of(none, of_none, LENGTH(none)) < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +390,7 @@ int main(void)
 		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
+		cmocka_unit_test(what_a_thread_used_is_that_of_the_judged_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
