@@ -20,8 +20,7 @@ struct gathering {
 	size_t number;	    /* of the process */
 	uint64_t period_ns; /* of looks, 0 = not told */
 	struct units units; /* its steps */
-	bool *is_scope;	    /* by serial: its wall time counts */
-	size_t serials;
+	bool *is_scope;	    /* by place in process->threads: its wall time counts */
 	struct stack_sums *stacks;
 	size_t count, room;
 	struct base_index index;
@@ -57,29 +56,44 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->cpu_ns += more->cpu_ns;
 }
 
+/* The thread's place in the process; SIZE_MAX = the log does not say which thread that is. */
+static size_t place_of(const struct gathering *gathering, uint32_t serial)
+{
+	const struct thread *thread = process_thread(gathering->process, serial);
+
+	return thread ? (size_t)(thread - gathering->process->threads) : SIZE_MAX;
+}
+
+static bool is_scope(const struct gathering *gathering, uint32_t serial)
+{
+	size_t place = place_of(gathering, serial);
+
+	return place != SIZE_MAX && gathering->is_scope[place];
+}
+
 /* Threads whose wall time counts: asked for; else those of steps; else the first. Those that were never looked at do not help. */
 static void find_scope(struct gathering *gathering)
 {
 	const struct process *process = gathering->process;
-	bool *is_seen = base_alloc(gathering->serials + 1, sizeof(*is_seen)), has_any = false;
+	bool *is_seen = base_alloc(process->thread_count + 1, sizeof(*is_seen)), has_any = false;
+	bool *is_step = base_alloc(process->thread_count + 1, sizeof(*is_step));
+	size_t place;
 
 	for (size_t i = 0; i < process->python.look_count; i++)
-		if (process->python.looks[i].thread < gathering->serials)
-			is_seen[process->python.looks[i].thread] = true;
-	bool *is_step = base_alloc(gathering->serials + 1, sizeof(*is_step));
+		if ((place = place_of(gathering, process->python.looks[i].thread)) != SIZE_MAX)
+			is_seen[place] = true;
 	for (size_t i = 0; i < gathering->units.count; i++)
-		if (gathering->units.items[i].thread < gathering->serials)
-			is_step[gathering->units.items[i].thread] = true;
-	for (size_t i = 1; i < gathering->serials; i++)
+		if ((place = place_of(gathering, gathering->units.items[i].thread)) != SIZE_MAX)
+			is_step[place] = true;
+	for (size_t i = 0; i < process->thread_count; i++)
 		has_any |= is_step[i] && is_seen[i];
 	for (size_t i = 0; i < process->thread_count; i++) {
 		const struct thread *thread = &process->threads[i];
-		bool *is_scope = &gathering->is_scope[thread->serial];
+		bool is_wanted = has_any ? is_step[i] : thread->tid == process->pid;
 		if (gathering->request->thread)
-			*is_scope = is_seen[thread->serial] && request_wants_thread(gathering->request, thread);
-		else
-			*is_scope = is_seen[thread->serial] && (has_any ? is_step[thread->serial] : thread->tid == process->pid);
-		gathering->looks->threads += *is_scope;
+			is_wanted = request_wants_thread(gathering->request, thread);
+		gathering->is_scope[i] = is_seen[i] && is_wanted;
+		gathering->looks->threads += gathering->is_scope[i];
 	}
 	free(is_seen);
 	free(is_step);
@@ -133,12 +147,12 @@ static void take_sums(struct gathering *gathering, uint32_t stack, const struct 
 
 static void take_look(struct gathering *gathering, const struct python_look *look, bool is_marked)
 {
-	bool is_scope = look->thread < gathering->serials && gathering->is_scope[look->thread];
+	bool is_in_scope = is_scope(gathering, look->thread);
 	const struct unit *step;
 
-	if (gathering->request->thread && !is_scope)
+	if (gathering->request->thread && !is_in_scope)
 		return;
-	if (is_scope && is_asked(gathering, look->time_ns, &step)) {
+	if (is_in_scope && is_asked(gathering, look->time_ns, &step)) {
 		uint64_t wall = look->wall_ns, in_step = step ? wall : 0, count = looks_in(gathering, look);
 		const struct look_sums more = {
 			.looks = count,
@@ -176,7 +190,7 @@ static void add_asked(struct gathering *gathering)
 	for (size_t i = 0; i < units->count; i++) {
 		const struct unit *step = &units->items[i];
 		bool is_in = !request->has_steps || (step->number >= request->first_step && step->number <= request->last_step);
-		if (is_in && step->thread < gathering->serials && gathering->is_scope[step->thread])
+		if (is_in && is_scope(gathering, step->thread))
 			gathering->looks->asked_steps_ns += within(request, step->start_ns, step->end_ns);
 	}
 }
@@ -229,10 +243,7 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	size_t mark = 0;
 
 	find_steps(gathering);
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial >= gathering->serials)
-			gathering->serials = process->threads[i].serial + 1;
-	gathering->is_scope = base_alloc(gathering->serials + 1, sizeof(*gathering->is_scope));
+	gathering->is_scope = base_alloc(process->thread_count + 1, sizeof(*gathering->is_scope));
 	find_scope(gathering);
 	gathering->looks->has_steps |= gathering->units.count != 0;
 	add_asked(gathering);

@@ -5,6 +5,7 @@
  * Rule: the model is not under test; every number that is expected stands in the test that expects it.
  */
 #include "reducer/tables/losses.h"
+#include "reducer/tables/python_looks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -391,6 +392,28 @@ static void test_what_passes_memory_on(void **state)
 	assert_true(frames_is_allocator(&(const struct symbol_frame){.function = "f", .module = "libcupti.so.13"}));
 }
 
+/* Whatever a log calls its threads: the last number, one that no thread of it has. */
+static void test_looks_by_any_thread(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = &fixture->processes[0];
+	struct thread odd[] = {{.serial = 1, .tid = 100}, {.serial = UINT32_MAX, .tid = 101}};
+	struct python_look looks[] = {{.time_ns = 10, .wall_ns = 7, .cpu_ns = 5, .thread = 1},
+				      {.time_ns = 11, .wall_ns = 8, .cpu_ns = 6, .thread = UINT32_MAX},
+				      {.time_ns = 12, .wall_ns = 9, .cpu_ns = 4, .thread = 3}};
+	struct python_looks found = {0};
+
+	process->threads = odd;
+	process->thread_count = 2;
+	process->python.looks = looks;
+	process->python.look_count = 3;
+	python_looks_stacks(&found, &fixture->request, NULL, NULL);
+	assert_int_equal(found.all.looks, 1);
+	assert_int_equal(found.all.time_ns, 7);
+	assert_int_equal(found.all.cpu_ns, 15);
+	assert_int_equal(found.threads, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -411,6 +434,7 @@ int main(void)
 		TEST(test_unused_filter_is_told),
 		TEST(test_names_select),
 		TEST(test_what_passes_memory_on),
+		TEST(test_looks_by_any_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
