@@ -39,16 +39,16 @@ struct python_look {
 	uint32_t thread;	  /* serial */
 	uint32_t stack;		  /* Python's; 0 = it was in no Python code */
 	uint32_t cpu_stack;	  /* the same of cpu_ns: where one look stands for several it may be another one's, */
-	int64_t cpu_time_ns;	  /* and so may its time */
+	uint32_t count;		  /* looks that it stands for */
+	int64_t cpu_time_ns;	  /* as cpu_stack */
 };
 
 #define PYTHON_LOOK_IN_DOUBT UINT32_MAX /* instead of a stack: the look found nothing certain */
-#define PYTHON_LOOKS_MOST (1u << 19) /* 24 MiB; where there are more, of two of a thread one stands for both */
+#define PYTHON_LOOKS_MOST (1u << 19) /* 24 MiB; where there are more, of several of a thread one stands for all */
 
 struct python_rows {
 	struct python_look *looks; /* in no order of time */
 	size_t look_count;
-	unsigned look_halvings; /* how often each second one was left out */
 	struct python_code *codes; /* by number, which the high half of such a code address holds */
 	size_t code_count;
 	uint32_t pair_first; /* 0 = there are no pairs */

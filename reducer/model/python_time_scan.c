@@ -2,9 +2,10 @@
 /*
  * Where Python code was when it was looked at. See scan.h.
  *
- * Rule: memory is bounded. Where there are more than PYTHON_LOOKS_MOST looks, of two of a thread that follow each other one is
- * drawn, by the time that each stands for, and stands for both: sums stay exact, and what is where stays unbiased. Wall and
- * processor time are drawn apart: a wait stands for much of one and none of the other.
+ * Rule: memory follows the number of threads alone. Where there are more than PYTHON_LOOKS_MOST looks, of several of a thread that follow
+ * each other one is drawn, by the time that each stands for, and stands for all: sums stay exact, and what is where stays unbiased. Of
+ * as many everywhere: the first hours of a run are known as well as the last. Wall and processor time are drawn apart: a wait stands for
+ * much of one and none of the other.
  */
 #include "reducer/model/number_map.h"
 #include "reducer/model/scan.h"
@@ -14,6 +15,8 @@
 struct python_time {
 	struct scan *scan;
 	uint64_t random;
+	uint64_t each; /* looks that one stands for, but for what came since they were thinned */
+	size_t most;   /* looks to come before they are thinned again */
 };
 
 static bool is_first(struct python_time *taken, uint64_t first, uint64_t second)
@@ -32,29 +35,44 @@ static struct python_look either(struct python_time *taken, const struct python_
 	drawn.cpu_ns = a->cpu_ns + b->cpu_ns;
 	drawn.cpu_stack = ran->cpu_stack;
 	drawn.cpu_time_ns = ran->cpu_time_ns;
+	drawn.count = a->count + b->count;
 	return drawn;
 }
 
-/* Each thread's looks become half as many, in place. Without memory for the map of threads they stay. */
-static void halve(struct python_time *taken, struct python_rows *rows)
+/* Each thread's looks that stand for fewer become one, in place, until it stands for as many. Without memory for the map they stay. */
+static void merge(struct python_time *taken, struct python_rows *rows)
 {
-	struct number_map lone = {0}; /* by thread: the place of one that has no other yet */
+	struct number_map open = {0}; /* by thread: the place of one that stands for fewer, + 1; 0 = none */
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->look_count; i++) {
 		struct python_look look = rows->looks[i];
-		uint32_t place = number_map_find(&lone, 1, look.thread);
+		uint32_t place = number_map_find(&open, 1, look.thread);
 		if (place != NUMBER_MAP_NONE && place != 0) {
 			rows->looks[place - 1] = either(taken, &rows->looks[place - 1], &look);
-			number_map_set(&lone, 1, look.thread, 0);
 		} else {
-			number_map_set(&lone, 1, look.thread, (uint32_t)kept + 1);
 			rows->looks[kept++] = look;
+			place = (uint32_t)kept;
 		}
+		number_map_set(&open, 1, look.thread, rows->looks[place - 1].count < taken->each ? place : 0);
 	}
-	number_map_free(&lone);
+	number_map_free(&open);
 	rows->look_count = kept;
-	rows->look_halvings++;
+}
+
+/* What came since becomes like what was there; where that is not few enough all of it stands for twice as many. */
+static void thin(struct python_time *taken, struct python_rows *rows)
+{
+	size_t before = SIZE_MAX;
+
+	merge(taken, rows);
+	while (rows->look_count > PYTHON_LOOKS_MOST / 2 && rows->look_count < before) {
+		before = rows->look_count;
+		taken->each *= 2;
+		merge(taken, rows);
+	}
+	/* Of many threads each has one look at least. */
+	taken->most = rows->look_count > PYTHON_LOOKS_MOST / 2 ? 2 * rows->look_count : PYTHON_LOOKS_MOST;
 }
 
 static void take_look(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -64,14 +82,15 @@ static void take_look(void *state, size_t stream, const struct batch *batch, siz
 	struct python_look *looks;
 
 	(void)stream;
-	if (rows->look_count == PYTHON_LOOKS_MOST)
-		halve(taken, rows);
+	if (rows->look_count == taken->most)
+		thin(taken, rows);
 	looks = model_room(rows->looks, rows->look_count, sizeof *looks);
 	if (looks == NULL)
 		return;
 	rows->looks = looks;
 	looks[rows->look_count++] = (struct python_look){.time_ns = (int64_t)batch->times[i],
 							  .thread = (uint32_t)batch_value(batch, i, fields[0]),
+							  .count = 1,
 							  .stack = (uint32_t)batch_value(batch, i, fields[1]),
 							  .wall_ns = batch_value(batch, i, fields[2]),
 							  .cpu_ns = batch_value(batch, i, fields[3]),
@@ -88,7 +107,8 @@ static void *begin(struct scan *scan)
 	struct python_time *taken = calloc(1, sizeof *taken);
 
 	if (taken != NULL)
-		*taken = (struct python_time){.scan = scan, .random = scan->process->log_id};
+		*taken = (struct python_time){
+			.scan = scan, .random = scan->process->log_id, .each = 1, .most = PYTHON_LOOKS_MOST};
 	return taken;
 }
 

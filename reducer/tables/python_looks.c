@@ -118,10 +118,10 @@ static struct look_sums *sums_of(struct gathering *gathering, uint32_t stack)
 	return &gathering->stacks[number].sums;
 }
 
-/* How often the thread was looked at for it: where it does not run several looks are told as one. */
+/* How often the thread was looked at for it: where it does not run several looks are told as one. Of several looks one was drawn. */
 static uint64_t looks_in(const struct gathering *gathering, const struct python_look *look)
 {
-	uint64_t count = look->cpu_ns || !gathering->period_ns ? 1 : look->wall_ns / gathering->period_ns;
+	uint64_t count = look->cpu_ns || look->count > 1 || !gathering->period_ns ? 1 : look->wall_ns / gathering->period_ns;
 
 	return count ? count : 1;
 }
@@ -152,6 +152,8 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 
 	if (gathering->request->thread && !is_in_scope)
 		return;
+	if (look->count > gathering->looks->each_most)
+		gathering->looks->each_most = look->count;
 	if (is_in_scope && is_asked(gathering, look->time_ns, &step)) {
 		uint64_t wall = look->wall_ns, in_step = step ? wall : 0, count = looks_in(gathering, look);
 		const struct look_sums more = {
@@ -273,8 +275,6 @@ void python_looks_of_process(struct python_looks *looks, const struct request *r
 	gathering.period_ns = period ? strtoull(period, NULL, 10) * 1000000 : 0;
 	take_process(&gathering, visit, context);
 	looks->processes++;
-	if (of->python.look_halvings > looks->halvings)
-		looks->halvings = of->python.look_halvings;
 }
 
 void python_looks_stacks(struct python_looks *looks, const struct request *request, python_looks_visit *visit, void *context)

@@ -40,7 +40,7 @@ struct python_looks {
 	uint64_t asked_steps_ns, asked_lives_ns; /* how long steps, and processes without any, took, looked at or not; 0 = not known */
 	bool has_steps;
 	uint32_t threads, processes; /* whose wall time counts */
-	unsigned halvings;           /* the most of any process */
+	uint32_t each_most;          /* looks that one stands for, where there were too many */
 };
 
 /* Whether a wanted process has any. */

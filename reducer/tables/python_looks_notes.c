@@ -40,6 +40,14 @@ static void note_process(struct table *table, const struct process *process)
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at twice.", process->called);
 }
 
+/* As how many looks of a like time they are worth: of some that stand for much, or were drawn of many, fewer than there are. */
+static double worth(const struct python_looks *looks)
+{
+	double all = (double)python_looks_judged(looks, &looks->all), error = python_looks_error(looks, &looks->all);
+
+	return error > 0 ? all / error * (all / error) : 1;
+}
+
 static void note_looks(struct table *table, const struct request *request, const struct python_looks *looks)
 {
 	uint64_t all = python_looks_judged(looks, &looks->all), nowhere = python_looks_judged(looks, &looks->nowhere);
@@ -52,7 +60,7 @@ static void note_looks(struct table *table, const struct request *request, const
 		   "Estimates, from %" PRIu64 " looks%s at %" PRIu32 " %s%s: a share of 10 %% is known to about %.1g points (one standard "
 		   "deviation). Wall time is that of %s; processor time is that of all threads that Python knows.",
 		   count, looks->has_steps ? " within steps" : "", looks->threads, looks->threads == 1 ? "thread" : "threads",
-		   looks->processes > 1 ? " of several processes" : "", 100 * sqrt(0.1 * 0.9 / (double)(count ? count : 1)),
+		   looks->processes > 1 ? " of several processes" : "", 100 * sqrt(0.1 * 0.9 / worth(looks)),
 		   request->thread    ? "the threads asked for"
 		   : looks->has_steps ? "the threads that mark the steps, in processes without any of the first (--thread=NAME: of others)"
 				      : "each process's first thread (--thread=NAME: of others)");
@@ -66,8 +74,9 @@ static void note_looks(struct table *table, const struct request *request, const
 			   "Looked at were %.1f %% of the time of %s; nothing is known of the rest: before there was a second thread, "
 			   "behind a fork that left one alone, while no window was open, with several interpreters.",
 			   100.0 * (double)all / (double)whole, looks->has_steps ? "the steps" : "these processes");
-	if (looks->halvings)
-		table_note(table, NOTE_INFO, "Of many looks one in %u was kept, which stands for the time of all.", 1u << looks->halvings);
+	if (looks->each_most > 1)
+		table_note(table, NOTE_INFO, "Of many looks one in up to %" PRIu32 " was kept, which stands for the time of all.",
+			   looks->each_most);
 }
 
 void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)

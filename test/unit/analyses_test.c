@@ -398,9 +398,9 @@ static void test_looks_by_any_thread(void **state)
 	struct fixture *fixture = *state;
 	struct process *process = &fixture->processes[0];
 	struct thread odd[] = {{.serial = 1, .tid = 100}, {.serial = UINT32_MAX, .tid = 101}};
-	struct python_look looks[] = {{.time_ns = 10, .wall_ns = 7, .cpu_ns = 5, .thread = 1},
-				      {.time_ns = 11, .wall_ns = 8, .cpu_ns = 6, .thread = UINT32_MAX},
-				      {.time_ns = 12, .wall_ns = 9, .cpu_ns = 4, .thread = 3}};
+	struct python_look looks[] = {{.time_ns = 10, .wall_ns = 7, .cpu_ns = 5, .thread = 1, .count = 1},
+				      {.time_ns = 11, .wall_ns = 8, .cpu_ns = 6, .thread = UINT32_MAX, .count = 1},
+				      {.time_ns = 12, .wall_ns = 9, .cpu_ns = 4, .thread = 3, .count = 1}};
 	struct python_looks found = {0};
 
 	process->threads = odd;
@@ -412,6 +412,22 @@ static void test_looks_by_any_thread(void **state)
 	assert_int_equal(found.all.time_ns, 7);
 	assert_int_equal(found.all.cpu_ns, 15);
 	assert_int_equal(found.threads, 1);
+}
+
+/* Three looks, of which one stands for nearly all of the time, are worth little more than one: 0.3 / sqrt(1.23), not / sqrt(3). */
+static void test_looks_that_stand_for_much(void **state)
+{
+	struct fixture *fixture = *state;
+	struct python_look looks[] = {{.time_ns = 10, .wall_ns = 900, .thread = 1, .count = 18},
+				      {.time_ns = 11, .wall_ns = 50, .thread = 1, .count = 1},
+				      {.time_ns = 12, .wall_ns = 50, .thread = 1, .count = 1}};
+
+	fixture->processes[0].python.looks = looks;
+	fixture->processes[0].python.look_count = 3;
+	struct table *table = tables_make(&table_python_time, &fixture->request);
+	assert_true(has_note(table, NOTE_INFERRED, "Estimates, from 3 looks at 1 thread: a share of 10 % is known to about 3e+01 points"));
+	assert_true(has_note(table, NOTE_INFO, "Of many looks one in up to 18 was kept"));
+	table_free(table);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -435,6 +451,7 @@ int main(void)
 		TEST(test_names_select),
 		TEST(test_what_passes_memory_on),
 		TEST(test_looks_by_any_thread),
+		TEST(test_looks_that_stand_for_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
