@@ -140,6 +140,7 @@ static void train_step(struct train *train, uint64_t number)
 	for (uint64_t at = train->sequence; at-- > first;)
 		op(train, ADD_BACKWARD, BACKWARD, at);
 	PUT(train, python_stack, .stack = 1 + number % 2);
+	PUT(train, python_time, .thread = 1, .stack = number % 3 + 2, .wall = 9000, .cpu = number % 2 * 4000);
 	PUT(train, sample, .address = number << 16, .requested = 600000, .usable = 600008, .interval = 524288, .stack = 1);
 	PUT(train, refused, .requested = UINT64_C(1) << 40, .stack = 1);
 	key = begin(train, STEP, USER);
@@ -205,8 +206,12 @@ static void make(struct maker *maker, void (*work)(struct train *train))
 {
 	struct train train = {.sequence = 1};
 	struct tfp_thread_slot slots[1] = {{.state = 1, .serial = 1, .tid = 100, .name = "python3"}};
-	const struct tfp_pc pcs[] = {{0, 0, 0}, {0x401000, 1, TFP_PC_WRITTEN}, {0x402000, 1, TFP_PC_WRITTEN | TFP_PC_EXACT}};
-	const uint64_t nodes[] = {0, UINT64_C(0) << 32 | 1, UINT64_C(1) << 32 | 2};
+	const struct tfp_pc pcs[] = {{0, 0, 0},
+				     {0x401000, 1, TFP_PC_WRITTEN},
+				     {0x402000, 1, TFP_PC_WRITTEN | TFP_PC_EXACT},
+				     {UINT64_C(1) << 32 | 12, 0, TFP_PC_WRITTEN | TFP_PC_PYTHON},
+				     {UINT64_C(2) << 32 | 25, 0, TFP_PC_WRITTEN | TFP_PC_PYTHON}};
+	const uint64_t nodes[] = {0, UINT64_C(0) << 32 | 1, UINT64_C(1) << 32 | 2, UINT64_C(0) << 32 | 3, UINT64_C(3) << 32 | 4};
 
 	train.records = calloc(1, sizeof *train.records);
 	if (!train.records)
