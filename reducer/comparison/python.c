@@ -8,6 +8,7 @@
  */
 #include "reducer/comparison/figures.h"
 #include "reducer/comparison/join.h"
+#include "reducer/comparison/moved.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 
@@ -64,29 +65,6 @@ static void put_row(struct table *table, const struct join_row *row, const struc
 	table_string(table, VERDICT, fabs(change) <= 2 * error ? "no difference to tell" : change > 0 ? "slower" : "faster");
 }
 
-static const char *base_of(const char *file)
-{
-	const char *slash = strrchr(file, '/');
-
-	return slash ? slash + 1 : file;
-}
-
-/* The same script may lie in another folder: what only one run has is joined by the file's name alone. */
-static void join_moved(struct join *join)
-{
-	for (size_t i = 0; i < join->count; i++) {
-		struct join_row *row = &join->rows[i];
-		for (size_t k = 0; k < join->count && row->after.is_there && !row->before.is_there; k++) {
-			struct join_row *other = &join->rows[k];
-			if (!other->before.is_there || other->after.is_there || strcmp(other->keys[0], row->keys[0]) != 0 ||
-			    strcmp(base_of(other->keys[1]), base_of(row->keys[1])) != 0)
-				continue;
-			row->before = other->before;
-			other->before = (struct join_side){0};
-		}
-	}
-}
-
 static void fill(struct table *table, const struct request *request)
 {
 	static const struct join_spec of_steps = {
@@ -96,6 +74,7 @@ static void fill(struct table *table, const struct request *request)
 	struct request after = figures_plain(request), before = figures_plain(request->base);
 	struct figures_basis basis = figures_basis(&before, &after);
 	struct join join;
+	size_t moved;
 
 	if (!python_looks_any(&before) || !python_looks_any(&after)) {
 		table_note(table, NOTE_MISSING, "The %s run has no looks at Python code: -t python_time says why.",
@@ -103,7 +82,7 @@ static void fill(struct table *table, const struct request *request)
 		return;
 	}
 	join_make(&join, basis.has_steps ? &of_steps : &of_all, &before, &after);
-	join_moved(&join);
+	moved = moved_join(&join);
 	if (join.count)
 		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
 	for (size_t i = 0; i < join.count; i++)
@@ -114,6 +93,10 @@ static void fill(struct table *table, const struct request *request)
 			   basis.before, basis.after);
 	else
 		table_note(table, NOTE_INFERRED, "Estimates by looks, of the whole runs: not both have steps.");
+	if (moved)
+		table_note(table, NOTE_INFERRED,
+			   "%zu function%s in files of the same name in another folder %s taken for the same: by the ends of their paths.",
+			   moved, moved == 1 ? "" : "s", moved == 1 ? "was" : "were");
 	table_note(table, NOTE_INFO,
 		   "Wall time, also that in which other work had the processors: comparison.times says how long that was.");
 	join_free(&join);
