@@ -154,7 +154,7 @@ static void fill_verdict(struct table *table, const struct request *request)
 		note_verdict(table, &views.items[i]);
 	}
 	note_range(table, &views);
-	step_rows_note_first(table, &views.rows);
+	step_rows_note_first(table, &views.rows, request);
 	input_notes(table, request, &views);
 	input_views_free(&views);
 }

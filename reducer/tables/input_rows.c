@@ -6,7 +6,7 @@
 #include "reducer/tables/input_line.h"
 #include "reducer/tables/input_stage.h"
 #include "reducer/tables/notes.h"
-#include "reducer/tables/step_pauses.h"
+#include "reducer/tables/step_unusual.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ double input_other_share(const struct input_view *view)
  */
 static bool may_hide(const struct input_view *view, const struct step_rows *rows, double delay)
 {
-	struct step_pauses pauses = step_pauses_of(rows, rows->items[view->first]->process);
+	struct step_pauses pauses = step_pauses_of(rows, view->first);
 	uint64_t ns = minus(view->judged_ns, pauses.ns), other_ns = minus(view->judged_other_ns, pauses.other_ns);
 
 	return ns && (double)other_ns >= INPUT_HIGH * (double)ns && view->step_thread_cores >= 0 &&

@@ -169,7 +169,7 @@ static void fill(struct table *table, const struct request *request)
 	flops_note(table, request);
 	if (table->row_count)
 		flops_note_replays(table, request);
-	step_rows_note_first(table, &rows);
+	step_rows_note_first(table, &rows, request);
 	notes_ops(table, request);
 	notes_recording(table, request);
 	step_rows_free(&rows);

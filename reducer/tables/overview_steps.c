@@ -114,7 +114,7 @@ static void fill_split(struct table *table, const struct request *request)
 			   : rows.kind == UNIT_WHOLE ? "es"
 						     : "s",
 			   rows.count - rows.whole_count - rows.unrecorded);
-	step_rows_note_first(table, &rows);
+	step_rows_note_first(table, &rows, request);
 	note_none(table, &rows);
 	step_rows_notes(table, request, &rows);
 	notes_recording(table, request);

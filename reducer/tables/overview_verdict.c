@@ -11,7 +11,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
-#include "reducer/tables/step_pauses.h"
+#include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
@@ -317,11 +317,11 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	put_processors(&sentence, judged, rows, request);
 	put_besides(&sentence, judged, rows, request, all);
 	put_first(&sentence, rows, all);
-	step_rows_say_warm(&warm, rows, FIRST_FROM);
+	step_warm_say(&warm, rows, request, FIRST_FROM);
 	if (warm.length)
 		text_format(&sentence, " %s", warm.bytes);
 	text_free(&warm);
-	step_pauses_say(&pauses, rows, PAUSES_FROM);
+	step_pauses_say(&pauses, rows, request, PAUSES_FROM);
 	if (pauses.length)
 		text_format(&sentence, " %s", pauses.bytes);
 	text_free(&pauses);
@@ -454,7 +454,7 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
-	step_rows_note_first(table, &rows);
+	step_rows_note_first(table, &rows, request);
 	step_rows_notes(table, request, &rows);
 	notes_ops(table, request);
 	notes_recording(table, request);

@@ -286,7 +286,7 @@ static void fill(struct table *table, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t p = 0; p < request->run->process_count; p++)
 		put_process(table, request, &rows, p);
-	step_rows_note_first(table, &rows);
+	step_rows_note_first(table, &rows, request);
 	notes_ops(table, request);
 	notes_recording(table, request);
 	step_rows_free(&rows);

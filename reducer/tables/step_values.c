@@ -5,14 +5,12 @@
 #include "reducer/model/losses.h"
 #include "reducer/model/gpu.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/step_unusual.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WARM_TIMES 2	   /* as long as the median: a step that still warms up */
-#define WARM_LEAST 20	   /* steps of a process of which a median says what is usual */
-#define WARM_SHARE 0.05	   /* of the judged time beyond the median, from which it is worth a word */
 #define OUTSIDE_FROM 0.2 /* of a process's life in no step that is worth a word */
 
 const char *step_value_id(enum step_value value)
@@ -423,76 +421,7 @@ struct step_first step_rows_first(const struct step_rows *rows)
 	return first;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
-struct step_warm step_rows_warm(const struct step_rows *rows, size_t process)
-{
-	uint64_t *times = base_alloc(rows->count + 1, sizeof(*times)), all = 0, beyond = 0, median;
-	struct step_warm warm = {0};
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == process && step_rows_judges(rows, i))
-			all += times[count++] = rows->items[i]->total_ns;
-	if (count)
-		qsort(times, count, sizeof(*times), by_value);
-	median = count ? times[(count - 1) / 2] : 0;
-	free(times);
-	for (size_t i = 0; i < rows->count && count >= WARM_LEAST; i++) {
-		const struct step_row *row = rows->items[i];
-		if (row->process != process || !step_rows_judges(rows, i))
-			continue;
-		if (row->total_ns < WARM_TIMES * median) {
-			warm.next = row->unit.number;
-			break;
-		}
-		warm.first = warm.count ? warm.first : row->unit.number;
-		warm.last = row->unit.number;
-		warm.count++;
-		warm.ns += row->total_ns;
-		beyond += row->total_ns - median;
-	}
-	warm.share = all ? (double)warm.ns / (double)all : 0;
-	if (warm.count * 2 > count || (double)beyond < WARM_SHARE * (double)all || warm.next <= warm.last)
-		return (struct step_warm){0};
-	return warm;
-}
-
-static uint64_t last_number(const struct step_rows *rows, size_t process)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == process && rows->items[i]->unit.number > last)
-			last = rows->items[i]->unit.number;
-	return last;
-}
-
-void step_rows_say_warm(struct text *text, const struct step_rows *rows, double share_from)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		size_t process = rows->items[i]->process;
-		struct step_warm warm;
-		if (i && process == rows->items[i - 1]->process)
-			continue;
-		warm = step_rows_warm(rows, process);
-		if (!warm.count || warm.share < share_from)
-			continue;
-		text_format(text, "The program still warmed up, it seems: %s", unit_kind_name(rows->kind));
-		if (warm.count > 1)
-			text_format(text, "s %" PRIu64 " to", warm.first);
-		text_format(text, " %" PRIu64 " took at least twice the median, %.1f %% of the time that is judged (--step=%" PRIu64
-			    "-%" PRIu64 " leaves that out).", warm.last, 100 * warm.share, warm.next, last_number(rows, process));
-		return;
-	}
-}
-
-void step_rows_note_first(struct table *table, const struct step_rows *rows)
+void step_rows_note_first(struct table *table, const struct step_rows *rows, const struct request *request)
 {
 	struct step_first first = step_rows_first(rows);
 	struct text warm = {0};
@@ -511,7 +440,7 @@ void step_rows_note_first(struct table *table, const struct step_rows *rows)
 			   "all.",
 			   unit_kind_name(rows->kind), first.count > 1 ? " of each process" : "", (double)first.ns / 1e6,
 			   all ? 100.0 * (double)first.ns / (double)all : 0);
-	step_rows_say_warm(&warm, rows, 0);
+	step_warm_say(&warm, rows, request, 0);
 	if (warm.length)
 		table_note(table, NOTE_INFERRED, "%s", warm.bytes);
 	text_free(&warm);

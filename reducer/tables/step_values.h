@@ -81,20 +81,8 @@ struct step_first {
 	size_t count, evaluation; /* evaluation: more of them that evaluate; their time is not in ns */
 };
 struct step_first step_rows_first(const struct step_rows *rows);
-/*
- * The judged steps of a process that come first and take at least twice the median of all: it still compiles, chooses algorithms,
- * fills caches. count 0 = there are none, few steps, or little of the time is theirs.
- */
-struct step_warm {
-	size_t count;
-	uint64_t first, last, next, ns; /* numbers of the first and last of them and of the step behind; their time */
-	double share;			/* of the judged time */
-};
-struct step_warm step_rows_warm(const struct step_rows *rows, size_t process);
-/* A sentence about those of the first process that has some; nothing where less of its judged time is theirs. */
-void step_rows_say_warm(struct text *text, const struct step_rows *rows, double share_from);
-/* Says what the first and these took; nothing where all are judged. */
-void step_rows_note_first(struct table *table, const struct step_rows *rows);
+/* Says what these took, and what step_unusual.h tells of steps that warm up. */
+void step_rows_note_first(struct table *table, const struct step_rows *rows, const struct request *request);
 
 /* What no record tells of the devices of the processes that these rows are of: there, "no device worked" is not known. */
 struct step_unseen {

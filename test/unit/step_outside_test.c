@@ -5,11 +5,12 @@
  * Rule: expected times were added by hand.
  */
 #include "reducer/read/log.h"
-#include "reducer/tables/step_pauses.h"
+#include "reducer/tables/step_unusual.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -69,7 +70,7 @@ static struct step_warm warm_of(size_t slow, uint64_t slow_ns, size_t steps)
 		items[i] = (struct step_row){.unit.number = i + 5, .total_ns = i == 0 ? 1000 : i <= slow ? slow_ns : 10};
 		order[i] = &items[i];
 	}
-	return step_rows_warm(&rows, 0);
+	return step_warm_of(&rows, 0);
 }
 
 static void warming_up_ends_with_the_first_usual_step(void **state)
@@ -131,6 +132,36 @@ static void a_step_of_twenty_for_nothing_is_a_pause(void **state)
 	assert_int_equal(pauses_of(2, 180, 0).count, 0); /* of 39: the loop does that */
 }
 
+/* Of several processes: which one's time it is. */
+static void what_is_told_of_one_process_says_of_which(void **state)
+{
+	static struct step_row items[2 * STEPS];
+	static const struct step_row *order[2 * STEPS];
+	static struct process processes[] = {{.called = "one"}, {.called = "other"}};
+	static struct run run = {.processes = processes, .process_count = 2};
+	struct request request = {.run = &run};
+	struct step_rows rows = {.items = order, .count = 2 * STEPS, .judged_count = 2 * STEPS, .is_first = (bool[2 * STEPS]){false}};
+	struct text text = {0};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * STEPS; i++) {
+		items[i] = (struct step_row){.process = i / STEPS, .unit.number = i % STEPS, .total_ns = i < STEPS ? 500 : 10};
+		order[i] = &items[i];
+	}
+	items[STEPS].total_ns = 100;
+	items[STEPS + 20].total_ns = items[STEPS + 20].exposed_ns[PART_OTHER] = 600;
+	step_pauses_say(&text, &rows, &request, 0);
+	assert_non_null(strstr(text.bytes, "55.6 % of the time of process other is 1 step as long")); /* 600 of 600 + 100 + 380 */
+	step_warm_say(&text, &rows, &request, 0);
+	assert_non_null(strstr(text.bytes, "still warmed up, it seems, in process other: step 0 took at least twice the median, 9.3 %"));
+	rows.items += STEPS; /* the only one */
+	rows.count -= STEPS;
+	text.length = 0;
+	step_pauses_say(&text, &rows, &request, 0);
+	assert_non_null(strstr(text.bytes, "55.6 % of the time is 1 step as long"));
+	text_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +169,7 @@ int main(void)
 		cmocka_unit_test(little_or_unknown_is_not_told),
 		cmocka_unit_test(warming_up_ends_with_the_first_usual_step),
 		cmocka_unit_test(a_step_of_twenty_for_nothing_is_a_pause),
+		cmocka_unit_test(what_is_told_of_one_process_says_of_which),
 		cmocka_unit_test(usual_few_or_short_steps_are_no_warming_up),
 	};
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps that are much longer than the usual ones; see reducer/tables/step_unusual.h. */
+#include "reducer/tables/step_unusual.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define STEPS_LEAST 20	 /* judged: of fewer a median says little */
+#define WARM_TIMES 2	 /* as long as the median: a step that still warms up */
+#define WARM_SHARE 0.05	 /* of the judged time beyond the median, from which it is worth a word */
+#define PAUSE_TIMES 20	 /* as long as the median; so long are pauses between the calls of TensorFlow and JAX, too (step_choice.c) */
+#define PAUSE_OTHER 0.8	 /* of its time nothing was recorded of */
+#define PAUSES_MOST 0.05 /* of the steps: what more of them do is part of the loop */
+#define PAUSE_SHARE 0.05 /* of the judged time, from which it is worth a word */
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* Where the rows of the process end that has row `from`. */
+static size_t end_of(const struct step_rows *rows, size_t from)
+{
+	size_t end = from;
+
+	while (end < rows->count && rows->items[end]->process == rows->items[from]->process)
+		end++;
+	return end;
+}
+
+/* What is usual for a process: its judged rows, their time in all, the median. */
+struct usual {
+	size_t end, count;
+	uint64_t all_ns, median_ns;
+};
+
+static struct usual usual_of(const struct step_rows *rows, size_t from)
+{
+	struct usual usual = {.end = end_of(rows, from)};
+	uint64_t *times = base_alloc(usual.end - from + 1, sizeof(*times));
+
+	for (size_t i = from; i < usual.end; i++)
+		if (step_rows_judges(rows, i))
+			usual.all_ns += times[usual.count++] = rows->items[i]->total_ns;
+	if (usual.count) {
+		qsort(times, usual.count, sizeof(*times), by_value);
+		usual.median_ns = times[(usual.count - 1) / 2];
+	}
+	free(times);
+	return usual;
+}
+
+static double share_of(uint64_t ns, const struct usual *usual)
+{
+	return usual->all_ns ? (double)ns / (double)usual->all_ns : 0;
+}
+
+struct step_warm step_warm_of(const struct step_rows *rows, size_t from)
+{
+	struct usual usual = usual_of(rows, from);
+	struct step_warm warm = {0};
+	uint64_t beyond = 0;
+
+	for (size_t i = from; i < usual.end && usual.count >= STEPS_LEAST; i++) {
+		const struct step_row *row = rows->items[i];
+		if (!step_rows_judges(rows, i))
+			continue;
+		if (row->total_ns < WARM_TIMES * usual.median_ns) {
+			warm.next = row->unit.number;
+			break;
+		}
+		warm.first = warm.count ? warm.first : row->unit.number;
+		warm.last = row->unit.number;
+		warm.count++;
+		warm.ns += row->total_ns;
+		beyond += row->total_ns - usual.median_ns;
+	}
+	warm.share = share_of(warm.ns, &usual);
+	if (warm.count * 2 > usual.count || (double)beyond < WARM_SHARE * (double)usual.all_ns || warm.next <= warm.last)
+		return (struct step_warm){0};
+	return warm;
+}
+
+struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from)
+{
+	struct usual usual = usual_of(rows, from);
+	struct step_pauses found = {0};
+
+	for (size_t i = from; i < usual.end && usual.count >= STEPS_LEAST; i++) {
+		const struct step_row *row = rows->items[i];
+		if (!step_rows_judges(rows, i) || row->total_ns < PAUSE_TIMES * usual.median_ns ||
+		    (double)row->exposed_ns[PART_OTHER] < PAUSE_OTHER * (double)row->total_ns)
+			continue;
+		found.count++;
+		found.ns += row->total_ns;
+		found.other_ns += row->exposed_ns[PART_OTHER];
+		if (row->total_ns > found.longest_ns) {
+			found.longest = row->unit.number;
+			found.longest_ns = row->total_ns;
+		}
+	}
+	found.share = share_of(found.ns, &usual);
+	if ((double)found.count > PAUSES_MOST * (double)usual.count || found.share < PAUSE_SHARE)
+		return (struct step_pauses){0};
+	return found;
+}
+
+/* The name of the process with that row, behind `before`; nothing where there is but one. */
+static void put_process(struct text *text, const char *before, const struct step_rows *rows, const struct request *request, size_t row)
+{
+	if (rows->items[0]->process != rows->items[rows->count - 1]->process)
+		text_format(text, "%s%s", before, request->run->processes[rows->items[row]->process].called);
+}
+
+static uint64_t last_number(const struct step_rows *rows, size_t from)
+{
+	uint64_t last = 0;
+
+	for (size_t i = from, end = end_of(rows, from); i < end; i++)
+		last = rows->items[i]->unit.number > last ? rows->items[i]->unit.number : last;
+	return last;
+}
+
+void step_warm_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from)
+{
+	for (size_t i = 0; i < rows->count; i = end_of(rows, i)) {
+		struct step_warm warm = step_warm_of(rows, i);
+		if (!warm.count || warm.share < share_from)
+			continue;
+		text_string(text, "The program still warmed up, it seems");
+		put_process(text, ", in process ", rows, request, i);
+		text_format(text, ": %s", unit_kind_name(rows->kind));
+		if (warm.count > 1)
+			text_format(text, "s %" PRIu64 " to", warm.first);
+		text_format(text, " %" PRIu64 " took at least twice the median, %.1f %% of the time that is judged (--step=%" PRIu64
+			    "-%" PRIu64 " leaves that out).", warm.last, 100 * warm.share, warm.next, last_number(rows, i));
+		return;
+	}
+}
+
+void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from)
+{
+	for (size_t i = 0; i < rows->count; i = end_of(rows, i)) {
+		struct step_pauses pauses = step_pauses_of(rows, i);
+		if (!pauses.count || pauses.share < share_from)
+			continue;
+		text_format(text, "%.1f %% of the time", 100 * pauses.share);
+		put_process(text, " of process ", rows, request, i);
+		text_format(text, " is %zu %s%s as long as %d usual ones or more with next to nothing recorded ", pauses.count,
+			    unit_kind_name(rows->kind), pauses.count > 1 ? "s" : "", PAUSE_TIMES);
+		text_format(text, "(%s %" PRIu64 ": %.1f ms): a pause, as a notebook's between two cells, a wait, or code that "
+			    "announces nothing.",
+			    unit_kind_name(rows->kind), pauses.longest, (double)pauses.longest_ns / 1e6);
+		return;
+	}
+}
