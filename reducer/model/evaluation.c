@@ -321,10 +321,13 @@ static void add_first(struct evaluation *taken, size_t k)
 {
 	struct process *process = taken->scan->process;
 	struct period *first = &taken->periods[k];
-	size_t next = step_behind(taken, k), at = 0;
+	size_t next, at = 0;
 	struct step *steps;
 
-	if (first->step != NO_STEP || !first->found.has_stepped || first->found.trained_from == 0 || next == SIZE_MAX)
+	if (first->step != NO_STEP || !first->found.has_stepped || first->found.trained_from == 0)
+		return;
+	next = step_behind(taken, k);
+	if (next == SIZE_MAX)
 		return;
 	steps = model_room(process->steps, process->step_count, sizeof *steps);
 	if (steps == NULL)

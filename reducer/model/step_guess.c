@@ -256,15 +256,23 @@ static uint64_t first_call(const struct periods *periods, size_t steps)
 	return symbol == SIZE_MAX ? 0 : periods->words[word].time;
 }
 
+/* How far is_only_traced has come: steps are asked for in their order. */
+struct traced_place {
+	size_t word, tracing;
+};
+
 /* Whether a compiler ran in the step, and none of its words came behind that: what was traced did not run. */
-static int is_only_traced(const struct process *process, const struct periods *periods, const struct period_step *step)
+static int is_only_traced(const struct process *process, const struct periods *periods, const struct period_step *step,
+			  struct traced_place *at)
 {
 	const struct python_rows *python = &process->python;
 	uint64_t last = step->begin;
 
-	for (size_t i = 0; i < periods->count && periods->words[i].time < step->end; i++)
-		last = periods->words[i].time > last ? periods->words[i].time : last;
-	for (size_t t = 0; t < python->tracing_count; t++)
+	for (; at->word < periods->count && periods->words[at->word].time < step->end; at->word++)
+		last = periods->words[at->word].time > last ? periods->words[at->word].time : last;
+	while (at->tracing < python->tracing_count && python->tracings[at->tracing].to_ns < (int64_t)last)
+		at->tracing++;
+	for (size_t t = at->tracing; t < python->tracing_count; t++)
 		if (python->tracings[t].from_ns < (int64_t)step->end && python->tracings[t].to_ns >= (int64_t)last)
 			return 1;
 	return 0;
@@ -278,11 +286,12 @@ static int is_only_traced(const struct process *process, const struct periods *p
 static size_t count_before_loop(const struct process *process, const struct step_guess *known, const struct period_found *found)
 {
 	uint64_t begin = known->xla_runs == NULL ? first_call(known->periods, found->count) : 0;
+	struct traced_place at = {0, 0};
 	size_t before = 0;
 
 	while (known->xla_runs == NULL && before < found->count &&
 	       (found->steps[before].is_part || found->steps[before].end <= begin ||
-		is_only_traced(process, known->periods, &found->steps[before])))
+		is_only_traced(process, known->periods, &found->steps[before], &at)))
 		before++;
 	return before;
 }
