@@ -139,8 +139,9 @@ const isCompared = () => run.tables.some((table) => table.id.startsWith("compari
 function comparisonPage(main) {
 	main.append(element("h2", {}, "Comparison"));
 	limits(main);
-	for (const id of ["environment", "times", "runs", "memory", "counts", "ops", "kernels", "sites"])
-		panel(main, "comparison." + id);
+	for (const { id } of run.tables)
+		if (id.startsWith("comparison.") && id !== "comparison.limits")
+			panel(main, id);
 }
 
 function overview(main) {
