@@ -377,6 +377,15 @@ void python_looks_place(struct text *text, const struct python_looks *looks, siz
 	text_format(text, "%s:%u", base ? base + 1 : line->file, line->line);
 }
 
+static const char *whose_time(const struct request *request, const struct python_looks *looks)
+{
+	if (looks->has_steps)
+		return "the step time";
+	if (request->thread)
+		return "the time of the threads asked for";
+	return looks->processes > 1 ? "the time of the processes' first threads" : "the first thread's time";
+}
+
 void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least)
 {
 	struct python_looks looks;
@@ -398,7 +407,7 @@ void python_looks_say(struct text *sentence, const struct request *request, bool
 				    place.bytes, function, percent);
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
-				    looks.has_steps ? "the step time" : "the first thread's time", place.bytes, function);
+				    whose_time(request, &looks), place.bytes, function);
 		text_free(&place);
 	}
 	python_looks_free(&looks);
