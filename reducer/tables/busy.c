@@ -138,16 +138,25 @@ static void add(struct busy_sum *sum, struct busy_sum more, bool is_first)
 		*sum = (struct busy_sum){sum->all_ns + more.all_ns, sum->part_ns + more.part_ns, sum->steps + more.steps};
 }
 
+static const struct thread *first_thread(const struct process *process)
+{
+	for (size_t i = 0; i < process->thread_count; i++)
+		if (process->threads[i].tid == process->pid)
+			return &process->threads[i];
+	return NULL;
+}
+
 static void add_process(struct busy *busy, const struct stretch *stretch, const struct process *process, uint32_t serial,
 			bool is_first)
 {
+	const struct thread *marks = process_thread(process, serial);
 	struct points cpu = {0}, delay = {0};
 	double share;
 
 	points_of_cpu(&cpu, process);
-	points_of_delay(&delay, process, process_thread(process, serial));
+	points_of_delay(&delay, process, marks ? marks : first_thread(process));
 	add(&busy->cpu, sum_of(&cpu, stretch), is_first);
-	add(&busy->delay, sum_of(&delay, stretch), is_first);
+	add(&busy->delay, marks ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
 	share = share_of(&delay, stretch);
 	busy->share = share > busy->share ? share : busy->share;
 	free(cpu.items);

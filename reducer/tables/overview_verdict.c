@@ -194,6 +194,17 @@ static double busy_processors(const struct step_rows *rows, const struct request
 	       (double)(last->time_ns - first->time_ns);
 }
 
+/* That no processor was free, where that is much of the time. */
+static void put_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited)
+{
+	bool is_whole = rows->kind == UNIT_WHOLE;
+
+	if (waited >= WAITED_FROM)
+		text_format(sentence,
+			    "%s the first %s to the last %s waited for a processor %.0f %% of the time: other work had them.", begin,
+			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
+}
+
 /* Where most of the time is nobody's: whether the process computed meanwhile, or waited, or was kept from computing. */
 static void put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			   const struct request *request)
@@ -207,16 +218,15 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 	busy = busy_processors(rows, request);
 	if (busy < 0)
 		return;
+	waited = busy_find(rows, request).share;
 	text_format(sentence, " Meanwhile the process kept %.2f processors busy%s.", busy,
 		    notes_is_steps_alone(request) ? "" /* of ops nobody asked, said elsewhere */
 		    : busy >= BUSY_FROM		  ? ": it computes in code that announces no ops"
-		    : busy <= IDLE_FROM		  ? ": it waits"
+		    : busy > IDLE_FROM		  ? ""
+		    : waited < 0		  ? ": it waits, be it for a processor"
+		    : waited < WAITED_FROM	  ? ": it waits"
 						  : "");
-	waited = busy_find(rows, request).share;
-	if (waited >= WAITED_FROM)
-		text_format(sentence,
-			    " From the first %s to the last their thread waited for a processor %.0f %% of the time: other work had them.",
-			    unit_kind_name(rows->kind), 100 * waited);
+	put_waited(sentence, " From", rows, waited);
 }
 
 /* What only few steps do, where it is much of the time. */
@@ -240,11 +250,7 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 	struct growth growth;
 
 	put_rare(sentence, rows, request, all);
-	if (waited >= WAITED_FROM)
-		text_format(sentence,
-			    " But from the first %s to the last their thread waited for a processor %.0f %% of the time: other work had "
-			    "them.",
-			    unit_kind_name(rows->kind), 100 * waited);
+	put_waited(sentence, " But from", rows, waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;

@@ -378,6 +378,30 @@ static void what_a_thread_used_is_that_of_the_judged_steps(void **state)
 	assert_true(thread_of(none, of_none, LENGTH(none)) < 0);
 }
 
+/* Nobody marked steps: the first thread tells whether a processor was free. */
+static void the_first_thread_tells_of_a_run_without_steps(void **state)
+{
+	struct use_reading readings[] = {{.kind = USE_thread_delay, .value = 100000000}, {.kind = USE_thread_delay, .value = 900000000}};
+	struct use_sample samples[] = {{.time_ns = 1000000000, .of = USE_OF_TASK, .subject = 100, .readings = 1},
+				       {.time_ns = 2000000000, .of = USE_OF_TASK, .subject = 100, .readings = 2}};
+	struct thread threads[] = {{.serial = 2, .tid = 101}, {.serial = 3, .tid = 100}};
+	struct process process = {.pid = 100,
+				  .threads = threads,
+				  .thread_count = 2,
+				  .use = {.samples = samples, .count = 2, .readings = readings, .reading_count = 2}};
+	struct run run = {.processes = &process, .process_count = 1};
+	struct request request = {.run = &run};
+	struct step_row row = {.kind = UNIT_WHOLE, .start_ns = 1000000000, .total_ns = 1000000000};
+	const struct step_row *items[] = {&row};
+	bool is_first[] = {false};
+	struct step_rows all = {.kind = UNIT_WHOLE, .items = items, .count = 1, .is_first = is_first};
+	struct busy busy = busy_find(&all, &request);
+
+	(void)state;
+	assert_true(fabs(busy.share - 0.8) < 1e-9);
+	assert_true(busy.delay.steps == 0); /* of steps nothing is known */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +415,7 @@ int main(void)
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
 		cmocka_unit_test(what_a_thread_used_is_that_of_the_judged_steps),
+		cmocka_unit_test(the_first_thread_tells_of_a_run_without_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
