@@ -41,6 +41,7 @@ struct summary {
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
 	struct {	/* the steps that were printed */
 		const struct process *process; /* NULL = none were */
+		enum unit_kind kind;
 		struct step_cover cover;
 	} steps;
 };

@@ -91,11 +91,25 @@ static void put_who(struct summary *summary, const struct step_row *row)
 	else if (*who)
 		text_format(&name, "  by %s", who);
 	else
-		text_string(&name, row->kind == UNIT_WHOLE ? "  whole run" : row->kind == UNIT_CALL ? "  calls" : "  requests");
+		text_string(&name, row->kind == UNIT_CALL ? "  calls" : "  requests");
 	escape_cut(&name, WHO_WIDTH);
 	text_put(&summary->line, name.bytes, name.length);
 	text_fill(&summary->line, ' ', WHO_WIDTH - escape_width(name.bytes, name.length));
 	text_free(&name);
+}
+
+/* Of a run without steps: what is split below. */
+static void put_whole(struct summary *summary, int64_t ns)
+{
+	struct text heading = {0};
+
+	text_format(&heading, "%-*s%10s", WHO_WIDTH + 8, "No steps", "lasted");
+	if (summary_heading(summary, heading.bytes, 1)) {
+		text_format(&summary->line, "%-*s", WHO_WIDTH + 8, "  first op to last");
+		summary_number(summary, human_ns, ns, 10);
+		summary_end_line(summary);
+	}
+	text_free(&heading);
 }
 
 static void put_steps(struct summary *summary, int64_t *times, size_t count, const struct step_row *first)
@@ -153,10 +167,13 @@ void summary_put_steps(struct summary *summary)
 		step_cover_add(&summary->steps.cover, row->start_ns, times[count - 1]);
 	}
 	summary->steps.process = wanted == SIZE_MAX ? NULL : &run->processes[wanted];
-	if (count) {
+	summary->steps.kind = rows.kind;
+	if (count && rows.kind == UNIT_WHOLE)
+		put_whole(summary, times[0]);
+	else if (count)
 		put_steps(summary, times, count, rows.items[first]);
+	if (count)
 		put_whose(summary, summary->steps.process, others);
-	}
 	free(times);
 	step_rows_free(&rows);
 }
@@ -182,7 +199,10 @@ void summary_put_outside(struct summary *summary)
 	summary->steps.cover = (struct step_cover){0};
 	if (!is_told || !summary_left(summary))
 		return;
-	text_string(&summary->line, "  in no step  ");
+	if (summary->steps.kind == UNIT_WHOLE)
+		text_string(&summary->line, "  beside that  ");
+	else
+		text_format(&summary->line, "  in no %s  ", unit_kind_name(summary->steps.kind));
 	human_ns(&summary->line, outside.all);
 	text_string(&summary->line, " of ");
 	human_ns(&summary->line, outside.life);
