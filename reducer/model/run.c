@@ -134,7 +134,7 @@ static int open_clocks(struct run *run)
 	}
 	for (size_t i = 0; i < storage->clock_count; i++) {
 		clock_settle(&storage->clocks[i]);
-		storage->clocks[i].offset_ns = (int64_t)storage->clocks[i].first_realtime_ns - run->realtime_ns;
+		storage->clocks[i].offset_ns = (int64_t)(storage->clocks[i].first_realtime_ns - (uint64_t)run->realtime_ns);
 	}
 	return 0;
 }

@@ -219,7 +219,8 @@ static void put_others(struct summary *summary)
 			strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &at);
 		text_format(&summary->line, "  %s  %s  %zu process%s  ", other->name, stamp, other->process_count,
 			    other->process_count == 1 ? "" : "es");
-		if (other->realtime_ns > run->realtime_ns && other->realtime_ns < run->realtime_ns + run->duration_ns)
+		if (other->realtime_ns > run->realtime_ns &&
+		    (uint64_t)other->realtime_ns - (uint64_t)run->realtime_ns < (uint64_t)run->duration_ns)
 			text_string(&summary->line, "within this run: ");
 		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
 		if (i + 1 == rows && run->other_count > rows)

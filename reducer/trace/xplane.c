@@ -449,7 +449,7 @@ static void put_surroundings(struct writer *writer)
 	char text[256];
 
 	xspace_natural(writer->file, &about, "profile_start_time", (uint64_t)run->realtime_ns);
-	xspace_natural(writer->file, &about, "profile_stop_time", (uint64_t)(run->realtime_ns + run->duration_ns));
+	xspace_natural(writer->file, &about, "profile_stop_time", (uint64_t)run->realtime_ns + (uint64_t)run->duration_ns);
 	xspace_describe(writer->file, about.plane, &about);
 	for (size_t i = 0; i < writer->process->loss_count; i++) {
 		const struct loss *loss = &writer->process->losses[i];
