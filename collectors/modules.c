@@ -80,14 +80,14 @@ int tfp_modules_is_mapped(uintptr_t pc)
 	return find_object(pc, &found);
 }
 
-void *tfp_modules_start(const void *address, const char **name)
+const void *tfp_modules_object(const void *address, const char **name)
 {
 	struct dl_find_object found;
 
 	if (!find_object((uintptr_t)address, &found) || !found.dlfo_link_map || !found.dlfo_link_map->l_name)
 		return NULL;
 	*name = found.dlfo_link_map->l_name;
-	return found.dlfo_map_start;
+	return found.dlfo_link_map; /* not where it starts: of a program with gaps between its segments each has a start of its own */
 }
 
 static uint32_t *bucket_of(struct tfp_modules *modules, const struct dl_find_object *found)

@@ -41,10 +41,10 @@ int tfp_modules_is_mapped(uintptr_t pc);
 int tfp_modules_may_write(const void *data, size_t bytes);
 
 /*
- * Where the object begins that `address` lies in, and *name, the loader's name of it: "" is the program itself. NULL = not known,
- * always so before glibc 2.35: ask dladdr, which goes through all symbols of the object (libc: 40 us). Any thread, no lock.
+ * The loaded object that `address` lies in, only to be compared, and *name, the loader's name of it: "" is the program itself. NULL = not
+ * known, always so before glibc 2.35: ask dladdr, which goes through all symbols of the object (libc: 40 us). Any thread, no lock.
  */
-void *tfp_modules_start(const void *address, const char **name);
+const void *tfp_modules_object(const void *address, const char **name);
 
 /*
  * Whether what lies at `pc`, an address of a live stack, is module `id` as far as place and name say. For the time in

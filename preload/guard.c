@@ -42,7 +42,7 @@ static int has_sanitizer(void)
 static int are_together(const void *one, const void *other)
 {
 	const char *name;
-	const void *first = tfp_modules_start(one, &name), *second = tfp_modules_start(other, &name);
+	const void *first = tfp_modules_object(one, &name), *second = tfp_modules_object(other, &name);
 	Dl_info a, b;
 
 	if (first && second)

@@ -130,7 +130,7 @@ const char *tfp_real_allocator(void)
 	Dl_info info;
 
 	/* The program's own name the loader has as "". */
-	if (!name && (!tfp_modules_start(function, &name) || !*name))
+	if (!name && (!tfp_modules_object(function, &name) || !*name))
 		name = dladdr(function, &info) ? info.dli_fname : "";
 	return *name ? name : NULL;
 }
