@@ -275,6 +275,12 @@ const struct module *process_module(const struct process *process, uint64_t id);
 /* The thread of that serial, NULL = not known. */
 const struct thread *process_thread(const struct process *process, uint32_t serial);
 
+/*
+ * The process that the run is about: the first that used a GPU (after run_scan), else of those that no other here began the first that
+ * lasted half as long as any of them: what a script calls before the training may be recorded as well.
+ */
+const struct process *run_main(const struct run *run);
+
 /* Value of a setting in force ("" when the log has none of that name). */
 const char *process_setting(const struct process *process, const char *name);
 /* Made from a file of another profiler (reducer/import)? */

@@ -279,3 +279,25 @@ int tree_choose(struct log **logs, size_t count, const char *name, struct run *r
 	*choice = (struct tree_choice){logs, tree.parents, tree.exec_before, tree.count};
 	return 0;
 }
+
+static int64_t lasted(const struct process *process)
+{
+	return process->start_ns == TIME_UNKNOWN || process->end_ns == TIME_UNKNOWN ? 0 : process->gone_ns - process->start_ns;
+}
+
+const struct process *run_main(const struct run *run)
+{
+	int64_t longest = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		if (process->gpu != NULL)
+			return process;
+		if (process->parent == PROCESS_NONE && lasted(process) > longest)
+			longest = lasted(process);
+	}
+	for (size_t i = 0; i < run->process_count; i++)
+		if (run->processes[i].parent == PROCESS_NONE && lasted(&run->processes[i]) >= longest / 2)
+			return &run->processes[i];
+	return &run->processes[0];
+}

@@ -154,15 +154,6 @@ bool summary_has_blocks(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* What the run is about: its first process, or the first with GPU work where that has none (it only started the other). */
-static const struct process *main_process(const struct run *run)
-{
-	for (size_t i = 0; i < run->process_count; i++)
-		if (run->processes[i].gpu)
-			return &run->processes[i];
-	return &run->processes[0];
-}
-
 static void put_command(struct summary *summary, const struct process *process)
 {
 	text_string(&summary->line, "tfprof: ");
@@ -195,9 +186,9 @@ static void put_start(struct summary *summary)
 		text_char(&sentence, ')');
 	}
 	text_format(&sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
-	process_end_text(main_process(run), end, sizeof(end));
+	process_end_text(run_main(run), end, sizeof(end));
 	text_format(&sentence, ", %s%s%s", run->process_count == 1 ? "" : "this one ",
-		    main_process(run)->end == END_RUNNING ? "" : "ended: ", end);
+		    run_main(run)->end == END_RUNNING ? "" : "ended: ", end);
 	summary_sentence(summary, "  ", sentence.bytes, START_LINES);
 	text_free(&sentence);
 }
@@ -303,7 +294,7 @@ static void put_next(struct summary *summary)
 
 static void put_run(struct summary *summary)
 {
-	put_command(summary, main_process(summary->request->run));
+	put_command(summary, run_main(summary->request->run));
 	put_start(summary);
 	summary_put_end(summary);
 	summary_put_losses(summary);

@@ -19,8 +19,8 @@ enum { PROCESS, KIND, NAME, VALUE, MACHINE, MEMBER, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty = holds for the whole run"},
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0,
-		  "run (found by the reducer), host (machine and process), environment (variables of ranks, devices, "
-		  "frameworks), framework (what of it can be recorded), note, gpu"},
+		  "run (found by the reducer; of the main process, after which reports are named, the log), host (machine and process), "
+		  "environment (variables of ranks, devices, frameworks), framework (what of it can be recorded), note, gpu"},
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 0, "which fact"},
 	[VALUE] = {"value", "value", TABLE_TEXT, UNIT_NONE, 0, "as text"},
 	[MACHINE] = TABLE_HOST,
@@ -55,6 +55,8 @@ static void add_run(struct table *table, const struct run *run)
 	add(table, NULL, "run", "seconds", text);
 	snprintf(text, sizeof(text), "%zu", run->process_count);
 	add(table, NULL, "run", "processes", text);
+	if (run->process_count)
+		add(table, run_main(run), "run", "main process", run_main(run)->path);
 }
 
 typedef const struct pair *pairs_of(const struct process *process, size_t *count);

@@ -61,7 +61,7 @@ function show() {
 			old.chart.destroy();
 	started = [];
 	main.replaceChildren();
-	document.title = `tfprof: ${firstCommand()}`;
+	document.title = `tfprof: ${mainCommand()}`;
 	if (run.problem)
 		main.append(element("p", { class: "problem", role: "alert" }, run.problem, " ", link("losses-page", "What is missing")));
 	const section = SECTIONS.find((one) => one.id === (name || OVERVIEW));

@@ -54,20 +54,27 @@ function sentence(text, level) {
 	return element("p", { class: "verdict " + (/^[a-z]+$/.test(level || "") ? level : "") }, text);
 }
 
-const firstCommand = () => has("processes") ? ((table) => value(table, table.rows[0], "arguments") || value(table, table.rows[0], "command") || "")(byId.get("processes")) : "";
+const runFact = (name) => has("run_env") ? ((env) => env.rows.filter((row) => value(env, row, "kind") === "run" && value(env, row, "name") === name)
+	.map((row) => value(env, row, "value"))[0])(byId.get("run_env")) : null;
 
-// Which run this is: the command of its first process, when it began, how long it took, how that ended.
+// The row of the process that the run is about; null = the page was not given it.
+function mainProcess() {
+	const table = byId.get("processes"), log = runFact("main process");
+	return table ? table.rows.find((row) => value(table, row, "log") === log) || table.rows[0] : null;
+}
+
+const mainCommand = () => has("processes") ? ((table, row) => value(table, row, "arguments") || value(table, row, "command") || "")(
+	byId.get("processes"), mainProcess()) : "";
+
+// Which run this is: the command of its main process, when it began, how long it took, how that ended.
 function whichRun(main) {
 	if (!has("processes"))
 		return;
-	const table = byId.get("processes"), row = table.rows[0], env = byId.get("run_env");
-	const fact = (name) => env ? env.rows.filter((one) => value(env, one, "kind") === "run" && value(env, one, "name") === name)
-		.map((one) => value(env, one, "value"))[0] : null;
-	const seconds = fact("seconds");
-	const end = value(table, row, "end") || "", ended = end === "still running" ? end : `ended: ${end}`;
-	const started = fact("started"), words = [started ? started.replace("T", " ") : null, seconds ? `lasted ${seconds} s` : null,
-		table.row_count > 1 ? `${table.row_count} processes, the first ${ended}` : ended];
-	main.append(element("p", { class: "run" }, element("code", {}, firstCommand()), element("br"), words.filter(Boolean).join(", ")));
+	const table = byId.get("processes"), seconds = runFact("seconds"), started = runFact("started");
+	const end = value(table, mainProcess(), "end") || "", ended = end === "still running" ? end : `ended: ${end}`;
+	const words = [started ? started.replace("T", " ") : null, seconds ? `lasted ${seconds} s` : null,
+		table.row_count > 1 ? `${table.row_count} processes, this one ${ended}` : ended];
+	main.append(element("p", { class: "run" }, element("code", {}, mainCommand()), element("br"), words.filter(Boolean).join(", ")));
 }
 
 // The verdict first, then what takes time; what is in order folded behind one line.
