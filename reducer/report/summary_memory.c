@@ -85,6 +85,33 @@ static void put_told(struct summary *summary)
 		}
 }
 
+/* What of all that was in use, as the kernel counts: of several processes the largest one's, for pages that they share are in each. */
+static void put_resident(struct summary *summary, const struct table *processes)
+{
+	size_t column = table_find_column(processes->kind, "peak_resident_bytes"), most = SIZE_MAX;
+	struct text whose = {0};
+
+	for (size_t row = 0; row < processes->shown_count; row++)
+		if (table_is_known(processes, row, column) &&
+		    (most == SIZE_MAX || table_get_integer(processes, row, column) > table_get_integer(processes, most, column)))
+			most = row;
+	if (most == SIZE_MAX || summary_left(summary) == 0)
+		return;
+	if (processes->shown_count > 1) {
+		struct text cell = {0};
+		text_format(&whose, "of %s", summary_text(&cell, processes, most, "command"));
+		text_format(&whose, " (%s), the largest", summary_text(&cell, processes, most, "process"));
+		text_free(&cell);
+	} else {
+		text_string(&whose, "of the process, by the kernel");
+	}
+	text_format(&summary->line, "  %-12s%*s", "resident", 36, whose.bytes);
+	summary_cell(summary, processes, most, "peak_resident_bytes", 12);
+	summary_cell(summary, processes, most, "peak_resident_ns", 12);
+	summary_end_line(summary);
+	text_free(&whose);
+}
+
 void summary_put_memory(struct summary *summary)
 {
 	static const char *const ids[] = {"allocations", "allocated_bytes", "live_bytes", "peak_bytes", "peak_time_ns"};
@@ -105,6 +132,11 @@ void summary_put_memory(struct summary *summary)
 			summary_end_line(summary);
 			summary->has_bound |= is_word(totals, rows[shown], "peak_kind", "bound");
 		}
+	if (shown) {
+		struct table *processes = tables_make(&table_processes, summary->request);
+		put_resident(summary, processes);
+		table_free(processes);
+	}
 	summary_more(summary, count, shown, "memory.summary");
 	table_free(totals);
 	if (shown)

@@ -6,12 +6,13 @@
  */
 #include "reducer/tables/memory_end.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/resident.h"
 
 #include "reducer/model/rank.h"
 
 enum {
-	PROCESS, PARENT, HOST, RANK, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, EVENTS, ARGUMENTS, LOG,
-	COLUMNS
+	PROCESS, PARENT, HOST, RANK, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, RESIDENT,
+	RESIDENT_TIME, EVENTS, ARGUMENTS, LOG, COLUMNS
 };
 
 static const struct table_column columns[] = {
@@ -31,6 +32,9 @@ static const struct table_column columns[] = {
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 1, "heap allocations"},
 	[PEAK] = {"peak_bytes", "heap peak", TABLE_INTEGER, UNIT_BYTES, 0, "most heap bytes live at one time, usable sizes"},
 	[LIVE] = {"live_bytes", "live at end", TABLE_INTEGER, UNIT_BYTES, 0, "heap bytes live at the end, usable sizes"},
+	[RESIDENT] = {"peak_resident_bytes", "resident", TABLE_INTEGER, UNIT_BYTES, 1,
+		      "largest resident set, shared pages included, as the kernel told it (host_usage); empty = not read"},
+	[RESIDENT_TIME] = {"peak_resident_ns", "resident at", TABLE_INTEGER, UNIT_NS, 2, "when that was first read"},
 	[EVENTS] = {"events", "events", TABLE_INTEGER, UNIT_COUNT, 3, "records in its log"},
 	[ARGUMENTS] = {"arguments", "command line", TABLE_TEXT, UNIT_NONE, 2, "words of the command line, joined by spaces"},
 	[LOG] = {"log", "log", TABLE_TEXT, UNIT_NONE, 3, "path of its log"},
@@ -45,6 +49,16 @@ static void put_arguments(struct table *table, const struct process *process)
 	if (line.length)
 		table_text(table, ARGUMENTS, line.bytes, line.length);
 	text_free(&line);
+}
+
+static void put_resident(struct table *table, const struct process *process)
+{
+	struct resident peak;
+
+	if (!resident_peak(process, &peak))
+		return;
+	table_integer(table, RESIDENT, peak.bytes);
+	table_integer(table, RESIDENT_TIME, peak.time_ns);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -73,6 +87,7 @@ static void fill(struct table *table, const struct request *request)
 		table_integer(table, EVENTS, (int64_t)process->events);
 		table_string(table, LOG, process->path);
 		put_arguments(table, process);
+		put_resident(table, process);
 		if (!process_has_heap(process))
 			continue;
 		table_integer(table, ALLOCATIONS, (int64_t)process->heap.allocations);
@@ -97,7 +112,7 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_processes = {
 	.id = "processes",
 	.title = "Processes",
-	.help = "What ran, for how long, how it ended, and its heap in one line.",
+	.help = "What ran, for how long, how it ended, and its memory in one line.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
