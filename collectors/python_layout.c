@@ -11,7 +11,7 @@
 /* The same since 3.3 and fixed by the stable parts of the ABI: {count, type}, then a length. */
 #define OBJECTS                                                                                                                            \
 	.type = 8, .text_length = 16, .text_hash = 24, .text_state = 32, .bytes_length = 16, .bytes_data = 32, .interpreter_next = 0,      \
-	.thread_next = 8
+	.thread_next = 8, .thread_owner = 16
 #define OLD_TEXT .text_ascii = 48, .text_compact = 72 /* until 3.11 a str could hold wide characters beside its own */
 #define NEW_TEXT .text_ascii = 40, .text_compact = 56
 /* Until 3.10 frames are objects, and each is entered from C. */
@@ -40,7 +40,7 @@ static const struct tfp_python_layout known[] = {
 /* Words of the interpreter's own table (Include/internal/pycore_debug_offsets.h), counted from its start, and its length. */
 struct own_table {
 	uint32_t version, words;
-	uint32_t interpreter_next, threads, gc, thread_next, current_frame, thread_id;
+	uint32_t interpreter_next, threads, gc, thread_next, thread_owner, current_frame, thread_id;
 	uint32_t previous, executable, instruction, owner;
 	uint32_t file, qualified_name, lines, first_line, instructions;
 	uint32_t object_type, bytes_length, bytes_data, text_state, text_length, text_ascii, collecting;
@@ -53,6 +53,7 @@ static const struct own_table tables[] = {
 	  .threads = 9,
 	  .gc = 10,
 	  .thread_next = 21,
+	  .thread_owner = 22,
 	  .current_frame = 23,
 	  .thread_id = 24,
 	  .previous = 29,
@@ -77,6 +78,7 @@ static const struct own_table tables[] = {
 	  .threads = 9,
 	  .gc = 11,
 	  .thread_next = 24,
+	  .thread_owner = 25,
 	  .current_frame = 26,
 	  .thread_id = 27,
 	  .previous = 32,
@@ -153,6 +155,7 @@ static const char *from_table(struct tfp_python_layout *layout, const struct own
 		.interpreter_next = offset(words, table->interpreter_next),
 		.interpreter_threads = offset(words, table->threads),
 		.thread_next = offset(words, table->thread_next),
+		.thread_owner = offset(words, table->thread_owner),
 		.thread_id = offset(words, table->thread_id),
 		.thread_frame = offset(words, table->current_frame),
 		.cframe_frame = NONE,

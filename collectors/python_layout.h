@@ -25,6 +25,7 @@ struct tfp_python_layout {
 	uint32_t version;      /* 0x030d: 3.13 */
 	uint32_t interpreter_next, interpreter_threads; /* interpreter's state: the next one, the first thread state */
 	uint32_t thread_next;  /* thread state: the next one of the interpreter */
+	uint32_t thread_owner; /* thread state: its interpreter's */
 	uint32_t thread_id;    /* thread state: pthread_self() of its thread */
 	uint32_t thread_frame; /* thread state: the innermost frame, or what points to it */
 	uint32_t cframe_frame; /* 3.11, 3.12: from there to the innermost frame */

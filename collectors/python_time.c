@@ -18,6 +18,7 @@
 #define THREADS_MOST 256    /* looked at, of one interpreter */
 #define STATES_MOST 65536   /* of threads that are met; the first thread's is the last one */
 #define STATE_MOST 512      /* bytes of a thread state that are read */
+#define WALKS 4             /* along a list of threads that ended under our feet */
 #define IN_DOUBT UINT32_MAX /* instead of a stack */
 #define DOUBTS 64           /* in a row before the first good stack: the layout is another one than we think */
 #define WAKE_NS 40000       /* of a look that it does not see itself: to wake and to wait again */
@@ -47,11 +48,13 @@ struct watched {
 /* In pages of its own, which a fork child finds empty. */
 struct tfp_python_watch {
 	uint32_t round, count;
+	uint32_t unlooked; /* threads for which there is no room */
 	uint32_t good, doubtful; /* stacks */
 	uint64_t random;
 	uint64_t ran;      /* ticks: when some thread last ran, */
 	uint64_t due, gap; /* the next look, and the longest time between two */
 	uint64_t cost_ns;  /* of a look */
+	uintptr_t last;  /* state on the list, when it was followed to its end; 0: it was not */
 	uintptr_t first; /* handle of the process's first thread; 0: unknown */
 	uint32_t state_bytes;
 	uint64_t state[STATE_MOST / 8];
@@ -100,10 +103,11 @@ static uint32_t state_bytes(void)
 {
 	const struct tfp_python_layout *layout = &known->layout;
 
-	if (layout->thread_next == TFP_PYTHON_NONE || layout->interpreter_next == TFP_PYTHON_NONE ||
-	    layout->interpreter_threads == TFP_PYTHON_NONE)
+	if (layout->thread_next == TFP_PYTHON_NONE || layout->thread_owner == TFP_PYTHON_NONE ||
+	    layout->interpreter_next == TFP_PYTHON_NONE || layout->interpreter_threads == TFP_PYTHON_NONE)
 		return 0;
-	uint32_t bytes = layout->thread_bytes > layout->thread_next + 8 ? layout->thread_bytes : layout->thread_next + 8;
+	uint32_t bytes = layout->thread_owner > layout->thread_next ? layout->thread_owner + 8 : layout->thread_next + 8;
+	bytes = bytes > layout->thread_bytes ? bytes : layout->thread_bytes;
 	return bytes <= STATE_MOST ? bytes : 0;
 }
 
@@ -296,6 +300,8 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 	struct watched *of = find(watch, state);
 	uint64_t cpu = of ? tfp_clock_thread_ns(of->thread->tid) : 0;
 
+	if (of && of->round == watch->round && is_same(of, handle))
+		return;
 	if (of && !is_same(of, handle)) {
 		put_rest(self, of);
 		of->round = 0;
@@ -309,7 +315,7 @@ static void take_thread(struct tfp_python_watch *watch, struct tfp_thread *self,
 	} else if (watch->count < THREADS_MOST - 1 || (watch->count < THREADS_MOST && handle == watch->first)) {
 		watch->count += (uint32_t)meet(watch, &watch->threads[watch->count], state, handle);
 	} else {
-		tfp_loss_add(self, TFP_LOSS_python_time, 1, tfp_now());
+		watch->unlooked++;
 	}
 }
 
@@ -334,24 +340,57 @@ static void forget_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 	watch->count = 0;
 }
 
-/* All threads of the interpreter. Where several are it is not known which one a thread runs, and their time is nobody's. */
+/* All threads of the interpreter that were not looked at in this round. Returns the last one's state; 0: the way there was lost. */
+static uintptr_t walk(struct tfp_python_watch *watch, struct tfp_thread *self, uintptr_t interpreter)
+{
+	uintptr_t state, next, last = 0;
+
+	watch->unlooked = 0;
+	if (tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state))
+		return 0;
+	for (uint32_t i = 0; state && i < STATES_MOST; i++) {
+		if (copy_state(watch, state) || of_state(watch, known->layout.thread_owner) != interpreter)
+			return 0;
+		next = of_state(watch, known->layout.thread_next);
+		take_thread(watch, self, state);
+		last = state;
+		state = next;
+	}
+	return last;
+}
+
+/*
+ * A state on the way may end, and its memory become another one's, so a way that ends is not yet a whole one. Threads are put in front of
+ * the others: a whole one ends where the last did, or, where that thread has ended, twice at the same place.
+ */
+static int walk_all(struct tfp_python_watch *watch, struct tfp_thread *self, uintptr_t interpreter)
+{
+	uintptr_t expected = watch->last;
+
+	for (int i = 0; i < WALKS; i++) {
+		watch->last = walk(watch, self, interpreter);
+		if (watch->last && watch->last == expected)
+			return 1;
+		expected = watch->last;
+	}
+	return 0;
+}
+
+/* Where there are several interpreters it is not known which one a thread runs, and its time is nobody's. */
 static void look_at_all(struct tfp_python_watch *watch, struct tfp_thread *self)
 {
-	uintptr_t interpreter = (uintptr_t)known->symbols.first_interpreter(), next = 0, state = 0;
+	uintptr_t interpreter = (uintptr_t)known->symbols.first_interpreter(), next = 0;
 
 	if (!interpreter || known->symbols.is_ending() ||
-	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_next, &next, sizeof next) || next ||
-	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_threads, &state, sizeof state)) {
+	    tfp_python_copy(&watch->copies, interpreter + known->layout.interpreter_next, &next, sizeof next) || next) {
 		forget_all(watch, self);
 		return;
 	}
 	watch->round++;
-	for (uint32_t i = 0; state && i < STATES_MOST && copy_state(watch, state) == 0; i++) {
-		next = of_state(watch, known->layout.thread_next);
-		take_thread(watch, self, state);
-		state = next;
-	}
-	forget_ended(watch, self);
+	if (walk_all(watch, self, interpreter)) /* else who was not met may be there, and is looked at the next time */
+		forget_ended(watch, self);
+	if (watch->unlooked)
+		tfp_loss_add(self, TFP_LOSS_python_time, watch->unlooked, tfp_now());
 }
 
 /* In a share of a processor's time, drawn around the period. */

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose phases are short: phased.py steps | windows | decoys | alone | interpreters. Prints {"phase": seconds} as JSON, measured around each.
+"""A program whose phases are short: phased.py steps | windows | decoys | alone | interpreters | ends. Prints {"phase": seconds} as JSON, measured around each.
 steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code is made (told as waits),
 runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second.
-interpreters: a second one is there for 0.6 s, then none for 0.2 s, four times."""
+interpreters: a second one is there for 0.6 s, then none for 0.2 s, four times. ends: for half of the time a look
+meets a thread's state that is gone, before all others."""
+import ctypes
 import json
 import os
 import sys
@@ -94,7 +96,21 @@ def interpreters():
         timed(computes, 0.2)
 
 
+def ends():
+    minor, python = sys.version_info[1], ctypes.pythonapi
+    python.PyInterpreterState_Head.restype = ctypes.c_void_p
+    words = (ctypes.c_uint64 * 10).in_dll(python, "_PyRuntime")
+    place = words[9] if minor >= 13 else {11: 16, 12: 72}.get(minor, 8)  # threads.head of PyInterpreterState
+    first, gone = ctypes.c_void_p.from_address(python.PyInterpreterState_Head() + place), ctypes.create_string_buffer(4096)
+    lives = first.value
+    for _ in range(50):
+        first.value = ctypes.addressof(gone)
+        timed(computes, 0.015)
+        first.value = lives
+        timed(computes, 0.015)
+
+
 if sys.argv[1] != "alone":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone, "interpreters": interpreters}[sys.argv[1]]()
+{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone, "interpreters": interpreters, "ends": ends}[sys.argv[1]]()
 print(json.dumps(PHASES), flush=True)
