@@ -409,13 +409,24 @@ static uint32_t next_ms(struct tfp_python_watch *watch, uint64_t now, uint64_t c
 	return (uint32_t)ms;
 }
 
+static uint32_t give_up(const char *why)
+{
+	say("absent", why);
+	tfp_state->python_watch = NULL;
+	return TFP_DRAIN_NEVER;
+}
+
 static uint32_t task(struct tfp_thread *self)
 {
 	struct tfp_python_watch *watch = tfp_state->python_watch;
 	uint64_t now = tfp_now();
 
-	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed() || tfp_python_copies_open(&watch->copies))
+	if (!watch || tfp_python_when == TFP_PYTHON_NEVER || tfp_sys_is_sealed())
 		return TFP_DRAIN_NEVER;
+	if (tfp_python_copies_open(&watch->copies)) { /* not opened anew beside the host's threads: system_files.h says why */
+		forget_all(watch, self);
+		return give_up("The program closed the descriptor by which it was looked at: where its time goes is not read any more.");
+	}
 	if (!tfp_is_open) {
 		forget_all(watch, self);
 		watch->due = 0;
@@ -425,11 +436,8 @@ static uint32_t task(struct tfp_thread *self)
 		return (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
 	uint64_t before = tfp_clock_thread_ns(self->tid);
 	look_at_all(watch, self);
-	if (!watch->good && watch->doubtful >= DOUBTS) {
-		say("absent", "The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
-		tfp_state->python_watch = NULL;
-		return TFP_DRAIN_NEVER;
-	}
+	if (!watch->good && watch->doubtful >= DOUBTS)
+		return give_up("The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
 	return next_ms(watch, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
 }
 

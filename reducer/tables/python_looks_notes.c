@@ -9,24 +9,31 @@
 
 #define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
 
+/* What was said of it last. */
 static const char *framework(const struct process *process, const char *name)
 {
+	const char *said = NULL;
+
 	for (size_t i = 0; i < process->framework_count; i++)
 		if (strcmp(process->frameworks[i].name, name) == 0)
-			return process->frameworks[i].value;
-	return NULL;
+			said = process->frameworks[i].value;
+	return said;
 }
 
-/* Why a process that ran Python was not looked at. */
+/* Why a process that ran Python was not looked at, or no more from some time on. */
 static void note_process(struct table *table, const struct process *process)
 {
 	const char *frames = framework(process, "python"), *time = framework(process, "python_time");
 	const char *period = process_setting(process, "PYTHON_TIME");
 
-	if (!frames || process->python.look_count)
+	if (!frames)
 		return;
 	if (strncmp(frames, "on", 2) != 0)
 		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, frames);
+	else if (time && strncmp(time, "absent: ", 8) == 0)
+		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + 8);
+	else if (process->python.look_count)
+		return;
 	else if (strcmp(period, "0") == 0)
 		table_note(table, NOTE_MISSING,
 			   "Process %s was not looked at: setting PYTHON_TIME=0; TFPROF_PYTHON_TIME=10 looks each 10 ms.", process->called);
@@ -34,8 +41,6 @@ static void note_process(struct table *table, const struct process *process)
 		table_note(table, NOTE_MISSING,
 			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one.",
 			   process->called);
-	else if (strncmp(time, "absent: ", 8) == 0)
-		table_note(table, NOTE_MISSING, "Process %s: %s", process->called, time + 8);
 	else
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at twice.", process->called);
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program whose phases are short: phased.py steps | windows | decoys | alone | interpreters | ends. Prints {"phase": seconds} as JSON, measured around each.
-steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code is made (told as waits),
-runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread ends, then a fork, then a second.
-interpreters: a second one is there for 0.6 s, then none for 0.2 s, four times. ends: for half of the time a look
-meets a thread's state that is gone, before all others."""
+"""A program whose phases are short: phased.py WAY. Prints {"phase": seconds} as JSON, measured around each.
+steps: odd steps wait 30 ms, even ones compute 10 ms. windows: recording is closed for a second, open for 0.2 s, four times. decoys: code
+is made (told as waits), runs (as computes) and dies, and code that never runs lies at its place from then on. alone: the only other thread
+ends, then a fork, then a second. interpreters: a second one is there for 0.6 s, then none for 0.2 s, four times. ends: for half of the
+time a look meets a thread's state that is gone, before all others. closes: all descriptors, after half a second."""
 import ctypes
 import json
 import os
@@ -96,6 +96,12 @@ def interpreters():
         timed(computes, 0.2)
 
 
+def closes():
+    timed(computes, 0.5)
+    os.closerange(3, 100000)
+    outside(0.5)
+
+
 def ends():
     minor, python = sys.version_info[1], ctypes.pythonapi
     python.PyInterpreterState_Head.restype = ctypes.c_void_p
@@ -112,5 +118,5 @@ def ends():
 
 if sys.argv[1] != "alone":
     threading.Thread(target=threading.Event().wait, daemon=True).start()
-{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone, "interpreters": interpreters, "ends": ends}[sys.argv[1]]()
+{"steps": steps, "windows": windows, "decoys": decoys, "alone": alone, "interpreters": interpreters, "ends": ends, "closes": closes}[sys.argv[1]]()
 print(json.dumps(PHASES), flush=True)
