@@ -410,12 +410,14 @@ static int start_state(struct tfp_state *state)
 		header.flags |= TFP_FILE_STATIC_ALLOCATOR;
 	tfp_clock_read(&header.origin);
 	state->pid = (uint32_t)tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (tfp_origin.log_id) { /* a fork child, log or none: its parent's memory is not its user's to read */
+		tfp_system_forked();
+		tfp_python_time_forked();
+	}
 	if (make_log(state, &header))
 		return -1;
 	tfp_origin.start = header.origin;
 	if (tfp_origin.is_fork_child) {
-		tfp_system_forked();
-		tfp_python_time_forked();
 		state->live->inherited_bytes = tfp_origin.inherited_bytes;
 		state->live->live_bytes = state->live->peak_bytes = tfp_origin.inherited_bytes;
 	}
