@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define UNITS_MOST (1u << 20) /* as many as there may be steps */
+#define ROOTS_PART 0.01 /* of what ops and ranges took outermost: what repeats and is less is something by the way */
 
 const char *unit_kind_name(enum unit_kind kind)
 {
@@ -77,6 +78,7 @@ struct roots {
 	size_t group_count, group_room;
 	struct root *items;
 	size_t count, room;
+	uint64_t outermost_ns; /* of ops and ranges, whatever they are called */
 };
 
 static bool is_call(const struct span *span)
@@ -111,6 +113,8 @@ static int take_root(void *context, const struct span *span)
 	bool is_range = span->what == SPAN_RANGE && span->on == SPAN_THREAD && span->depth == 0;
 	uint32_t group;
 
+	if (!span->is_open && (is_range || (span->what == SPAN_OP && span->on == SPAN_THREAD && span->depth == 0)))
+		roots->outermost_ns += span->duration_ns;
 	/* Names that all differ (a number in each) would make as many groups: they do not repeat. */
 	if (span->is_open || roots->count == UNITS_MOST || roots->group_count > 256 || !(is_range || is_call(span)))
 		return 0;
@@ -129,7 +133,7 @@ static size_t choose(const struct roots *roots)
 
 	for (size_t g = 0; g < roots->group_count; g++) {
 		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
-		if (group->count >= 2 &&
+		if (group->count >= 2 && (double)group->ns >= ROOTS_PART * (double)roots->outermost_ns &&
 		    (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
 			best = g;
 	}
