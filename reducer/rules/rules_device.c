@@ -5,6 +5,7 @@
  * Rule: see rules.h. The parts of a step do not overlap, so each of these speaks about time that no other one claims.
  */
 #include "reducer/rules/rule.h"
+#include "reducer/tables/rare_rows.h"
 
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
 
@@ -267,6 +268,8 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 {
 	double rare = facts_value(facts, FACT_rare_ns), whole = facts_value(facts, FACT_step_time_ns);
+	const char *top = facts->facts[FACT_rare_top].label;
+	bool may_wait = rare_may_wait(top);
 
 	if (!finding_needs(finding, whole > 0, "no steps were recorded") ||
 	    !finding_needs(finding, facts_known(facts, FACT_rare_ns), "nothing that has a name happens in few steps only"))
@@ -275,15 +278,20 @@ void rule_rare_work(const struct rule_facts *facts, struct finding *finding)
 	text_format(&finding->title,
 		    "%.1f %% of the step time goes to what only few steps do: %.0f that last at least twice as long as usual.",
 		    finding->measured, facts_value(facts, FACT_rare_steps));
-	if (facts->facts[FACT_rare_top].label[0])
-		text_format(&finding->title, " Above all: %s.", facts->facts[FACT_rare_top].label);
+	if (top[0])
+		text_format(&finding->title, " Above all: %s.", top);
+	if (may_wait)
+		text_string(&finding->remedy,
+			    "Where this waits for work that the steps before it only dispatched the time is theirs, nothing is to gain. ");
 	text_string(&finding->remedy,
 		    "Evaluation, a checkpoint, logging or a new shape that is compiled stands inside of these steps (-t rare_work): do it "
 		    "less often, or beside them; the median step says more of training than the mean.");
 	finding_prove(finding, facts, FACT_rare_ns);
 	finding_prove(finding, facts, FACT_rare_steps);
 	finding_prove(finding, facts, FACT_rare_top);
-	finding_gain(finding, facts, rare, "it is not done in steps, or not at all");
+	finding_gain(finding, facts, rare,
+		     may_wait ? "it is not done in steps, or not at all, and is no wait for what other steps dispatched"
+			      : "it is not done in steps, or not at all");
 }
 
 void rule_ops_on_host(const struct rule_facts *facts, struct finding *finding)

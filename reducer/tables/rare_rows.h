@@ -13,4 +13,10 @@ struct rare_most {
 /* Of the steps in `rows`. The request needs analysis_rare_work. */
 struct rare_most rare_find(const struct request *request, const struct step_rows *rows);
 
+/*
+ * Whether what is called so may wait for work that other steps only dispatched, which then is no rare work and stays whatever is done about
+ * it: calls into XLA that compile nothing, ops that fetch a value from a device.
+ */
+bool rare_may_wait(const char *name);
+
 #endif

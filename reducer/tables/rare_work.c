@@ -244,6 +244,16 @@ static void rare_drop(struct rare *rare)
 	free(rare->times);
 }
 
+bool rare_may_wait(const char *name)
+{
+	static const char *const fetches[] = {"aten::item", "aten::_local_scalar_dense", "aten::is_nonzero"};
+
+	for (size_t i = 0; i < sizeof(fetches) / sizeof(fetches[0]); i++)
+		if (strcmp(name, fetches[i]) == 0)
+			return true;
+	return strncmp(name, "XLA call: ", 10) == 0 && strstr(name, "compile") == NULL; /* model/places.h */
+}
+
 struct rare_most rare_find(const struct request *request, const struct step_rows *rows)
 {
 	struct rare_most most = {0};

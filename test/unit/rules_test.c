@@ -236,6 +236,35 @@ static void test_rules_fire_at_their_threshold_and_not_below(void **state)
 	}
 }
 
+/* What a rare call into XLA, or item(), waits for may be work of other steps; what compiles, or a range, is rare work. */
+static void test_rare_work_may_be_a_wait(void **state)
+{
+	static const struct {
+		const char *name;
+		bool may_wait;
+	} tops[] = {{"XLA call: <module> (train.py, line 28) in _value +0x38ea098", true},
+		    {"aten::item", true},
+		    {"XLA call: <module> (train.py, line 28) in backend_compile_and_load +0x390b13e", false},
+		    {"validate", false},
+		    {"aten::items", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
+		const struct finding *finding;
+		struct rule_facts facts;
+		struct findings *findings;
+		healthy(&facts);
+		facts_set(&facts, FACT_rare_ns, 0.2 * SECOND);
+		snprintf(facts.facts[FACT_rare_top].label, sizeof(facts.facts[FACT_rare_top].label), "%s", tops[i].name);
+		findings = findings_from(&facts, NULL);
+		finding = finding_of(findings, "rare_work");
+		assert_int_equal(finding->state, RULE_FIRED);
+		assert_int_equal(strstr(finding->remedy.bytes, "dispatched") != NULL, tops[i].may_wait);
+		assert_int_equal(strstr(finding->assumption, "no wait") != NULL, tops[i].may_wait);
+		findings_free(findings);
+	}
+}
+
 static void test_all_is_well(void **state)
 {
 	struct rule_facts facts;
@@ -514,6 +543,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_rule_has_a_scenario),
 		cmocka_unit_test(test_rules_fire_at_their_threshold_and_not_below),
+		cmocka_unit_test(test_rare_work_may_be_a_wait),
 		cmocka_unit_test(test_all_is_well),
 		cmocka_unit_test(test_nothing_known_nothing_said),
 		cmocka_unit_test(test_lost_records_of_memory),
