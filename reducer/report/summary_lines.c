@@ -14,6 +14,7 @@
 
 #define ROWS 3
 #define MOST 0.95
+#define UNSEEN_FROM 0.1 /* of the time not looked at that make it a row: else the others seem to be all there is */
 #define PLACE_MOST 40	/* columns of file and line */
 #define NUMBERS_WIDTH 32 /* of a row without its names */
 #define NAMES_MOST 111
@@ -43,9 +44,19 @@ static bool is_telling(const struct python_looks *looks)
 					    MOST * (double)python_looks_judged(looks, &looks->all);
 }
 
+static void put_time(struct summary *summary, const struct python_looks *looks, struct text *name, uint64_t ns, size_t width)
+{
+	text_string(&summary->line, "  ");
+	text_put(&summary->line, name->bytes, name->length);
+	text_fill(&summary->line, ' ', width - escape_width(name->bytes, name->length));
+	summary_number(summary, human_ns, (int64_t)ns, 11);
+	text_format(&summary->line, "%8.1f %%", 100.0 * (double)ns / (double)python_looks_whole(looks));
+	summary_end_line(summary);
+	text_free(name);
+}
+
 static void put_line(struct summary *summary, const struct python_looks *looks, size_t number, size_t width)
 {
-	uint64_t own = python_looks_judged(looks, &looks->list[number].own), all = python_looks_whole(looks);
 	struct text cell = {0}, place = {0};
 
 	python_looks_place(&place, looks, number);
@@ -54,14 +65,27 @@ static void put_line(struct summary *summary, const struct python_looks *looks, 
 	text_string(&cell, "  ");
 	escape_visible(&cell, looks->lines.list[number].function, strnlen(looks->lines.list[number].function, 256));
 	escape_cut(&cell, width);
-	text_string(&summary->line, "  ");
-	text_put(&summary->line, cell.bytes, cell.length);
-	text_fill(&summary->line, ' ', width - escape_width(cell.bytes, cell.length));
-	summary_number(summary, human_ns, (int64_t)own, 11);
-	text_format(&summary->line, "%8.1f %%", 100.0 * (double)own / (double)all);
-	summary_end_line(summary);
-	text_free(&cell);
+	put_time(summary, looks, &cell, python_looks_judged(looks, &looks->list[number].own), width);
 	text_free(&place);
+}
+
+/* The time that was not looked at, where it is much; else 0. */
+static uint64_t unseen_of(const struct python_looks *looks)
+{
+	uint64_t whole = python_looks_whole(looks), unseen = whole - python_looks_judged(looks, &looks->all);
+
+	return (double)unseen < UNSEEN_FROM * (double)whole ? 0 : unseen;
+}
+
+static void put_unseen(struct summary *summary, const struct python_looks *looks, size_t width)
+{
+	struct text name = {0};
+
+	if (!unseen_of(looks) || !summary_left(summary))
+		return;
+	text_string(&name, "(not looked at: -t python_time)");
+	escape_cut(&name, width);
+	put_time(summary, looks, &name, unseen_of(looks), width);
 }
 
 void summary_put_lines(struct summary *summary)
@@ -78,7 +102,7 @@ void summary_put_lines(struct summary *summary)
 	text_format(&heading, "%-*s%11s%10s", (int)width + 2,
 		    looks.has_steps ? "Lines of Python, of the steps, with libraries" : "Lines of Python, with libraries", "total",
 		    "of all");
-	for (size_t shown = 0, rows = is_telling(&looks) ? ROWS : 0; shown < rows; shown++) {
+	for (size_t shown = 0, rows = is_telling(&looks) ? ROWS - (unseen_of(&looks) != 0) : 0; shown < rows; shown++) {
 		size_t number = next_line(&looks, limit, after);
 		if (number == SIZE_MAX || (shown ? !summary_left(summary) : !summary_heading(summary, heading.bytes, 1)))
 			break;
@@ -86,6 +110,8 @@ void summary_put_lines(struct summary *summary)
 		limit = python_looks_judged(&looks, &looks.list[number].own);
 		after = number;
 	}
+	if (after != SIZE_MAX)
+		put_unseen(summary, &looks, width);
 	text_free(&heading);
 	python_looks_free(&looks);
 }

@@ -4,6 +4,7 @@
 
 #include "reducer/analysis/steps.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
