@@ -14,6 +14,8 @@
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
 
+#include <math.h>
+
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
 	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together"},
@@ -33,6 +35,7 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define RARE_FROM 10.0 /* percent: rule rare_work has the same */
 #define PAUSES_FROM 0.1 /* likewise of steps that paused */
 #define FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
+#define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
@@ -287,6 +290,22 @@ static void put_busy(struct text *sentence, const struct judged *judged, const s
 	text_char(sentence, '.');
 }
 
+/* What goes on between the steps may be more than they are: acting, evaluation. Of the process that has the most of it. */
+static void put_between(struct text *sentence, const struct step_rows *rows, const struct request *request)
+{
+	struct step_outside outside, most = {0};
+
+	for (size_t i = 0, next; i < rows->count; i = next)
+		if (step_rows_outside(rows, request, i, &next, &outside) && outside.between > most.between)
+			most = outside;
+	double part = (double)most.between / fmax((double)(most.life - most.before - most.after), 1);
+	if (part >= BETWEEN_FROM)
+		text_format(sentence,
+			    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this "
+			    "(evaluation, acting, checkpoints, tracing).",
+			    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9);
+}
+
 /* Steps that did not wait for what they dispatched say little. */
 static void put_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request)
 {
@@ -322,6 +341,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	if (judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
 		python_looks_say(&sentence, request, true, LINE_FROM);
 	put_processors(&sentence, judged, rows, request);
+	put_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all);
 	put_first(&sentence, rows, all);
 	step_warm_say(&warm, rows, request, FIRST_FROM);

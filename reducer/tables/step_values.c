@@ -301,29 +301,34 @@ bool step_outside(const struct process *process, struct step_cover *cover, struc
 	       (double)outside->all >= OUTSIDE_FROM * (double)outside->life;
 }
 
+bool step_rows_outside(const struct step_rows *rows, const struct request *request, size_t first, size_t *next,
+		       struct step_outside *outside)
+{
+	const struct process *process = &request->run->processes[rows->items[first]->process];
+	bool is_part = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || rows->kind == UNIT_WHOLE;
+	struct step_cover cover = {0};
+
+	for (*next = first; *next < rows->count && rows->items[*next]->process == rows->items[first]->process; ++*next)
+		if (step_rows_counts(rows, rows->items[*next]) && !rows->items[*next]->is_evaluation)
+			step_cover_add(&cover, rows->items[*next]->unit.start_ns, (int64_t)rows->items[*next]->total_ns);
+	bool is_told = !is_part && step_outside(process, &cover, outside);
+	free(cover.items);
+	return is_told;
+}
+
 /* The first screen says it, too: steps may be fast and the job slow all the same. */
 static void note_outside(struct table *table, const struct request *request, const struct step_rows *rows)
 {
 	struct step_outside outside;
 
-	if (request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || rows->kind == UNIT_WHOLE)
-		return;
-	for (size_t i = 0, next; i < rows->count; i = next) {
-		const struct process *process = &request->run->processes[rows->items[i]->process];
-		struct step_cover cover = {0};
-		for (next = i; next < rows->count && rows->items[next]->process == rows->items[i]->process; next++)
-			if (step_rows_counts(rows, rows->items[next]) && !rows->items[next]->is_evaluation)
-				step_cover_add(&cover, rows->items[next]->unit.start_ns, (int64_t)rows->items[next]->total_ns);
-		bool is_told = step_outside(process, &cover, &outside);
-		free(cover.items);
-		if (!is_told)
-			continue;
-		table_note(table, NOTE_INFO,
-			   "Of the %.3f s that process %s lasted %.3f s are in no %s: %.3f s before, %.3f s between, "
-			   "%.3f s after.",
-			   (double)outside.life / 1e9, process->called, (double)outside.all / 1e9, unit_kind_name(rows->kind),
-			   (double)outside.before / 1e9, (double)outside.between / 1e9, (double)outside.after / 1e9);
-	}
+	for (size_t i = 0, next; i < rows->count; i = next)
+		if (step_rows_outside(rows, request, i, &next, &outside))
+			table_note(table, NOTE_INFO,
+				   "Of the %.3f s that process %s lasted %.3f s are in no %s: %.3f s before, %.3f s between, "
+				   "%.3f s after.",
+				   (double)outside.life / 1e9, request->run->processes[rows->items[i]->process].called,
+				   (double)outside.all / 1e9, unit_kind_name(rows->kind), (double)outside.before / 1e9,
+				   (double)outside.between / 1e9, (double)outside.after / 1e9);
 }
 
 /* What was made of several ends of Optimizer.step. */

@@ -74,6 +74,9 @@ struct step_outside {
 	int64_t life, all, before, between, after;
 };
 bool step_outside(const struct process *process, struct step_cover *cover, struct step_outside *outside);
+/* The same of the process whose rows begin at `first`, false where only a part was asked for. *next: where those of another one begin. */
+bool step_rows_outside(const struct step_rows *rows, const struct request *request, size_t first, size_t *next,
+		       struct step_outside *outside);
 
 /* The rows that count and are not judged. */
 struct step_first {
