@@ -387,6 +387,31 @@ static const char *whose_time(const struct request *request, const struct python
 	return looks->processes > 1 ? "the time of the processes' first threads" : "the first thread's time";
 }
 
+/* Time in none of the steps' parts but 'other' in which no line of the program's own ran or had called. */
+static uint64_t unowned_of(const struct python_looks *looks)
+{
+	uint64_t owned = 0;
+
+	for (size_t i = 0; i < looks->lines.count; i++)
+		owned += looks->list[i].own.other_ns;
+	return looks->all.other_ns - owned;
+}
+
+/* What no op was recorded of. */
+static void say_other(struct text *sentence, const struct python_looks *looks, const char *place, const char *function, uint64_t part)
+{
+	double all = (double)python_looks_whole(looks), unowned = (double)unowned_of(looks);
+
+	if (unowned > (double)part)
+		text_format(sentence,
+			    " Of the program's own lines %s (%s) has most of it, %.0f %% of the step time by looks at Python code; %.0f %% "
+			    "is in none of them (library code that waits in a thread of its own, say).",
+			    place, function, 100.0 * (double)part / all, 100.0 * unowned / all);
+	else
+		text_format(sentence, " The largest part of it is in %s (%s), %.0f %% of the step time by looks at Python code.", place,
+			    function, 100.0 * (double)part / all);
+}
+
 void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least)
 {
 	struct python_looks looks;
@@ -404,8 +429,7 @@ void python_looks_say(struct text *sentence, const struct request *request, bool
 		python_looks_place(&place, &looks, first);
 		const char *function = looks.lines.list[first].function;
 		if (percent >= least && is_other)
-			text_format(sentence, " The largest part of it is in %s (%s), %.0f %% of the step time by looks at Python code.",
-				    place.bytes, function, percent);
+			say_other(sentence, &looks, place.bytes, function, part);
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);
