@@ -183,6 +183,19 @@ double input_other_share(const struct input_view *view)
 	return view->judged_ns ? (double)view->judged_other_ns / (double)view->judged_ns : 0;
 }
 
+bool input_may_rest(double share, double cores, double delay, bool are_waits)
+{
+	return share >= INPUT_HIGH && cores >= 0 && cores + delay < IDLE_CORES * (are_waits ? share : 1);
+}
+
+static bool calls_xla(const struct process *process)
+{
+	for (size_t i = 0; i < process->ops.count; i++)
+		if (strncmp(process->ops.items[i].name, "XLA call: ", 10) == 0)
+			return true;
+	return false;
+}
+
 /*
  * Whether a wait of which nothing tells may fill the steps: their thread rests, and that not for want of a processor. What few steps
  * paused for fills none of the others.
@@ -192,8 +205,7 @@ static bool may_hide(const struct input_view *view, const struct step_rows *rows
 	struct step_pauses pauses = step_pauses_of(rows, view->first);
 	uint64_t ns = minus(view->judged_ns, pauses.ns), other_ns = minus(view->judged_other_ns, pauses.other_ns);
 
-	return ns && (double)other_ns >= INPUT_HIGH * (double)ns && view->step_thread_cores >= 0 &&
-	       view->step_thread_cores + fmax(delay, 0) < IDLE_CORES;
+	return ns && input_may_rest((double)other_ns / (double)ns, view->step_thread_cores, fmax(delay, 0), calls_xla(view->process));
 }
 
 static enum input_source source_of(const struct loading_row *loading)

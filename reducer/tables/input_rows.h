@@ -54,6 +54,12 @@ struct input_views {
 	struct step_rows rows;
 };
 
+/*
+ * Whether a thread that used so many processors and waited for one in so much of its time, `delay`, may have rested in the share of it
+ * that nothing was recorded of. are_waits: what was recorded may wait (calls into XLA), so that all it used may be of the rest.
+ */
+bool input_may_rest(double share, double cores, double delay, bool are_waits);
+
 /* In order of processes. Those without steps are not there. */
 void input_views_find(struct input_views *views, const struct request *request);
 void input_views_free(struct input_views *views);

@@ -7,6 +7,7 @@
 #include "reducer/analysis/input_kinds.h"
 #include "reducer/analysis/loading.h"
 #include "reducer/analysis/pipelines.h"
+#include "reducer/tables/input_rows.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -527,6 +528,18 @@ static void workers_are_known_by_the_loader(void **state)
 	assert_true(loaded()->has_workers);
 }
 
+static void test_a_thread_that_may_have_rested(void **state)
+{
+	(void)state;
+	assert_true(input_may_rest(0.6, 0.3, 0, false));  /* a generator that sleeps, and ops that compute */
+	assert_false(input_may_rest(0.1, 0.3, 0, false)); /* nothing was recorded of too little */
+	assert_false(input_may_rest(0.6, 0.9, 0, false)); /* it computed */
+	assert_false(input_may_rest(0.6, 0.3, 0.6, false)); /* it had no processor */
+	assert_false(input_may_rest(0.6, -1, 0, false));    /* not read */
+	assert_false(input_may_rest(0.23, 0.28, 0, true));  /* a loop of JAX that waits for each result computes in Python what it used */
+	assert_true(input_may_rest(0.8, 0.1, 0, true));	    /* and one whose generator sleeps */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -551,6 +564,7 @@ int main(void)
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
 		cmocka_unit_test(readers_are_sorted_by_what_stands_above),
 		cmocka_unit_test(bottlenecks_have_the_remedy_of_their_kind),
+		cmocka_unit_test(test_a_thread_that_may_have_rested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
