@@ -2,6 +2,8 @@
 /* Readings between the first judged step and the last. See busy.h. */
 #include "reducer/tables/busy.h"
 
+#include "reducer/tables/step_unusual.h"
+
 #include <stdlib.h>
 
 #define GUESS_MOST 0.1	 /* of the time asked for: what may lie outside it between the two readings around each of its ends */
@@ -192,6 +194,7 @@ struct busy busy_find(const struct step_rows *rows, const struct request *reques
 /* The judged steps of one thread, which do not overlap, while time goes on. */
 struct stepping {
 	const struct step_rows *rows;
+	struct step_pauses pauses; /* they are none of them */
 	size_t at, end;
 	uint32_t thread;
 	int64_t from, to; /* the first one's start, the last one's end */
@@ -199,7 +202,9 @@ struct stepping {
 
 static bool is_of(const struct stepping *stepping, size_t i)
 {
-	return step_rows_judges(stepping->rows, i) && stepping->rows->items[i]->unit.thread == stepping->thread;
+	const struct step_row *row = stepping->rows->items[i];
+
+	return step_rows_judges(stepping->rows, i) && row->unit.thread == stepping->thread && !step_pauses_has(&stepping->pauses, row);
 }
 
 /* How much of a stretch steps took. */
@@ -225,8 +230,10 @@ static struct stepping stepping_of(const struct step_rows *rows, size_t first, s
 
 	while (stepping.at < end && !step_rows_judges(rows, stepping.at))
 		stepping.at++;
-	if (stepping.at < end)
+	if (stepping.at < end) {
 		stepping.thread = rows->items[stepping.at]->unit.thread;
+		stepping.pauses = step_pauses_of(rows, first);
+	}
 	for (size_t i = stepping.at; i < end; i++) {
 		int64_t start = rows->items[i]->start_ns, stop = start + (int64_t)rows->items[i]->total_ns;
 		if (!is_of(&stepping, i))

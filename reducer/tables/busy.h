@@ -27,9 +27,9 @@ struct busy {
 struct busy busy_find(const struct step_rows *rows, const struct request *request);
 
 /*
- * Processors that the thread of a process's steps used while judged ones ran; its rows are those from `first` on before `end`. Of the
- * stretches between its readings those count that were steps for the larger part; where none was, the one around all of them.
- * Negative = not known.
+ * Processors that the thread of a process's steps used while judged ones ran, pauses (step_unusual.h) left out; its rows are those from
+ * `first` on before `end`. Of the stretches between its readings those count that were such steps for the larger part; where none was,
+ * the one around all of them. Negative = not known.
  */
 double busy_thread(const struct step_rows *rows, size_t first, size_t end, const struct process *process);
 

@@ -83,15 +83,24 @@ struct step_warm step_warm_of(const struct step_rows *rows, size_t from)
 	return warm;
 }
 
+static bool is_pause(const struct step_row *row, uint64_t least_ns)
+{
+	return row->total_ns >= least_ns && (double)row->exposed_ns[PART_OTHER] >= PAUSE_OTHER * (double)row->total_ns;
+}
+
+bool step_pauses_has(const struct step_pauses *pauses, const struct step_row *row)
+{
+	return pauses->count && is_pause(row, pauses->least_ns);
+}
+
 struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from)
 {
 	struct usual usual = usual_of(rows, from);
-	struct step_pauses found = {0};
+	struct step_pauses found = {.least_ns = PAUSE_TIMES * usual.median_ns};
 
 	for (size_t i = from; i < usual.end && usual.count >= STEPS_LEAST; i++) {
 		const struct step_row *row = rows->items[i];
-		if (!step_rows_judges(rows, i) || row->total_ns < PAUSE_TIMES * usual.median_ns ||
-		    (double)row->exposed_ns[PART_OTHER] < PAUSE_OTHER * (double)row->total_ns)
+		if (!step_rows_judges(rows, i) || !is_pause(row, found.least_ns))
 			continue;
 		found.count++;
 		found.ns += row->total_ns;

@@ -28,8 +28,11 @@ struct step_pauses {
 	uint64_t longest, longest_ns; /* number of the longest of them, its time */
 	uint64_t ns, other_ns;	      /* of all of them: their time; of it nothing was recorded of */
 	double share;		      /* of the judged time */
+	uint64_t least_ns;	      /* as long as this each is at least */
 };
 struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from);
+/* Whether that judged step of the process is one of them. */
+bool step_pauses_has(const struct step_pauses *pauses, const struct step_row *row);
 /* As step_warm_say. */
 void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from);
 

@@ -402,6 +402,29 @@ static void the_first_thread_tells_of_a_run_without_steps(void **state)
 	assert_true(busy.delay.steps == 0); /* of steps nothing is known */
 }
 
+/* Forty steps of 10 ms that compute, of which the twentieth waits for 2 s as well: what a thread uses in a pause is nobody's. */
+static void what_a_thread_used_is_not_that_of_a_pause(void **state)
+{
+	static const int moments[] = {0, 190, 2210, 2400}, used[] = {0, 180, 190, 370};
+	static struct step_row rows[40];
+	static bool is_first[40];
+	const struct step_row *items[40];
+	struct use_sample samples[LENGTH(moments)] = {0};
+	struct process process = {.use = {.samples = samples, .count = LENGTH(moments)}};
+	struct step_rows all = {.items = items, .count = 40, .is_first = is_first, .judged_count = 40};
+
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		rows[i] = (struct step_row){.start_ns = (i > 19 ? 2000 + i * 10 : i * 10) * 1000000L, .total_ns = 10000000};
+		items[i] = &rows[i];
+	}
+	rows[19].total_ns = rows[19].exposed_ns[PART_OTHER] = 2010000000;
+	for (size_t i = 0; i < LENGTH(moments); i++)
+		samples[i] = (struct use_sample){
+			.time_ns = moments[i] * 1000000L, .of = USE_OF_THREAD, .has_use = true, .user_ns = (uint64_t)used[i] * 1000000};
+	assert_true(fabs(busy_thread(&all, 0, 40, &process) - 360.0 / 380) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +439,7 @@ int main(void)
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
 		cmocka_unit_test(what_a_thread_used_is_that_of_the_judged_steps),
 		cmocka_unit_test(the_first_thread_tells_of_a_run_without_steps),
+		cmocka_unit_test(what_a_thread_used_is_not_that_of_a_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
