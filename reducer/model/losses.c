@@ -10,6 +10,8 @@ enum loss_kind {
 #undef TFP_LOSS
 };
 
+#define FIRST_SEQUENCE 1 /* of a thread's and lane's chunks */
+
 bool loss_is_degraded(unsigned kind)
 {
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
@@ -44,6 +46,41 @@ bool losses_of_events(const struct process *process)
 		if (has_loss(process, kinds[i]))
 			return true;
 	return process->log->live.dropped_from != 0;
+}
+
+/* The last record of the events block that was written first of those that are left, ticks; 0 = there is none. */
+static uint64_t oldest_end(const struct log *log)
+{
+	uint64_t oldest = UINT64_MAX;
+	struct log_block block;
+
+	for (size_t i = 0; i < log->stream_count; i++)
+		for (size_t k = 0; k < log->streams[i].count && !LOG_PART_IS_CHUNK(&log->streams[i].parts[k]); k++)
+			if (LOG_PART_OFFSET(&log->streams[i].parts[k]) < oldest)
+				oldest = LOG_PART_OFFSET(&log->streams[i].parts[k]);
+	return oldest == UINT64_MAX || log_block_at(log, oldest, &block) != 0 ? 0 : block.header.last_time;
+}
+
+/*
+ * Blocks are given up in the order in which they were written: what is not there was written before the oldest one that is, and ended
+ * before; and of a stream that is not there from its beginning what it has begins later than what it lacks.
+ */
+int64_t losses_whole_from(const struct process *process, unsigned kind)
+{
+	const struct log *log = process->log;
+	uint64_t from, begin;
+
+	if (kind != LOSS_wrapped || log->live.dropped_from == 0)
+		return TIME_UNKNOWN;
+	from = oldest_end(log);
+	for (size_t i = 0; i < log->stream_count; i++) {
+		const struct log_stream *stream = &log->streams[i];
+		if (stream->count == 0 || stream->parts[0].sequence <= FIRST_SEQUENCE)
+			continue;
+		begin = log_part_time(log, &stream->parts[0]);
+		from = begin > from ? begin : from;
+	}
+	return from == 0 || from > INT64_MAX ? TIME_UNKNOWN : process_ns(process, from);
 }
 
 /* The library counted what was lost for that reason as well. A log that is cut tells of no record: a killed process leaves such. */

@@ -33,6 +33,12 @@ uint64_t losses_of_gpu(const struct process *process);
  */
 bool losses_of_events(const struct process *process);
 
+/*
+ * With FULL=wrap: from when on no event of the process was given up, ns as all times of the run; of what was before only a part is there.
+ * TIME_UNKNOWN: of another kind of loss, or nothing says it. To about the time that a block waits to be written. Reads the log.
+ */
+int64_t losses_whole_from(const struct process *process, unsigned kind);
+
 /* Losses by kind. */
 struct loss_sums {
 	uint64_t counts[TFP_LOSS_SLOTS];

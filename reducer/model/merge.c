@@ -101,22 +101,6 @@ static void drop_first(struct merge *merge)
 		order_line(merge);
 }
 
-/* When the records of a part begin, as far as is known without decoding it. */
-static uint64_t part_time(const struct log *log, const struct log_part *part)
-{
-	struct log_block block;
-	uint64_t word = 0;
-
-	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
-		return 0;
-	if (!LOG_PART_IS_CHUNK(part))
-		return block.header.time_shift > 32
-			       ? 0
-			       : block.header.first_time >> block.header.time_shift << block.header.time_shift;
-	log_pread(log, block.payload + sizeof(struct tfp_chunk), &word, sizeof word);
-	return word >> TFP_TAG_BITS;
-}
-
 static void end_stream(struct merge *merge, struct cursor *cursor)
 {
 	merge->totals->skipped_columns += feed_close(cursor->feed, &merge->totals->seen);
@@ -136,7 +120,7 @@ static void end_part(struct merge *merge, struct cursor *cursor)
 
 	cursor->batch = NULL;
 	if (++cursor->part < stream->count) {
-		note_time(cursor, part_time(merge->log, &stream->parts[cursor->part]));
+		note_time(cursor, log_part_time(merge->log, &stream->parts[cursor->part]));
 		if (merge->way->progress != NULL && cursor->part % 16 == 0)
 			merge->way->progress(merge->way->progress_context, LOG_PART_OFFSET(&stream->parts[cursor->part]));
 	}
@@ -225,7 +209,7 @@ int merge_log(const struct log *log, const struct merge_way *way, merge_visit *v
 	}
 	for (size_t i = 0; i < log->stream_count; i++)
 		if (log->streams[i].count > 0) {
-			merge.cursors[i] = (struct cursor){.time = part_time(log, &log->streams[i].parts[0]), .stream = i};
+			merge.cursors[i] = (struct cursor){.time = log_part_time(log, &log->streams[i].parts[0]), .stream = i};
 			merge.heap[merge.count++] = (struct slot){merge.cursors[i].time, &merge.cursors[i]};
 		}
 	for (size_t at = merge.count / 2; at-- > 0;)

@@ -108,6 +108,9 @@ uint64_t log_size_now(const struct log *log);
 /* Reads the block header at `offset`. Returns 0, or -1 when there is no valid one. Adds no diag. */
 int log_block_at(const struct log *log, uint64_t offset, struct log_block *block);
 
+/* When the records of a part begin, ticks, as far as is known without decoding it; 0 = not. */
+uint64_t log_part_time(const struct log *log, const struct log_part *part);
+
 /*
  * The next block whose header is valid at or behind `*offset` (a multiple of 8). Returns 1, or 0 at the end of the log.
  * *gap receives the bytes passed over that were not zero-filled padding (see docs/format.md, "finding blocks"): 0 in a

@@ -42,6 +42,21 @@ int log_block_at(const struct log *log, uint64_t offset, struct log_block *block
 	return 0;
 }
 
+uint64_t log_part_time(const struct log *log, const struct log_part *part)
+{
+	struct log_block block;
+	uint64_t word = 0;
+
+	if (log_block_at(log, LOG_PART_OFFSET(part), &block) != 0)
+		return 0;
+	if (!LOG_PART_IS_CHUNK(part))
+		return block.header.time_shift > 32
+			       ? 0
+			       : block.header.first_time >> block.header.time_shift << block.header.time_shift;
+	log_pread(log, block.payload + sizeof(struct tfp_chunk), &word, sizeof word);
+	return word >> TFP_TAG_BITS;
+}
+
 /* Where to go on: behind the block, or behind its header when it claims more than the file has. */
 static uint64_t behind(const struct log_block *block)
 {

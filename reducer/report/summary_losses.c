@@ -80,9 +80,23 @@ static struct text *add_told(struct told *told)
 	return &told->list[told->count++];
 }
 
-static void add_losses(struct told *told, const struct loss_sums *sums)
+/* From when on all is there, of each process. */
+static int64_t whole_from(const struct run *run, unsigned kind)
+{
+	int64_t from = TIME_UNKNOWN;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		int64_t own = losses_whole_from(&run->processes[i], kind);
+		if (own != TIME_UNKNOWN && (from == TIME_UNKNOWN || own > from))
+			from = own;
+	}
+	return from;
+}
+
+static void add_losses(struct told *told, const struct run *run, const struct loss_sums *sums)
 {
 	for (size_t i = 0; i < TFP_LOSS_SLOTS; i++) {
+		int64_t from = sums->named[i] ? whole_from(run, sums->named[i]->kind) : TIME_UNKNOWN;
 		struct text *line;
 		if (!sums->named[i])
 			continue;
@@ -90,6 +104,11 @@ static void add_losses(struct told *told, const struct loss_sums *sums)
 		text_string(line, "LOST ");
 		human_count(line, (int64_t)sums->counts[i]);
 		text_format(line, " %s -> %s", sums->named[i]->help, sums->named[i]->remedy);
+		if (from == TIME_UNKNOWN)
+			continue;
+		text_string(line, "; from about ");
+		human_ns(line, from);
+		text_string(line, " on all is there");
 	}
 }
 
@@ -144,7 +163,7 @@ static void collect(struct told *told, const struct run *run)
 {
 	struct loss_sums sums = losses_sum(run, false);
 
-	add_losses(told, &sums);
+	add_losses(told, run, &sums);
 	add_gpu(told, run);
 	add_damage(told, run->diags);
 }

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, IS_LOST, MEANING, REMEDY, MACHINE, MEMBER, COLUMNS };
+enum { PROCESS, THREAD, KIND, COUNT, FIRST, LAST, WHOLE, IS_LOST, MEANING, REMEDY, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "process", TABLE_INTEGER, UNIT_NONE, 0, "pid; empty for a damaged file"},
@@ -22,6 +22,9 @@ static const struct table_column columns[] = {
 	[COUNT] = {"count", "count", TABLE_INTEGER, UNIT_COUNT, 0, "how many records, stacks, moments; of a damaged file: 1 a place"},
 	[FIRST] = {"first_ns", "first", TABLE_INTEGER, UNIT_NS, 0, "when it happened first"},
 	[LAST] = {"last_ns", "last", TABLE_INTEGER, UNIT_NS, 1, "when it happened last"},
+	[WHOLE] = {"whole_from_ns", "whole from", TABLE_INTEGER, UNIT_NS, 0,
+		   "of events given up with FULL=wrap: from when on none was, to about the time that a block waits to be written; inferred "
+		   "from what is there. First and last say when they were given up, which is long after they happened"},
 	[IS_LOST] = {"severity", "severity", TABLE_TEXT, UNIT_NONE, 2, "lost: records are missing; degraded: precision only"},
 	[MEANING] = {"meaning", "meaning", TABLE_TEXT, UNIT_NONE, 0, "what is counted; for a damaged file: file, offset, reason"},
 	[REMEDY] = {"remedy", "what to do", TABLE_TEXT, UNIT_NONE, 1, "what a person can do about it"},
@@ -34,6 +37,7 @@ static void add_losses(struct table *table, const struct request *request, const
 	for (size_t i = 0; i < process->loss_count; i++) {
 		const struct loss *loss = &process->losses[i];
 		const struct thread *thread = loss->thread ? process_thread(process, loss->thread) : NULL;
+		int64_t whole_from;
 		if (request->thread && (!thread || !request_wants_thread(request, thread)))
 			continue;
 		table_row(table);
@@ -46,6 +50,8 @@ static void add_losses(struct table *table, const struct request *request, const
 			table_integer(table, FIRST, loss->first_ns);
 		if (loss->last_ns != TIME_UNKNOWN)
 			table_integer(table, LAST, loss->last_ns);
+		if ((whole_from = losses_whole_from(process, loss->kind)) != TIME_UNKNOWN)
+			table_integer(table, WHOLE, whole_from);
 		table_string(table, IS_LOST, loss_is_degraded(loss->kind) ? "degraded" : "lost");
 		table_string(table, MEANING, loss->help);
 		table_string(table, REMEDY, loss->remedy);
