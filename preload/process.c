@@ -14,6 +14,7 @@
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
 #include "preload/environment.h"
+#include "preload/path.h"
 #include "preload/python.h"
 #include "preload/real.h"
 #include "preload/stack.h"
@@ -234,12 +235,6 @@ int tfp_hook_clone(int (*function)(void *), void *stack, int flags, void *argume
 	return tfp_real.clone(clone_child, stack, flags, &call, parent_id, tls, child_id);
 }
 
-/* What the log says of a path: where the kernel answers EFAULT to it, it is not read here either. */
-static const char *readable(const char *path)
-{
-	return tfp_sys(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == -EFAULT ? "(unreadable)" : path;
-}
-
 /* A vfork child forbade itself system calls: they are forbidden while it is in our memory, which ends with its exec or exit. */
 static _Atomic int is_lent_sealed;
 
@@ -276,7 +271,7 @@ static int unseal_lent(void)
 	do { \
 		tfp_resolve(); \
 		tfp_cupti_fetch(0); \
-		int is_noted = tfp_process_execing(readable(path)); \
+		int is_noted = tfp_process_execing(tfp_path_readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
 		int was_sealed = unseal_lent(); \
@@ -329,28 +324,6 @@ TFP_EXPORT int execveat(int folder, const char *path, char *const *arguments, ch
 		tfp_real.execveat = execveat_by_kernel;
 	EXEC(path, environment, tfp_real.execveat(folder, path, arguments, with_parent, flags));
 }
-
-#define SPAWN(name) \
-	TFP_EXPORT int name(pid_t *child, const char *path, const posix_spawn_file_actions_t *actions, \
-			    const posix_spawnattr_t *attributes, char *const *arguments, char *const *environment) \
-	{ \
-		struct tfp_environment changed; \
-		pid_t started = 0; \
-\
-		tfp_resolve(); \
-		char *const *with_parent = tfp_environment_make(&changed, environment, 1); \
-		/* libc stores the pid while signals are still blocked: a handler may count on it. */ \
-		int error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, with_parent); \
-		if (error == E2BIG && with_parent != environment) /* as in EXEC */ \
-			error = tfp_real.name(child ? child : &started, path, actions, attributes, arguments, environment); \
-		int kept = errno; \
-		tfp_environment_drop(&changed); \
-		tfp_process_spawned(error ? 0 : child ? *child : started, readable(path)); \
-		errno = kept; \
-		return error; \
-	}
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
 
 TFP_EXPORT __attribute__((noreturn)) void _exit(int status)
 {

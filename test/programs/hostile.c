@@ -11,6 +11,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -279,6 +280,30 @@ static int way_nproc(void)
 	return 0;
 }
 
+static void *rest(void *none)
+{
+	pause();
+	return none;
+}
+
+/* The same of posix_spawn, in a process with a second thread. */
+static int way_nproc_spawn(void)
+{
+	struct rlimit limit = {3, 3};
+	char *words[] = {"true", NULL};
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	must(!setresgid(54322, 54322, 54322) && !setresuid(54322, 54322, 54322), "setresuid");
+	must(!pthread_create(&thread, NULL, rest, NULL), "pthread_create");
+	must(!setrlimit(RLIMIT_NPROC, &limit), "RLIMIT_NPROC");
+	churn(300000);
+	must(!posix_spawnp(&child, words[0], NULL, NULL, words, environ), "posix_spawnp at the limit");
+	must(waitpid(child, &status, 0) == child && status == 0, "the child");
+	return 0;
+}
+
 /* No more memory: every mapping is refused; the library must go on or stand aside. */
 static int way_memory(void)
 {
@@ -310,7 +335,7 @@ static const struct {
 	{"dispatch", way_dispatch},
 	{"sandbox", way_sandbox},
 	{"filesize", way_filesize}, {"nofiles", way_nofiles}, {"chroot", way_chroot}, {"vanish", way_vanish},
-	{"nproc", way_nproc},     {"memory", way_memory},
+	{"nproc", way_nproc},     {"memory", way_memory},   {"nproc_spawn", way_nproc_spawn},
 };
 
 int main(int count, char **words)
