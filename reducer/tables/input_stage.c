@@ -78,8 +78,8 @@ static uint64_t workers_wanted(const struct input_view *view, uint64_t made_ns)
 	return rest ? (made_ns + rest - 1) / rest : 0;
 }
 
-/* Says how many workers to try; where it has as many, what else slows them is the remedy. */
-static void advise_workers(struct input_view *view, uint64_t made_ns, const char *otherwise)
+/* Says how many workers to try; where it has as many, what else slows them is the remedy, `where` that is. */
+static void advise_workers(struct input_view *view, uint64_t made_ns, const char *otherwise, const struct text *where)
 {
 	uint64_t wanted = workers_wanted(view, made_ns), cpus = process_cpus(view->process);
 	bool has_workers = view->loading->has_workers;
@@ -90,6 +90,7 @@ static void advise_workers(struct input_view *view, uint64_t made_ns, const char
 		text_format(&view->advice, "=%" PRIu64 "%s: so many would keep up with the rest of the steps, each as fast as %s now",
 			    wanted, has_workers ? "" : ", persistent_workers=True", has_workers ? "they are" : "the loop's thread is");
 	text_format(&view->advice, "), or %s", otherwise);
+	text_put(&view->advice, where->bytes, where->length);
 	if (wanted > WORKERS_MOST)
 		text_format(&view->advice, " Even %u workers, each as fast as now, would not keep up with the rest of the steps.",
 			    WORKERS_MOST);
@@ -106,16 +107,14 @@ static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t read
 
 	if (reads >= collate && reads >= code) {
 		set(view, "reading files in the dataset", "reading", NULL);
-		advise_workers(view, all, "read less, larger files, keep them in memory, or from faster storage.");
+		advise_workers(view, all, "read less, larger files, keep them in memory, or from faster storage.", &(struct text){0});
 	} else if (collate >= code) {
 		set(view, "collate", "preprocessing",
 		    "Putting samples together takes the time: make samples of one shape, return whole batches from the dataset, or "
 		    "give the loader a collate_fn of your own.");
 	} else {
 		set(view, "dataset (__getitem__ and transforms)", "preprocessing", NULL);
-		advise_workers(view, all, "make the dataset's code cheaper: do its work once, offline, or on batches.");
-		text_put(&view->advice, view->line.bytes, view->line.length);
-		view->remedy = view->advice.bytes;
+		advise_workers(view, all, "make the dataset's code cheaper: do its work once, offline, or on batches.", &view->line);
 	}
 }
 
