@@ -30,28 +30,9 @@
 #include <unistd.h>
 
 #include "preload/tfprof.h"
+#include "test/programs/churning.h"
 
 static int error_at_start;
-
-static void must(int is_true, const char *what)
-{
-	if (is_true)
-		return;
-	dprintf(2, "edges: %s: %s\n", what, strerror(errno));
-	_exit(1);
-}
-
-static void churn(int count)
-{
-	void *volatile kept[64] = {NULL};
-
-	for (int i = 0; i < count; i++) {
-		free(kept[i % 64]);
-		kept[i % 64] = malloc((size_t)(i % 500) + 1);
-	}
-	for (int i = 0; i < 64; i++)
-		free(kept[i]);
-}
 
 static void *churn_some(void *nothing)
 {

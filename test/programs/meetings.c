@@ -22,30 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test/programs/churning.h"
+
 #define MOST_S 60 /* a slow machine makes fewer forks, and is given the time */
 
 static pid_t first_process;
 static volatile sig_atomic_t forks, bad_children;
-
-static void must(int is_true, const char *what)
-{
-	if (is_true)
-		return;
-	dprintf(2, "meetings: %s: %s\n", what, strerror(errno));
-	_exit(1);
-}
-
-static void churn(int count)
-{
-	void *volatile kept[64] = {NULL};
-
-	for (int i = 0; i < count; i++) {
-		free(kept[i % 64]);
-		kept[i % 64] = malloc((size_t)(i % 500) + 1);
-	}
-	for (int i = 0; i < 64; i++)
-		free(kept[i]);
-}
 
 /* Maps and unmaps a page: what a handler may do at any instant. */
 static void map_page(void)
