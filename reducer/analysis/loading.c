@@ -26,12 +26,7 @@ static int compare_ops(const void *a, const void *b)
 
 static struct loading_name *name_at(struct loading_pass *pass, uint32_t word)
 {
-	size_t before = pass->name_room;
-
-	if (word >= before) {
-		pass->names = base_grow(pass->names, &pass->name_room, (size_t)word + 1, sizeof(*pass->names));
-		memset(pass->names + before, 0, (pass->name_room - before) * sizeof(*pass->names));
-	}
+	pass->names = base_reach(pass->names, &pass->name_room, word, sizeof(*pass->names));
 	return &pass->names[word];
 }
 

@@ -114,14 +114,11 @@ static enum step_part kind_of_kernel(const char *name, bool is_tf)
 
 static enum step_part known_kernel(struct parts *parts, const struct span *span)
 {
-	size_t place = span->shape ? span->shape->kernel : SIZE_MAX, before = parts->kernel_room;
+	size_t place = span->shape ? span->shape->kernel : SIZE_MAX;
 
 	if (place >= NUMBER_MAP_MAX)
 		return kind_of_kernel(span->name, parts->split == SPLIT_TF);
-	if (place >= before) {
-		parts->kernels = base_grow(parts->kernels, &parts->kernel_room, place + 1, 1);
-		memset(parts->kernels + before, 0, parts->kernel_room - before);
-	}
+	parts->kernels = base_reach(parts->kernels, &parts->kernel_room, place, 1);
 	if (!parts->kernels[place])
 		parts->kernels[place] = (uint8_t)(kind_of_kernel(span->name, parts->split == SPLIT_TF) + 1);
 	return (enum step_part)(parts->kernels[place] - 1);
@@ -221,15 +218,12 @@ static uint8_t read_name(const struct parts *parts, const struct span *span)
 
 static uint8_t known_name(struct parts *parts, const struct span *span)
 {
-	size_t place, before = parts->host_room;
+	size_t place;
 
 	if (parts->names.count >= NAMES_MOST)
 		return read_name(parts, span);
 	place = (size_t)words_lasting(&parts->names, span->name) * HOST_KINDS + span->what;
-	if (place >= before) {
-		parts->hosts = base_grow(parts->hosts, &parts->host_room, place + 1, 1);
-		memset(parts->hosts + before, 0, parts->host_room - before);
-	}
+	parts->hosts = base_reach(parts->hosts, &parts->host_room, place, 1);
 	if (!parts->hosts[place])
 		parts->hosts[place] = read_name(parts, span);
 	return parts->hosts[place];

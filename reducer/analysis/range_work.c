@@ -80,10 +80,8 @@ const struct range_work_row *range_work_find(const struct range_work *work, cons
 static void add_nest(struct range_work *work, const struct span_nest *nest)
 {
 	struct range_work_pass *pass = work->pass;
-	size_t before = pass->room;
 
-	pass->sums = base_grow(pass->sums, &pass->room, (size_t)nest->number + 1, sizeof(*pass->sums));
-	memset(pass->sums + before, 0, (pass->room - before) * sizeof(*pass->sums));
+	pass->sums = base_reach(pass->sums, &pass->room, nest->number, sizeof(*pass->sums));
 	for (; nest->outer && !pass->sums[nest->number].is_known; nest = nest->outer)
 		pass->sums[nest->number] = (struct nest_sum){.outer = nest->outer->number,
 							     .row = row_of(work, nest->name, nest->domain, nest->source),

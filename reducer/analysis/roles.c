@@ -29,13 +29,11 @@ static void *begin(const struct analysis_input *input)
 /* By the kernel's name, looked at once for each name that the log numbers. */
 static bool is_collective(struct roles *roles, const struct span *span)
 {
-	size_t place = span->shape ? span->shape->kernel : SIZE_MAX, before = roles->kernel_room;
+	size_t place = span->shape ? span->shape->kernel : SIZE_MAX;
 
 	if (place >= NUMBER_MAP_MAX)
 		return phases_is_collective(span->name);
-	roles->kernels = base_grow(roles->kernels, &roles->kernel_room, place + 1, 1);
-	if (roles->kernel_room > before)
-		memset(roles->kernels + before, 0, roles->kernel_room - before);
+	roles->kernels = base_reach(roles->kernels, &roles->kernel_room, place, 1);
 	if (!roles->kernels[place])
 		roles->kernels[place] = phases_is_collective(span->name) ? 2 : 1;
 	return roles->kernels[place] == 2;

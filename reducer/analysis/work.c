@@ -53,10 +53,7 @@ static struct work_row *row_of(struct work *work, const struct work_row *key)
 /* By the kernel's name, looked at once for each name. */
 static bool is_tensor_name(struct work *work, uint32_t name)
 {
-	size_t before = work->tensor_room;
-
-	work->tensor_names = base_grow(work->tensor_names, &work->tensor_room, (size_t)name + 1, 1);
-	memset(work->tensor_names + before, 0, work->tensor_room - before);
+	work->tensor_names = base_reach(work->tensor_names, &work->tensor_room, name, 1);
 	if (!work->tensor_names[name])
 		work->tensor_names[name] = tensor_name_uses(work->words.items[name]) ? 2 : 1;
 	return work->tensor_names[name] == 2;
@@ -200,24 +197,15 @@ static void take_op(struct work *work, const struct span *span)
 		(struct covered){span->start_ns, span->duration_ns > inside ? span->duration_ns : inside};
 }
 
-static struct work_host *host_of(struct work *work, uint32_t name)
-{
-	size_t before = work->host_room;
-
-	if (name >= before) {
-		work->hosts = base_grow(work->hosts, &work->host_room, (size_t)name + 1, sizeof(*work->hosts));
-		memset(work->hosts + before, 0, (work->host_room - before) * sizeof(*work->hosts));
-	}
-	return &work->hosts[name];
-}
-
 /* Its own sums, for those who ask for a part of the time or of the threads. */
 static void take_host(struct work *work, const struct span *span)
 {
 	uint32_t name = words_lasting(&work->words, span->name);
-	struct work_host *host = host_of(work, name);
+	struct work_host *host;
 	struct work_row *row;
 
+	work->hosts = base_reach(work->hosts, &work->host_room, name, sizeof(*work->hosts));
+	host = &work->hosts[name];
 	if (!host->row || host->what != span->what || host->source != span->source) {
 		row = row_of(work, &(struct work_row){.op = name, .name = name, .what = (uint8_t)span->what, .op_source = span->source,
 						      .part = PART_HOST_COMPUTE});

@@ -66,6 +66,15 @@ void *base_grow_more(void *array, size_t *room, size_t need, size_t bytes)
 	return array;
 }
 
+void *base_reach_more(void *array, size_t *room, size_t place, size_t bytes)
+{
+	size_t before = *room;
+
+	array = base_grow_more(array, room, place + 1, bytes);
+	memset((char *)array + before * bytes, 0, (*room - before) * bytes);
+	return array;
+}
+
 void base_large_pages(void *array, size_t bytes)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)array + page - 1) & ~(page - 1);

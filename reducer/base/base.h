@@ -27,6 +27,12 @@ static inline void *base_grow(void *array, size_t *room, size_t need, size_t byt
 {
 	return need <= *room ? array : base_grow_more(array, room, need, bytes);
 }
+/* The same up to the element at `place`; what is new is zeroed. */
+void *base_reach_more(void *array, size_t *room, size_t place, size_t bytes);
+static inline void *base_reach(void *array, size_t *room, size_t place, size_t bytes)
+{
+	return place < *room ? array : base_reach_more(array, room, place, bytes);
+}
 
 /*
  * An array that was just made, or has grown, will be filled to its end: the system may give it large pages, where it has them. Of
