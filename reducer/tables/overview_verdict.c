@@ -245,6 +245,16 @@ static void put_rare(struct text *sentence, const struct step_rows *rows, const 
 	text_free(&rare.name);
 }
 
+static void put_grew(struct text *sentence, const struct request *request, const struct growth *growth)
+{
+	text_format(sentence, " Live memory of %s", growth->account->allocator);
+	if (request->run->process_count > 1)
+		text_format(sentence, " in process %s", request->run->processes[growth->process].called);
+	text_string(sentence, " grew all the while, by ");
+	text_size(sentence, (int64_t)growth->bytes);
+	text_string(sentence, " at least");
+}
+
 /* Where no part of the time stands out something else may: no processor was free, or memory grows without end. */
 static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
 			uint64_t all)
@@ -263,9 +273,8 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 	growth = growth_find(request, from, to);
 	if (growth.account == NULL || growth.percent < GROWTH_PERCENT || growth.bytes < GROWTH_BYTES)
 		return;
-	text_format(sentence, " Live memory of %s grew all the while, by ", growth.account->allocator);
-	text_size(sentence, (int64_t)growth.bytes);
-	text_string(sentence, " at least (-t recommendations).");
+	put_grew(sentence, request, &growth);
+	text_string(sentence, " (-t recommendations).");
 }
 
 /* Ends the sentence: how much of the time computes; and how much the host alone does, where that is more than all that was said. */
@@ -421,12 +430,8 @@ static void put_growth(struct text *sentence, const struct request *request)
 		return;
 	a_minute = (double)growth.bytes / (double)growth.ns * NS_PER_MINUTE;
 	minutes = (double)growth.room_bytes / a_minute;
-	text_format(sentence, " Live memory of %s", growth.account->allocator);
-	if (request->run->process_count > 1)
-		text_format(sentence, " in process %s", request->run->processes[growth.process].called);
-	text_string(sentence, " grew all the while, by ");
-	text_size(sentence, (int64_t)growth.bytes);
-	text_string(sentence, " at least, some ");
+	put_grew(sentence, request, &growth);
+	text_string(sentence, ", some ");
 	text_size(sentence, (int64_t)a_minute);
 	text_string(sentence, " a minute (-t memory.timeline; -t memory.sites).");
 	if (minutes < MINUTES_LEAST)
