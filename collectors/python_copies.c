@@ -26,7 +26,7 @@ int tfp_python_copy(struct tfp_python_copies *copies, uintptr_t address, void *t
 static int copy_stretch(struct tfp_python_copies *copies, uintptr_t from, size_t bytes)
 {
 	copies->bytes = 0;
-	if (tfp_python_copy(copies, from, copies->stretch, bytes))
+	if (bytes > sizeof copies->stretch || tfp_python_copy(copies, from, copies->stretch, bytes))
 		return -1;
 	copies->address = from;
 	copies->bytes = bytes;
@@ -39,7 +39,6 @@ uintptr_t tfp_python_copy_frame(struct tfp_python_copies *copies, uintptr_t addr
 
 	if (address & 7 || bytes > TFP_PYTHON_STRETCH || address < TFP_PYTHON_STRETCH)
 		return 0;
-	bytes = (bytes + 7) & ~(size_t)7;
 	if (copies->bytes && address >= copies->address && end <= copies->address + copies->bytes)
 		return (uintptr_t)copies->stretch + (address - copies->address);
 	low = (low + 7) & ~(uintptr_t)7;
