@@ -29,7 +29,7 @@ void tfp_drain_allow_thread(int is_allowed)
 	is_thread_allowed = is_allowed;
 }
 
-/* Drains every full chunk. Returns 0, or -1 when one could not be written: it stays full. */
+/* Drains every full chunk: looks at all of them, a page each. Returns 0, or -1 when one could not be written: it stays full. */
 static int drain_all(struct tfp_lane *scratch)
 {
 	uint32_t count = tfp_state->chunk_count;
@@ -135,12 +135,13 @@ static void *drain_thread(void *unused)
 	drainer->tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	tfp_sys(SYS_prctl, 15 /* PR_SET_NAME */, (long)"tfprof", 0, 0, 0, 0);
 	leave_real_time();
-	for (;;) {
-		uint32_t asked = __atomic_load_n(&drainer->asked, __ATOMIC_ACQUIRE);
-		drain_all(&scratch);
-		if (__atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING)
-			break;
-		wait_until_asked(drainer, asked, run_tasks(drainer, asked != answered, due));
+	for (int is_due = 1, is_stopping = 0; !is_stopping;) {
+		uint32_t asked = __atomic_load_n(&drainer->asked, __ATOMIC_ACQUIRE); /* counted behind the chunk's state */
+		is_stopping = __atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING;
+		if (is_due || is_stopping || asked != answered)
+			is_due = drain_all(&scratch) != 0;
+		if (!is_stopping)
+			wait_until_asked(drainer, asked, run_tasks(drainer, asked != answered, due));
 		answered = asked;
 	}
 	if (scratch.scratch)
