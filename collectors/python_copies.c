@@ -30,6 +30,7 @@ static int copy_stretch(struct tfp_python_copies *copies, uintptr_t from, size_t
 		return -1;
 	copies->address = from;
 	copies->bytes = bytes;
+	copies->stretches++;
 	return 0;
 }
 

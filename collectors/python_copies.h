@@ -20,6 +20,7 @@ struct tfp_python_copies {
 	long number;		 /* and its descriptor since tfp_python_copies_open */
 	uintptr_t address;       /* of the stretch copied last, */
 	size_t bytes;            /* 0 = none */
+	uint64_t stretches;      /* copied so far */
 	size_t used;             /* of `objects` */
 	_Alignas(16) uint8_t stretch[TFP_PYTHON_STRETCH];
 	_Alignas(16) uint8_t objects[TFP_PYTHON_OBJECTS];

@@ -58,6 +58,7 @@ struct tfp_python_watch {
 	uintptr_t first; /* handle of the process's first thread; 0: unknown */
 	uint32_t state_bytes;
 	uint64_t state[STATE_MOST / 8];
+	uint64_t calling[STATE_MOST / 8]; /* a frame once more */
 	struct watched threads[THREADS_MOST];
 	uint64_t graves[TFP_PYTHON_GRAVES]; /* before the thread's state was copied */
 	struct tfp_python_lane lane;
@@ -151,10 +152,43 @@ static uintptr_t innermost(struct tfp_python_watch *watch, int *is_good)
 	return *is_good ? words[known->layout.cframe_frame / 8] : 0;
 }
 
+/* What stays of a frame while those that it called run. */
+struct calling {
+	uintptr_t frame, previous;
+	uint64_t code, instruction;
+	uint32_t is_fixed; /* it lies where the frames of other calls lie, too, and is not the innermost, which goes on */
+};
+
+static void note_calling(struct calling *calling, uintptr_t frame, uintptr_t at, int is_innermost)
+{
+	*calling = (struct calling){.frame = frame, .is_fixed = known->layout.frame_owner != TFP_PYTHON_NONE && !is_innermost &&
+								!tfp_python_is_generator(&known->layout, at)};
+	calling->previous = tfp_python_word(at + known->layout.frame_previous);
+	calling->code = tfp_python_word(at + known->layout.frame_code);
+	calling->instruction = tfp_python_word(at + known->layout.frame_instruction);
+}
+
+/*
+ * Once its caller was copied, later than itself: whether it still runs, else that may be the caller of another one. is_entry: from there it
+ * was entered from C, once, and may have made other calls since.
+ */
+static int still_calls(struct tfp_python_watch *watch, const struct calling *calling, int is_entry)
+{
+	uintptr_t at = (uintptr_t)watch->calling;
+
+	if (!calling->is_fixed || known->layout.frame_bytes > sizeof watch->calling)
+		return 1;
+	return tfp_python_copy(&watch->copies, calling->frame, watch->calling, known->layout.frame_bytes) == 0 &&
+	       tfp_python_word(at + known->layout.frame_previous) == calling->previous &&
+	       tfp_python_word(at + known->layout.frame_code) == calling->code &&
+	       (is_entry || tfp_python_word(at + known->layout.frame_instruction) == calling->instruction);
+}
+
 /* Fills lane.found, innermost first. How many; -1: in doubt. *is_cut: there are more. */
 static int collect(struct tfp_python_watch *watch, int *is_cut)
 {
 	struct tfp_python_lane *lane = &watch->lane;
+	struct calling calling = {.frame = 0};
 	int is_good, count = 0, shims = 0;
 	uintptr_t frame = innermost(watch, &is_good), at;
 
@@ -164,10 +198,12 @@ static int collect(struct tfp_python_watch *watch, int *is_cut)
 	lane->is_full = 0;
 	lane->turn++;
 	while (frame && is_good && !*is_cut) {
+		uint64_t stretches = watch->copies.stretches;
 		at = tfp_python_copy_frame(&watch->copies, frame, known->layout.frame_bytes);
-		if (!at)
+		if (!at || (stretches != watch->copies.stretches && !still_calls(watch, &calling, tfp_python_is_shim(&known->layout, at))))
 			return -1;
-		frame = tfp_python_word(at + known->layout.frame_previous);
+		note_calling(&calling, frame, at, count + shims == 0);
+		frame = calling.previous;
 		if (!frame && tfp_python_is_generator(&known->layout, at)) /* it has yielded meanwhile: its callers are not known */
 			return -1;
 		if (tfp_python_is_shim(&known->layout, at)) {
