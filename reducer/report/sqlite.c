@@ -11,8 +11,8 @@
  */
 #include "reducer/report/report.h"
 
-#include "reducer/report/cell_texts.h"
 #include "reducer/report/escape.h"
+#include "reducer/report/sqlite_rows.h"
 #include "reducer/report/stack_text.h"
 
 #include <errno.h>
@@ -83,20 +83,17 @@ static const char *column_type(enum table_type type)
 	return type == TABLE_INTEGER ? "INTEGER" : type == TABLE_REAL ? "REAL" : "TEXT";
 }
 
-/* Makes the table and describes its columns. Returns the statement that inserts a row. */
-static sqlite3_stmt *make_table(struct database *database, const struct table_kind *kind)
+/* Makes the table and describes its columns. */
+static void make_table(struct database *database, const struct table_kind *kind, const char *name)
 {
-	struct text create = {0}, fill = {0}, name = {0};
+	struct text create = {0};
 
-	put_name(&name, kind->id);
-	text_format(&create, "CREATE TABLE \"%s\" (", name.bytes);
-	text_format(&fill, "INSERT INTO \"%s\" VALUES (", name.bytes);
+	text_format(&create, "CREATE TABLE \"%s\" (", name);
 	for (size_t i = 0; i < kind->column_count; i++) {
 		const struct table_column *column = &kind->columns[i];
 
 		text_format(&create, "%s\"%s\" %s", i ? ", " : "", column->id, column_type(column->type));
-		text_string(&fill, i ? ", ?" : "?");
-		bind_string(database->columns, 1, name.bytes);
+		bind_string(database->columns, 1, name);
 		bind_string(database->columns, 2, column->id);
 		sqlite3_bind_int64(database->columns, 3, (sqlite3_int64)i);
 		bind_string(database->columns, 4, table_type_name(column->type));
@@ -105,13 +102,8 @@ static sqlite3_stmt *make_table(struct database *database, const struct table_ki
 		insert(database, database->columns);
 	}
 	text_string(&create, ")");
-	text_string(&fill, ")");
 	run_sql(database, create.bytes);
-	sqlite3_stmt *statement = prepare(database, fill.bytes);
 	text_free(&create);
-	text_free(&fill);
-	text_free(&name);
-	return statement;
 }
 
 static void make_text(struct text *out, const struct table *table, size_t row, size_t column)
@@ -126,67 +118,13 @@ static void make_text(struct text *out, const struct table *table, size_t row, s
 	}
 }
 
-/* The cells of a row, bound to the statement that inserts it. A text, or that there is none, stays bound until another one comes. */
-struct binder {
-	sqlite3_stmt *statement;
-	struct cell_texts texts;
-	uint64_t *bound; /* by column: cell_text_key of its text, NOTHING, NUMBER */
-};
-#define NOTHING UINT64_MAX
-#define NUMBER 0
-
-static void bind_text(struct binder *binder, const struct table *table, size_t row, size_t column, union table_value value)
-{
-	uint64_t key = cell_text_key(table, column, value);
-	const struct text *text;
-
-	if (binder->bound[column] == key)
-		return;
-	binder->bound[column] = key;
-	text = cell_text(&binder->texts, table, row, column, value, make_text);
-	sqlite3_bind_text64(binder->statement, (int)column + 1, text->length ? text->bytes : "", text->length, SQLITE_TRANSIENT,
-			    SQLITE_UTF8);
-}
-
-static void bind_cell(struct binder *binder, const struct table *table, size_t row, size_t column, const struct table_cell *cell)
-{
-	enum table_type type = table->kind->columns[column].type;
-
-	if (!cell->is_known) {
-		if (binder->bound[column] != NOTHING)
-			sqlite3_bind_null(binder->statement, (int)column + 1);
-		binder->bound[column] = NOTHING;
-	} else if (type == TABLE_TEXT || type == TABLE_STACK) {
-		bind_text(binder, table, row, column, cell->value);
-	} else {
-		binder->bound[column] = NUMBER;
-		if (type == TABLE_INTEGER)
-			sqlite3_bind_int64(binder->statement, (int)column + 1, cell->value.integer);
-		else
-			sqlite3_bind_double(binder->statement, (int)column + 1, cell->value.real);
-	}
-}
-
 static void put_table(struct database *database, const struct table *table)
 {
-	struct binder binder = {.statement = make_table(database, table->kind),
-				.bound = base_alloc(table->kind->column_count, sizeof(*binder.bound))};
-	struct table_cell *cells = base_alloc(table->kind->column_count, sizeof(*cells));
 	struct text name = {0};
 
 	put_name(&name, table->kind->id);
-	for (size_t i = 0; i < table->kind->column_count; i++)
-		binder.bound[i] = NOTHING; /* as a statement begins */
-	for (size_t row = 0; row < table->shown_count; row++) {
-		table_read_row(table, row, cells);
-		for (size_t i = 0; i < table->kind->column_count; i++)
-			bind_cell(&binder, table, row, i, &cells[i]);
-		insert(database, binder.statement);
-	}
-	sqlite3_finalize(binder.statement);
-	cell_texts_free(&binder.texts);
-	free(binder.bound);
-	free(cells);
+	make_table(database, table->kind, name.bytes);
+	need(database, sqlite_rows_insert(database->handle, name.bytes, table, make_text) == SQLITE_OK);
 	for (size_t i = 0; i < table->note_count; i++) {
 		bind_string(database->notes, 1, name.bytes);
 		bind_string(database->notes, 2, note_kind_name(table->notes[i].kind));
