@@ -182,11 +182,11 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 	return started != 0 && is_near_edge(scan, started) ? GPU_REASON_WINDOW : GPU_REASON_NO_CALL;
 }
 
-static void keep_launch(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason)
+void gpu_pair_keep(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason)
 {
 	int has_call = (flight->has & FLIGHT_CALL) != 0;
 
-	if (scan->scan->options == NULL || !scan->scan->options->wants_launches)
+	if (!scan->keeps_launches)
 		return;
 	if (scan->gpu->launches == NULL)
 		scan->gpu->launches = gpu_launches_make();
@@ -258,7 +258,7 @@ void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded)
 	counts->kinds[pairing][flight->kind]++;
 	if (flight->kind == GPU_GRAPH && pairing == GPU_PAIRED)
 		count_span(scan, flight);
-	keep_launch(scan, flight, pairing, reason);
+	gpu_pair_keep(scan, flight, pairing, reason);
 }
 
 /* A flight that lives only for a moment: nothing can be matched to it. */

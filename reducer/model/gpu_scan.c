@@ -499,6 +499,7 @@ static int open_scan(struct gpu_scan *scan)
 	scan->from_ns = options == NULL || !options->has_window ? INT64_MIN : options->from_ns;
 	scan->to_ns = options == NULL || !options->has_window ? INT64_MAX : options->to_ns;
 	scan->has_window = options != NULL && options->has_window;
+	scan->keeps_launches = options != NULL && options->wants_launches;
 	scan->without = options == NULL ? 0 : options->without;
 	gpu_usual_begin(scan);
 	return 0;

@@ -12,9 +12,7 @@ enum { SLOT_FREE, SLOT_CALLED, SLOT_PAIRED }; /* gpu_usual_slot.step */
 
 void gpu_usual_begin(struct gpu_scan *scan)
 {
-	const struct run_options *options = scan->scan->options;
-
-	if (scan->has_window || (options != NULL && options->wants_launches))
+	if (scan->has_window)
 		return;
 	scan->usual.slots = calloc(GPU_USUAL_FIRST, sizeof *scan->usual.slots);
 	scan->usual.room = scan->usual.slots == NULL ? 0 : GPU_USUAL_FIRST;
@@ -66,6 +64,17 @@ static void count_paired(struct gpu_scan *scan, unsigned kind, uint64_t one)
 	counts->kinds[GPU_PAIRED][kind] += one;
 }
 
+/* Nothing more is expected of a paired launch. */
+static inline void leave(struct gpu_scan *scan, const struct gpu_usual_slot *slot)
+{
+	struct gpu_flight flight = {.correlation = slot->correlation};
+
+	if (!scan->keeps_launches)
+		return;
+	fill_flight(&flight, slot);
+	gpu_pair_keep(scan, &flight, GPU_PAIRED, GPU_REASON_NONE);
+}
+
 static void yield(struct gpu_scan *scan, struct gpu_usual_slot *slot)
 {
 	struct gpu_flight alone = {.correlation = slot->correlation};
@@ -97,9 +106,14 @@ void gpu_usual_yield(struct gpu_scan *scan, uint64_t correlation)
 
 void gpu_usual_end(struct gpu_scan *scan)
 {
-	for (uint32_t i = 0; i < scan->usual.room; i++)
-		if (scan->usual.slots[i].step == SLOT_CALLED)
-			yield(scan, &scan->usual.slots[i]);
+	for (uint32_t i = 0; i < scan->usual.room; i++) { /* the eldest first: nearly the order of launches */
+		struct gpu_usual_slot *slot = &scan->usual.slots[(scan->usual.last + 1 + i) & (scan->usual.room - 1)];
+
+		if (slot->step == SLOT_CALLED)
+			yield(scan, slot);
+		else if (slot->step == SLOT_PAIRED)
+			leave(scan, slot);
+	}
 }
 
 /* Twice the slots: what lies in different ones still does. */
@@ -133,8 +147,10 @@ static struct gpu_usual_slot *take_slot(struct gpu_scan *scan, uint64_t correlat
 		if (usual->room == room)
 			yield(scan, slot);
 	}
-	if (slot->step == SLOT_PAIRED)
+	if (slot->step == SLOT_PAIRED) {
 		scan->flights.recent[slot->correlation % FLIGHTS_RECENT] = slot->key;
+		leave(scan, slot);
+	}
 	return slot;
 }
 
@@ -175,6 +191,7 @@ int gpu_usual_call(struct gpu_scan *scan, const struct gpu_call *call, const str
 	slot->bytes = has_arguments && call->kind != GPU_LAUNCH ? arguments->values[0] : 0;
 	slot->shape = slot->queue = GPU_NONE;
 	slot->born = ++scan->usual.launches;
+	scan->usual.last = call->correlation;
 	slot->kind = (uint8_t)call->kind;
 	slot->state = (uint8_t)(scan->state + 1);
 	slot->step = SLOT_CALLED;

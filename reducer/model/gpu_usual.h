@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual launch: a call that came before its one device record, both sane, nobody asking for more than sums. Private to the
- * model.
+ * The usual launch: a call that came before its one device record, both sane, nobody asking for a window or for Python's stacks. Private
+ * to the model.
  *
  * Rule: a shorter road to what gpu_pair.c does, never another answer. What turns out to be unusual goes on as a flight
  * (gpu_usual_yield), as if it had been one from the start.
@@ -37,6 +37,7 @@ struct gpu_usual {
 	struct gpu_usual_slot *slots; /* by correlation id modulo the room */
 	uint32_t room;		      /* 0 = the road is closed */
 	uint32_t launches;	      /* modulo 2^32 */
+	uint64_t last;		      /* correlation id of the last call */
 };
 
 /* Opens the road where the options let it be; without memory it stays closed. */
@@ -51,7 +52,7 @@ size_t gpu_usual_kernels(struct gpu_scan *scan, const struct gpu_kernels *kernel
 /* A launch of that id on this road, if there is one, becomes a flight. Before anybody looks for one. */
 void gpu_usual_yield(struct gpu_scan *scan, uint64_t correlation);
 
-/* What still waits becomes flights. */
+/* What still waits becomes flights; what was paired leaves. */
 void gpu_usual_end(struct gpu_scan *scan);
 void gpu_usual_free(struct gpu_scan *scan);
 
