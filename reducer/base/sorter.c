@@ -13,19 +13,27 @@
 #define LANES_MOST 64u /* with more of them all are one */
 #define NEAR 32u /* places that an entry is moved back at most as it is put */
 #define BUFFER_BYTES 65536u /* of one run while it is merged; holds the longest entry */
+#define BLOCK 32u /* bytes are copied by so many: buffers have room for one more */
 
-/* In front of the bytes of an entry, which are padded to 8. */
+/*
+ * In front of the bytes of an entry, which are padded to 8. In the spool an entry says only what of its key differs from the one before it
+ * in its run, of the first one from 0:
+ *
+ *   word: the length << 8 | how many words of the key follow << 4 | a bit for each of them      those words      the bytes
+ */
 struct entry {
 	uint64_t key[SORTER_WORDS];
 	uint64_t length;
 };
+#define PACKED_MOST (sizeof(uint64_t) * (1 + SORTER_WORDS)) /* in front of the bytes, in the spool */
 
 /* A sorted part of the spool, and where we are in it. */
 struct run {
 	uint64_t at, end; /* in the spool, not yet read */
 	uint8_t *buffer;
 	size_t used, filled;
-	const struct entry *front; /* in the buffer; NULL at its end */
+	struct entry front; /* behind it; its bytes: */
+	const uint8_t *bytes; /* in the buffer, up to `used`; NULL at the end of the run */
 };
 
 /* Entries in memory that share the first words of their key. */
@@ -46,13 +54,15 @@ struct sorter {
 	int is_reading;
 	struct run *runs;
 	size_t run_count, run_room;
-	struct run *open; /* those being merged: a heap */
+	struct run *open; /* those being merged */
+	struct run *heap[SORTER_FAN]; /* of these, by what is in front */
 	size_t open_count;
+	int is_taken; /* what is in front of the first was handed out */
 	int spool;
 	uint64_t spool_end;
 	uint8_t *out; /* of a run being written */
 	size_t out_used;
-	size_t taken; /* bytes of the entry handed out last, still at the front of the first open run */
+	uint64_t out_key[SORTER_WORDS]; /* of the entry written last */
 };
 
 struct sorter *sorter_make(size_t bytes, unsigned lane_words)
@@ -60,7 +70,7 @@ struct sorter *sorter_make(size_t bytes, unsigned lane_words)
 	struct sorter *sorter = base_alloc(1, sizeof(*sorter));
 
 	sorter->room = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-	sorter->memory = base_alloc(sorter->room, 1);
+	sorter->memory = base_alloc(sorter->room + BLOCK, 1);
 	sorter->lane_words = lane_words;
 	sorter->spool = -1;
 	return sorter;
@@ -71,7 +81,7 @@ void sorter_free(struct sorter *sorter)
 	if (!sorter)
 		return;
 	for (size_t i = 0; i < sorter->open_count; i++)
-		free(sorter->open[i].buffer);
+		free(sorter->heap[i]->buffer);
 	if (sorter->spool >= 0)
 		close(sorter->spool);
 	free(sorter->open);
@@ -100,9 +110,16 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-static size_t bytes_of(const struct entry *entry)
+static size_t padded(uint64_t length)
 {
-	return sizeof(*entry) + ((size_t)entry->length + 7) / 8 * 8;
+	return ((size_t)length + 7) / 8 * 8;
+}
+
+/* Most entries are shorter than a call of memcpy is worth. Up to BLOCK bytes more are read and written. */
+static inline void copy_blocks(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += BLOCK)
+		memcpy(to + i, from + i, BLOCK);
 }
 
 static void flush_out(struct sorter *sorter)
@@ -112,14 +129,23 @@ static void flush_out(struct sorter *sorter)
 	sorter->out_used = 0;
 }
 
-static void write_entry(struct sorter *sorter, const struct entry *entry)
+static void write_entry(struct sorter *sorter, const struct entry *entry, const uint8_t *bytes)
 {
-	size_t bytes = bytes_of(entry);
+	size_t length = padded(entry->length), words = 1;
+	uint64_t head = entry->length << 8, *to;
 
-	if (sorter->out_used + bytes > BUFFER_BYTES)
+	if (sorter->out_used + PACKED_MOST + length > BUFFER_BYTES)
 		flush_out(sorter);
-	memcpy(sorter->out + sorter->out_used, entry, bytes);
-	sorter->out_used += bytes;
+	to = (uint64_t *)(void *)(sorter->out + sorter->out_used);
+	for (unsigned i = 0; i < SORTER_WORDS; i++) {
+		if (entry->key[i] == sorter->out_key[i])
+			continue;
+		head |= 1u << i;
+		to[words++] = sorter->out_key[i] = entry->key[i];
+	}
+	to[0] = head | (words - 1) << 4;
+	copy_blocks((uint8_t *)(to + words), bytes, length);
+	sorter->out_used += words * sizeof(*to) + length;
 }
 
 /* Begins a run at the end of the spool. Returns its place among the runs. */
@@ -128,7 +154,8 @@ static size_t begin_run(struct sorter *sorter)
 	if (sorter->spool < 0)
 		sorter->spool = spool_open();
 	if (!sorter->out)
-		sorter->out = base_alloc(1, BUFFER_BYTES);
+		sorter->out = base_alloc(1, BUFFER_BYTES + BLOCK);
+	memset(sorter->out_key, 0, sizeof(sorter->out_key));
 	sorter->runs = base_grow(sorter->runs, &sorter->run_room, sorter->run_count + 1, sizeof(*sorter->runs));
 	sorter->runs[sorter->run_count] = (struct run){.at = sorter->spool_end};
 	return sorter->run_count++;
@@ -172,7 +199,7 @@ static void spill(struct sorter *sorter)
 	order_memory(sorter);
 	for (size_t lane = 0; lane < sorter->lane_count; lane++)
 		for (size_t i = 0; i < sorter->lanes[lane].count; i++)
-			write_entry(sorter, sorter->lanes[lane].order[i]);
+			write_entry(sorter, sorter->lanes[lane].order[i], (const uint8_t *)(sorter->lanes[lane].order[i] + 1));
 	end_run(sorter, run);
 	forget_lanes(sorter);
 }
@@ -257,29 +284,57 @@ void sorter_put(struct sorter *sorter, const uint64_t key[SORTER_WORDS], const v
 	lane->order[at] = entry;
 }
 
-/* Finds the entry at the front of a run, which is read from the spool where needed. NULL at its end. */
-static const struct entry *find_front(const struct sorter *sorter, struct run *run)
+/* Reads on from the spool. */
+static void refill(const struct sorter *sorter, struct run *run)
+{
+	size_t left = run->filled - run->used, room = BUFFER_BYTES - left;
+	size_t wanted = run->end - run->at < room ? (size_t)(run->end - run->at) : room;
+
+	memmove(run->buffer, run->buffer + run->used, left);
+	if (spool_read(sorter->spool, run->at, run->buffer + left, wanted) != wanted)
+		base_die("a temporary file cannot be read back; set TMPDIR to a folder of another disk");
+	run->at += wanted;
+	run->used = 0;
+	run->filled = left + wanted;
+}
+
+/* Does the whole of the next entry lie in the buffer? */
+static int has_next(const struct run *run)
 {
 	size_t left = run->filled - run->used;
-	const struct entry *entry = (const struct entry *)(const void *)(run->buffer + run->used);
+	uint64_t head;
 
-	if (left >= sizeof(*entry) && left >= bytes_of(entry))
-		return run->front = entry;
-	if (run->at < run->end) {
-		size_t room = BUFFER_BYTES - left, wanted = run->end - run->at < room ? (size_t)(run->end - run->at) : room;
-		memmove(run->buffer, run->buffer + run->used, left);
-		if (spool_read(sorter->spool, run->at, run->buffer + left, wanted) != wanted)
-			base_die("a temporary file cannot be read back; set TMPDIR to a folder of another disk");
-		run->at += wanted;
-		run->used = 0;
-		run->filled = left + wanted;
-	}
-	return run->front = run->filled == run->used ? NULL : (const struct entry *)(const void *)(run->buffer + run->used);
+	if (left < sizeof(head))
+		return 0;
+	memcpy(&head, run->buffer + run->used, sizeof(head));
+	return left >= (1 + (head >> 4 & 15)) * sizeof(head) + padded(head >> 8);
+}
+
+/* Goes on to the next entry of a run. Returns 0 at its end. */
+static int next_front(const struct sorter *sorter, struct run *run)
+{
+	const uint64_t *from;
+	uint64_t head;
+
+	if (!has_next(run) && run->at < run->end)
+		refill(sorter, run);
+	run->bytes = NULL;
+	if (run->used == run->filled)
+		return 0;
+	from = (const uint64_t *)(const void *)(run->buffer + run->used);
+	head = *from++;
+	for (unsigned i = 0; i < SORTER_WORDS; i++)
+		if (head >> i & 1)
+			run->front.key[i] = *from++;
+	run->front.length = head >> 8;
+	run->bytes = (const uint8_t *)from;
+	run->used = (size_t)(run->bytes - run->buffer) + padded(run->front.length);
+	return 1;
 }
 
 static int is_before(const struct run *a, const struct run *b)
 {
-	int order = compare_keys(a->front, b->front);
+	int order = compare_keys(&a->front, &b->front);
 
 	return order ? order < 0 : a->end < b->end; /* of equal keys those of the earlier run */
 }
@@ -289,24 +344,18 @@ static size_t find_earlier(const struct sorter *sorter, size_t at, const struct 
 {
 	size_t child = 2 * at + 1;
 
-	if (child + 1 < sorter->open_count && is_before(&sorter->open[child + 1], &sorter->open[child]))
+	if (child + 1 < sorter->open_count && is_before(sorter->heap[child + 1], sorter->heap[child]))
 		child++;
-	return child < sorter->open_count && is_before(&sorter->open[child], run) ? child : 0;
+	return child < sorter->open_count && is_before(sorter->heap[child], run) ? child : 0;
 }
 
 static void sift_down(struct sorter *sorter, size_t at)
 {
-	size_t child = find_earlier(sorter, at, &sorter->open[at]);
-	struct run moved;
+	struct run *moved = sorter->heap[at];
 
-	if (!child) /* most runs go on being first */
-		return;
-	moved = sorter->open[at];
-	for (; child; child = find_earlier(sorter, at, &moved)) {
-		sorter->open[at] = sorter->open[child];
-		at = child;
-	}
-	sorter->open[at] = moved;
+	for (size_t child; (child = find_earlier(sorter, at, moved)) != 0; at = child)
+		sorter->heap[at] = sorter->heap[child];
+	sorter->heap[at] = moved;
 }
 
 /* Opens `count` runs for merging, all of which hold entries. */
@@ -315,12 +364,13 @@ static void open_runs(struct sorter *sorter, const struct run *runs, size_t coun
 	free(sorter->open);
 	sorter->open = base_alloc(count, sizeof(*sorter->open));
 	sorter->open_count = 0;
+	sorter->is_taken = 0;
 	for (size_t i = 0; i < count; i++) {
-		struct run *run = &sorter->open[sorter->open_count];
+		struct run *run = &sorter->open[i];
 		*run = runs[i];
-		run->buffer = base_alloc(1, BUFFER_BYTES);
-		if (find_front(sorter, run))
-			sorter->open_count++;
+		run->buffer = base_alloc(1, BUFFER_BYTES + BLOCK);
+		if (next_front(sorter, run))
+			sorter->heap[sorter->open_count++] = run;
 		else
 			free(run->buffer);
 	}
@@ -331,31 +381,26 @@ static void open_runs(struct sorter *sorter, const struct run *runs, size_t coun
 /* The run of the entry handed out last goes on behind it. */
 static void pass_taken(struct sorter *sorter)
 {
-	struct run *run = &sorter->open[0];
+	struct run *run = sorter->heap[0];
 
-	if (!sorter->taken)
-		return;
-	run->used += sorter->taken;
-	sorter->taken = 0;
-	if (!find_front(sorter, run)) {
+	sorter->is_taken = 0;
+	if (!next_front(sorter, run)) {
 		free(run->buffer);
-		*run = sorter->open[--sorter->open_count];
+		sorter->heap[0] = sorter->heap[--sorter->open_count];
 	}
-	if (sorter->open_count)
+	if (sorter->open_count > 1)
 		sift_down(sorter, 0);
 }
 
-/* The least entry of the open runs, in the buffer of its run until the next call. NULL at the end. */
-static const struct entry *take_least(struct sorter *sorter)
+/* The run with the least entry of the open ones in front, until the next call. NULL at the end. */
+static const struct run *take_least(struct sorter *sorter)
 {
-	const struct entry *entry;
-
-	pass_taken(sorter);
+	if (sorter->is_taken)
+		pass_taken(sorter);
 	if (!sorter->open_count)
 		return NULL;
-	entry = sorter->open[0].front;
-	sorter->taken = bytes_of(entry);
-	return entry;
+	sorter->is_taken = 1;
+	return sorter->heap[0];
 }
 
 /* Until there are no more runs than can be merged at once. The first ones are merged, so that order is kept. */
@@ -370,8 +415,8 @@ static void reduce_runs(struct sorter *sorter)
 			kept = count - from < SORTER_FAN ? count - from : SORTER_FAN;
 			open_runs(sorter, runs + from, kept);
 			size_t run = begin_run(sorter);
-			for (const struct entry *entry; (entry = take_least(sorter)) != NULL;)
-				write_entry(sorter, entry);
+			for (const struct run *least; (least = take_least(sorter)) != NULL;)
+				write_entry(sorter, &least->front, least->bytes);
 			end_run(sorter, run);
 		}
 		free(runs);
@@ -421,13 +466,16 @@ static const struct entry *next_here(struct sorter *sorter)
 const void *sorter_next(struct sorter *sorter, const uint64_t **key, size_t *length)
 {
 	const struct entry *entry;
+	const struct run *run = NULL;
 
 	if (!sorter->is_reading)
 		begin_reading(sorter);
-	entry = sorter->run_count ? take_least(sorter) : next_here(sorter);
+	if (sorter->run_count)
+		run = take_least(sorter);
+	entry = !sorter->run_count ? next_here(sorter) : run ? &run->front : NULL;
 	if (!entry)
 		return NULL;
 	*key = entry->key;
 	*length = (size_t)entry->length;
-	return entry + 1;
+	return run ? (const void *)run->bytes : entry + 1;
 }
