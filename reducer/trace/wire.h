@@ -50,13 +50,29 @@ static inline uint8_t *wire_text(uint8_t *to, unsigned field, const char *text, 
 	return to + length;
 }
 
-/* Puts the head of a message in front of what lies from `at` on to `end`, which moves back. Returns the new end. */
+/*
+ * A message in a field below 16: its own fields are written from wire_open on; wire_close, which is given the same place, puts its head in
+ * front of them and returns the new end. Only a message of 128 bytes or more, whose head is longer, moves back: the caller has WIRE_FIELD
+ * bytes of room for that.
+ */
+#define WIRE_SHORT 2 /* bytes of the head of a shorter one */
+static inline uint8_t *wire_open(uint8_t *at)
+{
+	return at + WIRE_SHORT;
+}
+
 static inline uint8_t *wire_close(uint8_t *at, unsigned field, uint8_t *end)
 {
-	uint8_t head[WIRE_FIELD];
-	size_t length = (size_t)(end - at), used = (size_t)(wire_head(head, field, length) - head);
+	uint8_t *from = at + WIRE_SHORT, head[WIRE_FIELD];
+	size_t length = (size_t)(end - from), used;
 
-	memmove(at + used, at, length);
+	if (length < 128) {
+		at[0] = (uint8_t)(field << 3 | WIRE_BYTES);
+		at[1] = (uint8_t)length;
+		return end;
+	}
+	used = (size_t)(wire_head(head, field, length) - head);
+	memmove(at + used, from, length);
 	memcpy(at, head, used);
 	return at + used + length;
 }

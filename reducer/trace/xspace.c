@@ -211,7 +211,7 @@ static uint8_t *put_stat(uint8_t *to, const struct xspace_stat *stat)
 {
 	uint8_t *at = to;
 
-	to = wire_number(to, 1, (uint64_t)stat->name);
+	to = wire_number(wire_open(to), 1, (uint64_t)stat->name);
 	if (stat->kind == XSPACE_REAL)
 		to = wire_fixed64(to, 2, &stat->real);
 	else
@@ -243,12 +243,11 @@ static uint32_t name_of(struct xspace_file *file, const struct xspace_event *eve
 	return name;
 }
 
-/* Room for an event with stats of so many bytes; its fields begin HEAD_ROOM behind. */
-#define HEAD_ROOM WIRE_FIELD
+/* Room for an event with stats of so many bytes. Where its fields begin. */
 static uint8_t *begin_event(struct xspace_file *file, size_t stats)
 {
-	file->buffer = base_grow(file->buffer, &file->room, HEAD_ROOM + 4 * WIRE_FIELD + stats, 1);
-	return file->buffer + HEAD_ROOM;
+	file->buffer = base_grow(file->buffer, &file->room, 5 * WIRE_FIELD + stats, 1);
+	return wire_open(file->buffer);
 }
 
 static int64_t clip_start(int64_t start_ns)
@@ -268,16 +267,13 @@ static uint8_t *put_times(uint8_t *to, uint32_t name, int64_t start_ns, uint64_t
 }
 
 /* All between begin_event's place and `end` is a line's event. */
-static void end_event(struct xspace_file *file, uint32_t plane, uint32_t line, int64_t start_ns, uint64_t duration_ns, const uint8_t *end)
+static void end_event(struct xspace_file *file, uint32_t plane, uint32_t line, int64_t start_ns, uint64_t duration_ns, uint8_t *end)
 {
 	uint64_t key[SORTER_WORDS] = {plane, line, (uint64_t)clip_start(start_ns), ~duration_ns};
-	uint8_t head[WIRE_FIELD], *from = file->buffer + HEAD_ROOM;
-	size_t used = put_head(head, LINE_EVENT, (uint64_t)(end - from));
+	size_t length = (size_t)(wire_close(file->buffer, LINE_EVENT, end) - file->buffer);
 
-	from -= used;
-	memcpy(from, head, used);
-	sorter_put(file->sorter, key, from, (size_t)(end - from));
-	file->planes[plane].lines[line].bytes += (uint64_t)(end - from);
+	sorter_put(file->sorter, key, file->buffer, length);
+	file->planes[plane].lines[line].bytes += length;
 	file->any = 1;
 }
 
