@@ -8,6 +8,7 @@
 
 enum { SLOT_FREE, SLOT_CALLED, SLOT_PAIRED }; /* gpu_usual_slot.step */
 
+#define AHEAD 8 /* launches whose slots are fetched from memory meanwhile */
 #define CAPTURED 4u /* gpu_call.flags */
 
 void gpu_usual_begin(struct gpu_scan *scan)
@@ -253,6 +254,8 @@ size_t gpu_usual_kernels(struct gpu_scan *scan, const struct gpu_kernels *kernel
 	size_t i = from;
 
 	for (; i < kernels->count; i++) {
+		if (i + AHEAD < kernels->count && scan->usual.room != 0)
+			__builtin_prefetch(&scan->usual.slots[kernels->correlation[i + AHEAD] & (scan->usual.room - 1)]);
 		struct gpu_usual_slot *slot = slot_of(&scan->usual, kernels->correlation[i]);
 
 		if (slot == NULL || slot->step != SLOT_CALLED || kernels->start[i] == 0 || (kernels->graph[i] | kernels->node[i]) != 0)

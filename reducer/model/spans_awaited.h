@@ -62,6 +62,13 @@ static inline struct span_call *awaited_find(struct span_awaited *awaited, uint6
 	return call->correlation == correlation ? call : NULL;
 }
 
+/* Somebody will soon look for that call: memory is asked for it now. */
+static inline __attribute__((always_inline)) void awaited_fetch(const struct span_awaited *awaited, uint64_t correlation)
+{
+	if (awaited->calls != NULL)
+		__builtin_prefetch(&awaited->calls[correlation & (awaited->room - 1)]);
+}
+
 /* The eldest work, where there is room for no more: it is held no longer and valid until awaited_hold. NULL = there is room. */
 struct span *awaited_make_room(struct span_awaited *awaited);
 

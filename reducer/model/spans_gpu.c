@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define ROUNDING_NS 2
+#define AHEAD 8 /* records whose calls are fetched from memory meanwhile */
 #define NODES_MOST (1u << 20) /* graph nodes whose op is kept */
 
 int64_t spans_device_ns(struct spans *spans, uint64_t device_time)
@@ -407,6 +408,8 @@ void spans_take_kernels(void *state, size_t stream, const struct batch *batch, s
 						 .node = nodes[i]};
 		int is_given = pending->given.op != 0 || pending->given.shapes != 0 || pending->given.step != 0;
 
+		if (i + AHEAD < to - from)
+			awaited_fetch(&spans->awaited, correlations[i + AHEAD]);
 		if (is_given || !tell_usual_kernel(spans, &read))
 			tell_kernel(spans, stream, &read);
 	}
