@@ -160,13 +160,18 @@ static void fill(struct database *database, const struct report_set *set)
 	run_sql(database, "COMMIT");
 }
 
-/* From the beginning of `from`, which is closed. */
+#define COPIED_AT_ONCE (1u << 30) /* bytes */
+
+/* From the beginning of `from`, which is closed. By the kernel, where both are files. */
 static void copy(FILE *to, int from)
 {
 	char buffer[65536];
 	off_t at = 0;
 	ssize_t length;
 
+	fflush(to);
+	while (copy_file_range(from, &at, fileno(to), NULL, COPIED_AT_ONCE, 0) > 0)
+		;
 	while ((length = pread(from, buffer, sizeof buffer, at)) > 0) {
 		fwrite(buffer, 1, (size_t)length, to);
 		at += length;

@@ -187,6 +187,11 @@ bool table_is_known(const struct table *table, size_t row, size_t column)
 	return cells_is_known(&cells[column], place);
 }
 
+bool table_has_cells(const struct table *table, size_t column)
+{
+	return cells_any(&table->cells[column]) || (table->pages && pages_have(table->pages, column));
+}
+
 void table_read_row(const struct table *table, size_t row, struct table_cell *to)
 {
 	size_t place = place_of(table, row);

@@ -162,6 +162,8 @@ size_t table_count(const struct table *table);
 
 /* Reading. `row` counts as printed. */
 bool table_is_known(const struct table *table, size_t row, size_t column);
+/* Whether any row has a cell there, shown or not. */
+bool table_has_cells(const struct table *table, size_t column);
 int64_t table_get_integer(const struct table *table, size_t row, size_t column);
 double table_get_number(const struct table *table, size_t row, size_t column); /* integer or real */
 const char *table_get_text(const struct table *table, size_t row, size_t column, size_t *length);

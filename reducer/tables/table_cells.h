@@ -29,6 +29,12 @@ static inline const union table_value *cells_value(const struct table_cells *cel
 	return cells->values && place < cells->room ? &cells->values[place] : &cells->same_value;
 }
 
+/* Whether there is a cell at all. */
+static inline bool cells_any(const struct table_cells *cells)
+{
+	return cells->values || cells->same;
+}
+
 /* Where the column's memory does not do yet. */
 void cells_set_more(struct table_cells *cells, size_t place, union table_value value);
 

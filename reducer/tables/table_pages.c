@@ -22,6 +22,7 @@ struct table_pages {
 	struct page *list; /* full ones */
 	size_t count, room;
 	struct table_cells *growing, *read; /* a column each */
+	bool *has_cells; /* by column: a full page has one */
 	size_t read_page;		    /* SIZE_MAX = none was read yet */
 	struct text raw, packed;
 };
@@ -34,6 +35,7 @@ struct table_pages *pages_make(size_t columns)
 	pages->spool = spool_open();
 	pages->growing = base_alloc(columns, sizeof(*pages->growing));
 	pages->read = base_alloc(columns, sizeof(*pages->read));
+	pages->has_cells = base_alloc(columns, sizeof(*pages->has_cells));
 	pages->read_page = SIZE_MAX;
 	return pages;
 }
@@ -49,6 +51,7 @@ void pages_free(struct table_pages *pages)
 	close(pages->spool);
 	free(pages->growing);
 	free(pages->read);
+	free(pages->has_cells);
 	free(pages->list);
 	text_free(&pages->raw);
 	text_free(&pages->packed);
@@ -70,6 +73,7 @@ static void seal(struct table_pages *pages)
 
 	text_clear(&pages->raw);
 	for (size_t i = 0; i < pages->columns; i++) {
+		pages->has_cells[i] |= cells_any(&pages->growing[i]);
 		cells_pack(&pages->growing[i], PAGE_ROWS, &pages->raw);
 		cells_clear(&pages->growing[i]);
 	}
@@ -120,4 +124,9 @@ const struct table_cells *pages_read(struct table_pages *pages, size_t *place)
 	if (number != pages->read_page)
 		load(pages, number);
 	return pages->read;
+}
+
+bool pages_have(const struct table_pages *pages, size_t column)
+{
+	return pages->has_cells[column] || cells_any(&pages->growing[column]);
 }

@@ -19,4 +19,7 @@ struct table_cells *pages_add(struct table_pages *pages, size_t *place);
 /* The columns that hold row `place`, and in *place its place there, until the next call. */
 const struct table_cells *pages_read(struct table_pages *pages, size_t *place);
 
+/* Whether any row has a cell in that column. */
+bool pages_have(const struct table_pages *pages, size_t column);
+
 #endif

@@ -242,6 +242,8 @@ static void want_names(const struct table *table, const struct request *request,
 {
 	uint64_t recent[STACKS_RECENT] = {0};
 
+	if (!table_has_cells(table, column))
+		return; /* rows of a long table would be read for nothing */
 	for (size_t row = 0; row < table->shown_count; row++) {
 		uint64_t stack = table_is_known(table, row, column) ? table_get_stack(table, row, column) : 0;
 		uint64_t *seen = &recent[base_mix(stack) % STACKS_RECENT];

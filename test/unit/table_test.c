@@ -251,7 +251,12 @@ static void test_long_table_of_empty_rows(void **state)
 		table_row(table);
 		if (i == TABLE_HEAD + 1 || i == TABLE_HEAD + 30000)
 			table_integer(table, NUMBER, (int64_t)i);
+		if (table_has_cells(table, NUMBER) != (i > TABLE_HEAD))
+			fail_msg("a cell at row %zu", i);
 	}
+	assert_false(table_has_cells(table, SHARE));
+	table_real(table, SHARE, 1);
+	assert_true(table_has_cells(table, SHARE));
 	for (size_t i = 0; i < count; i++)
 		if (table_is_known(table, i, NUMBER) != (i == TABLE_HEAD + 1 || i == TABLE_HEAD + 30000))
 			fail_msg("row %zu", i);
