@@ -21,6 +21,8 @@ struct waiting {
 	struct sorter *sorter;
 	struct gpu_launch launch;
 	bool is_read, is_at_end;
+	struct clock_near host, device; /* launches come by time */
+	struct gpu_clock_near device_clock;
 };
 
 struct gpu_launches {
@@ -121,15 +123,20 @@ void gpu_launches_put(struct gpu_launches *launches, const struct gpu_launch *la
 	sorter_put(is_called ? launches->called.sorter : launches->alone.sorter, key, bytes, encode(bytes, launch));
 }
 
-static void convert(const struct gpu *gpu, struct gpu_launch *launch)
+static void convert(const struct gpu *gpu, struct waiting *waiting)
 {
 	const struct process *process = gpu->clock->process;
+	struct gpu_launch *launch = &waiting->launch;
+	uint64_t origin = process->log->header.origin.ticks;
 
 	if (launch->host_ns != TIME_UNKNOWN)
-		launch->host_ns = process_ns(process, (uint64_t)launch->host_ns);
+		launch->host_ns = clock_ns_near(process->clock, &waiting->host, origin + (uint64_t)launch->host_ns);
 	launch->host_duration_ns = round_u64((double)launch->host_duration_ns * process->clock->ns_per_tick);
-	if (launch->device_ns != TIME_UNKNOWN)
-		launch->device_ns = gpu_run_ns(gpu, (uint64_t)launch->device_ns);
+	if (launch->device_ns != TIME_UNKNOWN) {
+		uint64_t ticks = gpu_clock_ticks_near(gpu->clock, &waiting->device_clock, (uint64_t)launch->device_ns);
+
+		launch->device_ns = clock_ns_near(process->clock, &waiting->device, origin + ticks);
+	}
 }
 
 static void read_on(const struct gpu *gpu, struct waiting *waiting, bool is_called)
@@ -146,7 +153,7 @@ static void read_on(const struct gpu *gpu, struct waiting *waiting, bool is_call
 	if (!bytes)
 		return;
 	decode(&waiting->launch, key, bytes, is_called);
-	convert(gpu, &waiting->launch);
+	convert(gpu, waiting);
 }
 
 static bool is_before(const struct gpu_launch *a, const struct gpu_launch *b)

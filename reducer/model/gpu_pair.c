@@ -182,15 +182,20 @@ static enum gpu_reason device_reason(const struct gpu_scan *scan, const struct g
 	return started != 0 && is_near_edge(scan, started) ? GPU_REASON_WINDOW : GPU_REASON_NO_CALL;
 }
 
-void gpu_pair_keep(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason)
+void gpu_pair_keep(struct gpu_scan *scan, const struct gpu_launch *launch)
+{
+	if (scan->gpu->launches == NULL)
+		scan->gpu->launches = gpu_launches_make();
+	gpu_launches_put(scan->gpu->launches, launch);
+}
+
+static void keep_launch(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason)
 {
 	int has_call = (flight->has & FLIGHT_CALL) != 0;
 
 	if (!scan->keeps_launches)
 		return;
-	if (scan->gpu->launches == NULL)
-		scan->gpu->launches = gpu_launches_make();
-	gpu_launches_put(scan->gpu->launches, &(struct gpu_launch){
+	gpu_pair_keep(scan, &(struct gpu_launch){
 		.host_ns = has_call ? (int64_t)(flight->begin & INT64_MAX) : TIME_UNKNOWN, .host_duration_ns = flight->end - flight->begin,
 		.device_ns = flight->first == 0 ? TIME_UNKNOWN : (int64_t)(flight->first & INT64_MAX),
 		.device_span_ns = flight->last - flight->first, .correlation = flight->correlation, .bytes = flight->bytes,
@@ -258,7 +263,7 @@ void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded)
 	counts->kinds[pairing][flight->kind]++;
 	if (flight->kind == GPU_GRAPH && pairing == GPU_PAIRED)
 		count_span(scan, flight);
-	gpu_pair_keep(scan, flight, pairing, reason);
+	keep_launch(scan, flight, pairing, reason);
 }
 
 /* A flight that lives only for a moment: nothing can be matched to it. */

@@ -192,8 +192,8 @@ static inline int gpu_is_sane(struct gpu_scan *scan, const struct gpu_record *re
 	return 1;
 }
 void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded);
-/* A launch is over; it is kept where single launches are asked for. */
-void gpu_pair_keep(struct gpu_scan *scan, const struct gpu_flight *flight, enum gpu_pairing pairing, enum gpu_reason reason);
+/* A launch is over, and single launches are asked for. */
+void gpu_pair_keep(struct gpu_scan *scan, const struct gpu_launch *launch);
 /* Is this time of the run (ticks), or device time, inside --window? */
 int gpu_has_ticks(const struct gpu_scan *scan, uint64_t ticks); /* of which there is one */
 static inline int gpu_wants_ticks(const struct gpu_scan *scan, uint64_t ticks)

@@ -68,12 +68,14 @@ static void count_paired(struct gpu_scan *scan, unsigned kind, uint64_t one)
 /* Nothing more is expected of a paired launch. */
 static inline void leave(struct gpu_scan *scan, const struct gpu_usual_slot *slot)
 {
-	struct gpu_flight flight = {.correlation = slot->correlation};
-
 	if (!scan->keeps_launches)
 		return;
-	fill_flight(&flight, slot);
-	gpu_pair_keep(scan, &flight, GPU_PAIRED, GPU_REASON_NONE);
+	gpu_pair_keep(scan, &(struct gpu_launch){
+		.host_ns = (int64_t)(slot->begin & INT64_MAX), .host_duration_ns = slot->end - slot->begin,
+		.device_ns = (int64_t)(slot->start & INT64_MAX), .device_span_ns = slot->duration, .correlation = slot->correlation,
+		.bytes = slot->bytes, .function = slot->function, .shape = slot->shape, .queue = slot->queue, .thread = slot->thread,
+		.op = slot->op, .stack = slot->stack, .records = 1, .kernel = slot->kernel, .kind = slot->kind,
+		.pairing = GPU_PAIRED, .reason = GPU_REASON_NONE, .copy_kind = slot->copy_kind});
 }
 
 static void yield(struct gpu_scan *scan, struct gpu_usual_slot *slot)
