@@ -20,6 +20,7 @@ struct events {
 	size_t raw_bytes, raw_done;
 	struct events_skipped skipped;
 	const uint32_t *fields;  /* of a chunk: those that are wanted, by tag; NULL = all */
+	uint64_t seen[4];	 /* of a chunk: kinds of records that were given, as events_kinds has them */
 };
 
 static struct events *fail(struct events *events, uint64_t offset, enum diag_level level, const char *reason)
@@ -144,16 +145,27 @@ static const struct schema_record *raw_record(const struct events *events, size_
 
 void events_kinds(const struct events *events, uint64_t bits[4])
 {
+	for (size_t tag = 0; events->columns != NULL && tag < 256; tag++)
+		bits[tag / 64] |= (uint64_t)(events->columns->of_tag[tag] != 0) << tag % 64;
+	for (size_t i = 0; i < 4; i++)
+		bits[i] |= events->seen[i];
+}
+
+int events_meet(const struct events *events, const uint64_t bits[4])
+{
 	const struct schema_record *record;
 
 	for (size_t tag = 0; events->columns != NULL && tag < 256; tag++)
-		bits[tag / 64] |= (uint64_t)(events->columns->of_tag[tag] != 0) << tag % 64;
+		if (events->columns->of_tag[tag] != 0 && (bits[tag / 64] >> tag % 64 & 1))
+			return 1;
 	for (size_t at = 0; events->columns == NULL && events->raw_bytes - at >= 8; at += record->raw_bytes) {
 		record = raw_record(events, at);
 		if (record == NULL)
-			return;
-		bits[record->tag / 64] |= UINT64_C(1) << record->tag % 64;
+			return 0;
+		if (bits[record->tag / 64] >> record->tag % 64 & 1)
+			return 1;
 	}
+	return 0;
 }
 
 void events_want(struct events *events, const uint32_t fields[256])
@@ -164,23 +176,30 @@ void events_want(struct events *events, const uint32_t fields[256])
 }
 
 /* A kind's first record in a batch makes room for the fields of all of them: the same ones are wanted. */
-static int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
+static int make_fields(struct batch *batch, struct batch_kind *kind, uint32_t wanted)
+{
+	for (; wanted != 0; wanted &= wanted - 1)
+		if (batch_field(batch, kind, (uint32_t)__builtin_ctz(wanted)) == NULL)
+			return -1;
+	return 0;
+}
+
+static inline int take_raw(struct events *events, struct batch *batch, const struct schema_record *record)
 {
 	const uint8_t *raw = events->raw + events->raw_done;
 	uint32_t wanted = (events->fields == NULL ? UINT32_MAX : events->fields[record->tag]) &
 			  (uint32_t)((UINT64_C(1) << record->field_count) - 1);
 	struct batch_kind *kind = batch_add(batch, raw[0], load(raw, TYPE_U64) >> TFP_TAG_BITS);
+	size_t row;
 
-	if (kind == NULL)
+	if (kind == NULL || (kind->count == 1 && make_fields(batch, kind, wanted) != 0))
 		return -1;
-	for (; wanted != 0; wanted &= wanted - 1) {
+	for (row = kind->count - 1; wanted != 0; wanted &= wanted - 1) {
 		uint32_t field = (uint32_t)__builtin_ctz(wanted);
-		uint64_t *values = kind->count == 1 ? batch_field(batch, kind, field) : kind->values[field];
 
-		if (values == NULL)
-			return -1;
-		values[kind->count - 1] = load(raw + record->fields[field].offset, record->fields[field].type);
+		kind->values[field][row] = load(raw + record->fields[field].offset, record->fields[field].type);
 	}
+	events->seen[record->tag / 64] |= UINT64_C(1) << record->tag % 64;
 	events->raw_done += record->raw_bytes;
 	return 0;
 }

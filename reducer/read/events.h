@@ -32,8 +32,10 @@ const struct events_skipped *events_skipped(const struct events *events);
  * Columns of allocations and releases are always: they lean on each other. A field that is left out reads as one that the log lacks.
  */
 void events_want(struct events *events, const uint32_t fields[256]);
-/* Sets the bit of each kind of record that occurs: tag % 64 of bits[tag / 64]. */
+/* Sets the bit of each kind of record that occurs: tag % 64 of bits[tag / 64]. Of a chunk: of those that events_next has given so far. */
 void events_kinds(const struct events *events, uint64_t bits[4]);
+/* Whether any record is of one of these kinds. Looks at a chunk until the first that is. */
+int events_meet(const struct events *events, const uint64_t bits[4]);
 void events_close(struct events *events);
 
 #endif

@@ -47,8 +47,10 @@ struct feed {
 
 static void end_events(struct feed *feed)
 {
-	if (feed->events != NULL)
+	if (feed->events != NULL) {
 		feed->skipped += events_skipped(feed->events)->columns;
+		events_kinds(feed->events, feed->seen.bits);
+	}
 	events_close(feed->events);
 	feed->events = NULL;
 	feed->part++;
@@ -81,12 +83,11 @@ static void begin_part(struct feed *feed)
 	feed->events = events_open(&feed->view, part);
 	if (feed->events == NULL)
 		return;
-	events_kinds(feed->events, kinds.bits);
-	if (!LOG_PART_IS_CHUNK(part))
+	if (!LOG_PART_IS_CHUNK(part)) {
+		events_kinds(feed->events, kinds.bits);
 		part->kinds = fold(&kinds);
-	for (size_t i = 0; i < 4; i++)
-		feed->seen.bits[i] |= kinds.bits[i];
-	if (feed->wanted != NULL && feed->wanted->is_of_parts && !feed_kinds_meet(&kinds, &feed->wanted->kinds)) {
+	}
+	if (feed->wanted != NULL && feed->wanted->is_of_parts && !events_meet(feed->events, feed->wanted->kinds.bits)) {
 		events_close(feed->events);
 		feed->events = NULL;
 	} else if (feed->wanted != NULL) {
@@ -214,10 +215,11 @@ uint64_t feed_close(struct feed *feed, struct feed_kinds *seen)
 		return 0;
 	if (feed->is_ahead)
 		crew_forget(feed->crew, &feed->halves[feed->reading ^ 1].task);
+	if (feed->events != NULL)
+		end_events(feed);
 	for (size_t i = 0; i < 4; i++)
 		seen->bits[i] |= feed->seen.bits[i];
-	skipped = feed->skipped + (feed->events != NULL ? events_skipped(feed->events)->columns : 0);
-	events_close(feed->events);
+	skipped = feed->skipped;
 	for (size_t i = 0; i < 2; i++) {
 		for (size_t k = 0; feed->halves[i].batches != NULL && k < feed->room; k++)
 			batch_free(&feed->halves[i].batches[k]);
