@@ -30,6 +30,7 @@ struct detail {
 struct taken {
 	struct scan *scan;
 	const char *names[NAMES_MAX];
+	uint8_t ranges[NAMES_MAX]; /* by name, see is_range: 1 = no, 2 = yes; 0 = not asked yet */
 	uint32_t typed[NAMES_MAX]; /* of a node's name without its type: the name with it, + 1; 0 = not looked for yet */
 	struct number_map nodes;       /* names with a type, by the part before it */
 	struct op_stacks stacks;
@@ -199,6 +200,18 @@ static void take_block(void *state, size_t stream, const struct batch *batch, si
 	}
 }
 
+/* Is what is told under that name, when it is over, a range and no op? Asked once a name. */
+static int is_range(struct taken *taken, uint64_t id)
+{
+	const char *name = name_of(taken, id);
+
+	if (id >= NAMES_MAX)
+		return 1;
+	if (taken->ranges[id] == 0)
+		taken->ranges[id] = !op_is_typed(name) && op_iterator_rest(name) == NULL ? 2 : 1;
+	return taken->ranges[id] == 2;
+}
+
 static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct taken *taken = state;
@@ -207,7 +220,7 @@ static void take_trace(void *state, size_t stream, const struct batch *batch, si
 
 	if (batch_value(batch, i, fields[4]) == 0) /* a whole one */
 		op_stacks_trace(&taken->stacks, taken->stack_of[stream], (uint32_t)name, (unsigned)batch_value(batch, i, fields[3]),
-				!op_is_typed(name_of(taken, name)) && op_iterator_rest(name_of(taken, name)) == NULL, span);
+				is_range(taken, name), span);
 }
 
 /* What a thread is in the middle of: the op, or the range of somebody else, that began last. */
