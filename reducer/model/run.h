@@ -225,7 +225,7 @@ struct run_options {
 	const char *name;    /* NULL = the newest, "all" = every log as one run, else a name or the start of one */
 	unsigned jobs;	     /* threads to use in all; 0 = one */
 	unsigned temporary;  /* a block is temporary when freed within this many allocations of its thread; 0 = 1, at most 16 */
-	int wants_launches;  /* keep every launch (gpu_launches.h): some 72 bytes each in a temporary file */
+	int wants_launches;  /* keep every launch (gpu_launches.h): some 56 bytes each in a temporary file */
 	unsigned without;    /* of enum run_sum what nobody asks for: it is not added up */
 	int has_window;      /* GPU sums take only what began in from_ns .. to_ns (ns of the run; edges exact to the clock's error) */
 	int64_t from_ns, to_ns;
