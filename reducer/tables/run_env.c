@@ -56,7 +56,7 @@ static void add_run(struct table *table, const struct run *run)
 	snprintf(text, sizeof(text), "%zu", run->process_count);
 	add(table, NULL, "run", "processes", text);
 	if (run->process_count)
-		add(table, run_main(run), "run", "main process", run_main(run)->path);
+		add(table, NULL, "run", "main process", run_main(run)->path);
 }
 
 typedef const struct pair *pairs_of(const struct process *process, size_t *count);
