@@ -18,6 +18,7 @@
 #define PROCESS_ROWS 6
 #define SITE_ROWS 7
 #define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
+#define WHOSE_WIDTH 36 /* of what stands where the other rows have numbers of calls and bytes */
 
 static bool is_word(const struct table *table, size_t row, const char *id, const char *word)
 {
@@ -86,30 +87,34 @@ static void put_told(struct summary *summary)
 }
 
 /* What of all that was in use, as the kernel counts: of several processes the largest one's, for pages that they share are in each. */
-static void put_resident(struct summary *summary, const struct table *processes)
+static void put_resident(struct summary *summary)
 {
-	size_t column = table_find_column(processes->kind, "peak_resident_bytes"), most = SIZE_MAX;
-	struct text whose = {0};
+	struct request request = *summary->request;
+	struct text whose = {0}, cell = {0};
+	struct table *table;
+	size_t column;
 
-	for (size_t row = 0; row < processes->shown_count; row++)
-		if (table_is_known(processes, row, column) &&
-		    (most == SIZE_MAX || table_get_integer(processes, row, column) > table_get_integer(processes, most, column)))
-			most = row;
-	if (most == SIZE_MAX || summary_left(summary) == 0)
-		return;
-	if (processes->shown_count > 1) {
-		struct text cell = {0};
-		text_format(&whose, "of %s", summary_text(&cell, processes, most, "command"));
-		text_format(&whose, " (%s), the largest", summary_text(&cell, processes, most, "process"));
-		text_free(&cell);
-	} else {
-		text_string(&whose, "of the process, by the kernel");
+	request.sort = "peak_resident_bytes";
+	table = tables_make(&table_processes, &request);
+	column = table_find_column(table->kind, "peak_resident_bytes");
+	if (table->shown_count && table_is_known(table, 0, column) && summary_left(summary)) {
+		if (request.run->process_count > 1) {
+			text_format(&whose, "of %s", summary_text(&cell, table, 0, "command"));
+			text_format(&whose, " (%s), the largest", summary_text(&cell, table, 0, "process"));
+		} else {
+			text_string(&whose, "of the process, by the kernel");
+		}
+		text_string(&summary->line, "  resident    ");
+		if (escape_width(whose.bytes, whose.length) < WHOSE_WIDTH)
+			text_fill(&summary->line, ' ', WHOSE_WIDTH - escape_width(whose.bytes, whose.length));
+		text_put(&summary->line, whose.bytes, whose.length);
+		summary_cell(summary, table, 0, "peak_resident_bytes", 12);
+		summary_cell(summary, table, 0, "peak_resident_ns", 12);
+		summary_end_line(summary);
 	}
-	text_format(&summary->line, "  %-12s%*s", "resident", 36, whose.bytes);
-	summary_cell(summary, processes, most, "peak_resident_bytes", 12);
-	summary_cell(summary, processes, most, "peak_resident_ns", 12);
-	summary_end_line(summary);
 	text_free(&whose);
+	text_free(&cell);
+	table_free(table);
 }
 
 void summary_put_memory(struct summary *summary)
@@ -132,11 +137,8 @@ void summary_put_memory(struct summary *summary)
 			summary_end_line(summary);
 			summary->has_bound |= is_word(totals, rows[shown], "peak_kind", "bound");
 		}
-	if (shown) {
-		struct table *processes = tables_make(&table_processes, summary->request);
-		put_resident(summary, processes);
-		table_free(processes);
-	}
+	if (shown)
+		put_resident(summary);
 	summary_more(summary, count, shown, "memory.summary");
 	table_free(totals);
 	if (shown)
