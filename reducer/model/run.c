@@ -243,19 +243,22 @@ static void open_process(struct run *run, struct process *process, const struct 
 }
 
 /*
- * A process that was killed may have recorded nothing for long: its end is that of whoever waited for it. Only by the clock that
- * nobody sets: who put the wall clock right meanwhile would have had it last for days. Logs of before do not tell it.
+ * A process that was killed may have recorded nothing for long: its end is that of whoever waited for it; of one that runs it is now. Only
+ * by the clock that nobody sets: who put the wall clock right meanwhile would have had it last for days. Logs of before do not tell it.
  */
 static int64_t find_gone(const struct process *process)
 {
 	const struct tfp_end_payload *told = &process->told;
-	uint64_t origin_ns = process->log->header.origin.raw_ns, kind = process->log->live.end_kind;
+	uint64_t origin_ns = process->log->header.origin.raw_ns, kind = process->log->live.end_kind, raw_ns = 0;
 	int64_t gone_ns;
 
-	if ((kind != TFP_END_NONE && kind != TFP_END_WAITED) || told->pid != process->log->header.pid || told->raw_ns < origin_ns ||
-	    told->raw_ns - origin_ns > LASTS_MOST_NS || process->start_ns == TIME_UNKNOWN)
+	if ((kind == TFP_END_NONE || kind == TFP_END_WAITED) && told->pid == process->log->header.pid)
+		raw_ns = told->raw_ns;
+	else if (process->end == END_RUNNING)
+		raw_ns = process->log->opened_raw_ns;
+	if (raw_ns < origin_ns || raw_ns - origin_ns > LASTS_MOST_NS || process->start_ns == TIME_UNKNOWN)
 		return process->end_ns;
-	gone_ns = (int64_t)((uint64_t)process->start_ns + (told->raw_ns - origin_ns)); /* a damaged start may be anything */
+	gone_ns = (int64_t)((uint64_t)process->start_ns + (raw_ns - origin_ns)); /* a damaged start may be anything */
 	return gone_ns > process->end_ns ? gone_ns : process->end_ns;
 }
 
@@ -538,6 +541,13 @@ bool process_is_foreign(const struct process *process)
 bool process_has_strange_devices(const struct process *process)
 {
 	return has_note(process, "import of devices");
+}
+
+bool process_has_failed(const struct process *process)
+{
+	if (process->end == END_EXIT || process->end == END__EXIT)
+		return process->end_status != 0;
+	return process->end == END_ABORT || process->end == END_SIGNAL || (process->end == END_UNKNOWN && !process->end_doubt);
 }
 
 const char *process_end_text(const struct process *process, char *text, size_t room)

@@ -149,6 +149,10 @@ void log_read_live(struct log *log)
 /* Whether the log may be being written. It is asked before the live words are read: what ends later has not ended for this reading. */
 static int begin_moment(struct log *log)
 {
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC_RAW, &now) == 0)
+		log->opened_raw_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	log->alive = alive_find(&log->header);
 	log_read_live(log);
 	if (log->alive == ALIVE_NO || (log->alive == ALIVE_UNKNOWN && log->live.end_kind != TFP_END_NONE))

@@ -55,7 +55,8 @@ struct log {
 	int is_joined;  /* another log begins there: what stands behind is not of this process */
 	struct tfp_file_header header; /* fields the file's header is too short for are 0 */
 	struct tfp_file_live live;     /* taken at open; all 0 when the file ends before them */
-	enum alive alive;              /* asked before anything else was */
+	enum alive alive;              /* asked before anything else was, */
+	uint64_t opened_raw_ns;        /* and this just before: CLOCK_MONOTONIC_RAW of this machine */
 	int is_running;                /* the process ran on while the log was opened: what is here is of one moment */
 	struct moment *moment;         /* of a log that may be being written; NULL = it is not */
 	struct schema *schema;         /* from the file; built in where the file has none */

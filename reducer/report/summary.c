@@ -393,8 +393,10 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return share_of(summary, part)->least;
 	if (part == &parts[VERDICT])
 		return sure + more;
-	if (part == &parts[RUN] && summary->loss_lines)
-		return sure > RUN_LINES + summary->loss_lines ? sure : RUN_LINES + summary->loss_lines;
+	if (part == &parts[RUN] && summary->loss_lines + summary->standstill_lines) {
+		needed = RUN_LINES + summary->loss_lines + summary->standstill_lines;
+		return sure > needed ? sure : needed;
+	}
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
 		needed = 2 + summary->missing_lines;
 		return needed < sure ? sure : needed < MISSING_MOST ? needed : MISSING_MOST;
@@ -449,6 +451,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
 	summary.verdict = tables_make(&table_overview_verdict, request);
 	summary_find_end(&summary);
+	summary_measure_standstill(&summary);
 	summary_measure_verdict(&summary);
 	summary_measure_losses(&summary);
 	summary_measure_missing(&summary);
@@ -459,5 +462,6 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	}
 	table_free(summary.verdict);
 	causes_free(&summary.causes);
+	text_free(&summary.standstill);
 	text_free(&summary.line);
 }

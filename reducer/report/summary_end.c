@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The summary's lines about memory that ran out: processes killed for it, allocations that failed.
+ * The summary's lines about how a run came to its end: memory that ran out (processes killed for it, allocations that failed), steps that
+ * stopped long before.
  *
- * Rule: they stand first, behind the line that says how the run ended; a run that had enough has none.
+ * Rule: they stand first, behind the line that says how the run ended; a run that ended well has none.
  */
 #include "reducer/report/summary_internal.h"
 
@@ -10,11 +11,13 @@
 #include "reducer/report/human.h"
 #include "reducer/tables/device_room.h"
 #include "reducer/tables/memory_end.h"
+#include "reducer/tables/standstill.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define LINES 3 /* of a sentence */
+#define STILL_LINES 5 /* of the one about steps that stopped, which names places */
 
 /* The allocations that failed: how many, and the last of them. */
 struct failures {
@@ -113,14 +116,6 @@ static void put_holder(struct summary *summary)
 	text_free(&sentence);
 }
 
-/* Did it fail behind that, or was it killed? One that went on with less memory has ended well. */
-static bool has_ended_badly(const struct process *process)
-{
-	if (process->end == END_EXIT || process->end == END__EXIT)
-		return process->end_status != 0;
-	return process->end == END_ABORT || process->end == END_SIGNAL || (process->end == END_UNKNOWN && !process->end_doubt);
-}
-
 void summary_find_end(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -129,12 +124,23 @@ void summary_find_end(struct summary *summary)
 
 	memory_end_note(table, summary->request);
 	summary->is_out = table->note_count > 0;
-	if (all.last && has_ended_badly(&run->processes[all.process])) {
+	/* One that went on with less memory has ended well. */
+	if (all.last && process_has_failed(&run->processes[all.process])) {
 		summary->is_out = true;
 		if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0) /* they share one room */
 			summary->out_allocator = all.last->allocator;
 	}
 	table_free(table);
+}
+
+void summary_measure_standstill(struct summary *summary)
+{
+	struct text sentence = {0};
+
+	standstill_say(&sentence, summary->request);
+	summary->standstill = sentence;
+	if (sentence.length)
+		summary->standstill_lines = (unsigned)summary_measure(summary, "  ", sentence.bytes, STILL_LINES);
 }
 
 void summary_put_end(struct summary *summary)
@@ -148,4 +154,6 @@ void summary_put_end(struct summary *summary)
 	table_free(table);
 	put_failures(summary);
 	put_holder(summary);
+	if (summary->standstill_lines)
+		summary_sentence(summary, "  ", summary->standstill.bytes, STILL_LINES);
 }

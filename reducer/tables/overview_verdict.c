@@ -11,6 +11,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
+#include "reducer/tables/standstill.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
 
@@ -18,7 +19,7 @@
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
-	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together"},
+	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together; standstill = that steps stopped"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
 		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps, or only devices would "
 		   "tell and no record says what they did"},
@@ -464,6 +465,21 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 	text_free(&sentence);
 }
 
+static void put_standstill(struct table *table, const struct request *request)
+{
+	struct text sentence = {0};
+
+	standstill_say(&sentence, request);
+	if (sentence.length) {
+		table_row(table);
+		table_string(table, AREA, "standstill");
+		table_string(table, LEVEL, level_names[LEVEL_HIGH]);
+		table_string(table, SENTENCE, sentence.bytes);
+		table_string(table, NEXT, "threads_at_end");
+	}
+	text_free(&sentence);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
@@ -484,6 +500,7 @@ static void fill(struct table *table, const struct request *request)
 	} else {
 		put_unknown(table, &rows, request);
 	}
+	put_standstill(table, request);
 	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
 	step_rows_note_first(table, &rows, request);

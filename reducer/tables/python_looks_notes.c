@@ -84,12 +84,17 @@ static void note_looks(struct table *table, const struct request *request, const
 			   looks->each_most);
 }
 
-void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)
+void python_looks_note_absent(struct table *table, const struct request *request)
 {
-	note_looks(table, request, looks);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			note_process(table, &request->run->processes[i]);
+}
+
+void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)
+{
+	note_looks(table, request, looks);
+	python_looks_note_absent(table, request);
 	if (!python_looks_any(request) && !notes_not_in_file(table, request))
 		table_note(table, NOTE_INFO, "No Python code was looked at: no Python from 3.8 to 3.14 ran here, or the notes say why.");
 }

@@ -104,6 +104,7 @@ static struct span random_span(size_t process)
 	span.track = span.thread = 1 + (uint32_t)random_below(3);
 	span.self_ns = random_below(span.duration_ns + 1);
 	span.op = random_below(2) ? names[random_below(NAMES)] : NULL;
+	span.is_open = random_below(20) == 0;
 	span.inputs = random_below(2) ? names[random_below(NAMES)] : NULL;
 	span.kind = span.what == SPAN_MARK || span.what == SPAN_WINDOW ? SPAN_INSTANT : SPAN_WHOLE;
 	span.on = span.what == SPAN_STEP ? SPAN_PROCESS : SPAN_THREAD;
