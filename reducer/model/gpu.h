@@ -210,6 +210,13 @@ struct gpu_counts {
 	uint64_t overhead_ns, overheads;              /* that CUPTI says it took */
 };
 
+/* Work that was started and whose end no record tells, as the process ended or the log was read first. */
+struct gpu_unfinished {
+	uint64_t count;
+	int64_t first_ns; /* when the first of it was called */
+	uint32_t function, kernel, thread; /* of that call: place in functions, in names, serial; kernel GPU_NONE = no launch, or unknown */
+};
+
 #define GPU_UNSEEN_FROM 0.05 /* of the launches: with more unseen, nobody can say when a device rested */
 /* Launches of which nothing tells what the device did; *all: those that give it something to do. */
 uint64_t gpu_unseen_launches(const struct gpu_counts *counts, uint64_t *all);
@@ -241,6 +248,7 @@ struct gpu {
 		memory_check_count, sweep_count, stack_count;
 	struct number_map code_of;  /* place in `names` -> first place in `codes` */
 	struct gpu_counts counts;
+	struct gpu_unfinished unfinished;
 	struct spread queue_delays; /* ns from a launch's begin to its start on the device, where both are known */
 	uint64_t clock_error_ns;    /* most that a device time may be off against the host's, where the clock was read */
 	int has_clock;              /* CUPTI's clock was compared with ours; else device times are taken for CLOCK_REALTIME */

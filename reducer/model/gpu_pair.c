@@ -222,6 +222,17 @@ static void count_span(struct gpu_scan *scan, const struct gpu_flight *flight)
 	graph->spans++;
 }
 
+/* Times are ticks until gpu_times. */
+static void count_unfinished(struct gpu_unfinished *all, const struct gpu_flight *flight)
+{
+	if (all->count++ != 0 && (uint64_t)all->first_ns <= flight->begin)
+		return;
+	all->first_ns = (int64_t)(flight->begin & INT64_MAX);
+	all->function = flight->function;
+	all->kernel = flight->kernel;
+	all->thread = flight->thread;
+}
+
 static void settle_pending(struct gpu_scan *scan, struct gpu_flight *flight);
 
 /* A call that waits, without a word from CUPTI what for. */
@@ -261,6 +272,8 @@ void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded)
 	counts->launches[pairing]++;
 	counts->reasons[pairing][reason]++;
 	counts->kinds[pairing][flight->kind]++;
+	if (pairing == GPU_HOST_ONLY && reason == GPU_REASON_DIED)
+		count_unfinished(&scan->gpu->unfinished, flight);
 	if (flight->kind == GPU_GRAPH && pairing == GPU_PAIRED)
 		count_span(scan, flight);
 	keep_launch(scan, flight, pairing, reason);

@@ -2,6 +2,8 @@
 /* Steps that stopped; see reducer/tables/standstill.h. */
 #include "reducer/tables/standstill.h"
 
+#include "reducer/tables/gpu_rows.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@
 #define LONGEST 2		     /* and as so many of the longest */
 #define STEPS_LEAST 3		     /* that are judged: of fewer nothing is usual */
 #define TOLD_MOST 3		     /* places where processes stand */
+#define UNTOLD_NS INT64_C(2500000000) /* device records come within: several flush periods */
 
 static int by_value(const void *a, const void *b)
 {
@@ -184,6 +187,46 @@ static void say_places(struct text *text, const struct standstills *all, const s
 	free(places);
 }
 
+bool standstill_unfinished(const struct process *process, int64_t end_ns, int64_t *ago_ns)
+{
+	*ago_ns = process->gpu && process->gpu->unfinished.count ? end_ns - process->gpu->unfinished.first_ns : 0;
+	return *ago_ns >= UNTOLD_NS;
+}
+
+/* Of the process whose devices have been at it longest. */
+static void say_unfinished(struct text *text, const struct standstills *all, const struct request *request)
+{
+	const struct process *of = NULL;
+	int64_t longest_ns = 0, ago_ns;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct process *process = &request->run->processes[all->items[i].process];
+		if (!standstill_unfinished(process, all->items[i].to_ns, &ago_ns) || ago_ns <= longest_ns)
+			continue;
+		of = process;
+		longest_ns = ago_ns;
+	}
+	if (!of)
+		return;
+	text_string(text, " No record tells that the device has finished ");
+	standstill_name_unfinished(text, of->gpu);
+	text_format(text, ", called %.1f s before the end%s%s", (double)longest_ns / 1e9, all->count > 1 ? " by process " : "",
+		    all->count > 1 ? of->called : "");
+	if (of->gpu->unfinished.count > 1)
+		text_format(text, ", and %" PRIu64 " more since", of->gpu->unfinished.count - 1);
+	text_char(text, '.');
+}
+
+void standstill_name_unfinished(struct text *text, const struct gpu *gpu)
+{
+	if (gpu->unfinished.kernel < gpu->name_count)
+		gpu_kernel_text(text, gpu, gpu->unfinished.kernel);
+	else if (gpu->unfinished.function < gpu->function_count)
+		text_string(text, gpu->functions[gpu->unfinished.function].name);
+	else
+		text_string(text, "a call");
+}
+
 void standstill_say(struct text *text, const struct request *request)
 {
 	struct standstills all;
@@ -204,6 +247,7 @@ void standstill_say(struct text *text, const struct request *request)
 		text_format(text, ", after step %" PRIu64 "; the longest before took %.3g %s.", least->step,
 			    (double)least->longest_ns / (is_short ? 1e6 : 1e9), is_short ? "ms" : "s");
 		say_places(text, &all, request);
+		say_unfinished(text, &all, request);
 	}
 	standstills_free(&all);
 }

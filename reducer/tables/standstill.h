@@ -37,7 +37,15 @@ bool standstill_since(struct standstill *since, const struct step_rows *rows, co
 /* Whether it stands still: for three seconds, as long as ten usual steps, twice as long as any. Sets the last two times. */
 bool standstill_has_stopped(struct standstill *since, const struct step_rows *rows, const struct request *request);
 
-/* Two sentences; nothing where no process stands still. */
+/*
+ * Whether a device had work, at the end of the process, whose end no record tells though one was due for long: inferred, it had not
+ * finished it. *ago_ns: when the first of it was called, before that end.
+ */
+bool standstill_unfinished(const struct process *process, int64_t end_ns, int64_t *ago_ns);
+/* The first of it: the kernel, else the call. */
+void standstill_name_unfinished(struct text *text, const struct gpu *gpu);
+
+/* Some sentences; nothing where no process stands still. */
 void standstill_say(struct text *text, const struct request *request);
 
 #endif

@@ -32,6 +32,8 @@ enum {
 	OPEN_FOR,
 	LAST,
 	LAST_AGO,
+	UNFINISHED,
+	UNFINISHED_NS,
 	MACHINE,
 	MEMBER,
 	COLUMNS
@@ -56,6 +58,10 @@ static const struct table_column columns[] = {
 	[OPEN_FOR] = {"open_ns", "begun ago", TABLE_INTEGER, UNIT_NS, 0, "from the begin of the innermost of them to that end"},
 	[LAST] = {"last", "ended last", TABLE_TEXT, UNIT_NONE, 1, "op, range or GPU call"},
 	[LAST_AGO] = {"last_ns", "ago", TABLE_INTEGER, UNIT_NS, 1, "from its end to that of the process"},
+	[UNFINISHED] = {"unfinished", "on device", TABLE_TEXT, UNIT_NONE, 0,
+			"the first kernel, copy or set of the process that its device had not finished, as no record tells its end 2.5 s "
+			"later and more (inferred); on the thread that called it"},
+	[UNFINISHED_NS] = {"unfinished_ns", "called ago", TABLE_INTEGER, UNIT_NS, 0, "from that call to the end of the process"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
@@ -90,6 +96,19 @@ static void put_work(struct table *table, const struct last_work *work, const st
 	text_free(&open);
 }
 
+static void put_unfinished(struct table *table, const struct process *process, const struct thread *thread, int64_t end_ns)
+{
+	struct text name = {0};
+	int64_t ago_ns;
+
+	if (!standstill_unfinished(process, end_ns, &ago_ns) || process->gpu->unfinished.thread != thread->serial)
+		return;
+	standstill_name_unfinished(&name, process->gpu);
+	table_string(table, UNFINISHED, name.bytes);
+	table_integer(table, UNFINISHED_NS, ago_ns);
+	text_free(&name);
+}
+
 static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t number)
 {
 	const struct process *process = &request->run->processes[number];
@@ -120,6 +139,7 @@ static void put_process(struct table *table, const struct request *request, cons
 			put_standing(table, &standing);
 		if (last)
 			put_work(table, work, last, since.to_ns);
+		put_unfinished(table, process, thread, since.to_ns);
 	}
 	stretch_free(&stretch);
 }
