@@ -88,6 +88,10 @@ void maker_seed_gpu(struct maker *maker);   /* what maker_gpu makes, small */
 void maker_seed_kinds(struct maker *maker); /* each kind of event and fact, three values */
 void maker_seed_train(struct maker *maker); /* a training loop: test/logmaker_train.c */
 void maker_seed_loop(struct maker *maker);  /* one whose steps nobody marks */
+void maker_seed_eager(struct maker *maker); /* test/logmaker_loops.c: TensorFlow op by op, */
+void maker_seed_functions(struct maker *maker); /* by functions and sessions, */
+void maker_seed_compiled(struct maker *maker);  /* JAX, */
+void maker_seed_turns(struct maker *maker);     /* optimizers that take turns, then another training */
 void maker_begin_seed(struct maker *maker); /* what all of them begin with */
 
 /* `count` allocations and as many releases of `threads` threads, `live` blocks live at most; drained, a chunk at the end. */

@@ -4,13 +4,11 @@
  *
  * Rule: each record is one that the library writes in such a place; times go on by one microsecond a record.
  */
-#include "test/logmaker.h"
+#include "test/logmaker_train.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RECORD_FUNCTION = 5, EAGER = 7, ITERATOR = 8 };
-enum { FUNCTION = 0, BACKWARD = 1, USER = 7 };
 /* Ops whose arithmetic follows from their inputs, one of each formula; an input that tells nothing. */
 static const char *const arithmetic[][2] = {
 	{"aten::addmm", "float[4];half[8,16];half[16,4]"},
@@ -36,16 +34,17 @@ enum { LINEAR = 1, RELU, MM, LOADER, ZERO, STEP, ADD_BACKWARD, SHAPE, ALLOCATOR,
 #define LOOPS 40
 #define READ 1409 /* row of io.def */
 
-struct train {
-	struct maker maker;
-	struct maker_records *records;
-	uint64_t time, key, sequence;
-};
-
-#define PUT(train, name, ...) MAKER_ADD((train)->records, (train)->time += 1000, name, __VA_ARGS__)
-
-static void add_names(struct maker *maker)
+void train_name(struct train *train, unsigned id, const char *text)
 {
+	char number[24];
+
+	snprintf(number, sizeof number, "#%u", id);
+	maker_fact(&train->maker, TFP_TAG_op_name, (const char *const[]){number, text, NULL});
+}
+
+static void add_names(struct train *train)
+{
+	struct maker *maker = &train->maker;
 	static const char *const names[NAMES] = {[LINEAR] = "aten::linear",
 						 [RELU] = "aten::relu",
 						 [MM] = "aten::mm",
@@ -57,12 +56,9 @@ static void add_names(struct maker *maker)
 						 [ALLOCATOR] = "pytorch cpu",
 						 [REGION] = "output",
 						 [TRAIN] = "__inference_train_step_12"};
-	char id[24];
 
-	for (int i = LINEAR; i < NAMES; i++) {
-		snprintf(id, sizeof id, "#%d", i);
-		maker_fact(maker, TFP_TAG_op_name, (const char *const[]){id, names[i], NULL});
-	}
+	for (unsigned i = LINEAR; i < NAMES; i++)
+		train_name(train, i, names[i]);
 	maker_fact(maker, TFP_TAG_framework, (const char *const[]){"pytorch", "on", "ops", NULL});
 	maker_fact(maker, TFP_TAG_python_code, (const char *const[]){"#1", "train", "/home/one/train.py", "#10", NULL});
 	maker_fact(maker, TFP_TAG_python_code,
@@ -75,15 +71,25 @@ static void add_names(struct maker *maker)
 	maker_fact(maker, TFP_TAG_nvml_device, (const char *const[]){"#0", "GPU-1", "Made GPU", NULL});
 }
 
+uint64_t train_begin(struct train *train, uint32_t name, uint8_t source, uint8_t scope)
+{
+	PUT(train, op_begin, .key = ++train->key, .name = name, .source = source, .scope = scope);
+	return train->key;
+}
+
+void train_end(struct train *train, uint64_t key, uint8_t source)
+{
+	PUT(train, op_end, .key = key, .source = source);
+}
+
 static uint64_t begin(struct train *train, uint32_t name, uint8_t scope)
 {
-	PUT(train, op_begin, .key = ++train->key, .name = name, .source = RECORD_FUNCTION, .scope = scope);
-	return train->key;
+	return train_begin(train, name, RECORD_FUNCTION, scope);
 }
 
 static void end(struct train *train, uint64_t key)
 {
-	PUT(train, op_end, .key = key, .source = RECORD_FUNCTION);
+	train_end(train, key, RECORD_FUNCTION);
 }
 
 static void block(struct train *train, uint64_t address, uint64_t bytes)
@@ -166,6 +172,7 @@ static void others(struct train *train)
 
 static void marked(struct train *train)
 {
+	add_names(train);
 	for (uint64_t i = 1; i <= STEPS; i++)
 		train_step(train, i);
 	others(train);
@@ -173,12 +180,8 @@ static void marked(struct train *train)
 
 static void compute(struct train *train)
 {
-	char id[24];
-
-	for (uint32_t i = 0; i < 2 * ARITHMETIC; i++) {
-		snprintf(id, sizeof id, "#%u", NAMES + i);
-		maker_fact(&train->maker, TFP_TAG_op_name, (const char *const[]){id, arithmetic[i / 2][i % 2], NULL});
-	}
+	for (uint32_t i = 0; i < 2 * ARITHMETIC; i++)
+		train_name(train, NAMES + i, arithmetic[i / 2][i % 2]);
 	for (uint32_t i = 0; i < ARITHMETIC; i++) {
 		uint64_t key = begin(train, NAMES + 2 * i, FUNCTION);
 		PUT(train, op_inputs, .shapes = NAMES + 2 * i + 1);
@@ -189,6 +192,7 @@ static void compute(struct train *train)
 /* Steps that nobody marks: the same ops again and again, a few others first and in between, now and then somebody scores. */
 static void unmarked(struct train *train)
 {
+	add_names(train);
 	for (int i = 0; i < 7; i++)
 		end(train, begin(train, i % 2 ? SHAPE : TRAIN, FUNCTION));
 	for (int i = 0; i < LOOPS; i++) {
@@ -202,7 +206,7 @@ static void unmarked(struct train *train)
 	compute(train);
 }
 
-static void make(struct maker *maker, void (*work)(struct train *train))
+void train_make(struct maker *maker, void (*work)(struct train *train))
 {
 	struct train train = {.sequence = 1};
 	struct tfp_thread_slot slots[1] = {{.state = 1, .serial = 1, .tid = 100, .name = "python3"}};
@@ -217,7 +221,6 @@ static void make(struct maker *maker, void (*work)(struct train *train))
 	if (!train.records)
 		abort();
 	maker_begin_seed(&train.maker);
-	add_names(&train.maker);
 	maker_live(&train.maker, TFP_BLOCK_THREADS, NULL, slots, sizeof slots);
 	train.maker.live.threads_count = 1;
 	maker_live(&train.maker, TFP_BLOCK_PCS, NULL, pcs, sizeof pcs);
@@ -233,10 +236,10 @@ static void make(struct maker *maker, void (*work)(struct train *train))
 
 void maker_seed_train(struct maker *maker)
 {
-	make(maker, marked);
+	train_make(maker, marked);
 }
 
 void maker_seed_loop(struct maker *maker)
 {
-	make(maker, unmarked);
+	train_make(maker, unmarked);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a made log: make_log everything PATH, make_log seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH,
+ * Writes a made log: make_log everything PATH, make_log SEED PATH (a row of `seeds`),
  * make_log busy PATH THREADS COUNT LIVE, make_log gpu PATH THREADS LAUNCHES [LAUNCHES A STEP], or
  * make_log products PATH SIDE PRODUCT_NS OTHER_NS.
  *
@@ -12,6 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Small ones, for the fuzzer's corpus. */
+static const struct seed {
+	const char *word;
+	void (*make)(struct maker *maker);
+} seeds[] = {{"seed", maker_seed},
+	     {"seed-gpu", maker_seed_gpu},
+	     {"seed-kinds", maker_seed_kinds},
+	     {"seed-train", maker_seed_train},
+	     {"seed-loop", maker_seed_loop},
+	     {"seed-eager", maker_seed_eager},
+	     {"seed-functions", maker_seed_functions},
+	     {"seed-compiled", maker_seed_compiled},
+	     {"seed-turns", maker_seed_turns}};
+
+static void (*seed_of(const char *word))(struct maker *maker)
+{
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++)
+		if (strcmp(seeds[i].word, word) == 0)
+			return seeds[i].make;
+	return NULL;
+}
+
 int main(int count, char **words)
 {
 	struct maker maker;
@@ -19,16 +41,8 @@ int main(int count, char **words)
 
 	if (count == 3 && strcmp(words[1], "everything") == 0) {
 		maker_everything(&maker);
-	} else if (count == 3 && strcmp(words[1], "seed") == 0) {
-		maker_seed(&maker);
-	} else if (count == 3 && strcmp(words[1], "seed-gpu") == 0) {
-		maker_seed_gpu(&maker);
-	} else if (count == 3 && strcmp(words[1], "seed-kinds") == 0) {
-		maker_seed_kinds(&maker);
-	} else if (count == 3 && strcmp(words[1], "seed-train") == 0) {
-		maker_seed_train(&maker);
-	} else if (count == 3 && strcmp(words[1], "seed-loop") == 0) {
-		maker_seed_loop(&maker);
+	} else if (count == 3 && seed_of(words[1])) {
+		seed_of(words[1])(&maker);
 	} else if (count == 6 && strcmp(words[1], "busy") == 0) {
 		maker_busy(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else if ((count == 5 || count == 6) && strcmp(words[1], "gpu") == 0) {
@@ -37,7 +51,7 @@ int main(int count, char **words)
 	} else if (count == 6 && strcmp(words[1], "products") == 0) {
 		maker_products(&maker, (unsigned)atoi(words[3]), strtoull(words[4], NULL, 10), strtoull(words[5], NULL, 10));
 	} else {
-		fprintf(stderr, "make_log everything PATH | seed|seed-gpu|seed-kinds|seed-train|seed-loop PATH | "
+		fprintf(stderr, "make_log everything PATH | seed[-gpu|-kinds|-train|-loop|-eager|-functions|-compiled|-turns] PATH | "
 				"busy PATH THREADS COUNT LIVE | gpu PATH THREADS LAUNCHES [LAUNCHES A STEP] | "
 				"products PATH SIDE PRODUCT_NS OTHER_NS\n");
 		return 1;

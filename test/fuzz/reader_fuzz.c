@@ -22,11 +22,12 @@ static int tell(void *context, const struct span *span)
 
 static void read_all(const char *path, FILE *out)
 {
+	const struct run_options options = {.wants_launches = 1};
 	struct diag_list diags = {0};
-	struct run *run = run_open(&path, 1, NULL, &diags);
+	struct run *run = run_open(&path, 1, &options, &diags);
 
 	if (run != NULL) {
-		check_run(out, run, NULL);
+		check_run(out, run, &options);
 		dump_run(out, run);
 		for (size_t p = 0; p < run->process_count; p++)
 			spans_stream(run, p, &(struct span_options){.wants = ~0u, .visit = tell, .context = out});
