@@ -495,12 +495,13 @@ static void fill(struct table *table, const struct request *request)
 	if (all) {
 		struct judged judged = judge(&rows, all);
 		put_summary(table, &judged, &rows, request, &devices, all);
+		put_standstill(table, request);
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a], &devices);
 	} else {
 		put_unknown(table, &rows, request);
+		put_standstill(table, request);
 	}
-	put_standstill(table, request);
 	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
 	step_rows_note_first(table, &rows, request);
