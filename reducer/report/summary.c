@@ -393,9 +393,9 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return share_of(summary, part)->least;
 	if (part == &parts[VERDICT])
 		return sure + more;
-	if (part == &parts[RUN] && summary->loss_lines + summary->standstill_lines) {
-		needed = RUN_LINES + summary->loss_lines + summary->standstill_lines;
-		return sure > needed ? sure : needed;
+	if (part == &parts[RUN]) { /* `usual` has a line that says that nothing was lost */
+		needed = summary->loss_lines ? RUN_LINES + summary->loss_lines : sure;
+		return (sure > needed ? sure : needed) + summary->standstill_lines;
 	}
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
 		needed = 2 + summary->missing_lines;

@@ -182,6 +182,7 @@ static void choose(struct seen *seen, struct standing *standing, const struct re
 	chosen = seen->own != SIZE_MAX ? seen->own : seen->any;
 	if (chosen != SIZE_MAX) {
 		standing->line = seen->lines.list[chosen];
+		standing->is_own = seen->own != SIZE_MAX;
 		standing->there_ns = seen->list[chosen].ns;
 	}
 	python_lines_free(&seen->lines);

@@ -13,6 +13,7 @@
 
 struct standing {
 	struct python_line_name line; /* texts of the run; function NULL = it stood nowhere */
+	bool is_own;		      /* it is the program's, neither Python's nor installed */
 	uint64_t there_ns, looked_ns; /* of the stretch: on the stack, and looked at with a certain result */
 	uint64_t cpu_ns;	      /* processor time of the thread in the stretch, as far as looks tell */
 };

@@ -159,6 +159,26 @@ static int by_count(const void *a, const void *b)
 	return one->first < other->first ? -1 : one->first > other->first;
 }
 
+/* Other threads that stood in code of the program's own: the loader's, that the loop waits for. Returns how many were told. */
+static size_t say_threads(struct text *text, const struct standstill *still, const struct request *request, size_t most)
+{
+	const struct process *process = &request->run->processes[still->process];
+	struct stretch stretch = stretch_make(request, still->process, still->from_ns, still->to_ns);
+	size_t count = 0;
+
+	for (size_t i = 0; i < process->thread_count && count < most; i++) {
+		struct standing standing;
+		if (process->threads[i].serial == still->thread ||
+		    !standing_find(&standing, request, &stretch, process->threads[i].serial) || !standing.is_own)
+			continue;
+		text_format(text, ", its thread %u at ", process->threads[i].tid);
+		standing_say(text, &standing);
+		count++;
+	}
+	stretch_free(&stretch);
+	return count;
+}
+
 static void say_places(struct text *text, const struct standstills *all, const struct request *request)
 {
 	struct place *places = base_alloc(all->count, sizeof(*places));
@@ -168,7 +188,7 @@ static void say_places(struct text *text, const struct standstills *all, const s
 		qsort(places, count, sizeof(*places), by_count);
 		text_string(text, " Meanwhile,");
 	}
-	for (size_t i = 0; i < count && i < TOLD_MOST; i++) {
+	for (size_t i = 0, told = 0; i < count && i < TOLD_MOST; i++) {
 		text_string(text, i ? ", " : " ");
 		if (places[i].count > 1)
 			text_format(text, "%zu processes were at ", places[i].count);
@@ -178,6 +198,8 @@ static void say_places(struct text *text, const struct standstills *all, const s
 			text_string(text, "it was at ");
 		standing_say(text, &places[i].standing);
 		text_string(text, places[i].is_running ? ", running" : ", waiting");
+		if (places[i].count == 1 && told < TOLD_MOST)
+			told += say_threads(text, &all->items[places[i].first], request, TOLD_MOST - told);
 	}
 	if (count > TOLD_MOST)
 		text_format(text, ", others at %zu more places", count - TOLD_MOST);
