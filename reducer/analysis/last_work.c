@@ -10,6 +10,7 @@
 
 struct last_work_pass {
 	uint64_t log_id;
+	uint32_t recent, recent_place; /* the serial asked for last, 0 = none; its place */
 	struct number_map places; /* by serial: place in threads */
 };
 
@@ -26,17 +27,39 @@ static void *begin(const struct analysis_input *input)
 
 static struct last_thread *thread_of(struct last_work *work, uint32_t serial)
 {
-	uint32_t place = number_map_find(&work->pass->places, 1, serial);
+	struct last_work_pass *pass = work->pass;
+	uint32_t place;
 
+	if (pass->recent == serial)
+		return &work->threads[pass->recent_place];
+	place = number_map_find(&pass->places, 1, serial);
 	if (place == NUMBER_MAP_NONE) {
 		place = (uint32_t)work->count;
 		work->threads = base_grow(work->threads, &work->room, work->count + 1, sizeof(*work->threads));
 		work->threads[work->count++] =
-			(struct last_thread){.log_id = work->pass->log_id, .thread = serial, .end_ns = TIME_UNKNOWN};
-		if (number_map_set(&work->pass->places, 1, serial, place) != 0)
+			(struct last_thread){.log_id = pass->log_id, .thread = serial, .end_ns = TIME_UNKNOWN};
+		if (number_map_set(&pass->places, 1, serial, place) != 0)
 			base_die("out of memory for the last work of threads");
 	}
+	pass->recent = serial;
+	pass->recent_place = place;
 	return &work->threads[place];
+}
+
+static void note_end(struct last_thread *thread, int64_t end_ns, const char *text)
+{
+	if (thread->end_ns != TIME_UNKNOWN && end_ns < thread->end_ns)
+		return;
+	thread->end_ns = end_ns;
+	thread->text = text;
+}
+
+static void again(void *result, const struct span_again *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (spans[i].like->what == SPAN_CALL && spans[i].like->thread)
+			note_end(thread_of(result, spans[i].like->thread), spans[i].start_ns + (int64_t)spans[i].duration_ns,
+				 spans[i].like->name);
 }
 
 static void take(void *result, const struct span *span)
@@ -51,9 +74,8 @@ static void take(void *result, const struct span *span)
 		thread->open = base_grow(thread->open, &thread->open_room, thread->open_count + 1, sizeof(*thread->open));
 		thread->open[thread->open_count++] =
 			(struct last_open){.start_ns = span->start_ns, .name = words_lasting(&work->words, span->name)};
-	} else if (thread->end_ns == TIME_UNKNOWN || span->start_ns + (int64_t)span->duration_ns >= thread->end_ns) {
-		thread->end_ns = span->start_ns + (int64_t)span->duration_ns;
-		thread->name = words_lasting(&work->words, span->name);
+	} else {
+		note_end(thread, span->start_ns + (int64_t)span->duration_ns, span->name);
 	}
 }
 
@@ -75,9 +97,13 @@ static void end(void *result)
 {
 	struct last_work *work = result;
 
-	for (size_t i = 0; i < work->count; i++)
-		if (work->threads[i].open_count)
-			qsort(work->threads[i].open, work->threads[i].open_count, sizeof(*work->threads[i].open), by_start);
+	for (size_t i = 0; i < work->count; i++) {
+		struct last_thread *thread = &work->threads[i];
+		if (thread->open_count)
+			qsort(thread->open, thread->open_count, sizeof(*thread->open), by_start);
+		thread->name = thread->end_ns == TIME_UNKNOWN ? 0 : words_number(&work->words, thread->text);
+		thread->text = NULL;
+	}
 	if (work->count)
 		qsort(work->threads, work->count, sizeof(*work->threads), by_serial);
 	number_map_free(&work->pass->places);
@@ -151,6 +177,7 @@ const struct analysis_kind analysis_last_work = {
 	.is_of_all_places = true,
 	.begin = begin,
 	.span = take,
+	.again = again,
 	.end = end,
 	.merge = merge,
 	.print = print,

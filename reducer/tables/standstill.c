@@ -22,14 +22,29 @@ static int by_value(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
+/* The first row that is of that process or of a later one: they lie in order of process. */
+static size_t first_row(const struct step_rows *rows, size_t process)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rows->items[middle]->process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* What is usual of the judged steps of the process; false where they are too few. */
 static bool find_usual(struct standstill *still, const struct step_rows *rows)
 {
-	uint64_t *times = base_alloc(rows->count + 1, sizeof(*times));
-	size_t count = 0;
+	size_t from = first_row(rows, still->process), to = first_row(rows, still->process + 1), count = 0;
+	uint64_t *times = base_alloc(to - from + 1, sizeof(*times));
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == still->process && step_rows_judges(rows, i))
+	for (size_t i = from; i < to; i++)
+		if (step_rows_judges(rows, i))
 			times[count++] = rows->items[i]->total_ns;
 	if (count >= STEPS_LEAST) {
 		qsort(times, count, sizeof(*times), by_value);
@@ -43,20 +58,19 @@ static bool find_usual(struct standstill *still, const struct step_rows *rows)
 bool standstill_since(struct standstill *since, const struct step_rows *rows, const struct request *request, size_t process)
 {
 	const struct process *of = &request->run->processes[process];
-	bool is_any = false;
+	size_t from = first_row(rows, process), to = rows->kind == UNIT_STEP ? first_row(rows, process + 1) : from;
 
 	*since = (struct standstill){.process = process, .to_ns = of->gone_ns > of->end_ns ? of->gone_ns : of->end_ns};
-	for (size_t i = 0; i < rows->count && rows->kind == UNIT_STEP; i++) {
+	for (size_t i = from; i < to; i++) {
 		const struct unit *unit = &rows->items[i]->unit;
 		int64_t ns = unit->is_cut ? unit->start_ns : unit->end_ns;
-		if (rows->items[i]->process != process || (is_any && ns < since->from_ns))
+		if (i > from && ns < since->from_ns)
 			continue;
-		is_any = true;
 		since->from_ns = ns;
 		since->thread = unit->thread;
 		since->step = unit->is_cut && unit->number ? unit->number - 1 : unit->number;
 	}
-	return is_any;
+	return to > from;
 }
 
 /* Whether all that happened from then to the end is in the log, as far as the process lived. */
