@@ -21,7 +21,8 @@ struct gathering {
 	const struct report_kind *format;
 	struct asked *shown; /* is open already */
 	bool is_older;
-	const char *command; /* of the newer run that is shown */
+	const char *program; /* of the newer run that is shown */
+	char *taken;	     /* of the runs that count, of the path that was read last */
 	struct figures *runs;
 	size_t run_count, run_room;
 	struct identity *seen;
@@ -107,18 +108,13 @@ static void take_run(struct gathering *gathering, const char *path, const char *
 	diag_free(&asked.diags);
 }
 
-static const char *command_of(const struct run *run)
-{
-	return run->process_count ? run->processes[0].command : "";
-}
-
 /* The program whose runs count of a path: the one that the newer side shows, or where no run is of it that of the newest run. */
-static const char *choose_command(const struct gathering *gathering, const struct run *run)
+static const char *choose_program(const struct gathering *gathering, const struct run *run)
 {
 	for (size_t i = 0; i < run->other_count; i++)
-		if (strcmp(run->others[i].command, gathering->command) == 0)
-			return gathering->command;
-	return command_of(run);
+		if (strcmp(run->others[i].program, gathering->program) == 0)
+			return gathering->program;
+	return run->program;
 }
 
 /* All runs of a path that are of that program, oldest first. */
@@ -126,19 +122,21 @@ static void take_path(struct gathering *gathering, const char *path)
 {
 	struct request request = gathering->options->request;
 	struct asked asked = {.request = &request, .options = asked_options(gathering->options)};
-	const char *command;
+	const char *program;
 
 	asked_open(&asked, &path, 1);
-	command = choose_command(gathering, asked.run);
+	program = choose_program(gathering, asked.run);
 	for (size_t i = asked.run->other_count; i-- > 0;)
-		if (strcmp(asked.run->others[i].command, command) == 0)
+		if (strcmp(asked.run->others[i].program, program) == 0)
 			take_run(gathering, path, asked.run->others[i].name);
 		else
 			gathering->foreign++;
-	if (strcmp(command_of(asked.run), command) == 0)
+	if (strcmp(asked.run->program, program) == 0)
 		take_run(gathering, path, asked.run->name);
 	else
 		gathering->foreign++;
+	free(gathering->taken);
+	gathering->taken = base_copy(program, strlen(program));
 	run_close(asked.run);
 	diag_free(&asked.diags);
 }
@@ -151,8 +149,8 @@ static void finish(struct gathering *gathering, struct figures *joined, struct f
 		base_note("--run=each: %zu run%s of %s named twice: counted once", gathering->twice,
 			  gathering->twice == 1 ? "" : "s", side);
 	if (gathering->foreign)
-		base_note("--run=each: %zu run%s of other programs left out of %s", gathering->foreign,
-			  gathering->foreign == 1 ? "" : "s", side);
+		base_note("--run=each: %zu run%s of other programs than '%s' left out of %s", gathering->foreign,
+			  gathering->foreign == 1 ? "" : "s", gathering->taken, side);
 	if (gathering->run_count == 1) {
 		*joined = gathering->runs[0];
 		free(gathering->runs);
@@ -195,9 +193,9 @@ static void say_on_both(const struct gathering *after, const struct gathering *b
 size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
 		     struct asked *after, struct asked *base)
 {
-	const char *command = command_of(after->run);
-	struct gathering newer = {.options = options, .format = format, .shown = after, .command = command};
-	struct gathering older = {.options = options, .format = format, .shown = base, .is_older = true, .command = command};
+	const char *program = after->run->program;
+	struct gathering newer = {.options = options, .format = format, .shown = after, .program = program};
+	struct gathering older = {.options = options, .format = format, .shown = base, .is_older = true, .program = program};
 
 	gather(&newer, &compared->after, &compared->after_runs);
 	if (base)
@@ -206,6 +204,8 @@ size_t sides_compare(struct compared *compared, const struct options *options, c
 		baseline_read(compared, last_against(options));
 	say_on_both(&newer, &older);
 	free(newer.seen);
+	free(newer.taken);
 	free(older.seen);
+	free(older.taken);
 	return newer.damaged + older.damaged;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening and closing a run. See run.h. */
 #include "reducer/model/folder.h"
+#include "reducer/model/program.h"
 #include "reducer/model/rank.h"
 #include "reducer/model/scan.h"
 
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#define LASTS_MOST_NS (UINT64_C(1) << 58) /* nine years: a machine is not up for longer */
 
 /* The logs named or found. */
 struct found {
@@ -178,31 +177,12 @@ static void read_end(struct process *process)
 
 	process->end = live->end_kind <= TFP_END_IMPORTED ? kinds[live->end_kind] : END_UNKNOWN;
 	process->end_status = (int)live->end_status;
-	if (live->end_kind != TFP_END_NONE)
-		process->end_ticks = live->end_time;
 	if (live->end_kind == TFP_END_WAITED)
 		take_wait_status(process, (int)live->end_status);
 	if (log_end(process->log, told) && told->pid == process->log->header.pid)
 		take_wait_status(process, told->wait_status);
 	else if (process->end == END_UNKNOWN)
 		look_for(process);
-}
-
-/* The end of what is in the log, as far as block headers tell. */
-static void bound_end(struct process *process)
-{
-	const struct log *log = process->log;
-
-	for (size_t i = 0; i < log->stream_count; i++) {
-		size_t count = log->streams[i].count;
-		struct log_block block;
-
-		if (count > 0 && log_block_at(log, LOG_PART_OFFSET(&log->streams[i].parts[count - 1]), &block) == 0 &&
-		    block.header.last_time > process->end_ticks)
-			process->end_ticks = block.header.last_time;
-	}
-	if (log->live.peak_time > process->end_ticks)
-		process->end_ticks = log->live.peak_time;
 }
 
 /* An image that said nothing of its end (a filter, a raw system call) was replaced by exec where another has its pid and start. */
@@ -234,7 +214,7 @@ static void open_process(struct run *run, struct process *process, const struct 
 	process->is_full = strcmp(process_setting(process, "MALLOC"), "full") == 0;
 	read_end(process);
 	end_image_before(run, process);
-	bound_end(process);
+	process->end_ticks = program_last_ticks(process->log);
 	threads_build(process, NULL);
 	process->is_heap_unseen = process->has_static_allocator || (process->allocator_before != NULL &&
 								    process->heap.allocations == 0 && process->heap.frees == 0);
@@ -248,17 +228,12 @@ static void open_process(struct run *run, struct process *process, const struct 
  */
 static int64_t find_gone(const struct process *process)
 {
-	const struct tfp_end_payload *told = &process->told;
-	uint64_t origin_ns = process->log->header.origin.raw_ns, kind = process->log->live.end_kind, raw_ns = 0;
+	uint64_t waited_ns = program_waited_ns(process->log, &process->told);
 	int64_t gone_ns;
 
-	if ((kind == TFP_END_NONE || kind == TFP_END_WAITED) && told->pid == process->log->header.pid)
-		raw_ns = told->raw_ns;
-	else if (process->end == END_RUNNING)
-		raw_ns = process->log->opened_raw_ns;
-	if (raw_ns < origin_ns || raw_ns - origin_ns > LASTS_MOST_NS || process->start_ns == TIME_UNKNOWN)
+	if (waited_ns == 0 || process->start_ns == TIME_UNKNOWN)
 		return process->end_ns;
-	gone_ns = (int64_t)((uint64_t)process->start_ns + (raw_ns - origin_ns)); /* a damaged start may be anything */
+	gone_ns = (int64_t)((uint64_t)process->start_ns + waited_ns); /* a damaged start may be anything */
 	return gone_ns > process->end_ns ? gone_ns : process->end_ns;
 }
 

@@ -194,13 +194,14 @@ struct run_brief {
 	char name[17];
 	int64_t realtime_ns;  /* start, since 1970 */
 	size_t process_count;
-	const char *command;  /* of its first process */
+	const char *program;  /* of its main process (program.h); who used a GPU is not known here */
 };
 
 struct run {
 	char name[17];        /* what --run takes: hexadecimal */
 	int64_t realtime_ns;  /* start of the run since 1970: the earliest origin of its processes */
 	int utc_offset_s;
+	const char *program;  /* as in struct run_brief, by which runs are told apart before they are scanned */
 	int64_t duration_ns;  /* to the last end that is recorded */
 	int64_t gone_ns;      /* to the last gone_ns of a process */
 	struct process *processes; /* by start; a parent stands before its children */

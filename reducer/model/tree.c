@@ -6,6 +6,7 @@
  * the newest is taken unless one is named; one that ran within the life of another is not the newest.
  */
 #include "reducer/model/internal.h"
+#include "reducer/model/program.h"
 #include "reducer/model/round.h"
 
 #include <inttypes.h>
@@ -161,6 +162,28 @@ static size_t choose_group(struct tree *tree, const char *name)
 	return chosen;
 }
 
+static int is_root(struct tree *tree, size_t group, size_t i)
+{
+	return group_of(tree, i) == group && tree->parents[i] == PROCESS_NONE;
+}
+
+/* The log of the group that run_main would name, as far as can be told without a scan: who used a GPU cannot. */
+static const struct log *main_log(struct tree *tree, size_t group)
+{
+	uint64_t longest = 0;
+	size_t roots = 0;
+
+	for (size_t i = group; i < tree->count; i++)
+		roots += (size_t)is_root(tree, group, i);
+	for (size_t i = group; roots > 1 && i < tree->count; i++)
+		if (is_root(tree, group, i) && program_lasted_ns(tree->logs[i]) > longest)
+			longest = program_lasted_ns(tree->logs[i]);
+	for (size_t i = group; roots > 1 && i < tree->count; i++)
+		if (is_root(tree, group, i) && program_lasted_ns(tree->logs[i]) >= longest / 2)
+			return tree->logs[i];
+	return tree->logs[group];
+}
+
 static void list_other(struct tree *tree, struct pool *pool, size_t group, struct run *run)
 {
 	struct run_brief *others = model_room(run->others, run->other_count, sizeof *others), *other;
@@ -172,7 +195,7 @@ static void list_other(struct tree *tree, struct pool *pool, size_t group, struc
 	other = &others[run->other_count++];
 	name_run(header, other->name);
 	other->realtime_ns = (int64_t)header->origin.realtime_ns;
-	other->command = pool_text(pool, header->command, strnlen(header->command, sizeof header->command));
+	other->program = program_name(pool, main_log(tree, group));
 	for (size_t i = group; i < tree->count; i++)
 		other->process_count += group_of(tree, i) == group;
 }
@@ -214,6 +237,7 @@ static int find_run(struct tree *tree, const char *name, struct run *run)
 	name_run(&tree->logs[group]->header, run->name);
 	run->realtime_ns = (int64_t)tree->logs[group]->header.origin.realtime_ns;
 	run->utc_offset_s = tree->logs[group]->header.utc_offset_s;
+	run->program = program_name(&storage->pool, main_log(tree, group));
 	for (size_t i = tree->count; !is_all && i-- > 0;)
 		if (group_of(tree, i) == i && i != group)
 			list_other(tree, &storage->pool, i, run);

@@ -213,7 +213,7 @@ static void put_others(struct summary *summary)
 		if (other->realtime_ns > run->realtime_ns &&
 		    (uint64_t)other->realtime_ns - (uint64_t)run->realtime_ns < (uint64_t)run->duration_ns)
 			text_string(&summary->line, "within this run: ");
-		escape_visible(&summary->line, other->command, strnlen(other->command, 256));
+		escape_visible(&summary->line, other->program, strlen(other->program));
 		if (i + 1 == rows && run->other_count > rows)
 			text_format(&summary->line, "  and %zu more", run->other_count - rows);
 		summary_end_line(summary);
