@@ -190,6 +190,13 @@ static void say_on_both(const struct gathering *after, const struct gathering *b
 			  both == 1 ? "s" : "", both == 1 ? "itself" : "themselves");
 }
 
+static void say_of_another(const struct compared *compared, const struct options *options, const char *program)
+{
+	if (compared->before_program && strcmp(compared->before_program, program) != 0)
+		base_note("--against=%s: the baseline is of '%s', these runs are of '%s'", last_against(options),
+			  compared->before_program, program);
+}
+
 size_t sides_compare(struct compared *compared, const struct options *options, const struct report_kind *format,
 		     struct asked *after, struct asked *base)
 {
@@ -202,6 +209,7 @@ size_t sides_compare(struct compared *compared, const struct options *options, c
 		gather(&older, &compared->before, &compared->before_runs);
 	else if (options->against_count)
 		baseline_read(compared, last_against(options));
+	say_of_another(compared, options, program);
 	say_on_both(&newer, &older);
 	free(newer.seen);
 	free(newer.taken);

@@ -2,7 +2,7 @@
 /*
  * Writing and reading baselines; the format `baseline`. See baseline.h.
  *
- * Rule: what cannot be read is refused with its line; a later version is not guessed at.
+ * Rule: what cannot be read is refused with its line, so is a file that was cut off; a later version is not guessed at.
  */
 #include "reducer/comparison/baseline.h"
 
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_LINE "tfprof-baseline 1"
+#define FIRST_LINE "tfprof-baseline 2"
+#define FIRST_LINE_1 "tfprof-baseline 1" /* without program and end */
 #define VALUE_MOST 1e18	 /* what a table's cell holds */
 #define FIELDS_MOST 1024 /* of a line: as many runs, and four more */
 
@@ -34,12 +35,23 @@ static void put_figure(FILE *file, const struct figure *figure, const struct fig
 	fputc('\n', file);
 }
 
+/* Tabs and ends of lines are the format's own. */
+static void put_program(FILE *file, const char *program)
+{
+	fputs("\nprogram\t", file);
+	for (const char *at = program; *at; at++)
+		fputc((unsigned char)*at < ' ' ? '?' : *at, file);
+}
+
 static void write_baseline(FILE *file, const struct request *request)
 {
 	const struct figures *joined = &request->compared->after;
 	const struct figures *runs = request->compared->after_runs ? request->compared->after_runs : joined;
+	size_t written = 0;
 
-	fprintf(file, FIRST_LINE "\nof\t%s\nruns\t%zu\n", kinds[joined->kind], joined->run_count);
+	fputs(FIRST_LINE, file);
+	put_program(file, request->run->program);
+	fprintf(file, "\nof\t%s\nruns\t%zu\n", kinds[joined->kind], joined->run_count);
 	fputs("steps", file);
 	for (size_t i = 0; i < joined->run_count; i++)
 		fprintf(file, "\t%zu", runs[i].step_count);
@@ -51,8 +63,11 @@ static void write_baseline(FILE *file, const struct request *request)
 			fputs("\t-", file);
 	fputc('\n', file);
 	for (size_t i = 0; i < joined->count; i++)
-		if (joined->items[i].value > 0 || joined->items[i].nature == FIGURE_FIXED) /* nothing live at the end is a figure */
+		if (joined->items[i].value > 0 || joined->items[i].nature == FIGURE_FIXED) { /* nothing live at the end is a figure */
 			put_figure(file, &joined->items[i], runs, joined->run_count);
+			written++;
+		}
+	fprintf(file, "end\t%zu\n", written);
 }
 
 /* A file while it is read. */
@@ -60,8 +75,10 @@ struct baseline {
 	const char *path;
 	size_t line;
 	struct figures *runs;
-	size_t run_count;
+	size_t run_count, figure_count;
 	enum unit_kind kind;
+	char *program;
+	bool is_ended;
 	char *fields[FIELDS_MOST];
 	size_t field_count;
 };
@@ -139,6 +156,7 @@ static void read_figure(struct baseline *baseline)
 	enum figure_nature nature;
 
 	expect_values(baseline, 4);
+	baseline->figure_count++;
 	unit = (enum table_unit)find(baseline, fields[2], units, COUNT(units));
 	nature = (enum figure_nature)find(baseline, fields[3], natures, COUNT(natures));
 	for (size_t i = 0; i < baseline->run_count; i++) {
@@ -154,7 +172,15 @@ static void read_line(struct baseline *baseline)
 {
 	const char *what = baseline->fields[0];
 
-	if (strcmp(what, "runs") == 0) {
+	if (baseline->is_ended) {
+		refuse(baseline, "it goes on behind its end");
+	} else if (strcmp(what, "end") == 0 && baseline->field_count == 2) {
+		if (count_of(baseline, baseline->fields[1]) != baseline->figure_count)
+			refuse(baseline, "figures are missing above its end, or stand there twice");
+		baseline->is_ended = true;
+	} else if (strcmp(what, "program") == 0 && baseline->field_count == 2 && !baseline->program) {
+		baseline->program = base_copy(baseline->fields[1], strlen(baseline->fields[1]));
+	} else if (strcmp(what, "runs") == 0) {
 		read_runs(baseline);
 	} else if (strcmp(what, "figure") == 0) {
 		read_figure(baseline);
@@ -194,18 +220,24 @@ void baseline_read(struct compared *compared, const char *path)
 {
 	struct baseline baseline = {.path = path};
 	FILE *file = fopen(path, "r");
+	bool has_end = true, is_whole = true;
 	char *line = NULL;
 	size_t room = 0;
 
 	if (!file)
 		base_die("%s: %s", path, strerror(errno));
 	while (getline(&line, &room, file) > 0) {
+		is_whole = strchr(line, '\n') != NULL;
 		split(&baseline, line);
-		if (++baseline.line == 1 && strcmp(line, FIRST_LINE) != 0)
+		if (++baseline.line == 1)
+			has_end = strcmp(line, FIRST_LINE_1) != 0;
+		if (baseline.line == 1 && has_end && strcmp(line, FIRST_LINE) != 0)
 			refuse(&baseline, "a version of baselines that this program does not know");
 		if (baseline.line > 1 && line[0] && line[0] != '#')
 			read_line(&baseline);
 	}
+	if ((has_end && !baseline.is_ended) || !is_whole)
+		refuse(&baseline, "it is cut off here");
 	if (!baseline.run_count || !baseline.runs[0].count)
 		refuse(&baseline, "it ends here, without figures");
 	free(line);
@@ -213,6 +245,7 @@ void baseline_read(struct compared *compared, const char *path)
 	compared->before_runs = baseline.runs;
 	figures_join(&compared->before, baseline.runs, baseline.run_count);
 	compared->before.kind = baseline.kind;
+	compared->before_program = baseline.program;
 }
 
 const struct report_kind report_baseline = {

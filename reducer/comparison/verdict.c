@@ -18,6 +18,7 @@ void compared_free(struct compared *compared)
 	free_runs(compared->after_runs, compared->after.run_count);
 	figures_free(&compared->before);
 	figures_free(&compared->after);
+	free(compared->before_program);
 }
 
 const char *verdict_word(enum verdict_kind kind, enum table_unit unit)

@@ -18,6 +18,7 @@
 struct compared {
 	struct figures before, after;		  /* joined, where a side has several runs; before: empty = nothing is compared */
 	struct figures *before_runs, *after_runs; /* each, or NULL where there is one alone */
+	char *before_program;			  /* that a baseline is of; NULL = it does not say, or there is none */
 };
 void compared_free(struct compared *compared);
 
