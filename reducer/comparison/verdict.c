@@ -154,12 +154,30 @@ static void put_busy(struct text *text, const struct compared *compared)
 		text_string(text, ", which one run a side cannot tell from the program's own");
 }
 
+/* "4 and 7 runs", those that have the figure, and how many more there are. */
+static void put_runs(struct text *text, const struct compared *compared, const struct figure *before, const struct figure *after)
+{
+	const double *unused;
+	size_t old = samples_of(&compared->before, before, false, &unused), new = samples_of(&compared->after, after, false, &unused);
+
+	text_format(text, "%zu and %zu runs", old, new);
+	if (old < compared->before.run_count || new < compared->after.run_count)
+		text_format(text, " of %zu and %zu, the only ones that tell it", compared->before.run_count, compared->after.run_count);
+}
+
+static bool has_zero(const struct figure *figure)
+{
+	for (size_t i = 0; i < figure->sample_count; i++)
+		if (!(figure->samples[i] > 0))
+			return true;
+	return !(figure->value > 0);
+}
+
 static void put_few(struct text *text, const struct compared *compared, const struct figure *before, const struct figure *after)
 {
 	bool is_one = is_of_one(compared);
-	const double *unused;
 
-	if (!(before->value > 0) || !(after->value > 0)) {
+	if (has_zero(before) || has_zero(after)) {
 		text_string(text, "a run has none of it");
 		return;
 	}
@@ -167,9 +185,11 @@ static void put_few(struct text *text, const struct compared *compared, const st
 		text_string(text, "of one run a side nothing says how it varies: --run=each with 3 runs a side or more");
 		return;
 	}
-	text_format(text, "%zu and %zu %s are too few to be sure: 3 runs a side (--run=each) or 20 steps of one are the least",
-		    samples_of(&compared->before, before, is_one, &unused), samples_of(&compared->after, after, is_one, &unused),
-		    is_one ? "stretches of steps" : "runs");
+	if (is_one)
+		text_format(text, "%zu and %zu stretches of steps", before->sample_count, after->sample_count);
+	else
+		put_runs(text, compared, before, after);
+	text_string(text, " are too few to be sure: 3 runs a side (--run=each) or 20 steps of one are the least");
 }
 
 /* Why it is the program's all the same. */
@@ -192,15 +212,16 @@ void verdict_put_basis(struct text *text, const struct verdict *verdict, const s
 		put_few(text, compared, before, after);
 		return;
 	}
-	text_format(text, "between %+.1f and %+.1f %%", 100 * verdict->interval.low, 100 * verdict->interval.high);
+	text_format(text, "between %+.1f and %+.1f %% (", 100 * verdict->interval.low, 100 * verdict->interval.high);
+	if (!is_of_one(compared))
+		put_runs(text, compared, before, after);
 	if (verdict->interval.is_taken)
-		text_format(text, " (too few runs to know how they differ: by less than %g times, as is taken of processor time)",
-			    FIGURES_CPU_APART);
+		text_format(text, "%stoo few runs to know how they differ: by less than %g times, as is taken of processor time",
+			    is_of_one(compared) ? "" : ": ", FIGURES_CPU_APART);
 	else if (is_of_one(compared))
-		text_format(text, " (one run a side, by %zu and %zu stretches of it: how runs differ is not known)",
+		text_format(text, "one run a side, by %zu and %zu stretches of it: how runs differ is not known",
 			    before->sample_count, after->sample_count);
-	else
-		text_format(text, " (%zu and %zu runs)", compared->before.run_count, compared->after.run_count);
+	text_char(text, ')');
 	if (is_busy(compared, after))
 		put_busy(text, compared);
 	else if (is_blind(compared, after))

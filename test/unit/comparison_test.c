@@ -425,6 +425,43 @@ static void what_a_thread_used_is_not_that_of_a_pause(void **state)
 	assert_true(fabs(busy_thread(&all, 0, 40, &process) - 360.0 / 380) < 1e-9);
 }
 
+static void is_said(struct pair_of_sides *sides, const char *words, const char *said)
+{
+	struct figure_limits limits = {0};
+	struct text why = {0};
+
+	judge(sides, words);
+	figure_limits_take(&limits, "limit", words);
+	figure_limit_sentence(&why, &limits.items[0], &sides->compared);
+	if (!strstr(why.bytes, said))
+		fail_msg("%s: %s", said, why.bytes);
+	text_free(&why);
+	figure_limits_free(&limits);
+}
+
+/* "14 and 14 runs" was said of step_cpu where 4 and 6 of them were long enough to tell it. */
+static void runs_that_do_not_tell_a_figure_do_not_count(void **state)
+{
+	static char cpu[] = FIGURES_CPU;
+	struct pair_of_sides sides;
+
+	(void)state;
+	make_sides(&sides, 14, 4);
+	for (size_t i = 0; i < 4; i++) {
+		sides.old[i] = 1e6 + (double)i;
+		sides.new[i] = 2e6 + (double)i;
+	}
+	is_said(&sides, "step_p50=5%", "(4 and 4 runs of 14 and 14, the only ones that tell it)");
+	sides.before.sample_count = sides.after.sample_count = 2;
+	is_said(&sides, "step_p50=5%", "; 2 and 2 runs of 14 and 14, the only ones that tell it are too few to be sure");
+	sides.before.id = sides.after.id = cpu;
+	is_said(&sides, FIGURES_CPU "=5%", "(2 and 2 runs of 14 and 14, the only ones that tell it: too few runs to know");
+	make_sides(&sides, 3, 3);
+	sides.old[0] = 0;
+	sides.old[1] = sides.old[2] = sides.new[0] = sides.new[1] = sides.new[2] = 1e6;
+	is_said(&sides, "step_p50=5%", "; a run has none of it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +473,7 @@ int main(void)
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
 		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
 		cmocka_unit_test(limits_are_judged),
+		cmocka_unit_test(runs_that_do_not_tell_a_figure_do_not_count),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
 		cmocka_unit_test(what_a_thread_used_is_that_of_the_judged_steps),
 		cmocka_unit_test(the_first_thread_tells_of_a_run_without_steps),
