@@ -230,7 +230,7 @@ static void bound_maps(const struct process *process, struct account *map)
 	if (process->log->live.dropped_from == 0 && missing <= process->thread_count)
 		return;
 	map->has_gaps = 1;
-	map->live_bytes = difference(map->allocated_bytes, map->freed_bytes);
+	map->live_bytes = difference(map->allocated_bytes, map->freed_bytes + map->no_access_bytes);
 	map->timeline.count = 0;
 	if (map->peak_bytes >= map->live_bytes)
 		return;
@@ -251,6 +251,8 @@ static int finish_mmap(struct accounts *accounts, struct process *process)
 	if (maps->tally.allocations == 0 && maps->unmaps == 0)
 		return 0;
 	map->kind = ACCOUNT_EVENTS;
+	map->no_access_bytes = maps->no_access;
+	map->no_access_peak_bytes = maps->no_access_peak;
 	exact_peak(&maps->tally, map);
 	map->requested_peak_bytes = map->peak_bytes;
 	map->requested_peak_time_ns = map->peak_time_ns;

@@ -8,6 +8,7 @@
 #include "reducer/model/scan.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct heap_scan {
 	struct accounts accounts;
@@ -88,12 +89,16 @@ static void take_heap(void *state, size_t stream, const struct batch *batch, siz
 	accounts_point(accounts, batch->times[i], batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]));
 }
 
+/* mremap and brk tell neither protection nor flags; each mmap has one of these flags. */
 static void take_map(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct accounts *accounts = &((struct heap_scan *)state)->accounts;
+	uint64_t protection = batch_value(batch, i, fields[3]), flags = batch_value(batch, i, fields[4]);
+	int is_no_access = protection == PROT_NONE && (flags & (MAP_SHARED | MAP_PRIVATE)) != 0;
 
-	maps_map(&accounts->maps, batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]),
-		 stack_of(state, stream, batch, i, batch_value(batch, i, fields[2])), batch->times[i]);
+	(is_no_access ? maps_map_no_access : maps_map)(&accounts->maps, batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]),
+						       stack_of(state, stream, batch, i, batch_value(batch, i, fields[2])),
+						       batch->times[i]);
 }
 
 static void take_unmap(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -142,7 +147,7 @@ static const struct scan_record records[] = {
 	{"sample", take_sample, NULL, {"address", "requested", "usable", "interval", "stack"}},
 	{"sample_free", take_sample_free, NULL, {"address"}},
 	{"heap", take_heap, NULL, {"live", "peak"}},
-	{"map", take_map, NULL, {"address", "length", "stack"}},
+	{"map", take_map, NULL, {"address", "length", "stack", "protection", "flags"}},
 	{"unmap", take_unmap, NULL, {"address", "length"}},
 	{"window", take_window, NULL, {"is_open", "cause", "live"}},
 };

@@ -52,11 +52,14 @@ static int insert(struct maps *maps, size_t at, struct map_range range)
 	return 0;
 }
 
-static void take(struct maps *maps, uint32_t stack, uint64_t bytes, uint64_t blocks, uint64_t time)
+static void take(struct maps *maps, const struct map_range *of, uint64_t bytes, uint64_t blocks, uint64_t time)
 {
 	struct amount amount = {.blocks = blocks, .bytes = bytes, .requested = bytes};
 
-	tally_take(&maps->tally, stack, time, &amount);
+	if (of->is_no_access)
+		maps->no_access -= bytes;
+	else
+		tally_take(&maps->tally, of->stack, time, &amount);
 }
 
 /* Takes [start, end) out of range `at`. Returns the index to go on from. */
@@ -67,25 +70,28 @@ static size_t cut(struct maps *maps, size_t at, uint64_t start, uint64_t end, ui
 
 	if (from > old.start && to < old.end) {
 		/* A hole in the middle makes two of it: one block more. */
-		if (insert(maps, at + 1, (struct map_range){.start = to, .end = old.end, .stack = old.stack}) == 0) {
+		struct map_range rest = old;
+
+		rest.start = to;
+		if (insert(maps, at + 1, rest) == 0) {
 			maps->ranges[at].end = from;
-			take(maps, old.stack, to - from, UINT64_MAX, time);
+			take(maps, &old, to - from, UINT64_MAX, time);
 		}
 		return at + 2;
 	}
 	if (from > old.start) {
 		range->end = from;
-		take(maps, old.stack, to - from, 0, time);
+		take(maps, &old, to - from, 0, time);
 		return at + 1;
 	}
 	if (to < old.end) {
 		range->start = to;
-		take(maps, old.stack, to - from, 0, time);
+		take(maps, &old, to - from, 0, time);
 		return at + 1;
 	}
 	memmove(range, range + 1, (maps->count - at - 1) * sizeof *range);
 	maps->count--;
-	take(maps, old.stack, to - from, 1, time);
+	take(maps, &old, to - from, 1, time);
 	return at;
 }
 
@@ -100,15 +106,33 @@ static int clear(struct maps *maps, uint64_t start, uint64_t end, uint64_t time)
 	return is_known;
 }
 
+/* Whether there is such a range now, with nothing else in its place. */
+static int place(struct maps *maps, const struct map_range *range, uint64_t bytes, uint64_t time)
+{
+	if (bytes == 0 || bytes > UINT64_MAX - range->start)
+		return 0;
+	clear(maps, range->start, range->end, time);
+	return insert(maps, first_behind(maps, range->start), *range) == 0;
+}
+
 void maps_map(struct maps *maps, uint64_t start, uint64_t bytes, uint32_t stack, uint64_t time)
 {
 	struct amount amount = {.blocks = 1, .bytes = bytes, .requested = bytes};
 
-	if (bytes == 0 || bytes > UINT64_MAX - start)
-		return;
-	clear(maps, start, start + bytes, time);
-	if (insert(maps, first_behind(maps, start), (struct map_range){.start = start, .end = start + bytes, .stack = stack}) == 0)
+	if (place(maps, &(struct map_range){.start = start, .end = start + bytes, .stack = stack}, bytes, time))
 		tally_add(&maps->tally, stack, time, &amount);
+}
+
+void maps_map_no_access(struct maps *maps, uint64_t start, uint64_t bytes, uint32_t stack, uint64_t time)
+{
+	struct amount amount = {.blocks = 1, .bytes = bytes, .requested = bytes};
+
+	if (!place(maps, &(struct map_range){.start = start, .end = start + bytes, .stack = stack, .is_no_access = 1}, bytes, time))
+		return;
+	tally_pass(&maps->tally, stack, &amount);
+	maps->no_access += bytes;
+	if (maps->no_access > maps->no_access_peak)
+		maps->no_access_peak = maps->no_access;
 }
 
 void maps_unmap(struct maps *maps, uint64_t start, uint64_t bytes, uint64_t time)

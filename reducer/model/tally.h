@@ -110,6 +110,19 @@ static inline struct heap_site *tally_take(struct tally *tally, uint32_t stack, 
 	return site;
 }
 
+/* Something that is counted, but is no memory: never live. */
+static inline void tally_pass(struct tally *tally, uint32_t stack, const struct amount *amount)
+{
+	struct heap_site *site = tally_site(tally, stack);
+
+	site->allocations += amount->blocks;
+	site->bytes += amount->bytes;
+	site->requested_bytes += amount->requested;
+	tally->allocations++;
+	tally->requested_bytes += amount->requested;
+	tally->allocated_bytes += amount->bytes;
+}
+
 /* What tally_take took did not go after all. */
 void tally_put_back(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount);
 

@@ -176,6 +176,8 @@ static void put_own_note(struct summary *summary, const char *value)
 static void note_settings(struct table *notes, const struct request *request)
 {
 	notes_inherited(notes, request);
+	notes_no_access(notes, request);
+	notes_apart(notes, request);
 	notes_recording(notes, request);
 	notes_ops(notes, request);
 	gpu_note_whole_graphs(notes, request);

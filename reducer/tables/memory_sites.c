@@ -270,6 +270,8 @@ static void fill(struct table *table, const struct request *request)
 	free(places);
 	free(allocators);
 	notes_inherited(table, request);
+	notes_no_access(table, request);
+	notes_apart(table, request);
 	notes_recording(table, request);
 	notes_lost_blocks(table, request);
 	if (request_wants_allocator(request, "heap"))

@@ -25,8 +25,9 @@ static const struct table_column columns[] = {
 	[SCOPE] = {"scope", "scope", TABLE_TEXT, UNIT_NONE, 0, "job (all processes of the run), process, or thread"},
 	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
-		       "heap: the malloc family; mmap: address space mapped by the program itself; device:N: memory of that GPU (with "
-		       "its UUID where processes call several so); pinned, registered: host memory that devices reach; managed; "
+		       "heap: the malloc family; mmap: address space mapped by the program itself, what has no access (PROT_NONE) in "
+		       "allocated alone; device:N: memory of that GPU (with its UUID where processes call several so); pinned, "
+		       "registered: host memory that devices reach; managed; "
 		       "imported: device memory that another process made and this one opened (CUDA IPC, handles), in the account of "
 		       "that process, too; a framework's own allocator"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
@@ -359,6 +360,8 @@ static void fill(struct table *table, const struct request *request)
 	free(names);
 	notes_recording(table, request);
 	notes_told(table, request);
+	notes_no_access(table, request);
+	notes_apart(table, request);
 	notes_inherited(table, request);
 	notes_small_peak(table, request);
 	note_unknown(table, request);

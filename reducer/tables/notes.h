@@ -43,6 +43,12 @@ bool notes_is_told_more(const struct account *account);
 /* Says of which allocators blocks were live before the recording began: what they tell themselves is more than what was seen. */
 void notes_told(struct table *table, const struct request *request);
 
+/* Says how much address space was mapped without access, which is no memory. */
+void notes_no_access(struct table *table, const struct request *request);
+
+/* Says of the process of which it is most that far more of its own was resident than was live, if that is so of any. */
+void notes_apart(struct table *table, const struct request *request);
+
 /* Says of which processes the heap's peak is smaller than what it is known to. */
 void notes_small_peak(struct table *table, const struct request *request);
 

@@ -5,7 +5,6 @@
  * Rule: each expectation stands in the test; every log is made here.
  */
 #include "reducer/model/clock.h"
-#include "reducer/model/maps.h"
 #include "reducer/model/pairs.h"
 #include "reducer/model/run.h"
 #include "reducer/model/samples.h"
@@ -254,30 +253,6 @@ static void test_the_table_keeps_odd_sizes(void **state)
 		assert_int_equal(block.time, i * 64);
 	}
 	live_free(&table);
-}
-
-static void test_maps_are_cut(void **state)
-{
-	struct maps maps;
-
-	(void)state;
-	maps_begin(&maps);
-	maps_map(&maps, 0x10000, 0x8000, 1, 1);
-	maps_unmap(&maps, 0x12000, 0x1000, 2); /* a hole */
-	assert_int_equal(maps.tally.live, 0x7000);
-	assert_int_equal(maps.tally.live_blocks, 2);
-	maps_unmap(&maps, 0xf000, 0x2000, 3); /* its front, and what is not mapped */
-	assert_int_equal(maps.tally.live, 0x6000);
-	maps_map(&maps, 0x17000, 0x4000, 2, 4); /* over its end: MAP_FIXED */
-	assert_int_equal(maps.tally.live, 0x5000 + 0x4000);
-	maps_unmap(&maps, 0, 0x100000, 5);
-	assert_int_equal(maps.tally.live, 0);
-	assert_int_equal(maps.tally.live_blocks, 0);
-	assert_int_equal(maps.count, 0);
-	maps_unmap(&maps, 0, 0x100000, 6);
-	assert_int_equal(maps.unknown_unmaps, 1);
-	assert_int_equal(maps.tally.peak, 0x9000);
-	maps_free(&maps);
 }
 
 /* The estimate's mean is the truth, and its spread is what the error says: 400 runs of 2000 blocks of 100 bytes. */
@@ -572,7 +547,6 @@ int main(void)
 		cmocka_unit_test(test_an_undone_release_never_was),
 		cmocka_unit_test(test_temporary_means_nothing_allocated_between),
 		cmocka_unit_test(test_the_table_keeps_odd_sizes),
-		cmocka_unit_test(test_maps_are_cut),
 		cmocka_unit_test(test_samples_are_unbiased),
 		cmocka_unit_test(test_a_released_sample_is_gone),
 		cmocka_unit_test(test_everything_adds_up),
