@@ -340,9 +340,18 @@ void notes_told(struct table *table, const struct request *request)
 	}
 }
 
+/* Did it run Python whose frames can be read, where that was not asked for at each allocation? */
+static bool has_unread_python(const struct process *process)
+{
+	for (size_t i = 0; i < process->framework_count; i++)
+		if (strcmp(process->frameworks[i].name, "python") == 0)
+			return strncmp(process->frameworks[i].value, "on", 2) == 0 && setting_is(process, "PYTHON", "sample");
+	return false;
+}
+
 void notes_sampling(struct table *table, const struct request *request)
 {
-	struct count totals = {0}, sampled = {0};
+	struct count totals = {0}, sampled = {0}, unread = {0};
 	double interval = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
@@ -354,8 +363,12 @@ void notes_sampling(struct table *table, const struct request *request)
 			interval = process->heap.sample_interval > interval ? process->heap.sample_interval : interval;
 		} else if (process->heap.kind != ACCOUNT_EVENTS) {
 			count_add(&totals, process);
+		} else if (process->is_full && has_unread_python(process)) {
+			count_add(&unread, process);
 		}
 	}
+	note_count(table, request, NOTE_MISSING, &unread,
+		   "with TFPROF_MALLOC=full call stacks of allocations have no lines of Python unless TFPROF_PYTHON=launch asks for them.");
 	note_count(table, request, NOTE_MISSING, &totals,
 		   "only totals were recorded, no call stacks or sizes; run with TFPROF_MALLOC=sample or full for them.");
 	if (sampled.processes && interval <= 0 && notes_no_window(request))
