@@ -22,14 +22,20 @@ struct reading {
 	struct text last; /* the name before: a function that calls itself is named once */
 	size_t count;     /* functions named so far */
 	bool has_python;  /* the script may stand further out */
+	struct text typed; /* as the cause's script, but of python -c or of a prompt; generated code of libraries has the same file name */
 };
+
+static bool is_typed(const char *file)
+{
+	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
+}
 
 /* The innermost line of the user's own script. */
 static void read_script(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
 {
-	struct text *script = &reading->cause->script;
+	struct text *script = is_typed(frame->file) ? &reading->typed : &reading->cause->script;
 
-	if (script->length || frames_is_library(frame->file))
+	if (script->length || (script != &reading->typed && frames_is_library(frame->file)))
 		return;
 	text_put(script, name->bytes, name->length);
 	stack_text_python_place(script, frame);
@@ -107,6 +113,9 @@ void cause_read(struct frames *frames, uint64_t stack, struct cause *cause)
 	frames_search(frames, stack >> 32, (uint32_t)stack, read_frame, &reading);
 	if (!reading.count)
 		text_string(&cause->name, "[only an allocator's own functions]");
+	if (!cause->script.length && reading.typed.length)
+		text_put(&cause->script, reading.typed.bytes, reading.typed.length);
+	text_free(&reading.typed);
 	text_free(&reading.last);
 }
 
