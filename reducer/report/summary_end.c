@@ -95,6 +95,34 @@ static void put_failures(struct summary *summary)
 	put_room(summary, &all);
 }
 
+/* Of the heap that was largest: whether it grew all along or at the end. */
+static void put_onset(struct text *sentence, const struct request *request)
+{
+	const struct account *heap = NULL;
+	int64_t half_ns = TIME_UNKNOWN;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (request_wants_process(request, process) && process->heap.peak_time_ns != TIME_UNKNOWN &&
+		    !process->heap.is_live_unknown && (!heap || process->heap.peak_bytes > heap->peak_bytes))
+			heap = &process->heap;
+	}
+	for (size_t i = 0; heap && i < heap->timeline.count && heap->timeline.points[i].time_ns <= heap->peak_time_ns; i++) {
+		const struct timeline_point *point = &heap->timeline.points[i];
+		if (point->live < heap->peak_bytes / 2)
+			half_ns = TIME_UNKNOWN;
+		else if (half_ns == TIME_UNKNOWN)
+			half_ns = point->time_ns;
+	}
+	if (half_ns == TIME_UNKNOWN)
+		return;
+	text_string(sentence, " Half of the heap's peak was reached at ");
+	human_ns(sentence, half_ns);
+	text_string(sentence, ", all of it at ");
+	human_ns(sentence, heap->peak_time_ns);
+	text_string(sentence, " (-t memory.timeline).");
+}
+
 /* Whose it was that left no room: the last to ask is often not the one that had most. */
 static void put_holder(struct summary *summary)
 {
@@ -112,6 +140,8 @@ static void put_holder(struct summary *summary)
 		text_format(&sentence, ", came from %s%s%s%s", most->name.bytes, most->place.length ? " [" : "",
 			    most->place.length ? most->place.bytes : "", most->place.length ? "]" : "");
 	text_string(&sentence, " (-t memory.sites).");
+	if (!most->is_mapped)
+		put_onset(&sentence, summary->request);
 	summary_sentence(summary, "  ", sentence.bytes, LINES);
 	text_free(&sentence);
 }
