@@ -25,15 +25,10 @@ struct reading {
 	struct text typed; /* as the cause's script, but of python -c or of a prompt; generated code of libraries has the same file name */
 };
 
-static bool is_typed(const char *file)
-{
-	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
-}
-
 /* The innermost line of the user's own script. */
 static void read_script(struct reading *reading, const struct symbol_frame *frame, const struct text *name)
 {
-	struct text *script = is_typed(frame->file) ? &reading->typed : &reading->cause->script;
+	struct text *script = frames_is_typed(frame->file) ? &reading->typed : &reading->cause->script;
 
 	if (script->length || (script != &reading->typed && frames_is_library(frame->file)))
 		return;

@@ -16,6 +16,7 @@
 
 #define LEAK_BYTES 1048576 /* that grew: less needs no names */
 #define LEAK_SITES 2	/* named at most */
+#define LATE 10		/* a peak in the last of so many parts of the steps is where growth ended */
 /* Growth is that between low points of a part of the steps, 70 % of them: a site that grew by itself from the start holds 1.4 times as
  * much, one of two that grew alike half of that; samples are not exact. */
 #define LEAK_LEAST 0.5
@@ -24,18 +25,21 @@
 /* The user's own line of Python that asked, else the function that did. */
 struct asker {
 	struct text text;
+	struct text typed; /* the same of python -c or a prompt, whose file has the name of code that libraries generate */
 };
 
 static bool read_asker(void *context, const struct symbol_frame *frame)
 {
 	const char *base;
 	struct asker *asker = context;
+	bool is_typed = frame->module == FRAMES_PYTHON && frames_is_typed(frame->file);
+	struct text *text = is_typed ? &asker->typed : &asker->text;
 
-	if (frame->module != FRAMES_PYTHON || frames_is_library(frame->file))
+	if (frame->module != FRAMES_PYTHON || (!is_typed && frames_is_library(frame->file)) || text->length)
 		return true;
 	base = strrchr(frame->file, '/');
-	text_format(&asker->text, "%s (%s:%u)", frame->function, base ? base + 1 : frame->file, frame->line);
-	return false;
+	text_format(text, "%s (%s:%u)", frame->function, base ? base + 1 : frame->file, frame->line);
+	return is_typed;
 }
 
 static void put_asker(struct text *out, struct frames *frames, size_t process, uint32_t stack)
@@ -46,6 +50,8 @@ static void put_asker(struct text *out, struct frames *frames, size_t process, u
 	frames_want(frames, process, stack);
 	frames_resolve(frames);
 	frames_search(frames, process, stack, read_asker, &asker);
+	if (!asker.text.length)
+		text_put(&asker.text, asker.typed.bytes, asker.typed.length);
 	if (!asker.text.length) {
 		frames_cause(frames, process, stack, &cause);
 		text_put(&asker.text, cause.function.bytes, cause.function.length);
@@ -53,21 +59,30 @@ static void put_asker(struct text *out, struct frames *frames, size_t process, u
 	}
 	text_put(out, asker.text.bytes, asker.text.length);
 	text_free(&asker.text);
+	text_free(&asker.typed);
 }
 
-/* Blocks of the site that are live at the end are about as much as what grew: a model or its optimizer's state is not taken for it. */
-static bool is_as_much(const struct heap_site *site, double grown_bytes)
+/* At the end, or at the peak: an interpreter gives back at its exit what it kept until then. */
+static uint64_t held(const struct heap_site *site, bool at_peak)
 {
-	return site->stack && (double)site->live_bytes >= LEAK_LEAST * grown_bytes && (double)site->live_bytes <= LEAK_MOST * grown_bytes;
+	return at_peak ? site->peak_bytes : site->live_bytes;
+}
+
+/* Blocks of the site that are live then are about as much as what grew: a model or its optimizer's state is not taken for it. */
+static bool is_as_much(const struct heap_site *site, bool at_peak, double grown_bytes)
+{
+	double bytes = (double)held(site, at_peak);
+
+	return site->stack && bytes >= LEAK_LEAST * grown_bytes && bytes <= LEAK_MOST * grown_bytes;
 }
 
 /* The call stacks that what grew may have come from, in `account`: the largest such. */
-static void find_sites(const struct account *account, double grown_bytes, const struct heap_site *best[LEAK_SITES])
+static void find_sites(const struct account *account, bool at_peak, double grown_bytes, const struct heap_site *best[LEAK_SITES])
 {
 	for (size_t i = 0; i < account->site_count; i++) {
-		const struct heap_site *site = is_as_much(&account->sites[i], grown_bytes) ? &account->sites[i] : NULL;
+		const struct heap_site *site = is_as_much(&account->sites[i], at_peak, grown_bytes) ? &account->sites[i] : NULL;
 		for (size_t k = 0; k < LEAK_SITES && site; k++)
-			if (!best[k] || site->live_bytes > best[k]->live_bytes) {
+			if (!best[k] || held(site, at_peak) > held(best[k], at_peak)) {
 				const struct heap_site *smaller = best[k];
 				best[k] = site;
 				site = smaller;
@@ -76,7 +91,8 @@ static void find_sites(const struct account *account, double grown_bytes, const 
 }
 
 /* Who asked, each once: two stacks may lead to one line. Returns what is live from those named. */
-static uint64_t name_sites(struct text *names, const struct request *request, size_t process, const struct heap_site *best[LEAK_SITES])
+static uint64_t name_sites(struct text *names, const struct request *request, size_t process, bool at_peak,
+			   const struct heap_site *best[LEAK_SITES])
 {
 	uint64_t live = 0;
 
@@ -88,7 +104,7 @@ static uint64_t name_sites(struct text *names, const struct request *request, si
 		else if (!names->length)
 			text_string(names, name.bytes);
 		text_free(&name);
-		live += best[k]->live_bytes;
+		live += held(best[k], at_peak);
 	}
 	return live;
 }
@@ -96,22 +112,25 @@ static uint64_t name_sites(struct text *names, const struct request *request, si
 /* An allocator whose blocks have no stacks took its memory from the heap. */
 static void gather_leak_sites(struct rule_facts *facts, const struct request *request, const struct growth *leak)
 {
-	const struct account *account = leak->account;
+	const struct account *accounts[] = {leak->account, &request->run->processes[leak->process].heap};
 	const struct heap_site *best[LEAK_SITES] = {0};
+	const struct account *account = NULL;
+	bool at_peak = false;
 	struct text names = {0};
 
-	if (account == NULL || leak->bytes < LEAK_BYTES || request->frames == NULL)
+	if (leak->account == NULL || leak->bytes < LEAK_BYTES || request->frames == NULL)
 		return;
-	find_sites(account, (double)leak->bytes, best);
-	if (best[0] == NULL) {
-		account = &request->run->processes[leak->process].heap;
-		find_sites(account, (double)leak->bytes, best);
+	for (size_t i = 0; i < 4 && !best[0]; i++) {
+		account = accounts[i % 2];
+		at_peak = i >= 2;
+		if (!at_peak || account->peak_time_ns >= facts->steps_to_ns - (facts->steps_to_ns - facts->steps_from_ns) / LATE)
+			find_sites(account, at_peak, (double)leak->bytes, best);
 	}
-	uint64_t live = name_sites(&names, request, leak->process, best);
+	uint64_t live = name_sites(&names, request, leak->process, at_peak, best);
 	if (names.length) {
-		facts_own(facts, FACT_leak_site_bytes, (double)live, "memory.sites", "leaked_bytes", "allocator=%s",
-			  account->allocator);
-		snprintf(facts->facts[FACT_leak_site_bytes].label, FACT_LABEL, "%s", names.bytes);
+		facts_own(facts, FACT_leak_site_bytes, (double)live, "memory.sites", at_peak ? "peak_bytes" : "leaked_bytes",
+			  "allocator=%s", account->allocator);
+		snprintf(facts->facts[FACT_leak_site_bytes].label, FACT_LABEL, "at the %s from %s", at_peak ? "peak" : "end", names.bytes);
 	}
 	text_free(&names);
 }

@@ -59,15 +59,14 @@ void rule_memory_leak(const struct rule_facts *facts, struct finding *finding)
 		text_format(&finding->title, " a %s", rule_unit_word(facts));
 	}
 	text_char(&finding->title, '.');
+	if (facts_known(facts, FACT_leak_site_bytes)) /* in the title: a first screen has no room for each remedy */
+		text_format(&finding->title, " About as much was live %s.", facts->facts[FACT_leak_site_bytes].label);
 	if (facts_known(facts, FACT_leak_refused)) {
 		double refused = facts_value(facts, FACT_leak_refused);
 		text_format(&finding->title, " It ran out: %.0f allocation%s failed (-t memory.refused).", refused,
 			    refused > 1 ? "s" : "");
 	}
 	put_last_steps(finding, facts);
-	if (facts_known(facts, FACT_leak_site_bytes))
-		text_format(&finding->remedy, "About as much was live at the end from %s. ",
-			    facts->facts[FACT_leak_site_bytes].label);
 	text_string(&finding->remedy,
 		    "Look for what is kept from step to step: a list of losses with their graphs, a cache, an optimizer's history, "
 		    "a missing free (-t memory.peak: by op; -t memory.sites: by call stack).");

@@ -410,6 +410,11 @@ bool frames_is_library(const char *file)
 	       strstr(file, "/dist-packages/");
 }
 
+bool frames_is_typed(const char *file)
+{
+	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
+}
+
 /* What CUDA does inside of a call is nobody's who looks for the asker: CUPTI calls us back from there. */
 static bool is_cuda(const char *module)
 {

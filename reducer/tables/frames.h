@@ -61,6 +61,9 @@ bool frames_is_allocator(const struct symbol_frame *frame);
 /* True for the file of a Python function that came with Python or was installed beside it, not written by the user. */
 bool frames_is_library(const char *file);
 
+/* True for the file of what was given by python -c or at a prompt; code that libraries generate has the same. */
+bool frames_is_typed(const char *file);
+
 /* Modules whose names could not be had, or may be those of another build: one call each. */
 void frames_problems(struct frames *frames, void (*visit)(void *context, const char *path, const char *reason), void *context);
 
