@@ -203,12 +203,12 @@ static void put_notes(struct text *out, const struct table *table)
 	}
 }
 
-/* Writes rows until the table has used `share` bytes. A row that does not fit is taken back. Returns whether all did. */
-static bool put_rows(struct page *page, const struct table *table, size_t share)
+/* Writes each `step`th row until the table has used `share` bytes. A row that does not fit is taken back. Returns how many did. */
+static size_t put_each(struct page *page, const struct table *table, size_t share, size_t step)
 {
-	size_t begin = page->body.length + page->frames.list.length;
+	size_t begin = page->body.length + page->frames.list.length, count = 0;
 
-	for (size_t row = 0; row < table->shown_count; row++) {
+	for (size_t row = 0; row < table->shown_count; row += step) {
 		size_t before = page->body.length;
 
 		text_string(&page->body, row ? ",[" : "[");
@@ -220,10 +220,27 @@ static bool put_rows(struct page *page, const struct table *table, size_t share)
 		if (page->body.length + page->frames.list.length - begin > share) {
 			page->body.length = before;
 			page->body.bytes[before] = 0;
-			return false;
+			break;
 		}
+		count++;
 	}
-	return true;
+	return count;
+}
+
+/* The first rows that have room, or of moments some all along: a picture of the first would end early. Returns whether all are there. */
+static bool put_rows(struct page *page, const struct table *table, size_t share)
+{
+	size_t begin = page->body.length, shown = table->shown_count;
+
+	for (size_t step = 1;;) {
+		size_t wanted = (shown + step - 1) / step, count = put_each(page, table, share, step), next;
+		if (count == wanted || !table->kind->is_of_moments || !count)
+			return count == shown;
+		page->body.length = begin;
+		page->body.bytes[begin] = 0;
+		next = (wanted * step + count - 1) / count;
+		step = next > step ? next : step + 1;
+	}
 }
 
 /* The mean of a column over neighbouring rows; "null" where none of them has one. */

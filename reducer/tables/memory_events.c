@@ -106,6 +106,7 @@ const struct table_kind table_memory_events = {
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_ALLOCATOR | FILTER_WINDOW | FILTER_STEP,
 	.text_rows = 30,
+	.is_of_moments = true,
 	.needs_scan = true,
 	.analyses = needs,
 	.fill = fill,

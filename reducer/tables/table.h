@@ -74,6 +74,7 @@ struct table_kind {
 	unsigned sums;	     /* of enum run_sum what it reads beside RUN_SUM_WORK */
 	bool needs_launches; /* reads single launches, which run_scan keeps only when it is told to */
 	bool is_long;        /* has a row for each event: rows behind the first TABLE_HEAD lie in a spool; has no name_row */
+	bool is_of_moments;  /* rows by time, of which fewer say as much: those that have no room in a page are left out all along */
 	bool needs_base;     /* compares figures with those of --against: not among "all" tables */
 	bool needs_base_logs; /* and reads request->base: a baseline is not enough */
 	bool needs_limits;   /* tells of --limit: not among "all" tables */

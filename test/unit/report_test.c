@@ -56,6 +56,38 @@ static char *printed(const char *format, struct table *table, unsigned width)
 	return out;
 }
 
+#define MOMENTS 200000 /* more than have room in a page */
+
+/* The first ones alone stood there, and the picture of a run's events ended before its end. */
+static void test_moments_that_have_no_room_are_left_out_all_along(void **state)
+{
+	struct table_kind moments = kind;
+	struct table *table;
+	char *page, *rows, *last;
+	long long at;
+
+	(void)state;
+	moments.is_of_moments = true;
+	table = table_make(&moments);
+	for (int64_t i = 0; i < MOMENTS; i++) {
+		table_row(table);
+		table_integer(table, BYTES, i);
+		table_string(table, NAME, "a name that takes its room");
+	}
+	page = printed("html", table, 80);
+	assert_in_range(strlen(page), 2500000, 5000000);
+	rows = strstr(page, "\"rows\":[[0,");
+	assert_non_null(rows);
+	last = strstr(rows, "]],\"bands\"");
+	assert_non_null(last);
+	*last = 0;
+	last = strrchr(rows, '[');
+	at = strtoll(last + 1, NULL, 10);
+	assert_in_range(at, MOMENTS - 10, MOMENTS);
+	free(page);
+	table_free(table);
+}
+
 static void test_numbers(void **state)
 {
 	static const struct {
@@ -257,6 +289,7 @@ static void test_problem_stands_in_the_output(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_moments_that_have_no_room_are_left_out_all_along),
 		cmocka_unit_test(test_numbers),      cmocka_unit_test(test_visible),    cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_hostile_cells), cmocka_unit_test(test_csv),       cmocka_unit_test(test_json),
 		cmocka_unit_test(test_long_cell),    cmocka_unit_test(test_text_width),
