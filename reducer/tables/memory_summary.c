@@ -40,7 +40,8 @@ static const struct table_column columns[] = {
 	[FREED] = {"freed_bytes", "freed", TABLE_INTEGER, UNIT_BYTES, 1, "sum of the usable sizes of the blocks given back"},
 	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0,
 		  "usable bytes got and not given back at the end; of the job: what each process held at its own end, added up, so "
-		  "that it may exceed the peak; of a thread: its own balance, negative where it frees what others allocated"},
+		  "that it may exceed the peak; of a thread: its own balance, negative where it frees what others allocated, "
+		  "of mmap empty where its process mapped address space without access"},
 	[PEAK] = {"peak_bytes", "peak", TABLE_INTEGER, UNIT_BYTES, 0, "most usable bytes live at one time; see peak_kind"},
 	[PEAK_TIME] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 0, "when that was, from the start of the run"},
 	[REQUESTED_PEAK] = {"requested_peak_bytes", "peak asked", TABLE_INTEGER, UNIT_BYTES, 3,
@@ -203,7 +204,8 @@ static void add_thread(struct table *table, const struct process *process, const
 	begin_row(table, "thread", id, allocator, thread->name[0] ? thread->name : NULL);
 	table_process(table, PROCESS, MACHINE, process);
 	put_totals(table, totals);
-	if (!totals->is_freed_unknown)
+	/* Which thread mapped address space without access its counters do not say. */
+	if (!totals->is_freed_unknown && (is_heap || !process->mmap.no_access_peak_bytes))
 		table_integer(table, LIVE, (int64_t)(totals->allocated - totals->freed));
 }
 

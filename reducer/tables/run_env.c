@@ -51,7 +51,7 @@ static void add_run(struct table *table, const struct run *run)
 			 (minutes < 0 ? -minutes : minutes) / 60, (minutes < 0 ? -minutes : minutes) % 60);
 		add(table, NULL, "run", "started", text);
 	}
-	snprintf(text, sizeof(text), "%.3f", (double)run->duration_ns / 1e9);
+	snprintf(text, sizeof(text), "%.3f", (double)run->gone_ns / 1e9); /* as the first screen has it */
 	add(table, NULL, "run", "seconds", text);
 	snprintf(text, sizeof(text), "%zu", run->process_count);
 	add(table, NULL, "run", "processes", text);

@@ -29,7 +29,7 @@ function curve(table, rows, id, label, index, more) {
 		const [before, last] = data.slice(-2);
 		last.x = Math.max(last.x, before.x + NEAR * last.x);
 	}
-	return data.length ? [{ label, data, borderColor: colour(index), backgroundColor: colour(index) + "33", pointRadius: 0, pointHitRadius: 8, borderWidth: 1.5, stepped: true, ...more }] : [];
+	return data.length ? [{ label, data, borderColor: colour(index), backgroundColor: colour(index) + "33", pointRadius: data.length > 1 ? 0 : 3, pointHitRadius: 8, borderWidth: 1.5, stepped: true, ...more }] : [];
 }
 
 // The hover card: what the table knows of the point, in the order of EVENT_FIELDS.
