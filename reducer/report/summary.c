@@ -296,8 +296,11 @@ static void put_run(struct summary *summary)
 {
 	put_command(summary, run_main(summary->request->run));
 	put_start(summary);
+	if (summary->loss_lines) /* on a small screen what is said of the end may take the rest */
+		summary_put_losses(summary);
 	summary_put_end(summary);
-	summary_put_losses(summary);
+	if (!summary->loss_lines)
+		summary_put_losses(summary);
 }
 
 static void put_steps(struct summary *summary)
@@ -323,7 +326,7 @@ static const struct part {
 	unsigned most;		 /* lines that it takes */
 	unsigned gives_from, gives_to; /* of a roomy screen, to the verdict: of the lines that it needs beyond its usual ones those */
 } parts[] = {
-	{put_run, {0, 4, 4}, {0, 4, 4}, 16, 0, 0},
+	{put_run, {0, 4, 4}, {0, 8, 10}, 16, 0, 0},
 	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 6, 0, 0},
 	{put_steps, {2, 4, 9}, {2, 4, 9}, 9, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
@@ -342,6 +345,7 @@ static const struct part {
 #define RANKS 14
 #define RUN 0 /* of parts */
 #define RUN_LINES 2 /* of it, without what was lost */
+#define OUT_LINES 7 /* of it, what is said of memory that ran out */
 #define VERDICT 1
 #define NOTES 11
 
@@ -394,7 +398,7 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 	if (part == &parts[VERDICT])
 		return sure + more;
 	if (part == &parts[RUN]) { /* `usual` has a line that says that nothing was lost */
-		needed = summary->loss_lines ? RUN_LINES + summary->loss_lines : sure;
+		needed = summary->loss_lines ? RUN_LINES + (summary->is_out ? OUT_LINES : 0) + summary->loss_lines : sure;
 		return (sure > needed ? sure : needed) + summary->standstill_lines;
 	}
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
