@@ -86,7 +86,7 @@ struct account {
 	/* Live in the parent when it forked; in live_bytes and the peak. 0 where every event is known: those count own blocks alone. */
 	uint64_t inherited_bytes;
 
-	/* mmap: address space without access (maps.h), at the end and most: in allocated_bytes, in nothing that is live. */
+	/* mmap: large pieces of address space without access (maps.h), at the end and most: in allocated_bytes, in nothing that is live. */
 	uint64_t no_access_bytes, no_access_peak_bytes;
 
 	uint64_t live_bytes, live_blocks; /* at the end; blocks only in kind EVENTS */

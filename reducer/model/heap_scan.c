@@ -89,14 +89,18 @@ static void take_heap(void *state, size_t stream, const struct batch *batch, siz
 	accounts_point(accounts, batch->times[i], batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]));
 }
 
+/* Of address space without access: smaller pieces allocators map to make them usable at once (V8: 512 KiB), and those are live. */
+#define RESERVED_LEAST (UINT64_C(64) << 20)
+
 /* mremap and brk tell neither protection nor flags; each mmap has one of these flags. */
 static void take_map(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	struct accounts *accounts = &((struct heap_scan *)state)->accounts;
 	uint64_t protection = batch_value(batch, i, fields[3]), flags = batch_value(batch, i, fields[4]);
-	int is_no_access = protection == PROT_NONE && (flags & (MAP_SHARED | MAP_PRIVATE)) != 0;
+	uint64_t bytes = batch_value(batch, i, fields[1]);
+	int is_no_access = protection == PROT_NONE && (flags & (MAP_SHARED | MAP_PRIVATE)) != 0 && bytes >= RESERVED_LEAST;
 
-	(is_no_access ? maps_map_no_access : maps_map)(&accounts->maps, batch_value(batch, i, fields[0]), batch_value(batch, i, fields[1]),
+	(is_no_access ? maps_map_no_access : maps_map)(&accounts->maps, batch_value(batch, i, fields[0]), bytes,
 						       stack_of(state, stream, batch, i, batch_value(batch, i, fields[2])),
 						       batch->times[i]);
 }

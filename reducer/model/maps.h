@@ -4,7 +4,7 @@
  *
  * Rule: live bytes are the bytes of the ranges that can be touched. A range is one mapping or what is left of it. Address space that is
  * mapped without access (PROT_NONE) holds no memory until the program makes it usable: by a map on top, which is seen, or by mprotect,
- * which is not. It is counted as allocated and is never live.
+ * which is not. A large piece of it (heap_scan.c) is counted as allocated and is never live.
  */
 #ifndef REDUCER_MODEL_MAPS_H
 #define REDUCER_MODEL_MAPS_H

@@ -25,9 +25,9 @@ static const struct table_column columns[] = {
 	[SCOPE] = {"scope", "scope", TABLE_TEXT, UNIT_NONE, 0, "job (all processes of the run), process, or thread"},
 	[ID] = {"id", "id", TABLE_TEXT, UNIT_NONE, 0, "name of the run, pid, or kernel thread id"},
 	[ALLOCATOR] = {"allocator", "allocator", TABLE_TEXT, UNIT_NONE, 0,
-		       "heap: the malloc family; mmap: address space mapped by the program itself, what has no access (PROT_NONE) in "
-		       "allocated alone; device:N: memory of that GPU (with its UUID where processes call several so); pinned, "
-		       "registered: host memory that devices reach; managed; "
+		       "heap: the malloc family; mmap: address space mapped by the program itself, 64 MiB or more without access "
+		       "(PROT_NONE) in allocated alone; device:N: memory of that GPU (with its UUID where processes call several so); "
+		       "pinned, registered: host memory that devices reach; managed; "
 		       "imported: device memory that another process made and this one opened (CUDA IPC, handles), in the account of "
 		       "that process, too; a framework's own allocator"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0,
@@ -41,7 +41,7 @@ static const struct table_column columns[] = {
 	[LIVE] = {"live_bytes", "live", TABLE_INTEGER, UNIT_BYTES, 0,
 		  "usable bytes got and not given back at the end; of the job: what each process held at its own end, added up, so "
 		  "that it may exceed the peak; of a thread: its own balance, negative where it frees what others allocated, "
-		  "of mmap empty where its process mapped address space without access"},
+		  "of mmap empty where its process mapped so much without access"},
 	[PEAK] = {"peak_bytes", "peak", TABLE_INTEGER, UNIT_BYTES, 0, "most usable bytes live at one time; see peak_kind"},
 	[PEAK_TIME] = {"peak_time_ns", "peak at", TABLE_INTEGER, UNIT_NS, 0, "when that was, from the start of the run"},
 	[REQUESTED_PEAK] = {"requested_peak_bytes", "peak asked", TABLE_INTEGER, UNIT_BYTES, 3,

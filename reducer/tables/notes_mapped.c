@@ -11,7 +11,6 @@
 
 #define MIB 1048576.0
 #define GIB 1073741824.0
-#define NO_ACCESS_LEAST (UINT64_C(1) << 20) /* guard pages are no matter */
 #define APART_LEAST (UINT64_C(128) << 20)   /* a framework's own data, stacks and tables are below */
 #define APART_SINCE_NS INT64_C(1000000000)  /* what was freed as late as that, the allocator may still be giving back */
 
@@ -23,15 +22,15 @@ void notes_no_access(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process) || !request_wants_allocator(request, "mmap") ||
-		    process->mmap.no_access_peak_bytes < NO_ACCESS_LEAST)
+		    !process->mmap.no_access_peak_bytes)
 			continue;
 		bytes += process->mmap.no_access_peak_bytes;
 		processes++;
 	}
 	if (processes)
 		table_note(table, NOTE_MISSING,
-			   "mmap: %.2f %s of what was allocated was address space without access (PROT_NONE), in %zu "
-			   BY_COUNT("process", "processes") ": no memory, and in nothing that is live. What of it was made usable later "
+			   "mmap: %.2f %s of what was allocated was address space without access (PROT_NONE, pieces of 64 MiB or more), "
+			   "in %zu " BY_COUNT("process", "processes") ": no memory, and in nothing that is live. What was made usable "
 			   "(mprotect) is not recorded; resident_bytes of host_usage has what was used.",
 			   (double)bytes / ((double)bytes < GIB ? MIB : GIB), (double)bytes < GIB ? "MiB" : "GiB", processes);
 }
