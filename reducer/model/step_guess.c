@@ -113,9 +113,18 @@ static uint32_t *count_steps_with(const struct periods *periods, const struct pe
 	return counts;
 }
 
-/* What a step compiles comes before the call that its anchor is: from the first word of training that most steps lack. */
-static void begin_with_compiling(const struct step_guess *known, const uint32_t *counts, size_t anchor, struct period_found *found,
-				 size_t step)
+/* Compiles a call of that word for the loop, in steps that most others lack it in, where Keras does not say what it trains by? */
+static int is_of_compiling(const struct step_guess *known, const struct xla_loop *loop, uint64_t id, int is_rare)
+{
+	return loop->is_trained ? is_rare && xla_runs_is_training(known->xla_runs, id) : xla_runs_compiles(known->xla_runs, loop, id);
+}
+
+/*
+ * What a step compiles comes before the call that its anchor is: from the first word of training that most steps lack, or where the line
+ * compiles; Python traces before that.
+ */
+static void begin_with_compiling(const struct step_guess *known, const struct xla_loop *loop, const uint32_t *counts, size_t anchor,
+				 struct period_found *found, size_t step)
 {
 	const struct periods *periods = known->periods;
 	struct period_step *one = &found->steps[step], *before = &found->steps[step - 1];
@@ -123,7 +132,7 @@ static void begin_with_compiling(const struct step_guess *known, const uint32_t 
 	for (size_t i = anchor; i > 0 && periods->words[i - 1].time > before->begin; i--) {
 		const struct period_word *word = &periods->words[i - 1];
 		uint64_t id = periods->symbols[word->symbol].key & (STEP_GUESS_FUNCTION - 1);
-		if (counts[word->symbol] * 2 < found->count && xla_runs_is_training(known->xla_runs, id))
+		if (is_of_compiling(known, loop, id, counts[word->symbol] * 2 < found->count))
 			one->begin = word->time;
 	}
 	before->end = one->begin;
@@ -131,7 +140,8 @@ static void begin_with_compiling(const struct step_guess *known, const uint32_t 
 		before->rest = 0;
 }
 
-static void begin_all_with_compiling(const struct step_guess *known, const uint8_t *is_first, struct period_found *found)
+static void begin_all_with_compiling(const struct step_guess *known, const struct xla_loop *loop, const uint8_t *is_first,
+				     struct period_found *found)
 {
 	const struct periods *periods = known->periods;
 	uint32_t *counts = count_steps_with(periods, found);
@@ -141,9 +151,36 @@ static void begin_all_with_compiling(const struct step_guess *known, const uint8
 		while (step < found->count && found->steps[step].begin < periods->words[i].time)
 			step++;
 		if (is_first[i] && step < found->count && found->steps[step].begin == periods->words[i].time)
-			begin_with_compiling(known, counts, i, found, step);
+			begin_with_compiling(known, loop, counts, i, found, step);
 	}
 	free(counts);
+}
+
+/*
+ * Where the last step compiled nothing it lasts no longer than the others of its kind: it lacks words that most have, and would end
+ * somewhere behind the loop.
+ */
+static void end_without_compiling(const struct periods *periods, const uint8_t *is_first, struct period_found *found)
+{
+	struct period_step *last = &found->steps[found->count - 1];
+	uint64_t longest = 0, end = last->begin;
+	int is_compiled = 1;
+
+	for (size_t i = 0, step = 0; i < periods->count && step < found->count; i++) {
+		const struct period_step *one = &found->steps[step];
+		if (periods->symbols[periods->words[i].symbol].key != found->anchor)
+			continue;
+		is_compiled = is_first[i];
+		if (!is_compiled && one != last && one->end - one->begin > longest)
+			longest = one->end - one->begin;
+		step++;
+	}
+	if (is_compiled || longest == 0 || last->end - last->begin <= longest)
+		return;
+	for (size_t i = 0; i < periods->count; i++)
+		if (periods->words[i].time > end && periods->words[i].time - last->begin <= longest)
+			end = periods->words[i].time;
+	last->end = end;
 }
 
 /* Which words are calls of the loop that compiled. NULL = no memory; else to be freed. */
@@ -158,7 +195,7 @@ static uint8_t *find_firsts(const struct periods *periods, const struct xla_loop
 	return is_first;
 }
 
-/* The steps that Keras says it trains: each call is one, be they alike or not. */
+/* The steps that Keras says it trains, or that compile again: each call is one, be they alike or not. */
 static int count_trained(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
 {
 	uint8_t *is_first = find_firsts(known->periods, loop);
@@ -170,7 +207,9 @@ static int count_trained(const struct step_guess *known, const struct xla_loop *
 		counted->steps[i].likeness = 1;
 	counted->confidence = 1;
 	if (result == 0 && is_first != NULL && counted->count > 0)
-		begin_all_with_compiling(known, is_first, counted);
+		begin_all_with_compiling(known, loop, is_first, counted);
+	if (result == 0 && is_first != NULL && counted->count > 0 && loop->compiles_again)
+		end_without_compiling(known->periods, is_first, counted);
 	free(is_first);
 	return result;
 }
@@ -221,7 +260,7 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		keys[i] = loop->ids[i] | STEP_GUESS_OP;
 	if (loop->count == 0)
 		return 0;
-	if ((loop->is_trained ? count_trained : count_calls)(known, loop, keys, &counted) != 0)
+	if ((loop->is_trained || loop->compiles_again ? count_trained : count_calls)(known, loop, keys, &counted) != 0)
 		return -1;
 	if (counted.count == 0 && found->count == 0 && count_turns(known->periods, keys[0], &counted) != 0)
 		return -1;
@@ -429,6 +468,26 @@ static void leave_tracing(struct process *process)
 	}
 }
 
+/* What a step compiles was traced before, in Python: that is part of this step, and not of the one before it. */
+static void begin_with_tracing(struct process *process)
+{
+	const struct python_rows *python = &process->python;
+	size_t from = 0;
+
+	for (size_t i = 1; i < process->step_count; i++) {
+		struct step *step = &process->steps[i], *before = step - 1;
+		while (from < python->tracing_count && python->tracings[from].to_ns < step->time_ns)
+			from++;
+		for (size_t t = from; t < python->tracing_count && python->tracings[t].from_ns < step->time_ns; t++)
+			if (python->tracings[t].thread == step->thread && python->tracings[t].from_ns > before->time_ns)
+				step->time_ns = python->tracings[t].from_ns;
+		if (before->end_ns != TIME_UNKNOWN && before->end_ns > step->time_ns)
+			before->end_ns = step->time_ns;
+		if (before->rest_ns >= step->time_ns)
+			before->rest_ns = 0;
+	}
+}
+
 /*
  * Calls of JAX return before their work is done: on the CPU up to 32 of them. Where a call behind the last step took more than half
  * as long as all steps but the first, such work was waited for there, and the steps do not have it.
@@ -510,6 +569,8 @@ int step_guess(struct process *process, const struct step_guess *known)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);
 	if (known->xla_runs != NULL) {
+		if (loop.compiles_again)
+			begin_with_tracing(process);
 		leave_tracing(process);
 		find_awaited(process, known->xla_runs);
 	}

@@ -386,14 +386,27 @@ static int is_sure(const struct kind *kind)
 	return kind->is_direct || kind->is_keras;
 }
 
+/*
+ * Calls by the other road: one, unless the line compiles again and again, for each shape of a batch say. Several functions of one line
+ * compile before it comes to any of them once more.
+ */
+static size_t firsts_of(const struct xla_runs *runs, const struct candidate *one)
+{
+	size_t count = one->runner == 0 || !one->kind->is_direct ? 1 : runs->callers[one->runner - 1].count;
+
+	return count * (STEPS_OFF - 1) >= one->count && runs->kinds[kind_of(runs, one->runner - 1)].last > one->kind->first ? count : 1;
+}
+
 /* What a loop's number of calls has to do with the steps that a period found. */
 enum fit { FIT_STEPS, FIT_WHOLE };
 
 static int fits(const struct xla_runs *runs, const struct candidate *one, size_t steps, enum fit fit)
 {
+	size_t calls = one->count + firsts_of(runs, one);
+
 	if (fit == FIT_WHOLE)
-		return one->kind->is_direct && one->count > steps && is_alone(runs, one->kind);
-	return is_near(one->count + 1, steps) || (one->kind->is_direct && is_no_part(one->count + 1, steps));
+		return one->kind->is_direct && calls > steps + 1 && is_alone(runs, one->kind);
+	return is_near(calls, steps) || (one->kind->is_direct && is_no_part(calls, steps));
 }
 
 static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, enum fit fit, struct candidate one,
@@ -521,8 +534,12 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 	}
 	runner = runner_of(runs, &best);
 	for (uint32_t id = 0; id < NAMES_MAX; id++)
-		if (id + 1 == runner || (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id))
+		if (id + 1 == runner && add_id(loop, id) && firsts_of(runs, &best) > 1) {
+			loop->firsts = UINT64_C(1) << (loop->count - 1);
+			loop->compiles_again = 1;
+		} else if (id + 1 != runner && (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id)) {
 			(void)add_id(loop, id);
+		}
 	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
 }
 
@@ -554,6 +571,13 @@ uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps,
 	if ((kind->place == find_place(runs) && !has_one_more(runs, kind)) || lacks_a_round(runs, kind->line, steps, time))
 		return line->begin;
 	return 0;
+}
+
+int xla_runs_compiles(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id)
+{
+	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+
+	return kind != runs->kinds && kind->is_compiling && loop->count > 0 && kind->line == runs->kinds[kind_of(runs, loop->ids[0])].line;
 }
 
 int xla_runs_may_end_step(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id)

@@ -44,9 +44,10 @@ uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *
 struct xla_loop {
 	uint32_t ids[XLA_RUNS_JOINED];
 	size_t count;	/* of ids; 0 = there is no such loop */
-	uint64_t firsts; /* where is_trained: bit i = calls of ids[i] went by the other road, and compiled */
+	uint64_t firsts; /* where is_trained or compiles_again: bit i = calls of ids[i] went by the other road, and compiled */
 	uint64_t begin; /* of the line's first call, which compiled; 0 = that is not known */
 	int is_trained; /* Keras says so, by the functions of its own that called: fit, train_on_batch */
+	int compiles_again; /* its line went by the other road again and again: for each shape of a batch, say */
 };
 
 /*
@@ -54,6 +55,9 @@ struct xla_loop {
  * its period says; 0 = there is no period.
  */
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop);
+
+/* Does a call of that name compile for the loop's line? */
+int xla_runs_compiles(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id);
 
 /*
  * Are calls of that name runs of another function of the script's, at least as long as those of the loop, but fewer? If they come

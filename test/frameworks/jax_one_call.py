@@ -2,7 +2,7 @@
 """Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
 
 bare: one output and nothing else; ahead: the same, waited for at the end; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation;
-pair: two functions in one line; nested: one of its own result; acting: one 32 times for each of the other; kept: two in one line, whose results nobody gives back.
+pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; acting: one 32 times for each of the other; kept: two in one line, whose results nobody gives back.
 Prints how many steps the loop made.
 """
 import sys
@@ -67,6 +67,14 @@ def nested(weights, inputs):
     return 60, weights
 
 
+def shapes(weights, inputs):
+    for i in range(32):
+        size = 8 + i if i % 4 else 8  # each fourth was there before, but for the first
+        weights = step(weights, numpy.full((size, 32), i % 7, numpy.float32))
+        weights.block_until_ready()
+    return 32, weights
+
+
 def acting(weights, inputs):
     for _ in range(20):
         for _ in range(32):
@@ -82,5 +90,5 @@ def kept(weights, inputs):
     return 60, results[-2]
 
 
-steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "acting": acting, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "acting": acting, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
 print(steps, f"{float(trained.sum()):.4f}")

@@ -127,6 +127,31 @@ static void counts_a_run_that_compiled_again(void **state)
 	assert_int_equal(calls_of_loop(8), 10);
 }
 
+/* 29 batches of another shape each compile; of 11 more the shape was there before: the period is that of compiling. */
+static void counts_calls_that_compile_with_those_that_do_not(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 29; i++) {
+		calls((unsigned[]){COMPILE, FIRST, WAIT, 0}, 1);
+		calls((unsigned[]){RUN, WAIT, 0}, i >= 18);
+	}
+	assert_int_equal(calls_of_loop(29), 40);
+	assert_true(loop.compiles_again && loop.count == 2);
+	for (size_t i = 0; i < loop.count; i++)
+		assert_int_equal(loop.firsts >> i & 1, loop.ids[i] == FIRST);
+	assert_true(xla_runs_compiles(runs, &loop, COMPILE) && !xla_runs_compiles(runs, &loop, WAIT));
+	assert_false(xla_runs_compiles(runs, &loop, EVAL_COMPILE));
+}
+
+static void functions_that_one_line_compiles_are_compiled_once(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 4);
+	calls((unsigned[]){RUN, 0}, 20);
+	assert_int_equal(calls_of_loop(0), 24);
+	assert_false(loop.compiles_again);
+}
+
 /* 30 steps of one call, a loss printed each fifth, were 6 steps; what runs something else each fifth call has 6. */
 static void a_loss_that_is_printed_makes_no_step_longer(void **state)
 {
@@ -317,6 +342,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counts_the_first_run, make, drop),
 		cmocka_unit_test_setup_teardown(tells_runs_from_what_goes_with_them, make, drop),
 		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
+		cmocka_unit_test_setup_teardown(counts_calls_that_compile_with_those_that_do_not, make, drop),
+		cmocka_unit_test_setup_teardown(functions_that_one_line_compiles_are_compiled_once, make, drop),
 		cmocka_unit_test_setup_teardown(a_loss_that_is_printed_makes_no_step_longer, make, drop),
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
 		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
