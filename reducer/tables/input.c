@@ -120,8 +120,8 @@ static void note_verdict(struct table *table, const struct input_view *view)
 	text_free(&sentence);
 	if (view->source == SOURCE_LOADER && view->stage.length)
 		table_note(table, NOTE_INFERRED,
-			   "Process %s: collating is told from the dataset's own work by the names of the ops (stack, cat).",
-			   view->process->called);
+			   "Process %s: collating is told from the dataset's own work by the names of the ops (stack, cat)%s.",
+			   view->process->called, view->collate >= 0 ? ", or by looks at Python code" : "");
 }
 
 /* Where there are several: how far they lie apart. */

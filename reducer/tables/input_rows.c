@@ -133,7 +133,10 @@ static void sum_workers(struct input_view *view, const struct request *request)
 	view->workers_at_once = most_at_once(run, workers, view->workers);
 	if (!view->workers)
 		workers[0] = (size_t)(view->process - run->processes);
-	input_line_say(&view->line, request, workers, view->workers ? view->workers : 1);
+	view->collate = input_line_say(&view->line, request, workers, view->workers ? view->workers : 1);
+	view->sampler = INPUT_LINE_UNKNOWN;
+	if (view->loading->counts[LOADING_LOADER])
+		view->sampler = input_line_say_sampler(&view->sampler_line, request, (size_t)(view->process - run->processes));
 	free(workers);
 }
 
@@ -287,6 +290,7 @@ void input_views_free(struct input_views *views)
 		text_free(&views->items[i].stage);
 		text_free(&views->items[i].advice);
 		text_free(&views->items[i].line);
+		text_free(&views->items[i].sampler_line);
 	}
 	free(views->items);
 	step_rows_free(&views->rows);

@@ -39,7 +39,8 @@ struct input_view {
 	uint64_t parts_ns[INPUT_CATEGORIES]; /* of the host, all threads and workers */
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
 	size_t workers_at_once;		     /* of them at the most */
-	struct text line;		     /* a sentence on the line of the script that makes samples; "" = not known */
+	struct text line, sampler_line;	     /* sentences on the lines of the script that make samples, choose them; "" = not known */
+	double collate, sampler;	     /* their shares of making samples, of waiting for them, by looks; below 0 = not known */
 	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
 	bool is_untold;		  /* possible, because nothing tells of input, and nothing else of much of the time */

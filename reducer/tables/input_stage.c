@@ -100,18 +100,26 @@ static void advise_workers(struct input_view *view, uint64_t made_ns, const char
 	view->remedy = view->advice.bytes;
 }
 
-/* What makes samples: reading, putting together, or the dataset's own code. */
+/* What makes samples: reading, putting together, or the dataset's own code. Looks may know of more collating than names of ops. */
 static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t reads, uint64_t collate)
 {
 	uint64_t code = all > reads + collate ? all - reads - collate : 0;
 
-	if (reads >= collate && reads >= code) {
+	if (view->collate > 0.5) {
+		set(view, "collate", "preprocessing", NULL);
+		advise_workers(view, all,
+			       "make what puts samples together (collate_fn) cheaper: have it work on whole batches, of one shape.",
+			       &view->line);
+	} else if (reads >= collate && reads >= code) {
 		set(view, "reading files in the dataset", "reading", NULL);
 		advise_workers(view, all, "read less, larger files, keep them in memory, or from faster storage.", &(struct text){0});
 	} else if (collate >= code) {
 		set(view, "collate", "preprocessing",
 		    "Putting samples together takes the time: make samples of one shape, return whole batches from the dataset, or "
 		    "give the loader a collate_fn of your own.");
+	} else if (view->collate < 0 && !collate) {
+		set(view, "dataset or collate_fn", "preprocessing", NULL);
+		advise_workers(view, all, "make their code cheaper: do its work once, offline, or on batches.", &view->line);
 	} else {
 		set(view, "dataset (__getitem__ and transforms)", "preprocessing", NULL);
 		advise_workers(view, all, "make the dataset's code cheaper: do its work once, offline, or on batches.", &view->line);
@@ -138,7 +146,14 @@ static void find_in_loader(struct input_view *view)
 {
 	const struct loading_row *loading = view->loading;
 
-	if (!loading->has_workers) {
+	if (view->sampler > 0.5) {
+		set(view, "sampler", "preprocessing", NULL);
+		text_string(&view->advice,
+			    "Samples are chosen on the loop's own thread, however many workers there are: draw all indexes of an epoch at "
+			    "once (torch.randperm, torch.multinomial), not one by one in Python.");
+		text_put(&view->advice, view->sampler_line.bytes, view->sampler_line.length);
+		view->remedy = view->advice.bytes;
+	} else if (!loading->has_workers) {
 		find_in_dataset(view, loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS],
 				loading->ns[LOADING_LOADER_COLLATE]);
 	} else if (!view->workers) {

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_pytorch.py code|spawned|read|collate|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_pytorch.py code|spawned|read|collate|loops|sampler|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
 import os
 import sys
+import threading
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, default_collate
+from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
 
 MODE, WORKERS = sys.argv[1], int(sys.argv[2])
 FILE = sys.argv[3] if len(sys.argv) > 3 else ""
@@ -20,6 +21,9 @@ class Samples(Dataset):
     def __getitem__(self, index):
         if MODE in ("code", "spawned"):
             time.sleep(0.02)
+        if MODE == "loops":
+            time.sleep(0.005)
+            return [float(index)] * WIDTH, [0.0]
         if MODE == "read":
             descriptor = os.open(FILE, os.O_RDONLY)
             os.read(descriptor, 1 << 24)
@@ -31,8 +35,17 @@ class Samples(Dataset):
         return torch.full((WIDTH,), float(index)), torch.zeros(1)
 
 
+class Chosen(Sampler):
+    def __iter__(self):
+        for index in range(SAMPLES):
+            time.sleep(0.025)  # which comes next
+            yield index
+
+
 def batch_of(samples):
-    if MODE == "plain":
+    if MODE == "loops":
+        time.sleep(0.1)  # each value by itself
+    if MODE in ("plain", "loops"):
         return [sample[0] for sample in samples], [sample[1] for sample in samples]
     if MODE != "collate":
         return default_collate(samples)
@@ -47,7 +60,10 @@ def main():
     model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     context = "spawn" if MODE == "spawned" else None  # Python's helper for what processes share runs beside such workers
-    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of, multiprocessing_context=context):
+    if MODE in ("loops", "sampler"):  # lines are known of programs with a second thread
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of, multiprocessing_context=context,
+                           sampler=Chosen() if MODE == "sampler" else None):
         x, y = torch.as_tensor(x), torch.as_tensor(y)
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(x), y).backward()
