@@ -225,6 +225,8 @@ static void take_read(struct loading *loading, const struct span *span)
 		return;
 	if (span->thread == pass->step_thread) {
 		add(loading, LOADING_DEMAND_READS, span->self_ns, span->bytes);
+		if (input_is_queue(span->name))
+			add(loading, LOADING_DEMAND_ANSWERS, span->self_ns, span->bytes);
 		remember(loading, span, words_lasting(&pass->words, span->name), INPUT_DEMAND_READ);
 	} else if (input_is_queue(span->name)) {
 		add(loading, LOADING_QUEUE_READS, span->self_ns, span->bytes);

@@ -180,6 +180,22 @@ static void find_in_loader(struct input_view *view)
 	}
 }
 
+/* Most of it is read from pipes and local sockets: environments of an agent, workers of the program's own, do not keep up. */
+static void find_in_reads(struct input_view *view)
+{
+	const uint64_t *ns = view->loading->ns;
+
+	if (ns[LOADING_DEMAND_ANSWERS] * 2 > ns[LOADING_DEMAND_READS])
+		set(view, "other processes, by pipes or local sockets", "transfer",
+		    "The loop's thread waits for what they write (environments, workers of its own): make them faster (python_time "
+		    "--process, processes), ask them early and compute meanwhile, or send more at once.");
+	else
+		set(view, "reads of the thread that runs the steps", "reading",
+		    "Read ahead on a thread or process of its own, read larger pieces, or keep the data in memory; io_stats "
+		    "names the "
+		    "files.");
+}
+
 void input_find_stage(struct input_view *view, const struct step_rows *rows)
 {
 	if (view->is_untold) {
@@ -208,10 +224,7 @@ void input_find_stage(struct input_view *view, const struct step_rows *rows)
 		    "Look inside: ranges of its parts, io_stats, python_time.");
 		break;
 	case SOURCE_READS:
-		set(view, "reads of the thread that runs the steps", "reading",
-		    "Read ahead on a thread or process of its own, read larger pieces, or keep the data in memory; io_stats "
-		    "names the "
-		    "files.");
+		find_in_reads(view);
 		break;
 	default:
 		set(view, "copies to the device", "transfer",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop without a framework, steps marked by tfprof.py: input_plain.py MODE FILE [STEPS].
-reads: the loop reads large files itself; thread: a thread reads a pipe that is slow, the loop waits for its queue; range: the
+reads: the loop reads large files itself; answers: it reads such a pipe itself; thread: a thread reads a pipe that is slow, the loop waits for its queue; range: the
 wait is a range called input; generator: nothing tells of the wait; healthy: the loop computes; outside: a range marks the step, the wait for input is behind it."""
 import os
 import queue
@@ -63,6 +63,7 @@ def main():
     if MODE == "thread":
         with_thread()
         return
+    answers = slow_pipe() if MODE == "answers" else None
     for number in waiting() if MODE == "generator" else range(STEPS):
         if MODE == "outside":
             with tfprof.range(f"train_batch {number}"):
@@ -73,6 +74,8 @@ def main():
         tfprof.step()
         if MODE == "reads":
             read_file()
+        if MODE == "answers":
+            os.read(answers, 1000)
         if MODE == "range":
             with tfprof.range("input"):
                 time.sleep(0.02)
