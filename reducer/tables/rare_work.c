@@ -55,6 +55,8 @@ struct step_time {
 	uint64_t ns;	  /* 0 = not judged */
 	uint64_t rare_ns; /* of the name that took most of it */
 	size_t name;
+	bool fetches, runs_other; /* of JAX: it waits for a value; it calls, now and then, what is no such wait */
+	bool is_own;		  /* what it waits for is work of the loop's own steps */
 };
 
 struct rare {
@@ -142,6 +144,42 @@ static bool is_rare(const struct rare *rare, const struct name *name)
 	return rare->judged >= STEPS_LEAST && (double)name->steps <= RARE_MOST * (double)rare->judged;
 }
 
+/* A call of JAX that waits for a value, and does nothing besides: by its innermost function, or its own (model/places.h). */
+static bool is_fetch(const char *name)
+{
+	static const char *const waits[] = {"_value +", "_value (", "block_until_ready +", "block_until_ready ("};
+
+	for (size_t i = 0; strncmp(name, "XLA call: ", 10) == 0 && i < sizeof(waits) / sizeof(waits[0]); i++)
+		if (strstr(name, waits[i]))
+			return true;
+	return false;
+}
+
+/*
+ * JAX runs ahead of its work. A step that waits for a value, where since the last such wait no other function was called than those of
+ * each step, waits for what these dispatched: a loss that is printed now and then makes no step longer.
+ */
+static void find_own(struct rare *rare, size_t step_count)
+{
+	bool has_other = true;
+
+	for (size_t p = 0; p < rare->part_count; p++) {
+		const struct part *part = &rare->parts[p];
+		bool is_wait = is_fetch(part->name), is_call = strncmp(part->name, "XLA call: ", 10) == 0;
+		for (size_t i = 0; i < part->row->count; i++) {
+			struct step_time *step = &rare->times[part->row->entries[i].step];
+			step->fetches |= is_wait;
+			step->runs_other |= is_call && !is_wait && part->row->count * 2 <= rare->judged;
+		}
+	}
+	for (size_t i = 0; i < step_count; i++) {
+		struct step_time *step = &rare->times[i];
+		has_other |= step->runs_other;
+		step->is_own = step->fetches && !has_other;
+		has_other &= !step->fetches;
+	}
+}
+
 /* Of a long step the rare name that took most of it has it. */
 static void claim_steps(struct rare *rare, size_t number)
 {
@@ -152,7 +190,7 @@ static void claim_steps(struct rare *rare, size_t number)
 			const struct rare_entry *entry = &rare->parts[p].row->entries[i];
 			struct step_time *step = &rare->times[entry->step];
 			uint64_t ns = entry->ns < step->ns ? entry->ns : step->ns;
-			if (step->ns < rare->long_from_ns || ns <= step->rare_ns)
+			if (step->ns < rare->long_from_ns || ns <= step->rare_ns || (step->is_own && is_fetch(rare->parts[p].name)))
 				continue;
 			step->rare_ns = ns;
 			step->name = number;
@@ -172,6 +210,7 @@ static void take_names(struct rare *rare, size_t step_count)
 		rare->names = base_grow(rare->names, &rare->room, rare->count + 1, sizeof(*rare->names));
 		rare->names[rare->count++] = name;
 	}
+	find_own(rare, step_count);
 	for (size_t i = 0; i < rare->count; i++)
 		claim_steps(rare, i);
 	for (size_t i = 0; i < step_count; i++)
