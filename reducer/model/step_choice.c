@@ -3,12 +3,14 @@
 #include "reducer/model/step_choice.h"
 
 #include "reducer/model/heap.h"
+#include "reducer/model/number_map.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 #define PAUSE 20      /* median steps */
 #define PAUSE_FROM 10 /* steps: of fewer the median says little */
+#define ENDS_WITHIN 256u /* steps that began since: no program we know ends one later, and each end may take as many looks */
 
 /* Higher counts more; the step column of range_sources.def. */
 static unsigned trust_in(unsigned source)
@@ -22,24 +24,28 @@ static unsigned trust_in(unsigned source)
 	return source < sizeof trusts ? trusts[source] : 0;
 }
 
-/* The data ran out at step `empty`: the one before it on its thread lasts until then. */
-static void end_before(struct process *process, size_t empty)
+/* Where the data ran out at a step, the one before it on its thread lasts until then. */
+static void end_before_empty(struct process *process)
 {
-	for (size_t i = empty; i > 0; i--) {
-		struct step *step = &process->steps[i - 1];
-		if (step->thread != process->steps[empty].thread || step->source != process->steps[empty].source)
-			continue;
-		if (step->is_chosen)
-			step->rest_ns = process->steps[empty].time_ns;
-		return;
+	struct number_map last = {0}; /* of a source and thread: the place of its step before */
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		const struct step *step = &process->steps[i];
+		uint32_t before = number_map_find(&last, step->source, step->thread);
+
+		if (step->is_empty && before != NUMBER_MAP_NONE && process->steps[before].is_chosen)
+			process->steps[before].rest_ns = step->time_ns;
+		if (number_map_set(&last, step->source, step->thread, (uint32_t)i) != 0)
+			break; /* no memory: those behind last until the next one */
 	}
+	number_map_free(&last);
 }
 
 struct step *step_choice_ended(struct process *process, uint64_t number, uint32_t thread)
 {
 	const struct step *told = NULL;
 
-	for (size_t s = process->step_count; s > 0; s--) {
+	for (size_t s = process->step_count; s > 0 && process->step_count - s < ENDS_WITHIN; s--) {
 		struct step *step = &process->steps[s - 1];
 		told = told == NULL && step->number == number ? step : told;
 		if (told != NULL && (told->source != SOURCE_record_function || (step->source == told->source && step->thread == thread)))
@@ -55,13 +61,18 @@ static int by_size(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The next chosen step of the thread of step `i`; NULL = none, or one of another thread comes first. */
-static const struct step *next_step(const struct process *process, size_t i)
+/*
+ * Goes from the last step to the first: the chosen one that follows a step which says when it ended, where that is of the same thread; else
+ * NULL. `next`: the chosen one behind, kept from call to call.
+ */
+static const struct step *follower(const struct step *step, const struct step **next)
 {
-	for (size_t k = i + 1; k < process->step_count; k++)
-		if (process->steps[k].is_chosen)
-			return process->steps[k].thread == process->steps[i].thread ? &process->steps[k] : NULL;
-	return NULL;
+	const struct step *behind = *next;
+
+	if (!step->is_chosen)
+		return NULL;
+	*next = step;
+	return step->source == SOURCE_eager && behind != NULL && behind->thread == step->thread ? behind : NULL;
 }
 
 /*
@@ -71,13 +82,12 @@ static const struct step *next_step(const struct process *process, size_t i)
 static void find_pauses(struct process *process)
 {
 	uint64_t *periods = malloc((process->step_count + 1) * sizeof *periods), usual;
+	const struct step *behind = NULL, *next;
 	size_t count = 0;
 
-	for (size_t i = 0; periods != NULL && i < process->step_count; i++) {
-		const struct step *step = &process->steps[i], *next = next_step(process, i);
-		if (step->is_chosen && step->source == SOURCE_eager && next != NULL)
-			periods[count++] = (uint64_t)next->time_ns - (uint64_t)step->time_ns;
-	}
+	for (size_t i = process->step_count; periods != NULL && i-- > 0;)
+		if ((next = follower(&process->steps[i], &behind)) != NULL)
+			periods[count++] = (uint64_t)next->time_ns - (uint64_t)process->steps[i].time_ns;
 	if (count < PAUSE_FROM) {
 		free(periods);
 		return;
@@ -85,11 +95,12 @@ static void find_pauses(struct process *process)
 	qsort(periods, count, sizeof *periods, by_size);
 	usual = periods[count / 2];
 	free(periods);
-	for (size_t i = 0; i < process->step_count; i++) {
+	behind = NULL;
+	for (size_t i = process->step_count; i-- > 0;) {
 		struct step *step = &process->steps[i];
-		const struct step *next = next_step(process, i);
-		if (step->is_chosen && step->source == SOURCE_eager && next != NULL && step->rest_ns == 0 &&
-		    step->end_ns != TIME_UNKNOWN && (uint64_t)(next->time_ns - step->end_ns) > PAUSE * usual)
+		next = follower(step, &behind);
+		if (next != NULL && step->rest_ns == 0 && step->end_ns != TIME_UNKNOWN &&
+		    (uint64_t)(next->time_ns - step->end_ns) > PAUSE * usual)
 			step->rest_ns = step->end_ns;
 	}
 }
@@ -103,8 +114,6 @@ void step_choice(struct process *process)
 			best = trust_in(process->steps[i].source);
 	for (size_t i = 0; i < process->step_count; i++)
 		process->steps[i].is_chosen = trust_in(process->steps[i].source) == best && !process->steps[i].is_empty;
-	for (size_t i = 0; i < process->step_count; i++)
-		if (process->steps[i].is_empty)
-			end_before(process, i);
+	end_before_empty(process);
 	find_pauses(process);
 }

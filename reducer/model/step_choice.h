@@ -14,7 +14,8 @@ void step_choice(struct process *process);
 
 /*
  * The step whose end a record of `thread` tells; NULL = none. Numbers are the process's: where threads train beside each other with PyTorch
- * the step that began last may be another thread's, and what ended is the last one of its own.
+ * the step that began last may be another thread's, and what ended is the last one of its own. It is not looked for among all that ever
+ * began: an end that comes some hundred steps late stays unknown.
  */
 struct step *step_choice_ended(struct process *process, uint64_t number, uint32_t thread);
 

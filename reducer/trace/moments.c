@@ -45,7 +45,8 @@ static struct stretch *whole_steps(const struct process *process, size_t *count)
 	for (size_t i = 0; i < process->step_count; i++) {
 		const struct step *step = &process->steps[i];
 		int64_t end = step->end_ns;
-		for (size_t n = i + 1; end == TIME_UNKNOWN && n < process->step_count; n++)
+		/* Steps are gone through once for each source that is trusted most: what is not chosen has no next one to stop at. */
+		for (size_t n = i + 1; step->is_chosen && end == TIME_UNKNOWN && n < process->step_count; n++)
 			if (process->steps[n].is_chosen && process->steps[n].source == step->source)
 				end = process->steps[n].time_ns;
 		if (step->is_chosen && end != TIME_UNKNOWN && end > step->time_ns)

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit test of reducer/model/step_choice: which steps count, where they end, and which one an end record means. */
+#include "reducer/model/step_choice.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STEPS 400
+
+static struct step steps[STEPS];
+static struct process process = {.steps = steps};
+
+/* Steps 100 ticks apart, the end of each unknown, on one thread. */
+static void begin(size_t count, unsigned source)
+{
+	process.step_count = count;
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct step){
+			.time_ns = 1000 + (int64_t)i * 100, .end_ns = TIME_UNKNOWN, .number = i, .thread = 1, .source = source};
+}
+
+static void only_the_most_trusted_count(void **state)
+{
+	(void)state;
+	begin(STEPS, SOURCE_nvtx);
+	steps[STEPS - 1].source = SOURCE_eager;
+	step_choice(&process);
+	for (size_t i = 0; i < STEPS; i++)
+		assert_int_equal(steps[i].is_chosen, i == STEPS - 1);
+}
+
+/* Where the data ran out, the step before it on the thread and of the source ends; those of others in between do not. */
+static void data_that_ran_out_end_the_step_before(void **state)
+{
+	(void)state;
+	begin(6, SOURCE_record_function);
+	steps[2].thread = steps[4].thread = 2;
+	steps[3].is_empty = steps[5].is_empty = 1;
+	step_choice(&process);
+	assert_int_equal(steps[1].rest_ns, steps[3].time_ns);
+	assert_int_equal(steps[2].rest_ns, 0);
+	assert_int_equal(steps[4].rest_ns, 0);
+	assert_false(steps[3].is_chosen);
+	assert_int_equal(steps[3].rest_ns, 0); /* the one before the second empty one is empty itself */
+}
+
+/* A pause counts from the end of the call before it, if the next one is the same thread's. */
+static void a_long_pause_is_in_no_step(void **state)
+{
+	(void)state;
+	begin(40, SOURCE_eager);
+	for (size_t i = 0; i < 40; i++)
+		steps[i].end_ns = steps[i].time_ns + 50;
+	for (size_t i = 20; i < 40; i++)
+		steps[i].time_ns += 5000, steps[i].end_ns += 5000;
+	for (size_t i = 30; i < 40; i++) {
+		steps[i].time_ns += 5000, steps[i].end_ns += 5000;
+		steps[i].thread = 2;
+	}
+	step_choice(&process);
+	for (size_t i = 0; i < 40; i++)
+		assert_int_equal(steps[i].rest_ns, i == 19 ? steps[i].end_ns : 0);
+}
+
+static void an_end_means_the_last_step_of_its_number(void **state)
+{
+	(void)state;
+	begin(STEPS, SOURCE_nvtx);
+	steps[STEPS - 5].number = steps[STEPS - 9].number = 7000;
+	assert_ptr_equal(step_choice_ended(&process, 7000, 1), &steps[STEPS - 5]);
+	assert_null(step_choice_ended(&process, 7001, 1));
+	assert_ptr_equal(step_choice_ended(&process, STEPS - 200, 1), &steps[STEPS - 200]);
+	assert_null(step_choice_ended(&process, 3, 1)); /* too long ago: it is not looked for among all */
+}
+
+/* PyTorch's threads train beside each other: the number is the last step's, the end is of the thread's own. */
+static void an_end_of_pytorch_is_of_its_own_thread(void **state)
+{
+	(void)state;
+	begin(10, SOURCE_record_function);
+	steps[9].thread = 2;
+	assert_ptr_equal(step_choice_ended(&process, 9, 1), &steps[8]);
+	assert_ptr_equal(step_choice_ended(&process, 9, 2), &steps[9]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_the_most_trusted_count),	       cmocka_unit_test(data_that_ran_out_end_the_step_before),
+		cmocka_unit_test(a_long_pause_is_in_no_step),	       cmocka_unit_test(an_end_means_the_last_step_of_its_number),
+		cmocka_unit_test(an_end_of_pytorch_is_of_its_own_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
