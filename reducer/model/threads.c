@@ -2,6 +2,7 @@
 /* Threads and losses of a process, from its slots and from the records of slots that were used again. */
 #include "reducer/model/internal.h"
 
+#include "reducer/model/number_map.h"
 #include "reducer/read/schema.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ void *model_room(void *array, size_t count, size_t bytes)
 
 struct build {
 	struct process *process;
-	const struct thread_list *more;
+	struct number_map ended; /* serials of threads that have a thread_end record */
 	struct thread all; /* what all threads counted, also those that nothing else is left of */
 };
 
@@ -65,14 +66,6 @@ static struct thread *add_thread(struct process *process)
 		return NULL;
 	process->threads = threads;
 	return &threads[process->thread_count++];
-}
-
-static int has_ended(const struct thread_list *more, uint32_t serial)
-{
-	for (size_t i = 0; more != NULL && i < more->thread_count; i++)
-		if (more->threads[i].serial == serial)
-			return 1;
-	return 0;
 }
 
 static void add_heap(struct thread *thread, const struct tfp_heap_totals *heap)
@@ -141,7 +134,7 @@ static int take_slot(void *context, const struct tfp_thread_slot *slot)
 	add_all_of(&build->all, slot);
 	take_losses(process, slot);
 	/* Serial 0: being cleared for its next thread. One with a thread_end record: that record holds what it counted. */
-	if (slot->serial == 0 || has_ended(build->more, slot->serial))
+	if (slot->serial == 0 || number_map_find(&build->ended, 0, slot->serial) != NUMBER_MAP_NONE)
 		return 0;
 	thread = add_thread(process);
 	if (thread == NULL)
@@ -214,14 +207,17 @@ static void sum_threads(struct process *process, const struct thread *all)
 
 void threads_build(struct process *process, const struct thread_list *more)
 {
-	struct build build = {.process = process, .more = more};
+	struct build build = {.process = process};
 
 	free(process->threads);
 	free(process->losses);
 	process->threads = NULL;
 	process->losses = NULL;
 	process->thread_count = process->loss_count = 0;
+	for (size_t i = 0; more != NULL && i < more->thread_count; i++)
+		number_map_set(&build.ended, 0, more->threads[i].serial, (uint32_t)i); /* without memory both rows are shown */
 	log_slots(process->log, take_slot, &build);
+	number_map_free(&build.ended);
 	for (size_t i = 0; more != NULL && i < more->thread_count; i++) {
 		struct thread *thread = add_thread(process);
 

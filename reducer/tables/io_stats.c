@@ -45,12 +45,9 @@ static int by_file(const void *a, const void *b)
 
 static bool wants_thread(const struct request *request, const struct process *process, uint32_t serial)
 {
-	if (request->thread == NULL)
-		return true;
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			return request_wants_thread(request, &process->threads[i]);
-	return false;
+	const struct thread *thread = request->thread == NULL ? NULL : process_thread(process, serial);
+
+	return request->thread == NULL || (thread && request_wants_thread(request, thread));
 }
 
 static void add_row(struct table *table, const struct process *process, const struct io_row *sum, size_t threads)

@@ -111,6 +111,7 @@ static void put_row(struct table *table, const struct request *request, const st
 	const struct step_row *next = row + 1 < all->rows + all->count ? row + 1 : NULL;
 	const struct process *process = &request->run->processes[row->process];
 	const struct unit *unit = &row->unit;
+	const struct thread *thread = unit->thread ? process_thread(process, unit->thread) : NULL;
 
 	table_row(table);
 	table_integer(table, STEP, (int64_t)unit->number);
@@ -131,9 +132,8 @@ static void put_row(struct table *table, const struct request *request, const st
 		table_real(table, CONFIDENCE, process->steps[unit->step].confidence);
 		table_string(table, NAME, process->steps[unit->step].name);
 	}
-	for (size_t t = 0; t < process->thread_count && unit->thread; t++)
-		if (process->threads[t].serial == unit->thread)
-			table_integer(table, THREAD, process->threads[t].tid);
+	if (thread)
+		table_integer(table, THREAD, thread->tid);
 	table_string(table, UNIT, unit_kind_name(row->kind));
 	table_string(table, ROLE, row->is_evaluation ? "evaluation" : NULL);
 	flops_put(table, FLOPS, FLOPS_RATE, flops_add_up(row->flops) != 0 && !row->replays, flops_add_up(row->flops),

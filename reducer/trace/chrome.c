@@ -159,9 +159,8 @@ static void add_place(struct chrome *chrome, struct text *to, const struct span 
 		pid = device_process(chrome, span->process, process->gpu->queues[span->track].device);
 		tid = queue_thread(&process->gpu->queues[span->track], span->lane);
 	} else if (span->on == SPAN_THREAD) {
-		for (size_t i = 0; i < process->thread_count; i++)
-			if (process->threads[i].serial == span->track)
-				tid = process->threads[i].tid + (span->what == SPAN_TRACE ? TRACES_THREAD : 0);
+		const struct thread *thread = process_thread(process, span->track);
+		tid = thread ? thread->tid + (span->what == SPAN_TRACE ? TRACES_THREAD : 0) : tid;
 	}
 	text_string(to, "\"pid\":");
 	text_integer(to, (int64_t)pid);

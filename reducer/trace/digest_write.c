@@ -165,14 +165,6 @@ static void put_names(struct text *out, const char *key, const struct digest_nam
 	text_char(out, ']');
 }
 
-static const struct thread *thread_of(const struct process *process, uint32_t serial)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			return &process->threads[i];
-	return NULL;
-}
-
 static const char *device_name(const struct gpu *gpu, uint32_t id)
 {
 	for (size_t i = 0; i < gpu->device_count; i++)
@@ -185,7 +177,7 @@ static void put_row(struct text *out, const struct run *run, const struct digest
 {
 	static const char *const places[] = {[SPAN_THREAD] = "thread", [SPAN_QUEUE] = "queue", [SPAN_PROCESS] = "process"};
 	const struct process *process = &run->processes[row->process];
-	const struct thread *thread = row->on == SPAN_THREAD ? thread_of(process, row->track) : NULL;
+	const struct thread *thread = row->on == SPAN_THREAD ? process_thread(process, row->track) : NULL;
 
 	text_format(out,
 		    "{\"process\":%" PRIu32 ",\"on\":\"%s\",\"track\":%" PRIu32 ",\"lane\":%" PRIu32 ",\"depth\":%" PRIu32

@@ -93,10 +93,9 @@ static const char *category_of(const struct span *span)
 
 static uint32_t thread_of(const struct writer *writer, const struct span *span)
 {
-	for (size_t i = 0; span->on == SPAN_THREAD && i < writer->process->thread_count; i++)
-		if (writer->process->threads[i].serial == span->track)
-			return writer->process->threads[i].tid;
-	return STEPS_THREAD;
+	const struct thread *thread = span->on == SPAN_THREAD ? process_thread(writer->process, span->track) : NULL;
+
+	return thread ? thread->tid : STEPS_THREAD;
 }
 
 /* A piece of a text of shapes: "float[8,3]", "(1,1)" of a list, "" of what is no tensor. */

@@ -244,15 +244,13 @@ static uint64_t thread_track(struct writer *writer, size_t index, uint32_t seria
 	uint64_t parent = process_track(writer, index);
 	Perfetto__Thread described = PERFETTO__THREAD__INIT;
 	Perfetto__Track track = PERFETTO__TRACK__INIT;
-	const struct thread *thread = NULL;
+	const struct thread *thread;
 	int is_new;
 	uint64_t id = track_number(writer, KEY_THREAD, index, serial, &is_new);
 
 	if (!is_new)
 		return id;
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			thread = &process->threads[i];
+	thread = process_thread(process, serial);
 	described.has_pid = described.has_tid = 1;
 	described.pid = (int32_t)process->pid;
 	described.tid = thread != NULL ? (int64_t)thread->tid : 0;

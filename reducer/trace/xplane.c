@@ -64,17 +64,9 @@ struct writer {
 	uint32_t device, device_plane; /* of the last work; 0 = none yet, else the plane + 1 */
 };
 
-static const struct thread *thread_of(const struct process *process, uint32_t serial)
-{
-	for (size_t i = 0; i < process->thread_count; i++)
-		if (process->threads[i].serial == serial)
-			return &process->threads[i];
-	return NULL;
-}
-
 static uint32_t thread_line(struct writer *writer, uint32_t serial)
 {
-	const struct thread *thread = thread_of(writer->process, serial);
+	const struct thread *thread = process_thread(writer->process, serial);
 	int64_t id = thread && thread->tid ? (int64_t)thread->tid : (int64_t)serial;
 	uint32_t known = xspace_known_line(writer->file, writer->host, id);
 	char name[48];
@@ -209,7 +201,7 @@ static bool put_alike(struct writer *writer, const struct span *span)
 static void put_call(struct writer *writer, const struct span *span)
 {
 	struct xspace_event event = event_of(writer, span, span->name);
-	const struct thread *thread = thread_of(writer->process, span->thread);
+	const struct thread *thread = process_thread(writer->process, span->thread);
 
 	if (span->flow)
 		xspace_natural(writer->file, &event, "correlation_id", span->flow);
