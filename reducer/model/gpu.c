@@ -156,3 +156,23 @@ void gpu_close(struct process *process)
 	gpu_free(process->gpu);
 	process->gpu = NULL;
 }
+
+int gpu_first_queues(const struct gpu *gpu, struct number_map *places)
+{
+	struct number_map firsts = {0}; /* device and context, stream -> place */
+	int failed = 0;
+
+	for (size_t i = 0; i < gpu->queue_count; i++) {
+		const struct gpu_queue *queue = &gpu->queues[i];
+		uint64_t high = (uint64_t)queue->device << 32 | queue->context;
+		uint32_t first = number_map_find(&firsts, high, queue->stream);
+
+		if (first == NUMBER_MAP_NONE) {
+			first = (uint32_t)i;
+			failed |= number_map_set(&firsts, high, queue->stream, first);
+		}
+		failed |= number_map_set(places, 0, queue->id, first);
+	}
+	number_map_free(&firsts);
+	return failed;
+}

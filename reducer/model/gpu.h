@@ -259,6 +259,10 @@ struct gpu {
 /* ns since the run's start of a device time. */
 int64_t gpu_run_ns(const struct gpu *gpu, uint64_t device_time);
 
+struct number_map;
+/* The id of each queue -> place of the first queue on its stream: hardware channels of a stream are one. Returns not 0 without memory. */
+int gpu_first_queues(const struct gpu *gpu, struct number_map *places);
+
 /* The device of a queue, the operation's name: for filters and columns. GPU_NONE, "" = unknown. */
 uint32_t gpu_queue_device(const struct gpu *gpu, uint32_t queue);
 

@@ -7,6 +7,7 @@
  */
 #include "reducer/model/call_places.h"
 #include "reducer/model/periods.h"
+#include "reducer/model/range_domains.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/round.h"
 #include "reducer/model/scan.h"
@@ -19,11 +20,6 @@
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
-
-struct domain {
-	uint32_t id, same; /* same: the first one of that name */
-	const char *name;
-};
 
 /* What came before a range or a step in its stream and belongs to it. */
 struct waiting {
@@ -44,8 +40,7 @@ struct taken {
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
-	struct domain *domains;
-	size_t domain_count;
+	struct range_domains domains;
 	size_t *stack_of;         /* by stream */
 	struct waiting *waiting;  /* by stream */
 	int is_helper;            /* its ops make no steps */
@@ -70,44 +65,25 @@ static void take_domain(void *state, const struct fact *fact, const int *fields)
 {
 	struct taken *taken = state;
 	const struct fact_value *text = fact_text(fact, fields[1]);
-	struct domain *domains = text == NULL ? NULL : model_room(taken->domains, taken->domain_count, sizeof *domains);
 
-	if (domains == NULL)
-		return;
-	taken->domains = domains;
-	domains[taken->domain_count] = (struct domain){.id = (uint32_t)fact_number(fact, fields[0]),
-						       .name = run_text(taken->scan->run, text->text, text->length)};
-	domains[taken->domain_count].same = domains[taken->domain_count].id;
-	for (size_t i = 0; i < taken->domain_count; i++)
-		if (strcmp(domains[i].name, domains[taken->domain_count].name) == 0) {
-			domains[taken->domain_count].same = domains[i].same;
-			break;
-		}
-	taken->domain_count++;
+	if (text != NULL)
+		range_domains_add(&taken->domains, (uint32_t)fact_number(fact, fields[0]),
+				  run_text(taken->scan->run, text->text, text->length));
+}
+
+static const char *domain_of(const struct taken *taken, uint32_t id)
+{
+	return range_domains_name(&taken->domains, id);
+}
+
+static uint32_t same_domain(const struct taken *taken, uint64_t id)
+{
+	return range_domains_same(&taken->domains, id);
 }
 
 static const char *text_of(struct taken *taken, uint64_t hash)
 {
 	return texts_get(&taken->texts, hash);
-}
-
-static const char *domain_of(const struct taken *taken, uint32_t id)
-{
-	for (size_t i = 0; i < taken->domain_count; i++)
-		if (taken->domains[i].id == id)
-			return taken->domains[i].name;
-	return "";
-}
-
-/* Who makes a domain again by its name (a thread, a second copy of a library) means the same one. */
-static uint32_t same_domain(const struct taken *taken, uint64_t id)
-{
-	if (id != 0 && id <= taken->domain_count && taken->domains[id - 1].id == id) /* numbered in the order of the facts */
-		return taken->domains[id - 1].same;
-	for (size_t i = 0; id != 0 && i < taken->domain_count; i++)
-		if (taken->domains[i].id == id)
-			return taken->domains[i].same;
-	return (uint32_t)id;
 }
 
 static void add_words(struct taken *taken, size_t stream, uint32_t sum)
@@ -421,7 +397,7 @@ static void drop(void *state)
 	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
 	texts_free(&taken->texts);
-	free(taken->domains);
+	range_domains_free(&taken->domains);
 	free(taken->stack_of);
 	free(taken->waiting);
 	free(taken->numbers.items);

@@ -559,18 +559,6 @@ void spans_take_overhead(void *state, size_t stream, const struct batch *batch, 
 		    SPANS_VALUE(2));
 }
 
-/* Hardware channels of one stream are drawn as one. */
-static uint32_t first_of_stream(const struct gpu *gpu, size_t at)
-{
-	const struct gpu_queue *queue = &gpu->queues[at];
-	size_t first = 0;
-
-	while (gpu->queues[first].device != queue->device || gpu->queues[first].context != queue->context ||
-	       gpu->queues[first].stream != queue->stream)
-		first++;
-	return (uint32_t)first;
-}
-
 /* Returns -1 without memory. */
 int spans_gpu_begin(struct spans *spans)
 {
@@ -583,8 +571,7 @@ int spans_gpu_begin(struct spans *spans)
 		failed |= number_map_set(&spans->functions, 0, gpu->functions[i].number, (uint32_t)i);
 	for (size_t i = 0; i < gpu->shape_count; i++)
 		failed |= number_map_set(&spans->shapes, 0, gpu->shapes[i].id, (uint32_t)i);
-	for (size_t i = 0; i < gpu->queue_count; i++)
-		failed |= number_map_set(&spans->queues, 0, gpu->queues[i].id, first_of_stream(gpu, i));
+	failed |= gpu_first_queues(gpu, &spans->queues); /* hardware channels of one stream are drawn as one */
 	alikes_begin(&spans->alikes);
 	spans->lane_ends = calloc(gpu->queue_count + 1, sizeof *spans->lane_ends);
 	return spans->lane_ends == NULL || awaited_begin(&spans->awaited) != 0 ? -1 : failed;

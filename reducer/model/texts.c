@@ -2,6 +2,8 @@
 /* Texts by their hash. See texts.h. */
 #include "reducer/model/texts.h"
 
+#include "reducer/base/index.h"
+
 #include <stdlib.h>
 
 #define ROOM_FIRST 1024
@@ -14,7 +16,7 @@ int texts_begin(struct texts *texts)
 
 static struct text_of *find(const struct texts *texts, uint64_t hash)
 {
-	uint64_t at = hash;
+	uint64_t at = base_mix(hash); /* a log may name its texts by any numbers */
 
 	while (texts->places[at % texts->room].text != NULL && texts->places[at % texts->room].hash != hash)
 		at++;
