@@ -2,14 +2,20 @@
 /* Facts of a process: settings, arguments, modules, pairs. Rule: a fact that the table below does not name is no loss. */
 #include "reducer/model/internal.h"
 
+#include "reducer/model/number_map.h"
+#include "reducer/read/diag.h"
 #include "reducer/read/schema.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define FACTS_MOST 4096u /* settings, notes and the like, of each kind: tables compare them pair by pair; the library writes some dozen */
+
 struct read_facts {
 	struct pool *pool;
 	struct process *process;
+	struct number_map module_of; /* id -> place */
+	int is_told;		     /* that there are more than FACTS_MOST of a kind */
 };
 
 typedef void take_fact(struct read_facts *read, const struct fact *fact);
@@ -27,10 +33,25 @@ static uint64_t number(const struct fact *fact, size_t field)
 	return field < fact->count ? fact->values[field].number : 0;
 }
 
+/* model_room of what tables compare pair by pair. */
+static void *few_room(struct read_facts *read, void *array, size_t count, size_t bytes)
+{
+	const struct log *log = read->process->log;
+
+	if (count < FACTS_MOST)
+		return model_room(array, count, bytes);
+	if (!read->is_told)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "",
+			 "more than %u settings, notes or other words about the process of one kind: no program writes so many; the others "
+			 "are left out", FACTS_MOST);
+	read->is_told = 1;
+	return NULL;
+}
+
 static void take_setting(struct read_facts *read, const struct fact *fact)
 {
 	struct process *process = read->process;
-	struct setting *settings = model_room(process->settings, process->setting_count, sizeof *settings);
+	struct setting *settings = few_room(read, process->settings, process->setting_count, sizeof *settings);
 
 	if (settings == NULL)
 		return;
@@ -42,7 +63,7 @@ static void take_setting(struct read_facts *read, const struct fact *fact)
 static void take_setting_error(struct read_facts *read, const struct fact *fact)
 {
 	struct process *process = read->process;
-	struct setting_error *errors = model_room(process->setting_errors, process->setting_error_count, sizeof *errors);
+	struct setting_error *errors = few_room(read, process->setting_errors, process->setting_error_count, sizeof *errors);
 
 	if (errors == NULL)
 		return;
@@ -53,7 +74,7 @@ static void take_setting_error(struct read_facts *read, const struct fact *fact)
 
 static void add_pair(struct read_facts *read, const struct fact *fact, struct pair **pairs, size_t *count)
 {
-	struct pair *wider = model_room(*pairs, *count, sizeof **pairs);
+	struct pair *wider = few_room(read, *pairs, *count, sizeof **pairs);
 
 	if (wider == NULL)
 		return;
@@ -103,6 +124,7 @@ static void take_module(struct read_facts *read, const struct fact *fact)
 	if (modules == NULL)
 		return;
 	process->modules = modules;
+	number_map_set(&read->module_of, 0, number(fact, 0), (uint32_t)process->module_count); /* without memory it stays loaded */
 	module = &modules[process->module_count++];
 	*module = (struct module){.id = number(fact, 0),
 				  .bias = number(fact, 1),
@@ -122,9 +144,10 @@ static void take_module(struct read_facts *read, const struct fact *fact)
 
 static void take_module_unload(struct read_facts *read, const struct fact *fact)
 {
-	for (size_t i = 0; i < read->process->module_count; i++)
-		if (read->process->modules[i].id == number(fact, 0))
-			read->process->modules[i].unloaded_ticks = fact->time;
+	uint32_t place = number_map_find(&read->module_of, 0, number(fact, 0));
+
+	if (place != NUMBER_MAP_NONE)
+		read->process->modules[place].unloaded_ticks = fact->time;
 }
 
 /* Words come in order; a gap (a lost fact) reads as "". */
@@ -174,9 +197,10 @@ static void close_arguments(struct process *process)
 
 void facts_read(struct pool *pool, struct process *process)
 {
-	struct read_facts read = {pool, process};
+	struct read_facts read = {.pool = pool, .process = process};
 
 	log_facts(process->log, visit, &read);
+	number_map_free(&read.module_of);
 	close_arguments(process);
 	for (size_t i = 0; i < process->host_count; i++) {
 		if (strcmp(process->hosts[i].name, "executable") == 0)

@@ -470,6 +470,8 @@ const struct account *process_account(const struct process *process, const char 
 
 const struct module *process_module(const struct process *process, uint64_t id)
 {
+	if (id != 0 && id <= process->module_count && process->modules[id - 1].id == id) /* numbered in the order of the facts */
+		return &process->modules[id - 1];
 	for (size_t i = 0; i < process->module_count; i++)
 		if (process->modules[i].id == id)
 			return &process->modules[i];

@@ -4,6 +4,7 @@
  *
  * Rule: time is what the calling thread spent inside the call. A call made inside another recorded one is counted in both.
  */
+#include "reducer/base/index.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <stdlib.h>
@@ -46,15 +47,33 @@ struct row {
 struct rows {
 	struct row *list;
 	size_t count, room;
+	struct base_index index;
 };
 
-/* Some hundred functions at most: a search costs less than an index. */
+/* What rows are told apart by. */
+struct key {
+	const struct gpu_function *function;
+	uint32_t result;
+};
+
+static bool is_row(const void *context, const void *key, uint32_t number)
+{
+	const struct row *row = &((const struct rows *)context)->list[number];
+	const struct key *wanted = key;
+
+	return row->sum.result == wanted->result && strcmp(row->function->name, wanted->function->name) == 0 &&
+	       strcmp(row->function->library, wanted->function->library) == 0;
+}
+
 static struct row *row_of(struct rows *rows, const struct gpu_function *function, uint32_t result)
 {
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->list[i].sum.result == result && strcmp(rows->list[i].function->name, function->name) == 0 &&
-		    strcmp(rows->list[i].function->library, function->library) == 0)
-			return &rows->list[i];
+	const struct key key = {function, result};
+	uint64_t hash = base_hash(base_hash(BASE_HASH, function->name, strlen(function->name)), &result, sizeof(result));
+	uint32_t number = base_index_find(&rows->index, hash, is_row, rows, &key);
+
+	if (number != UINT32_MAX)
+		return &rows->list[number];
+	base_index_add(&rows->index, hash, (uint32_t)rows->count);
 	rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
 	rows->list[rows->count] = (struct row){.function = function, .sum = {.result = result}};
 	return &rows->list[rows->count++];
@@ -137,6 +156,7 @@ static void fill(struct table *table, const struct request *request)
 		spread_free(&rows.list[i].sum.times);
 	}
 	free(rows.list);
+	base_index_free(&rows.index);
 	gpu_note_percentiles(table, any_classed);
 	note_others(table, request);
 	gpu_notes(table, request);
