@@ -147,7 +147,8 @@ void op_stacks_pop(struct op_stacks *ops, size_t at, uint64_t key, uint8_t sourc
 		close_frame(ops, &ops->stacks[at], place, time, 0);
 		return;
 	}
-	for (size_t i = 0; key != 0 && i < ops->stack_count; i++) {
+	for (size_t i = 0, looks = 0; key != 0 && i < ops->stack_count && looks < OPS_ELSEWHERE_LOOKS; i++) {
+		looks += 1 + ops->stacks[i].count;
 		place = find(&ops->stacks[i], key, source);
 		if (place == SIZE_MAX)
 			continue;

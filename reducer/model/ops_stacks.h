@@ -11,6 +11,7 @@
 #include "reducer/model/ops.h"
 
 #define OPS_NONE UINT32_MAX
+#define OPS_ELSEWHERE_LOOKS (1u << 16) /* threads and what is open on them: where an op that ended on another thread is looked for */
 
 /* Sums of one op; times are ticks. */
 struct op_sum {

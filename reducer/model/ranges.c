@@ -148,6 +148,7 @@ void ranges_push(struct ranges *ranges, size_t at, uint32_t sum, uint64_t time, 
 	}
 	*open = (struct range_open){.sum = sum, .step = step, .begin = time, .counted_from = time};
 	stack->count++;
+	ranges->sums[sum].open++;
 	ranges->changes++;
 }
 
@@ -165,7 +166,8 @@ static void finish(struct ranges *ranges, struct range_stack *stack, size_t i, u
 	}
 	if (i > 0 && open->counted_from < end)
 		open[-1].inside += end - open->counted_from;
-	for (size_t below = i; below > 0 && !is_nested; below--)
+	sum->open--;
+	for (size_t below = sum->open == 0 ? 0 : i; below > 0 && !is_nested; below--)
 		is_nested = stack->open[below - 1].sum == open->sum;
 	add_time(sum, took, is_nested);
 	sum->self += took > open->inside ? took - open->inside : 0;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define RANGES_NAMES_MAX (1u << 18)  /* distinct names with sums of their own; more share the first one, "" */
-#define RANGES_DEPTH_MAX (1u << 16)  /* open ranges of one thread; deeper ones are counted and not kept */
+#define RANGES_DEPTH_MAX (1u << 14)  /* open ranges of one thread; deeper ones are counted and not kept: a search costs as much */
 #define RANGES_OPEN_MAX (1u << 20)   /* open ranges of the whole process */
 
 /* What is known of all ranges of one name, domain and source. */
@@ -28,6 +28,7 @@ struct range_sum {
 	uint64_t process_wide; /* of occurrences, those of the whole process: no self time */
 	uint64_t elsewhere;    /* of those, ended by another thread */
 	uint64_t bytes, with_bytes; /* of structured payloads that say so (NCCL), and how many ranges did */
+	size_t open;		    /* on stacks at this moment */
 };
 
 struct range_open {

@@ -46,6 +46,7 @@ struct span_thread {
 	uint32_t serial;
 	struct span_open *open;
 	size_t count, room;
+	uint64_t too_deep; /* pushed and not popped beyond the last that is on `open` */
 	struct span_ended {
 		int64_t start_ns;
 		uint64_t duration_ns;

@@ -5,13 +5,14 @@
  * Rule: a range waits on the stack of its thread until its end comes by; an end that nothing waits for is passed over. What a
  * range lies in is what was open below it when it began, whatever ends first.
  */
+#include "reducer/model/ops_stacks.h"
 #include "reducer/model/round.h"
 #include "reducer/model/spans_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define OPEN_MOST (1u << 16) /* ranges open at once on a thread; further ones are drawn as marks */
+#define OPEN_MOST (1u << 14) /* ranges open at once on a thread; further ones are drawn as marks: a search costs as much */
 
 /* What is innermost up to a place on the stack. */
 static void find_innermost(struct span_thread *thread, size_t at)
@@ -27,25 +28,42 @@ static void find_innermost(struct span_thread *thread, size_t at)
 		open->range = (uint32_t)at + 1;
 }
 
+/* Returns -1 where it does not fit. */
+static int make_room(struct span_thread *thread)
+{
+	size_t room = thread->room ? thread->room * 2 : 16;
+	struct span_open *larger;
+
+	if (thread->count < thread->room)
+		return 0;
+	larger = room > OPEN_MOST ? NULL : realloc(thread->open, room * sizeof *larger);
+	if (larger == NULL)
+		return -1;
+	thread->open = larger;
+	thread->room = room;
+	return 0;
+}
+
+/* What ends by a pop that names no range. */
+static int is_stacked(const struct span_open *open)
+{
+	return open->family >= FAMILY_STACK && open->family < FAMILY_TRACE;
+}
+
 struct span_open *spans_push(struct spans *spans, struct span_thread *thread, struct span_open open)
 {
-	if (thread->count == thread->room) {
-		size_t room = thread->room ? thread->room * 2 : 16;
-		struct span_open *larger = room > OPEN_MOST ? NULL : realloc(thread->open, room * sizeof *larger);
-		if (larger == NULL) {
-			spans_tell(spans, &(struct span){.kind = SPAN_INSTANT,
-							 .what = SPAN_MARK,
-							 .on = SPAN_THREAD,
-							 .track = thread->serial,
-							 .thread = thread->serial,
-							 .start_ns = open.start_ns,
-							 .source = open.source,
-							 .name = spans_text(spans, open.name),
-							 .is_open = 1});
-			return NULL;
-		}
-		thread->open = larger;
-		thread->room = room;
+	if ((thread->too_deep != 0 && is_stacked(&open)) || make_room(thread) != 0) {
+		thread->too_deep += is_stacked(&open) != 0;
+		spans_tell(spans, &(struct span){.kind = SPAN_INSTANT,
+						 .what = SPAN_MARK,
+						 .on = SPAN_THREAD,
+						 .track = thread->serial,
+						 .thread = thread->serial,
+						 .start_ns = open.start_ns,
+						 .source = open.source,
+						 .name = spans_text(spans, open.name),
+						 .is_open = 1});
+		return NULL;
 	}
 	open.inputs = SPANS_NO_TEXT;
 	thread->open[thread->count] = open;
@@ -195,8 +213,13 @@ void spans_take_pop(void *state, size_t stream, const struct batch *batch, size_
 {
 	struct spans *spans = state;
 	struct span_thread *thread = &spans->threads[spans->thread_of[stream]];
-	size_t at = spans_find(thread, FAMILY_STACK + (uint16_t)SPANS_VALUE(1), SPANS_VALUE(0));
+	size_t at;
 
+	if (thread->too_deep != 0) { /* the ends of those come first, as in ranges.c */
+		thread->too_deep--;
+		return;
+	}
+	at = spans_find(thread, FAMILY_STACK + (uint16_t)SPANS_VALUE(1), SPANS_VALUE(0));
 	if (at != SIZE_MAX)
 		spans_close(spans, thread, at, spans_ns(spans, batch->times[i]), 0);
 }
@@ -261,8 +284,9 @@ void spans_take_op_end(void *state, size_t stream, const struct batch *batch, si
 	} else {
 		at = spans_find(thread, family, key);
 	}
-	for (size_t t = 0; at == SIZE_MAX && key != 0 && t < spans->thread_count; t++) {
+	for (size_t t = 0, looks = 0; at == SIZE_MAX && key != 0 && t < spans->thread_count && looks < OPS_ELSEWHERE_LOOKS; t++) {
 		thread = &spans->threads[t];
+		looks += 1 + thread->count;
 		at = spans_find(thread, family, key);
 	}
 	if (at != SIZE_MAX)
@@ -321,9 +345,11 @@ void spans_take_read(void *state, size_t stream, const struct batch *batch, size
 
 void spans_ranges_finish(struct spans *spans, int64_t end_ns)
 {
-	for (size_t t = 0; t < spans->thread_count; t++)
+	for (size_t t = 0; t < spans->thread_count; t++) {
 		while (spans->threads[t].count > 0)
 			spans_close(spans, &spans->threads[t], spans->threads[t].count - 1, end_ns, 1);
+		spans->threads[t].too_deep = 0;
+	}
 	while (spans->wide.count > 0)
 		spans_close(spans, &spans->wide, spans->wide.count - 1, end_ns, 1);
 }
