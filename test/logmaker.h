@@ -110,4 +110,9 @@ void maker_gpu(struct maker *maker, unsigned threads, uint64_t launches, uint64_
  * Blocks: weights of five results that stay, each product's to the end of its step, each other's to the end of its op. */
 void maker_products(struct maker *maker, unsigned side, uint64_t product_ns, uint64_t other_ns);
 
+/*
+ * A log with `count` of one thing: kinds are listed in logmaker_hostile.c. Returns -1 where there is no such kind.
+ */
+int maker_hostile(struct maker *maker, const char *kind, uint64_t count);
+
 #endif
