@@ -30,6 +30,7 @@ struct entry {
 struct delay {
 	uint32_t tid; /* 0 = free */
 	uint32_t round;
+	uint32_t is_asked; /* its file was opened, or cannot be */
 	struct tfp_kept file;
 };
 
@@ -40,9 +41,14 @@ static uint32_t round_now;
 static char text[96]; /* a path, then what a file holds: stacks of hooks are short */
 static int is_listed; /* the list was opened */
 
+/* With the list the calling thread's file, mostly the only one there is. */
 void tfp_system_threads_open(void)
 {
 	is_listed = tfp_kept_most() > 0 && tfp_kept_open(&list, NULL, "/proc/self/task", O_DIRECTORY) == 0;
+	if (!is_listed)
+		return;
+	delays[0] = (struct delay){.tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0), .is_asked = 1};
+	tfp_kept_open(&delays[0].file, NULL, "/proc/thread-self/schedstat", 0);
 }
 
 void tfp_system_threads_close(void)
@@ -50,7 +56,7 @@ void tfp_system_threads_close(void)
 	tfp_kept_close(&list);
 	for (uint32_t i = 0; i < KEPT_MOST; i++) {
 		tfp_kept_close(&delays[i].file);
-		delays[i].tid = 0;
+		delays[i] = (struct delay){0};
 	}
 }
 
@@ -68,15 +74,16 @@ static struct delay *place_of(uint32_t tid, uint32_t most)
 	return unused;
 }
 
-static void open_delay(struct delay *delay, const char *tid_text, uint32_t tid)
+/* When the thread was met a second time: one that lives shorter gives no two values, and costs the host no number. */
+static void open_delay(struct delay *delay, const char *tid_text)
 {
 	size_t length = tfp_length(tid_text);
 
+	delay->is_asked = 1; /* also where it cannot be opened: it is not tried again */
 	if (length > 12)
 		return;
 	tfp_copy(text, tid_text, length);
 	tfp_copy(text + length, "/schedstat", 11);
-	delay->tid = tid; /* also where it cannot be opened: it is not tried again */
 	tfp_kept_open(&delay->file, &list, text, 0);
 }
 
@@ -112,10 +119,12 @@ static void put_one(const char *name, uint32_t most, struct tfp_thread *thread, 
 	    tid == __atomic_load_n(&tfp_state->drainer.tid, __ATOMIC_RELAXED))
 		return;
 	struct delay *delay = place_of((uint32_t)tid, most);
-	if (delay && !delay->tid)
-		open_delay(delay, name, (uint32_t)tid);
-	if (delay)
+	if (delay && delay->tid && !delay->is_asked)
+		open_delay(delay, name);
+	if (delay) {
+		delay->tid = (uint32_t)tid;
 		delay->round = round_now;
+	}
 	if (!delay || put_delay(delay, thread, lane, now))
 		put_clock((uint32_t)tid, thread, lane, now);
 }
@@ -127,7 +136,7 @@ static void forget_ended(void)
 		if (!delays[i].tid || delays[i].round == round_now)
 			continue;
 		tfp_kept_close(&delays[i].file);
-		delays[i].tid = 0;
+		delays[i] = (struct delay){0};
 	}
 }
 

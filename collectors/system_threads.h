@@ -2,8 +2,9 @@
 /*
  * Processor time and run-queue delay of all threads of the process, whatever they are doing.
  *
- * Rule: a thread's time is asked of its clock, which needs no descriptor; its delay stands in a file that is kept while the
- * thread lives, for as many threads as descriptors may be kept (tfp_kept_most); of THREADS_MOST threads nothing is missing.
+ * Rule: a thread's time is asked of its clock, which needs no descriptor; its delay stands in a file that is opened when the thread
+ * was met twice, a second apart, and kept while it lives, for as many threads as descriptors may be kept (tfp_kept_most); of
+ * THREADS_MOST threads no time is missing.
  */
 #ifndef TFP_COLLECTORS_SYSTEM_THREADS_H
 #define TFP_COLLECTORS_SYSTEM_THREADS_H

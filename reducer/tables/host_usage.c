@@ -212,7 +212,7 @@ static void fill(struct table *table, const struct request *request)
 		   "second what the kernel says of it from outside (thread_run, thread_delay). Figures that the kernel must add "
 		   "up first "
 		   "(control group, machine, threads) are read once a second; in a process that ends within a second, once or "
-		   "never.");
+		   "never. The run-queue delay of a thread is read from its second reading on, which tells it since the thread began.");
 	notes_recording(table, request);
 }
 
