@@ -20,8 +20,8 @@ uint64_t program_lasted_ns(const struct log *log);
 uint64_t program_last_ticks(const struct log *log);
 
 /*
- * ns between the origin and the end that whoever waited saw, of one that runs until now, by the clock that nobody sets; 0 = not told, or the process said itself
- * when it ended. `told` is what log_end gave, zeroed where it gave nothing.
+ * ns between the origin and the end that whoever waited saw, of one that runs until now, by the clock that nobody sets; 0 = not told, or
+ * the process said itself when it ended. `told` is what log_end gave, zeroed where it gave nothing.
  */
 uint64_t program_waited_ns(const struct log *log, const struct tfp_end_payload *told);
 

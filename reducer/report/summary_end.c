@@ -173,17 +173,22 @@ void summary_measure_standstill(struct summary *summary)
 		summary->standstill_lines = (unsigned)summary_measure(summary, "  ", sentence.bytes, STILL_LINES);
 }
 
-void summary_put_end(struct summary *summary)
+static void put_memory_end(struct summary *summary, void (*note)(struct table *table, const struct request *request))
 {
 	struct table *table = table_make(&table_processes);
 
-	memory_end_note(table, summary->request);
-	memory_end_note_other(table, summary->request);
+	note(table, summary->request);
 	for (size_t i = 0; i < table->note_count; i++)
 		summary_sentence(summary, "  ", table->notes[i].text, LINES);
 	table_free(table);
+}
+
+void summary_put_end(struct summary *summary)
+{
+	put_memory_end(summary, memory_end_note);
 	put_failures(summary);
 	put_holder(summary);
 	if (summary->standstill_lines)
 		summary_sentence(summary, "  ", summary->standstill.bytes, STILL_LINES);
+	put_memory_end(summary, memory_end_note_other);
 }

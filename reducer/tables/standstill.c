@@ -2,6 +2,7 @@
 /* Steps that stopped; see reducer/tables/standstill.h. */
 #include "reducer/tables/standstill.h"
 
+#include "reducer/model/losses.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <inttypes.h>
@@ -73,11 +74,22 @@ bool standstill_since(struct standstill *since, const struct step_rows *rows, co
 	return to > from;
 }
 
+/* Whether records of that time may be among those that were lost. With FULL=wrap older ones are given up all the while. */
+static bool may_be_of(const struct loss *loss, const struct process *process, int64_t from_ns)
+{
+	int64_t whole_ns;
+
+	if (!loss->count || loss->last_ns < from_ns || loss_is_degraded(loss->kind))
+		return false;
+	whole_ns = losses_whole_from(process, loss->kind);
+	return whole_ns == TIME_UNKNOWN || whole_ns > from_ns;
+}
+
 /* Whether all that happened from then to the end is in the log, as far as the process lived. */
 static bool is_recorded(const struct process *process, const struct standstill *still)
 {
 	for (size_t i = 0; i < process->loss_count; i++)
-		if (process->losses[i].count && process->losses[i].last_ns >= still->from_ns)
+		if (may_be_of(&process->losses[i], process, still->from_ns))
 			return false;
 	for (size_t i = 0; i < process->range_count; i++)
 		if (process->ranges[i].from_ns <= still->from_ns && process->ranges[i].to_ns >= process->end_ns)
