@@ -46,20 +46,23 @@ static struct last_thread *thread_of(struct last_work *work, uint32_t serial)
 	return &work->threads[place];
 }
 
-static void note_end(struct last_thread *thread, int64_t end_ns, const char *text)
+static void note_end(struct last_work *work, struct last_thread *thread, int64_t end_ns, const char *text)
 {
 	if (thread->end_ns != TIME_UNKNOWN && end_ns < thread->end_ns)
 		return;
 	thread->end_ns = end_ns;
+	if (thread->text == text)
+		return;
 	thread->text = text;
+	thread->name = words_lasting(&work->words, text);
 }
 
 static void again(void *result, const struct span_again *spans, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (spans[i].like->what == SPAN_CALL && spans[i].like->thread)
-			note_end(thread_of(result, spans[i].like->thread), spans[i].start_ns + (int64_t)spans[i].duration_ns,
-				 spans[i].like->name);
+			note_end(result, thread_of(result, spans[i].like->thread),
+				 spans[i].start_ns + (int64_t)spans[i].duration_ns, spans[i].like->name);
 }
 
 static void take(void *result, const struct span *span)
@@ -75,7 +78,7 @@ static void take(void *result, const struct span *span)
 		thread->open[thread->open_count++] =
 			(struct last_open){.start_ns = span->start_ns, .name = words_lasting(&work->words, span->name)};
 	} else {
-		note_end(thread, span->start_ns + (int64_t)span->duration_ns, span->name);
+		note_end(work, thread, span->start_ns + (int64_t)span->duration_ns, span->name);
 	}
 }
 
@@ -101,7 +104,6 @@ static void end(void *result)
 		struct last_thread *thread = &work->threads[i];
 		if (thread->open_count)
 			qsort(thread->open, thread->open_count, sizeof(*thread->open), by_start);
-		thread->name = thread->end_ns == TIME_UNKNOWN ? 0 : words_number(&work->words, thread->text);
 		thread->text = NULL;
 	}
 	if (work->count)

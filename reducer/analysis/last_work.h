@@ -18,8 +18,8 @@ struct last_open {
 struct last_thread {
 	uint64_t log_id;
 	uint32_t thread;	/* serial */
-	const char *text;	/* during the pass only: of what ended last */
-	uint32_t name;		/* that, in words */
+	const char *text;	/* of what ended last, during the pass only; */
+	uint32_t name;		/* in words */
 	int64_t end_ns;		/* then; TIME_UNKNOWN = nothing has */
 	struct last_open *open; /* once the pass is over by start: outermost first */
 	size_t open_count, open_room;
