@@ -75,22 +75,29 @@ bool standstill_since(struct standstill *since, const struct step_rows *rows, co
 }
 
 /* Whether records of that time may be among those that were lost. With FULL=wrap older ones are given up all the while. */
-static bool may_be_of(const struct loss *loss, const struct process *process, int64_t from_ns)
+static bool may_be_lost(const struct process *process, int64_t from_ns)
 {
-	int64_t whole_ns;
+	unsigned whole_kind = 0; /* of the loss that `whole_ns` is of; 0 is none */
+	int64_t whole_ns = TIME_UNKNOWN;
 
-	if (!loss->count || loss->last_ns < from_ns || loss_is_degraded(loss->kind))
-		return false;
-	whole_ns = losses_whole_from(process, loss->kind);
-	return whole_ns == TIME_UNKNOWN || whole_ns > from_ns;
+	for (size_t i = 0; i < process->loss_count; i++) {
+		const struct loss *loss = &process->losses[i];
+		if (!loss->count || loss->last_ns < from_ns || loss_is_degraded(loss->kind))
+			continue;
+		if (loss->kind != whole_kind)
+			whole_ns = losses_whole_from(process, loss->kind);
+		whole_kind = loss->kind;
+		if (whole_ns == TIME_UNKNOWN || whole_ns > from_ns)
+			return true;
+	}
+	return false;
 }
 
 /* Whether all that happened from then to the end is in the log, as far as the process lived. */
 static bool is_recorded(const struct process *process, const struct standstill *still)
 {
-	for (size_t i = 0; i < process->loss_count; i++)
-		if (may_be_of(&process->losses[i], process, still->from_ns))
-			return false;
+	if (may_be_lost(process, still->from_ns))
+		return false;
 	for (size_t i = 0; i < process->range_count; i++)
 		if (process->ranges[i].from_ns <= still->from_ns && process->ranges[i].to_ns >= process->end_ns)
 			return true;
