@@ -21,6 +21,7 @@ struct allocator_list {
 	struct words words;
 	void *items; /* `size` bytes each; in order once allocators_sort was called */
 	size_t count, room, size;
+	size_t *of_word, of_word_room; /* by number of a word: the place + 1 of the item called so; during the pass */
 	const struct analysis_input *input;
 };
 

@@ -71,11 +71,42 @@ static bool uses_tensor(struct work *work, const struct span *span, uint32_t nam
 	return matrix >= 0 ? matrix > 0 : span->what == SPAN_KERNEL && is_tensor_name(work, name);
 }
 
+/* A device or a thread of a process. */
+struct whose {
+	uint64_t log_id;
+	uint32_t number;
+};
+
+static uint64_t hash_whose(const struct whose *whose)
+{
+	return base_mix(whose->log_id) ^ base_mix(whose->number + UINT64_C(1));
+}
+
+static bool is_device(const void *context, const void *key, uint32_t number)
+{
+	const struct work_device *have = &((const struct work *)context)->devices[number];
+	const struct whose *want = key;
+
+	return have->log_id == want->log_id && have->device == want->number;
+}
+
+static bool is_thread(const void *context, const void *key, uint32_t number)
+{
+	const struct work_thread *have = &((const struct work *)context)->threads[number];
+	const struct whose *want = key;
+
+	return have->log_id == want->log_id && have->serial == want->number;
+}
+
 static struct work_device *device_of(struct work *work, uint64_t log_id, uint32_t device)
 {
-	for (size_t i = 0; i < work->device_count; i++)
-		if (work->devices[i].log_id == log_id && work->devices[i].device == device)
-			return &work->devices[i];
+	const struct whose whose = {log_id, device};
+	uint64_t hash = hash_whose(&whose);
+	uint32_t number = base_index_find(&work->device_index, hash, is_device, work, &whose);
+
+	if (number != UINT32_MAX)
+		return &work->devices[number];
+	base_index_add(&work->device_index, hash, (uint32_t)work->device_count);
 	work->devices = base_grow(work->devices, &work->device_room, work->device_count + 1, sizeof(*work->devices));
 	work->devices[work->device_count] =
 		(struct work_device){.log_id = log_id, .device = device, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
@@ -84,13 +115,18 @@ static struct work_device *device_of(struct work *work, uint64_t log_id, uint32_
 
 static struct work_thread *thread_of(struct work *work, uint64_t log_id, uint32_t serial)
 {
+	const struct whose whose = {log_id, serial};
 	struct work_thread *last = work->thread_count ? &work->threads[work->last_thread] : NULL;
+	uint64_t hash;
+	uint32_t number;
 
 	if (last && last->log_id == log_id && last->serial == serial)
 		return last;
-	for (size_t i = 0; i < work->thread_count; i++)
-		if (work->threads[i].log_id == log_id && work->threads[i].serial == serial)
-			return &work->threads[work->last_thread = i];
+	hash = hash_whose(&whose);
+	number = base_index_find(&work->thread_index, hash, is_thread, work, &whose);
+	if (number != UINT32_MAX)
+		return &work->threads[work->last_thread = number];
+	base_index_add(&work->thread_index, hash, (uint32_t)work->thread_count);
 	work->threads = base_grow(work->threads, &work->thread_room, work->thread_count + 1, sizeof(*work->threads));
 	work->threads[work->thread_count] =
 		(struct work_thread){.log_id = log_id, .serial = serial, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
@@ -372,6 +408,8 @@ static void drop(void *result)
 	free(work->rows);
 	free(work->devices);
 	free(work->threads);
+	base_index_free(&work->device_index);
+	base_index_free(&work->thread_index);
 	free(work);
 }
 

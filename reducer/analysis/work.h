@@ -51,6 +51,7 @@ struct work {
 	size_t device_count, device_room;
 	struct work_thread *threads;
 	size_t thread_count, thread_room, last_thread; /* the last: looked for last, a place */
+	struct base_index device_index, thread_index;
 	const struct analysis_input *input; /* during the pass only */
 	struct parts parts;
 	uint8_t *tensor_names; /* by number in words: 0 = not looked at, 1 = no, 2 = its name says tensor cores */
