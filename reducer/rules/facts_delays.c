@@ -45,6 +45,7 @@ static struct delays delays_find(const struct request *request, const struct ste
 {
 	struct delays delays = {.process = &request->run->processes[p]};
 	const struct use_rows *use = &delays.process->use;
+	size_t end;
 
 	delays.readings = base_alloc(use->count + 1, sizeof(*delays.readings));
 	for (size_t i = 0; i < use->count; i++) {
@@ -55,8 +56,8 @@ static struct delays delays_find(const struct request *request, const struct ste
 	}
 	if (delays.count)
 		qsort(delays.readings, delays.count, sizeof(*delays.readings), by_task);
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->items[i]->process == p && step_rows_judges(rows, i))
+	for (size_t i = step_rows_of(rows, p, &end); i < end; i++)
+		if (step_rows_judges(rows, i))
 			step_cover_add(&delays.judged, rows->items[i]->start_ns, (int64_t)rows->items[i]->total_ns);
 	step_cover_unite(&delays.judged);
 	return delays;

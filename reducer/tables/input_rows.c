@@ -36,16 +36,6 @@ uint64_t input_wait_ns(const struct step_row *row)
 	return row->exposed_ns[PART_INPUT_WAIT] + row->exposed_ns[PART_INPUT_COPY];
 }
 
-/* The rows of one process stand together. */
-static void rows_of(struct input_view *view, const struct step_rows *rows, size_t process)
-{
-	while (view->first < rows->count && rows->items[view->first]->process != process)
-		view->first++;
-	view->end = view->first;
-	while (view->end < rows->count && rows->items[view->end]->process == process)
-		view->end++;
-}
-
 static void sum_steps(struct input_view *view, const struct step_rows *rows)
 {
 	double squares = 0;
@@ -274,7 +264,7 @@ void input_views_find(struct input_views *views, const struct request *request)
 					    .loading = loading,
 					    .step_thread_cores = -1,
 					    .pipelines = analyses_process(request->analyses, &analysis_pipelines, p)};
-		rows_of(view, &views->rows, p);
+		view->first = step_rows_of(&views->rows, p, &view->end);
 		sum_steps(view, &views->rows);
 		sum_workers(view, request);
 		sum_parts(view);

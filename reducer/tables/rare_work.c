@@ -79,12 +79,13 @@ static int by_ns(const void *a, const void *b)
 /* The judged steps of one process. */
 static void take_steps(struct rare *rare, const struct step_rows *rows, size_t process, size_t step_count)
 {
-	uint64_t *sorted = base_alloc(rows->count + 1, sizeof(*sorted));
+	size_t end, first = step_rows_of(rows, process, &end);
+	uint64_t *sorted = base_alloc(end - first + 1, sizeof(*sorted));
 
 	rare->times = base_alloc(step_count + 1, sizeof(*rare->times));
-	for (size_t i = 0; i < rows->count; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct step_row *row = rows->items[i];
-		if (row->process != process || row->unit.step == SIZE_MAX || !row->total_ns || !step_rows_judges(rows, i))
+		if (row->unit.step == SIZE_MAX || !row->total_ns || !step_rows_judges(rows, i))
 			continue;
 		rare->times[row->unit.step].ns = sorted[rare->judged++] = row->total_ns;
 	}

@@ -196,6 +196,27 @@ void step_rows_free(struct step_rows *rows)
 	*rows = (struct step_rows){0};
 }
 
+/* The first row of that process or a later one. */
+static size_t first_row(const struct step_rows *rows, size_t process)
+{
+	size_t low = 0, high = rows->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (rows->items[middle]->process < process)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end)
+{
+	*end = first_row(rows, process + 1);
+	return first_row(rows, process);
+}
+
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 {
 	return !row->is_unrecorded && (rows->is_cut_counted || !row->unit.is_cut);

@@ -43,6 +43,8 @@ struct step_rows {
 /* The units of all wanted processes, from the analysis of steps. step_rows_free after it. */
 void step_rows_find(struct step_rows *rows, const struct request *request);
 void step_rows_free(struct step_rows *rows);
+/* Where the rows of a process begin, in equal time however many there are; *end: behind its last. */
+size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end);
 /* Why there is none to tell of: nobody marked any, or the filters choose none. Not a sentence's end. */
 void step_rows_say_none(struct text *text, const struct step_rows *rows);
 /* Does this row take part in sums and statistics? */
