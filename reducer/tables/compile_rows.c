@@ -14,12 +14,29 @@
 #define TRACING "tf.function traced in Python"
 #define COMPILED "torch.compile region compiled"
 
+struct key {
+	const char *what, *function;
+	size_t length; /* of the function */
+};
+
+static bool is_row(const void *context, const void *key, uint32_t number)
+{
+	const struct compile_row *row = &((const struct compile_rows *)context)->list[number];
+	const struct key *wanted = key;
+
+	return strcmp(row->what, wanted->what) == 0 && strlen(row->function) == wanted->length &&
+	       memcmp(row->function, wanted->function, wanted->length) == 0;
+}
+
 static struct compile_row *row_of(struct compile_rows *rows, const char *what, const char *function, size_t length)
 {
-	for (size_t i = 0; i < rows->count; i++) /* functions: tens */
-		if (strcmp(rows->list[i].what, what) == 0 && strlen(rows->list[i].function) == length &&
-		    memcmp(rows->list[i].function, function, length) == 0)
-			return &rows->list[i];
+	const struct key key = {what, function, length};
+	uint64_t hash = base_hash(base_hash(BASE_HASH, what, strlen(what)), function, length);
+	uint32_t number = base_index_find(&rows->index, hash, is_row, rows, &key);
+
+	if (number != UINT32_MAX)
+		return &rows->list[number];
+	base_index_add(&rows->index, hash, (uint32_t)rows->count);
 	rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
 	rows->list[rows->count] = (struct compile_row){.what = what, .function = base_copy(function, length)};
 	return &rows->list[rows->count++];
@@ -157,4 +174,5 @@ void compile_rows_free(struct compile_rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		free(rows->list[i].function);
 	free(rows->list);
+	base_index_free(&rows->index);
 }

@@ -8,6 +8,7 @@
 #ifndef REDUCER_TABLES_COMPILE_ROWS_H
 #define REDUCER_TABLES_COMPILE_ROWS_H
 
+#include "reducer/base/index.h"
 #include "reducer/model/run.h"
 
 /* One row: `what` is a constant text or the run's. */
@@ -23,6 +24,7 @@ struct compile_row {
 struct compile_rows {
 	struct compile_row *list;
 	size_t count, room;
+	struct base_index index;
 };
 
 /* What the ops of a process tell. */

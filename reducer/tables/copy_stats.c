@@ -4,10 +4,12 @@
  *
  * Rule: bandwidth is bytes of timed records by their time; one whose time is impossible counts in bytes alone.
  */
+#include "reducer/base/index.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	RANK, KIND, SOURCE, DESTINATION, MANNER, DEVICE, PEER, OP, OCCURRENCES, BYTES, AVERAGE_BYTES, LEAST_BYTES, MOST_BYTES, TOTAL,
@@ -52,23 +54,39 @@ struct row {
 struct rows {
 	struct row *list;
 	size_t count, room;
+	struct base_index index;
 };
 
-static bool is_same(const struct row *row, const struct gpu_copy *copy, const char *op, uint32_t device)
+/* What rows are told apart by; numbers alone, so that bytes may be hashed. */
+struct key {
+	uint32_t kind, source, destination, flags, source_device, destination_device, device, padding;
+	uint64_t op; /* address of its name: each once */
+};
+
+static struct key key_of(const struct gpu_copy *copy, const char *op, uint32_t device)
 {
-	return row->sum.kind == copy->kind && row->sum.source == copy->source && row->sum.destination == copy->destination &&
-	       row->sum.flags == copy->flags && row->sum.source_device == copy->source_device &&
-	       row->sum.destination_device == copy->destination_device && row->device == device && row->op == op;
+	return (struct key){copy->kind, copy->source, copy->destination, copy->flags, copy->source_device, copy->destination_device,
+			    device, 0, (uint64_t)(uintptr_t)op};
 }
 
-/* Distinct rows are few: directions by devices by operations. */
+static bool is_row(const void *context, const void *key, uint32_t number)
+{
+	const struct row *row = &((const struct rows *)context)->list[number];
+	const struct key own = key_of(&row->sum, row->op, row->device);
+
+	return memcmp(&own, key, sizeof(own)) == 0;
+}
+
 static struct row *row_of(struct rows *rows, const struct gpu_copy *copy, const char *op, uint32_t device)
 {
+	const struct key key = key_of(copy, op, device);
+	uint64_t hash = base_hash(BASE_HASH, &key, sizeof(key));
+	uint32_t number = base_index_find(&rows->index, hash, is_row, rows, &key);
 	struct row *row;
 
-	for (size_t i = 0; i < rows->count; i++)
-		if (is_same(&rows->list[i], copy, op, device))
-			return &rows->list[i];
+	if (number != UINT32_MAX)
+		return &rows->list[number];
+	base_index_add(&rows->index, hash, (uint32_t)rows->count);
 	rows->list = base_grow(rows->list, &rows->room, rows->count + 1, sizeof(*rows->list));
 	row = &rows->list[rows->count++];
 	*row = (struct row){.op = op, .device = device, .sum = *copy};
@@ -182,6 +200,7 @@ static void fill(struct table *table, const struct request *request)
 		spread_free(&rows.list[i].sum.times);
 	}
 	free(rows.list);
+	base_index_free(&rows.index);
 	gpu_note_percentiles(table, any_classed);
 	if (sizeless)
 		table_note(table, NOTE_MISSING,
