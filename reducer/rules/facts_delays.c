@@ -8,22 +8,16 @@
 
 #include "reducer/model/gpu.h"
 #include "reducer/tables/step_values.h"
+#include "reducer/tables/task_delays.h"
 
 #include <stdlib.h>
 
 #define READING_NS 1100000000 /* the kernel's figures of a thread are read once a second */
 
-/* A task's thread_delay at a sample, in the order of time. */
-struct reading {
-	uint32_t task, at;
-	uint64_t value;
-};
-
 /* Of one process. */
 struct delays {
 	const struct process *process;
-	struct reading *readings; /* by task, then time */
-	size_t count;
+	struct task_delays tasks;
 	struct step_cover judged; /* evaluation and the ends of epochs lie in none */
 };
 
@@ -34,28 +28,12 @@ static int by_number(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-static int by_task(const void *a, const void *b)
-{
-	const struct reading *one = a, *other = b;
-
-	return one->task != other->task ? by_number(&one->task, &other->task) : by_number(&one->at, &other->at);
-}
-
 static struct delays delays_find(const struct request *request, const struct step_rows *rows, size_t p)
 {
-	struct delays delays = {.process = &request->run->processes[p]};
-	const struct use_rows *use = &delays.process->use;
+	const struct process *process = &request->run->processes[p];
+	struct delays delays = {.process = process, .tasks = task_delays_find(process)};
 	size_t end;
 
-	delays.readings = base_alloc(use->count + 1, sizeof(*delays.readings));
-	for (size_t i = 0; i < use->count; i++) {
-		struct reading *reading = &delays.readings[delays.count];
-		*reading = (struct reading){.task = use->samples[i].subject, .at = (uint32_t)i};
-		delays.count += use->samples[i].of == USE_OF_TASK &&
-				use_value(use, &use->samples[i], USE_thread_delay, &reading->value);
-	}
-	if (delays.count)
-		qsort(delays.readings, delays.count, sizeof(*delays.readings), by_task);
 	for (size_t i = step_rows_of(rows, p, &end); i < end; i++)
 		if (step_rows_judges(rows, i))
 			step_cover_add(&delays.judged, rows->items[i]->start_ns, (int64_t)rows->items[i]->total_ns);
@@ -65,7 +43,7 @@ static struct delays delays_find(const struct request *request, const struct ste
 
 static void delays_free(struct delays *delays)
 {
-	free(delays->readings);
+	task_delays_free(&delays->tasks);
 	free(delays->judged.items);
 }
 
@@ -91,20 +69,6 @@ static int64_t inside_steps(const struct delays *delays, int64_t from_ns, int64_
 	return inside;
 }
 
-static size_t first_of_task(const struct delays *delays, uint32_t task)
-{
-	size_t low = 0, high = delays->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (delays->readings[middle].task < task)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /*
  * How long a thread at least waited for a processor during the steps: its totals, as the kernel tells them, at both ends.
  * A thread begins with nothing, but the first one, which had another program's time before the exec. Readings lie outside of
@@ -115,18 +79,19 @@ static bool delay_of(const struct rule_facts *facts, const struct delays *delays
 	bool has_steps = facts_known(facts, FACT_step_time_ns), has_first = thread->tid != delays->process->pid, has_last = false;
 	uint64_t first = 0, last = 0;
 	int64_t from = thread->start_ns, to = 0;
+	size_t end;
 
-	for (size_t i = first_of_task(delays, thread->tid); i < delays->count && delays->readings[i].task == thread->tid; i++) {
-		int64_t time_ns = delays->process->use.samples[delays->readings[i].at].time_ns;
+	for (size_t i = task_delays_of(&delays->tasks, thread->tid, &end); i < end; i++) {
+		int64_t time_ns = delays->tasks.items[i].time_ns;
 		if (has_steps && time_ns > facts->steps_end_ns + READING_NS)
 			continue;
 		if (!has_first || (has_steps && time_ns <= facts->steps_from_ns)) {
-			first = delays->readings[i].value;
+			first = delays->tasks.items[i].value;
 			from = time_ns;
 			has_first = true;
 			continue;
 		}
-		last = delays->readings[i].value;
+		last = delays->tasks.items[i].value;
 		to = time_ns;
 		has_last = true;
 	}

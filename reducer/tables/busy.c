@@ -3,6 +3,7 @@
 #include "reducer/tables/busy.h"
 
 #include "reducer/tables/step_unusual.h"
+#include "reducer/tables/task_delays.h"
 
 #include <stdlib.h>
 
@@ -272,23 +273,28 @@ double busy_thread(const struct step_rows *rows, size_t first, size_t end, const
 	       (double)(last->time_ns - nearest->time_ns);
 }
 
-#define FIRST_DELAY 1 /* of a thread's points: read; what it waited before may be from before the exec */
+/* From the first to the last reading of a thread, ns: what it waited before the first may be from before the exec. */
+static double waited(const struct task_delays *delays, const struct thread *thread)
+{
+	size_t end, first = task_delays_of(delays, thread->tid, &end);
+
+	while (first < end && delays->items[first].time_ns <= thread->start_ns)
+		first++;
+	return first < end ? (double)delays->items[end - 1].value - (double)delays->items[first].value : 0;
+}
 
 /* Adds the last readings of a process. Returns when the last one was; INT64_MIN = it has none. */
 static int64_t add_last(struct busy_whole *whole, const struct process *process)
 {
 	const struct use_sample *last = NULL;
+	struct task_delays delays = task_delays_find(process);
 
 	for (size_t i = 0; i < process->use.count; i++)
 		if (process->use.samples[i].of == USE_OF_PROCESS && process->use.samples[i].has_use)
 			last = &process->use.samples[i];
-	for (size_t t = 0; t < process->thread_count; t++) {
-		struct points points = {0};
-		points_of_delay(&points, process, &process->threads[t]);
-		if (points.count > FIRST_DELAY)
-			whole->delay_s += (points.items[points.count - 1].value - points.items[FIRST_DELAY].value) / 1e9;
-		free(points.items);
-	}
+	for (size_t t = 0; t < process->thread_count; t++)
+		whole->delay_s += waited(&delays, &process->threads[t]) / 1e9;
+	task_delays_free(&delays);
 	if (last == NULL)
 		return INT64_MIN;
 	whole->has_use = true;

@@ -79,18 +79,60 @@ static const uint16_t places[USE_READINGS] = {
 
 #define BLOCK_BYTES 512 /* of the kernel's block counts */
 
-/* The thread a sample is of: by serial, or the newest of that kernel id that lived then. NULL: unknown. */
-static const struct thread *thread_of(const struct process *process, const struct use_sample *sample)
-{
-	const struct thread *found = NULL;
+/* What is needed of a process for each of its rows. */
+struct told {
+	const struct process *process;
+	struct readings *readings;
+	const struct thread **by_tid; /* its threads, by kernel id, then serial */
+};
 
-	for (size_t i = 0; i < process->thread_count; i++) {
-		const struct thread *thread = &process->threads[i];
-		if (sample->of == USE_OF_THREAD ? thread->serial == sample->subject
-						: thread->tid == sample->subject && thread->start_ns <= sample->time_ns)
-			found = thread;
+static int compare_tids(const void *a, const void *b)
+{
+	const struct thread *one = *(const struct thread *const *)a, *other = *(const struct thread *const *)b;
+
+	if (one->tid != other->tid)
+		return one->tid < other->tid ? -1 : 1;
+	return (one->serial > other->serial) - (one->serial < other->serial);
+}
+
+static struct told told_make(const struct process *process)
+{
+	struct told told = {process, readings_make(&process->use, places), base_alloc(process->thread_count + 1, sizeof(*told.by_tid))};
+
+	for (size_t i = 0; i < process->thread_count; i++)
+		told.by_tid[i] = &process->threads[i];
+	qsort(told.by_tid, process->thread_count, sizeof(*told.by_tid), compare_tids);
+	return told;
+}
+
+static void told_free(struct told *told)
+{
+	readings_free(told->readings);
+	free(told->by_tid);
+}
+
+/* The newest of that kernel id that lived then. */
+static const struct thread *task_of(const struct told *told, const struct use_sample *sample)
+{
+	size_t low = 0, high = told->process->thread_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (told->by_tid[middle]->tid <= sample->subject)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return found;
+	for (; low > 0 && told->by_tid[low - 1]->tid == sample->subject; low--)
+		if (told->by_tid[low - 1]->start_ns <= sample->time_ns)
+			return told->by_tid[low - 1];
+	return NULL;
+}
+
+/* The thread a sample is of, by serial or kernel id. NULL: unknown. */
+static const struct thread *thread_of(const struct told *told, const struct use_sample *sample)
+{
+	return sample->of == USE_OF_THREAD ? process_thread(told->process, sample->subject) : task_of(told, sample);
 }
 
 /* What getrusage told. */
@@ -126,13 +168,13 @@ static void add_share(struct table *table, const struct use_rows *use, const str
 		table_real(table, CORES, (double)(run - before) / (double)length);
 }
 
-static void add_row(struct table *table, const struct process *process, const struct use_sample *sample,
-		    struct readings *readings)
+static void add_row(struct table *table, const struct told *told, const struct use_sample *sample)
 {
 	static const struct use_sample none;
-	const struct use_sample *last = readings_before(readings, sample), *from = last != NULL ? last : &none;
+	const struct use_sample *last = readings_before(told->readings, sample), *from = last != NULL ? last : &none;
 	int64_t length = last != NULL ? sample->time_ns - last->time_ns : 0;
-	const struct thread *thread = sample->of == USE_OF_PROCESS ? NULL : thread_of(process, sample);
+	const struct thread *thread = sample->of == USE_OF_PROCESS ? NULL : thread_of(told, sample);
+	const struct process *process = told->process;
 
 	table_row(table);
 	table_integer(table, TIME, sample->time_ns);
@@ -147,16 +189,16 @@ static void add_row(struct table *table, const struct process *process, const st
 		add_use(table, sample, from, length);
 	else if (last != NULL)
 		add_share(table, &process->use, sample, from, length);
-	readings_cells(readings, table, sample);
+	readings_cells(told->readings, table, sample);
 }
 
-static bool is_wanted(const struct request *request, const struct process *process, const struct use_sample *sample)
+static bool is_wanted(const struct request *request, const struct told *told, const struct use_sample *sample)
 {
 	if (sample->of == USE_OF_DEVICE || sample->time_ns < request->from_ns || sample->time_ns > request->to_ns)
 		return false;
 	if (sample->of == USE_OF_PROCESS)
 		return request->thread == NULL;
-	const struct thread *thread = thread_of(process, sample);
+	const struct thread *thread = thread_of(told, sample);
 	if (thread == NULL)
 		return request->thread == NULL && sample->of == USE_OF_TASK;
 	return request->thread == NULL || request_wants_thread(request, thread);
@@ -187,16 +229,16 @@ static void note_unread(struct table *table, const struct process *process)
 
 static void add_process(struct table *table, const struct request *request, const struct process *process)
 {
-	struct readings *readings = readings_make(&process->use, places);
+	struct told told = told_make(process);
 
-	for (size_t i = 0; readings != NULL && i < process->use.count; i++) {
+	for (size_t i = 0; told.readings != NULL && i < process->use.count; i++) {
 		const struct use_sample *sample = &process->use.samples[i];
-		if (is_wanted(request, process, sample))
-			add_row(table, process, sample, readings);
+		if (is_wanted(request, &told, sample))
+			add_row(table, &told, sample);
 		else
-			readings_cells(readings, NULL, sample);
+			readings_cells(told.readings, NULL, sample);
 	}
-	readings_free(readings);
+	told_free(&told);
 	note_unread(table, process);
 	note_files(table, process);
 }

@@ -2,6 +2,8 @@
 /* Figures of the system as cells; see readings.h. */
 #include "reducer/tables/readings.h"
 
+#include "reducer/base/index.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ struct readings {
 	const uint16_t *columns;
 	struct last *lasts;
 	size_t count, room, newest; /* newest: the one found last */
+	struct base_index index;    /* of lasts, by subject */
 };
 
 struct readings *readings_make(const struct use_rows *use, const uint16_t columns[USE_READINGS])
@@ -48,6 +51,7 @@ void readings_free(struct readings *readings)
 	if (readings == NULL)
 		return;
 	free(readings->lasts);
+	base_index_free(&readings->index);
 	free(readings);
 }
 
@@ -56,17 +60,30 @@ static bool is_same(const struct last *last, const struct use_sample *sample)
 	return last->sample->of == sample->of && last->sample->subject == sample->subject;
 }
 
+static bool is_subject(const void *context, const void *key, uint32_t number)
+{
+	return is_same(&((const struct readings *)context)->lasts[number], key);
+}
+
+static uint64_t hash_subject(const struct use_sample *sample)
+{
+	return base_mix((uint64_t)sample->of << 32 | sample->subject);
+}
+
 /* Subjects come in turn: the one behind the one found last is tried first. */
 static struct last *find(struct readings *readings, const struct use_sample *sample)
 {
-	for (size_t i = 1; i <= readings->count; i++) {
-		size_t at = (readings->newest + i) % readings->count;
-		if (!is_same(&readings->lasts[at], sample))
-			continue;
-		readings->newest = at;
-		return &readings->lasts[at];
+	size_t at = (readings->newest + 1) % readings->count;
+	uint32_t number;
+
+	if (!is_same(&readings->lasts[at], sample)) {
+		number = base_index_find(&readings->index, hash_subject(sample), is_subject, readings, sample);
+		if (number == UINT32_MAX)
+			return NULL;
+		at = number;
 	}
-	return NULL;
+	readings->newest = at;
+	return &readings->lasts[at];
 }
 
 static struct last *find_or_add(struct readings *readings, const struct use_sample *sample)
@@ -83,8 +100,9 @@ static struct last *find_or_add(struct readings *readings, const struct use_samp
 		readings->lasts = lasts;
 		readings->room = room;
 	}
+	base_index_add(&readings->index, hash_subject(sample), (uint32_t)readings->count);
 	last = &readings->lasts[readings->count++];
-	memset(last, 0, sizeof *last);
+	*last = (struct last){.sample = sample};
 	return last;
 }
 

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readings of thread_delay by task. See task_delays.h. */
+#include "reducer/tables/task_delays.h"
+
+#include "reducer/base/base.h"
+
+#include <stdlib.h>
+
+static int by_task(const void *a, const void *b)
+{
+	const struct task_delay *one = a, *other = b;
+
+	if (one->task != other->task)
+		return one->task < other->task ? -1 : 1;
+	return (one->at > other->at) - (one->at < other->at);
+}
+
+struct task_delays task_delays_find(const struct process *process)
+{
+	const struct use_rows *use = &process->use;
+	struct task_delays delays = {base_alloc(use->count + 1, sizeof(*delays.items)), 0};
+
+	for (size_t i = 0; i < use->count; i++) {
+		const struct use_sample *sample = &use->samples[i];
+		struct task_delay *delay = &delays.items[delays.count];
+		*delay = (struct task_delay){.task = sample->subject, .at = i, .time_ns = sample->time_ns};
+		delays.count += sample->of == USE_OF_TASK && use_value(use, sample, USE_thread_delay, &delay->value);
+	}
+	if (delays.count)
+		qsort(delays.items, delays.count, sizeof(*delays.items), by_task);
+	return delays;
+}
+
+/* The first of that task or a later one. */
+static size_t first_of(const struct task_delays *delays, uint64_t task)
+{
+	size_t low = 0, high = delays->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (delays->items[middle].task < task)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t task_delays_of(const struct task_delays *delays, uint32_t task, size_t *end)
+{
+	*end = first_of(delays, (uint64_t)task + 1);
+	return first_of(delays, task);
+}
+
+void task_delays_free(struct task_delays *delays)
+{
+	free(delays->items);
+	*delays = (struct task_delays){0};
+}
