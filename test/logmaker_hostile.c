@@ -14,6 +14,12 @@
 #define FACTS_BYTES (1u << 20) /* of a block of facts */
 #define SLOTS 64u             /* of a block of threads */
 
+enum reading {
+#define TFP_READING(number, name, subject, kind, unit, help) READING_##name = number,
+#include "collectors/tables/readings.def"
+#undef TFP_READING
+};
+
 struct hostile {
 	struct maker *maker;
 	struct maker_records *records;
@@ -121,6 +127,16 @@ static void make_threads_ended(struct hostile *hostile)
 		MAKER_ADD(hostile->records, next(hostile), thread_end, .serial = (uint32_t)i + 1, .tid = (uint32_t)i + 100);
 }
 
+/* Short ones, one after the other, each read once by the kernel's number. */
+static void make_threads_read(struct hostile *hostile)
+{
+	put_threads(hostile, 1);
+	for (uint64_t i = 0; i < hostile->count; i++)
+		MAKER_ADD(hostile->records, next(hostile), reading, .value = i, .subject = (uint32_t)i + 100, .kind = READING_thread_delay);
+	for (uint64_t i = 0; i < hostile->count; i++)
+		MAKER_ADD(hostile->records, next(hostile), thread_end, .serial = (uint32_t)i + 2, .tid = (uint32_t)i + 100);
+}
+
 /* Each marks something, in a stream of its own. */
 static void make_threads_marking(struct hostile *hostile)
 {
@@ -200,10 +216,19 @@ static const struct {
 	const char *name;
 	void (*make)(struct hostile *hostile);
 } kinds[] = {
-	{"steps-ended", make_steps_ended},	 {"steps-empty", make_steps_empty},	{"steps-outdone", make_steps_outdone},
-	{"threads-ended", make_threads_ended},	 {"threads-marking", make_threads_marking}, {"domains", make_domains},
-	{"queues", make_queues},		 {"settings", make_settings},		{"modules", make_modules},
-	{"results", make_results},		 {"ranges-left-open", make_ranges_left_open}, {"ops-unbegun", make_ops_unbegun},
+	{"steps-ended", make_steps_ended},
+	{"steps-empty", make_steps_empty},
+	{"steps-outdone", make_steps_outdone},
+	{"threads-ended", make_threads_ended},
+	{"threads-read", make_threads_read},
+	{"threads-marking", make_threads_marking},
+	{"domains", make_domains},
+	{"queues", make_queues},
+	{"settings", make_settings},
+	{"modules", make_modules},
+	{"results", make_results},
+	{"ranges-left-open", make_ranges_left_open},
+	{"ops-unbegun", make_ops_unbegun},
 };
 
 int maker_hostile(struct maker *maker, const char *kind, uint64_t count)
