@@ -23,25 +23,10 @@ static int by_value(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The first row that is of that process or of a later one: they lie in order of process. */
-static size_t first_row(const struct step_rows *rows, size_t process)
-{
-	size_t low = 0, high = rows->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (rows->items[middle]->process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* What is usual of the judged steps of the process; false where they are too few. */
 static bool find_usual(struct standstill *still, const struct step_rows *rows)
 {
-	size_t from = first_row(rows, still->process), to = first_row(rows, still->process + 1), count = 0;
+	size_t to, from = step_rows_of(rows, still->process, &to), count = 0;
 	uint64_t *times = base_alloc(to - from + 1, sizeof(*times));
 
 	for (size_t i = from; i < to; i++)
@@ -59,9 +44,11 @@ static bool find_usual(struct standstill *still, const struct step_rows *rows)
 bool standstill_since(struct standstill *since, const struct step_rows *rows, const struct request *request, size_t process)
 {
 	const struct process *of = &request->run->processes[process];
-	size_t from = first_row(rows, process), to = rows->kind == UNIT_STEP ? first_row(rows, process + 1) : from;
+	size_t to, from = step_rows_of(rows, process, &to);
 
 	*since = (struct standstill){.process = process, .to_ns = of->gone_ns > of->end_ns ? of->gone_ns : of->end_ns};
+	if (rows->kind != UNIT_STEP)
+		return false;
 	for (size_t i = from; i < to; i++) {
 		const struct unit *unit = &rows->items[i]->unit;
 		int64_t ns = unit->is_cut ? unit->start_ns : unit->end_ns;
