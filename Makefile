@@ -82,11 +82,18 @@ $(O)/offline/%.o: %.c | needs
 
 # The guest library: needs libc alone, exports the hook tables and the C API and nothing else.
 # No start files: theirs run at exit, where nothing of ours may.
-LINK_GUEST := -shared -nostartfiles -static-libgcc -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete -Wl,--as-needed -Wl,--gc-sections \
+LINK_GUEST := -shared -nostartfiles -nodefaultlibs -Wl,-z,defs,-z,now,-z,relro,-z,noexecstack,-z,nodelete -Wl,--as-needed -Wl,--gc-sections \
 	-Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL
-$(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map
+# Linked against the names that it may take, not against the libc of this machine: those have versions, and the loader of an older libc
+# would end each program that is to have the library. The names of functions that changed their meaning since are not among them.
+$(O)/libc/libc.so: scripts/lint/allowed-symbols.txt | needs
+	@mkdir -p $(@D)
+	$(Q)awk -F'\t' '!/^#/ && NF > 1 {print ".globl " $$1 "\n.type " $$1 ", %function\n.size " $$1 ", 8\n" $$1 ":"}' $< > $(@D)/names.s
+	$(call SAY,LINK,$@)$(CC) -shared -nostdlib -Wl,-soname,libc.so.6 -o $@ $(@D)/names.s
+
+$(O)/libtfprof.so: $(GUEST_OBJECTS) $(GUEST_ARCHIVES) $(O)/exports.map $(O)/libc/libc.so
 	$(call SAY,LINK,$@)$(CC) $(LINK_GUEST) -Wl,--version-script=$(O)/exports.map -o $@ $(GUEST_OBJECTS) $(GUEST_ARCHIVES) \
-		-ldl -lpthread
+		$(O)/libc/libc.so -lgcc
 
 # The schema of every log, put together by a program of the building machine.
 $(O)/schema/make: scripts/schema_block.c writer/losses.def $(wildcard writer/records*.def collectors/tables/*.def) writer/format.h writer/records.h | needs

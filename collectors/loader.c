@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <stddef.h>
 
+#pragma weak dlopen /* preload/guard.h says why */
+#pragma weak dlsym
+
 #define MARK "tfprof gives back: "
 #define MARK_BYTES (sizeof MARK - 1)
 
@@ -79,8 +82,15 @@ static void put_back(const struct aside *aside)
 	errno = aside->error;
 }
 
+int tfp_loader_is_there(void)
+{
+	return dlopen && dlsym;
+}
+
 void *tfp_loader_open(const char *path, int flags)
 {
+	if (!tfp_loader_is_there())
+		return NULL;
 	struct aside aside = set_aside();
 	void *object = dlopen(path, flags);
 
@@ -90,6 +100,8 @@ void *tfp_loader_open(const char *path, int flags)
 
 void *tfp_loader_symbol(void *object, const char *name)
 {
+	if (!tfp_loader_is_there())
+		return NULL;
 	struct aside aside = set_aside();
 	void *symbol = dlsym(object, name);
 
@@ -99,6 +111,8 @@ void *tfp_loader_symbol(void *object, const char *name)
 
 void *tfp_loader_symbol_in(const char *path, const char *name)
 {
+	if (!tfp_loader_is_there())
+		return NULL;
 	struct aside aside = set_aside();
 	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	void *symbol = object ? dlsym(object, name) : NULL;

@@ -25,6 +25,9 @@ void tfp_loader_can_close(int (*close)(void *));
 /* The hook of dlerror: the host's message, or NULL. */
 char *tfp_loader_error(void);
 
+/* 0: a program of a libc before 2.34 that does without libdl: there is nothing to ask, and what follows finds nothing. */
+int tfp_loader_is_there(void);
+
 /* As dlopen and dlsym; `object` may be RTLD_NEXT (behind us) or RTLD_DEFAULT. NULL: there is none. Takes the loader's lock. */
 void *tfp_loader_open(const char *path, int flags);
 void *tfp_loader_symbol(void *object, const char *name);

@@ -12,6 +12,7 @@
 #include <link.h>
 
 #pragma weak dladdr1 /* guard.h says why */
+#pragma weak dladdr
 
 #define KNOWN 4096u /* pairs of function and further calling object: 400 functions that a framework uses from 10 libraries */
 #define SLOTS 2048u /* functions: all tables together */

@@ -7,6 +7,8 @@
 #include <link.h>
 #include <stddef.h>
 
+#define NO_DEFAULT 0x8000 /* bit of a symbol's version: programs linked today are bound to another one */
+
 /* The loader writes addresses into most dynamic sections; into those that it may not write it does not. */
 static const void *address_of(uintptr_t bias, uintptr_t value)
 {
@@ -23,6 +25,7 @@ static int read_tables(struct tfp_dynamic *object, const ElfW(Dyn) * entry)
 		switch (entry->d_tag) {
 		case DT_SYMTAB: object->symbols = address_of(object->bias, value); break;
 		case DT_STRTAB: object->names = address_of(object->bias, value); break;
+		case DT_VERSYM: object->versions = address_of(object->bias, value); break;
 		case DT_GNU_HASH: object->hash = address_of(object->bias, value); break;
 		case DT_RELA: data->first = address_of(object->bias, value); break;
 		case DT_RELASZ: data->count = value / sizeof(ElfW(Rela)); break;
@@ -53,7 +56,7 @@ static uint32_t hash_of(const char *name)
  * The table: {buckets, first symbol, words of the filter, shift}, the filter, a bucket each, then a word a symbol whose
  * lowest bit ends a chain.
  */
-void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
+static const ElfW(Sym) * entry_of(const struct tfp_dynamic *object, const char *name, int is_default)
 {
 	const uint32_t *head = object->hash, hash = hash_of(name);
 	const ElfW(Addr) *filter;
@@ -71,12 +74,19 @@ void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
 	for (; number >= head[1]; number++) {
 		uint32_t word = chain[number - head[1]];
 		const ElfW(Sym) *symbol = (const ElfW(Sym) *)object->symbols + number;
-		if ((word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && tfp_same_text(object->names + symbol->st_name, name))
-			return (void *)(uintptr_t)symbol;
+		int is_old = object->versions && object->versions[number] & NO_DEFAULT;
+		int is_it = (word | 1) == (hash | 1) && symbol->st_shndx != SHN_UNDEF && !(is_default && is_old);
+		if (is_it && tfp_same_text(object->names + symbol->st_name, name))
+			return symbol;
 		if (word & 1)
 			break;
 	}
 	return NULL;
+}
+
+void *tfp_dynamic_entry(const struct tfp_dynamic *object, const char *name)
+{
+	return (void *)(uintptr_t)entry_of(object, name, 0);
 }
 
 void *tfp_dynamic_symbol(const struct tfp_dynamic *object, const char *name)
@@ -120,16 +130,30 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name)
 	return 0;
 }
 
-void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name)
+static void *behind_us(struct tfp_dynamic *object, const char *name, int is_default)
 {
 	const struct link_map *loaded = first_object();
 
 	while (loaded && loaded->l_ld != _DYNAMIC) /* our own, from the linker */
 		loaded = loaded->l_next;
 	for (loaded = loaded ? loaded->l_next : NULL; loaded; loaded = loaded->l_next) {
-		const ElfW(Sym) *symbol = tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld) ? tfp_dynamic_entry(object, name) : NULL;
+		const ElfW(Sym) *symbol = NULL;
+		if (tfp_dynamic_read(object, loaded->l_addr, loaded->l_ld))
+			symbol = entry_of(object, name, is_default);
 		if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
 			return (void *)(object->bias + symbol->st_value);
 	}
 	return NULL;
+}
+
+void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name)
+{
+	return behind_us(object, name, 0);
+}
+
+void *tfp_dynamic_next(const char *name)
+{
+	struct tfp_dynamic unused;
+
+	return behind_us(&unused, name, 1);
 }

@@ -17,6 +17,7 @@ struct tfp_dynamic {
 	const void *symbols; /* ElfW(Sym) */
 	const char *names;
 	const uint32_t *hash; /* DT_GNU_HASH; NULL = none */
+	const uint16_t *versions; /* of the symbols; NULL = none */
 	struct tfp_dynamic_relocations {
 		const void *first; /* ElfW(Rela) */
 		size_t count;
@@ -34,6 +35,9 @@ int tfp_dynamic_find(struct tfp_dynamic *object, const char *name);
  * NULL = none. Only at start, as tfp_dynamic_find.
  */
 void *tfp_dynamic_behind(struct tfp_dynamic *object, const char *name);
+
+/* The same for who asks for no version: the one that new programs are bound to. Where nobody loads or unloads meanwhile. */
+void *tfp_dynamic_next(const char *name);
 
 /*
  * Whether we were there when the program started, before its C library: what LD_PRELOAD names. Any time: nothing that lies before

@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 
 #pragma weak dladdr1 /* guard.h says why */
+#pragma weak dladdr
 #pragma weak gnu_get_libc_version
 
 /* Present when a sanitizer's runtime shares the process; they replace malloc themselves and count on being first. */
@@ -101,7 +102,7 @@ static int is_named(const char *list)
 
 int tfp_guard_stands_aside(void)
 {
-	if (!gnu_get_libc_version || getauxval(AT_SECURE) || has_sanitizer() || is_second_instance())
+	if (!gnu_get_libc_version || !tfp_loader_is_there() || getauxval(AT_SECURE) || has_sanitizer() || is_second_instance())
 		return 1;
 	if (tfp_settings.only[0] && !is_named(tfp_settings.only))
 		return 1;

@@ -7,10 +7,15 @@
 
 /*
  * What other C libraries lack of what we take from glibc is a weak reference in each file that takes it: the loader of musl
- * binds us all the same, instead of ending the program, and there we stand aside.
+ * binds us all the same, instead of ending the program, and there we stand aside. So is what glibc had in libdl and libpthread
+ * before 2.34, which a program need not have; and no reference names a version (Makefile), or each program of an older glibc
+ * than the one we were built with would end before it begins, in a container or chroot that sees the library.
  */
 
-/* 1: another libc, a set-user-id program, a sanitizer or a Valgrind that owns malloc, a second of us, or ruled out by ONLY or SKIP. */
+/*
+ * 1: another libc, or one without its loader's functions, a set-user-id program, a sanitizer or a Valgrind that owns malloc, a second of
+ * us, or ruled out by ONLY or SKIP.
+ */
 int tfp_guard_stands_aside(void);
 
 /* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */

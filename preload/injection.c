@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#pragma weak dladdr /* guard.h says why */
+
 #define CUDA_VARIABLE "CUDA_INJECTION64_PATH"
 #define NVTX_VARIABLE "NVTX_INJECTION64_PATH"
 #define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */

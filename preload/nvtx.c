@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#pragma weak dladdr /* guard.h says why */
+
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) TFP_EXPORT type name parameters;
 #include "collectors/tables/nvtx.def"
 #undef TFP_HOOK

@@ -11,6 +11,8 @@
 #include <link.h>
 #include <stddef.h>
 
+#pragma weak dladdr /* guard.h says why */
+
 #define PATH_ROOM 4096 /* PATH_MAX */
 
 _Atomic int tfp_object_has_copies;

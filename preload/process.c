@@ -13,6 +13,7 @@
 #include "collectors/loader.h"
 #include "collectors/system.h"
 #include "preload/cuda_real.h"
+#include "preload/dynamic.h"
 #include "preload/environment.h"
 #include "preload/path.h"
 #include "preload/python.h"
@@ -405,7 +406,9 @@ TFP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 	tfp_resolve();
 	tfp_system_threading();
 	tfp_python_threading();
-	int error = tfp_real.pthread_create(thread, attributes, start, argument);
+	if (TFP_UNLIKELY(!tfp_real.pthread_create)) /* libpthread, before glibc 2.34, comes with what a program opens */
+		*(void **)(void *)&tfp_real.pthread_create = tfp_dynamic_next("pthread_create");
+	int error = tfp_real.pthread_create ? tfp_real.pthread_create(thread, attributes, start, argument) : EAGAIN;
 
 	if (TFP_UNLIKELY(error == EAGAIN) && tfp_drain_has_thread()) {
 		tfp_drain_pause(); /* at a limit of threads ours makes room for the host's */

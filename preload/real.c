@@ -12,6 +12,7 @@
 #include <gnu/libc-version.h>
 
 #pragma weak gnu_get_libc_version /* guard.h says why */
+#pragma weak dladdr
 
 /* The two that look the others up, themselves included, when they are first called. */
 struct tfp_real tfp_real = {.malloc = tfp_first_malloc, .calloc = tfp_first_calloc};
@@ -66,11 +67,16 @@ static void begin_loader(void)
 	tfp_loader_begin((char *(*)(void))error);
 }
 
+static void *next(const char *name)
+{
+	return tfp_loader_is_there() ? tfp_loader_symbol(RTLD_NEXT, name) : tfp_dynamic_next(name);
+}
+
 __attribute__((noinline)) static int is_of_libc(const void *function)
 {
 	Dl_info one, libc;
 
-	return gnu_get_libc_version && dladdr(function, &one) && dladdr((const void *)&gnu_get_libc_version, &libc) &&
+	return gnu_get_libc_version && dladdr && dladdr(function, &one) && dladdr((const void *)&gnu_get_libc_version, &libc) &&
 	       one.dli_fbase == libc.dli_fbase;
 }
 
@@ -108,13 +114,13 @@ int tfp_resolve(void)
 	begin_loader();
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
 	if (!is_left_to_free(#name) && !is_last(#name)) \
-		*(void **)(void *)&tfp_real.name = tfp_loader_symbol(RTLD_NEXT, #name);
+		*(void **)(void *)&tfp_real.name = next(#name);
 #include "collectors/tables/malloc.def"
 #include "collectors/tables/process.def"
 #include "collectors/tables/io.def"
 #undef TFP_HOOK
-	*(void **)(void *)&tfp_real.malloc_usable_size = tfp_loader_symbol(RTLD_NEXT, "malloc_usable_size");
-	void *first = tfp_loader_symbol(RTLD_NEXT, "malloc"), *second = tfp_loader_symbol(RTLD_NEXT, "calloc");
+	*(void **)(void *)&tfp_real.malloc_usable_size = next("malloc_usable_size");
+	void *first = next("malloc"), *second = next("calloc");
 	prefer_what_calls_bind_to(&first, &second);
 	tfp_loader_can_close(tfp_real.dlclose);
 	*(void **)(void *)&tfp_real.malloc = first;

@@ -12,6 +12,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+/* Before glibc 2.34 they were libpthread's, which a program without threads lacks: preload/guard.h. */
+#pragma weak pthread_sigmask
+#pragma weak pthread_attr_setstacksize
+#pragma weak pthread_join
+
 #define STACK_BYTES (256u << 10) /* encoder and LZ4 need 2 KiB: their memory is mapped; the rest is libc's thread start */
 #define TASK_STACK_BYTES (1u << 20) /* a task calls a library of others */
 #define FIRST_MS 1000u /* between two looks whether the process's first thread is still there */
@@ -181,7 +186,7 @@ void tfp_drain_start(tfp_pthread_create *create)
 	if (!tfp_state || tfp_state->phase != TFP_STATE_READY || tfp_sys_is_sealed())
 		return;
 	struct tfp_drainer *drainer = &tfp_state->drainer;
-	if (drainer->is_over || (!is_thread_allowed && !has_task(drainer)))
+	if (!pthread_join || !create || drainer->is_over || (!is_thread_allowed && !has_task(drainer)))
 		return;
 	int is_left = change_phase(drainer, GONE, STARTING);
 	if (!is_left && !change_phase(drainer, NONE, STARTING))
