@@ -195,6 +195,13 @@ static void close_arguments(struct process *process)
 		process->argument_count = 0;
 }
 
+static const char *foreign_allocator(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ? NULL : name;
+}
+
 void facts_read(struct pool *pool, struct process *process)
 {
 	struct read_facts read = {.pool = pool, .process = process};
@@ -205,6 +212,8 @@ void facts_read(struct pool *pool, struct process *process)
 	for (size_t i = 0; i < process->host_count; i++) {
 		if (strcmp(process->hosts[i].name, "executable") == 0)
 			process->executable = process->hosts[i].value;
+		if (strcmp(process->hosts[i].name, "allocator") == 0)
+			process->allocator_library = foreign_allocator(process->hosts[i].value);
 		if (strcmp(process->hosts[i].name, "allocator_before") == 0)
 			process->allocator_before = process->hosts[i].value;
 	}

@@ -115,6 +115,7 @@ struct process {
 	uint64_t of_rank;      /* its rank where is_of_rank: the run has several, and it was told which it is */
 	bool is_of_rank;
 	const char *called;    /* in sentences: its pid and what else tells it apart: "12", "12 of node-a, rank 3" */
+	const char *allocator_library; /* that serves malloc in place of libc, and maps memory for it; NULL = libc, or not told */
 	const char *command;   /* comm */
 	const char *executable; /* host fact "executable", else the command */
 	const char **arguments; /* argv; the last entry is NULL */

@@ -157,9 +157,25 @@ static int by_peak(const void *a, const void *b)
 
 	if (x->is_heap != y->is_heap)
 		return x->is_heap ? -1 : 1;
+	if (x->is_below != y->is_below)
+		return x->is_below ? 1 : -1;
 	if (x->peak_bytes != y->peak_bytes)
 		return x->peak_bytes > y->peak_bytes ? -1 : 1;
 	return x->allocations > y->allocations ? -1 : x->allocations < y->allocations;
+}
+
+static bool is_below(const struct run *run, const struct table *sites, size_t row)
+{
+	size_t column = table_find_column(sites->kind, "module"), length;
+	const char *module = table_is_known(sites, row, column) ? table_get_text(sites, row, column, &length) : NULL;
+
+	for (size_t i = 0; module && i < run->process_count; i++) {
+		const char *name = run->processes[i].allocator_library;
+		size_t bytes = name ? strlen(name) : SIZE_MAX;
+		if (bytes <= length && memcmp(module + length - bytes, name, bytes) == 0)
+			return true;
+	}
+	return false;
 }
 
 struct causes causes_make(const struct request *request)
@@ -176,6 +192,7 @@ struct causes causes_make(const struct request *request)
 		struct cause read = {0}, *cause;
 		if (!read_stack(sites, row, request->allocator != NULL, &read))
 			continue;
+		read.is_below = read.is_mapped && is_below(request->run, sites, row);
 		cause = cause_of(&causes, &read);
 		cause->peak_bytes += number(sites, row, "peak_bytes");
 		cause->leaked_bytes += number(sites, row, "leaked_bytes");

@@ -18,6 +18,7 @@ struct cause {
 	int64_t peak_bytes, leaked_bytes, allocations;
 	bool has_near;       /* a name is only the nearest one */
 	bool is_heap, is_mapped; /* of the allocators heap, mmap */
+	bool is_below;	     /* mapped by the library that serves malloc: the heap's blocks lie in it */
 };
 
 struct causes {

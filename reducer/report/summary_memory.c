@@ -242,9 +242,11 @@ const struct cause *summary_holder(struct summary *summary)
 	const struct cause *most = causes && causes->count ? &causes->list[0] : NULL;
 	int64_t real = most ? most_real(summary->request->run) : 0;
 
-	for (size_t i = 1; most && !summary->out_allocator && i < causes->count; i++)
-		if (causes->list[i].is_mapped && causes->list[i].peak_bytes <= real && causes->list[i].peak_bytes > most->peak_bytes)
-			most = &causes->list[i];
+	for (size_t i = 1; most && !summary->out_allocator && i < causes->count; i++) {
+		const struct cause *mapped = &causes->list[i];
+		if (mapped->is_mapped && !mapped->is_below && mapped->peak_bytes <= real && mapped->peak_bytes > most->peak_bytes)
+			most = mapped;
+	}
 	return most && (summary->out_allocator || most->is_heap || most->is_mapped) ? most : NULL;
 }
 

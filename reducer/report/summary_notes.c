@@ -176,6 +176,7 @@ static void put_own_note(struct summary *summary, const char *value)
 static void note_settings(struct table *notes, const struct request *request)
 {
 	notes_inherited(notes, request);
+	notes_below(notes, request);
 	notes_no_access(notes, request);
 	notes_apart(notes, request);
 	notes_recording(notes, request);

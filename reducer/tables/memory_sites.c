@@ -270,6 +270,7 @@ static void fill(struct table *table, const struct request *request)
 	free(places);
 	free(allocators);
 	notes_inherited(table, request);
+	notes_below(table, request);
 	notes_no_access(table, request);
 	notes_apart(table, request);
 	notes_recording(table, request);

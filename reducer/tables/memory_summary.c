@@ -362,6 +362,7 @@ static void fill(struct table *table, const struct request *request)
 	free(names);
 	notes_recording(table, request);
 	notes_told(table, request);
+	notes_below(table, request);
 	notes_no_access(table, request);
 	notes_apart(table, request);
 	notes_inherited(table, request);

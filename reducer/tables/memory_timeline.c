@@ -147,6 +147,7 @@ static void fill(struct table *table, const struct request *request)
 		   "reserved_bytes, free_bytes and fragmentation are empty for heap and mmap: libc does not tell them without stopping "
 		   "the program; elsewhere where the allocator did not tell.");
 	notes_inherited(table, request);
+	notes_below(table, request);
 	notes_no_access(table, request);
 	notes_apart(table, request);
 	notes_recording(table, request);

@@ -46,6 +46,9 @@ void notes_told(struct table *table, const struct request *request);
 /* Says how much address space was mapped without access, which is no memory. */
 void notes_no_access(struct table *table, const struct request *request);
 
+/* Says that the heap's blocks lie in what a library that serves malloc in place of libc maps. */
+void notes_below(struct table *table, const struct request *request);
+
 /* Says of the process of which it is most that far more of its own was resident than was live, if that is so of any. */
 void notes_apart(struct table *table, const struct request *request);
 

@@ -35,6 +35,21 @@ void notes_no_access(struct table *table, const struct request *request)
 			   (double)bytes / ((double)bytes < GIB ? MIB : GIB), (double)bytes < GIB ? "MiB" : "GiB", processes);
 }
 
+void notes_below(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !process->allocator_library || !process->mmap.allocations ||
+		    !request_wants_allocator(request, "mmap"))
+			continue;
+		table_note(table, NOTE_INFO,
+			   "%s serves malloc, and what it maps for that stands in mmap: the heap's blocks lie there, so that heap and mmap "
+			   "have the same bytes.",
+			   process->allocator_library);
+		return;
+	}
+}
+
 /* Most that was live from then on to that time; UINT64_MAX = not known. */
 static uint64_t most_live(const struct account *account, int64_t from_ns, int64_t to_ns)
 {
