@@ -43,6 +43,7 @@ struct part {
 	char *key; /* the name, or what it may have in common with others */
 	const char *name;
 	const struct rare_row *row;
+	bool is_fetch; /* of JAX, of a value */
 };
 
 /* A name, or those that differ by numbers. */
@@ -145,15 +146,57 @@ static bool is_rare(const struct rare *rare, const struct name *name)
 	return rare->judged >= STEPS_LEAST && (double)name->steps <= RARE_MOST * (double)rare->judged;
 }
 
+/* "XLA call: f (a.py, line 2) +0x5": from the bracket on; NULL = a function of a package lies between, or it is another kind of name. */
+static const char *direct_place(const char *name)
+{
+	const char *line = strncmp(name, "XLA call: ", 10) == 0 ? strstr(name, ", line ") : NULL, *end = line ? strchr(line, ')') : NULL;
+
+	return end && strncmp(end, ") +", 3) == 0 ? end : NULL;
+}
+
+/* Does the line do nothing but that call? Where a function is run, arguments are moved as well, and arrays freed. */
+static bool is_alone(const struct words *words, const char *name, size_t length)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (strncmp(words->items[i], name, length) == 0 && strcmp(words->items[i], name) != 0)
+			return false;
+	return true;
+}
+
+/* Calls of array.block_until_ready(): by a place in the library that rare lines alone come to, which do nothing else. */
+static bool is_direct_wait(const struct words *words, const bool *is_rare_word, const char *name)
+{
+	const char *place = direct_place(name);
+
+	for (size_t i = 0; place && i < words->count; i++) {
+		const char *other = direct_place(words->items[i]);
+		if (other && strcmp(other, place) == 0 &&
+		    (!is_rare_word[i] || !is_alone(words, words->items[i], (size_t)(other - words->items[i]))))
+			return false;
+	}
+	return place != NULL;
+}
+
 /* A call of JAX that waits for a value, and does nothing besides: by its innermost function, or its own (model/places.h). */
-static bool is_fetch(const char *name)
+static bool is_fetch(const struct words *words, const bool *is_rare_word, const char *name)
 {
 	static const char *const waits[] = {"_value +", "_value (", "block_until_ready +", "block_until_ready ("};
 
 	for (size_t i = 0; strncmp(name, "XLA call: ", 10) == 0 && i < sizeof(waits) / sizeof(waits[0]); i++)
 		if (strstr(name, waits[i]))
 			return true;
-	return false;
+	return is_direct_wait(words, is_rare_word, name);
+}
+
+static void find_fetches(struct rare *rare, const struct rare_work *work)
+{
+	bool *is_rare_word = base_alloc(work->words.count + 1, sizeof(*is_rare_word));
+
+	for (size_t i = 0; i < work->count; i++)
+		is_rare_word[work->rows[i].name] = work->rows[i].count * 2 <= rare->judged;
+	for (size_t p = 0; p < rare->part_count; p++)
+		rare->parts[p].is_fetch = is_fetch(&work->words, is_rare_word, rare->parts[p].name);
+	free(is_rare_word);
 }
 
 /*
@@ -162,11 +205,11 @@ static bool is_fetch(const char *name)
  */
 static void find_own(struct rare *rare, size_t step_count)
 {
-	bool has_other = true;
+	bool has_other = false; /* what was called before the loop ran while its first step compiled */
 
 	for (size_t p = 0; p < rare->part_count; p++) {
 		const struct part *part = &rare->parts[p];
-		bool is_wait = is_fetch(part->name), is_call = strncmp(part->name, "XLA call: ", 10) == 0;
+		bool is_wait = part->is_fetch, is_call = strncmp(part->name, "XLA call: ", 10) == 0;
 		for (size_t i = 0; i < part->row->count; i++) {
 			struct step_time *step = &rare->times[part->row->entries[i].step];
 			step->fetches |= is_wait;
@@ -191,7 +234,7 @@ static void claim_steps(struct rare *rare, size_t number)
 			const struct rare_entry *entry = &rare->parts[p].row->entries[i];
 			struct step_time *step = &rare->times[entry->step];
 			uint64_t ns = entry->ns < step->ns ? entry->ns : step->ns;
-			if (step->ns < rare->long_from_ns || ns <= step->rare_ns || (step->is_own && is_fetch(rare->parts[p].name)))
+			if (step->ns < rare->long_from_ns || ns <= step->rare_ns || (step->is_own && rare->parts[p].is_fetch))
 				continue;
 			step->rare_ns = ns;
 			step->name = number;
@@ -269,6 +312,7 @@ static bool rare_gather(struct rare *rare, const struct request *request, const 
 		return false;
 	take_steps(rare, rows, index, process->step_count);
 	take_parts(rare, work);
+	find_fetches(rare, work);
 	take_names(rare, process->step_count);
 	if (rare->count)
 		qsort_r(rare->names, rare->count, sizeof(*rare->names), by_time, rare);
