@@ -4,6 +4,7 @@
 
 #include "reducer/model/internal.h"
 #include "reducer/model/learning.h"
+#include "reducer/model/xla_evaluation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,24 +96,6 @@ static int count_turns(struct periods *periods, uint64_t key, struct period_foun
 	return 0;
 }
 
-/* By symbol: how many of the steps have it. NULL = no memory; else to be freed. */
-static uint32_t *count_steps_with(const struct periods *periods, const struct period_found *found)
-{
-	uint32_t *counts = calloc(2 * periods->symbol_count + 1, sizeof *counts), *seen = counts + periods->symbol_count;
-	size_t step = 0;
-
-	for (size_t i = 0; counts != NULL && i < periods->count; i++) {
-		const struct period_word *word = &periods->words[i];
-		while (step < found->count && word->time >= found->steps[step].begin)
-			step++;
-		if (step == 0 || seen[word->symbol] == step)
-			continue;
-		counts[word->symbol]++;
-		seen[word->symbol] = (uint32_t)step;
-	}
-	return counts;
-}
-
 /* Compiles a call of that word for the loop, in steps that most others lack it in, where Keras does not say what it trains by? */
 static int is_of_compiling(const struct step_guess *known, const struct xla_loop *loop, uint64_t id, int is_rare)
 {
@@ -144,7 +127,7 @@ static void begin_all_with_compiling(const struct step_guess *known, const struc
 				     struct period_found *found)
 {
 	const struct periods *periods = known->periods;
-	uint32_t *counts = count_steps_with(periods, found);
+	uint32_t *counts = xla_evaluation_count(periods, found);
 	size_t step = 1;
 
 	for (size_t i = 0; counts != NULL && i < periods->count; i++) {
@@ -195,29 +178,24 @@ static uint8_t *find_firsts(const struct periods *periods, const struct xla_loop
 	return is_first;
 }
 
-/* The steps that Keras says it trains, or that compile again: each call is one, be they alike or not. */
-static int count_trained(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
+/* The steps that Keras says it trains, or that compile again and again: each call is one, be they alike or not. */
+static int count_calls(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
 {
+	int is_known = loop->is_trained || loop->compiles_again, result;
 	uint8_t *is_first = find_firsts(known->periods, loop);
-	int result;
 
 	periods_join(known->periods, keys, loop->count);
-	result = periods_find_at(known->periods, keys[0], 1, counted);
-	for (size_t i = 0; i < counted->count; i++)
+	result = periods_find_at(known->periods, keys[0], is_known, counted);
+	for (size_t i = 0; is_known && i < counted->count; i++)
 		counted->steps[i].likeness = 1;
-	counted->confidence = 1;
+	if (is_known)
+		counted->confidence = 1;
 	if (result == 0 && is_first != NULL && counted->count > 0)
 		begin_all_with_compiling(known, loop, is_first, counted);
 	if (result == 0 && is_first != NULL && counted->count > 0 && loop->compiles_again)
 		end_without_compiling(known->periods, is_first, counted);
 	free(is_first);
 	return result;
-}
-
-static int count_calls(const struct step_guess *known, const struct xla_loop *loop, const uint64_t *keys, struct period_found *counted)
-{
-	periods_join(known->periods, keys, loop->count);
-	return periods_find_at(known->periods, keys[0], 0, counted);
 }
 
 /*
@@ -246,6 +224,11 @@ static int has_rival(const struct step_guess *known, const struct xla_loop *loop
 	return behind_several >= RIVAL_LEAST && others * STEPS_OFF <= behind_several;
 }
 
+static uint64_t call_id(uint64_t key)
+{
+	return key >> 62 == 1 && !(key & STEP_GUESS_FUNCTION) ? key & (STEP_GUESS_FUNCTION - 1) : UINT64_MAX;
+}
+
 /*
  * A loop of JAX by the calls of its line: they are counted, where a period is an estimate, and a step may be one call, which no
  * period is found from. `found` is that loop then.
@@ -260,7 +243,7 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		keys[i] = loop->ids[i] | STEP_GUESS_OP;
 	if (loop->count == 0)
 		return 0;
-	if ((loop->is_trained || loop->compiles_again ? count_trained : count_calls)(known, loop, keys, &counted) != 0)
+	if (count_calls(known, loop, keys, &counted) != 0)
 		return -1;
 	if (counted.count == 0 && found->count == 0 && count_turns(known->periods, keys[0], &counted) != 0)
 		return -1;
@@ -272,6 +255,8 @@ static int count_xla_calls(const struct step_guess *known, struct period_found *
 		counted.confidence /= 2; /* one line is all there is to it; or two may be it */
 	free(found->steps);
 	*found = counted;
+	if (!loop->is_trained)
+		xla_evaluation_leave(known->periods, known->xla_runs, loop, call_id, found);
 	return 0;
 }
 
@@ -569,7 +554,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);
 	if (known->xla_runs != NULL) {
-		if (loop.compiles_again)
+		if (loop.count > 0 && !loop.is_trained && loop.firsts != 0)
 			begin_with_tracing(process);
 		leave_tracing(process);
 		find_awaited(process, known->xla_runs);

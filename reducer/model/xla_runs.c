@@ -3,64 +3,16 @@
 #include "reducer/model/xla_runs.h"
 
 #include "reducer/base/index.h"
+#include "reducer/model/xla_runs_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMES_MAX 65536u /* ids of op_name facts, as in ops_scan.c */
-#define LINES_MAX 256u	 /* lines of scripts that call into XLA; more are not looked at */
-#define KINDS_MAX 1024u	 /* kinds of calls: place, innermost function and line together */
-#define PLACES_MAX 128u	 /* as collectors/jax.c has it */
 #define CALLS_LEAST 5u	 /* as periods.c has it of steps */
-#define TRAINED (NAMES_MAX + 1u) /* see struct candidate */
-#define LASTING_MAX 256u /* calls each longer than all behind it; the shortest of more are left out */
+#define TRAINED (XLA_NAMES_MAX + 1u) /* see struct candidate */
+#define SELDOM_PART 4u	 /* of so many calls of a line that is seldom come to, one is made by each place that counts, */
+#define SELDOM_LEAST 2u /* and so many in all */
 #define STEPS_OFF 8u	 /* a period may miss or double one step of so many */
-
-/* A line of a script. */
-struct line {
-	uint64_t hash;
-	uint64_t begin;	 /* of its first call */
-	uint64_t ran;	 /* when it first ran something by the road of first calls; 0 = never */
-	uint32_t runner; /* id of the last such call + 1 */
-};
-
-/* Calls of one line through one place in the library, from one innermost function. */
-struct kind {
-	uint64_t hash, place;
-	uint64_t first, last; /* times */
-	uint64_t least; /* ticks that one of them took */
-	uint32_t count;
-	uint32_t runner; /* of its line when it first came: id + 1, 0 = none */
-	uint16_t line;
-	uint8_t is_first_run; /* in a frame __call__ */
-	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
-	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
-	uint8_t is_compiling;
-	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction, */
-	uint8_t is_trained;   /* and the one that called that says that it is training */
-};
-
-/* Calls of one name from one Python stack. */
-struct caller {
-	uint64_t least; /* as of a kind, */
-	uint32_t count;
-	uint32_t runner; /* too */
-};
-
-struct xla_runs {
-	uint16_t kinds_of[NAMES_MAX]; /* by id: kind + 1; 0 = not named yet */
-	struct caller callers[NAMES_MAX]; /* by id */
-	struct line lines[LINES_MAX];
-	struct kind kinds[KINDS_MAX + 1]; /* [0]: names of other forms, and those without room */
-	size_t line_count, kind_count;
-	uint64_t small[PLACES_MAX]; /* places that were also named without a line: calls that take no time, so they run nothing */
-	size_t small_count;
-	struct {
-		uint64_t begin, ticks;
-	} lasting[LASTING_MAX]; /* calls, each longer than all behind it */
-	size_t lasting_count;
-	uint64_t first_runs; /* place of the road of first calls: of the first call in a __call__, a name that others have, too */
-};
 
 struct xla_runs *xla_runs_make(void)
 {
@@ -94,21 +46,21 @@ static int split(const char *name, uint64_t *line, uint64_t *place)
 	return 1;
 }
 
-/* LINES_MAX = no room. */
+/* XLA_LINES_MAX = no room. */
 static size_t line_of(struct xla_runs *runs, uint64_t hash)
 {
 	size_t at = 0;
 
 	while (at < runs->line_count && runs->lines[at].hash != hash)
 		at++;
-	if (at == runs->line_count && at < LINES_MAX)
+	if (at == runs->line_count && at < XLA_LINES_MAX)
 		runs->lines[runs->line_count++].hash = hash;
 	return at;
 }
 
 int xla_runs_is_new(const struct xla_runs *runs, uint64_t id)
 {
-	return id < NAMES_MAX && runs->kinds_of[id] == 0;
+	return id < XLA_NAMES_MAX && runs->kinds_of[id] == 0;
 }
 
 /* Is that the innermost function, itself or within a batch of Keras'? */
@@ -135,25 +87,26 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 
 	runs->kinds_of[id] = 1;
 	if (!split(name, &line_hash, &place)) {
-		if (plus != NULL && runs->small_count < PLACES_MAX)
+		if (plus != NULL && runs->small_count < XLA_PLACES_MAX)
 			runs->small[runs->small_count++] = hash_text(plus, strlen(plus));
 		return;
 	}
 	line = line_of(runs, line_hash);
-	if (line == LINES_MAX)
+	if (line == XLA_LINES_MAX)
 		return;
 	while (at < runs->kind_count && runs->kinds[at].hash != hash)
 		at++;
-	if (at > KINDS_MAX)
+	if (at > XLA_KINDS_MAX)
 		return;
 	if (at == runs->kind_count)
-		runs->kinds[runs->kind_count++] = (struct kind){.hash = hash,
+		runs->kinds[runs->kind_count++] = (struct xla_kind){.hash = hash,
 								.place = place,
 								.line = (uint16_t)line,
 								.is_first_run = is_in(name, "__call__") != 0,
 								.is_eager = is_in(name, "apply_primitive") != 0,
 								.is_direct = strstr(name, ") in ") == NULL,
 								.is_compiling = strstr(name, "compile") != NULL,
+								.is_wait = is_in(name, "_value") || is_in(name, "block_until_ready"),
 								.is_keras = is_in(name, "iterator_step") != 0,
 								.is_trained = is_trained(name) != 0};
 	runs->kinds_of[id] = (uint16_t)(at + 1);
@@ -161,7 +114,7 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 
 static size_t kind_of(const struct xla_runs *runs, uint64_t id)
 {
-	return id < NAMES_MAX && runs->kinds_of[id] > 1 ? runs->kinds_of[id] - 1u : 0;
+	return id < XLA_NAMES_MAX && runs->kinds_of[id] > 1 ? runs->kinds_of[id] - 1u : 0;
 }
 
 int xla_runs_is_training(const struct xla_runs *runs, uint64_t id)
@@ -171,8 +124,8 @@ int xla_runs_is_training(const struct xla_runs *runs, uint64_t id)
 
 void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 {
-	struct kind *kind = &runs->kinds[kind_of(runs, id)];
-	struct line *line = &runs->lines[kind->line];
+	struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
+	struct xla_line *line = &runs->lines[kind->line];
 
 	if (kind == runs->kinds)
 		return;
@@ -195,44 +148,60 @@ void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 
 void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks)
 {
-	struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 
 	if (kind->least == 0 || ticks < kind->least)
 		kind->least = ticks;
-	if (id < NAMES_MAX && (runs->callers[id].least == 0 || ticks < runs->callers[id].least))
+	if (id < XLA_NAMES_MAX && (runs->callers[id].least == 0 || ticks < runs->callers[id].least))
 		runs->callers[id].least = ticks;
 }
 
 void xla_runs_lasted(struct xla_runs *runs, uint64_t id, uint64_t begin, uint64_t end)
 {
-	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 	size_t count = runs->lasting_count;
 
 	if (kind == runs->kinds || kind->is_compiling || end <= begin)
 		return;
 	while (count > 0 && runs->lasting[count - 1].ticks <= end - begin)
 		count--;
-	if (count < LASTING_MAX) {
+	if (count < XLA_LASTING_MAX) {
 		runs->lasting[count].begin = begin;
 		runs->lasting[count++].ticks = end - begin;
 	}
 	runs->lasting_count = count;
 }
 
-/* Does the line come to that place again and again, but not before its first run, if it had one? */
+/* Calls by the most frequent kind of a line. */
+static uint64_t most_calls(const struct xla_runs *runs, size_t line)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 1; i < runs->kind_count; i++)
+		if (runs->kinds[i].line == line && runs->kinds[i].count > most)
+			most = runs->kinds[i].count;
+	return most;
+}
+
+/*
+ * Does the line come to that place again and again, but not before its first run, if it had one? Of one that evaluates after each of a few
+ * epochs fewer calls say so.
+ */
 static int is_behind(const struct xla_runs *runs, size_t line, uint64_t place, uint64_t *first)
 {
 	uint64_t count = 0;
 
 	*first = UINT64_MAX;
 	for (size_t i = 1; i < runs->kind_count; i++) {
-		const struct kind *kind = &runs->kinds[i];
+		const struct xla_kind *kind = &runs->kinds[i];
 		if (kind->line != line || kind->place != place || kind->count == 0)
 			continue;
 		count += kind->count;
 		*first = kind->first < *first ? kind->first : *first;
 	}
-	return count >= CALLS_LEAST && *first > runs->lines[line].ran;
+	if (count < CALLS_LEAST && (count < SELDOM_LEAST || count * SELDOM_PART < most_calls(runs, line)))
+		return 0;
+	return *first > runs->lines[line].ran;
 }
 
 static int is_small(const struct xla_runs *runs, uint64_t place)
@@ -272,7 +241,9 @@ static int is_direct_at(const struct xla_runs *runs, size_t line, uint64_t place
 /* Each kind of line outvotes all of the next: of those without a first run least is known. */
 static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
 {
-	return runs->lines[line].ran == 0 ? 1 : is_direct_at(runs, line, place) ? (size_t)LINES_MAX * LINES_MAX : LINES_MAX;
+	return runs->lines[line].ran == 0 ? 1
+	       : is_direct_at(runs, line, place) ? (size_t)XLA_LINES_MAX * XLA_LINES_MAX
+						 : XLA_LINES_MAX;
 }
 
 /*
@@ -285,14 +256,14 @@ static uint64_t find_place(const struct xla_runs *runs)
 	struct {
 		uint64_t place, first;
 		size_t votes;
-	} found[PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[PLACES_MAX];
+	} found[XLA_PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[XLA_PLACES_MAX];
 	size_t count = 0, at;
 
 	for (size_t line = 0; line < runs->line_count; line++) {
 		uint64_t first, place = last_place(runs, line, &first);
 		for (at = 0; at < count && found[at].place != place; at++)
 			;
-		if (place == 0 || at == PLACES_MAX)
+		if (place == 0 || at == XLA_PLACES_MAX)
 			continue;
 		if (at == count) {
 			found[count].place = place;
@@ -317,7 +288,7 @@ uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *
 		return 0;
 	*begin = runs->lasting[at].begin;
 	for (size_t i = 1; i < runs->kind_count; i++) {
-		const struct kind *kind = &runs->kinds[i];
+		const struct xla_kind *kind = &runs->kinds[i];
 		int runs_function = kind->is_first_run ? kind->place == runs->first_runs : kind->is_direct && kind->place == place;
 		if (runs_function && kind->count > 0 && kind->last >= from && kind->first < *begin)
 			return 0;
@@ -345,10 +316,10 @@ static int is_no_part(size_t calls, size_t steps)
  * Does nothing else run while the line calls again and again? Then each of its calls is a step, even where each whole number of them
  * something that runs nothing is done, too: a loss is printed.
  */
-static int is_alone(const struct xla_runs *runs, const struct kind *kind)
+static int is_alone(const struct xla_runs *runs, const struct xla_kind *kind)
 {
 	for (size_t i = 1; i < runs->kind_count; i++) {
-		const struct kind *other = &runs->kinds[i];
+		const struct xla_kind *other = &runs->kinds[i];
 		if (other != kind && other->place == kind->place && other->count > 0 && other->last > kind->first &&
 		    other->first < kind->last)
 			return 0;
@@ -358,7 +329,7 @@ static int is_alone(const struct xla_runs *runs, const struct kind *kind)
 
 /* Has the kind one call more than most others that run something? Then its first step is among them: another line compiled for
  * it. */
-static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
+static int has_one_more(const struct xla_runs *runs, const struct xla_kind *kind)
 {
 	size_t same = 0, less = 0;
 
@@ -374,14 +345,14 @@ static int has_one_more(const struct xla_runs *runs, const struct kind *kind)
  * those from one Python stack.
  */
 struct candidate {
-	const struct kind *kind;
+	const struct xla_kind *kind;
 	size_t count;
 	uint64_t took; /* ticks, if each had taken the least: the machine may have been busy during some */
-	uint32_t runner, id; /* id: NAMES_MAX = all of the kind, TRAINED = all that Keras trains by at its place */
+	uint32_t runner, id; /* id: XLA_NAMES_MAX = all of the kind, TRAINED = all that Keras trains by at its place */
 };
 
 /* Is it known by its name, and not only by its place, that such a call runs a step? */
-static int is_sure(const struct kind *kind)
+static int is_sure(const struct xla_kind *kind)
 {
 	return kind->is_direct || kind->is_keras;
 }
@@ -412,9 +383,9 @@ static int fits(const struct xla_runs *runs, const struct candidate *one, size_t
 static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, enum fit fit, struct candidate one,
 		    struct candidate *best)
 {
-	const struct kind *kind = one.kind, *other = best->kind;
+	const struct xla_kind *kind = one.kind, *other = best->kind;
 
-	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == NAMES_MAX) || one.count < CALLS_LEAST ||
+	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == XLA_NAMES_MAX) || one.count < CALLS_LEAST ||
 	    is_small(runs, kind->place) ||
 	    !(kind->is_keras || (kind->place == place && fits(runs, &one, steps, fit))))
 		return;
@@ -422,7 +393,7 @@ static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, e
 		*best = one;
 }
 
-static int is_of_training(const struct kind *kind, uint64_t place)
+static int is_of_training(const struct xla_kind *kind, uint64_t place)
 {
 	return kind->is_keras && kind->is_trained && kind->place == place;
 }
@@ -433,7 +404,7 @@ static struct candidate trained_at(const struct xla_runs *runs, size_t at)
 	struct candidate one = {.kind = &runs->kinds[at], .id = TRAINED};
 
 	for (size_t i = 1; i < runs->kind_count && is_of_training(one.kind, one.kind->place); i++) {
-		const struct kind *kind = &runs->kinds[i];
+		const struct xla_kind *kind = &runs->kinds[i];
 		if (!is_of_training(kind, one.kind->place))
 			continue;
 		one.count += kind->count;
@@ -465,8 +436,8 @@ static int add_id(struct xla_loop *loop, uint32_t id)
  */
 static void add_trained(const struct xla_runs *runs, uint64_t place, struct xla_loop *loop)
 {
-	for (uint32_t id = 0; id < NAMES_MAX; id++) {
-		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	for (uint32_t id = 0; id < XLA_NAMES_MAX; id++) {
+		const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 		int is_first = kind->is_trained && kind->is_first_run && kind->place == runs->first_runs;
 		if (runs->callers[id].count == 0 || !(is_first || is_of_training(kind, place)) || !add_id(loop, id) || !is_first)
 			continue;
@@ -481,13 +452,13 @@ static struct candidate best_that_fits(const struct xla_runs *runs, uint64_t pla
 	struct candidate best = {.kind = NULL};
 
 	for (size_t i = 1; i < runs->kind_count && place != 0; i++) {
-		const struct kind *kind = &runs->kinds[i];
+		const struct xla_kind *kind = &runs->kinds[i];
 		uint64_t took = kind->count * kind->least;
-		look_at(runs, place, steps, fit, (struct candidate){kind, kind->count, took, kind->runner, NAMES_MAX}, &best);
+		look_at(runs, place, steps, fit, (struct candidate){kind, kind->count, took, kind->runner, XLA_NAMES_MAX}, &best);
 	}
-	for (uint32_t id = 0; id < NAMES_MAX && place != 0; id++) {
-		const struct caller *caller = &runs->callers[id];
-		const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	for (uint32_t id = 0; id < XLA_NAMES_MAX && place != 0; id++) {
+		const struct xla_caller *caller = &runs->callers[id];
+		const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 		uint64_t took = caller->count * caller->least;
 		if (!kind->is_trained)
 			look_at(runs, place, steps, fit, (struct candidate){kind, caller->count, took, caller->runner, id}, &best);
@@ -533,11 +504,11 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 		return;
 	}
 	runner = runner_of(runs, &best);
-	for (uint32_t id = 0; id < NAMES_MAX; id++)
-		if (id + 1 == runner && add_id(loop, id) && firsts_of(runs, &best) > 1) {
+	for (uint32_t id = 0; id < XLA_NAMES_MAX; id++)
+		if (id + 1 == runner && add_id(loop, id)) {
 			loop->firsts = UINT64_C(1) << (loop->count - 1);
-			loop->compiles_again = 1;
-		} else if (id + 1 != runner && (best.id == NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id)) {
+			loop->compiles_again = firsts_of(runs, &best) > 1;
+		} else if (id + 1 != runner && (best.id == XLA_NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id)) {
 			(void)add_id(loop, id);
 		}
 	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
@@ -552,7 +523,7 @@ static int lacks_a_round(const struct xla_runs *runs, size_t line, size_t steps,
 	size_t same = 0, more = 0;
 
 	for (size_t i = 1; i < runs->kind_count && steps >= CALLS_LEAST; i++) {
-		const struct kind *kind = &runs->kinds[i];
+		const struct xla_kind *kind = &runs->kinds[i];
 		if (kind->line != line || kind->first >= time || kind->count < steps)
 			continue;
 		same += kind->count % steps == 0;
@@ -563,8 +534,8 @@ static int lacks_a_round(const struct xla_runs *runs, size_t line, size_t steps,
 
 uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps, uint64_t time)
 {
-	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
-	const struct line *line = &runs->lines[kind->line];
+	const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
+	const struct xla_line *line = &runs->lines[kind->line];
 
 	if (kind == runs->kinds || line->ran == 0 || line->ran >= time)
 		return 0;
@@ -575,17 +546,17 @@ uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps,
 
 int xla_runs_compiles(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id)
 {
-	const struct kind *kind = &runs->kinds[kind_of(runs, id)];
+	const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 
 	return kind != runs->kinds && kind->is_compiling && loop->count > 0 && kind->line == runs->kinds[kind_of(runs, loop->ids[0])].line;
 }
 
 int xla_runs_may_end_step(const struct xla_runs *runs, const struct xla_loop *loop, uint64_t id)
 {
-	const struct kind *kind = &runs->kinds[kind_of(runs, id)], *counted = NULL;
+	const struct xla_kind *kind = &runs->kinds[kind_of(runs, id)], *counted = NULL;
 
 	for (size_t i = 0; i < loop->count; i++) {
-		const struct kind *one = &runs->kinds[kind_of(runs, loop->ids[i])];
+		const struct xla_kind *one = &runs->kinds[kind_of(runs, loop->ids[i])];
 		if (one == kind)
 			return 0;
 		counted = counted == NULL || one->count > counted->count ? one : counted;

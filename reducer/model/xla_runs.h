@@ -44,7 +44,7 @@ uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *
 struct xla_loop {
 	uint32_t ids[XLA_RUNS_JOINED];
 	size_t count;	/* of ids; 0 = there is no such loop */
-	uint64_t firsts; /* where is_trained or compiles_again: bit i = calls of ids[i] went by the other road, and compiled */
+	uint64_t firsts; /* bit i = calls of ids[i] went by the other road, and compiled */
 	uint64_t begin; /* of the line's first call, which compiled; 0 = that is not known */
 	int is_trained; /* Keras says so, by the functions of its own that called: fit, train_on_batch */
 	int compiles_again; /* its line went by the other road again and again: for each shape of a batch, say */

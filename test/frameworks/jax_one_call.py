@@ -2,7 +2,7 @@
 """Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
 
 bare: one output and nothing else; ahead: the same, waited for at the end; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation;
-pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; acting: one 32 times for each of the other; kept: two in one line, whose results nobody gives back.
+pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; epochs: waited for and then scored, at length, after each; acting: one 32 times for each of the other; kept: two in one line, whose results nobody gives back.
 Prints how many steps the loop made.
 """
 import sys
@@ -75,6 +75,22 @@ def shapes(weights, inputs):
     return 32, weights
 
 
+@jax.jit
+def at_length(weights):
+    for _ in range(40):
+        weights = jnp.tanh(weights @ weights.T)[:, :400]
+    return weights.sum()
+
+
+def epochs(weights, inputs):
+    for _ in range(5):
+        for _ in range(24):
+            weights = step(weights, inputs)
+        weights.block_until_ready()
+        float(at_length(jnp.ones((400, 400))))
+    return 120, weights
+
+
 def acting(weights, inputs):
     for _ in range(20):
         for _ in range(32):
@@ -90,5 +106,5 @@ def kept(weights, inputs):
     return 60, results[-2]
 
 
-steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "acting": acting, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "epochs": epochs, "acting": acting, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
 print(steps, f"{float(trained.sum()):.4f}")

@@ -13,7 +13,7 @@
 enum {
 	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
 	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, MODEL_FIRST,
-	MODEL_LATE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, NAMES
+	MODEL_LATE, EVAL_FREE, OTHER_EVAL_FIRST, OTHER_EVAL_FREE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, NAMES
 };
 
 static struct xla_runs *runs;
@@ -31,6 +31,9 @@ static const char *const names[] = {
 	[EVAL_COMPILE] = "XLA call: main (a.py, line 20) in backend_compile_and_load +0xc",
 	[EVAL_FIRST] = "XLA call: main (a.py, line 20) in __call__ +0x1",
 	[EVAL_RUN] = "XLA call: main (a.py, line 20) +0x5",
+	[EVAL_FREE] = "XLA call: main (a.py, line 20) +0xf",
+	[OTHER_EVAL_FIRST] = "XLA call: main (a.py, line 21) in __call__ +0x1",
+	[OTHER_EVAL_FREE] = "XLA call: main (a.py, line 21) +0xf",
 	[EAGER_FIRST] = "XLA call: main (a.py, line 30) in __call__ +0x1",
 	[EAGER_RUN] = "XLA call: main (a.py, line 30) in apply_primitive +0x5",
 	[EAGER_MOVE] = "XLA call: main (a.py, line 30) in apply_primitive +0xa",
@@ -207,6 +210,20 @@ static void takes_no_single_ops_for_a_loop(void **state)
 	assert_int_equal(calls_of_loop(0), 0);
 }
 
+/* Evaluation after each of five epochs came to its place four times, and nine times to where values are freed. */
+static void a_line_of_few_runs_tells_the_place_too(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	calls((unsigned[]){MOVE, RUN, 0}, 10);
+	calls((unsigned[]){EVAL_COMPILE, EVAL_FIRST, EVAL_FREE, 0}, 1);
+	calls((unsigned[]){MOVE, RUN, 0}, 10);
+	calls((unsigned[]){EVAL_FREE, EVAL_RUN, EVAL_FREE, 0}, 4);
+	calls((unsigned[]){OTHER_EVAL_FIRST, OTHER_EVAL_FREE, 0}, 1);
+	calls((unsigned[]){OTHER_EVAL_FREE, 0}, 6); /* a line that frees, and no more */
+	assert_int_equal(calls_of_loop(20), 21);
+}
+
 /* A package's functions ran op by op, from two lines of the script, before its loop began. */
 static void set_up_by_a_package_tells_no_place(void **state)
 {
@@ -349,6 +366,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
 		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
 		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
+		cmocka_unit_test_setup_teardown(a_line_of_few_runs_tells_the_place_too, make, drop),
 		cmocka_unit_test_setup_teardown(set_up_by_a_package_tells_no_place, make, drop),
 		cmocka_unit_test_setup_teardown(finds_the_round_that_compiled, make, drop),
 		cmocka_unit_test_setup_teardown(what_each_round_has_lacks_none, make, drop),
