@@ -114,13 +114,15 @@ struct seen {
 	int is_waited;
 };
 
-/* 0 = it waits for its own work behind that, so nothing is left out. */
+/* 0 = it waits for its own work behind that, or another function ran before: it is left as it is. */
 static int see(struct seen *seen, const struct known *known, uint64_t time)
 {
 	if (seen->other != 0) {
 		seen->behind = seen->behind == 0 && known->is_usual ? time : seen->behind;
 		return !(known->is_usual && known->role == ROLE_WAIT);
 	}
+	if (!seen->is_waited && known->is_rare && known->role == ROLE_OTHER)
+		return 0;
 	if (known->role == ROLE_WAIT) {
 		seen->is_waited = 1;
 		seen->rare = 0;

@@ -238,6 +238,16 @@ static int is_direct_at(const struct xla_runs *runs, size_t line, uint64_t place
 	return 0;
 }
 
+static uint64_t calls_at(const struct xla_runs *runs, size_t line, uint64_t place)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 1; i < runs->kind_count; i++)
+		if (runs->kinds[i].line == line && runs->kinds[i].place == place)
+			count += runs->kinds[i].count;
+	return count;
+}
+
 /* Each kind of line outvotes all of the next: of those without a first run least is known. */
 static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
 {
@@ -256,6 +266,7 @@ static uint64_t find_place(const struct xla_runs *runs)
 	struct {
 		uint64_t place, first;
 		size_t votes;
+		int is_often; /* a line that is come to seldom only says which of these */
 	} found[XLA_PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[XLA_PLACES_MAX];
 	size_t count = 0, at;
 
@@ -270,9 +281,11 @@ static uint64_t find_place(const struct xla_runs *runs)
 			found[count++].first = first;
 		}
 		found[at].votes += votes_of(runs, line, place);
+		found[at].is_often |= calls_at(runs, line, place) >= CALLS_LEAST;
 	}
 	for (at = 0; at < count; at++)
-		if (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first))
+		if (found[at].is_often &&
+		    (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first)))
 			best = &found[at];
 	return best->place;
 }
@@ -507,7 +520,7 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 	for (uint32_t id = 0; id < XLA_NAMES_MAX; id++)
 		if (id + 1 == runner && add_id(loop, id)) {
 			loop->firsts = UINT64_C(1) << (loop->count - 1);
-			loop->compiles_again = firsts_of(runs, &best) > 1;
+			loop->compiles_again = steps > 0 && firsts_of(runs, &best) > 1; /* else nothing says that it is a loop */
 		} else if (id + 1 != runner && (best.id == XLA_NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id)) {
 			(void)add_id(loop, id);
 		}
