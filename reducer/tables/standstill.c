@@ -41,24 +41,26 @@ static bool find_usual(struct standstill *still, const struct step_rows *rows)
 	return count >= STEPS_LEAST;
 }
 
-bool standstill_since(struct standstill *since, const struct step_rows *rows, const struct request *request, size_t process)
+bool standstill_since(struct standstill *since, const struct request *request, size_t process)
 {
 	const struct process *of = &request->run->processes[process];
-	size_t to, from = step_rows_of(rows, process, &to);
+	struct units units;
+	size_t count;
 
 	*since = (struct standstill){.process = process, .to_ns = of->gone_ns > of->end_ns ? of->gone_ns : of->end_ns};
-	if (rows->kind != UNIT_STEP)
-		return false;
-	for (size_t i = from; i < to; i++) {
-		const struct unit *unit = &rows->items[i]->unit;
+	units_of_steps(&units, of);
+	for (size_t i = 0; i < units.count; i++) {
+		const struct unit *unit = &units.items[i];
 		int64_t ns = unit->is_cut ? unit->start_ns : unit->end_ns;
-		if (i > from && ns < since->from_ns)
+		if (i > 0 && ns < since->from_ns)
 			continue;
 		since->from_ns = ns;
 		since->thread = unit->thread;
 		since->step = unit->is_cut && unit->number ? unit->number - 1 : unit->number;
 	}
-	return to > from;
+	count = units.count;
+	units_free(&units);
+	return count > 0;
 }
 
 /* Whether records of that time may be among those that were lost. With FULL=wrap older ones are given up all the while. */
@@ -113,7 +115,7 @@ void standstills_find(struct standstills *all, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		struct standstill still;
-		if (!standstill_since(&still, &rows, request, i))
+		if (!standstill_since(&still, request, i))
 			continue;
 		if (!standstill_has_stopped(&still, &rows, request)) {
 			all->others++;

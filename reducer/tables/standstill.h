@@ -30,9 +30,9 @@ void standstills_free(struct standstills *all);
 
 /*
  * When the last step of a process ended, or the one that has no end began, and when the process did: as in struct standstill, whether
- * it stands still or not. False where it has no steps.
+ * it stands still or not, whatever part was asked for. False where it has no steps.
  */
-bool standstill_since(struct standstill *since, const struct step_rows *rows, const struct request *request, size_t process);
+bool standstill_since(struct standstill *since, const struct request *request, size_t process);
 
 /* Whether it stands still: for three seconds, as long as ten usual steps, twice as long as any. Sets the last two times. */
 bool standstill_has_stopped(struct standstill *since, const struct step_rows *rows, const struct request *request);

@@ -109,12 +109,12 @@ static void put_unfinished(struct table *table, const struct process *process, c
 	text_free(&name);
 }
 
-static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t number)
+static void put_process(struct table *table, const struct request *request, size_t number)
 {
 	const struct process *process = &request->run->processes[number];
 	const struct last_work *work = analyses_process(request->analyses, &analysis_last_work, number);
 	struct standstill since;
-	bool has_steps = standstill_since(&since, rows, request, number);
+	bool has_steps = standstill_since(&since, request, number);
 	struct stretch stretch = stretch_make(request, number, has_steps ? since.from_ns : since.to_ns - LAST_NS, since.to_ns);
 
 	for (size_t i = 0; i < process->thread_count; i++) {
@@ -147,13 +147,10 @@ static void put_process(struct table *table, const struct request *request, cons
 static void fill(struct table *table, const struct request *request)
 {
 	struct text still = {0};
-	struct step_rows rows;
 
-	step_rows_find(&rows, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
-			put_process(table, request, &rows, i);
-	step_rows_free(&rows);
+			put_process(table, request, i);
 	standstill_say(&still, request);
 	if (still.length)
 		table_note(table, NOTE_INFERRED, "%s", still.bytes);

@@ -26,6 +26,7 @@ struct fixture {
 	struct run run;
 	struct request request;
 	struct window_range range;
+	struct step steps[STEPS];
 	struct step_row items[STEPS];
 	const struct step_row *order[STEPS];
 	bool is_first[STEPS];
@@ -39,13 +40,14 @@ static int set_up(void **state)
 
 	made->range = (struct window_range){INT64_MIN, INT64_MAX};
 	made->process = (struct process){.log = &whole, .command = "train", .called = "7", .end = END_SIGNAL, .end_status = 9,
-					 .end_ns = END + 3000 * MS, .ranges = &made->range, .range_count = 1};
+					 .end_ns = END + 3000 * MS, .steps = made->steps,
+					 .step_count = STEPS, .ranges = &made->range, .range_count = 1};
 	made->run = (struct run){.processes = &made->process, .process_count = 1, .diags = &made->diags, .is_scanned = 1};
 	made->request = (struct request){.run = &made->run, .from_ns = INT64_MIN, .to_ns = INT64_MAX};
 	for (size_t i = 0; i < STEPS; i++) {
-		made->items[i] = (struct step_row){.unit = {.start_ns = (int64_t)i * 100 * MS, .end_ns = (int64_t)(i + 1) * 100 * MS,
-							     .number = i + 5, .thread = 3, .step = i},
-						    .kind = UNIT_STEP, .total_ns = 100 * MS};
+		made->steps[i] = (struct step){.time_ns = (int64_t)i * 100 * MS, .end_ns = (int64_t)(i + 1) * 100 * MS, .number = i + 5,
+					       .thread = 3, .confidence = 1, .is_chosen = 1};
+		made->items[i] = (struct step_row){.kind = UNIT_STEP, .total_ns = 100 * MS};
 		made->order[i] = &made->items[i];
 	}
 	made->is_first[0] = true;
@@ -65,7 +67,7 @@ static bool stands(struct fixture *made)
 {
 	struct standstill still;
 
-	assert_true(standstill_since(&still, &made->rows, &made->request, 0));
+	assert_true(standstill_since(&still, &made->request, 0));
 	assert_int_equal(still.from_ns, END);
 	assert_int_equal(still.step, STEPS + 4);
 	assert_int_equal(still.thread, 3);
@@ -133,12 +135,12 @@ static void a_step_that_does_not_end(void **state)
 	struct fixture *made = *state;
 	struct standstill still;
 
-	made->items[STEPS - 1].unit.is_cut = 1;
-	assert_true(standstill_since(&still, &made->rows, &made->request, 0));
+	made->steps[STEPS - 1].end_ns = TIME_UNKNOWN;
+	assert_true(standstill_since(&still, &made->request, 0));
 	assert_int_equal(still.from_ns, (STEPS - 1) * 100 * MS);
 	assert_int_equal(still.step, STEPS + 3);
-	made->rows.kind = UNIT_REQUEST;
-	assert_false(standstill_since(&still, &made->rows, &made->request, 0));
+	made->process.step_count = 0;
+	assert_false(standstill_since(&still, &made->request, 0));
 }
 
 /* What of a look's time lies in the stretch counts, and only what its thread did. */
