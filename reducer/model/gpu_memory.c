@@ -101,6 +101,9 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 	for (size_t i = 0; i < scan->block_count; i++)
 		if (live_find(&scan->blocks[i].calls.live, address) != NULL && (blocks == NULL || scan->blocks[i].flavour == flavour))
 			blocks = &scan->blocks[i];
+	for (size_t i = 0; i < scan->block_count && blocks == NULL; i++) /* another thread has had the address, and given it back, since */
+		if (pairs_is_late(&scan->blocks[i].calls, address))
+			blocks = &scan->blocks[i];
 	if (blocks == NULL) /* from before, or its allocation stands a little later in the log */
 		for (size_t i = 0; i < scan->block_count && blocks == NULL; i++)
 			if (scan->blocks[i].flavour == flavour)

@@ -97,6 +97,14 @@ static inline int settle(const struct pairs *pairs, struct pairs_unsettled *ring
 	return find_unsettled(pairs, ring, stream, address, time);
 }
 
+int pairs_is_late(const struct pairs *pairs, uint64_t address)
+{
+	for (unsigned i = 0; i < PAIRS_UNSETTLED && pairs->replaced > 0; i++)
+		if (pairs->late[i].address == address)
+			return 1;
+	return 0;
+}
+
 /* The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. */
 static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry, uint64_t time)
 {

@@ -52,6 +52,9 @@ struct pairs {
 int pairs_begin(struct pairs *pairs, size_t stream_count, double ticks_per_ns, unsigned temporary);
 void pairs_free(struct pairs *pairs);
 
+/* Whether a block at that address was replaced by another one not long ago, and its release has not come yet. */
+int pairs_is_late(const struct pairs *pairs, uint64_t address);
+
 /* A block was allocated; `block->time` is when. */
 void pairs_alloc(struct pairs *pairs, size_t stream, const struct live_block *block);
 

@@ -131,9 +131,41 @@ static void test_a_managed_block_is_freed_like_any(void **state)
 	end_made(made);
 }
 
+/*
+ * A thread that got no processor between the end of its cudaFree and the note of it: meanwhile another one was handed the address, and
+ * gave it back. The release belongs to the device of the block that was replaced, not to the first one that the program used.
+ */
+static void test_a_release_that_is_told_late(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *first, *second;
+
+	(void)state;
+	MAKER_ADD(made->calls, 50, gpu_alloc, .address = 0x8000, .bytes = 64, .device = 1, .flavour = 1);
+	call(made, 40, 50, ALLOC, 1, 3, 0);
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = 4096, .device = 0, .flavour = 1);
+	call(made, 100, 110, ALLOC, 2, 3, 0);
+	MAKER_ADD(made->calls, 300, gpu_alloc, .address = 0x1000, .bytes = 512, .device = 0, .flavour = 1);
+	call(made, 250, 300, ALLOC, 3, 3, 0);
+	MAKER_ADD(made->calls, 410, gpu_free, .address = 0x1000, .flavour = 1);
+	call(made, 400, 410, FREE, 4, 3, 0);
+	MAKER_ADD(made->device, 900, gpu_free, .address = 0x1000, .flavour = 1);
+	MAKER_ADD(made->device, 900, gpu_call, .duration = 700, .correlation = 5, .function = FREE, .flags = 3);
+	scan(made);
+	first = process_account(&made->run->processes[0], "device:1");
+	second = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(first->frees, 0);
+	assert_int_equal(first->unknown_frees, 0);
+	assert_int_equal(second->allocations, 2);
+	assert_int_equal(second->frees, 2);
+	assert_int_equal(second->live_bytes, 0);
+	end_made(made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_release_that_is_told_late),
 		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
 		cmocka_unit_test(test_memory_that_only_cupti_saw),
 		cmocka_unit_test(test_mapped_memory_beside_what_only_cupti_saw),
