@@ -37,6 +37,8 @@ void spans_tell(struct spans *spans, struct span *span)
 		return;
 	span->process = spans->process;
 	span->category = span_what_name(span->what);
+	if (span->start_ns > 0 && span->duration_ns > (uint64_t)(INT64_MAX - span->start_ns)) /* a damaged time may be anything */
+		span->duration_ns = (uint64_t)(INT64_MAX - span->start_ns);
 	if (span->name == NULL)
 		span->name = "[name not recorded]";
 	if (span->domain == NULL)
