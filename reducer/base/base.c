@@ -337,3 +337,17 @@ uint32_t base_at_rank(const uint32_t *values, size_t count, size_t rank)
 	}
 	return value;
 }
+
+size_t base_count_before(const void *things, size_t count, uint64_t key, base_before *is_before)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (is_before(things, middle, key))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

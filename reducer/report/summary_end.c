@@ -11,7 +11,6 @@
 #include "reducer/report/human.h"
 #include "reducer/tables/device_room.h"
 #include "reducer/tables/memory_end.h"
-#include "reducer/tables/standstill.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -165,12 +164,14 @@ void summary_find_end(struct summary *summary)
 
 void summary_measure_standstill(struct summary *summary)
 {
-	struct text sentence = {0};
+	struct text area = {0};
 
-	standstill_say(&sentence, summary->request);
-	summary->standstill = sentence;
-	if (sentence.length)
-		summary->standstill_lines = (unsigned)summary_measure(summary, "  ", sentence.bytes, STILL_LINES);
+	for (size_t row = 0; row < summary->verdict->shown_count; row++)
+		if (strcmp(summary_text(&area, summary->verdict, row, "area"), "standstill") == 0) {
+			const char *sentence = summary_text(&summary->standstill, summary->verdict, row, "sentence");
+			summary->standstill_lines = (unsigned)summary_measure(summary, "  ", sentence, STILL_LINES);
+		}
+	text_free(&area);
 }
 
 static void put_memory_end(struct summary *summary, void (*note)(struct table *table, const struct request *request))

@@ -63,6 +63,13 @@ size_t python_lines_number(struct python_lines *lines, const struct symbol_frame
 	return recent->next - 1;
 }
 
+void python_line_place(struct text *text, const struct python_line_name *line)
+{
+	const char *base = strrchr(line->file, '/');
+
+	text_format(text, "%s:%u", base ? base + 1 : line->file, line->line);
+}
+
 void python_lines_put(const struct python_lines *lines, size_t number, struct table *table, size_t column)
 {
 	const struct python_line_name *line = &lines->list[number];

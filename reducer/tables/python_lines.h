@@ -29,6 +29,9 @@ void python_lines_free(struct python_lines *lines);
 /* The number of the frame's line: count if it is a new one. */
 size_t python_lines_number(struct python_lines *lines, const struct symbol_frame *frame);
 
+/* "train.py:41" */
+void python_line_place(struct text *text, const struct python_line_name *line);
+
 /* Function, file and line into three columns from `column` on. */
 void python_lines_put(const struct python_lines *lines, size_t number, struct table *table, size_t column);
 

@@ -372,10 +372,7 @@ size_t python_looks_first(const struct python_looks *looks, bool is_other)
 
 void python_looks_place(struct text *text, const struct python_looks *looks, size_t number)
 {
-	const struct python_line_name *line = &looks->lines.list[number];
-	const char *base = strrchr(line->file, '/');
-
-	text_format(text, "%s:%u", base ? base + 1 : line->file, line->line);
+	python_line_place(text, &looks->lines.list[number]);
 }
 
 static const char *whose_time(const struct request *request, const struct python_looks *looks)

@@ -91,23 +91,14 @@ void stretch_free(struct stretch *stretch)
 	*stretch = (struct stretch){0};
 }
 
-static size_t first_of(const struct stretch *stretch, uint32_t thread)
+static bool is_before(const void *stretch, size_t i, uint64_t thread)
 {
-	size_t low = 0, high = stretch->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (stretch->looks[middle]->thread < thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct stretch *)stretch)->looks[i]->thread < thread;
 }
 
 static bool gather(struct seen *seen, struct standing *standing, const struct stretch *stretch, uint32_t thread)
 {
-	size_t first = first_of(stretch, thread), i;
+	size_t first = base_count_before(stretch, stretch->count, thread, is_before), i;
 
 	for (i = first; i < stretch->count && stretch->looks[i]->thread == thread; i++) {
 		const struct python_look *look = stretch->looks[i];
@@ -205,7 +196,6 @@ bool standing_find(struct standing *standing, const struct request *request, con
 
 void standing_say(struct text *text, const struct standing *standing)
 {
-	const char *base = strrchr(standing->line.file, '/');
-
-	text_format(text, "%s:%u (%s)", base ? base + 1 : standing->line.file, standing->line.line, standing->line.function);
+	python_line_place(text, &standing->line);
+	text_format(text, " (%s)", standing->line.function);
 }

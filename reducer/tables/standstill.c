@@ -16,6 +16,11 @@
 #define TOLD_MOST 3		     /* places where processes stand */
 #define UNTOLD_NS INT64_C(2500000000) /* device records come within: several flush periods */
 
+struct standstills {
+	struct standstill *items; /* in order of the processes */
+	size_t count, room;
+};
+
 static int by_value(const void *a, const void *b)
 {
 	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -103,7 +108,7 @@ bool standstill_has_stopped(struct standstill *still, const struct step_rows *ro
 	       ns >= MEDIANS * still->median_ns && ns >= LONGEST * still->longest_ns;
 }
 
-void standstills_find(struct standstills *all, const struct request *request)
+static void find_all(struct standstills *all, const struct request *request)
 {
 	bool is_part = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->thread ||
 		       request->device || request->stream;
@@ -115,22 +120,12 @@ void standstills_find(struct standstills *all, const struct request *request)
 	step_rows_find(&rows, request);
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		struct standstill still;
-		if (!standstill_since(&still, request, i))
+		if (!standstill_since(&still, request, i) || !standstill_has_stopped(&still, &rows, request))
 			continue;
-		if (!standstill_has_stopped(&still, &rows, request)) {
-			all->others++;
-			continue;
-		}
 		all->items = base_grow(all->items, &all->room, all->count + 1, sizeof(*all->items));
 		all->items[all->count++] = still;
 	}
 	step_rows_free(&rows);
-}
-
-void standstills_free(struct standstills *all)
-{
-	free(all->items);
-	*all = (struct standstills){0};
 }
 
 /* Where several processes stand. */
@@ -276,7 +271,7 @@ void standstill_say(struct text *text, const struct request *request)
 	struct standstills all;
 	const struct standstill *least;
 
-	standstills_find(&all, request);
+	find_all(&all, request);
 	least = all.items;
 	for (size_t i = 1; i < all.count; i++)
 		if (all.items[i].to_ns - all.items[i].from_ns < least->to_ns - least->from_ns)
@@ -293,5 +288,5 @@ void standstill_say(struct text *text, const struct request *request)
 		say_places(text, &all, request);
 		say_unfinished(text, &all, request);
 	}
-	standstills_free(&all);
+	free(all.items);
 }

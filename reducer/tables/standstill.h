@@ -19,15 +19,6 @@ struct standstill {
 	uint64_t median_ns, longest_ns; /* of the steps that are judged */
 };
 
-struct standstills {
-	struct standstill *items; /* in order of the processes */
-	size_t count, room;
-	size_t others; /* processes with steps that do not stand still */
-};
-
-void standstills_find(struct standstills *all, const struct request *request);
-void standstills_free(struct standstills *all);
-
 /*
  * When the last step of a process ended, or the one that has no end began, and when the process did: as in struct standstill, whether
  * it stands still or not, whatever part was asked for. False where it has no steps.

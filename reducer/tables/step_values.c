@@ -196,25 +196,15 @@ void step_rows_free(struct step_rows *rows)
 	*rows = (struct step_rows){0};
 }
 
-/* The first row of that process or a later one. */
-static size_t first_row(const struct step_rows *rows, size_t process)
+static bool is_before(const void *rows, size_t i, uint64_t process)
 {
-	size_t low = 0, high = rows->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (rows->items[middle]->process < process)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct step_rows *)rows)->items[i]->process < process;
 }
 
 size_t step_rows_of(const struct step_rows *rows, size_t process, size_t *end)
 {
-	*end = first_row(rows, process + 1);
-	return first_row(rows, process);
+	*end = base_count_before(rows, rows->count, process + 1, is_before);
+	return base_count_before(rows, rows->count, process, is_before);
 }
 
 bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)

@@ -31,25 +31,15 @@ struct task_delays task_delays_find(const struct process *process)
 	return delays;
 }
 
-/* The first of that task or a later one. */
-static size_t first_of(const struct task_delays *delays, uint64_t task)
+static bool is_before(const void *delays, size_t i, uint64_t task)
 {
-	size_t low = 0, high = delays->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (delays->items[middle].task < task)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ((const struct task_delays *)delays)->items[i].task < task;
 }
 
 size_t task_delays_of(const struct task_delays *delays, uint32_t task, size_t *end)
 {
-	*end = first_of(delays, (uint64_t)task + 1);
-	return first_of(delays, task);
+	*end = base_count_before(delays, delays->count, (uint64_t)task + 1, is_before);
+	return base_count_before(delays, delays->count, task, is_before);
 }
 
 void task_delays_free(struct task_delays *delays)
