@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the buffers that CUPTI fills, byte by byte, while a CUDA program runs: CUDA_INJECTION64_PATH=raw_buffers.so, with
- * RAW_CUPTI (libcupti's path) and RAW_OUT (the file to write). make check-gpu runs it; test/unit/cupti_raw_test.c replays files.
+ * RAW_CUPTI (libcupti's path), RAW_OUT (the file to write) and, for fewer kinds of records than all that we read, RAW_KINDS
+ * ("10 1 2"). make check-gpu runs it; test/unit/cupti_raw_test.c replays files. What it costs a program is what CUPTI costs.
  *
  *   tfprof raw CUPTI buffers 1
  *   about WORDS                        what made them: release, driver, device
@@ -197,8 +198,8 @@ static void describe(uint32_t version)
 int InitializeInjection(void); /* called by the driver, inside cuInit */
 int InitializeInjection(void)
 {
-	static const uint32_t kinds[] = {10, 1, 22, 2, 38, 17, 8, 9, 37, 11, 49, 50, 52};
-	const char *path = getenv("RAW_CUPTI");
+	const char *path = getenv("RAW_CUPTI"), *kinds = getenv("RAW_KINDS") ? getenv("RAW_KINDS") : "10 1 22 2 38 17 8 9 37 11 49 50 52";
+	char *next;
 	void *library = path && getenv("RAW_OUT") ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL, *subscriber;
 	uint32_t version = 0;
 	int result;
@@ -210,13 +211,13 @@ int InitializeInjection(void)
 	result = cupti.version(&version);
 	result = result ? result : cupti.subscribe(&subscriber, called, NULL);
 	result = result ? result : cupti.register_callbacks(request, complete);
-	result = result ? result : cupti.enable(kinds[0]);
+	result = result ? result : cupti.enable((uint32_t)strtoul(kinds, &next, 10));
 	if (result) {
 		explain("CUPTI refuses with result", result);
 		return 1;
 	}
-	for (size_t i = 1; i < sizeof kinds / sizeof kinds[0]; i++)
-		cupti.enable(kinds[i]);
+	while (*next)
+		cupti.enable((uint32_t)strtoul(next, &next, 10));
 	describe(version);
 	probe();
 	body = tmpfile();
