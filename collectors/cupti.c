@@ -3,6 +3,7 @@
 #include "collectors/cupti.h"
 
 #include "collectors/cupti_state.h"
+#include "collectors/cupti_tools.h"
 #include "collectors/gpu_calls.h"
 #include "collectors/process.h"
 
@@ -74,7 +75,12 @@ static void refuse(struct tfp_cupti *cupti, const char *text, uint32_t result)
 static int find(struct tfp_cupti *cupti, int devices)
 {
 	struct tfp_cupti_api *api = &cupti->api;
+	const char *tool = tfp_cupti_tool_here(); /* also before it is taken again: the tool may have come meanwhile */
 
+	if (tool) {
+		refuse(cupti, tool, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
+		return -1;
+	}
 	if (!api->get_version && tfp_cupti_open(api, &tfp_cupti_options.places)) {
 		refuse(cupti, "No libcupti could be opened that the driver serves: only the host's calls are recorded. Code ", 0);
 		return -1;

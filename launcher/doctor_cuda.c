@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct answer {
 	char device[128];
 	int cupti_result; /* of cuptiGetVersion; -1 = could not be opened */
 	unsigned cupti_version;
+	const char *tool; /* of NVIDIA's, that is in the process once CUDA is; NULL = none */
 };
 
 static struct answer *ask(void (*question)(struct answer *, const char *), const char *argument)
@@ -52,6 +54,26 @@ static struct answer *ask(void (*question)(struct answer *, const char *), const
 	return answer;
 }
 
+/* A tool of NVIDIA's that this very call of doctor runs under: it puts its library into each process. */
+static int note_tool(struct dl_phdr_info *info, size_t bytes, void *into)
+{
+	static const char *const libraries[][2] = {
+#define TFP_CUPTI_TOOL_LIBRARY(library, tool) {library, tool},
+#define TFP_CUPTI_TOOL_PROGRAM(name)
+#include "collectors/tables/cupti_tools.def"
+#undef TFP_CUPTI_TOOL_LIBRARY
+#undef TFP_CUPTI_TOOL_PROGRAM
+	};
+	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)bytes;
+	base = base ? base + 1 : info->dlpi_name;
+	for (size_t i = 0; base && i < sizeof libraries / sizeof *libraries; i++)
+		if (!strncmp(base, libraries[i][0], strlen(libraries[i][0])))
+			*(const char **)into = libraries[i][1];
+	return 0;
+}
+
 static void ask_driver(struct answer *answer, const char *unused)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
@@ -69,6 +91,7 @@ static void ask_driver(struct answer *answer, const char *unused)
 	answer->has_driver = 1;
 	version(&answer->version);
 	answer->init = init(0);
+	dl_iterate_phdr(note_tool, &answer->tool);
 	if (!answer->init && !count(&answer->count) && answer->count)
 		name(answer->device, sizeof answer->device, 0);
 }
@@ -315,6 +338,12 @@ void doctor_gpu(struct doctor *doctor)
 		fact = say_text("CUDA driver %d.%d, %d device%s, the first %s", driver->version / 1000, driver->version % 1000 / 10,
 				driver->count, driver->count == 1 ? "" : "s", driver->device);
 		doctor_say(doctor, DOCTOR_FINE, "gpu", fact, "");
+		free(fact);
+	}
+	if (driver->tool) {
+		fact = say_text("this runs under %s", driver->tool);
+		doctor_say(doctor, DOCTOR_LOSS, "gpu", fact,
+			   "CUPTI cannot be used beside it: only the host's calls are recorded; for device times run without it");
 		free(fact);
 	}
 	check_files(doctor);

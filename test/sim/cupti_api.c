@@ -3,6 +3,7 @@
  * The fake libcupti's callback side: subscribing, enabling callbacks, and what the core tells turned into callbacks.
  * Rule: one subscriber; a callback runs on the thread that made the call, and makes no callbacks itself.
  */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -47,6 +48,15 @@ int sim_cupti_ready(void)
 	if (sim_fault(SIM_FAULT_too_old))
 		return SIM_CUPTI_NOT_INITIALIZED;
 	return atomic_load(&sim_cupti.is_dead) ? SIM_CUPTI_UNKNOWN : SIM_CUPTI_OK;
+}
+
+/* What NVIDIA's Sanitizer and CUPTI do to each other in one process; the real ones get as far as the first calls. */
+__attribute__((constructor)) static void die_beside_sanitizer(void)
+{
+	if (!dlopen("libsanitizer-public.so", RTLD_LAZY | RTLD_NOLOAD))
+		return;
+	fprintf(stderr, "simgpu: CUPTI was opened beside the Sanitizer, and dies of it\n");
+	raise(SIGSEGV);
 }
 
 static bool is_enabled(uint32_t domain, uint32_t id)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVIDIA's tools beside us; see collectors/cupti_tools.h. */
+#include "collectors/cupti_tools.h"
+
+#include "writer/sys.h"
+
+#include <link.h>
+#include <stddef.h>
+
+static const struct {
+	const char *library, *words;
+} libraries[] = {
+#define TFP_CUPTI_TOOL_LIBRARY(library, tool) \
+	{library, tool " works in this process, and CUPTI cannot be used beside it: only the host's calls are recorded. For device " \
+		       "times run without it. Result "},
+#define TFP_CUPTI_TOOL_PROGRAM(name)
+#include "collectors/tables/cupti_tools.def"
+#undef TFP_CUPTI_TOOL_LIBRARY
+#undef TFP_CUPTI_TOOL_PROGRAM
+};
+
+static const char *const programs[] = {
+#define TFP_CUPTI_TOOL_LIBRARY(library, tool)
+#define TFP_CUPTI_TOOL_PROGRAM(name) name,
+#include "collectors/tables/cupti_tools.def"
+#undef TFP_CUPTI_TOOL_LIBRARY
+#undef TFP_CUPTI_TOOL_PROGRAM
+};
+
+static const char *base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
+static int begins_with(const char *text, const char *start)
+{
+	while (*start && *text == *start) {
+		text++;
+		start++;
+	}
+	return !*start;
+}
+
+/* Under the loader's lock: reads names, calls nobody. */
+static int look(struct dl_phdr_info *info, size_t bytes, void *into)
+{
+	const char *base = info->dlpi_name ? base_name(info->dlpi_name) : "";
+
+	(void)bytes;
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+		if (begins_with(base, libraries[i].library)) {
+			*(const char **)into = libraries[i].words;
+			return 1;
+		}
+	return 0;
+}
+
+const char *tfp_cupti_tool_here(void)
+{
+	const char *words = NULL;
+
+	dl_iterate_phdr(look, &words);
+	return words;
+}
+
+int tfp_cupti_is_tool(const char *path)
+{
+	const char *base = base_name(path);
+
+	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+		const char *end = base + tfp_length(programs[i]);
+		if (begins_with(base, programs[i]) && (!*end || *end == '-'))
+			return 1;
+	}
+	return 0;
+}
