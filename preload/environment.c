@@ -260,6 +260,22 @@ void tfp_environment_offer(const char *const *names, const char *value)
 	environ = table;
 }
 
+/* In place, as unsetenv does it: there is one thread, and what is behind moves up. */
+void tfp_environment_withdraw(const char *const *names, const char *value)
+{
+	if (!is_allowed || !environ || !value[0])
+		return;
+	for (; *names; names++) {
+		char **to = environ;
+		for (char **from = environ; *from; from++) {
+			const char *found = value_of(*from, *names);
+			if (!found || !tfp_same_text(found, value))
+				*to++ = *from;
+		}
+		*to = NULL;
+	}
+}
+
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -8,7 +8,8 @@
  * by whom it was meant for, because libc's own spawns hand on stale ones: an exec means the process itself, a spawn (top
  * bit of the pid set) a child of that pid.
  * Rule: the host's own environment keeps its strings and their order; at most variables that it lacks are put behind them
- * (tfp_environment_offer, before main). Memory comes from the kernel, not from malloc.
+ * (tfp_environment_offer, before main), or such of ours taken out again where they are in a program's way. Memory comes from the
+ * kernel, not from malloc.
  */
 #ifndef TFP_PRELOAD_ENVIRONMENT_H
 #define TFP_PRELOAD_ENVIRONMENT_H
@@ -33,6 +34,9 @@ const char *tfp_environment_words(size_t *bytes);
  * Nothing where setting ENV forbids it. Constructor only, while there is one thread.
  */
 void tfp_environment_offer(const char *const *names, const char *value);
+
+/* Takes each variable of `names` that has that value, ours, out of what this program sees and hands on. Constructor only. */
+void tfp_environment_withdraw(const char *const *names, const char *value);
 
 /* A changed copy of an environment, while it is needed. */
 struct tfp_environment {

@@ -2,6 +2,7 @@
 /* Entering by CUDA's injection or by a hooked call; see preload/injection.h. */
 #include "preload/injection.h"
 
+#include "collectors/cupti_tools.h"
 #include "collectors/loader.h"
 #include "collectors/process.h"
 #include "preload/cuda_hooks.h"
@@ -13,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #pragma weak dladdr /* guard.h says why */
@@ -53,11 +55,30 @@ static void find_own_path(void)
 		own_path[0] = 0;
 }
 
+static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
+
+/* By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. */
+static int is_tool(void)
+{
+	const char *program = (const char *)getauxval(AT_EXECFN);
+
+	return program && tfp_cupti_is_tool(program);
+}
+
+void tfp_injection_withdraw(void)
+{
+	if (!is_tool())
+		return;
+	find_own_path();
+	tfp_environment_withdraw(both, own_path);
+}
+
 void tfp_injection_offer(void)
 {
-	static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
 	static const char *const only_nvtx[] = {NVTX_VARIABLE, NULL};
 
+	if (is_tool())
+		return;
 	find_own_path();
 	tfp_environment_offer(tfp_settings.cuda == TFP_CUDA_OFF ? only_nvtx : both, own_path);
 }

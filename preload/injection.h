@@ -13,6 +13,13 @@
 /* Names this library in the variables of CUDA and NVTX, where they are unset. Constructor only. */
 void tfp_injection_offer(void);
 
+/*
+ * In a program that is a tool of NVIDIA's neither is set, and what a shell around it was given by us is taken out again: Nsight Compute
+ * starts nothing where CUDA is told to load another library. The programs that it starts are given them anew. Constructor only, also where
+ * we stand aside.
+ */
+void tfp_injection_withdraw(void);
+
 /* Before a call that may start CUDA (collectors/gpu_calls.h, attend). */
 void tfp_injection_attend(void);
 

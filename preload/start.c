@@ -490,6 +490,7 @@ __attribute__((constructor)) static void begin(void)
 	int error = errno;
 
 	tfp_thread_start();
+	tfp_injection_withdraw();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY) {
 		on_exit(at_exit, NULL);
 		tfp_injection_offer();
