@@ -132,7 +132,8 @@ void periods_add_times(struct periods *periods, uint64_t key, const uint64_t *ti
 		}
 		symbol->count++;
 		periods->words[periods->count++] = (struct period_word){
-			.time = times[i], .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread};
+			.time = times[i], .symbol = (uint32_t)(symbol - periods->symbols), .thread = thread & INT32_MAX,
+			.is_inner = periods->is_within != 0};
 		if (periods->count < WORDS_MOST)
 			continue;
 		if (periods->before_drop != NULL)

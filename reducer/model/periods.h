@@ -18,7 +18,9 @@
 
 struct period_word {
 	uint64_t time;
-	uint32_t symbol, thread; /* thread: 0 = of none */
+	uint32_t symbol;
+	uint32_t thread : 31; /* 0 = of none */
+	uint32_t is_inner : 1; /* said within a call that is a word itself */
 };
 
 /*
@@ -50,6 +52,7 @@ struct periods {
 	uint32_t *places; /* hash table of indexes + 1 into symbols */
 	size_t place_count;
 	int is_short;
+	int is_within; /* as whoever adds words says: they are inner ones from now on */
 	void (*before_drop)(void *context); /* words are about to be dropped; NULL = nobody minds */
 	void *drop_context;
 };

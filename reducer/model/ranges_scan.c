@@ -7,6 +7,7 @@
  */
 #include "reducer/model/call_places.h"
 #include "reducer/model/periods.h"
+#include "reducer/model/periods_outer.h"
 #include "reducer/model/range_domains.h"
 #include "reducer/model/ranges.h"
 #include "reducer/model/round.h"
@@ -104,12 +105,16 @@ static void add_words(struct taken *taken, size_t stream, uint32_t sum)
 
 static void say_word_of(struct taken *taken, size_t stream, uint64_t key, uint64_t time)
 {
+	taken->periods.is_within = taken->waiting[stream].xla_since != 0;
 	periods_add(&taken->periods, key, time, taken->scan->process->log->streams[stream].thread);
 }
 
 static void say_word(void *state, uint64_t key, uint64_t time)
 {
-	periods_add(&((struct taken *)state)->periods, key, time, 0);
+	struct taken *taken = state;
+
+	taken->periods.is_within = 0;
+	periods_add(&taken->periods, key, time, 0);
 }
 
 static void take_push(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -223,6 +228,7 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
 	uint32_t thread = taken->scan->process->log->streams[stream].thread;
 
+	taken->periods.is_within = taken->waiting[stream].xla_since != 0;
 	call_places_add(&taken->places, functions, stacks, batch->times + from, to - from, thread);
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i];)
@@ -307,21 +313,22 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 {
 	struct taken *taken = state;
 	const struct process *process = taken->scan->process;
+	struct waiting *waiting = &taken->waiting[stream];
 	int is_function = batch_value(batch, i, fields[1]) == SOURCE_eager && batch_value(batch, i, fields[2]) == SCOPE_FUNCTION;
+	uint64_t key = batch_value(batch, i, fields[0]) | STEP_GUESS_OP | (is_function ? STEP_GUESS_FUNCTION : 0);
 
 	if (!is_call_of_host(batch_value(batch, i, fields[1])))
 		return;
 	taken->places.is_unneeded = 1;
-	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
-		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]);
-	if (taken->waiting[stream].ops++ > 0) {
+	if (waiting->ops++ > 0) {
 		take_inner(taken, stream, batch, i, batch_value(batch, i, fields[0]));
-		return;
+	} else {
+		waiting->is_traced = 0;
+		if (!taken->is_helper && step_guess_is_due(process))
+			say_word_of(state, stream, key, batch->times[i]);
 	}
-	taken->waiting[stream].is_traced = 0;
-	if (!taken->is_helper && step_guess_is_due(process))
-		say_word_of(state, stream, batch_value(batch, i, fields[0]) | STEP_GUESS_OP | (is_function ? STEP_GUESS_FUNCTION : 0),
-			    batch->times[i]);
+	if (batch_value(batch, i, fields[1]) == SOURCE_xla)
+		take_xla_call(taken, stream, batch_value(batch, i, fields[0]), batch->times[i]); /* what comes from now on is within it */
 }
 
 static void take_op_end(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -464,12 +471,26 @@ static const char *op_text_for_steps(void *state, uint64_t id)
 	return op_text(state, id);
 }
 
+/* A loop inside of one compiled function is no step where what calls that repeats. */
+static int guess_outer_steps(struct taken *taken, struct process *process, struct step_guess known)
+{
+	struct periods outer;
+	int result = periods_outer(&taken->periods, &outer);
+
+	known.periods = &outer;
+	result = result == 0 ? step_guess(process, &known) : result;
+	periods_free(&outer);
+	return result;
+}
+
 /* A loop that calls each function several times has no word that begins it but by the place that calls: programs without a framework. */
 static int guess_steps(struct taken *taken, struct process *process)
 {
 	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
 				   .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
 
+	if (known.xla_runs != NULL && periods_outer_differs(&taken->periods) && guess_outer_steps(taken, process, known) != 0)
+		return -1;
 	if (step_guess(process, &known) != 0)
 		return -1;
 	known.periods = process->step_count > 0 ? NULL : call_places_stream(&taken->places);
