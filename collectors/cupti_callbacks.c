@@ -249,7 +249,7 @@ static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t
 	uint32_t row = cbid < CBIDS ? row_of[(domain - 1) * CBIDS + cbid] : 0;
 
 	if (!call->site) { /* noted first: this very launch may open a window, and is then its first */
-		if (!tfp_gpu_seen_in_hook(TFP_GPU_SEEN_FUNCTION(domain, cbid), call->correlation, call->context_id, call->scratch))
+		if (!row || !tfp_gpu_seen_in_hook(TFP_GPU_SEEN_FUNCTION(domain, cbid), call->correlation, call->context_id, call->scratch))
 			seen(domain, cbid, row, call, caller);
 		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
 		return;

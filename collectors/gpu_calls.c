@@ -399,12 +399,26 @@ uint64_t tfp_gpu_leave_usual(struct tfp_gpu_call *call, uint32_t result)
 	return 0;
 }
 
-/* A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. */
-static inline int hook_takes(struct tfp_gpu_frame *frame, uint32_t function)
+/* By number: a hooked launch, which no callback but a launch's speaks of. */
+static const uint8_t is_of_launch[TFP_GPU_LIBRARY_FIRST] = {
+#define TFP_GPU_HOOK(number, type, name, parameters, arguments, kind, meaning) \
+	[number] = TFP_GPU_KIND_##kind == TFP_GPU_KIND_launch || TFP_GPU_KIND_##kind == TFP_GPU_KIND_graph_launch,
+#define TFP_GPU_HOOK_BY_HAND TFP_GPU_HOOK
+#include "collectors/tables/cuda_driver.def"
+#include "collectors/tables/cuda_runtime.def"
+#undef TFP_GPU_HOOK
+#undef TFP_GPU_HOOK_BY_HAND
+};
+
+/*
+ * A hook in progress that no callback has found yet takes the callback's ids: a runtime call's nested driver calls share them. With
+ * CUDA_API=1 the first to come inside a launch may be of something that the runtime asks the driver, with an id of its own.
+ */
+static inline int hook_takes(struct tfp_gpu_frame *frame, uint32_t function, uint32_t is_launch)
 {
 	int is_driver = frame->function >= 600;
 
-	if (frame->function >= TFP_GPU_LIBRARY_FIRST || frame->correlation)
+	if (frame->function >= TFP_GPU_LIBRARY_FIRST || frame->correlation || (!is_launch && is_of_launch[frame->function]))
 		return 0;
 	return !is_driver || (function >> 16 & 0x7fff) == 1;
 }
@@ -426,10 +440,19 @@ int tfp_gpu_seen_in_hook(uint32_t function, uint32_t correlation, uint32_t conte
 		return 0;
 	struct tfp_gpu_frame *frame = &thread->gpu.frames[thread->gpu.depth - 1];
 	if (frame->frame <= (uintptr_t)__builtin_frame_address(0) || (correlation && frame->correlation == correlation) ||
-	    !hook_takes(frame, function))
+	    !hook_takes(frame, function, 1))
 		return 0;
 	take(frame, correlation, context, scratch);
 	return 1;
+}
+
+/* Whether a call in progress has those ids: also where one with others, inside of it, did not tell of its exit. */
+static inline int is_known(const struct tfp_gpu_thread *gpu, uint32_t correlation)
+{
+	for (uint32_t i = gpu->depth; i > 0 && correlation; i--)
+		if (gpu->frames[i - 1].correlation == correlation)
+			return 1;
+	return 0;
 }
 
 void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
@@ -441,12 +464,12 @@ void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 	if (!thread || thread->is_own)
 		return;
 	/* Asked before the frames' addresses: a callback's own frame is gone when the next callback comes. */
-	if (thread->gpu.depth && seen->correlation && thread->gpu.frames[thread->gpu.depth - 1].correlation == seen->correlation) {
+	if (is_known(&thread->gpu, seen->correlation)) {
 		*seen->scratch = IGNORED;
 		return;
 	}
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
-	if (outer && hook_takes(outer, seen->function)) {
+	if (outer && hook_takes(outer, seen->function, seen->is_launch)) {
 		take(outer, seen->correlation, seen->context, seen->scratch);
 		return;
 	}

@@ -162,8 +162,8 @@ struct tfp_gpu_seen {
 };
 
 /*
- * The usual one of both. 1: a hook on this thread is inside the call and has taken the ids; nothing else is to be done, at its
- * exit neither. 0: seen_enter. Exit: whether seen_exit has something to do.
+ * The usual one of both, of a function of cupti_callbacks.def. 1: a hook on this thread is inside the call and has taken the ids;
+ * nothing else is to be done, at its exit neither. 0: seen_enter. Exit: whether seen_exit has something to do.
  */
 int tfp_gpu_seen_in_hook(uint32_t function, uint32_t correlation, uint32_t context, uint64_t *scratch);
 static inline int tfp_gpu_seen_is_own(const uint64_t *scratch)

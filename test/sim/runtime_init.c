@@ -105,6 +105,17 @@ void *sim_runtime_stream(void *handle)
 	return !handle && call && call->is_per_thread ? SIM_PER_THREAD : handle;
 }
 
+/*
+ * Around a launch the real runtime asks the driver something, by calls of their own that CUPTI tells of where the whole domain is
+ * asked for: with a correlation id each, before that of the launch or behind it.
+ */
+static void ask_driver(void)
+{
+	void *context;
+
+	sim_cu.cuCtxGetCurrent(&context);
+}
+
 int sim_runtime_begin(struct sim_call *call, int need)
 {
 	void *const *params = call->params;
@@ -118,6 +129,8 @@ int sim_runtime_begin(struct sim_call *call, int need)
 		result = ensure_context();
 	if (result)
 		return result;
+	if (need >= 3 && SIM_NUMBER("launch_asks", 1) & 1)
+		ask_driver();
 	if (need >= 3)
 		call->symbol = sim_runtime_kernel_name(params[need - 3]);
 	sim_call_enter(call);
@@ -131,6 +144,8 @@ int sim_runtime_end(struct sim_call *call, int result, int *place)
 		last_error = result;
 	if (call->start)
 		sim_call_exit(call);
+	if (call->symbol && SIM_NUMBER("launch_asks", 1) & 2)
+		ask_driver();
 	return result;
 }
 
