@@ -22,6 +22,7 @@ static const struct scan_subject *const subjects[] = {
 	&ranges_subject,
 	&evaluation_subject, /* behind it: moves the steps that it makes */
 	&functions_subject,  /* likewise */
+	&replays_subject,    /* behind all that find steps */
 	&io_subject,
 	&use_subject,
 	&heap_subject,

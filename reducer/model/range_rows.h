@@ -47,6 +47,7 @@ enum step_trained {
 	TRAINED_ON_JAX,	  /* Keras calls what it trains by from fit or train_on_batch */
 	COUNTED_ON_JAX,	  /* not known, and counted by the calls of the line that runs a compiled function */
 	TRAINED_BACKWARD, /* a backward pass of PyTorch ran in it, and those without one are left out */
+	TRAINED_REPLAY,	  /* a launch of a graph in which an Optimizer.step of PyTorch was captured */
 };
 
 struct step {

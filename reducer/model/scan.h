@@ -96,7 +96,8 @@ struct scan_subject {
 };
 
 extern const struct scan_subject python_subject, python_time_subject, process_subject, tracing_subject, ranges_subject, evaluation_subject,
-	functions_subject, io_subject, use_subject, heap_subject, refused_subject, iterators_subject, ops_subject, gpu_subject;
+	functions_subject, replays_subject, io_subject, use_subject, heap_subject, refused_subject, iterators_subject, ops_subject,
+	gpu_subject;
 
 /*
  * A pass of its own for one subject, once run_scan has settled clocks and names: `begin` finds `context` in the scan. Changes

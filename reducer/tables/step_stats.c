@@ -167,6 +167,23 @@ static void note_no_steps(struct table *table, const struct request *request)
 		   lost);
 }
 
+/* Returns whether the steps of the process are replays. */
+static bool note_replays(struct table *table, const struct request *request, const struct process *process)
+{
+	size_t replays = 0, others = 0;
+
+	for (size_t i = 0; i < process->step_count; i++) {
+		replays += process->steps[i].trained == TRAINED_REPLAY;
+		others += process->steps[i].source == SOURCE_record_function && process->steps[i].end_ns != TIME_UNKNOWN;
+	}
+	if (replays > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: its %zu steps are the launches of a CUDA graph in which an Optimizer.step was captured, each from "
+			   "the end of the launch before it. %zu that PyTorch marked (warming up, the capture itself) are left out.",
+			   process->called, replays, others);
+	return replays > 0;
+}
+
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
 	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0;
@@ -246,7 +263,8 @@ static void fill(struct table *table, const struct request *request)
 	if (rows.kind != UNIT_STEP)
 		notes_unheard(table, request);
 	for (size_t p = 0; p < request->run->process_count; p++)
-		note_process(table, request, &request->run->processes[p]);
+		if (!note_replays(table, request, &request->run->processes[p]))
+			note_process(table, request, &request->run->processes[p]);
 	step_rows_notes(table, request, &rows);
 	if (rows.count)
 		flops_note(table, request);

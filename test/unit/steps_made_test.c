@@ -131,11 +131,128 @@ static void unless_it_is_called_once(void **state)
 	assert_int_equal(steps_of(scan_called_once)->step_count, 50);
 }
 
+enum { FORWARD = 1, STEP_OP, OPS };
+#define BEGIN_CAPTURE 2
+#define END_CAPTURE 3
+#define INSTANTIATE 4
+#define LAUNCH_GRAPH 5
+#define GRAPH 0x1000
+#define EXECUTABLE 0x2000
+#define WARMING_UP 3u
+
+static void graph_call(struct train *train, uint32_t function, uint64_t object, uint64_t other)
+{
+	PUT(train, gpu_object, .object = object, .other = other);
+	PUT(train, gpu_call, .duration = 500, .function = function, .flags = 1);
+}
+
+static void optimizer(struct train *train, uint64_t number)
+{
+	train_end(train, train_begin(train, STEP_OP, RECORD_FUNCTION, USER), RECORD_FUNCTION);
+	PUT(train, step_end, .number = number);
+	PUT(train, step, .number = number + 1, .source = RECORD_FUNCTION);
+}
+
+/* PyTorch's capture of a whole network: warming up, the capture, which may have the optimizer in it, and then the replays. */
+static void replay(struct train *train, int has_optimizer, unsigned replays)
+{
+	static const char *const names[OPS] = {[FORWARD] = "aten::linear", [STEP_OP] = "Optimizer.step#SGD.step"};
+	static const char *const functions[][2] = {{"#2", "cudaStreamBeginCapture"},
+						   {"#3", "cudaStreamEndCapture"},
+						   {"#4", "cudaGraphInstantiateWithFlags"},
+						   {"#5", "cudaGraphLaunch"}};
+	uint64_t number = 1;
+
+	named(train, names, OPS);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		maker_fact(&train->maker, TFP_TAG_function,
+			   (const char *const[]){functions[i][0], functions[i][1], "cuda runtime", "graph", "", NULL});
+	PUT(train, step, .number = number, .source = RECORD_FUNCTION);
+	for (unsigned i = 0; i < WARMING_UP; i++) {
+		one(train, FORWARD, RECORD_FUNCTION);
+		optimizer(train, number++);
+	}
+	graph_call(train, BEGIN_CAPTURE, 0, 0);
+	one(train, FORWARD, RECORD_FUNCTION);
+	if (has_optimizer)
+		optimizer(train, number++);
+	graph_call(train, END_CAPTURE, GRAPH, 0);
+	graph_call(train, INSTANTIATE, EXECUTABLE, GRAPH);
+	for (unsigned i = 0; i < replays; i++) {
+		one(train, FORWARD, RECORD_FUNCTION);
+		graph_call(train, LAUNCH_GRAPH, EXECUTABLE, 0);
+		if (!has_optimizer)
+			optimizer(train, number++);
+	}
+}
+
+static void replay_all(struct train *train)
+{
+	replay(train, 1, 40);
+}
+
+static void replay_without_optimizer(struct train *train)
+{
+	replay(train, 0, 40);
+}
+
+static void replay_seldom(struct train *train)
+{
+	replay(train, 1, 3);
+}
+
+static size_t count_chosen(const struct process *process, unsigned source)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		count += process->steps[i].is_chosen && process->steps[i].source == source && process->steps[i].end_ns != TIME_UNKNOWN;
+	return count;
+}
+
+/* 200 replays were in no step, and warming up was all of the training. */
+static void a_graph_that_holds_the_optimizer_is_a_step_each_time(void **state)
+{
+	const struct process *process = steps_of(replay_all);
+	const struct step *before = NULL;
+
+	(void)state;
+	assert_int_equal(count_chosen(process, STEP_BY_PERIOD), 40);
+	assert_int_equal(count_chosen(process, RECORD_FUNCTION), 0);
+	for (size_t i = 0; i < process->step_count; i++) {
+		const struct step *step = &process->steps[i];
+		if (!step->is_chosen)
+			continue;
+		assert_int_equal(step->trained, TRAINED_REPLAY);
+		assert_true(step->end_ns > step->time_ns);
+		if (before != NULL)
+			assert_int_equal(step->time_ns, before->end_ns); /* with the copy in front of the launch */
+		before = step;
+	}
+}
+
+static void one_without_it_leaves_the_steps_to_pytorch(void **state)
+{
+	(void)state;
+	const struct process *process = steps_of(replay_without_optimizer);
+	assert_int_equal(count_chosen(process, STEP_BY_PERIOD), 0);
+	assert_int_equal(count_chosen(process, RECORD_FUNCTION), WARMING_UP + 40);
+}
+
+static void so_do_a_few_replays(void **state)
+{
+	(void)state;
+	assert_int_equal(count_chosen(steps_of(replay_seldom), RECORD_FUNCTION), WARMING_UP + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(what_a_compiled_function_repeats_is_no_step, forget),
 		cmocka_unit_test_teardown(unless_it_is_called_once, forget),
+		cmocka_unit_test_teardown(a_graph_that_holds_the_optimizer_is_a_step_each_time, forget),
+		cmocka_unit_test_teardown(one_without_it_leaves_the_steps_to_pytorch, forget),
+		cmocka_unit_test_teardown(so_do_a_few_replays, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
