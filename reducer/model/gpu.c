@@ -78,6 +78,7 @@ void gpu_times(struct process *process)
 	if (gpu == NULL)
 		return;
 	gpu->unfinished.first_ns = process_ns(process, (uint64_t)gpu->unfinished.first_ns);
+	gpu_fault_times(&gpu->fault, process);
 	for (size_t i = 0; i < gpu->api_count; i++)
 		spread_scale(&gpu->apis[i].times, ns_per_tick);
 	for (size_t i = 0; i < gpu->library_call_count; i++)

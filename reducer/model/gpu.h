@@ -10,6 +10,7 @@
 #ifndef REDUCER_MODEL_GPU_H
 #define REDUCER_MODEL_GPU_H
 
+#include "reducer/model/gpu_fault.h"
 #include "reducer/model/gpu_lanes.h"
 #include "reducer/model/number_map.h"
 #include "reducer/model/spread.h"
@@ -249,12 +250,16 @@ struct gpu {
 	struct number_map code_of;  /* place in `names` -> first place in `codes` */
 	struct gpu_counts counts;
 	struct gpu_unfinished unfinished;
+	struct gpu_fault fault;
 	struct spread queue_delays; /* ns from a launch's begin to its start on the device, where both are known */
 	uint64_t clock_error_ns;    /* most that a device time may be off against the host's, where the clock was read */
 	int has_clock;              /* CUPTI's clock was compared with ours; else device times are taken for CLOCK_REALTIME */
 	int state;                  /* last gpu_state */
 	struct gpu_clock *clock;    /* device ns -> ns of the run; private to the model */
 };
+
+/* Device records without a time that are explained: the work failed before it ended, or before CUPTI fetched its times. */
+uint64_t gpu_endless_records(const struct gpu *gpu);
 
 /* ns since the run's start of a device time. */
 int64_t gpu_run_ns(const struct gpu *gpu, uint64_t device_time);

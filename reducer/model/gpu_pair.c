@@ -267,6 +267,9 @@ void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded)
 		pairing = reason == GPU_REASON_CAPTURED || reason == GPU_REASON_FAILED || reason == GPU_REASON_EMPTY ? GPU_NOT_LAUNCHED
 														  : GPU_HOST_ONLY;
 	}
+	if ((flight->has & FLIGHT_CALL && flight->impossible == GPU_NO_TIME && flight->first == 0) ||
+	    (pairing == GPU_HOST_ONLY && reason == GPU_REASON_DIED))
+		gpu_fault_endless(scan, flight);
 	if (!gpu_wants_ticks(scan, flight->has & FLIGHT_CALL ? flight->begin : gpu_clock_ticks(scan->clock, flight->first, NULL)))
 		return;
 	counts->launches[pairing]++;
@@ -433,6 +436,8 @@ static void join_wait(struct gpu_scan *scan, struct gpu_flight *flight, const st
 
 	if (gpu_wants_device(scan, record->start))
 		gpu_sum_wait(scan, &key, record->duration, is_sane, has_call && !flight->is_waited ? flight->end - flight->begin : 0);
+	if (has_call && !flight->is_failed)
+		gpu_fault_waited(scan, flight, record);
 	flight->is_waited = 1;
 }
 

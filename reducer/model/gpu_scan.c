@@ -99,6 +99,8 @@ static void take_unusual(struct gpu_scan *scan, const struct gpu_call *call, str
 		gpu_memory_context(scan, call, arguments);
 	if (call->result == OUT_OF_MEMORY && call->kind != GPU_LIBRARY)
 		gpu_memory_refused(scan, call, arguments);
+	if (call->result != 0 && call->kind != GPU_LIBRARY)
+		gpu_fault_call(scan, call);
 	if ((call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || (call->correlation != 0 && is_answered(call->kind)) ||
 	    call->kind == GPU_SYNC)
 		gpu_pair_call(scan, call, arguments);
@@ -470,6 +472,7 @@ static void drop(void *state)
 	flights_free(&scan->flights);
 	gpu_usual_free(scan);
 	gpu_memory_free(scan);
+	gpu_fault_free(&scan->fault);
 	gpu_free(scan->gpu);
 	free(scan->arguments);
 	free(scan->pending);
@@ -525,6 +528,7 @@ static int finish(void *state)
 
 	gpu_usual_end(scan);
 	flights_end(&scan->flights);
+	gpu_fault_end(scan);
 	if (!scan->any && gpu->function_count == 0 && gpu->device_count == 0)
 		return 0;
 	for (size_t i = 0; i < gpu->sweep_count; i++) {

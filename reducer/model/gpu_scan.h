@@ -141,6 +141,7 @@ struct gpu_scan {
 	int has_window;
 	int keeps_launches;             /* run_options.wants_launches */
 	unsigned without;               /* see struct run_options */
+	struct gpu_fault_scan fault;
 };
 
 /* What tells a device record from another of the same call; never 0. */

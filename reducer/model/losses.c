@@ -111,8 +111,8 @@ uint64_t losses_of_gpu(const struct process *process)
 	for (unsigned pairing = 0; pairing < GPU_PAIRINGS; pairing++)
 		for (unsigned reason = 1; reason < GPU_REASONS; reason++)
 			sum += losses_of_pairs(process, pairing, reason);
-	return sum + counts->impossible_records + counts->repeated_calls + counts->unknown_shapes + counts->unknown_queues +
-	       counts->left_out;
+	return sum + counts->impossible_records - gpu_endless_records(process->gpu) + counts->repeated_calls + counts->unknown_shapes +
+	       counts->unknown_queues + counts->left_out;
 }
 
 struct loss_sums losses_sum(const struct run *run, bool is_degraded)

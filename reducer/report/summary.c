@@ -399,7 +399,7 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return sure + more;
 	if (part == &parts[RUN]) { /* `usual` has a line that says that nothing was lost */
 		needed = summary->loss_lines ? RUN_LINES + (summary->is_out ? OUT_LINES : 0) + summary->loss_lines : sure;
-		return (sure > needed ? sure : needed) + summary->standstill_lines;
+		return (sure > needed ? sure : needed) + summary->fault_lines + summary->standstill_lines;
 	}
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
 		needed = 2 + summary->missing_lines;
@@ -455,7 +455,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	request_run_analyses(request, tables, sizeof(tables) / sizeof(tables[0]));
 	summary.verdict = tables_make(&table_overview_verdict, request);
 	summary_find_end(&summary);
-	summary_measure_standstill(&summary);
+	summary_measure_wrong(&summary);
 	summary_measure_verdict(&summary);
 	summary_measure_losses(&summary);
 	summary_measure_missing(&summary);
@@ -466,6 +466,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	}
 	table_free(summary.verdict);
 	causes_free(&summary.causes);
+	text_free(&summary.fault);
 	text_free(&summary.standstill);
 	text_free(&summary.line);
 }

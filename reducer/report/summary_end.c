@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define LINES 3 /* of a sentence */
-#define STILL_LINES 5 /* of the one about steps that stopped, which names places */
+#define WRONG_LINES 7 /* of those about a device's work that failed and steps that stopped, which name places */
 
 /* The allocations that failed: how many, and the last of them. */
 struct failures {
@@ -162,16 +162,24 @@ void summary_find_end(struct summary *summary)
 	table_free(table);
 }
 
-void summary_measure_standstill(struct summary *summary)
+/* The sentence of that area of the verdict, if there is one. Returns the lines that it takes. */
+static unsigned measure_area(struct summary *summary, const char *name, struct text *sentence)
 {
 	struct text area = {0};
+	unsigned lines = 0;
 
 	for (size_t row = 0; row < summary->verdict->shown_count; row++)
-		if (strcmp(summary_text(&area, summary->verdict, row, "area"), "standstill") == 0) {
-			const char *sentence = summary_text(&summary->standstill, summary->verdict, row, "sentence");
-			summary->standstill_lines = (unsigned)summary_measure(summary, "  ", sentence, STILL_LINES);
-		}
+		if (strcmp(summary_text(&area, summary->verdict, row, "area"), name) == 0)
+			lines = (unsigned)summary_measure(summary, "  ", summary_text(sentence, summary->verdict, row, "sentence"),
+							  WRONG_LINES);
 	text_free(&area);
+	return lines;
+}
+
+void summary_measure_wrong(struct summary *summary)
+{
+	summary->fault_lines = measure_area(summary, "fault", &summary->fault);
+	summary->standstill_lines = measure_area(summary, "standstill", &summary->standstill);
 }
 
 static void put_memory_end(struct summary *summary, void (*note)(struct table *table, const struct request *request))
@@ -186,10 +194,12 @@ static void put_memory_end(struct summary *summary, void (*note)(struct table *t
 
 void summary_put_end(struct summary *summary)
 {
+	if (summary->fault_lines)
+		summary_sentence(summary, "  ", summary->fault.bytes, WRONG_LINES);
 	put_memory_end(summary, memory_end_note);
 	put_failures(summary);
 	put_holder(summary);
 	if (summary->standstill_lines)
-		summary_sentence(summary, "  ", summary->standstill.bytes, STILL_LINES);
+		summary_sentence(summary, "  ", summary->standstill.bytes, WRONG_LINES);
 	put_memory_end(summary, memory_end_note_other);
 }

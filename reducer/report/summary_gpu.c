@@ -75,6 +75,11 @@ static void put_launches(struct summary *summary, const struct gpu_brief *brief)
 		human_count(&summary->line, (int64_t)brief->impossible);
 		text_string(&summary->line, " with impossible times");
 	}
+	if (brief->endless) {
+		text_string(&summary->line, "; ");
+		human_count(&summary->line, (int64_t)brief->endless);
+		text_string(&summary->line, " without an end");
+	}
 	summary_end_line(summary);
 	for (size_t i = 0; i < brief->reason_count && i < REASONS_SHOWN; i++) {
 		text_string(&summary->line, "    ");
@@ -97,7 +102,7 @@ static int by_time(const void *a, const void *b)
 static bool is_idle(const struct gpu_brief *brief)
 {
 	return !brief->device_count && !brief->reason_count &&
-	       !(brief->paired || brief->device_only || brief->host_only || brief->impossible);
+	       !(brief->paired || brief->device_only || brief->host_only || brief->impossible || brief->endless);
 }
 
 void summary_put_gpu(struct summary *summary)

@@ -38,8 +38,8 @@ struct summary {
 		size_t count, room;
 	} notes;
 	unsigned loss_lines; /* that the first losses take; 0 = nothing was lost */
-	struct text standstill;	   /* that steps stopped, and where; empty = they did not */
-	unsigned standstill_lines; /* that it takes */
+	struct text fault, standstill;	      /* that a device's work failed; that steps stopped, and where; empty = neither */
+	unsigned fault_lines, standstill_lines; /* that they take */
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
 	struct {	/* the steps that were printed */
 		const struct process *process; /* NULL = none were */
@@ -86,8 +86,8 @@ bool summary_has_blocks(void);
 
 /* Parts in files of their own. */
 void summary_put_end(struct summary *summary);
-/* Sets standstill and standstill_lines. */
-void summary_measure_standstill(struct summary *summary);
+/* Sets fault, standstill and their lines. */
+void summary_measure_wrong(struct summary *summary);
 /* Sets is_out and out_allocator. */
 void summary_find_end(struct summary *summary);
 void summary_put_losses(struct summary *summary);

@@ -7,6 +7,7 @@
 #include "reducer/rules/facts_own.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/asker.h"
 #include "reducer/tables/gpu_brief.h"
 #include "reducer/tables/growth.h"
 #include "reducer/tables/job.h"
@@ -21,46 +22,6 @@
  * much, one of two that grew alike half of that; samples are not exact. */
 #define LEAK_LEAST 0.5
 #define LEAK_MOST 2.0
-
-/* The user's own line of Python that asked, else the function that did. */
-struct asker {
-	struct text text;
-	struct text typed; /* the same of python -c or a prompt, whose file has the name of code that libraries generate */
-};
-
-static bool read_asker(void *context, const struct symbol_frame *frame)
-{
-	const char *base;
-	struct asker *asker = context;
-	bool is_typed = frame->module == FRAMES_PYTHON && frames_is_typed(frame->file);
-	struct text *text = is_typed ? &asker->typed : &asker->text;
-
-	if (frame->module != FRAMES_PYTHON || (!is_typed && frames_is_library(frame->file)) || text->length)
-		return true;
-	base = strrchr(frame->file, '/');
-	text_format(text, "%s (%s:%u)", frame->function, base ? base + 1 : frame->file, frame->line);
-	return is_typed;
-}
-
-static void put_asker(struct text *out, struct frames *frames, size_t process, uint32_t stack)
-{
-	struct asker asker = {0};
-	struct frame_cause cause = {0};
-
-	frames_want(frames, process, stack);
-	frames_resolve(frames);
-	frames_search(frames, process, stack, read_asker, &asker);
-	if (!asker.text.length)
-		text_put(&asker.text, asker.typed.bytes, asker.typed.length);
-	if (!asker.text.length) {
-		frames_cause(frames, process, stack, &cause);
-		text_put(&asker.text, cause.function.bytes, cause.function.length);
-		frame_cause_free(&cause);
-	}
-	text_put(out, asker.text.bytes, asker.text.length);
-	text_free(&asker.text);
-	text_free(&asker.typed);
-}
 
 /* At the end, or at the peak: an interpreter gives back at its exit what it kept until then. */
 static uint64_t held(const struct heap_site *site, bool at_peak)
@@ -98,7 +59,7 @@ static uint64_t name_sites(struct text *names, const struct request *request, si
 
 	for (size_t k = 0; k < LEAK_SITES && best[k]; k++) {
 		struct text name = {0};
-		put_asker(&name, request->frames, process, best[k]->stack);
+		asker_put(&name, request->frames, process, best[k]->stack);
 		if (names->length && strcmp(name.bytes, names->bytes) != 0)
 			text_format(names, "; %s", name.bytes);
 		else if (!names->length)

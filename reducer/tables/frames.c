@@ -415,11 +415,17 @@ bool frames_is_typed(const char *file)
 	return strcmp(file, "<string>") == 0 || strcmp(file, "<stdin>") == 0;
 }
 
-/* What CUDA does inside of a call is nobody's who looks for the asker: CUPTI calls us back from there. */
+/* What CUDA does inside of a call is nobody's who looks for the asker: CUPTI calls us back from there, and our hook stands before it. */
 static bool is_cuda(const char *module)
 {
 	return strncmp(module, "libcuda.so", 10) == 0 || strncmp(module, "libcudart.so", 12) == 0 ||
-	       strncmp(module, "libcupti.so", 11) == 0;
+	       strncmp(module, "libcupti.so", 11) == 0 || strcmp(module, "libtfprof.so") == 0;
+}
+
+/* What the compiler makes of kernel<<<...>>>: it hands the arguments on. */
+static bool is_stub(const char *function)
+{
+	return strncmp(function, "__device_stub__", 15) == 0;
 }
 
 /*
@@ -442,7 +448,7 @@ bool frames_is_allocator(const struct symbol_frame *frame)
 	for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
 		if (is_like(frame->function, allocators[i]))
 			return true;
-	return is_cuda(frame->module);
+	return is_cuda(frame->module) || is_stub(frame->function);
 }
 
 struct cause_search {

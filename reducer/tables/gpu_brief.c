@@ -81,13 +81,15 @@ static void add_reason(struct gpu_brief *brief, const struct gpu_brief_reason *m
 		brief->reasons[brief->reason_count++] = *more;
 }
 
-static void take_counts(struct gpu_brief *brief, const struct gpu_counts *counts)
+static void take_counts(struct gpu_brief *brief, const struct gpu *gpu)
 {
+	const struct gpu_counts *counts = &gpu->counts;
 	static const enum gpu_pairing order[] = {GPU_HOST_ONLY, GPU_DEVICE_ONLY, GPU_NOT_LAUNCHED};
 	static const char *const words[] = {"host-only", "device-only", "calls started nothing"};
 	static const char *const one[] = {"host-only", "device-only", "call started nothing"};
 
-	brief->impossible += counts->impossible_records;
+	brief->endless += gpu_endless_records(gpu);
+	brief->impossible += counts->impossible_records - gpu_endless_records(gpu);
 	brief->paired += counts->launches[GPU_PAIRED];
 	brief->device_only += counts->launches[GPU_DEVICE_ONLY];
 	brief->host_only += counts->launches[GPU_HOST_ONLY];
@@ -107,7 +109,7 @@ void gpu_brief(struct gpu_brief *brief, const struct request *request)
 			continue;
 		brief->any = true;
 		take_devices(brief, &run->processes[i]);
-		take_counts(brief, &run->processes[i].gpu->counts);
+		take_counts(brief, run->processes[i].gpu);
 	}
 	take_peaks(brief, request);
 }

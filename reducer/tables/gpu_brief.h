@@ -31,7 +31,8 @@ struct gpu_brief {
 	bool any;          /* the run has something to do with GPUs */
 	struct gpu_brief_device devices[GPU_BRIEF_DEVICES];
 	size_t device_count;
-	uint64_t paired, device_only, host_only, impossible; /* launches; device records with impossible times */
+	uint64_t paired, device_only, host_only; /* launches */
+	uint64_t impossible, endless; /* device records with impossible times; without an end, on a device whose work failed */
 	struct gpu_brief_reason reasons[GPU_BRIEF_REASONS];  /* of host-only, device-only, and calls that started nothing */
 	size_t reason_count;
 };

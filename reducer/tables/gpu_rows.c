@@ -264,8 +264,13 @@ static void note_impossible(struct table *table, const struct process *process)
 		"have no times (start or end 0, as of work that still ran when the process ended)", "end before they start",
 		"start before their call began", "end after they were read"};
 	const struct gpu_counts *counts = &process->gpu->counts;
+	uint64_t endless = gpu_endless_records(process->gpu);
 
-	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
+	if (endless)
+		table_note(table, NOTE_INFO,
+			   "Process %s: %" PRIu64 " device " BY_COUNT("record has", "records have") " no end, since the device's work "
+			   "failed before it was known: counted, but in no sum of time.", process->called, endless);
+	for (unsigned i = endless ? 1 : 0; i < GPU_IMPOSSIBLE_KINDS; i++)
 		if (counts->impossible[i])
 			table_note(table, NOTE_LOSS,
 				   "Process %s: %" PRIu64 " device records %s: counted, but in no sum of time.", process->called,

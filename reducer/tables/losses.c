@@ -79,6 +79,7 @@ static void add_gpus(struct table *table, const struct process *process)
 		"device records that start before their call began: in no sum of time",
 		"device records that end after they were read: in no sum of time"};
 	const struct gpu_counts *counts = &process->gpu->counts;
+	uint64_t endless = gpu_endless_records(process->gpu);
 
 	for (unsigned reason = 1; reason < GPU_REASONS; reason++) {
 		add_gpu(table, process, "gpu_host_only", counts->reasons[GPU_HOST_ONLY][reason],
@@ -86,8 +87,10 @@ static void add_gpus(struct table *table, const struct process *process)
 		add_gpu(table, process, "gpu_device_only", counts->reasons[GPU_DEVICE_ONLY][reason],
 			loss_is_of_pairing(GPU_DEVICE_ONLY, reason), gpu_reason_text(reason));
 	}
+	add_gpu(table, process, "gpu_without_end", endless, false,
+		"device records without a time, of a device whose work failed: it had not ended, or its times were not fetched yet");
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
-		add_gpu(table, process, "gpu_impossible_time", counts->impossible[i], true, texts[i]);
+		add_gpu(table, process, "gpu_impossible_time", i == 0 && endless ? 0 : counts->impossible[i], true, texts[i]);
 	add_gpu(table, process, "gpu_duplicate", counts->duplicates, false, "device records that came twice; each counts once");
 	add_gpu(table, process, "gpu_repeated_call", counts->repeated_calls, true, "calls with the correlation id of an earlier one");
 	add_gpu(table, process, "gpu_unknown_shape", counts->unknown_shapes, true, "kernels whose name and shape are not in the log");

@@ -7,6 +7,7 @@
  * what to do.
  */
 #include "reducer/tables/busy.h"
+#include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/growth.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
@@ -19,7 +20,8 @@
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
-	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0, "what is judged; summary = all together; standstill = that steps stopped"},
+	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0,
+		  "what is judged; summary = all together; fault = that work on a device failed; standstill = that steps stopped"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
 		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps, or only devices would "
 		   "tell and no record says what they did"},
@@ -465,19 +467,27 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 	text_free(&sentence);
 }
 
-static void put_standstill(struct table *table, const struct request *request)
+/* What went wrong with the run, however its steps were. */
+static void put_wrong(struct table *table, const struct request *request)
 {
-	struct text sentence = {0};
+	static const struct {
+		const char *area;
+		void (*say)(struct text *text, const struct request *request);
+		const char *next;
+	} kinds[] = {{"fault", gpu_fault_say, "launches"}, {"standstill", standstill_say, "threads_at_end"}};
 
-	standstill_say(&sentence, request);
-	if (sentence.length) {
-		table_row(table);
-		table_string(table, AREA, "standstill");
-		table_string(table, LEVEL, level_names[LEVEL_HIGH]);
-		table_string(table, SENTENCE, sentence.bytes);
-		table_string(table, NEXT, "threads_at_end");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct text sentence = {0};
+		kinds[i].say(&sentence, request);
+		if (sentence.length) {
+			table_row(table);
+			table_string(table, AREA, kinds[i].area);
+			table_string(table, LEVEL, level_names[LEVEL_HIGH]);
+			table_string(table, SENTENCE, sentence.bytes);
+			table_string(table, NEXT, kinds[i].next);
+		}
+		text_free(&sentence);
 	}
-	text_free(&sentence);
 }
 
 static void fill(struct table *table, const struct request *request)
@@ -495,12 +505,12 @@ static void fill(struct table *table, const struct request *request)
 	if (all) {
 		struct judged judged = judge(&rows, all);
 		put_summary(table, &judged, &rows, request, &devices, all);
-		put_standstill(table, request);
+		put_wrong(table, request);
 		for (size_t a = 0; a < AREAS; a++)
 			put_area(table, &areas[a], judged.percent[a], judged.levels[a], &devices);
 	} else {
 		put_unknown(table, &rows, request);
-		put_standstill(table, request);
+		put_wrong(table, request);
 	}
 	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");

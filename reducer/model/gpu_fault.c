@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work on a device that failed; see reducer/model/gpu_fault.h. */
+#include "reducer/model/gpu_fault.h"
+
+#include "reducer/model/gpu_scan.h"
+
+#include <stdlib.h>
+
+#define ENDLESS_MOST 65536 /* kept; a device takes about a thousand launches, and what is left out is later than what is kept */
+#define WAITS_MOST 65536   /* streams and contexts */
+
+enum { WAIT_STREAM = 3, WAIT_CONTEXT = 4 }; /* CUpti_ActivitySynchronizationType */
+enum { OF_STREAM = 1, OF_CONTEXT = 2 };	    /* of `waited` */
+
+static const struct {
+	uint32_t code;
+	const char *name, *text;
+} faults[] = {
+#define GPU_FAULT(code, name, text) {code, name, text},
+#include "reducer/model/gpu_faults.def"
+#undef GPU_FAULT
+};
+
+const char *gpu_fault_name(uint32_t result)
+{
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		if (faults[i].code == result)
+			return faults[i].name;
+	return NULL;
+}
+
+const char *gpu_fault_text(uint32_t result)
+{
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		if (faults[i].code == result)
+			return faults[i].text;
+	return NULL;
+}
+
+void gpu_fault_times(struct gpu_fault *fault, const struct process *process)
+{
+	fault->called_ns = process_ns(process, (uint64_t)fault->called_ns);
+	fault->returned_ns = process_ns(process, (uint64_t)fault->returned_ns);
+	for (size_t i = 0; i < GPU_SUSPECTS; i++) {
+		struct gpu_suspect *suspect = &fault->suspects[i];
+		suspect->host_ns = process_ns(process, (uint64_t)suspect->host_ns);
+		suspect->returned_ns = process_ns(process, (uint64_t)suspect->returned_ns);
+	}
+}
+
+uint64_t gpu_endless_records(const struct gpu *gpu)
+{
+	return gpu->fault.result == 0 ? 0 : gpu->counts.impossible[0]; /* by bit: GPU_NO_TIME */
+}
+
+void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call)
+{
+	struct gpu_fault *fault = &scan->gpu->fault;
+
+	if (gpu_fault_name(call->result) == NULL || (fault->result != 0 && (uint64_t)fault->returned_ns <= call->end))
+		return;
+	fault->result = call->result;
+	fault->called_ns = (int64_t)(call->begin & INT64_MAX);
+	fault->returned_ns = (int64_t)(call->end & INT64_MAX);
+	fault->function = call->function;
+	fault->thread = call->thread;
+	fault->stack = call->stack;
+}
+
+void gpu_fault_endless(struct gpu_scan *scan, const struct gpu_flight *flight)
+{
+	struct gpu_fault_scan *fault = &scan->fault;
+	const struct gpu *gpu = scan->gpu;
+	const struct gpu_queue *queue = flight->queue < gpu->queue_count ? &gpu->queues[flight->queue] : NULL;
+	struct gpu_endless *wider = fault->count >= ENDLESS_MOST ? NULL : model_room(fault->endless, fault->count, sizeof *wider);
+
+	if (wider == NULL) {
+		fault->left_out++;
+		return;
+	}
+	fault->endless = wider;
+	fault->endless[fault->count++] = (struct gpu_endless){
+		.work = {.host_ns = (int64_t)(flight->begin & INT64_MAX), .returned_ns = (int64_t)(flight->end & INT64_MAX),
+			 .function = flight->function,
+			 .kernel = flight->shape < gpu->shape_count ? gpu->shapes[flight->shape].kernel : flight->kernel,
+			 .queue = flight->queue, .thread = flight->thread, .op = flight->op, .stack = flight->stack},
+		.context = queue == NULL ? GPU_NONE : queue->context, .stream = queue == NULL ? GPU_NONE : queue->stream};
+}
+
+static void note_wait(struct gpu_fault_scan *fault, uint64_t kind, uint64_t of, uint64_t begin)
+{
+	uint32_t place = number_map_find(&fault->waited, kind, of);
+	uint64_t *wider;
+
+	if (place == NUMBER_MAP_NONE) {
+		wider = fault->wait_count >= WAITS_MOST ? NULL : model_room(fault->waits, fault->wait_count, sizeof *wider);
+		if (wider == NULL)
+			return;
+		fault->waits = wider;
+		place = (uint32_t)fault->wait_count;
+		if (number_map_set(&fault->waited, kind, of, place) != 0)
+			return;
+		fault->waits[fault->wait_count++] = 0;
+	}
+	if (begin > fault->waits[place])
+		fault->waits[place] = begin;
+}
+
+void gpu_fault_waited(struct gpu_scan *scan, const struct gpu_flight *flight, const struct gpu_record *record)
+{
+	if (record->copy_kind == WAIT_STREAM)
+		note_wait(&scan->fault, OF_STREAM, (uint64_t)record->source << 32 | record->destination, flight->begin);
+	else if (record->copy_kind == WAIT_CONTEXT)
+		note_wait(&scan->fault, OF_CONTEXT, record->source, flight->begin);
+}
+
+static uint64_t wait_of(const struct gpu_fault_scan *fault, uint64_t kind, uint64_t of)
+{
+	uint32_t place = number_map_find(&fault->waited, kind, of);
+
+	return place == NUMBER_MAP_NONE ? 0 : fault->waits[place];
+}
+
+/* A wait came back well after it: it had ended. */
+static int has_ended(const struct gpu_fault_scan *fault, const struct gpu_endless *endless)
+{
+	uint64_t begin = (uint64_t)endless->work.host_ns;
+
+	return wait_of(fault, OF_CONTEXT, endless->context) > begin ||
+	       wait_of(fault, OF_STREAM, (uint64_t)endless->context << 32 | endless->stream) > begin;
+}
+
+/* A stream has a queue for each engine. */
+static int is_alike(const struct gpu_endless *one, const struct gpu_endless *other)
+{
+	return one->context == other->context && one->stream == other->stream;
+}
+
+/* In one stream what is called first runs first; between kernels and copies, kernels are what fails. */
+static int is_before(const struct gpu_endless *one, const struct gpu_endless *other)
+{
+	int is_kernel = one->work.kernel != GPU_NONE, is_other = other->work.kernel != GPU_NONE;
+
+	return is_kernel != is_other ? is_kernel : one->work.host_ns < other->work.host_ns;
+}
+
+static int by_stream(const void *a, const void *b)
+{
+	const struct gpu_endless *one = a, *other = b;
+
+	if (one->context != other->context)
+		return one->context < other->context ? -1 : 1;
+	if (one->stream != other->stream)
+		return one->stream < other->stream ? -1 : 1;
+	return is_before(one, other) ? -1 : is_before(other, one);
+}
+
+/* Keeps those that were called first. */
+static void add_suspect(struct gpu_fault *fault, const struct gpu_suspect *suspect)
+{
+	size_t at = fault->suspect_count < GPU_SUSPECTS ? (size_t)fault->suspect_count : GPU_SUSPECTS;
+
+	fault->suspect_count++;
+	for (; at > 0 && fault->suspects[at - 1].host_ns > suspect->host_ns; at--)
+		if (at < GPU_SUSPECTS)
+			fault->suspects[at] = fault->suspects[at - 1];
+	if (at < GPU_SUSPECTS)
+		fault->suspects[at] = *suspect;
+}
+
+void gpu_fault_end(struct gpu_scan *scan)
+{
+	struct gpu_fault *fault = &scan->gpu->fault;
+	struct gpu_fault_scan *all = &scan->fault;
+	const struct gpu_endless *last = NULL;
+
+	if (fault->result == 0 || all->count == 0 || all->left_out != 0)
+		return;
+	qsort(all->endless, all->count, sizeof *all->endless, by_stream);
+	for (size_t i = 0; i < all->count; i++) {
+		const struct gpu_endless *endless = &all->endless[i];
+		if (endless->work.host_ns > fault->returned_ns || has_ended(all, endless))
+			continue;
+		fault->endless++;
+		if (last == NULL || !is_alike(last, endless))
+			add_suspect(fault, &endless->work);
+		last = endless;
+	}
+}
+
+void gpu_fault_free(struct gpu_fault_scan *fault)
+{
+	number_map_free(&fault->waited);
+	free(fault->endless);
+	free(fault->waits);
+}

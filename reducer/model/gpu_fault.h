@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work on a device that failed: the call that came back with it first, and the work of that time that no record gives an end.
+ *
+ * Rule: that it failed is recorded, which work it was is not: the suspects are, of each stream, the first without an end behind the
+ * last wait for it that ended well. Records of work that had ended, too, have no time where CUPTI had not fetched it before.
+ */
+#ifndef REDUCER_MODEL_GPU_FAULT_H
+#define REDUCER_MODEL_GPU_FAULT_H
+
+#include "reducer/model/number_map.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct gpu_call;
+struct gpu_flight;
+struct gpu_record;
+struct gpu_scan;
+struct process;
+
+#define GPU_SUSPECTS 4 /* streams that are told of */
+
+/* A launch without an end. */
+struct gpu_suspect {
+	int64_t host_ns, returned_ns; /* its call, from when to when; ticks until gpu_times */
+	uint32_t function, kernel, queue, thread, op, stack; /* kernel, queue: GPU_NONE = unknown */
+};
+
+struct gpu_fault {
+	uint32_t result;             /* 0 = none, as far as calls tell */
+	int64_t called_ns, returned_ns; /* the call that came back with it first, from when to when; ticks until gpu_times */
+	uint32_t function, thread, stack; /* of that call */
+	uint64_t suspect_count;      /* streams with such work */
+	struct gpu_suspect suspects[GPU_SUSPECTS]; /* by host_ns */
+	uint64_t endless;            /* pieces of work without an end, from the suspects on */
+};
+
+/* What cudaGetErrorName and cudaGetErrorString say; NULL = a result that does not mean this. */
+const char *gpu_fault_name(uint32_t result);
+const char *gpu_fault_text(uint32_t result);
+
+/* While a log is read. */
+struct gpu_fault_scan {
+	struct gpu_endless {
+		struct gpu_suspect work;
+		uint32_t context, stream;
+	} *endless;
+	size_t count, left_out;
+	struct number_map waited;    /* (1, context << 32 | stream), (2, context) -> place in `waits` */
+	uint64_t *waits;             /* ticks: begin of the last wait that ended well */
+	size_t wait_count;
+};
+
+/* A call of the runtime or the driver returned something else than success. */
+void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call);
+/* A launch is over that has no record, or none with a time. */
+void gpu_fault_endless(struct gpu_scan *scan, const struct gpu_flight *flight);
+/* A wait for a stream or a context that ended well, with its call. */
+void gpu_fault_waited(struct gpu_scan *scan, const struct gpu_flight *flight, const struct gpu_record *record);
+/* Ticks become ns of the run. */
+void gpu_fault_times(struct gpu_fault *fault, const struct process *process);
+/* Chooses the suspects, if there was a fault. */
+void gpu_fault_end(struct gpu_scan *scan);
+void gpu_fault_free(struct gpu_fault_scan *fault);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work on a device that failed; see reducer/tables/gpu_fault_say.h. */
+#include "reducer/tables/gpu_fault_say.h"
+
+#include "reducer/tables/asker.h"
+#include "reducer/tables/gpu_rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SUSPECTS_TOLD 2
+
+static void put_time(struct text *text, int64_t ns)
+{
+	text_format(text, " at %.3f s", (double)ns / 1e9);
+}
+
+/* A call, and where it was made. */
+struct place {
+	size_t process;
+	int64_t from_ns, to_ns;
+	uint32_t thread, stack;
+};
+
+/* The function that called, where it has a name, not only an address in its module. */
+static void put_function(struct text *text, const struct request *request, const struct place *place)
+{
+	struct frame_cause cause = {0};
+	const char *slash;
+
+	frames_cause(request->frames, place->process, place->stack, &cause);
+	slash = cause.file.length ? strrchr(cause.file.bytes, '/') : NULL;
+	if (cause.function.length && !strstr(cause.function.bytes, "+0x")) {
+		text_format(text, " in %s", cause.function.bytes);
+		if (cause.line && cause.file.length)
+			text_format(text, " (%s:%" PRIu32 ")", slash ? slash + 1 : cause.file.bytes, cause.line);
+	}
+	frame_cause_free(&cause);
+}
+
+/* The looks at the thread before, in and after the call that are nearest to it; NULL = none. */
+struct near_looks {
+	const struct python_look *before, *in, *after;
+};
+
+static struct near_looks looks_near(const struct python_rows *python, const struct place *place)
+{
+	struct near_looks near = {0};
+
+	for (size_t i = 0; i < python->look_count; i++) {
+		const struct python_look *look = &python->looks[i];
+		if (look->thread != place->thread)
+			continue;
+		if (look->time_ns < place->from_ns)
+			near.before = !near.before || look->time_ns > near.before->time_ns ? look : near.before;
+		else if (look->time_ns > place->to_ns)
+			near.after = !near.after || look->time_ns < near.after->time_ns ? look : near.after;
+		else if (look->stack && look->stack != PYTHON_LOOK_IN_DOUBT)
+			near.in = look;
+	}
+	return near;
+}
+
+static void put_looked(struct text *text, const struct request *request, size_t process, const struct python_look *look)
+{
+	if (look && look->stack && look->stack != PYTHON_LOOK_IN_DOUBT)
+		asker_put_python(text, request->frames, process, look->stack);
+}
+
+/* The line at which a look in the call found its thread, or those right before and after it alike. */
+static bool put_line(struct text *text, const struct request *request, const struct place *place)
+{
+	const struct near_looks near = looks_near(&request->run->processes[place->process].python, place);
+	struct text line = {0}, after = {0};
+	bool is_any;
+
+	put_looked(&line, request, place->process, near.in ? near.in : near.before);
+	put_looked(&after, request, place->process, near.in ? near.in : near.after);
+	if (line.length && after.length && strcmp(line.bytes, after.bytes) == 0)
+		text_format(text, " in %s by looks", line.bytes);
+	else
+		text_clear(&line);
+	is_any = line.length > 0;
+	text_free(&line);
+	text_free(&after);
+	return is_any;
+}
+
+/* By its stack, where Python's lines are in it; else by the looks at Python code of that time; else the function that called. */
+static void put_place(struct text *text, const struct request *request, const struct place *place)
+{
+	struct text name = {0};
+
+	if (place->stack && asker_put_python(&name, request->frames, place->process, place->stack))
+		text_format(text, " in %s", name.bytes);
+	else if (!put_line(text, request, place) && place->stack)
+		put_function(text, request, place);
+	text_free(&name);
+}
+
+/* "kernel bad, called at 1.226 s in main (train.py:20), stream 7" */
+static void put_suspect(struct text *text, const struct request *request, size_t number, const struct gpu_suspect *suspect)
+{
+	const struct process *process = &request->run->processes[number];
+	const struct gpu *gpu = process->gpu;
+
+	if (suspect->kernel < gpu->name_count) {
+		text_string(text, "kernel ");
+		gpu_kernel_text(text, gpu, suspect->kernel);
+	} else {
+		text_string(text, suspect->function < gpu->function_count ? gpu->functions[suspect->function].name : "a call");
+	}
+	text_string(text, ", called");
+	put_time(text, suspect->host_ns);
+	put_place(text, request, &(struct place){number, suspect->host_ns, suspect->returned_ns, suspect->thread, suspect->stack});
+	if (suspect->op && suspect->op < process->op_count)
+		text_format(text, ", op %s", process->op_names[suspect->op]);
+	if (suspect->queue < gpu->queue_count)
+		text_format(text, ", stream %" PRIu32, gpu->queues[suspect->queue].stream);
+}
+
+static void put_suspects(struct text *text, const struct request *request, size_t number)
+{
+	const struct gpu_fault *fault = &request->run->processes[number].gpu->fault;
+
+	if (!fault->suspect_count)
+		return;
+	text_string(text, fault->suspect_count == 1 ? " Suspected, as the first work without an end (inferred): "
+						    : " Suspected, as the first work without an end in their streams (inferred): ");
+	for (size_t i = 0; i < fault->suspect_count && i < SUSPECTS_TOLD; i++) {
+		text_string(text, i ? "; " : "");
+		put_suspect(text, request, number, &fault->suspects[i]);
+	}
+	if (fault->suspect_count > SUSPECTS_TOLD)
+		text_format(text, "; and %" PRIu64 " more streams", fault->suspect_count - SUSPECTS_TOLD);
+	text_char(text, '.');
+}
+
+/* Memory that fails, and links, are the machine's: no tool for programs finds them. */
+static const char *advice_for(uint32_t result)
+{
+	if (result == 214 || result == 220)
+		return " That is the hardware's: look at the kernel's log (Xid) and nvidia-smi -q.";
+	return " Next: run it with CUDA_LAUNCH_BLOCKING=1, so that the call at fault returns the error, or under compute-sanitizer.";
+}
+
+static const struct process *first_of(const struct request *request, size_t *number)
+{
+	const struct process *first = NULL;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!process->gpu || !process->gpu->fault.result || !request_wants_process(request, process) ||
+		    (first && first->gpu->fault.returned_ns <= process->gpu->fault.returned_ns))
+			continue;
+		first = process;
+		*number = i;
+	}
+	return first;
+}
+
+void gpu_fault_say(struct text *text, const struct request *request)
+{
+	size_t number = 0;
+	const struct process *process = first_of(request, &number);
+	const struct gpu_fault *fault = process ? &process->gpu->fault : NULL;
+
+	if (!fault)
+		return;
+	text_string(text, "Work on the GPU failed: ");
+	text_string(text, fault->function < process->gpu->function_count ? process->gpu->functions[fault->function].name : "a call");
+	text_format(text, " returned %" PRIu32 " (%s: %s)", fault->result, gpu_fault_name(fault->result), gpu_fault_text(fault->result));
+	put_time(text, fault->returned_ns);
+	put_place(text, request, &(struct place){number, fault->called_ns, fault->returned_ns, fault->thread, fault->stack});
+	if (request->run->process_count > 1)
+		text_format(text, " of process %s", process->called);
+	text_char(text, '.');
+	put_suspects(text, request, number);
+	text_string(text, advice_for(fault->result));
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work on a device that failed (model/gpu_fault.h), in sentences: what came back, from which call, what is suspected, what to do next.
+ *
+ * Rule: that and where the error came back is recorded; which work it was is inferred, and marked so.
+ */
+#ifndef REDUCER_TABLES_GPU_FAULT_SAY_H
+#define REDUCER_TABLES_GPU_FAULT_SAY_H
+
+#include "reducer/tables/request.h"
+
+/* Appends nothing where no call says that work failed. Of several processes the one to which it came back first. */
+void gpu_fault_say(struct text *text, const struct request *request);
+
+#endif
