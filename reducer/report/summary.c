@@ -347,6 +347,7 @@ static const struct part {
 #define RUN_LINES 2 /* of it, without what was lost */
 #define OUT_LINES 7 /* of it, what is said of memory that ran out */
 #define VERDICT 1
+#define MEMORY 6
 #define NOTES 11
 
 #define MISSING_MOST 6 /* lines of what was not recorded, heading included, that call stacks leave room for */
@@ -401,10 +402,14 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		needed = summary->loss_lines ? RUN_LINES + (summary->is_out ? OUT_LINES : 0) + summary->loss_lines : sure;
 		return (sure > needed ? sure : needed) + summary->fault_lines + summary->standstill_lines;
 	}
+	if (part == &parts[MEMORY] && !summary->missing_lines) /* those of the host keep their room: notes give it */
+		return sure + summary->device_rows;
 	if (part == &parts[NOTES] && summary->missing_lines) { /* a blank line and the heading */
 		needed = 2 + summary->missing_lines;
 		return needed < sure ? sure : needed < MISSING_MOST ? needed : MISSING_MOST;
 	}
+	if (part == &parts[NOTES])
+		return sure - summary->device_rows;
 	return sure > gives ? sure - gives : 0;
 }
 
@@ -459,6 +464,7 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	summary_measure_verdict(&summary);
 	summary_measure_losses(&summary);
 	summary_measure_missing(&summary);
+	summary_measure_memory(&summary);
 	share_rest(&summary, written, write_parts(&summary, written));
 	for (size_t i = 0; i < PARTS; i++) {
 		fputs(written[i].bytes, file);

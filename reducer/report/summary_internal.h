@@ -40,6 +40,8 @@ struct summary {
 	unsigned loss_lines; /* that the first losses take; 0 = nothing was lost */
 	struct text fault, standstill;	      /* that a device's work failed; that steps stopped, and where; empty = neither */
 	unsigned fault_lines, standstill_lines; /* that they take */
+	bool shows_mmap;	/* the row of mapped memory was printed */
+	unsigned device_rows;	/* of devices' memory, that have room for sure */
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
 	struct {	/* the steps that were printed */
 		const struct process *process; /* NULL = none were */
@@ -114,6 +116,9 @@ const struct cause *summary_holder(struct summary *summary);
 void summary_put_advice(struct summary *summary);
 void summary_put_notes(struct summary *summary);
 void summary_measure_missing(struct summary *summary);
+
+/* Sets device_rows. */
+void summary_measure_memory(struct summary *summary);
 
 /* What cost precision, no record: calls `note` with a sentence each. */
 void summary_degraded(struct summary *summary, void (*note)(struct summary *summary, const char *text));

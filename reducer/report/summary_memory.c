@@ -9,12 +9,16 @@
 #include "reducer/report/causes.h"
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/device_room.h"
+#include "reducer/tables/job.h"
 #include "reducer/tables/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ALLOCATORS 5
+#define DEVICE_ROWS 2 /* of them for devices, whatever else there is */
+#define NAME_WIDTH 14 /* of an allocator: "pytorch cuda:0" */
 #define PROCESS_ROWS 6
 #define SITE_ROWS 7
 #define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
@@ -44,27 +48,60 @@ static int64_t peak_of(const struct table *table, size_t row)
 	return table_is_known(table, row, column) ? table_get_integer(table, row, column) : -1;
 }
 
-/* The heap and mapped memory, which stand first in the table, then the largest of the others. Returns how many there are. */
+/* What a row is of: a device's memory, which programs that use devices run out of first, the heap, mapped memory, anything else. */
+enum memory_of { OF_DEVICE, OF_HEAP, OF_MMAP, OF_OTHER };
+
+static enum memory_of what_of(const struct table *table, size_t row)
+{
+	struct text room = {0};
+	enum memory_of of = OF_OTHER;
+
+	if (is_word(table, row, "allocator", "heap"))
+		of = OF_HEAP;
+	else if (is_word(table, row, "allocator", "mmap"))
+		of = OF_MMAP;
+	else if (device_room_is_of(summary_text(&room, table, row, "allocator")))
+		of = OF_DEVICE;
+	text_free(&room);
+	return of;
+}
+
+/* The devices' largest, then heap and mapped memory, then what is left by size. Returns how many there are. */
 static size_t choose_rows(const struct table *table, size_t *rows)
 {
-	size_t count = 0;
+	static const struct {
+		enum memory_of of;
+		size_t most;
+	} order[] = {{OF_DEVICE, DEVICE_ROWS}, {OF_HEAP, 1}, {OF_MMAP, 1}, {OF_DEVICE, ALLOCATORS}, {OF_OTHER, ALLOCATORS}};
+	bool *is_taken = base_alloc(table->shown_count + 1, sizeof(*is_taken));
+	size_t count = 0, chosen = 0;
 
-	for (size_t row = 0; row < table->shown_count; row++) {
-		size_t at = count < ALLOCATORS ? count : ALLOCATORS;
-		bool is_first = is_word(table, row, "allocator", "heap") || is_word(table, row, "allocator", "mmap");
-		if (!is_told(table, row))
-			continue;
-		while (!is_first && at > 0 && !is_word(table, rows[at - 1], "allocator", "heap") &&
-		       !is_word(table, rows[at - 1], "allocator", "mmap") && peak_of(table, rows[at - 1]) < peak_of(table, row)) {
-			if (at < ALLOCATORS)
-				rows[at] = rows[at - 1];
-			at--;
+	for (size_t row = 0; row < table->shown_count; row++)
+		count += is_told(table, row);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		for (size_t k = 0; k < order[i].most && chosen < ALLOCATORS; k++) {
+			size_t best = SIZE_MAX;
+			for (size_t row = 0; row < table->shown_count; row++)
+				if (!is_taken[row] && is_told(table, row) && what_of(table, row) == order[i].of &&
+				    (best == SIZE_MAX || peak_of(table, row) > peak_of(table, best)))
+					best = row;
+			if (best == SIZE_MAX)
+				break;
+			is_taken[best] = true;
+			rows[chosen++] = best;
 		}
-		if (at < ALLOCATORS)
-			rows[at] = row;
-		count++;
-	}
+	free(is_taken);
 	return count;
+}
+
+void summary_measure_memory(struct summary *summary)
+{
+	const char **names;
+	size_t count = job_allocators(summary->request, &names);
+
+	for (size_t i = 0; i < count && summary->device_rows < DEVICE_ROWS; i++)
+		summary->device_rows += device_room_is_of(names[i]);
+	free(names);
 }
 
 /* What frameworks' allocators say that they held is more than the blocks that were seen: as important as the figures above. */
@@ -104,7 +141,7 @@ static void put_resident(struct summary *summary)
 		} else {
 			text_string(&whose, "of the process, by the kernel");
 		}
-		text_string(&summary->line, "  resident    ");
+		text_format(&summary->line, "  %-*s", NAME_WIDTH, "resident");
 		if (escape_width(whose.bytes, whose.length) < WHOSE_WIDTH)
 			text_fill(&summary->line, ' ', WHOSE_WIDTH - escape_width(whose.bytes, whose.length));
 		text_put(&summary->line, whose.bytes, whose.length);
@@ -126,16 +163,17 @@ void summary_put_memory(struct summary *summary)
 
 	/* Of several processes each has its own end, so what was live at the ends can be more than the peak of all together. */
 	bool are_many = summary->request->run->process_count > 1;
-	if (count && summary_heading(summary, are_many ? "Memory        allocations   allocated live at ends        peak     peak at"
-						       : "Memory        allocations   allocated  live at end        peak     peak at", 1))
+	if (count && summary_heading(summary, are_many ? "Memory          allocations   allocated live at ends        peak     peak at"
+						       : "Memory          allocations   allocated  live at end        peak     peak at", 1))
 		for (; shown < count && shown < ALLOCATORS && summary_left(summary) > (shown + 1 < count && count > ALLOCATORS);
 		     shown++) {
 			text_string(&summary->line, "  ");
-			summary_cell(summary, totals, rows[shown], "allocator", 12);
+			summary_cell(summary, totals, rows[shown], "allocator", NAME_WIDTH);
 			for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
 				summary_cell(summary, totals, rows[shown], ids[i], widths[i]);
 			summary_end_line(summary);
 			summary->has_bound |= is_word(totals, rows[shown], "peak_kind", "bound");
+			summary->shows_mmap |= is_word(totals, rows[shown], "allocator", "mmap");
 		}
 	if (shown)
 		put_resident(summary);

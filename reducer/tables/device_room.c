@@ -21,6 +21,13 @@ static bool number_of(const char *allocator, uint32_t *number)
 	       sscanf(allocator, "GPU_%u_", number) == 1;
 }
 
+bool device_room_is_of(const char *allocator)
+{
+	uint32_t number;
+
+	return strcmp(allocator, "device:?") == 0 || number_of(allocator, &number);
+}
+
 /* The last reading of the device at or before that time; NULL = there is none. */
 static const struct use_sample *reading_at(const struct use_rows *use, uint32_t number, int64_t time_ns)
 {

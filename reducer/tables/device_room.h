@@ -9,6 +9,9 @@
 
 #include "reducer/tables/request.h"
 
+/* Whether the allocator hands out a device's memory: "device:0", "device:?", "pytorch cuda:0", "GPU_0_bfc". */
+bool device_room_is_of(const char *allocator);
+
 /* Appends sentences, or nothing: the failure is on no device, or nothing is known of that. */
 void device_room_put(struct text *text, const struct process *process, const struct refused *refused);
 
