@@ -177,7 +177,6 @@ static void note_settings(struct table *notes, const struct request *request)
 {
 	notes_inherited(notes, request);
 	notes_below(notes, request);
-	notes_no_access(notes, request);
 	notes_apart(notes, request);
 	notes_recording(notes, request);
 	notes_ops(notes, request);
@@ -206,6 +205,8 @@ void summary_put_notes(struct summary *summary)
 	table_free(sites);
 	sites = table_make(&table_memory_sites);
 	note_settings(sites, summary->request);
+	if (summary->shows_mmap)
+		notes_no_access_brief(sites, summary->request);
 	gpu_note_numbers(sites, summary->request);
 	notes_lost_blocks(sites, summary->request);
 	notes_sampling(sites, summary->request);

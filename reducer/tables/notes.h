@@ -45,6 +45,8 @@ void notes_told(struct table *table, const struct request *request);
 
 /* Says how much address space was mapped without access, which is no memory. */
 void notes_no_access(struct table *table, const struct request *request);
+/* The same in one line, and only where it is most of what mmap allocated: without it that figure would be taken for memory. */
+void notes_no_access_brief(struct table *table, const struct request *request);
 
 /* Says that the heap's blocks lie in what a library that serves malloc in place of libc maps. */
 void notes_below(struct table *table, const struct request *request);

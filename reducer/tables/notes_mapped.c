@@ -14,25 +14,48 @@
 #define APART_LEAST (UINT64_C(128) << 20)   /* a framework's own data, stacks and tables are below */
 #define APART_SINCE_NS INT64_C(1000000000)  /* what was freed as late as that, the allocator may still be giving back */
 
-void notes_no_access(struct table *table, const struct request *request)
+/* Address space without access, of the wanted processes, and what mmap allocated in all. */
+struct no_access {
+	uint64_t bytes, allocated_bytes;
+	size_t processes;
+};
+
+static struct no_access find_no_access(const struct request *request)
 {
-	uint64_t bytes = 0;
-	size_t processes = 0;
+	struct no_access found = {0};
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
-		if (!request_wants_process(request, process) || !request_wants_allocator(request, "mmap") ||
-		    !process->mmap.no_access_peak_bytes)
+		if (!request_wants_process(request, process) || !request_wants_allocator(request, "mmap"))
 			continue;
-		bytes += process->mmap.no_access_peak_bytes;
-		processes++;
+		found.bytes += process->mmap.no_access_peak_bytes;
+		found.allocated_bytes += process->mmap.allocated_bytes;
+		found.processes += process->mmap.no_access_peak_bytes > 0;
 	}
-	if (processes)
+	return found;
+}
+
+void notes_no_access(struct table *table, const struct request *request)
+{
+	const struct no_access found = find_no_access(request);
+	bool is_small = (double)found.bytes < GIB;
+
+	if (found.processes)
 		table_note(table, NOTE_MISSING,
 			   "mmap: %.2f %s of what was allocated was address space without access (PROT_NONE, pieces of 64 MiB or more), "
 			   "in %zu " BY_COUNT("process", "processes") ": no memory, and in nothing that is live. What was made usable "
 			   "(mprotect) is not recorded; resident_bytes of host_usage has what was used.",
-			   (double)bytes / ((double)bytes < GIB ? MIB : GIB), (double)bytes < GIB ? "MiB" : "GiB", processes);
+			   (double)found.bytes / (is_small ? MIB : GIB), is_small ? "MiB" : "GiB", found.processes);
+}
+
+void notes_no_access_brief(struct table *table, const struct request *request)
+{
+	const struct no_access found = find_no_access(request);
+	bool is_small = (double)found.bytes < GIB;
+
+	if (found.bytes > found.allocated_bytes / 2)
+		table_note(table, NOTE_INFO, "mmap: %.2f %s of what was allocated is address space without access, no memory.",
+			   (double)found.bytes / (is_small ? MIB : GIB), is_small ? "MiB" : "GiB");
 }
 
 void notes_below(struct table *table, const struct request *request)
