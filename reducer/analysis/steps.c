@@ -520,7 +520,8 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_steps = {
 	.name = "steps",
-	.wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_STEP) | SPAN_BIT(SPAN_WINDOW) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_MARK))) |
+	.wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_STEP) | SPAN_BIT(SPAN_WINDOW) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_MARK) |
+			       SPAN_BIT(SPAN_HOST_COPY))) |
 		 SPAN_BIT(SPAN_FLOPS),
 	.is_of_all_times = true,
 	.begin = begin,

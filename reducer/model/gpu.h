@@ -27,6 +27,13 @@ enum gpu_kind {
 };
 const char *gpu_kind_name(enum gpu_kind kind);
 
+/*
+ * CUpti_ActivityMemcpyKind of a copy from host to host. The processor makes it, when all work before it in its stream is over, and the
+ * calling thread waits ("API synchronization behavior" of CUDA's manual). CUPTI's record begins with the call: it covers the waiting,
+ * overlaps the work that it waits for, and says of no device that it worked.
+ */
+#define GPU_COPY_ON_HOST 9
+
 /* Every launch (kernel, copy, set, graph) is in exactly one class. Calls that started nothing are no launches. */
 enum gpu_pairing { GPU_PAIRED, GPU_DEVICE_ONLY, GPU_HOST_ONLY, GPU_NOT_LAUNCHED, GPU_PAIRINGS };
 const char *gpu_pairing_name(enum gpu_pairing pairing);

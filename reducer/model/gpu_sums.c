@@ -25,6 +25,12 @@ static uint32_t sweep_of(struct gpu_scan *scan, uint32_t device)
 	return (uint32_t)gpu->sweep_count;
 }
 
+/* A copy that the processor makes, see GPU_COPY_ON_HOST. */
+static inline int is_on_host(const struct gpu_record *record)
+{
+	return record->kind == GPU_COPY && record->copy_kind == GPU_COPY_ON_HOST;
+}
+
 /* The busy curves: of the queue, and of its device. */
 static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan, const struct gpu_record *record)
 {
@@ -33,7 +39,7 @@ static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan
 	struct gpu_interval interval = {.start = record->start, .end = record->start + record->duration, .queue = record->queue,
 					.kind = record->kind};
 
-	if (queue == NULL || record->duration == 0)
+	if (queue == NULL || record->duration == 0 || is_on_host(record))
 		return;
 	if (queue->lane.busy_ns == 0 && scan->lanes++ >= GPU_LANES_MAX)
 		return;
@@ -159,7 +165,7 @@ static void sum_graph(struct gpu_scan *scan, const struct gpu_record *record, un
 	graph->copies += record->kind == GPU_COPY;
 	graph->sets += record->kind == GPU_SET;
 	graph->is_whole |= record->kind == GPU_GRAPH;
-	if (bits == 0)
+	if (bits == 0 && !is_on_host(record))
 		graph->device_ns += record->duration;
 }
 
@@ -185,7 +191,8 @@ void gpu_sum_record(struct gpu_scan *scan, const struct gpu_record *record, stru
 	else if (record->kind == GPU_COPY || record->kind == GPU_SET)
 		sum_copy(scan, record, op, thread, bits);
 	sum_graph(scan, record, bits);
-	gpu_python_record(scan, record, flight, bits);
+	if (!is_on_host(record))
+		gpu_python_record(scan, record, flight, bits);
 	if (bits == 0)
 		add_busy(scan, record);
 }

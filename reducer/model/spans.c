@@ -23,7 +23,7 @@ const char *span_what_name(enum span_what what)
 		[SPAN_CALL] = "call",	  [SPAN_KERNEL] = "kernel",   [SPAN_COPY] = "copy",	    [SPAN_SET] = "set",
 		[SPAN_GRAPH] = "graph",	  [SPAN_COMPILE] = "compile", [SPAN_OVERHEAD] = "overhead", [SPAN_STEP] = "step",
 		[SPAN_WINDOW] = "window", [SPAN_READ] = "io",	      [SPAN_MEMORY] = "memory",
-		[SPAN_BLOCK] = "block",	  [SPAN_USE] = "use",	      [SPAN_FLOPS] = "flops"};
+		[SPAN_BLOCK] = "block",	  [SPAN_USE] = "use",	      [SPAN_FLOPS] = "flops",	    [SPAN_HOST_COPY] = "copy"};
 
 	return names[what];
 }
@@ -382,7 +382,7 @@ static int finish(void *state)
 #define INPUT_WHATS (SPAN_BIT(SPAN_OP) | SPAN_BIT(SPAN_FLOPS))
 #define GPU_WHATS \
 	(SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH) | \
-	 SPAN_BIT(SPAN_COMPILE) | SPAN_BIT(SPAN_OVERHEAD))
+	 SPAN_BIT(SPAN_COMPILE) | SPAN_BIT(SPAN_OVERHEAD) | SPAN_BIT(SPAN_HOST_COPY))
 
 static size_t append(struct scan_record *to, const struct scan_record *records, size_t count)
 {

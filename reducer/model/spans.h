@@ -25,6 +25,7 @@ enum span_what {
 	SPAN_CALL, /* of a GPU function on a host thread */
 	SPAN_KERNEL,
 	SPAN_COPY,
+	SPAN_HOST_COPY, /* between places of the host: on a stream, but no device works (GPU_COPY_ON_HOST) */
 	SPAN_SET,
 	SPAN_GRAPH,    /* a graph ran, recorded as a whole */
 	SPAN_COMPILE,  /* the driver compiled or loaded code */

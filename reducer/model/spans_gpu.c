@@ -438,7 +438,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 	uint64_t kind = SPANS_VALUE(5);
 
 	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
-		  &(struct span){.what = SPAN_COPY,
+		  &(struct span){.what = kind == GPU_COPY_ON_HOST ? SPAN_HOST_COPY : SPAN_COPY,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
 				.bytes = SPANS_VALUE(4),

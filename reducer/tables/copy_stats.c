@@ -21,7 +21,8 @@ static const struct table_column columns[] = {
 	[KIND] = {"kind", "kind", TABLE_TEXT, UNIT_NONE, 0, "H host, D device, A array, P peer device; set = a memset"},
 	[SOURCE] = {"source_memory", "from", TABLE_TEXT, UNIT_NONE, 0, "pageable, pinned, device, array, managed; empty = not said"},
 	[DESTINATION] = {"destination_memory", "to", TABLE_TEXT, UNIT_NONE, 0, "likewise; of a set the only one"},
-	[MANNER] = {"manner", "manner", TABLE_TEXT, UNIT_NONE, 0, "sync: the host waited; async: it did not have to; empty = not said"},
+	[MANNER] = {"manner", "manner", TABLE_TEXT, UNIT_NONE, 0,
+		    "sync: the host waited; async: asked for so, from or to pageable memory it may still have waited; empty = not said"},
 	[DEVICE] = {"device", "device", TABLE_INTEGER, UNIT_NONE, 1, "that did it: CUDA ordinal"},
 	[PEER] = {"peer_devices", "peers", TABLE_TEXT, UNIT_NONE, 3, "from>to, of a peer copy"},
 	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 2, "operation that the calling thread was in"},
@@ -152,6 +153,7 @@ static void put_bytes(struct table *table, const struct gpu_copy *sum)
 static void add_row(struct table *table, const struct row *row, size_t rank, uint64_t all)
 {
 	const struct gpu_copy *sum = &row->sum;
+	bool is_on_host = sum->kind == GPU_COPY_ON_HOST;
 
 	table_row(table);
 	table_integer(table, RANK, (int64_t)rank);
@@ -167,9 +169,9 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 		put_bytes(table, sum);
 	gpu_put_spread(table, TOTAL, &sum->times);
 	gpu_put_deviation(table, DEVIATION, &sum->times);
-	if (sum->times.sum && sum->bytes)
+	if (sum->times.sum && sum->bytes && !is_on_host)
 		table_real(table, BANDWIDTH, (double)sum->timed_bytes * 1e9 / (double)sum->times.sum);
-	if (sum->best_bandwidth > 0)
+	if (sum->best_bandwidth > 0 && !is_on_host)
 		table_real(table, BEST, sum->best_bandwidth);
 	if (all)
 		table_real(table, SHARE, (double)sum->times.sum / (double)all);
@@ -181,6 +183,7 @@ static void fill(struct table *table, const struct request *request)
 {
 	struct rows rows = {0};
 	uint64_t all = 0;
+	uint64_t on_host = 0;
 	uint64_t sizeless = 0; /* copies without a word how large they were: a copy of nothing does not reach the device */
 	bool any_classed = false;
 
@@ -196,6 +199,7 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t i = 0; i < rows.count; i++) {
 		any_classed |= rows.list[i].sum.times.is_classed != 0;
 		sizeless += rows.list[i].sum.bytes ? 0 : rows.list[i].sum.occurrences;
+		on_host += rows.list[i].sum.kind == GPU_COPY_ON_HOST ? rows.list[i].sum.occurrences : 0;
 		add_row(table, &rows.list[i], i + 1, all);
 		spread_free(&rows.list[i].sum.times);
 	}
@@ -205,6 +209,11 @@ static void fill(struct table *table, const struct request *request)
 	if (sizeless)
 		table_note(table, NOTE_MISSING,
 			   "The size of %" PRIu64 " " BY_COUNT("copy or set", "copies and sets") " is not recorded.", sizeless);
+	if (on_host)
+		table_note(table, NOTE_INFO,
+			   "%" PRIu64 " " BY_COUNT("copy", "copies") " from host to host: made by the processor while the caller waits. "
+			   "Their time holds the wait for the work before them in the stream: no device was busy with them, and tables of "
+			   "what devices did do not have them.", on_host);
 	gpu_note_whole_graphs(table, request);
 	gpu_notes(table, request);
 }

@@ -23,7 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORK (SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH))
+#define COPIES (SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_HOST_COPY))
+#define WORK (SPAN_BIT(SPAN_KERNEL) | COPIES | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH))
 #define STEPS_THREAD 0 /* of a process: no kernel thread has this id */
 
 struct writer {
@@ -64,7 +65,7 @@ static void add_name(struct writer *writer, const struct span *span)
 		demangle(span->name, &name);
 	else if (span->what == SPAN_STEP)
 		text_format(&name, KINETO_STEP_NAME "%" PRIu64, span->number);
-	else if (span->what == SPAN_COPY)
+	else if (SPAN_BIT(span->what) & COPIES)
 		text_format(&name, "Memcpy %s (%s -> %s)", copy_word(span->copy_kind), memory_word(span->from_memory),
 			    memory_word(span->to_memory));
 	else if (span->what == SPAN_SET)
@@ -81,7 +82,7 @@ static const char *category_of(const struct span *span)
 		[SPAN_RANGE] = "user_annotation", [SPAN_TRACE] = "user_annotation", [SPAN_STEP] = "user_annotation",
 		[SPAN_OP] = "cpu_op",		  [SPAN_CALL] = "cuda_runtime",	    [SPAN_KERNEL] = "kernel",
 		[SPAN_GRAPH] = "kernel",	  [SPAN_COPY] = "gpu_memcpy",	    [SPAN_SET] = "gpu_memset",
-		[SPAN_COMPILE] = "overhead",	  [SPAN_OVERHEAD] = "overhead"};
+		[SPAN_COMPILE] = "overhead",	  [SPAN_OVERHEAD] = "overhead",	    [SPAN_HOST_COPY] = "gpu_memcpy"};
 
 	for (size_t i = 0; span->what == SPAN_CALL && i < span->argument_count; i++)
 		if (span->arguments[i].text && !strcmp(span->arguments[i].name, "library"))
@@ -168,7 +169,7 @@ static void add_work(struct writer *writer, const struct span *span)
 	text_format(line, "\"device\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32, span->device, span->context, span->stream);
 	if (span->flow)
 		text_format(line, ",\"correlation\":%" PRIu64, span->flow);
-	if (span->what == SPAN_COPY || span->what == SPAN_SET)
+	if (SPAN_BIT(span->what) & (COPIES | SPAN_BIT(SPAN_SET)))
 		text_format(line, ",\"bytes\":%" PRIu64, span->bytes);
 	if ((span->what == SPAN_COPY || span->what == SPAN_SET) && span->duration_ns)
 		text_format(line, ",\"memory bandwidth (GB/s)\":%.6f", (double)span->bytes / (double)span->duration_ns);

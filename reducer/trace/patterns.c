@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-#define KEPT (SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_SET) | SPAN_BIT(SPAN_GRAPH))
+#define KEPT \
+	(SPAN_BIT(SPAN_CALL) | SPAN_BIT(SPAN_KERNEL) | SPAN_BIT(SPAN_COPY) | SPAN_BIT(SPAN_HOST_COPY) | SPAN_BIT(SPAN_SET) | \
+	 SPAN_BIT(SPAN_GRAPH))
 
 struct patterns *patterns_make(void)
 {

@@ -326,7 +326,7 @@ static void put_work(struct writer *writer, const struct span *span)
 		xspace_natural(writer->file, &event, "correlation_id", span->flow);
 	if (span->what == SPAN_KERNEL)
 		add_kernel(writer, span, &event);
-	else if (span->what == SPAN_COPY)
+	else if (span->what == SPAN_COPY || span->what == SPAN_HOST_COPY)
 		add_copy(writer, span, &event);
 	else if (span->what == SPAN_SET)
 		event.name = "Memset";
@@ -358,6 +358,7 @@ static int put_span(void *context, const struct span *span)
 		break;
 	case SPAN_KERNEL:
 	case SPAN_COPY:
+	case SPAN_HOST_COPY:
 	case SPAN_SET:
 	case SPAN_GRAPH:
 		put_work(writer, span);

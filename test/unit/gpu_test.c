@@ -323,7 +323,10 @@ static void test_busy_is_the_union_and_overlap_what_runs_at_once(void **state)
 	MAKER_ADD(made->device, 9001, kernel, .start = AT(1050), .duration = 100, .correlation = 2, .shape = 1, .queue = 2);
 	MAKER_ADD(made->device, 9002, device_copy, .start = AT(1060), .duration = 10, .correlation = 3, .bytes = 9, .queue = 2, .kind = 1);
 	kernel(made, 9003, AT(2000), 30, 4);
+	/* The processor makes a copy from host to host: it waits for the kernel of 2000. */
+	MAKER_ADD(made->device, 9004, device_copy, .start = AT(1990), .duration = 50, .correlation = 5, .bytes = 8, .queue = 2, .kind = 9);
 	gpu = scan(made);
+	assert_int_equal(gpu->copy_count, 2);
 	assert_int_equal(gpu->sweeps[0].busy.busy_ns, 180);    /* 1000..1150, 2000..2030 */
 	assert_int_equal(gpu->sweeps[0].overlap.busy_ns, 50);  /* 1050..1100; the copy lies inside */
 	assert_int_equal(gpu->sweeps[0].kernels.busy_ns, 180);
