@@ -32,6 +32,7 @@ struct tfp_cupti_options {
 	void (*release)(void *);         /* the real free */
 	void (*at_exit)(void);           /* has tfp_cupti_end called before CUDA's own exit handlers */
 	void (*opened)(const void *);    /* a function of the library that was opened */
+	void (*describe)(void);          /* writes facts of the devices, as the driver has them */
 };
 
 /* Once per program, at start-up. Registers with collectors/gpu_calls.h. */

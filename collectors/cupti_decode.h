@@ -36,6 +36,7 @@ struct tfp_cupti_decoder {
 	uint64_t unreadable;         /* of a kind or size not known, or no kind at all */
 	uint64_t timeless;           /* with start or end 0 */
 	uint64_t managed;            /* allocations of managed memory */
+	uint64_t devices;            /* records of devices: what they are called, how large they are */
 };
 
 /* Reads a buffer into the thread's lane. Own thread of the lane only. */

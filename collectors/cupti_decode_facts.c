@@ -41,6 +41,7 @@ void tfp_cupti_read_device(struct tfp_cupti_reading *reading, const void *record
 		NUMBER(device->is_mig),
 	};
 
+	reading->decoder->devices++;
 	reading->decoder->fact(TFP_TAG_device, fields, sizeof fields / sizeof fields[0]);
 }
 

@@ -59,6 +59,7 @@ struct tfp_cupti {
 	uint32_t is_deaf;             /* callbacks were refused: only records tell correlation ids */
 	uint32_t is_lossy;            /* records were lost: that some are missing says nothing of the device */
 	uint32_t is_told;             /* the log says which CUPTI this is */
+	uint32_t is_described;        /* the driver was asked for the devices, which CUPTI did not tell of */
 	uint32_t is_managed;          /* unified memory is watched, or was refused */
 	uint32_t quiet_flushes;       /* in a row that brought nothing, since the window closed */
 	uint32_t result;              /* the last CUptiResult that meant something */

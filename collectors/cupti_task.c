@@ -126,12 +126,22 @@ static int is_patient(struct patience *patience, uint32_t most_ms, uint32_t wait
 	return patience->spent_ns < most_ms * UINT64_C(1000000);
 }
 
+/* CUPTI tells of a device when its first context is made, if the kind is asked for then: not where a window opens later. */
+static void describe(struct tfp_cupti *cupti)
+{
+	if (cupti->decoder.devices || !cupti->decoder.last_kernel || cupti->is_described)
+		return;
+	cupti->is_described = 1;
+	tfp_cupti_options.describe();
+}
+
 /* Has CUPTI hand over what is complete (all: also what is not), and reads it. Returns records read. */
 static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct tfp_lane *lane, int is_all)
 {
 	cupti->is_lossy |= cupti->api.flush_all(is_all ? 1 : 0) != TFP_CUPTI_SUCCESS;
 	uint64_t got = tfp_cupti_read_all(cupti, thread, lane);
 	count_dropped(cupti, thread);
+	describe(cupti);
 	return got;
 }
 

@@ -23,7 +23,9 @@ struct slot {
 
 /* In pages that a fork child finds empty: CUDA does not live on in it. */
 struct tfp_gpu_blocks {
-	_Atomic uint64_t blocks[HANDLE + 1], bytes[HANDLE + 1];
+	struct total {
+		_Atomic uint64_t blocks, bytes;
+	} totals[DEVICE_MASK + 1][HANDLE + 1]; /* by device and flavour; of which few rows are ever touched */
 	struct slot slots[SLOTS];
 };
 
@@ -39,6 +41,12 @@ static struct tfp_gpu_blocks *table(void)
 		blocks = none;
 	}
 	return blocks;
+}
+
+/* Of the block in a slot, by its `size`. */
+static struct total *total_of(struct tfp_gpu_blocks *blocks, uint64_t size)
+{
+	return &blocks->totals[size >> 52 & DEVICE_MASK][size >> 60];
 }
 
 /* Blocks are aligned to 256 bytes and more: multiply (golden ratio), take the top bits. */
@@ -57,10 +65,12 @@ void tfp_gpu_block_add(struct tfp_thread *thread, const struct tfp_gpu_block *bl
 		if (there > GONE || !__atomic_compare_exchange_n((uint64_t *)&slot->address, &there, block->address, 0, __ATOMIC_ACQ_REL,
 								 __ATOMIC_RELAXED))
 			continue;
+		uint64_t size = (uint64_t)block->flavour << 60 | (uint64_t)(block->device & DEVICE_MASK) << 52 |
+				(block->bytes & BYTES_MASK);
 		slot->context = block->context;
-		slot->size = (uint64_t)block->flavour << 60 | (uint64_t)(block->device & DEVICE_MASK) << 52 | (block->bytes & BYTES_MASK);
-		blocks->blocks[block->flavour]++;
-		blocks->bytes[block->flavour] += block->bytes;
+		slot->size = size;
+		total_of(blocks, size)->blocks++;
+		total_of(blocks, size)->bytes += block->bytes;
 		return;
 	}
 	if (block->address > GONE)
@@ -72,8 +82,8 @@ static int take_out(struct tfp_gpu_blocks *blocks, struct slot *slot, uint64_t a
 {
 	if (!__atomic_compare_exchange_n((uint64_t *)&slot->address, &address, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return 0;
-	blocks->blocks[size >> 60]--;
-	blocks->bytes[size >> 60] -= size & BYTES_MASK;
+	total_of(blocks, size)->blocks--;
+	total_of(blocks, size)->bytes -= size & BYTES_MASK;
 	return 1;
 }
 
@@ -148,12 +158,40 @@ int tfp_gpu_handle_is_of_others(uint64_t handle)
 	return 0;
 }
 
+/* The flavour whose account a block is in: all that lies on a device is in one, and all that is pinned. */
+static const uint8_t account_of[TFP_GPU_FLAVOURS] = {
+	[TFP_GPU_FLAVOUR_DEVICE] = TFP_GPU_FLAVOUR_DEVICE,         [TFP_GPU_FLAVOUR_ORDERED] = TFP_GPU_FLAVOUR_DEVICE,
+	[TFP_GPU_FLAVOUR_MAPPED] = TFP_GPU_FLAVOUR_DEVICE,         [TFP_GPU_FLAVOUR_ARRAY] = TFP_GPU_FLAVOUR_DEVICE,
+	[TFP_GPU_FLAVOUR_MANAGED] = TFP_GPU_FLAVOUR_MANAGED,       [TFP_GPU_FLAVOUR_REGISTERED] = TFP_GPU_FLAVOUR_REGISTERED,
+	[TFP_GPU_FLAVOUR_PINNED] = TFP_GPU_FLAVOUR_PINNED,         [TFP_GPU_FLAVOUR_HOST_MAPPED] = TFP_GPU_FLAVOUR_PINNED,
+	[TFP_GPU_FLAVOUR_IMPORTED] = TFP_GPU_FLAVOUR_IMPORTED,
+};
+
+struct sum {
+	uint64_t blocks, bytes;
+};
+
+static void put(struct tfp_thread *thread, struct tfp_lane *lane, const struct sum *sum, uint32_t flavour, uint32_t device)
+{
+	if (sum->blocks)
+		TFP_PUT(thread, lane, tfp_now(), gpu_live, .blocks = sum->blocks, .bytes = sum->bytes, .flavour = (uint8_t)flavour,
+			.device = device);
+}
+
 void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane)
 {
 	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
+	struct sum sums[TFP_GPU_FLAVOURS] = {{0}};
 
-	for (uint32_t flavour = 1; blocks && flavour < TFP_GPU_FLAVOURS; flavour++)
-		if (blocks->blocks[flavour])
-			TFP_PUT(thread, lane, tfp_now(), gpu_live, .blocks = blocks->blocks[flavour],
-				.bytes = blocks->bytes[flavour], .flavour = (uint8_t)flavour);
+	for (uint32_t device = 0; blocks && device <= DEVICE_MASK; device++) {
+		for (uint32_t flavour = 1; flavour < TFP_GPU_FLAVOURS; flavour++) {
+			struct sum *sum = &sums[account_of[flavour]];
+			sum->blocks += blocks->totals[device][flavour].blocks;
+			sum->bytes += blocks->totals[device][flavour].bytes;
+		}
+		put(thread, lane, &sums[TFP_GPU_FLAVOUR_DEVICE], TFP_GPU_FLAVOUR_DEVICE, device == DEVICE_MASK ? UINT32_MAX : device);
+		sums[TFP_GPU_FLAVOUR_DEVICE] = (struct sum){0};
+	}
+	for (uint32_t flavour = 1; flavour < TFP_GPU_FLAVOURS; flavour++)
+		put(thread, lane, &sums[flavour], flavour, UINT32_MAX);
 }

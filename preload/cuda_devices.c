@@ -3,7 +3,7 @@
  * What the driver says of the process's devices, where CUPTI does not: names, UUIDs, sizes. See preload/cuda_hooks.h.
  *
  * Without UUIDs two processes to which CUDA_VISIBLE_DEVICES shows different devices would call them the same. Rule: asked once, after
- * a call that gave a device work; what the driver refuses is 0.
+ * a call that gave a device work, or where CUPTI told of work and of no device; what the driver refuses is 0.
  */
 #include "preload/cuda_hooks.h"
 
@@ -88,11 +88,8 @@ static void note(int device)
 void tfp_cuda_devices_note(void)
 {
 	static struct tfp_cuda_slot of_count, of_device;
-	const struct tfp_gpu_engine *engine = tfp_gpu_engine();
 	int (*ask_count)(int *), (*ask)(int *, int), count = 0, device;
 
-	if (engine && engine->is_recording() > 0)
-		return;
 	int error = tfp_cuda_asking();
 	ask_count = (int (*)(int *))tfp_cuda_driver(&of_count, "cuDeviceGetCount");
 	ask = (int (*)(int *, int))tfp_cuda_driver(&of_device, "cuDeviceGet");

@@ -78,7 +78,7 @@ int tfp_cuda_is_capturing(uint64_t stream);
 uint64_t tfp_cuda_context(void);
 /* As tfp_cuda_device, asked of the runtime that `real` lies in: there need be no context. */
 uint64_t tfp_cuda_runtime_device(const struct tfp_gpu_call *call, const void *real);
-/* Writes facts of the process's devices, where CUPTI does not record and so tells none. Any thread that records nothing now. */
+/* Writes facts of the process's devices, for where CUPTI tells none. Any thread that records nothing now, our own included. */
 void tfp_cuda_devices_note(void);
 /* Whether the device's primary context is gone. */
 int tfp_cuda_primary_ended(int device);

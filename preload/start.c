@@ -316,6 +316,7 @@ static void configure_cupti(void)
 		.release = tfp_real.free,
 		.at_exit = register_before_cuda,
 		.opened = tfp_cupti_sign,
+		.describe = tfp_cuda_devices_note,
 	};
 
 	tfp_cupti_begin(&options);
@@ -363,7 +364,9 @@ static void gpu_work_began(void)
 	if (tfp_settings.drain == TFP_DRAIN_AUTO)
 		tfp_drain_allow_thread(1);
 	tfp_drain_start(tfp_real.pthread_create);
-	tfp_cuda_devices_note();
+	const struct tfp_gpu_engine *engine = tfp_gpu_engine();
+	if (!engine || engine->is_recording() <= 0) /* else its records tell, or it asks for them */
+		tfp_cuda_devices_note();
 }
 
 static void configure_gpu(void)

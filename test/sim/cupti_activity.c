@@ -43,6 +43,21 @@ static int check_kind(uint32_t kind)
 	return SIM_CUPTI_INVALID_KIND;
 }
 
+static void note_context(const struct sim_context_info *info, void *has_one)
+{
+	(void)info;
+	*(bool *)has_one = true;
+}
+
+/* Who asks for devices once there are contexts gets none, as on a real one, but by cuptiActivityEnableAndDump. */
+static bool is_late(void)
+{
+	bool has_one = false;
+
+	sim_each_context(note_context, &has_one);
+	return has_one;
+}
+
 static void describe(uint32_t kind)
 {
 	if (!sim_is_initialized() || !sim_cupti.request)
@@ -68,7 +83,7 @@ static int enable(uint32_t kind, bool is_dumped)
 		return result;
 	sim_cupti_listen();
 	atomic_store(&sim_cupti.kinds[kind], 1);
-	if (is_dumped || kind == 8)
+	if (is_dumped || (kind == 8 && !is_late()))
 		describe(kind);
 	return SIM_CUPTI_OK;
 }
@@ -120,7 +135,7 @@ SIM_API int cuptiActivityRegisterCallbacks(sim_request_function request, sim_com
 	sim_cupti.request = request;
 	sim_cupti.complete = complete;
 	pthread_mutex_unlock(&sim_cupti.lock);
-	if (!result && sim_kind_is_on(8))
+	if (!result && sim_kind_is_on(8) && !is_late())
 		describe(8);
 	return SIM_CUPTI_OK;
 }
