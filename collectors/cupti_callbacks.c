@@ -243,6 +243,21 @@ static __attribute__((noinline)) void seen(uint32_t domain, uint32_t cbid, uint3
 	tfp_gpu_seen_exit(&seen);
 }
 
+/* Errors after which a context does nothing any more: each later call of it answers the same. One number in both APIs. */
+static __attribute__((noinline, cold)) int is_fatal(uint32_t result)
+{
+	enum {
+		ECC_UNCORRECTABLE = 214, NVLINK_UNCORRECTABLE = 220, CONTAINED = 226,
+		ILLEGAL_ADDRESS = 700, LAUNCH_TIMEOUT = 702, ASSERT = 710,
+		HARDWARE_STACK_ERROR = 714, LAUNCH_FAILED = 719, /* 715 to 718: illegal instruction, address or program counter */
+		TENSOR_MEMORY_LEAK = 721,
+	};
+
+	return result == ECC_UNCORRECTABLE || result == NVLINK_UNCORRECTABLE || result == CONTAINED || result == ILLEGAL_ADDRESS ||
+	       result == LAUNCH_TIMEOUT || result == ASSERT || (result >= HARDWARE_STACK_ERROR && result <= LAUNCH_FAILED) ||
+	       result == TENSOR_MEMORY_LEAK;
+}
+
 static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t cbid, const struct tfp_cupti_call *call,
 			      const struct tfp_caller *caller)
 {
@@ -254,7 +269,10 @@ static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t
 		entered(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
 		return;
 	}
-	int is_success = !call->result || !*(const uint32_t *)call->result;
+	uint32_t result = call->result ? *(const uint32_t *)call->result : 0;
+	int is_success = !result;
+	if (TFP_UNLIKELY(result) && is_fatal(result))
+		cupti->is_broken = 1;
 	if (row && tfp_cupti_rows[row - 1].is_sync && is_success)
 		waited();
 	if (row && tfp_cupti_rows[row - 1].is_launch && is_success && cupti->is_open && cupti->is_enabled && !is_captured())
@@ -372,6 +390,7 @@ static void resource_changed(struct tfp_cupti *cupti, uint32_t cbid, const struc
 		tfp_cupti_options.at_exit(); /* CUDA's own exit handlers are registered by now: ours comes before them */
 		break;
 	case TFP_CUPTI_CONTEXT_DESTROYED:
+		cupti->is_broken = 0; /* after a reset all is well again */
 		if (cupti->decoder.tables)
 			tfp_cupti_tables_forget(cupti->decoder.tables);
 		context_ending(cupti, data);

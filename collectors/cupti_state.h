@@ -43,6 +43,7 @@ struct tfp_cupti {
 	_Atomic uint32_t is_busy;     /* somebody is changing the phase or the kinds; never waited for */
 	_Atomic uint32_t is_open;     /* a window is */
 	_Atomic uint32_t is_enabled;  /* the kinds are */
+	_Atomic uint32_t is_broken;   /* a context of the host is, by an error of a kernel: what it was given has no end */
 	_Atomic uint32_t is_fragile;  /* not to be entered before a device was seen */
 	_Atomic uint32_t has_callbacks;
 	_Atomic uint32_t is_reading;  /* somebody decodes; never waited for */

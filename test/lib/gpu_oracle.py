@@ -23,6 +23,7 @@ OTHER = {
     "call": "kind tid correlation domain cbid name start end result outer".split(),
     "wait": "kind tid correlation wait context stream event start end".split(),
     "memory": "kind tid correlation operation memory_kind device context stream address bytes time pool".split(),
+    "flush": "kind flag time".split(),
     "info": "kind device free total time".split(),
     "opened": "kind device address bytes".split(),
     "device": "kind device capacity free".split(),

@@ -185,9 +185,9 @@ static void retire_one(void)
 	sim_unlock();
 	if (piece->act)
 		piece->act(piece);
-	if (piece->stream && piece->stream->context->error) /* as on a device: CUPTI has no times of what broke, and of what never ran */
-		piece->work.start = piece->work.end = 0;
-	if (subscriber && subscriber->work && piece->work.kind != SIM_ACTION)
+	if (piece->stream && piece->stream->context->error) /* the kernel that broke it, and what was behind: they never end, and nobody tells of them */
+		sim_oracle("void\t%llu", (unsigned long long)piece->work.number);
+	else if (subscriber && subscriber->work && piece->work.kind != SIM_ACTION)
 		subscriber->work(&piece->work);
 	sim_piece_free(piece);
 }

@@ -143,6 +143,7 @@ SIM_API int cuptiActivityRegisterCallbacks(sim_request_function request, sim_com
 SIM_API int cuptiActivityFlushAll(uint32_t flag)
 {
 	CHECK_READY();
+	sim_oracle("flush\t%u\t%llu", flag, (unsigned long long)sim_clock_now());
 	if (sim_fault(SIM_FAULT_flush))
 		return (int)sim_fault(SIM_FAULT_flush);
 	if (!sim_cupti.complete)

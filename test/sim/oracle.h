@@ -17,6 +17,7 @@
  *	event	W EVENT
  *	host	W
  *		work submitted; START and END: true time, ns; the device's clock may say otherwise (scenario). Kinds: core.h
+ *	flush	FLAG TIME	CUPTI was asked to hand over what it has
  *	void	NUMBER		work that was submitted but never ran, because its device or context was lost
  *	call	TID CORRELATION DOMAIN CBID NAME START END RESULT OUTER
  *		an API call has returned; OUTER 1: made inside another
