@@ -24,6 +24,23 @@ int sim_capture_forbids(struct sim_stream *stream)
 	return SIM_CAPTURE_UNSUPPORTED;
 }
 
+/* Work of the legacy stream waits for all blocking streams of its context, and a capture has nothing that could be waited for. */
+int sim_capture_implicit(struct sim_stream *stream)
+{
+	int result = SIM_OK;
+
+	if (stream->kind != 1)
+		return SIM_OK;
+	sim_lock();
+	for (struct sim_stream *other = stream->context->streams; other; other = other->next)
+		if (other->capture && !other->kind && !(other->flags & 1)) {
+			other->capture->is_invalid = true;
+			result = SIM_CAPTURE_IMPLICIT;
+		}
+	sim_unlock();
+	return result;
+}
+
 int sim_capture_begin(struct sim_stream *stream, int mode, struct sim_graph *into, struct sim_node *const *dependencies, size_t count)
 {
 	struct sim_capture *capture;

@@ -156,6 +156,8 @@ int sim_copy(struct sim_stream *stream, const struct sim_copy *copy)
 		return SIM_OK;
 	if (!fits(&copy->to, copy) || !fits(&copy->from, copy))
 		return SIM_INVALID_VALUE;
+	if ((result = sim_capture_implicit(stream)))
+		return result;
 	if (sim_capture_status(stream)) {
 		if (!copy->is_async)
 			return sim_capture_forbids(stream);
@@ -227,6 +229,8 @@ int sim_set(struct sim_stream *stream, const struct sim_set *set)
 	sim_place_of(set->address, &place);
 	if (place.kind == 1 || set->address + (set->height - 1) * set->pitch + set->width * set->element > place.base + place.bytes)
 		return SIM_INVALID_VALUE;
+	if ((result = sim_capture_implicit(stream)))
+		return result;
 	if (sim_capture_status(stream)) {
 		if (!set->is_async)
 			return sim_capture_forbids(stream);

@@ -148,6 +148,8 @@ int sim_launch(struct sim_stream *stream, const struct sim_launch *launch)
 
 	if (result || (result = planted(context)))
 		return result;
+	if ((result = sim_capture_implicit(stream)))
+		return result;
 	if (sim_capture_status(stream)) {
 		result = sim_capture_add(stream, 0, &node);
 		if (!result)

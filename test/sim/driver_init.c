@@ -83,6 +83,7 @@ static const struct {
 	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when the stream is capturing"},
 	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "the capture was invalidated"},
+	{906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "a stream that is being captured would have to wait for the legacy stream"},
 	{904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "the capture has unjoined work"},
 	{910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the graph update was not performed"},
 	{999, "CUDA_ERROR_UNKNOWN", "unknown error"},

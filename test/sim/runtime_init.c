@@ -182,6 +182,7 @@ static const char *text_of(int error, bool is_name)
 		{800, "cudaErrorNotPermitted", "operation not permitted"}, {801, "cudaErrorNotSupported", "operation not supported"},
 		{900, "cudaErrorStreamCaptureUnsupported", "operation not permitted when the stream is capturing"},
 		{901, "cudaErrorStreamCaptureInvalidated", "the capture was invalidated"},
+		{906, "cudaErrorStreamCaptureImplicit", "a stream that is being captured would have to wait for the legacy stream"},
 		{910, "cudaErrorGraphExecUpdateFailure", "the graph update was not performed"},
 		{999, "cudaErrorUnknown", "unknown error"},
 	};

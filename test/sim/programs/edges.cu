@@ -300,7 +300,7 @@ static void graphs()
 	cudaMemsetParams fill = {};
 	cudaGraphNodeParams general = {};
 	cudaGraphExecUpdateResultInfo info;
-	cudaStream_t stream;
+	cudaStream_t stream, apart;
 	cudaStreamCaptureStatus status;
 	unsigned char *device, back[8] = {};
 	int argument = 0;
@@ -364,6 +364,15 @@ static void graphs()
 	OK(cudaStreamIsCapturing(stream, &status));
 	EXPECT(status, cudaStreamCaptureStatusInvalidated);
 	EXPECT(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
+	/* The legacy stream waits for blocking streams, and for those alone. */
+	OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+	EXPECT(cudaMemsetAsync(device, 1, 64, 0), cudaErrorStreamCaptureImplicit);
+	EXPECT(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
+	OK(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
+	OK(cudaStreamBeginCapture(apart, cudaStreamCaptureModeThreadLocal));
+	OK(cudaMemsetAsync(device, 1, 64, 0));
+	OK(cudaStreamEndCapture(apart, &captured));
+	OK(cudaStreamDestroy(apart));
 	cudaGetLastError();
 	OK(cudaStreamSynchronize(stream));
 }

@@ -308,10 +308,13 @@ static void order(struct worker *worker, cudaStream_t stream)
 	}
 }
 
-/* A graph of a fork and a join, captured; the one before it goes. */
+/*
+ * A graph of a fork and a join, captured; the one before it goes. Both streams are non-blocking: what other threads do in the legacy stream
+ * meanwhile would wait for one that is not, and end its capture.
+ */
 static void capture(struct worker *worker)
 {
-	cudaStream_t main = worker->streams[1], side = worker->streams[2];
+	cudaStream_t main = worker->streams[3], side = worker->streams[2];
 	cudaEvent_t fork = worker->events[0], join = worker->events[1];
 	cudaGraph_t graph;
 	int nodes = 1 + (int)draw(worker, 6);
@@ -375,6 +378,17 @@ static void one_thing(struct worker *worker)
 		cudaGetLastError();
 }
 
+/* A kernel that is loaded at its first launch may want what a capture forbids. */
+static void load_kernels(void)
+{
+	const void *const kernels[] = {(const void *)axpy, (const void *)tile<float, 64>, (const void *)tile<double, 128>,
+				       (const void *)plain_c};
+	cudaFuncAttributes attributes;
+
+	for (const void *kernel : kernels)
+		CHECK(cudaFuncGetAttributes(&attributes, kernel));
+}
+
 static void begin(struct worker *worker)
 {
 	cudaChannelFormatDesc one_float = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
@@ -383,6 +397,7 @@ static void begin(struct worker *worker)
 	CHECK(cudaSetDevice((worker->device + 1) % devices));
 	CHECK(cudaMalloc(&worker->far, SCRATCH));
 	CHECK(cudaSetDevice(worker->device));
+	load_kernels();
 	properties.allocType = cudaMemAllocationTypePinned;
 	properties.location = where(worker->device);
 	CHECK(cudaMemPoolCreate(&worker->pool, &properties));
