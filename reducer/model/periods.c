@@ -4,6 +4,7 @@
 
 #include "reducer/base/base.h"
 #include "reducer/model/periods_abreast.h"
+#include "reducer/model/periods_ends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -439,43 +440,6 @@ static uint64_t rest_of(const struct periods *periods, const uint32_t *anchors, 
 	return periods->words[at].time;
 }
 
-/* The most unusual words in a row from word `at` to `end` that a usual one follows. */
-static size_t longest_strange(const struct periods *periods, const struct segments *segments, size_t at, size_t end)
-{
-	size_t strange = 0, most = 0;
-
-	for (; at < end; at++) {
-		int is_usual = segments->is_usual[periods->words[at].symbol];
-		most = is_usual && strange > most ? strange : most;
-		strange = is_usual ? 0 : strange + 1;
-	}
-	return most;
-}
-
-/*
- * The last one lasts until as many words have come as the others have, or until more unusual ones come in a row than in the one before
- * it: what comes behind the loop is not its. Where that would be longer than any other but the first, which compiles, nothing tells
- * when it ended: until its last usual word.
- */
-static uint64_t end_of_last(const struct periods *periods, const uint32_t *anchors, const struct trial *best,
-			    const struct segments *segments)
-{
-	size_t i = best->segments - 1, last = periods->count - 1, strange = 0, usual = anchors[i], at = anchors[i] + 1, allowed;
-	uint64_t begin = periods->words[anchors[i]].time, longest = 0;
-
-	allowed = i == 0 ? SIZE_MAX : longest_strange(periods, segments, anchors[i - 1], anchors[i]);
-	for (size_t k = 1; k < i; k++) {
-		uint64_t length = periods->words[anchors[k + 1]].time - periods->words[anchors[k]].time;
-		longest = length > longest ? length : longest;
-	}
-	for (; at < last && at < anchors[i] + best->median_words && strange <= allowed; at++) {
-		strange = segments->is_usual[periods->words[at].symbol] ? 0 : strange + 1;
-		usual = strange == 0 ? at : usual;
-	}
-	at -= strange > allowed ? strange : 0;
-	return periods->words[at].time - begin > longest && longest > 0 ? periods->words[usual].time : periods->words[at].time;
-}
-
 static int make_steps(const struct periods *periods, const struct sorted *sorted, const struct trial *best,
 		      struct period_found *found)
 {
@@ -487,16 +451,17 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 	found->steps = result == 0 ? calloc(best->segments, sizeof *found->steps) : NULL;
 	for (size_t i = 0; found->steps != NULL && i < best->segments; i++)
 		found->steps[i] = (struct period_step){.begin = periods->words[anchors[i]].time,
-						       .end = i + 1 < best->segments ? periods->words[anchors[i + 1]].time
-										     : end_of_last(periods, anchors, &again, &segments),
+						       .end = i + 1 < best->segments ? periods->words[anchors[i + 1]].time : 0,
 						       .rest = rest_of(periods, anchors, &again, &segments, i),
 						       .words = segments.words[i],
 						       .is_part = 2 * (size_t)segments.shared[i] < again.median_words,
 						       .likeness = likeness_of(&segments, i, again.median_words)};
+	found->count = best->segments;
+	if (found->steps != NULL)
+		periods_end_last(&(struct period_ends){periods, anchors, best->segments, again.median_words, segments.is_usual}, found);
 	free_segments(&segments);
 	if (found->steps == NULL)
 		return -1;
-	found->count = best->segments;
 	found->thread = periods->words[anchors[0]].thread;
 	for (size_t i = 1; i < found->count; i++)
 		found->thread = periods->words[anchors[i]].thread == found->thread ? found->thread : 0;

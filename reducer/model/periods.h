@@ -58,9 +58,10 @@ struct periods {
 };
 
 struct period_step {
-	uint64_t begin, end; /* of the last: the last word */
+	uint64_t begin, end; /* of the last: periods_ends.h */
 	uint64_t rest;       /* what comes from here on the other segments do not have; 0 = nothing */
 	uint32_t words;      /* in it */
+	int ends_with_word;  /* the end is when its last word was said, and not how long that took */
 	int is_part;         /* lacks more than half of the words of the median one */
 	double likeness;     /* of its composition to the median one, 0 to 1 */
 };

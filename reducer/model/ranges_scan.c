@@ -6,6 +6,7 @@
  * asks what a thread is in.
  */
 #include "reducer/model/call_places.h"
+#include "reducer/model/last_ends.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/periods_outer.h"
 #include "reducer/model/range_domains.h"
@@ -28,6 +29,7 @@ struct waiting {
 	uint64_t words[2]; /* the first of a structured payload: communicator, bytes */
 	int has_words;
 	uint32_t ops; /* of PyTorch and eager ones that are open */
+	uint64_t ops_since; /* the outermost of them */
 	int is_traced; /* a compiler traces in the outermost of them */
 	uint32_t xla_call; /* of a stream of JAX: the last call's name, */
 	uint64_t xla_since; /* and its begin; 0 = it is over */
@@ -38,6 +40,7 @@ struct taken {
 	struct ranges ranges;
 	struct periods periods;
 	struct call_places places; /* needed until an op of a framework or a step came */
+	struct last_ends ends; /* of outermost ops */
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
 	struct texts texts;
@@ -324,6 +327,7 @@ static void take_op(void *state, size_t stream, const struct batch *batch, size_
 		take_inner(taken, stream, batch, i, batch_value(batch, i, fields[0]));
 	} else {
 		waiting->is_traced = 0;
+		waiting->ops_since = batch->times[i];
 		if (!taken->is_helper && step_guess_is_due(process))
 			say_word_of(state, stream, key, batch->times[i]);
 	}
@@ -341,7 +345,10 @@ static void take_op_end(void *state, size_t stream, const struct batch *batch, s
 		xla_runs_lasted(taken->xla_runs, waiting->xla_call, waiting->xla_since, batch->times[i]);
 		waiting->xla_since = 0;
 	}
-	waiting->ops -= waiting->ops > 0 && is_call_of_host(batch_value(batch, i, fields[0]));
+	if (waiting->ops == 0 || !is_call_of_host(batch_value(batch, i, fields[0])))
+		return;
+	if (--waiting->ops == 0)
+		last_ends_say(&taken->ends, waiting->ops_since, batch->times[i]);
 }
 
 static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -487,7 +494,7 @@ static int guess_outer_steps(struct taken *taken, struct process *process, struc
 static int guess_steps(struct taken *taken, struct process *process)
 {
 	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
-				   .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
+				   .ends = &taken->ends, .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
 
 	if (known.xla_runs != NULL && periods_outer_differs(&taken->periods) && guess_outer_steps(taken, process, known) != 0)
 		return -1;

@@ -521,6 +521,15 @@ static void join_versions(const struct step_guess *known)
 	}
 }
 
+/* The last step has the op that it ends with. */
+static void end_with_op(const struct step_guess *known, struct period_found *found)
+{
+	struct period_step *last = found->count == 0 ? NULL : &found->steps[found->count - 1];
+
+	if (last != NULL && last->ends_with_word)
+		last->end = last_ends_find(known->ends, last->end);
+}
+
 int step_guess(struct process *process, const struct step_guess *known)
 {
 	struct period_step first = {.begin = 0};
@@ -550,6 +559,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 			.likeness = 1};
 	if (first.begin != 0)
 		add_found(process, step, &first, found.confidence);
+	end_with_op(known, &found);
 	if (found.count > 0 && known->xla_runs == NULL && found.steps[found.count - 1].is_part)
 		found.steps[found.count - 1].end = (uint64_t)TIME_UNKNOWN; /* nothing says that it is one that ended */
 	add_steps(process, known, &found, step, loop.count > 0);

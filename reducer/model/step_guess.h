@@ -8,6 +8,7 @@
 #ifndef REDUCER_MODEL_STEP_GUESS_H
 #define REDUCER_MODEL_STEP_GUESS_H
 
+#include "reducer/model/last_ends.h"
 #include "reducer/model/periods.h"
 #include "reducer/model/run.h"
 #include "reducer/model/xla_runs.h"
@@ -25,6 +26,7 @@ static inline uint64_t step_guess_place(uint64_t function, uint64_t stack)
 
 struct step_guess {
 	struct periods *periods;
+	const struct last_ends *ends;
 	const struct xla_runs *xla_runs;		 /* NULL = JAX was not met */
 	const char *(*text)(void *state, uint64_t hash); /* of a word that is no op */
 	const char *(*op_text)(void *state, uint64_t id);

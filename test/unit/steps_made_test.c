@@ -245,6 +245,116 @@ static void so_do_a_few_replays(void **state)
 	assert_int_equal(count_chosen(steps_of(replay_seldom), RECORD_FUNCTION), WARMING_UP + 1);
 }
 
+enum { COPY = 1, PRODUCT, ITEM, OTHER, COPY_OPS };
+#define RECORD_EVENT 2
+#define WAIT_EVENT 3
+#define LATE 65000000u /* ticks: of 1 ns */
+#define ROUNDS 50u
+
+/* A round of a loop with a second stream, and no training. `parts`: of its six, so many. */
+static void on_two_streams(struct train *train, unsigned parts)
+{
+	if (parts > 0)
+		PUT(train, gpu_call, .duration = 500, .function = RECORD_EVENT, .stack = 1, .flags = 2);
+	if (parts > 1)
+		PUT(train, gpu_call, .duration = 500, .function = WAIT_EVENT, .stack = 1, .flags = 2);
+	if (parts > 2)
+		one(train, COPY, RECORD_FUNCTION);
+	if (parts > 3)
+		one(train, PRODUCT, RECORD_FUNCTION);
+	if (parts > 4) {
+		uint64_t key = train_begin(train, ITEM, RECORD_FUNCTION, 0);
+		train->time += 9000; /* waits */
+		train_end(train, key, RECORD_FUNCTION);
+	}
+}
+
+static void streams(struct train *train)
+{
+	static const char *const names[COPY_OPS] = {
+		[COPY] = "aten::to", [PRODUCT] = "aten::matmul", [ITEM] = "aten::item", [OTHER] = "aten::normal_"};
+
+	named(train, names, COPY_OPS);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		on_two_streams(train, 5);
+		train->time += i == 0 ? 100000 : 0; /* the first one makes much */
+	}
+}
+
+static void torn_down(struct train *train)
+{
+	streams(train);
+	train->time += LATE;
+	on_two_streams(train, 1);
+	launch(train);
+}
+
+static void killed_within(struct train *train)
+{
+	streams(train);
+	on_two_streams(train, 2);
+}
+
+static void killed_late(struct train *train)
+{
+	streams(train);
+	train->time += LATE;
+	on_two_streams(train, 2);
+}
+
+static void goes_on(struct train *train)
+{
+	streams(train);
+	train->time += LATE;
+	one(train, OTHER, RECORD_FUNCTION);
+	one(train, OTHER, RECORD_FUNCTION);
+}
+
+/* The loop's last step ends with the op that waits, and nothing begins behind it. */
+static void ends_with_its_own(void (*work)(struct train *train))
+{
+	const struct process *process = steps_of(work);
+	const struct step *last = &process->steps[process->step_count - 1], *usual = &process->steps[ROUNDS - 2];
+
+	assert_int_equal(process->step_count, ROUNDS);
+	assert_in_range(last->end_ns - last->time_ns, 14000, usual->end_ns - usual->time_ns);
+}
+
+/* "step 50: 65.9 ms, a pause": it lasted until events were given back. */
+static void the_last_step_ends_before_tearing_down(void **state)
+{
+	(void)state;
+	ends_with_its_own(torn_down);
+}
+
+static void and_before_what_is_no_part_of_any(void **state)
+{
+	(void)state;
+	ends_with_its_own(goes_on);
+}
+
+static void a_step_that_was_cut_has_no_end(void (*work)(struct train *train))
+{
+	const struct process *process = steps_of(work);
+	const struct step *last = &process->steps[process->step_count - 1];
+
+	assert_int_equal(process->step_count, ROUNDS + 1);
+	assert_true(last->end_ns == TIME_UNKNOWN);
+	assert_int_equal(last[-1].end_ns, last->time_ns);
+}
+
+static void one_that_a_kill_cut_is_told(void **state)
+{
+	(void)state;
+	a_step_that_was_cut_has_no_end(killed_within);
+}
+
+static void and_if_it_came_late(void **state)
+{
+	(void)state;
+	a_step_that_was_cut_has_no_end(killed_late);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +363,10 @@ int main(void)
 		cmocka_unit_test_teardown(a_graph_that_holds_the_optimizer_is_a_step_each_time, forget),
 		cmocka_unit_test_teardown(one_without_it_leaves_the_steps_to_pytorch, forget),
 		cmocka_unit_test_teardown(so_do_a_few_replays, forget),
+		cmocka_unit_test_teardown(the_last_step_ends_before_tearing_down, forget),
+		cmocka_unit_test_teardown(and_before_what_is_no_part_of_any, forget),
+		cmocka_unit_test_teardown(one_that_a_kill_cut_is_told, forget),
+		cmocka_unit_test_teardown(and_if_it_came_late, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
