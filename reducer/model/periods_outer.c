@@ -22,3 +22,17 @@ int periods_outer(const struct periods *periods, struct periods *outer)
 	}
 	return outer->is_short ? -1 : 0;
 }
+
+void periods_leave(struct periods *periods, uint64_t from, uint64_t to)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < periods->count; i++) {
+		const struct period_word word = periods->words[i];
+		if (word.time >= from && word.time <= to)
+			periods->symbols[word.symbol].count--;
+		else
+			periods->words[kept++] = word;
+	}
+	periods->count = kept;
+}

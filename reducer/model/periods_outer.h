@@ -16,4 +16,7 @@ int periods_outer_differs(const struct periods *periods);
 /* Returns -1 without memory; periods_free(outer) in either case. */
 int periods_outer(const struct periods *periods, struct periods *outer);
 
+/* Takes the words from one time to another out, as if they had not been said. */
+void periods_leave(struct periods *periods, uint64_t from, uint64_t to);
+
 #endif

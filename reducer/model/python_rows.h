@@ -22,7 +22,7 @@ struct python_collections {
 };
 
 /* A compiler of a framework that is written in Python; its frames were on a stack. tracing.c */
-enum python_tracer { TRACER_NONE, TRACER_TORCH, TRACER_TORCH_SCRIPT, TRACER_JAX, TRACER_TENSORFLOW, TRACERS };
+enum python_tracer { TRACER_NONE, TRACER_TORCH, TRACER_TORCH_SCRIPT, TRACER_JAX, TRACER_TENSORFLOW, TRACERS, TRACER_MEASURES };
 
 /* From the first stack that held such frames to the last without one in between that did not: inferred. */
 struct python_tracing {
@@ -30,6 +30,12 @@ struct python_tracing {
 	uint32_t thread; /* serial */
 	uint32_t stacks; /* that say so */
 	enum python_tracer tracer;
+};
+
+/* A thread's, in ticks. */
+struct python_moment {
+	int64_t time;
+	uint32_t thread; /* serial */
 };
 
 /* Where a thread's Python code was when tfprof's own thread looked at it, and what the look stands for. */
@@ -56,6 +62,8 @@ struct python_rows {
 	size_t pair_count;
 	struct python_tracing *tracings; /* by their ends */
 	size_t tracing_count;
+	struct python_moment *measured; /* looks that found kernels being measured, by running them again and again. tracing.c */
+	size_t measured_count;
 	int has_collections;
 	struct python_collections first, last; /* as far as they were read; a fork child goes on counting where its parent was */
 };

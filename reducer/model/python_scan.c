@@ -140,6 +140,7 @@ static void close_process(struct process *process)
 	free(process->python.codes);
 	free(process->python.pairs);
 	free(process->python.tracings);
+	free(process->python.measured);
 	free(process->python.looks);
 	process->python = (struct python_rows){0};
 }

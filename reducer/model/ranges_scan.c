@@ -15,12 +15,14 @@
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
 #include "reducer/model/step_guess.h"
+#include "reducer/model/step_measured.h"
 #include "reducer/model/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
+#define MEASURED_MOST 8u /* kernels that are tuned one after the other; behind more nothing is looked for */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
 
 /* What came before a range or a step in its stream and belongs to it. */
@@ -493,6 +495,7 @@ static int guess_outer_steps(struct taken *taken, struct process *process, struc
 /* A loop that calls each function several times has no word that begins it but by the place that calls: programs without a framework. */
 static int guess_steps(struct taken *taken, struct process *process)
 {
+	uint64_t from, to;
 	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
 				   .ends = &taken->ends, .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
 
@@ -500,7 +503,14 @@ static int guess_steps(struct taken *taken, struct process *process)
 		return -1;
 	if (step_guess(process, &known) != 0)
 		return -1;
-	known.periods = process->step_count > 0 ? NULL : call_places_stream(&taken->places);
+	for (unsigned tries = 0; step_measured(process, &from, &to); tries++) {
+		process->step_count = 0;
+		process->has_measured = 1;
+		periods_leave(&taken->periods, from, to);
+		if (tries < MEASURED_MOST && step_guess(process, &known) != 0)
+			return -1;
+	}
+	known.periods = process->step_count > 0 || process->has_measured ? NULL : call_places_stream(&taken->places);
 	return known.periods == NULL ? 0 : step_guess(process, &known);
 }
 

@@ -165,6 +165,7 @@ struct process {
 	size_t range_count;
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
+	int has_measured; /* [scan] kernels were measured, which repeats, too, and is no step: step_measured.h */
 	int64_t awaited_from_ns, awaited_to_ns; /* [scan] the call behind the last step that waited for what others dispatched; 0 */
 	struct range_rows range_rows; /* [scan] */
 	struct iterator *iterators; /* [scan] of tf.data; a parent stands before its children */

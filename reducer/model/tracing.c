@@ -57,6 +57,8 @@ static const struct frame_rule {
 	{"jax/_src/interpreters/pxla.py", "from_hlo", TRACER_JAX},
 	{"tensorflow/python/framework/func_graph.py", "func_graph_from_py_func", TRACER_TENSORFLOW},
 	{"tensorflow/python/eager/polymorphic_function/tracing_compilation.py", "_create_concrete_function", TRACER_TENSORFLOW},
+	/* No compiler: fills 256 MB and runs a kernel, some thousand times, for an autotuner or whoever asks. Only looks tell it. */
+	{"triton/testing.py", "do_bench", TRACER_MEASURES},
 };
 
 /* Of a stack whose outer frames were cut off, and whose others say nothing: it may be of a compiler, or of what the result runs in. */
@@ -165,8 +167,10 @@ static void close_tracing(struct tracing *tracing, size_t stream)
 	struct python_rows *rows = &process->python;
 	struct python_tracing *tracings;
 
-	if (open->tracer == TRACER_NONE)
+	if (open->tracer == TRACER_NONE || open->tracer == TRACER_MEASURES) {
+		open->tracer = TRACER_NONE;
 		return;
+	}
 	tracings = open->to > open->from ? model_room(rows->tracings, rows->tracing_count, sizeof *tracings) : NULL;
 	if (tracings != NULL) {
 		rows->tracings = tracings;
@@ -271,6 +275,24 @@ static void *begin(struct scan *scan)
 	return NULL;
 }
 
+/* The looks at Python that found it measuring kernels, by the same frames. */
+static void find_measuring(struct tracing *tracing)
+{
+	struct python_rows *rows = &tracing->scan->process->python;
+
+	for (size_t i = 0; i < rows->look_count && is_ready(tracing); i++) {
+		const struct python_look *look = &rows->looks[i];
+		struct python_moment *measured;
+		if (look->stack == PYTHON_LOOK_IN_DOUBT || tracer_of_stack(tracing, look->stack) != TRACER_MEASURES)
+			continue;
+		measured = model_room(rows->measured, rows->measured_count, sizeof *measured);
+		if (measured == NULL)
+			return;
+		rows->measured = measured;
+		measured[rows->measured_count++] = (struct python_moment){look->time_ns, look->thread};
+	}
+}
+
 static int finish(void *state)
 {
 	struct tracing *tracing = state;
@@ -283,6 +305,7 @@ static int finish(void *state)
 		if (!tracing->is_told || rows->tracings[i].tracer != TRACER_TENSORFLOW)
 			rows->tracings[kept++] = rows->tracings[i];
 	rows->tracing_count = kept;
+	find_measuring(tracing);
 	return 0;
 }
 

@@ -167,6 +167,15 @@ static void note_no_steps(struct table *table, const struct request *request)
 		   lost);
 }
 
+static void note_measured(struct table *table, const struct request *request, const struct process *process)
+{
+	if (process->has_measured && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: what repeats most regularly there are rounds of Triton's do_bench, which measures kernels (an "
+			   "autotuner, or a benchmark): by the looks at its Python code. They are no steps.",
+			   process->called);
+}
+
 /* Returns whether the steps of the process are replays. */
 static bool note_replays(struct table *table, const struct request *request, const struct process *process)
 {
@@ -262,6 +271,8 @@ static void fill(struct table *table, const struct request *request)
 	notes_ops(table, request);
 	if (rows.kind != UNIT_STEP)
 		notes_unheard(table, request);
+	for (size_t p = 0; p < request->run->process_count; p++)
+		note_measured(table, request, &request->run->processes[p]);
 	for (size_t p = 0; p < request->run->process_count; p++)
 		if (!note_replays(table, request, &request->run->processes[p]))
 			note_process(table, request, &request->run->processes[p]);

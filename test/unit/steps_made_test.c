@@ -355,6 +355,85 @@ static void and_if_it_came_late(void **state)
 	a_step_that_was_cut_has_no_end(killed_late);
 }
 
+enum { FILL = 1, LAYER, LOSS, TUNING_OPS };
+#define IN_SCRIPT 3u /* stacks of train_make's: of Python's code 1, */
+#define IN_BENCH 4u  /* and of 2, which that called */
+#define TUNED 400u
+#define BATCHES 30u
+
+static void look(struct train *train, unsigned round, uint32_t stack)
+{
+	if (round % 10 == 0)
+		PUT(train, python_time, .thread = 1, .stack = stack, .wall = 1000);
+}
+
+/* Triton's do_bench, if `stack` says so. */
+static void tune(struct train *train, uint32_t stack)
+{
+	static const char *const names[TUNING_OPS] = {[FILL] = "aten::zero_", [LAYER] = "aten::linear", [LOSS] = "aten::argmax"};
+
+	named(train, names, TUNING_OPS);
+	maker_fact(&train->maker, TFP_TAG_python_code, (const char *const[]){"#1", "main", "/home/one/tune.py", "#10", NULL});
+	maker_fact(&train->maker, TFP_TAG_python_code,
+		   (const char *const[]){"#2", "do_bench", "/usr/lib/python3/site-packages/triton/testing.py", "#20", NULL});
+	for (unsigned i = 0; i < TUNED; i++) {
+		look(train, i, stack);
+		one(train, FILL, RECORD_FUNCTION);
+		PUT(train, gpu_call, .duration = 500, .function = RECORD_EVENT, .stack = 1, .flags = 2);
+		launch(train);
+		PUT(train, gpu_call, .duration = 500, .function = RECORD_EVENT, .stack = 1, .flags = 2);
+	}
+}
+
+static void tuned(struct train *train)
+{
+	tune(train, IN_BENCH);
+}
+
+static void like_tuning(struct train *train)
+{
+	tune(train, IN_SCRIPT);
+}
+
+static void tuned_first(struct train *train)
+{
+	tune(train, IN_BENCH);
+	for (unsigned i = 0; i < BATCHES; i++) {
+		look(train, i, IN_SCRIPT);
+		one(train, LAYER, RECORD_FUNCTION);
+		launch(train);
+		one(train, LOSS, RECORD_FUNCTION);
+	}
+}
+
+/* 2,301 steps were found. */
+static void rounds_of_an_autotuner_are_no_steps(void **state)
+{
+	const struct process *process = steps_of(tuned);
+
+	(void)state;
+	assert_int_equal(process->step_count, 0);
+	assert_true(process->has_measured);
+}
+
+static void the_loop_behind_them_is_found(void **state)
+{
+	const struct process *process = steps_of(tuned_first);
+
+	(void)state;
+	assert_int_equal(process->step_count, BATCHES);
+	assert_true(process->has_measured);
+}
+
+static void the_same_in_a_script_is_a_loop(void **state)
+{
+	const struct process *process = steps_of(like_tuning);
+
+	(void)state;
+	assert_int_equal(process->step_count, TUNED);
+	assert_false(process->has_measured);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +446,9 @@ int main(void)
 		cmocka_unit_test_teardown(and_before_what_is_no_part_of_any, forget),
 		cmocka_unit_test_teardown(one_that_a_kill_cut_is_told, forget),
 		cmocka_unit_test_teardown(and_if_it_came_late, forget),
+		cmocka_unit_test_teardown(rounds_of_an_autotuner_are_no_steps, forget),
+		cmocka_unit_test_teardown(the_loop_behind_them_is_found, forget),
+		cmocka_unit_test_teardown(the_same_in_a_script_is_a_loop, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
