@@ -327,7 +327,7 @@ static const struct part {
 	unsigned gives_from, gives_to; /* of a roomy screen, to the verdict: of the lines that it needs beyond its usual ones those */
 } parts[] = {
 	{put_run, {0, 4, 4}, {0, 8, 10}, 16, 0, 0},
-	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 6, 0, 0},
+	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 8, 0, 0},
 	{put_steps, {2, 4, 9}, {2, 4, 9}, 9, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
 	{summary_put_ops, {5, 2, 5}, {5, 0, 0}, 6, 0, 2},

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERDICT_LINES 5 /* of 80 columns: the longest has them */
+#define VERDICT_LINES 7 /* of 80 columns: the longest has them */
 #define BARS 5	       /* lines of the split */
 #define BAR_MOST 60    /* columns of the whole */
 #define SPLIT_WIDTH 48 /* of a line of it without its bar */

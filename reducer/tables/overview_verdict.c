@@ -15,8 +15,11 @@
 #include "reducer/tables/standstill.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/step_values.h"
+#include "reducer/tables/verdict_steps.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
@@ -37,8 +40,6 @@ enum level { LEVEL_NONE, LEVEL_POSSIBLE, LEVEL_MODERATE, LEVEL_HIGH };
 static const char *const level_names[] = {"none", "possible", "moderate", "high"};
 #define RARE_FROM 10.0 /* percent: rule rare_work has the same */
 #define PAUSES_FROM 0.1 /* likewise of steps that paused */
-#define FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
-#define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 #define SMALLEST 0.05  /* percent that computes: less is not worth a clause */
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
@@ -50,6 +51,8 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define MINUTES_LEAST 2.0 /* that memory lasts: a shorter time is over when it is read */
 #define MINUTES_AN_HOUR 60.0
 #define MINUTES_OF_HOURS 180.0 /* from here on told in hours */
+#define HOST_FROM 50.0 /* percent that devices rest because of the host: then that is what to say first */
+#define PART_FROM 1.0  /* percent of a part of that that is worth naming */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
 static const struct area {
@@ -107,6 +110,7 @@ struct judged {
 	enum level levels[AREAS];
 	double compute, host; /* percent */
 	size_t worst;	      /* index; AREAS = none */
+	double host_bound;    /* percent that devices rest because of the host; 0 = that is not what to say first */
 };
 
 static double percent_of(const struct step_rows *rows, enum step_value value, uint64_t all)
@@ -151,20 +155,26 @@ static struct judged judge(const struct step_rows *rows, uint64_t all)
 	return judged;
 }
 
-/* A first step that took much of the time, and is in none of the shares. */
-static void put_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)
+/*
+ * Devices that rest for most of the time because the host is at work: three areas of the split, each of which looks small beside that.
+ * Where most of it is what nobody recorded, that has to be said first; of a run without steps most is start-up.
+ */
+static double host_bound_of(const struct judged *judged, const struct step_rows *rows, const struct devices *devices)
 {
-	struct step_first first = step_rows_first(rows);
-	uint64_t all = judged + first.ns;
+	double launch = 0, other = 0, most = 0, sum;
 
-	if (!first.ns || (double)first.ns < FIRST_FROM * (double)all)
-		return;
-	text_format(sentence, " The first %s%s not in this: %.1f ms, %.1f %% of all", unit_kind_name(rows->kind),
-		    first.count == 1 ? " is" : "s are", (double)first.ns / 1e6, 100.0 * (double)first.ns / (double)all);
-	if (first.compilation_ns * 2 >= first.ns)
-		text_format(sentence, "; %.1f ms of it compile (-t compile_stats): a cache of compiled code that is kept saves that",
-			    (double)first.compilation_ns / 1e6);
-	text_string(sentence, ".");
+	for (size_t a = 0; a < AREAS; a++)
+		if (areas[a].value == VALUE_KERNEL_LAUNCH)
+			launch = judged->percent[a];
+		else if (areas[a].value == VALUE_OTHER)
+			other = judged->percent[a];
+		else
+			most = fmax(most, judged->percent[a]);
+	sum = judged->host + launch + other;
+	if (!devices->did_work || devices->unseen.is_much || rows->kind == UNIT_WHOLE || sum < HOST_FROM || sum <= most ||
+	    judged->host + launch < other)
+		return 0;
+	return sum;
 }
 
 /* Processors that the process of the first judged step kept busy from there to its last one, by the readings in between;
@@ -302,33 +312,67 @@ static void put_busy(struct text *sentence, const struct judged *judged, const s
 	text_char(sentence, '.');
 }
 
-/* What goes on between the steps may be more than they are: acting, evaluation. Of the process that has the most of it. */
-static void put_between(struct text *sentence, const struct step_rows *rows, const struct request *request)
-{
-	struct step_outside outside, most = {0};
+/* A part of what the devices rest for. */
+struct host_part {
+	double percent;
+	const char *what, *next;
+};
 
-	for (size_t i = 0, next; i < rows->count; i = next)
-		if (step_rows_outside(rows, request, i, &next, &outside) && outside.between > most.between)
-			most = outside;
-	double part = (double)most.between / fmax((double)(most.life - most.before - most.after), 1);
-	if (part >= BETWEEN_FROM)
-		text_format(sentence,
-			    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this "
-			    "(evaluation, acting, checkpoints, tracing).",
-			    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9);
+static int by_percent(const void *a, const void *b)
+{
+	const struct host_part *one = a, *other = b;
+
+	return one->percent != other->percent ? (one->percent > other->percent ? -1 : 1) : strcmp(one->what, other->what);
 }
 
-/* Steps that did not wait for what they dispatched say little. */
-static void put_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request)
+/* "First of all: the devices rest in 80.0 % of the step time because of the host: ...". Returns the table that shows most of it. */
+static const char *put_host_bound(struct text *sentence, const struct judged *judged, const struct request *request, const char *time)
 {
-	const struct process *process = &request->run->processes[rows->items[0]->process];
-	double took = (double)(process->awaited_to_ns - process->awaited_from_ns) / 1e9;
+	struct host_part parts[] = {{judged->host, "in ops and calls", "op_stats"}, {0, "", ""}, {0, "", ""}};
+	bool is_first = true;
 
-	if (rows->kind == UNIT_STEP && took > 0)
-		text_format(sentence,
-			    " But steps took longer than that: work that they only dispatched was waited for behind the last one, "
-			    "%.3f s.",
-			    took);
+	for (size_t a = 0; a < AREAS; a++) {
+		if (areas[a].value == VALUE_KERNEL_LAUNCH)
+			parts[1] = (struct host_part){judged->percent[a], "launching work", areas[a].next};
+		if (areas[a].value == VALUE_OTHER)
+			parts[2] = (struct host_part){judged->percent[a], "in what was not recorded (Python, waiting, other libraries)",
+						      next_of(&areas[a], request)};
+	}
+	qsort(parts, sizeof(parts) / sizeof(parts[0]), sizeof(parts[0]), by_percent);
+	text_format(sentence, "First of all: the devices rest in %.1f %% of the %s because of the host: ", judged->host_bound, time);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].percent >= PART_FROM) {
+			text_format(sentence, "%s%.1f %% %s", is_first ? "" : ", ", parts[i].percent, parts[i].what);
+			is_first = false;
+		}
+	text_format(sentence, "; they compute in %.1f %%.", judged->compute);
+	for (size_t a = 0; a < AREAS; a++)
+		if (judged->levels[a] == LEVEL_HIGH && areas[a].value != VALUE_KERNEL_LAUNCH && areas[a].value != VALUE_OTHER)
+			text_format(sentence, " %.1f %% more %s.", judged->percent[a], areas[a].what);
+	text_string(sentence, " What feeds them: a larger batch; fewer and larger kernels (compiled steps, CUDA graphs, fused "
+			      "optimizers); no .item() in each step.");
+	return parts[0].next;
+}
+
+/* What stands out, and how much computes. Returns the table to open next. */
+static const char *put_worst(struct text *sentence, const struct judged *judged, const struct request *request,
+			     const struct devices *devices, const char *time)
+{
+	const struct area *worst = judged->worst == AREAS ? NULL : &areas[judged->worst];
+
+	if (judged->host_bound > 0)
+		return put_host_bound(sentence, judged, request, time);
+	if (!worst) {
+		text_string(sentence, "No part of the time stands out");
+	} else {
+		text_format(sentence, "%s: %.1f %% of the %s ", judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
+			    judged->percent[judged->worst], time);
+		put_what(sentence, worst, devices);
+	}
+	put_busy(sentence, judged, devices, time);
+	if (worst)
+		return next_of(worst, request);
+	return devices->did_work ? "kernel_stats" : "op_stats";
 }
 
 static void put_summary(struct table *table, const struct judged *judged, const struct step_rows *rows,
@@ -340,23 +384,18 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 					    [UNIT_WHOLE] = "time from the first op to the last"};
 	struct text sentence = {0}, warm = {0}, pauses = {0};
 	double busy = devices->did_work ? judged->compute : judged->host;
+	enum level level = judged->host_bound > 0     ? LEVEL_HIGH
+			   : judged->worst == AREAS ? LEVEL_NONE
+						    : judged->levels[judged->worst];
+	const char *next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
 
-	if (judged->worst == AREAS) {
-		text_string(&sentence, "No part of the time stands out");
-	} else {
-		text_format(&sentence, "%s: %.1f %% of the %s ",
-			    judged->levels[judged->worst] == LEVEL_HIGH ? "First of all" : "In part",
-			    judged->percent[judged->worst], times[rows->kind]);
-		put_what(&sentence, &areas[judged->worst], devices);
-	}
-	put_busy(&sentence, judged, devices, times[rows->kind]);
-	if (judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
+	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
 		python_looks_say(&sentence, request, true, LINE_FROM);
 	put_processors(&sentence, judged, rows, request);
-	put_between(&sentence, rows, request);
+	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all);
-	put_first(&sentence, rows, all);
-	step_warm_say(&warm, rows, request, FIRST_FROM);
+	verdict_say_first(&sentence, rows, all);
+	step_warm_say(&warm, rows, request, VERDICT_FIRST_FROM);
 	if (warm.length)
 		text_format(&sentence, " %s", warm.bytes);
 	text_free(&warm);
@@ -364,17 +403,17 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	if (pauses.length)
 		text_format(&sentence, " %s", pauses.bytes);
 	text_free(&pauses);
-	put_awaited(&sentence, rows, request);
+	verdict_say_awaited(&sentence, rows, request);
 	table_row(table);
 	table_string(table, AREA, "summary");
-	table_string(table, LEVEL, judged->worst == AREAS ? "none" : level_names[judged->levels[judged->worst]]);
-	table_real(table, PERCENT, judged->worst == AREAS ? busy : judged->percent[judged->worst]);
+	table_string(table, LEVEL, level_names[level]);
+	table_real(table, PERCENT,
+		   judged->host_bound > 0   ? judged->host_bound
+		   : judged->worst == AREAS ? busy
+					    : judged->percent[judged->worst]);
 	table_string(table, SENTENCE, sentence.bytes);
 	table_note(table, NOTE_INFO, "%s", sentence.bytes);
-	table_string(table, NEXT,
-		     judged->worst != AREAS ? next_of(&areas[judged->worst], request)
-		     : devices->did_work    ? "kernel_stats"
-					    : "op_stats");
+	table_string(table, NEXT, next);
 	text_free(&sentence);
 }
 
@@ -504,6 +543,7 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (all) {
 		struct judged judged = judge(&rows, all);
+		judged.host_bound = host_bound_of(&judged, &rows, &devices);
 		put_summary(table, &judged, &rows, request, &devices, all);
 		put_wrong(table, request);
 		for (size_t a = 0; a < AREAS; a++)

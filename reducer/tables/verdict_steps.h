@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the verdict says of the steps besides where their time goes: what is in none of its shares.
+ *
+ * Rule: each appends a sentence, or nothing where it is not worth one.
+ */
+#ifndef REDUCER_TABLES_VERDICT_STEPS_H
+#define REDUCER_TABLES_VERDICT_STEPS_H
+
+#include "reducer/tables/step_values.h"
+
+#define VERDICT_FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
+
+/* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
+void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
+
+/* What goes on between the steps may be more than they are: acting, evaluation. Of the process that has the most of it. */
+void verdict_say_between(struct text *sentence, const struct step_rows *rows, const struct request *request);
+
+/* Steps that did not wait for what they dispatched say little. */
+void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request);
+
+#endif
