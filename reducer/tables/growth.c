@@ -50,6 +50,26 @@ static size_t count_steps(const struct process *process, int64_t from, int64_t t
 }
 
 /*
+ * Of a few steps the first is where frameworks and drivers start up, and it may be most of the time: judged is what comes behind it.
+ * Returns the begin of that; to where there is nothing.
+ */
+static int64_t behind_first(const struct process *process, int64_t from, int64_t to)
+{
+	int64_t first_ns = to, second_ns = to;
+
+	if (count_steps(process, from, to) == 0 || count_steps(process, from, to) >= STEPS_LEAST)
+		return from;
+	for (size_t i = 0; i < process->step_count; i++) {
+		int64_t ns = process->steps[i].time_ns;
+		if (!process->steps[i].is_chosen || ns < from || ns >= second_ns)
+			continue;
+		second_ns = ns < first_ns ? first_ns : ns;
+		first_ns = ns < first_ns ? ns : first_ns;
+	}
+	return second_ns;
+}
+
+/*
  * Cuts the steady part of [from, to) into PARTS, with as many steps each where the process has steps of its own: what functions are traced
  * for, or a pause, makes some of them long. Returns how many steps lie between the middles of the first part and the last; 0 = not known.
  */
@@ -82,6 +102,9 @@ static struct growth growth_of(const struct process *process, const struct accou
 	uint64_t lows[PARTS];
 
 	if (account->is_live_unknown || curve->count < POINTS_LEAST || (to - from) * 2 < to_ns - from_ns)
+		return growth;
+	from = behind_first(process, from, to);
+	if (from >= to)
 		return growth;
 	growth.steps = cut(process, from, to, edges);
 	for (size_t i = 0; i < PARTS; i++) {

@@ -133,6 +133,27 @@ static void what_long_steps_keep_is_no_growth_of_each_step(void **state)
 }
 
 /* Whoever ran out of memory is not told for how long it lasts, be it a limit of his own that nobody read. */
+/* Four steps, of which the first takes most of the time: what it keeps says nothing of those behind it. */
+static void what_the_first_of_few_steps_keeps_is_no_growth(void **state)
+{
+	static struct step steps[4];
+
+	(void)state;
+	begin();
+	account = curve(torch_points, "PyTorch cuda:0", 10, 2, 0);
+	for (size_t i = 60; i < STEPS; i++)
+		torch_points[i].live = torch_points[59].live;
+	for (size_t i = 0; i < 4; i++)
+		steps[i] = (struct step){.time_ns = (i ? 50 + 10 * (int64_t)i : 0) * SECOND, .number = i + 1, .is_chosen = 1};
+	process.steps = steps;
+	process.step_count = 4;
+	assert_null(growth_find(&request, 0, STEPS * SECOND).account);
+	assert_null(growth_find(&request, 0, 60 * SECOND).account); /* of one step there is nothing behind it */
+	for (size_t i = 60; i < STEPS; i++)
+		torch_points[i].live = torch_points[59].live + (i - 59) * MIB;
+	assert_int_equal(growth_find(&request, 0, STEPS * SECOND).bytes, 28 * MIB); /* each four of the last 32 seconds of 40 */
+}
+
 static void what_ran_out_has_no_room(void **state)
 {
 	struct refused refused = {.time_ns = 90 * SECOND, .allocator = "heap"};
@@ -182,6 +203,7 @@ int main(void)
 		cmocka_unit_test(what_comes_and_goes_is_none),
 		cmocka_unit_test(room_is_that_of_the_host),
 		cmocka_unit_test(what_long_steps_keep_is_no_growth_of_each_step),
+		cmocka_unit_test(what_the_first_of_few_steps_keeps_is_no_growth),
 		cmocka_unit_test(what_ran_out_has_no_room),
 		cmocka_unit_test(a_life_without_steps_is_judged_to_its_peak),
 	};
