@@ -14,7 +14,8 @@ enum loss_kind {
 
 bool loss_is_degraded(unsigned kind)
 {
-	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe || kind == LOSS_clock_stopped;
+	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe ||
+	       kind == LOSS_clock_stopped || kind == LOSS_code_skipped;
 }
 
 bool loss_is_of_process(unsigned kind)
