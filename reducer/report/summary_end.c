@@ -139,7 +139,7 @@ static void put_holder(struct summary *summary)
 		text_format(&sentence, ", came from %s%s%s%s", most->name.bytes, most->place.length ? " [" : "",
 			    most->place.length ? most->place.bytes : "", most->place.length ? "]" : "");
 	text_string(&sentence, " (-t memory.sites).");
-	if (!most->is_mapped)
+	if (most->is_heap)
 		put_onset(&sentence, summary->request);
 	summary_sentence(summary, "  ", sentence.bytes, LINES);
 	text_free(&sentence);

@@ -68,6 +68,7 @@ static uint64_t live_at(const struct account *account, int64_t time_ns)
 static void put_own(struct text *text, const struct process *process, const struct refused *refused, uint32_t number)
 {
 	const struct account *own = job_device_account(process, process, number);
+	bool is_any = false;
 
 	for (size_t i = 0; i < process->account_count; i++) {
 		const struct account *account = &process->accounts[i];
@@ -75,10 +76,34 @@ static void put_own(struct text *text, const struct process *process, const stru
 
 		if ((account != own && !is_asked) || account->is_live_unknown || !account->timeline.count)
 			continue;
-		text_string(text, " This process had ");
+		text_string(text, is_any ? ", " : " This process had ");
 		text_size(text, (int64_t)live_at(account, refused->time_ns));
-		text_format(text, " on %s.", account->allocator);
+		text_format(text, " on %s", account->allocator);
+		is_any = true;
 	}
+	text_string(text, is_any ? "." : "");
+}
+
+/* What all had when somebody read it last; and that this process took more since, where it did: else that would contradict what it had. */
+static void put_reading(struct text *text, const struct process *process, const struct refused *refused, const struct use_sample *reading)
+{
+	const struct account *own = job_device_account(process, process, reading->subject);
+	double before_ms = (double)(refused->time_ns - reading->time_ns) / NS_PER_MS;
+	bool is_known = own && !own->is_live_unknown && own->timeline.count;
+	uint64_t used, then = is_known ? live_at(own, reading->time_ns) : 0, now = is_known ? live_at(own, refused->time_ns) : 0;
+
+	if (!use_value(&process->use, reading, USE_memory_used, &used))
+		return;
+	text_string(text, " In use of it by all processes and the driver, read ");
+	text_format(text, before_ms < MS_PER_S ? "%.0f ms" : "%.1f s", before_ms < MS_PER_S ? before_ms : before_ms / MS_PER_S);
+	text_string(text, " before");
+	if (now > used) {
+		text_string(text, ", when this process had ");
+		text_size(text, (int64_t)then);
+	}
+	text_string(text, ": ");
+	text_size(text, (int64_t)used);
+	text_char(text, '.');
 }
 
 static void put_users(struct text *text, const struct use_rows *use, const struct use_sample *reading)
@@ -107,7 +132,7 @@ static void put_users(struct text *text, const struct use_rows *use, const struc
 void device_room_put(struct text *text, const struct process *process, const struct refused *refused)
 {
 	const struct use_sample *reading;
-	uint64_t whole, used;
+	uint64_t whole;
 	uint32_t number;
 
 	if (!number_of(refused->allocator, &number))
@@ -121,16 +146,9 @@ void device_room_put(struct text *text, const struct process *process, const str
 		text_size(text, (int64_t)whole);
 		text_char(text, '.');
 	}
-	if (reading && use_value(&process->use, reading, USE_memory_used, &used)) {
-		double before_ms = (double)(refused->time_ns - reading->time_ns) / NS_PER_MS;
-
-		text_format(text, "%sIn use of it by all processes and the driver, read ", whole ? " " : "");
-		text_format(text, before_ms < MS_PER_S ? "%.0f ms" : "%.1f s", before_ms < MS_PER_S ? before_ms : before_ms / MS_PER_S);
-		text_string(text, " before: ");
-		text_size(text, (int64_t)used);
-		text_char(text, '.');
-	}
 	put_own(text, process, refused, number);
-	if (reading)
+	if (reading) {
+		put_reading(text, process, refused, reading);
 		put_users(text, &process->use, reading);
+	}
 }
