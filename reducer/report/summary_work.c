@@ -9,6 +9,7 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,21 @@ static size_t name_width(const struct summary *summary)
 	return room < NAME_MOST ? room : NAME_MOST;
 }
 
+/* "XLA call: main (train.py, line 27) +0x390b13e": the address tells calls of one line apart, and a person nothing. */
+static size_t without_address(const char *name, size_t length)
+{
+	static const char begin[] = "XLA call: ";
+	size_t digits = length;
+
+	if (length < sizeof(begin) || memcmp(name, begin, sizeof(begin) - 1) != 0)
+		return length;
+	while (digits > 0 && isxdigit((unsigned char)name[digits - 1]))
+		digits--;
+	if (digits == length || digits < sizeof(begin) + 4 || memcmp(&name[digits - 4], " +0x", 4) != 0)
+		return length;
+	return digits - 4;
+}
+
 static void put_row(struct summary *summary, const struct table *table, size_t row, const struct line_columns *columns)
 {
 	size_t width = name_width(summary), length;
@@ -249,6 +265,7 @@ static void put_row(struct summary *summary, const struct table *table, size_t r
 	struct text cell = {0};
 
 	text_string(&cell, columns->side ? (is_device(table, row, columns) ? "  device  " : "  host    ") : "  ");
+	length = without_address(bytes, length);
 	escape_visible(&cell, bytes, length < 256 ? length : 256);
 	escape_cut(&cell, width);
 	text_put(&summary->line, cell.bytes, cell.length);
