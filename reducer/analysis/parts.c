@@ -27,11 +27,38 @@ static bool holds_any(const char *text, const char *const *words)
 
 /* Parts of names as CUTLASS, cuBLAS, cuDNN, Triton, XLA, PyTorch write them; mangled names hold the words of their types. */
 static const char *const half_words[] = {"half",  "Half",   "fp16", "bf16",  "bfloat16", "BFloat16", "f16f16", "h884",
-					 "h1688", "h16816", "s884", "hgemm", "hmma",	 "_f16",     "16816",  NULL};
+					 "h1688", "h16816", "s884", "hgemm", "hmma",	 "_f16",     "16816",  "float16", NULL};
 static const char *const tf32_words[] = {"tf32", "s1688gemm", NULL};
 static const char *const eight_words[] = {"int8", "fp8", "e4m3", "e5m2", "imma", "i8816", "i16832", "_s8_", "_i8_", "Float8", NULL};
 static const char *const double_words[] = {"double", "dgemm", "_f64", "d884", "dmma", "_64f", NULL};
 static const char *const single_words[] = {"float", "sgemm", "_f32", "_32f", "fp32", "scudnn", NULL};
+
+/*
+ * cuBLAS's own kernels for 9.0 and newer: nvjet_sm90_tst_256x128_..., of older releases without the architecture; the letters are types of
+ * the matrices and of the sum, of which the first is multiplied: h half, t bfloat16, q and r the 8-bit floats. Single precision says tf32.
+ */
+static enum step_part part_of_nvjet(const char *name)
+{
+	const char *types = strstr(name, "nvjet_");
+
+	types = types ? types + strlen("nvjet_") : "";
+	if (strncmp(types, "sm", 2) == 0 && strchr(types, '_'))
+		types = strchr(types, '_') + 1;
+	if (types[0] == 'h' || types[0] == 't')
+		return PART_COMPUTE_16;
+	return types[0] == 'q' || types[0] == 'r' ? PART_COMPUTE_8 : PART_COMPUTE_UNKNOWN;
+}
+
+/*
+ * Of names with words of single and of double precision: PyTorch's optimizers take their rates as double, random numbers their mean
+ * (FusedAdamMathFunctor<float, 4, ...>, float const*, double, ...). What a template is made for stands first in it.
+ */
+static bool is_made_for_single(const char *name)
+{
+	const char *single = strstr(name, "<float"), *twice = strstr(name, "<double");
+
+	return single && (!twice || single < twice);
+}
 
 /* What a kernel without words in its name takes: pointers among its mangled parameters, behind its name. */
 static enum step_part part_of_parameters(const char *mangled, const char *plain)
@@ -69,11 +96,11 @@ enum step_part part_of_kernel(const char *mangled, bool is_tf)
 		part = PART_COMPUTE_TF32;
 	else if (holds_any(name, half_words))
 		part = PART_COMPUTE_16;
-	else if (holds_any(name, double_words))
+	else if (holds_any(name, double_words) && !is_made_for_single(name))
 		part = PART_COMPUTE_64;
 	else if (holds_any(name, single_words))
 		part = PART_COMPUTE_32;
-	else
+	else if ((part = part_of_nvjet(name)) == PART_COMPUTE_UNKNOWN)
 		part = part_of_parameters(mangled, name);
 	text_free(&plain);
 	return part;

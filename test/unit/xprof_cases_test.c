@@ -524,6 +524,17 @@ static void precision_follows_names(void **state)
 		       {"_Z6matmulPfPKfi", "32"},
 		       {"_Z6matmulPd", "64"},
 		       {"_Z4halfPf", "16"},
+		       /* As an H200 ran them: cuBLAS 13, PyTorch 2.11. */
+		       {"nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "16"},
+		       {"nvjet_hsh_128x192_64x5_1x2_h_bz_coopB_NNN", "16"},
+		       {"nvjet_sm100_qqtst_128x256_128x4_1x2_2cta_h_bz_TNT", "8"},
+		       {"nvjet_sss_tf32_128x256_TNT", "tf32"},
+		       {"nvjet_sm100_ootst_128x192_TNT", "unknown"},
+		       {"multi_tensor_apply_kernel<List<4>, FusedAdamMathFunctor<float, 4, false>, float const*, double, double>", "32"},
+		       {"multi_tensor_apply_kernel<List<4>, FusedAdamMathFunctor<double, 4, false>, float const*, double, double>", "64"},
+		       {"distribution_elementwise_grid_stride_kernel<float, 4, normal_kernel(TensorBase const&, double, double)>", "32"},
+		       {"vectorized_elementwise_kernel<2, reciprocal_kernel_cuda(TensorIteratorBase&)::{lambda(double)#1}>", "64"},
+		       {"vectorized_elementwise_kernel<8, float16_copy_kernel_cuda(TensorIteratorBase&)::{lambda(float)#1}>", "16"},
 		       {"scan", "unknown"}};
 
 	(void)state;
