@@ -6,6 +6,7 @@
  *             stream, and what cudaMemGetInfo says before, with and after an allocation
  *   few       each kind of work that CUPTI has records for, once or twice: what raw buffers are kept of
  *   endless   prints a line, then launches until it is killed
+ *   fault     launches, then a kernel that writes where nothing is, and more behind it; prints the error
  *   launches  COUNT empty kernels; prints ns a launch, the device waited for at the end
  *   steps     COUNT steps of a training's shape: 20 kernels of some 20 us, one copy, one wait; prints ns a step
  * Rule: prints "name value" lines; ends with 1 where a call failed.
@@ -149,6 +150,20 @@ static void endless()
 	}
 }
 
+/* The context is broken then: what is behind the fault never runs. */
+static void fault()
+{
+	float *block;
+
+	CHECK(cudaMalloc((void **)&block, 4096));
+	spin<<<1, 64>>>(block, 1000);
+	CHECK(cudaDeviceSynchronize());
+	spin<<<1, 64>>>((float *)256, 1000);
+	for (int i = 0; i < 50; i++)
+		spin<<<1, 64>>>(block, 1000);
+	printf("error %d\n", (int)cudaDeviceSynchronize());
+}
+
 static void launches(int count)
 {
 	nothing<<<1, 1>>>();
@@ -189,6 +204,8 @@ int main(int argc, char **argv)
 		steps(count);
 	else if (!strcmp(mode, "few"))
 		few();
+	else if (!strcmp(mode, "fault"))
+		fault();
 	else if (!strcmp(mode, "endless"))
 		endless();
 	else
