@@ -22,6 +22,7 @@
 #define ROUNDS_MOST 16          /* rounds of a loop inside a step */
 #define REST_LEAST 4            /* words more than usual, and */
 #define REST_FROM 2             /* times the usual ones, of which nine tenths (unless steps are known): other work follows the step */
+#define STUB_PART 4             /* see struct period_step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
 
 int periods_begin(struct periods *periods)
@@ -187,6 +188,7 @@ struct trial {
 /* Scratch of a trial, by segment. */
 struct segments {
 	uint32_t *words, *shared, *of_symbol; /* words in it; shared with the median one; of the symbol at hand */
+	uint32_t *kinds; /* of the median one's, those that it has */
 	size_t count;
 	size_t same; /* those that have exactly the median of the symbol at hand */
 	uint8_t *is_usual; /* by symbol: the median segment has it; NULL = nobody asks */
@@ -226,6 +228,7 @@ static uint32_t weigh_symbol(const struct sorted *sorted, uint32_t symbol, const
 		uint32_t here = segments->of_symbol[hit[i]];
 		segments->same += here == median;
 		segments->shared[hit[i]] += here < median ? here : median;
+		segments->kinds[hit[i]] += median > 0;
 		segments->of_symbol[hit[i]] = 0;
 	}
 	return median;
@@ -260,6 +263,7 @@ static void judge(const struct segments *segments, struct trial *trial)
 static void free_segments(struct segments *segments)
 {
 	free(segments->words);
+	free(segments->kinds);
 	free(segments->shared);
 	free(segments->of_symbol);
 	free(segments->is_usual);
@@ -273,6 +277,9 @@ static int make_segments(struct segments *segments, size_t count)
 	segments->shared = calloc(count, sizeof(uint32_t));
 	segments->of_symbol = calloc(count, sizeof(uint32_t));
 	segments->is_traced = calloc(count, 1);
+	segments->kinds = calloc(count, sizeof(uint32_t));
+	if (segments->kinds == NULL)
+		return -1;
 	return segments->words != NULL && segments->shared != NULL && segments->of_symbol != NULL && segments->is_traced != NULL ? 0 : -1;
 }
 
@@ -455,6 +462,8 @@ static int make_steps(const struct periods *periods, const struct sorted *sorted
 						       .rest = rest_of(periods, anchors, &again, &segments, i),
 						       .words = segments.words[i],
 						       .is_part = 2 * (size_t)segments.shared[i] < again.median_words,
+						       .is_stub = STUB_PART * (size_t)segments.words[i] < again.median_words &&
+								  2 * (size_t)segments.kinds[i] < again.median_kinds,
 						       .likeness = likeness_of(&segments, i, again.median_words)};
 	found->count = best->segments;
 	if (found->steps != NULL)

@@ -63,6 +63,7 @@ struct period_step {
 	uint32_t words;      /* in it */
 	int ends_with_word;  /* the end is when its last word was said, and not how long that took */
 	int is_part;         /* lacks more than half of the words of the median one */
+	int is_stub;         /* has less than a quarter as many words as the median one, and half of its kinds: something else comes */
 	double likeness;     /* of its composition to the median one, 0 to 1 */
 };
 

@@ -370,6 +370,20 @@ static void leave_out(struct process *process, uint64_t begin)
 	before->is_evaluated = 1;
 }
 
+/* Between two requests of a model that generates token by token, say, the word that begins a step comes once or twice more. */
+static int is_between(const struct period_found *found, size_t i)
+{
+	return found->steps[i].is_stub && i > 0 && i + 1 < found->count;
+}
+
+static void end_before(struct process *process, uint64_t begin)
+{
+	struct step *before = process->step_count > 0 ? &process->steps[process->step_count - 1] : NULL;
+
+	if (before != NULL && before->rest_ns == 0)
+		before->rest_ns = (int64_t)begin;
+}
+
 static void add_steps(struct process *process, const struct step_guess *known, const struct period_found *found, struct step step,
 		      int is_counted)
 {
@@ -380,6 +394,8 @@ static void add_steps(struct process *process, const struct step_guess *known, c
 	for (size_t i = count_before_loop(process, known, found); i < found->count; i++)
 		if (is_trained != NULL && !is_trained[i])
 			leave_out(process, found->steps[i].begin);
+		else if (!is_counted && is_between(found, i))
+			end_before(process, found->steps[i].begin);
 		else if (is_counted || found->steps[i].words > 1) /* else a loader was asked once more and had nothing */
 			add_found(process, step, &found->steps[i], found->confidence);
 	free(is_trained);

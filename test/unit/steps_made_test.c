@@ -434,6 +434,41 @@ static void the_same_in_a_script_is_a_loop(void **state)
 	assert_false(process->has_measured);
 }
 
+#define TOKEN_OPS 16u /* each once a token */
+#define TOKENS 40u
+#define REQUESTS 4u
+
+/* A model generates token by token; what begins a token is asked once more between two requests. */
+static void requests(struct train *train)
+{
+	char name[24];
+
+	for (unsigned i = 1; i <= TOKEN_OPS + 1; i++) {
+		snprintf(name, sizeof name, "aten::op%u", i);
+		train_name(train, i, name);
+	}
+	for (unsigned i = 0; i < REQUESTS; i++) {
+		for (unsigned token = 0; token < TOKENS; token++)
+			for (unsigned op = 1; op <= TOKEN_OPS; op++)
+				one(train, op, RECORD_FUNCTION);
+		if (i + 1 == REQUESTS)
+			break;
+		one(train, 1, RECORD_FUNCTION);
+		one(train, TOKEN_OPS + 1, RECORD_FUNCTION);
+	}
+}
+
+/* 370 steps were found of 360 tokens. */
+static void what_lacks_most_of_a_step_is_none(void **state)
+{
+	const struct process *process = steps_of(requests);
+
+	(void)state;
+	assert_int_equal(process->step_count, REQUESTS * TOKENS);
+	assert_int_equal(process->steps[TOKENS - 1].rest_ns - process->steps[TOKENS - 1].time_ns, 2000 * TOKEN_OPS);
+	assert_int_equal(process->steps[TOKENS].time_ns - process->steps[TOKENS - 1].rest_ns, 2000 * 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +484,7 @@ int main(void)
 		cmocka_unit_test_teardown(rounds_of_an_autotuner_are_no_steps, forget),
 		cmocka_unit_test_teardown(the_loop_behind_them_is_found, forget),
 		cmocka_unit_test_teardown(the_same_in_a_script_is_a_loop, forget),
+		cmocka_unit_test_teardown(what_lacks_most_of_a_step_is_none, forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
