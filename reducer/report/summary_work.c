@@ -257,20 +257,59 @@ static size_t without_address(const char *name, size_t length)
 	return digits - 4;
 }
 
+/* The identifier, or "(anonymous)", that a text ends with: its length, 0 = something else. */
+static size_t last_word(const struct text *text)
+{
+	static const char anonymous[] = "(anonymous)";
+	size_t length = 0;
+
+	if (text->length >= sizeof(anonymous) - 1 &&
+	    memcmp(&text->bytes[text->length - sizeof(anonymous) + 1], anonymous, sizeof(anonymous) - 1) == 0)
+		return sizeof(anonymous) - 1;
+	while (length < text->length && (isalnum((unsigned char)text->bytes[text->length - length - 1]) ||
+					 text->bytes[text->length - length - 1] == '_'))
+		length++;
+	return length;
+}
+
+/*
+ * A kernel's name that has no room: without namespaces but the first, for what it does stands behind them:
+ * "at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(..." is half of them.
+ */
+static void put_without_namespaces(struct text *out, const char *name, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		bool is_mark = i + 1 < length && name[i] == ':' && name[i + 1] == ':';
+		size_t word = is_mark ? last_word(out) : 0;
+		if (word == 0 || word == out->length) {
+			text_put(out, &name[i], 1 + is_mark);
+		} else {
+			out->length -= word;
+		}
+		i += is_mark;
+	}
+}
+
 static void put_row(struct summary *summary, const struct table *table, size_t row, const struct line_columns *columns)
 {
 	size_t width = name_width(summary), length;
 	const char *bytes = table_get_text(table, row, table_find_column(table->kind, columns->name), &length);
 	const char *share = is_device(table, row, columns) ? columns->device_share : columns->share;
-	struct text cell = {0};
+	struct text cell = {0}, plain = {0};
 
 	text_string(&cell, columns->side ? (is_device(table, row, columns) ? "  device  " : "  host    ") : "  ");
 	length = without_address(bytes, length);
+	if (table->kind == &table_kernel_stats && escape_width(bytes, length) > width) {
+		put_without_namespaces(&plain, bytes, length);
+		bytes = plain.bytes;
+		length = plain.length;
+	}
 	escape_visible(&cell, bytes, length < 256 ? length : 256);
 	escape_cut(&cell, width);
 	text_put(&summary->line, cell.bytes, cell.length);
 	text_fill(&summary->line, ' ', width - escape_width(cell.bytes, cell.length));
 	text_free(&cell);
+	text_free(&plain);
 	summary_cell(summary, table, row, columns->times, 11);
 	summary_cell(summary, table, row, columns->total, 11);
 	summary_cell(summary, table, row, columns->average, 11);
