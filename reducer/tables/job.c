@@ -161,6 +161,8 @@ static bool may_lack(const struct process *other, const struct account *account,
 {
 	if (account)
 		return account->has_gaps;
+	if (job_account(other, "device:?")) /* blocks that no record tells the device of */
+		return true;
 	for (size_t i = 0; other->gpu && i < other->gpu->device_count; i++)
 		if (gpu_is_one_device(process, id, other, other->gpu->devices[i].id))
 			return losses_of_events(other);
