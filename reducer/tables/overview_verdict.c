@@ -246,7 +246,7 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 }
 
 /* What only few steps do, where it is much of the time. */
-static void put_rare(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t all)
+static bool put_rare(struct text *sentence, const struct step_rows *rows, const struct request *request, uint64_t all)
 {
 	struct rare_most rare = rare_find(request, rows);
 	double percent = all ? 100.0 * (double)rare.ns / (double)all : 0;
@@ -256,6 +256,7 @@ static void put_rare(struct text *sentence, const struct step_rows *rows, const 
 			    rare.name.bytes,
 			    rare_may_wait(rare.name.bytes) ? "; or it waits there for what the others only dispatched" : "");
 	text_free(&rare.name);
+	return percent >= RARE_FROM;
 }
 
 static void put_grew(struct text *sentence, const struct request *request, const struct growth *growth)
@@ -276,7 +277,8 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	struct growth growth;
 
-	put_rare(sentence, rows, request, all);
+	if (!put_rare(sentence, rows, request, all))
+		verdict_say_longest(sentence, rows, request);
 	put_waited(sentence, " But from", rows, waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {

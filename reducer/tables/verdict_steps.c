@@ -2,8 +2,14 @@
 /* What a verdict says of steps besides; see reducer/tables/verdict_steps.h. */
 #include "reducer/tables/verdict_steps.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
+#define LONG_LEAST 20	 /* judged steps of the process: of fewer a median says little */
+#define LONG_TIMES 10	 /* as long as their median */
+#define LONG_SHARE 0.1	 /* of their time */
+#define LONG_PART 0.5	 /* of its time one thing */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)
@@ -46,4 +52,73 @@ void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, co
 			    " But steps took longer than that: work that they only dispatched was waited for behind the last one, "
 			    "%.3f s.",
 			    took);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* The longest judged step from that row to that of a process; NULL = it is as others are. *times: so many usual ones. */
+static const struct step_row *longest_of(const struct step_rows *rows, size_t from, size_t to, double *times, double *share)
+{
+	uint64_t *lengths = base_alloc(to - from + 1, sizeof(*lengths)), sum = 0, median;
+	const struct step_row *longest = NULL;
+	size_t count = 0;
+
+	for (size_t i = from; i < to; i++) {
+		if (!step_rows_judges(rows, i))
+			continue;
+		lengths[count++] = rows->items[i]->total_ns;
+		sum += rows->items[i]->total_ns;
+		longest = longest && longest->total_ns >= rows->items[i]->total_ns ? longest : rows->items[i];
+	}
+	qsort(lengths, count, sizeof(*lengths), by_length);
+	median = count ? lengths[(count - 1) / 2] : 0;
+	free(lengths);
+	if (count < LONG_LEAST || !median || !longest)
+		return NULL;
+	*times = (double)longest->total_ns / (double)median;
+	*share = (double)longest->total_ns / (double)sum;
+	return *times >= LONG_TIMES && *share >= LONG_SHARE ? longest : NULL;
+}
+
+/* What most of a step went into; NULL = no one thing, or nothing that was recorded. */
+static const char *most_of(const struct step_row *row)
+{
+	static const struct {
+		enum step_value value;
+		const char *what;
+	} parts[] = {{VALUE_KERNEL_LAUNCH, "in calls that launch work"}, {VALUE_HOST_COMPUTE, "in ops and calls of the host"},
+		     {VALUE_INPUT, "input"}, {VALUE_OUTPUT, "copies to the host"}, {VALUE_COMPILATION, "compiling or loading code"},
+		     {VALUE_COMPUTE, "computing on devices"}, {VALUE_COLLECTIVES, "collectives"},
+		     {VALUE_HOST_COMMUNICATION, "exchanging data between processes"}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if ((double)step_value(row, parts[i].value) >= LONG_PART * (double)row->total_ns)
+			return parts[i].what;
+	return NULL;
+}
+
+void verdict_say_longest(struct text *sentence, const struct step_rows *rows, const struct request *request)
+{
+	const struct step_row *longest = NULL;
+	const char *what;
+
+	for (size_t i = 0, to; i < rows->count; i = to) {
+		double times, share;
+		step_rows_of(rows, rows->items[i]->process, &to);
+		longest = longest_of(rows, i, to, &times, &share);
+		what = longest ? most_of(longest) : NULL;
+		if (!what)
+			continue;
+		text_format(sentence, " %.1f %% of the time", 100 * share);
+		if (rows->items[0]->process != rows->items[rows->count - 1]->process)
+			text_format(sentence, " of process %s", request->run->processes[longest->process].called);
+		text_format(sentence, " is %s %" PRIu64 " alone, as long as %.0f usual ones (%.1f ms), most of it %s (-t step_stats).",
+			    unit_kind_name(rows->kind), longest->unit.number, times, (double)longest->total_ns / 1e6, what);
+		return;
+	}
 }

@@ -14,6 +14,12 @@
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
 
+/*
+ * One judged step that is so long that shares speak of it, where most of it is recorded: what it did then was not usual. (One in which
+ * next to nothing was recorded is a pause: step_unusual.h.)
+ */
+void verdict_say_longest(struct text *sentence, const struct step_rows *rows, const struct request *request);
+
 /* What goes on between the steps may be more than they are: acting, evaluation. Of the process that has the most of it. */
 void verdict_say_between(struct text *sentence, const struct step_rows *rows, const struct request *request);
 
