@@ -38,8 +38,9 @@ function axis(unit, title, most) {
 		grid: { color: getComputedStyle(document.body).getPropertyValue("--line").trim() } };
 }
 
-// Long names keep both ends.
-function shortened(name, most) {
+// Long names keep both ends; that of a call of XLA's, an address, says nothing.
+function shortened(whole, most) {
+	const name = whole.length > most ? whole.replace(/^(XLA call: .+) \+0x[0-9a-f]+$/, "$1") : whole;
 	return name.length <= most ? name : name.slice(0, Math.ceil(most / 2) - 1) + "…" + name.slice(-Math.floor(most / 2));
 }
 
