@@ -159,6 +159,13 @@ static const struct process *first_of(const struct request *request, size_t *num
 	return first;
 }
 
+bool gpu_fault_any(const struct request *request)
+{
+	size_t number;
+
+	return first_of(request, &number) != NULL;
+}
+
 void gpu_fault_say(struct text *text, const struct request *request)
 {
 	size_t number = 0;

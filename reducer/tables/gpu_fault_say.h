@@ -9,6 +9,9 @@
 
 #include "reducer/tables/request.h"
 
+/* Whether a call says that work failed, in a wanted process. */
+bool gpu_fault_any(const struct request *request);
+
 /* Appends nothing where no call says that work failed. Of several processes the one to which it came back first. */
 void gpu_fault_say(struct text *text, const struct request *request);
 

@@ -554,7 +554,7 @@ static void fill(struct table *table, const struct request *request)
 		put_unknown(table, &rows, request);
 		put_wrong(table, request);
 	}
-	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off)
+	if (all && !devices.did_work && !devices.unseen.is_much && !devices.unseen.is_off && !gpu_fault_any(request))
 		table_note(table, NOTE_INFO, "No device work is in the logs: the host's ops are what computes.");
 	step_rows_note_first(table, &rows, request);
 	step_rows_notes(table, request, &rows);
