@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #define GPU_NONE UINT32_MAX
+#define GPU_PLACELESS "device:?" /* account of memory of a device, nobody told of which */
 
 /* What a call asks for, or a device record is. */
 enum gpu_kind {

@@ -34,7 +34,7 @@ static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
 	if (flavour == FLAVOUR_IMPORTED)
 		return "imported";
 	if (device == GPU_NONE)
-		return "device:?";
+		return GPU_PLACELESS;
 	snprintf(text, 32, "device:%u", device);
 	return text;
 }

@@ -27,22 +27,31 @@ static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct 
 	return &brief->devices[brief->device_count++];
 }
 
+/* Where memory is of no device that anybody named, that a device has no account does not say that it had no memory. */
+static bool is_all_placed(const struct process *process)
+{
+	const struct account *account = process_account(process, GPU_PLACELESS);
+
+	return !process_is_foreign(process) && !(account && account->peak_bytes);
+}
+
 static void take_devices(struct gpu_brief *brief, const struct process *process)
 {
 	const struct gpu *gpu = process->gpu;
+	bool has_peak = is_all_placed(process);
 
 	for (size_t i = 0; i < gpu->device_count; i++) {
 		if (!gpu_has_to_do(process, gpu->devices[i].id))
 			continue;
 		struct gpu_brief_device *device = device_of(brief, process, gpu->devices[i].id);
 		device->name = gpu->devices[i].name;
-		device->has_peak |= !process_is_foreign(process);
+		device->has_peak |= has_peak;
 	}
 	for (size_t i = 0; i < gpu->sweep_count; i++) {
 		struct gpu_brief_device *device = device_of(brief, process, gpu->sweeps[i].device);
 		device->busy_ns += gpu->sweeps[i].busy.busy_ns;
 		device->processes++;
-		device->has_peak |= !process_is_foreign(process);
+		device->has_peak |= has_peak;
 	}
 	for (size_t i = 0; i < gpu->kernel_count; i++)
 		if (gpu->kernels[i].queue < gpu->queue_count)

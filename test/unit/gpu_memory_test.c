@@ -4,6 +4,7 @@
  *
  * Rule: each expectation stands in the test; every log is made here.
  */
+#include "reducer/tables/gpu_brief.h"
 #include "test/unit/gpu_made.h"
 
 static void test_device_memory_from_calls_and_from_cupti(void **state)
@@ -162,9 +163,30 @@ static void test_a_release_that_is_told_late(void **state)
 	end_made(made);
 }
 
+/* Memory of a device that nobody told, as of a window that opened late: the device's own peak is not 0, it is not known. */
+static void test_memory_of_no_device_is_no_peak_of_one(void **state)
+{
+	struct gpu_sweep sweep = {.device = 0};
+	struct gpu gpu = {.sweeps = &sweep, .sweep_count = 1};
+	struct account account = {.allocator = GPU_PLACELESS, .peak_bytes = 1440743424};
+	struct process process = {.gpu = &gpu, .accounts = &account};
+	struct run run = {.processes = &process, .process_count = 1};
+
+	(void)state;
+	for (size_t count = 0; count < 2; count++) {
+		struct gpu_brief brief;
+
+		process.account_count = count;
+		gpu_brief(&brief, &(struct request){.run = &run});
+		assert_int_equal(brief.device_count, 1);
+		assert_int_equal(brief.devices[0].has_peak, count == 0);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
 		cmocka_unit_test(test_a_release_that_is_told_late),
 		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
 		cmocka_unit_test(test_memory_that_only_cupti_saw),
