@@ -14,6 +14,7 @@
 
 #include "reducer/base/index.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,11 +191,15 @@ static void put_three(struct table *table, size_t column, const uint32_t three[3
 	table_string(table, column, text);
 }
 
+static const struct gpu_device *device_of(const struct row *row)
+{
+	return gpu_find_device(row->process->gpu, row->device == SEVERAL ? 0 : row->device);
+}
+
 static void put_occupancy(struct table *table, const struct row *row)
 {
 	const struct gpu_shape *shape = row->shape;
-	const struct gpu_device *device =
-		row->device == SEVERAL ? gpu_find_device(row->process->gpu, 0) : gpu_find_device(row->process->gpu, row->device);
+	const struct gpu_device *device = device_of(row);
 	struct occupancy occupancy;
 	char text[64];
 
@@ -276,6 +281,21 @@ static void add_row(struct table *table, const struct row *row, size_t rank, uin
 		gpu_put_device(table, DEVICE, row->device);
 }
 
+/* Of a capture window that opens when CUDA has long been started CUPTI does not describe the devices. */
+static void note_undescribed(struct table *table, const struct rows *rows)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->list[i];
+		count += row->shape && !row->has_shapes && !row->shape->occupancy && !device_of(row);
+	}
+	if (count)
+		table_note(table, NOTE_MISSING,
+			   "Of %" PRIu64 " " BY_COUNT("row", "rows") " occupancy and waves are not known: the log does not describe the "
+			   "device, as where a capture window opened after the program had started CUDA.", count);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	size_t limit = request_row_limit(request, table->kind);
@@ -290,6 +310,7 @@ static void fill(struct table *table, const struct request *request)
 			take_process(&rows, request, &request->run->processes[i]);
 	if (rows.count)
 		qsort(rows.list, rows.count, sizeof(*rows.list), by_total);
+	note_undescribed(table, &rows);
 	for (size_t i = 0; i < rows.count; i++)
 		all += rows.list[i].times.sum;
 	for (size_t i = 0; i < rows.count; i++) {
