@@ -2,6 +2,8 @@
 /* The end of the last segment; see reducer/model/periods_ends.h. */
 #include "reducer/model/periods_ends.h"
 
+#include <stdlib.h>
+
 #define LOOKED_AT 3u /* segments before a part that it may be the beginning of */
 
 /* The most unusual words in a row from word `at` to `end` that a usual one follows. */
@@ -30,10 +32,33 @@ static uint64_t longest_before(const struct period_ends *ends, size_t i)
 	return longest;
 }
 
+static int by_size(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+/* How long the median one of the same segments lasted; 0 = there is none, or no memory. */
+static uint64_t usual_before(const struct period_ends *ends, size_t i)
+{
+	const struct period_word *words = ends->periods->words;
+	uint64_t *lengths = i < 2 ? NULL : malloc((i - 1) * sizeof *lengths), usual;
+
+	if (lengths == NULL)
+		return 0;
+	for (size_t k = 1; k < i; k++)
+		lengths[k - 1] = words[ends->anchors[k + 1]].time - words[ends->anchors[k]].time;
+	qsort(lengths, i - 1, sizeof *lengths, by_size);
+	usual = lengths[(i - 1) / 2];
+	free(lengths);
+	return usual;
+}
+
 /*
  * It lasts until as many words have come as the others have, or until more unusual ones come in a row than in the one before it: what
- * comes behind the loop is not its. Where that would be longer than any other but the first, nothing tells when it ended: until the last
- * usual word of so long a time. `last`: word that it cannot go beyond.
+ * comes behind the loop is not its. Where that would be longer than usual, nothing tells when it ended: until its last usual word, but
+ * none that comes later than any other one but the first took. `last`: word that it cannot go beyond.
  */
 static void end_of(const struct period_ends *ends, size_t i, size_t last, struct period_step *step)
 {
@@ -47,7 +72,7 @@ static void end_of(const struct period_ends *ends, size_t i, size_t last, struct
 		usual = strange == 0 ? at : usual;
 	}
 	at -= strange > allowed ? strange : 0;
-	step->ends_with_word = words[at].time - step->begin > longest && longest > 0;
+	step->ends_with_word = words[at].time - step->begin > usual_before(ends, i) && longest > 0;
 	while (step->ends_with_word && usual > from && (words[usual].time - step->begin > longest || !ends->is_usual[words[usual].symbol]))
 		usual--;
 	step->end = step->ends_with_word ? words[usual].time : words[at].time;

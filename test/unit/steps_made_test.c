@@ -269,7 +269,8 @@ static void on_two_streams(struct train *train, unsigned parts)
 	}
 }
 
-static void streams(struct train *train)
+/* `pause`: within the step in the middle. */
+static void streams_with(struct train *train, uint64_t pause)
 {
 	static const char *const names[COPY_OPS] = {
 		[COPY] = "aten::to", [PRODUCT] = "aten::matmul", [ITEM] = "aten::item", [OTHER] = "aten::normal_"};
@@ -277,8 +278,13 @@ static void streams(struct train *train)
 	named(train, names, COPY_OPS);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		on_two_streams(train, 5);
-		train->time += i == 0 ? 100000 : 0; /* the first one makes much */
+		train->time += i == 0 ? 100000 : i == ROUNDS / 2 ? pause : 0; /* the first one makes much */
 	}
+}
+
+static void streams(struct train *train)
+{
+	streams_with(train, 0);
 }
 
 static void torn_down(struct train *train)
@@ -310,6 +316,14 @@ static void goes_on(struct train *train)
 	one(train, OTHER, RECORD_FUNCTION);
 }
 
+static void goes_on_as_it_paused(struct train *train)
+{
+	streams_with(train, 2 * LATE);
+	train->time += LATE;
+	one(train, OTHER, RECORD_FUNCTION);
+	one(train, OTHER, RECORD_FUNCTION);
+}
+
 /* The loop's last step ends with the op that waits, and nothing begins behind it. */
 static void ends_with_its_own(void (*work)(struct train *train))
 {
@@ -331,6 +345,13 @@ static void and_before_what_is_no_part_of_any(void **state)
 {
 	(void)state;
 	ends_with_its_own(goes_on);
+}
+
+/* One long step, a checkpoint say, was the measure of the last one. */
+static void and_where_another_one_was_long(void **state)
+{
+	(void)state;
+	ends_with_its_own(goes_on_as_it_paused);
 }
 
 static void a_step_that_was_cut_has_no_end(void (*work)(struct train *train))
@@ -479,6 +500,7 @@ int main(void)
 		cmocka_unit_test_teardown(so_do_a_few_replays, forget),
 		cmocka_unit_test_teardown(the_last_step_ends_before_tearing_down, forget),
 		cmocka_unit_test_teardown(and_before_what_is_no_part_of_any, forget),
+		cmocka_unit_test_teardown(and_where_another_one_was_long, forget),
 		cmocka_unit_test_teardown(one_that_a_kill_cut_is_told, forget),
 		cmocka_unit_test_teardown(and_if_it_came_late, forget),
 		cmocka_unit_test_teardown(rounds_of_an_autotuner_are_no_steps, forget),
