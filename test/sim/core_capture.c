@@ -41,6 +41,18 @@ int sim_capture_implicit(struct sim_stream *stream)
 	return result;
 }
 
+int sim_capture_forbids_in(struct sim_context *context)
+{
+	int result = SIM_OK;
+
+	sim_lock();
+	for (struct sim_stream *stream = context->streams; stream; stream = stream->next)
+		if (stream->capture)
+			result = sim_capture_forbids(stream);
+	sim_unlock();
+	return result;
+}
+
 int sim_capture_begin(struct sim_stream *stream, int mode, struct sim_graph *into, struct sim_node *const *dependencies, size_t count)
 {
 	struct sim_capture *capture;

@@ -341,19 +341,26 @@ int do_cuCtxSetLimit(int limit, size_t value)
 	return SIM_OK;
 }
 
+static int synchronize(struct sim_context *context)
+{
+	int result = sim_capture_forbids_in(context);
+
+	return result ? result : sim_context_wait(context);
+}
+
 int do_cuCtxSynchronize(void)
 {
 	struct sim_context *context;
 	int result = sim_here(&context);
 
-	return result ? result : sim_context_wait(context);
+	return result ? result : synchronize(context);
 }
 
 int do_cuCtxSynchronize_v2(void *of)
 {
 	struct sim_context *context = of ? of : sim_context_current();
 
-	return sim_context_is_live(context) ? sim_context_wait(context) : SIM_INVALID_CONTEXT;
+	return sim_context_is_live(context) ? synchronize(context) : SIM_INVALID_CONTEXT;
 }
 
 int do_cuCtxGetApiVersion(void *context, unsigned *version)

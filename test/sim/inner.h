@@ -531,6 +531,7 @@ int sim_capture_status(struct sim_stream *stream);	/* 0 none, 1 active, 2 invali
 void sim_capture_leave(struct sim_stream *stream);
 /* Error that a call which may not happen during a capture gets: SIM_OK, 900, ... */
 int sim_capture_forbids(struct sim_stream *stream);
+int sim_capture_forbids_in(struct sim_context *context); /* before all of it is waited for: 900 where one of its streams is captured */
 int sim_capture_implicit(struct sim_stream *stream);	/* before work is given to it: 906 where that ends another's capture */
 
 #endif

@@ -372,6 +372,10 @@ static void graphs()
 	OK(cudaStreamBeginCapture(apart, cudaStreamCaptureModeThreadLocal));
 	OK(cudaMemsetAsync(device, 1, 64, 0));
 	OK(cudaStreamEndCapture(apart, &captured));
+	/* Nor can a device be waited for. */
+	OK(cudaStreamBeginCapture(apart, cudaStreamCaptureModeThreadLocal));
+	EXPECT(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+	EXPECT(cudaStreamEndCapture(apart, &captured), cudaErrorStreamCaptureInvalidated);
 	OK(cudaStreamDestroy(apart));
 	cudaGetLastError();
 	OK(cudaStreamSynchronize(stream));

@@ -195,13 +195,23 @@ static void set(struct worker *worker, cudaStream_t stream)
 	}
 }
 
+/* Whoever waits for a device in which a stream is captured ends that capture. */
+static pthread_mutex_t capturing = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_for_device()
+{
+	pthread_mutex_lock(&capturing);
+	CHECK(cudaDeviceSynchronize());
+	pthread_mutex_unlock(&capturing);
+}
+
 /* Up with a pattern and down again, through a stream or not; the bytes must come back. */
 static void round_trip(struct worker *worker, cudaStream_t stream)
 {
 	size_t bytes = 1 + draw(worker, 100000);
 	char *back = worker->pageable;
 
-	CHECK(cudaDeviceSynchronize());	/* the other streams use the same memory */
+	wait_for_device(); /* the other streams use the same memory */
 	for (size_t i = 0; i < bytes; i++)
 		worker->up[i] = (char)(worker->state >> (i % 40));
 	CHECK(cudaMemcpyAsync(worker->x, worker->up, bytes, cudaMemcpyHostToDevice, stream));
@@ -319,6 +329,7 @@ static void capture(struct worker *worker)
 	cudaGraph_t graph;
 	int nodes = 1 + (int)draw(worker, 6);
 
+	pthread_mutex_lock(&capturing);
 	CHECK(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal));
 	launch(worker, main);
 	CHECK(cudaEventRecord(fork, main));
@@ -331,6 +342,7 @@ static void capture(struct worker *worker)
 	CHECK(cudaStreamWaitEvent(main, join, 0));
 	launch(worker, main);
 	CHECK(cudaStreamEndCapture(main, &graph));
+	pthread_mutex_unlock(&capturing);
 	if (worker->graph)
 		CHECK(cudaGraphExecDestroy(worker->graph));
 	CHECK(cudaGraphInstantiate(&worker->graph, graph, 0));
@@ -373,7 +385,7 @@ static void one_thing(struct worker *worker)
 	else if (what < 98)
 		CHECK(cudaStreamSynchronize(stream));
 	else if (what < 99)
-		CHECK(cudaDeviceSynchronize());
+		wait_for_device();
 	else if (cudaStreamQuery(stream) != cudaSuccess)
 		cudaGetLastError();
 }
@@ -418,7 +430,7 @@ static void begin(struct worker *worker)
 
 static void end(struct worker *worker)
 {
-	CHECK(cudaDeviceSynchronize());
+	wait_for_device();
 	for (int i = 0; i < BLOCKS; i++)
 		if (worker->blocks[i].address)
 			release(&worker->blocks[i], worker->streams[1]);
