@@ -46,26 +46,27 @@ static int begins_with(const char *text, const char *start)
 	return !*start;
 }
 
-/* Under the loader's lock: reads names, calls nobody. */
+#define LIBRARIES (sizeof libraries / sizeof *libraries)
+
+/* Under the loader's lock: reads names, calls nobody. The first of the rows that some object is of. */
 static int look(struct dl_phdr_info *info, size_t bytes, void *into)
 {
 	const char *base = info->dlpi_name ? base_name(info->dlpi_name) : "";
+	size_t *first = into;
 
 	(void)bytes;
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-		if (begins_with(base, libraries[i].library)) {
-			*(const char **)into = libraries[i].words;
-			return 1;
-		}
+	for (size_t i = 0; i < *first; i++)
+		if (begins_with(base, libraries[i].library))
+			*first = i;
 	return 0;
 }
 
 const char *tfp_cupti_tool_here(void)
 {
-	const char *words = NULL;
+	size_t first = LIBRARIES;
 
-	dl_iterate_phdr(look, &words);
-	return words;
+	dl_iterate_phdr(look, &first);
+	return first < LIBRARIES ? libraries[first].words : NULL;
 }
 
 int tfp_cupti_is_tool(const char *path)

@@ -57,12 +57,15 @@ static void find_own_path(void)
 
 static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
 
-/* By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. */
+/*
+ * By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. Or a program
+ * that such a tool has started: its library, whose constructor may come behind ours, sets the variable, or refuses where another has.
+ */
 static int is_tool(void)
 {
 	const char *program = (const char *)getauxval(AT_EXECFN);
 
-	return program && tfp_cupti_is_tool(program);
+	return (program && tfp_cupti_is_tool(program)) || tfp_cupti_tool_here();
 }
 
 void tfp_injection_withdraw(void)

@@ -14,9 +14,9 @@
 void tfp_injection_offer(void);
 
 /*
- * In a program that is a tool of NVIDIA's neither is set, and what a shell around it was given by us is taken out again: Nsight Compute
- * starts nothing where CUDA is told to load another library. The programs that it starts are given them anew. Constructor only, also where
- * we stand aside.
+ * In a program that is a tool of NVIDIA's, or was started by one that has put its library into it, neither is set, and what a shell around
+ * it was given by us is taken out again: Nsight Compute starts nothing where CUDA is told to load another library. Constructor only, also
+ * where we stand aside.
  */
 void tfp_injection_withdraw(void);
 
