@@ -185,7 +185,7 @@ static void retire_one(void)
 	sim_unlock();
 	if (piece->act)
 		piece->act(piece);
-	if (piece->stream && piece->stream->context->error) /* the kernel that broke it, and what was behind: they never end, and nobody tells of them */
+	if (piece->stream && piece->stream->context->error) /* it broke it, or was behind: no end; only a forced flush tells of it */
 		sim_oracle("void\t%llu", (unsigned long long)piece->work.number);
 	else if (subscriber && subscriber->work && piece->work.kind != SIM_ACTION)
 		subscriber->work(&piece->work);

@@ -24,8 +24,8 @@
  *				by host_ns a call and leaps when the host waits: exact and repeatable for one thread
  *	virtual_start NS	where the virtual clock starts (default: CLOCK_REALTIME then)
  *	host_ns N		virtual: what a call costs (1000)
- *	launch_asks N		a launch of the runtime's asks the driver something by a call of its own: 1 before it (as is usual), 2 behind
- *				it, 3 both, 0 neither
+ *	launch_asks N		a launch of the runtime's asks the driver something by a call of its own: 1 before it (as is usual),
+ *				2 behind it, 3 both, 0 neither
  *	drift_ppb N		the device's clock runs that much fast (0; negative allowed)
  *	offset_ns N		and is that far ahead at the start (0; negative allowed)
  *	step AT_MS BY_NS	many: AT_MS after the start the device's clock jumps
