@@ -258,6 +258,28 @@ static __attribute__((noinline, cold)) int is_fatal(uint32_t result)
 	       result == TENSOR_MEMORY_LEAK;
 }
 
+/* All that was launched has no end, if it was in that context; of several, nobody knows which of the launches are its. */
+static __attribute__((noinline, cold)) void broken(struct tfp_cupti *cupti, uint32_t context)
+{
+	uint32_t launching = cupti->launching;
+
+	if (launching && launching != TFP_CUPTI_SEVERAL && (launching == context || !context))
+		__atomic_compare_exchange_n((uint32_t *)&cupti->launching, &launching, TFP_CUPTI_BROKEN, 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+}
+
+/* The first launch; one in another context; or one that succeeds where the only context was broken: on another device, behind a reset. */
+static __attribute__((noinline)) void launched_elsewhere(struct tfp_cupti *cupti, uint32_t context)
+{
+	uint32_t launching = 0;
+
+	if (cupti->launching == TFP_CUPTI_SEVERAL)
+		return;
+	if (!__atomic_compare_exchange_n((uint32_t *)&cupti->launching, &launching, context, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) &&
+	    launching != context)
+		cupti->launching = TFP_CUPTI_SEVERAL;
+}
+
 static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t cbid, const struct tfp_cupti_call *call,
 			      const struct tfp_caller *caller)
 {
@@ -272,11 +294,14 @@ static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t
 	uint32_t result = call->result ? *(const uint32_t *)call->result : 0;
 	int is_success = !result;
 	if (TFP_UNLIKELY(result) && is_fatal(result))
-		cupti->is_broken = 1;
+		broken(cupti, call->context_id);
 	if (row && tfp_cupti_rows[row - 1].is_sync && is_success)
 		waited();
-	if (row && tfp_cupti_rows[row - 1].is_launch && is_success && cupti->is_open && cupti->is_enabled && !is_captured())
+	if (row && tfp_cupti_rows[row - 1].is_launch && is_success && cupti->is_open && cupti->is_enabled && !is_captured()) {
 		launched(cupti, tfp_cupti_widen_near(cupti->newest, call->correlation));
+		if (TFP_UNLIKELY(cupti->launching != call->context_id))
+			launched_elsewhere(cupti, call->context_id);
+	}
 	if (tfp_gpu_seen_is_own(call->scratch))
 		seen(domain, cbid, row, call, caller);
 }
@@ -390,7 +415,6 @@ static void resource_changed(struct tfp_cupti *cupti, uint32_t cbid, const struc
 		tfp_cupti_options.at_exit(); /* CUDA's own exit handlers are registered by now: ours comes before them */
 		break;
 	case TFP_CUPTI_CONTEXT_DESTROYED:
-		cupti->is_broken = 0; /* after a reset all is well again */
 		if (cupti->decoder.tables)
 			tfp_cupti_tables_forget(cupti->decoder.tables);
 		context_ending(cupti, data);

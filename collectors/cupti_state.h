@@ -27,6 +27,10 @@ enum tfp_gpu_state {
 	TFP_GPU_STATE_ENDS = 6,
 };
 
+/* In the place of a context's id: launches were in more than one; or in one that a kernel's error has stopped, so that none has an end. */
+#define TFP_CUPTI_SEVERAL UINT32_MAX
+#define TFP_CUPTI_BROKEN  (UINT32_MAX - 1)
+
 #define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
 
 /* What CUPTI keeps for the whole process, whoever set it. A length of 0: it did not say. */
@@ -43,7 +47,7 @@ struct tfp_cupti {
 	_Atomic uint32_t is_busy;     /* somebody is changing the phase or the kinds; never waited for */
 	_Atomic uint32_t is_open;     /* a window is */
 	_Atomic uint32_t is_enabled;  /* the kinds are */
-	_Atomic uint32_t is_broken;   /* a context of the host is, by an error of a kernel: what it was given has no end */
+	_Atomic uint32_t launching;   /* the context of all launches inside windows; 0 = none yet; TFP_CUPTI_SEVERAL, TFP_CUPTI_BROKEN */
 	_Atomic uint32_t is_fragile;  /* not to be entered before a device was seen */
 	_Atomic uint32_t has_callbacks;
 	_Atomic uint32_t is_reading;  /* somebody decodes; never waited for */

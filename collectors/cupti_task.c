@@ -145,12 +145,12 @@ static uint64_t fetch(struct tfp_cupti *cupti, struct tfp_thread *thread, struct
 	return got;
 }
 
-/* Whether work may still run that its record is worth waiting for: not that of a context which a fault of a kernel has stopped. */
+/* Whether work may still run that its record is worth waiting for: not where the only context is stopped by a kernel's fault. */
 static int is_worth_waiting(const struct tfp_cupti *cupti, struct patience *patience)
 {
 	enum tfp_cupti_outstanding state = tfp_cupti_outstanding(cupti);
 
-	return state && !cupti->is_lossy && !cupti->is_broken &&
+	return state && !cupti->is_lossy && cupti->launching != TFP_CUPTI_BROKEN &&
 	       is_patient(patience, state == TFP_CUPTI_WAITED ? END_WAITED_MS : END_WORK_MS, END_WORK_MS / 2);
 }
 
