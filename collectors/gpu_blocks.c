@@ -25,7 +25,9 @@ struct slot {
 struct tfp_gpu_blocks {
 	struct total {
 		_Atomic uint64_t blocks, bytes;
+		_Atomic uint32_t is_used; /* had blocks, if it has none now */
 	} totals[DEVICE_MASK + 1][HANDLE + 1]; /* by device and flavour; of which few rows are ever touched */
+	_Atomic uint32_t is_told; /* of by records already */
 	struct slot slots[SLOTS];
 };
 
@@ -71,6 +73,7 @@ void tfp_gpu_block_add(struct tfp_thread *thread, const struct tfp_gpu_block *bl
 		slot->size = size;
 		total_of(blocks, size)->blocks++;
 		total_of(blocks, size)->bytes += block->bytes;
+		total_of(blocks, size)->is_used = 1;
 		return;
 	}
 	if (block->address > GONE)
@@ -169,25 +172,30 @@ static const uint8_t account_of[TFP_GPU_FLAVOURS] = {
 
 struct sum {
 	uint64_t blocks, bytes;
+	uint32_t is_due;
 };
 
 static void put(struct tfp_thread *thread, struct tfp_lane *lane, const struct sum *sum, uint32_t flavour, uint32_t device)
 {
-	if (sum->blocks)
+	if (sum->is_due)
 		TFP_PUT(thread, lane, tfp_now(), gpu_live, .blocks = sum->blocks, .bytes = sum->bytes, .flavour = (uint8_t)flavour,
 			.device = device);
 }
 
+/* That an account is empty is news where a window before this one may have left it otherwise. */
 void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane)
 {
 	struct tfp_gpu_blocks *blocks = tfp_state->gpu_blocks;
 	struct sum sums[TFP_GPU_FLAVOURS] = {{0}};
+	uint32_t was_told = blocks && __atomic_exchange_n((uint32_t *)&blocks->is_told, 1, __ATOMIC_RELAXED);
 
 	for (uint32_t device = 0; blocks && device <= DEVICE_MASK; device++) {
 		for (uint32_t flavour = 1; flavour < TFP_GPU_FLAVOURS; flavour++) {
+			const struct total *total = &blocks->totals[device][flavour];
 			struct sum *sum = &sums[account_of[flavour]];
-			sum->blocks += blocks->totals[device][flavour].blocks;
-			sum->bytes += blocks->totals[device][flavour].bytes;
+			sum->blocks += total->blocks;
+			sum->bytes += total->bytes;
+			sum->is_due |= total->blocks || (was_told && total->is_used);
 		}
 		put(thread, lane, &sums[TFP_GPU_FLAVOUR_DEVICE], TFP_GPU_FLAVOUR_DEVICE, device == DEVICE_MASK ? UINT32_MAX : device);
 		sums[TFP_GPU_FLAVOUR_DEVICE] = (struct sum){0};

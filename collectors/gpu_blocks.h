@@ -35,7 +35,7 @@ int tfp_gpu_block_remove(struct tfp_gpu_block *block);
 void tfp_gpu_handle_note(struct tfp_thread *thread, uint64_t handle, int is_of_others);
 int tfp_gpu_handle_is_of_others(uint64_t handle);
 
-/* Writes gpu_live records, one a device that has blocks and one a flavour of other memory. */
+/* Writes gpu_live records, one a device that has blocks and one a flavour of other memory; later also of what had some. */
 void tfp_gpu_blocks_note(struct tfp_thread *thread, struct tfp_lane *lane);
 
 #endif

@@ -366,6 +366,7 @@ void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t
 		return;
 	/* From here on, what is live and not known stands below the curve of what is known. */
 	blocks->calls.tally.base = (int64_t)(VALUE(2) - blocks->calls.tally.live);
+	blocks->calls.tally.has_base |= blocks->calls.tally.base != 0;
 	if (curve_add(&blocks->calls.tally.curve, batch->times[i], VALUE(2)) != 0)
 		scan->gpu->counts.left_out++;
 }
@@ -386,9 +387,10 @@ static void check(struct gpu_scan *scan, const struct gpu_blocks *blocks, int is
 		.cupti_live = cupti->live, .cupti_unknown_frees = blocks->cupti.unknown_frees, .is_from_cupti = is_from_cupti};
 }
 
-/* The highest point of a curve that stands on something unknown. */
+/* The highest point of a curve that stands on something unknown, or lower than what is known: what went while nobody recorded. */
 static void peak_of_curve(struct account *account)
 {
+	account->peak_bytes = 0;
 	for (size_t i = 0; i < account->timeline.count; i++) {
 		if (account->timeline.points[i].max <= account->peak_bytes)
 			continue;
@@ -421,7 +423,7 @@ static int make_account(struct gpu_scan *scan, struct gpu_blocks *blocks)
 	check(scan, blocks, is_from_cupti);
 	if (accounts_take_pairs(pairs, account) != 0)
 		return -1;
-	if (pairs->tally.base != 0)
+	if (pairs->tally.has_base)
 		peak_of_curve(account);
 	return blocks->held.count == 0 ? 0 : accounts_take_curve(&blocks->held, &account->reserved);
 }

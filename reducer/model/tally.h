@@ -27,6 +27,7 @@ struct tally {
 	size_t site_count, site_capacity, stack_capacity;
 	uint64_t live, live_blocks, live_requested;
 	int64_t base;         /* bytes that the curve stands higher: live when recording began, blocks unknown */
+	int has_base;         /* it was other than 0 once: the curve's highest point is the peak */
 	uint64_t peak, peak_time, requested_peak, requested_peak_time;
 	uint64_t peak_number; /* from 1; goes up at each new peak */
 	uint64_t allocations, frees, requested_bytes, allocated_bytes, freed_bytes;
