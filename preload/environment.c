@@ -260,19 +260,23 @@ void tfp_environment_offer(const char *const *names, const char *value)
 	environ = table;
 }
 
-/* In place, as unsetenv does it: there is one thread, and what is behind moves up. */
+/* In place, as unsetenv does it: there is one thread, and what is behind moves up. A table without ours may be one that is only read. */
 void tfp_environment_withdraw(const char *const *names, const char *value)
 {
 	if (!is_allowed || !environ || !value[0])
 		return;
 	for (; *names; names++) {
-		char **to = environ;
-		for (char **from = environ; *from; from++) {
+		char **to = environ, **from = environ;
+		for (; *from; from++) {
 			const char *found = value_of(*from, *names);
-			if (!found || !tfp_same_text(found, value))
-				*to++ = *from;
+			if (found && tfp_same_text(found, value))
+				continue;
+			if (to != from)
+				*to = *from;
+			to++;
 		}
-		*to = NULL;
+		if (to != from)
+			*to = NULL;
 	}
 }
 

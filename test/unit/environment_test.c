@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -157,6 +158,37 @@ static void test_words_are_the_programs_or_none(void **state)
 	assert_null(tfp_environment_words(&unused));
 }
 
+extern char **environ;
+
+/* Ours, as often as they are there, and nobody else's; a table that has none of them is not written to. */
+static void test_ours_are_withdrawn(void **state)
+{
+	static const char *const names[] = {"ONE", "OTHER", NULL};
+	char **before = environ;
+	char *table[] = {(char *)"OTHER=/ours", (char *)"ONE=/ours", (char *)"ONE=/theirs", (char *)"ONE", (char *)"ONEMORE=/ours",
+			 (char *)"ONE=/ours", (char *)"A=1", (char *)"OTHER=/ours", NULL};
+	static const char *const kept[] = {"ONE=/theirs", "ONE", "ONEMORE=/ours", "A=1", NULL};
+	char **pages = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	environ = table;
+	tfp_environment_withdraw(names, "");
+	assert_string_equal(table[0], "OTHER=/ours");
+	tfp_environment_withdraw(names, "/ours");
+	for (int i = 0; kept[i] || table[i]; i++)
+		assert_string_equal(table[i], kept[i]);
+	pages[0] = (char *)"ONE=/theirs";
+	pages[1] = (char *)"A=1";
+	assert_int_equal(mprotect(pages, 4096, PROT_READ), 0);
+	environ = pages;
+	tfp_environment_withdraw(names, "/ours");
+	environ = NULL;
+	tfp_environment_withdraw(names, "/ours");
+	environ = before;
+	munmap(pages, 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_where_nothing_is_handed_on),
 		cmocka_unit_test(test_bad_values_are_nothing),
 		cmocka_unit_test(test_names_are_found_whole),
+		cmocka_unit_test(test_ours_are_withdrawn),
 		cmocka_unit_test(test_words_are_the_programs_or_none),
 	};
 
