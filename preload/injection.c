@@ -61,16 +61,19 @@ static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
  * By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. Or a program
  * that such a tool has started: its library, whose constructor may come behind ours, sets the variable, or refuses where another has.
  */
-static int is_tool(void)
+enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 };
+static enum tool tool_here(void)
 {
 	const char *program = (const char *)getauxval(AT_EXECFN);
 
-	return (program && tfp_cupti_is_tool(program)) || tfp_cupti_tool_here();
+	if (program && tfp_cupti_is_tool(program))
+		return CALLED_LIKE_ONE;
+	return tfp_cupti_tool_here() ? HAS_ITS_LIBRARY : NO_TOOL;
 }
 
 void tfp_injection_withdraw(void)
 {
-	if (!is_tool())
+	if (!tool_here())
 		return;
 	find_own_path();
 	tfp_environment_withdraw(both, own_path);
@@ -80,8 +83,15 @@ void tfp_injection_offer(void)
 {
 	static const char *const only_nvtx[] = {NVTX_VARIABLE, NULL};
 
-	if (is_tool())
+	enum tool tool = tool_here();
+	if (tool) {
+		tfp_fact_pair(TFP_TAG_note, "variables_left",
+			      tool == CALLED_LIKE_ONE ? "The program is called as a tool of NVIDIA's is, which starts nothing where "
+							CUDA_VARIABLE " or " NVTX_VARIABLE " names us: no NVTX ranges are recorded." :
+							"A tool of NVIDIA's has put its library into this process, and has " CUDA_VARIABLE
+							" and " NVTX_VARIABLE " for itself: no NVTX ranges are recorded.");
 		return;
+	}
 	find_own_path();
 	tfp_environment_offer(tfp_settings.cuda == TFP_CUDA_OFF ? only_nvtx : both, own_path);
 }
