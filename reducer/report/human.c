@@ -117,6 +117,46 @@ static void human_real(struct text *out, enum table_unit unit, double value)
 		text_format(out, "%.3g", value);
 }
 
+/* The first plural in a text about many: where it ends, and how much of it one alone does not have. 0 = there is none. */
+static size_t end_of_plural(const char *many, size_t *too_much)
+{
+	static const struct {
+		const char *ends;
+		size_t too_much;
+	} plurals[] = {{"sses", 2}, {"ches", 2}, {"children", 3}, {"s", 1}};
+
+	for (size_t end = 0; many[end]; end++)
+		for (size_t i = 0; strchr(" ,:(", many[end + 1]) && i < sizeof(plurals) / sizeof(plurals[0]); i++) {
+			size_t length = strlen(plurals[i].ends);
+			if (end + 1 < length || memcmp(&many[end + 1 - length], plurals[i].ends, length) != 0)
+				continue;
+			*too_much = plurals[i].too_much;
+			return end + 1;
+		}
+	return 0;
+}
+
+void human_counted(struct text *out, uint64_t count, const char *many)
+{
+	static const char *const words[][2] = {{" that end ", " that ends "}, {" that were ", " that was "}, {" their ", " its "}};
+	size_t too_much = 0, from = count == 1 ? end_of_plural(many, &too_much) : 0;
+
+	human_count(out, (int64_t)count);
+	text_char(out, ' ');
+	text_put(out, many, from - too_much);
+	while (many[from]) {
+		size_t i = 0;
+		while (i < sizeof(words) / sizeof(words[0]) && strncmp(&many[from], words[i][0], strlen(words[i][0])) != 0)
+			i++;
+		if (count == 1 && i < sizeof(words) / sizeof(words[0])) {
+			text_put(out, words[i][1], strlen(words[i][1]) - 1);
+			from += strlen(words[i][0]) - 1;
+		} else {
+			text_char(out, many[from++]);
+		}
+	}
+}
+
 void human_cell(struct text *out, const struct table *table, size_t row, size_t column)
 {
 	const struct table_column *kind = &table->kind->columns[column];

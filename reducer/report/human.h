@@ -11,6 +11,7 @@
 
 void human_ns(struct text *out, int64_t ns);        /* 0 s, 850 ns, 1.23 ms, 12.3 s, 2 m 05 s, 1 h 02 m */
 void human_count(struct text *out, int64_t count);  /* 1,234,567; 12.3 M from ten millions on */
+void human_counted(struct text *out, uint64_t count, const char *many); /* "2 stacks that end early"; "1 stack that ends early" */
 void human_cell(struct text *out, const struct table *table, size_t row, size_t column); /* any but a stack; escaped */
 
 #endif

@@ -102,8 +102,8 @@ static void add_losses(struct told *told, const struct run *run, const struct lo
 			continue;
 		line = add_told(told);
 		text_string(line, "LOST ");
-		human_count(line, (int64_t)sums->counts[i]);
-		text_format(line, " %s -> %s", sums->named[i]->help, sums->named[i]->remedy);
+		human_counted(line, sums->counts[i], sums->named[i]->help);
+		text_format(line, " -> %s", sums->named[i]->remedy);
 		if (from == TIME_UNKNOWN)
 			continue;
 		text_string(line, "; from about ");
@@ -129,8 +129,8 @@ static void add_pairs(struct told *told, const struct run *run, uint64_t *all)
 				continue;
 			struct text *line = add_told(told);
 			text_string(line, "LOST ");
-			human_count(line, (int64_t)count);
-			text_format(line, " %s: %s -> -t launches shows them", kinds[k].what, gpu_reason_text(reason));
+			human_counted(line, count, kinds[k].what);
+			text_format(line, ": %s -> -t launches shows %s", gpu_reason_text(reason), count == 1 ? "it" : "them");
 		}
 }
 
@@ -146,8 +146,8 @@ static void add_gpu(struct told *told, const struct run *run)
 		return;
 	struct text *line = add_told(told);
 	text_string(line, "LOST ");
-	human_count(line, (int64_t)(all - pairs));
-	text_string(line, " records about GPUs that cannot be true, or name what is not in the log -> -t losses says which");
+	human_counted(line, all - pairs, "records about GPUs that cannot be true, or with names that are not in the log");
+	text_string(line, " -> -t losses says which");
 }
 
 static void add_damage(struct told *told, const struct diag_list *diags)
@@ -229,8 +229,8 @@ void summary_degraded(struct summary *summary, void (*note)(struct summary *summ
 		struct text text = {0};
 		if (!sums.named[i])
 			continue;
-		human_count(&text, (int64_t)sums.counts[i]);
-		text_format(&text, " %s.", sums.named[i]->help);
+		human_counted(&text, sums.counts[i], sums.named[i]->help);
+		text_char(&text, '.');
 		note(summary, text.bytes);
 		text_free(&text);
 	}

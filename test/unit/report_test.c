@@ -286,10 +286,49 @@ static void test_problem_stands_in_the_output(void **state)
 	table_free(table);
 }
 
+static void one_is_told_in_the_singular(void **state)
+{
+	static const struct {
+		const char *many, *one;
+	} cases[] = {{"device records that lost their kernel name", "1 device record that lost its kernel name"},
+		     {"stacks that end early because no unwind information was found",
+		      "1 stack that ends early because no unwind information was found"},
+		     {"times that CUPTI was refused", "1 time that CUPTI was refused"},
+		     {"fork children not recorded, nor what they started", "1 fork child not recorded, nor what they started"},
+		     {"processes not recorded: forked", "1 process not recorded: forked"},
+		     {"launches without the device's record", "1 launch without the device's record"},
+		     {"looks at where Python code is that were left out", "1 look at where Python code is that was left out"},
+		     {"stacks", "1 stack"}, {"nothing of many", "1 nothing of many"}, {"", "1 "}};
+	static const char *const losses[] = {
+#define TFP_LOSS(number, name, help, remedy) help,
+#include "writer/losses.def"
+#undef TFP_LOSS
+	};
+	struct text text = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text_clear(&text);
+		human_counted(&text, 1, cases[i].many);
+		assert_string_equal(text.bytes, cases[i].one);
+		text_clear(&text);
+		human_counted(&text, 2000, cases[i].many);
+		assert_int_equal(strncmp(text.bytes, "2,000 ", 6), 0);
+		assert_string_equal(text.bytes + 6, cases[i].many);
+	}
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) { /* each has a plural that is found */
+		text_clear(&text);
+		human_counted(&text, 1, losses[i]);
+		assert_string_not_equal(text.bytes + 2, losses[i]);
+	}
+	text_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_moments_that_have_no_room_are_left_out_all_along),
+		cmocka_unit_test(one_is_told_in_the_singular),
 		cmocka_unit_test(test_numbers),      cmocka_unit_test(test_visible),    cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_hostile_cells), cmocka_unit_test(test_csv),       cmocka_unit_test(test_json),
 		cmocka_unit_test(test_long_cell),    cmocka_unit_test(test_text_width),
