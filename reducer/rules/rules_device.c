@@ -68,8 +68,9 @@ void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
 		    "In %.1f %% of the %s time the device waits while the host works on something else than launching.", share,
 		    rule_unit_word(facts));
 	text_string(&finding->remedy,
-		    "Move metrics, callbacks, logging and checkpoints out of the step, do them every n steps, or run "
-		    "several steps in one compiled call.");
+		    "Give the device more work for each op of the host: a larger batch, compiled steps (torch.compile, jit), CUDA "
+		    "graphs, fused optimizers. Move metrics, callbacks, logging and checkpoints out of the step, or do them every n "
+		    "steps.");
 }
 
 void rule_output_bound(const struct rule_facts *facts, struct finding *finding)
