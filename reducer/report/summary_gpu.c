@@ -28,11 +28,20 @@ static void put_peak(struct summary *summary, const struct gpu_brief_device *dev
 	text_free(&peak);
 }
 
+/* Work that was asked for in a window may go on behind it: then it is a part of nothing. */
+static void put_share(struct summary *summary, const struct gpu_brief_device *device)
+{
+	double share = device->recorded_ns ? 100.0 * (double)device->busy_ns / (double)device->recorded_ns : 0;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.1f %%", share);
+	text_format(&summary->line, "%9s", device->processes > 1 || device->busy_ns > device->recorded_ns ? "-" : text);
+}
+
 /* is_recorded: that nothing ran on it is known, not only that nobody looked. */
-static void put_device(struct summary *summary, const struct gpu_brief_device *device, int64_t duration_ns, bool is_recorded)
+static void put_device(struct summary *summary, const struct gpu_brief_device *device, bool is_recorded)
 {
 	struct text name = {0};
-	char share[32];
 
 	text_format(&name, "%" PRIu32 " ", device->id);
 	if (device->process->of_host) {
@@ -44,10 +53,9 @@ static void put_device(struct summary *summary, const struct gpu_brief_device *d
 	escape_cut(&name, 20);
 	text_format(&summary->line, "  %s", name.bytes);
 	text_fill(&summary->line, ' ', 22 - escape_width(name.bytes, name.length));
-	snprintf(share, sizeof(share), "%.1f %%", duration_ns > 0 ? 100.0 * (double)device->busy_ns / (double)duration_ns : 0);
 	if (is_recorded) {
 		summary_number(summary, human_ns, (int64_t)device->busy_ns, 10);
-		text_format(&summary->line, "%9s", device->processes > 1 ? "-" : share);
+		put_share(summary, device);
 		summary_number(summary, human_count, (int64_t)device->kernels, 11);
 		summary_number(summary, human_count, (int64_t)device->copies, 11);
 	} else {
@@ -109,10 +117,14 @@ void summary_put_gpu(struct summary *summary)
 {
 	struct gpu_brief brief;
 	size_t shown = 0, kept;
+	bool is_part = false;
 
 	gpu_brief(&brief, summary->request);
+	for (size_t i = 0; i < brief.device_count; i++)
+		is_part |= brief.devices[i].processes && brief.devices[i].recorded_ns < (uint64_t)summary->request->run->duration_ns;
 	if (!brief.any || is_idle(&brief) ||
-	    !summary_heading(summary, "GPU                           busy   of run    kernels     copies   memory peak", 2))
+	    !summary_heading(summary, is_part ? "GPU                          busy of window    kernels     copies   memory peak"
+					      : "GPU                           busy   of run    kernels     copies   memory peak", 2))
 		return;
 	qsort(brief.devices, brief.device_count, sizeof(*brief.devices), by_time);
 	kept = 1 + (brief.reason_count < REASONS_SHOWN ? brief.reason_count : REASONS_SHOWN);
@@ -120,8 +132,7 @@ void summary_put_gpu(struct summary *summary)
 		bool is_last = shown + 1 == brief.device_count;
 		if (shown && summary_left(summary) < 1 + !is_last + kept)
 			break;
-		put_device(summary, &brief.devices[shown], summary->request->run->duration_ns,
-			   brief.paired || brief.device_only || !brief.host_only);
+		put_device(summary, &brief.devices[shown], brief.paired || brief.device_only || !brief.host_only);
 	}
 	summary_more(summary, brief.device_count, shown, "device_timeline");
 	put_launches(summary, &brief);

@@ -2,6 +2,7 @@
 /* The first things about a run's GPUs. See gpu_brief.h. */
 #include "reducer/tables/gpu_brief.h"
 
+#include "reducer/model/windows.h"
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/job.h"
 
@@ -35,7 +36,7 @@ static bool is_all_placed(const struct process *process)
 	return !process_is_foreign(process) && !(account && account->peak_bytes);
 }
 
-static void take_devices(struct gpu_brief *brief, const struct process *process)
+static void take_devices(struct gpu_brief *brief, const struct process *process, int64_t duration_ns)
 {
 	const struct gpu *gpu = process->gpu;
 	bool has_peak = is_all_placed(process);
@@ -51,6 +52,7 @@ static void take_devices(struct gpu_brief *brief, const struct process *process)
 		struct gpu_brief_device *device = device_of(brief, process, gpu->sweeps[i].device);
 		device->busy_ns += gpu->sweeps[i].busy.busy_ns;
 		device->processes++;
+		device->recorded_ns = (uint64_t)windows_recorded_ns(process, 0, duration_ns);
 		device->has_peak |= has_peak;
 	}
 	for (size_t i = 0; i < gpu->kernel_count; i++)
@@ -117,7 +119,7 @@ void gpu_brief(struct gpu_brief *brief, const struct request *request)
 		if (!run->processes[i].gpu)
 			continue;
 		brief->any = true;
-		take_devices(brief, &run->processes[i]);
+		take_devices(brief, &run->processes[i], run->duration_ns);
 		take_counts(brief, run->processes[i].gpu);
 	}
 	take_peaks(brief, request);

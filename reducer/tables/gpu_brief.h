@@ -14,6 +14,7 @@ struct gpu_brief_device {
 	const struct process *process; /* that calls it so: another one may call another device by that number */
 	const char *name;
 	uint64_t busy_ns, kernels, copies, peak_bytes;
+	uint64_t recorded_ns; /* of the run, in windows of the process that ran something on it: what busy_ns is a part of */
 	bool has_peak;	  /* calls that allocate were seen, or would have been */
 	bool is_least;	  /* records are missing: the peak was that high at least */
 	size_t processes; /* that ran something on it */
