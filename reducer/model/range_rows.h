@@ -67,7 +67,7 @@ struct step {
 	int is_update;	    /* nor this: from one change of the weights of an eager loop of TensorFlow to the next */
 	enum step_trained trained; /* nor this, but it is known to train */
 	int is_scored;	    /* an eager loop of TensorFlow trains, but not by this one: evaluation */
-	unsigned turns;     /* ends of PyTorch's Optimizer.step that make this one; 0 = one */
+	unsigned turns;     /* ends of PyTorch's Optimizer.step, or launches of graphs, that make this one; 0 = one */
 	enum step_union as; /* why there are several */
 };
 

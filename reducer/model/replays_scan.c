@@ -4,7 +4,8 @@
  * captured trains, and PyTorch, which is not asked again, marks nothing. See scan.h.
  *
  * Rule: only such graphs; where the optimizer stays outside (make_graphed_callables, torch.compile), PyTorch marks the steps. Those that
- * it marked before (warming up, and the capture, in which nothing ran) are left out. Never where a program marks its own.
+ * it marked before (warming up, and the capture, in which nothing ran) are left out. Never where a program marks its own. Graphs that
+ * take turns all the time (a generator's and a discriminator's) make one step together, as their optimizers do without graphs: turns.h.
  */
 #include "reducer/model/number_map.h"
 #include "reducer/model/scan.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 
 #define REPLAYS_LEAST 5u /* as periods.c has it of steps */
+#define TURNS_MOST 6u	 /* launches in a round of graphs that take turns */
+#define ROUNDS_LEAST 8u	 /* of them: fewer may alternate by chance */
 #define NO_THREAD UINT32_MAX
 
 /* What a function does to graphs. */
@@ -27,6 +30,7 @@ struct capturing {
 
 struct replay {
 	uint64_t begin, end;
+	uint64_t graph; /* executable one: its address */
 };
 
 struct replays {
@@ -36,6 +40,7 @@ struct replays {
 	struct capturing *streams;
 	struct replay *items;
 	size_t count;
+	unsigned turns; /* launches that make one of `items`; 0 = one */
 	uint64_t ready; /* when the last graph was made, or the last step's launch was over */
 	uint32_t thread;
 };
@@ -127,7 +132,7 @@ static void say(struct replays *taken, uint64_t graph, int is_training)
 		number_map_set(&taken->training, 1, graph, is_training != 0); /* without memory: it does not */
 }
 
-static void add_replay(struct replays *taken, uint32_t thread, uint64_t end)
+static void add_replay(struct replays *taken, uint32_t thread, uint64_t graph, uint64_t end)
 {
 	struct replay *items;
 
@@ -137,7 +142,7 @@ static void add_replay(struct replays *taken, uint32_t thread, uint64_t end)
 	if (items == NULL)
 		return;
 	taken->items = items;
-	items[taken->count++] = (struct replay){.begin = taken->ready, .end = end};
+	items[taken->count++] = (struct replay){.begin = taken->ready, .end = end, .graph = graph};
 	taken->ready = end;
 }
 
@@ -152,7 +157,7 @@ static void take_work(struct replays *taken, size_t stream, enum work work, uint
 	if (work == WORK_MAKE)
 		say(taken, capturing->object, trains(taken, capturing->other));
 	if (work == WORK_LAUNCH && !capturing->is_open && trains(taken, capturing->object))
-		add_replay(taken, taken->scan->process->log->streams[stream].thread, time);
+		add_replay(taken, taken->scan->process->log->streams[stream].thread, capturing->object, time);
 	if (work == WORK_END)
 		*capturing = (struct capturing){.is_open = 0};
 	if (work != WORK_LAUNCH && work != WORK_BEGIN)
@@ -175,6 +180,32 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 static void take_call(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
 	take_calls(state, stream, batch, i, i + 1, fields);
+}
+
+/* The launches of a round, where graphs come in one order from the first launch to the last; 1 = they do not. */
+static size_t turns_of(const struct replays *taken)
+{
+	for (size_t turns = 1; turns <= TURNS_MOST && turns * ROUNDS_LEAST <= taken->count; turns++) {
+		size_t i = turns;
+		while (i < taken->count && taken->items[i].graph == taken->items[i - turns].graph)
+			i++;
+		if (i == taken->count)
+			return turns;
+	}
+	return 1;
+}
+
+/* A round becomes one; the launches of one that was not finished are left out. */
+static void join_turns(struct replays *taken)
+{
+	size_t turns = turns_of(taken);
+
+	if (turns == 1)
+		return;
+	taken->count /= turns;
+	taken->turns = (unsigned)turns;
+	for (size_t i = 0; i < taken->count; i++)
+		taken->items[i] = (struct replay){.begin = taken->items[i * turns].begin, .end = taken->items[(i + 1) * turns - 1].end};
 }
 
 static int by_time(const void *a, const void *b)
@@ -204,6 +235,7 @@ static int finish(void *state)
 	struct replays *taken = state;
 	struct process *process = taken->scan->process;
 
+	join_turns(taken);
 	if (!are_steps(taken))
 		return 0;
 	for (size_t i = 0; i < process->step_count; i++)
@@ -220,6 +252,7 @@ static int finish(void *state)
 							     .source = STEP_BY_PERIOD,
 							     .confidence = 1,
 							     .is_chosen = 1,
+							     .turns = taken->turns,
 							     .trained = TRAINED_REPLAY};
 	}
 	qsort(process->steps, process->step_count, sizeof *process->steps, by_time);

@@ -180,12 +180,20 @@ static void note_measured(struct table *table, const struct request *request, co
 static bool note_replays(struct table *table, const struct request *request, const struct process *process)
 {
 	size_t replays = 0, others = 0;
+	unsigned turns = 0;
 
 	for (size_t i = 0; i < process->step_count; i++) {
 		replays += process->steps[i].trained == TRAINED_REPLAY;
+		turns = process->steps[i].trained == TRAINED_REPLAY ? process->steps[i].turns : turns;
 		others += process->steps[i].source == SOURCE_record_function && process->steps[i].end_ns != TIME_UNKNOWN;
 	}
-	if (replays > 0 && request_wants_process(request, process))
+	if (replays > 0 && turns > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: its %zu steps are rounds of %u launches of CUDA graphs that take turns, in each of which an "
+			   "Optimizer.step was captured, each from the end of the round before it. %zu that PyTorch marked (warming up, "
+			   "the captures themselves) are left out.",
+			   process->called, replays, turns, others);
+	else if (replays > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: its %zu steps are the launches of a CUDA graph in which an Optimizer.step was captured, each from "
 			   "the end of the launch before it. %zu that PyTorch marked (warming up, the capture itself) are left out.",

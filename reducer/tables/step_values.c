@@ -350,7 +350,7 @@ static void note_turns(struct table *table, const struct request *request, const
 	for (size_t i = 0; i < rows->count && (step == NULL || step->turns == 0); i++)
 		if (rows->items[i]->unit.step != SIZE_MAX)
 			step = &request->run->processes[rows->items[i]->process].steps[rows->items[i]->unit.step];
-	if (step == NULL || step->turns == 0)
+	if (step == NULL || step->turns == 0 || step->trained == TRAINED_REPLAY) /* step_stats.c tells of those */
 		return;
 	if (step->as == STEP_OF_TURNS)
 		table_note(table, NOTE_INFERRED,

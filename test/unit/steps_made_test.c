@@ -138,6 +138,8 @@ enum { FORWARD = 1, STEP_OP, OPS };
 #define LAUNCH_GRAPH 5
 #define GRAPH 0x1000
 #define EXECUTABLE 0x2000
+#define OTHER_GRAPH 0x3000
+#define OTHER_EXECUTABLE 0x4000
 #define WARMING_UP 3u
 
 static void graph_call(struct train *train, uint32_t function, uint64_t object, uint64_t other)
@@ -229,6 +231,78 @@ static void a_graph_that_holds_the_optimizer_is_a_step_each_time(void **state)
 			assert_int_equal(step->time_ns, before->end_ns); /* with the copy in front of the launch */
 		before = step;
 	}
+}
+
+/* A second graph, which was captured behind the first, and `order` of launches of both. */
+static void replay_two(struct train *train, const char *order, unsigned rounds, int has_optimizer)
+{
+	uint64_t number = WARMING_UP + 2;
+
+	replay(train, 1, 0);
+	graph_call(train, BEGIN_CAPTURE, 0, 0);
+	one(train, FORWARD, RECORD_FUNCTION);
+	if (has_optimizer)
+		optimizer(train, number++);
+	graph_call(train, END_CAPTURE, OTHER_GRAPH, 0);
+	graph_call(train, INSTANTIATE, OTHER_EXECUTABLE, OTHER_GRAPH);
+	for (unsigned i = 0; i < rounds; i++)
+		for (const char *at = order; *at; at++)
+			graph_call(train, LAUNCH_GRAPH, *at == 'a' ? EXECUTABLE : OTHER_EXECUTABLE, 0);
+	graph_call(train, LAUNCH_GRAPH, EXECUTABLE, 0); /* killed in the middle of a round */
+}
+
+static void take_turns(struct train *train)
+{
+	replay_two(train, "ab", 40, 1);
+}
+
+static void step_twice_and_once(struct train *train)
+{
+	replay_two(train, "aab", 40, 1);
+}
+
+static void of_two_lengths(struct train *train)
+{
+	replay_two(train, "abaabbba", 10, 1);
+}
+
+static void evaluates_with_a_graph(struct train *train)
+{
+	replay_two(train, "aaabbbb", 10, 0);
+}
+
+/* As optimizers that take turns without graphs: 40 steps of a generator and a discriminator were 80. */
+static void graphs_that_take_turns_make_one_step(void **state)
+{
+	const struct process *process = steps_of(take_turns);
+
+	(void)state;
+	assert_int_equal(count_chosen(process, STEP_BY_PERIOD), 40);
+	for (size_t i = 1, before = 0; i < process->step_count; i++)
+		if (process->steps[i].is_chosen) {
+			assert_int_equal(process->steps[i].turns, 2);
+			if (before > 0)
+				assert_int_equal(process->steps[i].time_ns, process->steps[before].end_ns);
+			before = i;
+		}
+}
+
+static void a_critic_may_take_several(void **state)
+{
+	(void)state;
+	assert_int_equal(count_chosen(steps_of(step_twice_and_once), STEP_BY_PERIOD), 40);
+}
+
+static void graphs_in_no_order_are_a_step_each(void **state)
+{
+	(void)state;
+	assert_int_equal(count_chosen(steps_of(of_two_lengths), STEP_BY_PERIOD), 81);
+}
+
+static void a_graph_without_optimizer_beside_it_is_none(void **state)
+{
+	(void)state;
+	assert_int_equal(count_chosen(steps_of(evaluates_with_a_graph), STEP_BY_PERIOD), 31);
 }
 
 static void one_without_it_leaves_the_steps_to_pytorch(void **state)
@@ -496,6 +570,10 @@ int main(void)
 		cmocka_unit_test_teardown(what_a_compiled_function_repeats_is_no_step, forget),
 		cmocka_unit_test_teardown(unless_it_is_called_once, forget),
 		cmocka_unit_test_teardown(a_graph_that_holds_the_optimizer_is_a_step_each_time, forget),
+		cmocka_unit_test_teardown(graphs_that_take_turns_make_one_step, forget),
+		cmocka_unit_test_teardown(a_critic_may_take_several, forget),
+		cmocka_unit_test_teardown(graphs_in_no_order_are_a_step_each, forget),
+		cmocka_unit_test_teardown(a_graph_without_optimizer_beside_it_is_none, forget),
 		cmocka_unit_test_teardown(one_without_it_leaves_the_steps_to_pytorch, forget),
 		cmocka_unit_test_teardown(so_do_a_few_replays, forget),
 		cmocka_unit_test_teardown(the_last_step_ends_before_tearing_down, forget),
