@@ -69,6 +69,20 @@ const char *tfp_cupti_tool_here(void)
 	return first < LIBRARIES ? libraries[first].words : NULL;
 }
 
+int tfp_cupti_names_tool(const char *list)
+{
+	for (const char *base = list; list && *list; list++) {
+		if (*list == ':' || *list == ' ' || *list == '/')
+			base = list + 1;
+		if (base != list)
+			continue;
+		for (size_t i = 0; i < LIBRARIES; i++)
+			if (begins_with(base, libraries[i].library))
+				return 1;
+	}
+	return 0;
+}
+
 int tfp_cupti_is_tool(const char *path)
 {
 	const char *base = base_name(path);

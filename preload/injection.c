@@ -57,18 +57,20 @@ static void find_own_path(void)
 
 static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
 
+enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 };
+
 /*
  * By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. Or a program
  * that such a tool has started: its library, whose constructor may come behind ours, sets the variable, or refuses where another has.
+ * The list of what was preloaded says so without a call of the loader, which a start is none to make.
  */
-enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 };
 static enum tool tool_here(void)
 {
 	const char *program = (const char *)getauxval(AT_EXECFN);
 
 	if (program && tfp_cupti_is_tool(program))
 		return CALLED_LIKE_ONE;
-	return tfp_cupti_tool_here() ? HAS_ITS_LIBRARY : NO_TOOL;
+	return tfp_cupti_names_tool(tfp_environment_get("LD_PRELOAD")) ? HAS_ITS_LIBRARY : NO_TOOL;
 }
 
 void tfp_injection_withdraw(void)
