@@ -50,7 +50,9 @@ void gpu_fault_times(struct gpu_fault *fault, const struct process *process)
 
 uint64_t gpu_endless_records(const struct gpu *gpu)
 {
-	return gpu->fault.result == 0 ? 0 : gpu->counts.impossible[0]; /* by bit: GPU_NO_TIME */
+	uint64_t timeless = gpu->counts.impossible[0]; /* by bit: GPU_NO_TIME */
+
+	return gpu->fault.result == 0 || gpu->fault.elsewhere > timeless ? 0 : timeless - gpu->fault.elsewhere;
 }
 
 void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call)
@@ -65,6 +67,7 @@ void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call)
 	fault->function = call->function;
 	fault->thread = call->thread;
 	fault->stack = call->stack;
+	fault->context = call->context;
 }
 
 void gpu_fault_endless(struct gpu_scan *scan, const struct gpu_flight *flight)
@@ -168,6 +171,12 @@ static void add_suspect(struct gpu_fault *fault, const struct gpu_suspect *suspe
 		fault->suspects[at] = *suspect;
 }
 
+/* In a context that is not that of the call which told of the fault, as far as both are known. */
+static int is_elsewhere(const struct gpu_fault *fault, const struct gpu_endless *endless)
+{
+	return fault->context != 0 && fault->context != GPU_NONE && endless->context != GPU_NONE && endless->context != fault->context;
+}
+
 void gpu_fault_end(struct gpu_scan *scan)
 {
 	struct gpu_fault *fault = &scan->gpu->fault;
@@ -179,7 +188,8 @@ void gpu_fault_end(struct gpu_scan *scan)
 	qsort(all->endless, all->count, sizeof *all->endless, by_stream);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct gpu_endless *endless = &all->endless[i];
-		if (endless->work.host_ns > fault->returned_ns || has_ended(all, endless))
+		fault->elsewhere += (uint64_t)is_elsewhere(fault, endless);
+		if (endless->work.host_ns > fault->returned_ns || has_ended(all, endless) || is_elsewhere(fault, endless))
 			continue;
 		fault->endless++;
 		if (last == NULL || !is_alike(last, endless))

@@ -30,10 +30,11 @@ struct gpu_suspect {
 struct gpu_fault {
 	uint32_t result;             /* 0 = none, as far as calls tell */
 	int64_t called_ns, returned_ns; /* the call that came back with it first, from when to when; ticks until gpu_times */
-	uint32_t function, thread, stack; /* of that call */
+	uint32_t function, thread, stack, context; /* of that call; context 0 = unknown */
 	uint64_t suspect_count;      /* streams with such work */
 	struct gpu_suspect suspects[GPU_SUSPECTS]; /* by host_ns */
 	uint64_t endless;            /* pieces of work without an end, from the suspects on */
+	uint64_t elsewhere;          /* such pieces in contexts that did not fail: they were still at it */
 };
 
 /* What cudaGetErrorName and cudaGetErrorString say; NULL = a result that does not mean this. */

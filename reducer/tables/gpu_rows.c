@@ -270,11 +270,13 @@ static void note_impossible(struct table *table, const struct process *process)
 		table_note(table, NOTE_INFO,
 			   "Process %s: %" PRIu64 " device " BY_COUNT("record has", "records have") " no end, since the device's work "
 			   "failed before it was known: counted, but in no sum of time.", process->called, endless);
-	for (unsigned i = endless ? 1 : 0; i < GPU_IMPOSSIBLE_KINDS; i++)
-		if (counts->impossible[i])
+	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++) {
+		uint64_t count = counts->impossible[i] - (i == 0 ? endless : 0);
+		if (count)
 			table_note(table, NOTE_LOSS,
 				   "Process %s: %" PRIu64 " device records %s: counted, but in no sum of time.", process->called,
-				   counts->impossible[i], texts[i]);
+				   count, texts[i]);
+	}
 }
 
 static void note_oddities(struct table *table, const struct process *process)

@@ -90,7 +90,7 @@ static void add_gpus(struct table *table, const struct process *process)
 	add_gpu(table, process, "gpu_without_end", endless, false,
 		"device records without a time, of a device whose work failed: it had not ended, or its times were not fetched yet");
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
-		add_gpu(table, process, "gpu_impossible_time", i == 0 && endless ? 0 : counts->impossible[i], true, texts[i]);
+		add_gpu(table, process, "gpu_impossible_time", counts->impossible[i] - (i == 0 ? endless : 0), true, texts[i]);
 	add_gpu(table, process, "gpu_duplicate", counts->duplicates, false, "device records that came twice; each counts once");
 	add_gpu(table, process, "gpu_repeated_call", counts->repeated_calls, true, "calls with the correlation id of an earlier one");
 	add_gpu(table, process, "gpu_unknown_shape", counts->unknown_shapes, true, "kernels whose name and shape are not in the log");
