@@ -52,6 +52,7 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define MINUTES_AN_HOUR 60.0
 #define MINUTES_OF_HOURS 180.0 /* from here on told in hours */
 #define HOST_FROM 50.0 /* percent that devices rest because of the host: then that is what to say first */
+#define WITHOUT_FROM 0.05 /* of the judged time: of processes without devices, see devices.is_of_some */
 #define PART_FROM 1.0  /* percent of a part of that that is worth naming */
 #define POSSIBLE_FROM 3.0 /* percent of 'other' from which input may hide there */
 
@@ -77,6 +78,7 @@ static const struct area {
 /* What is known of devices. */
 struct devices {
 	bool did_work; /* some of it was recorded */
+	bool is_of_some; /* much of the judged time is of processes that used none (actors of a learner): devices did not rest for it */
 	struct step_unseen unseen;
 };
 
@@ -171,8 +173,8 @@ static double host_bound_of(const struct judged *judged, const struct step_rows 
 		else
 			most = fmax(most, judged->percent[a]);
 	sum = judged->host + launch + other;
-	if (!devices->did_work || devices->unseen.is_much || rows->kind == UNIT_WHOLE || sum < HOST_FROM || sum <= most ||
-	    judged->host + launch < other)
+	if (!devices->did_work || devices->is_of_some || devices->unseen.is_much || rows->kind == UNIT_WHOLE || sum < HOST_FROM ||
+	    sum <= most || judged->host + launch < other)
 		return 0;
 	return sum;
 }
@@ -305,7 +307,7 @@ static void put_busy(struct text *sentence, const struct judged *judged, const s
 		time = "";
 	if (is_host)
 		text_format(sentence, "%s%.1f %% of %s%s the host is in ops and calls%s", before, judged->host, whole, time,
-			    devices->unseen.is_much ? "" : " while the devices rest");
+			    devices->unseen.is_much || devices->is_of_some ? "" : " while the devices rest");
 	if (is_host && busy >= SMALLEST)
 		text_format(sentence, ", %.1f %% the devices compute", busy);
 	else if (!is_host && (judged->worst == AREAS || busy >= SMALLEST))
@@ -543,6 +545,7 @@ static void fill(struct table *table, const struct request *request)
 		all += step_rows_judges(&rows, i) ? rows.items[i]->total_ns : 0;
 		devices.did_work |= rows.items[i]->has_device;
 	}
+	devices.is_of_some = (double)verdict_time_without_devices(&rows) > WITHOUT_FROM * (double)all;
 	if (all) {
 		struct judged judged = judge(&rows, all);
 		judged.host_bound = host_bound_of(&judged, &rows, &devices);

@@ -12,6 +12,23 @@
 #define LONG_PART 0.5	 /* of its time one thing */
 #define BETWEEN_FROM 0.3 /* of the time from the first step to the last that is in none */
 
+uint64_t verdict_time_without_devices(const struct step_rows *rows)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0, to; i < rows->count; i = to) {
+		uint64_t own = 0;
+		bool has_device = false;
+		step_rows_of(rows, rows->items[i]->process, &to);
+		for (size_t k = i; k < to; k++) {
+			own += step_rows_judges(rows, k) ? rows->items[k]->total_ns : 0;
+			has_device |= rows->items[k]->has_device;
+		}
+		all += has_device ? 0 : own;
+	}
+	return all;
+}
+
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)
 {
 	struct step_first first = step_rows_first(rows);

@@ -11,6 +11,9 @@
 
 #define VERDICT_FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
 
+/* ns of the judged steps of processes in none of whose steps a device worked. */
+uint64_t verdict_time_without_devices(const struct step_rows *rows);
+
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
 
