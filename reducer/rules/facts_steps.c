@@ -24,6 +24,7 @@ struct choice {
 	int64_t from_ns, to_ns; /* starts of the first and behind the last */
 	int64_t end_ns;		/* of what ends last */
 	size_t processes;
+	double deviceless_ns; /* of processes in none of whose steps a device worked */
 	bool is_of_all;	 /* steps that were not recorded count, too: their length is known */
 	bool has_gaps;	 /* some were left out for that */
 };
@@ -63,8 +64,11 @@ static void add_row(struct parts_sum *sum, const struct step_row *row)
 /* The rows of one process. */
 static void take_process(struct parts_sum *sum, struct choice *choice, const struct step_row *rows, size_t count)
 {
-	bool is_long = count > FEW_STEPS;
+	bool is_long = count > FEW_STEPS, has_device = false;
+	double before_ns = sum->total_ns;
 
+	for (size_t i = 0; i < count; i++)
+		has_device |= rows[i].has_device;
 	for (size_t i = is_long; i < count; i++) {
 		if (rows[i].kind != choice->kind || rows[i].is_evaluation || (is_long && i + 1 == count && rows[i].unit.is_cut))
 			continue;
@@ -78,6 +82,7 @@ static void take_process(struct parts_sum *sum, struct choice *choice, const str
 		int64_t end = rows[i].start_ns + (int64_t)rows[i].total_ns;
 		choice->end_ns = end > choice->end_ns ? end : choice->end_ns;
 	}
+	choice->deviceless_ns += has_device ? 0 : sum->total_ns - before_ns;
 	choice->processes++;
 }
 
@@ -135,6 +140,8 @@ static void gather_parts(struct rule_facts *facts, const struct steps *steps)
 	if (sum.count < (choice.kind == UNIT_STEP ? STEPS_LEAST : CALLS_LEAST))
 		return;
 	set_parts(facts, &sum, &choice);
+	facts_own(facts, FACT_deviceless_percent, sum.total_ns > 0 ? 100 * choice.deviceless_ns / sum.total_ns : 0, "step_stats",
+		  NULL, "%s", "");
 	facts_own(facts, FACT_all_steps, all, "step_stats", NULL, "%s", "");
 	snprintf(facts->facts[FACT_whole_ns].label, FACT_LABEL, "%s", unit_kind_name(choice.kind));
 }

@@ -7,6 +7,8 @@
 #include "reducer/rules/rule.h"
 #include "reducer/tables/rare_rows.h"
 
+#define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
+
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
 
 /* All calls that launch take less than half of that time: in the rest the host was in others that give a device work. */
@@ -54,6 +56,13 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 	finding_prove(finding, facts, FACT_small_kernels);
 }
 
+/* What processes without devices do is no reason for which those of others wait: actors beside a learner. */
+static void excuse_deviceless(const struct rule_facts *facts, struct finding *finding)
+{
+	finding_excuse(finding, facts_value(facts, FACT_deviceless_percent) > DEVICELESS_FROM,
+		       "some of these steps are of processes that use no device, -t ranks has each process");
+}
+
 void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
 {
 	double share;
@@ -64,6 +73,7 @@ void rule_host_bound(const struct rule_facts *facts, struct finding *finding)
 	share = rule_part(facts, finding, FACT_split_host, "the host's work is moved off the path of the step");
 	if (share < 0)
 		return;
+	excuse_deviceless(facts, finding);
 	text_format(&finding->title,
 		    "In %.1f %% of the %s time the device waits while the host works on something else than launching.", share,
 		    rule_unit_word(facts));
@@ -161,6 +171,7 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 		return;
 	finding_excuse(finding, is_launching(facts, finding),
 		       "these gaps lie between launches and are shorter than one: see launch_bound");
+	excuse_deviceless(facts, finding);
 	text_format(&finding->title, "In %.1f %% of the %s time nothing that was recorded keeps the device from working.", share,
 		    rule_unit_word(facts));
 	text_string(&finding->remedy,
