@@ -78,11 +78,19 @@ static int by_length(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* The longest judged step from that row to that of a process; NULL = it is as others are. *times: so many usual ones. */
-static const struct step_row *longest_of(const struct step_rows *rows, size_t from, size_t to, double *times, double *share)
+struct longest {
+	const struct step_row *row; /* NULL = it is as others are */
+	double times;               /* so many usual ones */
+	double share;               /* of the time of the judged steps, with those that are like it */
+	size_t alike;               /* steps at least half as long, it included */
+};
+
+/* Of the judged steps from that row to that of a process. */
+static struct longest longest_of(const struct step_rows *rows, size_t from, size_t to)
 {
-	uint64_t *lengths = base_alloc(to - from + 1, sizeof(*lengths)), sum = 0, median;
+	uint64_t *lengths = base_alloc(to - from + 1, sizeof(*lengths)), sum = 0, median, alike_ns = 0;
 	const struct step_row *longest = NULL;
+	struct longest found = {0};
 	size_t count = 0;
 
 	for (size_t i = from; i < to; i++) {
@@ -94,12 +102,16 @@ static const struct step_row *longest_of(const struct step_rows *rows, size_t fr
 	}
 	qsort(lengths, count, sizeof(*lengths), by_length);
 	median = count ? lengths[(count - 1) / 2] : 0;
+	for (size_t i = count; longest && i && lengths[i - 1] >= longest->total_ns / 2; i--, found.alike++)
+		alike_ns += lengths[i - 1];
 	free(lengths);
 	if (count < LONG_LEAST || !median || !longest)
-		return NULL;
-	*times = (double)longest->total_ns / (double)median;
-	*share = (double)longest->total_ns / (double)sum;
-	return *times >= LONG_TIMES && *share >= LONG_SHARE ? longest : NULL;
+		return found;
+	found.times = (double)longest->total_ns / (double)median;
+	found.share = (double)alike_ns / (double)sum;
+	if (found.times >= LONG_TIMES && (double)longest->total_ns >= LONG_SHARE * (double)sum)
+		found.row = longest;
+	return found;
 }
 
 /* What most of a step went into; NULL = no one thing, or nothing that was recorded. */
@@ -121,21 +133,27 @@ static const char *most_of(const struct step_row *row)
 
 void verdict_say_longest(struct text *sentence, const struct step_rows *rows, const struct request *request)
 {
-	const struct step_row *longest = NULL;
-	const char *what;
+	const char *kind = unit_kind_name(rows->kind), *what;
 
 	for (size_t i = 0, to; i < rows->count; i = to) {
-		double times, share;
 		step_rows_of(rows, rows->items[i]->process, &to);
-		longest = longest_of(rows, i, to, &times, &share);
-		what = longest ? most_of(longest) : NULL;
+		struct longest longest = longest_of(rows, i, to);
+		what = longest.row ? most_of(longest.row) : NULL;
 		if (!what)
 			continue;
-		text_format(sentence, " %.1f %% of the time", 100 * share);
+		text_format(sentence, " %.1f %% of the time", 100 * longest.share);
 		if (rows->items[0]->process != rows->items[rows->count - 1]->process)
-			text_format(sentence, " of process %s", request->run->processes[longest->process].called);
-		text_format(sentence, " is %s %" PRIu64 " alone, as long as %.0f usual ones (%.1f ms), most of it %s (-t step_stats).",
-			    unit_kind_name(rows->kind), longest->unit.number, times, (double)longest->total_ns / 1e6, what);
+			text_format(sentence, " of process %s", request->run->processes[longest.row->process].called);
+		if (longest.alike == 1)
+			text_format(sentence, " is %s %" PRIu64 " alone, as long as %.0f usual ones (%.1f ms), most of it %s", kind,
+				    longest.row->unit.number, longest.times, (double)longest.row->total_ns / 1e6, what);
+		else
+			text_format(sentence,
+				    " is in %zu %ss as long as %.0f usual ones or more, the longest %s %" PRIu64
+				    " (%.1f ms), most of it %s",
+				    longest.alike, kind, longest.times / 2, kind, longest.row->unit.number,
+				    (double)longest.row->total_ns / 1e6, what);
+		text_format(sentence, " (-t step_stats).");
 		return;
 	}
 }
