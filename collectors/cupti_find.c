@@ -64,11 +64,6 @@ static size_t copy_text(char *to, size_t at, const char *text)
 	return at + length;
 }
 
-static int begins_with(const char *text, const char *start)
-{
-	return tfp_length(text) >= tfp_length(start) && tfp_same(text, start, tfp_length(start));
-}
-
 static uint32_t number_at(const char *digit)
 {
 	uint32_t number = 0;
@@ -81,8 +76,8 @@ static uint32_t number_at(const char *digit)
 /* Objects beside which CUPTI is looked for: the runtime, and what is installed with it. */
 static int is_of_cuda(const char *base)
 {
-	return begins_with(base, "libcudart.so") || begins_with(base, "libtorch_cuda") || begins_with(base, "libcublas") ||
-	       begins_with(base, "libnvrtc.so") || begins_with(base, "libc10_cuda");
+	return tfp_begins_with(base, "libcudart.so") || tfp_begins_with(base, "libtorch_cuda") || tfp_begins_with(base, "libcublas") ||
+	       tfp_begins_with(base, "libnvrtc.so") || tfp_begins_with(base, "libc10_cuda");
 }
 
 /* .../site-packages or dist-packages of a path, each once. */
@@ -91,7 +86,7 @@ static void note_packages(struct folders *folders, const char *name)
 	size_t length = 0;
 
 	for (const char *at = name; at && *at && !length; at++)
-		if (begins_with(at, "/site-packages/") || begins_with(at, "/dist-packages/"))
+		if (tfp_begins_with(at, "/site-packages/") || tfp_begins_with(at, "/dist-packages/"))
 			length = (size_t)(at - name) + sizeof "/site-packages" - 1;
 	if (!length || length >= PATH || folders->package_count == PACKAGES)
 		return;
@@ -118,7 +113,7 @@ static int note_object(struct dl_phdr_info *info, size_t bytes, void *into)
 	if (!name || base == name || !is_of_cuda(base) || folders->count == FOLDERS || base - name > PATH)
 		return 0;
 	char *path = folders->paths[folders->count++];
-	uint32_t major = begins_with(base, runtime) ? number_at(base + sizeof runtime - 1) : 0;
+	uint32_t major = tfp_begins_with(base, runtime) ? number_at(base + sizeof runtime - 1) : 0;
 	if (major > folders->major) { /* the newest runtime's own folder is the first to be looked into */
 		folders->major = major;
 		if (path != folders->paths[0])

@@ -27,36 +27,17 @@ static const char *const programs[] = {
 #undef TFP_CUPTI_TOOL_PROGRAM
 };
 
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
-static int begins_with(const char *text, const char *start)
-{
-	while (*start && *text == *start) {
-		text++;
-		start++;
-	}
-	return !*start;
-}
-
 #define LIBRARIES (sizeof libraries / sizeof *libraries)
 
 /* Under the loader's lock: reads names, calls nobody. The first of the rows that some object is of. */
 static int look(struct dl_phdr_info *info, size_t bytes, void *into)
 {
-	const char *base = info->dlpi_name ? base_name(info->dlpi_name) : "";
+	const char *base = info->dlpi_name ? tfp_base_name(info->dlpi_name) : "";
 	size_t *first = into;
 
 	(void)bytes;
 	for (size_t i = 0; i < *first; i++)
-		if (begins_with(base, libraries[i].library))
+		if (tfp_begins_with(base, libraries[i].library))
 			*first = i;
 	return 0;
 }
@@ -77,7 +58,7 @@ int tfp_cupti_names_tool(const char *list)
 		if (base != list)
 			continue;
 		for (size_t i = 0; i < LIBRARIES; i++)
-			if (begins_with(base, libraries[i].library))
+			if (tfp_begins_with(base, libraries[i].library))
 				return 1;
 	}
 	return 0;
@@ -85,11 +66,11 @@ int tfp_cupti_names_tool(const char *list)
 
 int tfp_cupti_is_tool(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = tfp_base_name(path);
 
 	for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
 		const char *end = base + tfp_length(programs[i]);
-		if (begins_with(base, programs[i]) && (!*end || *end == '-'))
+		if (tfp_begins_with(base, programs[i]) && (!*end || *end == '-'))
 			return 1;
 	}
 	return 0;

@@ -59,17 +59,6 @@ static int is_second_instance(void)
 	return symbol && !are_together(symbol, &tfp_real);
 }
 
-/* The last part of a path. */
-static const char *base_name(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 static int is_called(const char *list)
 {
 	char name[1024];
@@ -77,13 +66,13 @@ static int is_called(const char *list)
 	const char *words = tfp_environment_words(&unused);
 
 	if (words)
-		return tfp_settings_names_program(list, base_name(words));
+		return tfp_settings_names_program(list, tfp_base_name(words));
 	long file = tfp_sys(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	long length = file < 0 ? 0 : tfp_sys(SYS_read, file, (long)name, sizeof name - 1, 0, 0, 0);
 	if (file >= 0)
 		tfp_sys(SYS_close, file, 0, 0, 0, 0, 0);
 	name[length > 0 ? length : 0] = 0;
-	return tfp_settings_names_program(list, base_name(name));
+	return tfp_settings_names_program(list, tfp_base_name(name));
 }
 
 /* Under both its names: what it was called as, which costs nothing to ask, and the file's. */
@@ -97,7 +86,7 @@ static int is_named(const char *list)
 		return 1;
 	long length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)name, sizeof name - 1, 0, 0);
 	name[length > 0 ? length : 0] = 0;
-	return tfp_settings_names_program(list, base_name(name));
+	return tfp_settings_names_program(list, tfp_base_name(name));
 }
 
 int tfp_guard_stands_aside(void)
@@ -133,7 +122,7 @@ int tfp_guard_allocator_is_glibc(void)
 {
 #if defined __x86_64__ && defined __LP64__
 	const char *object = tfp_real_allocator();
-	const char *name = object ? base_name(object) : "";
+	const char *name = object ? tfp_base_name(object) : "";
 
 	return tfp_same(name, "libc.so.6", 10) || tfp_same(name, "libc-2.", 7);
 #else

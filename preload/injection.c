@@ -57,7 +57,7 @@ static void find_own_path(void)
 
 static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
 
-enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 };
+static enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 } tool; /* by the constructor, first of all */
 
 /*
  * By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. Or a program
@@ -75,7 +75,8 @@ static enum tool tool_here(void)
 
 void tfp_injection_withdraw(void)
 {
-	if (!tool_here())
+	tool = tool_here();
+	if (!tool)
 		return;
 	find_own_path();
 	tfp_environment_withdraw(both, own_path);
@@ -85,7 +86,6 @@ void tfp_injection_offer(void)
 {
 	static const char *const only_nvtx[] = {NVTX_VARIABLE, NULL};
 
-	enum tool tool = tool_here();
 	if (tool) {
 		tfp_fact_pair(TFP_TAG_note, "variables_left",
 			      tool == CALLED_LIKE_ONE ? "The program is called as a tool of NVIDIA's is, which starts nothing where "

@@ -133,6 +133,25 @@ int tfp_same(const void *a, const void *b, size_t bytes)
 	return bytes == 0;
 }
 
+int tfp_begins_with(const char *text, const char *start)
+{
+	while (*start && *text == *start) {
+		text++;
+		start++;
+	}
+	return !*start;
+}
+
+const char *tfp_base_name(const char *path)
+{
+	const char *base = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			base = path + 1;
+	return base;
+}
+
 size_t tfp_length(const char *text)
 {
 	size_t length = 0;

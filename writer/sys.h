@@ -52,6 +52,8 @@ void *tfp_fill(void *to, int byte, size_t bytes);
 int tfp_same(const void *a, const void *b, size_t bytes);
 size_t tfp_length(const char *text);
 int tfp_same_text(const char *a, const char *b); /* both end with a zero */
+int tfp_begins_with(const char *text, const char *start);
+const char *tfp_base_name(const char *path); /* its last part */
 
 /* FNV-1a, 64 bits, continued from `hash`; the first time from TFP_HASH. */
 #define TFP_HASH UINT64_C(0xcbf29ce484222325)
