@@ -308,6 +308,7 @@ static void put_steps(struct summary *summary)
 	summary_put_steps(summary);
 	summary_put_split(summary);
 	summary_put_outside(summary);
+	summary_put_first(summary);
 }
 
 /* What a part is sure of. */
@@ -328,7 +329,7 @@ static const struct part {
 } parts[] = {
 	{put_run, {0, 4, 4}, {0, 8, 10}, 16, 0, 0},
 	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 8, 0, 0},
-	{put_steps, {2, 4, 9}, {2, 4, 9}, 9, 0, 0},
+	{put_steps, {2, 4, 9}, {2, 4, 9}, 11, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
 	{summary_put_ops, {5, 2, 5}, {5, 0, 0}, 6, 0, 2},
 	{summary_put_lines, {6, 0, 0}, {6, 0, 0}, 5, 0, 0},

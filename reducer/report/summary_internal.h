@@ -102,6 +102,8 @@ void summary_put_steps(struct summary *summary);
 /* After it: what the process did beside these steps. */
 void summary_put_outside(struct summary *summary);
 void summary_put_split(struct summary *summary);
+/* The parts are of the steps that are judged, the mean is of all: first steps that make much of the difference. */
+void summary_put_first(struct summary *summary);
 void summary_put_kernels(struct summary *summary);
 void summary_put_ops(struct summary *summary);
 void summary_put_lines(struct summary *summary);

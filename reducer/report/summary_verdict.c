@@ -18,6 +18,7 @@
 #define BAR_MOST 60    /* columns of the whole */
 #define SPLIT_WIDTH 48 /* of a line of it without its bar */
 #define SMALLEST 0.005 /* share that has a line */
+#define FIRST_FROM 0.05 /* share of the first steps in all that is worth a line */
 #define ADVICE 3       /* recommendations */
 #define FINDING_LINES 2
 #define REMEDY_LINES 3
@@ -29,13 +30,35 @@ static const char *colour_of(const char *level)
 	return strcmp(level, "high") == 0 ? "1;31" : strcmp(level, "moderate") == 0 ? "33" : "32";
 }
 
+/*
+ * The verdict, in at most so many lines: whole, or its first sentences and that there are more. A first sentence that is longer than
+ * that is left as it is: its end is cut.
+ */
+static const char *verdict_text(const struct summary *summary, struct text *text, size_t lines)
+{
+	static const char more[] = " More: -t overview.verdict.";
+	const char *all = summary_text(text, summary->verdict, 0, "sentence");
+	size_t end = strlen(all);
+
+	while (summary_measure(summary, "", all, lines + 1) > lines) {
+		do
+			end -= end > 0;
+		while (end > 0 && (text->bytes[end] != ' ' || text->bytes[end - 1] != '.'));
+		if (end == 0)
+			break;
+		text->length = end;
+		text_string(text, more);
+		all = text->bytes;
+	}
+	return all;
+}
+
 void summary_measure_verdict(struct summary *summary)
 {
 	struct text sentence = {0};
 
 	if (summary->verdict->shown_count)
-		summary->verdict_lines =
-			summary_measure(summary, "", summary_text(&sentence, summary->verdict, 0, "sentence"), VERDICT_LINES);
+		summary->verdict_lines = summary_measure(summary, "", verdict_text(summary, &sentence, VERDICT_LINES), VERDICT_LINES);
 	text_free(&sentence);
 }
 
@@ -48,9 +71,10 @@ void summary_put_verdict(struct summary *summary)
 		const char *word = summary_text(&level, table, 0, "level");
 		bool is_known = strcmp(word, "unknown") != 0;
 		summary_gap(summary);
+		size_t left = summary_left(summary), lines = left < VERDICT_LINES ? left : VERDICT_LINES;
 		if (is_known)
 			summary_colour(summary, colour_of(word));
-		summary_sentence(summary, "", summary_text(&sentence, table, 0, "sentence"), VERDICT_LINES);
+		summary_sentence(summary, "", verdict_text(summary, &sentence, lines), lines);
 		if (is_known)
 			summary_colour(summary, "0");
 	}
@@ -129,6 +153,24 @@ void summary_put_split(struct summary *summary)
 		put_part(summary, table, row, share);
 	}
 	table_free(table);
+}
+
+void summary_put_first(struct summary *summary)
+{
+	struct step_rows rows;
+
+	step_rows_find(&rows, summary->request);
+	struct step_first first = step_rows_first(&rows);
+	uint64_t judged = 0;
+	for (size_t i = 0; i < rows.count; i++)
+		judged += step_rows_judges(&rows, i) ? rows.items[i]->total_ns : 0;
+	if (first.ns && (double)first.ns >= FIRST_FROM * (double)(judged + first.ns) && summary_left(summary)) {
+		text_format(&summary->line, "  in none of these parts: the first %s%s, ", unit_kind_name(rows.kind),
+			    first.count == 1 ? "" : "s");
+		human_ns(&summary->line, (int64_t)first.ns);
+		summary_end_line(summary);
+	}
+	step_rows_free(&rows);
 }
 
 /* One piece of advice: what was found and, where there is room for all of it, what helps. False: there is no room for it. */
