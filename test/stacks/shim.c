@@ -171,52 +171,53 @@ static void show(struct lane *lane, uint32_t node, uint32_t cut)
 			dladdr((void *)lane->pcs[i], &info) && info.dli_sname ? info.dli_sname : "");
 }
 
-static void compare(struct lane *lane, uintptr_t from, uint32_t node, uint32_t cut)
+enum verdict { SAME, WRONG, NOTHING, DEEP, INCOMPLETE, CUT };
+
+/* Against libgcc's stack, which is taken now. */
+static enum verdict judge(struct lane *lane, uintptr_t from, uint32_t node, uint32_t cut)
 {
 	struct backtrace trace = { lane, from };
-	uint32_t leaf = node, i = 0;
+	uint32_t i = 0;
 	struct tfp_pc *pc;
 
 	lane->count = 0;
 	_Unwind_Backtrace(add_frame, &trace);
-	shim->totals.stacks++;
-	if (!node) {
-		shim->totals.nothing++;
-		return;
-	}
+	if (!node)
+		return NOTHING;
 	for (; node; node = (uint32_t)(shim->nodes[node] >> 32), i++) {
 		pc = &shim->pcs[(uint32_t)shim->nodes[node]];
 		if (!pc->pc || i == lane->count)
 			break;
-		if (pc->pc != lane->pcs[i] || !(pc->flags & TFP_PC_EXACT) != !lane->exact[i]) {
-			shim->totals.wrong++;
-			show(lane, leaf, cut);
-			return;
-		}
+		if (pc->pc != lane->pcs[i] || !(pc->flags & TFP_PC_EXACT) != !lane->exact[i])
+			return WRONG;
 	}
 	/* A frame without call frame information ends our stack and is not part of libgcc's. */
 	if (node && cut == TFP_PC_CUT_UNKNOWN && pc->pc && i == lane->count) {
 		node = (uint32_t)(shim->nodes[node] >> 32);
 		pc = node ? &shim->pcs[(uint32_t)shim->nodes[node]] : pc;
 	}
-	if (!node && i == lane->count) {
-		if (cut)
-			shim->totals.wrong++;
-		return;
-	}
-	if (node && !pc->pc && (pc->flags & cut)) {
-		if (i < lane->count && cut == TFP_PC_CUT_DEPTH)
-			shim->totals.deep++;
-		else if (i < lane->count)
-			shim->totals.incomplete++;
-		else
-			shim->totals.cut++;
-		if (cut != TFP_PC_CUT_DEPTH && getenv("STACKSHIM_CUTS"))
-			show(lane, leaf, cut);
-		return;
-	}
-	shim->totals.wrong++;
-	show(lane, leaf, cut);
+	if (!node && i == lane->count)
+		return cut ? WRONG : SAME;
+	if (node && !pc->pc && (pc->flags & cut))
+		return i >= lane->count ? CUT : cut == TFP_PC_CUT_DEPTH ? DEEP : INCOMPLETE;
+	return WRONG;
+}
+
+/* What differs is judged again, with another stack of libgcc's: a signal may have come while it looked. Ours stays what it was. */
+static void compare(struct lane *lane, uintptr_t from, uint32_t node, uint32_t cut)
+{
+	enum verdict verdict = judge(lane, from, node, cut);
+
+	if (verdict == WRONG)
+		verdict = judge(lane, from, node, cut);
+	shim->totals.stacks++;
+	shim->totals.wrong += verdict == WRONG;
+	shim->totals.nothing += verdict == NOTHING;
+	shim->totals.deep += verdict == DEEP;
+	shim->totals.incomplete += verdict == INCOMPLETE;
+	shim->totals.cut += verdict == CUT;
+	if (verdict == WRONG || ((verdict == INCOMPLETE || verdict == CUT) && getenv("STACKSHIM_CUTS")))
+		show(lane, node, cut);
 }
 
 static __attribute__((noinline)) void record(uintptr_t pc, uintptr_t *frame, uintptr_t sp)
