@@ -126,7 +126,8 @@ static __attribute__((noinline)) void enter_any(struct tfp_gpu_call *call)
 			return;
 	}
 	if (TFP_UNLIKELY(tfp_gpu_attention))
-		tfp_gpu_before(call->function->kind, thread, &call->launch);
+		tfp_gpu_before(call->function->kind, call->caller.pc ^ (uint64_t)call->function->number << 48, thread,
+			       &call->launch);
 	struct tfp_gpu_frame *outer = innermost(&thread->gpu, here);
 	call->index = push(&thread->gpu, here, call->function->number, outer ? TFP_GPU_HOOKED | TFP_GPU_NESTED : TFP_GPU_HOOKED);
 	call->is_recorded = tfp_gpu_recorded >> call->function->kind & 1;
@@ -476,7 +477,7 @@ void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 	uint32_t flags = outer ? TFP_GPU_CALLED_BACK | TFP_GPU_NESTED : TFP_GPU_CALLED_BACK;
 	uint64_t launch = 0;
 	if (TFP_UNLIKELY(tfp_gpu_attention) && seen->is_launch)
-		tfp_gpu_before(TFP_GPU_KIND_launch, thread, &launch);
+		tfp_gpu_before(TFP_GPU_KIND_launch, 0, thread, &launch);
 	uint32_t index = push(&thread->gpu, here, seen->function, flags);
 	if (index < TFP_GPU_FRAMES) {
 		thread->gpu.frames[index].correlation = seen->correlation;

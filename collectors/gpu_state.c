@@ -3,10 +3,12 @@
 #include "collectors/gpu_state.h"
 
 #include "collectors/gpu_blocks.h"
+#include "collectors/repeats.h"
 #include "collectors/window.h"
 
 #define BIT(kind) (UINT32_C(1) << TFP_GPU_KIND_##kind)
 #define LAUNCHES (BIT(launch) | BIT(graph_launch))
+#define REPEATED (LAUNCHES | BIT(copy) | BIT(set))
 #define STARTERS (LAUNCHES | BIT(copy) | BIT(set) | BIT(alloc) | BIT(sync) | BIT(stream) | BIT(event) | BIT(graph) | BIT(module))
 
 _Atomic uint32_t tfp_gpu_mode = TFP_GPU_OFF;
@@ -48,10 +50,16 @@ static void settle(void)
 		mask |= BIT(alloc) | BIT(free) | BIT(context);
 	if (counts)
 		mask |= LAUNCHES;
+	if (tfp_repeats_is_wanted)
+		mask |= REPEATED;
 	if (counts)
 		__atomic_fetch_or((uint32_t *)&tfp_gpu_attention, TFP_GPU_COUNT, __ATOMIC_RELAXED);
 	else
 		__atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_COUNT, __ATOMIC_RELAXED);
+	if (tfp_repeats_is_wanted)
+		__atomic_fetch_or((uint32_t *)&tfp_gpu_attention, TFP_GPU_REPEAT, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_REPEAT, __ATOMIC_RELAXED);
 	tfp_gpu_mode = !plan.is_on || !tfp_is_open ? TFP_GPU_OFF : plan.wants_cupti ? TFP_GPU_FULL : TFP_GPU_HOOKS;
 	tfp_gpu_recorded = tfp_gpu_mode != TFP_GPU_OFF ? tfp_gpu_kept : 0;
 	tfp_gpu_mask = plan.is_on ? mask : 0;
@@ -108,12 +116,23 @@ static void tell_edge(void)
 		engine->window((int)tfp_is_open, 1);
 }
 
-void tfp_gpu_before(uint32_t kind, struct tfp_thread *thread, uint64_t *launch)
+/* Where steps are looked for: a call that the host makes gives a device work. */
+static void tell_repeat(uint64_t call, struct tfp_thread *thread)
+{
+	if (tfp_repeats_is_wanted)
+		tfp_repeats_call(thread, call);
+	if (!tfp_repeats_is_wanted)
+		settle();
+}
+
+void tfp_gpu_before(uint32_t kind, uint64_t call, struct tfp_thread *thread, uint64_t *launch)
 {
 	uint32_t attention = tfp_gpu_attention, bit = UINT32_C(1) << kind;
 
 	if ((attention & TFP_GPU_ATTEND) && (bit & STARTERS) && !thread->depth && tfp_is_open)
 		plan.attend();
+	if ((attention & TFP_GPU_REPEAT) && (bit & REPEATED) && call && !is_inside_cuda(&thread->gpu))
+		tell_repeat(call, thread);
 	if ((attention & TFP_GPU_COUNT) && (bit & LAUNCHES) && !is_inside_cuda(&thread->gpu)) {
 		*launch = __atomic_add_fetch((uint64_t *)&tfp_state->gpu_launches, 1, __ATOMIC_RELAXED);
 		tfp_window_launch(*launch);

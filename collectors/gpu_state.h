@@ -10,11 +10,11 @@
 #include "collectors/gpu_calls.h"
 
 /* Bits: something is to be done before a call. 0 is the common case. */
-enum { TFP_GPU_COUNT = 1, TFP_GPU_ATTEND = 2, TFP_GPU_EDGE = 4 };
+enum { TFP_GPU_COUNT = 1, TFP_GPU_ATTEND = 2, TFP_GPU_EDGE = 4, TFP_GPU_REPEAT = 8 };
 extern _Atomic uint32_t tfp_gpu_attention TFP_HIDDEN;
 
-/* Does it. *launch: the number of this launch where launches are counted. */
-void tfp_gpu_before(uint32_t kind, struct tfp_thread *thread, uint64_t *launch);
+/* Does it. call: its function and the place that it is made from, 0 = not known. *launch: its number where launches are counted. */
+void tfp_gpu_before(uint32_t kind, uint64_t call, struct tfp_thread *thread, uint64_t *launch);
 
 /* Launch `number` has returned. */
 void tfp_gpu_after(uint64_t number);

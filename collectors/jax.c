@@ -7,6 +7,7 @@
 #include "collectors/process.h"
 #include "collectors/python.h"
 #include "collectors/ranges.h"
+#include "collectors/repeats.h"
 #include "collectors/window.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -15,6 +16,7 @@
 
 #define SITES 128u     /* places in jaxlib that give up the lock; 80 were met in 0.10 */
 #define LONG_PART 500000u /* of a second: calls of 2 us and more are looked at; the freeing of an array takes 0.5 us */
+#define UNSEEN 0x80000000u /* in op_site: no window was open when the call began; its length alone is wanted */
 #define TEXT_ROOM 320u /* a file name of at most 255 bytes, two numbers */
 
 enum length { UNKNOWN, SHORT, LONG }; /* the longest counts */
@@ -113,22 +115,48 @@ static uint32_t name_of(struct tfp_thread *thread, uintptr_t caller, uint32_t st
 	return name ? name : tell_name(thread, key, caller, stack);
 }
 
-static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+/* The first call from a place tells whether its calls are worth looking at. */
+static void learn(struct tfp_thread *thread, uint64_t now)
 {
-	uint32_t site = thread->op_site;
+	uint32_t site = thread->op_site & ~UNSEEN;
 
-	TFP_PUT(thread, lane, now, op_end, .key = 0, .source = TFP_FROM_xla);
 	if (site && sites[site - 1].length != LONG)
 		sites[site - 1].length = now - thread->op_since >= tfp_state->second_ticks / LONG_PART ? LONG : SHORT;
 	thread->op_since = 0;
 }
 
+static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
+{
+	if (!(thread->op_site & UNSEEN))
+		TFP_PUT(thread, lane, now, op_end, .key = 0, .source = TFP_FROM_xla);
+	learn(thread, now);
+}
+
+/* Where a window of steps is awaited: what repeats of this thread's calls are steps. */
+static __attribute__((noinline)) void watch(uintptr_t caller)
+{
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+
+	if (!thread || thread->is_own || thread->depth)
+		return;
+	uint32_t site = site_of(caller);
+	if (site && sites[site - 1].length != SHORT)
+		tfp_repeats_call(thread, caller);
+	if (!tfp_is_open && site) {
+		uint64_t now = tfp_now();
+		thread->op_since = now ? now : 1;
+		thread->op_site = site | UNSEEN;
+	}
+}
+
 void tfp_jax_leaves(uintptr_t caller)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_window_enter(&lane);
 	uint32_t stack = 0;
 
+	if (TFP_UNLIKELY(tfp_repeats_is_wanted))
+		watch(caller);
+	struct tfp_thread *thread = tfp_window_enter(&lane);
 	if (!thread)
 		return;
 	uint32_t site = site_of(caller);
@@ -149,8 +177,13 @@ void tfp_jax_leaves(uintptr_t caller)
 void tfp_jax_returns(void)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? tfp_window_enter(&lane) : NULL;
+	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 && tfp_self->op_since ? tfp_self : NULL;
 
+	if (thread && TFP_UNLIKELY(thread->op_site & UNSEEN))
+		learn(thread, tfp_now());
+	if (!thread || !thread->op_since)
+		return;
+	thread = tfp_window_enter(&lane);
 	if (!thread)
 		return;
 	end_call(thread, lane, tfp_now());

@@ -3,6 +3,7 @@
 #include "collectors/ranges.h"
 
 #include "collectors/heap.h"
+#include "collectors/repeats.h"
 #include "collectors/window.h"
 #include "writer/store.h"
 #include "writer/sys.h"
@@ -257,6 +258,8 @@ void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name
 	while (trust > best && !__atomic_compare_exchange_n((uint32_t *)&best_trust, &best, trust, 0, __ATOMIC_RELAXED,
 							    __ATOMIC_RELAXED))
 		;
+	if (trust > trust_of[TFP_FROM_repeats])
+		tfp_repeats_is_wanted = 0;
 	if (number == TFP_STEP_COUNTED)
 		number = ++steps_of[source];
 	else

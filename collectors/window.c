@@ -135,6 +135,16 @@ void tfp_window_step(uint64_t number)
 		tfp_window_change(at >= 0, TFP_CAUSE_STEP, at >= 0 ? (uint32_t)at : 0);
 }
 
+uint64_t tfp_window_last_step(void)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; i < plan.count; i++)
+		if (plan.ranges[i].unit == TFP_CAUSE_STEP && plan.ranges[i].to > last)
+			last = plan.ranges[i].to;
+	return last;
+}
+
 static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
 	int has_time = 0;

@@ -59,6 +59,9 @@ int tfp_window_awaits_launch(uint64_t made);
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 
+/* The last step that a window of the plan holds; 0 = no window is of steps. */
+uint64_t tfp_window_last_step(void);
+
 /* Enters a hook that records only while a window is open. NULL: none is, or the library itself is calling. */
 static inline __attribute__((always_inline)) struct tfp_thread *tfp_window_enter(struct tfp_lane **lane)
 {

@@ -17,6 +17,7 @@
 #include "collectors/process.h"
 #include "collectors/python_time.h"
 #include "collectors/pytorch.h"
+#include "collectors/repeats.h"
 #include "collectors/window.h"
 #include "preload/cuda_hooks.h"
 #include "preload/cupti.h"
@@ -356,6 +357,7 @@ static void configure(void)
 		range->to = is_time ? (uint64_t)((unsigned __int128)entry->to * hz / 1000000000u) : entry->to;
 	}
 	tfp_window_begin(&plan);
+	tfp_repeats_begin();
 }
 
 /* CUDA runs, so the process has threads of its driver: one of ours may drain. */

@@ -3,6 +3,7 @@
 #ifndef REDUCER_MODEL_RANGE_ROWS_H
 #define REDUCER_MODEL_RANGE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,8 @@ enum range_source {
 
 /* Of range_sources.def, or of STEP_BY_PERIOD. */
 const char *range_source_name(unsigned source);
+/* Nobody marked such a step: it follows from what repeats, in the log or while the program ran. */
+bool range_source_infers(unsigned source);
 
 enum step_union {
 	STEP_OF_TURNS, /* optimizers of one name take turns */

@@ -294,6 +294,11 @@ uint32_t ranges_top(const struct ranges *ranges, size_t at, uint64_t *begin)
 	return stack->count == 0 ? 0 : stack->open[stack->count - 1].sum;
 }
 
+bool range_source_infers(unsigned source)
+{
+	return source == STEP_BY_PERIOD || source == SOURCE_repeats;
+}
+
 const char *range_source_name(unsigned source)
 {
 	static const char *const names[] = {

@@ -105,6 +105,22 @@ static void find_pauses(struct process *process)
 	}
 }
 
+/* Of steps found while the program ran the last that were counted on without a jump: before, something else was taken for them. */
+static void leave_out_guesses(struct process *process)
+{
+	const struct step *later = NULL;
+	bool is_over = false;
+
+	for (size_t i = process->step_count; i-- > 0;) {
+		struct step *step = &process->steps[i];
+		if (!step->is_chosen || step->source != SOURCE_repeats)
+			continue;
+		is_over |= later != NULL && step->number + 1 != later->number;
+		step->is_chosen = !is_over;
+		later = step;
+	}
+}
+
 void step_choice(struct process *process)
 {
 	unsigned best = 0;
@@ -114,6 +130,7 @@ void step_choice(struct process *process)
 			best = trust_in(process->steps[i].source);
 	for (size_t i = 0; i < process->step_count; i++)
 		process->steps[i].is_chosen = trust_in(process->steps[i].source) == best && !process->steps[i].is_empty;
+	leave_out_guesses(process);
 	end_before_empty(process);
 	find_pauses(process);
 }

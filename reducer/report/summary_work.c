@@ -83,7 +83,7 @@ static void put_who(struct summary *summary, const struct step_row *row)
 	const char *who = source == SPAN_NO_SOURCE ? "" : range_source_name(source);
 	struct text name = {0};
 
-	if (row->unit.step != SIZE_MAX && source == STEP_BY_PERIOD) /* nobody marked them */
+	if (row->unit.step != SIZE_MAX && range_source_infers(source))
 		text_string(&name, "  inferred");
 	else if (source == SOURCE_record_function)
 		text_string(&name, "  by PyTorch");

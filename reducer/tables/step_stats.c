@@ -129,7 +129,8 @@ static void put_row(struct table *table, const struct request *request, const st
 		table_integer(table, PERIOD, next->unit.start_ns - unit->start_ns);
 	if (unit->step != SIZE_MAX) {
 		table_string(table, SOURCE, range_source_name(process->steps[unit->step].source));
-		table_real(table, CONFIDENCE, process->steps[unit->step].confidence);
+		if (process->steps[unit->step].source != SOURCE_repeats) /* who found them kept no measure of it */
+			table_real(table, CONFIDENCE, process->steps[unit->step].confidence);
 		table_string(table, NAME, process->steps[unit->step].name);
 	}
 	if (thread)
@@ -203,7 +204,7 @@ static bool note_replays(struct table *table, const struct request *request, con
 
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0, met = 0;
 	const char *name = NULL; /* of the last call */
 
 	for (size_t i = 0; i < process->step_count; i++) {
@@ -215,6 +216,7 @@ static void note_process(struct table *table, const struct request *request, con
 		counted += process->steps[i].trained == COUNTED_ON_JAX;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
+		met += process->steps[i].is_chosen && process->steps[i].source == SOURCE_repeats;
 	}
 	passed_over -= joined < passed_over ? joined : passed_over;
 	if (calls > 0 && name == NULL && request_wants_process(request, process))
@@ -235,6 +237,12 @@ static void note_process(struct table *table, const struct request *request, con
 	if (passed_over > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFO, "Process %s: %zu " BY_COUNT("step", "steps") " that a less trusted source marked, left out.",
 			   process->called, passed_over);
+	if (met > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: nobody marked its steps; they were found while the program ran, for its window of steps, from what "
+			   "repeated among its GPU calls and JAX's calls into XLA. Numbers count from the first round; the rounds until "
+			   "three were seen to be alike are not in the log. Where in the loop a step begins is a guess.",
+			   process->called);
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(
 			table, NOTE_INFERRED,

@@ -66,6 +66,18 @@ static void a_long_pause_is_in_no_step(void **state)
 		assert_int_equal(steps[i].rest_ns, i == 19 ? steps[i].end_ns : 0);
 }
 
+/* Layers were taken for steps, 4 to 30, then whole steps were seen, from 5 on. */
+static void guesses_that_were_given_up_are_left_out(void **state)
+{
+	(void)state;
+	begin(47, SOURCE_repeats);
+	for (size_t i = 0; i < 47; i++)
+		steps[i].number = i < 27 ? i + 4 : i - 27 + 5;
+	step_choice(&process);
+	for (size_t i = 0; i < 47; i++)
+		assert_int_equal(steps[i].is_chosen, i >= 27);
+}
+
 static void an_end_means_the_last_step_of_its_number(void **state)
 {
 	(void)state;
@@ -93,6 +105,7 @@ int main(void)
 		cmocka_unit_test(only_the_most_trusted_count),	       cmocka_unit_test(data_that_ran_out_end_the_step_before),
 		cmocka_unit_test(a_long_pause_is_in_no_step),	       cmocka_unit_test(an_end_means_the_last_step_of_its_number),
 		cmocka_unit_test(an_end_of_pytorch_is_of_its_own_thread),
+		cmocka_unit_test(guesses_that_were_given_up_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What repeats among calls; see collectors/repeats.h. */
+#include "collectors/repeats.h"
+
+#include "collectors/python.h"
+#include "collectors/ranges.h"
+#include "collectors/window.h"
+
+#include "writer/poison.h"
+
+#define RING 4096u     /* words that are remembered; a power of two */
+#define LONGEST 4095u  /* words of a round: all of one are remembered */
+#define LEAST 4u       /* words in a row that come again, also where a round is one word */
+#define KINDS 2048u    /* different words that are counted; a power of two. Those beyond are not told apart */
+#define KINDS_USED 1792u
+#define CANDIDATES 8u
+#define RARER 2u	/* times: a longer round holds the words that steps began with at least so often */
+#define SHORT_PART 1000u /* of a second: steps that take less may be layers */
+
+struct kind {
+	uint64_t word; /* 0 = free */
+	uint32_t count, first, last; /* places in the sequence */
+};
+
+/* A distance at which words came again. */
+struct candidate {
+	uint32_t length, alike; /* words in a row; halved where one differs, for a word too many is no end */
+};
+
+_Atomic uint32_t tfp_repeats_is_wanted;
+
+/* Kept across fork. Written by who holds `is_taken`; a thread that meets another one in here leaves its word out. */
+static struct {
+	_Atomic uint32_t is_taken, is_settled;
+	const void *thread; /* whose words these are */
+	uint32_t votes;	    /* its words beyond those of others */
+	uint32_t made, kinds_used, anchor; /* anchor: the kind that steps begin with, 0 = none yet */
+	uint32_t length;		   /* of a round of it */
+	uint32_t anchor_count;		   /* how often it had come when it was found, */
+	uint64_t anchor_since;		   /* and when that was */
+	uint16_t ring[RING];		   /* kinds, by their place + 1; 0 = not told apart */
+	struct kind kinds[KINDS];
+	struct candidate candidates[CANDIDATES];
+	uint16_t times[KINDS + 1]; /* scratch: of a kind in one round, by its place + 1 */
+} seen;
+
+void tfp_repeats_begin(void)
+{
+	tfp_repeats_is_wanted = tfp_window_last_step() != 0;
+}
+
+void tfp_repeats_settle(void)
+{
+	seen.is_settled = 1;
+}
+
+static uint32_t find_kind(uint64_t word)
+{
+	uint32_t at = (uint32_t)((word * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+
+	word += word == 0;
+	for (uint32_t i = 0; i < KINDS; i++) {
+		struct kind *kind = &seen.kinds[(at + i) % KINDS];
+		if (kind->word == word)
+			return (at + i) % KINDS + 1;
+		if (kind->word == 0 && seen.kinds_used == KINDS_USED)
+			return 0;
+		if (kind->word == 0) {
+			seen.kinds_used++;
+			*kind = (struct kind){.word = word, .first = seen.made};
+			return (at + i) % KINDS + 1;
+		}
+	}
+	return 0;
+}
+
+/* One thread's words; another one that makes more takes its place. */
+static int is_followed(const void *thread)
+{
+	if (seen.thread == thread) {
+		seen.votes += seen.votes < UINT32_MAX;
+		return 1;
+	}
+	if (seen.votes > 0 || seen.anchor != 0) {
+		seen.votes -= seen.votes > 0;
+		return 0;
+	}
+	seen.thread = thread;
+	seen.votes = 1;
+	seen.made = seen.kinds_used = 0;
+	for (uint32_t i = 0; i < KINDS; i++)
+		seen.kinds[i] = (struct kind){0};
+	for (uint32_t i = 0; i < CANDIDATES; i++)
+		seen.candidates[i] = (struct candidate){0};
+	return 1;
+}
+
+static uint32_t kind_before(uint32_t back)
+{
+	return seen.ring[(seen.made - back) % RING];
+}
+
+/*
+ * The kind that steps begin with, by the round that the last `length` words are; 0 = none stands there once. Words of the loop alone have
+ * come least often; of those that have already come again in the round under way once more.
+ */
+static uint32_t find_anchor(uint32_t length)
+{
+	uint32_t fewest = UINT32_MAX, best = 0, behind = 1; /* behind: no word of the fewest is nearer */
+
+	for (uint32_t back = 0; back < length; back++)
+		seen.times[kind_before(back)] = 0;
+	for (uint32_t back = 0; back < length; back++)
+		seen.times[kind_before(back)]++;
+	for (uint32_t back = 0; back < length; back++) {
+		uint32_t kind = kind_before(back);
+		if (kind && seen.times[kind] == 1 && seen.kinds[kind - 1].count < fewest)
+			fewest = seen.kinds[kind - 1].count;
+	}
+	for (uint32_t back = 0; back < length; back++) {
+		uint32_t kind = kind_before(back);
+		if (!kind || seen.times[kind] != 1)
+			continue;
+		const struct kind *one = &seen.kinds[kind - 1];
+		behind &= one->count != fewest;
+		if ((one->count == fewest || (behind && one->count == fewest + 1)) &&
+		    (best == 0 || one->first < seen.kinds[best - 1].first))
+			best = kind;
+	}
+	return best;
+}
+
+/* Whether such rounds are the steps, and not those found before: their loop is over, or they are layers of these. */
+static int takes_over(uint32_t length, uint32_t anchor, uint64_t now, uint64_t second)
+{
+	const struct kind *old = &seen.kinds[seen.anchor - 1];
+
+	if (seen.made - old->last > 2 * (length > seen.length ? length : seen.length))
+		return 1;
+	return seen.kinds[anchor - 1].count * RARER <= old->count &&
+	       now - seen.anchor_since < (uint64_t)(old->count - seen.anchor_count + 1) * (second / SHORT_PART);
+}
+
+static void take_round(uint32_t length, uint64_t now, uint64_t second)
+{
+	uint32_t anchor = find_anchor(length);
+
+	if (anchor == 0 || anchor == seen.anchor || (seen.anchor != 0 && !takes_over(length, anchor, now, second)))
+		return;
+	seen.anchor = anchor;
+	seen.length = length;
+	seen.anchor_count = seen.kinds[anchor - 1].count;
+	seen.anchor_since = now;
+}
+
+static int is_round(const struct candidate *candidate)
+{
+	return candidate->length != 0 && candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length;
+}
+
+/* A distance is followed from the first time that a word comes again at it; the least proved one makes room. */
+static void follow(uint32_t length)
+{
+	struct candidate *least = &seen.candidates[0];
+
+	for (uint32_t i = 0; i < CANDIDATES; i++) {
+		struct candidate *candidate = &seen.candidates[i];
+		if (candidate->length == length)
+			return;
+		if (candidate->alike < least->alike)
+			least = candidate;
+	}
+	*least = (struct candidate){.length = length, .alike = 1};
+}
+
+static void compare(uint32_t kind, uint64_t now, uint64_t second)
+{
+	for (uint32_t i = 0; i < CANDIDATES; i++) {
+		struct candidate *candidate = &seen.candidates[i];
+		if (candidate->length == 0 || candidate->length > seen.made)
+			continue;
+		if (kind == 0 || kind_before(candidate->length) != kind) {
+			candidate->alike /= 2;
+			continue;
+		}
+		candidate->alike += candidate->alike < UINT32_MAX;
+		if (candidate->alike % candidate->length == 0 && is_round(candidate))
+			take_round(candidate->length, now, second);
+	}
+}
+
+static uint64_t add(uint64_t word, uint64_t now, uint64_t second)
+{
+	uint32_t number = find_kind(word);
+	struct kind *kind = number ? &seen.kinds[number - 1] : NULL;
+
+	seen.ring[seen.made % RING] = (uint16_t)number;
+	if (kind)
+		kind->count++;
+	if (!seen.is_settled) {
+		compare(number, now, second);
+		if (kind && kind->count > 1 && seen.made - kind->last <= LONGEST)
+			follow(seen.made - kind->last);
+	}
+	if (kind)
+		kind->last = seen.made;
+	seen.made++;
+	return number != 0 && number == seen.anchor ? kind->count : 0;
+}
+
+uint64_t tfp_repeats_step(const void *thread, uint64_t word, uint64_t now, uint64_t second)
+{
+	uint64_t step = 0;
+
+	if (__atomic_exchange_n((uint32_t *)&seen.is_taken, 1, __ATOMIC_ACQUIRE))
+		return 0;
+	if (is_followed(thread))
+		step = add(word, now, second);
+	__atomic_store_n((uint32_t *)&seen.is_taken, 0, __ATOMIC_RELEASE);
+	return step;
+}
+
+void tfp_repeats_call(struct tfp_thread *thread, uint64_t call)
+{
+	uint32_t stack = 0;
+	struct tfp_lane *lane;
+
+	if (tfp_python_when != TFP_PYTHON_NEVER && tfp_thread_enter_lane(thread, &lane)) {
+		stack = lane == &thread->lanes[0] ? tfp_python_read(thread, lane) : 0;
+		tfp_thread_leave(thread);
+	}
+	uint64_t word = (call ^ stack) * UINT64_C(0xd6e8feb86659fd93) + stack;
+	uint64_t step = tfp_repeats_step(thread, word, tfp_now(), tfp_state->second_ticks);
+	if (step == 0)
+		return;
+	if (tfp_is_open)
+		tfp_repeats_settle();
+	tfp_step_begin(TFP_FROM_repeats, step, 0);
+	if (step > tfp_window_last_step())
+		tfp_repeats_is_wanted = 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of collectors/repeats.c: words of loops go in, numbers of steps come out.
+ *
+ * Rule: each test has a process of its own, for what was seen is kept for good.
+ */
+#include "collectors/repeats.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int ready(void)
+{
+	return 0;
+}
+int (*const tfp_start_process)(void) = ready;
+
+static const char here, other;
+static uint64_t last; /* number of the step that began last */
+static uint64_t now, pace = 2; /* milliseconds that each word takes */
+
+/* Gives words of letters; returns how many steps began. */
+static unsigned say(const char *words)
+{
+	unsigned begun = 0;
+
+	for (; *words; words++) {
+		uint64_t step = tfp_repeats_step(&here, (uint64_t)(unsigned char)*words << 20, now += pace, 1000);
+		last = step ? step : last;
+		begun += step != 0;
+	}
+	return begun;
+}
+
+/* Runs a test where nothing has been seen yet. */
+static void alone(void (*test)(void))
+{
+	int status = 1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		test();
+		_exit(0);
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	assert_int_equal(status, 0);
+}
+
+static void want(int holds, const char *what)
+{
+	if (!holds) {
+		fprintf(stderr, "%s; the last step is %llu\n", what, (unsigned long long)last);
+		_exit(1);
+	}
+}
+#define WANT(condition) want(condition, #condition)
+
+static void a_loop(void)
+{
+	WANT(say("init and so on") == 0); /* letters of it come in the loop: they are no anchor */
+	WANT(say("xdyxdy") == 0);
+	say("xdy");
+	WANT(say("x") == 1 && last == 4); /* the fourth round, and it is known at its first word */
+	WANT(say("dy") == 0);
+	for (unsigned round = 5; round < 100; round++)
+		WANT(say("xdy") == 1 && last == round);
+	WANT(say("no loop any more") == 0);
+}
+
+static void one_word(void)
+{
+	say("abc");
+	WANT(say("zzzz") == 0);
+	say("z");
+	WANT(say("z") == 1 && last == 6);
+}
+
+static void nothing_repeats(void)
+{
+	for (uint64_t word = 1; word < 5000; word++)
+		WANT(tfp_repeats_step(&here, word * word, 0, 1000) == 0);
+}
+
+/* Each third round scores, each tenth writes: the loop is still the loop, and its steps are counted on. */
+static void other_work_between(void)
+{
+	for (unsigned round = 1; round < 200; round++) {
+		say("ab");
+		if (round % 3 == 0)
+			say("s");
+		say("c");
+		if (round % 10 == 0)
+			say("wv");
+		WANT(round < 12 || last == round);
+	}
+}
+
+/* Equal layers are taken for steps until whole steps were seen to repeat. */
+static void layers(void)
+{
+	pace = 0;
+	for (unsigned step = 1; step < 20; step++) {
+		unsigned begun = say("ekqvkqvkqvkqvkqvkqvhu");
+		WANT(step < 5 || (begun == 1 && last == step));
+	}
+}
+
+/* What makes the weights repeats, too: a loop that is over gives way. */
+static void before_the_loop(void)
+{
+	say("wwwwwwwwwwwwwwwwwwww");
+	for (unsigned round = 1; round < 30; round++) {
+		say("rst");
+		WANT(round < 9 || last == round);
+	}
+}
+
+/* A window was open: what a step is stays. */
+static void settled(void)
+{
+	pace = 0;
+	for (unsigned epoch = 0; epoch < 12; epoch++) {
+		for (unsigned step = 0; step < 7; step++)
+			say("fgh");
+		say("EEE");
+		if (epoch == 0)
+			tfp_repeats_settle();
+	}
+	WANT(last == 12 * 7);
+}
+
+/* Another thread that makes more calls takes over; a few between change nothing. */
+static void threads(void)
+{
+	for (unsigned i = 0; i < 5; i++)
+		tfp_repeats_step(&other, i + 1, 0, 1000);
+	for (unsigned round = 0; round < 10; round++)
+		say("mno");
+	WANT(last > 6);
+	uint64_t before = last;
+	tfp_repeats_step(&other, 17, 0, 1000);
+	WANT(say("mno") == 1 && last == before + 1);
+}
+
+/* More different words than are told apart, then a loop. */
+static void too_many_words(void)
+{
+	for (uint64_t word = 1; word < 100000; word++)
+		tfp_repeats_step(&here, word * 0x10001, 0, 1000);
+	for (unsigned round = 0; round < 10; round++)
+		WANT(say("xyz") == 0);
+}
+
+#define TEST(name) \
+	static void test_##name(void **unused) \
+	{ \
+		(void)unused; \
+		alone(name); \
+	}
+TEST(a_loop)
+TEST(one_word)
+TEST(nothing_repeats)
+TEST(other_work_between)
+TEST(layers)
+TEST(before_the_loop)
+TEST(settled)
+TEST(threads)
+TEST(too_many_words)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_loop),
+		cmocka_unit_test(test_one_word),
+		cmocka_unit_test(test_nothing_repeats),
+		cmocka_unit_test(test_other_work_between),
+		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_before_the_loop),
+		cmocka_unit_test(test_settled),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_too_many_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
