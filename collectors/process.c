@@ -232,6 +232,21 @@ void tfp_process_spawned(int child, const char *path)
 	tfp_thread_leave(thread);
 }
 
+int tfp_process_unfollowed(int count)
+{
+	struct tfp_file_live *inherited = NULL;
+
+	if (!is_live() && !tfp_sys_is_sealed())
+		inherited = tfp_file_inherited();
+	struct tfp_file_live *live = is_live() ? tfp_state->live : inherited;
+	if (!live)
+		return 0;
+	__atomic_fetch_add(&live->programs_unfollowed, (uint64_t)(int64_t)count, __ATOMIC_RELAXED);
+	if (inherited)
+		tfp_file_inherited_done(inherited);
+	return 1;
+}
+
 void tfp_process_ending(enum tfp_end_kind kind, int status)
 {
 	/* Behind a filter the kernel cannot be asked who we are. A vfork child there is rare, and its parent's end stands last. */

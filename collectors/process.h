@@ -35,6 +35,12 @@ void tfp_process_exec_failed(void);
 /* posix_spawn returned; child is 0 when it failed. */
 void tfp_process_spawned(int child, const char *path);
 
+/*
+ * A program is started (1; -1: it was not after all) with an environment that does not name us. A fork child without a log has it
+ * counted in its parent's, whose it still is. Returns whether it is counted.
+ */
+int tfp_process_unfollowed(int count);
+
 /* A wait said that a signal killed this child; status is waitpid's. */
 void tfp_process_child_killed(int child, int status);
 

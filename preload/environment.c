@@ -18,6 +18,7 @@ extern void *__libc_stack_end __attribute__((weak));
 #define VALUE_BYTES 128
 
 static int is_allowed = 1; /* setting ENV; written at start-up */
+static int is_preloaded; /* the environment named us; written at start-up */
 
 /* Before libc's own constructor has run, environ is NULL: the kernel put argc, argv, 0, envp, 0 at the stack's end. */
 char *const *tfp_environment(void)
@@ -74,6 +75,7 @@ const char *tfp_environment_get(const char *name)
 void tfp_environment_allow(int allowed)
 {
 	is_allowed = allowed;
+	is_preloaded = tfp_environment_get("LD_PRELOAD") != NULL;
 }
 
 static char *put_hex(char *at, uint64_t value, unsigned digits)
@@ -167,7 +169,10 @@ static int is_named(uintptr_t *known, const char *entry, const char *name)
 	}
 }
 
-/* How many entries; -1: none names LD_PRELOAD, or what the host has given is no environment, which the kernel says better than a crash. */
+#define NO_ENVIRONMENT (-1L)
+#define NO_PRELOAD (-2L)
+
+/* How many entries, or one of these: what the host has given is no environment, which the kernel says better than a crash. */
 static long count_entries(char *const *environment, uintptr_t *known)
 {
 	uintptr_t table = UINTPTR_MAX;
@@ -176,12 +181,12 @@ static long count_entries(char *const *environment, uintptr_t *known)
 	for (long count = 0;; count++) {
 		uintptr_t at = (uintptr_t)(environment + count);
 		if (!can_read(&table, at) || !can_read(&table, at + sizeof(char *) - 1))
-			return -1;
+			return NO_ENVIRONMENT;
 		if (!environment[count])
-			return has_preload ? count : -1;
+			return has_preload ? count : NO_PRELOAD;
 		int is_preload = is_named(known, environment[count], "LD_PRELOAD");
 		if (is_preload < 0 || is_named(known, environment[count], TFP_PARENT_VARIABLE) < 0)
-			return -1;
+			return NO_ENVIRONMENT;
 		has_preload |= is_preload;
 	}
 }
@@ -192,10 +197,9 @@ char *const *tfp_environment_make(struct tfp_environment *changed, char *const *
 	size_t used = 0;
 
 	changed->pages = NULL;
-	if (!is_allowed || !environment || !(tfp_origin.log_id || is_passing_on))
-		return environment;
-	long found = count_entries(environment, &known);
-	if (found < 0)
+	long found = environment ? count_entries(environment, &known) : NO_PRELOAD; /* no table at all is an empty one */
+	changed->is_without = found == NO_PRELOAD && is_preloaded;
+	if (found < 0 || !is_allowed || !(tfp_origin.log_id || is_passing_on))
 		return environment;
 	size_t count = (size_t)found;
 	changed->bytes = (count + 2) * sizeof(char *) + VALUE_BYTES;

@@ -42,6 +42,7 @@ void tfp_environment_withdraw(const char *const *names, const char *value);
 struct tfp_environment {
 	void *pages;
 	size_t bytes;
+	int is_without; /* no LD_PRELOAD, by which this program was given us: what is started with it is not recorded */
 };
 
 /*
@@ -51,7 +52,7 @@ struct tfp_environment {
 char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment, int is_spawn);
 void tfp_environment_drop(struct tfp_environment *changed);
 
-/* Setting ENV. Start-up only. */
+/* Setting ENV; takes note of whether LD_PRELOAD is what brought us here. Start-up only. */
 void tfp_environment_allow(int is_allowed);
 
 /* What TFPROF_PARENT, TFPROF_JOB say of us: zeros where they say nothing. Start-up only. */

@@ -265,8 +265,8 @@ static int unseal_lent(void)
 }
 
 /*
- * What every exec does: the log says so, the environment names the parent; undone when the exec came back. Where our variable is what
- * made words and environment too long, the child goes without.
+ * What every exec does: the log says so, the environment names the parent, or is counted as one that does not name us; undone when the
+ * exec came back. Where our variable is what made words and environment too long, the child goes without.
  */
 #define EXEC(path, environment, call) \
 	do { \
@@ -275,6 +275,7 @@ static int unseal_lent(void)
 		int is_noted = tfp_process_execing(tfp_path_readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
+		int is_counted = changed.is_without && !is_noted && tfp_process_unfollowed(1); \
 		int was_sealed = unseal_lent(); \
 		int result; \
 		while ((result = (call)) && errno == E2BIG && with_parent != (environment)) \
@@ -282,6 +283,8 @@ static int unseal_lent(void)
 		if (was_sealed) \
 			seal_lent(1); \
 		tfp_environment_drop(&changed); \
+		if (is_counted) \
+			tfp_process_unfollowed(-1); \
 		if (is_noted) \
 			tfp_process_exec_failed(); \
 		return result; /* nothing of ours has touched errno */ \

@@ -56,6 +56,8 @@ static int spawn_as(spawn_real *real, const struct spawn *spawn)
 	}
 	int kept = errno;
 	tfp_environment_drop(&changed);
+	if (changed.is_without && !error)
+		tfp_process_unfollowed(1);
 	tfp_process_spawned(error ? 0 : *spawn->child, tfp_path_readable(spawn->path));
 	errno = kept;
 	return error;

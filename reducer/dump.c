@@ -47,6 +47,7 @@ static const struct member live_members[] = {
 	LIVE(peak_time), LIVE(end_kind), LIVE(end_status), LIVE(end_time), LIVE(heap_mode), LIVE(drained_bytes),
 	LIVE(drain_ticks), LIVE(dropped_from), LIVE(helper_beat), LIVE(own_bytes), LIVE(inherited_bytes), LIVE(early_calls),
 	LIVE(clock_hz), LIVE(children_refused), LIVE(children_unmade), LIVE(mapped_end), LIVE(given_up_bytes),
+	LIVE(programs_unfollowed),
 };
 
 #define SLOT(name) MEMBER(tfp_thread_slot, name, FORM_NUMBER)

@@ -18,7 +18,7 @@ origin.raw_ns 160 Q|origin.monotonic_ns 168 Q|origin.realtime_ns 176 Q|origin.wi
 live_bytes 196 I|thread_slot_bytes 200 I|loss_count 204 I|flags 208 I""".replace("\n", "|").split("|")
 LIVE = ("file_end pcs_count nodes_count threads_count live_bytes peak_bytes peak_time end_kind end_status end_time heap_mode "
         "drained_bytes drain_ticks dropped_from helper_beat own_bytes inherited_bytes early_calls clock_hz "
-        "children_refused children_unmade mapped_end given_up_bytes").split()
+        "children_refused children_unmade mapped_end given_up_bytes programs_unfollowed").split()
 HEAP = "allocations frees requested_bytes allocated_bytes freed_bytes unknown_frees unknown_freed_bytes".split()
 MAP = "maps unmaps mapped_bytes unmapped_bytes".split()
 ONLY = {5: (1, 3), 6: (0, 1), 8: (1, 3)}  # the column, tag and field, that an encoding is for

@@ -29,8 +29,8 @@ struct tfp_file_options {
 enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_file_header *header);
 
 /*
- * The live words of the log that a fork child has inherited the descriptor of, mapped: for a child that can make no log. NULL: they
- * cannot be had. tfp_file_inherited_done gives them back. Start-up only.
+ * The live words of the log that a fork child has inherited the descriptor of, mapped: for a child that makes no log. NULL: they
+ * cannot be had. tfp_file_inherited_done gives them back. Start-up, or before an exec.
  */
 struct tfp_file_live *tfp_file_inherited(void);
 void tfp_file_inherited_done(struct tfp_file_live *live);

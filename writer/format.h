@@ -123,6 +123,8 @@ struct tfp_file_live {
 	uint64_t children_unmade;  /* for any other reason */
 	uint64_t mapped_end; /* end of the last live block that was made in the file; 0 = not told. Not in older logs */
 	uint64_t given_up_bytes; /* FULL=wrap: of drained_bytes, what was given up again. Not in older logs */
+	/* Programs that this process and fork children without a log started without LD_PRELOAD (atomic). Not in older logs. */
+	uint64_t programs_unfollowed;
 };
 
 enum tfp_block_type {

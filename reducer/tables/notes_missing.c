@@ -104,9 +104,24 @@ static void note_next_programs(struct table *table, const struct run *run)
 			   count, count == 1 ? "" : "es");
 }
 
+/* Not those that replaced a process with a log: that is told above, whatever the reason was. */
+static void note_unfollowed(struct table *table, const struct run *run)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++)
+		count += run->processes[i].log->live.programs_unfollowed;
+	if (count)
+		table_note(table, NOTE_MISSING,
+			   "%" PRIu64 " program%s started with an environment that lacks LD_PRELOAD (env -i, env= of subprocess, a daemon "
+			   "that cleans it): neither recorded, nor what came of %s. Have LD_PRELOAD and TFPROF_* handed on.",
+			   count, count == 1 ? " was" : "s were", count == 1 ? "it" : "them");
+}
+
 void notes_missing(struct table *table, const struct request *request)
 {
 	note_ranks(table, request->run);
 	note_parents(table, request->run);
 	note_next_programs(table, request->run);
+	note_unfollowed(table, request->run);
 }
