@@ -26,7 +26,7 @@ static void note_map(void *start, size_t length, int protection, int flags, unsi
 	if (start != MAP_FAILED)
 		tfp_map_added(&(struct tfp_map_change){(uintptr_t)start, length, (uint32_t)protection, (uint32_t)flags, function},
 			      caller);
-	else if (errno == ENOMEM)
+	else if (errno == ENOMEM && !(flags & MAP_HUGETLB)) /* no huge pages are set aside: programs try, and go on with usual ones */
 		tfp_heap_refused(length, function, caller);
 }
 
