@@ -183,6 +183,72 @@ void summary_put_memory(struct summary *summary)
 		put_told(summary);
 }
 
+#define END_KINDS 6 /* that are told apart; what else there is stands in the table */
+
+/* How processes ended: the number for the order, what went wrong first, and words for so many of them. */
+struct way_out {
+	unsigned rank;
+	int status;
+	size_t count;
+};
+
+static struct way_out way_of(const struct process *process)
+{
+	static const unsigned ranks[] = {[END_SIGNAL] = 0, [END_ABORT] = 1, [END_UNKNOWN] = 2, [END_EXIT] = 3, [END__EXIT] = 3,
+					 [END_EXEC] = 4, [END_RUNNING] = 5, [END_IMPORTED] = 6};
+	struct way_out way = {ranks[process->end], 0, 1};
+
+	if (way.rank == 0 || way.rank == 3)
+		way.status = process->end_status;
+	if (way.rank == 3 && way.status == 0)
+		way.rank = 7;
+	return way;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct way_out *left = a, *right = b;
+
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return (left->status > right->status) - (left->status < right->status);
+}
+
+/* Of more processes than are listed: whoever ended badly may be none of the largest. */
+static void put_ends(struct summary *summary, size_t count, size_t shown)
+{
+	static const char *const words[] = {"by signal", "aborted", "without a word", "status", "exec", "running", "not told", "status"};
+	struct way_out kinds[END_KINDS];
+	size_t used = 0, all = 0, other = 0;
+
+	for (size_t i = 0; i < summary->request->run->process_count; i++) {
+		struct way_out kind = way_of(&summary->request->run->processes[i]);
+		size_t k = 0;
+
+		if (!request_wants_process(summary->request, &summary->request->run->processes[i]))
+			continue;
+		all++;
+		while (k < used && by_rank(&kinds[k], &kind))
+			k++;
+		if (k < used)
+			kinds[k].count++;
+		else if (used < END_KINDS)
+			kinds[used++] = kind;
+		else
+			other++;
+	}
+	qsort(kinds, used, sizeof *kinds, by_rank);
+	text_format(&summary->line, "  ... and %zu more: -t processes; of all %zu: ", count - shown, all);
+	for (size_t k = 0; k < used; k++) {
+		text_format(&summary->line, "%s%zu %s", k ? ", " : "", kinds[k].count, words[kinds[k].rank]);
+		if (kinds[k].rank == 0 || kinds[k].rank == 3 || kinds[k].rank == 7)
+			text_format(&summary->line, " %d", kinds[k].status);
+	}
+	if (other)
+		text_format(&summary->line, ", %zu otherwise", other);
+	summary_end_line(summary);
+}
+
 void summary_put_processes(struct summary *summary)
 {
 	struct request request = *summary->request;
@@ -205,8 +271,8 @@ void summary_put_processes(struct summary *summary)
 			summary_cell(summary, table, row, "end", 60);
 			summary_end_line(summary);
 		}
-	if (row)
-		summary_more(summary, table->shown_count, row, "processes");
+	if (row && row < table->shown_count && summary_left(summary))
+		put_ends(summary, table->shown_count, row);
 	table_free(table);
 }
 
