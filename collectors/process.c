@@ -5,6 +5,7 @@
 #include "collectors/heap.h"
 #include "collectors/names.h"
 #include "collectors/system.h"
+#include "collectors/title.h"
 #include "collectors/window.h"
 #include "writer/file.h"
 #include "writer/store.h"
@@ -133,6 +134,7 @@ static void put_last_clock(void)
 		return;
 	tfp_clock_note(thread, lane);
 	tfp_system_end(thread, lane);
+	tfp_title_look(tfp_now(), 1);
 	tfp_thread_settle(thread);
 	if (lane->pending)
 		tfp_heap_flush(thread, lane);

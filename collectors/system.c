@@ -3,6 +3,7 @@
 #include "collectors/system.h"
 
 #include "collectors/system_threads.h"
+#include "collectors/title.h"
 #include "collectors/window.h"
 #include "writer/sys.h"
 
@@ -174,6 +175,7 @@ void tfp_system_look(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 					 __ATOMIC_RELAXED))
 		return;
 	put_process(thread, lane, now);
+	tfp_title_look(now, 0);
 	if (due) /* the first look comes at once: a process that ends within a period opens nothing until then */
 		put_files(thread, lane, now, 0);
 }

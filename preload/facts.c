@@ -3,6 +3,7 @@
 #include "preload/facts.h"
 
 #include "collectors/process.h"
+#include "collectors/title.h"
 #include "preload/environment.h"
 #include "preload/guard.h"
 #include "preload/real.h"
@@ -199,6 +200,10 @@ static void note_arguments(void)
 	const char *words = tfp_origin.is_fork_child ? NULL : tfp_environment_words(&length);
 	char few[1024];
 
+	if (!tfp_origin.is_fork_child)
+		tfp_title_start(words);
+	else
+		tfp_title_look(tfp_now(), 0);
 	if (!words) {
 		words = few;
 		length = read_file("/proc/self/cmdline", few, sizeof few);

@@ -196,6 +196,7 @@ struct tfp_state {
 	_Atomic uint64_t clock_next;          /* when the next clock record is due, */
 	uint64_t clock_step;                  /* and how long after the one before */
 	_Atomic uint64_t system_next;         /* when the process's use is due to be recorded */
+	uint64_t title, title_next; /* hash of the title told last, 0 = none; no other is told before; collectors/title.c */
 	_Atomic uint64_t heap_next;           /* when the next timeline point may be written */
 	_Atomic uint64_t heap_last;           /* live bytes in the last timeline point */
 	_Atomic uint32_t chunk_count;

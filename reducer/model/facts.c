@@ -84,7 +84,10 @@ static void add_pair(struct read_facts *read, const struct fact *fact, struct pa
 
 static void take_host(struct read_facts *read, const struct fact *fact)
 {
-	add_pair(read, fact, &read->process->hosts, &read->process->host_count);
+	if (strcmp(text(read, fact, 0), "title") == 0) /* told again each time that it is another */
+		read->process->title = text(read, fact, 1);
+	else
+		add_pair(read, fact, &read->process->hosts, &read->process->host_count);
 }
 
 static void take_environment(struct read_facts *read, const struct fact *fact)

@@ -117,6 +117,7 @@ struct process {
 	const char *called;    /* in sentences: its pid and what else tells it apart: "12", "12 of node-a, rank 3" */
 	const char *allocator_library; /* that serves malloc in place of libc, and maps memory for it; NULL = libc, or not told */
 	const char *command;   /* comm */
+	const char *title;     /* that it gave itself, the last that is told; NULL = none */
 	const char *executable; /* host fact "executable", else the command */
 	const char **arguments; /* argv; the last entry is NULL */
 	size_t argument_count;

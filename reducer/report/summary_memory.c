@@ -249,20 +249,41 @@ static void put_ends(struct summary *summary, size_t count, size_t shown)
 	summary_end_line(summary);
 }
 
+#define ROW_WIDTH 76 /* of a process's row without its name, "killed by signal 9 (Killed)" included */
+
+static bool is_titled(const struct table *table, size_t row)
+{
+	return table_is_known(table, row, table_find_column(table->kind, "title"));
+}
+
+/* Titles are longer than names of programs: they get what the other columns leave, so that how it ended is still there. */
+static size_t name_width(const struct summary *summary, const struct table *table)
+{
+	size_t width = summary->options->width, wide = 12;
+
+	for (size_t row = 0; row < table->shown_count && row < PROCESS_ROWS; row++)
+		if (is_titled(table, row))
+			wide = width < ROW_WIDTH + 12 ? 12 : width > ROW_WIDTH + 32 ? 32 : width - ROW_WIDTH;
+	return wide;
+}
+
 void summary_put_processes(struct summary *summary)
 {
 	struct request request = *summary->request;
+	struct text heading = {0};
 	struct table *table;
-	size_t row = 0;
+	size_t row = 0, width;
 
 	if (request.run->process_count < 2)
 		return;
 	request.sort = "peak_bytes";
 	table = tables_make(&table_processes, &request);
-	if (summary_heading(summary, "Processes        pid     lasted   heap peak  live at end  how it ended", 2))
+	width = name_width(summary, table);
+	text_format(&heading, "%-*s     pid     lasted   heap peak  live at end  how it ended", (int)width + 2, "Processes");
+	if (summary_heading(summary, heading.bytes, 2))
 		for (; row < table->shown_count && row < PROCESS_ROWS && summary_left(summary) > 1; row++) {
 			text_string(&summary->line, "  ");
-			summary_cell(summary, table, row, "command", 12);
+			summary_cell(summary, table, row, is_titled(table, row) ? "title" : "command", width);
 			summary_cell(summary, table, row, "process", 8);
 			summary_cell(summary, table, row, "duration_ns", 11);
 			summary_cell(summary, table, row, "peak_bytes", 12);
@@ -273,6 +294,7 @@ void summary_put_processes(struct summary *summary)
 		}
 	if (row && row < table->shown_count && summary_left(summary))
 		put_ends(summary, table->shown_count, row);
+	text_free(&heading);
 	table_free(table);
 }
 

@@ -11,7 +11,7 @@
 #include "reducer/model/rank.h"
 
 enum {
-	PROCESS, PARENT, HOST, RANK, COMMAND, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, RESIDENT,
+	PROCESS, PARENT, HOST, RANK, COMMAND, TITLE, START, DURATION, END, THREADS, MODE, ALLOCATIONS, PEAK, LIVE, RESIDENT,
 	RESIDENT_TIME, EVENTS, ARGUMENTS, LOG, COLUMNS
 };
 
@@ -23,6 +23,8 @@ static const struct table_column columns[] = {
 		  "its number in a job of several, by RANK or what MPI, Slurm, Horovod and JAX call it; empty = none of them was "
 		  "set when it started"},
 	[COMMAND] = {"command", "command", TABLE_TEXT, UNIT_NONE, 0, "name of the program, as the kernel keeps it (15 bytes)"},
+	[TITLE] = {"title", "title", TABLE_TEXT, UNIT_NONE, 1,
+		   "what it called itself when last looked at (servers name their workers so); empty = it did not, or was not looked at"},
 	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 1, "first recorded moment, from the start of the run"},
 	[DURATION] = {"duration_ns", "lasted", TABLE_INTEGER, UNIT_NS, 0,
 		      "from the first recorded moment to the last; of one that was killed to its end, where tfprof run saw that"},
@@ -77,6 +79,8 @@ static void fill(struct table *table, const struct request *request)
 		if (process_rank(process, &rank) == 0)
 			table_integer(table, RANK, (int64_t)rank);
 		table_string(table, COMMAND, process->command);
+		if (process->title)
+			table_string(table, TITLE, process->title);
 		if (process->start_ns != TIME_UNKNOWN)
 			table_integer(table, START, process->start_ns);
 		if (process->start_ns != TIME_UNKNOWN && process->end_ns != TIME_UNKNOWN)
