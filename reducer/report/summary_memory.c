@@ -218,7 +218,7 @@ static int by_rank(const void *a, const void *b)
 static void put_ends(struct summary *summary, size_t count, size_t shown)
 {
 	static const char *const words[] = {"by signal", "aborted", "without a word", "status", "exec", "running", "not told", "status"};
-	struct way_out kinds[END_KINDS];
+	struct way_out kinds[END_KINDS] = {{0, 0, 0}};
 	size_t used = 0, all = 0, other = 0;
 
 	for (size_t i = 0; i < summary->request->run->process_count; i++) {
