@@ -254,6 +254,7 @@ void tfp_process_ending(enum tfp_end_kind kind, int status)
 	/* Behind a filter the kernel cannot be asked who we are. A vfork child there is rare, and its parent's end stands last. */
 	if (!is_live() || (!tfp_sys_is_sealed() && is_borrowed()))
 		return;
+	tfp_window_signal_end();
 	put_last_clock();
 	tfp_state->live->end_status = (uint64_t)(int64_t)status;
 	tfp_state->live->end_time = tfp_now();

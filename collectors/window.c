@@ -4,10 +4,14 @@
 
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
+#include "collectors/process.h"
 #include "collectors/system.h"
 #include "writer/drain.h"
 #include "writer/file.h"
+#include "writer/records.h"
 #include "writer/sys.h"
+
+#include <sys/syscall.h>
 
 #include "writer/poison.h"
 
@@ -19,6 +23,32 @@ static _Atomic int opened_by;        /* enum tfp_window_cause; written by who op
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
+
+static struct {
+	int number;
+	void (*handler)(int);
+} window_signal; /* written by tfp_window_signal */
+
+void tfp_window_signal(int number, void (*handler)(int))
+{
+	window_signal.number = number;
+	window_signal.handler = handler;
+}
+
+/* The kernel's own struct; what it calls is its first word. */
+void tfp_window_signal_end(void)
+{
+	struct {
+		void (*handler)(int);
+		uint64_t rest[7];
+	} now;
+
+	if (!window_signal.number || tfp_sys_is_sealed() ||
+	    tfp_sys(SYS_rt_sigaction, window_signal.number, 0, (long)&now, sizeof(uint64_t), 0, 0) != 0)
+		return;
+	if (now.handler != window_signal.handler)
+		tfp_fact_pair(TFP_TAG_note, "signal_taken", "it is not ours at the end"); /* Python for one gives its own back */
+}
 
 void tfp_window_begin(const struct tfp_window_plan *wanted)
 {

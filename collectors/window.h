@@ -41,6 +41,11 @@ void tfp_window_begin(const struct tfp_window_plan *plan);
 /* Whether a window is open: what the collectors that have no mode of their own obey. Written by window.c; kept across fork. */
 extern _Atomic uint32_t tfp_is_open TFP_HIDDEN;
 
+/* Signal `number` goes to `handler`, which opens and closes; 0: none does. Start-up only; kept across fork, as handlers are. */
+void tfp_window_signal(int number, void (*handler)(int));
+/* At the process's end: the log says so where the program has taken that signal for itself, so that it opened nothing. */
+void tfp_window_signal_end(void);
+
 /* Opens or closes now. Any thread, any context (also a signal handler). */
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);
 void tfp_window_toggle(enum tfp_window_cause cause);

@@ -182,6 +182,6 @@ void tfp_guard_signal(void)
 {
 	struct sigaction action = {.sa_handler = toggle, .sa_flags = SA_RESTART};
 
-	if (tfp_settings.window_signal > 0)
-		sigaction(tfp_settings.window_signal, &action, NULL);
+	if (tfp_settings.window_signal > 0 && sigaction(tfp_settings.window_signal, &action, NULL) == 0)
+		tfp_window_signal(tfp_settings.window_signal, toggle);
 }

@@ -145,6 +145,7 @@ void notes_recording(struct table *table, const struct request *request)
 	struct count by_hand = {0};
 	struct count past = {0}, no_gpu = {0};
 
+	notes_signal_taken(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (!request_wants_process(request, process))
@@ -230,6 +231,29 @@ bool notes_ops(struct table *table, const struct request *request)
 		   "TFPROF_OPS=steps, of frameworks steps and ranges alone were recorded, no ops and no allocations.");
 	notes_layouts(table, request);
 	return off.processes + steps.processes > 0;
+}
+
+/* The first is told, the others are counted: a server's workers do as it does. */
+void notes_signal_taken(struct table *table, const struct request *request)
+{
+	const struct process *first = NULL;
+	size_t others = 0;
+
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		for (size_t i = 0; i < process->note_count && request_wants_process(request, process); i++) {
+			if (strcmp(process->notes[i].name, "signal_taken") != 0)
+				continue;
+			others += first != NULL;
+			first = first ? first : process;
+		}
+	}
+	if (!first)
+		return;
+	table_note(table, NOTE_MISSING,
+		   "Process %s%s took the signal that opens windows (TFPROF_SIGNAL=%s) for itself: since then it opened and closed none. "
+		   "Choose one that the program leaves alone (PROF, 40).",
+		   first->called, others ? " and others" : "", process_setting(first, "SIGNAL"));
 }
 
 void notes_layouts(struct table *table, const struct request *request)

@@ -9,6 +9,9 @@
 
 #include "reducer/tables/request.h"
 
+/* Says which process has taken the signal of TFPROF_SIGNAL for itself, as it was at its end. */
+void notes_signal_taken(struct table *table, const struct request *request);
+
 /* Did the malloc hooks count in this process? (MALLOC=off, WINDOW=off, allocators of the program's own and a log that is
  * cut off hide it.) */
 bool process_has_heap(const struct process *process);
