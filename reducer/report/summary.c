@@ -401,7 +401,8 @@ static unsigned sure_of(const struct summary *summary, const struct part *part)
 		return sure + more;
 	if (part == &parts[RUN]) { /* `usual` has a line that says that nothing was lost */
 		needed = summary->loss_lines ? RUN_LINES + (summary->is_out ? OUT_LINES : 0) + summary->loss_lines : sure;
-		return (sure > needed ? sure : needed) + summary->fault_lines + summary->standstill_lines;
+		return (sure > needed ? sure : needed) + summary->fault_lines + summary->standstill_lines +
+		       summary->fallen_lines;
 	}
 	if (part == &parts[MEMORY] && !summary->missing_lines) /* those of the host keep their room: notes give it */
 		return sure + summary->device_rows;
@@ -475,5 +476,6 @@ void summary_write(FILE *file, const struct request *request, const struct repor
 	causes_free(&summary.causes);
 	text_free(&summary.fault);
 	text_free(&summary.standstill);
+	text_free(&summary.fallen);
 	text_free(&summary.line);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The summary's lines about how a run came to its end: memory that ran out (processes killed for it, allocations that failed), steps that
- * stopped long before.
+ * stopped long before, a process that fell.
  *
  * Rule: they stand first, behind the line that says how the run ended; a run that ended well has none.
  */
@@ -13,6 +13,7 @@
 #include "reducer/tables/memory_end.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #define LINES 3 /* of a sentence */
@@ -162,6 +163,56 @@ void summary_find_end(struct summary *summary)
 	table_free(table);
 }
 
+/* Signals that programs do not end their workers by. */
+static bool is_crash(int signal_number)
+{
+	return signal_number == SIGSEGV || signal_number == SIGBUS || signal_number == SIGILL || signal_number == SIGFPE ||
+	       signal_number == SIGABRT || signal_number == SIGSYS || signal_number == SIGTRAP;
+}
+
+/*
+ * A process of the run that did not end as it should. SIGKILL and the status of a rank count where the program failed, too: what ended
+ * well has ended such workers itself, and a helper's status may be an answer. SIGTERM is what is left to do once something has failed.
+ */
+static bool has_fallen(const struct process *process, bool is_main_failed)
+{
+	if (process->end == END_ABORT || (process->end == END_SIGNAL && is_crash(process->end_status)))
+		return true;
+	if (!is_main_failed || !process_has_failed(process))
+		return false;
+	return process->end == END_SIGNAL ? process->end_status == SIGKILL : process->end != END_UNKNOWN && process->is_of_rank;
+}
+
+/* Of several the first: the others may have waited for it. */
+static void find_fallen(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	const struct process *main = run->process_count ? run_main(run) : NULL, *first = NULL;
+	bool is_main_failed = main && process_has_failed(main);
+	uint64_t count = 0;
+	char end[160];
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		if (process == main || !request_wants_process(summary->request, process) || !has_fallen(process, is_main_failed))
+			continue;
+		count++;
+		if (!first || process->end_ns < first->end_ns)
+			first = process;
+	}
+	if (!first)
+		return;
+	text_format(&summary->fallen, "Process %s ", first->called);
+	text_format(&summary->fallen, first->end == END_SIGNAL ? "was %s" : first->end == END_ABORT ? "ended by %s" : "ended with %s",
+		    process_end_text(first, end, sizeof end));
+	text_string(&summary->fallen, ", its last record at ");
+	human_ns(&summary->fallen, first->end_ns);
+	if (count > 1)
+		text_format(&summary->fallen, ", the first of %" PRIu64 " that ended so", count);
+	text_string(&summary->fallen, " (-t processes).");
+	summary->fallen_lines = (unsigned)summary_measure(summary, "  ", summary->fallen.bytes, LINES);
+}
+
 /* The sentence of that area of the verdict, if there is one. Returns the lines that it takes. */
 static unsigned measure_area(struct summary *summary, const char *name, struct text *sentence)
 {
@@ -180,6 +231,7 @@ void summary_measure_wrong(struct summary *summary)
 {
 	summary->fault_lines = measure_area(summary, "fault", &summary->fault);
 	summary->standstill_lines = measure_area(summary, "standstill", &summary->standstill);
+	find_fallen(summary);
 }
 
 static void put_memory_end(struct summary *summary, void (*note)(struct table *table, const struct request *request))
@@ -197,6 +249,8 @@ void summary_put_end(struct summary *summary)
 	if (summary->fault_lines)
 		summary_sentence(summary, "  ", summary->fault.bytes, WRONG_LINES);
 	put_memory_end(summary, memory_end_note);
+	if (summary->fallen_lines)
+		summary_sentence(summary, "  ", summary->fallen.bytes, LINES);
 	put_failures(summary);
 	put_holder(summary);
 	if (summary->standstill_lines)

@@ -39,7 +39,8 @@ struct summary {
 	} notes;
 	unsigned loss_lines; /* that the first losses take; 0 = nothing was lost */
 	struct text fault, standstill;	      /* that a device's work failed; that steps stopped, and where; empty = neither */
-	unsigned fault_lines, standstill_lines; /* that they take */
+	struct text fallen;		      /* that a process other than the program's first was killed or failed; empty = none */
+	unsigned fault_lines, standstill_lines, fallen_lines; /* that they take */
 	bool shows_mmap;	/* the row of mapped memory was printed */
 	unsigned device_rows;	/* of devices' memory, that have room for sure */
 	unsigned missing_lines; /* of the notes on what the settings left unrecorded */
@@ -88,7 +89,7 @@ bool summary_has_blocks(void);
 
 /* Parts in files of their own. */
 void summary_put_end(struct summary *summary);
-/* Sets fault, standstill and their lines. */
+/* Sets fault, standstill, fallen and their lines. */
 void summary_measure_wrong(struct summary *summary);
 /* Sets is_out and out_allocator. */
 void summary_find_end(struct summary *summary);
