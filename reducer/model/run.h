@@ -166,6 +166,7 @@ struct process {
 	size_t range_count;
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
+	size_t beside_count;    /* [scan] of them, those that are none as another process trains meanwhile: steps_beside.h */
 	int has_measured; /* [scan] kernels were measured, which repeats, too, and is no step: step_measured.h */
 	int64_t awaited_from_ns, awaited_to_ns; /* [scan] the call behind the last step that waited for what others dispatched; 0 */
 	struct range_rows range_rows; /* [scan] */

@@ -6,6 +6,7 @@
  * the setting STEP_RANGE); steps found by their period are estimates and say how sure they are. Sources are never mixed. The
  * times of a row from compilation to other sum to its total; what is hidden by other work stands in columns of its own.
  */
+#include "reducer/model/steps_beside.h"
 #include "reducer/tables/flops_cells.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
@@ -142,19 +143,6 @@ static void put_row(struct table *table, const struct request *request, const st
 }
 
 /* Ops of PyTorch, and none of a backward pass. */
-static bool only_predicts(const struct process *process)
-{
-	bool has_ops = false;
-
-	for (size_t i = 0; i < process->ops.count; i++) {
-		const char *name = process->ops.items[i].name;
-		if (strstr(name, "Backward") != NULL || strncmp(name, "Optimizer.", 10) == 0)
-			return false;
-		has_ops |= strncmp(name, "aten::", 6) == 0;
-	}
-	return has_ops;
-}
-
 static void note_no_steps(struct table *table, const struct request *request)
 {
 	const char *lost = notes_is_lossy(request) ? " Events were lost (-t losses): those that mark steps may be among them." : "";
@@ -219,6 +207,12 @@ static void note_process(struct table *table, const struct request *request, con
 		met += process->steps[i].is_chosen && process->steps[i].source == SOURCE_repeats;
 	}
 	passed_over -= joined < passed_over ? joined : passed_over;
+	passed_over -= process->beside_count;
+	if (process->beside_count > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s only predicts (no backward pass ran in it) while another one trains: what repeats in it, %zu "
+			   BY_COUNT("time", "times") ", is no step of the job.",
+			   process->called, process->beside_count);
 	if (calls > 0 && name == NULL && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: nobody marked its steps; they are the batches that it took of tf.data (IteratorGetNext), from "
@@ -252,7 +246,7 @@ static void note_process(struct table *table, const struct request *request, con
 			: counted > 0 ? "are the calls of a line that runs a compiled function of JAX (where it runs several, a "
 					"step may be one of them)"
 				      : "follow from what repeats among its ranges, ops and GPU calls",
-			only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
+			process_only_predicts(process) ? " As no backward pass ran in it, a step may be a batch, a request, or a token "
 						 "that a language model generates."
 					       : "");
 }
