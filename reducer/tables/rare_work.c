@@ -3,11 +3,13 @@
  * rare_work: what only some of the steps do, and how much of the longest steps that is.
  *
  * Rule: of the steps that are judged (step_values.h). Names that occur in one step each and differ by numbers alone ("batch 17") are one.
- * A long step counts for one name only: what took most of it, so that these times add up.
+ * A long step counts for one name only: what took most of it, so that these times add up. Compiling that Python's frames tell of is no
+ * span, and what runs for a compiler (tracing a function op by op) has names of its own: it stands as "compiling" where it took more.
  */
 #include "reducer/tables/rare_rows.h"
 
 #include "reducer/analysis/rare_work.h"
+#include "reducer/model/step_guess.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
@@ -37,6 +39,7 @@ static const struct table_column columns[] = {
 #define STEPS_LEAST 20 /* judged: of fewer nothing is rare */
 #define RARE_MOST 0.2
 #define LONG_TIMES 2
+#define COMPILING "compiling"
 
 /* What was told under one name. */
 struct part {
@@ -46,7 +49,7 @@ struct part {
 	bool is_fetch; /* of JAX, of a value */
 };
 
-/* A name, or those that differ by numbers. */
+/* A name, or those that differ by numbers; without parts it is COMPILING. */
 struct name {
 	size_t first, end; /* its parts */
 	uint64_t steps, times, ns, long_steps, long_ns;
@@ -54,6 +57,7 @@ struct name {
 
 struct step_time {
 	uint64_t ns;	  /* 0 = not judged */
+	uint64_t compilation_ns;
 	uint64_t rare_ns; /* of the name that took most of it */
 	size_t name;
 	bool fetches, runs_other; /* of JAX: it waits for a value; it calls, now and then, what is no such wait */
@@ -89,6 +93,7 @@ static void take_steps(struct rare *rare, const struct step_rows *rows, size_t p
 		if (row->unit.step == SIZE_MAX || !row->total_ns || !step_rows_judges(rows, i))
 			continue;
 		rare->times[row->unit.step].ns = sorted[rare->judged++] = row->total_ns;
+		rare->times[row->unit.step].compilation_ns = row->exposed_ns[PART_COMPILATION];
 	}
 	qsort(sorted, rare->judged, sizeof(*sorted), by_ns);
 	rare->long_from_ns = rare->judged ? LONG_TIMES * sorted[rare->judged / 2] : 0;
@@ -241,6 +246,51 @@ static void claim_steps(struct rare *rare, size_t number)
 		}
 }
 
+/* Whether the name says itself that, and what, is compiled. */
+static bool names_compiling(const struct rare *rare, const struct name *name)
+{
+	const struct part *part = &rare->parts[name->first];
+
+	return part->row->what == SPAN_TRACE || part->row->what == SPAN_COMPILE || strstr(part->name, "compile") != NULL;
+}
+
+/* Whether a long step compiled for longer than its rare name took. What is traced op by op lies in itself and counts more than once. */
+static bool mostly_compiles(const struct rare *rare, const struct step_time *step)
+{
+	const struct name *name = step->rare_ns ? &rare->names[step->name] : NULL;
+
+	if (name && names_compiling(rare, name))
+		return false;
+	if (name && step_guess_is_tracing(rare->parts[name->first].name))
+		return step->compilation_ns > step->rare_ns / 2;
+	return step->compilation_ns > step->rare_ns;
+}
+
+/* Compiling has such steps; nothing is said of it where there are none. */
+static void claim_for_compiling(struct rare *rare, size_t step_count)
+{
+	struct name name = {0};
+	size_t number = rare->count;
+
+	for (size_t i = 0; i < step_count; i++) {
+		name.steps += rare->times[i].compilation_ns > 0;
+		name.ns += rare->times[i].compilation_ns;
+	}
+	for (size_t i = 0; i < step_count && is_rare(rare, &name); i++) {
+		struct step_time *step = &rare->times[i];
+		if (step->ns < rare->long_from_ns || !mostly_compiles(rare, step))
+			continue;
+		step->rare_ns = step->compilation_ns;
+		step->name = number;
+		name.long_steps = 1;
+	}
+	if (!name.long_steps)
+		return;
+	name.long_steps = 0; /* take_names counts them, as those of all */
+	rare->names = base_grow(rare->names, &rare->room, number + 1, sizeof(*rare->names));
+	rare->names[rare->count++] = name;
+}
+
 static void take_names(struct rare *rare, size_t step_count)
 {
 	for (size_t first = 0, end; first < rare->part_count; first = end) {
@@ -257,6 +307,7 @@ static void take_names(struct rare *rare, size_t step_count)
 	find_own(rare, step_count);
 	for (size_t i = 0; i < rare->count; i++)
 		claim_steps(rare, i);
+	claim_for_compiling(rare, step_count);
 	for (size_t i = 0; i < step_count; i++)
 		if (rare->times[i].rare_ns) {
 			rare->names[rare->times[i].name].long_steps++;
@@ -267,20 +318,23 @@ static void take_names(struct rare *rare, size_t step_count)
 /* Its own name where it has no other in common. */
 static const char *name_text(const struct rare *rare, const struct name *name)
 {
+	if (name->first == name->end)
+		return COMPILING;
 	return name->end - name->first == 1 ? rare->parts[name->first].name : rare->parts[name->first].key;
 }
 
 static void put_name(struct table *table, const struct rare *rare, const struct name *name, const struct process *process)
 {
-	const struct part *part = &rare->parts[name->first];
+	bool has_parts = name->first < name->end;
 
 	table_row(table);
 	table_string(table, NAME, name_text(rare, name));
-	table_string(table, KIND, span_what_name(part->row->what));
+	table_string(table, KIND, span_what_name(has_parts ? rare->parts[name->first].row->what : SPAN_COMPILE));
 	table_process(table, PROCESS, MACHINE, process);
 	table_integer(table, STEPS, (int64_t)name->steps);
 	table_real(table, SHARE, (double)name->steps / (double)rare->judged);
-	table_integer(table, TIMES, (int64_t)name->times);
+	if (has_parts) /* frames tell how long, not how often */
+		table_integer(table, TIMES, (int64_t)name->times);
 	table_integer(table, TOTAL, (int64_t)name->ns);
 	table_integer(table, MEAN, (int64_t)(name->ns / name->steps));
 	table_integer(table, LONG_STEPS, (int64_t)name->long_steps);
@@ -296,7 +350,7 @@ static int by_time(const void *a, const void *b, void *context)
 		return one->long_ns > other->long_ns ? -1 : 1;
 	if (one->ns != other->ns)
 		return one->ns > other->ns ? -1 : 1;
-	return strcmp(rare->parts[one->first].key, rare->parts[other->first].key);
+	return strcmp(name_text(rare, one), name_text(rare, other));
 }
 
 /* What the steps of a process have; false = nothing. rare_drop after it. */
@@ -308,7 +362,7 @@ static bool rare_gather(struct rare *rare, const struct request *request, const 
 					       : NULL;
 
 	*rare = (struct rare){.untold = work ? work->untold : 0};
-	if (!work || !work->count)
+	if (!work)
 		return false;
 	take_steps(rare, rows, index, process->step_count);
 	take_parts(rare, work);
