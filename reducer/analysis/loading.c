@@ -126,11 +126,25 @@ static void remember(struct loading *loading, const struct span *span, uint32_t 
 				 .self_ns = span->self_ns};
 }
 
-/* Whether this call of a loader is its first, or the first since processes below started. */
+/* Whether processes below ended while that call went on. */
+static bool saw_ends(struct loading_pass *pass, const struct span *span)
+{
+	size_t before;
+
+	while (pass->end_next < pass->start_count && pass->ends[pass->end_next] < span->start_ns)
+		pass->end_next++;
+	before = pass->end_next;
+	while (pass->end_next < pass->start_count && pass->ends[pass->end_next] <= span->start_ns + (int64_t)span->duration_ns)
+		pass->end_next++;
+	return pass->end_next > before;
+}
+
+/* Whether this call of a loader is its first, or the first since processes below started, or the one in which they ended. */
 static void take_starts(struct loading *loading, const struct span *span)
 {
 	struct loading_pass *pass = loading->pass;
 	size_t before = pass->start_next;
+	bool is_end = saw_ends(pass, span) && own(loading)->has_workers;
 
 	while (pass->start_next < pass->start_count &&
 	       pass->starts[pass->start_next] < span->start_ns + (int64_t)span->duration_ns)
@@ -139,6 +153,8 @@ static void take_starts(struct loading *loading, const struct span *span)
 		add(loading, LOADING_FIRST, span->duration_ns, 0);
 	else if (pass->start_next > before && own(loading)->has_workers)
 		add(loading, LOADING_STARTS, span->duration_ns, 0);
+	else if (is_end)
+		add(loading, LOADING_ENDS, span->duration_ns, 0);
 }
 
 /* A call of a loader is over: what began in it was its own. */

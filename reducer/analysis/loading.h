@@ -18,6 +18,7 @@ enum loading_sum {
 	LOADING_LOADER,		/* waits for a DataLoader on the thread that marks the steps */
 	LOADING_FIRST,		/* of them the first one */
 	LOADING_STARTS,		/* of them later ones before which worker processes started */
+	LOADING_ENDS,		/* of them such in which worker processes ended, and none began: an epoch is over */
 	LOADING_RANGES,		/* waits in ranges that the program calls input */
 	LOADING_LOADER_READS,	/* in the loader: files */
 	LOADING_LOADER_COLLATE, /* in the loader: putting samples together */

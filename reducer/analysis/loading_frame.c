@@ -81,20 +81,24 @@ static int compare_times(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-/* When the processes below this one began. */
-static void take_starts(struct loading_pass *pass)
+/* When the processes below this one began and ended. */
+static void take_below(struct loading_pass *pass)
 {
 	const struct run *run = pass->input->run;
 
 	pass->starts = base_alloc(run->process_count + 1, sizeof(*pass->starts));
+	pass->ends = base_alloc(run->process_count + 1, sizeof(*pass->ends));
 	for (size_t p = 0; p < run->process_count; p++) {
 		size_t above = run->processes[p].parent;
 		for (size_t depth = 0; above < run->process_count && above != pass->input->index && depth < 64; depth++)
 			above = run->processes[above].parent;
-		if (above == pass->input->index)
-			pass->starts[pass->start_count++] = run->processes[p].start_ns;
+		if (above != pass->input->index)
+			continue;
+		pass->ends[pass->start_count] = run->processes[p].end_ns;
+		pass->starts[pass->start_count++] = run->processes[p].start_ns;
 	}
 	qsort(pass->starts, pass->start_count, sizeof(*pass->starts), compare_times);
+	qsort(pass->ends, pass->start_count, sizeof(*pass->ends), compare_times);
 }
 
 void loading_frame(struct loading_pass *pass, const struct analysis_input *input)
@@ -112,7 +116,7 @@ void loading_frame(struct loading_pass *pass, const struct analysis_input *input
 			pass->first_thread = process->threads[t].serial;
 	if (pass->has_steps) {
 		take_steps(pass);
-		take_starts(pass);
+		take_below(pass);
 	} else {
 		look_up(pass);
 	}
@@ -177,5 +181,6 @@ void loading_pass_free(struct loading_pass *pass)
 	free(pass->names);
 	free(pass->pending);
 	free(pass->starts);
+	free(pass->ends);
 	free(pass);
 }

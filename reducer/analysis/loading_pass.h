@@ -49,6 +49,8 @@ struct loading_pass {
 	uint64_t indexes;
 	bool is_started; /* code was read behind what looked like the first index */
 	int64_t *starts; /* of processes below, by time; those behind the last call of a loader are to come */
+	int64_t *ends;	 /* of them, by time; those before the next call of a loader are passed */
+	size_t end_next;
 	size_t start_count, start_next;
 };
 

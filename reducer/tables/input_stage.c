@@ -127,8 +127,8 @@ static void find_in_dataset(struct input_view *view, uint64_t all, uint64_t read
 }
 
 /*
- * Whether most of the loader's time went to calls before which workers started, less the making of a batch in each. Of more than
- * a few calls the first is left out, as its step is.
+ * Whether most of the loader's time went to calls before which workers started, less the making of a batch in each, and to those in
+ * which they ended. Of more than a few calls the first is left out, as its step is.
  */
 static bool starts_most(const struct input_view *view)
 {
@@ -139,7 +139,7 @@ static bool starts_most(const struct input_view *view)
 	uint64_t starts = loading->ns[LOADING_STARTS] + (has_few ? first : 0);
 	uint64_t made = batch * (loading->counts[LOADING_STARTS] + has_few);
 
-	return starts > made && (starts - made) * 2 > all;
+	return starts > made && (starts - made + loading->ns[LOADING_ENDS]) * 2 > all;
 }
 
 static void find_in_loader(struct input_view *view)
@@ -161,7 +161,7 @@ static void find_in_loader(struct input_view *view)
 		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
 	} else if (starts_most(view)) {
 		set(view, "start of worker processes", "start",
-		    "Each start of workers costs their making and the first batch: keep them from epoch to epoch "
+		    "Each start of workers costs their making, the first batch and waiting for their end: keep them from epoch to epoch "
 		    "(persistent_workers=True), "
 		    "start fewer, and let them inherit what they need (fork) instead of importing it anew (spawn, forkserver).");
 	} else if (view->guessed && (double)view->busy_ns < BUSY * (double)view->alive_ns) {

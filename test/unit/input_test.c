@@ -520,6 +520,27 @@ static void starts_of_workers_count_apart(void **state)
 	assert_int_equal(row->ns[LOADING_STARTS], 30 * US);
 }
 
+/* The call in which the worker ends has no batch: an epoch is over. */
+static void ends_of_workers_count_apart(void **state)
+{
+	(void)state;
+	begin_loading(0, 0);
+	family[1].start_ns = 15 * US;
+	family[1].end_ns = 75 * US;
+	analysis_loading.end(result);
+	analysis_loading.free(result);
+	result = analysis_loading.begin(&inputs[0]);
+	tell(SPAN_OP, MANY, 1, 0, 10, 20);
+	tell(SPAN_OP, MANY, 1, 0, 40, 45);
+	tell(SPAN_OP, MANY, 1, 0, 50, 90);
+	tell(SPAN_OP, MANY, 1, 0, 92, 95);
+	const struct loading_row *row = loaded();
+	assert_int_equal(row->counts[LOADING_LOADER], 4);
+	assert_int_equal(row->counts[LOADING_STARTS], 0);
+	assert_int_equal(row->counts[LOADING_ENDS], 1);
+	assert_int_equal(row->ns[LOADING_ENDS], 40 * US);
+}
+
 static void workers_are_known_by_the_loader(void **state)
 {
 	(void)state;
@@ -561,6 +582,7 @@ int main(void)
 		cmocka_unit_test_teardown(start_of_a_spawned_worker_is_no_batch, drop_loading),
 		cmocka_unit_test_teardown(workers_are_known_by_the_loader, drop_loading),
 		cmocka_unit_test_teardown(starts_of_workers_count_apart, drop_loading),
+		cmocka_unit_test_teardown(ends_of_workers_count_apart, drop_loading),
 		cmocka_unit_test(waits_are_known_by_name_and_thread),
 		cmocka_unit_test(readers_are_sorted_by_what_stands_above),
 		cmocka_unit_test(bottlenecks_have_the_remedy_of_their_kind),
