@@ -110,6 +110,7 @@ static void sum_workers(struct input_view *view, const struct request *request)
 		if (!row || row->has_steps || &run->processes[p] == view->process ||
 		    !is_below(run, run->processes[p].parent, view->process))
 			continue;
+		view->closed += run->processes[p].range_count == 0;
 		view->worker_reads_ns += row->ns[LOADING_WORKER_READS];
 		if (!row->counts[LOADING_BUSY] && !row->counts[LOADING_GUESSED])
 			continue;
@@ -305,9 +306,8 @@ static void note_view(struct table *table, const struct input_view *view)
 	if (view->loading->has_workers && !view->workers)
 		table_note(
 			table, NOTE_MISSING,
-			"Process %s: its DataLoader has worker processes, but none of them is among the logs: what they did is "
-			"not known.",
-			called);
+			"Process %s: its DataLoader has worker processes, but %s: what they did is not known.", called,
+			view->closed ? "no capture window opened in them" : "none of them is among the logs");
 	if (view->verdict == VERDICT_POSSIBLE && !view->is_untold)
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: nothing says that its steps waited. Its other threads were in reads %.0f %% of the time, "

@@ -156,6 +156,10 @@ static void find_in_loader(struct input_view *view)
 	} else if (!loading->has_workers) {
 		find_in_dataset(view, loading->ns[LOADING_LOADER], loading->ns[LOADING_LOADER_READS],
 				loading->ns[LOADING_LOADER_COLLATE]);
+	} else if (!view->workers && view->closed) {
+		set(view, "worker processes (outside of their capture windows)", "unknown",
+		    "Record the workers too: a window of steps opens where steps are taken, and workers take none. Without a window they "
+		    "are recorded, and with time:FROM-TO, which each process counts from its own beginning.");
 	} else if (!view->workers) {
 		set(view, "worker processes (not recorded)", "unknown",
 		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
