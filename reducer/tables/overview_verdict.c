@@ -394,7 +394,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	const char *next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
 
 	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
-		python_looks_say(&sentence, request, true, LINE_FROM);
+		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
 	put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all);
@@ -500,7 +500,7 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 		text_char(&sentence, '.');
 	}
 	put_whole(&sentence, request);
-	python_looks_say(&sentence, request, false, LINE_FROM);
+	python_looks_say(&sentence, request, -1, LINE_FROM);
 	put_growth(&sentence, request);
 	table_row(table);
 	table_string(table, AREA, "summary");

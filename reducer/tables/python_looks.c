@@ -394,24 +394,33 @@ static uint64_t unowned_of(const struct python_looks *looks)
 	return looks->all.other_ns - owned;
 }
 
-/* What no op was recorded of. */
-static void say_other(struct text *sentence, const struct python_looks *looks, const char *place, const char *function, uint64_t part)
+double python_looks_bounded(double part, double looked, double measured)
 {
-	double all = (double)python_looks_whole(looks), unowned = (double)unowned_of(looks);
+	return looked > measured ? part * measured / looked : part;
+}
 
-	if (unowned > (double)part)
+/* What no op was recorded of. */
+static void say_other(struct text *sentence, const struct python_looks *looks, const char *place, const char *function, uint64_t part,
+		      double other)
+{
+	double all = (double)python_looks_whole(looks), looked = 100.0 * (double)looks->all.other_ns / all;
+	double percent = python_looks_bounded(100.0 * (double)part / all, looked, other);
+	double unowned = python_looks_bounded(100.0 * (double)unowned_of(looks) / all, looked, other);
+
+	if (unowned > percent)
 		text_format(sentence,
 			    " Of the program's own lines %s (%s) has most of it, %.0f %% of the step time by looks at Python code; %.0f %% "
 			    "is in none of them (library code that waits in a thread of its own, say).",
-			    place, function, 100.0 * (double)part / all, 100.0 * unowned / all);
+			    place, function, percent, unowned);
 	else
 		text_format(sentence, " The largest part of it is in %s (%s), %.0f %% of the step time by looks at Python code.", place,
-			    function, 100.0 * (double)part / all);
+			    function, percent);
 }
 
-void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least)
+void python_looks_say(struct text *sentence, const struct request *request, double other, double least)
 {
 	struct python_looks looks;
+	bool is_other = other >= 0;
 	size_t first;
 
 	if (!python_looks_any(request))
@@ -426,7 +435,7 @@ void python_looks_say(struct text *sentence, const struct request *request, bool
 		python_looks_place(&place, &looks, first);
 		const char *function = looks.lines.list[first].function;
 		if (percent >= least && is_other)
-			say_other(sentence, &looks, place.bytes, function, part);
+			say_other(sentence, &looks, place.bytes, function, part, other);
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);

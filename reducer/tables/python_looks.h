@@ -94,11 +94,14 @@ static inline bool python_looks_is_enough(const struct python_looks *looks)
 /* "train.py:41" */
 void python_looks_place(struct text *text, const struct python_looks *looks, size_t number);
 
+/* A part of what looks found, `looked` in all, of a whole that was measured: looks are few, and say more or less than there was. */
+double python_looks_bounded(double part, double looked, double measured);
+
 /*
- * A sentence, begun with a blank, about the line that most of the steps' time in no op went into (is_other), or most of all time; nothing
- * where none has `least` percent, or too few looks say it.
+ * A sentence, begun with a blank, about the line that most of the steps' time in no op went into, which took so many percent of the steps
+ * (`other`), or, where that is below 0, most of all time; nothing where none has `least` percent, or too few looks say it.
  */
-void python_looks_say(struct text *sentence, const struct request *request, bool is_other, double least);
+void python_looks_say(struct text *sentence, const struct request *request, double other, double least);
 
 /* The standard error of that: of a sum of looks each of which might as well have found another line. */
 static inline double python_looks_error(const struct python_looks *looks, const struct look_sums *of)

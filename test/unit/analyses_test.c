@@ -7,6 +7,7 @@
 #include "reducer/tables/losses.h"
 #include "reducer/tables/python_looks.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -435,9 +436,20 @@ static void test_looks_that_stand_for_much(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* Twenty-two looks of a hundred may fall into a part of 19 %: no line has more of it than there is. */
+static void looks_say_no_more_than_was_measured(void **state)
+{
+	(void)state;
+	assert_true(fabs(python_looks_bounded(22, 22, 19) - 19) < 1e-9);
+	assert_true(fabs(python_looks_bounded(11, 22, 19) - 9.5) < 1e-9);
+	assert_true(fabs(python_looks_bounded(15, 18, 19) - 15) < 1e-9);
+	assert_true(fabs(python_looks_bounded(0, 0, 0)) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(looks_say_no_more_than_was_measured),
 		TEST(test_summary_of_one_process),
 		TEST(test_summary_filters),
 		TEST(test_summary_adds_processes),
