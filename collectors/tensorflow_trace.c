@@ -194,12 +194,22 @@ void tfp_tensorflow_record(const void *event)
 	tfp_thread_leave(thread);
 }
 
-/* Graphs that are being traced; more, or two at one place, and the older one has no event. */
+/*
+ * Graphs that are being traced, and such as never become a function. One lies at the first of GRAPH_TRIES places that was free; where none
+ * was, the oldest there gives way, and has no event.
+ */
 #define GRAPHS 256u
+#define GRAPH_TRIES 8u
 static struct {
 	_Atomic uintptr_t graph; /* 0 = free; written last */
 	_Atomic uint64_t since;	 /* ns since 1970 */
 } graphs[GRAPHS];
+
+/* Graphs are of one size and often lie at equal distances: the factor (2^64 by the golden ratio) spreads these. */
+static uint32_t graph_place(const void *graph, uint32_t tries)
+{
+	return ((uint32_t)(((uint64_t)(uintptr_t)graph >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) + tries) % GRAPHS;
+}
 
 #define TRACED "tf.function traced: "
 #define NAME_MOST 200u /* bytes of a function's name that are kept */
@@ -214,13 +224,38 @@ static uint64_t realtime_now(void)
 
 void tfp_tensorflow_graph_made(const void *graph)
 {
-	uint32_t at = (uint32_t)((uintptr_t)graph >> 4) % GRAPHS;
+	uint32_t best = graph_place(graph, 0);
+	uint64_t oldest = UINT64_MAX;
 
 	if (!graph || !tfp_tensorflow_is_settled())
 		return;
-	__atomic_store_n((uintptr_t *)&graphs[at].graph, 0, __ATOMIC_RELEASE);
-	__atomic_store_n((uint64_t *)&graphs[at].since, realtime_now(), __ATOMIC_RELEASE);
-	__atomic_store_n((uintptr_t *)&graphs[at].graph, (uintptr_t)graph, __ATOMIC_RELEASE);
+	for (uint32_t i = 0; i < GRAPH_TRIES; i++) {
+		uint32_t at = graph_place(graph, i);
+		uintptr_t held = __atomic_load_n((uintptr_t *)&graphs[at].graph, __ATOMIC_ACQUIRE);
+		if (held == (uintptr_t)graph) /* one that was here before it */
+			__atomic_store_n((uintptr_t *)&graphs[at].graph, held = 0, __ATOMIC_RELEASE);
+		uint64_t since = held ? __atomic_load_n((uint64_t *)&graphs[at].since, __ATOMIC_ACQUIRE) : 0;
+		if (since < oldest) {
+			oldest = since;
+			best = at;
+		}
+	}
+	__atomic_store_n((uintptr_t *)&graphs[best].graph, 0, __ATOMIC_RELEASE);
+	__atomic_store_n((uint64_t *)&graphs[best].since, realtime_now(), __ATOMIC_RELEASE);
+	__atomic_store_n((uintptr_t *)&graphs[best].graph, (uintptr_t)graph, __ATOMIC_RELEASE);
+}
+
+/* When the making of a graph began, which from then on is none that is traced; 0 = it is not known. */
+static uint64_t graph_since(const void *graph)
+{
+	for (uint32_t i = 0; graph && i < GRAPH_TRIES; i++) {
+		uint32_t at = graph_place(graph, i);
+		uintptr_t expected = (uintptr_t)graph;
+		uint64_t since = __atomic_load_n((uint64_t *)&graphs[at].since, __ATOMIC_ACQUIRE);
+		if (__atomic_compare_exchange_n((uintptr_t *)&graphs[at].graph, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return since;
+	}
+	return 0;
 }
 
 /* "__inference_NAME_12", 12 another one each time, without what changes. */
@@ -248,13 +283,10 @@ static uint32_t traced_name(struct tfp_thread *thread, const char *name)
 
 void tfp_tensorflow_graph_traced(const void *graph, const char *name)
 {
-	uint32_t at = (uint32_t)((uintptr_t)graph >> 4) % GRAPHS;
-	uintptr_t expected = (uintptr_t)graph;
-	uint64_t since = __atomic_load_n((uint64_t *)&graphs[at].since, __ATOMIC_ACQUIRE), now = realtime_now();
+	uint64_t since = graph_since(graph), now = realtime_now();
 	struct tfp_lane *lane;
 
-	if (!graph || !__atomic_compare_exchange_n((uintptr_t *)&graphs[at].graph, &expected, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ||
-	    now < since || !name || !TFP_PROVE(&functions, tfp_prove_text(name, 1)) || name[0] != '_' || name[1] != '_')
+	if (!since || now < since || !name || !TFP_PROVE(&functions, tfp_prove_text(name, 1)) || name[0] != '_' || name[1] != '_')
 		return; /* other names are those of branches and loops inside a function, in whose tracing they lie */
 	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
 	if (!thread)

@@ -9,6 +9,7 @@
 #endif
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,6 +46,9 @@ int mock_counts(int which);
 void mock_op_inside(int number);
 int mock_run(int ops);
 void mock_refuse(void);
+void mock_trace(int graphs);
+void *TF_NewGraph(void);
+void *TF_GraphToFunctionWithControlOutputs(void *graph, const char *name);
 
 static __attribute__((unused)) int64_t now(void)
 {
@@ -133,6 +137,17 @@ void release(void *self, void *block)
 	(void)self;
 	free(block);
 }
+void *TF_NewGraph(void)
+{
+	static char graphs[64][4096]; /* at equal distances, as the real ones may lie */
+	static int made;
+
+	return graphs[made++ % 64];
+}
+void *TF_GraphToFunctionWithControlOutputs(void *graph, const char *name)
+{
+	return name ? graph : NULL;
+}
 int mock_counts(int which)
 {
 	return counts[which];
@@ -151,6 +166,20 @@ void mock_refuse(void)
 	push(12, "mock_mul:Mul");
 	allocate(NULL, 64, (size_t)1 << 50);
 	pop();
+}
+/* Functions within functions: the one begun first is made last. The last graph is made two functions of: the second was not traced. */
+void mock_trace(int count)
+{
+	void *graphs[64];
+	char name[64];
+
+	for (int i = 0; i < count; i++)
+		graphs[i] = TF_NewGraph();
+	for (int i = count; i-- > 0;) {
+		snprintf(name, sizeof name, "__inference_traced%c_%d", 'a' + i, 100 + i);
+		TF_GraphToFunctionWithControlOutputs(graphs[i], name);
+	}
+	TF_GraphToFunctionWithControlOutputs(graphs[0], "__inference_again_200");
 }
 int mock_run(int ops)
 {
