@@ -2,6 +2,8 @@
 /* Names of ops and functions; see reducer/model/function_names.h. */
 #include "reducer/model/function_names.h"
 
+#include "reducer/model/op_typed.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -51,6 +53,8 @@ static int is_adding(const char *name)
 
 uint8_t function_op_kind(const char *name)
 {
+	if (strncmp(name, OP_TRACED, sizeof OP_TRACED - 1) == 0)
+		return NAME_OF_TRACING;
 	if (strstr(name, "gradient_tape/") != NULL || strstr(name, "gradients/") != NULL)
 		return NAME_OF_TAPE;
 	if (strstr(name, "ResourceApply") != NULL)

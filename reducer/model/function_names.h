@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of eager ops alone: GRADIENT, CHANGE (of weights), BATCH, ITERATOR, VARIABLE (one is made). */
+/* Of eager ops alone: GRADIENT, CHANGE (of weights), BATCH, ITERATOR, VARIABLE (one is made). TRACING: of a function (OP_TRACED). */
 enum {
 	NAME_UNKNOWN,
 	NAME_OTHER,
@@ -17,7 +17,8 @@ enum {
 	NAME_OF_CHANGE,
 	NAME_OF_BATCH,
 	NAME_OF_ITERATOR,
-	NAME_OF_VARIABLE
+	NAME_OF_VARIABLE,
+	NAME_OF_TRACING
 };
 
 /* enum of an op's name, of a graph ("scope/node:Type") or eager ("Type"); never NAME_UNKNOWN. */

@@ -7,10 +7,13 @@
  * Of an eager loop that trains in its own thread, batches for which no op of a gradient or of an optimizer ran are evaluation.
  *
  * Rule: a function trains if an op of a gradient or of an optimizer ran while it alone was being called; one that has both makes those
- * with gradients alone evaluation (what a model looks at, an attack on it). Its numbers (a new one for each trace) do not count.
+ * with gradients alone evaluation (what a model looks at, an attack on it). Its numbers (a new one for each trace) do not count. Where it
+ * was traced for a call, that call's step begins with the tracing.
  * Inferred, and said so.
  */
 #include "reducer/model/function_names.h"
+#include "reducer/model/function_traced.h"
+#include "reducer/model/op_typed.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
 #include "reducer/model/updates.h"
@@ -35,6 +38,7 @@ struct group {
 
 struct call {
 	uint64_t begin, end; /* ticks */
+	uint64_t from;	     /* when what it needed traced for it began; else begin */
 	uint32_t thread;
 	uint16_t group;
 };
@@ -45,6 +49,7 @@ struct open_call {
 	/* Of a thread's first stream. */
 	size_t last_batch; /* the batch it took last, + 1; 0 = none yet */
 	int trains;	   /* it ran an eager op of a gradient or an optimizer */
+	struct function_traced traced;
 };
 
 /* A loop asked for its next batch, or made the iterator that it asks. */
@@ -69,6 +74,7 @@ struct functions {
 	struct batch_call *batches; /* by time */
 	size_t batch_count;
 	struct updates updates;
+	struct function_clock clock;
 	size_t xla_calls;
 	int trains_eagerly, is_jax;
 };
@@ -80,15 +86,14 @@ static const char *name_of(const struct functions *taken, uint64_t id)
 	return ops->name == NULL ? "" : ops->name(ops->name_state, id);
 }
 
-/* GROUPS_MOST where there are too many. */
-static size_t group_of(struct functions *taken, uint64_t id)
+/* The group of a name that an id stands for. GROUPS_MOST where there are too many. */
+static size_t group_of(struct functions *taken, uint64_t id, const char *name)
 {
-	const char *name;
 	size_t length, at = 0;
 
 	if (id < NAMES_MAX && taken->groups_of[id] != 0)
 		return (size_t)taken->groups_of[id] - 1;
-	name = function_plain_name(name_of(taken, id), &length);
+	name = function_plain_name(name, &length);
 	while (at < taken->group_count && (strlen(taken->groups[at].name) != length ||
 					   memcmp(taken->groups[at].name, name, length) != 0))
 		at++;
@@ -187,10 +192,12 @@ static void take_eager_op(struct functions *taken, size_t stream, uint64_t name,
 	taken->trains_eagerly |= trains;
 	if (trains)
 		first_of(taken, stream)->trains = 1;
-	if (kind == NAME_OF_BATCH || kind == NAME_OF_ITERATOR)
-		add_batch(taken, stream, kind == NAME_OF_ITERATOR, time);
-	else
+	if (kind != NAME_OF_BATCH && kind != NAME_OF_ITERATOR) {
 		use_batch(taken, stream, name + 1, trains, time);
+		return;
+	}
+	add_batch(taken, stream, kind == NAME_OF_ITERATOR, time);
+	function_traced_leave(&first_of(taken, stream)->traced);
 }
 
 /* The record before it began a step on that thread. */
@@ -200,6 +207,15 @@ static int begins_step(const struct process *process, size_t stream)
 
 	return last != NULL && last->source == SOURCE_eager && last->end_ns == TIME_UNKNOWN &&
 	       last->thread == process->log->streams[stream].thread;
+}
+
+/* A step that its function's name told begins with what was traced for it, unless another thread's began in between. */
+static void begin_step_at(struct process *process, uint64_t from)
+{
+	struct step *last = &process->steps[process->step_count - 1];
+
+	if (process->step_count == 1 || last[-1].time_ns <= (int64_t)from)
+		last->time_ns = (int64_t)from;
 }
 
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -218,13 +234,17 @@ static void take_begin(void *state, size_t stream, const struct batch *batch, si
 		take_eager_op(taken, stream, name, batch->times[i]);
 		return;
 	}
-	group = group_of(taken, name);
+	group = group_of(taken, name, name_of(taken, name));
 	use_batch(taken, stream, UINT64_MAX - group, 0, batch->times[i]);
 	if (group == GROUPS_MOST)
 		return;
-	taken->groups[group].is_step |= begins_step(taken->scan->process, stream);
 	open->key = batch_value(batch, i, fields[1]);
 	open->call = (struct call){.begin = batch->times[i], .thread = thread_of(taken, stream), .group = (uint16_t)group};
+	open->call.from = function_traced_begin(&first_of(taken, stream)->traced, (uint32_t)group, batch->times[i]);
+	if (begins_step(taken->scan->process, stream)) {
+		taken->groups[group].is_step = 1;
+		begin_step_at(taken->scan->process, open->call.from);
+	}
 	taken->open_count += open->key != 0;
 	taken->last_open = stream;
 }
@@ -252,17 +272,38 @@ static void take_end(void *state, size_t stream, const struct batch *batch, size
 	calls[taken->count++] = open->call;
 }
 
-/* Before 2.17 ops of graphs are told when they are over. */
+static void take_clock(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct functions *taken = state;
+	const struct tfp_file_header *header = &taken->scan->process->log->header;
+
+	(void)stream;
+	function_clock_read(&taken->clock, batch_value(batch, i, fields[0]) - header->origin.ticks, batch_value(batch, i, fields[1]),
+			    header->clock_hz);
+}
+
+/* Before 2.17 ops of graphs are told when they are over, and of each release that a function was traced. */
 static void take_trace(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	(void)stream;
-	take_graph_op(state, batch_value(batch, i, fields[0]));
+	struct functions *taken = state;
+	uint64_t name = batch_value(batch, i, fields[0]), begin;
+	size_t group;
+
+	if (known_kind(taken, name) != NAME_OF_TRACING) {
+		take_graph_op(taken, name);
+		return;
+	}
+	group = group_of(taken, name, name_of(taken, name) + sizeof OP_TRACED - 1);
+	begin = function_clock_ticks(&taken->clock, batch_value(batch, i, fields[1]));
+	if (group != GROUPS_MOST)
+		function_traced_add(&first_of(taken, stream)->traced, (uint32_t)group, begin, batch->times[i]);
 }
 
 static const struct scan_record records[] = {
 	{"op_begin", take_begin, NULL, {"name", "key", "source", "scope"}},
 	{"op_end", take_end, NULL, {"key", "source"}},
-	{"trace", take_trace, NULL, {"name"}},
+	{"trace", take_trace, NULL, {"name", "start"}},
+	{"clock", take_clock, NULL, {"ticks", "realtime"}},
 };
 
 static void drop(void *state)
@@ -330,25 +371,6 @@ static int is_only_scored(const struct functions *taken)
 	return find_stepping(taken) != GROUPS_MOST || taken->trains_eagerly;
 }
 
-static void add_step(struct process *process, struct step step)
-{
-	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
-
-	if (steps == NULL)
-		return;
-	process->steps = steps;
-	step.number = ++process->step_count;
-	steps[process->step_count - 1] = step;
-}
-
-/* Steps that were found by their period know less. */
-static void drop_steps(struct process *process)
-{
-	free(process->steps);
-	process->steps = NULL;
-	process->step_count = 0;
-}
-
 /*
  * Which functions' calls are steps beside those of `group`: such as train, too, but before the first call of each other one, or behind its
  * last (warming up, tuning); what takes turns with it is part of its steps.
@@ -379,16 +401,16 @@ static void make_steps(struct functions *taken, size_t group)
 	char is_phase[GROUPS_MOST];
 
 	find_phases(taken, group, is_phase);
-	drop_steps(process);
+	step_choice_drop(process);
 	for (size_t i = 0; i < taken->count; i++)
 		if (is_phase[taken->calls[i].group])
-			add_step(process, (struct step){.time_ns = (int64_t)taken->calls[i].begin,
-							.end_ns = (int64_t)taken->calls[i].end,
-							.thread = taken->calls[i].thread,
-							.source = SOURCE_eager,
-							.name = taken->groups[taken->calls[i].group].name,
-							.confidence = 1,
-							.is_call = 1});
+			step_choice_add(process, (struct step){.time_ns = (int64_t)taken->calls[i].from,
+							       .end_ns = (int64_t)taken->calls[i].end,
+							       .thread = taken->calls[i].thread,
+							       .source = SOURCE_eager,
+							       .name = taken->groups[taken->calls[i].group].name,
+							       .confidence = 1,
+							       .is_call = 1});
 	step_choice(process);
 }
 
@@ -462,7 +484,7 @@ static void make_batches(struct functions *taken)
 		count += is_batch(taken, i) && !is_joined(taken, i);
 	if (count < BATCHES_LEAST)
 		return;
-	drop_steps(process);
+	step_choice_drop(process);
 	for (size_t i = 0; i < taken->batch_count; i++) {
 		if (!is_batch(taken, i)) {
 			first = NULL;
@@ -471,15 +493,15 @@ static void make_batches(struct functions *taken)
 		first = first == NULL ? &calls[i] : first;
 		if (is_joined(taken, i))
 			continue;
-		add_step(process, (struct step){.time_ns = (int64_t)first->begin,
-						.end_ns = (int64_t)(has_next(taken, i) ? calls[i + 1].begin : end_of(&calls[i])),
-						.rest_ns = has_next(taken, i) ? 0 : (int64_t)end_of(&calls[i]),
-						.thread = first->thread,
-						.source = SOURCE_eager,
-						.name = "IteratorGetNext",
-						.confidence = 1,
-						.is_batch = 1,
-						.is_scored = learns && calls[i].trained == 0});
+		step_choice_add(process, (struct step){.time_ns = (int64_t)first->begin,
+						       .end_ns = (int64_t)(has_next(taken, i) ? calls[i + 1].begin : end_of(&calls[i])),
+						       .rest_ns = has_next(taken, i) ? 0 : (int64_t)end_of(&calls[i]),
+						       .thread = first->thread,
+						       .source = SOURCE_eager,
+						       .name = "IteratorGetNext",
+						       .confidence = 1,
+						       .is_batch = 1,
+						       .is_scored = learns && calls[i].trained == 0});
 		first = NULL;
 	}
 	step_choice(process);

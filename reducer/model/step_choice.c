@@ -3,6 +3,7 @@
 #include "reducer/model/step_choice.h"
 
 #include "reducer/model/heap.h"
+#include "reducer/model/internal.h"
 #include "reducer/model/number_map.h"
 
 #include <stdint.h>
@@ -133,4 +134,22 @@ void step_choice(struct process *process)
 	leave_out_guesses(process);
 	end_before_empty(process);
 	find_pauses(process);
+}
+
+void step_choice_add(struct process *process, struct step step)
+{
+	struct step *steps = model_room(process->steps, process->step_count, sizeof *steps);
+
+	if (steps == NULL)
+		return;
+	process->steps = steps;
+	step.number = ++process->step_count;
+	steps[process->step_count - 1] = step;
+}
+
+void step_choice_drop(struct process *process)
+{
+	free(process->steps);
+	process->steps = NULL;
+	process->step_count = 0;
 }

@@ -19,4 +19,10 @@ void step_choice(struct process *process);
  */
 struct step *step_choice_ended(struct process *process, uint64_t number, uint32_t thread);
 
+/* Adds a step behind all others, and numbers it; without memory it is left out. */
+void step_choice_add(struct process *process, struct step step);
+
+/* Forgets all steps: those that were found by their period know less than what is added from now on. */
+void step_choice_drop(struct process *process);
+
 #endif
