@@ -2,8 +2,8 @@
 /*
  * Steps, or what stands for them; see reducer/analysis/units.h.
  *
- * Rule: without steps a pass of its own looks for what repeats outermost: ranges before calls, of them the name and thread
- * that took the most time, at least twice.
+ * Rule: without steps a pass of its own looks for what repeats outermost: ranges before calls, of them the name that took the most
+ * time, at least twice, on whatever threads (a server's answer beside each other); of what a runtime's own threads run the thread as well.
  */
 #include "reducer/analysis/units.h"
 
@@ -65,10 +65,10 @@ static void take_steps(struct units *units, const struct process *process)
 /* Outermost ranges and calls, while they are looked for. */
 struct root {
 	int64_t start_ns, end_ns;
-	uint32_t group;
+	uint32_t group, thread;
 };
 struct group {
-	uint32_t word, thread;
+	uint32_t word, thread; /* thread: 0 = of any */
 	enum unit_kind kind;
 	uint64_t count, ns;
 };
@@ -97,13 +97,13 @@ static bool is_call(const struct span *span)
 
 static uint32_t group_of(struct roots *roots, const struct span *span, enum unit_kind kind)
 {
-	uint32_t word = words_lasting(&roots->words, span->name);
+	uint32_t word = words_lasting(&roots->words, span->name), thread = span->what == SPAN_TRACE ? span->thread : 0;
 
 	for (size_t g = 0; g < roots->group_count; g++)
-		if (roots->groups[g].word == word && roots->groups[g].thread == span->thread && roots->groups[g].kind == kind)
+		if (roots->groups[g].word == word && roots->groups[g].thread == thread && roots->groups[g].kind == kind)
 			return (uint32_t)g;
 	roots->groups = base_grow(roots->groups, &roots->group_room, roots->group_count + 1, sizeof(*roots->groups));
-	roots->groups[roots->group_count] = (struct group){.word = word, .thread = span->thread, .kind = kind};
+	roots->groups[roots->group_count] = (struct group){.word = word, .thread = thread, .kind = kind};
 	return (uint32_t)roots->group_count++;
 }
 
@@ -122,7 +122,8 @@ static int take_root(void *context, const struct span *span)
 	roots->groups[group].count++;
 	roots->groups[group].ns += span->duration_ns;
 	roots->items = base_grow(roots->items, &roots->room, roots->count + 1, sizeof(*roots->items));
-	roots->items[roots->count++] = (struct root){span->start_ns, span->start_ns + (int64_t)span->duration_ns, group};
+	roots->items[roots->count++] = (struct root){
+		.start_ns = span->start_ns, .end_ns = span->start_ns + (int64_t)span->duration_ns, .group = group, .thread = span->thread};
 	return 0;
 }
 
@@ -140,27 +141,51 @@ static size_t choose(const struct roots *roots)
 	return best;
 }
 
+/* By thread, then start; of those that begin at once the longest first. */
+static int compare_roots(const void *a, const void *b)
+{
+	const struct root *one = a, *other = b;
+
+	if (one->thread != other->thread)
+		return one->thread < other->thread ? -1 : 1;
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
+	return one->end_ns > other->end_ns ? -1 : one->end_ns < other->end_ns;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct unit *one = a, *other = b;
+
+	if (one->start_ns != other->start_ns)
+		return one->start_ns < other->start_ns ? -1 : 1;
+	return one->thread < other->thread ? -1 : one->thread > other->thread;
+}
+
 static void take_roots(struct units *units, struct roots *roots, size_t group)
 {
-	int64_t end = INT64_MIN;
+	const struct root *last = NULL;
 
 	units->kind = roots->groups[group].kind;
 	units->name =
 		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
+	qsort(roots->items, roots->count, sizeof(*roots->items), compare_roots);
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct root *root = &roots->items[i];
-		if (root->group != group || root->start_ns < end)
+		if (root->group != group || (last && root->thread == last->thread && root->start_ns < last->end_ns))
 			continue; /* one inside another of its name */
-		end = root->end_ns;
-		units->count++;
-		units->items[units->count - 1] = (struct unit){.start_ns = root->start_ns,
-							       .end_ns = root->end_ns,
-							       .marked_ns = root->end_ns,
-							       .number = units->count,
-							       .thread = roots->groups[group].thread,
-							       .step = SIZE_MAX};
+		last = root;
+		units->items[units->count++] = (struct unit){.start_ns = root->start_ns,
+							     .end_ns = root->end_ns,
+							     .marked_ns = root->end_ns,
+							     .thread = root->thread,
+							     .step = SIZE_MAX};
 	}
+	qsort(units->items, units->count, sizeof(*units->items), compare_starts);
+	for (size_t i = 0; i < units->count; i++)
+		units->items[i].number = i + 1;
+	qsort(units->items, units->count, sizeof(*units->items), compare_units);
 }
 
 static void find_roots(struct units *units, const struct analysis_input *input)
