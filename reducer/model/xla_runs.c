@@ -504,9 +504,26 @@ static struct candidate find_trained(const struct xla_runs *runs, struct candida
 	return best;
 }
 
+/*
+ * A line that runs its function by the road of first calls alone, unless another line's calls, which are sure, took more time, or its own
+ * are more than those.
+ */
+static struct candidate find_other_road(const struct xla_runs *runs, struct candidate best)
+{
+	const struct xla_kind *kind = xla_other_road(runs);
+	uint64_t took = kind == NULL ? 0 : kind->count * kind->least;
+
+	if (kind == NULL || best.id == TRAINED)
+		return best;
+	if (best.kind != NULL && is_sure(best.kind) &&
+	    (best.kind->line == kind->line ? best.count > kind->count : best.took >= took))
+		return best;
+	return (struct candidate){.kind = kind, .count = kind->count, .took = took, .id = XLA_NAMES_MAX};
+}
+
 void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *loop)
 {
-	struct candidate best = find_trained(runs, find_loop(runs, steps));
+	struct candidate best = find_other_road(runs, find_trained(runs, find_loop(runs, steps)));
 	uint32_t runner;
 
 	*loop = (struct xla_loop){.is_trained = best.kind != NULL && best.id == TRAINED};
@@ -524,7 +541,7 @@ void xla_runs_find(const struct xla_runs *runs, size_t steps, struct xla_loop *l
 		} else if (id + 1 != runner && (best.id == XLA_NAMES_MAX ? &runs->kinds[kind_of(runs, id)] == best.kind : id == best.id)) {
 			(void)add_id(loop, id);
 		}
-	loop->begin = runner != 0 ? runs->lines[best.kind->line].begin : 0;
+	loop->begin = runner != 0 || best.kind->place == runs->first_runs ? runs->lines[best.kind->line].begin : 0;
 }
 
 /*

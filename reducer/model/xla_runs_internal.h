@@ -64,4 +64,11 @@ static inline const struct xla_kind *xla_kind_of(const struct xla_runs *runs, ui
 	return &runs->kinds[id < XLA_NAMES_MAX && runs->kinds_of[id] > 1 ? runs->kinds_of[id] - 1u : 0];
 }
 
+/*
+ * Of the calls by the road of first calls those of the line that they took most time on, where they come again and again and hardly any
+ * compiles: JAX runs functions that call back into Python (jax.debug.callback, io_callback) by no other. NULL = there are none.
+ * xla_other_road.c
+ */
+const struct xla_kind *xla_other_road(const struct xla_runs *runs);
+
 #endif

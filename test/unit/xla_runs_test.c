@@ -13,7 +13,7 @@
 enum {
 	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
 	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, MODEL_FIRST,
-	MODEL_LATE, EVAL_FREE, OTHER_EVAL_FIRST, OTHER_EVAL_FREE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, NAMES
+	MODEL_LATE, EVAL_FREE, OTHER_EVAL_FIRST, OTHER_EVAL_FREE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, CALL_BACK, NAMES
 };
 
 static struct xla_runs *runs;
@@ -51,6 +51,7 @@ static const char *const names[] = {
 	[MODEL_LATE] = "XLA call: model (a.py, line 4) in log_prob +0x9",
 	[GUIDE_FIRST] = "XLA call: model (a.py, line 5) in __call__ +0x1",
 	[GUIDE_LATE] = "XLA call: model (a.py, line 5) in log_prob +0x9",
+	[CALL_BACK] = "XLA call: main (a.py, line 9) in wrapper +0x5",
 	[NO_LINE] = "libjax_common.so+0xf",
 };
 
@@ -144,6 +145,20 @@ static void counts_calls_that_compile_with_those_that_do_not(void **state)
 		assert_int_equal(loop.firsts >> i & 1, loop.ids[i] == FIRST);
 	assert_true(xla_runs_compiles(runs, &loop, COMPILE) && !xla_runs_compiles(runs, &loop, WAIT));
 	assert_false(xla_runs_compiles(runs, &loop, EVAL_COMPILE));
+}
+
+/* What calls back into Python is run by the road of first calls each time; what is called back moves two values. */
+static void counts_runs_by_the_other_road_alone(void **state)
+{
+	(void)state;
+	calls((unsigned[]){MOVE, COMPILE, FIRST, CALL_BACK, CALL_BACK, WAIT, 0}, 1);
+	calls((unsigned[]){MOVE, FIRST, CALL_BACK, CALL_BACK, WAIT, 0}, 29);
+	assert_int_equal(calls_of_loop(0), 30);
+	assert_int_equal(loop.begin, 100);
+	assert_int_equal(calls_of_loop(60), 30); /* a period of half a step */
+	calls((unsigned[]){EVAL_FIRST, 0}, 1);
+	calls((unsigned[]){EVAL_RUN, EVAL_RUN, EVAL_RUN, EVAL_RUN, 0}, 30); /* another function, which took more time */
+	assert_int_equal(calls_of_loop(0), 121);
 }
 
 static void functions_that_one_line_compiles_are_compiled_once(void **state)
@@ -360,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tells_runs_from_what_goes_with_them, make, drop),
 		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
 		cmocka_unit_test_setup_teardown(counts_calls_that_compile_with_those_that_do_not, make, drop),
+		cmocka_unit_test_setup_teardown(counts_runs_by_the_other_road_alone, make, drop),
 		cmocka_unit_test_setup_teardown(functions_that_one_line_compiles_are_compiled_once, make, drop),
 		cmocka_unit_test_setup_teardown(a_loss_that_is_printed_makes_no_step_longer, make, drop),
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
