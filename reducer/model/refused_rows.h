@@ -2,7 +2,7 @@
 /*
  * Allocations that failed for want of memory: the host's, a GPU's, a framework's allocator's.
  *
- * Rule: kept as they came, the first of them; a program that tries for ever fills a counter, not the memory.
+ * Rule: kept as they came, the first of them and the last; a program that tries for ever fills a counter, not the memory.
  */
 #ifndef REDUCER_MODEL_REFUSED_ROWS_H
 #define REDUCER_MODEL_REFUSED_ROWS_H

@@ -17,8 +17,14 @@ void refused_add(struct scan *scan, const struct refused *row)
 	struct refused *list;
 
 	rows->told++;
-	if (rows->count == REFUSED_MOST)
+	if (rows->count == REFUSED_MOST) {
+		struct refused *last = &rows->list[REFUSED_MOST - 1];
+		if (row->time_ns >= last->time_ns) {
+			*last = *row;
+			last->thread = scan->process->log->streams[row->stream].thread;
+		}
 		return;
+	}
 	list = model_room(rows->list, rows->count, sizeof *list);
 	if (list == NULL)
 		return;
