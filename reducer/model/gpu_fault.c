@@ -21,6 +21,31 @@ static const struct {
 #undef GPU_FAULT
 };
 
+static const struct {
+	uint32_t code;
+	const char *name, *text;
+} bad_launches[] = {
+#define GPU_BAD_LAUNCH(code, name, text) {code, name, text},
+#include "reducer/model/gpu_faults.def"
+#undef GPU_BAD_LAUNCH
+};
+
+const char *gpu_bad_launch_name(uint32_t result)
+{
+	for (size_t i = 0; i < sizeof bad_launches / sizeof *bad_launches; i++)
+		if (bad_launches[i].code == result)
+			return bad_launches[i].name;
+	return NULL;
+}
+
+const char *gpu_bad_launch_text(uint32_t result)
+{
+	for (size_t i = 0; i < sizeof bad_launches / sizeof *bad_launches; i++)
+		if (bad_launches[i].code == result)
+			return bad_launches[i].text;
+	return NULL;
+}
+
 const char *gpu_fault_name(uint32_t result)
 {
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
@@ -41,6 +66,9 @@ void gpu_fault_times(struct gpu_fault *fault, const struct process *process)
 {
 	fault->called_ns = process_ns(process, (uint64_t)fault->called_ns);
 	fault->returned_ns = process_ns(process, (uint64_t)fault->returned_ns);
+	fault->last_called_ns = fault->last_called_ns ? process_ns(process, (uint64_t)fault->last_called_ns) : 0;
+	fault->bad.called_ns = process_ns(process, (uint64_t)fault->bad.called_ns);
+	fault->bad.returned_ns = process_ns(process, (uint64_t)fault->bad.returned_ns);
 	for (size_t i = 0; i < GPU_SUSPECTS; i++) {
 		struct gpu_suspect *suspect = &fault->suspects[i];
 		suspect->host_ns = process_ns(process, (uint64_t)suspect->host_ns);
@@ -52,14 +80,36 @@ uint64_t gpu_endless_records(const struct gpu *gpu)
 {
 	uint64_t timeless = gpu->counts.impossible[0]; /* by bit: GPU_NO_TIME */
 
-	return gpu->fault.result == 0 || gpu->fault.elsewhere > timeless ? 0 : timeless - gpu->fault.elsewhere;
+	if (gpu->fault.result == 0)
+		return gpu->fault.aborted < timeless ? gpu->fault.aborted : timeless;
+	return gpu->fault.elsewhere > timeless ? 0 : timeless - gpu->fault.elsewhere;
 }
 
-void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call)
+/* A launch, copy, set or graph that the call did not start. Want of memory is told elsewhere (refused_rows.h). */
+static void note_bad_launch(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
+{
+	struct gpu_bad_launch *bad = &scan->gpu->fault.bad;
+	int is_told = call->kind == GPU_LAUNCH && arguments->kind == GPU_LAUNCH && !arguments->is_object && !arguments->is_library;
+
+	if (call->kind < GPU_LAUNCH || call->kind > GPU_GRAPH || gpu_bad_launch_name(call->result) == NULL ||
+	    (bad->result != 0 && (uint64_t)bad->returned_ns <= call->end))
+		return;
+	*bad = (struct gpu_bad_launch){.result = call->result, .called_ns = (int64_t)(call->begin & INT64_MAX),
+				       .returned_ns = (int64_t)(call->end & INT64_MAX), .function = call->function,
+				       .thread = call->thread, .op = call->op, .stack = call->stack,
+				       .kernel = is_told ? gpu_kernel_by_hash(scan, arguments->values[0]) : GPU_NONE};
+}
+
+void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call, const struct gpu_arguments *arguments)
 {
 	struct gpu_fault *fault = &scan->gpu->fault;
 
-	if (gpu_fault_name(call->result) == NULL || (fault->result != 0 && (uint64_t)fault->returned_ns <= call->end))
+	if (gpu_fault_name(call->result) == NULL) {
+		note_bad_launch(scan, call, arguments);
+		return;
+	}
+	fault->calls++;
+	if (fault->result != 0 && (uint64_t)fault->returned_ns <= call->end)
 		return;
 	fault->result = call->result;
 	fault->called_ns = (int64_t)(call->begin & INT64_MAX);
@@ -183,6 +233,9 @@ void gpu_fault_end(struct gpu_scan *scan)
 	struct gpu_fault_scan *all = &scan->fault;
 	const struct gpu_endless *last = NULL;
 
+	fault->last_called_ns = (int64_t)(all->last_begin & INT64_MAX);
+	for (size_t i = 0; i < all->count && fault->result == 0 && scan->scan->process->end == END_ABORT; i++)
+		fault->aborted += (uint64_t)all->endless[i].work.host_ns >= all->last_begin;
 	if (fault->result == 0 || all->count == 0 || all->left_out != 0)
 		return;
 	qsort(all->endless, all->count, sizeof *all->endless, by_stream);

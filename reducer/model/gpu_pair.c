@@ -267,6 +267,8 @@ void gpu_pair_settle(void *context, struct gpu_flight *flight, int is_crowded)
 		pairing = reason == GPU_REASON_CAPTURED || reason == GPU_REASON_FAILED || reason == GPU_REASON_EMPTY ? GPU_NOT_LAUNCHED
 														  : GPU_HOST_ONLY;
 	}
+	if (flight->has & FLIGHT_CALL && flight->first != 0)
+		gpu_fault_worked(&scan->fault, flight->begin);
 	if ((flight->has & FLIGHT_CALL && flight->impossible == GPU_NO_TIME && flight->first == 0) ||
 	    (pairing == GPU_HOST_ONLY && reason == GPU_REASON_DIED))
 		gpu_fault_endless(scan, flight);

@@ -100,7 +100,7 @@ static void take_unusual(struct gpu_scan *scan, const struct gpu_call *call, str
 	if (call->result == OUT_OF_MEMORY && call->kind != GPU_LIBRARY)
 		gpu_memory_refused(scan, call, arguments);
 	if (call->result != 0 && call->kind != GPU_LIBRARY)
-		gpu_fault_call(scan, call);
+		gpu_fault_call(scan, call, arguments);
 	if ((call->kind >= GPU_LAUNCH && call->kind <= GPU_GRAPH) || (call->correlation != 0 && is_answered(call->kind)) ||
 	    call->kind == GPU_SYNC)
 		gpu_pair_call(scan, call, arguments);

@@ -231,6 +231,7 @@ static inline __attribute__((always_inline)) void pair(struct gpu_scan *scan, st
 	slot->queue = record->queue;
 	slot->copy_kind = (uint8_t)record->copy_kind;
 	slot->step = SLOT_PAIRED;
+	gpu_fault_worked(&scan->fault, slot->begin);
 	count_paired(scan, slot->kind, 1);
 }
 

@@ -134,6 +134,17 @@ static bool is_same(const struct text *a, const struct text *b)
 	return a->length == b->length && (!a->length || memcmp(a->bytes, b->bytes, a->length) == 0);
 }
 
+bool causes_has_namesake(const struct causes *causes, const struct cause *cause)
+{
+	for (size_t i = 0; i < causes->count; i++) {
+		const struct cause *other = &causes->list[i];
+		if (is_same(&other->name, &cause->name) && is_same(&other->script, &cause->script) &&
+		    !is_same(&other->callers, &cause->callers))
+			return true;
+	}
+	return false;
+}
+
 /* The cause that reads the same, or a new one that takes over the texts of `read`. */
 static struct cause *cause_of(struct causes *causes, struct cause *read)
 {

@@ -31,6 +31,8 @@ struct causes {
 /* Looks up the names of the largest stacks at the peak. Empty where no stacks were recorded. */
 struct causes causes_make(const struct request *request);
 void causes_free(struct causes *causes);
+/* Does another cause have that name, and other callers? `cause` need not be of them. */
+bool causes_has_namesake(const struct causes *causes, const struct cause *cause);
 
 /* Adds the texts of one stack (process << 32 | id, as table_get_stack gives it), whose names are known, to an empty cause. */
 void cause_read(struct frames *frames, uint64_t stack, struct cause *cause);

@@ -327,7 +327,7 @@ static const struct part {
 	unsigned most;		 /* lines that it takes */
 	unsigned gives_from, gives_to; /* of a roomy screen, to the verdict: of the lines that it needs beyond its usual ones those */
 } parts[] = {
-	{put_run, {0, 4, 4}, {0, 8, 10}, 16, 0, 0},
+	{put_run, {0, 4, 4}, {0, 9, 12}, 18, 0, 0},
 	{summary_put_verdict, {1, 2, 3}, {1, 2, 3}, 8, 0, 0},
 	{put_steps, {2, 4, 9}, {2, 4, 9}, 11, 0, 0},
 	{summary_put_kernels, {4, 2, 5}, {4, 0, 0}, 6, 2, 3},
@@ -346,7 +346,7 @@ static const struct part {
 #define RANKS 14
 #define RUN 0 /* of parts */
 #define RUN_LINES 2 /* of it, without what was lost */
-#define OUT_LINES 7 /* of it, what is said of memory that ran out */
+#define OUT_LINES 9 /* of it, what is said of memory that ran out */
 #define VERDICT 1
 #define MEMORY 6
 #define NOTES 11

@@ -19,51 +19,47 @@
 #define LINES 3 /* of a sentence */
 #define WRONG_LINES 7 /* of those about a device's work that failed and steps that stopped, which name places */
 
-/* The allocations that failed: how many, and the last of them. */
-struct failures {
-	uint64_t told;
-	const struct refused *last;
-	size_t process; /* of that one */
-};
-
-static struct failures failures_of(const struct run *run)
+/* Of a function that several call stacks which held memory begin with: its callers tell them apart. */
+static void put_callers(struct text *sentence, struct summary *summary, const struct cause *cause)
 {
-	struct failures all = {0};
+	const char *start = cause->callers.length ? strstr(cause->callers.bytes, " < __libc_start") : NULL;
 
-	for (size_t i = 0; i < run->process_count; i++) {
-		const struct refused_rows *rows = &run->processes[i].refused;
-		all.told += rows->told;
-		if (!rows->count || (all.last && rows->list[rows->count - 1].time_ns < all.last->time_ns))
-			continue;
-		all.last = &rows->list[rows->count - 1];
-		all.process = i;
-	}
-	return all;
+	if (summary->is_out && !cause->script.length && cause->callers.length && causes_has_namesake(summary_causes(summary), cause))
+		text_format(sentence, " %.*s", (int)(start ? (size_t)(start - cause->callers.bytes) : cause->callers.length),
+			    cause->callers.bytes);
 }
 
 /* "in f (train.py:12)", else the native function that asked. */
-static void put_asker(struct text *sentence, struct frames *frames, const struct failures *all)
+static void put_asker(struct text *sentence, struct summary *summary)
 {
+	struct frames *frames = summary->request->frames;
+	const struct memory_out *out = &summary->out;
 	struct cause cause = {0};
 
-	if (!all->last->stack)
+	if (!out->last->stack)
 		return;
-	frames_want(frames, all->process, all->last->stack);
+	frames_want(frames, out->process, out->last->stack);
 	frames_resolve(frames);
-	cause_read(frames, (uint64_t)all->process << 32 | all->last->stack, &cause);
+	cause_read(frames, (uint64_t)out->process << 32 | out->last->stack, &cause);
 	if (cause.script.length)
 		text_format(sentence, " in %s", cause.script.bytes);
 	else if (cause.name.length)
 		text_format(sentence, " by %s", cause.name.bytes);
+	put_callers(sentence, summary, &cause);
 	cause_free(&cause);
 }
 
 /* Of a device others use, too, its size and what was taken of it say more than what this process had. */
-static void put_room(struct summary *summary, const struct failures *all)
+static void put_room(struct summary *summary)
 {
+	const struct memory_out *out = &summary->out;
 	struct text room = {0};
 
-	device_room_put(&room, &summary->request->run->processes[all->process], all->last);
+	device_room_put(&room, summary->request, out->process, out->last);
+	if (room.length)
+		summary_sentence(summary, "  ", room.bytes, LINES);
+	text_clear(&room);
+	memory_out_say(&room, out);
 	if (room.length)
 		summary_sentence(summary, "  ", room.bytes, LINES);
 	text_free(&room);
@@ -72,27 +68,28 @@ static void put_room(struct summary *summary, const struct failures *all)
 static void put_failures(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	const struct failures all = failures_of(run);
+	const struct memory_out *out = &summary->out;
 	struct text sentence = {0};
 
-	if (!all.told)
+	if (!out->last)
 		return;
-	text_format(&sentence, "%" PRIu64 " allocation%s failed for want of memory, the last ", all.told, all.told == 1 ? "" : "s");
+	text_format(&sentence, "%" PRIu64 " allocation%s failed for want of memory, the last ", out->told, out->told == 1 ? "" : "s");
 	if (run->process_count > 1)
-		text_format(&sentence, "in process %s ", run->processes[all.process].called);
+		text_format(&sentence, "in process %s ", run->processes[out->process].called);
 	text_string(&sentence, "at ");
-	human_ns(&sentence, all.last->time_ns);
-	if (all.last->requested_bytes <= INT64_MAX) {
+	human_ns(&sentence, out->last->time_ns);
+	if (out->last->requested_bytes <= INT64_MAX) {
 		text_string(&sentence, " of ");
-		text_size(&sentence, (int64_t)all.last->requested_bytes);
+		text_size(&sentence, (int64_t)out->last->requested_bytes);
 	}
-	if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0)
-		text_format(&sentence, " on %s", all.last->allocator);
-	put_asker(&sentence, summary->request->frames, &all);
+	if (strcmp(out->last->allocator, "heap") != 0 && strcmp(out->last->allocator, "mmap") != 0)
+		text_format(&sentence, " on %s", out->last->allocator);
+	put_asker(&sentence, summary);
+	memory_out_put_place(&sentence, summary->request, out);
 	text_string(&sentence, " (-t memory.refused).");
 	summary_sentence(summary, "  ", sentence.bytes, LINES);
 	text_free(&sentence);
-	put_room(summary, &all);
+	put_room(summary);
 }
 
 /* Of the heap that was largest: whether it grew all along or at the end. */
@@ -139,6 +136,7 @@ static void put_holder(struct summary *summary)
 	else
 		text_format(&sentence, ", came from %s%s%s%s", most->name.bytes, most->place.length ? " [" : "",
 			    most->place.length ? most->place.bytes : "", most->place.length ? "]" : "");
+	put_callers(&sentence, summary, most);
 	text_string(&sentence, " (-t memory.sites).");
 	if (most->is_heap)
 		put_onset(&sentence, summary->request);
@@ -148,18 +146,15 @@ static void put_holder(struct summary *summary)
 
 void summary_find_end(struct summary *summary)
 {
-	const struct run *run = summary->request->run;
-	const struct failures all = failures_of(run);
+	const struct refused *last;
 	struct table *table = table_make(&table_processes);
 
+	summary->out = memory_out_find(summary->request);
+	last = summary->out.last;
 	memory_end_note(table, summary->request);
-	summary->is_out = table->note_count > 0;
-	/* One that went on with less memory has ended well. */
-	if (all.last && process_has_failed(&run->processes[all.process])) {
-		summary->is_out = true;
-		if (strcmp(all.last->allocator, "heap") != 0 && strcmp(all.last->allocator, "mmap") != 0) /* they share one room */
-			summary->out_allocator = all.last->allocator;
-	}
+	summary->is_out = table->note_count > 0 || summary->out.is_end; /* one that went on with less memory has ended well */
+	if (summary->out.is_end && strcmp(last->allocator, "heap") != 0 && strcmp(last->allocator, "mmap") != 0) /* they share one room */
+		summary->out_allocator = last->allocator;
 	table_free(table);
 }
 

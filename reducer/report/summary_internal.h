@@ -10,6 +10,7 @@
 
 #include "reducer/report/causes.h"
 #include "reducer/report/summary.h"
+#include "reducer/tables/memory_out.h"
 #include "reducer/tables/step_values.h"
 
 struct summary {
@@ -28,6 +29,7 @@ struct summary {
 	size_t verdict_lines;  /* that its sentence needs */
 	bool is_out;	/* the run ended for want of memory, as far as is known: what held it goes before what took time */
 	const char *out_allocator; /* of which; NULL = all */
+	struct memory_out out;	   /* the allocations that failed, ended the run or not */
 	struct causes causes;	   /* of it; see summary_causes */
 	bool has_causes;
 	struct summary_notes {

@@ -215,6 +215,7 @@ void rule_small_batch(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, rule_percent(partial, facts_value(facts, FACT_kernel_ns)));
 	finding_excuse(finding, memory >= finding_limit(finding, LIMIT_small_batch_memory), "the device's memory is well used");
+	finding_excuse(finding, facts_value(facts, FACT_refused) > 0, "memory ran out");
 	text_format(&finding->title,
 		    "%.1f %% of the kernels' time is in grids that do not fill the device, and no more than %.1f %% of its "
 		    "memory was in use.",

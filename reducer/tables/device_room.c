@@ -5,6 +5,7 @@
 #include "reducer/model/gpu.h"
 #include "reducer/tables/job.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +85,45 @@ static void put_own(struct text *text, const struct process *process, const stru
 	text_string(text, is_any ? "." : "");
 }
 
+/* What graphs take when they run is in no account. */
+static uint64_t graphs_of(const struct process *process)
+{
+	const struct gpu_counts *counts = process->gpu ? &process->gpu->counts : NULL;
+
+	return !counts ? 0 : counts->graph_nodes > counts->graph_allocations ? counts->graph_nodes : counts->graph_allocations;
+}
+
+static void put_graphs(struct text *text, const struct process *process)
+{
+	uint64_t count = graphs_of(process);
+
+	if (!count)
+		return;
+	text_format(text, " Not in that: memory that its graphs take when they run, by %" PRIu64 " allocation%s", count,
+		    count == 1 ? "" : "s");
+	if (process->gpu->counts.graph_bytes) {
+		text_string(text, ", of ");
+		text_size(text, (int64_t)process->gpu->counts.graph_bytes);
+		text_string(text, count > process->gpu->counts.graph_allocations ? " or more" : "");
+	}
+	text_string(text, ", which was captured.");
+}
+
+/* What was free then, if the others had what they had when it was read. */
+static void put_free(struct text *text, uint64_t whole, uint64_t used, uint64_t then, uint64_t now)
+{
+	uint64_t others = used > then ? used - then : used; /* the driver counts it late, or not at all: then all of it is others' */
+
+	if (!whole)
+		return;
+	text_string(text, " Free then, if the others had no more (inferred): ");
+	text_size(text, (int64_t)(whole > others + now ? whole - others - now : 0));
+	text_char(text, '.');
+}
+
 /* What all had when somebody read it last; and that this process took more since, where it did: else that would contradict what it had. */
-static void put_reading(struct text *text, const struct process *process, const struct refused *refused, const struct use_sample *reading)
+static void put_reading(struct text *text, const struct process *process, const struct refused *refused, const struct use_sample *reading,
+			uint64_t whole)
 {
 	const struct account *own = job_device_account(process, process, reading->subject);
 	double before_ms = (double)(refused->time_ns - reading->time_ns) / NS_PER_MS;
@@ -103,6 +141,38 @@ static void put_reading(struct text *text, const struct process *process, const 
 	}
 	text_string(text, ": ");
 	text_size(text, (int64_t)used);
+	text_char(text, '.');
+	if (is_known && !graphs_of(process))
+		put_free(text, whole, used, then, now);
+}
+
+/* What other processes that were recorded held of the device: the most of them by name. */
+static void put_recorded(struct text *text, const struct request *request, const struct process *process, uint32_t number, int64_t time_ns)
+{
+	const struct process *most = NULL;
+	uint64_t all = 0, greatest = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *other = &request->run->processes[i];
+		const struct account *account =
+			other == process || time_ns > other->end_ns ? NULL : job_device_account(other, process, number);
+		uint64_t live = account && !account->is_live_unknown ? live_at(account, time_ns) : 0;
+
+		all += live;
+		count += live > 0;
+		most = live > greatest ? other : most;
+		greatest = live > greatest ? live : greatest;
+	}
+	if (!most)
+		return;
+	text_format(text, " %zu other%s of this run had ", count, count == 1 ? "" : "s");
+	text_size(text, (int64_t)all);
+	text_format(text, " of it%s process %s", count == 1 ? ":" : ", most of all", most->called);
+	if (count > 1) {
+		text_string(text, " with ");
+		text_size(text, (int64_t)greatest);
+	}
 	text_char(text, '.');
 }
 
@@ -129,8 +199,9 @@ static void put_users(struct text *text, const struct use_rows *use, const struc
 	text_string(text, all > USERS_NAMED ? " ..." : ".");
 }
 
-void device_room_put(struct text *text, const struct process *process, const struct refused *refused)
+void device_room_put(struct text *text, const struct request *request, size_t place, const struct refused *refused)
 {
+	const struct process *process = &request->run->processes[place];
 	const struct use_sample *reading;
 	uint64_t whole;
 	uint32_t number;
@@ -139,16 +210,17 @@ void device_room_put(struct text *text, const struct process *process, const str
 		return;
 	reading = reading_at(&process->use, number, refused->time_ns);
 	whole = whole_of(process, number, reading);
-	if (!whole && !reading)
-		return;
 	if (whole) {
 		text_format(text, "Device %u has ", number);
 		text_size(text, (int64_t)whole);
 		text_char(text, '.');
 	}
-	put_own(text, process, refused, number);
+	if (whole || reading)
+		put_own(text, process, refused, number);
+	put_graphs(text, process);
+	put_recorded(text, request, process, number, refused->time_ns);
 	if (reading) {
-		put_reading(text, process, refused, reading);
+		put_reading(text, process, refused, reading, whole);
 		put_users(text, &process->use, reading);
 	}
 }

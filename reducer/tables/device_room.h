@@ -2,7 +2,8 @@
 /*
  * What room a device had when an allocation on it failed: what it has, what was in use of it, by whom.
  *
- * Rule: readings are of a moment before the failure, and the text says how long before; what nobody read is left out.
+ * Rule: readings are of a moment before the failure, and the text says how long before; what nobody read is left out. What was free is
+ * worked out only where the reading tells what others had: it changed since by what this process's own account did.
  */
 #ifndef REDUCER_TABLES_DEVICE_ROOM_H
 #define REDUCER_TABLES_DEVICE_ROOM_H
@@ -13,6 +14,6 @@
 bool device_room_is_of(const char *allocator);
 
 /* Appends sentences, or nothing: the failure is on no device, or nothing is known of that. */
-void device_room_put(struct text *text, const struct process *process, const struct refused *refused);
+void device_room_put(struct text *text, const struct request *request, size_t process, const struct refused *refused);
 
 #endif

@@ -144,6 +144,24 @@ static const char *advice_for(uint32_t result)
 	return " Next: run it with CUDA_LAUNCH_BLOCKING=1, so that the call at fault returns the error, or under compute-sanitizer.";
 }
 
+/* It went on with steps: with its device, or without. */
+static void put_after(struct text *text, const struct process *process)
+{
+	const struct gpu_fault *fault = &process->gpu->fault;
+	size_t steps = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		steps += process->steps[i].is_chosen && process->steps[i].time_ns >= fault->returned_ns;
+	if (!steps)
+		return;
+	text_format(text, " The process went on for %zu more step%s: ", steps, steps == 1 ? "" : "s");
+	if (fault->last_called_ns > fault->returned_ns)
+		text_string(text, "the device worked again.");
+	else
+		text_format(text, "none had the device, %" PRIu64 " call%s in all came back with such an error.", fault->calls,
+			    fault->calls == 1 ? "" : "s");
+}
+
 static const struct process *first_of(const struct request *request, size_t *number)
 {
 	const struct process *first = NULL;
@@ -166,14 +184,58 @@ bool gpu_fault_any(const struct request *request)
 	return first_of(request, &number) != NULL;
 }
 
+uint32_t gpu_bad_launch_say(struct text *text, const struct request *request, bool of_failed)
+{
+	const struct gpu_bad_launch *bad = NULL;
+	const struct process *process = NULL;
+	size_t number = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *one = &request->run->processes[i];
+		if (!one->gpu || !one->gpu->fault.bad.result || !request_wants_process(request, one) ||
+		    (of_failed && !process_has_failed(one)) || (bad && bad->returned_ns <= one->gpu->fault.bad.returned_ns))
+			continue;
+		bad = &one->gpu->fault.bad;
+		process = one;
+		number = i;
+	}
+	if (!bad)
+		return 0;
+	text_format(text, "%s returned %" PRIu32 " (%s: %s)",
+		    bad->function < process->gpu->function_count ? process->gpu->functions[bad->function].name : "a call", bad->result,
+		    gpu_bad_launch_name(bad->result), gpu_bad_launch_text(bad->result));
+	put_time(text, bad->returned_ns);
+	put_place(text, request, &(struct place){number, bad->called_ns, bad->returned_ns, bad->thread, bad->stack});
+	if (bad->op && bad->op < process->op_count)
+		text_format(text, ", op %s", process->op_names[bad->op]);
+	if (bad->kernel < process->gpu->name_count) {
+		text_string(text, ", kernel ");
+		gpu_kernel_text(text, process->gpu, bad->kernel);
+	}
+	if (request->run->process_count > 1)
+		text_format(text, ", of process %s", process->called);
+	return bad->result;
+}
+
+static void say_bad_launch(struct text *text, const struct request *request)
+{
+	struct text bad = {0};
+
+	if (gpu_bad_launch_say(&bad, request, true))
+		text_format(text, "A call did not start its work on the GPU, and its process ended badly: %s (-t launches).", bad.bytes);
+	text_free(&bad);
+}
+
 void gpu_fault_say(struct text *text, const struct request *request)
 {
 	size_t number = 0;
 	const struct process *process = first_of(request, &number);
 	const struct gpu_fault *fault = process ? &process->gpu->fault : NULL;
 
-	if (!fault)
+	if (!fault) {
+		say_bad_launch(text, request);
 		return;
+	}
 	text_string(text, "Work on the GPU failed: ");
 	text_string(text, fault->function < process->gpu->function_count ? process->gpu->functions[fault->function].name : "a call");
 	text_format(text, " returned %" PRIu32 " (%s: %s)", fault->result, gpu_fault_name(fault->result), gpu_fault_text(fault->result));
@@ -183,5 +245,6 @@ void gpu_fault_say(struct text *text, const struct request *request)
 		text_format(text, " of process %s", process->called);
 	text_char(text, '.');
 	put_suspects(text, request, number);
+	put_after(text, process);
 	text_string(text, advice_for(fault->result));
 }

@@ -9,6 +9,11 @@
 
 #include "reducer/tables/request.h"
 
+/*
+ * Of calls that should have given a device work and returned an error: the first one. Appends "cudaLaunchKernel returned 9 (...) at 0.02 s
+ * in f, op x, kernel k". `of_failed`: only where its process ended badly. Returns its result; 0 = there is none.
+ */
+uint32_t gpu_bad_launch_say(struct text *text, const struct request *request, bool of_failed);
 /* Whether a call says that work failed, in a wanted process. */
 bool gpu_fault_any(const struct request *request);
 

@@ -269,7 +269,8 @@ static void note_impossible(struct table *table, const struct process *process)
 	if (endless)
 		table_note(table, NOTE_INFO,
 			   "Process %s: %" PRIu64 " device " BY_COUNT("record has", "records have") " no end, since the device's work "
-			   "failed before it was known: counted, but in no sum of time.", process->called, endless);
+			   "failed, or the process was aborted, before it was known: counted, but in no sum of time.", process->called,
+			   endless);
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++) {
 		uint64_t count = counts->impossible[i] - (i == 0 ? endless : 0);
 		if (count)

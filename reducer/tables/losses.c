@@ -88,7 +88,8 @@ static void add_gpus(struct table *table, const struct process *process)
 			loss_is_of_pairing(GPU_DEVICE_ONLY, reason), gpu_reason_text(reason));
 	}
 	add_gpu(table, process, "gpu_without_end", endless, false,
-		"device records without a time, of a device whose work failed: it had not ended, or its times were not fetched yet");
+		"device records without a time, of work that failed, or ran when the process was aborted: it had not ended, or its "
+		"times were not fetched yet");
 	for (unsigned i = 0; i < GPU_IMPOSSIBLE_KINDS; i++)
 		add_gpu(table, process, "gpu_impossible_time", counts->impossible[i] - (i == 0 ? endless : 0), true, texts[i]);
 	add_gpu(table, process, "gpu_duplicate", counts->duplicates, false, "device records that came twice; each counts once");

@@ -7,6 +7,7 @@
 #include "reducer/tables/cause_cells.h"
 #include "reducer/tables/device_room.h"
 #include "reducer/tables/gpu_rows.h"
+#include "reducer/tables/memory_out.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
@@ -61,21 +62,34 @@ static bool wants(const struct request *request, const struct process *process, 
 }
 
 /* Of the last one on a device. */
-static void note_room(struct table *table, const struct process *process, const struct refused *refused)
+static void note_room(struct table *table, const struct request *request, size_t process, const struct refused *refused)
 {
 	struct text room = {0};
 
-	device_room_put(&room, process, refused);
+	device_room_put(&room, request, process, refused);
 	if (room.length)
 		table_note(table, NOTE_INFO, "When the last one failed: %s", room.bytes);
 	text_free(&room);
 }
 
+/* How it came, of the one that the first screen looks at. */
+static void note_out(struct table *table, const struct request *request, const struct refused *last)
+{
+	const struct memory_out out = memory_out_find(request);
+	struct text text = {0};
+
+	if (out.last == last)
+		memory_out_say(&text, &out);
+	if (text.length)
+		table_note(table, NOTE_INFERRED, "%s", text.bytes);
+	text_free(&text);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
-	const struct process *of = NULL;
 	const struct refused *last = NULL;
 	uint64_t told = 0, shown = 0;
+	size_t of = 0;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
@@ -90,16 +104,18 @@ static void fill(struct table *table, const struct request *request)
 			add_row(table, process, i, refused);
 			if (!last || refused->time_ns >= last->time_ns) {
 				last = refused;
-				of = process;
+				of = i;
 			}
 		}
 	}
-	if (last)
-		note_room(table, of, last);
+	if (last) {
+		note_room(table, request, of, last);
+		note_out(table, request, last);
+	}
 	if (told > shown)
 		table_note(table, NOTE_INFO,
-			   "%" PRIu64 " " BY_COUNT("allocation", "allocations") " failed; of a process the first %d stand "
-			   "here.", told, REFUSED_MOST);
+			   "%" PRIu64 " " BY_COUNT("allocation", "allocations") " failed; of a process the first %d and "
+			   "the last stand here.", told, REFUSED_MOST - 1);
 	notes_recording(table, request);
 }
 

@@ -9,6 +9,7 @@
 #include "reducer/tables/busy.h"
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/growth.h"
+#include "reducer/tables/memory_out.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
@@ -24,7 +25,8 @@
 enum { AREA, LEVEL, PERCENT, HIGH, MODERATE, SENTENCE, NEXT, COLUMNS };
 static const struct table_column columns[] = {
 	[AREA] = {"area", "area", TABLE_TEXT, UNIT_NONE, 0,
-		  "what is judged; summary = all together; fault = that work on a device failed; standstill = that steps stopped"},
+		  "what is judged; summary = all together; fault = that work on a device failed; memory = that memory "
+		  "ran out, in a process that ended badly; standstill = that steps stopped"},
 	[LEVEL] = {"level", "level", TABLE_TEXT, UNIT_NONE, 0,
 		   "high, moderate, possible (input may hide in 'other'), none; unknown = there are no steps, or only devices would "
 		   "tell and no record says what they did"},
@@ -391,7 +393,10 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	enum level level = judged->host_bound > 0     ? LEVEL_HIGH
 			   : judged->worst == AREAS ? LEVEL_NONE
 						    : judged->levels[judged->worst];
-	const char *next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
+	const char *next;
+
+	verdict_say_failed(&sentence, request);
+	next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
 
 	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
@@ -517,7 +522,9 @@ static void put_wrong(struct table *table, const struct request *request)
 		const char *area;
 		void (*say)(struct text *text, const struct request *request);
 		const char *next;
-	} kinds[] = {{"fault", gpu_fault_say, "launches"}, {"standstill", standstill_say, "threads_at_end"}};
+	} kinds[] = {{"fault", gpu_fault_say, "launches"},
+		     {"memory", memory_out_verdict, "memory.refused"},
+		     {"standstill", standstill_say, "threads_at_end"}};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct text sentence = {0};

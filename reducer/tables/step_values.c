@@ -150,18 +150,30 @@ void step_rows_say_none(struct text *text, const struct step_rows *rows)
 		text_string(text, "No steps, no requests and no work of a framework or a GPU are in the logs");
 }
 
+/* Did the step begin when its process's device had failed, for good? */
+static bool is_dead(const struct request *request, const struct step_row *row)
+{
+	const struct gpu *gpu = request->run->processes[row->process].gpu;
+
+	return gpu && gpu->fault.result && row->unit.start_ns >= gpu->fault.returned_ns &&
+	       gpu->fault.last_called_ns <= gpu->fault.returned_ns && !row->has_device;
+}
+
 static void find_judged(struct step_rows *rows, const struct request *request)
 {
 	bool is_asked_for = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
 
 	rows->is_first = base_alloc(rows->count + 1, sizeof(*rows->is_first));
+	rows->is_dead = base_alloc(rows->count + 1, sizeof(*rows->is_dead));
 	if (is_asked_for || request->analysis.split != SPLIT_OURS)
 		return; /* whom the user names, and where other tools count, all are judged */
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];
 		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, row->process);
 		rows->is_first[i] = row == &steps->rows[0] && steps->count > STEPS_FEW;
-		rows->judged_count += step_rows_counts(rows, row) && !rows->is_first[i] && !row->is_evaluation;
+		rows->is_dead[i] = is_dead(request, row);
+		rows->dead_count += rows->is_dead[i];
+		rows->judged_count += step_rows_counts(rows, row) && !rows->is_first[i] && !rows->is_dead[i] && !row->is_evaluation;
 	}
 }
 
@@ -193,6 +205,7 @@ void step_rows_free(struct step_rows *rows)
 {
 	free(rows->items);
 	free(rows->is_first);
+	free(rows->is_dead);
 	*rows = (struct step_rows){0};
 }
 
@@ -215,7 +228,7 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 bool step_rows_judges(const struct step_rows *rows, size_t i)
 {
 	return step_rows_counts(rows, rows->items[i]) &&
-	       !((rows->is_first[i] || rows->items[i]->is_evaluation) && rows->judged_count);
+	       !((rows->is_first[i] || rows->is_dead[i] || rows->items[i]->is_evaluation) && rows->judged_count);
 }
 
 /* Where the program was between steps. */
@@ -428,7 +441,7 @@ struct step_first step_rows_first(const struct step_rows *rows)
 	struct step_first first = {0};
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i)) {
+		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i) && !rows->is_dead[i]) {
 			first.ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->total_ns;
 			first.compilation_ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->exposed_ns[PART_COMPILATION];
 			first.count += !rows->items[i]->is_evaluation;
@@ -520,6 +533,10 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 		table_note(table, NOTE_INFO,
 			   "A step lasts from its first device work to its last (--step-time=span): gaps between steps do not "
 			   "count.");
+	if (rows->dead_count && rows->judged_count)
+		table_note(table, NOTE_INFERRED,
+			   "%zu " BY_COUNT("step", "steps") " began after work on the device had failed, and had none of it any more: not "
+			   "judged.", rows->dead_count);
 	if (rows->is_cut_counted)
 		table_note(table, NOTE_INFERRED,
 			   "The log has no end of any of them: they are taken to last to the end of the records.");

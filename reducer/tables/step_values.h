@@ -38,6 +38,8 @@ struct step_rows {
 	bool is_cut_counted; /* none has: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
 	bool *is_first; /* of more than STEPS_FEW of a process */
+	bool *is_dead;	/* of a process that went on after a fault of its device, which did nothing any more */
+	size_t dead_count;
 	size_t judged_count;
 };
 /* The units of all wanted processes, from the analysis of steps. step_rows_free after it. */
@@ -52,7 +54,8 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row);
 
 /*
  * Is that row judged? Of more than STEPS_FEW steps of a process the first is not: it traces, compiles, fills buffers and caches.
- * Nor is one that evaluates. Where no other counts, and with --step, --window, --split, they are.
+ * Nor is one that evaluates, nor one that began after a device's fault and found no device. Where no other counts, and with --step,
+ * --window, --split, they are.
  */
 bool step_rows_judges(const struct step_rows *rows, size_t i);
 

@@ -2,6 +2,9 @@
 /* What a verdict says of steps besides; see reducer/tables/verdict_steps.h. */
 #include "reducer/tables/verdict_steps.h"
 
+#include "reducer/tables/gpu_fault_say.h"
+#include "reducer/tables/memory_out.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,6 +30,19 @@ uint64_t verdict_time_without_devices(const struct step_rows *rows)
 		all += has_device ? 0 : own;
 	}
 	return all;
+}
+
+void verdict_say_failed(struct text *sentence, const struct request *request)
+{
+	bool is_out = memory_out_find(request).is_end, has_fault;
+	struct text fault = {0};
+
+	gpu_fault_say(&fault, request);
+	has_fault = fault.length > 0;
+	if (has_fault || is_out)
+		text_format(sentence, "What failed goes before this: %s%s%s. ", has_fault ? "work on the GPU" : "",
+			    has_fault && is_out ? ", and " : "", is_out ? "memory ran out" : "");
+	text_free(&fault);
 }
 
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged)

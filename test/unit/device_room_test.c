@@ -28,13 +28,15 @@ static struct use_sample sample;
 static void room_is(int64_t read_ns, uint64_t used, const char *wanted)
 {
 	struct process process = {.accounts = accounts, .account_count = 2, .use = {.samples = &sample, .count = 1, .readings = readings}};
+	struct run run = {.processes = &process, .process_count = 1};
+	const struct request request = {.run = &run};
 	const struct refused refused = {.allocator = "pytorch cuda:0", .time_ns = 1000 * MS};
 	struct text text = {0};
 
 	sample = (struct use_sample){.of = USE_OF_DEVICE, .time_ns = read_ns, .readings = 2};
 	readings[0] = (struct use_reading){.kind = USE_memory_total, .value = 80 * GIB};
 	readings[1] = (struct use_reading){.kind = USE_memory_used, .value = used, .next = 1};
-	device_room_put(&text, &process, &refused);
+	device_room_put(&text, &request, 0, &refused);
 	assert_string_equal(text.bytes, wanted);
 	text_free(&text);
 }
@@ -45,10 +47,12 @@ static void a_reading_is_older_than_what_was_taken(void **state)
 	(void)state;
 	room_is(700 * MS, 5 * GIB,
 		"Device 0 has 80.0 GiB. This process had 70.0 GiB on pytorch cuda:0, 70.0 GiB on device:0. In use of it by all processes "
-		"and the driver, read 300 ms before, when this process had 1.00 GiB: 5.00 GiB.");
+		"and the driver, read 300 ms before, when this process had 1.00 GiB: 5.00 GiB. Free then, if the others had no "
+		"more (inferred): 6.00 GiB.");
 	room_is(990 * MS, 79 * GIB,
 		"Device 0 has 80.0 GiB. This process had 70.0 GiB on pytorch cuda:0, 70.0 GiB on device:0. In use of it by all processes "
-		"and the driver, read 10 ms before: 79.0 GiB.");
+		"and the driver, read 10 ms before: 79.0 GiB. Free then, if the others had no more (inferred): 1.00 "
+		"GiB.");
 }
 
 static void names_of_devices(void **state)

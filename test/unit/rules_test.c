@@ -59,6 +59,9 @@ static void healthy(struct rule_facts *facts)
 		{FACT_small_reads, 100},
 		{FACT_device_memory_percent, 60},
 		{FACT_leak_percent, 0},
+		{FACT_refused, 0},
+		{FACT_faults, 0},
+		{FACT_bad_launches, 0},
 		{FACT_leak_bytes, 0},
 		{FACT_rare_ns, 0},
 		{FACT_old_libraries, 0},
@@ -104,6 +107,9 @@ struct scenario {
 		FACT_COUNT_ALL, 0                                                                                                \
 	}
 static const struct scenario scenarios[] = {
+	{"memory_ran_out", 0, {{FACT_refused, 1}, {FACT_refused_kind, 2}, END}, NULL},
+	{"work_failed", 0, {{FACT_faults, 1}, {FACT_fault_result, 700}, END}, NULL},
+	{"launches_failed", 0, {{FACT_bad_launches, 1}, {FACT_bad_launch_result, 9}, END}, NULL},
 	{"input_bound", 0.0499 * SECOND, {{FACT_split_input, 0.05 * SECOND}, END}, NULL},
 	{"pageable_copies", 0.0299 * SECOND, {{FACT_pageable_ns, 0.03 * SECOND}, {FACT_pageable_bytes, 1e8}, END}, NULL},
 	{"launch_bound", 0.0299 * SECOND, {{FACT_split_launch, 0.03 * SECOND}, END}, NULL},
@@ -341,6 +347,8 @@ static void test_excuses(void **state)
 		{"many_copies", {FACT_copies_in_ns, 0.01 * SECOND}},
 		{"device_not_worth", {FACT_whole_ns, 0.09 * SECOND}},
 		{"small_batch", {FACT_device_memory_percent, 50}},
+		{"small_batch", {FACT_refused, 1}},
+		{"launches_failed", {FACT_faults, 1}},
 		{"memory_leak", {FACT_leak_bytes, 16777215}},
 		{"memory_fragmented", {FACT_fragmented_free_percent, 9.9}},
 		{"memory_held_unused", {FACT_unused_bytes, 268435455}},
@@ -381,7 +389,7 @@ static void test_excuses(void **state)
 	}
 }
 
-/* Input before one device before precision before many devices; within an area by gain. */
+/* What failed first, then input before one device before precision before many devices; within an area by gain. */
 static void test_rank(void **state)
 {
 	struct rule_facts facts;
@@ -396,14 +404,15 @@ static void test_rank(void **state)
 	facts_set(&facts, FACT_split_collectives, 0.5 * SECOND);
 	facts_set(&facts, FACT_wide_product_ns, 0.5 * SECOND);
 	facts_set(&facts, FACT_device_memory_percent, 95);
+	facts_set(&facts, FACT_refused, 1);
 	findings = findings_from(&facts, NULL);
 	names_of(findings, names);
-	assert_string_equal(names, "input_bound output_bound launch_bound memory_full single_precision communication_bound");
-	assert_false(findings->list[0].is_high);
-	assert_true(findings->list[1].is_high); /* 20 % */
-	assert_true(fabs(findings->list[1].gain_share - 0.2) < 1e-9);
-	assert_true(fabs(findings->list[1].gain_ns - 0.2 * SECOND) < 1);
-	assert_non_null(findings->list[1].assumption);
+	assert_string_equal(names, "memory_ran_out input_bound output_bound launch_bound memory_full single_precision communication_bound");
+	assert_false(findings->list[1].is_high);
+	assert_true(findings->list[2].is_high); /* 20 % */
+	assert_true(fabs(findings->list[2].gain_share - 0.2) < 1e-9);
+	assert_true(fabs(findings->list[2].gain_ns - 0.2 * SECOND) < 1);
+	assert_non_null(findings->list[2].assumption);
 	findings_free(findings);
 }
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules about what failed.
+ *
+ * Rule: see rules.h. No gain: a run that fails is not made faster.
+ */
+#include "reducer/rules/rule.h"
+
+#include "reducer/tables/memory_out.h"
+
+void rule_memory_ran_out(const struct rule_facts *facts, struct finding *finding)
+{
+	static const char *const remedies[] = {
+		[OUT_UNKNOWN] = "See what held it (-t memory.sites, memory.peak) and who else used the device (-t device_usage); then a "
+				"smaller batch, 16-bit types, recomputation.",
+		[OUT_BEFORE] = "A smaller batch, shorter sequences, 16-bit types, recomputation; and see who else used the device "
+			       "(-t device_usage).",
+		[OUT_GREW] = "A smaller batch only delays that: look for what is kept from step to step, a list of losses with their "
+			     "graphs, a cache, a missing free (-t memory.sites).",
+		[OUT_STEP] = "Look at what that step was given: bound the length or size of a batch (bucket, truncate, split it), or make "
+			     "room for the largest one first."};
+	const struct rule_fact *refused = &facts->facts[FACT_refused];
+	size_t kind = (size_t)facts_value(facts, FACT_refused_kind);
+
+	if (!finding_needs(finding, refused->is_known, "what failed for want of memory was not recorded"))
+		return;
+	finding_measure(finding, refused->value);
+	text_format(&finding->title, "Memory ran out: %s", refused->label);
+	text_string(&finding->remedy, remedies[kind < sizeof(remedies) / sizeof(remedies[0]) ? kind : OUT_UNKNOWN]);
+	finding_prove(finding, facts, FACT_refused);
+}
+
+/* Memory that fails, and links, are the machine's: no tool for programs finds them. */
+static const char *remedy_of_fault(unsigned result)
+{
+	if (result == 214 || result == 220)
+		return "That is the hardware's: look at the kernel's log (Xid) and nvidia-smi -q, and take the device out of use.";
+	if (result == 702)
+		return "A kernel ran longer than the device's watchdog allows: a loop without end, or a device that also drives a display.";
+	return "Run it with CUDA_LAUNCH_BLOCKING=1, so that the call at fault returns the error, or under compute-sanitizer.";
+}
+
+void rule_work_failed(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *faults = &facts->facts[FACT_faults];
+
+	if (!finding_needs(finding, faults->is_known, "no device was used"))
+		return;
+	finding_measure(finding, faults->value);
+	text_format(&finding->title, "Work on a device failed: %s. -t overview.verdict says where.", faults->label);
+	text_string(&finding->remedy, remedy_of_fault((unsigned)facts_value(facts, FACT_fault_result)));
+	finding_prove(finding, facts, FACT_faults);
+}
+
+static const char *remedy_of_launch(unsigned result)
+{
+	if (result == 9 || result == 701 || result == 720)
+		return "The grid, the block or its shared memory and registers are more than the device allows: check the sizes that it "
+		       "was launched with.";
+	if (result == 98 || result == 200 || result == 209 || result == 218 || result == 222)
+		return "The code was not built for this device or driver: build it for its architecture, or update the driver.";
+	if (result == 46 || result == 999)
+		return "The device could not be used: look at the kernel's log (Xid), nvidia-smi, and who else has it.";
+	return "Check what that call was given.";
+}
+
+void rule_launches_failed(const struct rule_facts *facts, struct finding *finding)
+{
+	const struct rule_fact *bad = &facts->facts[FACT_bad_launches];
+
+	if (!finding_needs(finding, bad->is_known, "no device was used"))
+		return;
+	finding_measure(finding, bad->value);
+	finding_excuse(finding, facts_value(facts, FACT_faults) > 0, "they came of work that had failed");
+	text_format(&finding->title, "%.0f call%s that should have given a device work returned an error and did nothing%s%s.", bad->value,
+		    bad->value == 1 ? "" : "s", bad->label[0] ? ", the first: " : "", bad->label);
+	text_string(&finding->remedy, remedy_of_launch((unsigned)facts_value(facts, FACT_bad_launch_result)));
+	text_string(&finding->remedy, " A program that does not ask for errors goes on with wrong results.");
+	finding_prove(finding, facts, FACT_bad_launches);
+}
