@@ -87,8 +87,9 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 	char name[40];
 	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? kineto_unsigned(event, KINETO_CONTEXT)
 							     : kineto_unsigned(event, KINETO_DEVICE) + 1;
-	uint32_t key[] = {'q', (uint32_t)kineto_unsigned(event, KINETO_DEVICE), (uint32_t)kineto_unsigned(event, KINETO_STREAM),
-			  (uint32_t)context};
+	/* An XPU's queues are SYCL's. */
+	uint64_t stream = kineto_unsigned(event, kineto_has(event, KINETO_STREAM) ? KINETO_STREAM : KINETO_SYCL_QUEUE);
+	uint32_t key[] = {'q', (uint32_t)kineto_unsigned(event, KINETO_DEVICE), (uint32_t)stream, (uint32_t)context};
 	int is_new;
 	struct kineto_track *track = track_at(kineto, base_hash(BASE_HASH, key, sizeof(key)), &is_new);
 	if (!is_new)
@@ -104,7 +105,7 @@ static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_
 	sink_number(kineto->sink, track->queue);
 	sink_number(kineto->sink, kineto_unsigned(event, KINETO_DEVICE) & UINT32_MAX);
 	sink_number(kineto->sink, context & UINT32_MAX);
-	sink_number(kineto->sink, kineto_unsigned(event, KINETO_STREAM) & UINT32_MAX);
+	sink_number(kineto->sink, stream & UINT32_MAX);
 	sink_number(kineto->sink, NO_CHANNEL);
 	sink_number(kineto->sink, 0);
 	sink_fact_end(kineto->sink);
