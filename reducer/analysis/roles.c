@@ -65,18 +65,27 @@ static int compare_rows(const void *a, const void *b)
 	return one->stream < other->stream ? -1 : one->stream > other->stream;
 }
 
-/* A process has few streams: they are looked through. */
+static uint64_t hash_of(const struct stream_row *row)
+{
+	return base_mix(base_mix(row->log_id ^ (uint64_t)row->device << 32 ^ row->context) ^ row->stream);
+}
+
+static bool is_row(const void *context, const void *key, uint32_t number)
+{
+	return compare_rows(&((const struct roles *)context)->rows[number], key) == 0;
+}
+
+/* Most processes have few streams; one that makes one for each request has as many as those. */
 static size_t row_of(struct roles *roles, const struct stream_row *key)
 {
-	size_t i = 0;
+	uint32_t place = base_index_find(&roles->places, hash_of(key), is_row, roles, key);
 
-	while (i < roles->count && compare_rows(&roles->rows[i], key) != 0)
-		i++;
-	if (i == roles->count) {
-		roles->rows = base_grow(roles->rows, &roles->room, roles->count + 1, sizeof(*roles->rows));
-		roles->rows[roles->count++] = *key;
-	}
-	return i;
+	if (place != UINT32_MAX)
+		return place;
+	roles->rows = base_grow(roles->rows, &roles->room, roles->count + 1, sizeof(*roles->rows));
+	roles->rows[roles->count] = *key;
+	base_index_add(&roles->places, hash_of(key), (uint32_t)roles->count);
+	return roles->count++;
 }
 
 /* Work at these times that says what `span` does. */
@@ -124,6 +133,10 @@ static void end(void *result)
 
 	if (roles->count)
 		qsort(roles->rows, roles->count, sizeof(*roles->rows), compare_rows);
+	base_index_free(&roles->places);
+	roles->places = (struct base_index){0};
+	for (size_t i = 0; i < roles->count; i++)
+		base_index_add(&roles->places, hash_of(&roles->rows[i]), (uint32_t)i);
 }
 
 static void merge(void *into, const void *from)
@@ -170,6 +183,7 @@ static void drop(void *result)
 {
 	struct roles *roles = result;
 
+	base_index_free(&roles->places);
 	free(roles->rows);
 	free(roles->kernels);
 	free(roles);

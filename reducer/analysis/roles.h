@@ -8,6 +8,7 @@
 #define REDUCER_ANALYSIS_ROLES_H
 
 #include "reducer/analysis/analysis.h"
+#include "reducer/base/index.h"
 
 enum stream_role { ROLE_COMPUTE, ROLE_COLLECTIVE, ROLE_COPY_IN, ROLE_COPY_OUT, ROLE_COPY_ON, ROLE_SET, ROLE_GRAPH, STREAM_ROLES };
 
@@ -26,6 +27,7 @@ struct stream_row {
 struct roles {
 	struct stream_row *rows; /* by log id, device, context, stream once ended */
 	size_t count, room;
+	struct base_index places; /* row of device, context, stream */
 	const struct analysis_input *input;
 	size_t last; /* row of the last work; SIZE_MAX = none. During the pass only */
 	uint8_t *kernels; /* by the kernel's place in gpu->names: 0 not looked at yet, 1 computes, 2 a collective */

@@ -63,23 +63,37 @@ static const struct table_column columns[] = {
 	[MEMBER] = TABLE_MEMBER,
 };
 
-static const char *stream_name(const struct process *process, const struct stream_row *row)
+/* Of a process: places of streams that have names, and whether work of a device's streams takes turns. */
+struct streams {
+	const struct process *process;
+	struct number_map names; /* context, stream -> place in gpu->streams */
+	bool is_interleaved;	 /* of the device of the rows that are put */
+};
+
+static void find_names(struct streams *streams)
 {
-	for (size_t i = 0; i < process->gpu->stream_count; i++)
-		if (process->gpu->streams[i].context == row->context && process->gpu->streams[i].id == row->stream &&
-		    process->gpu->streams[i].name[0])
-			return process->gpu->streams[i].name;
-	return NULL;
+	const struct gpu *gpu = streams->process->gpu;
+
+	for (size_t i = 0; i < gpu->stream_count; i++)
+		if (gpu->streams[i].name[0] &&
+		    number_map_find(&streams->names, gpu->streams[i].context, gpu->streams[i].id) == NUMBER_MAP_NONE &&
+		    number_map_set(&streams->names, gpu->streams[i].context, gpu->streams[i].id, (uint32_t)i) != 0)
+			return; /* so many streams: the others have no names here */
 }
 
-/* Turns are taken where a tenth of the device's work follows another stream's. */
-static bool is_interleaved(const struct roles *roles, uint32_t device)
+static const char *stream_name(const struct streams *streams, const struct stream_row *row)
+{
+	uint32_t place = number_map_find(&streams->names, row->context, row->stream);
+
+	return place == NUMBER_MAP_NONE ? NULL : streams->process->gpu->streams[place].name;
+}
+
+/* Turns are taken where a tenth of the device's work follows another stream's: of the rows from `first` on, which are by device. */
+static bool is_interleaved(const struct roles *roles, size_t first)
 {
 	uint64_t switches = 0, all = 0;
 
-	for (size_t i = 0; i < roles->count; i++) {
-		if (roles->rows[i].device != device)
-			continue;
+	for (size_t i = first; i < roles->count && roles->rows[i].device == roles->rows[first].device; i++) {
 		switches += roles->rows[i].switches;
 		for (size_t r = 0; r < STREAM_ROLES; r++)
 			all += roles->rows[i].counts[r];
@@ -87,7 +101,7 @@ static bool is_interleaved(const struct roles *roles, uint32_t device)
 	return switches * 10 > all;
 }
 
-static void put_row(struct table *table, const struct process *process, const struct roles *roles, const struct stream_row *row)
+static void put_row(struct table *table, const struct streams *streams, const struct stream_row *row)
 {
 	enum stream_role most = ROLE_COMPUTE;
 	uint64_t count = 0;
@@ -98,11 +112,11 @@ static void put_row(struct table *table, const struct process *process, const st
 		count += row->counts[r];
 		table_integer(table, COMPUTE + (size_t)r, (int64_t)row->ns[r]);
 	}
-	table_process(table, PROCESS, MACHINE, process);
+	table_process(table, PROCESS, MACHINE, streams->process);
 	gpu_put_device(table, DEVICE, row->device);
 	table_integer(table, CONTEXT, row->context);
 	table_integer(table, STREAM, row->stream);
-	table_string(table, NAME, stream_name(process, row));
+	table_string(table, NAME, stream_name(streams, row));
 	table_string(table, ROLE, stream_role_name(most));
 	table_integer(table, LAUNCHES, (int64_t)count);
 	table_integer(table, BYTES, (int64_t)row->bytes);
@@ -110,7 +124,7 @@ static void put_row(struct table *table, const struct process *process, const st
 	table_integer(table, LAST, row->last_ns);
 	if (row->first_thread)
 		table_string(table, THREAD, row->other_threads ? "several" : "one");
-	table_string(table, ORDER, is_interleaved(roles, row->device) ? "interleaved" : "serialised");
+	table_string(table, ORDER, streams->is_interleaved ? "interleaved" : "serialised");
 	table_integer(table, SWITCHES, (int64_t)row->switches);
 }
 
@@ -120,8 +134,16 @@ static void fill(struct table *table, const struct request *request)
 		return;
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct roles *roles = analyses_process(request->analyses, &analysis_roles, p);
-		for (size_t i = 0; roles && i < roles->count; i++)
-			put_row(table, &request->run->processes[p], roles, &roles->rows[i]);
+		struct streams streams = {.process = &request->run->processes[p]};
+		if (!roles || !roles->count)
+			continue;
+		find_names(&streams);
+		for (size_t i = 0; i < roles->count; i++) {
+			if (!i || roles->rows[i].device != roles->rows[i - 1].device)
+				streams.is_interleaved = is_interleaved(roles, i);
+			put_row(table, &streams, &roles->rows[i]);
+		}
+		number_map_free(&streams.names);
 	}
 	gpu_notes(table, request);
 }
