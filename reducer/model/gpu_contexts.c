@@ -23,20 +23,55 @@ struct ending {
 	uint64_t time;
 };
 
-/* The place of a context, the newest first: nearly always it is the last one. OWNERS_MAX = there are too many. */
+/* The place of a context. OWNERS_MAX = there are too many. */
 static size_t owner_at(struct gpu_scan *scan, uint64_t context, uint32_t device)
 {
+	uint32_t place = number_map_find(&scan->owner_places, 0, context);
 	struct gpu_owner *wider;
 
-	for (size_t i = scan->owner_count; i > 0; i--)
-		if (scan->owners[i - 1].context == context)
-			return i - 1;
+	if (place != NUMBER_MAP_NONE)
+		return place;
 	wider = scan->owner_count == OWNERS_MAX ? NULL : model_room(scan->owners, scan->owner_count, sizeof *wider);
 	if (wider == NULL)
 		return OWNERS_MAX;
 	scan->owners = wider;
+	if (number_map_set(&scan->owner_places, 0, context, (uint32_t)scan->owner_count) != 0)
+		return OWNERS_MAX;
 	wider[scan->owner_count] = (struct gpu_owner){.context = context, .device = device};
 	return scan->owner_count++;
+}
+
+/* Whether a block that the context allocated lies there. */
+static int has_block(struct gpu_scan *scan, size_t owner, uint64_t address)
+{
+	for (size_t i = 0; i < scan->block_count; i++) {
+		struct live_entry *entry = live_find(&scan->blocks[i].owners, address);
+		if (entry != NULL && live_get(&scan->blocks[i].owners, entry).usable == owner)
+			return 1;
+	}
+	return 0;
+}
+
+/* Those that are gone make room for others; where that is none, the context has many. The new one is in the tables already. */
+static void note_few(struct gpu_scan *scan, size_t place, uint64_t address)
+{
+	struct gpu_owner *owner = &scan->owners[place];
+	uint8_t kept = 0;
+
+	if (owner->is_many)
+		return;
+	for (uint8_t i = 0; i < owner->count; i++)
+		if (owner->few[i] == address)
+			return;
+	if (owner->count == GPU_OWNER_FEW) {
+		for (uint8_t i = 0; i < owner->count; i++)
+			if (has_block(scan, place, owner->few[i]))
+				owner->few[kept++] = owner->few[i];
+		owner->is_many = kept == GPU_OWNER_FEW;
+		owner->count = kept;
+	}
+	if (!owner->is_many)
+		owner->few[owner->count++] = address;
 }
 
 void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t address, uint64_t context, uint32_t device)
@@ -50,6 +85,7 @@ void gpu_owner_note(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t a
 	if (scan->owners[owner].device == GPU_NONE)
 		scan->owners[owner].device = device;
 	live_settle(&blocks->owners, address, owner, 0, &sum);
+	note_few(scan, owner, address);
 }
 
 void gpu_owner_forget(struct gpu_blocks *blocks, uint64_t address)
@@ -79,6 +115,22 @@ static int is_gone(const struct gpu_scan *scan, const struct gpu_blocks *blocks,
 	return is_of_device || scan->gpu->device_count <= 1; /* host memory of no known context: gone with the only device */
 }
 
+static void release_one(struct gpu_scan *scan, struct gpu_blocks *blocks, uint64_t address, const struct ending *ending)
+{
+	if (gpu_mapped_is(blocks, address))
+		gpu_mapped_note(scan, blocks, &(struct live_block){.address = address, .time = ending->time}, 1);
+	pairs_release(&blocks->calls, ending->stream, address, ending->time);
+	gpu_owner_forget(blocks, address);
+}
+
+/* Of a context that never had many: as many as it has, not as there are. */
+static void release_few(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct gpu_owner *owner, const struct ending *ending)
+{
+	for (uint8_t i = 0; i < owner->count; i++)
+		if (live_find(&blocks->calls.live, owner->few[i]) != NULL && is_gone(scan, blocks, owner->few[i], ending))
+			release_one(scan, blocks, owner->few[i], ending);
+}
+
 /* The addresses first: giving back changes the table. */
 static void release_gone(struct gpu_scan *scan, struct gpu_blocks *blocks, const struct ending *ending)
 {
@@ -93,22 +145,25 @@ static void release_gone(struct gpu_scan *scan, struct gpu_blocks *blocks, const
 	for (size_t i = 0; i < live->capacity && count < live->count; i++)
 		if (live_is_block(&live->entries[i]) && is_gone(scan, blocks, live->entries[i].address, ending))
 			addresses[count++] = live->entries[i].address;
-	for (size_t i = 0; i < count; i++) {
-		if (gpu_mapped_is(blocks, addresses[i]))
-			gpu_mapped_note(scan, blocks, &(struct live_block){.address = addresses[i], .time = ending->time}, 1);
-		pairs_release(&blocks->calls, ending->stream, addresses[i], ending->time);
-		gpu_owner_forget(blocks, addresses[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		release_one(scan, blocks, addresses[i], ending);
 	free(addresses);
 }
 
 static void end(struct gpu_scan *scan, const struct ending *ending)
 {
+	uint32_t place = ending->context == 0 ? NUMBER_MAP_NONE : number_map_find(&scan->owner_places, 0, ending->context);
+	const struct gpu_owner *owner = place == NUMBER_MAP_NONE ? NULL : &scan->owners[place];
+
+	if (ending->context != 0 && owner == NULL)
+		return; /* nothing was allocated in it */
 	for (size_t i = 0; i < scan->block_count; i++)
-		release_gone(scan, &scan->blocks[i], ending);
-	for (size_t i = 0; i < scan->owner_count; i++) /* the handle may be given to another one */
-		if (ending->context != 0 && scan->owners[i].context == ending->context)
-			scan->owners[i] = (struct gpu_owner){.context = ending->context, .device = GPU_NONE};
+		if (owner != NULL && !owner->is_many)
+			release_few(scan, &scan->blocks[i], owner, ending);
+		else
+			release_gone(scan, &scan->blocks[i], ending);
+	if (owner != NULL) /* the handle may be given to another one */
+		scan->owners[place] = (struct gpu_owner){.context = ending->context, .device = GPU_NONE};
 }
 
 enum gpu_ending gpu_ending_of(const char *function)

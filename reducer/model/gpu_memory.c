@@ -449,6 +449,7 @@ void gpu_memory_free(struct gpu_scan *scan)
 		live_free(&scan->blocks[i].mapped);
 	}
 	live_free(&scan->graph_memory);
+	number_map_free(&scan->owner_places);
 	free(scan->owners);
 	free(scan->mapped);
 	free(scan->blocks);

@@ -86,11 +86,16 @@ struct gpu_mapped {
 	struct live_block block;
 };
 
+#define GPU_OWNER_FEW 15u /* blocks that a context may have for its end to find them without looking through all */
+
 /* What a block ends with. */
 struct gpu_owner {
 	uint64_t context;               /* handle */
 	uint32_t device;                /* GPU_NONE = unknown */
-	int is_made;                    /* by cuCtxCreate: no reset of the device ends it */
+	uint8_t is_made;                /* by cuCtxCreate: no reset of the device ends it */
+	uint8_t is_many;                /* it had more than `few` at once */
+	uint8_t count;                  /* of `few` */
+	uint64_t few[GPU_OWNER_FEW];    /* addresses of its blocks, and of some that are gone */
 };
 
 struct gpu_scan {
@@ -111,6 +116,7 @@ struct gpu_scan {
 	struct live_table graph_memory; /* addresses that allocations captured into graphs were given */
 	struct gpu_owner *owners;
 	size_t owner_count;
+	struct number_map owner_places; /* (0, context) -> place in `owners` */
 	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
 		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
