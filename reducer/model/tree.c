@@ -48,12 +48,16 @@ static int is_parent(const struct tfp_file_header *child, const struct tfp_file_
 	       child->parent_start == parent->process_start && child->parent_start != 0;
 }
 
-/* Without /proc a process cannot know when it began: then the image before has told it that it is the next. */
+/*
+ * Without /proc a process cannot know when it began, and in a time namespace, which an exec enters, it began at another time: then the
+ * image before has told it that it is the next.
+ */
 static int is_next_image(const struct tfp_file_header *image, const struct tfp_file_header *before)
 {
 	if (same_process(image, before))
 		return 1;
-	return (image->process_start == 0 || before->process_start == 0) && image->pid == before->pid &&
+	return (image->process_start == 0 || before->process_start == 0 || image->exec_count == before->exec_count + 1) &&
+	       image->pid == before->pid &&
 	       (image->pid_namespace == before->pid_namespace || image->pid_namespace == 0 || before->pid_namespace == 0) &&
 	       (image->flags & TFP_FILE_FORKED) == 0 && image->parent_log_id == before->log_id && image->parent_log_id != 0;
 }
