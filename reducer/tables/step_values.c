@@ -191,6 +191,7 @@ void step_rows_find(struct step_rows *rows, const struct request *request)
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];
 		rows->unrecorded += row->is_unrecorded;
+		rows->unended += row->is_unrecorded && row->unit.is_cut;
 		rows->whole_count += !row->unit.is_cut && !row->is_unrecorded;
 		rows->hides_roles |= row->is_unrecorded && row->kind == UNIT_STEP &&
 				     request->run->processes[row->process].steps[row->unit.step].source == SOURCE_eager;
@@ -540,11 +541,11 @@ void step_rows_notes(struct table *table, const struct request *request, const s
 	if (rows->is_cut_counted)
 		table_note(table, NOTE_INFERRED,
 			   "The log has no end of any of them: they are taken to last to the end of the records.");
-	if (rows->unrecorded)
+	if (rows->unrecorded > rows->unended)
 		table_note(table, NOTE_MISSING,
 			   "%zu of %zu %ss lie outside of the capture windows, or in part: how long they took is known, not what filled "
 			   "them%s. They count in no sum.",
-			   rows->unrecorded, rows->count, unit_kind_name(rows->kind),
+			   rows->unrecorded - rows->unended, rows->count - rows->unended, unit_kind_name(rows->kind),
 			   rows->hides_roles ? ", nor which of them are evaluation" : "");
 	if (rows->late_ns)
 		table_note(table, NOTE_MISSING,

@@ -32,6 +32,7 @@ struct step_rows {
 	size_t all_count;    /* whether the filters want them or not */
 	size_t left_out;     /* processes with units of a lesser kind */
 	size_t unrecorded;   /* those that windows do not hold */
+	size_t unended;	     /* of them those whose end is not in the log: a loader was asked once more, and had nothing */
 	bool hides_roles;    /* some of these are TensorFlow's: which evaluate is not known */
 	bool has_whole;      /* some unit has an end, whether --step and --window want it or not */
 	bool has_ops;        /* frameworks told of some, in whatever time */
