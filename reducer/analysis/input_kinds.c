@@ -263,10 +263,27 @@ static const struct kind *kind_of(const char *name)
 	return NULL;
 }
 
+/* What stands behind cache(), or writes a snapshot, works while it is filled and never again. */
+static bool fills_cache(const char *name)
+{
+	static const char *const caches[] = {"::MemoryCache", "::FileCache"};
+	const char *last = input_iterator_name(name);
+
+	if (strstr(name, "::SnapshotWriter"))
+		return true;
+	for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		if (strstr(name, caches[i]) && !begins(last, caches[i] + 2))
+			return true;
+	return false;
+}
+
 const char *input_remedy(const char *name)
 {
 	const struct kind *kind = kind_of(name);
 
+	if (fills_cache(name))
+		return "It fills a cache or a snapshot, so only the first epoch waits for it: look at the steps behind that (--step) "
+		       "before you mend it. In a run of one epoch cache() gains nothing.";
 	return kind ? kind->remedy : "Make it cheaper, run it in parallel, or do its work once: cache() or offline.";
 }
 

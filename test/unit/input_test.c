@@ -322,6 +322,12 @@ static void bottlenecks_have_the_remedy_of_their_kind(void **state)
 	assert_string_equal(input_bottleneck_kind("Iterator::Root::Filter"), "no parallel version");
 	assert_string_equal(input_bottleneck_kind("Iterator::Root::Whatever"), "other");
 	assert_true(input_remedy("Iterator::Root::Whatever")[0]);
+	assert_non_null(strstr(input_remedy("Iterator::Root::Prefetch::MemoryCache::MemoryCacheImpl::ParallelMapV2"), "first epoch"));
+	assert_non_null(strstr(input_remedy("Iterator::Root::FileCache::FileCacheImpl::Map"), "first epoch"));
+	assert_non_null(strstr(input_remedy("Iterator::Root::ParallelMapV2::SnapshotWriter"), "first epoch"));
+	assert_null(strstr(input_remedy("Iterator::Root::MemoryCache::MemoryCacheImpl"), "first epoch"));
+	assert_null(strstr(input_remedy("Iterator::Root::Snapshot::SnapshotReader"), "first epoch"));
+	assert_null(strstr(input_remedy("Iterator::Root::Prefetch::ParallelMapV2"), "first epoch"));
 }
 
 /* Loading: a process with steps of 100 us on thread 1, and a worker process below it. */
