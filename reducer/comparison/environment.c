@@ -5,6 +5,8 @@
  * Rule: facts and settings that hold for a whole run and are not the same in both, as run_env and settings show them.
  */
 #include "reducer/comparison/figures.h"
+#include "reducer/tables/gpu_fault_say.h"
+#include "reducer/tables/memory_out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,22 +68,41 @@ static void gather(struct trait_list *traits, const struct request *request, con
 	table_free(table);
 }
 
-/* What the run's first process was asked to do. */
-static void gather_arguments(struct trait_list *traits, const struct request *request)
+/* Takes `value` over. */
+static void add_of_run(struct trait_list *traits, const char *name, char *value)
+{
+	traits->items = base_grow(traits->items, &traits->room, traits->count + 1, sizeof(*traits->items));
+	traits->items[traits->count++] = (struct trait){base_copy("run", 3), base_copy(name, strlen(name)), value};
+}
+
+/* What the run's first process was asked to do, and how it ended. */
+static void gather_process(struct trait_list *traits, const struct request *request)
 {
 	struct table *table = tables_make(&table_processes, request);
 
 	if (table->shown_count) {
-		traits->items = base_grow(traits->items, &traits->room, traits->count + 1, sizeof(*traits->items));
-		traits->items[traits->count++] =
-			(struct trait){base_copy("run", 3), base_copy("arguments", 9), text_at(table, 0, "arguments")};
+		add_of_run(traits, "arguments", text_at(table, 0, "arguments"));
+		add_of_run(traits, "ended", text_at(table, 0, "end"));
 	}
 	table_free(table);
 }
 
+/* What failed comes before what took longer: a run that ended early, or went on without its device, is no measure. */
+static void gather_failure(struct trait_list *traits, const struct request *request)
+{
+	struct text failure = {0};
+
+	gpu_fault_say(&failure, request);
+	memory_out_verdict(&failure, request);
+	if (failure.length)
+		add_of_run(traits, "failed", base_copy(failure.bytes, failure.length));
+	text_free(&failure);
+}
+
 static void gather_all(struct trait_list *traits, const struct request *request)
 {
-	gather_arguments(traits, request);
+	gather_failure(traits, request);
+	gather_process(traits, request);
 	gather(traits, request, &table_run_env, NULL);
 	gather(traits, request, &table_settings, "setting");
 }
@@ -140,12 +161,13 @@ static void fill(struct table *table, const struct request *request)
 const struct table_kind table_comparison_environment = {
 	.id = "comparison.environment",
 	.title = "In what two runs differ",
-	.help = "With --against: settings, machine, versions and arguments that are not the same in the older run and in this "
-		"one.",
+	.help = "With --against: what failed, how the runs ended, settings, machine, versions and arguments that are not the same in "
+		"the older run and in this one.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS,
 	.text_rows = 20,
+	.needs_scan = true,
 	.needs_base = true,
 	.needs_base_logs = true,
 	.sums = RUN_SUM_DELAYS, /* of run_env */
