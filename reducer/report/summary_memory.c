@@ -20,6 +20,7 @@
 #define DEVICE_ROWS 2 /* of them for devices, whatever else there is */
 #define NAME_WIDTH 14 /* of an allocator: "pytorch cuda:0" */
 #define PROCESS_ROWS 6
+#define INHERITED_FROM 0.25 /* of what is live at the ends: worth a line */
 #define SITE_ROWS 7
 #define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
 #define WHOSE_WIDTH 36 /* of what stands where the other rows have numbers of calls and bytes */
@@ -123,6 +124,30 @@ static void put_told(struct summary *summary)
 		}
 }
 
+/* Of live heap at the ends of several processes: what forked ones took over from their parent stands there once for each. */
+static void put_inherited(struct summary *summary)
+{
+	const struct run *run = summary->request->run;
+	uint64_t inherited = 0, live = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+		if (!request_wants_process(summary->request, process) || !process_has_heap(process) || process->heap.is_live_unknown)
+			continue;
+		live += process->heap.live_bytes;
+		inherited += process->heap.inherited_bytes;
+		count += process->heap.inherited_bytes > 0;
+	}
+	if (!summary_left(summary) || !inherited || (double)inherited < INHERITED_FROM * (double)live)
+		return;
+	text_string(&summary->line, "  heap: ");
+	text_size(&summary->line, (int64_t)inherited);
+	text_format(&summary->line, " of that %zu forked process%s took over from the parent, shared with it until written", count,
+		    count == 1 ? "" : "es");
+	summary_end_line(summary);
+}
+
 /* What of all that was in use, as the kernel counts: of several processes the largest one's, for pages that they share are in each. */
 static void put_resident(struct summary *summary)
 {
@@ -181,6 +206,8 @@ void summary_put_memory(struct summary *summary)
 	table_free(totals);
 	if (shown)
 		put_told(summary);
+	if (shown && are_many)
+		put_inherited(summary);
 }
 
 #define END_KINDS 6 /* that are told apart; what else there is stands in the table */
