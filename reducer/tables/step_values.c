@@ -229,7 +229,7 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 bool step_rows_judges(const struct step_rows *rows, size_t i)
 {
 	return step_rows_counts(rows, rows->items[i]) &&
-	       !((rows->is_first[i] || rows->is_dead[i] || rows->items[i]->is_evaluation) && rows->judged_count);
+	       !((rows->is_first[i] || (rows->dead_count && rows->is_dead[i]) || rows->items[i]->is_evaluation) && rows->judged_count);
 }
 
 /* Where the program was between steps. */
