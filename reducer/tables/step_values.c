@@ -151,7 +151,7 @@ void step_rows_say_none(struct text *text, const struct step_rows *rows)
 }
 
 /* Did the step begin when its process's device had failed, for good? */
-static bool is_dead(const struct request *request, const struct step_row *row)
+static bool began_dead(const struct request *request, const struct step_row *row)
 {
 	const struct gpu *gpu = request->run->processes[row->process].gpu;
 
@@ -159,21 +159,28 @@ static bool is_dead(const struct request *request, const struct step_row *row)
 	       gpu->fault.last_called_ns <= gpu->fault.returned_ns && !row->has_device;
 }
 
+static bool is_dead(const struct step_rows *rows, size_t i)
+{
+	return rows->is_dead && rows->is_dead[i];
+}
+
 static void find_judged(struct step_rows *rows, const struct request *request)
 {
 	bool is_asked_for = request->has_steps || request->from_ns != INT64_MIN || request->to_ns != INT64_MAX;
 
 	rows->is_first = base_alloc(rows->count + 1, sizeof(*rows->is_first));
-	rows->is_dead = base_alloc(rows->count + 1, sizeof(*rows->is_dead));
 	if (is_asked_for || request->analysis.split != SPLIT_OURS)
 		return; /* whom the user names, and where other tools count, all are judged */
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];
 		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, row->process);
 		rows->is_first[i] = row == &steps->rows[0] && steps->count > STEPS_FEW;
-		rows->is_dead[i] = is_dead(request, row);
-		rows->dead_count += rows->is_dead[i];
-		rows->judged_count += step_rows_counts(rows, row) && !rows->is_first[i] && !rows->is_dead[i] && !row->is_evaluation;
+		if (began_dead(request, row)) {
+			rows->is_dead = rows->is_dead ? rows->is_dead : base_alloc(rows->count, sizeof(*rows->is_dead));
+			rows->is_dead[i] = true;
+			rows->dead_count++;
+		}
+		rows->judged_count += step_rows_counts(rows, row) && !rows->is_first[i] && !is_dead(rows, i) && !row->is_evaluation;
 	}
 }
 
@@ -229,7 +236,7 @@ bool step_rows_counts(const struct step_rows *rows, const struct step_row *row)
 bool step_rows_judges(const struct step_rows *rows, size_t i)
 {
 	return step_rows_counts(rows, rows->items[i]) &&
-	       !((rows->is_first[i] || (rows->dead_count && rows->is_dead[i]) || rows->items[i]->is_evaluation) && rows->judged_count);
+	       !((rows->is_first[i] || is_dead(rows, i) || rows->items[i]->is_evaluation) && rows->judged_count);
 }
 
 /* Where the program was between steps. */
@@ -442,7 +449,7 @@ struct step_first step_rows_first(const struct step_rows *rows)
 	struct step_first first = {0};
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i) && !rows->is_dead[i]) {
+		if (step_rows_counts(rows, rows->items[i]) && !step_rows_judges(rows, i) && !is_dead(rows, i)) {
 			first.ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->total_ns;
 			first.compilation_ns += rows->items[i]->is_evaluation ? 0 : rows->items[i]->exposed_ns[PART_COMPILATION];
 			first.count += !rows->items[i]->is_evaluation;
