@@ -9,7 +9,9 @@
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
 #include "reducer/tables/step_values.h"
+#include "reducer/tables/verdict_steps.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@
 #define BAR_MOST 60    /* columns of the whole */
 #define SPLIT_WIDTH 48 /* of a line of it without its bar */
 #define SMALLEST 0.005 /* share that has a line */
-#define FIRST_FROM 0.05 /* share of the first steps in all that is worth a line */
+#define FIRST_FROM 0.05 /* share of the first steps in all that is worth a line, where the verdict has no sentence of it */
 #define ADVICE 3       /* recommendations */
 #define FINDING_LINES 2
 #define REMEDY_LINES 3
@@ -164,7 +166,8 @@ void summary_put_first(struct summary *summary)
 	uint64_t judged = 0;
 	for (size_t i = 0; i < rows.count; i++)
 		judged += step_rows_judges(&rows, i) ? rows.items[i]->total_ns : 0;
-	if (first.ns && (double)first.ns >= FIRST_FROM * (double)(judged + first.ns) && summary_left(summary)) {
+	double share = (double)first.ns / fmax((double)(judged + first.ns), 1);
+	if (share >= FIRST_FROM && share < VERDICT_FIRST_FROM && summary_left(summary)) {
 		text_format(&summary->line, "  in none of these parts: the first %s%s, ", unit_kind_name(rows.kind),
 			    first.count == 1 ? "" : "s");
 		human_ns(&summary->line, (int64_t)first.ns);
