@@ -29,12 +29,16 @@ struct candidate {
 
 _Atomic uint32_t tfp_repeats_is_wanted;
 
-/* Kept across fork. Written by who holds `is_taken`; a thread that meets another one in here leaves its word out. */
+/*
+ * Kept across fork. Written by who holds `is_taken`, but for `votes`. Whoever meets another one in here leaves its word out: a handler, or
+ * before there is an anchor another thread.
+ */
 static struct {
 	_Atomic uint32_t is_taken, is_settled;
-	const void *thread; /* whose words these are */
-	uint32_t votes;	    /* its words beyond those of others */
-	uint32_t made, kinds_used, anchor; /* anchor: the kind that steps begin with, 0 = none yet */
+	const void *_Atomic thread; /* whose words these are */
+	_Atomic uint32_t votes;	    /* its words beyond those of others */
+	_Atomic uint32_t anchor;    /* the kind that steps begin with, 0 = none yet */
+	uint32_t made, kinds_used;
 	uint32_t length;		   /* of a round of it */
 	uint32_t anchor_count;		   /* how often it had come when it was found, */
 	uint64_t anchor_since;		   /* and when that was */
@@ -52,6 +56,11 @@ void tfp_repeats_begin(void)
 void tfp_repeats_settle(void)
 {
 	seen.is_settled = 1;
+}
+
+void tfp_repeats_forked(void)
+{
+	seen.is_taken = 0;
 }
 
 static uint32_t find_kind(uint64_t word)
@@ -74,25 +83,27 @@ static uint32_t find_kind(uint64_t word)
 	return 0;
 }
 
-/* One thread's words; another one that makes more takes its place. */
-static int is_followed(const void *thread)
+/* Another thread than the one that is followed made a word. Returns whether its words are to be followed. */
+static int outvotes(void)
 {
-	if (seen.thread == thread) {
-		seen.votes += seen.votes < UINT32_MAX;
-		return 1;
-	}
-	if (seen.votes > 0 || seen.anchor != 0) {
-		seen.votes -= seen.votes > 0;
+	uint32_t votes = seen.votes;
+
+	if (seen.anchor != 0)
 		return 0;
-	}
+	while (votes > 0 && !__atomic_compare_exchange_n((uint32_t *)&seen.votes, &votes, votes - 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return votes == 0;
+}
+
+static void begin_anew(const void *thread)
+{
 	seen.thread = thread;
-	seen.votes = 1;
+	seen.votes = 0;
 	seen.made = seen.kinds_used = 0;
 	for (uint32_t i = 0; i < KINDS; i++)
 		seen.kinds[i] = (struct kind){0};
 	for (uint32_t i = 0; i < CANDIDATES; i++)
 		seen.candidates[i] = (struct candidate){0};
-	return 1;
 }
 
 static uint32_t kind_before(uint32_t back)
@@ -212,10 +223,16 @@ uint64_t tfp_repeats_step(const void *thread, uint64_t word, uint64_t now, uint6
 {
 	uint64_t step = 0;
 
+	if (seen.thread != thread && !outvotes())
+		return 0;
 	if (__atomic_exchange_n((uint32_t *)&seen.is_taken, 1, __ATOMIC_ACQUIRE))
 		return 0;
-	if (is_followed(thread))
+	if (seen.thread != thread && seen.anchor == 0)
+		begin_anew(thread);
+	if (seen.thread == thread) {
+		__atomic_fetch_add((uint32_t *)&seen.votes, seen.votes < UINT32_MAX, __ATOMIC_RELAXED);
 		step = add(word, now, second);
+	}
 	__atomic_store_n((uint32_t *)&seen.is_taken, 0, __ATOMIC_RELEASE);
 	return step;
 }

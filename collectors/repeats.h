@@ -32,6 +32,9 @@ void tfp_repeats_call(struct tfp_thread *thread, uint64_t call);
  */
 uint64_t tfp_repeats_step(const void *thread, uint64_t word, uint64_t now, uint64_t second);
 
+/* In a fork child, before its first call: a thread that was in here does not exist in it. */
+void tfp_repeats_forked(void);
+
 /* A window of steps was open: which calls make a step stays as it is from now on. */
 void tfp_repeats_settle(void);
 

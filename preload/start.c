@@ -418,6 +418,7 @@ static int start_state(struct tfp_state *state)
 	if (tfp_origin.log_id) { /* a fork child, log or none: its parent's memory is not its user's to read */
 		tfp_system_forked();
 		tfp_python_time_forked();
+		tfp_repeats_forked();
 	}
 	if (make_log(state, &header))
 		return -1;

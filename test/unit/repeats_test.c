@@ -6,6 +6,7 @@
  */
 #include "collectors/repeats.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -149,6 +150,58 @@ static void threads(void)
 	WANT(say("mno") == 1 && last == before + 1);
 }
 
+static _Atomic int is_over;
+
+static void *call_beside(void *unused)
+{
+	for (uint64_t word = 1; !is_over; word++)
+		tfp_repeats_step(&other, word % 50 + 1, 0, 1000);
+	return unused;
+}
+
+/* Those of others never make a word of the thread that is followed be left out. */
+static void threads_beside(void)
+{
+	pthread_t thread;
+
+	for (unsigned round = 1; round <= 10; round++)
+		say("mno");
+	WANT(last == 10 && pthread_create(&thread, NULL, call_beside, NULL) == 0);
+	for (unsigned round = 11; round < 300000; round++)
+		WANT(say("mno") == 1 && last == round);
+	is_over = 1;
+	pthread_join(thread, NULL);
+}
+
+static void *go_on(void *unused)
+{
+	while (!is_over)
+		tfp_repeats_step(&here, (uint64_t)'m' << 20, 0, 1000);
+	return unused;
+}
+
+/* The thread that was in here does not exist in a fork child, whose own words are counted on. */
+static void forked_within(void)
+{
+	pthread_t thread;
+
+	for (unsigned round = 1; round <= 10; round++)
+		say("mno");
+	tfp_repeats_settle();
+	WANT(last == 10 && pthread_create(&thread, NULL, go_on, NULL) == 0);
+	for (unsigned i = 0; i < 200; i++) {
+		int status = 1;
+		pid_t child = fork();
+		if (child == 0) {
+			tfp_repeats_forked();
+			_exit(say("mnomno") != 2);
+		}
+		WANT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+	}
+	is_over = 1;
+	pthread_join(thread, NULL);
+}
+
 /* More different words than are told apart, then a loop. */
 static void too_many_words(void)
 {
@@ -172,6 +225,8 @@ TEST(layers)
 TEST(before_the_loop)
 TEST(settled)
 TEST(threads)
+TEST(threads_beside)
+TEST(forked_within)
 TEST(too_many_words)
 
 int main(void)
@@ -185,6 +240,8 @@ int main(void)
 		cmocka_unit_test(test_before_the_loop),
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_threads_beside),
+		cmocka_unit_test(test_forked_within),
 		cmocka_unit_test(test_too_many_words),
 	};
 
