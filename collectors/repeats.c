@@ -250,7 +250,7 @@ void tfp_repeats_call(struct tfp_thread *thread, uint64_t call)
 	uint64_t step = tfp_repeats_step(thread, word, tfp_now(), tfp_state->second_ticks);
 	if (step == 0)
 		return;
-	if (tfp_is_open)
+	if (tfp_window_is_at_step())
 		tfp_repeats_settle();
 	tfp_step_begin(TFP_FROM_repeats, step, 0);
 	if (step > tfp_window_last_step())

@@ -165,6 +165,11 @@ void tfp_window_step(uint64_t number)
 		tfp_window_change(at >= 0, TFP_CAUSE_STEP, at >= 0 ? (uint32_t)at : 0);
 }
 
+int tfp_window_is_at_step(void)
+{
+	return last_step_window >= 0;
+}
+
 uint64_t tfp_window_last_step(void)
 {
 	uint64_t last = 0;

@@ -64,6 +64,9 @@ int tfp_window_awaits_launch(uint64_t made);
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 
+/* Whether a window of steps held the last step; others may be open. */
+int tfp_window_is_at_step(void);
+
 /* The last step that a window of the plan holds; 0 = no window is of steps. */
 uint64_t tfp_window_last_step(void);
 
