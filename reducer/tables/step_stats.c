@@ -190,9 +190,35 @@ static bool note_replays(struct table *table, const struct request *request, con
 	return replays > 0;
 }
 
+/* Steps found while the program ran. Returns how many of them were given up again. */
+static size_t tell_met(struct table *table, const struct request *request, const struct process *process)
+{
+	size_t met = 0, given_up = 0;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		if (process->steps[i].source == SOURCE_repeats)
+			*(process->steps[i].is_chosen ? &met : &given_up) += 1;
+	if (met == 0)
+		return 0;
+	if (!request_wants_process(request, process))
+		return given_up;
+	table_note(table, NOTE_INFERRED,
+		   "Process %s: nobody marked its steps; they were found while the program ran, for its window of steps, from what "
+		   "repeated among its GPU calls and JAX's calls into XLA. Numbers count from the first round; the rounds until "
+		   "three were seen to be alike are not in the log. Where in the loop a step begins is a guess.",
+		   process->called);
+	if (given_up > 0)
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %zu " BY_COUNT("step that had been found before was", "steps that had been found before were")
+			   " given up when something else repeated: layers give way to whole steps, and a loop to the next one, also to an "
+			   "evaluation between. tfprof.step() says what is meant.",
+			   process->called, given_up);
+	return given_up;
+}
+
 static void note_process(struct table *table, const struct request *request, const struct process *process)
 {
-	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0, met = 0;
+	size_t passed_over = 0, estimated = 0, joined = 0, calls = 0, updates = 0, trained = 0, counted = 0;
 	const char *name = NULL; /* of the last call */
 
 	for (size_t i = 0; i < process->step_count; i++) {
@@ -204,10 +230,10 @@ static void note_process(struct table *table, const struct request *request, con
 		counted += process->steps[i].trained == COUNTED_ON_JAX;
 		joined += process->steps[i].turns > 1 ? process->steps[i].turns - 1 : 0;
 		estimated += process->steps[i].is_chosen && process->steps[i].source == STEP_BY_PERIOD;
-		met += process->steps[i].is_chosen && process->steps[i].source == SOURCE_repeats;
 	}
+	size_t given_up = tell_met(table, request, process);
 	passed_over -= joined < passed_over ? joined : passed_over;
-	passed_over -= process->beside_count;
+	passed_over -= process->beside_count + given_up;
 	if (process->beside_count > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s only predicts (no backward pass ran in it) while another one trains: what repeats in it, %zu "
@@ -231,12 +257,6 @@ static void note_process(struct table *table, const struct request *request, con
 	if (passed_over > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFO, "Process %s: %zu " BY_COUNT("step", "steps") " that a less trusted source marked, left out.",
 			   process->called, passed_over);
-	if (met > 0 && request_wants_process(request, process))
-		table_note(table, NOTE_INFERRED,
-			   "Process %s: nobody marked its steps; they were found while the program ran, for its window of steps, from what "
-			   "repeated among its GPU calls and JAX's calls into XLA. Numbers count from the first round; the rounds until "
-			   "three were seen to be alike are not in the log. Where in the loop a step begins is a guess.",
-			   process->called);
 	if (estimated > 0 && request_wants_process(request, process))
 		table_note(
 			table, NOTE_INFERRED,
