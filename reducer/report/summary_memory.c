@@ -124,7 +124,10 @@ static void put_told(struct summary *summary)
 		}
 }
 
-/* Of live heap at the ends of several processes: what forked ones took over from their parent stands there once for each. */
+/*
+ * Of live heap at the ends of several processes: what forked ones took over from their parent stands there once for each. How much of that
+ * they gave back is in their counts, and not told apart from their own blocks: at most what was live is still there.
+ */
 static void put_inherited(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -135,13 +138,14 @@ static void put_inherited(struct summary *summary)
 		const struct process *process = &run->processes[i];
 		if (!request_wants_process(summary->request, process) || !process_has_heap(process) || process->heap.is_live_unknown)
 			continue;
-		live += process->heap.live_bytes;
-		inherited += process->heap.inherited_bytes;
-		count += process->heap.inherited_bytes > 0;
+		const struct account *heap = &process->heap;
+		live += heap->live_bytes;
+		inherited += heap->inherited_bytes < heap->live_bytes ? heap->inherited_bytes : heap->live_bytes;
+		count += heap->inherited_bytes > 0;
 	}
 	if (!summary_left(summary) || !inherited || (double)inherited < INHERITED_FROM * (double)live)
 		return;
-	text_string(&summary->line, "  heap: ");
+	text_string(&summary->line, "  heap: up to ");
 	text_size(&summary->line, (int64_t)inherited);
 	text_format(&summary->line, " of that %zu forked process%s took over from the parent, shared with it until written", count,
 		    count == 1 ? "" : "es");
