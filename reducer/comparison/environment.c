@@ -135,6 +135,28 @@ static void put_row(struct table *table, const struct trait *named, const struct
 	table_string(table, AFTER, after ? after->value : NULL);
 }
 
+static bool is_of_run(const struct trait *trait)
+{
+	return strcmp(trait->kind, "run") == 0;
+}
+
+/* What only the older run has. */
+static void put_gone(struct table *table, const struct trait_list *before, const struct trait_list *after, bool of_run)
+{
+	for (size_t i = 0; i < before->count; i++)
+		if (is_of_run(&before->items[i]) == of_run && !find(after, &before->items[i]))
+			put_row(table, &before->items[i], &before->items[i], NULL);
+}
+
+static void put_new(struct table *table, const struct trait_list *before, const struct trait_list *after, bool of_run)
+{
+	for (size_t i = 0; i < after->count; i++) {
+		const struct trait *item = &after->items[i], *other = find(before, item);
+		if (is_of_run(item) == of_run && (!other || strcmp(other->value, item->value) != 0))
+			put_row(table, item, other, item);
+	}
+}
+
 static void fill(struct table *table, const struct request *request)
 {
 	struct request plain = figures_plain(request), plain_base = figures_plain(request->base);
@@ -142,14 +164,10 @@ static void fill(struct table *table, const struct request *request)
 
 	gather_all(&before, &plain_base);
 	gather_all(&after, &plain);
-	for (size_t i = 0; i < after.count; i++) {
-		const struct trait *other = find(&before, &after.items[i]);
-		if (!other || strcmp(other->value, after.items[i].value) != 0)
-			put_row(table, &after.items[i], other, &after.items[i]);
-	}
-	for (size_t i = 0; i < before.count; i++)
-		if (!find(&after, &before.items[i]))
-			put_row(table, &before.items[i], &before.items[i], NULL);
+	put_gone(table, &before, &after, true); /* an older run that failed is no baseline */
+	put_new(table, &before, &after, true);
+	put_new(table, &before, &after, false);
+	put_gone(table, &before, &after, false);
 	table_note(table, NOTE_INFO, "The older run is %s, the newer one %s.%s", request->base->run->name, request->run->name,
 		   request->run->process_count > 1 || request->base->run->process_count > 1
 			   ? " Facts of single processes are not compared."
