@@ -142,7 +142,6 @@ static void put_row(struct table *table, const struct request *request, const st
 		  step_rows_counts(rows, row) ? row->total_ns : 0);
 }
 
-/* Ops of PyTorch, and none of a backward pass. */
 static void note_no_steps(struct table *table, const struct request *request)
 {
 	const char *lost = notes_is_lossy(request) ? " Events were lost (-t losses): those that mark steps may be among them." : "";

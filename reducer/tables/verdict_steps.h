@@ -14,9 +14,10 @@
 /* ns of the judged steps of processes in none of whose steps a device worked. */
 uint64_t verdict_time_without_devices(const struct step_rows *rows);
 
-/* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 /* That the run failed, where it did: what its time went into is not what to mend first. */
 void verdict_say_failed(struct text *sentence, const struct request *request);
+
+/* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
 
 /*
