@@ -134,8 +134,9 @@ static const char *window_sentence(const struct request *request)
 		is_of_steps |= request_wants_process(request, &request->run->processes[i]) &&
 			       strstr(process_setting(&request->run->processes[i], "WINDOW"), "step:") != NULL;
 	return is_of_steps ? "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were): step:N-M counts steps that "
-			     "are marked while the program runs or seen to repeat in its GPU calls and JAX's calls (those from the fourth "
-			     "round on), and none had such a number. tfprof.step() of preload/tfprof.py marks them, and time:FROM-TO needs none."
+			     "are marked while the program runs or seen to repeat in its GPU calls and JAX's calls (those from the "
+			     "fourth round on), and none had such a number. tfprof.step() of preload/tfprof.py marks them, and "
+			     "time:FROM-TO needs none."
 			   : "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were).";
 }
 
