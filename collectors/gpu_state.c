@@ -38,13 +38,12 @@ int tfp_gpu_counts_launches(void)
 	return plan.is_on && tfp_state && tfp_window_awaits_launch(tfp_state->gpu_launches);
 }
 
-/* Settings and window into mode and mask. May be called by two threads at once: both read the same, the last store wins. */
-static void settle(void)
+static void settle_once(uint32_t is_open)
 {
 	uint32_t mask = BIT(device) | BIT(names);
 	int counts = tfp_gpu_counts_launches();
 
-	if (tfp_is_open)
+	if (is_open)
 		mask |= tfp_gpu_kept;
 	else if (plan.follows_closed)
 		mask |= BIT(alloc) | BIT(free) | BIT(context);
@@ -60,9 +59,19 @@ static void settle(void)
 		__atomic_fetch_or((uint32_t *)&tfp_gpu_attention, TFP_GPU_REPEAT, __ATOMIC_RELAXED);
 	else
 		__atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_REPEAT, __ATOMIC_RELAXED);
-	tfp_gpu_mode = !plan.is_on || !tfp_is_open ? TFP_GPU_OFF : plan.wants_cupti ? TFP_GPU_FULL : TFP_GPU_HOOKS;
+	tfp_gpu_mode = !plan.is_on || !is_open ? TFP_GPU_OFF : plan.wants_cupti ? TFP_GPU_FULL : TFP_GPU_HOOKS;
 	tfp_gpu_recorded = tfp_gpu_mode != TFP_GPU_OFF ? tfp_gpu_kept : 0;
 	tfp_gpu_mask = plan.is_on ? mask : 0;
+}
+
+/* Settings and window into mode and mask. By two threads at once: whose store is the last one looks whether the window is still so. */
+static void settle(void)
+{
+	uint32_t is_open;
+
+	do
+		settle_once(is_open = tfp_is_open);
+	while (is_open != tfp_is_open);
 }
 
 void tfp_gpu_begin(const struct tfp_gpu_plan *wanted)
