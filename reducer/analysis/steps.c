@@ -44,6 +44,18 @@ static void make_lanes(struct steps_pass *pass)
 		pass->lanes = base_grow(pass->lanes, &pass->lane_room, pass->lane_count + 1, sizeof(*pass->lanes));
 		pass->lanes[pass->lane_count++] = (struct lane){i, i + 1, {i, i, i}};
 	}
+	pass->lane_times = base_alloc(pass->lane_count / LANES_TOGETHER + 1, sizeof(*pass->lane_times));
+	for (size_t l = 0; l < pass->lane_count; l++) {
+		struct lane_times *times = &pass->lane_times[l / LANES_TOGETHER];
+		if (l % LANES_TOGETHER == 0)
+			*times = (struct lane_times){INT64_MAX, INT64_MIN};
+		for (size_t i = pass->lanes[l].from; i < pass->lanes[l].to; i++) {
+			const struct unit *unit = &units->items[i];
+			int64_t to_ns = unit->marked_ns > unit->end_ns ? unit->marked_ns : unit->end_ns; /* TIME_UNKNOWN is less */
+			times->from_ns = unit->start_ns < times->from_ns ? unit->start_ns : times->from_ns;
+			times->to_ns = to_ns > times->to_ns ? to_ns : times->to_ns;
+		}
+	}
 }
 
 #define MASKED_BITS 4
@@ -245,7 +257,7 @@ static void add_by_time(struct steps *steps, const struct span *span, uint32_t m
 	const struct unit *units = pass->units.items;
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
 
-	for (size_t l = 0; l < pass->lane_count; l++) {
+	for (size_t l = 0; (l = steps_lane_at(pass, l, span->start_ns, end)) < pass->lane_count; l++) {
 		struct lane *lane = &pass->lanes[l];
 		size_t unit = steps_find_unit(pass, lane, span->on == SPAN_QUEUE ? HINT_DEVICE : HINT_HOST, span->start_ns);
 		for (size_t i = unit == SIZE_MAX ? lane->from : unit; i < lane->to && units[i].start_ns < end; i++) {
@@ -264,7 +276,7 @@ static void add_by_launch(struct steps *steps, const struct span *span, uint32_t
 	size_t device = span->device < DEVICES_MOST ? span->device : DEVICES_MOST - 1, unit = SIZE_MAX;
 	int64_t time = span->on != SPAN_QUEUE || span->called_ns == TIME_UNKNOWN ? span->start_ns : span->called_ns;
 
-	for (size_t l = 0; l < pass->lane_count && unit == SIZE_MAX; l++) {
+	for (size_t l = 0; unit == SIZE_MAX && (l = steps_lane_at(pass, l, time, time)) < pass->lane_count; l++) {
 		size_t found = steps_find_unit(pass, &pass->lanes[l], span->on == SPAN_QUEUE ? HINT_DEVICE : HINT_HOST, time);
 		const struct unit *at = found == SIZE_MAX ? NULL : &pass->units.items[found];
 		if (at && time < (at->marked_ns == TIME_UNKNOWN ? at->end_ns : at->marked_ns))
@@ -481,6 +493,7 @@ static void drop_pass(struct steps *steps)
 	free(pass->functions);
 	free(pass->is_settled);
 	free(pass->lanes);
+	free(pass->lane_times);
 	free(pass->looked.times);
 	number_map_free(&pass->given);
 	parts_free(&pass->parts);

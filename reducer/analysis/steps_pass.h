@@ -14,13 +14,21 @@ struct lane {
 	size_t from, to, hints[HINTS];
 };
 
+#define LANES_TOGETHER 64u
+
+/* When their units are. */
+struct lane_times {
+	int64_t from_ns, to_ns;
+};
+
 struct steps_pass {
 	const struct analysis_input *input;
 	struct units units;
 	struct parts parts;
 	struct looked_pass looked;
-	struct lane *lanes;
+	struct lane *lanes; /* by thread */
 	size_t lane_count, lane_room;
+	struct lane_times *lane_times; /* of each LANES_TOGETHER lanes */
 	uint64_t *functions;	      /* by unit: of TensorFlow's function that it is a call of, a hash; 0 = none was seen */
 	struct waiting **waiting;     /* by unit; NULL = nothing came yet, or is settled */
 	bool *is_settled;	      /* by unit */
@@ -30,6 +38,35 @@ struct steps_pass {
 	bool is_span;
 	struct number_map given; /* with is_span: number + 1 of a unit -> its place, of equal ones the last */
 };
+
+/*
+ * The first lane from `lane` on that may have a unit in these times (a moment: from_ns = to_ns); lane_count = none. A server with a thread
+ * for each request has as many lanes as those: such as live at other times, which are neighbours, are passed over together.
+ */
+static inline size_t steps_lane_at(const struct steps_pass *pass, size_t lane, int64_t from_ns, int64_t to_ns)
+{
+	for (; lane < pass->lane_count; lane = (lane / LANES_TOGETHER + 1) * LANES_TOGETHER) {
+		const struct lane_times *times = &pass->lane_times[lane / LANES_TOGETHER];
+		if (from_ns < times->to_ns && to_ns >= times->from_ns)
+			return lane;
+	}
+	return pass->lane_count;
+}
+
+/* The lane of a thread; lane_count = it has no units. */
+static inline size_t steps_lane_of(const struct steps_pass *pass, uint32_t thread)
+{
+	size_t low = 0, high = pass->lane_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (pass->units.items[pass->lanes[middle].from].thread < thread)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < pass->lane_count && pass->units.items[pass->lanes[low].from].thread == thread ? low : pass->lane_count;
+}
 
 /* The last unit of a lane that begins by then; SIZE_MAX = none does. */
 static inline size_t steps_find_unit(const struct steps_pass *pass, struct lane *lane, unsigned hints, int64_t time_ns)

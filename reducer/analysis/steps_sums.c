@@ -8,17 +8,14 @@
 void steps_note_function(struct steps_pass *pass, const struct span *span)
 {
 	const struct process *process = pass->input->process;
+	size_t lane = steps_lane_of(pass, span->thread), at;
 
-	for (size_t l = 0; l < pass->lane_count; l++) {
-		const struct unit *unit = &pass->units.items[pass->lanes[l].from];
-		if (unit->thread != span->thread || span->start_ns < unit->start_ns)
-			continue;
-		size_t at = steps_find_unit(pass, &pass->lanes[l], HINT_HOST, span->start_ns);
-		unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
-		if (unit && unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager &&
-		    !process->steps[unit->step].is_batch && !process->steps[unit->step].is_update && !pass->functions[at])
-			pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
-	}
+	if (lane == pass->lane_count || (at = steps_find_unit(pass, &pass->lanes[lane], HINT_HOST, span->start_ns)) == SIZE_MAX)
+		return;
+	const struct unit *unit = &pass->units.items[at];
+	if (unit->step != SIZE_MAX && process->steps[unit->step].source == SOURCE_eager && !process->steps[unit->step].is_batch &&
+	    !process->steps[unit->step].is_update && !pass->functions[at])
+		pass->functions[at] = base_hash(BASE_HASH, span->name, strlen(span->name));
 }
 
 /* Arithmetic counts for the step in which it began: its thread's, else whatever thread's. */
@@ -26,11 +23,13 @@ void steps_add_flops(struct steps *steps, const struct span *span)
 {
 	struct steps_pass *pass = steps->pass;
 	const struct unit *units = pass->units.items;
-	bool has_lane = false;
+	bool has_lane = steps_lane_of(pass, span->thread) < pass->lane_count;
 
-	for (size_t l = 0; l < pass->lane_count; l++)
-		has_lane |= units[pass->lanes[l].from].thread == span->thread;
-	for (size_t l = 0; l < pass->lane_count && (span->flops->is_counted || span->flops->is_replay); l++) {
+	if (!span->flops->is_counted && !span->flops->is_replay)
+		return;
+	for (size_t l = 0; l < pass->lane_count; l++) {
+		if (pass->units.kind != UNIT_WHOLE && (l = steps_lane_at(pass, l, span->start_ns, span->start_ns)) == pass->lane_count)
+			break;
 		size_t unit = steps_find_unit(pass, &pass->lanes[l], HINT_HOST, span->start_ns);
 		if (unit == SIZE_MAX || (has_lane && units[unit].thread != span->thread))
 			continue;
@@ -67,7 +66,7 @@ void steps_add_edges(struct steps *steps, const struct span_again *again, uint32
 	if ((phase != PHASE_FORWARD && phase != PHASE_BACKWARD) || span->what == SPAN_COPY || span->what == SPAN_SET ||
 	    (is_unsaid && span->source != SOURCE_record_function))
 		return;
-	for (size_t l = 0; l < pass->lane_count; l++) {
+	for (size_t l = 0; (l = steps_lane_at(pass, l, time, time)) < pass->lane_count; l++) {
 		size_t at = steps_find_unit(pass, &pass->lanes[l], HINT_PASSES, time);
 		const struct unit *unit = at == SIZE_MAX ? NULL : &pass->units.items[at];
 		if (unit && time < unit->end_ns && (!is_unsaid || span->thread == unit->thread))
