@@ -71,6 +71,7 @@ struct group {
 	uint32_t word, thread; /* thread: 0 = of any */
 	enum unit_kind kind;
 	uint64_t count, ns;
+	int64_t last_start_ns, first_end_ns;
 };
 struct roots {
 	struct words words;
@@ -103,8 +104,25 @@ static uint32_t group_of(struct roots *roots, const struct span *span, enum unit
 		if (roots->groups[g].word == word && roots->groups[g].thread == thread && roots->groups[g].kind == kind)
 			return (uint32_t)g;
 	roots->groups = base_grow(roots->groups, &roots->group_room, roots->group_count + 1, sizeof(*roots->groups));
-	roots->groups[roots->group_count] = (struct group){.word = word, .thread = thread, .kind = kind};
+	roots->groups[roots->group_count] = (struct group){
+		.word = word, .thread = thread, .kind = kind, .last_start_ns = INT64_MIN, .first_end_ns = INT64_MAX};
 	return (uint32_t)roots->group_count++;
+}
+
+static void add_to(struct group *group, const struct span *span)
+{
+	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+
+	group->count++;
+	group->ns += span->duration_ns;
+	group->last_start_ns = span->start_ns > group->last_start_ns ? span->start_ns : group->last_start_ns;
+	group->first_end_ns = end < group->first_end_ns ? end : group->first_end_ns;
+}
+
+/* Such as go on all at one moment do not repeat: what each thread does for its life. */
+static bool repeats(const struct group *group)
+{
+	return group->count >= 2 && group->last_start_ns >= group->first_end_ns;
 }
 
 static int take_root(void *context, const struct span *span)
@@ -119,8 +137,7 @@ static int take_root(void *context, const struct span *span)
 	if (span->is_open || roots->count == UNITS_MOST || roots->group_count > 256 || !(is_range || is_call(span)))
 		return 0;
 	group = group_of(roots, span, is_range ? UNIT_REQUEST : UNIT_CALL);
-	roots->groups[group].count++;
-	roots->groups[group].ns += span->duration_ns;
+	add_to(&roots->groups[group], span);
 	roots->items = base_grow(roots->items, &roots->room, roots->count + 1, sizeof(*roots->items));
 	roots->items[roots->count++] = (struct root){
 		.start_ns = span->start_ns, .end_ns = span->start_ns + (int64_t)span->duration_ns, .group = group, .thread = span->thread};
@@ -134,7 +151,7 @@ static size_t choose(const struct roots *roots)
 
 	for (size_t g = 0; g < roots->group_count; g++) {
 		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
-		if (group->count >= 2 && (double)group->ns >= ROOTS_PART * (double)roots->outermost_ns &&
+		if (repeats(group) && (double)group->ns >= ROOTS_PART * (double)roots->outermost_ns &&
 		    (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
 			best = g;
 	}
