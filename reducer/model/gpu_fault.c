@@ -12,54 +12,51 @@
 enum { WAIT_STREAM = 3, WAIT_CONTEXT = 4 }; /* CUpti_ActivitySynchronizationType */
 enum { OF_STREAM = 1, OF_CONTEXT = 2 };	    /* of `waited` */
 
-static const struct {
-	uint32_t code;
-	const char *name, *text;
-} faults[] = {
-#define GPU_FAULT(code, name, text) {code, name, text},
+enum remedy {
+#define GPU_REMEDY(name, sentence) name,
+#include "reducer/model/gpu_faults.def"
+#undef GPU_REMEDY
+	REMEDIES
+};
+static const char *const remedies[REMEDIES] = {
+#define GPU_REMEDY(name, sentence) [name] = (sentence),
+#include "reducer/model/gpu_faults.def"
+#undef GPU_REMEDY
+};
+
+static const struct gpu_result faults[] = {
+#define GPU_FAULT(code, name, text, remedy) {code, name, text, remedy},
 #include "reducer/model/gpu_faults.def"
 #undef GPU_FAULT
 };
 
-static const struct {
-	uint32_t code;
-	const char *name, *text;
-} bad_launches[] = {
-#define GPU_BAD_LAUNCH(code, name, text) {code, name, text},
+static const struct gpu_result bad_launches[] = {
+#define GPU_BAD_LAUNCH(code, name, text, remedy) {code, name, text, remedy},
 #include "reducer/model/gpu_faults.def"
 #undef GPU_BAD_LAUNCH
 };
 
-const char *gpu_bad_launch_name(uint32_t result)
+static const struct gpu_result *find(const struct gpu_result *rows, size_t count, uint32_t code)
 {
-	for (size_t i = 0; i < sizeof bad_launches / sizeof *bad_launches; i++)
-		if (bad_launches[i].code == result)
-			return bad_launches[i].name;
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].code == code)
+			return &rows[i];
 	return NULL;
 }
 
-const char *gpu_bad_launch_text(uint32_t result)
+const struct gpu_result *gpu_fault_of(uint32_t result)
 {
-	for (size_t i = 0; i < sizeof bad_launches / sizeof *bad_launches; i++)
-		if (bad_launches[i].code == result)
-			return bad_launches[i].text;
-	return NULL;
+	return find(faults, sizeof faults / sizeof *faults, result);
 }
 
-const char *gpu_fault_name(uint32_t result)
+const struct gpu_result *gpu_bad_launch_of(uint32_t result)
 {
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		if (faults[i].code == result)
-			return faults[i].name;
-	return NULL;
+	return find(bad_launches, sizeof bad_launches / sizeof *bad_launches, result);
 }
 
-const char *gpu_fault_text(uint32_t result)
+const char *gpu_result_remedy(const struct gpu_result *result)
 {
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		if (faults[i].code == result)
-			return faults[i].text;
-	return NULL;
+	return remedies[result->remedy];
 }
 
 void gpu_fault_times(struct gpu_fault *fault, const struct process *process)
@@ -91,7 +88,7 @@ static void note_bad_launch(struct gpu_scan *scan, const struct gpu_call *call, 
 	struct gpu_bad_launch *bad = &scan->gpu->fault.bad;
 	int is_told = call->kind == GPU_LAUNCH && arguments->kind == GPU_LAUNCH && !arguments->is_object && !arguments->is_library;
 
-	if (call->kind < GPU_LAUNCH || call->kind > GPU_GRAPH || gpu_bad_launch_name(call->result) == NULL ||
+	if (call->kind < GPU_LAUNCH || call->kind > GPU_GRAPH || gpu_bad_launch_of(call->result) == NULL ||
 	    (bad->result != 0 && (uint64_t)bad->returned_ns <= call->end))
 		return;
 	*bad = (struct gpu_bad_launch){.result = call->result, .called_ns = (int64_t)(call->begin & INT64_MAX),
@@ -104,7 +101,7 @@ void gpu_fault_call(struct gpu_scan *scan, const struct gpu_call *call, const st
 {
 	struct gpu_fault *fault = &scan->gpu->fault;
 
-	if (gpu_fault_name(call->result) == NULL) {
+	if (gpu_fault_of(call->result) == NULL) {
 		note_bad_launch(scan, call, arguments);
 		return;
 	}

@@ -47,12 +47,17 @@ struct gpu_fault {
 	uint64_t elsewhere;          /* such pieces in contexts that did not fail: they were still at it */
 };
 
-/* What cudaGetErrorName and cudaGetErrorString say; NULL = a result that does not mean this. */
-const char *gpu_fault_name(uint32_t result);
-const char *gpu_fault_text(uint32_t result);
-/* The same of results of calls that started nothing; NULL = none that is known here. */
-const char *gpu_bad_launch_name(uint32_t result);
-const char *gpu_bad_launch_text(uint32_t result);
+/* A row of gpu_faults.def: what cudaGetErrorName and cudaGetErrorString say of a result. */
+struct gpu_result {
+	uint32_t code;
+	const char *name, *text;
+	unsigned remedy;
+};
+/* NULL = a result that does not mean that work on a device failed; that the call started nothing, as far as is known here. */
+const struct gpu_result *gpu_fault_of(uint32_t result);
+const struct gpu_result *gpu_bad_launch_of(uint32_t result);
+/* A sentence on what to do next. */
+const char *gpu_result_remedy(const struct gpu_result *result);
 
 /* While a log is read. */
 struct gpu_fault_scan {

@@ -65,7 +65,7 @@ static void gather_devices(struct rule_facts *facts, const struct request *reque
 	facts_own(facts, FACT_faults, (double)faults, "overview.verdict", "sentence", "%s", "area=fault");
 	if (faults) {
 		facts_own(facts, FACT_fault_result, result, "launches", "reason", "%s", "");
-		text_format(&first, "%u (%s: %s)", result, gpu_fault_name(result), gpu_fault_text(result));
+		text_format(&first, "%u (%s: %s)", result, gpu_fault_of(result)->name, gpu_fault_of(result)->text);
 		label(facts, FACT_faults, &first);
 	}
 	facts_own(facts, FACT_bad_launches, (double)refused, "launches", "reason", "%s", "pairing=not-launched,reason=the call failed");

@@ -6,6 +6,7 @@
  */
 #include "reducer/rules/rule.h"
 
+#include "reducer/model/gpu_fault.h"
 #include "reducer/tables/memory_out.h"
 
 void rule_memory_ran_out(const struct rule_facts *facts, struct finding *finding)
@@ -30,14 +31,10 @@ void rule_memory_ran_out(const struct rule_facts *facts, struct finding *finding
 	finding_prove(finding, facts, FACT_refused);
 }
 
-/* Memory that fails, and links, are the machine's: no tool for programs finds them. */
-static const char *remedy_of_fault(unsigned result)
+/* Of a result that a fact tells; "" where it tells none. */
+static const char *remedy_of(const struct gpu_result *result)
 {
-	if (result == 214 || result == 220)
-		return "That is the hardware's: look at the kernel's log (Xid) and nvidia-smi -q, and take the device out of use.";
-	if (result == 702)
-		return "A kernel ran longer than the device's watchdog allows: a loop without end, or a device that also drives a display.";
-	return "Run it with CUDA_LAUNCH_BLOCKING=1, so that the call at fault returns the error, or under compute-sanitizer.";
+	return result ? gpu_result_remedy(result) : "";
 }
 
 void rule_work_failed(const struct rule_facts *facts, struct finding *finding)
@@ -48,20 +45,8 @@ void rule_work_failed(const struct rule_facts *facts, struct finding *finding)
 		return;
 	finding_measure(finding, faults->value);
 	text_format(&finding->title, "Work on a device failed: %s. -t overview.verdict says where.", faults->label);
-	text_string(&finding->remedy, remedy_of_fault((unsigned)facts_value(facts, FACT_fault_result)));
+	text_string(&finding->remedy, remedy_of(gpu_fault_of((uint32_t)facts_value(facts, FACT_fault_result))));
 	finding_prove(finding, facts, FACT_faults);
-}
-
-static const char *remedy_of_launch(unsigned result)
-{
-	if (result == 9 || result == 701 || result == 720)
-		return "The grid, the block or its shared memory and registers are more than the device allows: check the sizes that it "
-		       "was launched with.";
-	if (result == 98 || result == 200 || result == 209 || result == 218 || result == 222)
-		return "The code was not built for this device or driver: build it for its architecture, or update the driver.";
-	if (result == 46 || result == 999)
-		return "The device could not be used: look at the kernel's log (Xid), nvidia-smi, and who else has it.";
-	return "Check what that call was given.";
 }
 
 void rule_launches_failed(const struct rule_facts *facts, struct finding *finding)
@@ -74,7 +59,7 @@ void rule_launches_failed(const struct rule_facts *facts, struct finding *findin
 	finding_excuse(finding, facts_value(facts, FACT_faults) > 0, "they came of work that had failed");
 	text_format(&finding->title, "%.0f call%s that should have given a device work returned an error and did nothing%s%s.", bad->value,
 		    bad->value == 1 ? "" : "s", bad->label[0] ? ", the first: " : "", bad->label);
-	text_string(&finding->remedy, remedy_of_launch((unsigned)facts_value(facts, FACT_bad_launch_result)));
+	text_string(&finding->remedy, remedy_of(gpu_bad_launch_of((uint32_t)facts_value(facts, FACT_bad_launch_result))));
 	text_string(&finding->remedy, " A program that does not ask for errors goes on with wrong results.");
 	finding_prove(finding, facts, FACT_bad_launches);
 }

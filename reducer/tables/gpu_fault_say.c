@@ -136,14 +136,6 @@ static void put_suspects(struct text *text, const struct request *request, size_
 	text_char(text, '.');
 }
 
-/* Memory that fails, and links, are the machine's: no tool for programs finds them. */
-static const char *advice_for(uint32_t result)
-{
-	if (result == 214 || result == 220)
-		return " That is the hardware's: look at the kernel's log (Xid) and nvidia-smi -q.";
-	return " Next: run it with CUDA_LAUNCH_BLOCKING=1, so that the call at fault returns the error, or under compute-sanitizer.";
-}
-
 /* It went on with steps: with its device, or without. */
 static void put_after(struct text *text, const struct process *process)
 {
@@ -203,7 +195,7 @@ uint32_t gpu_bad_launch_say(struct text *text, const struct request *request, bo
 		return 0;
 	text_format(text, "%s returned %" PRIu32 " (%s: %s)",
 		    bad->function < process->gpu->function_count ? process->gpu->functions[bad->function].name : "a call", bad->result,
-		    gpu_bad_launch_name(bad->result), gpu_bad_launch_text(bad->result));
+		    gpu_bad_launch_of(bad->result)->name, gpu_bad_launch_of(bad->result)->text);
 	put_time(text, bad->returned_ns);
 	put_place(text, request, &(struct place){number, bad->called_ns, bad->returned_ns, bad->thread, bad->stack});
 	if (bad->op && bad->op < process->op_count)
@@ -238,7 +230,8 @@ void gpu_fault_say(struct text *text, const struct request *request)
 	}
 	text_string(text, "Work on the GPU failed: ");
 	text_string(text, fault->function < process->gpu->function_count ? process->gpu->functions[fault->function].name : "a call");
-	text_format(text, " returned %" PRIu32 " (%s: %s)", fault->result, gpu_fault_name(fault->result), gpu_fault_text(fault->result));
+	text_format(text, " returned %" PRIu32 " (%s: %s)", fault->result, gpu_fault_of(fault->result)->name,
+		    gpu_fault_of(fault->result)->text);
 	put_time(text, fault->returned_ns);
 	put_place(text, request, &(struct place){number, fault->called_ns, fault->returned_ns, fault->thread, fault->stack});
 	if (request->run->process_count > 1)
@@ -246,5 +239,5 @@ void gpu_fault_say(struct text *text, const struct request *request)
 	text_char(text, '.');
 	put_suspects(text, request, number);
 	put_after(text, process);
-	text_string(text, advice_for(fault->result));
+	text_format(text, " %s", gpu_result_remedy(gpu_fault_of(fault->result)));
 }
