@@ -530,8 +530,8 @@ bool process_has_failed(const struct process *process)
 const char *process_end_text(const struct process *process, char *text, size_t room)
 {
 	static const char *const texts[] = {[END_UNKNOWN] =
-						    "no word from the process: killed (SIGKILL, SIGSEGV, ...), it ended past libc, "
-						    "or its log was copied before",
+						    ("no word from the process: killed (SIGKILL, SIGSEGV, ...), it ended past libc, "
+						    "or its log was copied before"),
 					    [END_RUNNING] = "still running",
 					    [END_EXIT] = "exit status %d",
 					    [END__EXIT] = "exit status %d (_exit)",
