@@ -29,50 +29,54 @@ uint64_t process_cpus(const struct process *process)
 	return strtoull(host_fact(process, "cpus"), NULL, 10);
 }
 
-/* A rank and how many there are. The one nearest to the framework first: torchrun under srun sets RANK for each of several
- * processes of a task. */
-static const struct {
-	const char *rank, *ranks;
-} variables[] = {
-	{"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"},
-	{"HOROVOD_RANK", NULL}, {"JAX_PROCESS_ID", NULL},			  {"SLURM_PROCID", "SLURM_NTASKS"},
+const struct rank_variables rank_variables[RANK_VARIABLES] = {
+	{"RANK", "WORLD_SIZE", {"MASTER_ADDR", "MASTER_PORT"}},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", {"PMIX_NAMESPACE"}},
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+	{"PMI_RANK", "PMI_SIZE", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+	{"HOROVOD_RANK", "HOROVOD_SIZE", {"HOROVOD_GLOO_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_PORT"}},
+	{"JAX_PROCESS_ID", "JAX_NUM_PROCESSES", {"JAX_COORDINATOR_ADDRESS"}},
+	{"SLURM_PROCID", "SLURM_NTASKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 };
-#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+int rank_number(const char *value, uint64_t *number)
+{
+	char *end;
+
+	if (value[0] < '0' || value[0] > '9')
+		return -1;
+	errno = 0;
+	*number = strtoull(value, &end, 10);
+	return !*end && !errno && *number <= INT64_MAX ? 0 : -1;
+}
 
 /* What a variable of the environment says. Returns -1 where it is not set, or to no number. */
 static int read_number(const struct process *process, const char *name, uint64_t *number)
 {
-	for (size_t i = 0; i < process->environment_count; i++) {
-		const struct pair *pair = &process->environment[i];
-		char *end;
-		if (strcmp(pair->name, name) != 0 || pair->value[0] < '0' || pair->value[0] > '9')
-			continue;
-		errno = 0;
-		*number = strtoull(pair->value, &end, 10);
-		if (!*end && !errno && *number <= INT64_MAX)
+	for (size_t i = 0; i < process->environment_count; i++)
+		if (strcmp(process->environment[i].name, name) == 0 && rank_number(process->environment[i].value, number) == 0)
 			return 0;
-	}
 	return -1;
 }
 
 int process_rank(const struct process *process, uint64_t *rank)
 {
-	for (size_t v = 0; v < VARIABLES; v++)
-		if (read_number(process, variables[v].rank, rank) == 0)
+	for (size_t v = 0; v < RANK_VARIABLES; v++)
+		if (read_number(process, rank_variables[v].rank, rank) == 0)
 			return 0;
 	return -1;
 }
 
 const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANKS_MOST])
 {
-	for (size_t v = 0; v < VARIABLES; v++) {
+	for (size_t v = 0; v < RANK_VARIABLES; v++) {
 		uint64_t count = 0, told, rank;
 
 		memset(is_there, 0, RANKS_MOST * sizeof(*is_there));
-		for (size_t i = 0; i < run->process_count && variables[v].ranks; i++) {
+		for (size_t i = 0; i < run->process_count && rank_variables[v].ranks; i++) {
 			const struct process *process = &run->processes[i];
-			if (read_number(process, variables[v].rank, &rank) != 0 ||
-			    read_number(process, variables[v].ranks, &told) != 0)
+			if (read_number(process, rank_variables[v].rank, &rank) != 0 ||
+			    read_number(process, rank_variables[v].ranks, &told) != 0)
 				continue;
 			if (told > RANKS_MOST || rank >= told || (count && told != count))
 				return NULL; /* more than one job, or no numbers of ranks */
@@ -81,7 +85,7 @@ const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANK
 		}
 		*ranks = count;
 		if (count)
-			return variables[v].ranks;
+			return rank_variables[v].ranks;
 	}
 	return NULL;
 }

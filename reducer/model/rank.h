@@ -27,6 +27,20 @@ const char *process_member(const struct process *process);
  * with free(). */
 char *process_file_name(const struct run *run, size_t index);
 
+/*
+ * Variables by which a launcher tells a process its rank, how many there are (NULL: it does not), and where the ranks meet or which job
+ * they are of. The one nearest to the framework first: torchrun under srun sets RANK for each of several processes of a task.
+ */
+#define RANK_MEETINGS 2
+#define RANK_VARIABLES 7
+struct rank_variables {
+	const char *rank, *ranks, *meeting[RANK_MEETINGS];
+};
+extern const struct rank_variables rank_variables[RANK_VARIABLES];
+
+/* The number that such a variable says. Returns -1 where it says none. */
+int rank_number(const char *value, uint64_t *number);
+
 #define RANKS_MOST 4096 /* of a job; of a larger one it is not told which are there */
 
 /*

@@ -210,6 +210,7 @@ struct run {
 	int64_t gone_ns;      /* to the last gone_ns of a process */
 	struct process *processes; /* by start; a parent stands before its children */
 	size_t process_count;
+	size_t start_count;   /* trees of processes in it: more than one where ranks of a job were started apart; 0 = all were asked for */
 	struct run_brief *others;  /* newest first */
 	size_t other_count;
 	int is_scanned;

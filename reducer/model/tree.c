@@ -2,12 +2,13 @@
 /*
  * Which logs form a run, and who is whose parent.
  *
- * Rule: logs that share a job id, or of which one names the other as its parent, are one run. Two runs are never mixed:
- * the newest is taken unless one is named; one that ran within the life of another is not the newest.
+ * Rule: logs that share a job id, of which one names the other as its parent, or which tell ranks of one job, are one run. Two runs
+ * are never mixed: the newest is taken unless one is named; one that ran within the life of another is not the newest.
  */
 #include "reducer/model/internal.h"
 #include "reducer/model/program.h"
 #include "reducer/model/round.h"
+#include "reducer/model/tree_ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ struct tree {
 	struct log **logs; /* by start */
 	size_t count;
 	size_t *group;     /* index of the first log of the same run */
+	size_t *starts;    /* the same without what ranks told: what one start of a program began */
 	size_t *parents, *exec_before;
 };
 
@@ -115,6 +117,30 @@ static void link_log(struct tree *tree, size_t i)
 		tree->parents[i] = tree->parents[tree->exec_before[i]];
 }
 
+static void join_ranks(void *context, size_t log, size_t other)
+{
+	struct tree *tree = context;
+
+	join(tree, log, other);
+}
+
+/* Joins trees that were started apart as ranks of one job; tree->starts keeps what was a tree before. Returns -1 without memory. */
+static int join_jobs(struct tree *tree)
+{
+	size_t trees = 0;
+
+	tree->starts = calloc(tree->count + 1, sizeof *tree->starts);
+	if (tree->starts == NULL)
+		return -1;
+	for (size_t i = 0; i < tree->count; i++) {
+		tree->starts[i] = group_of(tree, i);
+		trees += tree->starts[i] == i;
+	}
+	if (trees > 1)
+		tree_ranks(tree->logs, tree->starts, tree->count, join_ranks, tree);
+	return 0;
+}
+
 static void name_run(const struct tfp_file_header *header, char name[17])
 {
 	uint64_t number;
@@ -157,11 +183,12 @@ static size_t choose_group(struct tree *tree, const char *name)
 	size_t chosen = tree->count;
 
 	for (size_t i = 0; i < tree->count; i++) {
-		if (group_of(tree, i) != i)
+		if (tree->starts[i] != i)
 			continue;
 		name_run(&tree->logs[i]->header, of_group);
-		if (name == NULL ? !is_within_another(tree, i) : (*name != 0 && strncmp(of_group, name, strlen(name)) == 0))
-			chosen = i;
+		if (name != NULL ? (*name != 0 && strncmp(of_group, name, strlen(name)) == 0) :
+				   group_of(tree, i) == i && !is_within_another(tree, i))
+			chosen = group_of(tree, i);
 	}
 	return chosen;
 }
@@ -245,6 +272,8 @@ static int find_run(struct tree *tree, const char *name, struct run *run)
 	for (size_t i = tree->count; !is_all && i-- > 0;)
 		if (group_of(tree, i) == i && i != group)
 			list_other(tree, &storage->pool, i, run);
+	for (size_t i = group; !is_all && i < tree->count; i++)
+		run->start_count += tree->starts[i] == i && group_of(tree, i) == group;
 	tree->count = keep(tree, group, is_all);
 	return tree->count == 0 ? -1 : 0;
 }
@@ -296,9 +325,10 @@ int tree_choose(struct log **logs, size_t count, const char *name, struct run *r
 			tree.parents[i] = tree.exec_before[i] = PROCESS_NONE;
 			link_log(&tree, i);
 		}
-		result = find_run(&tree, name, run);
+		result = join_jobs(&tree) != 0 ? -1 : find_run(&tree, name, run);
 	}
 	free(tree.group);
+	free(tree.starts);
 	if (result != 0) {
 		free(tree.parents);
 		free(tree.exec_before);

@@ -37,6 +37,9 @@ void notes_lost_blocks(struct table *table, const struct request *request);
 /* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
 void notes_missing(struct table *table, const struct request *request);
 
+/* Says why processes that were started apart are of one run, where that is so. */
+void notes_started_apart(struct table *table, const struct request *request);
+
 /* Says whether live and peak of forked processes count what their parent held then: that depends on the mode. */
 void notes_inherited(struct table *table, const struct request *request);
 

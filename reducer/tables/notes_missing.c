@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which logs of a run are not here, as those that are tell: a rank of the job, the process that started them, the program that
- * came next. See notes.h.
+ * Why logs are of one run that were started apart, and which of it are not here, as those that are tell: a rank of the job, the
+ * process that started them, the program that came next. See notes.h.
  *
  * Rule: what the logs say of others, nothing guessed; why they are not here nobody knows.
  */
@@ -40,6 +40,19 @@ static void note_ranks(struct table *table, const struct run *run)
 			   ranks, variable, missing, missing == 1 ? "s" : "ve", list.bytes, stretches > STRETCHES_MOST ? ", ..." : "",
 			   is_script ? ", if srun started it" : "");
 	text_free(&list);
+}
+
+void notes_started_apart(struct table *table, const struct request *request)
+{
+	bool is_there[RANKS_MOST];
+	uint64_t ranks;
+	const char *variable = run_ranks(request->run, &ranks, is_there);
+
+	if (request->run->start_count > 1)
+		table_note(table, NOTE_INFO,
+			   "%zu programs that were started apart are one run here: their processes told different ranks of the same job "
+			   "(%s, and where its ranks meet) and ran at the same time.",
+			   request->run->start_count, variable ? variable : "how many ranks");
 }
 
 /* Was the process started by one that kept a log, which is not here? */

@@ -106,6 +106,7 @@ static void fill(struct table *table, const struct request *request)
 			   "The logs are of %zu clocks (machines, starts of one, time namespaces): their times are joined by the time of "
 			   "day that each machine knew, and are no closer than those clocks were.",
 			   run_clocks(request->run));
+	notes_started_apart(table, request);
 	memory_end_note(table, request);
 	memory_end_note_other(table, request);
 	notes_missing(table, request);

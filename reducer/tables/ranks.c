@@ -324,6 +324,7 @@ static void fill(struct table *table, const struct request *request)
 			put_rank(table, &job, r);
 		put_notes(table, request, &job);
 	}
+	notes_started_apart(table, request);
 	notes_missing(table, request);
 	notes_recording(table, request);
 	step_rows_free(&job.rows);
