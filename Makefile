@@ -54,7 +54,7 @@ REDUCER_LIBRARIES := -llz4 -ldw -lelf -liberty -lsqlite3 -lprotobuf-c -lz -lm
 PROGRAMS := $(if $(SAN),,$(O)/libtfprof.so) $(if $(wildcard launcher/main.c),$(O)/tfprof) \
 	$(if $(IS_CROSS),,$(if $(wildcard reducer/main.c),$(O)/tfprof-reduce))
 
-.PHONY: all needs demo test test-all unit run-tests run-test-all lint bench check-gpu docs install clean distclean help print-flags
+.PHONY: all needs demo test test-all unit run-tests run-test-all lint bench check-gpu docs install dist clean distclean help print-flags
 .DELETE_ON_ERROR:
 all: $(PROGRAMS) ## build everything
 
@@ -111,8 +111,18 @@ $(O)/exports.map: $(EXPORTED_BY) scripts/exports | needs
 	$(call SAY,GEN,$@)CC=$(CC) scripts/exports --map $(EXPORTED_BY) >$@
 
 # `tfprof run` checks settings with the library's parser, and its outside drainer encodes as the library does.
-$(O)/tfprof: $(LAUNCHER_OBJECTS) $(O)/libguest.a $(GUEST_ARCHIVES)
-	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^
+# As the library, it names no versions of libc's functions: a first link says which it takes.
+$(O)/launcher/tfprof: $(LAUNCHER_OBJECTS) $(O)/libguest.a $(GUEST_ARCHIVES)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OFFLINE) -o $@ $^
+
+$(O)/launcher/libc.so: $(O)/launcher/tfprof scripts/libc-names.awk
+	$(Q)nm -D $< | sort | awk -f scripts/libc-names.awk > $(@D)/names.s
+	$(Q)$(CC) -shared -nostdlib -Wl,-soname,libc.so.6 -o $@ $(@D)/names.s
+	$(Q)$(CC) -shared -nostdlib -Wl,-soname,libdl.so.2 -o $(@D)/libdl.so -x c /dev/null
+
+$(O)/tfprof: $(LAUNCHER_OBJECTS) $(O)/libguest.a $(GUEST_ARCHIVES) $(if $(SAN),,$(O)/launcher/libc.so)
+	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^ $(if $(SAN),,-nodefaultlibs -Wl,--no-as-needed $(O)/launcher/libdl.so -lgcc)
 
 $(O)/tfprof-reduce: $(REDUCER_OBJECTS)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -o $@ $^ $(REDUCER_LIBRARIES)
@@ -206,6 +216,21 @@ install: all ## copy to $(DESTDIR)$(PREFIX)
 	for name in tfprof tfprof-reduce; do \
 		install -m 644 docs/completion/$$name.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$name && \
 		install -m 644 docs/completion/_$$name $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_$$name || exit 1; done
+
+# The reducer with its libraries in it: for containers and machines of a cluster, which have other ones or none.
+STATIC_LIBRARIES = $(foreach name,lzma bz2 zstd,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(name).a)),-l$(name)))
+$(O)/static/tfprof-reduce: $(REDUCER_OBJECTS)
+	@mkdir -p $(@D)
+	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -static -o $@ $^ $(REDUCER_LIBRARIES) $(STATIC_LIBRARIES) 2>$@.log || { cat $@.log; exit 1; }
+
+DIST = tfprof-$(shell sed -n 's/.define TFP_VERSION "\(.*\)"/\1/p' writer/version.h)-$(ARCH)
+dist: ## an archive in $(O) to unpack on machines and in containers that need nothing else
+	$(Q)scripts/setup build dist
+	$(Q)rm -rf $(O)/dist
+	$(Q)$(MAKE) --no-print-directory $(O)/static/tfprof-reduce
+	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(abspath $(O)/dist) PREFIX=/$(DIST)
+	$(Q)install -m 755 $(O)/static/tfprof-reduce $(O)/dist/$(DIST)/bin
+	$(Q)scripts/dist $(O)/dist/$(DIST) $(O)/$(DIST).tar.gz
 
 print-flags:
 	@echo '-std=c11 -D_GNU_SOURCE -I. $(WARN)'

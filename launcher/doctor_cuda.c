@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,7 +301,8 @@ static void check_libraries(struct doctor *doctor, const struct answer *driver)
 	int usable = 0;
 
 	for (i = 0; i < count && distinct < LIBRARIES; i++) {
-		char *real = realpath(found.gl_pathv[i], NULL);
+		char place[PATH_MAX];
+		char *real = realpath(found.gl_pathv[i], place) ? strdup(place) : NULL; /* see older_libc.c */
 		for (k = 0; real && k < distinct && strcmp(seen[k], real); k++)
 			;
 		if (!real || k < distinct) {

@@ -63,6 +63,10 @@ void doctor_clock(struct doctor *doctor)
 	if (tsc != PR_TSC_ENABLE)
 		doctor_say(doctor, DOCTOR_NOTE, "clock", "the time stamp counter is forbidden to this process",
 			   "times come from clock_gettime: each costs more, none is lost");
+	else if (!source[0])
+		doctor_say(doctor, DOCTOR_NOTE, "clock", fact,
+			   "/sys cannot be read here; where the kernel does not trust the time stamp counter times come from "
+			   "clock_gettime, which costs more");
 	else if (strcmp(source, "tsc"))
 		doctor_say(doctor, DOCTOR_NOTE, "clock", fact,
 			   "the kernel does not trust the time stamp counter here: times come from clock_gettime, which costs "
