@@ -23,6 +23,7 @@
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
 #define MEASURED_MOST 8u /* kernels that are tuned one after the other; behind more nothing is looked for */
+#define XLA_RUN_LEAST_NS 500.0 /* no call that runs a function of JAX is shorter: 2,700 were the least, a call that frees takes 40 to 700 */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
 
 /* What came before a range or a step in its stream and belongs to it. */
@@ -283,7 +284,7 @@ static const char *op_text(const struct taken *taken, uint64_t id)
 static void take_xla_call(struct taken *taken, size_t stream, uint64_t id, uint64_t time)
 {
 	if (taken->xla_runs == NULL)
-		taken->xla_runs = xla_runs_make();
+		taken->xla_runs = xla_runs_make((uint64_t)(XLA_RUN_LEAST_NS / taken->scan->process->clock->ns_per_tick));
 	if (taken->xla_runs == NULL)
 		return;
 	if (xla_runs_is_new(taken->xla_runs, id))

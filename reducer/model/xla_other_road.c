@@ -2,7 +2,6 @@
 /* Functions whose every run goes by the road of first calls; see reducer/model/xla_runs_internal.h. */
 #include "reducer/model/xla_runs_internal.h"
 
-#define CALLS_LEAST 5u	 /* as periods.c has it of steps */
 #define COMPILES_PART 8u /* of so many calls of a line at most one compiles: its shapes are few */
 
 static uint64_t compiled_on(const struct xla_runs *runs, size_t line)

@@ -8,18 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS_LEAST 5u	 /* as periods.c has it of steps */
 #define TRAINED (XLA_NAMES_MAX + 1u) /* see struct candidate */
-#define SELDOM_PART 4u	 /* of so many calls of a line that is seldom come to, one is made by each place that counts, */
-#define SELDOM_LEAST 2u /* and so many in all */
 #define STEPS_OFF 8u	 /* a period may miss or double one step of so many */
 
-struct xla_runs *xla_runs_make(void)
+struct xla_runs *xla_runs_make(uint64_t least_ticks)
 {
 	struct xla_runs *runs = calloc(1, sizeof *runs);
 
-	if (runs != NULL)
+	if (runs != NULL) {
 		runs->kind_count = 1;
+		runs->least_ticks = least_ticks;
+	}
 	return runs;
 }
 
@@ -79,6 +78,12 @@ static int is_trained(const char *name)
 	return in != NULL && (strncmp(in + 5, "fit.iterator_step", 17) == 0 || strncmp(in + 5, "train_on_batch.iterator_step", 28) == 0);
 }
 
+static void add_small(struct xla_runs *runs, uint64_t place)
+{
+	if (runs->small_count < XLA_PLACES_MAX && !xla_place_is_small(runs, place))
+		runs->small[runs->small_count++] = place;
+}
+
 void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 {
 	uint64_t hash = hash_text(name, strlen(name)), line_hash, place;
@@ -87,8 +92,8 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name)
 
 	runs->kinds_of[id] = 1;
 	if (!split(name, &line_hash, &place)) {
-		if (plus != NULL && runs->small_count < XLA_PLACES_MAX)
-			runs->small[runs->small_count++] = hash_text(plus, strlen(plus));
+		if (plus != NULL)
+			add_small(runs, hash_text(plus, strlen(plus)));
 		return;
 	}
 	line = line_of(runs, line_hash);
@@ -154,6 +159,10 @@ void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks)
 		kind->least = ticks;
 	if (id < XLA_NAMES_MAX && (runs->callers[id].least == 0 || ticks < runs->callers[id].least))
 		runs->callers[id].least = ticks;
+	if (ticks < runs->least_ticks && kind != runs->kinds && !kind->is_small) {
+		kind->is_small = 1;
+		add_small(runs, kind->place);
+	}
 }
 
 void xla_runs_lasted(struct xla_runs *runs, uint64_t id, uint64_t begin, uint64_t end)
@@ -172,127 +181,9 @@ void xla_runs_lasted(struct xla_runs *runs, uint64_t id, uint64_t begin, uint64_
 	runs->lasting_count = count;
 }
 
-/* Calls by the most frequent kind of a line. */
-static uint64_t most_calls(const struct xla_runs *runs, size_t line)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 1; i < runs->kind_count; i++)
-		if (runs->kinds[i].line == line && runs->kinds[i].count > most)
-			most = runs->kinds[i].count;
-	return most;
-}
-
-/*
- * Does the line come to that place again and again, but not before its first run, if it had one? Of one that evaluates after each of a few
- * epochs fewer calls say so.
- */
-static int is_behind(const struct xla_runs *runs, size_t line, uint64_t place, uint64_t *first)
-{
-	uint64_t count = 0;
-
-	*first = UINT64_MAX;
-	for (size_t i = 1; i < runs->kind_count; i++) {
-		const struct xla_kind *kind = &runs->kinds[i];
-		if (kind->line != line || kind->place != place || kind->count == 0)
-			continue;
-		count += kind->count;
-		*first = kind->first < *first ? kind->first : *first;
-	}
-	if (count < CALLS_LEAST && (count < SELDOM_LEAST || count * SELDOM_PART < most_calls(runs, line)))
-		return 0;
-	return *first > runs->lines[line].ran;
-}
-
-static int is_small(const struct xla_runs *runs, uint64_t place)
-{
-	for (size_t i = 0; i < runs->small_count; i++)
-		if (runs->small[i] == place)
-			return 1;
-	return 0;
-}
-
-/* Of the places that a line comes to behind its first run the one that it came to last for the first time; 0 = none. */
-static uint64_t last_place(const struct xla_runs *runs, size_t line, uint64_t *first)
-{
-	uint64_t best = 0, time;
-
-	*first = 0;
-	for (size_t i = 1; i < runs->kind_count; i++) {
-		uint64_t place = runs->kinds[i].place;
-		if (runs->kinds[i].line != line || place == best || is_small(runs, place) ||
-		    !is_behind(runs, line, place, &time) || time < *first)
-			continue;
-		best = place;
-		*first = time;
-	}
-	return best;
-}
-
-/* Does the line itself come to that place, with no function of a package in between? */
-static int is_direct_at(const struct xla_runs *runs, size_t line, uint64_t place)
-{
-	for (size_t i = 1; i < runs->kind_count; i++)
-		if (runs->kinds[i].line == line && runs->kinds[i].place == place && runs->kinds[i].is_direct)
-			return 1;
-	return 0;
-}
-
-static uint64_t calls_at(const struct xla_runs *runs, size_t line, uint64_t place)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 1; i < runs->kind_count; i++)
-		if (runs->kinds[i].line == line && runs->kinds[i].place == place)
-			count += runs->kinds[i].count;
-	return count;
-}
-
-/* Each kind of line outvotes all of the next: of those without a first run least is known. */
-static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
-{
-	return runs->lines[line].ran == 0 ? 1
-	       : is_direct_at(runs, line, place) ? (size_t)XLA_LINES_MAX * XLA_LINES_MAX
-						 : XLA_LINES_MAX;
-}
-
-/*
- * The place that runs what is compiled; 0 = none. What a call does besides comes earlier: it moves arguments, and in the first
- * round frees and waits. Lines say so that ran something by the other road first; only where there are none, the others do. Of them
- * those say so that call what they compiled themselves: lines of a package's set-up come to places of all kinds late.
- */
-static uint64_t find_place(const struct xla_runs *runs)
-{
-	struct {
-		uint64_t place, first;
-		size_t votes;
-		int is_often; /* a line that is come to seldom only says which of these */
-	} found[XLA_PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[XLA_PLACES_MAX];
-	size_t count = 0, at;
-
-	for (size_t line = 0; line < runs->line_count; line++) {
-		uint64_t first, place = last_place(runs, line, &first);
-		for (at = 0; at < count && found[at].place != place; at++)
-			;
-		if (place == 0 || at == XLA_PLACES_MAX)
-			continue;
-		if (at == count) {
-			found[count].place = place;
-			found[count++].first = first;
-		}
-		found[at].votes += votes_of(runs, line, place);
-		found[at].is_often |= calls_at(runs, line, place) >= CALLS_LEAST;
-	}
-	for (at = 0; at < count; at++)
-		if (found[at].is_often &&
-		    (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first)))
-			best = &found[at];
-	return best->place;
-}
-
 uint64_t xla_runs_awaited(const struct xla_runs *runs, uint64_t from, uint64_t *begin)
 {
-	uint64_t place = find_place(runs);
+	uint64_t place = xla_place(runs);
 	size_t at = 0;
 
 	while (at < runs->lasting_count && runs->lasting[at].begin < from)
@@ -399,7 +290,7 @@ static void look_at(const struct xla_runs *runs, uint64_t place, size_t steps, e
 	const struct xla_kind *kind = one.kind, *other = best->kind;
 
 	if (kind == runs->kinds || kind->is_eager || kind->is_keras == (one.id == XLA_NAMES_MAX) || one.count < CALLS_LEAST ||
-	    is_small(runs, kind->place) ||
+	    xla_place_is_small(runs, kind->place) ||
 	    !(kind->is_keras || (kind->place == place && fits(runs, &one, steps, fit))))
 		return;
 	if (other == NULL || (is_sure(kind) == is_sure(other) ? one.took > best->took : is_sure(kind)))
@@ -482,7 +373,7 @@ static struct candidate best_that_fits(const struct xla_runs *runs, uint64_t pla
 /* The best of what may be a loop; its kind is NULL where nothing may. */
 static struct candidate find_loop(const struct xla_runs *runs, size_t steps)
 {
-	uint64_t place = find_place(runs);
+	uint64_t place = xla_place(runs);
 	struct candidate best = best_that_fits(runs, place, steps, FIT_STEPS);
 
 	return best.kind != NULL ? best : best_that_fits(runs, place, steps, FIT_WHOLE);
@@ -495,7 +386,7 @@ static struct candidate find_trained(const struct xla_runs *runs, struct candida
 
 	for (size_t i = 1; i < runs->kind_count; i++) {
 		struct candidate one = trained_at(runs, i);
-		if (is_small(runs, one.kind->place) || one.count < CALLS_LEAST ||
+		if (xla_place_is_small(runs, one.kind->place) || one.count < CALLS_LEAST ||
 		    ((is_found || (best.kind != NULL && best.kind->is_direct)) && one.took <= best.took))
 			continue;
 		best = one;
@@ -569,7 +460,7 @@ uint64_t xla_runs_before(const struct xla_runs *runs, uint64_t id, size_t steps,
 
 	if (kind == runs->kinds || line->ran == 0 || line->ran >= time)
 		return 0;
-	if ((kind->place == find_place(runs) && !has_one_more(runs, kind)) || lacks_a_round(runs, kind->line, steps, time))
+	if ((kind->place == xla_place(runs) && !has_one_more(runs, kind)) || lacks_a_round(runs, kind->line, steps, time))
 		return line->begin;
 	return 0;
 }

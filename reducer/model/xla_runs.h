@@ -17,7 +17,8 @@
 
 struct xla_runs;
 
-struct xla_runs *xla_runs_make(void); /* NULL = no memory */
+/* A place from which a call took less than that ran nothing there: it frees, say. NULL = no memory. */
+struct xla_runs *xla_runs_make(uint64_t least_ticks);
 void xla_runs_free(struct xla_runs *runs);
 
 /* The id of an op_name fact was not seen before; `name` is asked for only then. */

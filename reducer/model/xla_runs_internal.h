@@ -9,6 +9,7 @@
 #define XLA_LINES_MAX 256u	 /* lines of scripts that call into XLA; more are not looked at */
 #define XLA_KINDS_MAX 1024u	 /* kinds of calls: place, innermost function and line together */
 #define XLA_PLACES_MAX 128u	 /* as collectors/jax.c has it */
+#define CALLS_LEAST 5u		 /* as periods.c has it of steps */
 #define XLA_LASTING_MAX 256u /* calls each longer than all behind it; the shortest of more are left out */
 
 /* A line of a script. */
@@ -31,6 +32,7 @@ struct xla_kind {
 	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */
 	uint8_t is_direct;    /* no function of a package lies between: mostly one that the script compiles */
 	uint8_t is_compiling;
+	uint8_t is_small;     /* its place is among the small ones */
 	uint8_t is_wait;      /* for a value, and nothing besides */
 	uint8_t is_keras;     /* the function by which Keras runs a batch, of training, evaluation or prediction, */
 	uint8_t is_trained;   /* and the one that called that says that it is training */
@@ -49,7 +51,8 @@ struct xla_runs {
 	struct xla_line lines[XLA_LINES_MAX];
 	struct xla_kind kinds[XLA_KINDS_MAX + 1]; /* [0]: names of other forms, and those without room */
 	size_t line_count, kind_count;
-	uint64_t small[XLA_PLACES_MAX]; /* places that were also named without a line: calls that take no time, so they run nothing */
+	uint64_t least_ticks; /* a call that takes less runs nothing */
+	uint64_t small[XLA_PLACES_MAX]; /* places of such calls, and those also named without a line: theirs take no time */
 	size_t small_count;
 	struct {
 		uint64_t begin, ticks;
@@ -70,5 +73,11 @@ static inline const struct xla_kind *xla_kind_of(const struct xla_runs *runs, ui
  * xla_other_road.c
  */
 const struct xla_kind *xla_other_road(const struct xla_runs *runs);
+
+/* The place that runs what is compiled; 0 = none. xla_place.c */
+uint64_t xla_place(const struct xla_runs *runs);
+
+/* Is it known that nothing runs through that place? xla_place.c */
+int xla_place_is_small(const struct xla_runs *runs, uint64_t place);
 
 #endif

@@ -13,7 +13,8 @@
 enum {
 	COMPILE = 1, FIRST, MOVE, RUN, FREE, WAIT, EVAL_COMPILE, EVAL_FIRST, EVAL_RUN, EAGER_FIRST, EAGER_RUN, OTHER_FIRST, NO_LINE,
 	KERAS_FIRST, KERAS_FIT, KERAS_EVALUATE, FIT_FIRST, FIT_MORE, ON_BATCH, FIT_FREE, FIT_FREE_NO_LINE, MODEL_FIRST,
-	MODEL_LATE, EVAL_FREE, OTHER_EVAL_FIRST, OTHER_EVAL_FREE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, CALL_BACK, NAMES
+	MODEL_LATE, EVAL_FREE, OTHER_EVAL_FIRST, OTHER_EVAL_FREE, GUIDE_FIRST, GUIDE_LATE, EAGER_CHECK, EAGER_MOVE, CALL_BACK, WRAPPED_RUN,
+	EVAL_EAGER, NAMES
 };
 
 static struct xla_runs *runs;
@@ -52,6 +53,8 @@ static const char *const names[] = {
 	[GUIDE_FIRST] = "XLA call: model (a.py, line 5) in __call__ +0x1",
 	[GUIDE_LATE] = "XLA call: model (a.py, line 5) in log_prob +0x9",
 	[CALL_BACK] = "XLA call: main (a.py, line 9) in wrapper +0x5",
+	[WRAPPED_RUN] = "XLA call: main (a.py, line 9) in __call__ +0x5",
+	[EVAL_EAGER] = "XLA call: main (a.py, line 20) in apply_primitive +0x5",
 	[NO_LINE] = "libjax_common.so+0xf",
 };
 
@@ -60,7 +63,7 @@ static int make(void **state)
 	(void)state;
 	now = 100;
 	memset(counts, 0, sizeof counts);
-	runs = xla_runs_make();
+	runs = xla_runs_make(6);
 	return runs == NULL ? -1 : 0;
 }
 
@@ -215,6 +218,26 @@ static void knows_a_loop_that_was_warmed_up_elsewhere(void **state)
 	calls((unsigned[]){RUN, 0}, 12);
 	assert_int_equal(calls_of_loop(0), 12);
 	assert_int_equal(loop.begin, 0);
+}
+
+/* A package's own jit is an object that is called (Flax'), so no line runs anything itself; what each frees it does itself. */
+static void what_takes_no_time_runs_nothing(void **state)
+{
+	(void)state;
+	calls((unsigned[]){COMPILE, FIRST, 0}, 1);
+	for (unsigned i = 0; i < 30; i++) {
+		calls((unsigned[]){WRAPPED_RUN, FREE, 0}, 1);
+		call(FREE, 4);
+		if (i == 8)
+			calls((unsigned[]){EVAL_COMPILE, EVAL_FIRST, 0}, 1);
+		if (i > 8 && i % 4 == 0) {
+			call(EVAL_EAGER, 20);
+			call(EVAL_FREE, 5);
+			call(EVAL_FREE, 40);
+		}
+	}
+	assert_int_equal(calls_of_loop(30), 31);
+	assert_int_equal(loop.begin, 100);
 }
 
 static void takes_no_single_ops_for_a_loop(void **state)
@@ -381,6 +404,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
 		cmocka_unit_test_setup_teardown(a_busy_machine_makes_no_loop_longer, make, drop),
 		cmocka_unit_test_setup_teardown(knows_a_loop_that_was_warmed_up_elsewhere, make, drop),
+		cmocka_unit_test_setup_teardown(what_takes_no_time_runs_nothing, make, drop),
 		cmocka_unit_test_setup_teardown(takes_no_single_ops_for_a_loop, make, drop),
 		cmocka_unit_test_setup_teardown(a_line_of_few_runs_tells_the_place_too, make, drop),
 		cmocka_unit_test_setup_teardown(set_up_by_a_package_tells_no_place, make, drop),
