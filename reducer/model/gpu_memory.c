@@ -17,7 +17,7 @@
 #define VALUE(f) batch_value(batch, i, fields[f])
 #define GRAIN_NS 10000000.0 /* records of several buffers may stand that far out of order */
 
-enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4, FLAVOUR_MAPPED = 6 };
+enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGISTERED = 4, FLAVOUR_ORDERED = 5, FLAVOUR_MAPPED = 6 };
 enum { FLAVOUR_IMPORTED = 8, FLAVOUR_HOST_MAPPED = 9 };
 enum { POOL_IS_IMPORTED = 4 }; /* device_memory.flags */
 enum { ALLOCATED = 1, RELEASED = 2 };
@@ -199,6 +199,18 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 	if (values[5] == FLAVOUR_MAPPED || values[5] == FLAVOUR_HOST_MAPPED)
 		gpu_mapped_note(scan, blocks, &block, 0);
 	gpu_owner_note(scan, blocks, block.address, values[6], gpu_device_of_call(scan, call, (uint32_t)values[4]));
+	if (values[3] != 0 && (uint32_t)values[4] != GPU_NONE)
+		number_map_set(&scan->pool_devices, 0, values[3], (uint32_t)values[4]);
+}
+
+/* A pool's memory lies on the pool's device, not on that of the thread's context: known by what it handed out before, else not. */
+static uint32_t device_refused(struct gpu_scan *scan, const struct gpu_call *call, const uint64_t *values)
+{
+	uint32_t device = (uint32_t)values[4];
+
+	if (device != GPU_NONE || values[5] != FLAVOUR_ORDERED || values[3] == 0 || scan->gpu->device_count == 1)
+		return gpu_device_of_call(scan, call, device);
+	return number_map_find(&scan->pool_devices, 0, values[3]); /* NUMBER_MAP_NONE is GPU_NONE */
 }
 
 /* What such a call returns is another call's failure. */
@@ -212,7 +224,7 @@ void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, cons
 {
 	const uint64_t *values = arguments->values;
 	int is_sized = arguments->kind == GPU_ALLOC, is_made = arguments->is_object && call->kind == GPU_ALLOC;
-	uint32_t device = gpu_device_of_call(scan, call, is_sized ? (uint32_t)values[4] : GPU_NONE);
+	uint32_t device = is_sized ? device_refused(scan, call, values) : gpu_device_of_call(scan, call, GPU_NONE);
 	uint64_t bytes = is_sized || is_made ? values[1] : 0;
 	struct refused *inner = refused_since(scan->scan, (uint32_t)call->stream, call->begin);
 	const char *name, *function = call->function == GPU_NONE ? "" : scan->gpu->functions[call->function].name;
@@ -450,6 +462,7 @@ void gpu_memory_free(struct gpu_scan *scan)
 	}
 	live_free(&scan->graph_memory);
 	number_map_free(&scan->owner_places);
+	number_map_free(&scan->pool_devices);
 	free(scan->owners);
 	free(scan->mapped);
 	free(scan->blocks);

@@ -117,6 +117,7 @@ struct gpu_scan {
 	struct gpu_owner *owners;
 	size_t owner_count;
 	struct number_map owner_places; /* (0, context) -> place in `owners` */
+	struct number_map pool_devices; /* (0, handle) -> the device of what that pool handed out */
 	struct gpu_device unnamed;      /* what the driver answered about the current device, where the hook did not know which that is */
 	struct number_map function_of, device_of, context_of, stream_of, shape_of, queue_of, name_of, text_of, kernel_rows, copy_rows,
 		api_rows, wait_rows, library_rows, graph_rows, compile_rows, pool_rows, node_rows, span_rows, address_blocks, stack_rows;
