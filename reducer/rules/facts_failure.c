@@ -29,7 +29,7 @@ static void gather_memory(struct rule_facts *facts, const struct request *reques
 		return;
 	text_format(&how, "%s", out.last->allocator);
 	if (out.has_step)
-		text_format(&how, " in step %" PRIu64, out.step);
+		text_format(&how, " %s step %" PRIu64, out.is_behind ? "after" : "in", out.step);
 	if (out.kind == OUT_GREW) {
 		text_string(&how, ", grown by ");
 		text_size(&how, (int64_t)out.grown);

@@ -2,6 +2,7 @@
 /* Memory that ran out; see reducer/tables/memory_out.h. */
 #include "reducer/tables/memory_out.h"
 
+#include "reducer/analysis/units.h"
 #include "reducer/tables/job.h"
 
 #include <inttypes.h>
@@ -116,14 +117,26 @@ static void find_kind(struct memory_out *out, const struct held *held)
 		out->step = last->number;
 		out->is_guessed = last->is_guessed;
 	}
-	if (held->count < 2)
+	if (held->count < 2 && !out->is_behind)
 		out->kind = OUT_BEFORE;
 	else if (held->count <= STEPS_LEAST || asked > INT64_MAX)
 		return;
 	else if (find_growth(out, held, asked))
 		out->kind = OUT_GREW;
-	else if (find_step(out, held, asked))
+	else if (!out->is_behind && find_step(out, held, asked))
 		out->kind = OUT_STEP;
+}
+
+/* Whether the last step that had begun was over when it failed. */
+static bool is_behind_steps(const struct process *process, int64_t time_ns)
+{
+	struct units units;
+	bool is_in;
+
+	units_of_steps(&units, process);
+	is_in = units_at(&units, time_ns, 0, UINT64_MAX) != NULL;
+	units_free(&units);
+	return !is_in;
 }
 
 /* The one to look at: the last, of a process that ended badly before all others. */
@@ -158,6 +171,7 @@ struct memory_out memory_out_find(const struct request *request)
 	const struct process *process = &request->run->processes[out.process];
 	account = job_account(process, out.last->allocator);
 	take_steps(&held, process, out.last->time_ns);
+	out.is_behind = held.count && is_behind_steps(process, out.last->time_ns);
 	if (account && !account->is_live_unknown && account->timeline.count) {
 		take_curve(&held, &account->timeline, out.last->time_ns);
 		find_kind(&out, &held);
@@ -173,7 +187,7 @@ void memory_out_put_place(struct text *text, const struct request *request, cons
 	if (out->last->op && out->last->op < process->op_count)
 		text_format(text, ", op %s", process->op_names[out->last->op]);
 	if (out->has_step)
-		text_format(text, ", in step %" PRIu64 "%s", out->step, out->is_guessed ? " (inferred)" : "");
+		text_format(text, ", %s step %" PRIu64 "%s", out->is_behind ? "after" : "in", out->step, out->is_guessed ? " (inferred)" : "");
 }
 
 void memory_out_say(struct text *text, const struct memory_out *out)

@@ -23,7 +23,8 @@ struct memory_out {
 	uint64_t told;		    /* that failed, in all wanted processes */
 	bool is_end;		    /* the process ended badly: as far as is known for that */
 	enum out_kind kind;
-	bool has_step, is_guessed;  /* a step was going on; its number is known by a period alone */
+	bool has_step, is_guessed;  /* a step had begun; its number is known by a period alone */
+	bool is_behind;		    /* it was over: what failed (an evaluation's, say) belongs to no step */
 	uint64_t step;		    /* its number */
 	size_t steps_before;	    /* of the process */
 	uint64_t grown, since;	    /* OUT_GREW: bytes; the number of the step from which on */
@@ -34,7 +35,7 @@ struct memory_out {
 
 struct memory_out memory_out_find(const struct request *request);
 
-/* Appends ", in step 37", and in which op; nothing where neither is known. */
+/* Appends ", in step 37" (", after step 37"), and in which op; nothing where neither is known. */
 void memory_out_put_place(struct text *text, const struct request *request, const struct memory_out *out);
 /* Of memory that ran out in a process that ended badly: the same with what failed, in sentences; else nothing. */
 void memory_out_verdict(struct text *text, const struct request *request);

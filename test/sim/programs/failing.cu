@@ -2,14 +2,15 @@
 /*
  * A job that fails: failing WAY. Its steps are marked.
  *
- * grow: each step from the tenth on keeps 64 MiB, until the device is full; peak: step 12 wants much more than those before; refused: a
- * grid that no device has is launched in step 5, and that is the end; unasked: likewise, and nobody asks; caught: errors are printed,
+ * grow: each step from the tenth on keeps 64 MiB, until the device is full; peak: step 12 wants much more than those before; behind: steps
+ * are ranges (TFPROF_STEP_RANGE=^step), and what comes behind the last one does not fit; refused: a grid that no device has is launched in step 5, and that is the end; unasked: likewise, and nobody asks; caught: errors are printed,
  * and the steps go on (fault_kernel); reset: likewise, on a device that was reset. Rule: output depends on WAY alone.
  */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "preload/tfprof.h"
 
@@ -58,12 +59,31 @@ static void launch(int step, const char *way)
 		give_up(cudaGetLastError());
 }
 
+/* Steps that end, and an evaluation behind them that no step is to blame for. */
+static int steps_end(void)
+{
+	for (int step = 0; step < 20; step++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "step %d", step);
+		nvtxRangePushA(name);
+		use_memory(step, false);
+		launch(step, "behind");
+		give_up(cudaDeviceSynchronize());
+		nvtxRangePop();
+	}
+	for (;;)
+		get(2048 * MIB);
+}
+
 int main(int count, char **words)
 {
 	const char *way = count > 1 ? words[1] : "grow";
 	bool is_caught = !strcmp(way, "caught") || !strcmp(way, "reset");
 
 	load_model();
+	if (!strcmp(way, "behind"))
+		return steps_end();
 	for (int step = 0; step < (is_caught ? 30 : STEPS); step++) {
 		tfprof_step((uint64_t)step);
 		if (!strcmp(way, "grow") || !strcmp(way, "peak"))
