@@ -187,7 +187,8 @@ void memory_out_put_place(struct text *text, const struct request *request, cons
 	if (out->last->op && out->last->op < process->op_count)
 		text_format(text, ", op %s", process->op_names[out->last->op]);
 	if (out->has_step)
-		text_format(text, ", %s step %" PRIu64 "%s", out->is_behind ? "after" : "in", out->step, out->is_guessed ? " (inferred)" : "");
+		text_format(text, ", %s step %" PRIu64 "%s", out->is_behind ? "after" : "in", out->step,
+			    out->is_guessed ? " (inferred)" : "");
 }
 
 void memory_out_say(struct text *text, const struct memory_out *out)
