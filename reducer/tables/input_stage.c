@@ -160,6 +160,10 @@ static void find_in_loader(struct input_view *view)
 		set(view, "worker processes (outside of their capture windows)", "unknown",
 		    "Record the workers too: a window of steps opens where steps are taken, and workers take none. Without a window they "
 		    "are recorded, and with time:FROM-TO, which each process counts from its own beginning.");
+	} else if (!view->workers && process_is_foreign(view->process)) {
+		set(view, "worker processes (not recorded)", "unknown",
+		    "A file of another profiler holds the process that trains alone. Record the job with tfprof, which follows workers, or "
+		    "time the dataset without the loop.");
 	} else if (!view->workers) {
 		set(view, "worker processes (not recorded)", "unknown",
 		    "Record the workers too: TFPROF_SKIP and TFPROF_ONLY must not leave them out, and all logs must be given.");
