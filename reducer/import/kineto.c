@@ -181,6 +181,8 @@ static void take_event(struct kineto *kineto)
 	if (kineto->json.is_bad) /* half of it is no event: what is missing would count as none and as 0 */
 		return;
 	const char *phase = kineto_text(kineto, &event, KINETO_PH);
+	if (strcmp(phase, "M") == 0)
+		kineto_label(kineto, &event);
 	if (!phase[0] || phase[1] || !strchr("XiBE", phase[0]))
 		return;
 	if (set_times(kineto, &event) != 0) {
@@ -304,6 +306,7 @@ static void free_all(struct kineto *kineto)
 		text_free(&kineto->inputs[i]);
 	calls_free(&kineto->calls);
 	free(kineto->tracks);
+	free(kineto->places);
 	base_index_free(&kineto->track_of);
 	free(kineto->shapes);
 	base_index_free(&kineto->shape_of);

@@ -38,7 +38,15 @@ struct kineto_event {
 struct kineto_track {
 	uint64_t key;
 	uint32_t thread, queue;
+	uint32_t place; /* in kineto.places, of a thread */
 	uint64_t step_end_ns; /* of the last one that a `step_num` told */
+};
+
+/* What the file calls a process: one of the host's, or a device. */
+struct kineto_place {
+	uint64_t key;	 /* of its pid */
+	uint64_t ranges; /* events there that are ranges here */
+	char label[40];	 /* "" = none said */
 };
 
 /* Blocks of one size of one allocator, in a file that says no addresses. */
@@ -60,6 +68,8 @@ struct kineto {
 	struct kineto_track *tracks;
 	size_t track_count, track_room;
 	struct base_index track_of;
+	struct kineto_place *places;
+	size_t place_count, place_room;
 	struct text inputs[3]; /* of the event at hand, by key from KINETO_DIMENSIONS on: a piece an input, KINETO_PIECE behind each */
 	uint64_t *shapes; /* hashes; the id of a shape is its place + 1 */
 	size_t shape_count, shape_room;
@@ -113,6 +123,11 @@ uint32_t kineto_inputs(struct kineto *kineto, const struct kineto_event *event);
 
 /* kineto_memory.c: an instant event, where it tells of memory. */
 void kineto_memory(struct kineto *kineto, const struct kineto_event *event);
+
+/* kineto_devices.c: the place of an event's pid; what a process's labels say of it; devices whose work is none that we know. */
+uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event);
+void kineto_label(struct kineto *kineto, const struct kineto_event *event);
+void kineto_devices(struct kineto *kineto);
 
 /* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. */
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event);

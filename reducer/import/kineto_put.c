@@ -73,6 +73,7 @@ static struct kineto_track *thread_track(struct kineto *kineto, const struct kin
 	if (!kineto->about->pid)
 		kineto->about->pid = (uint32_t)strtoul(pid, NULL, 10);
 	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+	track->place = kineto_place(kineto, event);
 	return track;
 }
 
@@ -154,8 +155,10 @@ static void put_range(struct kineto *kineto, const struct kineto_event *event, u
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
 	uint64_t hash = sink_string(kineto->sink, name, strlen(name));
-	uint32_t thread = kineto_thread(kineto, event);
+	const struct kineto_track *track = thread_track(kineto, event);
+	uint32_t thread = track->thread;
 
+	kineto->places[track->place].ranges++;
 	SINK_ADD(&kineto->group, range_push, .name = hash, .source = source);
 	if (event->duration_ns)
 		kineto_put_group(kineto, thread, kineto_begin(event));
@@ -261,7 +264,7 @@ static void put_cpu_op(struct kineto *kineto, const struct kineto_event *event)
 	put_op(kineto, event, SCOPE_FUNCTION);
 }
 
-/* PyTorch up to 1.11 calls user's ranges operators too. */
+/* PyTorch up to 1.11 calls user's ranges operators too, and so does torch_npu to this day. */
 static void put_operator(struct kineto *kineto, const struct kineto_event *event)
 {
 	if (kineto_is_step(kineto_text(kineto, event, KINETO_NAME)))
@@ -313,7 +316,7 @@ static const struct {
 	const char *category;
 	void (*put)(struct kineto *kineto, const struct kineto_event *event);
 } categories[] = {
-	{"cpu_op", put_cpu_op},
+	{"cpu_op", put_operator},
 	{"kernel", put_kernel},
 	{"cuda_runtime", put_call},
 	{"cuda_driver", put_call},
@@ -402,6 +405,7 @@ void kineto_notes(struct kineto *kineto)
 {
 	struct text text = {0};
 
+	kineto_devices(kineto);
 	if (kineto->addressless) {
 		text_format(&text,
 			    "The file says no addresses of memory blocks: each release is taken for that of the newest block of "

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices in files of Kineto's kind whose work has no category that we know: Ascend's NPUs. See kineto.h.
+ *
+ * Rule: what a device did that stands in no table of devices is told to be there, so that nobody takes it for idle.
+ */
+#include "reducer/import/kineto.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *pid = kineto_text(kineto, event, KINETO_PID);
+	uint64_t key = base_hash(BASE_HASH, pid, strlen(pid));
+	size_t i = 0;
+
+	while (i < kineto->place_count && kineto->places[i].key != key)
+		i++;
+	if (i < kineto->place_count)
+		return (uint32_t)i;
+	kineto->places = base_grow(kineto->places, &kineto->place_room, kineto->place_count + 1, sizeof(*kineto->places));
+	kineto->places[kineto->place_count++] = (struct kineto_place){.key = key};
+	return (uint32_t)i;
+}
+
+void kineto_label(struct kineto *kineto, const struct kineto_event *event)
+{
+	const char *label = kineto_text(kineto, event, KINETO_LABELS);
+
+	if (strcmp(kineto_text(kineto, event, KINETO_NAME), "process_labels") != 0 || !label[0])
+		return;
+	uint32_t place = kineto_place(kineto, event); /* it may move them */
+	snprintf(kineto->places[place].label, sizeof(kineto->places[place].label), "%.39s", label);
+}
+
+/* The host, and GPUs, whose kernels have a category: what else stands beside those is about them, not their work. */
+static int is_known(const char *label)
+{
+	return !label[0] || strncmp(label, "CPU", 3) == 0 || strncmp(label, "GPU", 3) == 0;
+}
+
+void kineto_devices(struct kineto *kineto)
+{
+	const struct kineto_place *first = NULL;
+	uint64_t count = 0;
+	char text[200];
+
+	for (size_t i = 0; i < kineto->place_count && !kineto->queue_count; i++) {
+		const struct kineto_place *place = &kineto->places[i];
+		if (!place->ranges || is_known(place->label))
+			continue;
+		first = first ? first : place;
+		count++;
+	}
+	if (!first)
+		return;
+	snprintf(text, sizeof(text),
+		 "The file has a device that is no GPU (%s: %" PRIu64 " of its processes): what was done there is ranges, and in no table "
+		 "of devices.",
+		 first->label, count);
+	sink_pair(kineto->sink, TFP_TAG_note, "import of devices", text);
+}
