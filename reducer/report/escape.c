@@ -7,6 +7,7 @@
 #include "reducer/report/escape.h"
 
 #include <locale.h>
+#include <string.h>
 #include <wchar.h>
 
 /* Decodes one character. Returns its bytes, or 0 when *bytes is not valid UTF-8. */
@@ -188,4 +189,24 @@ void escape_cut(struct text *text, size_t width)
 		return;
 	text->length = keep;
 	text_fill(text, '.', width < 2 ? width : 2);
+}
+
+void escape_cut_path(struct text *text, size_t width)
+{
+	size_t used = escape_width(text->bytes, text->length), i = 0;
+
+	if (used <= width || width <= 2 || text->bytes[0] != '/' || memchr(text->bytes, ' ', text->length)) {
+		escape_cut(text, width);
+		return;
+	}
+	while (used + 2 > width) {
+		uint32_t c = '?';
+		size_t count = decode((const unsigned char *)text->bytes + i, text->length - i, &c);
+		used -= character_width(c);
+		i += count ? count : 1;
+	}
+	memmove(text->bytes + 2, text->bytes + i, text->length - i); /* at least two columns, so two bytes, are gone */
+	memcpy(text->bytes, "..", 2);
+	text->length -= i - 2;
+	text->bytes[text->length] = 0;
 }

@@ -28,4 +28,7 @@ size_t escape_width(const char *text, size_t length);
 /* Cuts *text to `width` columns; ".." marks that something is missing. */
 void escape_cut(struct text *text, size_t width);
 
+/* The same, but of a path from the root its end stays: "..data/loader.py" says more than "/usr/lib/pyth..". */
+void escape_cut_path(struct text *text, size_t width);
+
 #endif

@@ -185,7 +185,7 @@ static void put_row(FILE *file, struct layout *layout, size_t row)
 			human_cell(&layout->cell, table, row, i);
 		if (i == last && !is_number(column))
 			break;
-		escape_cut(&layout->cell, layout->widths[i]);
+		escape_cut_path(&layout->cell, layout->widths[i]);
 		put_padded(&line, &layout->cell, layout->widths[i], is_number(column));
 		text_clear(&layout->cell);
 	}

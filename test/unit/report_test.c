@@ -148,6 +148,20 @@ static void test_cut(void **state)
 	assert_int_equal(text.length, 11);
 	escape_cut(&text, 5);
 	assert_int_equal(text.length, 5); /* one wide character and ".." */
+	text_clear(&text);
+	text_string(&text, "/a/b/\xe6\xbc\xa2/train.py"); /* 16 columns */
+	escape_cut_path(&text, 14);
+	assert_string_equal(text.bytes, "../\xe6\xbc\xa2/train.py");
+	text_clear(&text);
+	text_string(&text, "/a/b/\xe6\xbc\xa2/train.py");
+	escape_cut_path(&text, 12);
+	assert_string_equal(text.bytes, "../train.py"); /* half of a wide character is none */
+	text_clear(&text);
+	text_string(&text, "/a/b/train.py");
+	escape_cut_path(&text, 13);
+	assert_string_equal(text.bytes, "/a/b/train.py");
+	escape_cut_path(&text, 2);
+	assert_int_equal(text.length, 2);
 	text_free(&text);
 }
 
