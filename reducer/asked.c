@@ -121,11 +121,30 @@ static void refuse_steps(const struct request *request)
 		base_die("%s", problem.bytes);
 }
 
+static bool is_wanted(const void *context, const struct process *process)
+{
+	return request_wants_process(context, process);
+}
+
+/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */
+static void keep_wanted(struct asked *asked, const struct options *options)
+{
+	struct request *request = asked->request;
+
+	if (!request->process && !request->host && !request->rank)
+		return;
+	request->run = asked->run;
+	refuse_strangers(request, request != &options->request);
+	run_keep(asked->run, is_wanted, request);
+}
+
 void asked_ready(struct asked *asked, const struct options *options, const struct report_kind *format,
 		 const struct table_kind *const *kinds, size_t kind_count)
 {
 	struct request *request = asked->request;
 
+	if (!kind_count && !format->write_run && !format->write_folder)
+		keep_wanted(asked, options);
 	prepare_scan(&asked->options, request, kinds, kind_count);
 	if (format->is_without_sums && !options->figure_limits.count)
 		asked->options.without = RUN_SUM_ALL;

@@ -241,13 +241,21 @@ static void put_word(struct text *out, const char *word)
 	text_char(out, '\'');
 }
 
-/* The logs, and which run of them, as the user named them. */
+static void put_option(struct text *out, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	put_word(out, option);
+	put_word(out, value);
+}
+
+/* The logs, which run of them, and which processes of that, as the user named them. */
 static void put_logs(struct text *out, const struct options *options)
 {
-	if (options->run) {
-		put_word(out, "--run");
-		put_word(out, options->run);
-	}
+	put_option(out, "--run", options->run);
+	put_option(out, "--process", options->request.process);
+	put_option(out, "--host", options->request.host);
+	put_option(out, "--rank", options->request.rank);
 	for (size_t i = 0; i < options->path_count; i++)
 		put_word(out, options->paths[i]);
 }
@@ -277,7 +285,7 @@ static void write_summary(const struct options *options, const char *name)
 	output_close(file, options->output);
 }
 
-/* Filters without -t would be ignored by the summary: say so instead. */
+/* Filters of what happened, not of who did it, would be ignored by the summary: say so instead. */
 static void check_usage(const struct options *options, const struct report_kind *format, size_t kind_count)
 {
 	const struct request *request = &options->request;
@@ -293,10 +301,10 @@ static void check_usage(const struct options *options, const struct report_kind 
 		return;
 	}
 	if (!options->tables && !kind_count &&
-	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->process || request->host || request->rank ||
-	     request->thread || request->allocator || request->device || request->stream || request->has_steps || request->name ||
-	     request->sort || request->is_top_given))
-		base_die("the summary takes no filters; choose a table, for example -t memory.sites");
+	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->thread || request->allocator || request->device ||
+	     request->stream || request->has_steps || request->name || request->sort || request->is_top_given))
+		base_die("of filters the summary takes --process, --host and --rank alone; choose a table, for example "
+			 "-t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)
 		base_die("-f %s prints one table a file: give -o DIR, or name one table with -t", format->name);
 }

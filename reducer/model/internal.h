@@ -34,6 +34,8 @@ void run_each_of(struct run *run, const size_t *processes, size_t count, void (*
 
 /* Times that depend on the clock, and the run's length. run.c */
 void run_set_times(struct run *run);
+/* The run's length alone, of the processes that it has. run.c */
+void run_set_length(struct run *run);
 
 /*
  * The array, with room for one more zeroed entry of `bytes` behind its `count` (it began as NULL). NULL without memory or

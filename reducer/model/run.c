@@ -237,24 +237,32 @@ static int64_t find_gone(const struct process *process)
 	return gone_ns > process->end_ns ? gone_ns : process->end_ns;
 }
 
-/* Times that depend on the clock, and the run's length. */
-void run_set_times(struct run *run)
+void run_set_length(struct run *run)
 {
 	run->duration_ns = 0;
 	run->gone_ns = 0;
+	for (size_t i = 0; i < run->process_count; i++) {
+		const struct process *process = &run->processes[i];
+
+		if (process->end_ns > run->duration_ns)
+			run->duration_ns = process->end_ns;
+		if (process->gone_ns > run->gone_ns)
+			run->gone_ns = process->gone_ns;
+	}
+}
+
+void run_set_times(struct run *run)
+{
 	for (size_t i = 0; i < run->process_count; i++) {
 		struct process *process = &run->processes[i];
 
 		process->start_ns = process_ns(process, 0);
 		process->end_ns = process_ns(process, process->end_ticks);
-		if (process->end_ns > run->duration_ns)
-			run->duration_ns = process->end_ns;
 		process->gone_ns = find_gone(process);
-		if (process->gone_ns > run->gone_ns)
-			run->gone_ns = process->gone_ns;
 		times_threads(process);
 		times_modules(process);
 	}
+	run_set_length(run);
 }
 
 /* An image that another one replaced: where none of the logs is that one's, what it did is not recorded. */
@@ -317,63 +325,6 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 	free(found.files);
 	free(found.logs);
 	return run;
-}
-
-static void close_account(struct account *account)
-{
-	timeline_free(&account->timeline);
-	timeline_free(&account->reserved);
-	free(account->sites);
-	free(account->errors);
-	free(account->histogram);
-}
-
-static void close_process(struct process *process)
-{
-	free(process->settings);
-	free(process->setting_errors);
-	free(process->hosts);
-	free(process->environment);
-	free(process->notes);
-	free(process->frameworks);
-	free(process->modules);
-	free(process->arguments);
-	free(process->threads);
-	free(process->losses);
-	free(process->windows);
-	free(process->child_ends);
-	free(process->ranges);
-	free(process->steps);
-	scan_close(process);
-	close_account(&process->heap);
-	close_account(&process->mmap);
-	for (size_t i = 0; i < process->account_count; i++)
-		close_account(&process->accounts[i]);
-	free(process->accounts);
-	log_close(process->log);
-}
-
-void run_close(struct run *run)
-{
-	struct run_storage *storage;
-
-	if (run == NULL)
-		return;
-	storage = run->private;
-	for (size_t i = 0; i < run->process_count; i++)
-		close_process(&run->processes[i]);
-	for (size_t i = 0; storage != NULL && i < storage->clock_count; i++)
-		clock_free(&storage->clocks[i]);
-	if (storage != NULL) {
-		crew_free(storage->crew);
-		pthread_mutex_destroy(&storage->lock);
-		free(storage->clocks);
-		pool_free(&storage->pool);
-	}
-	free(storage);
-	free(run->processes);
-	free(run->others);
-	free(run);
 }
 
 struct crew *run_crew(struct run *run)

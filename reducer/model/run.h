@@ -21,6 +21,7 @@
 #include "reducer/read/stacks.h"
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How a process ended, as far as the log can say. */
@@ -210,6 +211,7 @@ struct run {
 	int64_t gone_ns;      /* to the last gone_ns of a process */
 	struct process *processes; /* by start; a parent stands before its children */
 	size_t process_count;
+	size_t whole_count;   /* how many processes there were before run_keep; 0 = all are here */
 	size_t start_count;   /* trees of processes in it: more than one where ranks of a job were started apart; 0 = all were asked for */
 	struct run_brief *others;  /* newest first */
 	size_t other_count;
@@ -246,6 +248,9 @@ struct run_options {
  */
 struct run *run_open(const char *const *paths, size_t count, const struct run_options *options, struct diag_list *diags);
 void run_close(struct run *run);
+
+/* Leaves out, before a scan, the processes that are not wanted, as if they had no log; whole_count tells. One at least must stay. */
+void run_keep(struct run *run, bool (*is_wanted)(const void *context, const struct process *process), const void *context);
 
 /* Streams all events once and fills what is marked [scan]. Idempotent. Returns -1 without memory. */
 int run_scan(struct run *run, const struct run_options *options);

@@ -167,10 +167,30 @@ static void put_command(struct summary *summary, const struct process *process)
 	summary_end_line(summary);
 }
 
+/* When the first of the processes began, ns of the run: later than 0 where only some of them are wanted. */
+static int64_t first_start(const struct run *run)
+{
+	int64_t first = run->whole_count ? INT64_MAX : 0;
+
+	for (size_t i = 0; i < run->process_count && run->whole_count; i++)
+		if (run->processes[i].start_ns < first)
+			first = run->processes[i].start_ns;
+	return first == TIME_UNKNOWN || first == INT64_MAX ? 0 : first;
+}
+
+static void put_count(struct text *sentence, const struct run *run)
+{
+	if (run->whole_count)
+		text_format(sentence, ", %zu of %zu process%s", run->process_count, run->whole_count, run->whole_count == 1 ? "" : "es");
+	else
+		text_format(sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
+}
+
 static void put_start(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
-	time_t start = (time_t)(run->realtime_ns / 1000000000) + run->utc_offset_s;
+	int64_t from_ns = first_start(run);
+	time_t start = (time_t)((run->realtime_ns + from_ns) / 1000000000) + run->utc_offset_s;
 	struct text sentence = {0};
 	char stamp[64] = "start not told, ";
 	char end[128];
@@ -179,13 +199,13 @@ static void put_start(struct summary *summary)
 	if (run_is_date(run->realtime_ns) && gmtime_r(&start, &at))
 		strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S, ", &at);
 	text_format(&sentence, "%slasted ", stamp);
-	human_ns(&sentence, run->gone_ns);
+	human_ns(&sentence, run->gone_ns - from_ns);
 	if (run->gone_ns - run->duration_ns > SILENT_NS) {
 		text_string(&sentence, " (no record after ");
-		human_ns(&sentence, run->duration_ns);
+		human_ns(&sentence, run->duration_ns - from_ns);
 		text_char(&sentence, ')');
 	}
-	text_format(&sentence, ", %zu process%s", run->process_count, run->process_count == 1 ? "" : "es");
+	put_count(&sentence, run);
 	process_end_text(run_main(run), end, sizeof(end));
 	text_format(&sentence, ", %s%s%s", run->process_count == 1 ? "" : "this one ",
 		    run_main(run)->end == END_RUNNING ? "" : "ended: ", end);
