@@ -57,7 +57,7 @@ void tfp_python_begin(const struct tfp_python_symbols *symbols, uint32_t when, u
 	}
 	known->symbols = *symbols;
 	known->frames_most = frames < TFP_PYTHON_FRAMES ? frames : TFP_PYTHON_FRAMES;
-	known->sees_ends = (uint32_t)tfp_python_graves_begin(symbols->code_slots);
+	known->sees_ends = (uint32_t)tfp_python_graves_begin(symbols->code_slots, known->layout.type);
 	tfp_python_when = when;
 	say("on", known->layout.version >= 0x030d ? "frames, by the interpreter's own table of offsets"
 					   : "frames, by the offsets of this version's headers, proved at each frame");

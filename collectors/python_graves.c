@@ -22,15 +22,15 @@ static void code_ends(void *code)
 	real(code);
 }
 
-/* A type is {references, type, items, name, bytes of an object, of an item, end of an object, ...}, a word each. */
-int tfp_python_graves_begin(void *type)
+/* From where its head ends a type is {type, items, name, bytes of an object, of an item, end of an object, ...}, a word each. */
+int tfp_python_graves_begin(void *type, uint32_t head)
 {
-	uintptr_t at = (uintptr_t)type, name, size, end;
+	uintptr_t at = (uintptr_t)type + head, name, size, end;
 
-	if (!type || !tfp_python_is_mapped(at) || !tfp_python_is_mapped(at + TFP_PYTHON_TYPE_SLOT + 7))
+	if (!type || head > TFP_PYTHON_HEAD_MOST || !tfp_python_is_mapped(at) || !tfp_python_is_mapped(at + TFP_PYTHON_TYPE_SLOT + 7))
 		return 0;
-	name = tfp_python_word(at + 24);
-	size = tfp_python_word(at + 32);
+	name = tfp_python_word(at + 16);
+	size = tfp_python_word(at + 24);
 	end = tfp_python_word(at + TFP_PYTHON_TYPE_SLOT);
 	if (!name || !tfp_python_is_mapped(name) || !tfp_python_is_mapped(name + 4) || !tfp_same((const char *)name, "code", 5) ||
 	    size < SIZE_LEAST || size > SIZE_MOST || !end || !tfp_python_is_mapped(end))

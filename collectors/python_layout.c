@@ -101,6 +101,7 @@ static const struct own_table tables[] = {
 
 #define COOKIE UINT64_C(0x7970677562656478) /* "xdebugpy" */
 #define OFFSET_MOST 65536                   /* no field lies further inside its object */
+#define FREE_MOST 0x030d /* without the global lock each thread of later ones has a copy of the code, where the instruction lies */
 #define BYTES_MOST 4096                     /* nor are more bytes proved at once: a page */
 
 static uint32_t offset(const uint64_t *words, uint32_t word)
@@ -206,8 +207,8 @@ const char *tfp_python_layout(struct tfp_python_layout *layout, uint32_t version
 			continue;
 		if (runtime_bytes < 8 * (size_t)tables[i].words || words[0] != COOKIE || words[1] >> 16 != minor)
 			return "The interpreter's own table of offsets is not where it should be.";
-		if (words[2])
-			return "This Python has no global lock (free-threaded): its frames are not read.";
+		if (words[2] && minor > FREE_MOST)
+			return "This Python has no global lock (free-threaded), and its frames are read of 3.13 alone.";
 		return from_table(layout, &tables[i], words);
 	}
 	return "This Python is newer than any that tfprof knows how to read (3.14).";

@@ -55,7 +55,7 @@ void tfp_python_find(void)
 	if (!symbols.is_ending)
 		symbols.is_ending = (int (*)(void))tfp_dynamic_symbol(&object, "_Py_IsFinalizing");
 	symbols.code = symbols.code_slots = tfp_dynamic_symbol(&object, "PyCode_Type");
-	if (symbols.code && !tfp_modules_may_write(symbols.code, TFP_PYTHON_TYPE_SLOT + sizeof(void *)))
+	if (symbols.code && !tfp_modules_may_write(symbols.code, TFP_PYTHON_HEAD_MOST + TFP_PYTHON_TYPE_SLOT + sizeof(void *)))
 		symbols.code_slots = NULL;
 	symbols.text = tfp_dynamic_symbol(&object, "PyUnicode_Type");
 	symbols.bytes = tfp_dynamic_symbol(&object, "PyBytes_Type");
