@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
@@ -53,22 +54,33 @@ static double worth(const struct python_looks *looks)
 	return error > 0 ? all / error * (all / error) : 1;
 }
 
+/* Of a share of 10 %, in points of it. */
+static void add_error(struct text *text, const struct python_looks *looks)
+{
+	double points = 100 * sqrt(0.1 * 0.9 / worth(looks));
+
+	text_format(text, points < 9.5 ? "%.1g" : "%.0f", points);
+}
+
 static void note_looks(struct table *table, const struct request *request, const struct python_looks *looks)
 {
 	uint64_t all = python_looks_judged(looks, &looks->all), nowhere = python_looks_judged(looks, &looks->nowhere);
 	uint64_t doubtful = python_looks_judged(looks, &looks->doubtful);
 	uint64_t count = looks->has_steps ? looks->step_looks : looks->all.looks, whole = python_looks_whole(looks);
+	struct text error = {0};
 
 	if (!looks->all.looks)
 		return;
+	add_error(&error, looks);
 	table_note(table, NOTE_INFERRED,
-		   "Estimates, from %" PRIu64 " looks%s at %" PRIu32 " %s%s: a share of 10 %% is known to about %.1g points (one standard "
+		   "Estimates, from %" PRIu64 " looks%s at %" PRIu32 " %s%s: a share of 10 %% is known to about %s points (one standard "
 		   "deviation). Wall time is that of %s; processor time is that of all threads that Python knows.",
 		   count, looks->has_steps ? " within steps" : "", looks->threads, looks->threads == 1 ? "thread" : "threads",
-		   looks->processes > 1 ? " of several processes" : "", 100 * sqrt(0.1 * 0.9 / worth(looks)),
+		   looks->processes > 1 ? " of several processes" : "", error.bytes,
 		   request->thread    ? "the threads asked for"
 		   : looks->has_steps ? "the threads that mark the steps, in processes without any of the first (--thread=NAME: of others)"
 				      : "each process's first thread (--thread=NAME: of others)");
+	free(error.bytes);
 	if (all && (nowhere || doubtful))
 		table_note(table, NOTE_INFO,
 			   "In no line: %.1f %% of that time, in which no Python code ran, and %.1f %%, in which a look "

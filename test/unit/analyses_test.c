@@ -429,7 +429,7 @@ static void test_looks_that_stand_for_much(void **state)
 	fixture->processes[0].python.looks = looks;
 	fixture->processes[0].python.look_count = 3;
 	struct table *table = tables_make(&table_python_time, &fixture->request);
-	assert_true(has_note(table, NOTE_INFERRED, "Estimates, from 3 looks at 1 thread: a share of 10 % is known to about 3e+01 points"));
+	assert_true(has_note(table, NOTE_INFERRED, "Estimates, from 3 looks at 1 thread: a share of 10 % is known to about 27 points"));
 	assert_true(has_note(table, NOTE_INFO, "Of many looks one in up to 18 was kept"));
 	table_free(table);
 }
