@@ -147,14 +147,19 @@ static int visit_fact(void *context, const struct fact *fact)
 	return 0;
 }
 
+/* Damage among them was told when they were first read (facts.c). */
 static void read_facts(struct process_scan *scan)
 {
+	struct diag_list again = {0};
+	struct log view = *scan->scan.log;
 	int any = 0;
 
+	view.diags = &again;
 	for (size_t tag = 0; tag < 256; tag++)
 		any |= scan->facts[tag] != NULL;
 	if (any)
-		log_facts(scan->scan.process->log, visit_fact, scan);
+		log_facts(&view, visit_fact, scan);
+	diag_free(&again);
 }
 
 /* All records of one kind that follow each other go to one subject after the other. Returns the first of another kind. */
@@ -269,22 +274,16 @@ static void progress_again(void *context, uint64_t bytes)
 		storage->progress(storage->progress_context, 0, 0);
 }
 
-/* The records that the subjects of a further pass want, where the first pass saw any. Damage was told then. */
+/* The records that the subjects of a further pass want, where the first pass saw any. */
 static int read_wanted(struct process_scan *scan)
 {
-	struct diag_list again = {0};
-	struct log view = *scan->scan.process->log;
-	int result;
 	const struct merge_way way = {.crew = run_crew(scan->scan.run), .wanted = &scan->wanted, .progress = progress_again,
 				      .progress_context = scan};
 
 	scan->wanted.is_of_parts = 1;
 	if (!feed_kinds_meet(&scan->wanted.kinds, &scan->scan.process->kinds))
 		return 0;
-	view.diags = &again;
-	result = merge_log(&view, &way, visit_again, scan, &scan->totals);
-	diag_free(&again);
-	return result;
+	return merge_log(scan->scan.log, &way, visit_again, scan, &scan->totals);
 }
 
 int process_scan(struct run *run, struct process *process, const struct run_options *options)
@@ -295,7 +294,7 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 
 	if (scan == NULL)
 		return -1;
-	scan->scan = (struct scan){.run = run, .options = options, .process = process};
+	scan->scan = (struct scan){.run = run, .options = options, .process = process, .log = process->log};
 	scan->subjects = subjects;
 	scan->subject_count = SUBJECTS;
 	way.wanted = &scan->wanted;
@@ -317,14 +316,19 @@ int process_scan(struct run *run, struct process *process, const struct run_opti
 	return result;
 }
 
+/* Nothing is told of damage: the first pass did. */
 int process_scan_again(struct run *run, struct process *process, const struct scan_subject *subject, void *context)
 {
 	struct process_scan *scan = calloc(1, sizeof *scan);
+	struct diag_list again = {0};
+	struct log view;
 	int result = -1;
 
-	if (scan == NULL)
+	if (scan == NULL || log_view(process->log, &again, &view) != 0) {
+		free(scan);
 		return -1;
-	scan->scan = (struct scan){.run = run, .process = process, .context = context};
+	}
+	scan->scan = (struct scan){.run = run, .process = process, .log = &view, .context = context};
 	scan->subjects = &subject;
 	scan->subject_count = 1;
 	if (begin_subjects(scan) == 0) {
@@ -333,8 +337,9 @@ int process_scan_again(struct run *run, struct process *process, const struct sc
 	}
 	if (result == 0)
 		result = finish_subjects(scan);
-	log_rest(process->log);
 	free_subjects(scan);
+	log_view_end(&view);
+	diag_free(&again);
 	free(scan);
 	return result;
 }

@@ -67,7 +67,7 @@ static void take_place(void *state, const struct fact *fact, const int *fields)
 
 	if (id >= NAMES_MAX || taken->names[id] == NULL)
 		return;
-	places_name(&taken->places, taken->scan->process, (uint32_t)fact_number(fact, fields[1]), taken->names[id], name, sizeof name);
+	places_name(&taken->places, taken->scan, (uint32_t)fact_number(fact, fields[1]), taken->names[id], name, sizeof name);
 	taken->names[id] = run_text(taken->scan->run, name, strlen(name));
 }
 

@@ -2,6 +2,8 @@
 /* Names from Python lines; see reducer/model/places.h. */
 #include "reducer/model/places.h"
 
+#include "reducer/model/scan.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static int runs_batches(const struct python_code *code)
 	return strcmp(last_of(code->function, '.'), "iterator_step") == 0;
 }
 
-void places_name(struct places *places, const struct process *process, uint32_t stack, const char *text, char *room, size_t bytes)
+void places_name(struct places *places, const struct scan *scan, uint32_t stack, const char *text, char *room, size_t bytes)
 {
 	const struct tfp_pc *frames[FRAMES_MOST];
 	const struct python_code *inner = NULL, *user = NULL, *before = NULL, *asks = NULL; /* asks: for a batch of Keras' */
@@ -56,12 +58,12 @@ void places_name(struct places *places, const struct process *process, uint32_t 
 	size_t count;
 
 	if (!places->is_loaded) {
-		places->stacks = stacks_load(process->log);
+		places->stacks = stacks_load(scan->log);
 		places->is_loaded = 1;
 	}
 	count = places->stacks == NULL ? 0 : stacks_frames(places->stacks, stack, frames, FRAMES_MOST);
 	for (size_t i = 0; i < count && i < FRAMES_MOST && user == NULL; i++) {
-		const struct python_code *code = code_of(process, frames[i]);
+		const struct python_code *code = code_of(scan->process, frames[i]);
 		if (code == NULL)
 			continue;
 		line = inner == NULL || !is_installed(code->file) ? (uint32_t)frames[i]->pc : line;

@@ -11,10 +11,12 @@
 #ifndef REDUCER_MODEL_PLACES_H
 #define REDUCER_MODEL_PLACES_H
 
-#include "reducer/model/run.h"
 #include "reducer/read/stacks.h"
 
 #include <stddef.h>
+#include <stdint.h>
+
+struct scan; /* reducer/model/scan.h */
 
 #define PLACE_ROOM 512 /* bytes of a name; qualified names of functions may be longer, and are cut */
 
@@ -27,6 +29,6 @@ struct places {
 void places_free(struct places *places);
 
 /* The name of an op whose own text is "LIBRARY+0xPLACE STACK"; in `room`, cut to its size. */
-void places_name(struct places *places, const struct process *process, uint32_t stack, const char *text, char *room, size_t bytes);
+void places_name(struct places *places, const struct scan *scan, uint32_t stack, const char *text, char *room, size_t bytes);
 
 #endif

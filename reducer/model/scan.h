@@ -47,6 +47,7 @@ struct scan {
 	struct run *run;
 	const struct run_options *options; /* may be NULL */
 	struct process *process;
+	const struct log *log; /* of the process, as this pass reads it */
 	struct scan_ops ops;
 	struct scan_python python;
 	void *context; /* process_scan_again's; NULL in the first pass */
@@ -101,7 +102,7 @@ extern const struct scan_subject python_subject, python_time_subject, process_su
 
 /*
  * A pass of its own for one subject, once run_scan has settled clocks and names: `begin` finds `context` in the scan. Changes
- * nothing in the process. Returns what `finish` returned, -1 without memory.
+ * nothing in the process, so that several may go on at once. Returns what `finish` returned, -1 without memory.
  */
 int process_scan_again(struct run *run, struct process *process, const struct scan_subject *subject, void *context);
 

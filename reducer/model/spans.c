@@ -143,7 +143,7 @@ static void take_place(void *state, const struct fact *fact, const int *fields)
 
 	if (text == SPANS_NO_TEXT)
 		return;
-	places_name(&spans->places, spans->scan->process, (uint32_t)fact_number(fact, fields[1]), spans->texts[text], name, sizeof name);
+	places_name(&spans->places, spans->scan, (uint32_t)fact_number(fact, fields[1]), spans->texts[text], name, sizeof name);
 	spans->texts[text] = pool_text(&spans->pool, name, strlen(name));
 }
 

@@ -59,6 +59,27 @@ void log_rest(const struct log *log)
 	log->file->descriptor = -1;
 }
 
+int log_view(const struct log *log, struct diag_list *diags, struct log *view)
+{
+	struct log_file *file = malloc(sizeof *file);
+
+	if (file == NULL)
+		return -1;
+	*file = (struct log_file){.waits = WAITS_MOST, .overlay = log->file->overlay, .is_kept = log->file->is_kept,
+				  .descriptor = log->file->is_kept ? log->file->descriptor : -1,
+				  .device = log->file->device, .inode = log->file->inode};
+	*view = *log;
+	view->file = file;
+	view->diags = diags;
+	return 0;
+}
+
+void log_view_end(struct log *view)
+{
+	log_rest(view);
+	free(view->file);
+}
+
 size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes)
 {
 	size_t done = 0;

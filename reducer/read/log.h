@@ -33,7 +33,7 @@ struct log_block {
 struct log_part {
 	uint64_t place; /* offset of the block header; bit 0 set: it is a chunk (blocks begin at multiples of 8) */
 	uint64_t sequence;
-	uint64_t kinds; /* of an events block: which kinds it holds, as feed.c folds them; 0 = it was not read yet */
+	_Atomic uint64_t kinds; /* of an events block: which it holds, as feed.c folds them, whoever reads it first; 0 = nobody did */
 };
 
 #define LOG_PART_OFFSET(part) ((part)->place & ~UINT64_C(7))
@@ -90,6 +90,13 @@ void log_close(struct log *log);
 
 /* Closes the descriptor until the next read, so that a run of thousands of processes needs few. */
 void log_rest(const struct log *log);
+
+/*
+ * The same log for a pass that goes on beside others: with a descriptor of its own, and damage goes to `diags`. Until log_view_end, which
+ * closes that. Returns -1 without memory.
+ */
+int log_view(const struct log *log, struct diag_list *diags, struct log *view);
+void log_view_end(struct log *view);
 
 /* Reads up to `bytes` at `offset` into `to`. Returns how many were there (0 at the end or on an error). */
 size_t log_pread(const struct log *log, uint64_t offset, void *to, size_t bytes);
