@@ -155,6 +155,20 @@ static void put_problem(struct text *problem, const struct run *run)
 	text_string(problem, " (-t losses says which).");
 }
 
+/* What a format draws of a run while others make its tables. */
+struct drawing {
+	const struct report_kind *format;
+	const struct request *request;
+	struct text text;
+};
+
+static void draw(void *context)
+{
+	struct drawing *drawing = context;
+
+	drawing->format->draw(&drawing->text, drawing->request);
+}
+
 /* Runs the analyses and prints them. Returns the number of tables. */
 static void report(struct options *options, const struct report_kind *format, const struct table_kind *const *kinds,
 		   size_t kind_count, const char *problem)
@@ -164,14 +178,20 @@ static void report(struct options *options, const struct report_kind *format, co
 	struct report_set set = {.tables = tables,
 				 .count = kind_count,
 				 .run = request->run->name,
-				 .request = options->tables ? NULL : request,
 				 .problem = problem};
+	struct drawing drawing = {.format = format, .request = request};
+	struct run_errand *errand = NULL;
 
+	if (format->draw && !options->tables) {
+		errand = run_send(request->run, draw, &drawing);
+		set.drawing = &drawing.text;
+	}
 	request_run_analyses(request, kinds, kind_count);
 	for (size_t i = 0; i < kind_count; i++) {
 		progress_step(&analysing, 0, 0);
 		tables[i] = tables_make(kinds[i], request);
 	}
+	run_await(errand);
 	progress_end(&analysing);
 	write_report(options, format, &set);
 	for (size_t i = 0; i < kind_count; i++) {
@@ -179,6 +199,7 @@ static void report(struct options *options, const struct report_kind *format, co
 			tell_notes(tables[i]);
 		table_free(tables[i]);
 	}
+	text_free(&drawing.text);
 	free(tables);
 }
 

@@ -23,13 +23,13 @@ struct run_storage {
 	struct crew *crew;		/* decodes ahead; made at the first need */
 };
 
-/* Who decodes ahead; NULL = nobody. run.c */
+/* Who decodes ahead; NULL = nobody. run_work.c */
 struct crew *run_crew(struct run *run);
 
 /* pool_text of the run's pool, from any thread. run.c */
 const char *run_text(struct run *run, const char *text, size_t bytes);
 
-/* run_each for these processes only; NULL = the first `count`. run.c */
+/* run_each for these processes only; NULL = the first `count`. run_work.c */
 void run_each_of(struct run *run, const size_t *processes, size_t count, void (*work)(void *context, size_t process), void *context);
 
 /* Times that depend on the clock, and the run's length. run.c */

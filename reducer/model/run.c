@@ -327,15 +327,6 @@ struct run *run_open(const char *const *paths, size_t count, const struct run_op
 	return run;
 }
 
-struct crew *run_crew(struct run *run)
-{
-	struct run_storage *storage = run->private;
-
-	if (storage->crew == NULL && storage->jobs > 1)
-		storage->crew = crew_make(storage->jobs - 1);
-	return storage->crew;
-}
-
 void run_progress(struct run *run, void (*progress)(void *context, uint64_t done, uint64_t all), void *context)
 {
 	struct run_storage *storage = run->private;
@@ -353,46 +344,6 @@ const char *run_text(struct run *run, const char *text, size_t bytes)
 	copy = pool_text(&storage->pool, text, bytes);
 	pthread_mutex_unlock(&storage->lock);
 	return copy;
-}
-
-/* A process that somebody works on. */
-struct each {
-	struct crew_task task; /* first: tasks are these */
-	void (*work)(void *context, size_t process);
-	void *context;
-	size_t process;
-};
-
-static void work_on(struct crew_task *task)
-{
-	struct each *each = (struct each *)task;
-
-	each->work(each->context, each->process);
-}
-
-void run_each_of(struct run *run, const size_t *processes, size_t count, void (*work)(void *context, size_t process), void *context)
-{
-	struct crew *crew = count > 1 ? run_crew(run) : NULL;
-	struct each *all = calloc(count, sizeof *all);
-
-	for (size_t i = 0; i < count; i++) {
-		size_t process = processes == NULL ? i : processes[i];
-
-		if (all == NULL) {
-			work(context, process);
-			continue;
-		}
-		all[i] = (struct each){.task = {.run = work_on}, .work = work, .context = context, .process = process};
-		crew_put(crew, &all[i].task);
-	}
-	for (size_t i = 0; all != NULL && i < count; i++)
-		crew_await(crew, &all[i].task);
-	free(all);
-}
-
-void run_each(struct run *run, void (*work)(void *context, size_t process), void *context)
-{
-	run_each_of(run, NULL, run->process_count, work, context);
 }
 
 int64_t process_ns(const struct process *process, uint64_t ticks)

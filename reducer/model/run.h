@@ -264,6 +264,14 @@ void run_progress(struct run *run, void (*progress)(void *context, uint64_t done
  */
 void run_each(struct run *run, void (*work)(void *context, size_t process), void *context);
 
+/*
+ * Work on a scanned run that goes on beside other work on it: another thread does it where there is one, else run_await. It may read
+ * the run and stream spans. run_await comes back when it is done; `context` must live until then.
+ */
+struct run_errand;
+struct run_errand *run_send(struct run *run, void (*work)(void *context), void *context);
+void run_await(struct run_errand *errand);
+
 /* ns since the run's start of a time in the process's log (ticks since its origin). */
 int64_t process_ns(const struct process *process, uint64_t ticks);
 

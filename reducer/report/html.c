@@ -313,17 +313,19 @@ static void put_tables(struct page *page, const struct report_set *set)
 	}
 }
 
+static void draw(struct text *drawing, const struct request *request)
+{
+	digest_write(drawing, request, HTML_TIMELINE);
+}
+
 static void write_set(FILE *file, const struct report_set *set, const struct report_options *options)
 {
 	struct page page = {.most = HTML_MOST - report_html_head_bytes - report_html_tail_bytes - HTML_HEADS};
-	struct text head = {0}, timeline = {0};
+	struct text head = {0}, none = {.bytes = "null", .length = 4};
+	const struct text *timeline = set->drawing ? set->drawing : &none;
 
 	(void)options;
-	if (set->request != NULL)
-		digest_write(&timeline, set->request, HTML_TIMELINE);
-	else
-		text_string(&timeline, "null");
-	page.most -= timeline.length;
+	page.most -= timeline->length;
 	put_tables(&page, set);
 	text_string(&head, "{\"run\":");
 	put_string(&head, set->run);
@@ -333,12 +335,11 @@ static void write_set(FILE *file, const struct report_set *set, const struct rep
 	put_string(&head, set->problem);
 	fwrite(report_html_head, 1, report_html_head_bytes, file);
 	fprintf(file, "%s,\"timeline\":", head.bytes);
-	fwrite(timeline.bytes, 1, timeline.length, file);
+	fwrite(timeline->bytes, 1, timeline->length, file);
 	fprintf(file, ",\"frames\":[%s],\"tables\":[%s]}", page.frames.list.length ? page.frames.list.bytes : "",
 		page.body.length ? page.body.bytes : "");
 	fwrite(report_html_tail, 1, report_html_tail_bytes, file);
 	text_free(&head);
-	text_free(&timeline);
 	text_free(&page.body);
 	text_free(&page.frames.list);
 	free(page.frames.hashes);
@@ -351,4 +352,5 @@ const struct report_kind report_html = {
 	.help = "one file with tables and charts for a browser, at most 5 MB, without network; --html FILE is -f html -o FILE",
 	.leaves_out_launches = true,
 	.write = write_set,
+	.draw = draw,
 };

@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 
+struct text;    /* reducer/base/base.h */
 struct request; /* reducer/tables/request.h */
 
 struct report_options {
@@ -28,7 +29,7 @@ struct report_set {
 	size_t count;
 	const char *title;   /* of a document made of these tables, or NULL */
 	const char *run;     /* name of the run; NULL = these tables are of no run */
-	const struct request *request; /* of that run, for what a format draws beside tables; NULL = these tables are all that is wanted */
+	const struct text *drawing; /* what `draw` of the format made of the run; NULL = these tables are all that is wanted */
 	const char *problem; /* a sentence when something was lost or damaged, else NULL */
 };
 
@@ -39,6 +40,8 @@ struct report_kind {
 	const char *tables;  /* what -t is when it is not given; NULL = the summary for reading, else all */
 	bool leaves_out_launches; /* unless -t names them: a row for each launch, and nobody reads a million of them */
 	void (*write)(FILE *file, const struct report_set *set, const struct report_options *options);
+	/* What it shows of the run itself, where all tables are wanted: beside them, maybe in another thread. NULL = nothing. */
+	void (*draw)(struct text *drawing, const struct request *request);
 	bool is_without_sums; /* shows nothing of enum run_sum */
 	/* A format of the time line instead of tables: `write` is NULL. The run is scanned. */
 	void (*write_run)(FILE *file, const struct request *request);
