@@ -9,10 +9,13 @@
 
 #include "reducer/tables/request.h"
 
-/* At most one note, of the wanted processes: who was killed for want of memory, and the limit. */
+/* At most one note, of the wanted processes: who was killed for want of memory, and the limit; none where all of the run ended well. */
 void memory_end_note(struct table *table, const struct request *request);
 
-/* At most one note: that a process was killed, and not for want of memory, where the kernel's counter of that is known. */
+/*
+ * At most two notes: that the kernel killed others of the control group; that a process was killed, and not for want of memory, as the
+ * kernel's counters or the room that the machine had say.
+ */
 void memory_end_note_other(struct table *table, const struct request *request);
 
 #endif

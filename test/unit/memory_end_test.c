@@ -39,16 +39,93 @@ static void is_silent(void)
 	table_free(table);
 }
 
-static void kills_in_the_group_are_told_whoever_they_were(void **state)
+static void is_said_of_others(enum note_kind kind, const char *text)
+{
+	table = table_make(&table_processes);
+	memory_end_note_other(table, &request);
+	assert_int_equal(table->note_count, 1);
+	assert_string_equal(table->notes[0].text, text);
+	assert_int_equal(table->notes[0].kind, kind);
+	table_free(table);
+}
+
+static void is_silent_of_others(void)
+{
+	table = table_make(&table_processes);
+	memory_end_note_other(table, &request);
+	assert_int_equal(table->note_count, 0);
+	table_free(table);
+}
+
+static void kills_in_the_group_are_told_where_something_ended_badly(void **state)
 {
 	(void)state;
-	process = (struct process){
-		.pid = 10, .called = "10", .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
+	process = (struct process){.pid = 10,
+				   .called = "10",
+				   .end = END_EXIT,
+				   .end_status = 1,
+				   .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
 	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
 	process.told = (struct tfp_end_payload){.memory_kills = 2, .machine_memory_kills = 2};
 	is_said(NOTE_INFO,
 		"Out of memory: meanwhile the kernel killed 2 processes of the control group for want of memory; the group "
 		"itself has no limit.");
+}
+
+/* A run that had ended well was headed "Out of memory": another program of its container had been killed. */
+static void kills_of_strangers_are_no_end_of_this_run(void **state)
+{
+	struct child_end child = {.pid = 11, .status = 9};
+
+	(void)state;
+	process = (struct process){
+		.pid = 10, .called = "10", .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
+	is_silent();
+	is_said_of_others(NOTE_INFO,
+			  "Meanwhile the kernel killed 1 process of the control group for want of memory, none of those recorded here: "
+			  "these ended otherwise.");
+	process.child_ends = &child; /* one that left no log may have been the one */
+	process.child_end_count = 1;
+	is_said(NOTE_INFO, "Out of memory: meanwhile the kernel killed 1 process of the control group, whose limit is 400 MiB.");
+	is_silent_of_others();
+}
+
+/*
+ * Somebody sent SIGKILL on a machine with three quarters of its memory free, while another container ran out of its own: the report said
+ * "Out of memory, it seems".
+ */
+static void a_kill_on_a_machine_with_room_is_somebody_elses(void **state)
+{
+	struct use_reading reading = {8000 * MIB, 0, USE_host_available};
+	struct use_sample sample = {.time_ns = SECOND, .of = USE_OF_PROCESS, .readings = 1, .memory_bytes = 24576 * MIB};
+	struct system_file file = {"/sys/fs/cgroup/memory.events", 0};
+
+	(void)state;
+	sample.memory_free_bytes = 2048 * MIB;
+	process = (struct process){.pid = 10, .called = "10", .end = END_SIGNAL, .end_status = 9, .gone_ns = SECOND + SECOND / 4};
+	process.told = (struct tfp_end_payload){.realtime_ns = 1, .wait_status = 9, .machine_memory_kills = 2};
+	process.use = (struct use_rows){.samples = &sample, .count = 1, .readings = &reading, .reading_count = 1};
+	is_silent();
+	is_said_of_others(NOTE_INFERRED,
+			  "Process 10 was killed by SIGKILL, hardly by the kernel, which killed 2 of the machine's processes for want "
+			  "of memory meanwhile: 250 ms before the end 7.81 of 24 GiB could still be had. Somebody sent the signal, it "
+			  "seems: kill -9, or what watches over jobs.");
+	reading.value = 6000 * MIB; /* below a quarter */
+	is_said(NOTE_INFERRED, "Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 2 of the machine's "
+			       "processes for want of memory.");
+	is_silent_of_others();
+	sample.memory_free_bytes = 8000 * MIB; /* what is free could be had */
+	is_silent();
+	process.gone_ns = 3 * SECOND; /* read too long before */
+	is_said(NOTE_INFERRED, "Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 2 of the machine's "
+			       "processes for want of memory.");
+	reading.kind = USE_group_oom_kills; /* of the second version it counts for all groups below */
+	process.use.files = &file;
+	process.use.file_count = 1;
+	is_silent();
+	file.path = "/sys/fs/cgroup/memory/memory.oom_control";
+	is_said(NOTE_INFERRED, "Out of memory, it seems: process 10 was killed, and meanwhile the kernel killed 2 of the machine's "
+			       "processes for want of memory.");
 }
 
 static void kills_elsewhere_explain_only_a_kill(void **state)
@@ -154,7 +231,9 @@ static void a_kill_by_somebody_is_told_as_such(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kills_in_the_group_are_told_whoever_they_were),
+		cmocka_unit_test(kills_in_the_group_are_told_where_something_ended_badly),
+		cmocka_unit_test(kills_of_strangers_are_no_end_of_this_run),
+		cmocka_unit_test(a_kill_on_a_machine_with_room_is_somebody_elses),
 		cmocka_unit_test(kills_elsewhere_explain_only_a_kill),
 		cmocka_unit_test(more_killed_than_the_kernel_killed_is_no_want_of_memory),
 		cmocka_unit_test(a_killed_process_in_a_full_group_probably_ran_out),
