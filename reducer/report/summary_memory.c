@@ -23,6 +23,7 @@
 #define INHERITED_FROM 0.25 /* of what is live at the ends: worth a line */
 #define SITE_ROWS 7
 #define OTHER_SITE_ROWS 2 /* of them for allocators other than the heap */
+#define UNREAD_PART 4 /* one of so many of the memory that was read of a process may not have been read */
 #define WHOSE_WIDTH 36 /* of what stands where the other rows have numbers of calls and bytes */
 
 static bool is_word(const struct table *table, size_t row, const char *id, const char *word)
@@ -374,7 +375,10 @@ const struct causes *summary_causes(struct summary *summary)
 	return &summary->causes;
 }
 
-/* How much of mapped memory can have been real: no more than a process was seen to have, or its group may have. */
+/*
+ * How much of mapped memory can have been real: hardly more than a process was seen to have, or its group may have. It may have grown
+ * since the last reading, the limit is met by the page behind it, and what is mapped is told before it is written.
+ */
 static int64_t most_real(const struct run *run)
 {
 	uint64_t most = 0, value;
@@ -390,6 +394,7 @@ static int64_t most_real(const struct run *run)
 				most = value;
 		}
 	}
+	most += most / UNREAD_PART;
 	return most < INT64_MAX ? (int64_t)most : INT64_MAX;
 }
 
