@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define LINES 3 /* of a sentence */
+#define ASKERS_MOST 32 /* of allocations that failed, looked at for a line of the program's own */
 #define WRONG_LINES 7 /* of those about a device's work that failed and steps that stopped, which name places */
 
 /* Of a function that several call stacks which held memory begin with: its callers tell them apart. */
@@ -29,23 +30,62 @@ static void put_callers(struct text *sentence, struct summary *summary, const st
 			    cause->callers.bytes);
 }
 
+static void read_asker(struct cause *cause, struct summary *summary, const struct refused *refused)
+{
+	struct frames *frames = summary->request->frames;
+
+	frames_want(frames, summary->out.process, refused->stack);
+	frames_resolve(frames);
+	cause_read(frames, (uint64_t)summary->out.process << 32 | refused->stack, cause);
+}
+
+/*
+ * Where the last one came of no line of the program's own, the last that did: an interpreter that shuts down after its exception asks
+ * for more in vain.
+ */
+static void put_last_of_script(struct text *sentence, struct summary *summary)
+{
+	const struct memory_out *out = &summary->out;
+	const struct refused_rows *rows = &summary->request->run->processes[out->process].refused;
+	uint32_t asked[ASKERS_MOST] = {out->last->stack};
+	size_t count = 1;
+
+	for (size_t i = rows->count; i-- > 0 && count < ASKERS_MOST;) {
+		const struct refused *refused = &rows->list[i];
+		struct cause cause = {0};
+		size_t k = 0;
+		while (k < count && asked[k] != refused->stack)
+			k++;
+		if (!refused->stack || k < count)
+			continue;
+		asked[count++] = refused->stack;
+		read_asker(&cause, summary, refused);
+		if (cause.script.length) {
+			text_string(sentence, ", the last of a line of the program's own at ");
+			human_ns(sentence, refused->time_ns);
+			text_format(sentence, " in %s", cause.script.bytes);
+			count = ASKERS_MOST;
+		}
+		cause_free(&cause);
+	}
+}
+
 /* "in f (train.py:12)", else the native function that asked. */
 static void put_asker(struct text *sentence, struct summary *summary)
 {
-	struct frames *frames = summary->request->frames;
 	const struct memory_out *out = &summary->out;
 	struct cause cause = {0};
 
 	if (!out->last->stack)
 		return;
-	frames_want(frames, out->process, out->last->stack);
-	frames_resolve(frames);
-	cause_read(frames, (uint64_t)out->process << 32 | out->last->stack, &cause);
+	read_asker(&cause, summary, out->last);
 	if (cause.script.length)
 		text_format(sentence, " in %s", cause.script.bytes);
 	else if (cause.name.length)
 		text_format(sentence, " by %s", cause.name.bytes);
 	put_callers(sentence, summary, &cause);
+	if (!cause.script.length)
+		put_last_of_script(sentence, summary);
 	cause_free(&cause);
 }
 
