@@ -8,6 +8,7 @@
 
 #include "reducer/model/gpu.h"
 #include "reducer/tables/gpu_fault_say.h"
+#include "reducer/tables/memory_end.h"
 #include "reducer/tables/memory_out.h"
 
 #include <inttypes.h>
@@ -19,15 +20,40 @@ static void label(struct rule_facts *facts, enum fact_id id, struct text *text)
 	text_free(text);
 }
 
+/* Where no allocation failed, the kernel may have killed for want of memory. */
+static void gather_kills(struct rule_facts *facts, const struct request *request)
+{
+	uint64_t limit_bytes, kills = memory_end_kills(request, &limit_bytes);
+	struct text how = {0};
+
+	if (!kills)
+		return;
+	facts_own(facts, FACT_refused, (double)kills, "processes", "end", "%s", "");
+	text_format(&how, "the kernel killed %" PRIu64 " process%s of the control group", kills, kills == 1 ? "" : "es");
+	if (limit_bytes) {
+		text_string(&how, ", whose limit is ");
+		text_size(&how, (int64_t)limit_bytes);
+	}
+	text_char(&how, '.');
+	label(facts, FACT_refused, &how);
+	facts_own(facts, FACT_refused_kind, (double)OUT_HOST, "processes", "end", "%s", "");
+}
+
 static void gather_memory(struct rule_facts *facts, const struct request *request)
 {
 	const struct memory_out out = memory_out_find(request);
 	struct text how = {0};
 
 	facts_own(facts, FACT_refused, out.is_end ? (double)out.told : 0, "memory.refused", "call", "%s", "");
-	if (!out.is_end)
+	if (!out.is_end) {
+		gather_kills(facts, request);
 		return;
+	}
 	text_format(&how, "%s", out.last->allocator);
+	if (out.kind == OUT_HOST && out.last->requested_bytes <= INT64_MAX) {
+		text_string(&how, ", asked for ");
+		text_size(&how, (int64_t)out.last->requested_bytes);
+	}
 	if (out.has_step)
 		text_format(&how, " %s step %" PRIu64, out.is_behind ? "after" : "in", out.step);
 	if (out.kind == OUT_GREW) {

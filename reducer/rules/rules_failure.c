@@ -14,12 +14,14 @@ void rule_memory_ran_out(const struct rule_facts *facts, struct finding *finding
 	static const char *const remedies[] = {
 		[OUT_UNKNOWN] = "See what held it (-t memory.sites, memory.peak) and who else used the device (-t device_usage); then a "
 				"smaller batch, 16-bit types, recomputation.",
-		[OUT_BEFORE] = "A smaller batch, shorter sequences, 16-bit types, recomputation; and see who else used the device "
-			       "(-t device_usage).",
+		[OUT_BEFORE] = "A smaller batch, shorter sequences, 16-bit types, recomputation; and see who else had of it "
+			       "(-t device_usage, host_usage).",
 		[OUT_GREW] = "A smaller batch only delays that: look for what is kept from step to step, a list of losses with their "
 			     "graphs, a cache, a missing free (-t memory.sites).",
 		[OUT_STEP] = "Look at what that step was given: bound the length or size of a batch (bucket, truncate, split it), or make "
-			     "room for the largest one first."};
+			     "room for the largest one first.",
+		[OUT_HOST] = "See what held it (-t memory.sites, memory.peak), and since when (-t memory.timeline): a cache, a list, a log "
+			     "that only grows, or one request for more than there is; then smaller pieces, or a higher limit."};
 	const struct rule_fact *refused = &facts->facts[FACT_refused];
 	size_t kind = (size_t)facts_value(facts, FACT_refused_kind);
 

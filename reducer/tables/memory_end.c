@@ -215,6 +215,14 @@ static bool note_likely(struct table *table, const struct run *run, const struct
 	return true;
 }
 
+uint64_t memory_end_kills(const struct request *request, uint64_t *limit_bytes)
+{
+	struct group most = most_kills(request->run);
+
+	*limit_bytes = most.limit_bytes;
+	return has_victims(request->run) ? most.kills : 0;
+}
+
 void memory_end_note(struct table *table, const struct request *request)
 {
 	struct group most = most_kills(request->run);

@@ -12,6 +12,9 @@
 /* At most one note, of the wanted processes: who was killed for want of memory, and the limit; none where all of the run ended well. */
 void memory_end_note(struct table *table, const struct request *request);
 
+/* Processes of its control group that the kernel killed for want of memory, where something of the run ended badly; *limit_bytes: 0 = none. */
+uint64_t memory_end_kills(const struct request *request, uint64_t *limit_bytes);
+
 /*
  * At most two notes: that the kernel killed others of the control group; that a process was killed, and not for want of memory, as the
  * kernel's counters or the room that the machine had say.

@@ -3,6 +3,7 @@
 #include "reducer/tables/memory_out.h"
 
 #include "reducer/analysis/units.h"
+#include "reducer/tables/device_room.h"
 #include "reducer/tables/job.h"
 
 #include <inttypes.h>
@@ -117,7 +118,9 @@ static void find_kind(struct memory_out *out, const struct held *held)
 		out->step = last->number;
 		out->is_guessed = last->is_guessed;
 	}
-	if (held->count < 2 && !out->is_behind)
+	if (!held->count && !device_room_is_of(out->last->allocator))
+		out->kind = OUT_HOST;
+	else if (held->count < 2 && !out->is_behind)
 		out->kind = OUT_BEFORE;
 	else if (held->count <= STEPS_LEAST || asked > INT64_MAX)
 		return;

@@ -15,6 +15,7 @@ enum out_kind {
 	OUT_BEFORE,  /* before the first step, or in it */
 	OUT_GREW,    /* from step to step more stayed than was asked for */
 	OUT_STEP,    /* that step wants twice as much as any before, and one like those would have had room */
+	OUT_HOST,    /* of the host's memory, without steps: nothing says that batches filled it */
 };
 
 struct memory_out {
