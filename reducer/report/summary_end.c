@@ -136,13 +136,16 @@ static void put_failures(struct summary *summary)
 static void put_onset(struct text *sentence, const struct request *request)
 {
 	const struct account *heap = NULL;
+	const char *whose = NULL;
 	int64_t half_ns = TIME_UNKNOWN;
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct process *process = &request->run->processes[i];
 		if (request_wants_process(request, process) && process->heap.peak_time_ns != TIME_UNKNOWN &&
-		    !process->heap.is_live_unknown && (!heap || process->heap.peak_bytes > heap->peak_bytes))
+		    !process->heap.is_live_unknown && (!heap || process->heap.peak_bytes > heap->peak_bytes)) {
 			heap = &process->heap;
+			whose = process->called;
+		}
 	}
 	for (size_t i = 0; heap && i < heap->timeline.count && heap->timeline.points[i].time_ns <= heap->peak_time_ns; i++) {
 		const struct timeline_point *point = &heap->timeline.points[i];
@@ -153,7 +156,10 @@ static void put_onset(struct text *sentence, const struct request *request)
 	}
 	if (half_ns == TIME_UNKNOWN)
 		return;
-	text_string(sentence, " Half of the heap's peak was reached at ");
+	if (request->run->process_count > 1)
+		text_format(sentence, " Half of the peak of process %s's heap, the largest, was reached at ", whose);
+	else
+		text_string(sentence, " Half of the heap's peak was reached at ");
 	human_ns(sentence, half_ns);
 	text_string(sentence, ", all of it at ");
 	human_ns(sentence, heap->peak_time_ns);
@@ -164,13 +170,15 @@ static void put_onset(struct text *sentence, const struct request *request)
 static void put_holder(struct summary *summary)
 {
 	const struct cause *most = summary_holder(summary);
+	bool are_many = summary->request->run->process_count > 1;
 	struct text sentence = {0};
 
 	if (!most)
 		return;
-	text_string(&sentence, summary->causes.is_estimated && !most->is_mapped ? "Most at the peak, some " : "Most at the peak, ");
+	text_format(&sentence, "Most at the %s, %s", are_many ? "processes' own peaks" : "peak",
+		    summary->causes.is_estimated && !most->is_mapped ? "some " : "");
 	text_size(&sentence, most->peak_bytes);
-	text_string(&sentence, most->is_mapped ? " mapped" : "");
+	text_format(&sentence, "%s%s", most->is_mapped ? " mapped" : "", are_many ? " in all" : "");
 	if (most->script.length)
 		text_format(&sentence, ", came from %s", most->script.bytes);
 	else

@@ -12,7 +12,7 @@
 /* At most one note, of the wanted processes: who was killed for want of memory, and the limit; none where all of the run ended well. */
 void memory_end_note(struct table *table, const struct request *request);
 
-/* Processes of its control group that the kernel killed for want of memory, where something of the run ended badly; *limit_bytes: 0 = none. */
+/* Processes of the control group that the kernel killed for memory, where something of the run ended badly; *limit_bytes: 0 = none. */
 uint64_t memory_end_kills(const struct request *request, uint64_t *limit_bytes);
 
 /*
