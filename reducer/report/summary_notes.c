@@ -8,6 +8,7 @@
 
 #include "reducer/tables/gpu_rows.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/python_looks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,7 @@ static void note_settings(struct table *notes, const struct request *request)
 	notes_recording(notes, request);
 	notes_ops(notes, request);
 	gpu_note_whole_graphs(notes, request);
+	python_looks_note_alone(notes, request);
 }
 
 void summary_measure_missing(struct summary *summary)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALONE_LEAST_NS INT64_C(1000000000) /* a shorter program asks for no lines */
 #define UNSEEN_FROM 0.05 /* of the time not looked at that make it worth a note */
 
 /* What was said of it last. */
@@ -19,6 +20,18 @@ static const char *framework(const struct process *process, const char *name)
 		if (strcmp(process->frameworks[i].name, name) == 0)
 			said = process->frameworks[i].value;
 	return said;
+}
+
+/* What can be done about it: nothing of tfprof's, but a line in the program. */
+#define MAKES_SECOND "any does, however idle: threading.Thread(target=threading.Event().wait, daemon=True).start()"
+
+/* Python whose frames could be read, asked for looks, and that never had a thread beside its first. */
+static bool was_alone(const struct process *process)
+{
+	const char *frames = framework(process, "python");
+
+	return frames && strncmp(frames, "on", 2) == 0 && !framework(process, "python_time") && !process->python.look_count &&
+	       strcmp(process_setting(process, "PYTHON_TIME"), "0") != 0;
 }
 
 /* Why a process that ran Python was not looked at, or no more from some time on. */
@@ -38,9 +51,10 @@ static void note_process(struct table *table, const struct process *process)
 	else if (strcmp(period, "0") == 0)
 		table_note(table, NOTE_MISSING,
 			   "Process %s was not looked at: setting PYTHON_TIME=0; TFPROF_PYTHON_TIME=10 looks each 10 ms.", process->called);
-	else if (!time)
+	else if (was_alone(process))
 		table_note(table, NOTE_MISSING,
-			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one.",
+			   "Process %s was not looked at: it never had a second thread, and tfprof is not the reason for one (" MAKES_SECOND
+			   ").",
 			   process->called);
 	else
 		table_note(table, NOTE_MISSING, "Process %s ended, or its windows closed, before it was looked at twice.", process->called);
@@ -101,6 +115,16 @@ void python_looks_note_absent(struct table *table, const struct request *request
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			note_process(table, &request->run->processes[i]);
+}
+
+void python_looks_note_alone(struct table *table, const struct request *request)
+{
+	const struct process *main = request->run->process_count ? run_main(request->run) : NULL;
+
+	if (main && request_wants_process(request, main) && was_alone(main) && main->gone_ns - main->start_ns >= ALONE_LEAST_NS)
+		table_note(table, NOTE_MISSING,
+			   "Lines of Python by time: the program never had a second thread, and tfprof is not the reason for one "
+			   "(" MAKES_SECOND ").");
 }
 
 void python_looks_notes(struct table *table, const struct request *request, const struct python_looks *looks)
