@@ -408,7 +408,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	if (warm.length)
 		text_format(&sentence, " %s", warm.bytes);
 	text_free(&warm);
-	step_pauses_say(&pauses, rows, request, PAUSES_FROM);
+	step_pauses_say(&pauses, rows, request, PAUSES_FROM, busy_find(rows, request).share);
 	if (pauses.length)
 		text_format(&sentence, " %s", pauses.bytes);
 	text_free(&pauses);

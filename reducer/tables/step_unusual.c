@@ -149,11 +149,11 @@ void step_warm_say(struct text *text, const struct step_rows *rows, const struct
 	}
 }
 
-void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from)
+void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from, double waited)
 {
 	for (size_t i = 0; i < rows->count; i = end_of(rows, i)) {
 		struct step_pauses pauses = step_pauses_of(rows, i);
-		if (!pauses.count || pauses.share < share_from)
+		if (!pauses.count || pauses.share < share_from || waited >= pauses.share)
 			continue;
 		text_format(text, "%.1f %% of the time", 100 * pauses.share);
 		put_process(text, " of process ", rows, request, i);

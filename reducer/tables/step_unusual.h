@@ -33,7 +33,10 @@ struct step_pauses {
 struct step_pauses step_pauses_of(const struct step_rows *rows, size_t from);
 /* Whether that judged step of the process is one of them. */
 bool step_pauses_has(const struct step_pauses *pauses, const struct step_row *row);
-/* As step_warm_say. */
-void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from);
+/*
+ * As step_warm_say; nothing where as much of the steps' time (`waited`, 1 = all; below 0 = not known) was spent waiting for a processor:
+ * then a step of a usual 1 ms that was kept from running for 20 ms may be all that there was.
+ */
+void step_pauses_say(struct text *text, const struct step_rows *rows, const struct request *request, double share_from, double waited);
 
 #endif

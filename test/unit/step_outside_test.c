@@ -150,15 +150,21 @@ static void what_is_told_of_one_process_says_of_which(void **state)
 	}
 	items[STEPS].total_ns = 100;
 	items[STEPS + 20].total_ns = items[STEPS + 20].exposed_ns[PART_OTHER] = 600;
-	step_pauses_say(&text, &rows, &request, 0);
+	step_pauses_say(&text, &rows, &request, 0, -1);
 	assert_non_null(strstr(text.bytes, "55.6 % of the time of process other is 1 step as long")); /* 600 of 600 + 100 + 380 */
 	step_warm_say(&text, &rows, &request, 0);
 	assert_non_null(strstr(text.bytes, "still warmed up, it seems, in process other: step 0 took at least twice the median, 9.3 %"));
 	rows.items += STEPS; /* the only one */
 	rows.count -= STEPS;
 	text.length = 0;
-	step_pauses_say(&text, &rows, &request, 0);
+	step_pauses_say(&text, &rows, &request, 0, -1);
 	assert_non_null(strstr(text.bytes, "55.6 % of the time is 1 step as long"));
+	text_clear(&text);
+	step_pauses_say(&text, &rows, &request, 0, 0.55);
+	assert_non_null(strstr(text.bytes, "55.6 % of the time is 1 step as long"));
+	text_clear(&text);
+	step_pauses_say(&text, &rows, &request, 0, 0.56); /* that may be all that it was */
+	assert_int_equal(text.length, 0);
 	text_free(&text);
 }
 
