@@ -127,18 +127,36 @@ static int refuse(struct log *log, uint64_t offset, const char *remedy, const ch
 	return -1;
 }
 
+/* What it is that begins so, where it is no log. */
+static int refuse_other(struct log *log, const uint8_t *bytes, size_t got)
+{
+	static const struct {
+		const char *bytes, *reason, *remedy;
+		size_t length;
+	} heads[] = {
+#define HEAD(bytes, reason, remedy) {bytes, reason, remedy, sizeof(bytes) - 1},
+#include "reducer/read/heads.def"
+#undef HEAD
+	};
+
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		if (got >= heads[i].length && memcmp(bytes, heads[i].bytes, heads[i].length) == 0)
+			return refuse(log, 0, heads[i].remedy, heads[i].reason);
+	if (memmem(bytes, got, "\xef\xbf\xbd", 3) != NULL && bytes[0] != '{' && bytes[0] != '[')
+		return refuse(log, 0, "fetch the file again, byte for byte",
+			      "bytes of this file were replaced (U+FFFD), as happens to what is no text and is written as text");
+	return refuse(log, 0, "name files that end in .tfp, .xplane.pb or .json, or their directory",
+		      "this is not a tfprof log, nor a trace that tfprof reads");
+}
+
 static int check_header(struct log *log, const uint8_t *bytes, size_t got)
 {
 	struct tfp_file_header *header = &log->header;
 
 	if (got == 0)
 		return refuse(log, 0, "the program was killed before its first record, or the disk was full", "the file is empty");
-	if (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
-		return refuse(log, 0, "unpack it (gunzip); of other profilers' traces, which may be packed, it is none that tfprof reads",
-			      "this is a file packed by gzip");
 	if (got < 8 || memcmp(bytes, TFP_FILE_MAGIC, 8) != 0)
-		return refuse(log, 0, "name files that end in .tfp, .xplane.pb or .json, or their directory",
-			      "this is not a tfprof log, nor a trace that tfprof reads");
+		return refuse_other(log, bytes, got);
 	if (got < HEADER_BYTES_LEAST)
 		return refuse(log, got, "", "the file ends inside its header");
 	memcpy(header, bytes, HEADER_BYTES_LEAST);

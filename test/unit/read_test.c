@@ -230,8 +230,34 @@ static void test_what_is_no_log_is_refused_with_a_reason(void **state)
 	assert_refused(&maker, maker.size, "the file needs features that this program does not know");
 	memcpy(maker.bytes, "#!/bin/sh", 9);
 	assert_refused(&maker, maker.size, "this is not a tfprof log, nor a trace that tfprof reads");
-	memcpy(maker.bytes, "\x1f\x8b\x08", 3);
-	assert_refused(&maker, maker.size, "this is a file packed by gzip");
+	maker_free(&maker);
+}
+
+static void test_what_people_name_instead_of_a_log_is_called_by_its_name(void **state)
+{
+	static const struct {
+		const char *head, *reason;
+	} rows[] = {
+		{"\x1f\x8b\x08xxxx", "this is a file packed by gzip"},
+		{"version https://git-lfs.github.com/spec/v1\noid", "this stands for a file that Git LFS keeps elsewhere"},
+		{"SQLite format 3", "this is a SQLite database, as Nsight Systems exports them: tfprof reads none"},
+		{"\x80\x04\x95xxxx", "this is a pickle of Python's, as PyTorch's memory snapshots are: tfprof reads none"},
+		{"PK\x03\x04xxxx", "this is a zip archive"},
+		{"\xff\xfe{xxx", "this is text of UTF-16"},
+		{"<!DOCTYPE html>", "this is a web page"},
+		{"\x0a\xef\xbf\xbd\x06\x08",
+		 "bytes of this file were replaced (U+FFFD), as happens to what is no text and is written as text"},
+		{"{\"a\": \"\xef\xbf\xbd\"}", "this is not a tfprof log, nor a trace that tfprof reads"},
+	};
+	struct maker maker;
+
+	(void)state;
+	maker_everything(&maker);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		memset(maker.bytes, 'x', 200);
+		memcpy(maker.bytes, rows[i].head, strlen(rows[i].head));
+		assert_refused(&maker, maker.size, rows[i].reason);
+	}
 	maker_free(&maker);
 }
 
@@ -557,6 +583,7 @@ int main(void)
 		cmocka_unit_test(test_every_prefix_can_be_read),
 		cmocka_unit_test(test_every_flipped_bit_can_be_read),
 		cmocka_unit_test(test_what_is_no_log_is_refused_with_a_reason),
+		cmocka_unit_test(test_what_people_name_instead_of_a_log_is_called_by_its_name),
 		cmocka_unit_test(test_a_later_minor_version_is_read),
 		cmocka_unit_test(test_columns_that_lie_are_damage),
 		cmocka_unit_test(test_times_in_another_encoding_are_not_believed),
