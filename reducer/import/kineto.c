@@ -93,6 +93,8 @@ static void take_text(struct kineto *kineto, struct kineto_event *event, unsigne
 {
 	const struct json *json = &kineto->json;
 
+	if (kineto_has(event, key) && key == KINETO_NAME)
+		key = KINETO_LABELS; /* {"name": "process_name", "args": {"name": "/device:TPU:0"}} */
 	if (kineto_has(event, key))
 		return;
 	event->has |= UINT64_C(1) << key;

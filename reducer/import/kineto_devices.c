@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices in files of Kineto's kind whose work has no category that we know: Ascend's NPUs. See kineto.h.
+ * Devices in files of Kineto's kind whose work has no category that we know: Ascend's NPUs, and all in what TensorFlow and JAX write for
+ * viewers. See kineto.h.
  *
  * Rule: what a device did that stands in no table of devices is told to be there, so that nobody takes it for idle.
  */
@@ -28,9 +29,10 @@ uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event)
 
 void kineto_label(struct kineto *kineto, const struct kineto_event *event)
 {
-	const char *label = kineto_text(kineto, event, KINETO_LABELS);
+	const char *name = kineto_text(kineto, event, KINETO_NAME), *label = kineto_text(kineto, event, KINETO_LABELS);
+	int is_device = kineto->is_for_viewer && strcmp(name, "process_name") == 0 && strncmp(label, "/device:", 8) == 0;
 
-	if (strcmp(kineto_text(kineto, event, KINETO_NAME), "process_labels") != 0 || !label[0])
+	if (!is_device && (strcmp(name, "process_labels") != 0 || !label[0]))
 		return;
 	uint32_t place = kineto_place(kineto, event); /* it may move them */
 	snprintf(kineto->places[place].label, sizeof(kineto->places[place].label), "%.39s", label);
@@ -58,8 +60,8 @@ void kineto_devices(struct kineto *kineto)
 	if (!first)
 		return;
 	snprintf(text, sizeof(text),
-		 "The file has a device that is no GPU (%s: %" PRIu64 " of its processes): what was done there is ranges, and in no table "
-		 "of devices.",
+		 "The file tells of devices as ranges alone (first: %s; %" PRIu64 " in all): what was done there is in no table of "
+		 "devices.",
 		 first->label, count);
 	sink_pair(kineto->sink, TFP_TAG_note, "import of devices", text);
 }

@@ -297,6 +297,7 @@ static void put_plain(struct kineto *kineto, const struct kineto_event *event)
 		return;
 	}
 	track = thread_track(kineto, event);
+	kineto->places[track->place].ranges++;
 	if (kineto_has(event, KINETO_STEP) && (event->begin_ns >= track->step_end_ns || end_ns > track->step_end_ns)) {
 		track->step_end_ns = end_ns;
 		put_step(kineto, event, track->thread, kineto_unsigned(event, KINETO_STEP), TRACEME);

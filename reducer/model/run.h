@@ -304,7 +304,7 @@ const struct process *run_main(const struct run *run);
 const char *process_setting(const struct process *process, const char *name);
 /* Made from a file of another profiler (reducer/import)? */
 bool process_is_foreign(const struct process *process);
-/* A file with devices that are no GPUs: what they did is ranges, and in no table of devices. */
+/* A file with devices that are no GPUs, or that was written for viewers: what they did is ranges, and in no table of devices. */
 bool process_has_strange_devices(const struct process *process);
 
 /* Did it fail, or was it killed, as far as is known: an exit status that is not 0, abort, a signal, no word at its end? */

@@ -88,7 +88,8 @@ struct devices {
 static void put_what(struct text *sentence, const struct area *area, const struct devices *devices)
 {
 	if (area->value == VALUE_OTHER && devices->unseen.has_strange) {
-		text_string(sentence, "goes to nothing that is counted here: devices that are no GPUs, Python, waiting, other libraries");
+		text_string(sentence,
+			    "goes to nothing that is counted here: devices told as ranges alone, Python, waiting, other libraries");
 		return;
 	}
 	text_string(sentence, area->what);

@@ -512,7 +512,8 @@ static void note_unseen(struct table *table, const struct request *request, cons
 			   unseen.launches, unseen.of_launches);
 	if (unseen.has_strange)
 		table_note(table, NOTE_MISSING,
-			   "The file has devices that are no GPUs: what they did counts in no part, and stands in range_stats.");
+			   "The file tells of devices as ranges alone (they are no GPUs, or it was written for viewers): what they "
+			   "did counts in no part, and stands in range_stats.");
 }
 
 void step_rows_notes(struct table *table, const struct request *request, const struct step_rows *rows)
