@@ -6,11 +6,13 @@
  */
 #include "launcher/child.h"
 #include "launcher/doctor.h"
+
 #include "launcher/environment.h"
 #include "launcher/logs.h"
 #include "launcher/options.h"
 #include "launcher/program.h"
 #include "launcher/say.h"
+#include "writer/spare.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -100,11 +102,14 @@ void doctor_output(struct doctor *doctor)
 	const char *existing = access(path, F_OK) ? parent : path; /* where it would be made */
 	const struct file_system *system;
 	struct statvfs space;
-	uint64_t free_bytes = 0;
+	uint64_t free_bytes = 0, kept_bytes = doctor->settings.keep_free, part;
 	char *fact;
 
-	if (!statvfs(existing, &space))
+	if (!statvfs(existing, &space)) {
 		free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
+		part = (uint64_t)space.f_blocks / TFP_SPARE_SHARE * space.f_frsize;
+		kept_bytes = kept_bytes < part ? kept_bytes : part;
+	}
 	system = file_system_of(existing);
 	fact = say_text("%s, file system %s, %.1f GB free", path, system ? system->name : "unknown", (double)free_bytes / 1e9);
 	if (access(existing, W_OK | X_OK))
@@ -115,8 +120,9 @@ void doctor_output(struct doctor *doctor)
 	else if (!system || !system->is_local)
 		doctor_say(doctor, DOCTOR_LOSS, "output", fact,
 			   "no local disk for certain: the last records of a killed container may be lost; set TFPROF_OUT to one");
-	else if (free_bytes < LITTLE_SPACE)
-		doctor_say(doctor, DOCTOR_LOSS, "output", fact, "little room: free some, or set TFPROF_OUT or TFPROF_MAX_BYTES");
+	else if (free_bytes < LITTLE_SPACE + kept_bytes)
+		doctor_say(doctor, DOCTOR_LOSS, "output", fact,
+			   "little room, of which a log leaves TFPROF_KEEP_FREE to the program: free some, or set TFPROF_OUT or that");
 	else
 		doctor_say(doctor, DOCTOR_FINE, "output", fact, "");
 	free(parent);

@@ -12,6 +12,7 @@
 #include "writer/clock.h"
 #include "writer/crc32c.h"
 #include "writer/encode.h"
+#include "writer/spare.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ struct drainer {
 	uint8_t *first;      /* the mapped beginning that holds `live` */
 	int file;
 	uint64_t max_bytes;  /* setting MAX_BYTES, 0 = none */
+	uint64_t spare_bytes, spare_end; /* as in struct tfp_log */
 	uint64_t scanned;    /* blocks below this offset are known */
 	uint64_t hole, hole_since_ns; /* where nothing whole was found at the last look, and since when (CLOCK_MONOTONIC) */
 	uint64_t asked_ns;   /* CLOCK_MONOTONIC when the process was last looked for */
@@ -87,7 +89,7 @@ static uint32_t shift_of(const struct tfp_file_header *header)
 	return shift;
 }
 
-struct drainer *drainer_open(const char *path, const uint8_t job_id[16], uint64_t max_bytes)
+struct drainer *drainer_open(const char *path, const uint8_t job_id[16], const struct tfp_settings *settings)
 {
 	struct drainer *drainer = calloc(1, sizeof *drainer);
 	const size_t bytes = TFP_LIVE_OFFSET + sizeof(struct tfp_file_live);
@@ -108,7 +110,8 @@ struct drainer *drainer_open(const char *path, const uint8_t job_id[16], uint64_
 	}
 	drainer->first = first;
 	drainer->live = (struct tfp_file_live *)(drainer->first + TFP_LIVE_OFFSET);
-	drainer->max_bytes = max_bytes;
+	drainer->max_bytes = settings->max_bytes;
+	drainer->spare_bytes = tfp_spare_bytes(drainer->file, settings->keep_free);
 	drainer->time_shift = shift_of(&drainer->header);
 	drainer->scanned = drainer->header.page_bytes;
 	drainer->has_process = 1;
@@ -268,11 +271,24 @@ static void scan(struct drainer *drainer)
 		wait_for_hole(drainer, hole, next);
 }
 
-/* Takes `bytes` at the end of the log; 0 where MAX_BYTES forbids it. Pairs with reserve() of writer/file.c. */
+/* Whether KEEP_FREE forbids a log of that length. Pairs with tfp_spare_forbids. */
+static int is_crowded(struct drainer *drainer, uint64_t end)
+{
+	if (!drainer->spare_bytes || end <= drainer->spare_end)
+		return 0;
+	if (tfp_spare_is_short("", drainer->file, drainer->spare_bytes))
+		return 1;
+	drainer->spare_end = end + tfp_spare_step(drainer->spare_bytes);
+	return 0;
+}
+
+/* Takes `bytes` at the end of the log; 0 where MAX_BYTES or KEEP_FREE forbids it. Pairs with reserve() of writer/file.c. */
 static uint64_t reserve(struct drainer *drainer, uint64_t bytes)
 {
 	uint64_t old = __atomic_load_n(&drainer->live->file_end, __ATOMIC_RELAXED), start;
 
+	if (is_crowded(drainer, old + bytes))
+		return 0;
 	do {
 		start = (old + 7) & ~UINT64_C(7);
 		if (drainer->max_bytes && start + bytes > drainer->max_bytes)

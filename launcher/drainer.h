@@ -5,6 +5,7 @@
 #ifndef TFPROF_LAUNCHER_DRAINER_H
 #define TFPROF_LAUNCHER_DRAINER_H
 
+#include "preload/settings_parse.h"
 #include "writer/format.h"
 
 #include <stddef.h>
@@ -13,7 +14,7 @@
 struct drainer; /* one log */
 
 /* Opens the log at `path` for draining; NULL where it is none of this job, or not whole (yet). */
-struct drainer *drainer_open(const char *path, const uint8_t job_id[16], uint64_t max_bytes);
+struct drainer *drainer_open(const char *path, const uint8_t job_id[16], const struct tfp_settings *settings);
 void drainer_close(struct drainer *drainer);
 
 /* Says to the program that somebody is here, then drains what is full. Returns how many chunks were written. */

@@ -57,7 +57,7 @@ static int is_known(const struct helping *helping, const char *path)
 
 static void take(struct helping *helping, char *path)
 {
-	struct drainer *drainer = drainer_open(path, helping->job_id, helping->settings->max_bytes);
+	struct drainer *drainer = drainer_open(path, helping->job_id, helping->settings);
 	struct log *log = drainer ? malloc(sizeof *log) : NULL;
 
 	if (!log) {

@@ -265,6 +265,7 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 		.host = host,
 		.max_bytes = tfp_settings.max_bytes,
 		.max_total_bytes = tfp_settings.max_total_bytes,
+		.keep_free = tfp_settings.keep_free,
 		.is_wrapping = tfp_settings.full == TFP_FULL_WRAP,
 	};
 	enum tfp_loss why = tfp_file_make(&options, header);

@@ -4,6 +4,7 @@
 
 #include "writer/crc32c.h"
 #include "writer/log.h"
+#include "writer/spare.h"
 #include "writer/state.h"
 #include "writer/sys.h"
 
@@ -132,20 +133,13 @@ static void give_back(long descriptor, int is_kept)
 		tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
 }
 
-/* Past RLIMIT_FSIZE a write or fallocate raises SIGXFSZ, which kills: ask first. */
-int tfp_file_fits(uint64_t end)
-{
-	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-
-	tfp_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
-	return end <= limit.rlim_cur;
-}
-
 /* Hands out `bytes` at a multiple of `alignment`; *before: where the log ended. 0 when a limit, less what is kept free, forbids it. */
 static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment, uint64_t kept_free, uint64_t *before)
 {
 	uint64_t old = __atomic_load_n(&log->live->file_end, __ATOMIC_RELAXED), start;
 
+	if (kept_free && tfp_spare_forbids(log, old + bytes, tfp_origin.descriptor))
+		return 0;
 	do {
 		start = (old + alignment - 1) & ~(alignment - 1);
 		if ((log->max_bytes && start + bytes + kept_free - log->dropped_bytes > log->max_bytes) ||
@@ -156,6 +150,12 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment,
 	*before = old;
 	tfp_total_follow(log);
 	return start;
+}
+
+/* Why nothing was handed out. */
+static enum tfp_loss limit_of(const struct tfp_log *log)
+{
+	return log->is_crowded ? TFP_LOSS_kept_free : TFP_LOSS_output_limit;
 }
 
 /* What was handed out up to `end` and could not be used goes back, unless somebody was handed the next piece. */
@@ -388,7 +388,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	/* With FULL=wrap, else a thread that begins now would record nothing, nor those that take over its state. */
 	uint64_t offset = reserve_over_oldest(log, bytes, log->page_bytes, kept_free, &before);
 	if (!offset) {
-		*why = TFP_LOSS_output_limit;
+		*why = limit_of(log);
 		return NULL;
 	}
 	struct tfp_block_header *block = map_part(log, offset, bytes, why);
@@ -427,7 +427,7 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 		tfp_total_reclaim(log, whole + COUNTERS_BYTES);
 	uint64_t before, offset = reserve_over_oldest(log, bytes, alignment, COUNTERS_BYTES, &before);
 	if (!offset)
-		return TFP_LOSS_output_limit;
+		return limit_of(log);
 	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, bytes - sizeof *header - header->encoded_bytes);
 	finish_header(header, (char *)space + sizeof *header);
 	tfp_copy(space, header, sizeof *header);
@@ -460,7 +460,7 @@ enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *p
 	uint64_t before, offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, COUNTERS_BYTES, &before);
 
 	if (!offset)
-		return TFP_LOSS_output_limit;
+		return limit_of(log);
 	finish_header(header, payload);
 	if (log->is_shadow && offset + whole <= log->first_bytes) {
 		tfp_copy(log->first + offset, header, sizeof *header);

@@ -19,6 +19,7 @@ struct tfp_file_options {
 	const char *host; /* first part of the file's name */
 	uint64_t max_bytes; /* 0 = none */
 	uint64_t max_total_bytes; /* of all logs in the directory, see writer/total.h; 0 = none */
+	uint64_t keep_free; /* disk space left to others, see writer/spare.h; 0 = none */
 	int is_wrapping;    /* at a limit give up the oldest events instead of the newest */
 };
 

@@ -35,11 +35,12 @@ struct tfp_log {
 	uint64_t device, inode;
 	uint64_t id;
 	uint64_t max_bytes;
+	uint64_t spare_bytes, spare_end; /* what is kept free on the disk (0 = nothing), and up to where the log was last allowed to grow */
 	uint64_t live_bytes;    /* of live blocks */
 	uint64_t dropped_bytes; /* of disk space given back: by FULL=wrap, and of packed nodes */
 	struct tfp_extent *events; /* ring, FULL=wrap only */
 	uint64_t oldest, newest;   /* of the ring, counted from 0 */
-	int is_wrapping, is_shadow;
+	int is_wrapping, is_shadow, is_crowded; /* is_crowded: growth was last refused for spare_bytes */
 	uint64_t shadow_left; /* bytes that may still be taken of shared memory */
 	char shadow_path[64]; /* empty: none could be had */
 	uint32_t shadow_count;

@@ -4,6 +4,7 @@
 #include "writer/file.h"
 #include "writer/log.h"
 #include "writer/signals.h"
+#include "writer/spare.h"
 #include "writer/state.h"
 #include "writer/sys.h"
 
@@ -104,6 +105,15 @@ int tfp_file_is_mappable(long descriptor)
 		return tfp_sys(SYS_ioctl, descriptor, FS_IOC_SETFLAGS, (long)&flags, 0, 0, 0) == 0;
 	}
 	return 0;
+}
+
+/* Past RLIMIT_FSIZE a write or fallocate raises SIGXFSZ, which kills: ask first. */
+int tfp_file_fits(uint64_t end)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+	tfp_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	return end <= limit.rlim_cur;
 }
 
 #define STOPS_MOST 8 /* SIGSTOP and debuggers cannot be held back */
@@ -229,6 +239,8 @@ enum tfp_loss tfp_file_make(const struct tfp_file_options *options, struct tfp_f
 		log->events = tfp_pages_get(TFP_EVENT_BLOCKS * sizeof *log->events, 1);
 		log->is_wrapping = log->events != NULL;
 	}
+	log->spare_bytes = tfp_spare_bytes(descriptor, options->keep_free);
+	log->spare_end = log->first_bytes; /* the disk has them */
 	log->live = (struct tfp_file_live *)(log->first + TFP_LIVE_OFFSET);
 	log->live->file_end = log->page_bytes;
 	store_header(log, header);

@@ -90,13 +90,14 @@ _tfprof()
 		--sys) :; return ;;
 		--max-bytes) :; return ;;
 		--max-total-bytes) :; return ;;
+		--keep-free) :; return ;;
 		--full) _tfprof_words 'stop wrap'; return ;;
 		--only) :; return ;;
 		--skip) :; return ;;
 		--env) _tfprof_words '0 1'; return ;;
 		esac
 		if [[ $word == -* ]]; then
-			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --python-time= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --full= --only= --skip= --env='
+			_tfprof_words '--output= --quiet --help --out= --window= --signal= --malloc= --totals= --drain= --stacks= --cuda= --cuda-graph= --cuda-api= --cuda-buffer= --cuda-flush= --ops= --step-range= --python= --python-time= --io= --xla-dump= --sys= --max-bytes= --max-total-bytes= --keep-free= --full= --only= --skip= --env='
 		else
 			_tfprof_program
 		fi

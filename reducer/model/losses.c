@@ -41,7 +41,7 @@ static bool has_loss(const struct process *process, unsigned kind)
 bool losses_of_events(const struct process *process)
 {
 	static const unsigned kinds[] = {LOSS_output_write, LOSS_output_gone, LOSS_output_none,	   LOSS_output_limit,
-					 LOSS_wrapped,	    LOSS_memory,      LOSS_sealed_process, LOSS_nested};
+					 LOSS_kept_free, LOSS_wrapped,	    LOSS_memory,      LOSS_sealed_process, LOSS_nested};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (has_loss(process, kinds[i]))

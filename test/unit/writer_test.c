@@ -38,7 +38,7 @@ static char folder[] = "/tmp/writer_test.XXXXXX", path[256];
 static void begin(uint64_t max_bytes, int is_wrapping)
 {
 	struct tfp_file_header header = {.log_id = 0x1234, .pid = (uint32_t)getpid()};
-	struct tfp_file_options options = {folder, "host", max_bytes, 0, is_wrapping};
+	struct tfp_file_options options = {.directory = folder, .host = "host", .max_bytes = max_bytes, .is_wrapping = is_wrapping};
 
 	tfp_clock_choose();
 	header.clock_kind = tfp_clock_kind;

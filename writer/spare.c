@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Disk space that the log leaves to the program; see spare.h. */
+#include "writer/spare.h"
+
+#include "writer/log.h"
+#include "writer/sys.h"
+
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "writer/poison.h"
+
+uint64_t tfp_spare_bytes(long descriptor, uint64_t wanted)
+{
+	struct statfs system;
+
+	if (!wanted || tfp_sys(SYS_fstatfs, descriptor, (long)&system, 0, 0, 0, 0) < 0)
+		return 0;
+	uint64_t share = (uint64_t)system.f_blocks / TFP_SPARE_SHARE * (uint64_t)system.f_bsize;
+	return wanted < share ? wanted : share;
+}
+
+int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept)
+{
+	struct statfs system;
+
+	if (tfp_sys(SYS_statfs, (long)path, (long)&system, 0, 0, 0, 0) < 0 &&
+	    tfp_sys(SYS_fstatfs, descriptor, (long)&system, 0, 0, 0, 0) < 0)
+		return 0;
+	return (uint64_t)system.f_bavail * (uint64_t)system.f_bsize < kept;
+}
+
+int tfp_spare_forbids(struct tfp_log *log, uint64_t end, long descriptor)
+{
+	if (!log->spare_bytes || log->is_wrapping || end <= __atomic_load_n(&log->spare_end, __ATOMIC_RELAXED))
+		return 0;
+	log->is_crowded = tfp_spare_is_short(log->path, descriptor, log->spare_bytes);
+	if (!log->is_crowded)
+		__atomic_store_n(&log->spare_end, end + tfp_spare_step(log->spare_bytes), __ATOMIC_RELAXED);
+	return log->is_crowded;
+}
