@@ -14,6 +14,12 @@ struct rare_most {
 struct rare_most rare_find(const struct request *request, const struct step_rows *rows);
 
 /*
+ * Whether a step of JAX waits for a value, and so for what it and the steps before it dispatched: no other function was called since the
+ * last such wait. The request needs analysis_rare_work.
+ */
+bool rare_is_own(const struct request *request, const struct step_rows *rows, const struct step_row *row);
+
+/*
  * Whether what is called so may wait for work that other steps only dispatched, which then is no rare work and stays whatever is done about
  * it: calls into XLA that compile nothing, ops that fetch a value from a device.
  */

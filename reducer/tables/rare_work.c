@@ -412,6 +412,18 @@ struct rare_most rare_find(const struct request *request, const struct step_rows
 	return most;
 }
 
+bool rare_is_own(const struct request *request, const struct step_rows *rows, const struct step_row *row)
+{
+	struct rare rare;
+	bool is_own;
+
+	if (row->unit.step == SIZE_MAX || !rare_gather(&rare, request, rows, row->process))
+		return false;
+	is_own = rare.times[row->unit.step].is_own;
+	rare_drop(&rare);
+	return is_own;
+}
+
 static void put_process(struct table *table, const struct request *request, const struct step_rows *rows, size_t index)
 {
 	const struct process *process = &request->run->processes[index];

@@ -4,6 +4,7 @@
 
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/memory_out.h"
+#include "reducer/tables/rare_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -98,6 +99,7 @@ struct longest {
 	const struct step_row *row; /* NULL = it is as others are */
 	double times;               /* so many usual ones */
 	double share;               /* of the time of the judged steps, with those that are like it */
+	double mean_ms;             /* of the judged steps */
 	size_t alike;               /* steps at least half as long, it included */
 };
 
@@ -125,6 +127,7 @@ static struct longest longest_of(const struct step_rows *rows, size_t from, size
 		return found;
 	found.times = (double)longest->total_ns / (double)median;
 	found.share = (double)alike_ns / (double)sum;
+	found.mean_ms = (double)sum / (double)count / 1e6;
 	if (found.times >= LONG_TIMES && (double)longest->total_ns >= LONG_SHARE * (double)sum)
 		found.row = longest;
 	return found;
@@ -161,14 +164,17 @@ void verdict_say_longest(struct text *sentence, const struct step_rows *rows, co
 		if (rows->items[0]->process != rows->items[rows->count - 1]->process)
 			text_format(sentence, " of process %s", request->run->processes[longest.row->process].called);
 		if (longest.alike == 1)
-			text_format(sentence, " is %s %" PRIu64 " alone, as long as %.0f usual ones (%.1f ms), most of it %s", kind,
-				    longest.row->unit.number, longest.times, (double)longest.row->total_ns / 1e6, what);
+			text_format(sentence, " is %s %" PRIu64 " alone, as long as %.0f usual ones (%.1f ms)", kind,
+				    longest.row->unit.number, longest.times, (double)longest.row->total_ns / 1e6);
 		else
-			text_format(sentence,
-				    " is in %zu %ss as long as %.0f usual ones or more, the longest %s %" PRIu64
-				    " (%.1f ms), most of it %s",
+			text_format(sentence, " is in %zu %ss as long as %.0f usual ones or more, the longest %s %" PRIu64 " (%.1f ms)",
 				    longest.alike, kind, longest.times / 2, kind, longest.row->unit.number,
-				    (double)longest.row->total_ns / 1e6, what);
+				    (double)longest.row->total_ns / 1e6);
+		if (rare_is_own(request, rows, longest.row))
+			text_format(sentence, ": there a value is waited for, and so for what the %ss before it only dispatched; it is the "
+					      "mean that says how long a %s takes, %.1f ms", kind, kind, longest.mean_ms);
+		else
+			text_format(sentence, ", most of it %s", what);
 		text_format(sentence, " (-t step_stats).");
 		return;
 	}
