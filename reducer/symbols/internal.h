@@ -28,6 +28,7 @@ struct lookup_module {
 struct lookup {
 	uint64_t address; /* to look up: the byte before a return address */
 	uint32_t module, frames;
+	uint32_t unnamed; /* what it is called where it has no name, in the string pool; 0 = nobody asked */
 	uint16_t frame_count;
 	bool is_return, is_resolved;
 };

@@ -28,7 +28,7 @@ struct symbols {
 	char **strings; /* number; 0 is unused */
 	size_t string_count, string_room;
 	struct base_index module_index, lookup_index, string_index;
-	struct text scratch;  /* the text of an unnamed frame, until the next call */
+	struct text scratch;
 	struct lookup_batch *batches; /* while resolving */
 };
 
@@ -271,18 +271,21 @@ size_t symbols_frame_count(const struct symbols *symbols, uint32_t location)
 	return count ? count : 1;
 }
 
-/* module+0x1234, or the bare address. */
-static const char *unnamed(struct symbols *symbols, const char *module, uint64_t offset)
+/* module+0x1234, or the bare address; made once, for who goes through stacks asks for it again and again. */
+static const char *unnamed(struct symbols *symbols, struct lookup *lookup, const char *module, uint64_t offset)
 {
-	text_clear(&symbols->scratch);
-	text_format(&symbols->scratch, module[0] ? "%s+0x%llx" : "%s0x%llx", module, (unsigned long long)offset);
-	return symbols->scratch.bytes;
+	if (!lookup->unnamed) {
+		text_clear(&symbols->scratch);
+		text_format(&symbols->scratch, module[0] ? "%s+0x%llx" : "%s0x%llx", module, (unsigned long long)offset);
+		lookup->unnamed = string_number(symbols, symbols->scratch.bytes);
+	}
+	return symbols->strings[lookup->unnamed];
 }
 
 struct symbol_frame symbols_frame(struct symbols *symbols, uint32_t location, size_t index)
 {
 	struct symbol_frame shown = {.module = "", .function = "?"};
-	const struct lookup *lookup;
+	struct lookup *lookup;
 	const struct frame *frame;
 
 	if (!location || location > symbols->lookup_count)
@@ -302,7 +305,7 @@ struct symbol_frame symbols_frame(struct symbols *symbols, uint32_t location, si
 			shown.function = symbols->strings[frame->function];
 	}
 	if (!shown.is_named)
-		shown.function = unnamed(symbols, shown.module, shown.offset);
+		shown.function = unnamed(symbols, lookup, shown.module, shown.offset);
 	return shown;
 }
 

@@ -477,8 +477,8 @@ static bool cause_look(void *context, const struct symbol_frame *frame)
 	struct frame_cause *cause = search->cause;
 	bool is_cause;
 
-	is_cause = !frames_is_allocator(frame) &&
-		   (!search->has_python || frame->module == FRAMES_PYTHON || !is_interpreter(frame->module));
+	is_cause = (!search->has_python || frame->module == FRAMES_PYTHON || !is_interpreter(frame->module)) &&
+		   !frames_is_allocator(frame); /* what takes longest comes last */
 	if (search->has_first && !is_cause)
 		return true;
 	text_clear(&cause->function);
