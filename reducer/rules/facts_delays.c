@@ -7,9 +7,11 @@
 #include "reducer/rules/facts_own.h"
 
 #include "reducer/model/gpu.h"
+#include "reducer/tables/busy.h"
 #include "reducer/tables/step_values.h"
 #include "reducer/tables/task_delays.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define READING_NS 1100000000 /* the kernel's figures of a thread are read once a second */
@@ -175,6 +177,29 @@ static bool add_step_delays(const struct rule_facts *facts, const struct delays 
 	return is_known;
 }
 
+/* Who had the processors meanwhile, as the process of the first judged step read it. */
+static void gather_machine(struct rule_facts *facts, const struct request *request, const struct step_rows *rows)
+{
+	int64_t from = INT64_MAX, to = INT64_MIN;
+	size_t process = SIZE_MAX;
+	struct busy_machine machine;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct step_row *row = rows->items[i];
+		int64_t end = row->start_ns + (int64_t)row->total_ns;
+		if (!step_rows_judges(rows, i))
+			continue;
+		process = process == SIZE_MAX ? row->process : process;
+		from = row->start_ns < from ? row->start_ns : from;
+		to = end > to ? end : to;
+	}
+	if (process == SIZE_MAX || !busy_machine_find(&machine, request->run, process, from, to))
+		return;
+	facts_own(facts, FACT_machine_busy_ns, floor(machine.all_ns), "host_usage", "host_user_ns", "process=%u, with host_system_ns",
+		  request->run->processes[process].pid);
+	facts_own(facts, FACT_own_busy_ns, floor(machine.own_ns), "host_usage", "user_ns", "%s", "with system_ns");
+}
+
 void facts_gather_delays(struct rule_facts *facts, const struct request *request)
 {
 	bool has_steps = facts_known(facts, FACT_step_time_ns), is_known = true;
@@ -196,6 +221,8 @@ void facts_gather_delays(struct rule_facts *facts, const struct request *request
 			is_known = is_known && add_step_delays(facts, &delays, &sum, &threads);
 		delays_free(&delays);
 	}
+	if (has_steps)
+		gather_machine(facts, request, &rows);
 	/* Their steps are added up too. Without a word of one of them nothing is known. */
 	if (threads && is_known)
 		facts_own(facts, FACT_step_delay_ns, sum, "host_usage", "thread_delay_ns", "%s", "");

@@ -7,6 +7,7 @@
 #include "reducer/rules/rule.h"
 #include "reducer/tables/rare_rows.h"
 
+#define MOSTLY 0.75 /* of the busy processors: then it was this program, or the others, that had them */
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
@@ -253,6 +254,30 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 }
 
 /* Where no device works: with one, what matters is whether it waits (delayed_launches). */
+/* Who it was that had the processors: the machine's time in programs and in the kernel against that of the run's processes. */
+static void put_who(struct finding *finding, const struct rule_facts *facts)
+{
+	double all = facts_value(facts, FACT_machine_busy_ns), own = facts_value(facts, FACT_own_busy_ns);
+
+	if (all <= 0) {
+		text_string(&finding->remedy, "Other programs, or more threads of this one than processors (loader workers, "
+					      "OMP_NUM_THREADS), ran instead of it: -t host_usage tells which of its threads did.");
+		return;
+	}
+	text_format(&finding->remedy, "Of the processor time that the machine spent meanwhile this program had %.0f %%: ",
+		    rule_percent(own, all));
+	if (own >= MOSTLY * all)
+		text_string(&finding->remedy, "its own threads are more than there are processors for (loader workers, OMP_NUM_THREADS): "
+					      "-t host_usage tells which ran.");
+	else if (own <= (1 - MOSTLY) * all)
+		text_string(&finding->remedy, "other programs ran instead of it.");
+	else
+		text_string(&finding->remedy, "other programs ran, or more threads of its own than there were processors for (loader "
+					      "workers, OMP_NUM_THREADS; -t host_usage tells which).");
+	finding_prove(finding, facts, FACT_machine_busy_ns);
+	finding_prove(finding, facts, FACT_own_busy_ns);
+}
+
 void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 {
 	double delay = facts_value(facts, FACT_step_delay_ns), whole = facts_value(facts, FACT_step_time_ns);
@@ -268,12 +293,9 @@ void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 		"For at least %.1f %% of the step time the thread that runs the steps was ready, but had no processor: the "
 		"machine was busy.",
 		finding->measured);
-	text_string(
-		&finding->remedy,
-		"Other programs, or more threads of this one than processors (loader workers, OMP_NUM_THREADS), ran instead of "
-		"it: "
-		"-t host_usage tells which of its threads did. Times of steps of this run say little of the program: compare by "
-		"step_cpu or step_undelayed.");
+	put_who(finding, facts);
+	text_string(&finding->remedy,
+		    " Times of steps of this run say little of the program: compare by step_cpu or step_undelayed.");
 	finding_prove(finding, facts, FACT_step_delay_ns);
 	finding_gain(finding, facts, delay, "the thread always runs at once");
 }

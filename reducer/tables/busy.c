@@ -273,6 +273,52 @@ double busy_thread(const struct step_rows *rows, size_t first, size_t end, const
 	       (double)(last->time_ns - nearest->time_ns);
 }
 
+/* What all processors of the machine spent on programs and in the kernel, as a process read it from `from` to `to`. */
+static void points_of_machine(struct points *points, const struct process *process, int64_t from, int64_t to)
+{
+	uint64_t user, system;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of == USE_OF_PROCESS && sample->time_ns >= from && sample->time_ns <= to &&
+		    use_value(&process->use, sample, USE_host_user, &user) && use_value(&process->use, sample, USE_host_system, &system))
+			add_point(points, sample->time_ns, (double)user + (double)system);
+	}
+}
+
+/* A process's processor time at a moment; before its first reading that of it, behind its last one that. */
+static double used_at(const struct points *cpu, int64_t moment)
+{
+	double outside = 0, value = cpu->count ? value_at(cpu, moment, true, &outside) : 0;
+
+	if (value >= 0)
+		return value;
+	return cpu->items[moment < cpu->items[0].time_ns ? 0 : cpu->count - 1].value;
+}
+
+bool busy_machine_find(struct busy_machine *machine, const struct run *run, size_t process, int64_t from, int64_t to)
+{
+	struct points points = {0};
+	const struct point *first, *last;
+
+	points_of_machine(&points, &run->processes[process], from, to);
+	first = points.items;
+	last = points.count ? &points.items[points.count - 1] : NULL;
+	if (!last || (double)(last->time_ns - first->time_ns) < INSIDE_LEAST * (double)(to - from) || last->value <= first->value) {
+		free(points.items);
+		return false;
+	}
+	*machine = (struct busy_machine){.all_ns = last->value - first->value};
+	for (size_t i = 0; i < run->process_count; i++) {
+		struct points cpu = {0};
+		points_of_cpu(&cpu, &run->processes[i]);
+		machine->own_ns += used_at(&cpu, last->time_ns) - used_at(&cpu, first->time_ns);
+		free(cpu.items);
+	}
+	free(points.items);
+	return true;
+}
+
 /* From the first to the last reading of a thread, ns: what it waited before the first may be from before the exec. */
 static double waited(const struct task_delays *delays, const struct thread *thread)
 {

@@ -33,6 +33,15 @@ struct busy busy_find(const struct step_rows *rows, const struct request *reques
  */
 double busy_thread(const struct step_rows *rows, size_t first, size_t end, const struct process *process);
 
+/*
+ * What all processors of the machine spent on programs and in the kernel between the first and the last reading of that by a process from
+ * `from` to `to`, and what of it the processes of the run had. False: too few readings.
+ */
+struct busy_machine {
+	double all_ns, own_ns;
+};
+bool busy_machine_find(struct busy_machine *machine, const struct run *run, size_t process, int64_t from, int64_t to);
+
 /* What the wanted processes spent from their start to their last readings. */
 struct busy_whole {
 	size_t processes; /* that told their processor time */

@@ -416,6 +416,33 @@ static void test_rank(void **state)
 	findings_free(findings);
 }
 
+static void test_a_busy_machine_is_told_from_a_busy_program(void **state)
+{
+	static const struct {
+		double own;
+		const char *said;
+	} cases[] = {{0.75, "this program had 75 %: its own threads are more"},
+		     {0.74, "this program had 74 %: other programs ran, or more threads of its own"},
+		     {0.25, "this program had 25 %: other programs ran instead of it."}};
+	struct rule_facts facts;
+	struct findings *findings;
+
+	(void)state;
+	healthy(&facts);
+	facts_set(&facts, FACT_kernel_count, 0);
+	facts_set(&facts, FACT_step_delay_ns, 0.2 * SECOND);
+	findings = findings_from(&facts, NULL);
+	assert_non_null(strstr(finding_of(findings, "busy_machine")->remedy.bytes, "Other programs, or more threads of this one"));
+	findings_free(findings);
+	facts_set(&facts, FACT_machine_busy_ns, 2.0 * SECOND);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		facts_set(&facts, FACT_own_busy_ns, cases[i].own * 2 * SECOND);
+		findings = findings_from(&facts, NULL);
+		assert_non_null(strstr(finding_of(findings, "busy_machine")->remedy.bytes, cases[i].said));
+		findings_free(findings);
+	}
+}
+
 static void test_thresholds_are_changed_by_name(void **state)
 {
 	struct rule_limits limits = rule_limits_default;
@@ -561,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_copies_are_no_launches),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_rank),
+		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
 		cmocka_unit_test(test_every_fact_names_cells_that_exist),
 		cmocka_unit_test(test_no_waiting_of_devices_that_nobody_saw),

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unit tests of who had the processors of a machine: readings made by hand go in, two sums come out.
+ *
+ * Rule: nothing is said of time that was not read.
+ */
+#include "reducer/tables/busy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define READINGS 11
+#define MS INT64_C(1000000)
+
+/* A reading each 100 ms from 1 s on: what the process used of a processor, and what the machine spent, half of it in the kernel. */
+struct readings {
+	struct use_sample samples[READINGS];
+	struct use_reading values[2 * READINGS];
+};
+
+static void read(struct readings *readings, struct process *process, uint64_t own_ms, uint64_t machine_ms)
+{
+	for (uint32_t i = 0; i < READINGS; i++) {
+		readings->values[2 * i] = (struct use_reading){(500 + i * machine_ms / 2) * (uint64_t)MS, 2 * i + 2, USE_host_user};
+		readings->values[2 * i + 1] = (struct use_reading){i * machine_ms / 2 * (uint64_t)MS, 0, USE_host_system};
+		readings->samples[i] = (struct use_sample){.time_ns = 1000 * MS + i * 100 * MS,
+							   .of = USE_OF_PROCESS,
+							   .has_use = true,
+							   .user_ns = i * own_ms * (uint64_t)MS,
+							   .readings = machine_ms ? 2 * i + 1 : 0};
+	}
+	process->use = (struct use_rows){
+		.samples = readings->samples, .count = READINGS, .readings = readings->values, .reading_count = 2 * READINGS};
+}
+
+static void a_run_had_what_its_processes_used(void **state)
+{
+	static struct process processes[2];
+	struct run run = {.processes = processes, .process_count = 2};
+	struct busy_machine machine;
+	struct readings one, other;
+
+	(void)state;
+	read(&one, &processes[0], 30, 200);
+	read(&other, &processes[1], 20, 0);
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS)); /* 7 stretches between the readings inside */
+	assert_int_equal(machine.all_ns, 7 * 200 * MS);
+	assert_int_equal(machine.own_ns, 7 * 50 * MS);
+	for (size_t i = 0; i < READINGS; i++)
+		other.samples[i].time_ns -= 500 * MS; /* it ended in between: 1.2 to 1.5 s */
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 30 * MS + 3 * 20 * MS);
+	run.process_count = 1;
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 30 * MS);
+}
+
+static void of_too_little_that_was_read_nothing_is_said(void **state)
+{
+	static struct process processes[1];
+	struct run run = {.processes = processes, .process_count = 1};
+	struct busy_machine machine;
+	struct readings one;
+
+	(void)state;
+	read(&one, &processes[0], 30, 200);
+	assert_false(busy_machine_find(&machine, &run, 0, 3000 * MS, 4000 * MS));
+	assert_false(busy_machine_find(&machine, &run, 0, 1700 * MS, 2500 * MS)); /* 300 of 800 ms */
+	assert_true(busy_machine_find(&machine, &run, 0, 1600 * MS, 2500 * MS));  /* 400 of 900 ms */
+	read(&one, &processes[0], 30, 0);
+	assert_false(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_had_what_its_processes_used),
+		cmocka_unit_test(of_too_little_that_was_read_nothing_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
