@@ -318,6 +318,11 @@ bool input_is_queue(const char *path)
 	return strcmp(path, "(pipe)") == 0 || strcmp(path, "(local socket)") == 0;
 }
 
+bool input_is_network(const char *path)
+{
+	return strcmp(path, "(internet socket)") == 0;
+}
+
 bool input_is_data(const char *path)
 {
 	return path[0] == '(' || input_is_file(path);

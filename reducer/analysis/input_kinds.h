@@ -67,6 +67,7 @@ const char *input_bottleneck_kind(const char *name);
 bool input_is_file(const char *path);
 bool input_is_code(const char *path);  /* of Python, libraries */
 bool input_is_queue(const char *path); /* pipes and local sockets: what worker processes are fed by */
+bool input_is_network(const char *path); /* internet sockets */
 bool input_is_data(const char *path);  /* files as above, pipes, sockets */
 
 /* PyTorch's ops that put samples together to a batch. By name: an inference. */

@@ -243,6 +243,8 @@ static void take_read(struct loading *loading, const struct span *span)
 		add(loading, LOADING_DEMAND_READS, span->self_ns, span->bytes);
 		if (input_is_queue(span->name))
 			add(loading, LOADING_DEMAND_ANSWERS, span->self_ns, span->bytes);
+		if (input_is_network(span->name))
+			add(loading, LOADING_DEMAND_NETWORK, span->self_ns, span->bytes);
 		remember(loading, span, words_lasting(&pass->words, span->name), INPUT_DEMAND_READ);
 	} else if (input_is_queue(span->name)) {
 		add(loading, LOADING_QUEUE_READS, span->self_ns, span->bytes);

@@ -24,6 +24,7 @@ enum loading_sum {
 	LOADING_LOADER_COLLATE, /* in the loader: putting samples together */
 	LOADING_DEMAND_READS,	/* files, sockets; pipes too; on the thread that marks the steps */
 	LOADING_DEMAND_ANSWERS, /* of them of pipes and local sockets: other processes write what is waited for */
+	LOADING_DEMAND_NETWORK, /* of them of internet sockets */
 	LOADING_ADVANCE_READS,	/* on other threads */
 	LOADING_QUEUE_READS,	/* of pipes and local sockets on other threads and in the loader */
 	LOADING_PINNING,

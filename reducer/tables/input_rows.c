@@ -6,6 +6,7 @@
 #include "reducer/tables/input_line.h"
 #include "reducer/tables/input_stage.h"
 #include "reducer/tables/notes.h"
+#include "reducer/tables/python_looks.h"
 #include "reducer/tables/step_unusual.h"
 
 #include <math.h>
@@ -271,6 +272,8 @@ void input_views_find(struct input_views *views, const struct request *request)
 		sum_parts(view);
 		view->source = source_of(loading);
 		judge(view, &views->rows, delay);
+		if (view->source == SOURCE_READS && view->verdict == VERDICT_HIGH)
+			python_looks_say(&view->line, request, -1, 100 - 100 * input_share(view) / 2); /* half of the wait at least */
 		input_find_stage(view, &views->rows);
 	}
 }

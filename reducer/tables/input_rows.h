@@ -40,7 +40,7 @@ struct input_view {
 	size_t workers;			     /* processes that the loader fed from, as far as recorded */
 	size_t workers_at_once;		     /* of them at the most */
 	size_t closed;			     /* processes below whose capture windows never opened: workers, maybe */
-	struct text line, sampler_line;	     /* sentences on the lines of the script that make samples, choose them; "" = not known */
+	struct text line, sampler_line; /* sentences on lines of the script: that make samples or read; that choose; "" = not known */
 	double collate, sampler;	     /* their shares of making samples, of waiting for them, by looks; below 0 = not known */
 	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;

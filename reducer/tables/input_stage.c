@@ -188,20 +188,37 @@ static void find_in_loader(struct input_view *view)
 	}
 }
 
-/* Most of it is read from pipes and local sockets: environments of an agent, workers of the program's own, do not keep up. */
+/* The stage, and what to do with the line of the script that it is in, where looks tell it. */
+static void set_reads(struct input_view *view, const char *stage, const char *kind, const char *remedy)
+{
+	set(view, stage, kind, remedy);
+	if (!view->line.length)
+		return;
+	text_string(&view->advice, remedy);
+	text_put(&view->advice, view->line.bytes, view->line.length);
+	view->remedy = view->advice.bytes;
+}
+
+/*
+ * Most of it is read from pipes and local sockets: environments of an agent, workers of the program's own, do not keep up. Or over the
+ * network, from which no larger pieces of a file come.
+ */
 static void find_in_reads(struct input_view *view)
 {
 	const uint64_t *ns = view->loading->ns;
 
 	if (ns[LOADING_DEMAND_ANSWERS] * 2 > ns[LOADING_DEMAND_READS])
-		set(view, "other processes, by pipes or local sockets", "transfer",
-		    "The loop's thread waits for what they write (environments, workers of its own): make them faster (python_time "
-		    "--process, processes), ask them early and compute meanwhile, or send more at once.");
+		set_reads(view, "other processes, by pipes or local sockets", "transfer",
+			  "The loop's thread waits for what they write (environments, workers of its own): make them faster (python_time "
+			  "--process, processes), ask them early and compute meanwhile, or send more at once.");
+	else if (ns[LOADING_DEMAND_NETWORK] * 2 > ns[LOADING_DEMAND_READS])
+		set_reads(view, "answers over the network (internet sockets)", "transfer",
+			  "The loop's thread waits for a server: ask for the next batch on a thread of its own while this one computes, "
+			  "for more at once, or keep what was fetched; io_stats has the time of an answer.");
 	else
-		set(view, "reads of the thread that runs the steps", "reading",
-		    "Read ahead on a thread or process of its own, read larger pieces, or keep the data in memory; io_stats "
-		    "names the "
-		    "files.");
+		set_reads(view, "reads of the thread that runs the steps", "reading",
+			  "Read ahead on a thread or process of its own, read larger pieces, or keep the data in memory; io_stats "
+			  "names the files.");
 }
 
 void input_find_stage(struct input_view *view, const struct step_rows *rows)

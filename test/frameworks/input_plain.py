@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop without a framework, steps marked by tfprof.py: input_plain.py MODE FILE [STEPS].
-reads: the loop reads large files itself; answers: it reads such a pipe itself; thread: a thread reads a pipe that is slow, the loop waits for its queue; range: the
+reads: the loop reads large files itself; answers: it reads such a pipe itself; server: the same of a socket, beside an idle thread; thread: a thread reads a pipe that is slow, the loop waits for its queue; range: the
 wait is a range called input; generator: nothing tells of the wait; healthy: the loop computes; outside: a range marks the step, the wait for input is behind it."""
 import os
 import queue
+import socket
 import sys
 import threading
 import time
@@ -38,6 +39,23 @@ def slow_pipe():
     return reading
 
 
+def slow_server():
+    """The same over the network."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    if os.fork() == 0:
+        answering, _ = listening.accept()
+        for _ in range(STEPS):
+            time.sleep(0.06)
+            answering.sendall(b"x" * 1000)
+        os._exit(0)
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+    return socket.create_connection(listening.getsockname())
+
+
+def ask(server):
+    return server.recv(1000)
+
+
 def read_ahead(reading, batches):
     while data := os.read(reading, 1000):
         batches.put(data)
@@ -64,6 +82,7 @@ def main():
         with_thread()
         return
     answers = slow_pipe() if MODE == "answers" else None
+    server = slow_server() if MODE == "server" else None
     for number in waiting() if MODE == "generator" else range(STEPS):
         if MODE == "outside":
             with tfprof.range(f"train_batch {number}"):
@@ -76,6 +95,8 @@ def main():
             read_file()
         if MODE == "answers":
             os.read(answers, 1000)
+        if MODE == "server":
+            ask(server)
         if MODE == "range":
             with tfprof.range("input"):
                 time.sleep(0.02)

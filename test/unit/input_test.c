@@ -432,10 +432,11 @@ static void reads_are_told_apart(void **state)
 	tell(SPAN_READ, "/proc/self/maps", 1, 0, 2, 3);
 	tell(SPAN_READ, "/data/a", 2, 0, 1, 8);
 	tell(SPAN_READ, "(pipe)", 2, 0, 8, 10);
-	tell(SPAN_READ, "/data/b", 1, 0, 10, 14);
+	tell(SPAN_READ, "(internet socket)", 1, 0, 10, 14);
 	tell(SPAN_OP, ONE, 2, 0, 20, 90);
 	const struct loading_row *row = loaded();
 	assert_int_equal(row->ns[LOADING_DEMAND_READS], 4 * US);
+	assert_int_equal(row->ns[LOADING_DEMAND_NETWORK], 4 * US);
 	assert_int_equal(row->ns[LOADING_ADVANCE_READS], 7 * US);
 	assert_int_equal(row->ns[LOADING_QUEUE_READS], 2 * US);
 	assert_int_equal(row->counts[LOADING_LOADER], 0);
