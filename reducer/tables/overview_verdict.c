@@ -399,8 +399,10 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 	verdict_say_failed(&sentence, request);
 	next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
 
-	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER)
+	if (judged->host_bound == 0 && judged->worst != AREAS && areas[judged->worst].value == VALUE_OTHER) {
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
+		python_looks_say_aside(&sentence, request);
+	}
 	put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
 	put_besides(&sentence, judged, rows, request, all);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASIDE_FROM 0.1	/* of the steps' time: threads beside theirs that computed for so much, */
+#define ASIDE_TIMES 0.5 /* and so many times as long as theirs, held them up where both run Python code */
+
 /* The looks of a process at one stack. */
 struct stack_sums {
 	uint32_t stack;
@@ -55,6 +58,8 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->step_ns += more->step_ns;
 	to->other_ns += more->other_ns;
 	to->cpu_ns += more->cpu_ns;
+	to->ran_ns += more->ran_ns;
+	to->aside_ns += more->aside_ns;
 }
 
 /* The thread's place in the process; SIZE_MAX = the log does not say which thread that is. */
@@ -169,7 +174,10 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		take_sums(gathering, look->stack, &more);
 	}
 	if (look->cpu_ns && is_asked(gathering, look->cpu_time_ns, &step))
-		take_sums(gathering, look->cpu_stack, &(struct look_sums){.cpu_ns = look->cpu_ns});
+		take_sums(gathering, look->cpu_stack,
+			  &(struct look_sums){.cpu_ns = look->cpu_ns,
+					      .ran_ns = step && is_in_scope ? look->cpu_ns : 0,
+					      .aside_ns = step && !is_in_scope ? look->cpu_ns : 0});
 }
 
 /* What of a stretch the request takes. */
@@ -439,6 +447,30 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);
+		text_free(&place);
+	}
+	python_looks_free(&looks);
+}
+
+void python_looks_say_aside(struct text *sentence, const struct request *request)
+{
+	struct python_looks looks;
+	size_t most = 0;
+
+	if (!python_looks_any(request))
+		return;
+	python_looks_gather_judged(&looks, request);
+	for (size_t i = 1; i < looks.lines.count; i++)
+		most = looks.list[i].own.aside_ns > looks.list[most].own.aside_ns ? i : most;
+	double aside = looks.lines.count ? (double)looks.list[most].own.aside_ns : 0, all = (double)python_looks_whole(&looks);
+	if (looks.has_steps && python_looks_is_enough(&looks) && aside >= ASIDE_FROM * all &&
+	    aside >= ASIDE_TIMES * (double)looks.all.ran_ns) {
+		struct text place = {0};
+		python_looks_place(&place, &looks, most);
+		text_format(sentence,
+			    " Meanwhile another thread ran in %s (%s) for %.0f %% of the step time, that of the steps for %.0f %%: of "
+			    "Python code only one of them runs at a time (its lock, the GIL).",
+			    place.bytes, looks.lines.list[most].function, 100 * aside / all, 100 * (double)looks.all.ran_ns / all);
 		text_free(&place);
 	}
 	python_looks_free(&looks);
