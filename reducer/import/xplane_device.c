@@ -232,7 +232,7 @@ static void add_set(struct xplane *xplane, const struct xplane_line *line, const
 
 	SINK_ADD(&xplane->group, device_set, .start = event->begin_ns, .duration = event->duration_ns,
 		   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .bytes = detail(details, "num_bytes"),
-		   .queue = line->queue, .flags = manner(details),
+		   .queue = line->queue, .memory = memory_kind(details, "kind"), .flags = manner(details),
 		   .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
 		   .node = xplane_number(event->known[XPLANE_GRAPH_NODE]));
 }

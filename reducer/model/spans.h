@@ -136,7 +136,8 @@ struct span {
 	const struct gpu_shape *shape; /* of a kernel; NULL = not recorded */
 	uint64_t bytes;		       /* of copies, sets, reads */
 	uint32_t copy_kind; /* CUpti_ActivityMemcpyKind: 1 to device, 2 to host, 8 on device, 10 between devices, ... */
-	uint8_t from_memory, to_memory; /* of copies: CUpti_ActivityMemoryKind: 1 pageable, 2 pinned, 3 device, ...; 0 = not said */
+	uint8_t from_memory, to_memory; /* CUpti_ActivityMemoryKind of copies (sets: to): 1 pageable, 2 pinned, 3 device; 0 = not said */
+	uint8_t manner;	    /* of copies and sets: 0 synchronous, 1 asynchronous, 2 not said */
 	uint32_t graph;	    /* executable graph, 0 = none */
 	const char *inputs; /* of ops, calls, device work: what the (innermost) op was given, type[size,...];...; NULL = not recorded */
 	const char *shapes; /* of tensors, as the file of another profiler says; NULL = not said */

@@ -445,6 +445,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 				.copy_kind = (uint32_t)kind,
 				.from_memory = (uint8_t)SPANS_VALUE(8),
 				.to_memory = (uint8_t)SPANS_VALUE(9),
+				.manner = (uint8_t)SPANS_VALUE(10),
 				.graph = (uint32_t)SPANS_VALUE(6),
 				.arguments = arguments,
 				.argument_count = 2,
@@ -462,6 +463,8 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 				.name = "memset",
 				.flow = SPANS_VALUE(2),
 				.bytes = SPANS_VALUE(4),
+				.to_memory = (uint8_t)SPANS_VALUE(7),
+				.manner = (uint8_t)SPANS_VALUE(8),
 				.graph = (uint32_t)SPANS_VALUE(5),
 				.arguments = arguments,
 				.argument_count = 2});

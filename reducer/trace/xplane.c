@@ -282,6 +282,21 @@ static void add_kernel(struct writer *writer, const struct span *span, struct xs
 	xspace_text(writer->file, event, "kernel_details", texts->details.bytes);
 }
 
+/* As TensorFlow's collector says it, of what is known. */
+static void put_memory(struct text *details, const char *key, unsigned memory)
+{
+	static const char *const kinds[] = {NULL, "pageable", "pinned", "device", "array", "managed", "device_static", "managed_static"};
+
+	if (memory && memory < sizeof(kinds) / sizeof(kinds[0]))
+		text_format(details, "%s:%s ", key, kinds[memory]);
+}
+
+static void put_manner(struct text *details, const struct span *span)
+{
+	if (span->manner < 2)
+		text_format(details, " async:%u", (unsigned)span->manner);
+}
+
 /* Spelled so that xprof knows what the copy is: its own collector's MemcpyH2D it takes for a kernel. */
 static void add_copy(struct writer *writer, const struct span *span, struct xspace_event *event)
 {
@@ -290,8 +305,21 @@ static void add_copy(struct writer *writer, const struct span *span, struct xspa
 
 	event->name = names[span->copy_kind < sizeof(names) / sizeof(names[0]) ? span->copy_kind : 0];
 	text_clear(&writer->details);
-	text_format(&writer->details, "num_bytes:%" PRIu64 " size:%" PRIu64 " async:1", span->bytes, span->bytes);
+	put_memory(&writer->details, "kind_src", span->from_memory);
+	put_memory(&writer->details, "kind_dst", span->to_memory);
+	text_format(&writer->details, "num_bytes:%" PRIu64 " size:%" PRIu64, span->bytes, span->bytes);
+	put_manner(&writer->details, span);
 	xspace_text(writer->file, event, "memcpy_details", writer->details.bytes);
+}
+
+static void add_set(struct writer *writer, const struct span *span, struct xspace_event *event)
+{
+	event->name = "Memset";
+	text_clear(&writer->details);
+	put_memory(&writer->details, "kind", span->to_memory);
+	text_format(&writer->details, "num_bytes:%" PRIu64, span->bytes);
+	put_manner(&writer->details, span);
+	xspace_text(writer->file, event, "Memset_details", writer->details.bytes);
 }
 
 static uint32_t plane_of(struct writer *writer, uint32_t device)
@@ -329,7 +357,7 @@ static void put_work(struct writer *writer, const struct span *span)
 	else if (span->what == SPAN_COPY || span->what == SPAN_HOST_COPY)
 		add_copy(writer, span, &event);
 	else if (span->what == SPAN_SET)
-		event.name = "Memset";
+		add_set(writer, span, &event);
 	else
 		event.name = "CudaGraphExec";
 	if (span->op)

@@ -90,7 +90,7 @@ class Job:
             name = name.replace("To", "2")
         size = r.randrange(1, 1 << 22)
         self.on_device(gpu, name, end, r.randrange(US, 40 * US), correlation_id=ident,
-                       memcpy_details=f"kind_src:{source} kind_dst:{destination} size:{size} dest:{gpu} async:1")
+                       memcpy_details=f"kind_src:{source} kind_dst:{destination} size:{size} dest:{gpu} async:{size % 2}")
 
     def collective(self, gpu):
         ident, end = self.call("cuLaunchKernelEx", 2 * US)
