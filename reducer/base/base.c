@@ -93,6 +93,19 @@ char *base_copy(const void *bytes, size_t length)
 	return copy;
 }
 
+char *base_without_numbers(const char *name)
+{
+	char *key = base_copy(name, strlen(name)), *to = key;
+
+	for (const char *at = name; *at; at++)
+		if (!isdigit((unsigned char)*at))
+			*to++ = *at;
+		else if (to == key || to[-1] != '#')
+			*to++ = '#';
+	*to = 0;
+	return key;
+}
+
 void text_put(struct text *text, const void *bytes, size_t length)
 {
 	text->bytes = base_grow(text->bytes, &text->room, text->length + length + 1, 1);

@@ -43,6 +43,9 @@ void base_large_pages(void *array, size_t bytes);
 /* A copy of `length` bytes with a zero byte behind. Free it with free(). */
 char *base_copy(const void *bytes, size_t length);
 
+/* "batch 17" and "batch 18" are "batch #". Free it with free(). */
+char *base_without_numbers(const char *name);
+
 /* A number's decimal digits at `to`, which has room for BASE_DIGITS bytes. Returns where they end. */
 #define BASE_DIGITS 20
 char *base_put_natural(char *to, uint64_t number);

@@ -109,6 +109,8 @@ void summary_put_split(struct summary *summary);
 void summary_put_first(struct summary *summary);
 void summary_put_kernels(struct summary *summary);
 void summary_put_ops(struct summary *summary);
+/* range_stats with one row for all that a program numbers: "step 0" to "step 29" are "step # (30 names)". Frees what it was given. */
+struct table *summary_join_ranges(struct table *table);
 void summary_put_lines(struct summary *summary);
 void summary_put_memory(struct summary *summary);
 void summary_put_gpu(struct summary *summary);

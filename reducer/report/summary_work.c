@@ -328,7 +328,9 @@ static size_t put_rows(struct summary *summary, const struct table_kind *kind, c
 	size_t shown = 0;
 
 	request.group = kind == &table_kernel_stats ? GROUP_KERNEL : request.group;
+	request.is_text = request.is_text && kind != &table_range_stats; /* all names are needed to join them */
 	table = tables_make(kind, &request);
+	table = kind == &table_range_stats ? summary_join_ranges(table) : table;
 	text_format(&heading, "%-*s%11s%11s%11s%10s", (int)name_width(summary), columns->heading, "times", "total", "average",
 		    columns->share ? "of all" : "");
 	for (size_t row = 0; row < table->shown_count && shown < WORK_ROWS; row++) {

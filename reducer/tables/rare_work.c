@@ -100,20 +100,6 @@ static void take_steps(struct rare *rare, const struct step_rows *rows, size_t p
 	free(sorted);
 }
 
-/* "batch 17" and "batch 18" are "batch #". */
-static char *without_numbers(const char *name)
-{
-	char *key = base_copy(name, strlen(name)), *to = key;
-
-	for (const char *at = name; *at; at++)
-		if (!isdigit((unsigned char)*at))
-			*to++ = *at;
-		else if (to == key || to[-1] != '#')
-			*to++ = '#';
-	*to = 0;
-	return key;
-}
-
 static int by_key(const void *a, const void *b)
 {
 	return strcmp(((const struct part *)a)->key, ((const struct part *)b)->key);
@@ -126,7 +112,7 @@ static void take_parts(struct rare *rare, const struct rare_work *work)
 		const char *name = work->words.items[row->name];
 		rare->parts = base_grow(rare->parts, &rare->part_room, rare->part_count + 1, sizeof(*rare->parts));
 		rare->parts[rare->part_count++] = (struct part){
-			.key = row->count == 1 ? without_numbers(name) : base_copy(name, strlen(name)), .name = name, .row = row};
+			.key = row->count == 1 ? base_without_numbers(name) : base_copy(name, strlen(name)), .name = name, .row = row};
 	}
 	if (rare->part_count)
 		qsort(rare->parts, rare->part_count, sizeof(*rare->parts), by_key);
