@@ -10,7 +10,29 @@
 #define MOSTLY 0.75 /* of the busy processors: then it was this program, or the others, that had them */
 #define DEVICELESS_FROM 5.0 /* percent of the time that is judged: the verdict has the same */
 
+#define PINNED_PART 0.9 /* of the bytes, from which on the rest is no matter */
 #define PRIVATE_THREADS " TF_GPU_THREAD_MODE=gpu_private gives launches threads of their own."
+
+/* What goes to devices and back is of pinned memory, but for what does not count: results of a few bytes. */
+static bool are_pinned(const struct rule_facts *facts)
+{
+	double all = facts_value(facts, FACT_in_bytes) + facts_value(facts, FACT_out_bytes);
+	double pinned = facts_value(facts, FACT_in_pinned_bytes) + facts_value(facts, FACT_out_pinned_bytes);
+
+	return all > 0 && pinned >= PINNED_PART * all;
+}
+
+/* Launches that are few and long because each is of a graph: its kernels are no launches of their own. */
+static void say_graphs(const struct rule_facts *facts, struct finding *finding)
+{
+	text_format(&finding->title, " %.0f of %.0f kernels run in %.0f launches of CUDA graphs.",
+		    facts_value(facts, FACT_graph_kernels), facts_value(facts, FACT_kernel_count),
+		    facts_value(facts, FACT_graph_launches));
+	text_string(&finding->remedy,
+		    "Give each launch more work: a larger batch, a graph of the whole step instead of several small ones, and no "
+		    "kernel beside it.");
+	finding_prove(finding, facts, FACT_graph_kernels);
+}
 
 /* All calls that launch take less than half of that time: in the rest the host was in others that give a device work. */
 static void blame_copies(const struct rule_facts *facts, struct finding *finding, double share)
@@ -19,9 +41,13 @@ static void blame_copies(const struct rule_facts *facts, struct finding *finding
 		    "In %.1f %% of the %s time the device waits while the host is in calls that start work, most of it in copies and "
 		    "sets: launches take at most %.1f %%.",
 		    share, rule_unit_word(facts), rule_percent(facts_value(facts, FACT_launch_ns), facts_value(facts, FACT_whole_ns)));
-	text_string(&finding->remedy,
-		    "Of pageable memory the host moves the bytes itself: copy from pinned memory (cudaMallocHost, pin_memory=True) with "
-		    "cudaMemcpyAsync, ahead of the step, and join small copies. -t api_stats tells which calls take the time.");
+	if (are_pinned(facts))
+		text_string(&finding->remedy, "These copies are of pinned memory: launch them ahead of the step, and join small ones.");
+	else
+		text_string(&finding->remedy,
+			    "Of pageable memory the host moves the bytes itself: copy from pinned memory (cudaMallocHost, "
+			    "pin_memory=True) with cudaMemcpyAsync, ahead of the step, and join small copies.");
+	text_string(&finding->remedy, " -t api_stats tells which calls take the time.");
 	finding_prove(finding, facts, FACT_launch_ns);
 }
 
@@ -44,6 +70,11 @@ void rule_launch_bound(const struct rule_facts *facts, struct finding *finding)
 	}
 	text_format(&finding->title, "In %.1f %% of the %s time the device waits for launches; a launch takes the host %.1f us.",
 		    share, rule_unit_word(facts), facts_value(facts, FACT_launch_ns) / facts_value(facts, FACT_launches) / 1e3);
+	if (2 * facts_value(facts, FACT_graph_kernels) > count) {
+		say_graphs(facts, finding);
+		finding_prove(finding, facts, FACT_launch_ns);
+		return;
+	}
 	if (small > 0 && count > 0)
 		text_format(&finding->title, " %.0f of %.0f kernels are shorter than that (%.1f us).", small, count,
 			    facts_value(facts, FACT_small_kernel_ns) / small / 1e3);

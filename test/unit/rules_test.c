@@ -336,6 +336,33 @@ static void test_copies_are_no_launches(void **state)
 	}
 }
 
+/* Of pinned copies nobody is told to pin them; of kernels in graphs nobody that each is launched. */
+static void test_pinned_copies_and_graphs_are_known(void **state)
+{
+	struct rule_facts facts;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct findings *findings;
+		const struct finding *finding;
+
+		healthy(&facts);
+		facts_set(&facts, FACT_split_launch, 0.4 * SECOND);
+		facts_set(&facts, FACT_launch_ns, i == 2 ? 0.4 * SECOND : 0.1 * SECOND);
+		facts_set(&facts, FACT_in_bytes, 1e9);
+		facts_set(&facts, FACT_in_pinned_bytes, i ? 0.95e9 : 0.5e9);
+		facts_set(&facts, FACT_graph_kernels, facts_value(&facts, FACT_kernel_count) * 0.9);
+		facts_set(&facts, FACT_graph_launches, 7);
+		findings = findings_from(&facts, NULL);
+		finding = finding_of(findings, "launch_bound");
+		assert_int_equal(finding->state, RULE_FIRED);
+		assert_int_equal(strstr(finding->remedy.bytes, "pin_memory") != NULL, i == 0);
+		assert_int_equal(strstr(finding->title.bytes, "in 7 launches of CUDA graphs") != NULL, i == 2);
+		assert_null(strstr(finding->title.bytes, "shorter than that"));
+		findings_free(findings);
+	}
+}
+
 /* What speaks against a rule silences it: the facts of its scenario, and one more. */
 static void test_excuses(void **state)
 {
@@ -586,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_known_nothing_said),
 		cmocka_unit_test(test_lost_records_of_memory),
 		cmocka_unit_test(test_copies_are_no_launches),
+		cmocka_unit_test(test_pinned_copies_and_graphs_are_known),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_rank),
 		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
