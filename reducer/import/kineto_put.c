@@ -436,13 +436,14 @@ void kineto_notes(struct kineto *kineto)
 void kineto_device(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	int is_amds = strncmp(name, "AMD", 3) == 0; /* its gfx number is no compute capability: gfx90a is not Hopper */
 
 	sink_fact(kineto->sink, TFP_TAG_device);
 	sink_number(kineto->sink, kineto_unsigned(event, KINETO_ID));
 	sink_text(kineto->sink, name, strlen(name));
 	sink_text(kineto->sink, "", 0);
-	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MAJOR));
-	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MINOR));
+	sink_number(kineto->sink, is_amds ? 0 : kineto_unsigned(event, KINETO_MAJOR));
+	sink_number(kineto->sink, is_amds ? 0 : kineto_unsigned(event, KINETO_MINOR));
 	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MULTIPROCESSORS));
 	sink_number(kineto->sink, kineto_unsigned(event, KINETO_MEMORY_SIZE));
 	sink_number(kineto->sink, 0);

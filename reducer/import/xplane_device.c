@@ -50,7 +50,9 @@ static void detail_three(const char *details, const char *key, uint64_t three[3]
 void xplane_device_begin(struct xplane *xplane)
 {
 	const struct xplane_value *const *known = xplane->of_plane;
-	size_t length;
+	size_t vendor_length, length;
+	const char *vendor = xplane_value_text(xplane, known[XPLANE_DEVICE_VENDOR], &vendor_length);
+	int is_amds = vendor_length >= 3 && strncmp(vendor, "AMD", 3) == 0; /* its gfx number is no compute capability */
 	const char *name = xplane_value_text(xplane, known[XPLANE_DEVICE_NAME], &length);
 
 	xplane->device = (uint32_t)strtoul(xplane->plane + 12, NULL, 10); /* behind "/device:GPU:" */
@@ -58,8 +60,8 @@ void xplane_device_begin(struct xplane *xplane)
 	sink_number(xplane->sink, xplane->device);
 	sink_text(xplane->sink, length ? name : "GPU", length ? length : 3);
 	sink_text(xplane->sink, "", 0);
-	sink_number(xplane->sink, xplane_number(known[XPLANE_MAJOR]));
-	sink_number(xplane->sink, xplane_number(known[XPLANE_MINOR]));
+	sink_number(xplane->sink, is_amds ? 0 : xplane_number(known[XPLANE_MAJOR]));
+	sink_number(xplane->sink, is_amds ? 0 : xplane_number(known[XPLANE_MINOR]));
 	sink_number(xplane->sink, xplane_number(known[XPLANE_CORES]));
 	sink_number(xplane->sink, xplane_number(known[XPLANE_MEMORY_SIZE]));
 	sink_number(xplane->sink, xplane_number(known[XPLANE_MEMORY_BANDWIDTH]));

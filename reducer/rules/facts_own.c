@@ -127,6 +127,7 @@ static void gather_products(struct rule_facts *facts, const struct request *requ
 
 	for (size_t i = 0; i < request->run->process_count; i++) {
 		const struct gpu *gpu = facts_gpu(request, i);
+		gpu = gpu && gpu_is_of_hip(gpu) ? NULL : gpu;
 		for (size_t k = 0; gpu && k < gpu->kernel_count; k++) {
 			const struct gpu_kernel *kernel = &gpu->kernels[k];
 			const struct gpu_device *device = gpu_find_device(gpu, gpu_queue_device(gpu, kernel->queue));

@@ -111,6 +111,14 @@ bool gpu_uses_tensor_cores(const struct gpu *gpu, uint32_t name, const struct gp
 	return matrix >= 0 ? matrix > 0 : tensor_name_uses(gpu->names[name]);
 }
 
+bool gpu_is_of_hip(const struct gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->function_count; i++)
+		if (strcmp(gpu->functions[i].library, "hip runtime") == 0)
+			return true;
+	return false;
+}
+
 const char *gpu_copy_name(uint32_t kind)
 {
 	static const char *const names[] = {"set",  "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};

@@ -34,6 +34,9 @@ void gpu_kernel_text(struct text *out, const struct gpu *gpu, uint32_t name);
  */
 bool gpu_uses_tensor_cores(const struct gpu *gpu, uint32_t name, const struct gpu_device *device, bool *is_from_code);
 
+/* Work of AMD's devices, by the names of the calls that another profiler's file has: kernels' names tell of no tensor cores there. */
+bool gpu_is_of_hip(const struct gpu *gpu);
+
 /* "HtoD" and the like; "set" for 0. */
 const char *gpu_copy_name(uint32_t kind);
 const char *gpu_memory_name(uint32_t kind);

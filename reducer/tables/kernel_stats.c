@@ -39,7 +39,8 @@ static const struct table_column columns[] = {
 	[OP] = {"op_name", "op", TABLE_TEXT, UNIT_NONE, 1, "operation that its launching thread was in; empty = none was known"},
 	[ELIGIBLE] = {"tensor_core_eligible", "tc could", TABLE_INTEGER, UNIT_NONE, 3,
 		      "1 = a matrix product or convolution, by the name of operation or kernel (inferred)"},
-	[USED] = {"tensor_core_used", "tc", TABLE_INTEGER, UNIT_NONE, 2, "1 = holds matrix instructions; see tensor_core_source"},
+	[USED] = {"tensor_core_used", "tc", TABLE_INTEGER, UNIT_NONE, 2,
+		  "1 = holds matrix instructions; see tensor_core_source; empty = a device of AMD's"},
 	[OCCURRENCES] = {"occurrences", "times", TABLE_INTEGER, UNIT_COUNT, 0, "how often it ran"},
 	[TOTAL] = {"total_ns", "total", TABLE_INTEGER, UNIT_NS, 0, "time on the device, in all"},
 	[AVERAGE] = {"avg_ns", "avg", TABLE_INTEGER, UNIT_NS, 0, "total_ns / occurrences with a time"},
@@ -221,9 +222,13 @@ static void put_tensor(struct table *table, const struct row *row)
 	const struct gpu_device *device = gpu_find_device(gpu, row->device);
 	bool is_from_code, used = gpu_uses_tensor_cores(gpu, row->shape->kernel, device, &is_from_code);
 
-	table_integer(table, USED, used);
-	table_string(table, SOURCE, is_from_code ? "code" : "name");
-	table_integer(table, ELIGIBLE, used || tensor_name_could(name_of(row), row->op));
+	bool is_told = is_from_code || !gpu_is_of_hip(gpu);
+
+	if (is_told) {
+		table_integer(table, USED, used);
+		table_string(table, SOURCE, is_from_code ? "code" : "name");
+	}
+	table_integer(table, ELIGIBLE, (is_told && used) || tensor_name_could(name_of(row), row->op));
 }
 
 static void put_fused(struct table *table, const char *kernel)
