@@ -12,11 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the environment of a log's process says; NULL = not set. */
+/* What the environment of a log's process says, by launcher; NULL = not set. */
 struct told {
 	const struct log *log;
-	const struct rank_variables *wanted;
-	char *rank, *ranks, *meeting[RANK_MEETINGS];
+	struct told_values {
+		char *rank, *ranks, *meeting[RANK_MEETINGS];
+	} values[RANK_VARIABLES];
 	bool is_there; /* an environment was told */
 };
 
@@ -27,17 +28,21 @@ struct teller {
 	uint64_t start_ns, end_ns; /* since 1970 */
 };
 
-struct tellers {
+struct tellers { /* of one launcher's variables */
 	struct teller *list;
 	char **jobs; /* of each: how many ranks, and where they meet */
 	size_t count;
-	size_t *joined; /* by tree: one that it is joined with, at last itself */
-	bool *is_doubted; /* by tree that others are joined with: two of them tell the same rank */
 };
 
 static bool is_named(const struct fact_value *name, const char *wanted)
 {
 	return wanted && name->length == strlen(wanted) && memcmp(name->text, wanted, name->length) == 0;
+}
+
+static void keep(char **kept, const struct fact_value *value)
+{
+	if (!*kept)
+		*kept = strndup(value->text, value->length);
 }
 
 /* The environment is told at once and early: what comes behind it need not be looked through. */
@@ -52,27 +57,31 @@ static int take_variable(void *context, const struct fact *fact)
 	told->is_there = true;
 	if (fact->count < 2 || !name->text || !value->text)
 		return 0;
-	char **kept = is_named(name, told->wanted->rank) ? &told->rank : is_named(name, told->wanted->ranks) ? &told->ranks : NULL;
-	for (size_t i = 0; i < RANK_MEETINGS; i++)
-		if (is_named(name, told->wanted->meeting[i]))
-			kept = &told->meeting[i];
-	if (kept && !*kept)
-		*kept = strndup(value->text, value->length);
+	for (size_t v = 0; v < RANK_VARIABLES; v++) {
+		struct told_values *values = &told->values[v];
+		if (is_named(name, rank_variables[v].rank))
+			keep(&values->rank, value);
+		if (is_named(name, rank_variables[v].ranks))
+			keep(&values->ranks, value);
+		for (size_t i = 0; i < RANK_MEETINGS; i++)
+			if (is_named(name, rank_variables[v].meeting[i]))
+				keep(&values->meeting[i], value);
+	}
 	return 0;
 }
 
 /* "4|10.0.0.1|29500|". NULL where no rank of several is told. */
-static char *name_job(const struct told *told, uint64_t *rank)
+static char *name_job(const struct told_values *values, uint64_t *rank)
 {
 	struct text job = {0};
 	uint64_t ranks;
 
-	if (!told->rank || !told->ranks || rank_number(told->rank, rank) != 0 || rank_number(told->ranks, &ranks) != 0 || ranks < 2 ||
-	    *rank >= ranks)
+	if (!values->rank || !values->ranks || rank_number(values->rank, rank) != 0 || rank_number(values->ranks, &ranks) != 0 ||
+	    ranks < 2 || *rank >= ranks)
 		return NULL;
 	text_format(&job, "%" PRIu64 "|", ranks);
 	for (size_t i = 0; i < RANK_MEETINGS; i++)
-		text_format(&job, "%s|", told->meeting[i] ? told->meeting[i] : "");
+		text_format(&job, "%s|", values->meeting[i] ? values->meeting[i] : "");
 	return job.bytes;
 }
 
@@ -94,21 +103,25 @@ static void add_teller(struct tellers *tellers, struct teller teller, char *job)
 	jobs[tellers->count++] = job;
 }
 
-static void look_at(struct tellers *tellers, const struct log *log, size_t number, size_t tree, const struct rank_variables *wanted)
+/* Adds a log to those that tell, of each launcher that told it a rank. */
+static void look_at(struct tellers tellers[RANK_VARIABLES], const struct log *log, size_t number, size_t tree)
 {
-	struct teller teller = {.log = number, .tree = tree, .start_ns = log->header.origin.realtime_ns};
-	struct told told = {.log = log, .wanted = wanted};
-	char *job;
+	struct told told = {.log = log};
 
 	log_facts(log, take_variable, &told);
-	job = name_job(&told, &teller.rank);
-	teller.end_ns = teller.start_ns + program_lasted_ns(log);
-	if (job)
-		add_teller(tellers, teller, job);
-	free(told.rank);
-	free(told.ranks);
-	for (size_t i = 0; i < RANK_MEETINGS; i++)
-		free(told.meeting[i]);
+	for (size_t v = 0; v < RANK_VARIABLES; v++) {
+		struct told_values *values = &told.values[v];
+		struct teller teller = {.log = number, .tree = tree, .start_ns = log->header.origin.realtime_ns};
+		char *job = name_job(values, &teller.rank);
+		if (job) {
+			teller.end_ns = teller.start_ns + program_lasted_ns(log);
+			add_teller(&tellers[v], teller, job);
+		}
+		free(values->rank);
+		free(values->ranks);
+		for (size_t i = 0; i < RANK_MEETINGS; i++)
+			free(values->meeting[i]);
+	}
 }
 
 /* Whoever lived for the same half of the shorter life: jobs that follow each other meet the next one's first ranks for a moment. */
@@ -120,60 +133,69 @@ static bool lived_together(const struct teller *a, const struct teller *b)
 	return to > from && to - from >= (of_a < of_b ? of_a : of_b) / 2;
 }
 
-static size_t joined_with(struct tellers *tellers, size_t tree)
+static size_t joined_with(size_t *joined, size_t tree)
 {
-	while (tellers->joined[tree] != tree)
-		tree = tellers->joined[tree] = tellers->joined[tellers->joined[tree]];
+	while (joined[tree] != tree)
+		tree = joined[tree] = joined[joined[tree]];
 	return tree;
 }
 
-static void join_trees(struct tellers *tellers)
+/* Of each tree in `joined` one that it is joined with, at last itself. */
+static void join_trees(const struct tellers *tellers, size_t *joined)
 {
 	for (size_t i = 0; i < tellers->count; i++)
 		for (size_t k = 0; k < i; k++) {
 			const struct teller *a = &tellers->list[i], *b = &tellers->list[k];
 			if (a->job == b->job && a->rank != b->rank && a->tree != b->tree && lived_together(a, b))
-				tellers->joined[joined_with(tellers, a->tree)] = joined_with(tellers, b->tree);
+				joined[joined_with(joined, a->tree)] = joined_with(joined, b->tree);
 		}
+}
+
+/* Sets is_doubted of trees that others are joined with, of which two tell the same rank. */
+static void find_doubts(const struct tellers *tellers, size_t *joined, bool *is_doubted)
+{
 	for (size_t i = 0; i < tellers->count; i++)
 		for (size_t k = 0; k < i; k++) {
 			const struct teller *a = &tellers->list[i], *b = &tellers->list[k];
 			if (a->job == b->job && a->rank == b->rank && a->tree != b->tree &&
-			    joined_with(tellers, a->tree) == joined_with(tellers, b->tree))
-				tellers->is_doubted[joined_with(tellers, a->tree)] = true;
+			    joined_with(joined, a->tree) == joined_with(joined, b->tree))
+				is_doubted[joined_with(joined, a->tree)] = true;
 		}
 }
 
-static void tell_joined(struct tellers *tellers, tree_ranks_join *join, void *context)
+static void tell_joined(const struct tellers *tellers, size_t *joined, const bool *is_doubted, tree_ranks_join *join, void *context)
 {
-	for (size_t i = 0; i < tellers->count; i++)
-		for (size_t k = 0; k < i; k++) {
-			const struct teller *a = &tellers->list[i], *b = &tellers->list[k];
-			if (a->tree == b->tree || joined_with(tellers, a->tree) != joined_with(tellers, b->tree))
-				continue;
-			if (!tellers->is_doubted[joined_with(tellers, a->tree)])
-				join(context, a->log, b->log);
-			break; /* the one before is joined with the rest */
-		}
+	for (size_t i = 0; i < tellers->count; i++) {
+		size_t of = joined_with(joined, tellers->list[i].tree);
+		for (size_t k = 0; k < i && !is_doubted[of]; k++)
+			if (joined_with(joined, tellers->list[k].tree) == of) {
+				join(context, tellers->list[i].log, tellers->list[k].log);
+				break; /* the one before is joined with the rest */
+			}
+	}
 }
 
 void tree_ranks(struct log *const *logs, const size_t *trees, size_t count, tree_ranks_join *join, void *context)
 {
-	for (size_t v = 0; v < RANK_VARIABLES; v++) {
-		struct tellers tellers = {.joined = calloc(count + 1, sizeof(*tellers.joined)),
-					  .is_doubted = calloc(count + 1, sizeof(*tellers.is_doubted))};
+	size_t *joined = calloc(count + 1, sizeof(*joined));
+	bool *is_doubted = calloc(count + 1, sizeof(*is_doubted));
+	struct tellers tellers[RANK_VARIABLES] = {0};
 
-		for (size_t i = 0; i < count && tellers.joined && tellers.is_doubted; i++) {
-			tellers.joined[i] = i;
-			look_at(&tellers, logs[i], i, trees[i], &rank_variables[v]);
+	for (size_t i = 0; i < count && joined && is_doubted; i++)
+		look_at(tellers, logs[i], i, trees[i]);
+	for (size_t v = 0; v < RANK_VARIABLES; v++) {
+		for (size_t i = 0; i < count && tellers[v].count; i++) {
+			joined[i] = i;
+			is_doubted[i] = false;
 		}
-		join_trees(&tellers);
-		tell_joined(&tellers, join, context);
-		for (size_t i = 0; i < tellers.count; i++)
-			free(tellers.jobs[i]);
-		free(tellers.jobs);
-		free(tellers.list);
-		free(tellers.joined);
-		free(tellers.is_doubted);
+		join_trees(&tellers[v], joined);
+		find_doubts(&tellers[v], joined, is_doubted);
+		tell_joined(&tellers[v], joined, is_doubted, join, context);
+		for (size_t i = 0; i < tellers[v].count; i++)
+			free(tellers[v].jobs[i]);
+		free(tellers[v].jobs);
+		free(tellers[v].list);
 	}
+	free(joined);
+	free(is_doubted);
 }
