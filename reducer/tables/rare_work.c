@@ -190,11 +190,19 @@ static void find_fetches(struct rare *rare, const struct rare_work *work)
 	free(is_rare_word);
 }
 
+/* Is there time before the step that belongs to none? What ran there, evaluation say, may have been dispatched alone. */
+static bool is_behind_pause(const struct process *process, size_t step)
+{
+	const struct step *before = step ? &process->steps[step - 1] : NULL;
+
+	return before && before->rest_ns && before->rest_ns < process->steps[step].time_ns;
+}
+
 /*
  * JAX runs ahead of its work. A step that waits for a value, where since the last such wait no other function was called than those of
  * each step, waits for what these dispatched: a loss that is printed now and then makes no step longer.
  */
-static void find_own(struct rare *rare, size_t step_count)
+static void find_own(struct rare *rare, const struct process *process)
 {
 	bool has_other = false; /* what was called before the loop ran while its first step compiled */
 
@@ -207,9 +215,9 @@ static void find_own(struct rare *rare, size_t step_count)
 			step->runs_other |= is_call && !is_wait && part->row->count * 2 <= rare->judged;
 		}
 	}
-	for (size_t i = 0; i < step_count; i++) {
+	for (size_t i = 0; i < process->step_count; i++) {
 		struct step_time *step = &rare->times[i];
-		has_other |= step->runs_other;
+		has_other |= step->runs_other || is_behind_pause(process, i);
 		step->is_own = step->fetches && !has_other;
 		has_other &= !step->fetches;
 	}
@@ -277,8 +285,10 @@ static void claim_for_compiling(struct rare *rare, size_t step_count)
 	rare->names[rare->count++] = name;
 }
 
-static void take_names(struct rare *rare, size_t step_count)
+static void take_names(struct rare *rare, const struct process *process)
 {
+	size_t step_count = process->step_count;
+
 	for (size_t first = 0, end; first < rare->part_count; first = end) {
 		struct name name = {.first = first};
 		for (end = first + 1; end < rare->part_count && strcmp(rare->parts[end].key, rare->parts[first].key) == 0;)
@@ -290,7 +300,7 @@ static void take_names(struct rare *rare, size_t step_count)
 		rare->names = base_grow(rare->names, &rare->room, rare->count + 1, sizeof(*rare->names));
 		rare->names[rare->count++] = name;
 	}
-	find_own(rare, step_count);
+	find_own(rare, process);
 	for (size_t i = 0; i < rare->count; i++)
 		claim_steps(rare, i);
 	claim_for_compiling(rare, step_count);
@@ -353,7 +363,7 @@ static bool rare_gather(struct rare *rare, const struct request *request, const 
 	take_steps(rare, rows, index, process->step_count);
 	take_parts(rare, work);
 	find_fetches(rare, work);
-	take_names(rare, process->step_count);
+	take_names(rare, process);
 	if (rare->count)
 		qsort_r(rare->names, rare->count, sizeof(*rare->names), by_time, rare);
 	return true;
