@@ -168,17 +168,21 @@ char *base_put_natural(char *to, uint64_t number)
 	return end;
 }
 
-void text_integer(struct text *text, int64_t number)
+void text_natural(struct text *text, uint64_t number)
 {
 	char *end;
 
-	text->bytes = base_grow(text->bytes, &text->room, text->length + BASE_DIGITS + 2, 1); /* the sign, the zero byte */
-	end = text->bytes + text->length;
-	if (number < 0)
-		*end++ = '-';
-	end = base_put_natural(end, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	text->bytes = base_grow(text->bytes, &text->room, text->length + BASE_DIGITS + 1, 1); /* the zero byte */
+	end = base_put_natural(text->bytes + text->length, number);
 	*end = 0;
 	text->length = (size_t)(end - text->bytes);
+}
+
+void text_integer(struct text *text, int64_t number)
+{
+	if (number < 0)
+		text_char(text, '-');
+	text_natural(text, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 void text_fill(struct text *text, char c, size_t count)
@@ -213,18 +217,21 @@ void text_size(struct text *text, int64_t bytes)
 
 void text_format(struct text *text, const char *format, ...)
 {
+	size_t room = text->room > text->length ? text->room - text->length : 0;
 	va_list arguments, again;
 	int length;
 
 	va_start(arguments, format);
 	va_copy(again, arguments);
-	length = vsnprintf(NULL, 0, format, arguments);
+	length = vsnprintf(room ? text->bytes + text->length : NULL, room, format, arguments);
 	va_end(arguments);
-	if (length >= 0) { /* of none, too: whoever put a text has one */
+	if (length >= 0 && (size_t)length >= room) { /* of none, too: whoever put a text has one */
 		text->bytes = base_grow(text->bytes, &text->room, text->length + (size_t)length + 1, 1);
 		vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
-		text->length += (size_t)length;
 	}
+	text->length += length >= 0 ? (size_t)length : 0;
+	if (length < 0 && room)
+		text->bytes[text->length] = 0;
 	va_end(again);
 }
 

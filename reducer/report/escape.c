@@ -144,6 +144,12 @@ void escape_script(struct text *out, const char *bytes, size_t length, size_t mo
 {
 	struct text visible = {0}, quoted = {0};
 
+	if (length <= most && json_run(bytes, length) == length && !memchr(bytes, '<', length)) { /* nearly all are */
+		text_char(out, '"');
+		text_put(out, bytes, length);
+		text_char(out, '"');
+		return;
+	}
 	escape_visible(&visible, bytes, length < most ? length : most);
 	if (length > most)
 		text_format(&visible, "... (%zu bytes)", length);

@@ -42,7 +42,9 @@ struct frame_list {
 
 static void text_member(struct text *out, const char *name, const char *value)
 {
-	text_format(out, "\"%s\": ", name);
+	text_char(out, '"');
+	text_string(out, name);
+	text_string(out, "\": ");
 	escape_json(out, value, strlen(value));
 }
 
@@ -55,7 +57,8 @@ static void put_frame(void *context, const struct symbol_frame *frame)
 	if (frame->module[0]) {
 		text_string(list->out, ", ");
 		text_member(list->out, "module", frame->module);
-		text_format(list->out, ", \"offset\": %" PRIu64, frame->offset);
+		text_string(list->out, ", \"offset\": ");
+		text_natural(list->out, frame->offset);
 	}
 	if (frame->file) {
 		text_string(list->out, ", ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in decimal digits are what printf prints, at each end of each length. */
+/* Numbers in decimal digits are what printf prints, at each end of each length; so is what is formatted, however much room is left. */
 #include "reducer/base/base.h"
 
 #include <inttypes.h>
@@ -21,7 +21,36 @@ static void check(uint64_t number)
 	text_integer(&text, (int64_t)number);
 	snprintf(wanted, sizeof(wanted), "%" PRId64, (int64_t)number);
 	assert_string_equal(text.bytes, wanted);
+	text_clear(&text);
+	text_natural(&text, number);
+	assert_string_equal(text.bytes, digits);
 	text_free(&text);
+}
+
+/* A text that grows byte by byte meets each end of its room. */
+static void test_room(void **state)
+{
+	char wanted[200] = "";
+
+	(void)state;
+	for (size_t before = 0; before < 100; before++) {
+		struct text text = {0};
+
+		text_format(&text, "%s", wanted);
+		for (size_t more = 0; more < 70; more++) {
+			size_t length = text.length;
+
+			text_format(&text, "%.*s", (int)more, "0123456789012345678901234567890123456789012345678901234567890123456789");
+			assert_int_equal(text.length, length + more);
+			assert_int_equal(strlen(text.bytes), text.length);
+			assert_true(text.room > text.length);
+			text.length = length; /* again, behind the same */
+			text.bytes[length] = 0;
+		}
+		assert_string_equal(text.bytes, wanted);
+		text_free(&text);
+		wanted[before] = 'x';
+	}
 }
 
 static void test_lengths(void **state)
@@ -39,7 +68,7 @@ static void test_lengths(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_lengths), cmocka_unit_test(test_room)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
