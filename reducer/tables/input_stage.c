@@ -78,19 +78,23 @@ static uint64_t workers_wanted(const struct input_view *view, uint64_t made_ns)
 	return rest ? (made_ns + rest - 1) / rest : 0;
 }
 
-/* Says how many workers to try; where it has as many, what else slows them is the remedy, `where` that is. */
+/*
+ * Says how many workers to try; where it has as many, what else slows them is the remedy. `where` that is stands first: a first screen
+ * cuts what is long.
+ */
 static void advise_workers(struct input_view *view, uint64_t made_ns, const char *otherwise, const struct text *where)
 {
 	uint64_t wanted = workers_wanted(view, made_ns), cpus = process_cpus(view->process);
 	bool has_workers = view->loading->has_workers;
 
+	if (where->length)
+		text_format(&view->advice, "%.*s ", (int)where->length - 1, where->bytes + 1);
 	text_string(&view->advice,
 		    has_workers ? "Give the loader more workers (num_workers" : "Let the loader work in processes of its own (num_workers");
 	if (wanted > (has_workers ? view->workers_at_once : 0) && wanted <= WORKERS_MOST)
 		text_format(&view->advice, "=%" PRIu64 "%s: so many would keep up with the rest of the steps, each as fast as %s now",
 			    wanted, has_workers ? "" : ", persistent_workers=True", has_workers ? "they are" : "the loop's thread is");
 	text_format(&view->advice, "), or %s", otherwise);
-	text_put(&view->advice, where->bytes, where->length);
 	if (wanted > WORKERS_MOST)
 		text_format(&view->advice, " Even %u workers, each as fast as now, would not keep up with the rest of the steps.",
 			    WORKERS_MOST);
