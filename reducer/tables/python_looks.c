@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BETWEEN_FROM 0.5 /* of the time between steps, in one line */
 #define ASIDE_FROM 0.1	/* of the steps' time: threads beside theirs that computed for so much, */
 #define ASIDE_TIMES 0.5 /* and so many times as long as theirs, held them up where both run Python code */
 
@@ -23,7 +24,8 @@ struct gathering {
 	const struct process *process;
 	size_t number;	    /* of the process */
 	uint64_t period_ns; /* of looks, 0 = not told */
-	struct units units; /* its steps */
+	struct units units; /* its steps that count */
+	struct units all;   /* all of them */
 	bool *is_scope;	    /* by place in process->threads: its wall time counts */
 	struct stack_sums *stacks;
 	size_t count, room;
@@ -58,6 +60,7 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->step_ns += more->step_ns;
 	to->other_ns += more->other_ns;
 	to->cpu_ns += more->cpu_ns;
+	to->between_ns += more->between_ns;
 	to->ran_ns += more->ran_ns;
 	to->aside_ns += more->aside_ns;
 }
@@ -142,6 +145,17 @@ static bool is_asked(struct gathering *gathering, int64_t time_ns, const struct 
 	       (!request->has_steps || (*step && (*step)->number >= request->first_step && (*step)->number <= request->last_step));
 }
 
+/* Where one thread has all steps: by thread they are in order. */
+static bool is_between(const struct gathering *gathering, int64_t time_ns)
+{
+	const struct units *all = &gathering->all;
+
+	const struct unit *first = all->items, *last = all->count ? &all->items[all->count - 1] : NULL;
+
+	return last && first->thread == last->thread && time_ns > first->start_ns && time_ns < last->start_ns &&
+	       !units_at(all, time_ns, 0, UINT64_MAX);
+}
+
 static void take_sums(struct gathering *gathering, uint32_t stack, const struct look_sums *more)
 {
 	python_looks_add(&gathering->looks->all, more);
@@ -169,6 +183,7 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 			.time_ns = wall,
 			.step_ns = in_step,
 			.other_ns = is_marked ? 0 : in_step,
+			.between_ns = !step && is_between(gathering, look->time_ns) ? wall : 0,
 		};
 		gathering->looks->step_looks += step ? count : 0;
 		take_sums(gathering, look->stack, &more);
@@ -237,6 +252,7 @@ static void find_steps(struct gathering *gathering)
 	size_t kept = 0;
 
 	units_of_steps(units, gathering->process);
+	units_of_steps(&gathering->all, gathering->process);
 	if (!units->count || (!gathering->looks->judged && !has_whole_steps(gathering->request)))
 		return;
 	bool *is_judged = gathering->looks->judged ? judged_of(gathering) : NULL;
@@ -267,6 +283,7 @@ static void take_process(struct gathering *gathering, python_looks_visit *visit,
 	for (size_t i = 0; i < gathering->count; i++)
 		visit(context, gathering->number, gathering->stacks[i].stack, &gathering->stacks[i].sums);
 	units_free(&gathering->units);
+	units_free(&gathering->all);
 	free(gathering->is_scope);
 	base_index_free(&gathering->index);
 	free(gathering->stacks);
@@ -447,6 +464,40 @@ void python_looks_say(struct text *sentence, const struct request *request, doub
 		else if (percent >= least)
 			text_format(sentence, " %.0f %% of %s is in %s (%s), by looks at Python code.", percent,
 				    whose_time(request, &looks), place.bytes, function);
+		text_free(&place);
+	}
+	python_looks_free(&looks);
+}
+
+/* Of the program's own lines in the function of that one. */
+static struct look_sums sums_of_function(const struct python_looks *looks, size_t line)
+{
+	const struct python_line_name *names = looks->lines.list;
+	struct look_sums sums = {0};
+
+	for (size_t i = 0; i < looks->lines.count; i++)
+		if (strcmp(names[i].function, names[line].function) == 0 && strcmp(names[i].file, names[line].file) == 0)
+			python_looks_add(&sums, &looks->list[i].own);
+	return sums;
+}
+
+void python_looks_say_between(struct text *sentence, const struct request *request)
+{
+	struct python_looks looks;
+	size_t most = 0;
+
+	if (!python_looks_any(request))
+		return;
+	python_looks_gather_judged(&looks, request);
+	for (size_t i = 1; i < looks.lines.count; i++)
+		most = looks.list[i].own.between_ns > looks.list[most].own.between_ns ? i : most;
+	const struct look_sums function = looks.lines.count ? sums_of_function(&looks, most) : (struct look_sums){0};
+	if (function.between_ns && (double)function.between_ns >= BETWEEN_FROM * (double)looks.all.between_ns &&
+	    function.looks >= PYTHON_LOOKS_ENOUGH) {
+		struct text place = {0};
+		python_looks_place(&place, &looks, most);
+		text_format(sentence, " %.0f %% of that is in %s, above all %s, by looks at Python code.",
+			    100 * (double)function.between_ns / (double)looks.all.between_ns, looks.lines.list[most].function, place.bytes);
 		text_free(&place);
 	}
 	python_looks_free(&looks);

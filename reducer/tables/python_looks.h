@@ -19,6 +19,7 @@ struct look_sums {
 	uint64_t looks;                              /* of threads whose wall time counts */
 	double time_square, step_square; /* sums of squares of what each look stands for: the variances of the two times below */
 	uint64_t time_ns, step_ns, other_ns, cpu_ns; /* other: within steps, in none of their parts but 'other' */
+	uint64_t between_ns; /* from the first step to the last, in none, judged or not */
 	uint64_t ran_ns, aside_ns; /* processor time within steps: of the threads whose wall time counts, of other ones beside them */
 };
 
@@ -105,6 +106,9 @@ double python_looks_bounded(double part, double looked, double measured);
  * (`other`), or, where that is below 0, most of all time; nothing where none has `least` percent, or too few looks say it.
  */
 void python_looks_say(struct text *sentence, const struct request *request, double other, double least);
+
+/* The same on the function that most of the time between steps went into, if a half of it did, and its line that had most. */
+void python_looks_say_between(struct text *sentence, const struct request *request);
 
 /*
  * A sentence, begun with a blank, on the line in which threads beside those of the steps computed most, where that is much beside what

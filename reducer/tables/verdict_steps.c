@@ -4,6 +4,7 @@
 
 #include "reducer/tables/gpu_fault_say.h"
 #include "reducer/tables/memory_out.h"
+#include "reducer/tables/python_looks.h"
 #include "reducer/tables/rare_rows.h"
 
 #include <inttypes.h>
@@ -69,11 +70,14 @@ void verdict_say_between(struct text *sentence, const struct step_rows *rows, co
 		if (step_rows_outside(rows, request, i, &next, &outside) && outside.between > most.between)
 			most = outside;
 	double part = (double)most.between / fmax((double)(most.life - most.before - most.after), 1);
-	if (part >= BETWEEN_FROM)
-		text_format(sentence,
-			    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this "
-			    "(evaluation, acting, checkpoints, tracing).",
-			    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9);
+	if (part < BETWEEN_FROM)
+		return;
+	text_format(sentence,
+		    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this "
+		    "(evaluation, acting, checkpoints, tracing).",
+		    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9);
+	if (rows->kind == UNIT_STEP)
+		python_looks_say_between(sentence, request);
 }
 
 void verdict_say_awaited(struct text *sentence, const struct step_rows *rows, const struct request *request)
