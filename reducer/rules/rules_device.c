@@ -207,8 +207,9 @@ void rule_unexplained_idle(const struct rule_facts *facts, struct finding *findi
 	text_format(&finding->title, "In %.1f %% of the %s time nothing that was recorded keeps the device from working.", share,
 		    rule_unit_word(facts));
 	text_string(&finding->remedy,
-		    "device_gaps has the longest of these gaps one by one, -f perfetto the time line: Python between ops, locks and reads "
-		    "that tfprof did not see are the usual causes. Keep several steps in flight.");
+		    "device_gaps has the longest of these gaps one by one, with what the host did, -f perfetto the time line: Python "
+		    "between ops, locks and reads that tfprof did not see are the usual causes, and waits for a device that rests "
+		    "(host functions in a stream, waiting after each small step). Keep several steps in flight.");
 }
 
 void rule_device_not_worth(const struct rule_facts *facts, struct finding *finding)
