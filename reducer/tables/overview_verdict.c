@@ -107,6 +107,8 @@ static const char *next_of(const struct area *area, const struct request *reques
 
 	if (area->value == VALUE_OTHER && run->process_count && process_is_foreign(&run->processes[0]))
 		return "range_stats";
+	if ((area->value == VALUE_COLLECTIVES || area->value == VALUE_HOST_COMMUNICATION) && verdict_has_ranks(request))
+		return "ranks";
 	return area->value == VALUE_OTHER && python_looks_any(request) ? "python_time" : area->next;
 }
 

@@ -62,6 +62,15 @@ void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint
 	text_string(sentence, ".");
 }
 
+bool verdict_has_ranks(const struct request *request)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++)
+		count += request_wants_process(request, &request->run->processes[i]) && request->run->processes[i].step_count > 0;
+	return count > 1;
+}
+
 void verdict_say_between(struct text *sentence, const struct step_rows *rows, const struct request *request)
 {
 	struct step_outside outside, most = {0};

@@ -14,6 +14,9 @@
 /* ns of the judged steps of processes in none of whose steps a device worked. */
 uint64_t verdict_time_without_devices(const struct step_rows *rows);
 
+/* Whether several processes take steps: where they exchange data one may come last. */
+bool verdict_has_ranks(const struct request *request);
+
 /* That the run failed, where it did: what its time went into is not what to mend first. */
 void verdict_say_failed(struct text *sentence, const struct request *request);
 
