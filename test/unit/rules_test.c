@@ -7,6 +7,7 @@
 #include "reducer/rules/facts_own.h"
 #include "reducer/rules/rules.h"
 #include "reducer/rules/select.h"
+#include "test/unit/rules_made.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,83 +17,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define SECOND 1e9
-
-struct given {
-	enum fact_id id;
-	double value;
-};
-
-/* A run that all rules are content with: the device computes for 98 % of the time, in 16 bit, with tensor cores. */
-static void healthy(struct rule_facts *facts)
-{
-	static const struct given given[] = {
-		{FACT_whole_ns, SECOND},
-		{FACT_steps, 100},
-		{FACT_all_steps, 100},
-		{FACT_split_compilation, 0},
-		{FACT_split_output, 0.002 * SECOND},
-		{FACT_split_input, 0.004 * SECOND},
-		{FACT_split_launch, 0.004 * SECOND},
-		{FACT_split_host, 0.01 * SECOND},
-		{FACT_split_collectives, 0},
-		{FACT_split_device_to_device, 0},
-		{FACT_split_compute, 0.98 * SECOND},
-		{FACT_split_other, 0},
-		{FACT_kernel_ns, 0.98 * SECOND},
-		{FACT_kernel_count, 10000},
-		{FACT_devices, 1},
-		{FACT_partial_grid_ns, 0},
-		{FACT_layout_ns, 0},
-		{FACT_image_ns, 0},
-		{FACT_norm_part_ns, 0},
-		{FACT_launches, 10000},
-		{FACT_launch_ns, 0.05 * SECOND},
-		{FACT_small_kernels, 0},
-		{FACT_pageable_ns, 0},
-		{FACT_pageable_bytes, 0},
-		{FACT_copies_in, 200},
-		{FACT_copies_in_ns, 0.004 * SECOND},
-		{FACT_copies_out, 100},
-		{FACT_copies_out_ns, 0.002 * SECOND},
-		{FACT_small_reads, 100},
-		{FACT_device_memory_percent, 60},
-		{FACT_leak_percent, 0},
-		{FACT_refused, 0},
-		{FACT_faults, 0},
-		{FACT_bad_launches, 0},
-		{FACT_leak_bytes, 0},
-		{FACT_rare_ns, 0},
-		{FACT_old_libraries, 0},
-		{FACT_private_threads, 0},
-		{FACT_aggressive_xla, 0},
-		{FACT_wide_product_ns, 0},
-		{FACT_narrow_missed_ns, 0},
-		{FACT_odd_shape_ns, 0},
-		{FACT_compute_narrow_ns, 0.9 * SECOND},
-		{FACT_eager_ns, 0},
-		{FACT_launch_delay_ns, 0},
-		{FACT_step_delay_ns, 0},
-		{FACT_step_time_ns, SECOND},
-		{FACT_ops_host, 10},
-		{FACT_ops_device, 9990},
-		{FACT_shared_launch_threads, 0},
-	};
-
-	*facts = (struct rule_facts){0};
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++)
-		facts_set(facts, given[i].id, given[i].value);
-}
-
-static const struct finding *finding_of(const struct findings *findings, const char *rule)
-{
-	for (size_t i = 0; i < rule_count; i++)
-		if (strcmp(rules[i].name, rule) == 0)
-			return &findings->all[i];
-	fail_msg("no rule %s", rule);
-	return NULL;
-}
 
 /* What makes a rule speak: facts at its threshold; the first of them decides, and `below` silences it. */
 struct scenario {
@@ -316,53 +240,6 @@ static void test_lost_records_of_memory(void **state)
 	findings_free(findings);
 }
 
-/* Where launches take little of the time in calls that start work they are not blamed for it. */
-static void test_copies_are_no_launches(void **state)
-{
-	struct rule_facts facts;
-	struct findings *findings;
-	const char *title;
-
-	(void)state;
-	for (unsigned i = 0; i < 2; i++) {
-		healthy(&facts);
-		facts_set(&facts, FACT_split_launch, 0.4 * SECOND);
-		facts_set(&facts, FACT_launch_ns, (i == 0 ? 0.2 : 0.199) * SECOND);
-		findings = findings_from(&facts, NULL);
-		title = finding_of(findings, "launch_bound")->title.bytes;
-		assert_int_equal(strstr(title, "waits for launches") != NULL, i == 0);
-		assert_int_equal(strstr(title, "most of it in copies and sets: launches take at most 19.9 %") != NULL, i == 1);
-		findings_free(findings);
-	}
-}
-
-/* Of pinned copies nobody is told to pin them; of kernels in graphs nobody that each is launched. */
-static void test_pinned_copies_and_graphs_are_known(void **state)
-{
-	struct rule_facts facts;
-
-	(void)state;
-	for (int i = 0; i < 3; i++) {
-		struct findings *findings;
-		const struct finding *finding;
-
-		healthy(&facts);
-		facts_set(&facts, FACT_split_launch, 0.4 * SECOND);
-		facts_set(&facts, FACT_launch_ns, i == 2 ? 0.4 * SECOND : 0.1 * SECOND);
-		facts_set(&facts, FACT_in_bytes, 1e9);
-		facts_set(&facts, FACT_in_pinned_bytes, i ? 0.95e9 : 0.5e9);
-		facts_set(&facts, FACT_graph_kernels, facts_value(&facts, FACT_kernel_count) * 0.9);
-		facts_set(&facts, FACT_graph_launches, 7);
-		findings = findings_from(&facts, NULL);
-		finding = finding_of(findings, "launch_bound");
-		assert_int_equal(finding->state, RULE_FIRED);
-		assert_int_equal(strstr(finding->remedy.bytes, "pin_memory") != NULL, i == 0);
-		assert_int_equal(strstr(finding->title.bytes, "in 7 launches of CUDA graphs") != NULL, i == 2);
-		assert_null(strstr(finding->title.bytes, "shorter than that"));
-		findings_free(findings);
-	}
-}
-
 /* What speaks against a rule silences it: the facts of its scenario, and one more. */
 static void test_excuses(void **state)
 {
@@ -441,33 +318,6 @@ static void test_rank(void **state)
 	assert_true(fabs(findings->list[2].gain_ns - 0.2 * SECOND) < 1);
 	assert_non_null(findings->list[2].assumption);
 	findings_free(findings);
-}
-
-static void test_a_busy_machine_is_told_from_a_busy_program(void **state)
-{
-	static const struct {
-		double own;
-		const char *said;
-	} cases[] = {{0.75, "this program had 75 %: its own threads are more"},
-		     {0.74, "this program had 74 %: other programs ran, or more threads of its own"},
-		     {0.25, "this program had 25 %: other programs ran instead of it."}};
-	struct rule_facts facts;
-	struct findings *findings;
-
-	(void)state;
-	healthy(&facts);
-	facts_set(&facts, FACT_kernel_count, 0);
-	facts_set(&facts, FACT_step_delay_ns, 0.2 * SECOND);
-	findings = findings_from(&facts, NULL);
-	assert_non_null(strstr(finding_of(findings, "busy_machine")->remedy.bytes, "Other programs, or more threads of this one"));
-	findings_free(findings);
-	facts_set(&facts, FACT_machine_busy_ns, 2.0 * SECOND);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		facts_set(&facts, FACT_own_busy_ns, cases[i].own * 2 * SECOND);
-		findings = findings_from(&facts, NULL);
-		assert_non_null(strstr(finding_of(findings, "busy_machine")->remedy.bytes, cases[i].said));
-		findings_free(findings);
-	}
 }
 
 static void test_thresholds_are_changed_by_name(void **state)
@@ -612,11 +462,8 @@ int main(void)
 		cmocka_unit_test(test_all_is_well),
 		cmocka_unit_test(test_nothing_known_nothing_said),
 		cmocka_unit_test(test_lost_records_of_memory),
-		cmocka_unit_test(test_copies_are_no_launches),
-		cmocka_unit_test(test_pinned_copies_and_graphs_are_known),
 		cmocka_unit_test(test_excuses),
 		cmocka_unit_test(test_rank),
-		cmocka_unit_test(test_a_busy_machine_is_told_from_a_busy_program),
 		cmocka_unit_test(test_thresholds_are_changed_by_name),
 		cmocka_unit_test(test_every_fact_names_cells_that_exist),
 		cmocka_unit_test(test_no_waiting_of_devices_that_nobody_saw),
