@@ -133,10 +133,10 @@ static void note_unfollowed(struct table *table, const struct run *run)
 
 void notes_missing(struct table *table, const struct request *request)
 {
-	if (request->run->whole_count) /* not asked for */
-		return;
-	note_ranks(table, request->run);
-	note_parents(table, request->run);
+	if (!request->run->whole_count) { /* else others were not asked for */
+		note_ranks(table, request->run);
+		note_parents(table, request->run);
+	}
 	note_next_programs(table, request->run);
 	note_unfollowed(table, request->run);
 }
