@@ -2,6 +2,7 @@
 /* Readings between the first judged step and the last. See busy.h. */
 #include "reducer/tables/busy.h"
 
+#include "reducer/model/rank.h"
 #include "reducer/tables/step_unusual.h"
 #include "reducer/tables/task_delays.h"
 
@@ -286,6 +287,33 @@ static void points_of_machine(struct points *points, const struct process *proce
 	}
 }
 
+/* What all processors of the machine did, whatever it was, until a moment at which a process read it. */
+static double spent_until(const struct process *process, int64_t moment)
+{
+	static const uint16_t parts[] = {USE_host_user, USE_host_system, USE_host_idle, USE_host_iowait, USE_host_stolen};
+	double sum = 0;
+	uint64_t value;
+
+	for (size_t i = 0; i < process->use.count; i++) {
+		const struct use_sample *sample = &process->use.samples[i];
+		if (sample->of != USE_OF_PROCESS || sample->time_ns != moment || !use_value(&process->use, sample, USE_host_user, &value))
+			continue;
+		for (size_t p = 0; p < sizeof(parts) / sizeof(parts[0]); p++)
+			sum += use_value(&process->use, sample, parts[p], &value) ? (double)value : 0;
+		break;
+	}
+	return sum;
+}
+
+/* Whether the machine has processors that a process may not use (taskset, a job's share of a node): what ran there took nothing from it. */
+static bool has_share(const struct process *process, int64_t from, int64_t to)
+{
+	double processors = (spent_until(process, to) - spent_until(process, from)) / (double)(to - from);
+	double allowed = (double)process_cpus(process);
+
+	return allowed > 0 && processors > allowed + 0.5;
+}
+
 /* A process's processor time at a moment; before its first reading that of it, behind its last one that. */
 static double used_at(const struct points *cpu, int64_t moment)
 {
@@ -304,7 +332,8 @@ bool busy_machine_find(struct busy_machine *machine, const struct run *run, size
 	points_of_machine(&points, &run->processes[process], from, to);
 	first = points.items;
 	last = points.count ? &points.items[points.count - 1] : NULL;
-	if (!last || (double)(last->time_ns - first->time_ns) < INSIDE_LEAST * (double)(to - from) || last->value <= first->value) {
+	if (!last || (double)(last->time_ns - first->time_ns) < INSIDE_LEAST * (double)(to - from) || last->value <= first->value ||
+	    has_share(&run->processes[process], first->time_ns, last->time_ns)) {
 		free(points.items);
 		return false;
 	}

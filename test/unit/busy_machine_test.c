@@ -75,11 +75,40 @@ static void of_too_little_that_was_read_nothing_is_said(void **state)
 	assert_false(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
 }
 
+/* Four processors, of 400 ms each 100 ms 200 busy. What runs on those that others have is not who was in the way. */
+static void of_processors_that_others_have_nothing_is_said(void **state)
+{
+	static struct process processes[1];
+	static struct pair hosts[] = {{"cpus", "4"}};
+	struct run run = {.processes = processes, .process_count = 1};
+	struct busy_machine machine;
+	struct use_reading values[3 * READINGS];
+	struct readings one;
+
+	(void)state;
+	read(&one, &processes[0], 30, 200);
+	for (uint32_t i = 0; i < READINGS; i++) {
+		values[3 * i] = (struct use_reading){i * 100 * (uint64_t)MS, 3 * i + 2, USE_host_user};
+		values[3 * i + 1] = (struct use_reading){i * 100 * (uint64_t)MS, 3 * i + 3, USE_host_system};
+		values[3 * i + 2] = (struct use_reading){i * 200 * (uint64_t)MS, 0, USE_host_idle};
+		one.samples[i].readings = 3 * i + 1;
+	}
+	processes[0].use.readings = values;
+	processes[0].use.reading_count = 3 * READINGS;
+	processes[0].hosts = hosts;
+	processes[0].host_count = 1;
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.all_ns, 7 * 200 * MS);
+	hosts[0].value = "1"; /* taskset */
+	assert_false(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_had_what_its_processes_used),
 		cmocka_unit_test(of_too_little_that_was_read_nothing_is_said),
+		cmocka_unit_test(of_processors_that_others_have_nothing_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
