@@ -520,7 +520,7 @@ void python_looks_say_aside(struct text *sentence, const struct request *request
 		python_looks_place(&place, &looks, most);
 		text_format(sentence,
 			    " Meanwhile another thread ran in %s (%s) for %.0f %% of the step time, that of the steps for %.0f %%: of "
-			    "Python code only one of them runs at a time (its lock, the GIL).",
+			    "Python code only one of them runs at a time where Python has its lock (GIL).",
 			    place.bytes, looks.lines.list[most].function, 100 * aside / all, 100 * (double)looks.all.ran_ns / all);
 		text_free(&place);
 	}
