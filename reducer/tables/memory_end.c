@@ -244,7 +244,7 @@ static void note_strangers(struct table *table, const struct group *group)
 	const char *s = group->kills == 1 ? "" : "es";
 
 	table_note(table, NOTE_INFO,
-		   "Meanwhile the kernel killed %llu process%s of the control group for want of memory, none of those recorded here: these "
+		   "Meanwhile the kernel killed %llu process%s of the control group for want of memory, none of those shown here: these "
 		   "ended otherwise.",
 		   (unsigned long long)group->kills, s);
 }

@@ -82,7 +82,7 @@ static void kills_of_strangers_are_no_end_of_this_run(void **state)
 		.pid = 10, .called = "10", .end = END_EXIT, .told = {.memory_kills = 1, .memory_limit_bytes = 400 * MIB}};
 	is_silent();
 	is_said_of_others(NOTE_INFO,
-			  "Meanwhile the kernel killed 1 process of the control group for want of memory, none of those recorded here: "
+			  "Meanwhile the kernel killed 1 process of the control group for want of memory, none of those shown here: "
 			  "these ended otherwise.");
 	process.child_ends = &child; /* one that left no log may have been the one */
 	process.child_end_count = 1;
