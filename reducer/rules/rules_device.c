@@ -285,7 +285,6 @@ void rule_delayed_launches(const struct rule_facts *facts, struct finding *findi
 	finding_gain(finding, facts, delay < idle ? delay : idle, "the thread always runs at once, and the device waits for it");
 }
 
-/* Where no device works: with one, what matters is whether it waits (delayed_launches). */
 /* Who it was that had the processors: the machine's time in programs and in the kernel against that of the run's processes. */
 static void put_who(struct finding *finding, const struct rule_facts *facts)
 {
@@ -310,6 +309,7 @@ static void put_who(struct finding *finding, const struct rule_facts *facts)
 	finding_prove(finding, facts, FACT_own_busy_ns);
 }
 
+/* Where no device works: with one, what matters is whether it waits (delayed_launches). */
 void rule_busy_machine(const struct rule_facts *facts, struct finding *finding)
 {
 	double delay = facts_value(facts, FACT_step_delay_ns), whole = facts_value(facts, FACT_step_time_ns);

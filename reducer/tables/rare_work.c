@@ -13,7 +13,6 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
