@@ -126,7 +126,6 @@ static bool is_wanted(const void *context, const struct process *process)
 	return request_wants_process(context, process);
 }
 
-/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */
 static void keep_wanted(struct asked *asked, const struct options *options)
 {
 	struct request *request = asked->request;
@@ -143,7 +142,7 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 {
 	struct request *request = asked->request;
 
-	if (!kind_count && !format->write_run && !format->write_folder)
+	if (asked->is_cut)
 		keep_wanted(asked, options);
 	prepare_scan(&asked->options, request, kinds, kind_count);
 	if (format->is_without_sums && !options->figure_limits.count)

@@ -15,6 +15,7 @@ struct asked {
 	struct request *request;
 	struct run_options options;
 	struct diag_list diags;
+	bool is_cut; /* the processes that are not wanted are left out, as if they had no log */
 };
 
 /* What opening takes of the command line; with --run=each the newest run. */

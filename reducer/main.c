@@ -471,6 +471,8 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	check_usage(options, format, kind_count);
 	refuse_folders("--sysroot", options->symbols.sysroot);
 	refuse_folders("--symbols", options->symbols.path);
+	/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */
+	asked.is_cut = !kind_count && !format->write_run && !format->write_folder;
 	further = open_sides(options, format, &asked, &base, &compared, kinds, kind_count);
 	put_problems(&problem, asked.run, base.run, further);
 	if (options->figure_limits.count)

@@ -12,7 +12,7 @@
 /* What tells runs apart, whatever path led there. */
 struct identity {
 	int64_t realtime_ns;
-	uint64_t log_id;
+	char name[17];
 };
 
 /* A side while its runs are read. */
@@ -62,7 +62,15 @@ bool sides_open_base(struct asked *base, const struct options *options)
 
 static struct identity identity_of(const struct run *run)
 {
-	return (struct identity){run->realtime_ns, run->process_count ? run->processes[0].log_id : 0};
+	struct identity identity = {.realtime_ns = run->realtime_ns};
+
+	memcpy(identity.name, run->name, sizeof(identity.name));
+	return identity;
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	return a->realtime_ns == b->realtime_ns && strcmp(a->name, b->name) == 0;
 }
 
 static bool is_new(struct gathering *gathering, const struct run *run)
@@ -70,7 +78,7 @@ static bool is_new(struct gathering *gathering, const struct run *run)
 	struct identity identity = identity_of(run);
 
 	for (size_t i = 0; i < gathering->seen_count; i++)
-		if (gathering->seen[i].realtime_ns == identity.realtime_ns && gathering->seen[i].log_id == identity.log_id)
+		if (is_same(&gathering->seen[i], &identity))
 			return false;
 	gathering->seen = base_grow(gathering->seen, &gathering->seen_room, gathering->seen_count + 1, sizeof(*gathering->seen));
 	gathering->seen[gathering->seen_count++] = identity;
@@ -87,7 +95,8 @@ static void take(struct gathering *gathering, const struct request *request)
 static void take_run(struct gathering *gathering, const char *path, const char *name)
 {
 	struct request request = gathering->options->request;
-	struct asked asked = {.request = &request, .options = asked_options(gathering->options)};
+	struct asked asked = {
+		.request = &request, .options = asked_options(gathering->options), .is_cut = gathering->shown->is_cut};
 	struct identity shown = identity_of(gathering->shown->run), this;
 
 	asked.options.name = name;
@@ -95,7 +104,7 @@ static void take_run(struct gathering *gathering, const char *path, const char *
 	this = identity_of(asked.run);
 	if (!is_new(gathering, asked.run)) {
 		gathering->twice++;
-	} else if (this.realtime_ns == shown.realtime_ns && this.log_id == shown.log_id) {
+	} else if (is_same(&this, &shown)) {
 		take(gathering, gathering->shown->request);
 	} else {
 		asked_ready(&asked, gathering->options, gathering->format, NULL, 0);
@@ -183,8 +192,7 @@ static void say_on_both(const struct gathering *after, const struct gathering *b
 
 	for (size_t i = 0; i < after->seen_count; i++)
 		for (size_t k = 0; k < before->seen_count; k++)
-			both += after->seen[i].realtime_ns == before->seen[k].realtime_ns &&
-				after->seen[i].log_id == before->seen[k].log_id;
+			both += is_same(&after->seen[i], &before->seen[k]);
 	if (both)
 		base_note("--against: %zu of %zu newer runs stand%s on the older side, too: compared with %s", both, after->seen_count,
 			  both == 1 ? "s" : "", both == 1 ? "itself" : "themselves");
