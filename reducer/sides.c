@@ -12,7 +12,7 @@
 /* What tells runs apart, whatever path led there. */
 struct identity {
 	int64_t realtime_ns;
-	char name[17];
+	uint64_t log_id;
 };
 
 /* A side while its runs are read. */
@@ -62,15 +62,12 @@ bool sides_open_base(struct asked *base, const struct options *options)
 
 static struct identity identity_of(const struct run *run)
 {
-	struct identity identity = {.realtime_ns = run->realtime_ns};
-
-	memcpy(identity.name, run->name, sizeof(identity.name));
-	return identity;
+	return (struct identity){run->realtime_ns, run->first_log_id};
 }
 
 static bool is_same(const struct identity *a, const struct identity *b)
 {
-	return a->realtime_ns == b->realtime_ns && strcmp(a->name, b->name) == 0;
+	return a->realtime_ns == b->realtime_ns && a->log_id == b->log_id;
 }
 
 static bool is_new(struct gathering *gathering, const struct run *run)

@@ -211,6 +211,7 @@ struct run {
 	int64_t gone_ns;      /* to the last gone_ns of a process */
 	struct process *processes; /* by start; a parent stands before its children */
 	size_t process_count;
+	uint64_t first_log_id; /* of the first process, be it here or left out */
 	size_t whole_count;   /* how many processes there were before run_keep; 0 = all are here */
 	size_t start_count;   /* trees of processes in it: more than one where ranks of a job were started apart; 0 = all were asked for */
 	struct run_brief *others;  /* newest first */

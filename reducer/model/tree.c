@@ -266,6 +266,7 @@ static int find_run(struct tree *tree, const char *name, struct run *run)
 		return -1;
 	}
 	name_run(&tree->logs[group]->header, run->name);
+	run->first_log_id = tree->logs[group]->header.log_id;
 	run->realtime_ns = (int64_t)tree->logs[group]->header.origin.realtime_ns;
 	run->utc_offset_s = tree->logs[group]->header.utc_offset_s;
 	run->program = program_name(&storage->pool, main_log(tree, group));
