@@ -27,7 +27,7 @@ int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept)
 	if (tfp_sys(SYS_statfs, (long)path, (long)&system, 0, 0, 0, 0) < 0 &&
 	    tfp_sys(SYS_fstatfs, descriptor, (long)&system, 0, 0, 0, 0) < 0)
 		return 0;
-	return (uint64_t)system.f_bavail * (uint64_t)system.f_bsize < kept;
+	return system.f_blocks && (uint64_t)system.f_bavail * (uint64_t)system.f_bsize < kept;
 }
 
 int tfp_spare_forbids(struct tfp_log *log, uint64_t end, long descriptor)

@@ -23,7 +23,7 @@ static inline uint64_t tfp_spare_step(uint64_t kept)
 /* Of `wanted` bytes those to keep free where `descriptor` lies: at most a twentieth of that file system. 0 = it cannot be told. */
 uint64_t tfp_spare_bytes(long descriptor, uint64_t wanted);
 
-/* Whether less than `kept` bytes are free where the file `path` lies, or, where no name leads there, `descriptor`. */
+/* Whether less than `kept` bytes are free where the file `path` lies, or, where no name leads there, `descriptor`; a pipe has no disk. */
 int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept);
 
 /* Whether the log, whose number is perhaps `descriptor`, may not end at `end`; log->is_crowded says so until it may again. Any context. */
