@@ -155,7 +155,7 @@ static uint64_t reserve(struct tfp_log *log, uint64_t bytes, uint64_t alignment,
 /* Why nothing was handed out. */
 static enum tfp_loss limit_of(const struct tfp_log *log)
 {
-	return log->is_crowded ? TFP_LOSS_kept_free : TFP_LOSS_output_limit;
+	return __atomic_load_n(&log->is_crowded, __ATOMIC_RELAXED) ? TFP_LOSS_kept_free : TFP_LOSS_output_limit;
 }
 
 /* What was handed out up to `end` and could not be used goes back, unless somebody was handed the next piece. */

@@ -32,10 +32,15 @@ int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept)
 
 int tfp_spare_forbids(struct tfp_log *log, uint64_t end, long descriptor)
 {
-	if (!log->spare_bytes || log->is_wrapping || end <= __atomic_load_n(&log->spare_end, __ATOMIC_RELAXED))
+	int is_short = 0;
+
+	if (!log->spare_bytes || log->is_wrapping)
 		return 0;
-	log->is_crowded = tfp_spare_is_short(log->path, descriptor, log->spare_bytes);
-	if (!log->is_crowded)
-		__atomic_store_n(&log->spare_end, end + tfp_spare_step(log->spare_bytes), __ATOMIC_RELAXED);
-	return log->is_crowded;
+	if (end > __atomic_load_n(&log->spare_end, __ATOMIC_RELAXED)) {
+		is_short = tfp_spare_is_short(log->path, descriptor, log->spare_bytes);
+		if (!is_short)
+			__atomic_store_n(&log->spare_end, end + tfp_spare_step(log->spare_bytes), __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&log->is_crowded, is_short, __ATOMIC_RELAXED);
+	return is_short;
 }

@@ -70,8 +70,16 @@ static int take_variable(void *context, const struct fact *fact)
 	return 0;
 }
 
-/* "4|10.0.0.1|29500|". NULL where no rank of several is told. */
-static char *name_job(const struct told_values *values, uint64_t *rank)
+/* Does the place where ranks meet say nothing beyond one machine? */
+static bool is_of_machine(const struct told_values *values)
+{
+	const char *place = values->meeting[0];
+
+	return !place || !*place || strncmp(place, "127.", 4) == 0 || strncmp(place, "localhost", 9) == 0 || strcmp(place, "::1") == 0;
+}
+
+/* "4|10.0.0.1|29500|", with the machine's start where that place is on it. NULL where no rank of several is told. */
+static char *name_job(const struct told_values *values, const struct tfp_file_header *header, uint64_t *rank)
 {
 	struct text job = {0};
 	uint64_t ranks;
@@ -82,6 +90,8 @@ static char *name_job(const struct told_values *values, uint64_t *rank)
 	text_format(&job, "%" PRIu64 "|", ranks);
 	for (size_t i = 0; i < RANK_MEETINGS; i++)
 		text_format(&job, "%s|", values->meeting[i] ? values->meeting[i] : "");
+	for (size_t i = 0; i < sizeof(header->boot_id) && is_of_machine(values); i++)
+		text_format(&job, "%02x", header->boot_id[i]);
 	return job.bytes;
 }
 
@@ -112,7 +122,7 @@ static void look_at(struct tellers tellers[RANK_VARIABLES], const struct log *lo
 	for (size_t v = 0; v < RANK_VARIABLES; v++) {
 		struct told_values *values = &told.values[v];
 		struct teller teller = {.log = number, .tree = tree, .start_ns = log->header.origin.realtime_ns};
-		char *job = name_job(values, &teller.rank);
+		char *job = name_job(values, &log->header, &teller.rank);
 		if (job) {
 			teller.end_ns = teller.start_ns + program_lasted_ns(log);
 			add_teller(&tellers[v], teller, job);

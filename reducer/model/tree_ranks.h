@@ -3,7 +3,8 @@
  * Trees of processes that were started apart and are one job: `srun tfprof run -- python train.py`, torchrun on each machine.
  *
  * Rule: launchers tell each process its rank, how many there are and where they meet. Trees that tell the same, each ranks of its
- * own, and lived at the same time are one job. Where two tell the same rank nothing says which belong together: none are joined.
+ * own, and lived at the same time are one job; on one machine alone where they meet at no address, or at localhost. Where two tell the
+ * same rank nothing says which belong together: none are joined.
  */
 #ifndef REDUCER_MODEL_TREE_RANKS_H
 #define REDUCER_MODEL_TREE_RANKS_H
