@@ -29,7 +29,7 @@ def html(results, folder, events):
     """The HTML report of a log: events a second, size, memory; frames a second of its Trace page with a million spans."""
     page, key = os.path.join(folder, "report.html"), (RECORDS, "gpu-record")
     made = execute(["sh", "-c", '"$@" || [ $? = 2 ]', "sh", places.REDUCER, "--html", page, folder], None, folder)
-    results.extra[("html_million_s", *key)] = events / made.cpu_s / 1e6
+    results.extra[("html_million_s", *key)] = events / made.wall_s / 1e6  # a wall time is what is wanted: its threads work side by side
     results.extra[("html_mb", *key)] = os.path.getsize(page) / 1e6
     results.extra[("html_rss_mib", *key)] = made.rss_kib / 1024
     note(f"{events} events: HTML report in {made.cpu_s:.2f} s of processor time, {os.path.getsize(page) / 1e6:.2f} MB, {made.rss_kib / 1024:.0f} MiB")
