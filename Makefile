@@ -219,7 +219,7 @@ install: all ## copy to $(DESTDIR)$(PREFIX)
 
 # The reducer with its libraries in it: for containers and machines of a cluster, which have other ones or none.
 STATIC_LIBRARIES = $(foreach name,lzma bz2 zstd,$(if $(findstring /,$(shell $(CC) -print-file-name=lib$(name).a)),-l$(name)))
-$(O)/static/tfprof-reduce: $(REDUCER_OBJECTS)
+$(O)/static/tfprof-reduce: $(REDUCER_OBJECTS) scripts/static_search.c
 	@mkdir -p $(@D)
 	$(call SAY,LINK,$@)$(CC) $(OFFLINE) -static -o $@ $^ $(REDUCER_LIBRARIES) $(STATIC_LIBRARIES) 2>$@.log || { cat $@.log; exit 1; }
 
