@@ -6,7 +6,6 @@
  */
 #include "launcher/child.h"
 #include "launcher/doctor.h"
-
 #include "launcher/environment.h"
 #include "launcher/logs.h"
 #include "launcher/options.h"
@@ -102,13 +101,12 @@ void doctor_output(struct doctor *doctor)
 	const char *existing = access(path, F_OK) ? parent : path; /* where it would be made */
 	const struct file_system *system;
 	struct statvfs space;
-	uint64_t free_bytes = 0, kept_bytes = doctor->settings.keep_free, part;
+	uint64_t free_bytes = 0, kept_bytes = 0;
 	char *fact;
 
 	if (!statvfs(existing, &space)) {
 		free_bytes = (uint64_t)space.f_bavail * space.f_frsize;
-		part = (uint64_t)space.f_blocks / TFP_SPARE_SHARE * space.f_frsize;
-		kept_bytes = kept_bytes < part ? kept_bytes : part;
+		kept_bytes = tfp_spare_part(doctor->settings.keep_free, (uint64_t)space.f_blocks * space.f_frsize);
 	}
 	system = file_system_of(existing);
 	fact = say_text("%s, file system %s, %.1f GB free", path, system ? system->name : "unknown", (double)free_bytes / 1e9);

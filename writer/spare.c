@@ -16,8 +16,7 @@ uint64_t tfp_spare_bytes(long descriptor, uint64_t wanted)
 
 	if (!wanted || tfp_sys(SYS_fstatfs, descriptor, (long)&system, 0, 0, 0, 0) < 0)
 		return 0;
-	uint64_t share = (uint64_t)system.f_blocks / TFP_SPARE_SHARE * (uint64_t)system.f_bsize;
-	return wanted < share ? wanted : share;
+	return tfp_spare_part(wanted, (uint64_t)system.f_blocks * (uint64_t)system.f_bsize);
 }
 
 int tfp_spare_is_short(const char *path, long descriptor, uint64_t kept)

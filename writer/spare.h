@@ -18,9 +18,13 @@ static inline uint64_t tfp_spare_step(uint64_t kept)
 	return kept / 8 < UINT64_C(1) << 20 ? kept / 8 : UINT64_C(1) << 20;
 }
 
-#define TFP_SPARE_SHARE 20 /* a twentieth of the file system at most, so that something can be recorded on a small one */
+/* Of `wanted` bytes a twentieth of the file system at most, so that something can be recorded on a small one. */
+static inline uint64_t tfp_spare_part(uint64_t wanted, uint64_t system_bytes)
+{
+	return wanted < system_bytes / 20 ? wanted : system_bytes / 20;
+}
 
-/* Of `wanted` bytes those to keep free where `descriptor` lies: at most a twentieth of that file system. 0 = it cannot be told. */
+/* The same of the file system where `descriptor` lies. 0 = it cannot be told. */
 uint64_t tfp_spare_bytes(long descriptor, uint64_t wanted);
 
 /* Whether less than `kept` bytes are free where the file `path` lies, or, where no name leads there, `descriptor`; a pipe has no disk. */
