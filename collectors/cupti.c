@@ -132,19 +132,12 @@ static int subscribe(struct tfp_cupti *cupti)
 	return 0;
 }
 
-/*
- * The windows' ranges of correlation ids, as the decoder wants them: the newest first. Where calls were made unseen before,
- * the first one seen from here on begins it: one that is in progress now was entered outside. Under is_busy.
- */
+/* Where calls were made unseen before, the first one seen from here on begins it: one that is in progress now was entered outside. */
 static void begin_range(struct tfp_cupti *cupti)
 {
-	struct tfp_cupti_decoder *decoder = &cupti->decoder;
-	int is_first = !decoder->wanted_count || cupti->is_deaf;
+	int is_first = !cupti->decoder.wanted.count || cupti->is_deaf;
 
-	for (uint32_t i = TFP_CUPTI_RANGES - 1; i; i--)
-		decoder->wanted[i] = decoder->wanted[i - 1];
-	decoder->wanted[0] = (struct tfp_cupti_range){is_first ? cupti->newest + 1 : TFP_CUPTI_AWAITED, UINT64_MAX};
-	decoder->wanted_count += decoder->wanted_count < TFP_CUPTI_RANGES;
+	tfp_cupti_range_begin(&cupti->decoder.wanted, is_first ? cupti->newest + 1 : TFP_CUPTI_AWAITED);
 }
 
 static void open_up(struct tfp_cupti *cupti)
@@ -156,7 +149,7 @@ static void open_up(struct tfp_cupti *cupti)
 		refuse(cupti, "CUPTI does not record kernels: only the host's calls are recorded. Result ", result);
 		return;
 	}
-	if (cupti->close_time || !cupti->decoder.wanted_count || !cupti->is_enabled)
+	if (cupti->close_time || !cupti->decoder.wanted.count || !cupti->is_enabled)
 		begin_range(cupti);
 	cupti->close_time = 0;
 	cupti->quiet_flushes = 0;
@@ -168,7 +161,7 @@ static void open_up(struct tfp_cupti *cupti)
 /* Nothing new is wanted; what runs on the device is waited for by our thread, which then comes to shut_down. */
 static void begin_closing(struct tfp_cupti *cupti)
 {
-	cupti->decoder.wanted[0].to = cupti->is_deaf ? UINT64_MAX : cupti->newest;
+	tfp_cupti_range_last(&cupti->decoder.wanted)->to = cupti->is_deaf ? UINT64_MAX : cupti->newest;
 	cupti->quiet_flushes = 0;
 	cupti->close_time = tfp_ticks();
 	tfp_cupti_put_state(TFP_GPU_STATE_CLOSED, 0);

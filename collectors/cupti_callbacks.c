@@ -62,7 +62,7 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value)
 /* The call is the newest, and maybe the first of a window. Pairs with the decoder, which wants nothing before it. */
 static void entered(struct tfp_cupti *cupti, uint64_t correlation)
 {
-	uint64_t *from = &cupti->decoder.wanted[0].from, awaited = TFP_CUPTI_AWAITED;
+	uint64_t *from = &tfp_cupti_range_last(&cupti->decoder.wanted)->from, awaited = TFP_CUPTI_AWAITED;
 
 	raise_to(&cupti->newest, correlation);
 	if (__atomic_load_n(from, __ATOMIC_RELAXED) == TFP_CUPTI_AWAITED && cupti->is_open)

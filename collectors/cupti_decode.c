@@ -25,11 +25,10 @@ static int take_correlation(struct tfp_cupti_reading *reading, uint32_t correlat
 	*wide = tfp_cupti_widen_near(reading->newest, correlation);
 	if (!correlation)
 		return 1;
-	for (uint32_t i = 0; i < decoder->wanted_count; i++)
-		if (*wide >= decoder->wanted[i].from && *wide <= decoder->wanted[i].to)
-			return 1;
-	decoder->outside++;
-	return 0;
+	enum tfp_cupti_wanted wanted = tfp_cupti_range_find(&decoder->wanted, *wide);
+	decoder->outside += wanted == TFP_CUPTI_OUTSIDE;
+	decoder->forgotten += wanted == TFP_CUPTI_FORGOTTEN;
+	return wanted == TFP_CUPTI_INSIDE;
 }
 
 /* Of work on the device. */

@@ -10,15 +10,9 @@
 #define TFP_COLLECTORS_CUPTI_DECODE_H
 
 #include "collectors/cupti_api.h"
+#include "collectors/cupti_ranges.h"
 #include "collectors/cupti_tables.h"
 #include "writer/stream.h"
-
-#define TFP_CUPTI_RANGES 8 /* windows whose records may still be on their way */
-
-/* Correlation ids of calls made inside windows, both ends included; the newest window first. No window: nothing is wanted. */
-struct tfp_cupti_range {
-	uint64_t from, to;
-};
 
 /* Written by whoever owns it; the counters by tfp_cupti_decode. */
 struct tfp_cupti_decoder {
@@ -28,11 +22,11 @@ struct tfp_cupti_decoder {
 	int (*next_record)(uint8_t *, size_t, const void **); /* of the library: where it goes on; NULL = by the strides alone */
 	void (*release)(void *);     /* the host's free, for what CUPTI says its reader frees; NULL = left alone */
 	_Atomic uint64_t *newest;    /* the newest correlation id known, 64 bits */
-	struct tfp_cupti_range wanted[TFP_CUPTI_RANGES];
-	uint32_t wanted_count;
+	struct tfp_cupti_ranges wanted;
 	uint64_t records;            /* read, of every kind */
 	uint64_t last_kernel;        /* largest correlation id of a kernel, copy or set read */
 	uint64_t outside;            /* not wanted: their calls were made outside the window */
+	uint64_t forgotten;          /* of calls so long ago that nobody knows whether a window held them */
 	uint64_t unreadable;         /* of a kind or size not known, or no kind at all */
 	uint64_t timeless;           /* with start or end 0 */
 	uint64_t managed;            /* allocations of managed memory */

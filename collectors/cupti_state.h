@@ -31,8 +31,6 @@ enum tfp_gpu_state {
 #define TFP_CUPTI_SEVERAL UINT32_MAX
 #define TFP_CUPTI_BROKEN  (UINT32_MAX - 1)
 
-#define TFP_CUPTI_AWAITED UINT64_MAX /* as the start of a range: the next call seen begins it */
-
 /* What CUPTI keeps for the whole process, whoever set it. A length of 0: it did not say. */
 #define TFP_CUPTI_SET 4 /* attributes that we change */
 struct tfp_cupti_settings {
@@ -60,7 +58,7 @@ struct tfp_cupti {
 	_Atomic uint64_t code_ticks, code_facts; /* spent on, written of loaded code */
 	_Atomic uint64_t code_skipped;
 	uint64_t next_flush, next_clock; /* ticks; our thread */
-	uint64_t noted_lost, noted_unreadable;
+	uint64_t noted_lost, noted_unreadable, noted_forgotten;
 	uint32_t is_deaf;             /* callbacks were refused: only records tell correlation ids */
 	uint32_t is_lossy;            /* records were lost: that some are missing says nothing of the device */
 	uint32_t is_told;             /* the log says which CUPTI this is */

@@ -35,13 +35,18 @@ static void count_losses(struct tfp_cupti *cupti, struct tfp_thread *thread, uin
 	uint64_t lost = tfp_cupti_tables_lost(cupti->decoder.tables) - cupti->noted_lost;
 	uint64_t unreadable = cupti->decoder.unreadable - cupti->noted_unreadable;
 
+	uint64_t forgotten = cupti->decoder.forgotten - cupti->noted_forgotten;
+
 	cupti->is_lossy |= unreadable || thrown_away;
 	cupti->noted_lost += lost;
 	cupti->noted_unreadable += unreadable;
+	cupti->noted_forgotten += forgotten;
 	if (lost)
 		tfp_loss_add(thread, TFP_LOSS_gpu_tables, lost, tfp_now());
 	if (unreadable)
 		tfp_loss_add(thread, TFP_LOSS_cupti_unreadable, unreadable, tfp_now());
+	if (forgotten)
+		tfp_loss_add(thread, TFP_LOSS_cupti_windows, forgotten, tfp_now());
 	if (thrown_away)
 		tfp_loss_add(thread, TFP_LOSS_cupti_dropped, thrown_away, tfp_now());
 }

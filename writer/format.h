@@ -260,7 +260,7 @@ struct tfp_map_totals {
 struct tfp_loss_slot {
 	uint64_t count, first_time, last_time;
 };
-#define TFP_LOSS_SLOTS 42 /* room in a slot; losses.def has fewer rows */
+#define TFP_LOSS_SLOTS 48 /* room in a slot; losses.def has fewer rows */
 struct tfp_ended_totals {
 	struct tfp_heap_totals heap; /* both lanes */
 	struct tfp_map_totals map;

@@ -121,8 +121,8 @@ static struct fixture *begin(const struct version *version)
 	fixture->decoder.tables = tfp_cupti_tables_make(note_fact);
 	fixture->decoder.fact = note_fact;
 	fixture->decoder.newest = &fixture->newest;
-	fixture->decoder.wanted[0].to = UINT64_MAX;
-	fixture->decoder.wanted_count = 1;
+	fixture->decoder.wanted.items[0].to = UINT64_MAX;
+	fixture->decoder.wanted.count = 1;
 	fixture->newest = 1000;
 	return fixture;
 }
@@ -521,9 +521,9 @@ static void outside_the_window(void **unused)
 	struct fixture *fixture = begin(&versions[9]);
 
 	(void)unused;
-	fixture->decoder.wanted[0] = (struct tfp_cupti_range){995, 1000};
-	fixture->decoder.wanted[1] = (struct tfp_cupti_range){990, 992};
-	fixture->decoder.wanted_count = 2;
+	fixture->decoder.wanted.items[0] = (struct tfp_cupti_range){990, 992};
+	fixture->decoder.wanted.items[1] = (struct tfp_cupti_range){995, 1000};
+	fixture->decoder.wanted.count = 2;
 	for (uint32_t correlation = 988; correlation <= 1002; correlation++)
 		add_kernel(fixture, 216, kernel_name, 11, correlation);
 	decode(fixture);

@@ -83,8 +83,8 @@ static struct replay *begin(void)
 	replay->decoder.fact = note_fact;
 	replay->decoder.newest = &replay->newest;
 	replay->decoder.next_record = next_record;
-	replay->decoder.wanted[0].to = UINT64_MAX;
-	replay->decoder.wanted_count = 1;
+	replay->decoder.wanted.items[0].to = UINT64_MAX;
+	replay->decoder.wanted.count = 1;
 	return replay;
 }
 

@@ -90,7 +90,7 @@ int main(int count, char **words)
 	int rounds = count > 1 ? atoi(words[1]) : 100;
 	uint8_t *buffer = calloc(1, BUFFER);
 	_Atomic uint64_t newest = 1;
-	struct tfp_cupti_decoder decoder = {.fact = no_fact, .newest = &newest, .wanted_count = 1};
+	struct tfp_cupti_decoder decoder = {.fact = no_fact, .newest = &newest, .wanted.count = 1};
 	size_t bytes = 0;
 	unsigned records = 0;
 
@@ -99,7 +99,7 @@ int main(int count, char **words)
 	while (bytes + KERNEL <= BUFFER)
 		bytes += add(buffer + bytes, records++);
 	decoder.tables = tfp_cupti_tables_make(no_fact);
-	decoder.wanted[0].to = UINT64_MAX;
+	decoder.wanted.items[0].to = UINT64_MAX;
 	decoder.strides.of[10] = KERNEL;
 	decoder.strides.of[1] = COPY;
 	run(&decoder, buffer, bytes, 3);
