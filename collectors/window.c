@@ -106,15 +106,29 @@ void tfp_window_toggle(enum tfp_window_cause cause)
 	tfp_window_change(!is_open_now, cause, 0);
 }
 
-/* Which window of that unit holds `now`, a time or a number; -1 = none. Step and launch windows hold their last number. */
+/* Step and launch windows hold their last number. A jump over what lies between two turns of a window leaves it as it is. */
+static int is_inside(const struct tfp_window_range *range, uint64_t now)
+{
+	if (now < range->from)
+		return 0;
+	if (range->every)
+		now = range->from + (now - range->from) % range->every;
+	return now < range->to || (now == range->to && range->unit != TFP_CAUSE_TIME);
+}
+
+/* Which window of that unit holds `now`, a time or a number; -1 = none. */
 static int window_at(enum tfp_window_cause unit, uint64_t now)
 {
-	for (uint32_t i = 0; i < plan.count; i++) {
-		const struct tfp_window_range *range = &plan.ranges[i];
-		if (range->unit == unit && now >= range->from && (now < range->to || (now == range->to && unit != TFP_CAUSE_TIME)))
+	for (uint32_t i = 0; i < plan.count; i++)
+		if (plan.ranges[i].unit == unit && is_inside(&plan.ranges[i], now))
 			return (int)i;
-	}
 	return -1;
+}
+
+/* The last number that a window holds. */
+static uint64_t last_of(const struct tfp_window_range *range)
+{
+	return range->every ? UINT64_MAX : range->to;
 }
 
 /* Only an edge changes anything, so that a signal or the C API can close a window early or open one by hand. */
@@ -152,7 +166,7 @@ int tfp_window_takes_launch(uint64_t number)
 int tfp_window_awaits_launch(uint64_t made)
 {
 	for (uint32_t i = 0; i < plan.count; i++)
-		if (plan.ranges[i].unit == TFP_CAUSE_LAUNCH && plan.ranges[i].to > made)
+		if (plan.ranges[i].unit == TFP_CAUSE_LAUNCH && last_of(&plan.ranges[i]) > made)
 			return 1;
 	return 0;
 }
@@ -175,8 +189,8 @@ uint64_t tfp_window_last_step(void)
 	uint64_t last = 0;
 
 	for (uint32_t i = 0; i < plan.count; i++)
-		if (plan.ranges[i].unit == TFP_CAUSE_STEP && plan.ranges[i].to > last)
-			last = plan.ranges[i].to;
+		if (plan.ranges[i].unit == TFP_CAUSE_STEP && last_of(&plan.ranges[i]) > last)
+			last = last_of(&plan.ranges[i]);
 	return last;
 }
 

@@ -22,10 +22,13 @@ enum tfp_window_cause {
 
 #define TFP_WINDOWS 16
 
-/* One window: [from, to) in ticks since the job's first process began, or an inclusive range of step or launch numbers. */
+/*
+ * One window: [from, to) in ticks since the job's first process began, or an inclusive range of step or launch numbers; where
+ * `every` is not 0, the same again so much later, and so on.
+ */
 struct tfp_window_range {
 	enum tfp_window_cause unit;
-	uint64_t from, to;
+	uint64_t from, to, every;
 };
 
 struct tfp_window_plan {
@@ -67,7 +70,7 @@ void tfp_window_step(uint64_t number);
 /* Whether a window of steps held the last step; others may be open. */
 int tfp_window_is_at_step(void);
 
-/* The last step that a window of the plan holds; 0 = no window is of steps. */
+/* The last step that a window of the plan holds; UINT64_MAX = there is always another, 0 = no window is of steps. */
 uint64_t tfp_window_last_step(void);
 
 /* Enters a hook that records only while a window is open. NULL: none is, or the library itself is calling. */

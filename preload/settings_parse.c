@@ -226,7 +226,7 @@ static void print_malloc_mode(struct tfp_sink *sink, const struct tfp_setting_ro
 static const char *const window_words[] = {
 	[TFP_WINDOW_TIME] = "time:", [TFP_WINDOW_STEP] = "step:", [TFP_WINDOW_LAUNCH] = "launch:"};
 
-/* Reads FROM-TO in the entry's unit. Returns what follows, or NULL. */
+/* Reads FROM-TO or FROM-TO/EVERY in the entry's unit. Returns what follows, or NULL. */
 static const char *read_range(const char *text, struct tfp_window_entry *entry)
 {
 	const struct tfp_unit *units = entry->unit == TFP_WINDOW_TIME ? tfp_time_units : tfp_count_units;
@@ -234,12 +234,25 @@ static const char *read_range(const char *text, struct tfp_window_entry *entry)
 	text = tfp_read_units(text, units, &entry->from);
 	if (!text || *text != '-')
 		return NULL;
-	return tfp_read_units(text + 1, units, &entry->to);
+	text = tfp_read_units(text + 1, units, &entry->to);
+	return text && *text == '/' ? tfp_read_units(text + 1, units, &entry->every) : text;
+}
+
+/* NULL, or why nothing can be recorded so. */
+static const char *judge_range(const struct tfp_window_entry *entry, int is_repeated)
+{
+	int is_time = entry->unit == TFP_WINDOW_TIME;
+
+	if (entry->from > entry->to || (is_time && entry->from == entry->to))
+		return "a window ends before it begins";
+	if (is_repeated && (!entry->every || entry->to - entry->from >= entry->every - !is_time))
+		return "a window is not over when it begins again";
+	return NULL;
 }
 
 static const char *read_entry(const char **text, struct tfp_window_entry *entry)
 {
-	const char *rest = NULL;
+	const char *rest = NULL, *range;
 	unsigned unit = 0;
 
 	for (; unit < sizeof window_words / sizeof window_words[0] && !rest; unit++)
@@ -247,14 +260,16 @@ static const char *read_entry(const char **text, struct tfp_window_entry *entry)
 	if (!rest)
 		return "an entry begins with neither time:, step: nor launch:";
 	entry->unit = (enum tfp_window_unit)(unit - 1);
-	rest = read_range(rest, entry);
+	entry->every = 0;
+	range = rest;
+	rest = read_range(range, entry);
 	if (!rest || (*rest && *rest != ','))
-		return entry->unit == TFP_WINDOW_TIME ? "an entry is not FROM-TO with units (ns us ms s m h)"
-						      : "an entry is not FROM-TO in whole numbers";
-	if (entry->from > entry->to || (entry->unit == TFP_WINDOW_TIME && entry->from == entry->to))
-		return "a window ends before it begins";
+		return entry->unit == TFP_WINDOW_TIME ? "an entry is not FROM-TO or FROM-TO/EVERY with units (ns us ms s m h)"
+						      : "an entry is not FROM-TO or FROM-TO/EVERY in whole numbers";
 	*text = rest;
-	return NULL;
+	while (range < rest && *range != '/')
+		range++;
+	return judge_range(entry, range < rest);
 }
 
 static const char *parse_window(const struct tfp_setting_row *row, const char *value, struct tfp_window *field)
@@ -302,6 +317,10 @@ static void print_window(struct tfp_sink *sink, const struct tfp_setting_row *ro
 		tfp_put_units(sink, entry->from, units);
 		tfp_put_letter(sink, '-');
 		tfp_put_units(sink, entry->to, units);
+		if (entry->every) {
+			tfp_put_letter(sink, '/');
+			tfp_put_units(sink, entry->every, units);
+		}
 	}
 }
 

@@ -39,10 +39,13 @@ enum tfp_python { TFP_PYTHON_OFF = 0, TFP_PYTHON_SAMPLE = 1, TFP_PYTHON_LAUNCH =
 enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };
 enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2 };
 
-/* time: nanoseconds from the first intercepted call, `to` excluded. step, launch: numbers, `to` included. */
+/*
+ * time: nanoseconds from the first intercepted call, `to` excluded. step, launch: numbers, `to` included. every: the same again
+ * so much later, and so on for ever; longer than the window; 0 = once.
+ */
 struct tfp_window_entry {
 	enum tfp_window_unit unit;
-	uint64_t from, to;
+	uint64_t from, to, every;
 };
 struct tfp_window {
 	enum tfp_window_kind kind;

@@ -324,6 +324,11 @@ static void configure_cupti(void)
 	tfp_cupti_begin(&options);
 }
 
+static uint64_t ticks_of(uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * tfp_state->second_ticks / 1000000000u);
+}
+
 /* Settings into what the collectors read. Once per program; the sampler's table is made anew by nobody (a child finds it empty). */
 static void configure(void)
 {
@@ -351,11 +356,11 @@ static void configure(void)
 	for (uint32_t i = 0; i < tfp_settings.window.count && i < TFP_WINDOWS; i++) {
 		const struct tfp_window_entry *entry = &tfp_settings.window.entries[i];
 		struct tfp_window_range *range = &plan.ranges[plan.count++];
-		uint64_t hz = tfp_state->second_ticks;
 		int is_time = entry->unit == TFP_WINDOW_TIME;
 		range->unit = is_time ? TFP_CAUSE_TIME : entry->unit == TFP_WINDOW_STEP ? TFP_CAUSE_STEP : TFP_CAUSE_LAUNCH;
-		range->from = is_time ? (uint64_t)((unsigned __int128)entry->from * hz / 1000000000u) : entry->from;
-		range->to = is_time ? (uint64_t)((unsigned __int128)entry->to * hz / 1000000000u) : entry->to;
+		range->from = is_time ? ticks_of(entry->from) : entry->from;
+		range->to = is_time ? ticks_of(entry->to) : entry->to;
+		range->every = is_time ? ticks_of(entry->every) : entry->every;
 	}
 	tfp_window_begin(&plan);
 	tfp_repeats_begin();

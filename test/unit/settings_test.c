@@ -58,6 +58,7 @@ static const struct good {
 	{TFP_SETTING_WINDOW, "time:0-1500ms", "time:0ns-1500ms"},
 	{TFP_SETTING_WINDOW, "time:5s-15s,step:10-15,launch:1000-1000", "time:5s-15s,step:10-15,launch:1000-1000"},
 	{TFP_SETTING_WINDOW, "time:60s-1h", "time:1m-1h"},
+	{TFP_SETTING_WINDOW, "time:0-5s/600s,step:1-9/010,launch:7-7/2", "time:0ns-5s/10m,step:1-9/10,launch:7-7/2"},
 	{TFP_SETTING_WINDOW, "all", "all"},
 	{TFP_SETTING_SIGNAL, "USR2", "USR2"},
 	{TFP_SETTING_SIGNAL, "SIGUSR1", "USR1"},
@@ -117,16 +118,23 @@ static const struct bad {
 	{TFP_SETTING_OUT, "", "it is empty"},
 	{TFP_SETTING_WINDOW, "", "an entry begins with neither"},
 	{TFP_SETTING_WINDOW, "never", "an entry begins with neither"},
-	{TFP_SETTING_WINDOW, "time:5-15", "an entry is not FROM-TO with units"},
-	{TFP_SETTING_WINDOW, "time:5s", "an entry is not FROM-TO with units"},
-	{TFP_SETTING_WINDOW, "time:5s-15", "an entry is not FROM-TO with units"},
-	{TFP_SETTING_WINDOW, "time:5s-15d", "an entry is not FROM-TO with units"},
-	{TFP_SETTING_WINDOW, "time:5s-15s;step:1-2", "an entry is not FROM-TO with units"},
-	{TFP_SETTING_WINDOW, "time:1s-18446744073709551615h", "an entry is not FROM-TO with units"},
+	{TFP_SETTING_WINDOW, "time:5-15", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
+	{TFP_SETTING_WINDOW, "time:5s", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
+	{TFP_SETTING_WINDOW, "time:5s-15", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
+	{TFP_SETTING_WINDOW, "time:5s-15d", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
+	{TFP_SETTING_WINDOW, "time:5s-15s;step:1-2", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
+	{TFP_SETTING_WINDOW, "time:1s-18446744073709551615h", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
 	{TFP_SETTING_WINDOW, "time:15s-5s", "a window ends before it begins"},
 	{TFP_SETTING_WINDOW, "time:5s-5s", "a window ends before it begins"},
-	{TFP_SETTING_WINDOW, "step:1s-2s", "an entry is not FROM-TO in whole numbers"},
+	{TFP_SETTING_WINDOW, "step:1s-2s", "an entry is not FROM-TO or FROM-TO/EVERY in whole numbers"},
 	{TFP_SETTING_WINDOW, "step:3-2", "a window ends before it begins"},
+	{TFP_SETTING_WINDOW, "step:1-2/", "an entry is not FROM-TO or FROM-TO/EVERY in whole numbers"},
+	{TFP_SETTING_WINDOW, "step:1-2/0", "a window is not over when it begins again"},
+	{TFP_SETTING_WINDOW, "step:1-2/2", "a window is not over when it begins again"},
+	{TFP_SETTING_WINDOW, "step:0-18446744073709551615/7", "a window is not over when it begins again"},
+	{TFP_SETTING_WINDOW, "launch:1-2/3/4", "an entry is not FROM-TO or FROM-TO/EVERY in whole numbers"},
+	{TFP_SETTING_WINDOW, "time:5s-15s/10s", "a window is not over when it begins again"},
+	{TFP_SETTING_WINDOW, "time:5s-15s/20", "an entry is not FROM-TO or FROM-TO/EVERY with units"},
 	{TFP_SETTING_WINDOW, "step:1-2,", "an entry begins with neither"},
 	{TFP_SETTING_WINDOW, "step:1-2,all", "an entry begins with neither"},
 	{TFP_SETTING_WINDOW,
@@ -263,6 +271,10 @@ static void words_mean_their_numbers(void **state)
 	assert_int_equal(settings.window.entries[0].to, 120000000000);
 	assert_int_equal(settings.window.entries[1].unit, TFP_WINDOW_STEP);
 	assert_int_equal(settings.window.entries[1].to, 9);
+	assert_int_equal(settings.window.entries[1].every, 0);
+	assert_int_equal(apply("WINDOW", "time:5s-15s/10m,step:7-9/500"), 0);
+	assert_int_equal(settings.window.entries[0].every, 600000000000);
+	assert_int_equal(settings.window.entries[1].every, 500);
 }
 
 static void a_short_buffer_cuts(void **state)

@@ -63,7 +63,7 @@ static int is_open_at(uint64_t step)
 static void test_steps_inside_are_open(void **state)
 {
 	(void)state;
-	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 5}});
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 5, 0}});
 	for (uint64_t step = 0; step < 10; step++)
 		assert_int_equal(is_open_at(step), step >= 3 && step <= 5);
 }
@@ -71,7 +71,7 @@ static void test_steps_inside_are_open(void **state)
 static void test_steps_that_jump(void **state)
 {
 	(void)state;
-	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 5}});
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 5, 0}});
 	assert_true(is_open_at(4));
 	assert_false(is_open_at(100));
 	assert_true(is_open_at(5));
@@ -81,7 +81,7 @@ static void test_steps_that_jump(void **state)
 static void test_windows_in_any_order_and_side_by_side(void **state)
 {
 	(void)state;
-	plan(3, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 7, 8}, {TFP_CAUSE_STEP, 3, 4}, {TFP_CAUSE_STEP, 1, 2}});
+	plan(3, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 7, 8, 0}, {TFP_CAUSE_STEP, 3, 4, 0}, {TFP_CAUSE_STEP, 1, 2, 0}});
 	for (uint64_t step = 0; step < 10; step++)
 		assert_int_equal(is_open_at(step), (step >= 1 && step <= 4) || step == 7 || step == 8);
 }
@@ -89,7 +89,7 @@ static void test_windows_in_any_order_and_side_by_side(void **state)
 static void test_the_last_step_there_is(void **state)
 {
 	(void)state;
-	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 10, UINT64_MAX - 2}});
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 10, UINT64_MAX - 2, 0}});
 	assert_true(is_open_at(UINT64_MAX - 2));
 	assert_false(is_open_at(UINT64_MAX - 1));
 	assert_false(is_open_at(0));
@@ -99,7 +99,7 @@ static void test_the_last_step_there_is(void **state)
 static void test_by_hand(void **state)
 {
 	(void)state;
-	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 9}});
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 9, 0}});
 	assert_true(is_open_at(3));
 	tfp_window_change(0, TFP_CAUSE_API, 0);
 	assert_false(is_open_at(4));
@@ -110,6 +110,23 @@ static void test_by_hand(void **state)
 	assert_int_equal(tfp_mode_now, TFP_MODE_TOTALS);
 }
 
+static void test_again_and_again(void **state)
+{
+	(void)state;
+	plan(2, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 5, 10}, {TFP_CAUSE_STEP, 20, 20, 0}});
+	for (uint64_t step = 0; step < 1000; step++)
+		assert_int_equal(is_open_at(step), step == 20 || step % 10 == 3 || step % 10 == 4 || step % 10 == 5);
+	assert_true(tfp_window_last_step() == UINT64_MAX);
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_LAUNCH, 3, 5, 10}});
+	for (uint64_t launch = 1; launch < 1000; launch++)
+		assert_int_equal(tfp_window_takes_launch(launch), launch % 10 >= 3 && launch % 10 <= 5);
+	assert_true(tfp_window_awaits_launch(UINT64_MAX - 1));
+	plan(1, (struct tfp_window_range[]){{TFP_CAUSE_LAUNCH, 3, 5, 0}});
+	assert_true(tfp_window_awaits_launch(4));
+	assert_false(tfp_window_awaits_launch(5));
+	assert_true(tfp_window_last_step() == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_windows_in_any_order_and_side_by_side),
 		cmocka_unit_test(test_the_last_step_there_is),
 		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_again_and_again),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);
