@@ -371,3 +371,18 @@ size_t base_count_before(const void *things, size_t count, uint64_t key, base_be
 	}
 	return low;
 }
+
+static int by_size(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return one < other ? -1 : one > other;
+}
+
+double base_median(double *values, size_t count)
+{
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), by_size);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}

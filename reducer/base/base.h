@@ -90,6 +90,9 @@ void base_nearest_offer(struct base_nearest *nearest, const char *candidate);
 /* The value that `rank` (below count) of the others come before when they are sorted. */
 uint32_t base_at_rank(const uint32_t *values, size_t count, size_t rank);
 
+/* The middle one, of an even number the mean of both; sorts the values. 0 of none. */
+double base_median(double *values, size_t count);
+
 /* How many of so many things in order come before `key`, of each as `is_before` says: by halving. */
 typedef bool base_before(const void *things, size_t i, uint64_t key);
 size_t base_count_before(const void *things, size_t count, uint64_t key, base_before *is_before);

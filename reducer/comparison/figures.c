@@ -270,7 +270,7 @@ static void join_figure(struct figures *joined, const struct figure *like, const
 			figure->samples[figure->sample_count++] = of_run->value;
 	}
 	memcpy(values, figure->samples, figure->sample_count * sizeof(*values));
-	figure->value = interval_median(values, figure->sample_count);
+	figure->value = base_median(values, figure->sample_count);
 	free(values);
 }
 
@@ -290,7 +290,7 @@ void figures_join(struct figures *joined, const struct figures *runs, size_t run
 				join_figure(joined, &runs[i].items[k], runs, run_count);
 	}
 	if (known)
-		joined->busy = interval_median(busy, known);
+		joined->busy = base_median(busy, known);
 	free(busy);
 }
 

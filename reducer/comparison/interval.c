@@ -11,21 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_size(const void *a, const void *b)
-{
-	double one = *(const double *)a, other = *(const double *)b;
-
-	return one < other ? -1 : one > other;
-}
-
-double interval_median(double *values, size_t count)
-{
-	if (!count)
-		return 0;
-	qsort(values, count, sizeof(*values), by_size);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
 /*
  * How many of all orders of n and m values have u pairs in which the second is the smaller, for each u: the coefficients of
  * the product of (1 - x^(m+i)) / (1 - x^i), i from 1 to n.
@@ -94,7 +79,7 @@ struct interval interval_make(const double *before, size_t before_count, const d
 	for (size_t i = 0; i < before_count; i++)
 		for (size_t k = 0; k < after_count; k++)
 			ratios[i * after_count + k] = after[k] / before[i];
-	interval.change = interval_median(ratios, count) - 1;
+	interval.change = base_median(ratios, count) - 1;
 	if (depth != SIZE_MAX) {
 		interval.is_known = true;
 		interval.low = ratios[depth - 1] - 1;

@@ -31,7 +31,4 @@ struct interval interval_make(const double *before, size_t before_count, const d
 /* The number of pairs that must lie below a bound, least first; SIZE_MAX = so few values are never that sure. */
 size_t interval_depth(size_t before_count, size_t after_count, double miss);
 
-/* The middle one; sorts the values. 0 of none. */
-double interval_median(double *values, size_t count);
-
 #endif

@@ -95,9 +95,9 @@ static enum limit_state judge(struct pair_of_sides *sides, const char *words)
 	double most, copy[FIGURES_PARTS];
 
 	memcpy(copy, sides->old, sizeof(copy));
-	sides->before.value = interval_median(copy, sides->before.sample_count);
+	sides->before.value = base_median(copy, sides->before.sample_count);
 	memcpy(copy, sides->new, sizeof(copy));
-	sides->after.value = interval_median(copy, sides->after.sample_count);
+	sides->after.value = base_median(copy, sides->after.sample_count);
 	figure_limits_take(&limits, "limit", words);
 	state = figure_limits_judge(&limits, &sides->compared, &sides->after, &most);
 	figure_limits_free(&limits);
@@ -175,7 +175,7 @@ static struct rates rates_of_one(double slower)
 				level = 0.9 * level + 0.05 * normal(&random);
 				steps[k] = 1e7 * exp(level) * (i < STEPS ? 1 : 1 + slower);
 			}
-			samples[part] = interval_median(steps, PART);
+			samples[part] = base_median(steps, PART);
 			i += PART - 1;
 		}
 		rates.of[judge(&sides, "step_p50=5%")]++;
