@@ -301,7 +301,7 @@ function lossesPage(main) {
 			list.append(element("dt", {}, link(id, id)), element("dd", { class: "note " + note.kind }, note.text));
 		main.append(element("h3", {}, "What the tables say of what they lack"), list);
 	}
-	for (const id of ["windows", "settings", "processes"])
+	for (const id of ["windows", "window_cost", "settings", "processes"])
 		panel(main, id);
 }
 
