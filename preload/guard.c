@@ -8,6 +8,7 @@
 #include "collectors/window.h"
 #include "preload/dynamic.h"
 #include "preload/environment.h"
+#include "preload/path.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 #include "preload/tfprof.h"
@@ -96,6 +97,11 @@ int tfp_guard_stands_aside(void)
 	if (tfp_settings.only[0] && !is_named(tfp_settings.only))
 		return 1;
 	return is_named(tfp_settings.skip);
+}
+
+int tfp_guard_leaves(const char *path)
+{
+	return tfp_settings_skips_tool(tfp_settings.skip, tfp_base_name(tfp_path_readable(path)));
 }
 
 /* glibc's usable size of a block of `size`, or 16 more where the rest of a free block was too small to split off. */

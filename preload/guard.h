@@ -18,6 +18,9 @@
  */
 int tfp_guard_stands_aside(void);
 
+/* Whether nothing is missing where the program `path` is started without us: a tool that stands aside anyway, and starts no others. */
+int tfp_guard_leaves(const char *path);
+
 /* The usable-size function that belongs to the allocator we forward to, or NULL where none does. */
 size_t (*tfp_guard_usable_size(void))(void *);
 

@@ -15,6 +15,7 @@
 #include "preload/cuda_real.h"
 #include "preload/dynamic.h"
 #include "preload/environment.h"
+#include "preload/guard.h"
 #include "preload/path.h"
 #include "preload/python.h"
 #include "preload/real.h"
@@ -275,7 +276,7 @@ static int unseal_lent(void)
 		int is_noted = tfp_process_execing(tfp_path_readable(path)); \
 		struct tfp_environment changed; \
 		char *const *with_parent = tfp_environment_make(&changed, environment, 0); \
-		int is_counted = changed.is_without && !is_noted && tfp_process_unfollowed(1); \
+		int is_counted = changed.is_without && !is_noted && !tfp_guard_leaves(path) && tfp_process_unfollowed(1); \
 		int was_sealed = unseal_lent(); \
 		int result; \
 		while ((result = (call)) && errno == E2BIG && with_parent != (environment)) \

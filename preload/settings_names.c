@@ -29,14 +29,22 @@ static const char *const default_skip[] = {
 	"clang*", "cc1", "cc1plus", "collect2", "lto1", "lto-wrapper", "as", "*-as", "ld", "ld.*", "*-ld", "*-ld.*", "ar",
 	"ranlib", "nm", "strip", "objcopy", "objdump", "readelf", "make", "gmake", "cmake", "ninja", "meson", "ccache",
 	"pkg-config", "nvcc", "cicc", "ptxas", "fatbinary", "nvlink", "cudafe++", "rustc", "cargo",
-	/* tools that look at the machine or the source tree */
+};
+
+/* Tools that look at the machine or the source tree: passed over, too, and such as start nothing that anybody asks for. */
+static const char *const default_tools[] = {
 	"git", "git-*", "uname", "hostname", "id", "whoami", "getconf", "ldconfig", "ldconfig.real", "ldd", "lscpu",
 	"lspci", "lsof", "ps", "pgrep", "top", "free", "df", "nproc", "file", "stat", "nvidia-smi",
 };
 
+#define SKIPPED ((int)(sizeof default_skip / sizeof default_skip[0]))
+#define TOOLS ((int)(sizeof default_tools / sizeof default_tools[0]))
+
 const char *tfp_settings_default_skip(int number)
 {
-	return number >= 0 && (size_t)number < sizeof default_skip / sizeof default_skip[0] ? default_skip[number] : NULL;
+	if (number < 0 || number >= SKIPPED + TOOLS)
+		return NULL;
+	return number < SKIPPED ? default_skip[number] : default_tools[number - SKIPPED];
 }
 
 /* `pattern` up to `end` against the name: * is any letters, [0-9] one digit, everything else itself. */
@@ -71,12 +79,12 @@ static const char *end_of(const char *text, char stop)
 	return text;
 }
 
-static int is_skipped_by_default(const char *program)
+static int is_skipped_by_default(const char *program, int from)
 {
 	const char *pattern;
 	int i;
 
-	for (i = 0; (pattern = tfp_settings_default_skip(i)); i++)
+	for (i = from; (pattern = tfp_settings_default_skip(i)); i++)
 		if (matches(pattern, end_of(pattern, 0), program))
 			return 1;
 	return 0;
@@ -91,10 +99,15 @@ int tfp_settings_names_program(const char *list, const char *program)
 		end = end_of(list, ',');
 		if (matches(list, end, program))
 			return 1;
-		if (matches(list, end, word) && *list != '*' && is_skipped_by_default(program))
+		if (matches(list, end, word) && *list != '*' && is_skipped_by_default(program, 0))
 			return 1;
 	}
 	return 0;
+}
+
+int tfp_settings_skips_tool(const char *list, const char *program)
+{
+	return is_skipped_by_default(program, SKIPPED) && tfp_settings_names_program(list, program);
 }
 
 #define WORD_MAX 31 /* letters compared; the longest setting has 9 */

@@ -131,6 +131,9 @@ size_t tfp_setting_format(const struct tfp_settings *settings, int number, char 
  */
 int tfp_settings_names_program(const char *list, const char *program);
 
+/* Whether `list`, of the setting SKIP, has `program`, and it is a tool that looks at the machine: it starts no others to speak of. */
+int tfp_settings_skips_tool(const char *list, const char *program);
+
 /* The built-in list, one pattern after the other; NULL beyond the last. For the manual. */
 const char *tfp_settings_default_skip(int number);
 

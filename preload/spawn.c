@@ -7,6 +7,7 @@
 #include "collectors/process.h"
 
 #include "preload/environment.h"
+#include "preload/guard.h"
 #include "preload/path.h"
 #include "preload/real.h"
 #include "writer/drain.h"
@@ -56,7 +57,7 @@ static int spawn_as(spawn_real *real, const struct spawn *spawn)
 	}
 	int kept = errno;
 	tfp_environment_drop(&changed);
-	if (changed.is_without && !error)
+	if (changed.is_without && !error && !tfp_guard_leaves(spawn->path))
 		tfp_process_unfollowed(1);
 	tfp_process_spawned(error ? 0 : *spawn->child, tfp_path_readable(spawn->path));
 	errno = kept;

@@ -310,6 +310,11 @@ static void lists_name_programs(void **state)
 	assert_false(tfp_settings_names_program("default", "shell"));
 	assert_false(tfp_settings_names_program("default", ""));
 	assert_false(tfp_settings_names_program("mine", "bash"));
+	assert_true(tfp_settings_skips_tool("mine,default", "ldconfig"));
+	assert_true(tfp_settings_skips_tool("git*", "git-lfs"));
+	assert_false(tfp_settings_skips_tool("", "ldconfig"));
+	assert_false(tfp_settings_skips_tool("default", "bash"));
+	assert_false(tfp_settings_skips_tool("mine", "mine"));
 }
 
 int main(void)
