@@ -24,6 +24,8 @@
 #define REST_FROM 2             /* times the usual ones, of which nine tenths (unless steps are known): other work follows the step */
 #define STUB_PART 4             /* see struct period_step */
 #define BETTER_BY 0.03          /* more like segments: what makes a longer period the better one */
+#define SHORT_PART 100          /* a hundredth of the time of all words, */
+#define FEW_PART 10             /* and a tenth of them: less than both is something on the way out */
 
 int periods_begin(struct periods *periods)
 {
@@ -404,6 +406,20 @@ static int may_be_period(const struct periods *periods, uint32_t anchors)
 	return 2 * periods->count > (uint64_t)WORDS_LEAST * anchors;
 }
 
+/*
+ * Hardly any of the time, nor of the words: what a program gives back at its end, a graph for each batch size, repeats, too. One of the
+ * two alone may be a training: what is compiled before it lasts longer than all its steps, and what is made has more words.
+ */
+static int is_negligible(const struct periods *periods, const struct sorted *sorted, const struct trial *trial)
+{
+	const uint32_t *anchors = &sorted->words[sorted->starts[trial->anchor]];
+	const struct period_word *words = periods->words;
+	uint64_t mean = (words[anchors[trial->segments - 1]].time - words[anchors[0]].time) / (trial->segments - 1);
+
+	return mean * trial->segments < (words[periods->count - 1].time - words[0].time) / SHORT_PART &&
+	       trial->median_words * trial->segments < periods->count / FEW_PART;
+}
+
 /* The best anchor, or *has_best 0. */
 static int find_best(const struct periods *periods, const struct sorted *sorted, struct trial *best, int *has_best)
 {
@@ -419,7 +435,8 @@ static int find_best(const struct periods *periods, const struct sorted *sorted,
 			continue;
 		result = try_anchor(periods, sorted, &trial, &segments);
 		free_segments(&segments);
-		if (result == 0 && is_period(&trial) && (!*has_best || is_better(&trial, best))) {
+		if (result == 0 && is_period(&trial) && !is_negligible(periods, sorted, &trial) &&
+		    (!*has_best || is_better(&trial, best))) {
 			*best = trial;
 			*has_best = 1;
 		}

@@ -353,6 +353,35 @@ static void one_call_repeated_is_no_step(void **state)
 	finds_none();
 }
 
+/* Seven graphs are given back at the end, in no time: these are no steps of what took all the rest. */
+static void what_is_given_back_at_the_end_is_no_step(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		word(FORWARD + chance(30), 50 + chance(50));
+	for (int i = 0; i < 7; i++)
+		words(SAVE, 4);
+	finds_none();
+}
+
+/* A net is made, with more words than its few steps have; or was compiled for longer than these last. */
+static void few_or_short_steps_are_steps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		word(START + chance(30), 1);
+	for (int i = 0; i < 6; i++)
+		train_step(0);
+	finds(6, 0.9);
+	free(found.steps);
+	periods_free(&periods);
+	periods_begin(&periods);
+	word(START, 10000000);
+	for (int i = 0; i < 6; i++)
+		train_step(0);
+	finds(6, 0.9);
+}
+
 static void straight_code_has_no_steps(void **state)
 {
 	(void)state;
@@ -402,6 +431,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(few_kinds_by_chance_have_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(mixed_requests_are_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(one_call_repeated_is_no_step, make, drop),
+		cmocka_unit_test_setup_teardown(what_is_given_back_at_the_end_is_no_step, make, drop),
+		cmocka_unit_test_setup_teardown(few_or_short_steps_are_steps, make, drop),
 		cmocka_unit_test_setup_teardown(straight_code_has_no_steps, make, drop),
 		cmocka_unit_test_setup_teardown(four_are_too_few, make, drop),
 		cmocka_unit_test_setup_teardown(millions_of_words_fit, make, drop),
