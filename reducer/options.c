@@ -269,7 +269,7 @@ static const struct option_row rows[] = {
 	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
 	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
 	{"host", 0, "NAME", "only processes of this machine or container", TEXT(request.host)},
-	{"rank", 0, "N", "only processes of this rank of the job (RANK, or what MPI, Slurm, Horovod and JAX call it)",
+	{"rank", 0, "N", "only processes of this rank of the job (RANK, or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it)",
 	 TEXT(request.rank)},
 	{"thread", 0, "TID|NAME", "only this thread", TEXT(request.thread)},
 	{"allocator", 0, "NAME", "only this allocator: heap, mmap, device:0, pinned, ...", TEXT(request.allocator)},

@@ -4,6 +4,7 @@
 
 #include "reducer/base/base.h"
 #include "reducer/model/internal.h"
+#include "reducer/model/tf_config.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,11 +36,12 @@ const struct rank_variables rank_variables[RANK_VARIABLES] = {
 	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 	{"PMI_RANK", "PMI_SIZE", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 	{"HOROVOD_RANK", "HOROVOD_SIZE", {"HOROVOD_GLOO_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_PORT"}},
+	{"TF_CONFIG", "TF_CONFIG", {"TF_CONFIG"}, .is_tf_config = true},
 	{"JAX_PROCESS_ID", "JAX_NUM_PROCESSES", {"JAX_COORDINATOR_ADDRESS"}},
 	{"SLURM_PROCID", "SLURM_NTASKS", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
 };
 
-int rank_number(const char *value, uint64_t *number)
+static int read_digits(const char *value, uint64_t *number)
 {
 	char *end;
 
@@ -50,11 +52,40 @@ int rank_number(const char *value, uint64_t *number)
 	return !*end && !errno && *number <= INT64_MAX ? 0 : -1;
 }
 
-/* What a variable of the environment says. Returns -1 where it is not set, or to no number. */
-static int read_number(const struct process *process, const char *name, uint64_t *number)
+int rank_read(const struct rank_variables *variables, const char *value, uint64_t *rank)
+{
+	struct tf_config config;
+
+	if (!variables->is_tf_config)
+		return read_digits(value, rank);
+	if (tf_config_read(&config, value) != 0)
+		return -1;
+	*rank = config.rank;
+	tf_config_free(&config);
+	return 0;
+}
+
+int rank_read_count(const struct rank_variables *variables, const char *value, uint64_t *ranks)
+{
+	struct tf_config config;
+
+	if (!variables->is_tf_config)
+		return read_digits(value, ranks);
+	if (tf_config_read(&config, value) != 0)
+		return -1;
+	*ranks = config.ranks;
+	tf_config_free(&config);
+	return 0;
+}
+
+typedef int read_variable(const struct rank_variables *variables, const char *value, uint64_t *number);
+
+/* What one of these variables says. Returns -1 where it is not set, or to no number. */
+static int read_number(const struct process *process, size_t v, const char *name, read_variable *read, uint64_t *number)
 {
 	for (size_t i = 0; i < process->environment_count; i++)
-		if (strcmp(process->environment[i].name, name) == 0 && rank_number(process->environment[i].value, number) == 0)
+		if (strcmp(process->environment[i].name, name) == 0 &&
+		    read(&rank_variables[v], process->environment[i].value, number) == 0)
 			return 0;
 	return -1;
 }
@@ -62,7 +93,7 @@ static int read_number(const struct process *process, const char *name, uint64_t
 int process_rank(const struct process *process, uint64_t *rank)
 {
 	for (size_t v = 0; v < RANK_VARIABLES; v++)
-		if (read_number(process, rank_variables[v].rank, rank) == 0)
+		if (read_number(process, v, rank_variables[v].rank, rank_read, rank) == 0)
 			return 0;
 	return -1;
 }
@@ -75,8 +106,8 @@ const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANK
 		memset(is_there, 0, RANKS_MOST * sizeof(*is_there));
 		for (size_t i = 0; i < run->process_count && rank_variables[v].ranks; i++) {
 			const struct process *process = &run->processes[i];
-			if (read_number(process, rank_variables[v].rank, &rank) != 0 ||
-			    read_number(process, rank_variables[v].ranks, &told) != 0)
+			if (read_number(process, v, rank_variables[v].rank, rank_read, &rank) != 0 ||
+			    read_number(process, v, rank_variables[v].ranks, rank_read_count, &told) != 0)
 				continue;
 			if (told > RANKS_MOST || rank >= told || (count && told != count))
 				return NULL; /* more than one job, or no numbers of ranks */

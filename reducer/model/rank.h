@@ -17,7 +17,7 @@ const char *process_host(const struct process *process);
 /* How many processors its machine has, as it told; 0 = it did not. */
 uint64_t process_cpus(const struct process *process);
 
-/* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod and JAX call it. Returns -1 where none says it. */
+/* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it. Returns -1 where none says it. */
 int process_rank(const struct process *process, uint64_t *rank);
 
 /* What tells it apart from others of its pid, to be put behind its name: " of node-a, rank 3"; "" = nothing has to. */
@@ -32,14 +32,16 @@ char *process_file_name(const struct run *run, size_t index);
  * they are of. The one nearest to the framework first: torchrun under srun sets RANK for each of several processes of a task.
  */
 #define RANK_MEETINGS 2
-#define RANK_VARIABLES 7
+#define RANK_VARIABLES 8
 struct rank_variables {
 	const char *rank, *ranks, *meeting[RANK_MEETINGS];
+	bool is_tf_config; /* one variable says all of it; tf_config.h */
 };
 extern const struct rank_variables rank_variables[RANK_VARIABLES];
 
-/* The number that such a variable says. Returns -1 where it says none. */
-int rank_number(const char *value, uint64_t *number);
+/* What the variables `rank` and `ranks` of a launcher say. Returns -1 where it is no number. */
+int rank_read(const struct rank_variables *variables, const char *value, uint64_t *rank);
+int rank_read_count(const struct rank_variables *variables, const char *value, uint64_t *ranks);
 
 #define RANKS_MOST 4096 /* of a job; of a larger one it is not told which are there */
 

@@ -6,6 +6,7 @@
 #include "reducer/model/internal.h"
 #include "reducer/model/program.h"
 #include "reducer/model/rank.h"
+#include "reducer/model/tf_config.h"
 #include "reducer/read/schema.h"
 
 #include <inttypes.h>
@@ -70,6 +71,18 @@ static int take_variable(void *context, const struct fact *fact)
 	return 0;
 }
 
+/* Each rank's TF_CONFIG names another task; the addresses in it are the same. */
+static void put_addresses(const struct rank_variables *variables, struct told_values *values)
+{
+	struct tf_config config;
+
+	if (!variables->is_tf_config || !values->meeting[0] || tf_config_read(&config, values->meeting[0]) != 0)
+		return;
+	free(values->meeting[0]);
+	values->meeting[0] = strdup(config.addresses.bytes);
+	tf_config_free(&config);
+}
+
 /* Does the place where ranks meet say nothing beyond one machine? */
 static bool is_of_machine(const struct told_values *values)
 {
@@ -79,13 +92,14 @@ static bool is_of_machine(const struct told_values *values)
 }
 
 /* "4|10.0.0.1|29500|", with the machine's start where that place is on it. NULL where no rank of several is told. */
-static char *name_job(const struct told_values *values, const struct tfp_file_header *header, uint64_t *rank)
+static char *name_job(const struct rank_variables *variables, const struct told_values *values, const struct tfp_file_header *header,
+		      uint64_t *rank)
 {
 	struct text job = {0};
 	uint64_t ranks;
 
-	if (!values->rank || !values->ranks || rank_number(values->rank, rank) != 0 || rank_number(values->ranks, &ranks) != 0 ||
-	    ranks < 2 || *rank >= ranks)
+	if (!values->rank || !values->ranks || rank_read(variables, values->rank, rank) != 0 ||
+	    rank_read_count(variables, values->ranks, &ranks) != 0 || ranks < 2 || *rank >= ranks)
 		return NULL;
 	text_format(&job, "%" PRIu64 "|", ranks);
 	for (size_t i = 0; i < RANK_MEETINGS; i++)
@@ -122,7 +136,8 @@ static void look_at(struct tellers tellers[RANK_VARIABLES], const struct log *lo
 	for (size_t v = 0; v < RANK_VARIABLES; v++) {
 		struct told_values *values = &told.values[v];
 		struct teller teller = {.log = number, .tree = tree, .start_ns = log->header.origin.realtime_ns};
-		char *job = name_job(values, &log->header, &teller.rank);
+		put_addresses(&rank_variables[v], values);
+		char *job = name_job(&rank_variables[v], values, &log->header, &teller.rank);
 		if (job) {
 			teller.end_ns = teller.start_ns + program_lasted_ns(log);
 			add_teller(&tellers[v], teller, job);

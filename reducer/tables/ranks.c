@@ -24,7 +24,7 @@ enum { NAME, RANK, HOST, PROCESS, STEPS, STEP_TIME, OWN, COMMUNICATION, WAIT, TU
 static const struct table_column columns[] = {
 	[NAME] = {"name", "name", TABLE_TEXT, UNIT_NONE, 3, "rank and host, or the process, in words"},
 	[RANK] = {"rank", "rank", TABLE_INTEGER, UNIT_NONE, 0,
-		  "by RANK, or what MPI, Slurm, Horovod and JAX call it; empty = none of them was set when the process started"},
+		  "by RANK, or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it; empty = none of them was set when the process started"},
 	[HOST] = {"host", "host", TABLE_TEXT, UNIT_NONE, 1, "name of the machine or container"},
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 1, "pid as the process saw it"},
 	[STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 1, "that are judged"},
