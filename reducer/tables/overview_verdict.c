@@ -228,19 +228,19 @@ static void put_waited(struct text *sentence, const char *begin, const struct st
 			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
 }
 
-/* Where most of the time is nobody's: whether the process computed meanwhile, or waited, or was kept from computing. */
-static void put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
+/* Where most of the time is nobody's: whether the process computed meanwhile, or waited. Returns whether that speaks of it. */
+static bool put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			   const struct request *request)
 {
 	double busy, waited;
 
 	if (judged->worst == AREAS || areas[judged->worst].value != VALUE_OTHER || judged->percent[judged->worst] < MOST_FROM)
-		return;
+		return false;
 	if (notes_is_steps_alone(request))
 		text_string(sentence, " Which ops run there was not asked for (TFPROF_OPS=steps).");
 	busy = busy_processors(rows, request);
 	if (busy < 0)
-		return;
+		return false;
 	waited = busy_find(rows, request).share;
 	text_format(sentence, " Meanwhile the process kept %.2f processors busy%s.", busy,
 		    notes_is_steps_alone(request) ? "" /* of ops nobody asked, said elsewhere */
@@ -250,6 +250,7 @@ static void put_processors(struct text *sentence, const struct judged *judged, c
 		    : waited < WAITED_FROM	  ? ": it waits"
 						  : "");
 	put_waited(sentence, " From", rows, waited);
+	return true;
 }
 
 /* What only few steps do, where it is much of the time. */
@@ -276,17 +277,18 @@ static void put_grew(struct text *sentence, const struct request *request, const
 	text_string(sentence, " at least");
 }
 
-/* Where no part of the time stands out something else may: no processor was free, or memory grows without end. */
+/* What may matter more than the parts of the time: few steps, no free processor, memory that grows without end. */
 static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
-			uint64_t all)
+			uint64_t all, bool has_waited)
 {
-	double waited = judged->worst == AREAS ? busy_find(rows, request).share : 0;
+	double waited = has_waited ? 0 : busy_find(rows, request).share;
+	double said = judged->host_bound > 0 ? judged->host_bound : judged->worst == AREAS ? 0 : judged->percent[judged->worst];
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	struct growth growth;
 
 	if (!put_rare(sentence, rows, request, all))
 		verdict_say_longest(sentence, rows, request);
-	put_waited(sentence, " But from", rows, waited);
+	put_waited(sentence, 100 * waited > said ? " But from" : " From", rows, waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;
@@ -397,6 +399,7 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 			   : judged->worst == AREAS ? LEVEL_NONE
 						    : judged->levels[judged->worst];
 	const char *next;
+	bool has_waited;
 
 	verdict_say_failed(&sentence, request);
 	next = put_worst(&sentence, judged, request, devices, times[rows->kind]);
@@ -405,9 +408,9 @@ static void put_summary(struct table *table, const struct judged *judged, const 
 		python_looks_say(&sentence, request, judged->percent[judged->worst], LINE_FROM);
 		python_looks_say_aside(&sentence, request);
 	}
-	put_processors(&sentence, judged, rows, request);
+	has_waited = put_processors(&sentence, judged, rows, request);
 	verdict_say_between(&sentence, rows, request);
-	put_besides(&sentence, judged, rows, request, all);
+	put_besides(&sentence, judged, rows, request, all, has_waited);
 	verdict_say_first(&sentence, rows, all);
 	step_warm_say(&warm, rows, request, VERDICT_FIRST_FROM);
 	if (warm.length)
