@@ -2,27 +2,26 @@
 /*
  * Ranges, marks and steps, from the records of the log; and, where nobody marked a step, steps by period. See scan.h.
  *
- * Rule: this file unpacks and names; ranges.c knows how ranges nest, step_guess.c what repeats. Stands before every subject that
+ * Rule: this file unpacks and names; ranges.c knows how ranges nest, step_guesses.c what repeats. Stands before every subject that
  * asks what a thread is in.
  */
 #include "reducer/model/call_places.h"
 #include "reducer/model/last_ends.h"
 #include "reducer/model/periods.h"
-#include "reducer/model/periods_outer.h"
 #include "reducer/model/range_domains.h"
 #include "reducer/model/ranges.h"
+#include "reducer/model/requests.h"
 #include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
-#include "reducer/model/step_guess.h"
-#include "reducer/model/step_measured.h"
+#include "reducer/model/step_guesses.h"
+#include "reducer/model/steps_beside.h"
 #include "reducer/model/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
-#define MEASURED_MOST 8u /* kernels that are tuned one after the other; behind more nothing is looked for */
 #define XLA_RUN_LEAST_NS 500.0 /* no call that runs a function of JAX is shorter: 2,700 were the least, a call that frees takes 40 to 700 */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
 
@@ -43,6 +42,7 @@ struct taken {
 	struct ranges ranges;
 	struct periods periods;
 	struct call_places places; /* needed until an op of a framework or a step came */
+	struct requests requests;
 	struct last_ends ends; /* of outermost ops */
 	struct xla_runs *xla_runs; /* NULL = JAX was not met */
 	struct op_names op_names;
@@ -109,10 +109,24 @@ static void add_words(struct taken *taken, size_t stream, uint32_t sum)
 	taken->ranges.sums[sum].with_bytes++;
 }
 
+static uint32_t thread_of(const struct taken *taken, size_t stream)
+{
+	return taken->scan->process->log->streams[stream].thread;
+}
+
+/* So many words come on the stream's thread. */
+static void say_words_in(struct taken *taken, size_t stream, size_t count)
+{
+	const struct range_stack *stack = &taken->ranges.stacks[taken->stack_of[stream]];
+
+	requests_say(&taken->requests, stack->count > 0 ? stack->open[0].sum : REQUESTS_NONE, count);
+}
+
 static void say_word_of(struct taken *taken, size_t stream, uint64_t key, uint64_t time)
 {
+	say_words_in(taken, stream, 1);
 	taken->periods.is_within = taken->waiting[stream].xla_since != 0;
-	periods_add(&taken->periods, key, time, taken->scan->process->log->streams[stream].thread);
+	periods_add(&taken->periods, key, time, thread_of(taken, stream));
 }
 
 static void say_word(void *state, uint64_t key, uint64_t time)
@@ -129,6 +143,8 @@ static void take_push(void *state, size_t stream, const struct batch *batch, siz
 	uint32_t sum = ranges_sum(&taken->ranges, batch_value(batch, i, fields[0]), same_domain(taken, batch_value(batch, i, fields[1])),
 				  (uint8_t)batch_value(batch, i, fields[2]));
 
+	if (taken->ranges.stacks[taken->stack_of[stream]].count == 0)
+		requests_begin(&taken->requests, sum, thread_of(taken, stream));
 	ranges_push(&taken->ranges, taken->stack_of[stream], sum, batch->times[i], taken->waiting[stream].step);
 	taken->waiting[stream].step = 0;
 	add_words(taken, stream, sum);
@@ -143,11 +159,6 @@ static void take_pop(void *state, size_t stream, const struct batch *batch, size
 
 	if (step != 0)
 		taken->scan->process->steps[step - 1].end_ns = (int64_t)batch->times[i];
-}
-
-static uint32_t thread_of(const struct taken *taken, size_t stream)
-{
-	return taken->scan->process->log->streams[stream].thread;
 }
 
 static void take_start(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -232,8 +243,9 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
 	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[0]);
 	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
-	uint32_t thread = taken->scan->process->log->streams[stream].thread;
+	uint32_t thread = thread_of(taken, stream);
 
+	say_words_in(taken, stream, to - from);
 	taken->periods.is_within = taken->waiting[stream].xla_since != 0;
 	call_places_add(&taken->places, functions, stacks, batch->times + from, to - from, thread);
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
@@ -257,20 +269,6 @@ static void take_launch(void *state, size_t stream, const struct batch *batch, s
 static bool is_call_of_host(uint64_t source)
 {
 	return source == SOURCE_eager || source == SOURCE_record_function || source == SOURCE_xla;
-}
-
-/* Of a process with steps, and of one whose loader makes processes, those that it started load data; that repeats too. */
-static int loads_data(const struct run *run, const struct process *process)
-{
-	for (size_t at = process->parent; at != PROCESS_NONE; at = run->processes[at].parent) {
-		const struct process *above = &run->processes[at]; /* scanned before those below it */
-		if (above->step_count > 0)
-			return 1;
-		for (size_t i = 0; i < above->ops.count; i++)
-			if (strncmp(above->ops.items[i].name, "enumerate(DataLoader)#_MultiProcessing", 38) == 0)
-				return 1;
-	}
-	return 0;
 }
 
 static const char *op_text(const struct taken *taken, uint64_t id)
@@ -411,6 +409,7 @@ static void drop(void *state)
 	ranges_free(&taken->ranges);
 	periods_free(&taken->periods);
 	call_places_free(&taken->places);
+	requests_free(&taken->requests);
 	xla_runs_free(taken->xla_runs);
 	op_names_free(&taken->op_names);
 	texts_free(&taken->texts);
@@ -442,7 +441,7 @@ static void *begin(struct scan *scan)
 	if (taken == NULL)
 		return NULL;
 	taken->scan = scan;
-	taken->is_helper = loads_data(scan->run, scan->process);
+	taken->is_helper = process_loads_data(scan->run, scan->process);
 	taken->stack_of = calloc(streams, sizeof *taken->stack_of);
 	taken->waiting = calloc(streams, sizeof *taken->waiting);
 	if (texts_begin(&taken->texts) != 0 || taken->stack_of == NULL || taken->waiting == NULL ||
@@ -481,40 +480,6 @@ static const char *op_text_for_steps(void *state, uint64_t id)
 	return op_text(state, id);
 }
 
-/* A loop inside of one compiled function is no step where what calls that repeats. */
-static int guess_outer_steps(struct taken *taken, struct process *process, struct step_guess known)
-{
-	struct periods outer;
-	int result = periods_outer(&taken->periods, &outer);
-
-	known.periods = &outer;
-	result = result == 0 ? step_guess(process, &known) : result;
-	periods_free(&outer);
-	return result;
-}
-
-/* A loop that calls each function several times has no word that begins it but by the place that calls: programs without a framework. */
-static int guess_steps(struct taken *taken, struct process *process)
-{
-	uint64_t from, to;
-	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
-				   .ends = &taken->ends, .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
-
-	if (known.xla_runs != NULL && periods_outer_differs(&taken->periods) && guess_outer_steps(taken, process, known) != 0)
-		return -1;
-	if (step_guess(process, &known) != 0)
-		return -1;
-	for (unsigned tries = 0; step_measured(process, &from, &to); tries++) {
-		process->step_count = 0;
-		process->has_measured = 1;
-		periods_leave(&taken->periods, from, to);
-		if (tries < MEASURED_MOST && step_guess(process, &known) != 0)
-			return -1;
-	}
-	known.periods = process->step_count > 0 || process->has_measured ? NULL : call_places_stream(&taken->places);
-	return known.periods == NULL ? 0 : step_guess(process, &known);
-}
-
 static int finish(void *state)
 {
 	struct taken *taken = state;
@@ -536,10 +501,12 @@ static int finish(void *state)
 	process->op_names = taken->op_names.names;
 	process->op_count = taken->op_names.count;
 	taken->op_names.names = NULL; /* the process's now; close_process frees it */
-	int result = guess_steps(taken, process);
-	if (result == 0)
-		step_choice(process);
-	return result;
+	struct step_guess known = {.periods = &taken->periods, .xla_runs = taken->is_helper ? NULL : taken->xla_runs,
+				   .ends = &taken->ends, .text = text_for_steps, .op_text = op_text_for_steps, .state = taken};
+	if (step_guesses(process, known, &taken->places, &taken->requests) != 0)
+		return -1;
+	step_choice(process);
+	return 0;
 }
 
 static void times(struct process *process)

@@ -24,6 +24,19 @@ bool process_only_predicts(const struct process *process)
 	return has_ops;
 }
 
+bool process_loads_data(const struct run *run, const struct process *process)
+{
+	for (size_t at = process->parent; at != PROCESS_NONE; at = run->processes[at].parent) {
+		const struct process *above = &run->processes[at]; /* scanned before those below it */
+		if (above->step_count > 0)
+			return true;
+		for (size_t i = 0; i < above->ops.count; i++)
+			if (strncmp(above->ops.items[i].name, "enumerate(DataLoader)#_MultiProcessing", 38) == 0)
+				return true;
+	}
+	return false;
+}
+
 /* Of the steps of that source. */
 static struct stretch stretch_of(const struct process *process, unsigned source)
 {

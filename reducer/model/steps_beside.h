@@ -13,6 +13,12 @@
 /* Whether ops of PyTorch ran in the process, and none of a backward pass or an optimizer. */
 bool process_only_predicts(const struct process *process);
 
+/*
+ * Whether the process was started by one with steps, or by one whose loader makes processes: its ops repeat, and make no steps. Processes
+ * above it are scanned by then.
+ */
+bool process_loads_data(const struct run *run, const struct process *process);
+
 /* Takes back is_chosen where the rule says so, and sets beside_count. Of scanned processes, times in ns of the run. */
 void steps_beside(struct run *run);
 
