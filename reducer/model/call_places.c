@@ -18,10 +18,10 @@ static void part(void *context)
 	for (size_t i = 0; i < calls->count; i++) {
 		const struct period_word *word = &calls->words[i];
 		uint64_t function = calls->symbols[word->symbol].key ^ STEP_GUESS_CALL;
-		uint32_t stack = number_map_find(&places->stacks, 0, function);
+		uint32_t place = number_map_find(&places->first, 0, function);
 
-		if (stack != NUMBER_MAP_NONE)
-			periods_add(&places->own, step_guess_place(function, stack), word->time, word->thread);
+		if (place != NUMBER_MAP_NONE)
+			periods_add(&places->own, step_guess_place(function, place), word->time, word->thread);
 	}
 }
 
@@ -38,38 +38,46 @@ int call_places_begin(struct call_places *places, struct periods *calls)
 void call_places_free(struct call_places *places)
 {
 	periods_free(&places->own);
-	number_map_free(&places->stacks);
+	number_map_free(&places->first);
+}
+
+/* Behind the calls of the same function from the same place. */
+static size_t run_from(const struct call_list *calls, size_t i)
+{
+	size_t next = i + 1;
+
+	while (next < calls->count && calls->functions[next] == calls->functions[i] && calls->stacks[next] == calls->stacks[i] &&
+	       calls->contexts[next] == calls->contexts[i])
+		next++;
+	return next;
 }
 
 /* Is each of these called from where it was called first? */
-static int are_known(struct call_places *places, const uint64_t *functions, const uint64_t *stacks, size_t count)
+static int are_known(struct call_places *places, const struct call_list *calls)
 {
-	for (size_t i = 0; i < count; i++) {
-		uint32_t first = number_map_find(&places->stacks, 0, functions[i]);
+	for (size_t i = 0; i < calls->count; i = run_from(calls, i)) {
+		uint32_t first = number_map_find(&places->first, 0, calls->functions[i]);
+		uint32_t place = call_place(calls->stacks[i], calls->contexts[i]);
 
-		if (first == NUMBER_MAP_NONE && stacks[i] < NUMBER_MAP_NONE &&
-		    number_map_set(&places->stacks, 0, functions[i], (uint32_t)stacks[i]) == 0)
-			first = (uint32_t)stacks[i];
-		if (first != stacks[i])
+		if (first == NUMBER_MAP_NONE && number_map_set(&places->first, 0, calls->functions[i], place) == 0)
+			first = place;
+		if (first != place)
 			return 0;
-		while (i + 1 < count && functions[i + 1] == functions[i] && stacks[i + 1] == stacks[i])
-			i++;
 	}
 	return 1;
 }
 
-void call_places_add(struct call_places *places, const uint64_t *functions, const uint64_t *stacks, const uint64_t *times, size_t count,
-		     uint32_t thread)
+void call_places_add(struct call_places *places, const struct call_list *calls, uint32_t thread)
 {
 	if (places->is_unneeded)
 		return;
-	if (places->is_same && periods_have_room(places->calls, count) && are_known(places, functions, stacks, count))
+	if (places->is_same && periods_have_room(places->calls, calls->count) && are_known(places, calls))
 		return;
 	part(places);
-	for (size_t i = 0, next = 0; i < count; i = next) {
-		for (next = i + 1; next < count && functions[next] == functions[i] && stacks[next] == stacks[i];)
-			next++;
-		periods_add_times(&places->own, step_guess_place(functions[i], stacks[i]), times + i, next - i, thread);
+	for (size_t i = 0, next = 0; i < calls->count; i = next) {
+		next = run_from(calls, i);
+		uint64_t key = step_guess_place(calls->functions[i], call_place(calls->stacks[i], calls->contexts[i]));
+		periods_add_times(&places->own, key, calls->times + i, next - i, thread);
 	}
 }
 
@@ -79,7 +87,7 @@ static int has_others(const struct call_places *places)
 	const struct periods *calls = places->calls;
 	size_t i = 0;
 
-	while (i < calls->symbol_count && number_map_find(&places->stacks, 0, calls->symbols[i].key ^ STEP_GUESS_CALL) != NUMBER_MAP_NONE)
+	while (i < calls->symbol_count && number_map_find(&places->first, 0, calls->symbols[i].key ^ STEP_GUESS_CALL) != NUMBER_MAP_NONE)
 		i++;
 	return i < calls->symbol_count;
 }

@@ -242,12 +242,14 @@ static void take_calls(void *state, size_t stream, const struct batch *batch, si
 	struct taken *taken = state;
 	const struct batch_kind *kind = batch->kinds[batch->tags[from]];
 	const uint64_t *functions = scan_values(kind, batch->rows[from], fields[0]);
-	const uint64_t *stacks = scan_values(kind, batch->rows[from], fields[1]);
+	const struct call_list calls = {.functions = functions, .stacks = scan_values(kind, batch->rows[from], fields[1]),
+					.contexts = scan_values(kind, batch->rows[from], fields[2]),
+					.times = batch->times + from, .count = to - from};
 	uint32_t thread = thread_of(taken, stream);
 
 	say_words_in(taken, stream, to - from);
 	taken->periods.is_within = taken->waiting[stream].xla_since != 0;
-	call_places_add(&taken->places, functions, stacks, batch->times + from, to - from, thread);
+	call_places_add(&taken->places, &calls, thread);
 	for (size_t i = 0, next = 0; i < to - from; i = next) {
 		for (next = i + 1; next < to - from && functions[next] == functions[i];)
 			next++;
@@ -369,7 +371,7 @@ static const struct scan_record records[] = {
 	{"step_end", take_step_end, NULL, {"number", "is_empty"}},
 	{"window", take_window, NULL, {"is_open"}},
 	{"gpu_launch", take_launch, NULL, {"kernel"}},
-	{"gpu_call", take_call, NULL, {"function", "stack"}, take_calls},
+	{"gpu_call", take_call, NULL, {"function", "stack", "context"}, take_calls},
 	{"op_begin", take_op, NULL, {"name", "source", "scope"}},
 	{"op_end", take_op_end, NULL, {"source"}},
 };

@@ -18,10 +18,12 @@
 /* In the key of a GPU call's function, which repeats as ranges do: keeps it apart from hashes that are small by chance. */
 #define STEP_GUESS_CALL (UINT64_C(1) << 63)
 
-/* The same with the place that it is called from, below STEP_GUESS_FUNCTION. Places of one number in its lower bits are taken for one. */
-static inline uint64_t step_guess_place(uint64_t function, uint64_t stack)
+#define STEP_GUESS_PLACES (UINT64_C(1) << 29) /* places are told apart by as many numbers */
+
+/* The same with the place that it is called from, below STEP_GUESS_FUNCTION. */
+static inline uint64_t step_guess_place(uint64_t function, uint32_t place)
 {
-	return STEP_GUESS_CALL | (stack << 35 >> 3) | function;
+	return STEP_GUESS_CALL | (uint64_t)place << 32 | function;
 }
 
 struct step_guess {

@@ -15,7 +15,7 @@
 #define CALLS 3000
 #define ALL_AT_ONCE (1 << 20) /* as many words as a stream keeps */
 
-static uint64_t functions[ALL_AT_ONCE], stacks[ALL_AT_ONCE], times[ALL_AT_ONCE];
+static uint64_t functions[ALL_AT_ONCE], stacks[ALL_AT_ONCE], contexts[ALL_AT_ONCE], times[ALL_AT_ONCE];
 
 static void check_same(const struct periods *one, const struct periods *other)
 {
@@ -33,8 +33,9 @@ static void check_same(const struct periods *one, const struct periods *other)
 	}
 }
 
-/* Batches of a few calls of seven functions; from `second` on one is called from another place; with `others` ranges between them. */
-static void check(size_t count, size_t second, int others)
+/* Batches of a few calls of seven functions; from `second` on one is called from another place, or at another device; with `others` ranges
+ * between them. */
+static void check(size_t count, size_t second, int others, int at_another)
 {
 	struct periods calls, wanted, *found;
 	struct call_places places;
@@ -44,15 +45,17 @@ static void check(size_t count, size_t second, int others)
 	assert_int_equal(call_places_begin(&places, &calls), 0);
 	for (size_t i = 0; i < count; i++) {
 		functions[i] = i * i % 7;
-		stacks[i] = functions[i] + (i >= second && i % 3 == 0);
+		stacks[i] = functions[i] + (i >= second && i % 3 == 0 && !at_another);
+		contexts[i] = 1 + (i >= second && i % 3 == 0 && at_another);
 		times[i] = 10 * i;
 	}
 	for (size_t from = 0, to; from < count; from = to) {
 		to = from + 1 + from % 13 < count ? from + 1 + from % 13 : count;
-		call_places_add(&places, functions + from, stacks + from, times + from, to - from, 3);
+		call_places_add(&places,
+				&(struct call_list){functions + from, stacks + from, contexts + from, times + from, to - from}, 3);
 		for (size_t i = from; i < to; i++) {
 			periods_add(&calls, functions[i] | STEP_GUESS_CALL, times[i], 3);
-			periods_add(&wanted, step_guess_place(functions[i], stacks[i]), times[i], 3);
+			periods_add(&wanted, step_guess_place(functions[i], call_place(stacks[i], contexts[i])), times[i], 3);
 		}
 		if (others)
 			periods_add(&calls, 0x8000123456789abcu, times[from], 3);
@@ -72,15 +75,17 @@ static void places_are_those_of_a_stream_of_their_own(void **state)
 {
 	(void)state;
 	for (int others = 0; others < 2; others++)
-		for (size_t second = 0; second <= CALLS; second += 300)
-			check(CALLS, second, others);
+		for (size_t second = 0; second <= CALLS; second += 300) {
+			check(CALLS, second, others, 0);
+			check(CALLS, second, others, 1);
+		}
 }
 
 static void they_are_kept_before_words_are_dropped(void **state)
 {
 	(void)state;
-	check(ALL_AT_ONCE, SIZE_MAX, 0);
-	check(ALL_AT_ONCE - 1000, SIZE_MAX, 1); /* the other words fill the stream */
+	check(ALL_AT_ONCE, SIZE_MAX, 0, 0);
+	check(ALL_AT_ONCE - 1000, SIZE_MAX, 1, 0); /* the other words fill the stream */
 }
 
 int main(void)

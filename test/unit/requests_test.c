@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that threads answer beside each other, from the records of a log: each is one, and what repeats across threads makes no steps. */
+/* Requests that threads answer beside each other, from the records of a log: each is one, what repeats across threads makes no steps. */
 #include "reducer/model/run.h"
 #include "test/logmaker.h"
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit test of reducer/model/step_guesses: loops over several devices by one thread, from the records of a log. */
+#include "reducer/model/run.h"
+#include "test/logmaker_train.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DEVICES 4u
+#define PARTS 20u /* of a round: more than rounds inside a step are taken for */
+#define ROUNDS 30u
+enum { COPY = 1, LAUNCH, PEER, RECORD, HOLD, WAIT }; /* functions of CUDA; none is asked for by its name */
+
+static char path[64];
+static struct diag_list diags;
+static struct run *run;
+
+static size_t count_steps(void (*work)(struct train *train))
+{
+	const char *paths[1] = {path};
+	struct maker maker;
+
+	train_make(&maker, work);
+	snprintf(path, sizeof path, "step_guesses_test.%d.tfp", (int)getpid());
+	assert_int_equal(maker_write(&maker, path, maker.size), 0);
+	maker_free(&maker);
+	run = run_open(paths, 1, &(struct run_options){0}, &diags);
+	assert_non_null(run);
+	assert_int_equal(run_scan(run, &(struct run_options){0}), 0);
+	return run->processes[0].step_count;
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	unlink(path);
+	run_close(run);
+	diag_free(&diags);
+	memset(&diags, 0, sizeof diags);
+	run = NULL;
+	return 0;
+}
+
+static void call(struct train *train, unsigned function, unsigned device)
+{
+	PUT(train, gpu_call, .duration = 500, .function = function, .stack = 1, .context = 1 + device, .flags = 2);
+}
+
+/* For each device the same, then all are waited for. */
+static void data_parallel(struct train *train)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		for (unsigned d = 0; d < DEVICES; d++) {
+			call(train, COPY, d);
+			for (unsigned k = 0; k < 8; k++)
+				call(train, LAUNCH, d);
+		}
+		for (unsigned d = 0; d < DEVICES; d++) {
+			call(train, LAUNCH, d);
+			call(train, LAUNCH, d);
+		}
+		for (unsigned d = 0; d < DEVICES; d++)
+			call(train, WAIT, d);
+	}
+}
+
+/* Many short parts that take turns among the devices, and as much again, for longer, that differs from them. */
+static void pipeline(struct train *train)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		call(train, RECORD, 0);
+		for (unsigned m = 0; m < PARTS; m++) {
+			call(train, PEER, m % DEVICES);
+			for (unsigned k = 0; k < 3; k++)
+				call(train, LAUNCH, m % DEVICES);
+		}
+		for (unsigned m = 0; m < PARTS; m++) {
+			train->time += 10000;
+			call(train, COPY, m % DEVICES);
+			call(train, HOLD, m % DEVICES);
+		}
+		for (unsigned d = 0; d < DEVICES; d++)
+			call(train, WAIT, d);
+	}
+}
+
+/* No steps at all: no function is called once a round, nor from a line of its own. */
+static void a_loop_over_devices_is_one_step_a_round(void **state)
+{
+	(void)state;
+	assert_in_range(count_steps(data_parallel), ROUNDS - 1, ROUNDS);
+}
+
+/* Its parts were the steps, and left 88 % of the time between them. */
+static void so_is_a_pipeline_over_devices(void **state)
+{
+	(void)state;
+	assert_in_range(count_steps(pipeline), ROUNDS - 1, ROUNDS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_loop_over_devices_is_one_step_a_round, forget),
+		cmocka_unit_test_teardown(so_is_a_pipeline_over_devices, forget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
