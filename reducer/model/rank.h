@@ -17,7 +17,7 @@ const char *process_host(const struct process *process);
 /* How many processors its machine has, as it told; 0 = it did not. */
 uint64_t process_cpus(const struct process *process);
 
-/* Its number among the processes of its job, by RANK or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it. Returns -1 where none says it. */
+/* Its number in its job, by RANK or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it. Returns -1 where none says it. */
 int process_rank(const struct process *process, uint64_t *rank);
 
 /* What tells it apart from others of its pid, to be put behind its name: " of node-a, rank 3"; "" = nothing has to. */

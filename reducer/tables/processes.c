@@ -20,7 +20,7 @@ static const struct table_column columns[] = {
 	[PARENT] = {"parent", "parent", TABLE_INTEGER, UNIT_NONE, 1, "pid of the parent"},
 	[HOST] = {"host", "host", TABLE_TEXT, UNIT_NONE, 2, "name of the machine or container"},
 	[RANK] = {"rank", "rank", TABLE_INTEGER, UNIT_NONE, 1,
-		  "its number in a job of several, by RANK or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it; empty = none of them was "
+		  "number in a job of several, by RANK or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it; empty = none of them was "
 		  "set when it started"},
 	[COMMAND] = {"command", "command", TABLE_TEXT, UNIT_NONE, 0, "name of the program, as the kernel keeps it (15 bytes)"},
 	[TITLE] = {"title", "title", TABLE_TEXT, UNIT_NONE, 1,
