@@ -24,9 +24,10 @@ static const struct table_column columns[] = {
 	[OUTSIDE] = {"outside_steps", "outside", TABLE_INTEGER, UNIT_COUNT, 1, "steps before and behind that they are compared with"},
 	[INSIDE_STEP] = {"inside_p50_ns", "step inside", TABLE_INTEGER, UNIT_NS, 0, "median of the windows' medians"},
 	[OUTSIDE_STEP] = {"outside_p50_ns", "outside", TABLE_INTEGER, UNIT_NS, 0, "the same of the steps around each"},
-	[COST] = {"cost", "longer by", TABLE_REAL, UNIT_RATIO, 0, "median over windows of inside by outside, less 1: 0.05 = 5 % longer"},
+	[COST] = {"cost", "longer by", TABLE_REAL, UNIT_RATIO, 0,
+		  "median over windows of inside by outside, less 1: 0.05 = 5 % longer; empty = too few windows"},
 	[COST_NS] = {"cost_ns", "or", TABLE_INTEGER, UNIT_NS, 0, "cost times outside_p50_ns"},
-	[LOW] = {"cost_low", "at least", TABLE_REAL, UNIT_RATIO, 0, "lower bound, wrong at most once in 40 times; empty = too few windows"},
+	[LOW] = {"cost_low", "at least", TABLE_REAL, UNIT_RATIO, 0, "lower bound, wrong at most once in 40 times"},
 	[HIGH] = {"cost_high", "at most", TABLE_REAL, UNIT_RATIO, 0, "upper bound, likewise"},
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
@@ -181,10 +182,12 @@ static void put_process(struct table *table, const struct process *process, stru
 	table_integer(table, OUTSIDE, (int64_t)cost->outside_steps);
 	table_integer(table, INSIDE_STEP, llround(summed.inside_ns));
 	table_integer(table, OUTSIDE_STEP, llround(summed.outside_ns));
+	if (!summed.is_bound) {
+		table_note(table, NOTE_INFO, "Process %s: what differs over fewer than six windows may be chance.", process->called);
+		return;
+	}
 	table_real(table, COST, summed.cost);
 	table_integer(table, COST_NS, llround(summed.cost * summed.outside_ns));
-	if (!summed.is_bound)
-		return;
 	table_real(table, LOW, summed.low);
 	table_real(table, HIGH, summed.high);
 }
