@@ -125,7 +125,7 @@ _tfprof_reduce()
 	_tfprof_reduce_start
 	case $before in
 	-t | --tables) _tfprof_reduce_list "$tables"; return ;;
-	-f | --format) _tfprof_reduce_words 'text csv json folded pprof markdown html junit baseline sqlite chrome kineto perfetto xplane'; return ;;
+	-f | --format) _tfprof_reduce_words 'text csv json folded pprof markdown html junit baseline prometheus sqlite chrome kineto perfetto xplane'; return ;;
 	-o | --output) _tfprof_reduce_paths -f; return ;;
 	--html) _tfprof_reduce_paths -f; return ;;
 	--run) _tfprof_reduce_words 'all each'; return ;;

@@ -201,10 +201,10 @@ static void assert_harmless(const char *out, const char *allowed)
 static void test_hostile_cells(void **state)
 {
 	static const char hostile[] = "a,\"b\"\n\r\t\033]0;title\007\xff\xfe|`*;</script>\0hidden";
-	static const char *const formats[] = {"text", "csv", "json", "markdown"};
+	static const char *const formats[] = {"text", "csv", "json", "markdown", "prometheus"};
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		struct table *table = table_of(hostile, sizeof(hostile) - 1);
 		char *out;
 		table_note(table, NOTE_LOSS, "%s", hostile);
