@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { STATE_NONE, STATE_CUPTI, STATE_REFUSED, STATE_TAKEN, STATE_WINDOW, STATE_FAILED }; /* gpu_state.state */
-enum { LOSS_DROPPED = 19, LOSS_UNREADABLE = 20, LOSS_UNFLUSHED = 24 };                  /* losses.def */
+enum { LOSS_DROPPED = 19, LOSS_UNREADABLE = 20, LOSS_NONE = 22, LOSS_UNFLUSHED = 24 };  /* losses.def */
 
 static int is_launch_kind(enum gpu_kind kind)
 {
@@ -130,6 +130,12 @@ static bool lost_events(const struct process *process)
 	return false;
 }
 
+/* A call without an identity is judged when it comes: nothing has been told of CUPTI by then, but that such calls were counted. */
+static int is_before_first(const struct gpu_scan *scan, const struct gpu_flight *flight)
+{
+	return flight->correlation == 0 && flight->state == 0 && losses(scan->scan->process, LOSS_NONE) > 0;
+}
+
 static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu_flight *flight, int is_crowded)
 {
 	enum gpu_reason reason = reason_now(scan, flight);
@@ -153,7 +159,7 @@ static enum gpu_reason host_reason(const struct gpu_scan *scan, const struct gpu
 		return GPU_REASON_UNREADABLE;
 	if (is_cut_off(scan, flight, second)) /* more than a flush period */
 		return GPU_REASON_DIED;
-	if (scan->first_on != 0 && flight->begin < scan->first_on)
+	if (scan->first_on != 0 ? flight->begin < scan->first_on : is_before_first(scan, flight))
 		return GPU_REASON_NOT_STARTED;
 	if (flight->correlation == 0)
 		return GPU_REASON_NO_IDENTITY;

@@ -94,6 +94,28 @@ static void test_reasons_come_from_what_the_log_says(void **state)
 	}
 }
 
+/*
+ * A window opens: while one thread makes CUPTI begin the others go on. Their calls have no identity, and come before the log says that it
+ * began; the library counted them.
+ */
+static void test_calls_before_cupti_began_say_so(void **state)
+{
+	(void)state;
+	for (unsigned is_counted = 0; is_counted < 2; is_counted++) {
+		struct made *made = begin_made();
+		struct tfp_thread_slot slots[1] = {{.state = 1, .serial = 1, .tid = 100}};
+		const struct gpu_counts *counts;
+
+		slots[0].losses[22].count = is_counted; /* cupti_none */
+		maker_live(&made->maker, TFP_BLOCK_THREADS, NULL, slots, sizeof slots);
+		made->maker.live.threads_count = 1;
+		call(made, 160, 170, LAUNCH, 0, 1, 0);
+		counts = &scan(made)->counts;
+		assert_int_equal(counts->reasons[GPU_HOST_ONLY][is_counted ? GPU_REASON_NOT_STARTED : GPU_REASON_NO_IDENTITY], 1);
+		end_made(made);
+	}
+}
+
 static void test_a_graph_is_one_launch_with_many_records(void **state)
 {
 	struct made *made = begin_made();
@@ -434,6 +456,7 @@ int main(void)
 		cmocka_unit_test(test_call_and_record_meet_in_either_order),
 		cmocka_unit_test(test_each_launch_has_one_class_and_a_reason),
 		cmocka_unit_test(test_reasons_come_from_what_the_log_says),
+		cmocka_unit_test(test_calls_before_cupti_began_say_so),
 		cmocka_unit_test(test_a_graph_is_one_launch_with_many_records),
 		cmocka_unit_test(test_impossible_times_count_and_stay_out_of_sums),
 		cmocka_unit_test(test_a_double_counts_once), cmocka_unit_test(test_a_step_of_the_clock_moves_no_launch),
