@@ -144,6 +144,9 @@ void asked_ready(struct asked *asked, const struct options *options, const struc
 
 	if (asked->is_cut)
 		keep_wanted(asked, options);
+	if (request->last_ns >= 0)
+		request->from_ns = (asked->run->gone_ns > asked->run->duration_ns ? asked->run->gone_ns : asked->run->duration_ns) -
+				   request->last_ns;
 	prepare_scan(&asked->options, request, kinds, kind_count);
 	if (format->is_without_sums && !options->figure_limits.count)
 		asked->options.without = RUN_SUM_ALL;

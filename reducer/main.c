@@ -322,8 +322,9 @@ static void check_usage(const struct options *options, const struct report_kind 
 		return;
 	}
 	if (!options->tables && !kind_count &&
-	    (request->from_ns != INT64_MIN || request->to_ns != INT64_MAX || request->thread || request->allocator || request->device ||
-	     request->stream || request->has_steps || request->name || request->sort || request->is_top_given))
+	    (request->from_ns != INT64_MIN || request->last_ns >= 0 || request->to_ns != INT64_MAX || request->thread ||
+	     request->allocator || request->device || request->stream || request->has_steps || request->name || request->sort ||
+	     request->is_top_given))
 		base_die("of filters the summary takes --process, --host and --rank alone; choose a table, for example "
 			 "-t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)

@@ -37,6 +37,8 @@ static uint64_t number(const char *name, const char *value, uint64_t smallest, u
 	return parsed;
 }
 
+#define WINDOW_WORDS "write FROM-TO, for example 1.5s-20s, 300ms- or -2m; -60s- is the last minute"
+
 /* "1.5s" and the like, in ns; a bare number counts seconds. */
 static int64_t moment(const char *name, const char *value, const char **end)
 {
@@ -49,7 +51,7 @@ static int64_t moment(const char *name, const char *value, const char **end)
 	size_t i = 0;
 
 	if (after == value || !(count >= 0) || count > 1e15)
-		base_die("--%s: '%s' is no time; write for example 1.5s-20s, 300ms- or -2m", name, value);
+		base_die("--%s: '%s' is no time; " WINDOW_WORDS, name, value);
 	while (strncmp(after, units[i].suffix, strlen(units[i].suffix)) != 0)
 		i++;
 	*end = after + strlen(units[i].suffix);
@@ -59,16 +61,19 @@ static int64_t moment(const char *name, const char *value, const char **end)
 static void take_window(struct options *options, const char *name, const char *value)
 {
 	const char *at = value;
+	bool is_last = value[0] == '-' && strchr(value + 1, '-') == value + strlen(value) - 1;
 
-	if (*at != '-')
+	if (is_last)
+		options->request.last_ns = moment(name, at + 1, &at);
+	else if (*at != '-')
 		options->request.from_ns = moment(name, at, &at);
 	if (*at != '-')
-		base_die("--%s=%s: write FROM-TO, for example 1.5s-20s, 300ms- or -2m", name, value);
+		base_die("--%s=%s: " WINDOW_WORDS, name, value);
 	at++;
 	if (*at)
 		options->request.to_ns = moment(name, at, &at);
 	if (*at || options->request.from_ns > options->request.to_ns)
-		base_die("--%s=%s: write FROM-TO, for example 1.5s-20s, 300ms- or -2m", name, value);
+		base_die("--%s=%s: " WINDOW_WORDS, name, value);
 }
 
 static void take_output(struct options *options, const char *name, const char *value)
@@ -266,7 +271,8 @@ static const struct option_row rows[] = {
 	 "exit status 3 if a figure of comparison.* is larger: step_p50=5% (than --against), step_p50=12ms, peak:heap=2GiB; 4 if that "
 	 "cannot be told; may be repeated",
 	 .take = take_limit},
-	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s", .take = take_window},
+	{"window", 0, "FROM-TO", "only this time, counted from the start of the run: 1.5s-20s; or the last of it: -60s-",
+	 .take = take_window},
 	{"process", 0, "PID|NAME", "only this process, or all of this program", TEXT(request.process)},
 	{"host", 0, "NAME", "only processes of this machine or container", TEXT(request.host)},
 	{"rank", 0, "N", "only processes of this rank of the job (RANK, or what MPI, Slurm, Horovod, JAX and TF_CONFIG call it)",
@@ -473,7 +479,7 @@ void options_parse(struct options *options, int count, char **words)
 	bool only_paths = false;
 
 	*options = (struct options){
-		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .top = SIZE_MAX},
+		.request = {.from_ns = INT64_MIN, .to_ns = INT64_MAX, .last_ns = -1, .top = SIZE_MAX},
 		.report = {.frames = 8},
 		.limits = rule_limits_default,
 	};

@@ -34,6 +34,7 @@ struct request {
 	struct run *run;
 	struct frames *frames;
 	int64_t from_ns, to_ns; /* --window: INT64_MIN, INT64_MAX = all */
+	int64_t last_ns;	/* --window=-60s-: from_ns is so long before the run's end, once that is known; -1 = it is not */
 	const char *process;    /* --process: a pid or a command; NULL = all */
 	const char *host;       /* --host: a machine or container by its name; NULL = all */
 	const char *rank;       /* --rank: its number in the job; NULL = all */
