@@ -3,6 +3,7 @@
 #include "preload/cuda_real.h"
 
 #include "collectors/loader.h"
+#include "preload/dynamic.h"
 #include "preload/real.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -81,6 +82,23 @@ static void *find_in(const char *path, const char *name)
 	return function && !is_ourselves(function) ? function : NULL;
 }
 
+/*
+ * Whether the object that defines it gives `function` no version, so that whoever is linked with that asks for none (TensorFlow has such
+ * functions, which load CUDA when they are first called): then the first of that name in the global search order is meant.
+ */
+static int is_unversioned(const void *function, const char *name)
+{
+	struct link_map *map = NULL;
+	struct tfp_dynamic object;
+	const ElfW(Sym) *entry;
+	Dl_info info;
+
+	if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !tfp_dynamic_read(&object, map->l_addr, map->l_ld))
+		return 0;
+	entry = tfp_dynamic_entry(&object, name);
+	return entry && (!object.versions || object.versions[entry - (const ElfW(Sym) *)object.symbols] <= VER_NDX_GLOBAL);
+}
+
 /* Asks the loader. *span: the calling object; of code that it does not know (made at run time) the page. */
 static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
 {
@@ -94,8 +112,10 @@ static void *ask_loader(const char *name, uintptr_t caller, struct span *span)
 		if (map->l_name && map->l_name[0]) /* the program itself has none: its scope is the global one */
 			function = find_in(map->l_name, name);
 	}
-	if (!function)
-		function = tfp_loader_symbol(RTLD_NEXT, name);
+	if (!function || is_unversioned(function, name)) {
+		void *first = tfp_loader_symbol(RTLD_NEXT, name);
+		function = first ? first : function;
+	}
 	return function;
 }
 

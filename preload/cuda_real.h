@@ -3,8 +3,9 @@
  * The real functions behind the GPU hooks.
  *
  * Two runtimes may share a process (two releases, each behind the libraries that were built for it), and either may come
- * after us or never. So the answer depends on who asks: the object that the caller's code lies in, then what follows us
- * in the global search order. Without us the loader would have found the same function by version and scope.
+ * after us or never. So the answer depends on who asks: the object that the caller's code lies in and those it needs, then what
+ * follows us in the global search order; the other way round where what is found so has no version. Without us the loader would
+ * have found the same function by version and scope.
  *
  * Rule: found once for each function and calling object, kept until a dlclose changes what is mapped; never RTLD_DEFAULT,
  * nothing is loaded, the host's dlerror says what it would (collectors/loader.h).
