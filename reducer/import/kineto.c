@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define EPOCH_LEAST_NS INT64_C(100000000000000000) /* 1973: times are absolute */
+#define RELATIVE_NS INT64_C(1000000000000000) /* where a file's 0 is put: 11 days, for some count from the middle of what they tell */
 #define LATEST_NS (INT64_C(1) << 61)
 
 /* What is kept of an event's texts and numbers: kineto_keys.def. */
@@ -119,7 +120,7 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 	} else if (word == JSON_ARRAY && key >= KINETO_OLD_DIMENSIONS && key <= KINETO_INPUTS) {
 		kineto_take_inputs(kineto, key == KINETO_OLD_DIMENSIONS ? KINETO_DIMENSIONS : key);
 	} else if (is_bad_time(json, key, word)) {
-		set_number(event, key, -1); /* set_times refuses it */
+		set_number(event, key, INT64_MIN); /* set_times refuses it */
 		json_skip(json, word);
 	} else if (key >= KINETO_KEYS || (word != JSON_STRING && word != JSON_NUMBER)) {
 		json_skip(json, word);
@@ -163,11 +164,11 @@ static int set_times(struct kineto *kineto, struct kineto_event *event)
 {
 	int64_t begin = kineto_number(event, KINETO_TS), duration = kineto_number(event, KINETO_DUR);
 
-	if (!kineto_has(event, KINETO_TS) || begin < 0)
+	if (!kineto_has(event, KINETO_TS) || begin < -EPOCH_LEAST_NS)
 		return -1;
 	if (begin < EPOCH_LEAST_NS)
-		begin += kineto->base_ns ? kineto->base_ns : 1000000000;
-	if (begin > LATEST_NS || duration < 0 || duration > LATEST_NS)
+		begin += kineto->base_ns ? kineto->base_ns : RELATIVE_NS;
+	if (begin < 0 || begin > LATEST_NS || duration < 0 || duration > LATEST_NS)
 		return -1;
 	event->begin_ns = (uint64_t)begin;
 	event->duration_ns = (uint64_t)duration;
