@@ -82,9 +82,10 @@ void verdict_say_between(struct text *sentence, const struct step_rows *rows, co
 	if (part < BETWEEN_FROM)
 		return;
 	text_format(sentence,
-		    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this "
-		    "(evaluation, acting, checkpoints, tracing).",
-		    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9);
+		    " %.0f %% of the time from the first %s to the last, %.2f s, lies between them and is in none of this (%s).",
+		    100 * part, unit_kind_name(rows->kind), (double)most.between / 1e9,
+		    rows->kind == UNIT_REQUEST ? "waiting for the next one, or work outside of its range" :
+						 "evaluation, acting, checkpoints, tracing");
 	if (rows->kind == UNIT_STEP)
 		python_looks_say_between(sentence, request);
 }
