@@ -8,6 +8,7 @@
 
 #include "reducer/report/escape.h"
 #include "reducer/report/human.h"
+#include "reducer/tables/step_changes.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define STEPS_WIDTH 66 /* of a line of steps without its bars */
 #define WHO_WIDTH 16
 #define WORK_ROWS 4
+#define CHANGES_LINES 3
 #define NUMBERS_WIDTH 43  /* of a line of work without its name */
 #define OUTSIDE_PART 0.05 /* of it that is named */
 #define NAME_MOST 100
@@ -149,6 +151,17 @@ static void put_whose(struct summary *summary, const struct process *process, si
 	summary_end_line(summary);
 }
 
+/* From when on steps take longer. */
+static void put_changes(struct summary *summary, const struct step_rows *rows, size_t process)
+{
+	struct text said = {0};
+
+	step_changes_say(&said, rows, summary->request, process);
+	if (said.length && summary_left(summary))
+		summary_sentence(summary, "  ", said.bytes, CHANGES_LINES);
+	text_free(&said);
+}
+
 void summary_put_steps(struct summary *summary)
 {
 	const struct run *run = summary->request->run;
@@ -175,6 +188,8 @@ void summary_put_steps(struct summary *summary)
 		put_steps(summary, times, count, rows.items[first]);
 	if (count)
 		put_whose(summary, summary->steps.process, others);
+	if (count)
+		put_changes(summary, &rows, wanted);
 	free(times);
 	step_rows_free(&rows);
 }

@@ -5,6 +5,7 @@
  * Rule: both speak of the steps whose end is known. Percentiles are by nearest rank; the deviation is that of a sample.
  */
 #include "reducer/tables/notes.h"
+#include "reducer/tables/step_changes.h"
 #include "reducer/tables/step_values.h"
 
 #include <math.h>
@@ -196,6 +197,7 @@ static void fill_steps(struct table *table, const struct request *request)
 				table_integer(table, VALUES + (size_t)v, (int64_t)found[v][s]);
 	}
 	note_none(table, &rows);
+	step_changes_note(table, &rows, request);
 	step_rows_notes(table, request, &rows);
 	free(values);
 	step_rows_free(&rows);
