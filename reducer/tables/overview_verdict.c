@@ -46,7 +46,6 @@ static const char *const level_names[] = {"none", "possible", "moderate", "high"
 #define MOST_FROM 75.0 /* percent of 'other' from which the processors' use speaks of it */
 #define BUSY_FROM 0.7  /* processors: a thread that computes most of the time */
 #define IDLE_FROM 0.1
-#define WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
 #define WHOLE_FROM_S 0.5 /* of a run without steps: less is over before its readings say much */
 #define LINE_FROM 5.0 /* percent of the time that make a line of Python worth naming */
 #define NS_PER_MINUTE 6e10
@@ -137,6 +136,15 @@ static enum level level_of(const struct area *area, double percent)
 	return percent >= area->moderate ? LEVEL_MODERATE : LEVEL_NONE;
 }
 
+/* Than the worst so far: by level, then share. What nobody recorded, the last of them, only where it is the larger part, too. */
+static bool is_worse(const struct judged *judged, size_t area)
+{
+	enum level level = judged->levels[area], worst = judged->levels[judged->worst];
+	bool is_larger = judged->percent[area] > judged->percent[judged->worst], is_other = areas[area].value == VALUE_OTHER;
+
+	return level > worst ? is_larger || !is_other : level == worst && is_larger && !is_other;
+}
+
 static struct judged judge(const struct step_rows *rows, uint64_t all)
 {
 	struct judged judged = {.worst = AREAS,
@@ -154,10 +162,7 @@ static struct judged judge(const struct step_rows *rows, uint64_t all)
 		judged.levels[AREAS - 1] = judged.levels[AREAS - 1] == LEVEL_HIGH ? LEVEL_HIGH : LEVEL_NONE;
 	}
 	for (size_t a = 0; a < AREAS; a++)
-		if (judged.levels[a] >= LEVEL_MODERATE &&
-		    (judged.worst == AREAS || judged.levels[a] > judged.levels[judged.worst] ||
-		     (judged.levels[a] == judged.levels[judged.worst] && judged.percent[a] > judged.percent[judged.worst] &&
-		      areas[a].value != VALUE_OTHER)))
+		if (judged.levels[a] >= LEVEL_MODERATE && (judged.worst == AREAS || is_worse(&judged, a)))
 			judged.worst = a;
 	return judged;
 }
@@ -217,17 +222,6 @@ static double busy_processors(const struct step_rows *rows, const struct request
 	       (double)(last->time_ns - first->time_ns);
 }
 
-/* That no processor was free, where that is much of the time. */
-static void put_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited)
-{
-	bool is_whole = rows->kind == UNIT_WHOLE;
-
-	if (waited >= WAITED_FROM)
-		text_format(sentence,
-			    "%s the first %s to the last %s waited for a processor %.0f %% of the time: other work had them.", begin,
-			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
-}
-
 /* Where most of the time is nobody's: whether the process computed meanwhile, or waited. Returns whether that speaks of it. */
 static bool put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			   const struct request *request)
@@ -247,9 +241,9 @@ static bool put_processors(struct text *sentence, const struct judged *judged, c
 		    : busy >= BUSY_FROM		  ? ": it computes in code that announces no ops"
 		    : busy > IDLE_FROM		  ? ""
 		    : waited < 0		  ? ": it waits, be it for a processor"
-		    : waited < WAITED_FROM	  ? ": it waits"
+		    : waited < VERDICT_WAITED_FROM	  ? ": it waits"
 						  : "");
-	put_waited(sentence, " From", rows, waited);
+	verdict_say_waited(sentence, " From", rows, waited);
 	return true;
 }
 
@@ -288,7 +282,7 @@ static void put_besides(struct text *sentence, const struct judged *judged, cons
 
 	if (!put_rare(sentence, rows, request, all))
 		verdict_say_longest(sentence, rows, request);
-	put_waited(sentence, 100 * waited > said ? " But from" : " From", rows, waited);
+	verdict_say_waited(sentence, 100 * waited > said ? " But from" : " From", rows, waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;
@@ -472,7 +466,7 @@ static void put_whole(struct text *sentence, const struct request *request)
 		return;
 	text_format(sentence, " In %.2f s %s used %.2f s of processor time, %.2f s of it in the kernel", whole.seconds,
 		    whole.processes == 1 ? "the process" : "the processes", cpu, whole.system_s);
-	if (whole.delay_s >= WAITED_FROM * whole.seconds)
+	if (whole.delay_s >= VERDICT_WAITED_FROM * whole.seconds)
 		text_format(sentence, "; threads that could have run waited for a processor at least %.2f s in all", whole.delay_s);
 	else if (cpu < IDLE_FROM * whole.seconds)
 		text_format(sentence, ": %s waited most of the time", whole.processes == 1 ? "it" : "they");

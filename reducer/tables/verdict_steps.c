@@ -34,6 +34,16 @@ uint64_t verdict_time_without_devices(const struct step_rows *rows)
 	return all;
 }
 
+void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited)
+{
+	bool is_whole = rows->kind == UNIT_WHOLE;
+
+	if (waited >= VERDICT_WAITED_FROM)
+		text_format(sentence,
+			    "%s the first %s to the last %s waited for a processor %.0f %% of the time: other work had them.", begin,
+			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
+}
+
 void verdict_say_failed(struct text *sentence, const struct request *request)
 {
 	bool is_out = memory_out_find(request).is_end, has_fault;

@@ -10,6 +10,7 @@
 #include "reducer/tables/step_values.h"
 
 #define VERDICT_FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
+#define VERDICT_WAITED_FROM 0.2 /* of the steps' time ready to run and not running: more than a machine that is only used does */
 
 /* ns of the judged steps of processes in none of whose steps a device worked. */
 uint64_t verdict_time_without_devices(const struct step_rows *rows);
@@ -19,6 +20,9 @@ bool verdict_has_ranks(const struct request *request);
 
 /* That the run failed, where it did: what its time went into is not what to mend first. */
 void verdict_say_failed(struct text *sentence, const struct request *request);
+
+/* That no processor was free for that share of the time, where it is much. `begin`: "From". */
+void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited);
 
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);
