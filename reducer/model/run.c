@@ -9,6 +9,7 @@
 #include "reducer/read/schema.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,6 +428,16 @@ bool process_has_failed(const struct process *process)
 	if (process->end == END_EXIT || process->end == END__EXIT)
 		return process->end_status != 0;
 	return process->end == END_ABORT || process->end == END_SIGNAL || (process->end == END_UNKNOWN && !process->end_doubt);
+}
+
+bool process_has_crashed(const struct process *process)
+{
+	static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP};
+
+	for (size_t i = 0; process->end == END_SIGNAL && i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (process->end_status == signals[i])
+			return true;
+	return process->end == END_ABORT;
 }
 
 const char *process_end_text(const struct process *process, char *text, size_t room)

@@ -311,6 +311,9 @@ bool process_has_strange_devices(const struct process *process);
 /* Did it fail, or was it killed, as far as is known: an exit status that is not 0, abort, a signal, no word at its end? */
 bool process_has_failed(const struct process *process);
 
+/* Did it end by abort, or by a signal that programs do not end others by? */
+bool process_has_crashed(const struct process *process);
+
 /* One word or a short sentence: "exit status 0", "killed by signal 9", "no word: killed", ... `room` at least 80. */
 const char *process_end_text(const struct process *process, char *text, size_t room);
 

@@ -206,20 +206,13 @@ void summary_find_end(struct summary *summary)
 	table_free(table);
 }
 
-/* Signals that programs do not end their workers by. */
-static bool is_crash(int signal_number)
-{
-	return signal_number == SIGSEGV || signal_number == SIGBUS || signal_number == SIGILL || signal_number == SIGFPE ||
-	       signal_number == SIGABRT || signal_number == SIGSYS || signal_number == SIGTRAP;
-}
-
 /*
  * A process of the run that did not end as it should. SIGKILL and the status of a rank count where the program failed, too: what ended
  * well has ended such workers itself, and a helper's status may be an answer. SIGTERM is what is left to do once something has failed.
  */
 static bool has_fallen(const struct process *process, bool is_main_failed)
 {
-	if (process->end == END_ABORT || (process->end == END_SIGNAL && is_crash(process->end_status)))
+	if (process_has_crashed(process))
 		return true;
 	if (!is_main_failed || !process_has_failed(process))
 		return false;

@@ -499,6 +499,7 @@ static void put_unknown(struct table *table, const struct step_rows *rows, const
 {
 	struct text sentence = {0};
 
+	verdict_say_failed(&sentence, request);
 	if (rows->unrecorded)
 		text_format(&sentence, "No %s lies in a capture window: where the time went was not recorded.",
 			    unit_kind_name(rows->kind));

@@ -44,6 +44,14 @@ void verdict_say_waited(struct text *sentence, const char *begin, const struct s
 			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
 }
 
+/* The process that the report is headed by. */
+static bool has_crashed(const struct request *request)
+{
+	const struct process *first = request->run->process_count ? run_main(request->run) : NULL;
+
+	return first && request_wants_process(request, first) && process_has_crashed(first);
+}
+
 void verdict_say_failed(struct text *sentence, const struct request *request)
 {
 	bool is_out = memory_out_find(request).is_end, has_fault;
@@ -54,6 +62,8 @@ void verdict_say_failed(struct text *sentence, const struct request *request)
 	if (has_fault || is_out)
 		text_format(sentence, "What failed goes before this: %s%s%s. ", has_fault ? "work on the GPU" : "",
 			    has_fault && is_out ? ", and " : "", is_out ? "memory ran out" : "");
+	else if (has_crashed(request))
+		text_string(sentence, "What failed goes before this: the program crashed (-t threads_at_end). ");
 	text_free(&fault);
 }
 
