@@ -28,10 +28,11 @@ struct seeking {
 	struct fetch_line lines[LINES_MOST];
 	size_t line_count;
 	bool is_of_sampler; /* what is looked for */
+	bool is_iterable;   /* the fetching asked an IterableDataset */
 	/* Of the stack being walked. */
 	size_t own;   /* number of the innermost line of the script; SIZE_MAX = not met yet */
 	size_t fetch; /* of the line of the fetching; SIZE_MAX = not met yet */
-	bool is_found, is_sampler, is_dataset, is_collate;
+	bool is_found, is_sampler, is_dataset, is_iterated, is_collate;
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -46,6 +47,7 @@ static void take_callee(struct seeking *seeking, const struct symbol_frame *fram
 	const char *function = frame->function;
 
 	seeking->is_dataset = ends_with(function, "__getitem__") || ends_with(function, "__getitems__");
+	seeking->is_iterated = ends_with(function, "__iter__");
 	seeking->is_collate = strstr(function, "collate") || ends_with(frame->file, COLLATE);
 }
 
@@ -57,6 +59,8 @@ static void take_fetch(struct seeking *seeking, const struct symbol_frame *frame
 			take_callee(seeking, frame);
 		return;
 	}
+	/* Python before 3.11 names no classes. */
+	seeking->is_iterable |= seeking->is_iterated || strstr(frame->function, "Iterable") != NULL;
 	seeking->is_found = true;
 	if (ends_with(frame->function, "<listcomp>")) {
 		seeking->is_dataset = true;
@@ -107,7 +111,7 @@ static void take_stack(void *context, size_t process, uint32_t stack, const stru
 	size_t before = looks->lines.count;
 
 	seeking->own = seeking->fetch = SIZE_MAX;
-	seeking->is_found = seeking->is_sampler = seeking->is_dataset = seeking->is_collate = false;
+	seeking->is_found = seeking->is_sampler = seeking->is_dataset = seeking->is_iterated = seeking->is_collate = false;
 	frames_walk(seeking->frames, process, stack, take_frame, seeking);
 	looks->list = base_grow(looks->list, &looks->room, looks->lines.count + 1, sizeof(*looks->list));
 	for (size_t i = before; i < looks->lines.count; i++)
@@ -175,7 +179,7 @@ static void say(struct text *text, const struct seeking *seeking, const char *wh
 	text_format(text, " (%s), by looks at Python code.", looks->lines.list[first].function);
 }
 
-double input_line_say(struct text *text, const struct request *request, const size_t *processes, size_t count)
+double input_line_say(struct text *text, bool *is_iterable, const struct request *request, const size_t *processes, size_t count)
 {
 	struct python_looks looks = {.lines = python_lines_make()};
 	struct seeking seeking = {.looks = &looks, .frames = request->frames};
@@ -185,6 +189,7 @@ double input_line_say(struct text *text, const struct request *request, const si
 		python_looks_of_process(&looks, request, processes[i], take_stack, &seeking);
 	say(text, &seeking, "samples are made");
 	collate = collate_share(&seeking);
+	*is_iterable = seeking.is_iterable;
 	python_looks_free(&looks);
 	return collate;
 }

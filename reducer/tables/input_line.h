@@ -14,8 +14,11 @@
 
 #define INPUT_LINE_UNKNOWN (-1.0)
 
-/* A sentence, begun with a blank, of these processes (indexes in run->processes). Returns the share of it that collates. */
-double input_line_say(struct text *text, const struct request *request, const size_t *processes, size_t count);
+/*
+ * A sentence, begun with a blank, of these processes (indexes in run->processes), and whether an IterableDataset made the samples. Returns
+ * the share of it that collates.
+ */
+double input_line_say(struct text *text, bool *is_iterable, const struct request *request, const size_t *processes, size_t count);
 
 /* The same of the process that runs the steps, of its waiting for batches; the share of it in which the sampler ran. */
 double input_line_say_sampler(struct text *text, const struct request *request, size_t process);

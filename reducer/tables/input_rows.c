@@ -125,7 +125,7 @@ static void sum_workers(struct input_view *view, const struct request *request)
 	view->workers_at_once = most_at_once(run, workers, view->workers);
 	if (!view->workers)
 		workers[0] = (size_t)(view->process - run->processes);
-	view->collate = input_line_say(&view->line, request, workers, view->workers ? view->workers : 1);
+	view->collate = input_line_say(&view->line, &view->is_iterable, request, workers, view->workers ? view->workers : 1);
 	view->sampler = INPUT_LINE_UNKNOWN;
 	if (view->loading->counts[LOADING_LOADER])
 		view->sampler = input_line_say_sampler(&view->sampler_line, request, (size_t)(view->process - run->processes));

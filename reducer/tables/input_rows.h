@@ -44,6 +44,7 @@ struct input_view {
 	double collate, sampler;	     /* their shares of making samples, of waiting for them, by looks; below 0 = not known */
 	size_t guessed;			     /* of them whose work is known by processor time alone */
 	uint64_t busy_ns, alive_ns, worker_reads_ns, worker_collate_ns, batches;
+	bool is_iterable;	  /* looks met an IterableDataset, which each worker goes through */
 	bool is_untold;		  /* possible, because nothing tells of input, and nothing else of much of the time */
 	bool is_outside;	  /* most of the waiting lies behind the steps' marker */
 	double reading_threads;	  /* of other threads: time in reads by the time of the steps */

@@ -101,6 +101,9 @@ static void advise_workers(struct input_view *view, uint64_t made_ns, const char
 	else if (cpus && wanted > cpus)
 		text_format(&view->advice, " The machine has %" PRIu64 " processor%s: more workers than that help only where they wait.",
 			    cpus, cpus == 1 ? "" : "s");
+	if (view->is_iterable && !has_workers && wanted != 1)
+		text_string(&view->advice, " Each worker goes through an IterableDataset: one that does not share its samples among them "
+					   "(torch.utils.data.get_worker_info) gives each as often as there are workers.");
 	view->remedy = view->advice.bytes;
 }
 

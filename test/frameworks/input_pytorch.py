@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training script whose input is slow, or not: input_pytorch.py code|spawned|read|collate|loops|sampler|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
+"""A training script whose input is slow, or not: input_pytorch.py code|spawned|read|collate|loops|stream|sampler|plain|healthy WORKERS [FILE]. Knows nothing of tfprof."""
 import os
 import sys
 import threading
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler, default_collate
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler, default_collate
 
 MODE, WORKERS = sys.argv[1], int(sys.argv[2])
 FILE = sys.argv[3] if len(sys.argv) > 3 else ""
@@ -35,6 +35,13 @@ class Samples(Dataset):
         return torch.full((WIDTH,), float(index)), torch.zeros(1)
 
 
+class Stream(IterableDataset):
+    def __iter__(self):
+        for index in range(SAMPLES):
+            time.sleep(0.02)  # until the next one comes
+            yield torch.full((WIDTH,), float(index)), torch.zeros(1)
+
+
 class Chosen(Sampler):
     def __iter__(self):
         for index in range(SAMPLES):
@@ -60,9 +67,9 @@ def main():
     model = torch.nn.Sequential(*layers, torch.nn.Linear(WIDTH, 1))
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     context = "spawn" if MODE == "spawned" else None  # Python's helper for what processes share runs beside such workers
-    if MODE in ("loops", "sampler"):  # lines are known of programs with a second thread
+    if MODE in ("loops", "stream", "sampler"):  # lines are known of programs with a second thread
         threading.Thread(target=threading.Event().wait, daemon=True).start()
-    for x, y in DataLoader(Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of, multiprocessing_context=context,
+    for x, y in DataLoader(Stream() if MODE == "stream" else Samples(), batch_size=BATCH, num_workers=WORKERS, collate_fn=batch_of, multiprocessing_context=context,
                            sampler=Chosen() if MODE == "sampler" else None):
         x, y = torch.as_tensor(x), torch.as_tensor(y)
         optimizer.zero_grad()
