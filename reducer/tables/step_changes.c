@@ -24,7 +24,8 @@ static const struct table_column columns[] = {
 	[STEPS] = {"steps", "steps", TABLE_INTEGER, UNIT_COUNT, 1, "that count"},
 	[START] = {"start_ns", "start", TABLE_INTEGER, UNIT_NS, 0, "of the first one, from the start of the run"},
 	[MEDIAN] = {"p50_ns", "a step", TABLE_INTEGER, UNIT_NS, 0, "median"},
-	[CHANGE] = {"change", "by", TABLE_REAL, UNIT_RATIO, 0, "longer than in the level before: 0.5 = half as long again, -0.5 = half as long"},
+	[CHANGE] = {"change", "by", TABLE_REAL, UNIT_RATIO, 0,
+		    "longer than in the level before: 0.5 = half as long again, -0.5 = half as long"},
 	[PART] = {"part", "most of it", TABLE_TEXT, UNIT_NONE, 0, "the part of a step that changed most, in the same direction"},
 	[PART_NS] = {"part_ns", "is", TABLE_INTEGER, UNIT_NS, 0, "by how much the part's median changed"},
 	[WAITED] = {"waited_share", "waited", TABLE_REAL, UNIT_RATIO, 1,
@@ -223,7 +224,8 @@ static void say_growing(struct text *text, const struct changes *changes)
 {
 	size_t last = changes->level_count - 1;
 
-	text_format(text, "%ss take longer and longer: ", changes->rows->kind == UNIT_STEP ? "Step" : unit_kind_name(changes->rows->kind));
+	text_format(text, "%ss take longer and longer: ",
+		    changes->rows->kind == UNIT_STEP ? "Step" : unit_kind_name(changes->rows->kind));
 	put_ns(text, (double)changes->levels[0].median);
 	text_format(text, " to %s %" PRIu64 ", ", unit_kind_name(changes->rows->kind),
 		    row_at(changes, changes->levels[0].end - 1)->unit.number);
@@ -320,8 +322,8 @@ static void fill(struct table *table, const struct request *request)
 	}
 	if (table->row_count)
 		table_note(table, NOTE_INFERRED,
-			   "Levels are inferred from the times of the steps: each has a tenth of them at least, and differs by a quarter. What "
-			   "changed within steps: -t python_time,op_stats --step=FROM-TO of one, and of the other.");
+			   "Levels are inferred from the times of the steps: each has a tenth of them at least, and differs by a quarter. "
+			   "What changed within steps: -t python_time,op_stats --step=FROM-TO of one, and of the other.");
 	notes_recording(table, request);
 	step_rows_free(&rows);
 }
@@ -330,8 +332,8 @@ static const struct analysis_kind *const needs[] = {&analysis_steps, NULL};
 const struct table_kind table_step_changes = {
 	.id = "step_changes",
 	.title = "When steps became slower or faster",
-	.help = "The levels that the time of a process's steps had, one after the other: from which step on they take longer, by how much, and "
-		"in which part.",
+	.help = "The levels that the time of a process's steps had, one after the other: from which step on they take longer, by how "
+		"much, and in which part.",
 	.columns = columns,
 	.column_count = COLUMNS,
 	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,
