@@ -26,6 +26,20 @@ const uint8_t tfp_record_bytes[256] = {
 };
 #undef TFP_EVENT
 #undef TFP_FIELD
+/* How many records of so many bytes 2^16 bytes may hold, rounded up. */
+#define SHARE(bytes) ((1u << 16) / (bytes) + 1)
+#define TFP_FIELD(name, type, unit, transform, help)
+#define TFP_EVENT(tag, name, help) [tag] = SHARE(sizeof(struct tfp_record_##name)),
+static const uint16_t shares[TFP_ENCODE_TAGS] = {
+#include "writer/records.def"
+};
+#undef TFP_EVENT
+#define TFP_EVENT(tag, name, help) +SHARE(sizeof(struct tfp_record_##name))
+enum { ALL_SHARES = 0
+#include "writer/records.def"
+};
+#undef TFP_EVENT
+#undef TFP_FIELD
 #define TFP_EVENT(tag, name, help)
 #define TFP_FIELD(name, type, unit, transform, help) +1
 enum { MOST_COLUMNS = 3
@@ -50,6 +64,12 @@ static uint8_t *align(uint8_t *at)
 	return (uint8_t *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
 }
 
+/* Lists of the records of each kind, every one with room for a chunk of that kind alone: only pages that are written to exist. */
+static size_t most_by_kind(size_t bytes)
+{
+	return (bytes * ALL_SHARES >> 16) + TFP_ENCODE_TAGS;
+}
+
 static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 {
 	struct tfp_areas areas;
@@ -57,7 +77,7 @@ static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 	areas.allocs = (uint32_t *)(void *)(scratch + sizeof(struct tfp_scratch));
 	areas.others = areas.allocs + tfp_most_allocs(bytes);
 	areas.by_kind = areas.others + tfp_most_records(bytes);
-	areas.times = (uint8_t *)(areas.by_kind + tfp_most_records(bytes));
+	areas.times = (uint8_t *)(areas.by_kind + most_by_kind(bytes));
 	areas.codes = areas.times + tfp_most_records(bytes) * TFP_STEPS_MOST;
 	areas.sizes = areas.codes + tfp_most_heap_records(bytes) * TFP_HEAPCODE_CODE_MAX;
 	areas.stacks = areas.sizes + tfp_most_allocs(bytes) * 10 + 8; /* a varint is at most 10 bytes, of 33 bits 5 */
@@ -114,34 +134,58 @@ void tfp_found_finish(struct tfp_found *found, const uint8_t *records, uint32_t 
  */
 static inline __attribute__((always_inline)) const uint8_t *after(const uint8_t *record, size_t size, size_t likely[2])
 {
-	size_t step = size;
+	size_t differs = size ^ likely[0], also = size ^ likely[1];
 
-	if (__builtin_expect(size == likely[0], 1)) {
-		step = likely[0];
-		__asm__ volatile("" : "+r"(step)); /* keeps it another value than `size` */
-	} else if (size == likely[1]) {
-		step = likely[1];
-		__asm__ volatile("" : "+r"(step));
-	} else {
-		likely[1] = likely[0];
-		likely[0] = size;
-	}
-	return record + step;
+	/* The compiler must not know what 0 says of them: it would take `size`, which has to be waited for, in their place. */
+	__asm__("" : "+r"(differs), "+r"(also));
+	if (__builtin_expect(!differs, 1))
+		return record + likely[0];
+	if (!also)
+		return record + likely[1];
+	likely[1] = likely[0];
+	likely[0] = size;
+	return record + size;
 }
 
-/* The same with times as differences, for chunks of which other records than the heap's are a good part. */
+static void begin_lists(struct tfp_scratch *scratch, size_t bytes)
+{
+	uint32_t start = 0;
+
+	for (unsigned tag = 0; tag < TFP_ENCODE_TAGS; tag++) {
+		scratch->next[tag] = scratch->count[tag] = start;
+		start += (uint32_t)(bytes * shares[tag] >> 16) + 1;
+	}
+}
+
+/*
+ * As tfp_sort_by_kind leaves them. In the child of a handler that forked in the middle they are zeros (writer/pages.c), but perhaps
+ * for one that was just counted: then no kind has its number, and none has fields.
+ */
+static void end_lists(struct tfp_scratch *scratch, uint32_t others)
+{
+	uint32_t count = 0;
+
+	for (unsigned tag = 0; tag < TFP_ENCODE_TAGS; tag++) {
+		scratch->count[tag] = scratch->next[tag] - scratch->count[tag];
+		count += scratch->count[tag];
+	}
+	if (__builtin_expect(count != others, 0))
+		tfp_fill(scratch->count, 0, sizeof scratch->count);
+}
+
+/* The same with times as differences, for chunks of which other records than the heap's are a good part; sorts them by kind. */
 static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scratch *scratch, const struct tfp_areas *areas,
 								const uint8_t *records, size_t bytes, uint8_t *tags,
 								struct tfp_found *found)
 {
 	struct tfp_heapcode heap = {.out = areas->codes};
-	uint32_t *others = areas->others;
+	uint32_t *by_kind = areas->by_kind, frees = 0;
 	uint8_t *times = areas->times, *tag_at = tags;
 	const uint8_t *record = records, *end = records + bytes;
 	uint64_t word = 0, before = 0;
 	size_t likely[2] = {0, 0};
 
-	tfp_fill(scratch, 0, sizeof *scratch);
+	begin_lists(scratch, bytes);
 	*found = (struct tfp_found){0};
 	while ((size_t)(end - record) >= sizeof word) {
 		uint64_t first = tfp_load(record, 8);
@@ -155,21 +199,22 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 		if (__builtin_expect(tag <= TFP_TAG_free, 0)) {
 			areas->allocs[found->allocs] = (uint32_t)(record - records);
 			found->allocs += tag == TFP_TAG_alloc;
+			frees += tag == TFP_TAG_free;
 			if (!heap.blocks)
 				begin_rare_heap(&heap, areas, bytes);
 			put_rare_heap(&heap, record);
 		} else {
-			*others++ = (uint32_t)(record - records);
-			scratch->count[tag]++;
+			by_kind[scratch->next[tag]++] = (uint32_t)(record - records);
 		}
 		*tag_at++ = tag;
 		times = tfp_put_varint(times, tfp_zigzag((word >> TFP_TAG_BITS) - before));
 		before = word >> TFP_TAG_BITS;
 		record = after(record, size, likely);
 	}
-	found->others = (uint32_t)(others - areas->others);
+	found->others = (uint32_t)(tag_at - tags) - found->allocs - frees;
 	found->times_end = times;
 	found->codes_end = heap.out;
+	end_lists(scratch, found->others);
 	scratch->count[TFP_TAG_alloc] = found->allocs;
 	tfp_found_finish(found, records, (uint32_t)(tag_at - tags), word);
 	return (uint32_t)(tag_at - tags);
@@ -225,8 +270,9 @@ static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, str
 		is_exact = header->time_shift = 0;
 		times.encoding = TFP_ENCODE_DELTA;
 		count = pass_with_differences(scratch, areas, records, bytes, tags_at, &found);
+	} else {
+		tfp_sort_by_kind(scratch, areas, records, found.others);
 	}
-	tfp_sort_by_kind(scratch, areas, records, found.others, found.others == count ? tags_at : NULL);
 	header->first_time = found.first_time;
 	header->last_time = found.last_time;
 	header->records = tags.value_count = times.value_count = count;

@@ -39,7 +39,8 @@ static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, co
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t value = tfp_load(records + offsets[i], width);
-		at = tfp_put_varint(at, is_delta ? tfp_zigzag(value - before) : value);
+		at = width == 4 || is_delta ? tfp_put_any_varint(at, is_delta ? tfp_zigzag(value - before) : value)
+					    : tfp_put_varint(at, value);
 		before = value;
 	}
 	return at;
@@ -59,6 +60,8 @@ static uint8_t *put_any(uint8_t *at, const uint8_t *records, const uint32_t *off
 		return put_values(at, records, offsets, count, 4, 1);
 	case 8 << 1:
 		return put_values(at, records, offsets, count, 8, 0);
+	case 8 << 1 | 1:
+		return put_values(at, records, offsets, count, 8, 1);
 	default:
 		return put_values(at, records, offsets, count, width, is_delta);
 	}
@@ -268,12 +271,10 @@ void tfp_put_alloc_fields(struct tfp_output *out, struct tfp_scratch *scratch, c
 }
 
 /*
- * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. `tags`: of all records, where
- * there are no others than those; else NULL. In the child of a handler that forked in the middle of this the records are zeros
- * (writer/pages.c): then no kind has its number, and none has fields.
+ * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
+ * forked in the middle of this the records are zeros (writer/pages.c): then no kind has its number, and none has fields.
  */
-void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others,
-		      const uint8_t *tags)
+void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others)
 {
 	uint32_t start = 0, *by_kind = areas->by_kind;
 	const uint32_t *offsets = areas->others;
@@ -287,9 +288,7 @@ void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, cons
 		scratch->next[records[offsets[0]]] = others;
 		return;
 	}
-	for (uint32_t i = 0; i < others && tags; i++)
-		by_kind[scratch->next[tags[i] % TFP_ENCODE_TAGS]++] = offsets[i];
-	for (uint32_t i = 0; i < others && !tags; i++)
+	for (uint32_t i = 0; i < others; i++)
 		by_kind[scratch->next[records[offsets[i]]]++] = offsets[i];
 	start = 0;
 	for (unsigned tag = 0; tag < TFP_ENCODE_TAGS; tag++) {

@@ -108,9 +108,8 @@ void tfp_end_column(struct tfp_output *out, uint8_t *header_at, struct tfp_colum
 /* A column that was written elsewhere. */
 void tfp_put_ready(struct tfp_output *out, struct tfp_column_header header, const uint8_t *start, const uint8_t *end);
 
-/* Sorts the offsets of the records that are not the heap's by kind; `tags`: see there. */
-void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others,
-		      const uint8_t *tags);
+/* Sorts the offsets of the records that are not the heap's by kind. */
+void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others);
 
 /* Every field of every kind of record that occurs, in the order of records.def; heap addresses have their own column. */
 void tfp_put_fields(struct tfp_output *out, struct tfp_scratch *scratch, const struct tfp_areas *areas, const uint8_t *records);
