@@ -110,15 +110,18 @@ static void put_graphs(struct text *text, const struct process *process)
 }
 
 /* What was free then, if the others had what they had when it was read. */
-static void put_free(struct text *text, uint64_t whole, uint64_t used, uint64_t then, uint64_t now)
+static void put_free(struct text *text, uint64_t whole, uint64_t used, uint64_t then, uint64_t now, uint64_t asked)
 {
 	uint64_t others = used > then ? used - then : used; /* the driver counts it late, or not at all: then all of it is others' */
+	uint64_t left = whole > others + now ? whole - others - now : 0;
 
 	if (!whole)
 		return;
 	text_string(text, " Free then, if the others had no more (inferred): ");
-	text_size(text, (int64_t)(whole > others + now ? whole - others - now : 0));
+	text_size(text, (int64_t)left);
 	text_char(text, '.');
+	if (asked != UINT64_MAX && asked && left > asked)
+		text_string(text, " More than was asked for: perhaps a limit of its pool, of an allocator, of MPS, or torn room.");
 }
 
 /* What all had when somebody read it last; and that this process took more since, where it did: else that would contradict what it had. */
@@ -143,7 +146,7 @@ static void put_reading(struct text *text, const struct process *process, const 
 	text_size(text, (int64_t)used);
 	text_char(text, '.');
 	if (is_known && !graphs_of(process))
-		put_free(text, whole, used, then, now);
+		put_free(text, whole, used, then, now, refused->requested_bytes);
 }
 
 /* What other processes that were recorded held of the device: the most of them by name. */
