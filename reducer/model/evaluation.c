@@ -13,6 +13,7 @@
 #include "reducer/model/scan.h"
 #include "reducer/model/trainings.h"
 #include "reducer/model/turns.h"
+#include "reducer/model/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -453,10 +454,9 @@ static int is_behind_each(const struct evaluation *taken, const struct training 
 /* A window's edge lies in there: forward work may be without its backward pass because nobody recorded that. Times are ticks. */
 static int has_edge(const struct process *process, int64_t from, int64_t to)
 {
-	for (size_t i = 0; i < process->window_count; i++)
-		if (process->windows[i].time_ns >= from && process->windows[i].time_ns <= to)
-			return 1;
-	return 0;
+	size_t i = windows_edge_at(process, from);
+
+	return i < process->window_count && process->windows[i].time_ns <= to;
 }
 
 #define NO_ACTS SIZE_MAX /* all forward work before a step is evaluation */

@@ -8,6 +8,7 @@
 #include "reducer/model/gpu_scan.h"
 
 #include "reducer/model/gpu_launches.h"
+#include "reducer/model/windows.h"
 #include "reducer/read/schema.h"
 
 #include <stdlib.h>
@@ -83,11 +84,12 @@ static int is_near_edge(const struct gpu_scan *scan, uint64_t ticks)
 	const struct process *process = scan->scan->process;
 	uint64_t second = scan->flights.wait_ticks * 2 / 5;
 
-	for (size_t i = 0; i < process->window_count; i++) {
-		uint64_t edge = (uint64_t)process->windows[i].time_ns; /* still ticks */
+	uint64_t from = ticks > second ? ticks - second + 1 : 0;
 
-		if ((!process->windows[i].is_open || process->windows[i].cause != 0) &&
-		    (edge > ticks ? edge - ticks : ticks - edge) < second)
+	for (size_t i = windows_edge_at(process, (int64_t)from); i < process->window_count; i++) {
+		if ((uint64_t)process->windows[i].time_ns >= ticks + second) /* still ticks */
+			break;
+		if (!process->windows[i].is_open || process->windows[i].cause != 0)
 			return 1;
 	}
 	return scan->last_off != 0 && (scan->last_off > ticks ? scan->last_off - ticks : ticks - scan->last_off) < second;

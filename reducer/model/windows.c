@@ -2,17 +2,29 @@
 /* Where a process was recorded; see reducer/model/windows.h. */
 #include "reducer/model/windows.h"
 
+#include "reducer/base/base.h"
 #include "reducer/model/internal.h"
 
 #include <stdint.h>
 #include <string.h>
 
+/* Ranges follow each other. */
+static bool ends_before(const void *ranges, size_t i, uint64_t time_ns)
+{
+	return ((const struct window_range *)ranges)[i].to_ns <= (int64_t)time_ns;
+}
+
+/* The first one that ends behind that time. */
+static size_t range_behind(const struct process *process, int64_t time_ns)
+{
+	return base_count_before(process->ranges, process->range_count, (uint64_t)time_ns, ends_before);
+}
+
 static int is_within(const struct process *process, int64_t time_ns)
 {
-	for (size_t i = 0; i < process->range_count; i++)
-		if (time_ns >= process->ranges[i].from_ns && time_ns < process->ranges[i].to_ns)
-			return 1;
-	return 0;
+	size_t i = range_behind(process, time_ns);
+
+	return i < process->range_count && time_ns >= process->ranges[i].from_ns;
 }
 
 /*
@@ -62,11 +74,21 @@ int64_t windows_recorded_ns(const struct process *process, int64_t from_ns, int6
 {
 	int64_t sum = 0;
 
-	for (size_t i = 0; i < process->range_count; i++) {
+	for (size_t i = range_behind(process, from_ns); i < process->range_count && process->ranges[i].from_ns < to_ns; i++) {
 		const struct window_range *range = &process->ranges[i];
 		int64_t from = range->from_ns > from_ns ? range->from_ns : from_ns;
 		int64_t to = range->to_ns < to_ns ? range->to_ns : to_ns;
 		sum += to > from ? to - from : 0;
 	}
 	return sum;
+}
+
+static bool is_edge_before(const void *windows, size_t i, uint64_t time)
+{
+	return ((const struct window *)windows)[i].time_ns < (int64_t)time;
+}
+
+size_t windows_edge_at(const struct process *process, int64_t time)
+{
+	return base_count_before(process->windows, process->window_count, (uint64_t)time, is_edge_before);
 }

@@ -14,4 +14,7 @@ void windows_make_ranges(const struct run *run, struct process *process);
 /* How much of [from_ns, to_ns) was recorded, ns. */
 int64_t windows_recorded_ns(const struct process *process, int64_t from_ns, int64_t to_ns);
 
+/* The first edge at that time or behind it, window_count = none; ticks while the process is scanned. */
+size_t windows_edge_at(const struct process *process, int64_t time);
+
 #endif

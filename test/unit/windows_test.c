@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -92,12 +93,45 @@ static void a_program_begins_as_its_setting_says(void **state)
 	free(processes[1].ranges);
 }
 
+#define MANY 200000 /* windows of a job that is watched for weeks: looked through one by one, so many times, they took a minute */
+#define SECONDS 20
+
+static void many_windows_are_found_by_halving(void **state)
+{
+	struct process process = {.ranges = calloc(MANY, sizeof(struct window_range)), .range_count = MANY};
+	struct window *edges = calloc(MANY, sizeof(*edges));
+	struct rlimit limit;
+
+	(void)state;
+	assert_non_null(process.ranges);
+	assert_non_null(edges);
+	for (int64_t i = 0; i < MANY; i++) {
+		process.ranges[i] = (struct window_range){10 * i, 10 * i + 4};
+		edges[i].time_ns = 10 * i;
+	}
+	process.windows = edges;
+	process.window_count = MANY;
+	assert_int_equal(getrlimit(RLIMIT_CPU, &limit), 0);
+	limit.rlim_cur = SECONDS;
+	assert_int_equal(setrlimit(RLIMIT_CPU, &limit), 0);
+	for (int64_t i = 0; i + 1 < MANY; i++) {
+		assert_int_equal(windows_recorded_ns(&process, 10 * i + 1, 10 * i + 12), 5);
+		assert_int_equal(windows_edge_at(&process, 10 * i + 1), i + 1);
+	}
+	assert_int_equal(windows_recorded_ns(&process, 0, INT64_MAX), 4 * (int64_t)MANY);
+	assert_int_equal(windows_recorded_ns(&process, 4, 10), 0);
+	assert_int_equal(windows_edge_at(&process, INT64_MAX), MANY);
+	free(process.ranges);
+	free(edges);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stretches_are_from_edge_to_edge),
 		cmocka_unit_test(a_child_begins_as_its_parent_was),
 		cmocka_unit_test(a_program_begins_as_its_setting_says),
+		cmocka_unit_test(many_windows_are_found_by_halving),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
