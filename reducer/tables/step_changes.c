@@ -246,7 +246,8 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 	}
 	text_char(text, '.');
 	if (before >= 0 && now >= WAITED_FROM && now - before >= WAITED_MORE)
-		text_format(text, " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%: other work had them.",
+		text_format(text,
+			    " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%: other work had them.",
 			    100 * now, 100 * before);
 }
 
