@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define BLOCK_LEAST 5	 /* values of a block: fewer blocks where there would be less */
-#define SHARE_LEAST 10	 /* one of so many blocks is the least that a level has */
+#define SHARE_LEAST 10	 /* one of so many blocks is the least that a level has, */
+#define OF_LEVEL_LEAST 4 /* and so many: that four of twenty alike are the largest and stand together is chance once in a hundred series */
 #define GROWING 0.75	 /* of the pairs of a level's blocks: the later one is larger */
 
 struct series {
@@ -172,7 +173,7 @@ size_t levels_find(const uint64_t *values, size_t count, struct level levels[LEV
 	series = base_alloc(1, sizeof(*series));
 	*series = (struct series){.values = values, .count = count};
 	series->blocks = count / BLOCK_LEAST < LEVELS_BLOCKS ? count / BLOCK_LEAST : LEVELS_BLOCKS;
-	series->least = series->blocks / SHARE_LEAST > 2 ? series->blocks / SHARE_LEAST : 2;
+	series->least = series->blocks / SHARE_LEAST > OF_LEVEL_LEAST ? series->blocks / SHARE_LEAST : OF_LEVEL_LEAST;
 	for (size_t i = 0; i < series->blocks; i++)
 		series->medians[i] = median_of(series, begin_of(series, i), begin_of(series, i + 1));
 	find_costs(series);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define LEVELS_BLOCKS 100
-#define LEVELS_LEAST 50 /* values: of fewer nothing is said */
+#define LEVELS_LEAST 100 /* values: of fewer nothing is said */
 #define LEVELS_MOST 4
 #define LEVELS_RATIO 1.25
 #define LEVELS_SURE 0.95

@@ -52,8 +52,8 @@ static const struct {
 };
 #define PART_KINDS (sizeof(parts) / sizeof(parts[0]))
 
-#define WAITED_FROM 0.25 /* of the time: worth a word where it was so much less before */
-#define WAITED_MORE 0.15
+#define WAITED_FROM 0.25 /* of the time: other work on the machine is a reason, */
+#define WAITED_BEFORE 0.1 /* where it was less before; where it was not, it may come and go all the while, and nothing is said */
 
 /* The steps of one thread of a process that count, and their levels. */
 struct changes {
@@ -234,10 +234,9 @@ static void say_growing(struct text *text, const struct changes *changes)
 }
 
 static void say_why(struct text *text, const struct changes *changes, const struct level *from, const struct level *to,
-		    const struct request *request)
+		    double before, double now)
 {
 	struct moved moved = moved_part(changes, from, to);
-	double before = waited_of(changes, from, request), now = waited_of(changes, to, request);
 
 	if (moved.name) {
 		text_string(text, "; ");
@@ -245,7 +244,7 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 		text_format(text, " of it in %s", moved.name);
 	}
 	text_char(text, '.');
-	if (before >= 0 && now >= WAITED_FROM && now - before >= WAITED_MORE)
+	if (before >= 0 && now >= WAITED_FROM)
 		text_format(text,
 			    " Meanwhile their thread waited for a processor %.0f %% of the time, before %.0f %%: other work had them.",
 			    100 * now, 100 * before);
@@ -254,19 +253,24 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 void step_changes_say(struct text *text, const struct step_rows *rows, const struct request *request, size_t process)
 {
 	struct changes changes;
-	const struct level *levels = changes.levels;
+	const struct level *levels = changes.levels, *from, *to;
+	bool is_growing;
 	size_t worst = 0;
 
 	find_changes(&changes, rows, process);
 	for (size_t k = 1; k < changes.level_count; k++)
 		if (change_of(&changes, k) > 0 && (!worst || change_of(&changes, k) > change_of(&changes, worst)))
 			worst = k;
-	if (worst && is_growing_all_along(&changes)) {
-		say_growing(text, &changes);
-		say_why(text, &changes, &levels[0], &levels[changes.level_count - 1], request);
-	} else if (worst) {
-		say_level(text, &changes, worst);
-		say_why(text, &changes, &levels[worst - 1], &levels[worst], request);
+	is_growing = is_growing_all_along(&changes);
+	from = is_growing || !worst ? &levels[0] : &levels[worst - 1];
+	to = is_growing ? &levels[changes.level_count - 1] : &levels[worst];
+	double before = worst ? waited_of(&changes, from, request) : -1, now = worst ? waited_of(&changes, to, request) : -1;
+	if (worst && !(now >= WAITED_FROM && before >= WAITED_BEFORE)) {
+		if (is_growing)
+			say_growing(text, &changes);
+		else
+			say_level(text, &changes, worst);
+		say_why(text, &changes, from, to, before, now);
 	}
 	changes_free(&changes);
 }
@@ -340,6 +344,6 @@ const struct table_kind table_step_changes = {
 	.filters = FILTER_PROCESS | FILTER_WINDOW | FILTER_STEP,
 	.needs_scan = true,
 	.analyses = needs,
-	.nothing = "The time of the steps has one level from the first to the last, or there are fewer than fifty.",
+	.nothing = "The time of the steps has one level from the first to the last, or there are fewer than a hundred.",
 	.fill = fill,
 };
