@@ -20,7 +20,7 @@ class Samples(Dataset):
 
     def __getitem__(self, index):
         if MODE in ("code", "spawned"):
-            time.sleep(0.02)
+            time.sleep(0.06 if WORKERS else 0.02)  # where looks are few, on a busy machine, enough of them
         if MODE == "loops":
             time.sleep(0.005)
             return [float(index)] * WIDTH, [0.0]
@@ -45,13 +45,13 @@ class Stream(IterableDataset):
 class Chosen(Sampler):
     def __iter__(self):
         for index in range(SAMPLES):
-            time.sleep(0.025)  # which comes next
+            time.sleep(0.06)  # which comes next
             yield index
 
 
 def batch_of(samples):
     if MODE == "loops":
-        time.sleep(0.1)  # each value by itself
+        time.sleep(0.2)  # each value by itself
     if MODE in ("plain", "loops"):
         return [sample[0] for sample in samples], [sample[1] for sample in samples]
     if MODE != "collate":
