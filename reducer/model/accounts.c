@@ -44,6 +44,8 @@ void accounts_window(struct accounts *accounts, const struct window *window)
 	accounts->has_edge = 1;
 	if (window->live_bytes == UINT64_MAX)
 		return; /* WINDOW=off: what was live before is not known; the curve is that of blocks from inside */
+	if (!window->is_open)
+		tally_forget(tally, (uint64_t)window->time_ns);
 	/* From here on, what is live and not known stands below the curve of what is known. */
 	if (window->is_open)
 		tally->base = (int64_t)(window->live_bytes - tally->live);
@@ -162,6 +164,7 @@ static void finish_full(struct accounts *accounts, const struct process *process
 	else
 		batched_peak(accounts, process, heap);
 	heap->has_gaps = !is_whole(accounts, process, heap);
+	heap->is_leak_unknown = tally->forgotten_time != 0;
 	tally_finish(tally, heap);
 	heap->histogram = pairs->histogram;
 	pairs->histogram = NULL;

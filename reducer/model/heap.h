@@ -99,6 +99,11 @@ struct account {
 	int is_live_unknown;
 	/* Not all events are in the log: what follows from them alone is too little (the heap's counters tell live and peak). */
 	int has_gaps;
+	/*
+	 * Releases were not recorded for a while: of the blocks from before that it is not known which are still live. The sites' live and
+	 * peak numbers are of blocks from the same window alone.
+	 */
+	int is_leak_unknown;
 	int has_chosen_stacks;     /* a framework's: of some blocks, as the sampler chose; sizes are exact, the others stand by stack 0 */
 
 	struct timeline timeline;

@@ -111,8 +111,12 @@ static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry
 	struct live_block old = live_get(&pairs->live, entry);
 	struct amount amount = amount_of(&old);
 
-	tally_take(&pairs->tally, old.stack, time, &amount);
-	count_life(pairs, &old, life_class(pairs, old.time, time), 1);
+	if (tally_has_forgotten(&pairs->tally, old.time)) {
+		tally_take_forgotten(&pairs->tally, time, &amount, 1);
+	} else {
+		tally_take(&pairs->tally, old.stack, time, &amount);
+		count_life(pairs, &old, life_class(pairs, old.time, time), 1);
+	}
 	remember(pairs->late, &pairs->late_next, &pairs->late_time,
 		 (struct pairs_unsettled){.address = old.address, .time = time, .stream = stream});
 	live_remove(&pairs->live, entry);
@@ -211,7 +215,12 @@ static inline __attribute__((always_inline)) void take_block(struct pairs *pairs
 	}
 	block = live_get(&pairs->live, entry);
 	amount = amount_of(&block);
-	site = tally_take(&pairs->tally, block.stack, time, &amount);
+	if (tally_has_forgotten(&pairs->tally, block.time)) {
+		tally_take_forgotten(&pairs->tally, time, &amount, 0);
+		site = tally_site(&pairs->tally, block.stack);
+	} else {
+		site = tally_take(&pairs->tally, block.stack, time, &amount);
+	}
 	pairs->tally.frees++;
 	from->life_class = life_class(pairs, block.time, time);
 	count_life(pairs, &block, from->life_class, 1);
@@ -278,7 +287,12 @@ void pairs_undo(struct pairs *pairs, size_t stream, uint64_t address, uint64_t t
 		block->address = 0;
 		return;
 	}
-	tally_put_back(&pairs->tally, block->stack, time, &amount);
+	if (tally_has_forgotten(&pairs->tally, block->time)) {
+		pairs->tally.freed_bytes -= amount.bytes;
+		pairs->tally.base += (int64_t)amount.bytes;
+	} else {
+		tally_put_back(&pairs->tally, block->stack, time, &amount);
+	}
 	pairs->tally.frees--;
 	count_life(pairs, block, from->life_class, -1);
 	if (is_recent(pairs, from, address))
@@ -298,6 +312,7 @@ void pairs_end(struct pairs *pairs)
 		if (!live_is_block(&pairs->live.entries[i]))
 			continue;
 		block = live_get(&pairs->live, &pairs->live.entries[i]);
-		count_life(pairs, &block, HEAP_LIFE_CLASSES - 1, 1);
+		if (!tally_has_forgotten(&pairs->tally, block.time))
+			count_life(pairs, &block, HEAP_LIFE_CLASSES - 1, 1);
 	}
 }

@@ -68,6 +68,35 @@ struct heap_site *tally_make_site(struct tally *tally, uint32_t stack)
 	return &tally->sites[tally->site_of[stack] - 1];
 }
 
+/* What a site held before blocks were forgotten was live at a peak from before, and is not now. */
+void tally_save(const struct tally *tally, struct heap_site *site)
+{
+	if (site->peak_mark < tally->peak_at) {
+		int is_known = site->peak_mark >= tally->forgotten_before_peak;
+		site->peak_bytes = is_known ? site->live_bytes : 0;
+		site->peak_blocks = is_known ? site->live_blocks : 0;
+	}
+	if (site->peak_mark < tally->forgotten_at)
+		site->live_bytes = site->live_blocks = 0;
+	site->peak_mark = tally->peak_number;
+}
+
+void tally_forget(struct tally *tally, uint64_t time)
+{
+	tally->live = tally->live_blocks = tally->live_requested = 0;
+	tally->forgotten_at = ++tally->peak_number;
+	tally->forgotten_time = time;
+}
+
+void tally_take_forgotten(struct tally *tally, uint64_t time, const struct amount *amount, int is_replaced)
+{
+	tally->freed_bytes += amount->bytes;
+	if (is_replaced)
+		return;
+	tally->base -= (int64_t)amount->bytes;
+	tally_curve(tally, time);
+}
+
 void tally_put_back(struct tally *tally, uint32_t stack, uint64_t time, const struct amount *amount)
 {
 	struct heap_site *site = tally_site(tally, stack);

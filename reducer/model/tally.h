@@ -29,7 +29,9 @@ struct tally {
 	int64_t base;         /* bytes that the curve stands higher: live when recording began, blocks unknown */
 	int has_base;         /* it was other than 0 once: the curve's highest point is the peak */
 	uint64_t peak, peak_time, requested_peak, requested_peak_time;
-	uint64_t peak_number; /* from 1; goes up at each new peak */
+	uint64_t peak_number; /* from 1; goes up at each new peak, and when blocks are forgotten */
+	uint64_t peak_at, forgotten_at, forgotten_before_peak; /* peak_number at the peak; when blocks were forgotten last, by then */
+	uint64_t forgotten_time; /* ticks: what was allocated before is forgotten; 0 = nothing */
 	uint64_t allocations, frees, requested_bytes, allocated_bytes, freed_bytes;
 	int has_own_curve;    /* live is the curve; else it comes from points in the log */
 	int is_out_of_memory; /* something was left out */
@@ -49,15 +51,27 @@ static inline struct heap_site *tally_site(struct tally *tally, uint32_t stack)
 	return tally_make_site(tally, stack);
 }
 
+/* The same where a peak, or forgetting, came since. */
+void tally_save(const struct tally *tally, struct heap_site *site);
+
 /* Saves what the site held at the peak, before its first change since. */
 static inline void tally_touch(const struct tally *tally, struct heap_site *site)
 {
-	if (site->peak_mark == tally->peak_number)
-		return;
-	site->peak_mark = tally->peak_number;
-	site->peak_bytes = site->live_bytes;
-	site->peak_blocks = site->live_blocks;
+	if (site->peak_mark != tally->peak_number)
+		tally_save(tally, site);
 }
+
+/* Recording stops: which of the live blocks are released meanwhile nobody sees, so none of them counts as live from here on. */
+void tally_forget(struct tally *tally, uint64_t time);
+
+/* Whether a block of that time is forgotten. */
+static inline int tally_has_forgotten(const struct tally *tally, uint64_t time)
+{
+	return time <= tally->forgotten_time && tally->forgotten_time != 0;
+}
+
+/* A forgotten block goes: it was live when recording went on again; or it was not, for another one stands there (is_replaced). */
+void tally_take_forgotten(struct tally *tally, uint64_t time, const struct amount *amount, int is_replaced);
 
 static inline void tally_curve(struct tally *tally, uint64_t time)
 {
@@ -85,7 +99,8 @@ static inline struct heap_site *tally_add(struct tally *tally, uint32_t stack, u
 	if (tally->live > tally->peak) {
 		tally->peak = tally->live;
 		tally->peak_time = time;
-		tally->peak_number++;
+		tally->peak_at = ++tally->peak_number;
+		tally->forgotten_before_peak = tally->forgotten_at;
 	}
 	if (tally->live_requested > tally->requested_peak) {
 		tally->requested_peak = tally->live_requested;

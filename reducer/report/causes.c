@@ -207,6 +207,7 @@ struct causes causes_make(const struct request *request)
 		cause = cause_of(&causes, &read);
 		cause->peak_bytes += number(sites, row, "peak_bytes");
 		cause->leaked_bytes += number(sites, row, "leaked_bytes");
+		cause->is_leak_unknown |= !table_is_known(sites, row, table_find_column(sites->kind, "leaked_bytes"));
 		cause->allocations += number(sites, row, "allocations");
 		causes.is_estimated |= table_is_known(sites, row, table_find_column(sites->kind, "peak_error_bytes"));
 	}

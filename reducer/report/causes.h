@@ -16,6 +16,7 @@ struct cause {
 	struct text callers; /* "< f < g" */
 	struct text script;  /* "f (train.py:12)": the line of the user's own Python that it was done for; empty = none known */
 	int64_t peak_bytes, leaked_bytes, allocations;
+	bool is_leak_unknown; /* leaked_bytes says nothing */
 	bool has_near;       /* a name is only the nearest one */
 	bool is_heap, is_mapped; /* of the allocators heap, mmap */
 	bool is_below;	     /* mapped by the library that serves malloc: the heap's blocks lie in it */

@@ -333,7 +333,10 @@ void summary_put_processes(struct summary *summary)
 static void put_cause(struct summary *summary, const struct cause *cause)
 {
 	summary_number(summary, text_size, cause->peak_bytes, 12);
-	summary_number(summary, text_size, cause->leaked_bytes, 12);
+	if (cause->is_leak_unknown)
+		text_format(&summary->line, "%12s", "unknown");
+	else
+		summary_number(summary, text_size, cause->leaked_bytes, 12);
 	summary_number(summary, human_count, cause->allocations, 12);
 	text_string(&summary->line, "  ");
 	cause_text(cause, &summary->line, summary->options->width > 58 ? summary->options->width - 38 : 20);

@@ -367,6 +367,7 @@ static void fill_peak(struct table *table, const struct request *request)
 	free(names);
 	notes_recording(table, request);
 	notes_lost_blocks(table, request);
+	notes_forgotten_blocks(table, request);
 }
 
 static const struct analysis_kind *const needs[] = {&analysis_holdings, NULL};

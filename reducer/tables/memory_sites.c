@@ -28,9 +28,9 @@ static const struct table_column columns[] = {
 	[PEAK_BLOCKS] = {"peak_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3,
 		  "blocks from here that were live then", "inuse_objects"},
 	[LEAKED] = {"leaked_bytes", "leaked", TABLE_INTEGER, UNIT_BYTES, 0,
-		  "usable bytes from here still live at the end", "leaked_space"},
+		  "usable bytes from here still live at the end; empty = not known", "leaked_space"},
 	[LEAKED_BLOCKS] = {"leaked_blocks", "blocks", TABLE_INTEGER, UNIT_COUNT, 3,
-		  "blocks from here still live at the end", "leaked_objects"},
+		  "blocks from here still live at the end; empty = not known", "leaked_objects"},
 	[TOTAL] = {"total_bytes", "total", TABLE_INTEGER, UNIT_BYTES, 0, "usable bytes allocated from here in all", "alloc_space"},
 	[ALLOCATIONS] = {"allocations", "allocs", TABLE_INTEGER, UNIT_COUNT, 0, "calls", "alloc_objects"},
 	[REQUESTED] = {"requested_bytes", "asked for", TABLE_INTEGER, UNIT_BYTES, 3, "bytes asked for in all"},
@@ -60,6 +60,7 @@ struct site {
 	uint64_t identity;
 	uint32_t process, stack, processes, allocator;
 	bool is_estimated;
+	bool is_leak_unknown; /* of some of them */
 	struct heap_site sum;
 	double variance_allocations, variance_bytes, variance_live, variance_peak;
 };
@@ -119,9 +120,11 @@ static void site_add(struct site *site, const struct heap_site *one, const struc
 static void take_account(struct sites *sites, const struct request *request, size_t process, const struct account *account,
 			 uint32_t allocator)
 {
-	for (size_t i = 0; i < account->site_count; i++)
-		site_add(site_of(sites, request->frames, process, account->sites[i].stack, allocator), &account->sites[i],
-			 account->errors ? &account->errors[i] : NULL);
+	for (size_t i = 0; i < account->site_count; i++) {
+		struct site *site = site_of(sites, request->frames, process, account->sites[i].stack, allocator);
+		site_add(site, &account->sites[i], account->errors ? &account->errors[i] : NULL);
+		site->is_leak_unknown |= account->is_leak_unknown;
+	}
 }
 
 static void put_errors(struct table *table, const struct site *site)
@@ -137,8 +140,10 @@ static void add_row(struct table *table, const struct request *request, const st
 	table_row(table);
 	table_integer(table, PEAK, (int64_t)site->sum.peak_bytes);
 	table_integer(table, PEAK_BLOCKS, (int64_t)site->sum.peak_blocks);
-	table_integer(table, LEAKED, (int64_t)site->sum.live_bytes);
-	table_integer(table, LEAKED_BLOCKS, (int64_t)site->sum.live_blocks);
+	if (!site->is_leak_unknown) {
+		table_integer(table, LEAKED, (int64_t)site->sum.live_bytes);
+		table_integer(table, LEAKED_BLOCKS, (int64_t)site->sum.live_blocks);
+	}
 	table_integer(table, TOTAL, (int64_t)site->sum.bytes);
 	table_integer(table, ALLOCATIONS, (int64_t)site->sum.allocations);
 	table_integer(table, REQUESTED, (int64_t)site->sum.requested_bytes);
@@ -275,6 +280,7 @@ static void fill(struct table *table, const struct request *request)
 	notes_apart(table, request);
 	notes_recording(table, request);
 	notes_lost_blocks(table, request);
+	notes_forgotten_blocks(table, request);
 	if (request_wants_allocator(request, "heap"))
 		notes_sampling(table, request);
 	note_chosen(table, request);

@@ -67,6 +67,20 @@ void notes_lost_blocks(struct table *table, const struct request *request)
 			   "the peak nor as still there. memory.summary has the totals.");
 }
 
+void notes_forgotten_blocks(struct table *table, const struct request *request)
+{
+	bool is_unknown = false;
+
+	for (size_t i = 0; i < request->run->process_count && request_wants_allocator(request, "heap"); i++)
+		is_unknown |= request_wants_process(request, &request->run->processes[i]) &&
+			      request->run->processes[i].heap.is_leak_unknown;
+	if (is_unknown)
+		table_note(table, NOTE_MISSING,
+			   "TFPROF_MALLOC=full records releases in windows alone: of the heap's blocks that were live when a window closed "
+			   "it is not known which are still there, and none is counted as leaked, or as live in a later window. "
+			   "TFPROF_MALLOC=sample sees its blocks released outside of windows, too.");
+}
+
 /* How many wanted processes is something true of, and what the first is called. */
 struct count {
 	size_t processes;

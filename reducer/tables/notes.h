@@ -34,6 +34,9 @@ bool notes_is_lossy(const struct request *request);
 /* Says that blocks of which lost events told are in no row. */
 void notes_lost_blocks(struct table *table, const struct request *request);
 
+/* Says that of a heap whose releases were recorded in windows alone nobody knows what leaked. */
+void notes_forgotten_blocks(struct table *table, const struct request *request);
+
 /* Says which logs are not here, of those that the others tell of: ranks of the job, processes that started them. */
 void notes_missing(struct table *table, const struct request *request);
 
