@@ -5,7 +5,8 @@
  * Rule: an inference from the steps' own times. Each window gives one ratio, the median of its steps by the median of as many before
  * and behind it, so that a program that grows slower counts nowhere; the cost is the median of these ratios, and its bounds are those
  * that a sign test at 5 % would just not reject (Thompson, "On confidence ranges for the median", 1936). Nothing is said of fewer than
- * six windows, which no such test tells apart. Steps next to a window's edge may lie in it in part, and count on neither side.
+ * six windows, which no such test tells apart. Steps next to a window's edge may lie in it in part, and count on neither side. Windows of
+ * several threads or ranks that are open at once are one: what happens to be slow there is slow for all of them.
  */
 #include "reducer/tables/window_cost.h"
 
@@ -19,7 +20,8 @@
 enum { PROCESS, WINDOWS, INSIDE, OUTSIDE, INSIDE_STEP, OUTSIDE_STEP, COST, COST_NS, LOW, HIGH, MACHINE, MEMBER, COLUMNS };
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
-	[WINDOWS] = {"windows", "windows", TABLE_INTEGER, UNIT_COUNT, 0, "that hold whole steps, with steps outside beside them"},
+	[WINDOWS] = {"windows", "windows", TABLE_INTEGER, UNIT_COUNT, 0,
+		     "that hold whole steps, with steps outside beside them; those of several threads at once are one"},
 	[INSIDE] = {"inside_steps", "inside", TABLE_INTEGER, UNIT_COUNT, 1, "steps in these"},
 	[OUTSIDE] = {"outside_steps", "outside", TABLE_INTEGER, UNIT_COUNT, 1, "steps before and behind that they are compared with"},
 	[INSIDE_STEP] = {"inside_p50_ns", "step inside", TABLE_INTEGER, UNIT_NS, 0, "median of the windows' medians"},
@@ -38,8 +40,15 @@ static const struct table_column columns[] = {
 #define MISS 0.025	 /* of each bound */
 #define DEVIATIONS 1.96	 /* that so many of normal values lie beyond */
 
+/* A window, with the step at each of its edges. */
+struct opened {
+	int64_t from_ns, to_ns;
+	double ratio;
+};
+
 struct cost {
-	double *ratios, *inside, *outside; /* a window each; sorted when summed up */
+	struct opened *windows; /* sorted when summed up, as these: */
+	double *inside, *outside;
 	size_t count, room, inside_steps, outside_steps;
 	double *times; /* scratch: of some steps */
 	size_t time_count, time_room;
@@ -47,7 +56,7 @@ struct cost {
 
 static void cost_free(struct cost *cost)
 {
-	free(cost->ratios);
+	free(cost->windows);
 	free(cost->inside);
 	free(cost->outside);
 	free(cost->times);
@@ -85,6 +94,14 @@ static void take_beside(struct cost *cost, const struct stretch *stretch, size_t
 		take_time(cost, stretch, i);
 }
 
+static struct opened opened_at(const struct stretch *stretch, size_t first, size_t end, double ratio)
+{
+	const struct step_row *before = stretch->rows->items[first > stretch->first ? first - 1 : first];
+	const struct step_row *behind = stretch->rows->items[end < stretch->end ? end : end - 1];
+
+	return (struct opened){before->start_ns, behind->start_ns + (int64_t)behind->total_ns, ratio};
+}
+
 /* The steps from `first` to before `end` are those of one window. */
 static void add_window(struct cost *cost, const struct stretch *stretch, size_t first, size_t end)
 {
@@ -104,10 +121,10 @@ static void add_window(struct cost *cost, const struct stretch *stretch, size_t 
 	cost->inside = base_grow(cost->inside, &room, cost->count + 1, sizeof(*cost->inside));
 	room = cost->room;
 	cost->outside = base_grow(cost->outside, &room, cost->count + 1, sizeof(*cost->outside));
-	cost->ratios = base_grow(cost->ratios, &cost->room, cost->count + 1, sizeof(*cost->ratios));
+	cost->windows = base_grow(cost->windows, &cost->room, cost->count + 1, sizeof(*cost->windows));
 	cost->inside[cost->count] = inside;
 	cost->outside[cost->count] = outside;
-	cost->ratios[cost->count++] = inside / outside;
+	cost->windows[cost->count++] = opened_at(stretch, first, end, inside / outside);
 	cost->inside_steps += end - first;
 	cost->outside_steps += cost->time_count;
 }
@@ -151,23 +168,52 @@ static size_t depth_of(size_t count)
 	return depth;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct opened *one = a, *other = b;
+
+	return one->from_ns < other->from_ns ? -1 : one->from_ns > other->from_ns;
+}
+
+/* The ratios in order, one of those that were open at once: their median. Returns how many. */
+static size_t join_ratios(struct cost *cost, double *ratios)
+{
+	size_t count = 0;
+
+	if (cost->count)
+		qsort(cost->windows, cost->count, sizeof(*cost->windows), by_time);
+	for (size_t i = 0, next; i < cost->count; i = next) {
+		double *joined = &ratios[count++]; /* what is joined is read before its place is written again */
+		int64_t to_ns = cost->windows[i].to_ns;
+		for (next = i; next < cost->count && (next == i || cost->windows[next].from_ns < to_ns); next++) {
+			joined[next - i] = cost->windows[next].ratio;
+			to_ns = cost->windows[next].to_ns > to_ns ? cost->windows[next].to_ns : to_ns;
+		}
+		*joined = base_median(joined, next - i);
+	}
+	return count;
+}
+
 struct summed {
 	bool is_bound;
+	size_t windows;
 	double cost, low, high; /* 0.05: 5 % longer */
 	double inside_ns, outside_ns;
 };
 
 static struct summed sum_up(struct cost *cost)
 {
-	size_t depth = cost->count >= WINDOWS_LEAST ? depth_of(cost->count) : 0;
-	struct summed summed = {.is_bound = depth > 0, .cost = base_median(cost->ratios, cost->count) - 1};
+	double *ratios = base_alloc(cost->count + 1, sizeof(*ratios));
+	size_t count = join_ratios(cost, ratios), depth = count >= WINDOWS_LEAST ? depth_of(count) : 0;
+	struct summed summed = {.is_bound = depth > 0, .windows = count, .cost = base_median(ratios, count) - 1};
 
 	summed.inside_ns = base_median(cost->inside, cost->count);
 	summed.outside_ns = base_median(cost->outside, cost->count);
 	if (depth) {
-		summed.low = cost->ratios[depth - 1] - 1;
-		summed.high = cost->ratios[cost->count - depth] - 1;
+		summed.low = ratios[depth - 1] - 1;
+		summed.high = ratios[count - depth] - 1;
 	}
+	free(ratios);
 	return summed;
 }
 
@@ -177,7 +223,7 @@ static void put_process(struct table *table, const struct process *process, stru
 
 	table_row(table);
 	table_process(table, PROCESS, MACHINE, process);
-	table_integer(table, WINDOWS, (int64_t)cost->count);
+	table_integer(table, WINDOWS, (int64_t)summed.windows);
 	table_integer(table, INSIDE, (int64_t)cost->inside_steps);
 	table_integer(table, OUTSIDE, (int64_t)cost->outside_steps);
 	table_integer(table, INSIDE_STEP, llround(summed.inside_ns));
@@ -207,13 +253,14 @@ void window_cost_note(struct table *table, const struct request *request)
 	struct summed summed = sum_up(&cost);
 	if (summed.is_bound && summed.low > 0)
 		table_note(table, NOTE_INFERRED,
-			   "Recording made %ss %.1f %% longer (%.1f to %.1f %%, by the times inside and around %zu windows; " BOTH ").",
-			   unit_kind_name(rows.kind), 100 * summed.cost, 100 * summed.low, 100 * summed.high, cost.count);
+			   "Recording made %ss %.1f %% longer (%.1f to %.1f %%, by the times inside and around %zu windows; what the program "
+			   "does in step with them counts as well, and " BOTH ").",
+			   unit_kind_name(rows.kind), 100 * summed.cost, 100 * summed.low, 100 * summed.high, summed.windows);
 	else if (summed.is_bound)
 		table_note(table, NOTE_INFERRED,
 			   "That recording made %ss longer cannot be told: by %.1f to %.1f %% (times inside and around %zu windows; " BOTH
 			   ").",
-			   unit_kind_name(rows.kind), 100 * summed.low, 100 * summed.high, cost.count);
+			   unit_kind_name(rows.kind), 100 * summed.low, 100 * summed.high, summed.windows);
 	cost_free(&cost);
 	step_rows_free(&rows);
 }
