@@ -34,6 +34,10 @@ static const uint16_t shares[TFP_ENCODE_TAGS] = {
 #include "writer/records.def"
 };
 #undef TFP_EVENT
+#define TFP_EVENT(tag, name, help) \
+	_Static_assert(sizeof(struct tfp_record_##name) % TFP_PLACE_UNIT == 0, "a record is whole words");
+#include "writer/records.def"
+#undef TFP_EVENT
 #define TFP_EVENT(tag, name, help) +SHARE(sizeof(struct tfp_record_##name))
 enum { ALL_SHARES = 0
 #include "writer/records.def"
@@ -74,7 +78,7 @@ static struct tfp_areas lay_out(uint8_t *scratch, size_t bytes)
 {
 	struct tfp_areas areas;
 
-	areas.allocs = (uint32_t *)(void *)(scratch + sizeof(struct tfp_scratch));
+	areas.allocs = (tfp_place *)(void *)(scratch + sizeof(struct tfp_scratch));
 	areas.others = areas.allocs + tfp_most_allocs(bytes);
 	areas.by_kind = areas.others + tfp_most_records(bytes);
 	areas.times = (uint8_t *)(areas.by_kind + most_by_kind(bytes));
@@ -179,7 +183,8 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 								struct tfp_found *found)
 {
 	struct tfp_heapcode heap = {.out = areas->codes};
-	uint32_t *by_kind = areas->by_kind, frees = 0;
+	tfp_place *by_kind = areas->by_kind;
+	uint32_t frees = 0;
 	uint8_t *times = areas->times, *tag_at = tags;
 	const uint8_t *record = records, *end = records + bytes;
 	uint64_t word = 0, before = 0;
@@ -197,14 +202,14 @@ static __attribute__((noinline)) uint32_t pass_with_differences(struct tfp_scrat
 		__builtin_prefetch(record + AHEAD);
 		word = first;
 		if (__builtin_expect(tag <= TFP_TAG_free, 0)) {
-			areas->allocs[found->allocs] = (uint32_t)(record - records);
+			areas->allocs[found->allocs] = tfp_place_of(records, record);
 			found->allocs += tag == TFP_TAG_alloc;
 			frees += tag == TFP_TAG_free;
 			if (!heap.blocks)
 				begin_rare_heap(&heap, areas, bytes);
 			put_rare_heap(&heap, record);
 		} else {
-			by_kind[scratch->next[tag]++] = (uint32_t)(record - records);
+			by_kind[scratch->next[tag]++] = tfp_place_of(records, record);
 		}
 		*tag_at++ = tag;
 		times = tfp_put_varint(times, tfp_zigzag((word >> TFP_TAG_BITS) - before));
@@ -227,7 +232,7 @@ static void put_low_times(struct tfp_output *out, const struct tfp_areas *areas,
 	uint8_t *start = out->at, *at = start + sizeof header;
 
 	for (uint32_t i = 0; i < others; i++)
-		at = tfp_put_varint(at, tfp_load(records + areas->others[i], 8) >> TFP_TAG_BITS & ((UINT64_C(1) << shift) - 1));
+		at = tfp_put_varint(at, tfp_load(tfp_at(records, areas->others[i]), 8) >> TFP_TAG_BITS & ((UINT64_C(1) << shift) - 1));
 	tfp_end_column(out, start, header, at);
 }
 
@@ -291,6 +296,7 @@ static void put_columns(struct tfp_output *out, struct tfp_scratch *scratch, str
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,
 		 uint32_t heap_time_shift, struct tfp_block_header *header)
 {
+	bytes = bytes < TFP_ENCODE_MOST ? bytes : TFP_ENCODE_MOST;
 	struct tfp_areas areas = lay_out((uint8_t *)scratch, bytes);
 	uint8_t *columns = areas.columns;
 	struct tfp_output out = {.at = columns + 8};

@@ -14,11 +14,13 @@
 
 struct tfp_scratch;
 
+#define TFP_ENCODE_MOST ((size_t)512 << 10) /* bytes of records that are encoded at once; a chunk has half of it at most */
+
 /* Bytes of scratch memory for chunks of up to `chunk_bytes`. */
 size_t tfp_scratch_bytes(size_t chunk_bytes);
 
 /*
- * Encodes `bytes` of raw records. Fills in the event fields of `header` (codec, sizes, times, records, time_shift).
+ * Encodes `bytes` of raw records, of more than TFP_ENCODE_MOST the first so many. Fills in the event fields of `header` (codec, sizes, times, records, time_shift).
  * Returns the space to hand to tfp_file_seal: room for a block header, the payload, 8 spare bytes. In `scratch`.
  */
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,

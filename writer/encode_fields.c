@@ -32,13 +32,13 @@ void tfp_put_ready(struct tfp_output *out, struct tfp_column_header header, cons
 }
 
 /* Varints of a column; `width` and `is_delta` are constants where it is inlined. Returns the end. */
-static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, const uint8_t *records, const uint32_t *offsets,
+static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, const uint8_t *records, const tfp_place *places,
 								 uint32_t count, unsigned width, int is_delta)
 {
 	uint64_t before = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t value = tfp_load(records + offsets[i], width);
+		uint64_t value = tfp_load(tfp_at(records, places[i]), width);
 		at = width == 4 || is_delta ? tfp_put_any_varint(at, is_delta ? tfp_zigzag(value - before) : value)
 					    : tfp_put_varint(at, value);
 		before = value;
@@ -46,24 +46,24 @@ static inline __attribute__((always_inline)) uint8_t *put_values(uint8_t *at, co
 	return at;
 }
 
-static uint8_t *put_any(uint8_t *at, const uint8_t *records, const uint32_t *offsets, uint32_t count, unsigned width,
+static uint8_t *put_any(uint8_t *at, const uint8_t *records, const tfp_place *places, uint32_t count, unsigned width,
 			int is_delta)
 {
 	switch (width << 1 | (unsigned)is_delta) {
 	case 1 << 1:
-		return put_values(at, records, offsets, count, 1, 0);
+		return put_values(at, records, places, count, 1, 0);
 	case 2 << 1:
-		return put_values(at, records, offsets, count, 2, 0);
+		return put_values(at, records, places, count, 2, 0);
 	case 4 << 1:
-		return put_values(at, records, offsets, count, 4, 0);
+		return put_values(at, records, places, count, 4, 0);
 	case 4 << 1 | 1:
-		return put_values(at, records, offsets, count, 4, 1);
+		return put_values(at, records, places, count, 4, 1);
 	case 8 << 1:
-		return put_values(at, records, offsets, count, 8, 0);
+		return put_values(at, records, places, count, 8, 0);
 	case 8 << 1 | 1:
-		return put_values(at, records, offsets, count, 8, 1);
+		return put_values(at, records, places, count, 8, 1);
 	default:
-		return put_values(at, records, offsets, count, width, is_delta);
+		return put_values(at, records, places, count, width, is_delta);
 	}
 }
 
@@ -84,16 +84,16 @@ static inline uint8_t *put_unusual(uint8_t *at, uint32_t *row_before, uint32_t r
 }
 
 /* Returns the end, or NULL where it would be longer than a byte a row. `values` points at a field of one byte. */
-static uint8_t *put_sparse(uint8_t *at, const uint8_t *values, const uint32_t *offsets, uint32_t count)
+static uint8_t *put_sparse(uint8_t *at, const uint8_t *values, const tfp_place *places, uint32_t count)
 {
-	uint8_t usual = values[offsets[0]], *limit = at + count / 16;
+	uint8_t usual = *tfp_at(values, places[0]), *limit = at + count / 16;
 	uint32_t before = 0;
 
 	at = tfp_put_varint(at, usual);
 	for (uint32_t i = 0; i < count; i++) {
-		if (__builtin_expect(values[offsets[i]] == usual, 1))
+		if (__builtin_expect(*tfp_at(values, places[i]) == usual, 1))
 			continue;
-		at = put_unusual(at, &before, i, values[offsets[i]]);
+		at = put_unusual(at, &before, i, *tfp_at(values, places[i]));
 		if (at > limit)
 			return NULL;
 	}
@@ -101,14 +101,14 @@ static uint8_t *put_sparse(uint8_t *at, const uint8_t *values, const uint32_t *o
 }
 
 /* Nothing at all where every slack is the usual one. */
-static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t *offsets, uint32_t count, uint8_t *encoding)
+static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const tfp_place *places, uint32_t count, uint8_t *encoding)
 {
 	uint8_t *at = start;
 	uint32_t before = 0;
 
 	*encoding = TFP_ENCODE_SPARSE_SLACK;
 	for (uint32_t i = 0; i < count && at <= start + count / 16; i++) {
-		uint64_t beyond = slack_of(records + offsets[i]);
+		uint64_t beyond = slack_of(tfp_at(records, places[i]));
 		if (__builtin_expect(beyond != 0, 0))
 			at = put_unusual(at, &before, i, beyond);
 	}
@@ -117,7 +117,7 @@ static uint8_t *put_slack(uint8_t *start, const uint8_t *records, const uint32_t
 	*encoding = TFP_ENCODE_SLACK;
 	at = start;
 	for (uint32_t i = 0; i < count; i++)
-		at = tfp_put_varint(at, slack_of(records + offsets[i]));
+		at = tfp_put_varint(at, slack_of(tfp_at(records, places[i])));
 	return at;
 }
 
@@ -132,7 +132,7 @@ static inline pair pair_at(const uint8_t *from)
  * Which bits differ anywhere from those of the kind's first record: fields whose bits do not are constant. Four or two words
  * at a time; the lowest may hold the record's first word, which nobody asks for. `changed` covers a record.
  */
-static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8_t *records, const uint32_t *offsets,
+static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8_t *records, const tfp_place *places,
 						   uint32_t count, uint32_t size)
 {
 	uint32_t at = size;
@@ -140,10 +140,10 @@ static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8
 	for (; at >= 2 * sizeof(pair); ) {
 		at -= 2 * (uint32_t)sizeof(pair);
 		const uint8_t *words = records + at;
-		const pair first = pair_at(words + offsets[0]), second = pair_at(words + offsets[0] + sizeof(pair));
+		const pair first = pair_at(tfp_at(words, places[0])), second = pair_at(tfp_at(words, places[0]) + sizeof(pair));
 		pair differs = first ^ first, also = differs;
 		for (uint32_t i = 1; i < count; i++) {
-			const uint8_t *here = words + offsets[i];
+			const uint8_t *here = tfp_at(words, places[i]);
 			differs |= pair_at(here) ^ first;
 			also |= pair_at(here + sizeof(pair)) ^ second;
 		}
@@ -153,15 +153,15 @@ static __attribute__((noinline)) void find_changes(uint8_t *changed, const uint8
 	while (at > sizeof(uint64_t)) {
 		at = at > sizeof(pair) ? at - (uint32_t)sizeof(pair) : 0;
 		const uint8_t *words = records + at;
-		const pair first = pair_at(words + offsets[0]);
+		const pair first = pair_at(tfp_at(words, places[0]));
 		pair differs = first ^ first;
 		for (uint32_t i = 1; i < count; i++)
-			differs |= pair_at(words + offsets[i]) ^ first;
+			differs |= pair_at(tfp_at(words, places[i])) ^ first;
 		*(pair *)(void *)(changed + at) = differs;
 	}
 }
 
-static const uint32_t *offsets_of(const struct tfp_scratch *scratch, const struct tfp_areas *areas, uint8_t tag)
+static const tfp_place *places_of(const struct tfp_scratch *scratch, const struct tfp_areas *areas, uint8_t tag)
 {
 	return tag == TFP_TAG_alloc ? areas->allocs : areas->by_kind + scratch->next[tag] - scratch->count[tag];
 }
@@ -170,22 +170,22 @@ static void put_field(struct tfp_output *out, const struct tfp_scratch *scratch,
 		      const struct field *field, uint8_t index)
 {
 	uint32_t count = scratch->count[field->tag];
-	const uint32_t *offsets = offsets_of(scratch, areas, field->tag);
+	const tfp_place *places = places_of(scratch, areas, field->tag);
 	const uint8_t *values = records + field->offset;
 	struct tfp_column_header header = {.tag = field->tag, .field = index, .value_count = count};
 	uint8_t *start = out->at, *data = start + sizeof header, *end;
 
 	if (field->transform == T_slack) {
-		end = put_slack(data, records, offsets, count, &header.encoding);
+		end = put_slack(data, records, places, count, &header.encoding);
 	} else if (!tfp_load(scratch->changed + field->offset, field->width)) {
 		header.encoding = TFP_ENCODE_CONST;
-		end = tfp_put_varint(data, tfp_load(values + offsets[0], field->width));
-	} else if (field->width == 1 && (end = put_sparse(data, values, offsets, count)) != NULL) {
+		end = tfp_put_varint(data, tfp_load(tfp_at(values, places[0]), field->width));
+	} else if (field->width == 1 && (end = put_sparse(data, values, places, count)) != NULL) {
 		header.encoding = TFP_ENCODE_SPARSE;
 	} else {
 		int is_delta = field->transform == T_delta;
 		header.encoding = is_delta ? TFP_ENCODE_DELTA : TFP_ENCODE_VARINT;
-		end = put_any(data, values, offsets, count, field->width, is_delta);
+		end = put_any(data, values, places, count, field->width, is_delta);
 	}
 	tfp_end_column(out, start, header, end);
 }
@@ -200,7 +200,7 @@ static void put_alloc_field(struct tfp_output *out, struct tfp_scratch *scratch,
 	uint32_t count = 0;
 
 	for (size_t at = 0; at < bytes && tfp_record_bytes[records[at]]; at += tfp_record_bytes[records[at]]) {
-		areas->allocs[count] = (uint32_t)at;
+		areas->allocs[count] = tfp_place_of(records, records + at);
 		count += records[at] == TFP_TAG_alloc && bytes - at >= sizeof(struct tfp_record_alloc);
 	}
 	scratch->count[TFP_TAG_alloc] = count;
@@ -271,25 +271,26 @@ void tfp_put_alloc_fields(struct tfp_output *out, struct tfp_scratch *scratch, c
 }
 
 /*
- * Offsets of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
+ * Places of the other kinds, sorted: by_kind[next[tag] - count[tag] .. next[tag]) afterwards. In the child of a handler that
  * forked in the middle of this the records are zeros (writer/pages.c): then no kind has its number, and none has fields.
  */
 void tfp_sort_by_kind(struct tfp_scratch *scratch, struct tfp_areas *areas, const uint8_t *records, uint32_t others)
 {
-	uint32_t start = 0, *by_kind = areas->by_kind;
-	const uint32_t *offsets = areas->others;
+	uint32_t start = 0;
+	tfp_place *by_kind = areas->by_kind;
+	const tfp_place *places = areas->others;
 
 	for (unsigned tag = 0; tag < TFP_ENCODE_TAGS; tag++) {
 		scratch->next[tag] = start;
 		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
 	}
-	if (others && scratch->count[records[offsets[0]]] == others) { /* one kind alone is sorted */
+	if (others && scratch->count[*tfp_at(records, places[0])] == others) { /* one kind alone is sorted */
 		areas->by_kind = areas->others;
-		scratch->next[records[offsets[0]]] = others;
+		scratch->next[*tfp_at(records, places[0])] = others;
 		return;
 	}
 	for (uint32_t i = 0; i < others; i++)
-		by_kind[scratch->next[records[offsets[i]]]++] = offsets[i];
+		by_kind[scratch->next[*tfp_at(records, places[i])]++] = places[i];
 	start = 0;
 	for (unsigned tag = 0; tag < TFP_ENCODE_TAGS; tag++) {
 		start += tag == TFP_TAG_alloc ? 0 : scratch->count[tag];
@@ -305,7 +306,7 @@ void tfp_put_fields(struct tfp_output *out, struct tfp_scratch *scratch, const s
 		typedef struct tfp_record_##name record; \
 		enum { kind = tag }; \
 		uint8_t index = 0; \
-		find_changes(scratch->changed, records, offsets_of(scratch, areas, kind), scratch->count[tag], sizeof(record));
+		find_changes(scratch->changed, records, places_of(scratch, areas, kind), scratch->count[tag], sizeof(record));
 #define TFP_FIELD(name, type, unit, transform, help) \
 	{ \
 		static const struct field field = {kind, sizeof(((record *)0)->name), T_##transform, offsetof(record, name)}; \

@@ -66,14 +66,14 @@ INLINE void put_alloc(struct pass *pass, struct rows *rows, const struct tfp_rec
 }
 
 /* A record of another kind. Returns its bytes, or 0 where it is none. */
-INLINE size_t put_other(struct tfp_scratch *scratch, uint32_t **others, const uint8_t *records, const uint8_t *record,
+INLINE size_t put_other(struct tfp_scratch *scratch, tfp_place **others, const uint8_t *records, const uint8_t *record,
 			const uint8_t *end)
 {
 	size_t size = tfp_record_bytes[*record];
 
 	if (!size || (size_t)(end - record) < size)
 		return 0;
-	*(*others)++ = (uint32_t)(record - records);
+	*(*others)++ = tfp_place_of(records, record);
 	scratch->count[*record]++;
 	return size;
 }
@@ -115,7 +115,7 @@ uint32_t tfp_encode_heap(struct tfp_scratch *scratch, const struct tfp_areas *ar
 	struct rows rows = {list_at(areas->slacks, bytes), list_at(areas->functions, bytes)};
 	const uint8_t *record = records, *const end = records + bytes;
 	const uint8_t *last = records;
-	uint32_t *others = areas->others;
+	tfp_place *others = areas->others;
 	size_t size;
 
 	tfp_fill(scratch, 0, sizeof *scratch);

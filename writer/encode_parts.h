@@ -20,11 +20,26 @@ struct tfp_scratch {
 	uint8_t changed[256]; /* of the kind at hand: find_changes */
 };
 
+/* Where a record lies in its chunk: records are whole words. Lists of these are most of the scratch memory's address space. */
+typedef uint16_t tfp_place;
+#define TFP_PLACE_UNIT 8
+_Static_assert(TFP_ENCODE_MOST == (size_t)TFP_PLACE_UNIT << 16, "a place says where any record of a chunk lies");
+
+static inline tfp_place tfp_place_of(const uint8_t *records, const uint8_t *record)
+{
+	return (tfp_place)((size_t)(record - records) / TFP_PLACE_UNIT);
+}
+
+static inline const uint8_t *tfp_at(const uint8_t *records, tfp_place place)
+{
+	return records + (size_t)place * TFP_PLACE_UNIT;
+}
+
 /* Where in the scratch what lies, for chunks of a size. */
 struct tfp_areas {
-	uint32_t *allocs;  /* offsets of alloc records */
-	uint32_t *others;  /* of all others but free, which has no field beside its address */
-	uint32_t *by_kind; /* others, sorted */
+	tfp_place *allocs;  /* where alloc records lie */
+	tfp_place *others;  /* all others but free, which has no field beside its address */
+	tfp_place *by_kind; /* others, sorted */
 	uint8_t *times, *codes;
 	uint8_t *sizes, *stacks;      /* of allocations: columns of their own */
 	uint8_t *slacks, *functions;  /* of allocations: the unusual ones */
