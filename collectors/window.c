@@ -58,10 +58,23 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
 }
 
-static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, enum tfp_window_cause cause, uint32_t index)
+static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause, uint32_t index)
 {
-	TFP_PUT(thread, lane, tfp_now(), window, .is_open = (uint8_t)is_open_now, .cause = (uint8_t)cause, .index = index,
+	TFP_PUT(thread, lane, tfp_now(), window, .is_open = (uint8_t)is_open, .cause = (uint8_t)cause, .index = index,
 		.live = plan.closed_mode == TFP_MODE_PASS ? UINT64_MAX : tfp_state->live->live_bytes);
+}
+
+/* What the collectors obey follows is_open_now; where another thread has changed it meanwhile, whoever stores last sees that. */
+static void obey(void)
+{
+	int now;
+
+	do {
+		now = is_open_now;
+		tfp_is_open = (uint32_t)now;
+		tfp_heap_set_mode(now ? plan.open_mode : plan.closed_mode);
+		tfp_state->live->heap_mode = tfp_mode_now;
+	} while (now != is_open_now);
 }
 
 static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause,
@@ -74,15 +87,13 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 	tfp_thread_settle(thread);
 	if (lane && lane->pending)
 		tfp_heap_flush(thread, lane);
-	tfp_is_open = (uint32_t)is_open;
-	tfp_heap_set_mode(is_open ? plan.open_mode : plan.closed_mode);
-	tfp_state->live->heap_mode = tfp_mode_now;
+	obey();
 	if (is_open)
 		opened_by = (int)cause;
 	if (is_open && tfp_drain_has_thread()) /* Python's task begins to look */
 		tfp_drain_wake();
 	if (lane)
-		put_edge(thread, lane, cause, index);
+		put_edge(thread, lane, is_open, cause, index);
 	else /* inside a handler that interrupted a handler's record */
 		tfp_loss_add(thread, TFP_LOSS_nested, 1, tfp_now());
 	tfp_gpu_window(thread, lane, is_open, cause == TFP_CAUSE_LAUNCH);
