@@ -52,11 +52,54 @@ static void add_range(struct process *process, int64_t from_ns, int64_t to_ns)
 	ranges[process->range_count++] = (struct window_range){from_ns, to_ns};
 }
 
+#define EDGES_TOGETHER 16 /* that are put in order at once: stamps of more threads than that are never so late */
+
+/*
+ * How many edges from `i` on, which repeats the one before it, are as many of one kind as of the other, with one behind them that repeats
+ * as well, of the other kind; 0 = none: one of them is not in the log.
+ */
+static size_t edges_together(const struct process *process, size_t i)
+{
+	const struct window *edges = process->windows;
+	int is_open = edges[i].is_open, more = 0;
+
+	for (size_t count = 1; count <= EDGES_TOGETHER && i + count < process->window_count; count++) {
+		more += edges[i + count - 1].is_open == is_open ? 1 : -1;
+		if (more == 0 && edges[i + count].is_open != is_open)
+			return count;
+	}
+	return 0;
+}
+
+/*
+ * An edge is stamped after it was made, so another thread's next one may bear an earlier time: open, open, close, close is open, close,
+ * open, close. Such edges change places; the times stay where they are.
+ */
+static void settle_edges(struct process *process)
+{
+	struct window *edges = process->windows, together[EDGES_TOGETHER];
+
+	for (size_t i = 1, count; i < process->window_count; i += count ? count : 1) {
+		count = edges[i].is_open == edges[i - 1].is_open ? edges_together(process, i) : 0;
+		size_t next[2] = {1, 0}; /* of those that close, that open, or the other way round: where the next one goes */
+		for (size_t k = 0; k < count; k++) {
+			size_t *place = &next[edges[i + k].is_open != edges[i].is_open];
+			together[*place] = edges[i + k];
+			*place += 2;
+		}
+		for (size_t k = 0; k < count; k++) {
+			together[k].time_ns = edges[i + k].time_ns;
+			edges[i + k] = together[k];
+		}
+	}
+}
+
 void windows_make_ranges(const struct run *run, struct process *process)
 {
 	int is_open = is_open_at_start(run, process);
 	int64_t from_ns = INT64_MIN; /* what a process did before its own clock began is its own all the same */
 
+	settle_edges(process);
 	for (size_t i = 0; i < process->window_count; i++) {
 		const struct window *edge = &process->windows[i];
 

@@ -8,7 +8,7 @@
 
 #include "reducer/model/run.h"
 
-/* Sets process->ranges from its edges; its parent's must be set. Times are ns of the run. */
+/* Puts a process's edges in order and sets process->ranges from them; its parent's must be set. Times are ns of the run. */
 void windows_make_ranges(const struct run *run, struct process *process);
 
 /* How much of [from_ns, to_ns) was recorded, ns. */

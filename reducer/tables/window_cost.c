@@ -253,8 +253,8 @@ void window_cost_note(struct table *table, const struct request *request)
 	struct summed summed = sum_up(&cost);
 	if (summed.is_bound && summed.low > 0)
 		table_note(table, NOTE_INFERRED,
-			   "Recording made %ss %.1f %% longer (%.1f to %.1f %%, by the times inside and around %zu windows; what the program "
-			   "does in step with them counts as well, and " BOTH ").",
+			   "Recording made %ss %.1f %% longer (%.1f to %.1f %%, by the times inside and around %zu windows; what the "
+			   "program does in step with them counts as well, and " BOTH ").",
 			   unit_kind_name(rows.kind), 100 * summed.cost, 100 * summed.low, 100 * summed.high, summed.windows);
 	else if (summed.is_bound)
 		table_note(table, NOTE_INFERRED,

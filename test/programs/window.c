@@ -4,7 +4,7 @@
  * shows what it recorded by size alone. api and signal: 1,000 blocks of 1111 bytes, then the window with 2,000 of 2222
  * and the release of 500 from before, then 3,000 of 3333. time: until MS milliseconds have passed, blocks of 10,000 +
  * milliseconds, two calls each; it prints the longest time that STRETCH of them took, in us. window nested: ranges and steps
- * of the C API on two threads.
+ * of the C API on two threads. window threads: four threads begin steps 0 to 4,999, each at its own pace.
  */
 #include "preload/tfprof.h"
 
@@ -91,6 +91,31 @@ static void *nested(void *name)
 	return NULL;
 }
 
+#define THREADS 4
+
+static void *stepping(void *seed)
+{
+	unsigned state = (unsigned)(uintptr_t)seed;
+	for (uint64_t step = 0; step < 5000; step++) {
+		tfprof_step(step);
+		void *block = malloc(5555);
+		nanosleep(&(struct timespec){0, 10000 + rand_r(&state) % 40000}, NULL);
+		free(block);
+	}
+	return NULL;
+}
+
+static int threads(void)
+{
+	pthread_t all[THREADS];
+	for (uintptr_t i = 0; i < THREADS; i++)
+		if (pthread_create(&all[i], NULL, stepping, (void *)(i + 1)))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(all[i], NULL);
+	return 0;
+}
+
 int main(int count, char **words)
 {
 	pthread_t thread;
@@ -105,7 +130,9 @@ int main(int count, char **words)
 			return 1;
 		pthread_join(thread, NULL);
 		nested("main");
-	} else
+	} else if (count > 1 && !strcmp(words[1], "threads"))
+		return threads();
+	else
 		return 2;
 	return 0;
 }

@@ -93,6 +93,29 @@ static void a_program_begins_as_its_setting_says(void **state)
 	free(processes[1].ranges);
 }
 
+/* Two threads change over within the time that a stamp takes: the edges' times are not in the order in which they were made. */
+static void edges_of_two_threads_alternate(void **state)
+{
+	struct window edges[] = {{.time_ns = 100, .is_open = 1}, {.time_ns = 299, .is_open = 1, .index = 7}, {.time_ns = 300, .is_open = 0},
+				 {.time_ns = 500, .is_open = 0}, {.time_ns = 600, .is_open = 1}, {.time_ns = 700, .is_open = 0}};
+	struct process process = {.windows = edges, .window_count = 6, .parent = PROCESS_NONE};
+
+	(void)state;
+	windows_make_ranges(&run, &process);
+	assert_int_equal(windows_recorded_ns(&process, 0, FOREVER), 199 + 200 + 100);
+	assert_int_equal(edges[1].is_open, 0);
+	assert_int_equal(edges[2].is_open, 1);
+	assert_int_equal(edges[2].index, 7);
+	assert_int_equal(edges[1].time_ns, 299);
+	assert_int_equal(edges[2].time_ns, 300);
+	free(process.ranges);
+	edges[1].is_open = edges[2].is_open = 1; /* a closing edge that is not in the log */
+	process = (struct process){.windows = edges, .window_count = 6, .parent = PROCESS_NONE};
+	windows_make_ranges(&run, &process);
+	assert_int_equal(windows_recorded_ns(&process, 0, FOREVER), 400 + 100);
+	free(process.ranges);
+}
+
 #define MANY 200000 /* windows of a job that is watched for weeks: looked through one by one, so many times, they took a minute */
 #define SECONDS 20
 
@@ -131,6 +154,7 @@ int main(void)
 		cmocka_unit_test(stretches_are_from_edge_to_edge),
 		cmocka_unit_test(a_child_begins_as_its_parent_was),
 		cmocka_unit_test(a_program_begins_as_its_setting_says),
+		cmocka_unit_test(edges_of_two_threads_alternate),
 		cmocka_unit_test(many_windows_are_found_by_halving),
 	};
 
