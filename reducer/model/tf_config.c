@@ -123,8 +123,9 @@ static void read_role(struct reading *reading, const char *key, void *context)
 	int role = role_of(key);
 	char address[WORD_BYTES];
 
-	found->has_servers |= strcmp(key, "ps") == 0;
 	if (role == ROLES) {
+		struct reading list = *reading;
+		found->has_servers |= strcmp(key, "ps") == 0 && !(take(&list, '[') && take(&list, ']')); /* a template's: none */
 		skip_value(reading, DEPTH_MOST);
 		return;
 	}

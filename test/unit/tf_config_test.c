@@ -26,6 +26,8 @@ static const struct {
 	 0, 2, "b:1,c:1,"},
 	{"{\"cluster\": {" WORKERS ", \"evaluator\": [\"e:1\"]}, \"task\": {\"type\": \"evaluator\", \"index\": 0}}", -1, 0, ""},
 	{"{\"cluster\": {" WORKERS ", \"ps\": [\"p:1\"]}, \"task\": {\"type\": \"worker\", \"index\": 0}}", -1, 0, ""},
+	{"{\"cluster\": {" WORKERS ", \"ps\" : [ ] }, \"task\": {\"type\": \"worker\", \"index\": 1}}", 1, 2, "b:1,c:1,"},
+	{"{\"cluster\": {" WORKERS ", \"ps\": {\"0\": \"p:1\"}}, \"task\": {\"type\": \"worker\", \"index\": 0}}", -1, 0, ""},
 	{"{\"cluster\": {" WORKERS "}, \"task\": {\"type\": \"worker\", \"index\": 2}}", -1, 0, ""},
 	{"{\"cluster\": {" WORKERS "}, \"task\": {\"type\": \"worker\"}}", -1, 0, ""},
 	{"{\"cluster\": {\"worker\": []}, \"task\": {\"type\": \"worker\", \"index\": 0}}", -1, 0, ""},
