@@ -20,8 +20,9 @@ struct tfp_scratch;
 size_t tfp_scratch_bytes(size_t chunk_bytes);
 
 /*
- * Encodes `bytes` of raw records, of more than TFP_ENCODE_MOST the first so many. Fills in the event fields of `header` (codec, sizes, times, records, time_shift).
- * Returns the space to hand to tfp_file_seal: room for a block header, the payload, 8 spare bytes. In `scratch`.
+ * Encodes `bytes` of raw records, of more than TFP_ENCODE_MOST the first so many. Fills in the event fields of `header` (codec, sizes,
+ * times, records, time_shift). Returns the space to hand to tfp_file_seal: room for a block header, the payload, 8 spare bytes. In
+ * `scratch`.
  */
 void *tfp_encode(struct tfp_scratch *scratch, size_t scratch_bytes, const uint8_t *records, size_t bytes,
 		 uint32_t heap_time_shift, struct tfp_block_header *header);
