@@ -78,6 +78,16 @@ static void keep(struct block_events *events, const struct block_event *event)
 	widen(events);
 }
 
+/* A window closes: what is released from here on is not recorded. */
+static void forget_all(struct allocator_list *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct block_events *events = allocators_at(all, i);
+		live_free(&events->pass->live);
+		events->pass->own = 0;
+	}
+}
+
 static void take(void *result, const struct span *span)
 {
 	struct allocator_list *all = result;
@@ -85,6 +95,8 @@ static void take(void *result, const struct span *span)
 	struct block_events *events;
 	uint64_t bytes;
 
+	if (span->what == SPAN_WINDOW && !span->number)
+		forget_all(all);
 	if (!said)
 		return;
 	events = events_of(all, span->name);
@@ -174,7 +186,7 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_block_events = {
 	.name = "block_events",
-	.wants = SPAN_BIT(SPAN_BLOCK),
+	.wants = SPAN_BIT(SPAN_BLOCK) | SPAN_BIT(SPAN_WINDOW),
 	.is_of_all_times = true,
 	.is_of_all_places = true,
 	.begin = begin,

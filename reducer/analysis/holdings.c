@@ -179,6 +179,18 @@ static void forget(struct holder *holder, struct live_entry *entry)
 	live_remove(&holder->pass->live, entry);
 }
 
+/* A window closes: which blocks are released from here on is not recorded, so that none of these counts as live any more. */
+static void forget_all(struct allocator_list *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct holder *holder = allocators_at(all, i);
+		for (size_t h = 0; h < holder->holding_count; h++)
+			*changing(holder, (uint32_t)h) = (struct amounts){0};
+		live_free(&holder->pass->live);
+		holder->pass->own = 0;
+	}
+}
+
 static void take_block(struct allocator_list *all, struct holder *holder, const struct span *span)
 {
 	uint64_t address = span->block->address, requested = span->block->requested ? span->block->requested : span->bytes;
@@ -215,6 +227,8 @@ static void take(void *result, const struct span *span)
 	struct holder *holder;
 	uint64_t heap, held;
 
+	if (span->what == SPAN_WINDOW && !span->number)
+		forget_all(all);
 	if (!said)
 		return;
 	holder = holder_of(all, span->name);
@@ -324,7 +338,7 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_holdings = {
 	.name = "holdings",
-	.wants = SPAN_BIT(SPAN_BLOCK),
+	.wants = SPAN_BIT(SPAN_BLOCK) | SPAN_BIT(SPAN_WINDOW),
 	.is_of_all_times = true,
 	.is_of_all_places = true,
 	.begin = begin,

@@ -82,6 +82,21 @@ static void forget(struct lifetimes *of, struct live_entry *entry, int64_t time_
 	pass->empty[pass->empty_count++] = place;
 }
 
+/* A window closes: when these are released is not recorded, and they are live at no later peak. */
+static void forget_all(struct allocator_list *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct lifetimes *of = allocators_at(all, i);
+		struct lifetimes_pass *pass = of->pass;
+		for (size_t k = 0; k < pass->block_count; k++)
+			if (pass->blocks[k].begun && pass->blocks[k].begun <= pass->peak_event)
+				keep(of, &pass->blocks[k]);
+		live_free(&pass->live);
+		pass->block_count = pass->empty_count = 0;
+		pass->own = 0;
+	}
+}
+
 static void make(struct allocator_list *all, struct lifetimes *of, const struct span *span, uint32_t op)
 {
 	struct lifetimes_pass *pass = of->pass;
@@ -118,6 +133,8 @@ static void take(void *result, const struct span *span)
 	uint64_t held;
 	uint32_t op;
 
+	if (span->what == SPAN_WINDOW && !span->number)
+		forget_all(all);
 	if (!said)
 		return;
 	of = lifetimes_of(all, span->name);
@@ -218,7 +235,7 @@ static void drop(void *result)
 
 const struct analysis_kind analysis_lifetimes = {
 	.name = "lifetimes",
-	.wants = SPAN_BIT(SPAN_BLOCK),
+	.wants = SPAN_BIT(SPAN_BLOCK) | SPAN_BIT(SPAN_WINDOW),
 	.is_of_all_times = true,
 	.is_of_all_places = true,
 	.begin = begin,

@@ -67,6 +67,21 @@ static struct amount amount_of(const struct live_block *block)
 	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = block->usable - block->slack};
 }
 
+/* What was forgotten is live no more in the counts. */
+static void take(struct allocator *allocator, const struct live_block *block, uint64_t time, const struct amount *amount)
+{
+	if (tally_has_forgotten(&allocator->tally, block->time))
+		allocator->tally.freed_bytes += amount->bytes;
+	else
+		tally_take(&allocator->tally, block->stack, time, amount);
+}
+
+void blocks_forget(struct blocks *blocks, uint64_t time)
+{
+	for (size_t i = 0; i < blocks->count; i++)
+		tally_forget(&blocks->items[i]->tally, time);
+}
+
 void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time,
 		uint32_t stack)
 {
@@ -83,7 +98,7 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 	if (old != NULL) { /* its release is not in the log: it went in a closed window, or was lost */
 		struct live_block before = live_get(&allocator->live, old);
 		struct amount gone = amount_of(&before);
-		tally_take(&allocator->tally, before.stack, time, &gone);
+		take(allocator, &before, time, &gone);
 		live_remove(&allocator->live, old);
 		allocator->replaced++;
 	}
@@ -108,7 +123,7 @@ void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, ui
 	struct live_block block = live_get(&allocator->live, entry);
 	struct amount amount = amount_of(&block);
 	allocator->frees++;
-	tally_take(&allocator->tally, block.stack, time, &amount);
+	take(allocator, &block, time, &amount);
 	live_remove(&allocator->live, entry);
 }
 
@@ -140,6 +155,7 @@ static int finish_one(struct allocator *allocator, struct account *account)
 		.event_requested_bytes = tally->requested_bytes, .event_allocated_bytes = tally->allocated_bytes,
 		.event_freed_bytes = tally->freed_bytes, .event_unknown_frees = allocator->unknown_frees,
 		.told_before_bytes = allocator->told_before, .told_peak_bytes = allocator->told_peak,
+		.has_gaps = tally->forgotten_time != 0, .is_leak_unknown = tally->forgotten_time != 0,
 		.has_chosen_stacks = allocator->has_stacks && allocator->has_stackless,
 		.event_replaced = allocator->replaced, .live_bytes = tally->live, .live_blocks = tally->live_blocks,
 		.peak_bytes = tally->peak, .peak_time_ns = tally->peak == 0 ? TIME_UNKNOWN : (int64_t)tally->peak_time,

@@ -18,6 +18,9 @@ struct blocks; /* all allocators of one process */
 struct blocks *blocks_begin(void);
 void blocks_free(struct blocks *blocks);
 
+/* A window closes: which blocks are released from here on is not recorded, so that those live now count as live no more. */
+void blocks_forget(struct blocks *blocks, uint64_t time);
+
 /* A block of `bytes` was handed out, by this stack (0 = not recorded). Times are ticks. */
 void blocks_add(struct blocks *blocks, const char *allocator, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time,
 		uint32_t stack);

@@ -247,6 +247,8 @@ static void take_window(void *state, size_t stream, const struct batch *batch, s
 	(void)stream;
 	if (batch_value(batch, i, fields[0]) != 0)
 		op_stacks_clear(&taken->stacks);
+	else
+		blocks_forget(taken->blocks, batch->times[i]);
 }
 
 static void take_nothing(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

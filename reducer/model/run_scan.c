@@ -32,7 +32,7 @@ static void note_gaps(struct process *process, const struct piece *piece)
 	int has_gaps = losses_of_events(process) || piece->diags.damage != 0 || diag_is_damaged(process->log->diags, process->log->path);
 
 	for (size_t i = 0; i < process->account_count; i++)
-		process->accounts[i].has_gaps = has_gaps;
+		process->accounts[i].has_gaps |= has_gaps;
 }
 
 static void scan_piece(void *context, size_t at)

@@ -67,13 +67,29 @@ void notes_lost_blocks(struct table *table, const struct request *request)
 			   "the peak nor as still there. memory.summary has the totals.");
 }
 
+static bool has_forgotten(const struct request *request, const struct process *process)
+{
+	for (size_t i = 0; i < process->account_count; i++)
+		if (process->accounts[i].is_leak_unknown && request_wants_allocator(request, process->accounts[i].allocator))
+			return true;
+	return false;
+}
+
 void notes_forgotten_blocks(struct table *table, const struct request *request)
 {
-	bool is_unknown = false;
+	bool is_unknown = false, is_of_others = false;
 
-	for (size_t i = 0; i < request->run->process_count && request_wants_allocator(request, "heap"); i++)
-		is_unknown |= request_wants_process(request, &request->run->processes[i]) &&
-			      request->run->processes[i].heap.is_leak_unknown;
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process))
+			continue;
+		is_unknown |= process->heap.is_leak_unknown && request_wants_allocator(request, "heap");
+		is_of_others |= has_forgotten(request, process);
+	}
+	if (is_of_others)
+		table_note(table, NOTE_MISSING,
+			   "Frameworks' blocks are recorded in windows alone: of those that were live when a window closed it is not known "
+			   "which are still there, and none is counted as leaked, or as live in a later window.");
 	if (is_unknown)
 		table_note(table, NOTE_MISSING,
 			   "TFPROF_MALLOC=full records releases in windows alone: of the heap's blocks that were live when a window closed "
