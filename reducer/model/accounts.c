@@ -289,6 +289,7 @@ int accounts_take_pairs(struct pairs *pairs, struct account *account)
 	if (accounts_take_curve(&tally->curve, &account->timeline) != 0)
 		return -1;
 	tally_finish(tally, account);
+	account->has_gaps = account->is_leak_unknown = tally->forgotten_time != 0;
 	account->histogram = pairs->histogram;
 	pairs->histogram = NULL;
 	return tally->is_out_of_memory ? -1 : 0;

@@ -93,8 +93,17 @@ static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uin
 	return blocks;
 }
 
-/* cudaFree takes managed memory too: whoever holds the address, the named flavour first. */
-static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour)
+/* A block that was made where nothing was recorded goes: its size, which the release tells, was in the sum at the window's opening. */
+static void release_unseen(struct tally *tally, int64_t before, uint64_t bytes, uint64_t time)
+{
+	if (!tally->has_base || before < (int64_t)bytes)
+		return;
+	tally->base = before - (int64_t)bytes - (int64_t)tally->live;
+	tally_curve(tally, time);
+}
+
+/* cudaFree takes managed memory too: whoever holds the address, the named flavour first. `bytes`: of a block from outside of windows. */
+static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour, uint64_t bytes)
 {
 	struct gpu_blocks *blocks = NULL;
 
@@ -114,7 +123,10 @@ static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t
 		return;
 	if (gpu_mapped_is(blocks, address))
 		gpu_mapped_note(scan, blocks, &(struct live_block){.address = address, .time = call->begin}, 1);
+	int64_t before = (int64_t)blocks->calls.tally.live + blocks->calls.tally.base;
 	pairs_release(&blocks->calls, call->stream, address, call->begin);
+	if (bytes != 0)
+		release_unseen(&blocks->calls.tally, before, bytes, call->begin);
 	gpu_owner_forget(blocks, address);
 }
 
@@ -135,11 +147,11 @@ static void release_mapped(struct gpu_scan *scan, const struct gpu_call *call, u
 {
 	uint64_t mapped = mapped_at(scan, address), done = mapped;
 
-	release(scan, call, address, flavour);
+	release(scan, call, address, flavour, 0);
 	for (; mapped != 0 && done < bytes && done >= mapped; done += mapped) {
 		mapped = mapped_at(scan, address + done);
 		if (mapped != 0)
-			release(scan, call, address + done, flavour);
+			release(scan, call, address + done, flavour, 0);
 	}
 }
 
@@ -187,7 +199,7 @@ void gpu_memory_call(struct gpu_scan *scan, const struct gpu_call *call, const s
 		return;
 	}
 	if (call->kind == GPU_FREE) {
-		release(scan, call, values[0], plain_flavour(values[2]));
+		release(scan, call, values[0], plain_flavour(values[2]), values[3]);
 		return;
 	}
 	blocks = blocks_of(scan, plain_flavour(values[5]), gpu_device_of_call(scan, call, (uint32_t)values[4]));
@@ -365,6 +377,24 @@ void gpu_take_device_room(void *state, size_t stream, const struct batch *batch,
 	scan->any = 1;
 	if (device != NULL && VALUE(2) != 0)
 		add_answers(device, 1, VALUE(1), VALUE(2));
+}
+
+/* What is live when recording goes on is told as a sum (gpu_live): of which blocks, nobody saw. */
+static void forget(struct pairs *pairs, uint64_t time)
+{
+	tally_forget(&pairs->tally, time);
+	pairs->tally.base = 0;
+}
+
+void gpu_take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
+{
+	struct gpu_scan *scan = state;
+
+	(void)stream;
+	for (size_t k = 0; k < scan->block_count && !VALUE(0); k++) {
+		forget(&scan->blocks[k].calls, batch->times[i]);
+		forget(&scan->blocks[k].cupti, batch->times[i]);
+	}
 }
 
 void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)

@@ -447,6 +447,7 @@ static const struct scan_record records[] = {
 	{"device_pool", gpu_take_device_pool, NULL, {"address", "operation", "device", "bytes", "used", "threshold", "timestamp"}},
 	{"device_room", gpu_take_device_room, NULL, {"device", "free", "total"}},
 	{"context_end", gpu_take_context_end, NULL, {"context"}},
+	{"window", gpu_take_window, NULL, {"is_open"}},
 	{"gpu_live", gpu_take_live, NULL, {"flavour", "blocks", "bytes", "device"}},
 	{"gpu_overhead", take_overhead, NULL, {"start", "duration", "correlation", "kind"}},
 	{"jit", take_jit, NULL, {"start", "duration", "correlation", "entry", "operation", "device", "bytes"}},

@@ -241,6 +241,7 @@ void gpu_memory_refused(struct gpu_scan *scan, const struct gpu_call *call, cons
 void gpu_take_device_memory(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_device_room(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
+void gpu_take_window(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 void gpu_take_live(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields);
 int gpu_memory_finish(struct gpu_scan *scan);
 void gpu_memory_free(struct gpu_scan *scan);

@@ -88,8 +88,9 @@ void notes_forgotten_blocks(struct table *table, const struct request *request)
 	}
 	if (is_of_others)
 		table_note(table, NOTE_MISSING,
-			   "Frameworks' blocks are recorded in windows alone: of those that were live when a window closed it is not known "
-			   "which are still there, and none is counted as leaked, or as live in a later window.");
+			   "Blocks of devices and frameworks are recorded in windows alone: of those that were live when a window "
+			   "closed it is not known which are still there, and none is counted as leaked, or as live in a later "
+			   "window.");
 	if (is_unknown)
 		table_note(table, NOTE_MISSING,
 			   "TFPROF_MALLOC=full records releases in windows alone: of the heap's blocks that were live when a window closed "
