@@ -91,8 +91,10 @@ static void put_labels(struct text *labels, const struct table *table, size_t ro
 {
 	for (size_t i = 0; i < table->kind->column_count; i++) {
 		const struct table_column *column = &table->kind->columns[i];
-		size_t length;
-		if (!is_label(column) || !table_is_known(table, row, i))
+		size_t length = 1;
+		if (is_label(column) && table_is_known(table, row, i) && column->type == TABLE_TEXT)
+			table_get_text(table, row, i, &length);
+		if (!is_label(column) || !table_is_known(table, row, i) || !length) /* an empty label is none to Prometheus */
 			continue;
 		text_string(labels, labels->length ? "," : "");
 		text_format(labels, "%s=\"", column->id);
