@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that threads answer beside each other, from the records of a log: each is one, what repeats across threads makes no steps. */
-#include "reducer/model/run.h"
 #include "test/logmaker.h"
+#include "test/unit/run_made.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,6 @@
 enum { REQUEST = 77, LIBRARY };
 enum { COPY = 1, LAUNCH, WAIT }; /* functions of CUDA; none is asked for by its name */
 
-static char path[64];
-static struct diag_list diags;
-static struct run *run;
 
 static void call(struct maker_records *records, uint64_t *time, unsigned function)
 {
@@ -51,7 +48,6 @@ static void answer(struct maker_records *records, uint64_t time, uint64_t around
 static size_t count_steps(unsigned threads, uint64_t around_all, uint64_t around_wait)
 {
 	struct tfp_thread_slot slots[THREADS] = {{.state = 0}};
-	const char *paths[1] = {path};
 	struct maker maker;
 
 	maker_begin_seed(&maker);
@@ -70,24 +66,7 @@ static size_t count_steps(unsigned threads, uint64_t around_all, uint64_t around
 	maker.live.end_kind = TFP_END_EXIT;
 	maker.live.end_time = 200000 + (uint64_t)ROUNDS * ROUND;
 	maker_finish(&maker);
-	snprintf(path, sizeof path, "requests_test.%d.tfp", (int)getpid());
-	assert_int_equal(maker_write(&maker, path, maker.size), 0);
-	maker_free(&maker);
-	run = run_open(paths, 1, &(struct run_options){0}, &diags);
-	assert_non_null(run);
-	assert_int_equal(run_scan(run, &(struct run_options){0}), 0);
-	return run->processes[0].step_count;
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	unlink(path);
-	run_close(run);
-	diag_free(&diags);
-	memset(&diags, 0, sizeof diags);
-	run = NULL;
-	return 0;
+	return run_made_of(&maker, "requests_test")->step_count;
 }
 
 /* "60 steps" of a server that answered 240 requests on four threads. */
@@ -119,10 +98,10 @@ static void nor_does_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(of_several_threads_are_no_steps, forget),
-		cmocka_unit_test_teardown(of_one_thread_are_its_steps, forget),
-		cmocka_unit_test_teardown(a_library_names_none, forget),
-		cmocka_unit_test_teardown(nor_does_nobody, forget),
+		cmocka_unit_test_teardown(of_several_threads_are_no_steps, run_made_forget),
+		cmocka_unit_test_teardown(of_one_thread_are_its_steps, run_made_forget),
+		cmocka_unit_test_teardown(a_library_names_none, run_made_forget),
+		cmocka_unit_test_teardown(nor_does_nobody, run_made_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit test of reducer/model/step_guesses: loops over several devices by one thread, from the records of a log. */
-#include "reducer/model/run.h"
 #include "test/logmaker_train.h"
+#include "test/unit/run_made.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,34 +18,13 @@
 #define ROUNDS 30u
 enum { COPY = 1, LAUNCH, PEER, RECORD, HOLD, WAIT }; /* functions of CUDA; none is asked for by its name */
 
-static char path[64];
-static struct diag_list diags;
-static struct run *run;
 
 static size_t count_steps(void (*work)(struct train *train))
 {
-	const char *paths[1] = {path};
 	struct maker maker;
 
 	train_make(&maker, work);
-	snprintf(path, sizeof path, "step_guesses_test.%d.tfp", (int)getpid());
-	assert_int_equal(maker_write(&maker, path, maker.size), 0);
-	maker_free(&maker);
-	run = run_open(paths, 1, &(struct run_options){0}, &diags);
-	assert_non_null(run);
-	assert_int_equal(run_scan(run, &(struct run_options){0}), 0);
-	return run->processes[0].step_count;
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	unlink(path);
-	run_close(run);
-	diag_free(&diags);
-	memset(&diags, 0, sizeof diags);
-	run = NULL;
-	return 0;
+	return run_made_of(&maker, "step_guesses_test")->step_count;
 }
 
 static void call(struct train *train, unsigned function, unsigned device)
@@ -108,8 +87,8 @@ static void so_is_a_pipeline_over_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(a_loop_over_devices_is_one_step_a_round, forget),
-		cmocka_unit_test_teardown(so_is_a_pipeline_over_devices, forget),
+		cmocka_unit_test_teardown(a_loop_over_devices_is_one_step_a_round, run_made_forget),
+		cmocka_unit_test_teardown(so_is_a_pipeline_over_devices, run_made_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
  * Unit test of the steps of made loops that nobody marked, from the records of a log to step_stats: as real GPUs record them, where none
  * is at hand. Each is the outline of a program that was recorded on one.
  */
-#include "reducer/model/run.h"
 #include "test/logmaker_train.h"
+#include "test/unit/run_made.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,9 +20,6 @@
 #define NVTX 1
 #define LAUNCH 1 /* a function of CUDA; none of it is asked for by its name */
 
-static char path[64];
-static struct diag_list diags;
-static struct run *run;
 
 static void named(struct train *train, const char *const *names, unsigned count)
 {
@@ -33,28 +30,10 @@ static void named(struct train *train, const char *const *names, unsigned count)
 /* The steps of a log of one thread with what `work` puts into it. */
 static const struct process *steps_of(void (*work)(struct train *train))
 {
-	const char *paths[1] = {path};
 	struct maker maker;
 
 	train_make(&maker, work);
-	snprintf(path, sizeof path, "steps_made_test.%d.tfp", (int)getpid());
-	assert_int_equal(maker_write(&maker, path, maker.size), 0);
-	maker_free(&maker);
-	run = run_open(paths, 1, &(struct run_options){0}, &diags);
-	assert_non_null(run);
-	assert_int_equal(run_scan(run, &(struct run_options){0}), 0);
-	return &run->processes[0];
-}
-
-static int forget(void **state)
-{
-	(void)state;
-	unlink(path);
-	run_close(run);
-	diag_free(&diags);
-	memset(&diags, 0, sizeof diags);
-	run = NULL;
-	return 0;
+	return run_made_of(&maker, "steps_made_test");
 }
 
 static void launch(struct train *train)
@@ -567,24 +546,24 @@ static void what_lacks_most_of_a_step_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(what_a_compiled_function_repeats_is_no_step, forget),
-		cmocka_unit_test_teardown(unless_it_is_called_once, forget),
-		cmocka_unit_test_teardown(a_graph_that_holds_the_optimizer_is_a_step_each_time, forget),
-		cmocka_unit_test_teardown(graphs_that_take_turns_make_one_step, forget),
-		cmocka_unit_test_teardown(a_critic_may_take_several, forget),
-		cmocka_unit_test_teardown(graphs_in_no_order_are_a_step_each, forget),
-		cmocka_unit_test_teardown(a_graph_without_optimizer_beside_it_is_none, forget),
-		cmocka_unit_test_teardown(one_without_it_leaves_the_steps_to_pytorch, forget),
-		cmocka_unit_test_teardown(so_do_a_few_replays, forget),
-		cmocka_unit_test_teardown(the_last_step_ends_before_tearing_down, forget),
-		cmocka_unit_test_teardown(and_before_what_is_no_part_of_any, forget),
-		cmocka_unit_test_teardown(and_where_another_one_was_long, forget),
-		cmocka_unit_test_teardown(one_that_a_kill_cut_is_told, forget),
-		cmocka_unit_test_teardown(and_if_it_came_late, forget),
-		cmocka_unit_test_teardown(rounds_of_an_autotuner_are_no_steps, forget),
-		cmocka_unit_test_teardown(the_loop_behind_them_is_found, forget),
-		cmocka_unit_test_teardown(the_same_in_a_script_is_a_loop, forget),
-		cmocka_unit_test_teardown(what_lacks_most_of_a_step_is_none, forget),
+		cmocka_unit_test_teardown(what_a_compiled_function_repeats_is_no_step, run_made_forget),
+		cmocka_unit_test_teardown(unless_it_is_called_once, run_made_forget),
+		cmocka_unit_test_teardown(a_graph_that_holds_the_optimizer_is_a_step_each_time, run_made_forget),
+		cmocka_unit_test_teardown(graphs_that_take_turns_make_one_step, run_made_forget),
+		cmocka_unit_test_teardown(a_critic_may_take_several, run_made_forget),
+		cmocka_unit_test_teardown(graphs_in_no_order_are_a_step_each, run_made_forget),
+		cmocka_unit_test_teardown(a_graph_without_optimizer_beside_it_is_none, run_made_forget),
+		cmocka_unit_test_teardown(one_without_it_leaves_the_steps_to_pytorch, run_made_forget),
+		cmocka_unit_test_teardown(so_do_a_few_replays, run_made_forget),
+		cmocka_unit_test_teardown(the_last_step_ends_before_tearing_down, run_made_forget),
+		cmocka_unit_test_teardown(and_before_what_is_no_part_of_any, run_made_forget),
+		cmocka_unit_test_teardown(and_where_another_one_was_long, run_made_forget),
+		cmocka_unit_test_teardown(one_that_a_kill_cut_is_told, run_made_forget),
+		cmocka_unit_test_teardown(and_if_it_came_late, run_made_forget),
+		cmocka_unit_test_teardown(rounds_of_an_autotuner_are_no_steps, run_made_forget),
+		cmocka_unit_test_teardown(the_loop_behind_them_is_found, run_made_forget),
+		cmocka_unit_test_teardown(the_same_in_a_script_is_a_loop, run_made_forget),
+		cmocka_unit_test_teardown(what_lacks_most_of_a_step_is_none, run_made_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
