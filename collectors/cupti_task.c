@@ -34,7 +34,6 @@ static void count_losses(struct tfp_cupti *cupti, struct tfp_thread *thread, uin
 {
 	uint64_t lost = tfp_cupti_tables_lost(cupti->decoder.tables) - cupti->noted_lost;
 	uint64_t unreadable = cupti->decoder.unreadable - cupti->noted_unreadable;
-
 	uint64_t forgotten = cupti->decoder.forgotten - cupti->noted_forgotten;
 
 	cupti->is_lossy |= unreadable || thrown_away;

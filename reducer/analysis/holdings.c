@@ -184,7 +184,7 @@ static void forget_all(struct allocator_list *all)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		struct holder *holder = allocators_at(all, i);
-		for (size_t h = 0; h < holder->holding_count; h++)
+		for (size_t h = 0; h < holder->holding_count && holder->pass->live.count; h++)
 			*changing(holder, (uint32_t)h) = (struct amounts){0};
 		live_free(&holder->pass->live);
 		holder->pass->own = 0;

@@ -46,15 +46,18 @@ static double distance(const double *values, size_t count, double median)
 	return sum;
 }
 
+/* Each level is the one before it and a block more: put in its place, as sorting anew would take most of the time. */
 static void find_costs(struct series *series)
 {
 	double sorted[LEVELS_BLOCKS];
 
 	for (size_t i = 0; i < series->blocks; i++)
-		for (size_t j = i; j < series->blocks; j++) {
-			size_t count = j - i + 1;
-			memcpy(sorted, &series->medians[i], count * sizeof(*sorted));
-			series->costs[i][j] = distance(&series->medians[i], count, base_median(sorted, count));
+		for (size_t j = i, count = 0; j < series->blocks; j++) {
+			size_t at = count++;
+			for (; at > 0 && sorted[at - 1] > series->medians[j]; at--)
+				sorted[at] = sorted[at - 1];
+			sorted[at] = series->medians[j];
+			series->costs[i][j] = distance(sorted, count, (sorted[(count - 1) / 2] + sorted[count / 2]) / 2);
 		}
 }
 

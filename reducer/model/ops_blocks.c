@@ -67,19 +67,12 @@ static struct amount amount_of(const struct live_block *block)
 	return (struct amount){.blocks = 1, .bytes = block->usable, .requested = block->usable - block->slack};
 }
 
-/* What was forgotten is live no more in the counts. */
-static void take(struct allocator *allocator, const struct live_block *block, uint64_t time, const struct amount *amount)
-{
-	if (tally_has_forgotten(&allocator->tally, block->time))
-		allocator->tally.freed_bytes += amount->bytes;
-	else
-		tally_take(&allocator->tally, block->stack, time, amount);
-}
-
 void blocks_forget(struct blocks *blocks, uint64_t time)
 {
-	for (size_t i = 0; i < blocks->count; i++)
+	for (size_t i = 0; i < blocks->count; i++) {
 		tally_forget(&blocks->items[i]->tally, time);
+		live_free(&blocks->items[i]->live);
+	}
 }
 
 void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint64_t bytes, uint64_t requested, uint64_t time,
@@ -98,7 +91,7 @@ void blocks_add(struct blocks *blocks, const char *name, uint64_t address, uint6
 	if (old != NULL) { /* its release is not in the log: it went in a closed window, or was lost */
 		struct live_block before = live_get(&allocator->live, old);
 		struct amount gone = amount_of(&before);
-		take(allocator, &before, time, &gone);
+		tally_take(&allocator->tally, before.stack, time, &gone);
 		live_remove(&allocator->live, old);
 		allocator->replaced++;
 	}
@@ -123,7 +116,7 @@ void blocks_remove(struct blocks *blocks, const char *name, uint64_t address, ui
 	struct live_block block = live_get(&allocator->live, entry);
 	struct amount amount = amount_of(&block);
 	allocator->frees++;
-	take(allocator, &block, time, &amount);
+	tally_take(&allocator->tally, block.stack, time, &amount);
 	live_remove(&allocator->live, entry);
 }
 

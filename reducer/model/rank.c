@@ -52,40 +52,28 @@ static int read_digits(const char *value, uint64_t *number)
 	return !*end && !errno && *number <= INT64_MAX ? 0 : -1;
 }
 
-int rank_read(const struct rank_variables *variables, const char *value, uint64_t *rank)
+int rank_read(const struct rank_variables *variables, enum rank_variable which, const char *value, uint64_t *number)
 {
 	struct tf_config config;
 
 	if (!variables->is_tf_config)
-		return read_digits(value, rank);
+		return read_digits(value, number);
 	if (tf_config_read(&config, value) != 0)
 		return -1;
-	*rank = config.rank;
+	*number = which == RANK_OF ? config.rank : config.ranks;
 	tf_config_free(&config);
 	return 0;
 }
-
-int rank_read_count(const struct rank_variables *variables, const char *value, uint64_t *ranks)
-{
-	struct tf_config config;
-
-	if (!variables->is_tf_config)
-		return read_digits(value, ranks);
-	if (tf_config_read(&config, value) != 0)
-		return -1;
-	*ranks = config.ranks;
-	tf_config_free(&config);
-	return 0;
-}
-
-typedef int read_variable(const struct rank_variables *variables, const char *value, uint64_t *number);
 
 /* What one of these variables says. Returns -1 where it is not set, or to no number. */
-static int read_number(const struct process *process, size_t v, const char *name, read_variable *read, uint64_t *number)
+static int read_number(const struct process *process, size_t v, enum rank_variable which, uint64_t *number)
 {
+	const struct rank_variables *variables = &rank_variables[v];
+	const char *name = which == RANK_OF ? variables->rank : variables->ranks;
+
 	for (size_t i = 0; i < process->environment_count; i++)
 		if (strcmp(process->environment[i].name, name) == 0 &&
-		    read(&rank_variables[v], process->environment[i].value, number) == 0)
+		    rank_read(variables, which, process->environment[i].value, number) == 0)
 			return 0;
 	return -1;
 }
@@ -93,7 +81,7 @@ static int read_number(const struct process *process, size_t v, const char *name
 int process_rank(const struct process *process, uint64_t *rank)
 {
 	for (size_t v = 0; v < RANK_VARIABLES; v++)
-		if (read_number(process, v, rank_variables[v].rank, rank_read, rank) == 0)
+		if (read_number(process, v, RANK_OF, rank) == 0)
 			return 0;
 	return -1;
 }
@@ -106,8 +94,8 @@ const char *run_ranks(const struct run *run, uint64_t *ranks, bool is_there[RANK
 		memset(is_there, 0, RANKS_MOST * sizeof(*is_there));
 		for (size_t i = 0; i < run->process_count && rank_variables[v].ranks; i++) {
 			const struct process *process = &run->processes[i];
-			if (read_number(process, v, rank_variables[v].rank, rank_read, &rank) != 0 ||
-			    read_number(process, v, rank_variables[v].ranks, rank_read_count, &told) != 0)
+			if (read_number(process, v, RANK_OF, &rank) != 0 ||
+			    read_number(process, v, RANK_COUNT, &told) != 0)
 				continue;
 			if (told > RANKS_MOST || rank >= told || (count && told != count))
 				return NULL; /* more than one job, or no numbers of ranks */

@@ -39,9 +39,9 @@ struct rank_variables {
 };
 extern const struct rank_variables rank_variables[RANK_VARIABLES];
 
-/* What the variables `rank` and `ranks` of a launcher say. Returns -1 where it is no number. */
-int rank_read(const struct rank_variables *variables, const char *value, uint64_t *rank);
-int rank_read_count(const struct rank_variables *variables, const char *value, uint64_t *ranks);
+/* What the value of a launcher's variable `rank` or `ranks` says. Returns -1 where it is no number. */
+enum rank_variable { RANK_OF, RANK_COUNT };
+int rank_read(const struct rank_variables *variables, enum rank_variable which, const char *value, uint64_t *number);
 
 #define RANKS_MOST 4096 /* of a job; of a larger one it is not told which are there */
 

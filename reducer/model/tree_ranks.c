@@ -98,8 +98,8 @@ static char *name_job(const struct rank_variables *variables, const struct told_
 	struct text job = {0};
 	uint64_t ranks;
 
-	if (!values->rank || !values->ranks || rank_read(variables, values->rank, rank) != 0 ||
-	    rank_read_count(variables, values->ranks, &ranks) != 0 || ranks < 2 || *rank >= ranks)
+	if (!values->rank || !values->ranks || rank_read(variables, RANK_OF, values->rank, rank) != 0 ||
+	    rank_read(variables, RANK_COUNT, values->ranks, &ranks) != 0 || ranks < 2 || *rank >= ranks)
 		return NULL;
 	text_format(&job, "%" PRIu64 "|", ranks);
 	for (size_t i = 0; i < RANK_MEETINGS; i++)

@@ -240,11 +240,22 @@ static void put_process(struct table *table, const struct process *process, stru
 
 #define BOTH "what the library does outside of windows as well is in both"
 
+/* Most runs have none, and their steps need not be gone through. */
+static bool has_windows(const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++)
+		if (request->run->processes[p].window_count)
+			return true;
+	return false;
+}
+
 void window_cost_note(struct table *table, const struct request *request)
 {
 	struct step_rows rows;
 	struct cost cost = {0};
 
+	if (!has_windows(request))
+		return;
 	step_rows_find(&rows, request);
 	for (size_t p = 0, end, first; p < request->run->process_count && rows.kind != UNIT_WHOLE; p++) {
 		first = step_rows_of(&rows, p, &end);
