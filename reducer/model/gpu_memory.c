@@ -93,7 +93,7 @@ static struct gpu_blocks *blocks_of(struct gpu_scan *scan, uint32_t flavour, uin
 	return blocks;
 }
 
-/* A block that was made where nothing was recorded goes: its size, which the release tells, was in the sum at the window's opening. */
+/* A block goes that may have been made where nothing was recorded: its size, as the release tells it, was in the sum at the opening. */
 static void release_unseen(struct tally *tally, int64_t before, uint64_t bytes, uint64_t time)
 {
 	if (!tally->has_base || before < (int64_t)bytes)
@@ -102,7 +102,7 @@ static void release_unseen(struct tally *tally, int64_t before, uint64_t bytes, 
 	tally_curve(tally, time);
 }
 
-/* cudaFree takes managed memory too: whoever holds the address, the named flavour first. `bytes`: of a block from outside of windows. */
+/* cudaFree takes managed memory too: whoever holds the address, the named flavour first. `bytes`: of the block, 0 = not told. */
 static void release(struct gpu_scan *scan, const struct gpu_call *call, uint64_t address, uint32_t flavour, uint64_t bytes)
 {
 	struct gpu_blocks *blocks = NULL;
