@@ -16,6 +16,7 @@
 #define CANDIDATES 8u
 #define RARER 2u	/* times: a longer round holds the words that steps began with at least so often */
 #define SHORT_PART 1000u /* of a second: steps that take less may be layers */
+#define LEAST_PART 200000u /* of a second: rounds that take less are no steps. JAX frees a step's arrays one after the other */
 
 struct kind {
 	uint64_t word; /* 0 = free */
@@ -25,6 +26,8 @@ struct kind {
 /* A distance at which words came again. */
 struct candidate {
 	uint32_t length, alike; /* words in a row; halved where one differs, for a word too many is no end */
+	uint32_t run;		/* of them since one differed, */
+	uint64_t since;		/* and when that was */
 };
 
 _Atomic uint32_t tfp_repeats_is_wanted;
@@ -164,13 +167,14 @@ static void take_round(uint32_t length, uint64_t now, uint64_t second)
 	seen.anchor_since = now;
 }
 
-static int is_round(const struct candidate *candidate)
+static int is_round(const struct candidate *candidate, uint64_t now, uint64_t second)
 {
-	return candidate->length != 0 && candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length;
+	return candidate->length != 0 && candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length &&
+	       (now - candidate->since) / candidate->run * candidate->length >= second / LEAST_PART;
 }
 
 /* A distance is followed from the first time that a word comes again at it; the least proved one makes room. */
-static void follow(uint32_t length)
+static void follow(uint32_t length, uint64_t now)
 {
 	struct candidate *least = &seen.candidates[0];
 
@@ -181,7 +185,7 @@ static void follow(uint32_t length)
 		if (candidate->alike < least->alike)
 			least = candidate;
 	}
-	*least = (struct candidate){.length = length, .alike = 1};
+	*least = (struct candidate){.length = length, .alike = 1, .since = now};
 }
 
 static void compare(uint32_t kind, uint64_t now, uint64_t second)
@@ -192,10 +196,13 @@ static void compare(uint32_t kind, uint64_t now, uint64_t second)
 			continue;
 		if (kind == 0 || kind_before(candidate->length) != kind) {
 			candidate->alike /= 2;
+			candidate->run = 0;
+			candidate->since = now;
 			continue;
 		}
 		candidate->alike += candidate->alike < UINT32_MAX;
-		if (candidate->alike % candidate->length == 0 && is_round(candidate))
+		candidate->run += candidate->run < UINT32_MAX;
+		if (candidate->alike % candidate->length == 0 && is_round(candidate, now, second))
 			take_round(candidate->length, now, second);
 	}
 }
@@ -211,7 +218,7 @@ static uint64_t add(uint64_t word, uint64_t now, uint64_t second)
 	if (!seen.is_settled) {
 		compare(number, now, second);
 		if (kind && kind->count > 1 && seen.made - kind->last <= LONGEST)
-			follow(seen.made - kind->last);
+			follow(seen.made - kind->last, now);
 	}
 	if (kind)
 		kind->last = seen.made;

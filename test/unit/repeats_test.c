@@ -23,9 +23,11 @@ static int ready(void)
 }
 int (*const tfp_start_process)(void) = ready;
 
+#define SECOND 1000000u
+
 static const char here, other;
 static uint64_t last; /* number of the step that began last */
-static uint64_t now, pace = 2; /* milliseconds that each word takes */
+static uint64_t now, pace = 2000; /* microseconds that each word takes */
 
 /* Gives words of letters; returns how many steps began. */
 static unsigned say(const char *words)
@@ -33,7 +35,7 @@ static unsigned say(const char *words)
 	unsigned begun = 0;
 
 	for (; *words; words++) {
-		uint64_t step = tfp_repeats_step(&here, (uint64_t)(unsigned char)*words << 20, now += pace, 1000);
+		uint64_t step = tfp_repeats_step(&here, (uint64_t)(unsigned char)*words << 20, now += pace, SECOND);
 		last = step ? step : last;
 		begun += step != 0;
 	}
@@ -86,7 +88,7 @@ static void one_word(void)
 static void nothing_repeats(void)
 {
 	for (uint64_t word = 1; word < 5000; word++)
-		WANT(tfp_repeats_step(&here, word * word, 0, 1000) == 0);
+		WANT(tfp_repeats_step(&here, word * word, 0, SECOND) == 0);
 }
 
 /* Each third round scores, each tenth writes: the loop is still the loop, and its steps are counted on. */
@@ -106,9 +108,21 @@ static void other_work_between(void)
 /* Equal layers are taken for steps until whole steps were seen to repeat. */
 static void layers(void)
 {
-	pace = 0;
+	pace = 10;
 	for (unsigned step = 1; step < 20; step++) {
 		unsigned begun = say("ekqvkqvkqvkqvkqvkqvhu");
+		WANT(step < 5 || (begun == 1 && last == step));
+	}
+}
+
+/* What a step leaves behind is freed, one after the other, in a rush that is no loop of steps. */
+static void frees(void)
+{
+	for (unsigned step = 1; step < 20; step++) {
+		pace = step % 2 ? 100000 : 300;
+		unsigned begun = say("e");
+		pace = 3;
+		WANT(say("fffffffffffffffffffffffffffff") == 0);
 		WANT(step < 5 || (begun == 1 && last == step));
 	}
 }
@@ -126,7 +140,7 @@ static void before_the_loop(void)
 /* A window was open: what a step is stays. */
 static void settled(void)
 {
-	pace = 0;
+	pace = 10;
 	for (unsigned epoch = 0; epoch < 12; epoch++) {
 		for (unsigned step = 0; step < 7; step++)
 			say("fgh");
@@ -141,12 +155,12 @@ static void settled(void)
 static void threads(void)
 {
 	for (unsigned i = 0; i < 5; i++)
-		tfp_repeats_step(&other, i + 1, 0, 1000);
+		tfp_repeats_step(&other, i + 1, 0, SECOND);
 	for (unsigned round = 0; round < 10; round++)
 		say("mno");
 	WANT(last > 6);
 	uint64_t before = last;
-	tfp_repeats_step(&other, 17, 0, 1000);
+	tfp_repeats_step(&other, 17, 0, SECOND);
 	WANT(say("mno") == 1 && last == before + 1);
 }
 
@@ -155,7 +169,7 @@ static _Atomic int is_over;
 static void *call_beside(void *unused)
 {
 	for (uint64_t word = 1; !is_over; word++)
-		tfp_repeats_step(&other, word % 50 + 1, 0, 1000);
+		tfp_repeats_step(&other, word % 50 + 1, 0, SECOND);
 	return unused;
 }
 
@@ -176,7 +190,7 @@ static void threads_beside(void)
 static void *go_on(void *unused)
 {
 	while (!is_over)
-		tfp_repeats_step(&here, (uint64_t)'m' << 20, 0, 1000);
+		tfp_repeats_step(&here, (uint64_t)'m' << 20, 0, SECOND);
 	return unused;
 }
 
@@ -206,7 +220,7 @@ static void forked_within(void)
 static void too_many_words(void)
 {
 	for (uint64_t word = 1; word < 100000; word++)
-		tfp_repeats_step(&here, word * 0x10001, 0, 1000);
+		tfp_repeats_step(&here, word * 0x10001, 0, SECOND);
 	for (unsigned round = 0; round < 10; round++)
 		WANT(say("xyz") == 0);
 }
@@ -222,6 +236,7 @@ TEST(one_word)
 TEST(nothing_repeats)
 TEST(other_work_between)
 TEST(layers)
+TEST(frees)
 TEST(before_the_loop)
 TEST(settled)
 TEST(threads)
@@ -237,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_repeats),
 		cmocka_unit_test(test_other_work_between),
 		cmocka_unit_test(test_layers),
+		cmocka_unit_test(test_frees),
 		cmocka_unit_test(test_before_the_loop),
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_threads),
