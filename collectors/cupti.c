@@ -113,7 +113,7 @@ static int subscribe(struct tfp_cupti *cupti)
 {
 	if (find(cupti, tfp_cupti_devices()))
 		return -1;
-	tfp_cupti_options.opened((const void *)cupti->api.subscribe);
+	tfp_cupti_options.opened();
 	uint32_t result = (uint32_t)cupti->api.subscribe(&cupti->subscriber, tfp_cupti_called, NULL);
 	if (result == TFP_CUPTI_MULTIPLE_SUBSCRIBERS) {
 		be_taken(cupti);

@@ -31,7 +31,8 @@ struct tfp_cupti_options {
 	tfp_pthread_create *create;      /* the real one */
 	void (*release)(void *);         /* the real free */
 	void (*at_exit)(void);           /* has tfp_cupti_end called before CUDA's own exit handlers */
-	void (*opened)(const void *);    /* a function of the library that was opened */
+	void (*opened)(void);            /* the library is open, and nothing was asked of it yet */
+	void *(*behind)(void *);         /* what is behind a function that was found in it */
 	void (*describe)(void);          /* writes facts of the devices, as the driver has them */
 };
 

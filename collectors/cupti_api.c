@@ -38,7 +38,7 @@ int tfp_cupti_open(struct tfp_cupti_api *api, const struct tfp_cupti_places *pla
 	}
 	int missing = 0;
 #define TFP_CUPTI_FUNCTION(is_needed, field, name, parameters) \
-	*(void **)(void *)&api->field = tfp_loader_symbol(library, name); \
+	*(void **)(void *)&api->field = tfp_cupti_options.behind(tfp_loader_symbol(library, name)); \
 	missing |= (is_needed) && !api->field;
 	TFP_CUPTI_FUNCTIONS(TFP_CUPTI_FUNCTION)
 #undef TFP_CUPTI_FUNCTION

@@ -10,18 +10,19 @@
 #include <stddef.h>
 
 #pragma weak dlopen /* preload/guard.h says why */
-#pragma weak dlsym
 
 #define MARK "tfprof gives back: "
 #define MARK_BYTES (sizeof MARK - 1)
 
 /* Written at start, by one thread; kept across fork. */
 static char *(*real_error)(void);
+static void *(*real_symbol)(void *, const char *);
 static int (*real_close)(void *);
 
-void tfp_loader_begin(char *(*error)(void))
+void tfp_loader_begin(char *(*error)(void), void *(*symbol)(void *, const char *))
 {
 	real_error = error;
+	real_symbol = symbol;
 }
 
 void tfp_loader_can_close(int (*close)(void *))
@@ -75,7 +76,7 @@ static void put_back(const struct aside *aside)
 		if (real_error)
 			real_error(); /* of a question that failed */
 	} else {
-		dlsym(RTLD_DEFAULT, aside->name); /* nothing is called that; the message ends with the name */
+		real_symbol(RTLD_DEFAULT, aside->name); /* nothing is called that; the message ends with the name */
 		tfp_pages_put(aside->name, aside->bytes);
 	}
 	tfp_count_own(-1);
@@ -84,7 +85,7 @@ static void put_back(const struct aside *aside)
 
 int tfp_loader_is_there(void)
 {
-	return dlopen && dlsym;
+	return dlopen && real_symbol;
 }
 
 void *tfp_loader_open(const char *path, int flags)
@@ -103,7 +104,7 @@ void *tfp_loader_symbol(void *object, const char *name)
 	if (!tfp_loader_is_there())
 		return NULL;
 	struct aside aside = set_aside();
-	void *symbol = dlsym(object, name);
+	void *symbol = real_symbol(object, name);
 
 	put_back(&aside);
 	return symbol;
@@ -115,7 +116,7 @@ void *tfp_loader_symbol_in(const char *path, const char *name)
 		return NULL;
 	struct aside aside = set_aside();
 	void *object = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-	void *symbol = object ? dlsym(object, name) : NULL;
+	void *symbol = object ? real_symbol(object, name) : NULL;
 
 	if (object && real_close)
 		real_close(object); /* gives back the reference that this very dlopen took */

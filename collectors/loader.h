@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the library asks of the loader: to open objects, and for symbols by name. The one place that calls dlopen and dlsym.
+ * What the library asks of the loader: to open objects, and for symbols by name. The one place that calls dlopen and the real dlsym.
  *
  * The loader keeps one message a thread, for the host's next dlerror; every dlopen, dlsym and dlclose takes away what is
  * there, also one that succeeds. So the host's is taken out before a question of ours and put back after it:
@@ -18,8 +18,8 @@
 #ifndef TFP_COLLECTORS_LOADER_H
 #define TFP_COLLECTORS_LOADER_H
 
-/* The real functions behind the host's calls of that name; once, at start. Until then no message is kept. */
-void tfp_loader_begin(char *(*error)(void));
+/* The real functions behind the host's calls of that name; once, at start. Until then there is nothing to ask, and no message is kept. */
+void tfp_loader_begin(char *(*error)(void), void *(*symbol)(void *, const char *));
 void tfp_loader_can_close(int (*close)(void *));
 
 /* The hook of dlerror: the host's message, or NULL. */

@@ -2,13 +2,14 @@
 /*
  * Making room for another profiler of the host that wants CUPTI; see collectors/tables/cupti.def.
  *
- * Rule: its calls give what they would give without us. Who looks CUPTI up by dlsym (TensorFlow, JAX) comes by the signposts
- * that are set once CUPTI is open; who did that before passes us by: then the first one stays.
+ * Rule: its calls give what they would give without us. Who looks CUPTI up by dlsym (TensorFlow, JAX, Triton) comes by the signposts
+ * that are set when it does; who did that before we were there passes us by: then the first one stays.
  */
 #include "preload/cupti.h"
 
 #include "collectors/cupti.h"
 #include "preload/cuda_real.h"
+#include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/signposts.h"
 
@@ -17,33 +18,118 @@
 #include "writer/poison.h"
 
 #define NO_CUPTI 15 /* CUPTI_ERROR_NOT_INITIALIZED: there is none behind us */
+#define COPIES 3 /* of libcupti in one process: CUDA's, the program's own, and one more */
 
+/* By which set of ours the thread has come; 0 = by name. Set and taken within one call. */
+static __thread unsigned came_by;
+
+/* One function's: what each set of ours leads to in its copy. Written before the signpost is set, which leads here. */
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
 	static struct tfp_cuda_slot slot_##name; \
-	static void *signed_##name; /* what the signpost hides; written once, before anybody can come by it */ \
+	static void *behind_##name[COPIES]; \
 	typedef type real_##name parameters; \
 	TFP_EXPORT type name parameters;
 #include "collectors/tables/cupti.def"
 #undef TFP_HOOK
 
-/* As the caller would find it; what it finds may be our own signpost. */
-static void *behind(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller, const void *ours, void *hidden)
-{
-	void *found = tfp_cuda_real(slot, name, caller);
+#define SET(copy, type, name, parameters, arguments) \
+	static type name##_##copy parameters \
+	{ \
+		came_by = (copy) + 1; \
+		return name arguments; \
+	}
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+	SET(0, type, name, parameters, arguments) \
+	SET(1, type, name, parameters, arguments) \
+	SET(2, type, name, parameters, arguments) \
+	static void *const ours_##name[COPIES] = {(void *)&name##_0, (void *)&name##_1, (void *)&name##_2};
+#include "collectors/tables/cupti.def"
+#undef TFP_HOOK
 
-	return !found || found == ours ? hidden : found;
+static void *pass(void *found, void *const *ours, void *const *behind)
+{
+	for (size_t i = 0; i < COPIES; i++)
+		if (found == ours[i])
+			return behind[i];
+	return found;
+}
+
+/* As the caller would find it. Who comes by a set has found it; what one who comes by name finds may be a set of ours. */
+static void *find(struct tfp_cuda_slot *slot, const char *name, uintptr_t caller, void *const *ours, void *const *behind)
+{
+	unsigned set = came_by;
+
+	came_by = 0;
+	return set ? behind[set - 1] : pass(tfp_cuda_real(slot, name, caller), ours, behind);
 }
 
 #define REAL(name) \
-	((real_##name *)behind(&slot_##name, #name, (uintptr_t)__builtin_return_address(0), (const void *)&name, signed_##name))
+	((real_##name *)find(&slot_##name, #name, (uintptr_t)__builtin_return_address(0), ours_##name, behind_##name))
 
-void tfp_cupti_sign(const void *inside)
+void *tfp_cupti_unsigned(void *function)
 {
-#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
-	if (!signed_##name) \
-		signed_##name = tfp_signpost_turn(inside, #name, (const void *)&name);
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) function = pass(function, ours_##name, behind_##name);
 #include "collectors/tables/cupti.def"
 #undef TFP_HOOK
+	return function;
+}
+
+/* Kept across fork. Written by who holds `is_signing`. */
+static _Atomic int is_watching, is_signing;
+static uintptr_t biases[COPIES]; /* of the copies that are signed; 0 = free */
+static unsigned long long changes; /* of the list of objects, when it was looked through */
+
+static int is_among(const struct tfp_object *copies, int count, uintptr_t bias)
+{
+	for (int i = 0; i < count; i++)
+		if (copies[i].bias == bias)
+			return 1;
+	return 0;
+}
+
+/* The set of ours for a copy: the one it has, or one whose copy is gone: there are as many sets as copies. */
+static size_t set_for(const struct tfp_object *copies, int count, uintptr_t bias)
+{
+	size_t set = 0;
+
+	while (set < COPIES && biases[set] != bias)
+		set++;
+	if (set < COPIES)
+		return set;
+	for (set = 0; is_among(copies, count, biases[set]);)
+		set++;
+	return set;
+}
+
+static void sign_all(void)
+{
+	struct tfp_object copies[COPIES];
+	int count = tfp_object_exporting("cuptiSubscribe", copies, COPIES, &changes);
+
+	for (int i = 0; i < count; i++) {
+		size_t set = set_for(copies, count, copies[i].bias);
+		biases[set] = copies[i].bias;
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
+		tfp_signpost_turn(copies[i].section, #name, ours_##name[set], &behind_##name[set]);
+#include "collectors/tables/cupti.def"
+#undef TFP_HOOK
+	}
+}
+
+void tfp_cupti_watch(void)
+{
+	is_watching = 1;
+}
+
+void tfp_cupti_sign(void)
+{
+	int error = errno;
+
+	if (!is_watching || __atomic_exchange_n((int *)&is_signing, 1, __ATOMIC_ACQUIRE))
+		return;
+	sign_all();
+	__atomic_store_n((int *)&is_signing, 0, __ATOMIC_RELEASE);
+	errno = error;
 }
 
 #define SUBSCRIBE(name, ...) \

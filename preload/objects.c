@@ -3,6 +3,7 @@
 #include "preload/objects.h"
 
 #include "collectors/loader.h"
+#include "preload/dynamic.h"
 #include "writer/state.h"
 #include "writer/sys.h"
 
@@ -67,6 +68,43 @@ void *tfp_object_search(const char *prefix)
 		object = tfp_object_find(search->path);
 	tfp_pages_put(search, sizeof *search);
 	return object;
+}
+
+struct exports {
+	const char *name;
+	struct tfp_object *objects;
+	int count, room;
+	unsigned long long before, now;
+};
+
+static int export(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+	struct exports *exports = context;
+	struct tfp_dynamic tables;
+	const void *section = NULL;
+
+	if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+		exports->now = info->dlpi_adds + info->dlpi_subs;
+	if (exports->now && exports->now == exports->before) {
+		exports->count = -1;
+		return 1;
+	}
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			section = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (section == _DYNAMIC || !tfp_dynamic_read(&tables, info->dlpi_addr, section) || !tfp_dynamic_entry(&tables, exports->name))
+		return 0;
+	exports->objects[exports->count++] = (struct tfp_object){info->dlpi_addr, section};
+	return exports->count == exports->room;
+}
+
+int tfp_object_exporting(const char *name, struct tfp_object *objects, int room, unsigned long long *changes)
+{
+	struct exports exports = {.name = name, .objects = objects, .room = room, .before = *changes};
+
+	dl_iterate_phdr(export, &exports);
+	*changes = exports.now;
+	return exports.count;
 }
 
 static void *other_than(const void *ours, void *object, const char *name)

@@ -56,4 +56,16 @@ extern _Atomic int tfp_object_has_copies TFP_HIDDEN;
 /* The path of the object that holds the code address, as the loader knows it; NULL = none. The loader's memory. */
 const char *tfp_object_of(const void *address);
 
+/* A loaded object, by where it lies and its dynamic section (preload/dynamic.h). */
+struct tfp_object {
+	uintptr_t bias;
+	const void *section;
+};
+
+/*
+ * The loaded objects that export `name`, less ourselves, `room` of them at most. Returns how many. *changes: how often objects have come
+ * or gone; where it is still so, and not 0, nothing is looked at and -1 returned. Takes the loader's lock.
+ */
+int tfp_object_exporting(const char *name, struct tfp_object *objects, int room, unsigned long long *changes);
+
 #endif

@@ -6,6 +6,7 @@
 #include "collectors/loader.h"
 #include "collectors/modules.h"
 #include "preload/dynamic.h"
+#include "preload/objects.h"
 #include "writer/sys.h"
 
 #include <dlfcn.h>
@@ -56,15 +57,29 @@ static inline int is_last(const char *name)
 	return tfp_same(name, "malloc", sizeof "malloc") || tfp_same(name, "calloc", sizeof "calloc");
 }
 
+/* The function of that name that some other object than ours exports; NULL = none. Takes the loader's lock. */
+static void *exported(const char *name)
+{
+	unsigned long long changes = 0;
+	struct tfp_dynamic tables;
+	struct tfp_object object;
+
+	if (tfp_object_exporting(name, &object, 1, &changes) != 1 || !tfp_dynamic_read(&tables, object.bias, object.section))
+		return NULL;
+	return tfp_dynamic_symbol(&tables, name);
+}
+
 /* Without a lookup, which would take the host's message away before it can be kept. */
 static void begin_loader(void)
 {
 	struct tfp_dynamic unused;
-	void *error = tfp_dynamic_behind(&unused, "dlerror");
+	void *error = tfp_dynamic_behind(&unused, "dlerror"), *symbol = tfp_dynamic_next("dlsym");
 
-	if (!error) /* opened late, by CUDA: the loader's own way, and nothing is kept this once */
-		error = tfp_loader_symbol(RTLD_NEXT, "dlerror");
-	tfp_loader_begin((char *(*)(void))error);
+	if (!symbol) /* opened late, by CUDA: nothing lies behind us; or another libc, which shows no list */
+		symbol = exported("dlsym");
+	if (!error)
+		error = exported("dlerror");
+	tfp_loader_begin((char *(*)(void))error, (void *(*)(void *, const char *))symbol);
 }
 
 static void *next(const char *name)

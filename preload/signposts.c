@@ -61,19 +61,20 @@ static int protect(const struct search *search, int protection)
 	return tfp_sys(SYS_mprotect, (long)from, (long)page, protection, 0, 0, 0) == 0;
 }
 
-void *tfp_signpost_turn(const void *inside, const char *name, const void *ours)
+int tfp_signpost_turn(const void *inside, const char *name, const void *ours, void **behind)
 {
 	struct search search = {.inside = (uintptr_t)inside, .name = name};
 
 	if (tfp_sys_is_sealed() || !dl_iterate_phdr(look, &search) || !search.symbol || !(search.protection & PROT_READ))
-		return NULL;
+		return -1;
 	if (ELF64_ST_TYPE(search.symbol->st_info) != STT_FUNC) /* of others the value is no function's address */
-		return NULL;
+		return -1;
 	void *before = (void *)(search.object.bias + search.symbol->st_value);
 	/* Code may share the page (old linkers): what it may do stays, so that threads that run there go on. */
 	if (before == ours || !protect(&search, search.protection | PROT_WRITE))
-		return NULL;
+		return -1;
+	*behind = before;
 	__atomic_store_n(&search.symbol->st_value, (uintptr_t)ours - search.object.bias, __ATOMIC_RELEASE);
 	protect(&search, search.protection);
-	return before;
+	return 0;
 }

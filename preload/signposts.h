@@ -13,9 +13,10 @@
 #define TFP_PRELOAD_SIGNPOSTS_H
 
 /*
- * `name`, as the object that `inside` lies in exports it, leads to `ours` from now on. What it led to before, or NULL: it has
- * no such name, or it was left as it is. Once a name and object. Takes the loader's lock.
+ * `name`, as the object that `inside` lies in exports it, leads to `ours` from now on. Returns 0, and *behind, written first, is what it
+ * led to before; or -1, and nothing was changed: it has no such name, it leads to `ours` already, or it was left as it is. Takes the
+ * loader's lock.
  */
-void *tfp_signpost_turn(const void *inside, const char *name, const void *ours);
+int tfp_signpost_turn(const void *inside, const char *name, const void *ours, void **behind);
 
 #endif

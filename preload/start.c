@@ -318,9 +318,11 @@ static void configure_cupti(void)
 		.release = tfp_real.free,
 		.at_exit = register_before_cuda,
 		.opened = tfp_cupti_sign,
+		.behind = tfp_cupti_unsigned,
 		.describe = tfp_cuda_devices_note,
 	};
 
+	tfp_cupti_watch();
 	tfp_cupti_begin(&options);
 }
 

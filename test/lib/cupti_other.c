@@ -4,13 +4,13 @@
  *
  * Prints what CUPTI answered and how many memsets it was told of. Built by test/cases/gpu-cupti-coexistence, linked with the
  * simulated runtime and CUPTI; with -DBY_DLSYM it opens CUPTI when its profiler begins and looks each function up when it first
- * calls it, as TensorFlow and JAX do; with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own
- * that counts halves of microseconds, as PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes
- * CUPTI down, as JAX 0.11 does; with -DFINALIZES_EARLY it takes CUPTI down before CUDA begins; with -DASKS_TWICE it subscribes a second
- * time, which CUPTI refuses, and asks for records later; with -DKEEPS_KINDS it unsubscribes and never gives up its kind; with
- * -DANOTHER_TAKES somebody else, who subscribes to nothing, asks for records after it. Twice, where a fourth argument says so.
- * Arguments: memsets before (-1: its profiler begins before CUDA does), during, after. Its buffers are full of rubbish when it hands
- * them out, as malloc's are.
+ * calls it, as TensorFlow and JAX do; with -DCUPTI that is a copy of its own, as Triton's Proton has;
+ * with -DBY_BUFFERS it subscribes to nothing and takes the buffers, with a clock of its own that counts halves of microseconds, as
+ * PyTorch 2.15 does; with -DLEAVES_FIRST it unsubscribes before it asks for its records, and takes CUPTI down, as JAX 0.11 does; with
+ * -DFINALIZES_EARLY it takes CUPTI down before CUDA begins; with -DASKS_TWICE it subscribes a second time, which CUPTI refuses, and asks
+ * for records later; with -DKEEPS_KINDS it unsubscribes and never gives up its kind; with -DANOTHER_TAKES somebody else, who subscribes
+ * to nothing, asks for records after it. Twice, where a fourth argument says so. Arguments: memsets before (-1: its profiler begins
+ * before CUDA does), during, after. Its buffers are full of rubbish when it hands them out, as malloc's are.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -34,9 +34,12 @@ int cuptiActivityFlushAll(uint32_t);
 int cuptiActivityGetNextRecord(uint8_t *, size_t, void **);
 
 #ifdef BY_DLSYM
+#ifndef CUPTI
+#define CUPTI "libcupti.so.13"
+#endif
 static void *function(const char *name)
 {
-	void *found = dlsym(dlopen("libcupti.so.13", RTLD_LAZY | RTLD_LOCAL), name);
+	void *found = dlsym(dlopen(CUPTI, RTLD_LAZY | RTLD_LOCAL), name);
 
 	if (!found) {
 		puts(dlerror());

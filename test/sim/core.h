@@ -343,8 +343,10 @@ struct sim_subscriber {
 	void (*error)(int result, const char *message);	/* a context became unusable */
 	void (*finishing)(void);
 };
-/* One subscriber at a time; NULL takes it away. Returns false when there is one already. The struct must stay. */
+/* One subscriber at a time, the newest; NULL takes it away. Returns false where another one has a claim. The struct must stay. */
 bool sim_subscribe(const struct sim_subscriber *subscriber);
+/* The process's one subscription, of whichever copy of libcupti: it hears from now on. NULL gives it up. False: another has it. */
+bool sim_claim(const struct sim_subscriber *subscriber);
 /* Calls back for each live context and stream; for activity kinds enabled late. */
 void sim_each_context(void (*each)(const struct sim_context_info *info, void *user), void *user);
 void sim_each_stream(void (*each)(const struct sim_stream_info *info, void *user), void *user);

@@ -12,6 +12,7 @@
 #include "inner.h"
 
 static const struct sim_subscriber *_Atomic current_subscriber;
+static const struct sim_subscriber *_Atomic claimed; /* the copy of libcupti that somebody is subscribed to */
 static __thread struct sim_call *innermost;
 static _Atomic uint32_t next_correlation;
 static _Atomic bool is_correlation_set;
@@ -23,13 +24,26 @@ const struct sim_subscriber *sim_subscriber(void)
 
 bool sim_subscribe(const struct sim_subscriber *subscriber)
 {
+	const struct sim_subscriber *owner = atomic_load(&claimed);
+
+	if (subscriber && owner && owner != subscriber)
+		return false;
+	atomic_store(&current_subscriber, subscriber);
+	return true;
+}
+
+bool sim_claim(const struct sim_subscriber *subscriber)
+{
 	const struct sim_subscriber *none = NULL;
 
 	if (!subscriber) {
-		atomic_store(&current_subscriber, NULL);
+		atomic_store(&claimed, NULL);
 		return true;
 	}
-	return atomic_compare_exchange_strong(&current_subscriber, &none, subscriber);
+	if (!atomic_compare_exchange_strong(&claimed, &none, subscriber) && none != subscriber)
+		return false;
+	atomic_store(&current_subscriber, subscriber);
+	return true;
 }
 
 struct sim_call *sim_call_current(void)

@@ -231,6 +231,12 @@ void sim_cupti_listen(void)
 		fprintf(stderr, "simgpu: a second libcupti in the process: it hears nothing\n");
 }
 
+void sim_cupti_release(void)
+{
+	if (atomic_exchange(&sim_cupti.callback, NULL))
+		sim_claim(NULL);
+}
+
 /* ---- functions ---- */
 
 SIM_API int cuptiGetVersion(uint32_t *version)
@@ -257,7 +263,7 @@ SIM_API int cuptiSubscribe(void **handle, sim_callback_function callback, void *
 	result = sim_fault_subscribe();
 	if (result)
 		return result;
-	if (atomic_load(&sim_cupti.callback)) /* whose `user` stays */
+	if (atomic_load(&sim_cupti.callback) || !sim_claim(&subscriber)) /* whose `user` stays */
 		return SIM_CUPTI_MULTIPLE_SUBSCRIBERS;
 	atomic_store(&sim_cupti.user, user);
 	if (!atomic_compare_exchange_strong(&sim_cupti.callback, &none, callback))
@@ -285,7 +291,7 @@ SIM_API int cuptiUnsubscribe(void *handle)
 	for (uint32_t domain = 0; domain < SIM_DOMAINS; domain++)
 		for (uint32_t id = 0; id < SIM_CALLBACKS; id++)
 			atomic_store(&sim_cupti.callbacks[domain][id], 0);
-	atomic_store(&sim_cupti.callback, NULL);
+	sim_cupti_release();
 	return SIM_CUPTI_OK;
 }
 

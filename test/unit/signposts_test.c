@@ -47,6 +47,16 @@ static const char *rights_of(const void *address)
 	return rights;
 }
 
+/* What it led to before, or NULL: nothing was changed. */
+static void *turn(const void *inside, const char *name, const void *to)
+{
+	void *before = NULL;
+
+	int result = tfp_signpost_turn(inside, name, to, &before);
+	assert_int_equal(result, before ? 0 : -1);
+	return before;
+}
+
 static void a_name_leads_to_us(void **unused)
 {
 	function *real = (function *)dlsym(library(), "cbrt"), *other = (function *)dlsym(library(), "sqrt");
@@ -54,15 +64,15 @@ static void a_name_leads_to_us(void **unused)
 
 	(void)unused;
 	assert_non_null(real);
-	assert_ptr_equal(tfp_signpost_turn((void *)other, "cbrt", (void *)&ours), (void *)real);
+	assert_ptr_equal(turn((void *)other, "cbrt", (void *)&ours), (void *)real);
 	assert_ptr_equal(dlsym(handle, "cbrt"), (void *)&ours);
 	assert_true(((function *)dlsym(handle, "cbrt"))(1) == 1001);
 	assert_true(real(27) > 2.999 && real(27) < 3.001);
 	assert_ptr_equal(dlsym(handle, "sqrt"), (void *)other);
 	assert_true(other(49) > 6.999 && other(49) < 7.001);
-	assert_null(tfp_signpost_turn((void *)other, "cbrt", (void *)&ours)); /* it does already */
+	assert_null(turn((void *)other, "cbrt", (void *)&ours)); /* it does already */
 	/* And back, as nobody does but this test. */
-	assert_ptr_equal(tfp_signpost_turn((void *)other, "cbrt", (void *)real), (void *)&ours);
+	assert_ptr_equal(turn((void *)other, "cbrt", (void *)real), (void *)&ours);
 	assert_ptr_equal(dlsym(handle, "cbrt"), (void *)real);
 }
 
@@ -76,9 +86,9 @@ static void the_page_is_as_it_was(void **unused)
 	assert_true(dladdr1((void *)real, &info, &entry, RTLD_DL_SYMENT) != 0 && entry);
 	char before[8];
 	memcpy(before, rights_of(entry), sizeof before);
-	assert_ptr_equal(tfp_signpost_turn((void *)real, "cbrt", (void *)&ours), (void *)real);
+	assert_ptr_equal(turn((void *)real, "cbrt", (void *)&ours), (void *)real);
 	assert_string_equal(rights_of(entry), before);
-	tfp_signpost_turn((void *)real, "cbrt", (void *)real);
+	turn((void *)real, "cbrt", (void *)real);
 }
 
 static void what_is_not_there(void **unused)
@@ -87,9 +97,9 @@ static void what_is_not_there(void **unused)
 	function *real = (function *)dlsym(library(), "cbrt");
 
 	(void)unused;
-	assert_null(tfp_signpost_turn((void *)real, "no_such_name", (void *)&ours));
-	assert_null(tfp_signpost_turn(&somewhere, "cbrt", (void *)&ours)); /* a stack is no object */
-	assert_null(tfp_signpost_turn(NULL, "cbrt", (void *)&ours));
+	assert_null(turn((void *)real, "no_such_name", (void *)&ours));
+	assert_null(turn(&somewhere, "cbrt", (void *)&ours)); /* a stack is no object */
+	assert_null(turn(NULL, "cbrt", (void *)&ours));
 	assert_ptr_equal(dlsym(library(), "cbrt"), (void *)real);
 }
 
