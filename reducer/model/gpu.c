@@ -56,13 +56,20 @@ uint32_t gpu_queue_device(const struct gpu *gpu, uint32_t queue)
 	return queue < gpu->queue_count ? gpu->queues[queue].device : GPU_NONE;
 }
 
-int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t architecture)
+const struct gpu_code *gpu_code_of(const struct gpu *gpu, uint32_t name, uint32_t architecture)
 {
 	uint32_t place = number_map_find(&gpu->code_of, architecture, name);
 
 	if (place == NUMBER_MAP_NONE)
 		place = number_map_find(&gpu->code_of, 0, name);
-	return place == NUMBER_MAP_NONE ? -1 : (int64_t)(gpu->codes[place].matrix & INT64_MAX);
+	return place == NUMBER_MAP_NONE ? NULL : &gpu->codes[place];
+}
+
+int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t architecture)
+{
+	const struct gpu_code *code = gpu_code_of(gpu, name, architecture);
+
+	return code ? (int64_t)(code->matrix & INT64_MAX) : -1;
 }
 
 static uint64_t scaled(uint64_t ticks, double ns_per_tick)

@@ -279,6 +279,9 @@ int gpu_first_queues(const struct gpu *gpu, struct number_map *places);
 /* The device of a queue, the operation's name: for filters and columns. GPU_NONE, "" = unknown. */
 uint32_t gpu_queue_device(const struct gpu *gpu, uint32_t queue);
 
+/* The code of a kernel, that of another architecture where there is none of this one; NULL = no code of that name was seen. */
+const struct gpu_code *gpu_code_of(const struct gpu *gpu, uint32_t name, uint32_t architecture);
+
 /* What the code of a kernel says: matrix instructions in it, -1 = no code of that name was seen. */
 int64_t gpu_matrix_instructions(const struct gpu *gpu, uint32_t name, uint32_t architecture);
 

@@ -27,7 +27,7 @@ bool loss_is_of_process(unsigned kind)
 bool loss_is_of_pairing(unsigned pairing, unsigned reason)
 {
 	return (pairing == GPU_HOST_ONLY || pairing == GPU_DEVICE_ONLY) && reason != GPU_REASON_HOOKS && reason != GPU_REASON_WINDOW &&
-	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH;
+	       reason != GPU_REASON_NOT_STARTED && reason != GPU_REASON_DEVICE_LAUNCH && reason != GPU_REASON_SILENT_GRAPH;
 }
 
 static bool has_loss(const struct process *process, unsigned kind)

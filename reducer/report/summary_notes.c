@@ -184,6 +184,7 @@ static void note_settings(struct table *notes, const struct request *request)
 	window_cost_note(notes, request);
 	notes_ops(notes, request);
 	gpu_note_whole_graphs(notes, request);
+	gpu_note_nested(notes, request);
 	python_looks_note_alone(notes, request);
 }
 

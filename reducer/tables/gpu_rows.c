@@ -101,10 +101,15 @@ void gpu_put_kernel(struct table *table, size_t column, const struct gpu *gpu, u
 	text_free(&text);
 }
 
+/* 90 of 9.0; 0 = not known. */
+static uint32_t device_architecture(const struct gpu_device *device)
+{
+	return device ? (uint32_t)(device->major * 10 + device->minor) : 0;
+}
+
 bool gpu_uses_tensor_cores(const struct gpu *gpu, uint32_t name, const struct gpu_device *device, bool *is_from_code)
 {
-	uint32_t architecture = device ? (uint32_t)(device->major * 10 + device->minor) : 0;
-	int64_t matrix = gpu_matrix_instructions(gpu, name, architecture);
+	int64_t matrix = gpu_matrix_instructions(gpu, name, device_architecture(device));
 
 	if (is_from_code)
 		*is_from_code = matrix >= 0;
@@ -189,6 +194,70 @@ void gpu_note_whole_graphs(struct table *table, const struct request *request)
 			   "copies and sets ran then is not known (-t graph_stats).",
 			   launches, launches == 1 ? "launch of a CUDA graph" : "launches of CUDA graphs", (double)device_ns / 1e6,
 			   launches == 1 ? "was" : "were");
+}
+
+/* By the device's own runtime, as nvcc links it: of CUDA 12 and later, and before. */
+static bool starts_kernels(const struct gpu_code *code)
+{
+	static const char now[] = "__cudaCDP2LaunchDevice", once[] = "cudaLaunchDevice";
+
+	return strncmp(code->name, now, sizeof(now) - 1) == 0 || strncmp(code->name, once, sizeof(once) - 1) == 0;
+}
+
+static bool is_with_starter(const struct gpu *gpu, const struct gpu_code *code)
+{
+	for (size_t i = 0; i < gpu->code_count; i++)
+		if (gpu->codes[i].module == code->module && starts_kernels(&gpu->codes[i]))
+			return true;
+	return false;
+}
+
+static bool has_starter(const struct gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->code_count; i++)
+		if (starts_kernels(&gpu->codes[i]))
+			return true;
+	return false;
+}
+
+/* Kernels of the process that ran and lie in one module with what starts others; `example`: the one that ran most often. */
+static uint64_t may_start_kernels(const struct gpu *gpu, uint32_t *example)
+{
+	uint64_t times = 0, most = 0;
+	size_t count = has_starter(gpu) ? gpu->kernel_count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct gpu_kernel *kernel = &gpu->kernels[i];
+		uint32_t name = kernel->shape < gpu->shape_count ? gpu->shapes[kernel->shape].kernel : GPU_NONE;
+		const struct gpu_device *device = gpu_find_device(gpu, gpu_queue_device(gpu, kernel->queue));
+		const struct gpu_code *code = name == GPU_NONE ? NULL : gpu_code_of(gpu, name, device_architecture(device));
+		if (!code || !is_with_starter(gpu, code))
+			continue;
+		times += kernel->occurrences;
+		*example = kernel->occurrences > most ? name : *example;
+		most = kernel->occurrences > most ? kernel->occurrences : most;
+	}
+	return times;
+}
+
+void gpu_note_nested(struct table *table, const struct request *request)
+{
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		uint32_t example = GPU_NONE;
+		if (!process->gpu || !request_wants_process(request, process))
+			continue;
+		uint64_t times = may_start_kernels(process->gpu, &example);
+		struct text name = {0};
+		if (!times)
+			continue;
+		gpu_kernel_text(&name, process->gpu, example);
+		table_note(table, NOTE_MISSING,
+			   "Process %d: kernels that kernels started (dynamic parallelism) are in no figure: CUPTI has no records of them. "
+			   "%" PRIu64 " that the host started, most of them %s, lie in a module that can.",
+			   process->pid, times, name.bytes);
+		text_free(&name);
+	}
 }
 
 /* Another device than the process's own that a wanted process calls by the same number. */
@@ -367,5 +436,6 @@ void gpu_notes(struct table *table, const struct request *request)
 		note_oddities(table, process);
 		note_clock(table, process);
 	}
+	gpu_note_nested(table, request);
 	gpu_note_numbers(table, request);
 }

@@ -56,6 +56,9 @@ void gpu_note_placeless(struct table *table, size_t count, const char *what);
 /* Says how many launches of graphs were recorded as a whole, so that what ran inside is not in the table; nothing of none. */
 void gpu_note_whole_graphs(struct table *table, const struct request *request);
 
+/* Says which kernels that ran can have started others, of which CUPTI has no records; nothing where none can: told by their modules. */
+void gpu_note_nested(struct table *table, const struct request *request);
+
 /* Says that processes call different devices by one number, if they do: tables by that number hold them together. */
 void gpu_note_numbers(struct table *table, const struct request *request);
 
