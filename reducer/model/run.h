@@ -168,6 +168,7 @@ struct process {
 	struct step *steps;     /* [scan] by time; those of every source */
 	size_t step_count;
 	size_t beside_count;    /* [scan] of them, those that are none as another process trains meanwhile: steps_beside.h */
+	size_t unseen_count;    /* [scan] of them, those found in a window whose end none holds: steps_unseen.h */
 	int has_measured; /* [scan] kernels were measured, which repeats, too, and is no step: step_measured.h */
 	int64_t awaited_from_ns, awaited_to_ns; /* [scan] the call behind the last step that waited for what others dispatched; 0 */
 	struct range_rows range_rows; /* [scan] */

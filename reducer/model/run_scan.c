@@ -9,6 +9,7 @@
 #include "reducer/model/losses.h"
 #include "reducer/model/scan.h"
 #include "reducer/model/steps_beside.h"
+#include "reducer/model/steps_unseen.h"
 #include "reducer/model/windows.h"
 
 #include <stdlib.h>
@@ -116,6 +117,7 @@ int run_scan(struct run *run, const struct run_options *options)
 		times_scanned(&run->processes[i]);
 		scan_times(&run->processes[i]);
 		windows_make_ranges(run, &run->processes[i]);
+		steps_unseen(&run->processes[i]);
 	}
 	steps_beside(run);
 	gpu_name_devices(run);

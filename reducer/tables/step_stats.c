@@ -232,7 +232,12 @@ static void note_process(struct table *table, const struct request *request, con
 	}
 	size_t given_up = tell_met(table, request, process);
 	passed_over -= joined < passed_over ? joined : passed_over;
-	passed_over -= process->beside_count + given_up;
+	passed_over -= process->beside_count + process->unseen_count + given_up;
+	if (process->unseen_count > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_MISSING,
+			   "Process %s: %zu " BY_COUNT("step", "steps") " that nobody marked began inside of a capture window and ended "
+			   "outside: when is not in the log, nor how many came until the next window. Left out.",
+			   process->called, process->unseen_count);
 	if (process->beside_count > 0 && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s only predicts (no backward pass ran in it) while another one trains: what repeats in it, %zu "

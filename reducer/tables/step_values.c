@@ -4,6 +4,7 @@
 
 #include "reducer/model/losses.h"
 #include "reducer/model/gpu.h"
+#include "reducer/model/windows.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/step_unusual.h"
 
@@ -251,6 +252,8 @@ static void note_pauses(struct table *table, const struct request *request, cons
 		if (row->unit.step == SIZE_MAX || next->process != row->process || next->unit.thread != row->unit.thread ||
 		    !process->steps[row->unit.step].rest_ns || next->unit.start_ns <= row->unit.end_ns)
 			continue;
+		if (windows_recorded_ns(process, row->unit.end_ns, next->unit.start_ns) < next->unit.start_ns - row->unit.end_ns)
+			continue; /* there may have been steps */
 		ns[process->steps[row->unit.step].is_evaluated] += (uint64_t)(next->unit.start_ns - row->unit.end_ns);
 		count[process->steps[row->unit.step].is_evaluated]++;
 	}
