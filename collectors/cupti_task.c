@@ -8,6 +8,7 @@
  */
 #include "collectors/cupti_buffers.h"
 #include "collectors/cupti_state.h"
+#include "collectors/window.h"
 #include "collectors/heap.h"
 #include "collectors/nvml.h"
 
@@ -248,9 +249,11 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 		put_clock(cupti, self, lane);
 	}
 	tfp_cupti_buffers_grow();
+	uint32_t edge_ms = tfp_window_look(self);
 	if (cupti->is_fragile)
-		return FRAGILE_MS;
+		return FRAGILE_MS < edge_ms ? FRAGILE_MS : edge_ms;
 	uint32_t flush_ms = cupti->phase == TFP_CUPTI_ON && cupti->is_enabled ? ms_until(cupti->next_flush) : tfp_cupti_options.flush_ms;
+	flush_ms = flush_ms < edge_ms ? flush_ms : edge_ms;
 	return flush_ms < nvml_ms ? flush_ms : nvml_ms;
 }
 

@@ -214,7 +214,7 @@ void tfp_io_done(unsigned function, int descriptor, uint64_t begin, int64_t resu
 	if (!thread)
 		return;
 	put(thread, lane, function, descriptor, begin, result);
-	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+	if (TFP_UNLIKELY(--thread->calls_left <= 0 || tfp_window_is_due(tfp_now())))
 		tfp_look(thread, lane);
 	tfp_thread_leave(thread);
 }

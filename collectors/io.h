@@ -17,7 +17,7 @@ extern uint32_t tfp_io_is_wanted TFP_HIDDEN;
 
 static inline int tfp_io_is_on(void)
 {
-	return tfp_io_is_wanted && tfp_is_open;
+	return tfp_io_is_wanted && (tfp_is_open || tfp_window_came());
 }
 
 /* A call has returned `result` bytes, or -1; begin: tfp_now() before it. Any thread, any context. */

@@ -463,18 +463,22 @@ static uint32_t task(struct tfp_thread *self)
 		forget_all(watch, self);
 		return give_up("The program closed the descriptor by which it was looked at: where its time goes is not read any more.");
 	}
+	uint32_t edge_ms = tfp_window_look(self);
 	if (!tfp_is_open) {
 		forget_all(watch, self);
 		watch->due = 0;
-		return CLOSED_MS;
+		return edge_ms < CLOSED_MS ? edge_ms : CLOSED_MS;
 	}
-	if (now < watch->due) /* a wake for somebody else: looks at such moments would favour what wakes */
-		return (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
+	if (now < watch->due) { /* a wake for somebody else: looks at such moments would favour what wakes */
+		uint32_t ms = (uint32_t)((watch->due - now) / ms_ticks(1)) + 1;
+		return edge_ms < ms ? edge_ms : ms;
+	}
 	uint64_t before = tfp_clock_thread_ns(self->tid);
 	look_at_all(watch, self);
 	if (!watch->good && watch->doubtful >= DOUBTS)
 		return give_up("The interpreter's structures are not laid out as this version's are: where its time goes is not read.");
-	return next_ms(watch, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
+	uint32_t ms = next_ms(watch, tfp_now(), tfp_clock_thread_ns(self->tid) - before);
+	return edge_ms < ms ? edge_ms : ms;
 }
 
 void tfp_python_time_begin(uint32_t milliseconds)

@@ -37,7 +37,7 @@ static inline struct tfp_thread *enter(struct tfp_lane **lane)
 /* The slow look that hooked calls take turns at: a host that only pushes ranges must see its windows close. */
 static inline void count_call(struct tfp_thread *thread, struct tfp_lane *lane)
 {
-	if (TFP_UNLIKELY(--thread->calls_left <= 0))
+	if (TFP_UNLIKELY(--thread->calls_left <= 0 || tfp_window_is_due(tfp_now())))
 		tfp_look(thread, lane);
 }
 
@@ -149,9 +149,9 @@ void tfp_range_push_text(enum tfp_range_source source, uint32_t domain, const ch
 	if (__builtin_expect(lane != NULL, 1)) {
 		const struct tfp_name *name = tfp_name_known(lane, text);
 		if (__builtin_expect(name && !name->is_step, 1)) {
-			TFP_PUT(thread, lane, tfp_now(), range_push, .name = name->id, .domain = domain,
-				.source = (uint8_t)source);
-			if (TFP_UNLIKELY(--thread->calls_left <= 0))
+			uint64_t now = tfp_now();
+			TFP_PUT(thread, lane, now, range_push, .name = name->id, .domain = domain, .source = (uint8_t)source);
+			if (TFP_UNLIKELY(--thread->calls_left <= 0 || tfp_window_is_due(now)))
 				look_and_leave(thread, lane);
 			else
 				tfp_thread_leave(thread);
@@ -264,6 +264,7 @@ void tfp_step_begin(enum tfp_range_source source, uint64_t number, uint64_t name
 		number = ++steps_of[source];
 	else
 		steps_of[source] = number;
+	tfp_window_came();
 	if (trust >= best)
 		tfp_window_step(number); /* an edge stands before the step that made it */
 	struct tfp_thread *thread = enter(&lane);

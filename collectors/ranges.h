@@ -30,7 +30,7 @@ struct tfp_range_name {
 /* Whether a range that is opened now matters: outside of a window only one that may be a step. */
 static inline int tfp_range_is_wanted(void)
 {
-	return tfp_is_open || tfp_step_pattern.count;
+	return tfp_is_open || tfp_step_pattern.count || tfp_window_came();
 }
 
 /* What else may be said of it. */

@@ -20,6 +20,7 @@ static struct tfp_window_plan plan;
 static _Atomic int is_open_now;
 _Atomic uint32_t tfp_is_open; /* the same, for others to read */
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
+_Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
@@ -56,6 +57,10 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 	is_open_now = plan.is_open_at_start;
 	tfp_is_open = (uint32_t)plan.is_open_at_start;
 	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
+	tfp_window_due = UINT64_MAX;
+	for (uint32_t i = 0; i < plan.count; i++)
+		if (plan.ranges[i].unit == TFP_CAUSE_TIME)
+			tfp_window_due = 0;
 }
 
 static void put_edge(struct tfp_thread *thread, struct tfp_lane *lane, int is_open, enum tfp_window_cause cause, uint32_t index)
@@ -205,17 +210,60 @@ uint64_t tfp_window_last_step(void)
 	return last;
 }
 
+static uint64_t add(uint64_t one, uint64_t other)
+{
+	return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+}
+
+/* When that window opens or closes next; UINT64_MAX = never. */
+static uint64_t next_edge(const struct tfp_window_range *range, uint64_t now)
+{
+	uint64_t from = range->from, length = range->to - range->from;
+
+	if (now < from)
+		return from;
+	from += range->every ? (now - from) / range->every * range->every : 0;
+	if (now - from < length)
+		return add(from, length);
+	return range->every ? add(from, range->every) : UINT64_MAX;
+}
+
 static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)
 {
-	int has_time = 0;
+	uint64_t due = UINT64_MAX, time = now + tfp_origin.ticks - tfp_origin.job_ticks;
 
-	for (uint32_t i = 0; i < plan.count; i++)
-		has_time |= plan.ranges[i].unit == TFP_CAUSE_TIME;
-	if (!has_time)
+	if (!tfp_window_is_due(now))
 		return;
-	int at = window_at(TFP_CAUSE_TIME, now + tfp_origin.ticks - tfp_origin.job_ticks);
+	int at = window_at(TFP_CAUSE_TIME, time);
 	if (is_edge(&last_time_window, at) && (at >= 0 || opened_by == TFP_CAUSE_TIME))
 		change_in(thread, lane, at >= 0, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
+	for (uint32_t i = 0; i < plan.count; i++)
+		if (plan.ranges[i].unit == TFP_CAUSE_TIME && next_edge(&plan.ranges[i], time) < due)
+			due = next_edge(&plan.ranges[i], time);
+	tfp_window_due = add(due, tfp_origin.job_ticks); /* threads that look at once may store in any order: an early one looks again */
+}
+
+int tfp_window_pass(void)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_self;
+
+	if (thread && thread->is_ready == 1 && !thread->is_own && tfp_window_is_due(tfp_now()) &&
+	    (thread = tfp_thread_enter_lane(thread, &lane)) != NULL) {
+		tfp_look(thread, lane);
+		tfp_thread_leave(thread);
+	}
+	return (int)tfp_is_open;
+}
+
+uint32_t tfp_window_look(struct tfp_thread *self)
+{
+	look_at_windows(self, &self->lanes[0], tfp_now());
+	uint64_t due = tfp_window_due, now = tfp_ticks();
+	if (due == UINT64_MAX)
+		return UINT32_MAX;
+	uint64_t ms = due > now ? (due - now) / (tfp_state->second_ticks / 1000) + 1 : 1;
+	return ms < UINT32_MAX / 2 ? (uint32_t)ms : UINT32_MAX / 2;
 }
 
 static void look_at_clock(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t now)

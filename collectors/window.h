@@ -2,8 +2,9 @@
 /*
  * Capture windows: when the collectors record, and the records that say so.
  *
- * Rule: a window's edge is where the recorder really changed over, and that moment is in the log. Time windows are
- * looked at every TFP_CALLS_PER_LOOK hooked calls and at drains; a signal or the C API change over at once.
+ * Rule: a window's edge is where the recorder really changed over, and that moment is in the log. Windows by time are looked at every
+ * TFP_CALLS_PER_LOOK hooked calls, at each call that comes seldom (a read, a range, a step), and by our thread where there is one; a
+ * signal or the C API change over at once.
  */
 #ifndef TFP_COLLECTORS_WINDOW_H
 #define TFP_COLLECTORS_WINDOW_H
@@ -48,6 +49,24 @@ extern _Atomic uint32_t tfp_is_open TFP_HIDDEN;
 void tfp_window_signal(int number, void (*handler)(int));
 /* At the process's end: the log says so where the program has taken that signal for itself, so that it opened nothing. */
 void tfp_window_signal_end(void);
+
+/* When the next edge by time is due, in ticks of the clock; UINT64_MAX: there is none. Kept across fork. */
+extern _Atomic uint64_t tfp_window_due TFP_HIDDEN;
+
+static inline int tfp_window_is_due(uint64_t now) /* as tfp_now() */
+{
+	return tfp_window_due != UINT64_MAX && now + tfp_origin.ticks >= tfp_window_due;
+}
+
+/* A call that comes seldom, outside of any lane: it looks whether a window by time opens or closes. Whether one is open then. */
+int tfp_window_pass(void);
+static inline int tfp_window_came(void)
+{
+	return tfp_window_due != UINT64_MAX && tfp_window_pass();
+}
+
+/* The same, by our thread. Milliseconds until the next edge by time, UINT32_MAX = there is none. */
+uint32_t tfp_window_look(struct tfp_thread *self);
 
 /* Opens or closes now. Any thread, any context (also a signal handler). */
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index);

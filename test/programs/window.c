@@ -4,10 +4,12 @@
  * shows what it recorded by size alone. api and signal: 1,000 blocks of 1111 bytes, then the window with 2,000 of 2222
  * and the release of 500 from before, then 3,000 of 3333. time: until MS milliseconds have passed, blocks of 10,000 +
  * milliseconds, two calls each; it prints the longest time that STRETCH of them took, in us. window nested: ranges and steps
- * of the C API on two threads. window threads: four threads begin steps 0 to 4,999, each at its own pace.
+ * of the C API on two threads. window threads: four threads begin steps 0 to 4,999, each at its own pace. window seldom WHAT MS:
+ * until MS milliseconds have passed one call each 5 ms and nothing else: WHAT is range, step or read.
  */
 #include "preload/tfprof.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static void *kept[1000];
 
@@ -116,6 +119,24 @@ static int threads(void)
 	return 0;
 }
 
+static void seldom(const char *what, long limit_ms)
+{
+	char byte;
+	int file = open("/proc/self/exe", O_RDONLY);
+	while (passed_us() < limit_ms * 1000) {
+		if (!strcmp(what, "range")) {
+			tfprof_push("seldom");
+			tfprof_pop();
+		} else if (!strcmp(what, "step")) {
+			tfprof_step(1);
+		} else if (pread(file, &byte, 1, 0) != 1) {
+			exit(1);
+		}
+		nanosleep(&(struct timespec){0, 5000000}, NULL);
+	}
+	close(file);
+}
+
 int main(int count, char **words)
 {
 	pthread_t thread;
@@ -132,6 +153,8 @@ int main(int count, char **words)
 		nested("main");
 	} else if (count > 1 && !strcmp(words[1], "threads"))
 		return threads();
+	else if (count > 3 && !strcmp(words[1], "seldom"))
+		seldom(words[2], atol(words[3]));
 	else
 		return 2;
 	return 0;
