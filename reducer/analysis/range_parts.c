@@ -57,7 +57,10 @@ static void take(void *result, const struct span *span)
 		part->marks++;
 		return;
 	}
-	part->least_ns = part->occurrences && part->least_ns < span->duration_ns ? part->least_ns : span->duration_ns;
+	if (!span->is_open) {
+		part->least_ns = part->occurrences > part->cut && part->least_ns < span->duration_ns ? part->least_ns : span->duration_ns;
+		part->whole_ns += span->duration_ns;
+	}
 	part->most_ns = part->most_ns > span->duration_ns ? part->most_ns : span->duration_ns;
 	part->occurrences++;
 	part->ns += span->duration_ns;
@@ -80,10 +83,10 @@ static void merge(void *into, const void *from)
 								.domain = words_number(&parts->words, more->words.items[add->domain]),
 								.source = add->source,
 								.is_told_late = add->is_told_late});
-		if (add->occurrences) {
-			part->least_ns = part->occurrences && part->least_ns < add->least_ns ? part->least_ns : add->least_ns;
-			part->most_ns = part->most_ns > add->most_ns ? part->most_ns : add->most_ns;
-		}
+		if (add->occurrences > add->cut)
+			part->least_ns = part->occurrences > part->cut && part->least_ns < add->least_ns ? part->least_ns : add->least_ns;
+		part->most_ns = part->most_ns > add->most_ns ? part->most_ns : add->most_ns;
+		part->whole_ns += add->whole_ns;
 		part->occurrences += add->occurrences;
 		part->marks += add->marks;
 		part->cut += add->cut;
@@ -104,8 +107,8 @@ static void print(const void *result, struct text *text)
 		text_format(&line, "%s/%s %u %d: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, parts->words.items[part->domain],
 			    parts->words.items[part->name], part->source, part->is_told_late, part->occurrences, part->marks,
 			    part->cut, part->process_wide);
-		text_format(&line, " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n", part->ns, part->self_ns, part->least_ns,
-			    part->most_ns);
+		text_format(&line, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "..%" PRIu64 "\n", part->ns, part->self_ns,
+			    part->whole_ns, part->least_ns, part->most_ns);
 		lines[i] = line.bytes;
 	}
 	text_sorted_lines(text, lines, parts->count);

@@ -15,7 +15,8 @@ struct range_part {
 	uint8_t source;	       /* row of range_sources.def */
 	bool is_told_late;     /* TraceMe: on no stack of ranges */
 	uint64_t occurrences, marks, cut, process_wide;
-	uint64_t ns, self_ns, least_ns, most_ns; /* self_ns: of those that a thread owns, without ops and ranges inside */
+	uint64_t whole_ns, least_ns; /* of those that are not cut */
+	uint64_t ns, self_ns, most_ns; /* self_ns: of those that a thread owns, without ops and ranges inside */
 };
 
 struct range_parts {

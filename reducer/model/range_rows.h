@@ -12,7 +12,8 @@ struct range_row {
 	const char *domain; /* "" = the default one of its source */
 	unsigned source;    /* row of range_sources.def */
 	uint64_t occurrences, nested, marks, cut, process_wide, elsewhere;
-	int64_t total_ns, self_ns, min_ns, max_ns;
+	uint64_t whole; /* outside of any of its name, and ended */
+	int64_t total_ns, self_ns, max_ns, whole_ns, min_ns; /* min_ns: of those that ended */
 	uint64_t bytes, with_bytes; /* of structured payloads that say so */
 };
 

@@ -106,14 +106,18 @@ uint32_t ranges_sum(struct ranges *ranges, uint64_t name, uint32_t domain, uint8
 	return (uint32_t)ranges->sum_count++;
 }
 
-static void add_time(struct range_sum *sum, uint64_t time, int is_nested)
+static void add_time(struct range_sum *sum, uint64_t time, int is_nested, int is_cut)
 {
 	sum->occurrences++;
-	if (is_nested)
-		sum->nested++;
-	else
+	sum->nested += is_nested != 0;
+	sum->cut += is_cut != 0;
+	if (!is_nested)
 		sum->total += time;
-	if (time < sum->min)
+	if (!is_nested && !is_cut) {
+		sum->whole++;
+		sum->whole_total += time;
+	}
+	if (time < sum->min && !is_cut)
 		sum->min = time;
 	if (time > sum->max)
 		sum->max = time;
@@ -169,9 +173,8 @@ static void finish(struct ranges *ranges, struct range_stack *stack, size_t i, u
 	sum->open--;
 	for (size_t below = sum->open == 0 ? 0 : i; below > 0 && !is_nested; below--)
 		is_nested = stack->open[below - 1].sum == open->sum;
-	add_time(sum, took, is_nested);
+	add_time(sum, took, is_nested, is_cut);
 	sum->self += took > open->inside ? took - open->inside : 0;
-	sum->cut += is_cut != 0;
 	memmove(open, open + 1, (stack->count - i - 1) * sizeof *open);
 	stack->count--;
 	ranges->changes++;
@@ -249,11 +252,11 @@ void ranges_start(struct ranges *ranges, uint64_t id, uint32_t sum, uint32_t thr
 	*entry = (struct range_wide){.id = id, .begin = time, .sum = sum, .thread = thread};
 }
 
-static void finish_wide(struct ranges *ranges, const struct range_wide *entry, uint64_t time)
+static void finish_wide(struct ranges *ranges, const struct range_wide *entry, uint64_t time, int is_cut)
 {
 	struct range_sum *sum = &ranges->sums[entry->sum];
 
-	add_time(sum, time > entry->begin ? time - entry->begin : 0, 0);
+	add_time(sum, time > entry->begin ? time - entry->begin : 0, 0, is_cut);
 	sum->process_wide++;
 }
 
@@ -265,7 +268,7 @@ void ranges_end(struct ranges *ranges, uint64_t id, uint32_t thread, uint64_t ti
 		ranges->unbegun++;
 		return;
 	}
-	finish_wide(ranges, entry, time);
+	finish_wide(ranges, entry, time, 0);
 	ranges->sums[entry->sum].elsewhere += entry->thread != thread;
 	remove_wide(ranges, entry);
 }
@@ -279,8 +282,7 @@ void ranges_cut(struct ranges *ranges, uint64_t time)
 	}
 	for (size_t i = 0; i < ranges->wide_room; i++)
 		if (ranges->wide[i].id != 0) {
-			finish_wide(ranges, &ranges->wide[i], time);
-			ranges->sums[ranges->wide[i].sum].cut++;
+			finish_wide(ranges, &ranges->wide[i], time, 1);
 			ranges->wide[i].id = 0;
 		}
 	ranges->wide_count = 0;

@@ -23,7 +23,9 @@ struct range_sum {
 	uint32_t domain;
 	uint8_t source; /* row of range_sources.def */
 	uint64_t occurrences, nested, marks; /* nested: of occurrences, those inside one of the same name */
-	uint64_t total, self, min, max;      /* ticks */
+	uint64_t total, self, max;           /* ticks */
+	uint64_t whole, whole_total;         /* outside of any of their name, and ended: how many, how long */
+	uint64_t min;                        /* of those that ended */
 	uint64_t cut;          /* of occurrences, those cut at a window's or the records' end: their times are lower bounds */
 	uint64_t process_wide; /* of occurrences, those of the whole process: no self time */
 	uint64_t elsewhere;    /* of those, ended by another thread */

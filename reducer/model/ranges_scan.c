@@ -468,7 +468,8 @@ static void add_row(struct taken *taken, const struct range_sum *sum)
 		.name = is_shared ? NULL : text_of(taken, sum->name), .domain = domain_of(taken, sum->domain), .source = sum->source,
 		.occurrences = sum->occurrences, .nested = sum->nested, .marks = sum->marks, .cut = sum->cut,
 		.process_wide = sum->process_wide, .elsewhere = sum->elsewhere, .total_ns = (int64_t)sum->total,
-		.self_ns = (int64_t)sum->self, .min_ns = sum->occurrences == 0 ? 0 : (int64_t)sum->min, .max_ns = (int64_t)sum->max,
+		.self_ns = (int64_t)sum->self, .min_ns = sum->min == UINT64_MAX ? 0 : (int64_t)sum->min, .max_ns = (int64_t)sum->max,
+		.whole = sum->whole, .whole_ns = (int64_t)sum->whole_total,
 		.bytes = sum->bytes, .with_bytes = sum->with_bytes};
 }
 
@@ -525,6 +526,7 @@ static void times(struct process *process)
 		row->total_ns = round_i64((double)row->total_ns * rate);
 		row->self_ns = round_i64((double)row->self_ns * rate);
 		row->min_ns = round_i64((double)row->min_ns * rate);
+		row->whole_ns = round_i64((double)row->whole_ns * rate);
 		row->max_ns = round_i64((double)row->max_ns * rate);
 	}
 	for (size_t i = 0; i < process->step_count; i++) {

@@ -14,7 +14,7 @@
 
 /* The columns of range_stats that a line has, and what they are made of. */
 struct columns {
-	size_t process, name, times, total, average, nested;
+	size_t process, name, times, total, average, nested, cut;
 };
 
 struct named {
@@ -30,7 +30,8 @@ static struct columns columns_of(const struct table_kind *kind)
 				.times = table_find_column(kind, "occurrences"),
 				.total = table_find_column(kind, "total_ns"),
 				.average = table_find_column(kind, "avg_ns"),
-				.nested = table_find_column(kind, "nested")};
+				.nested = table_find_column(kind, "nested"),
+				.cut = table_find_column(kind, "cut")};
 }
 
 static int by_key(const void *a, const void *b)
@@ -66,21 +67,24 @@ static void put_alone(struct table *to, const struct table *from, const struct c
 
 static void put_joined(struct table *to, const struct table *from, const struct columns *columns, const struct named *named, size_t count)
 {
-	int64_t times = 0, nested = 0, total = 0;
+	int64_t times = 0, whole = 0, total = 0, whole_ns = 0;
 	struct text name = {0};
 
 	for (size_t i = 0; i < count; i++) {
+		int64_t without = number(from, named[i].row, columns->nested) + number(from, named[i].row, columns->cut);
+		int64_t ended = number(from, named[i].row, columns->times) - without; /* about: some that are cut are nested, too */
 		times += number(from, named[i].row, columns->times);
-		nested += number(from, named[i].row, columns->nested);
 		total += number(from, named[i].row, columns->total);
+		whole += ended > 0 ? ended : 0;
+		whole_ns += ended > 0 ? ended * number(from, named[i].row, columns->average) : 0;
 	}
 	table_row(to);
 	text_format(&name, "%s (%zu names)", named->key, count);
 	table_text(to, columns->name, name.bytes, name.length);
 	table_integer(to, columns->times, times);
 	table_integer(to, columns->total, total);
-	if (times > nested)
-		table_integer(to, columns->average, total / (times - nested));
+	if (whole)
+		table_integer(to, columns->average, whole_ns / whole);
 	text_free(&name);
 }
 

@@ -29,9 +29,10 @@ static const struct table_column columns[] = {
 	[SELF] = {"self_ns", "self", TABLE_INTEGER, UNIT_NS, 0,
 		  "without the ranges directly inside; of what a framework told (record_function, traceme) without its ops inside; empty "
 		  "for ranges of the whole process, which no thread owns"},
-	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1, "total by the occurrences that count for it"},
-	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 2, "shortest occurrence"},
-	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "longest occurrence"},
+	[AVERAGE] = {"avg_ns", "average", TABLE_INTEGER, UNIT_NS, 1,
+		     "of the occurrences that count for total and ended; empty = none ended"},
+	[LEAST] = {"min_ns", "shortest", TABLE_INTEGER, UNIT_NS, 2, "shortest occurrence that ended"},
+	[MOST] = {"max_ns", "longest", TABLE_INTEGER, UNIT_NS, 2, "longest occurrence, also of those that are cut"},
 	[NESTED] = {"nested", "recursive", TABLE_INTEGER, UNIT_COUNT, 3, "of the occurrences, those inside one of the same name"},
 	[MARKS] = {"marks", "marks", TABLE_INTEGER, UNIT_COUNT, 3, "moments marked with this name, without a duration"},
 	[CUT] = {"cut", "cut", TABLE_INTEGER, UNIT_COUNT, 3,
@@ -65,8 +66,6 @@ static void add_work(struct table *table, const struct range_work *work, const c
 
 static void add_row(struct table *table, const struct process *process, const struct range_row *row, const struct range_work *work)
 {
-	uint64_t outermost = row->occurrences - row->nested;
-
 	table_row(table);
 	table_process(table, PROCESS, MACHINE, process);
 	table_string(table, NAME, row->name);
@@ -87,9 +86,10 @@ static void add_row(struct table *table, const struct process *process, const st
 		table_integer(table, SELF, row->self_ns);
 		add_work(table, work, row->name, row->domain, row->source);
 	}
-	if (outermost > 0)
-		table_integer(table, AVERAGE, row->total_ns / (int64_t)outermost);
-	table_integer(table, LEAST, row->min_ns);
+	if (row->whole > 0)
+		table_integer(table, AVERAGE, row->whole_ns / (int64_t)row->whole);
+	if (row->occurrences > row->cut)
+		table_integer(table, LEAST, row->min_ns);
 	table_integer(table, MOST, row->max_ns);
 }
 
@@ -144,8 +144,10 @@ static void add_part(struct table *table, const struct process *process, const s
 	if (part->occurrences == 0)
 		return;
 	table_integer(table, TOTAL, (int64_t)part->ns);
-	table_integer(table, AVERAGE, (int64_t)(part->ns / part->occurrences));
-	table_integer(table, LEAST, (int64_t)part->least_ns);
+	if (part->occurrences > part->cut) {
+		table_integer(table, AVERAGE, (int64_t)(part->whole_ns / (part->occurrences - part->cut)));
+		table_integer(table, LEAST, (int64_t)part->least_ns);
+	}
 	table_integer(table, MOST, (int64_t)part->most_ns);
 	if (part->occurrences == part->process_wide)
 		return;
@@ -157,7 +159,15 @@ static void add_part(struct table *table, const struct process *process, const s
 static void add_notes(struct table *table, const struct process *process)
 {
 	const struct range_rows *rows = &process->range_rows;
+	uint64_t cut = 0;
 
+	for (size_t i = 0; i < rows->count; i++)
+		cut += rows->items[i].cut;
+	if (cut != 0)
+		table_note(table, NOTE_MISSING,
+			   "Process %s: of %" PRIu64 " " BY_COUNT("range", "ranges") " the end is not in the log (a window closed, or the "
+			   "records ended): the times until then are in the totals; averages and shortest times are of the others.",
+			   process->called, cut);
 	if (rows->unbegun != 0)
 		table_note(table, NOTE_MISSING,
 			   "Process %s: %" PRIu64 " " BY_COUNT("range", "ranges") " ended whose beginning is not in the log (a "

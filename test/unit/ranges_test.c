@@ -142,6 +142,16 @@ static void a_closed_window_cuts(void **state)
 	has('w', 1, 47, 0);
 	assert_int_equal(ranges.sums[named('a')].cut, 1);
 	assert_int_equal(ranges.sums[named('w')].cut, 1);
+	push(0, 'a', 100);
+	pop(0, 130);
+	ranges_start(&ranges, 6, named('w'), 0, 100);
+	ranges_end(&ranges, 6, 0, 120);
+	assert_int_equal(ranges.sums[named('a')].whole, 1); /* how long those are that an edge cuts nobody knows */
+	assert_int_equal(ranges.sums[named('a')].whole_total, 30);
+	assert_int_equal(ranges.sums[named('a')].min, 30);
+	assert_int_equal(ranges.sums[named('a')].max, 50);
+	assert_int_equal(ranges.sums[named('w')].min, 20);
+	assert_int_equal(ranges.sums[named('b')].min, UINT64_MAX);
 	assert_int_equal(ranges.unbegun, 3);
 }
 
