@@ -20,6 +20,7 @@ static struct tfp_window_plan plan;
 static _Atomic int is_open_now;
 _Atomic uint32_t tfp_is_open; /* the same, for others to read */
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
+static _Atomic uint32_t held_by;     /* bits of causes: windows of these hold and were not closed by hand */
 _Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
@@ -95,6 +96,8 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 	obey();
 	if (is_open)
 		opened_by = (int)cause;
+	if (!is_open && (cause == TFP_CAUSE_SIGNAL || cause == TFP_CAUSE_API))
+		held_by = 0;
 	if (is_open && tfp_drain_has_thread()) /* Python's task begins to look */
 		tfp_drain_wake();
 	if (lane)
@@ -155,21 +158,49 @@ static int is_edge(_Atomic int *last, int at)
 	return before != at;
 }
 
+/*
+ * An edge of the windows of one unit: 1 = one opens, or the next one follows at once; 0 = what is open closes; -1 = nothing, it was
+ * opened by something else, or a window of another unit goes on.
+ */
+static int edge_of(enum tfp_window_cause unit, int at)
+{
+	uint32_t bit = UINT32_C(1) << unit;
+
+	if (at >= 0) {
+		__atomic_fetch_or((uint32_t *)&held_by, bit, __ATOMIC_RELAXED);
+		return 1;
+	}
+	uint32_t others = __atomic_and_fetch((uint32_t *)&held_by, ~bit, __ATOMIC_RELAXED);
+	if (opened_by != (int)unit)
+		return -1;
+	if (others)
+		opened_by = __builtin_ctz(others);
+	return others ? -1 : 0;
+}
+
+static void change_at(enum tfp_window_cause unit, int at)
+{
+	int edge = edge_of(unit, at);
+
+	if (edge >= 0)
+		tfp_window_change(edge, unit, at >= 0 ? (uint32_t)at : 0);
+}
+
 void tfp_window_launch(uint64_t number)
 {
 	int at = window_at(TFP_CAUSE_LAUNCH, number);
 
 	if (number != tfp_state->gpu_launches) /* another thread's launch came later: that one decides */
 		return;
-	if (is_edge(&last_launch_window, at) && (at >= 0 || opened_by == TFP_CAUSE_LAUNCH))
-		tfp_window_change(at >= 0, TFP_CAUSE_LAUNCH, at >= 0 ? (uint32_t)at : 0);
+	if (is_edge(&last_launch_window, at))
+		change_at(TFP_CAUSE_LAUNCH, at);
 }
 
 void tfp_window_launched(uint64_t number)
 {
 	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0 && window_at(TFP_CAUSE_LAUNCH, number + 1) < 0 &&
-	    is_edge(&last_launch_window, -1) && opened_by == TFP_CAUSE_LAUNCH)
-		tfp_window_change(0, TFP_CAUSE_LAUNCH, 0);
+	    is_edge(&last_launch_window, -1))
+		change_at(TFP_CAUSE_LAUNCH, -1);
 }
 
 int tfp_window_takes_launch(uint64_t number)
@@ -191,8 +222,8 @@ void tfp_window_step(uint64_t number)
 {
 	int at = window_at(TFP_CAUSE_STEP, number);
 
-	if (is_edge(&last_step_window, at) && (at >= 0 || opened_by == TFP_CAUSE_STEP))
-		tfp_window_change(at >= 0, TFP_CAUSE_STEP, at >= 0 ? (uint32_t)at : 0);
+	if (is_edge(&last_step_window, at))
+		change_at(TFP_CAUSE_STEP, at);
 }
 
 int tfp_window_is_at_step(void)
@@ -235,8 +266,9 @@ static void look_at_windows(struct tfp_thread *thread, struct tfp_lane *lane, ui
 	if (!tfp_window_is_due(now))
 		return;
 	int at = window_at(TFP_CAUSE_TIME, time);
-	if (is_edge(&last_time_window, at) && (at >= 0 || opened_by == TFP_CAUSE_TIME))
-		change_in(thread, lane, at >= 0, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
+	int edge = is_edge(&last_time_window, at) ? edge_of(TFP_CAUSE_TIME, at) : -1;
+	if (edge >= 0)
+		change_in(thread, lane, edge, TFP_CAUSE_TIME, at >= 0 ? (uint32_t)at : 0);
 	for (uint32_t i = 0; i < plan.count; i++)
 		if (plan.ranges[i].unit == TFP_CAUSE_TIME && next_edge(&plan.ranges[i], time) < due)
 			due = next_edge(&plan.ranges[i], time);

@@ -110,6 +110,34 @@ static void test_by_hand(void **state)
 	assert_int_equal(tfp_mode_now, TFP_MODE_TOTALS);
 }
 
+static int is_open_at_launch(uint64_t launch)
+{
+	state_now.gpu_launches = launch;
+	tfp_window_launch(launch);
+	return tfp_mode_now == TFP_MODE_FULL;
+}
+
+/* Of windows that overlap all of the time is recorded, whichever opened first. */
+static void test_windows_of_two_units_overlap(void **state)
+{
+	(void)state;
+	plan(2, (struct tfp_window_range[]){{TFP_CAUSE_STEP, 3, 9, 0}, {TFP_CAUSE_LAUNCH, 20, 29, 0}});
+	assert_true(is_open_at_launch(20));
+	assert_true(is_open_at(3));
+	assert_true(is_open_at_launch(30)); /* the steps' goes on */
+	assert_true(tfp_window_takes_launch(30));
+	assert_true(is_open_at(9));
+	assert_false(is_open_at(10));
+	assert_true(is_open_at(3));
+	assert_true(is_open_at_launch(20));
+	assert_true(is_open_at(10)); /* and here that of the launches */
+	assert_false(is_open_at_launch(30));
+	assert_true(is_open_at(3));
+	tfp_window_change(0, TFP_CAUSE_API, 0); /* of what was closed by hand nothing is left */
+	assert_true(is_open_at_launch(20));
+	assert_false(is_open_at_launch(30));
+}
+
 static void test_again_and_again(void **state)
 {
 	(void)state;
@@ -135,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_windows_in_any_order_and_side_by_side),
 		cmocka_unit_test(test_the_last_step_there_is),
 		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_windows_of_two_units_overlap),
 		cmocka_unit_test(test_again_and_again),
 	};
 
