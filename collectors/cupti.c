@@ -6,6 +6,7 @@
 #include "collectors/cupti_tools.h"
 #include "collectors/gpu_calls.h"
 #include "collectors/process.h"
+#include "collectors/window.h"
 
 #include "writer/records.h"
 #include "writer/sys.h"
@@ -245,13 +246,17 @@ void tfp_cupti_apply(int may_wait)
 	} while (cupti->is_open != before);
 }
 
-void tfp_cupti_window(int is_open, int may_call)
+void tfp_cupti_window(int may_call)
 {
 	struct tfp_cupti *cupti = tfp_cupti;
+	uint32_t is_open;
 
 	if (!cupti || !cupti->phase)
 		return;
-	cupti->is_open = is_open != 0;
+	do { /* of two threads at an edge the one that stores last sees how it is */
+		is_open = tfp_is_open;
+		cupti->is_open = is_open;
+	} while (is_open != tfp_is_open);
 	if (may_call)
 		tfp_cupti_apply(0);
 	else
@@ -275,10 +280,9 @@ int tfp_cupti_enter(void)
 	}
 	cupti->decoder.fact = tfp_store_fact;
 	cupti->decoder.newest = &cupti->newest;
-	cupti->is_open = tfp_gpu_mode == TFP_GPU_FULL;
 	tfp_cupti = cupti;
-	__atomic_store_n((uint32_t *)&cupti->phase, TFP_CUPTI_KNOWN, __ATOMIC_RELEASE);
-	tfp_cupti_apply(0);
+	__atomic_store_n((uint32_t *)&cupti->phase, TFP_CUPTI_KNOWN, __ATOMIC_SEQ_CST);
+	tfp_cupti_window(1);
 	if (cupti->phase < TFP_CUPTI_REFUSED) { /* also for windows to come, and for another profiler to leave */
 		tfp_drain_task_set(TFP_TASK_CUPTI, tfp_cupti_task);
 		tfp_drain_start(tfp_cupti_options.create);

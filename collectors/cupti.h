@@ -42,8 +42,11 @@ void tfp_cupti_begin(const struct tfp_cupti_options *options);
 /* The driver works: we stand inside its cuInit (InitializeInjection), or a cuInit of ours succeeded. 0, or -1. */
 int tfp_cupti_enter(void);
 
-/* A window opened or closed. may_call: the caller stands where CUPTI may be entered, else our thread does it soon. */
-void tfp_cupti_window(int is_open, int may_call);
+/*
+ * A window opened or closed; whether one is open now is asked here, for edges are told in any order. may_call: the caller stands where
+ * CUPTI may be entered, else our thread does it soon.
+ */
+void tfp_cupti_window(int may_call);
 
 /* 32 bits of CUPTI's into 64. Any thread. */
 uint64_t tfp_cupti_widen(uint32_t correlation);

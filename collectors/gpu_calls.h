@@ -179,7 +179,7 @@ void tfp_gpu_seen_captured(void);
 /* What CUPTI's collector answers to. may_call: the caller stands where CUPTI may be entered. */
 struct tfp_gpu_engine {
 	int (*enter)(void);                          /* the driver is up: begin; latches */
-	void (*window)(int is_open, int may_call);   /* a window's edge */
+	void (*window)(int may_call); /* a window's edge: tfp_is_open has changed */
 	uint64_t (*widen)(uint32_t correlation);     /* any thread */
 	int (*is_recording)(void);                   /* as tfp_cupti_is_recording */
 };

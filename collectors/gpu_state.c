@@ -103,7 +103,7 @@ void tfp_gpu_window(struct tfp_thread *thread, struct tfp_lane *lane, int is_ope
 	if (engine) {
 		__atomic_fetch_or((uint32_t *)&tfp_gpu_attention, TFP_GPU_EDGE, __ATOMIC_RELAXED);
 		if (!by_launch)
-			engine->window(is_open, 0);
+			engine->window(0);
 	}
 }
 
@@ -122,7 +122,7 @@ static void tell_edge(void)
 	uint32_t before = __atomic_fetch_and((uint32_t *)&tfp_gpu_attention, ~(uint32_t)TFP_GPU_EDGE, __ATOMIC_ACQ_REL);
 
 	if (engine && (before & TFP_GPU_EDGE))
-		engine->window((int)tfp_is_open, 1);
+		engine->window(1);
 }
 
 /* Where steps are looked for: a call that the host makes gives a device work. */
