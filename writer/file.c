@@ -195,8 +195,8 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 
 		if (!memory)
 			return NULL;
-		if (!is_kill_safe && tfp_self)
-			tfp_loss_add(tfp_self, TFP_LOSS_not_kill_safe, 1, tfp_now());
+		if (!is_kill_safe)
+			tfp_loss_note(TFP_LOSS_not_kill_safe);
 		log->shadows[index] = (struct tfp_shadow){offset, bytes, memory};
 		return memory;
 	}
@@ -269,7 +269,7 @@ static void take_back(struct tfp_log *log, uint64_t before, uint64_t start, uint
 /* The draining thread has no slot of its own: what it gives up is counted for the newest thread, hence atomically. */
 static void count_wrapped(uint64_t records)
 {
-	const struct tfp_thread *thread = tfp_self ? tfp_self : tfp_state->threads;
+	const struct tfp_thread *ready = tfp_thread_ready(), *thread = ready ? ready : tfp_state->threads;
 	uint64_t now = tfp_now();
 
 	if (!thread)

@@ -202,6 +202,7 @@ struct tfp_state {
 	_Atomic uint32_t chunk_count;
 	_Atomic uint32_t slot_count;
 	_Atomic uint32_t masked; /* threads with their signals blocked by us; writer/signals.c */
+	_Atomic uint32_t early_losses[TFP_LOSS_SLOTS]; /* by kind, of who had no state; the next thread that begins counts them */
 	_Atomic(struct tfp_thread *) look_next; /* the next that is asked whether it is gone; NULL = the newest */
 	_Atomic uint64_t gpu_launches;        /* made so far, while launch windows are to come */
 	_Atomic uint64_t gpu_functions[128];  /* bit set: the function's fact is in this log; collectors/gpu_calls.c */
@@ -237,6 +238,12 @@ extern struct tfp_state *tfp_state TFP_HIDDEN;
 extern struct tfp_origin tfp_origin TFP_HIDDEN;
 extern __thread struct tfp_thread *tfp_self TFP_HIDDEN;
 
+/* The calling thread's state; NULL: it has none, as in a fork child that has not started. */
+static inline struct tfp_thread *tfp_thread_ready(void)
+{
+	return tfp_self && tfp_self->is_ready == 1 ? tfp_self : NULL;
+}
+
 /*
  * 1 before, -1 after questions of ours to the loader or CUDA, which may allocate: not the host's allocations. Where the thread has no
  * state yet they are its first ones.
@@ -264,6 +271,17 @@ static inline void tfp_loss_add(struct tfp_thread *thread, enum tfp_loss kind, u
 		slot->first_time = now;
 	slot->last_time = now;
 	slot->count += count;
+}
+
+/* The same of one, now, where the caller knows of no thread: start-up comes here before there is one. Any context, while there is a log. */
+static inline void tfp_loss_note(enum tfp_loss kind)
+{
+	struct tfp_thread *thread = tfp_thread_ready();
+
+	if (thread)
+		tfp_loss_add(thread, kind, 1, tfp_now());
+	else
+		tfp_state->early_losses[kind]++;
 }
 
 #endif

@@ -127,8 +127,7 @@ int tfp_store_fact(uint8_t tag, const struct tfp_fact_field *fields, size_t coun
 	uint8_t *room = bytes ? facts_room(bytes, tag) : NULL;
 
 	if (!room) {
-		if (tfp_self)
-			tfp_loss_add(tfp_self, TFP_LOSS_fact, 1, tfp_now());
+		tfp_loss_note(TFP_LOSS_fact);
 		return -1;
 	}
 	struct tfp_fact *fact = (struct tfp_fact *)room;

@@ -32,6 +32,17 @@ static __thread uint32_t is_starting;
 
 static const struct tfp_segment_kind slots = {TFP_BLOCK_THREADS, sizeof(struct tfp_thread_slot), 2}; /* 4 KiB with header */
 
+static void take_early_losses(struct tfp_thread *thread, uint64_t now)
+{
+	for (uint32_t kind = 1; kind < TFP_LOSS_SLOTS; kind++) {
+		uint32_t count = tfp_state->early_losses[kind];
+		if (count)
+			count = __atomic_exchange_n((uint32_t *)&tfp_state->early_losses[kind], 0, __ATOMIC_RELAXED);
+		if (count)
+			tfp_loss_add(thread, (enum tfp_loss)kind, count, now);
+	}
+}
+
 static int is_gone(const struct tfp_thread *thread, uint32_t my_tid)
 {
 	uint32_t tid = __atomic_load_n(&thread->tid, __ATOMIC_RELAXED);
@@ -252,6 +263,7 @@ static struct tfp_thread *begin_thread(void)
 	thread->calls_left = 1; /* the first call takes the slow look */
 	thread->sample_left = INT64_MIN / 4 * 3;
 	thread->sample_released = 0;
+	take_early_losses(thread, now);
 	thread->is_ready = 1;
 	return thread;
 }
