@@ -7,9 +7,13 @@
 #include "writer/state.h"
 #include "writer/sys.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "writer/poison.h"
+
+#pragma weak pthread_getcpuclockid /* preload/guard.h says why */
 
 extern char **environ;
 extern void *__libc_stack_end __attribute__((weak));
@@ -127,24 +131,59 @@ static void write_value(char *at, int is_spawn)
 	*at = 0;
 }
 
-/* A vfork child runs in the memory of a process that it is not. */
-static int is_borrowed(void)
+int tfp_thread_is_lent(void)
 {
-	return tfp_self && tfp_self->is_ready && tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid;
+	clockid_t clock; /* ~thread << 3 and some bits */
+
+	return pthread_getcpuclockid && !pthread_getcpuclockid(pthread_self(), &clock) &&
+	       ~(clock >> 3) != (int)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+/* A vfork child runs in the memory of a process that it is not. */
+static int is_borrowed(const struct tfp_thread *self)
+{
+	return self ? tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0) != (long)tfp_state->pid : tfp_thread_is_lent();
+}
+
+#define LENDERS 64 /* threads without a state, at a time */
+
+struct lent {
+	uintptr_t owner; /* thread, 0 = free */
+	void *pages;
+	uint64_t bytes;
+};
+
+/* Of a thread without a state, as all are of a program that is passed over. It is never given back: a later thread has the same number. */
+static struct lent *lent_without_state(void)
+{
+	static struct lent all[LENDERS];
+	uintptr_t me = (uintptr_t)pthread_self();
+
+	for (int i = 0; i < LENDERS; i++) {
+		uintptr_t none = 0;
+		if (__atomic_load_n(&all[i].owner, __ATOMIC_RELAXED) == me ||
+		    __atomic_compare_exchange_n(&all[i].owner, &none, me, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED) || none == me)
+			return &all[i];
+	}
+	return NULL;
 }
 
 /* The pages that the thread's last vfork child used, if they are large enough; it has exec'ed or ended since. */
-static void *lent_pages(size_t bytes)
+static void *lent_pages(struct tfp_thread *self, size_t bytes)
 {
-	struct tfp_thread *self = tfp_self;
+	struct lent *other = self ? NULL : lent_without_state();
+	void **pages = self ? &self->lent : other ? &other->pages : NULL;
+	uint64_t *had = self ? &self->lent_bytes : other ? &other->bytes : NULL;
 
-	if (self->lent_bytes < bytes) {
-		if (self->lent)
-			tfp_pages_put(self->lent, self->lent_bytes);
-		self->lent = tfp_pages_get(2 * bytes, 1);
-		self->lent_bytes = self->lent ? 2 * bytes : 0;
+	if (!pages)
+		return NULL;
+	if (*had < bytes) {
+		if (*pages)
+			tfp_pages_put(*pages, *had);
+		*pages = tfp_pages_get(2 * bytes, 1);
+		*had = *pages ? 2 * bytes : 0;
 	}
-	return self->lent;
+	return *pages;
 }
 
 /* `known`: the page that was asked for last, and can be read. */
@@ -203,7 +242,8 @@ char *const *tfp_environment_make(struct tfp_environment *changed, char *const *
 		return environment;
 	size_t count = (size_t)found;
 	changed->bytes = (count + 2) * sizeof(char *) + VALUE_BYTES;
-	char **copy = is_borrowed() ? lent_pages(changed->bytes) : (changed->pages = tfp_pages_get(changed->bytes, 0));
+	struct tfp_thread *self = tfp_thread_ready();
+	char **copy = is_borrowed(self) ? lent_pages(self, changed->bytes) : (changed->pages = tfp_pages_get(changed->bytes, 0));
 	if (!copy)
 		return environment;
 	char *value = (char *)(copy + count + 2);

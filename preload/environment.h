@@ -52,6 +52,11 @@ struct tfp_environment {
 char *const *tfp_environment_make(struct tfp_environment *changed, char *const *environment, int is_spawn);
 void tfp_environment_drop(struct tfp_environment *changed);
 
+/*
+ * Whether the calling thread is a vfork child's: libc keeps a thread's number with its stack; neither vfork nor clone change it, fork does.
+ */
+int tfp_thread_is_lent(void);
+
 /* Setting ENV; takes note of whether LD_PRELOAD is what brought us here. Start-up only. */
 void tfp_environment_allow(int is_allowed);
 

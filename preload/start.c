@@ -46,7 +46,6 @@
 #include <time.h>
 
 #pragma weak on_exit /* guard.h says why */
-#pragma weak pthread_getcpuclockid
 
 int (*const tfp_start_process)(void) = tfp_start;
 
@@ -400,14 +399,11 @@ static void configure_gpu(void)
 
 /*
  * Whether we run in the memory of our parent, which has not started: what begins now would bear the number of a process that is gone in a
- * moment. libc keeps a thread's number with its stack; neither vfork nor clone change it, fork does.
+ * moment.
  */
 static int is_lent(void)
 {
-	clockid_t clock; /* ~thread << 3 and some bits */
-
-	if (!tfp_origin.log_id || !pthread_getcpuclockid || pthread_getcpuclockid(pthread_self(), &clock) ||
-	    ~(clock >> 3) == (int)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0))
+	if (!tfp_origin.log_id || !tfp_thread_is_lent())
 		return 0;
 	long parent = tfp_sys(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	return tfp_sys(SYS_kcmp, tfp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0), parent, KCMP_VM, 0, 0, 0) == 0;

@@ -219,13 +219,23 @@ static __attribute__((noinline)) void vfork_true(void)
 	waitpid(child, NULL, 0);
 }
 
-/* 2,000 vfork children that exec leave no memory behind in their parent. */
+static void *vfork_often(void *times)
+{
+	for (intptr_t i = 0; i < (intptr_t)times; i++)
+		vfork_true();
+	return NULL;
+}
+
+/* Vfork children that exec, of the first thread and of one that never allocates, leave no memory behind in their parent. */
 static int way_vforkleak(void)
 {
+	pthread_t thread;
+
 	vfork_true();
+	must(!pthread_create(&thread, NULL, vfork_often, (void *)1) && !pthread_join(thread, NULL), "thread");
 	long before = pages();
-	for (int i = 0; i < 2000; i++)
-		vfork_true();
+	vfork_often((void *)1000);
+	must(!pthread_create(&thread, NULL, vfork_often, (void *)1000) && !pthread_join(thread, NULL), "thread");
 	must(pages() - before < 500, "memory grew");
 	return 0;
 }
