@@ -186,7 +186,8 @@ static void toggle(int number)
 
 void tfp_guard_signal(void)
 {
-	struct sigaction action = {.sa_handler = toggle, .sa_flags = SA_RESTART};
+	/* SA_ONSTACK: where it comes while a coroutine runs on a few KiB, the language has given the thread a stack for signals. */
+	struct sigaction action = {.sa_handler = toggle, .sa_flags = SA_RESTART | SA_ONSTACK};
 
 	if (tfp_settings.window_signal > 0 && sigaction(tfp_settings.window_signal, &action, NULL) == 0)
 		tfp_window_signal(tfp_settings.window_signal, toggle);

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "preload/tfprof.h"
@@ -237,6 +238,38 @@ static int way_vforkleak(void)
 	vfork_often((void *)1000);
 	must(!pthread_create(&thread, NULL, vfork_often, (void *)1000) && !pthread_join(thread, NULL), "thread");
 	must(pages() - before < 500, "memory grew");
+	return 0;
+}
+
+static ucontext_t outside, inside;
+
+static void signal_self(void)
+{
+	syscall(SYS_tgkill, getpid(), getpid(), SIGUSR2);
+	swapcontext(&inside, &outside);
+}
+
+/* The recorder's signal, where it has one, comes while a coroutine has less stack than a handler takes; the thread has one for signals. */
+static int way_smallstack(void)
+{
+	static char alternate[65536];
+	const stack_t signals = {.ss_sp = alternate, .ss_size = sizeof alternate};
+	static volatile int is_bound; /* swapcontext: a loader that looks for it takes more stack than there will be */
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!getenv("TFPROF_SIGNAL"))
+		return 0;
+	must(memory != MAP_FAILED && !mprotect(memory + page, page, PROT_READ | PROT_WRITE) && !sigaltstack(&signals, NULL), "stacks");
+	must(!getcontext(&inside), "getcontext");
+	if (!is_bound) {
+		is_bound = 1;
+		swapcontext(&outside, &inside);
+	}
+	inside.uc_stack.ss_sp = memory + page;
+	inside.uc_stack.ss_size = 1024;
+	makecontext(&inside, signal_self, 0);
+	must(syscall(SYS_getpid) == getpid() && !swapcontext(&outside, &inside), "swapcontext");
 	return 0;
 }
 
@@ -471,6 +504,7 @@ static const struct {
 	{"rawends", way_rawends},       {"realtime", way_realtime},
 	{"badenvironment", way_badenvironment}, {"vforkfirst", way_vforkfirst},
 	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
+	{"smallstack", way_smallstack},
 };
 
 int main(int count, char **words)
