@@ -460,8 +460,10 @@ static int wait_for_start(void)
 int tfp_start(void)
 {
 	if (load_once()) {
-		if (is_loaded)
+		if (is_loaded) {
 			forward_only();
+			tfp_threads_never_start();
+		}
 		return -1;
 	}
 	if ((!tfp_state || tfp_state->phase == TFP_STATE_COLD) && is_lent())

@@ -140,6 +140,9 @@ enum tfp_loss tfp_chunk_drain(struct tfp_chunk *chunk, struct tfp_lane *scratch_
 /* The calling thread is ours: no hooked call of it is the host's. */
 void tfp_thread_ignore(void);
 
+/* This program and its fork children record nothing: no thread looks for a log. Start-up only. */
+void tfp_threads_never_start(void);
+
 /* A state for the calling thread, which is ours: it stands inside a hook for good, and owns lane 0. NULL: none to be had. */
 struct tfp_thread *tfp_thread_own(void);
 

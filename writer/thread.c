@@ -313,12 +313,25 @@ static struct tfp_thread *none(void)
 	return NULL;
 }
 
+static int is_never; /* written at start-up; kept across fork */
+
+void tfp_threads_never_start(void)
+{
+	is_never = 1;
+}
+
+/* Whether every look for a log would find none: hooks that ask for a state at each call must not pay for that. */
+static int is_in_vain(void)
+{
+	return is_never || (tfp_state && tfp_state->phase == TFP_STATE_FAILED);
+}
+
 /* A handler that forked in here would leave a child in the middle of its parent's log; one that came back by longjmp, nobody to end it. */
 struct tfp_thread *tfp_thread_start(void)
 {
 	struct tfp_signals signals;
 
-	if (is_starting)
+	if (is_starting || is_in_vain())
 		return none();
 	int is_started = tfp_state && tfp_state->phase == TFP_STATE_READY;
 	if (is_started)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of a thread's state: when it is looked for. */
+#include "writer/stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int starts;
+
+static int start(void)
+{
+	starts++;
+	return tfp_state && tfp_state->phase == TFP_STATE_READY ? 0 : -1;
+}
+int (*const tfp_start_process)(void) = start;
+
+static struct tfp_state *cold_state(void)
+{
+	tfp_state = tfp_pages_get(sizeof *tfp_state, 1);
+	assert_non_null(tfp_state);
+	return tfp_state;
+}
+
+/* A log could not be made, and will not be: a hook that asks at each call gets the answer without another look. */
+static void test_no_look_where_the_start_has_failed(void **state)
+{
+	(void)state;
+	cold_state();
+	starts = 0;
+	assert_null(tfp_thread_start());
+	assert_int_equal(starts, 1);
+	tfp_state->phase = TFP_STATE_FAILED;
+	assert_null(tfp_thread_start());
+	assert_int_equal(starts, 1);
+	tfp_pages_put(tfp_state, sizeof *tfp_state);
+	tfp_state = NULL;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_look_where_the_start_has_failed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
