@@ -128,11 +128,20 @@ static void leave_real_time(void)
 		tfp_sys(SYS_sched_setscheduler, 0, SCHED_OTHER, (long)&usual, 0, 0, 0);
 }
 
+/* Gives back all it has and says so. 0: whoever asked waits no longer and counts on this thread again. */
+static int can_go(struct tfp_drainer *drainer, struct tfp_lane *scratch)
+{
+	if (scratch->scratch)
+		tfp_pages_put(scratch->scratch, scratch->scratch_bytes);
+	scratch->scratch = NULL;
+	return change_phase(drainer, STOPPING, GONE);
+}
+
 static void *drain_thread(void *unused)
 {
 	struct tfp_drainer *drainer = &tfp_state->drainer;
 	struct tfp_lane scratch = {.cursor = NULL};
-	uint32_t stopping = STOPPING, answered = 0;
+	uint32_t answered = 0;
 	uint64_t due[TFP_TASKS] = {0, 0};
 
 	(void)unused;
@@ -140,18 +149,17 @@ static void *drain_thread(void *unused)
 	drainer->tid = (uint32_t)tfp_sys(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	tfp_sys(SYS_prctl, 15 /* PR_SET_NAME */, (long)"tfprof", 0, 0, 0, 0);
 	leave_real_time();
-	for (int is_due = 1, is_stopping = 0; !is_stopping;) {
+	for (int is_due = 1;;) {
 		uint32_t asked = __atomic_load_n(&drainer->asked, __ATOMIC_ACQUIRE); /* counted behind the chunk's state */
-		is_stopping = __atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING;
+		int is_stopping = __atomic_load_n(&drainer->phase, __ATOMIC_ACQUIRE) == STOPPING;
 		if (is_due || is_stopping || asked != answered)
 			is_due = drain_all(&scratch) != 0;
 		if (!is_stopping)
 			wait_until_asked(drainer, asked, run_tasks(drainer, asked != answered, due));
 		answered = asked;
+		if (is_stopping && can_go(drainer, &scratch))
+			break;
 	}
-	if (scratch.scratch)
-		tfp_pages_put(scratch.scratch, scratch.scratch_bytes);
-	__atomic_compare_exchange_n(&drainer->phase, &stopping, GONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	tfp_futex_wake(&drainer->phase);
 	return NULL;
 }
