@@ -22,6 +22,15 @@ void tfp_signals_begin(_Atomic uint32_t *inside)
 	counter = inside;
 }
 
+/* In a child that a handler forked meanwhile the counter is empty: the threads that were inside are not there. */
+static void leave(_Atomic uint32_t *inside)
+{
+	uint32_t now = *inside;
+
+	while (now && !__atomic_compare_exchange_n((uint32_t *)inside, &now, now - 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
 /* Entered before the seal is looked at, and the seal is there before the count is: one of the two is seen. */
 static void block(struct tfp_signals *before, uint64_t set)
 {
@@ -31,7 +40,7 @@ static void block(struct tfp_signals *before, uint64_t set)
 	before->are_blocked = tfp_sys(SYS_rt_sigprocmask, SIG_BLOCK, (long)&set, (long)&before->mask, sizeof set, 0, 0) == 0;
 	if (before->are_blocked || !before->inside)
 		return;
-	--*before->inside;
+	leave(before->inside);
 	before->inside = NULL;
 }
 
@@ -57,7 +66,7 @@ void tfp_signals_restore(const struct tfp_signals *before)
 	if (before->are_blocked)
 		tfp_sys_past_seal(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before->mask, 0, sizeof before->mask, 0, 0);
 	if (before->inside)
-		--*before->inside;
+		leave(before->inside);
 }
 
 void tfp_signals_seal(void)

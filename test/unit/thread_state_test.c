@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of a thread's state: when it is looked for. */
+/* Unit tests of a thread's state: when it is looked for, and what is counted around its begin. */
 #include "writer/stream.h"
 
 #include <setjmp.h>
@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "writer/signals.h"
 
 static int starts;
 
@@ -43,10 +45,30 @@ static void test_no_look_where_the_start_has_failed(void **state)
 	tfp_state = NULL;
 }
 
+/* A handler that interrupted tfp_signals_block has forked: the child's counter is empty when the two come to an end. */
+static void test_signals_given_back_in_a_child_of_a_handler(void **state)
+{
+	static _Atomic uint32_t inside;
+	struct tfp_signals signals;
+
+	(void)state;
+	tfp_signals_begin(&inside);
+	tfp_signals_block(&signals);
+	assert_int_equal(inside, 1);
+	inside = 0;
+	tfp_signals_restore(&signals);
+	assert_int_equal(inside, 0);
+	tfp_signals_block(&signals);
+	tfp_signals_restore(&signals);
+	assert_int_equal(inside, 0);
+	tfp_signals_begin(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_look_where_the_start_has_failed),
+		cmocka_unit_test(test_signals_given_back_in_a_child_of_a_handler),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
