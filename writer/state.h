@@ -246,12 +246,14 @@ static inline struct tfp_thread *tfp_thread_ready(void)
 
 /*
  * 1 before, -1 after questions of ours to the loader or CUDA, which may allocate: not the host's allocations. Where the thread has no
- * state yet they are its first ones.
+ * state yet they are its first ones, and nothing was counted that could be taken back.
  */
 static inline void tfp_count_own(int more)
 {
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_self->is_own += (uint32_t)more;
+	struct tfp_thread *thread = tfp_thread_ready();
+
+	if (thread && (more > 0 || thread->is_own))
+		thread->is_own += (uint32_t)more;
 }
 
 /* Ticks since origin: the time of every record. */

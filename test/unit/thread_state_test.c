@@ -64,11 +64,30 @@ static void test_signals_given_back_in_a_child_of_a_handler(void **state)
 	tfp_signals_begin(NULL);
 }
 
+/* A question to the loader allocates, and that call is the thread's first: what it does afterwards is the host's all the same. */
+static void test_a_thread_that_begins_inside_a_question(void **state)
+{
+	static struct tfp_thread thread;
+
+	(void)state;
+	tfp_count_own(1);
+	thread.is_ready = 1;
+	tfp_self = &thread;
+	tfp_count_own(-1);
+	assert_int_equal(thread.is_own, 0);
+	tfp_count_own(1);
+	assert_int_equal(thread.is_own, 1);
+	tfp_count_own(-1);
+	assert_int_equal(thread.is_own, 0);
+	tfp_self = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_look_where_the_start_has_failed),
 		cmocka_unit_test(test_signals_given_back_in_a_child_of_a_handler),
+		cmocka_unit_test(test_a_thread_that_begins_inside_a_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
