@@ -100,12 +100,31 @@ static void add_gpus(struct table *table, const struct process *process)
 	add_gpu(table, process, "gpu_left_out", counts->left_out, true, "things about GPUs that found no room in this program");
 }
 
-static void add_damage(struct table *table, const struct diag_list *diags)
+/* A file of which no process is known may be a wanted one's. */
+static bool is_wanted_file(const struct request *request, const char *file)
 {
+	bool is_known = false;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (strcmp(process->path, file) != 0)
+			continue;
+		if (request_wants_process(request, process))
+			return true;
+		is_known = true;
+	}
+	return !is_known;
+}
+
+static void add_damage(struct table *table, const struct request *request)
+{
+	const struct diag_list *diags = request->run->diags;
 	struct text meaning = {0};
 
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
+		if (!is_wanted_file(request, diag->file))
+			continue;
 		text_clear(&meaning);
 		text_string(&meaning, diag->file);
 		if (diag->offset != DIAG_NO_OFFSET)
@@ -124,10 +143,29 @@ static void add_damage(struct table *table, const struct diag_list *diags)
 	text_free(&meaning);
 }
 
+/* What --thread leaves out, for no thread is told of it. */
+static void note_of_no_thread(struct table *table, const struct request *request)
+{
+	size_t processes = 0;
+
+	for (size_t i = 0; request->thread && i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		bool is_any = losses_of_gpu(process) > 0;
+		for (size_t k = 0; k < process->loss_count && !is_any; k++)
+			is_any = !process->losses[k].thread || !process_thread(process, process->losses[k].thread);
+		processes += is_any && request_wants_process(request, process);
+	}
+	if (processes)
+		table_note(table, NOTE_LOSS,
+			   "%zu " BY_COUNT("process has", "processes have") " losses of which no thread is told: left out here.",
+			   processes);
+}
+
 static void fill(struct table *table, const struct request *request)
 {
-	if (!request->process && !request->host && !request->thread)
-		add_damage(table, request->run->diags);
+	bool is_part = request->process || request->host || request->rank || request->thread;
+
+	add_damage(table, request);
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i])) {
 			add_losses(table, request, &request->run->processes[i]);
@@ -135,7 +173,10 @@ static void fill(struct table *table, const struct request *request)
 				add_gpus(table, &request->run->processes[i]);
 		}
 	if (!table->row_count)
-		table_note(table, NOTE_INFO, "Nothing was lost and no file is damaged.");
+		table_note(table, NOTE_INFO,
+			   is_part ? "Of what was asked for nothing was lost, and no file is damaged."
+				   : "Nothing was lost and no file is damaged.");
+	note_of_no_thread(table, request);
 	notes_missing(table, request);
 }
 
