@@ -80,7 +80,7 @@ static void put_row(struct table *table, const struct request *request, const st
 		put_change(table, compared, before, after);
 	if (state == LIMIT_NONE)
 		return;
-	table_integer(table, MOST, (int64_t)most);
+	table_integer(table, MOST, (int64_t)(most * (1 + VERDICT_ROUNDING)));
 	table_string(table, LIMIT, limit_state_name(state));
 }
 

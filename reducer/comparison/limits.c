@@ -73,6 +73,12 @@ const char *limit_state_name(enum limit_state state)
 	return names[state];
 }
 
+/* What is written in decimals and worked out in binary is off by less: 100 * 1.15 is 114.99999999999999. */
+static bool is_at_most(double value, double most)
+{
+	return value <= most * (1 + VERDICT_ROUNDING);
+}
+
 static enum limit_state judge_change(const struct figure_limit *limit, const struct compared *compared,
 				     const struct figure *before, const struct figure *after)
 {
@@ -80,7 +86,7 @@ static enum limit_state judge_change(const struct figure_limit *limit, const str
 	double share = limit->value / 100;
 
 	if (verdict.kind == VERDICT_NONE)
-		return after->value <= before->value * (1 + share) ? LIMIT_KEPT : LIMIT_EXCEEDED;
+		return is_at_most(after->value, before->value * (1 + share)) ? LIMIT_KEPT : LIMIT_EXCEEDED;
 	if (!verdict.interval.is_known)
 		return LIMIT_UNSURE;
 	if (verdict_is_within(compared, &verdict, after, share))
@@ -98,7 +104,7 @@ enum limit_state figure_limit_judge(const struct figure_limit *limit, const stru
 		*most = before ? before->value * (1 + limit->value / 100) : 0;
 	if (limit->scale == LIMIT_PERCENT && before)
 		return judge_change(limit, compared, before, after);
-	return after->value <= *most ? LIMIT_KEPT : LIMIT_EXCEEDED;
+	return is_at_most(after->value, *most) ? LIMIT_KEPT : LIMIT_EXCEEDED;
 }
 
 /* Of a figure of a device's memory where several have the number: the limit of that number holds for each. */

@@ -109,7 +109,7 @@ static bool is_blind(const struct compared *compared, const struct figure *figur
 
 bool verdict_is_beyond(const struct compared *compared, const struct verdict *verdict, const struct figure *after, double share)
 {
-	return verdict->interval.is_known && verdict->interval.low > share && verdict->kind != VERDICT_BUSIER &&
+	return verdict->interval.is_known && verdict->interval.low > share + VERDICT_ROUNDING && verdict->kind != VERDICT_BUSIER &&
 	       !is_blind(compared, after);
 }
 
@@ -117,14 +117,14 @@ bool verdict_is_within(const struct compared *compared, const struct verdict *ve
 {
 	struct interval own;
 
-	if (!verdict->interval.is_known || verdict->interval.high > share || is_blind(compared, after))
+	if (!verdict->interval.is_known || verdict->interval.high > share + VERDICT_ROUNDING || is_blind(compared, after))
 		return false;
 	if (!is_busy(compared, after))
 		return true;
 	own = own_interval(compared, "step_undelayed");
 	if (!own.is_known)
 		own = own_interval(compared, FIGURES_CPU);
-	return own.is_known && own.high <= share;
+	return own.is_known && own.high <= share + VERDICT_ROUNDING;
 }
 
 struct verdict verdict_find(const struct compared *compared, const struct figure *before, const struct figure *after)

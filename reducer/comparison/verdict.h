@@ -14,6 +14,8 @@
 
 #define VERDICT_BUSY 0.05 /* share of the steps' time spent waiting for a processor from which a machine is busy */
 
+#define VERDICT_ROUNDING 1e-12 /* shares that differ by less are the same, worked out another way */
+
 /* The figures of both sides. */
 struct compared {
 	struct figures before, after;		  /* joined, where a side has several runs; before: empty = nothing is compared */

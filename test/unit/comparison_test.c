@@ -265,6 +265,42 @@ static void a_busy_machine_hides_no_program_many_times_slower(void **state)
 	figure_limits_free(&limits);
 }
 
+/* Each of these is one above its limit, or just there, where doubles are taken for what is written: 100 * 1.15 is less than 115. */
+static void what_is_just_allowed_is_kept(void **state)
+{
+	struct figure before = {.id = "allocations:heap", .unit = UNIT_COUNT, .nature = FIGURE_FIXED, .value = 100}, after = before;
+	struct compared compared = {.before = {.items = &before, .count = 1, .run_count = 1},
+				    .after = {.items = &after, .count = 1, .run_count = 1}};
+	double most;
+
+	(void)state;
+	for (unsigned percent = 1; percent <= 200; percent++) {
+		struct figure_limits limits = {0};
+		struct pair_of_sides sides;
+		char words[40];
+		snprintf(words, sizeof words, "allocations:heap=%u%%", percent);
+		figure_limits_take(&limits, "limit", words);
+		after.value = 100 + percent;
+		assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_KEPT);
+		after.value++;
+		assert_int_equal(figure_limits_judge(&limits, &compared, &after, &most), LIMIT_EXCEEDED);
+		figure_limits_free(&limits);
+
+		make_sides(&sides, 4, 4);
+		snprintf(words, sizeof words, "step_p50=%u%%", percent);
+		for (size_t i = 0; i < 4; i++) {
+			sides.old[i] = 100;
+			sides.new[i] = 100 + percent;
+		}
+		assert_int_equal(judge(&sides, words), LIMIT_KEPT);
+
+		snprintf(words, sizeof words, "step_p50=%u.%02uus", percent / 100, percent % 100);
+		make_sides(&sides, 1, 1);
+		sides.old[0] = sides.new[0] = 10 * percent;
+		assert_int_equal(judge(&sides, words), LIMIT_KEPT);
+	}
+}
+
 static void limits_are_judged(void **state)
 {
 	struct figure before = {.id = "peak:heap", .unit = UNIT_BYTES, .nature = FIGURE_FIXED, .value = 100e6}, after = before;
@@ -472,6 +508,7 @@ int main(void)
 		cmocka_unit_test(steps_that_depend_on_each_other_are_no_proof),
 		cmocka_unit_test(a_busy_machine_is_no_slower_program),
 		cmocka_unit_test(a_busy_machine_hides_no_program_many_times_slower),
+		cmocka_unit_test(what_is_just_allowed_is_kept),
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(runs_that_do_not_tell_a_figure_do_not_count),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
