@@ -88,7 +88,7 @@ static void fill(struct table *table, const struct request *request, const struc
 		qsort_r(join.rows, join.count, sizeof(*join.rows), by_difference, &basis);
 	for (size_t i = 0; i < join.count; i++)
 		put_row(table, &join.rows[i], basis, is_ops);
-	if (join.count && basis.after > 1)
+	if (join.count && basis.has_steps)
 		table_note(table, NOTE_INFO, "Times are of a step: %.0f in the older run, %.0f in the newer one.", basis.before,
 			   basis.after);
 	else if (join.count)
