@@ -131,11 +131,11 @@ static void fill(struct table *table, const struct request *request)
 		else
 			equal++;
 	if (equal)
-		table_note(table, NOTE_INFO, "%zu more functions held as much at both peaks: left out.", equal);
+		table_note(table, NOTE_INFO, "%zu more " BY_COUNT("function", "functions") " held as much at both peaks: left out.", equal);
 	if (left_out)
 		table_note(table, NOTE_MISSING,
-			   "The %s run recorded no call stacks of the heap (TFPROF_MALLOC=sample or full does): %zu functions of heap and "
-			   "mmap are not compared.",
+			   "The %s run recorded no call stacks of the heap (TFPROF_MALLOC=sample or full does): %zu "
+			   BY_COUNT("function of heap and mmap is", "functions of heap and mmap are") " not compared.",
 			   has_stacks(&after) ? "older" : has_stacks(&before) ? "newer" : "older and the newer", left_out);
 	join_free(&join);
 }

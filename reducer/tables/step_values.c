@@ -119,10 +119,12 @@ static void add_process(struct step_rows *rows, size_t *room, const struct reque
 		return;
 	}
 	if (rows->all_count && steps->rows[0].kind < rows->kind) {
-		rows->left_out++;
-		rows->count = rows->all_count = 0;
+		rows->left_out += rows->processes;
+		rows->count = rows->all_count = rows->processes = 0;
+		rows->late_ns = 0;
 		rows->has_whole = false;
 	}
+	rows->processes++;
 	rows->kind = steps->rows[0].kind;
 	rows->late_ns += steps->late_ns;
 	rows->all_count += steps->count;
@@ -443,7 +445,9 @@ static void note_units(struct table *table, const struct step_rows *rows)
 			   "Nobody marked steps and nothing repeats like one: "
 			   "a row is a process, from its first op or device work to its last.");
 	if (rows->left_out)
-		table_note(table, NOTE_INFO, "%zu more processes of the run worked without marking %ss; they are left out.",
+		table_note(table, NOTE_INFO,
+			   "%zu more " BY_COUNT("process", "processes") " of the run worked without marking %ss; "
+			   BY_COUNT("it is", "they are") " left out.",
 			   rows->left_out, unit_kind_name(rows->kind));
 }
 

@@ -24,12 +24,13 @@ uint64_t step_value(const struct step_row *row, enum step_value value);
 const char *step_value_id(enum step_value value);
 const char *step_value_help(enum step_value value);
 
-/* The steps that the request wants, in order of process, then start. */
+/* The steps that the request wants, in order of process, then thread, then start. */
 struct step_rows {
 	const struct step_row **items;
 	size_t count, whole_count; /* whole: those whose end is known, recorded from start to end */
 	enum unit_kind kind;
 	size_t all_count;    /* whether the filters want them or not */
+	size_t processes;    /* with units of this kind, whether the filters want them or not */
 	size_t left_out;     /* processes with units of a lesser kind */
 	size_t unrecorded;   /* those that windows do not hold */
 	size_t unended;	     /* of them those whose end is not in the log: a loader was asked once more, and had nothing */
