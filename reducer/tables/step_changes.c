@@ -103,8 +103,9 @@ static void find_changes(struct changes *changes, const struct step_rows *rows, 
 				    .places = base_alloc(end - first + 1, sizeof(*changes->places)),
 				    .times = base_alloc(end - first + 1, sizeof(*changes->times))};
 	for (size_t i = first; i < end; i++) {
-		of_windows += has_time(rows, i) && !rows->items[i]->is_unrecorded;
-		outside += has_time(rows, i) && rows->items[i]->is_unrecorded;
+		bool is_meant = rows->items[i]->unit.thread == thread && has_time(rows, i);
+		of_windows += is_meant && !rows->items[i]->is_unrecorded;
+		outside += is_meant && rows->items[i]->is_unrecorded;
 	}
 	for (size_t i = first; i < end; i++) {
 		const struct step_row *row = rows->items[i];
@@ -238,10 +239,13 @@ static void say_why(struct text *text, const struct changes *changes, const stru
 {
 	struct moved moved = moved_part(changes, from, to);
 
-	if (moved.name) {
+	if (moved.name && moved.ns <= (double)to->median - (double)from->median) {
 		text_string(text, "; ");
 		put_ns(text, moved.ns);
 		text_format(text, " of it in %s", moved.name);
+	} else if (moved.name) { /* other parts shrank meanwhile */
+		text_format(text, "; %s alone grew by ", moved.name);
+		put_ns(text, moved.ns);
 	}
 	text_char(text, '.');
 	if (before >= 0 && now >= WAITED_FROM)
@@ -278,10 +282,13 @@ void step_changes_say(struct text *text, const struct step_rows *rows, const str
 void step_changes_note(struct table *table, const struct step_rows *rows, const struct request *request)
 {
 	struct text said = {0};
+	size_t p = 0;
 
-	for (size_t p = 0; p < request->run->process_count && !said.length; p++)
+	for (; p < request->run->process_count && !said.length; p++)
 		step_changes_say(&said, rows, request, p);
-	if (said.length)
+	if (said.length && rows->processes > 1)
+		table_note(table, NOTE_INFERRED, "Process %s: %s", request->run->processes[p - 1].called, said.bytes);
+	else if (said.length)
 		table_note(table, NOTE_INFERRED, "%s", said.bytes);
 	text_free(&said);
 }
