@@ -309,8 +309,6 @@ static void write_summary(const struct options *options, const char *name)
 /* Filters of what happened, not of who did it, would be ignored by the summary: say so instead. */
 static void check_usage(const struct options *options, const struct report_kind *format, size_t kind_count)
 {
-	const struct request *request = &options->request;
-
 	if (options->against_count && (format->write_run || format->write_folder ||
 				       (format->tables && strcmp(format->tables, table_comparison_limits.id) != 0)))
 		base_die("-f %s shows one run: leave --against out", format->name);
@@ -321,10 +319,7 @@ static void check_usage(const struct options *options, const struct report_kind 
 			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
 		return;
 	}
-	if (!options->tables && !kind_count &&
-	    (request->from_ns != INT64_MIN || request->last_ns >= 0 || request->to_ns != INT64_MAX || request->thread ||
-	     request->allocator || request->device || request->stream || request->has_steps || request->name || request->sort ||
-	     request->is_top_given))
+	if (!options->tables && !kind_count && options_choose_events(options))
 		base_die("of filters the summary takes --process, --host and --rank alone; choose a table, for example "
 			 "-t memory.sites");
 	if (format->is_single && kind_count > 1 && !options->output)

@@ -39,6 +39,8 @@ static uint64_t number(const char *name, const char *value, uint64_t smallest, u
 
 #define WINDOW_WORDS "write FROM-TO, for example 1.5s-20s, 300ms- or -2m; -60s- is the last minute"
 
+#define MOMENT_MOST 9e18 /* ns that an int64_t holds: 285 years */
+
 /* "1.5s" and the like, in ns; a bare number counts seconds. */
 static int64_t moment(const char *name, const char *value, const char **end)
 {
@@ -50,10 +52,10 @@ static int64_t moment(const char *name, const char *value, const char **end)
 	double count = strtod(value, &after);
 	size_t i = 0;
 
-	if (after == value || !(count >= 0) || count > 1e15)
-		base_die("--%s: '%s' is no time; " WINDOW_WORDS, name, value);
 	while (strncmp(after, units[i].suffix, strlen(units[i].suffix)) != 0)
 		i++;
+	if (after == value || !(count >= 0 && count * units[i].ns <= MOMENT_MOST))
+		base_die("--%s: '%s' is no time; " WINDOW_WORDS, name, value);
 	*end = after + strlen(units[i].suffix);
 	return (int64_t)(count * units[i].ns);
 }
@@ -63,6 +65,9 @@ static void take_window(struct options *options, const char *name, const char *v
 	const char *at = value;
 	bool is_last = value[0] == '-' && strchr(value + 1, '-') == value + strlen(value) - 1;
 
+	options->request.from_ns = INT64_MIN; /* of several the last one counts, whole */
+	options->request.to_ns = INT64_MAX;
+	options->request.last_ns = -1;
 	if (is_last)
 		options->request.last_ns = moment(name, at + 1, &at);
 	else if (*at != '-')
@@ -114,18 +119,34 @@ static void take_top(struct options *options, const char *name, const char *valu
 	options->request.is_top_given = true;
 }
 
-static void take_step(struct options *options, const char *name, const char *value)
+/* A step's number, digits alone; false where there is none, or one too large. */
+static bool step_number(const char **at, uint64_t *step)
 {
 	char *end;
 
+	if (**at < '0' || **at > '9')
+		return false;
 	errno = 0;
-	options->request.first_step = options->request.last_step = strtoull(value, &end, 10);
-	if (end != value && *end == '-')
-		options->request.last_step = end[1] ? strtoull(end + 1, &end, 10) : UINT64_MAX;
-	if (errno || end == value || !(value[0] >= '0' && value[0] <= '9') || (*end && *end != '-') ||
-	    options->request.first_step > options->request.last_step)
+	*step = strtoull(*at, &end, 10);
+	*at = end;
+	return errno == 0;
+}
+
+static void take_step(struct options *options, const char *name, const char *value)
+{
+	struct request *request = &options->request;
+	const char *at = value;
+	bool is_good = step_number(&at, &request->first_step);
+
+	request->last_step = request->first_step;
+	if (is_good && *at == '-') {
+		request->last_step = UINT64_MAX;
+		at++;
+		is_good = !*at || step_number(&at, &request->last_step);
+	}
+	if (!is_good || *at || request->first_step > request->last_step)
 		base_die("--%s=%s: write a step's number or FIRST-LAST, for example 10-20", name, value);
-	options->request.has_steps = true;
+	request->has_steps = true;
 }
 
 /* The place of a word in a list ended by NULL; dies where it is not there. */
@@ -316,7 +337,7 @@ static const char description[] =
 	"DIR: " OPTIONS_DEFAULT_LOGS ". Without -t: a summary of the newest run. A run is a tree of processes; other runs in the same "
 	"directory are named.";
 static const char environment[] =
-	"COLUMNS and LINES are the size of the screen where stdout is no terminal; NO_COLOR, set to anything, turns colour off; "
+	"COLUMNS and LINES are the size of the screen where stdout is no terminal; NO_COLOR, where it is not empty, turns colour off; "
 	"TMPDIR is for what does not fit in memory.";
 static const char exit_status[] =
 	"0 whole, 1 cannot (nothing printed but the reason), 2 answered but something was damaged or lost, 3 answered but a --limit is "
@@ -463,6 +484,15 @@ static void take_option(struct options *options, int count, char **words, int *i
 		options->action = row->action;
 }
 
+/* Whether anything was given that chooses among processes, or among what they did. */
+static bool has_filters(const struct options *options)
+{
+	const struct request *request = &options->request;
+
+	return request->process || request->host || request->rank || options_choose_events(options) || options->against_count ||
+	       options->figure_limits.count;
+}
+
 /* What would be passed over in silence is refused. */
 static void check_together(const struct options *options)
 {
@@ -472,6 +502,17 @@ static void check_together(const struct options *options)
 		base_die("--html=%s is -f html -o %s: leave -f and -o out, or --html", options->html, options->html);
 	if (action && (options->tables || options->format))
 		base_die("--%s prints neither tables nor formats: leave -t, -f and --html out, or --%s", action, action);
+	if (action && has_filters(options))
+		base_die("--%s looks at whole logs: leave filters, --against and --limit out, and name the logs that are meant", action);
+}
+
+bool options_choose_events(const struct options *options)
+{
+	const struct request *request = &options->request;
+
+	return request->from_ns != INT64_MIN || request->last_ns >= 0 || request->to_ns != INT64_MAX || request->thread ||
+	       request->allocator || request->device || request->stream || request->has_steps || options->name_regex || request->sort ||
+	       request->is_top_given;
 }
 
 void options_parse(struct options *options, int count, char **words)

@@ -41,6 +41,8 @@ struct options {
 
 /* Dies with a sentence when an option is unknown or its value bad. Strings are those of argv. */
 void options_parse(struct options *options, int count, char **words);
+/* Whether a filter was given of what happened, not of who did it. */
+bool options_choose_events(const struct options *options);
 void options_free(struct options *options);
 
 #define OPTIONS_DEFAULT_LOGS "tfprof-out" /* the default of the setting OUT */

@@ -68,6 +68,8 @@ size_t tables_select(const char *words, const struct table_kind ***kinds)
 		if (is_named[i])
 			(*kinds)[count++] = table_kinds[i];
 	free(is_named);
+	if (!count)
+		base_die("-t names no table; --list shows all");
 	return count;
 }
 
