@@ -526,6 +526,7 @@ int main(int count, char **words)
 	const struct report_kind *format;
 	int status = 0;
 
+	output_claim_standard();
 	/* Large arrays grow in place and go back when they are freed; left to itself malloc copies them once one was freed. */
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	mallopt(M_TRIM_THRESHOLD, 8 * LARGE); /* what one block of a log was decoded to, the next one takes: not back in between */

@@ -31,6 +31,13 @@ static struct {
 	bool is_ready;
 } pending;
 
+void output_claim_standard(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0)
+			return; /* no such file: as well as can be */
+}
+
 /* Only calls that a signal handler may make. Folders stand before the files in them. */
 static void drop_all(void)
 {

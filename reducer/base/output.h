@@ -12,6 +12,12 @@
 
 #include <stdio.h>
 
+/*
+ * Call first. Of stdin, stdout and stderr those that the caller closed are /dev/null from here on, stdout so that nothing can be
+ * written to it: else the first files that are opened had their numbers, and what is printed would go into them.
+ */
+void output_claim_standard(void);
+
 /* A file to write; NULL is stdout. What is no ordinary file (/dev/null, a pipe) is written directly. Dies when it cannot be. */
 FILE *output_open(const char *path);
 
