@@ -25,6 +25,15 @@ const char *process_host(const struct process *process)
 	return host_fact(process, "hostname");
 }
 
+bool process_shares_machine(const struct process *one, const struct process *other)
+{
+	static const uint8_t not_told[sizeof(one->log->header.boot_id)];
+	const uint8_t *boot = one->log->header.boot_id;
+
+	return memcmp(boot, other->log->header.boot_id, sizeof(not_told)) == 0 &&
+	       (memcmp(boot, not_told, sizeof(not_told)) != 0 || strcmp(process_host(one), process_host(other)) == 0);
+}
+
 uint64_t process_cpus(const struct process *process)
 {
 	return strtoull(host_fact(process, "cpus"), NULL, 10);

@@ -14,6 +14,9 @@
 /* Name of the machine or container that the process ran on; "" = not told. */
 const char *process_host(const struct process *process);
 
+/* Whether both ran on one machine, be it in containers with names of their own: told by its start, else by its name. */
+bool process_shares_machine(const struct process *one, const struct process *other);
+
 /* How many processors its machine has, as it told; 0 = it did not. */
 uint64_t process_cpus(const struct process *process);
 

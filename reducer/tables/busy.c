@@ -340,6 +340,8 @@ bool busy_machine_find(struct busy_machine *machine, const struct run *run, size
 	*machine = (struct busy_machine){.all_ns = last->value - first->value};
 	for (size_t i = 0; i < run->process_count; i++) {
 		struct points cpu = {0};
+		if (!process_shares_machine(&run->processes[i], &run->processes[process]))
+			continue;
 		points_of_cpu(&cpu, &run->processes[i]);
 		machine->own_ns += used_at(&cpu, last->time_ns) - used_at(&cpu, first->time_ns);
 		free(cpu.items);

@@ -4,6 +4,7 @@
  *
  * Rule: nothing is said of time that was not read.
  */
+#include "reducer/read/log.h"
 #include "reducer/tables/busy.h"
 
 #include <setjmp.h>
@@ -33,6 +34,9 @@ static void read(struct readings *readings, struct process *process, uint64_t ow
 							   .user_ns = i * own_ms * (uint64_t)MS,
 							   .readings = machine_ms ? 2 * i + 1 : 0};
 	}
+	static struct log log;
+
+	process->log = &log;
 	process->use = (struct use_rows){
 		.samples = readings->samples, .count = READINGS, .readings = readings->values, .reading_count = 2 * READINGS};
 }
@@ -57,6 +61,38 @@ static void a_run_had_what_its_processes_used(void **state)
 	run.process_count = 1;
 	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
 	assert_int_equal(machine.own_ns, 7 * 30 * MS);
+}
+
+/* Two machines, told apart by their starts, and where nobody told these by their names. */
+static void what_ran_on_another_machine_counts_for_it_alone(void **state)
+{
+	static struct pair hosts[] = {{"hostname", "a"}, {"hostname", "b"}};
+	static struct process processes[2];
+	struct run run = {.processes = processes, .process_count = 2};
+	struct busy_machine machine;
+	struct readings one, other;
+	struct log log = {0};
+
+	(void)state;
+	read(&one, &processes[0], 30, 200);
+	read(&other, &processes[1], 20, 200);
+	processes[1].log = &log;
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 50 * MS);
+	for (size_t i = 0; i < 2; i++) {
+		processes[i].hosts = &hosts[i];
+		processes[i].host_count = 1;
+	}
+	assert_true(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 30 * MS);
+	log.header.boot_id[3] = 1;
+	hosts[1].value = "a";
+	assert_true(busy_machine_find(&machine, &run, 1, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 20 * MS);
+	processes[0].log = &log;
+	hosts[1].value = "b"; /* a container on the same machine */
+	assert_true(busy_machine_find(&machine, &run, 1, 1150 * MS, 1950 * MS));
+	assert_int_equal(machine.own_ns, 7 * 50 * MS);
 }
 
 static void of_too_little_that_was_read_nothing_is_said(void **state)
@@ -107,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_had_what_its_processes_used),
+		cmocka_unit_test(what_ran_on_another_machine_counts_for_it_alone),
 		cmocka_unit_test(of_too_little_that_was_read_nothing_is_said),
 		cmocka_unit_test(of_processors_that_others_have_nothing_is_said),
 	};
