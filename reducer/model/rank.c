@@ -28,8 +28,11 @@ const char *process_host(const struct process *process)
 bool process_shares_machine(const struct process *one, const struct process *other)
 {
 	static const uint8_t not_told[sizeof(one->log->header.boot_id)];
-	const uint8_t *boot = one->log->header.boot_id;
+	const uint8_t *boot;
 
+	if (one == other)
+		return true;
+	boot = one->log->header.boot_id;
 	return memcmp(boot, other->log->header.boot_id, sizeof(not_told)) == 0 &&
 	       (memcmp(boot, not_told, sizeof(not_told)) != 0 || strcmp(process_host(one), process_host(other)) == 0);
 }

@@ -2,6 +2,8 @@
 /* Runs that ended because memory ran out; see memory_end.h. */
 #include "reducer/tables/memory_end.h"
 
+#include "reducer/model/rank.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -141,6 +143,8 @@ static bool note_machine(struct table *table, const struct run *run, const struc
 	struct room room;
 
 	for (size_t i = 0; i < run->process_count; i++) {
+		if (!process_shares_machine(&run->processes[i], process))
+			continue;
 		kills = kills ? kills : run->processes[i].told.machine_memory_kills;
 		killed += is_killed(&run->processes[i]);
 	}

@@ -4,6 +4,7 @@
  *
  * Rule: what the kernel counted is told as it is; what only looks like it is marked inferred.
  */
+#include "reducer/read/log.h"
 #include "reducer/tables/memory_end.h"
 
 #include <setjmp.h>
@@ -128,6 +129,23 @@ static void a_kill_on_a_machine_with_room_is_somebody_elses(void **state)
 			       "processes for want of memory.");
 }
 
+/* `tfprof run` counted kills on its machine; what was killed ran on another one. */
+static void kills_on_another_machine_explain_nothing(void **state)
+{
+	static struct log logs[2];
+	struct process processes[2] = {
+		{.pid = 9, .called = "9 of a", .end = END_EXIT, .told = {.machine_memory_kills = 3}, .log = &logs[0]},
+		{.pid = 10, .called = "10 of b", .end = END_SIGNAL, .end_status = 9, .log = &logs[1]}};
+
+	(void)state;
+	run = (struct run){.processes = processes, .process_count = 2};
+	is_said(NOTE_INFERRED, "Out of memory, it seems: process 10 of b was killed, and meanwhile the kernel killed 3 of the machine's "
+			       "processes for want of memory.");
+	logs[1].header.boot_id[0] = 1;
+	is_silent();
+	run = (struct run){.processes = &process, .process_count = 1};
+}
+
 static void kills_elsewhere_explain_only_a_kill(void **state)
 {
 	(void)state;
@@ -146,12 +164,15 @@ static void kills_elsewhere_explain_only_a_kill(void **state)
 static void more_killed_than_the_kernel_killed_is_no_want_of_memory(void **state)
 {
 	static const char *const called[] = {"10", "11", "12", "13"};
+	static struct log log;
 	struct process several[4];
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		several[i] = (struct process){.pid = 10 + (uint32_t)i, .called = called[i], .end = END_SIGNAL, .end_status = 9};
 	several[3] = (struct process){.pid = 9, .called = "9", .end = END_EXIT, .told = {.machine_memory_kills = 2}};
+	for (size_t i = 0; i < 4; i++)
+		several[i].log = &log;
 	run = (struct run){.processes = several, .process_count = 4};
 	is_silent();
 	several[3].told.machine_memory_kills = 3;
@@ -234,6 +255,7 @@ int main(void)
 		cmocka_unit_test(kills_in_the_group_are_told_where_something_ended_badly),
 		cmocka_unit_test(kills_of_strangers_are_no_end_of_this_run),
 		cmocka_unit_test(a_kill_on_a_machine_with_room_is_somebody_elses),
+		cmocka_unit_test(kills_on_another_machine_explain_nothing),
 		cmocka_unit_test(kills_elsewhere_explain_only_a_kill),
 		cmocka_unit_test(more_killed_than_the_kernel_killed_is_no_want_of_memory),
 		cmocka_unit_test(a_killed_process_in_a_full_group_probably_ran_out),
