@@ -35,7 +35,8 @@ double busy_thread(const struct step_rows *rows, size_t first, size_t end, const
 
 /*
  * What all processors of the machine spent on programs and in the kernel between the first and the last reading of that by a process from
- * `from` to `to`, and what of it the processes of the run on that machine had. False: too few readings, or that process may not use all processors.
+ * `from` to `to`, and what of it the processes of the run on that machine had. False: too few readings, or that process may not use all
+ * processors.
  */
 struct busy_machine {
 	double all_ns, own_ns;
