@@ -150,9 +150,10 @@ static const struct thread *first_thread(const struct process *process)
 	return NULL;
 }
 
-static void add_process(struct busy *busy, const struct stretch *stretch, const struct process *process, uint32_t serial,
-			bool is_first)
+static void add_process(struct busy *busy, const struct stretch *stretch, const struct run *run, uint32_t serial, bool is_first)
 {
+	size_t index = stretch->rows->items[stretch->first]->process;
+	const struct process *process = &run->processes[index];
 	const struct thread *marks = process_thread(process, serial);
 	struct points cpu = {0}, delay = {0};
 	double share;
@@ -162,7 +163,10 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 	add(&busy->cpu, sum_of(&cpu, stretch), is_first);
 	add(&busy->delay, marks ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
 	share = share_of(&delay, stretch);
-	busy->share = share > busy->share ? share : busy->share;
+	if (share > busy->share) {
+		busy->share = share;
+		busy->process = index;
+	}
 	free(cpu.items);
 	free(delay.items);
 }
@@ -187,7 +191,7 @@ struct busy busy_find(const struct step_rows *rows, const struct request *reques
 		stretch.end = i;
 		if (judged == SIZE_MAX)
 			continue;
-		add_process(&busy, &stretch, &request->run->processes[process], rows->items[judged]->unit.thread, is_first);
+		add_process(&busy, &stretch, request->run, rows->items[judged]->unit.thread, is_first);
 		is_first = false;
 	}
 	return busy;

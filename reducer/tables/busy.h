@@ -20,7 +20,8 @@ struct busy {
 	struct busy_sum delay; /* the threads that mark the steps could have run and waited for a processor */
 	struct busy_sum cpu;   /* processor time of the processes, all threads */
 	double share; /* of the time around the steps, waited for a processor: also where the readings are too few for `delay`, and
-		       * without steps by a process's first thread; negative = not known */
+		       * without steps by a process's first thread; negative = not known. Of several processes the largest */
+	size_t process; /* whose share that is, by its place in the run */
 };
 
 /* From the first judged step of each process to its last one, or of that time what lies between readings. */

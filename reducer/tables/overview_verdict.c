@@ -190,8 +190,8 @@ static double host_bound_of(const struct judged *judged, const struct step_rows 
 }
 
 /* Processors that the process of the first judged step kept busy from there to its last one, by the readings in between;
- * negative = too few of them. */
-static double busy_processors(const struct step_rows *rows, const struct request *request)
+ * negative = too few of them. *of: the process. */
+static double busy_processors(const struct step_rows *rows, const struct request *request, size_t *of)
 {
 	const struct use_sample *first = NULL, *last = NULL;
 	int64_t from = INT64_MAX, to = INT64_MIN;
@@ -206,6 +206,7 @@ static double busy_processors(const struct step_rows *rows, const struct request
 		from = row->start_ns < from ? row->start_ns : from;
 		to = row->start_ns + (int64_t)row->total_ns > to ? row->start_ns + (int64_t)row->total_ns : to;
 	}
+	*of = process;
 	if (process == SIZE_MAX)
 		return -1;
 	use = &request->run->processes[process].use;
@@ -226,24 +227,27 @@ static double busy_processors(const struct step_rows *rows, const struct request
 static bool put_processors(struct text *sentence, const struct judged *judged, const struct step_rows *rows,
 			   const struct request *request)
 {
-	double busy, waited;
+	size_t process = SIZE_MAX;
+	struct busy waited;
+	double busy;
 
 	if (judged->worst == AREAS || areas[judged->worst].value != VALUE_OTHER || judged->percent[judged->worst] < MOST_FROM)
 		return false;
 	if (notes_is_steps_alone(request))
 		text_string(sentence, " Which ops run there was not asked for (TFPROF_OPS=steps).");
-	busy = busy_processors(rows, request);
+	busy = busy_processors(rows, request, &process);
 	if (busy < 0)
 		return false;
-	waited = busy_find(rows, request).share;
-	text_format(sentence, " Meanwhile the process kept %.2f processors busy%s.", busy,
+	waited = busy_find(rows, request);
+	text_format(sentence, " Meanwhile %s%s kept %.2f processors busy%s.", rows->processes > 1 ? "process " : "the process",
+		    rows->processes > 1 ? request->run->processes[process].called : "", busy,
 		    notes_is_steps_alone(request) ? "" /* of ops nobody asked, said elsewhere */
 		    : busy >= BUSY_FROM		  ? ": it computes in code that announces no ops"
 		    : busy > IDLE_FROM		  ? ""
-		    : waited < 0		  ? ": it waits, be it for a processor"
-		    : waited < VERDICT_WAITED_FROM	  ? ": it waits"
+		    : waited.share < 0		  ? ": it waits, be it for a processor"
+		    : waited.share < VERDICT_WAITED_FROM ? ": it waits"
 						  : "");
-	verdict_say_waited(sentence, " From", rows, waited);
+	verdict_say_waited(sentence, " From", rows, request, &waited);
 	return true;
 }
 
@@ -275,14 +279,14 @@ static void put_grew(struct text *sentence, const struct request *request, const
 static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
 			uint64_t all, bool has_waited)
 {
-	double waited = has_waited ? 0 : busy_find(rows, request).share;
+	struct busy waited = has_waited ? (struct busy){0} : busy_find(rows, request);
 	double said = judged->host_bound > 0 ? judged->host_bound : judged->worst == AREAS ? 0 : judged->percent[judged->worst];
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	struct growth growth;
 
 	if (!put_rare(sentence, rows, request, all))
 		verdict_say_longest(sentence, rows, request);
-	verdict_say_waited(sentence, 100 * waited > said ? " But from" : " From", rows, waited);
+	verdict_say_waited(sentence, 100 * waited.share > said ? " But from" : " From", rows, request, &waited);
 	for (size_t i = 0; i < rows->count; i++)
 		if (step_rows_judges(rows, i)) {
 			from = rows->items[i]->start_ns < from ? rows->items[i]->start_ns : from;

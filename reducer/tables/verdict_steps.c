@@ -34,14 +34,18 @@ uint64_t verdict_time_without_devices(const struct step_rows *rows)
 	return all;
 }
 
-void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited)
+void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, const struct request *request,
+			const struct busy *busy)
 {
 	bool is_whole = rows->kind == UNIT_WHOLE;
 
-	if (waited >= VERDICT_WAITED_FROM)
-		text_format(sentence,
-			    "%s the first %s to the last %s waited for a processor %.0f %% of the time: other work had them.", begin,
-			    is_whole ? "op" : unit_kind_name(rows->kind), is_whole ? "the first thread" : "their thread", 100 * waited);
+	if (busy->share < VERDICT_WAITED_FROM)
+		return;
+	text_format(sentence, "%s the first %s to the last %s", begin, is_whole ? "op" : unit_kind_name(rows->kind),
+		    is_whole ? "the first thread" : "their thread");
+	if (rows->processes > 1)
+		text_format(sentence, " in process %s, which waited most,", request->run->processes[busy->process].called);
+	text_format(sentence, " waited for a processor %.0f %% of the time: other work had them.", 100 * busy->share);
 }
 
 /* The process that the report is headed by. */

@@ -7,6 +7,7 @@
 #ifndef REDUCER_TABLES_VERDICT_STEPS_H
 #define REDUCER_TABLES_VERDICT_STEPS_H
 
+#include "reducer/tables/busy.h"
 #include "reducer/tables/step_values.h"
 
 #define VERDICT_FIRST_FROM 0.2 /* share of a first step that is worth a sentence */
@@ -22,7 +23,8 @@ bool verdict_has_ranks(const struct request *request);
 void verdict_say_failed(struct text *sentence, const struct request *request);
 
 /* That no processor was free for that share of the time, where it is much. `begin`: "From". */
-void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, double waited);
+void verdict_say_waited(struct text *sentence, const char *begin, const struct step_rows *rows, const struct request *request,
+			const struct busy *busy);
 
 /* A first step that took much of the time, and is in none of the shares. `judged`: ns of those that are. */
 void verdict_say_first(struct text *sentence, const struct step_rows *rows, uint64_t judged);

@@ -5,7 +5,7 @@
  * Rule: nothing is said of time that was not read.
  */
 #include "reducer/read/log.h"
-#include "reducer/tables/busy.h"
+#include "reducer/tables/verdict_steps.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,11 +139,38 @@ static void of_processors_that_others_have_nothing_is_said(void **state)
 	assert_false(busy_machine_find(&machine, &run, 0, 1150 * MS, 1950 * MS));
 }
 
+/* The share is of the one that waited most: not every rank's. */
+static void of_several_processes_it_is_said_whose_wait_it_was(void **state)
+{
+	struct process processes[] = {{.called = "7, rank 0"}, {.called = "8, rank 1"}};
+	struct run run = {.processes = processes, .process_count = 2};
+	struct request request = {.run = &run};
+	struct step_rows rows = {.kind = UNIT_STEP, .processes = 2};
+	struct busy busy = {.share = 0.404, .process = 1};
+	struct text text = {0};
+
+	(void)state;
+	verdict_say_waited(&text, "From", &rows, &request, &busy);
+	assert_string_equal(text.bytes, "From the first step to the last their thread in process 8, rank 1, which waited most, waited for a "
+					"processor 40 % of the time: other work had them.");
+	text_clear(&text);
+	rows.processes = 1;
+	verdict_say_waited(&text, "From", &rows, &request, &busy);
+	assert_string_equal(text.bytes, "From the first step to the last their thread waited for a processor 40 % of the time: other work "
+					"had them.");
+	text_clear(&text);
+	busy.share = 0.01;
+	verdict_say_waited(&text, "From", &rows, &request, &busy);
+	assert_int_equal(text.length, 0);
+	text_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_had_what_its_processes_used),
 		cmocka_unit_test(what_ran_on_another_machine_counts_for_it_alone),
+		cmocka_unit_test(of_several_processes_it_is_said_whose_wait_it_was),
 		cmocka_unit_test(of_too_little_that_was_read_nothing_is_said),
 		cmocka_unit_test(of_processors_that_others_have_nothing_is_said),
 	};
