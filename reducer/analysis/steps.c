@@ -20,6 +20,7 @@ struct waiting {
 	} * devices; /* by device, as far as any was seen; at most DEVICES_MOST */
 	size_t device_count;
 	int64_t from_ns, to_ns; /* of all that came */
+	int64_t target_from_ns, target_to_ns; /* once something was told: of the unit's time what that lies in */
 	bool is_given;		/* the file says which step its work is of, and so how long the step is */
 };
 
@@ -135,6 +136,10 @@ static struct target target_of(const struct steps_pass *pass, struct step_row *r
 	}
 	if (target.to_ns < target.from_ns)
 		target.to_ns = target.from_ns;
+	if (waiting && waiting->sweep.told_ns != INT64_MIN) { /* parts of it are added up, whichever device takes longest now */
+		target.from_ns = waiting->target_from_ns < target.from_ns ? waiting->target_from_ns : target.from_ns;
+		target.to_ns = waiting->target_to_ns > target.to_ns ? waiting->target_to_ns : target.to_ns;
+	}
 	return target;
 }
 
@@ -145,6 +150,8 @@ static void tell_unit(struct steps *steps, size_t unit, int64_t until_ns)
 	struct waiting *waiting = pass->waiting[unit];
 	struct target target = target_of(pass, &steps->rows[unit], waiting);
 
+	waiting->target_from_ns = target.from_ns;
+	waiting->target_to_ns = until_ns < target.to_ns ? (until_ns > target.from_ns ? until_ns : target.from_ns) : target.to_ns;
 	pass->pending -= waiting->sweep.count;
 	sweep_sum(&waiting->sweep, until_ns, target.from_ns, target.to_ns, add_time, &target);
 	for (size_t i = 0; i < MASKED; i++)

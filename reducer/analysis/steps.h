@@ -5,7 +5,8 @@
  * Rule: with STEP_TIME_PERIOD work belongs to the step in whose time it happened, cut where it crosses; with STEP_TIME_SPAN to
  * the step in which it was launched, and the step lasts from the first to the last of it on the device that took longest.
  * exposed_ns sums to total_ns exactly. At most STEPS_PENDING intervals wait at once: what comes later for a step that was
- * settled then is counted in late_ns and stands in no sum.
+ * settled then is counted in late_ns and stands in no sum. A step that alone is too much is told in parts, whose time it keeps where
+ * another device takes longest in the end.
  */
 #ifndef REDUCER_ANALYSIS_STEPS_H
 #define REDUCER_ANALYSIS_STEPS_H

@@ -512,6 +512,33 @@ static void a_step_larger_than_memory_allows(void **state)
 	analysis_steps.free(world.result);
 }
 
+/* The same by --step-time=span, where another device turns out to have taken longer when half of the first one's work was told. */
+static void a_step_of_which_a_part_was_told(void **state)
+{
+	struct world world = {.options = {.step_time = STEP_TIME_SPAN}};
+	struct step steps[] = {{.time_ns = 0, .end_ns = 100, .number = 1, .is_chosen = 1}};
+	int64_t count = STEPS_PENDING + 1000;
+	const struct step_row *row;
+
+	(void)state;
+	begin(&world, &analysis_steps, steps, 1);
+	for (int64_t i = 0; i < count; i++)
+		kernel(&world, "gemm_float", "a", 50 + i * 10, 50 + i * 10 + 4);
+	tell(&world, (struct span){.what = SPAN_KERNEL,
+				   .name = "gemm_float",
+				   .device = 1,
+				   .start_ns = count * 8,
+				   .duration_ns = (uint64_t)count * 12,
+				   .called_ns = 60});
+	row = ((const struct steps *)end(&world))->rows;
+	assert_int_equal(row->start_ns, 50);
+	assert_int_equal(row->total_ns, count * 20 - 50);
+	sums_to_the_whole(row);
+	assert_in_range(row->exposed_ns[PART_OTHER], 0, row->total_ns);
+	assert_in_range(row->exposed_ns[PART_COMPUTE_32], count * 12, row->total_ns);
+	analysis_steps.free(world.result);
+}
+
 static void precision_follows_names(void **state)
 {
 	static const struct {
@@ -562,6 +589,7 @@ int main(void)
 		cmocka_unit_test(case_c04_by_torch),
 		cmocka_unit_test(period_cuts_work_at_the_marker),
 		cmocka_unit_test(a_step_larger_than_memory_allows),
+		cmocka_unit_test(a_step_of_which_a_part_was_told),
 		cmocka_unit_test(precision_follows_names),
 	};
 
