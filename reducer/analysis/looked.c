@@ -94,13 +94,17 @@ void looked_merge(struct looked *into, const struct looked *from)
 {
 	for (size_t i = 0; i < from->count; i++)
 		add(into, from->marks[i]);
-	settle(into);
 }
 
 void looked_print(const struct looked *looked, struct text *text)
 {
-	for (size_t i = 0; i < looked->count; i++)
-		text_format(text, "look %" PRIx64 " %" PRIu32 "\n", looked->marks[i].log_id, looked->marks[i].look);
+	struct looked settled = {0};
+
+	looked_merge(&settled, looked);
+	settle(&settled);
+	for (size_t i = 0; i < settled.count; i++)
+		text_format(text, "look %" PRIx64 " %" PRIu32 "\n", settled.marks[i].log_id, settled.marks[i].look);
+	looked_free(&settled);
 }
 
 void looked_free(struct looked *looked)

@@ -15,7 +15,7 @@ struct looked_mark {
 	uint32_t look; /* place in process->python.looks */
 };
 
-/* By log id, then look; each once. */
+/* Of a process by look, each once; of several as they were merged. */
 struct looked {
 	struct looked_mark *marks;
 	size_t count, room;

@@ -476,6 +476,7 @@ static void *begin(const struct analysis_input *input)
 	looked_begin(&pass->looked, input->process);
 	steps->rows = base_alloc(pass->units.count + 1, sizeof(*steps->rows));
 	steps->count = pass->units.count;
+	steps->room = steps->count + 1;
 	for (size_t i = 0; i < steps->count; i++)
 		steps->rows[i] = (struct step_row){.log_id = input->process->log_id,
 						   .process = input->index,

@@ -44,8 +44,8 @@ struct step_row {
 };
 
 struct steps {
-	struct step_row *rows; /* by log id, thread, start, number */
-	size_t count;
+	struct step_row *rows; /* of a process together, by thread, start, number */
+	size_t count, room;
 	uint64_t late_ns;
 	struct looked looked;
 	struct steps_pass *pass; /* during the pass only */

@@ -9,7 +9,7 @@
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct step_row *one = a, *other = b;
+	const struct step_row *one = *(const struct step_row *const *)a, *other = *(const struct step_row *const *)b;
 
 	if (one->log_id != other->log_id)
 		return one->log_id < other->log_id ? -1 : 1;
@@ -28,23 +28,24 @@ void steps_merge(void *into, const void *from)
 	looked_merge(&steps->looked, &more->looked);
 	if (!more->count && !more->late_ns)
 		return;
-	steps->rows = realloc(steps->rows, (steps->count + more->count + 1) * sizeof(*steps->rows));
-	if (!steps->rows)
-		base_die("out of memory");
+	steps->rows = base_grow(steps->rows, &steps->room, steps->count + more->count + 1, sizeof(*steps->rows));
 	for (size_t i = 0; i < more->count; i++)
 		steps->rows[steps->count + i] = more->rows[i];
 	steps->count += more->count;
 	steps->late_ns += more->late_ns;
-	qsort(steps->rows, steps->count, sizeof(*steps->rows), compare_rows);
 }
 
 void steps_print(const void *result, struct text *text)
 {
 	const struct steps *steps = result;
+	const struct step_row **order = base_alloc(steps->count + 1, sizeof(*order));
 
+	for (size_t i = 0; i < steps->count; i++)
+		order[i] = &steps->rows[i];
+	qsort(order, steps->count, sizeof(const struct step_row *), compare_rows);
 	text_format(text, "late %" PRIu64 "\n", steps->late_ns);
 	for (size_t i = 0; i < steps->count; i++) {
-		const struct step_row *row = &steps->rows[i];
+		const struct step_row *row = order[i];
 		text_format(text, "%" PRIx64 " %u %" PRIu64 " %s %" PRId64 "+%" PRIu64, row->log_id, row->unit.thread,
 			    row->unit.number, unit_kind_name(row->kind), row->start_ns, row->total_ns);
 		for (size_t p = 0; p < STEP_PARTS; p++)
@@ -57,5 +58,6 @@ void steps_print(const void *result, struct text *text)
 			text_format(text, " %" PRIu64, row->flops[o]);
 		text_format(text, " %" PRIu64 "\n", row->replays);
 	}
+	free(order);
 	looked_print(&steps->looked, text);
 }
