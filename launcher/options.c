@@ -65,7 +65,8 @@ int options_environment(struct tfp_settings *settings)
 
 		if (!equals || !begins(*entry, TFP_SETTING_PREFIX))
 			continue;
-		if (begins(*entry, TFP_JOB_VARIABLE "=") || begins(*entry, TFP_PARENT_VARIABLE "="))
+		if (begins(*entry, TFP_JOB_VARIABLE "=") || begins(*entry, TFP_PARENT_VARIABLE "=") ||
+		    begins(*entry, TFP_TOOL_VARIABLE "="))
 			continue;
 		copy_name(name, *entry + prefix, (size_t)(equals - *entry) - prefix);
 		if (!tfp_settings_apply(settings, name, equals + 1, &problem))

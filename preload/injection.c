@@ -57,7 +57,17 @@ static void find_own_path(void)
 
 static const char *const both[] = {NVTX_VARIABLE, CUDA_VARIABLE, NULL};
 
-static enum tool { NO_TOOL = 0, CALLED_LIKE_ONE = 1, HAS_ITS_LIBRARY = 2 } tool; /* by the constructor, first of all */
+static enum tool { NO_TOOL, CALLED_LIKE_ONE, STARTED_BY_ONE, HAS_ITS_LIBRARY } tool; /* by the constructor, first of all */
+
+/* Why neither variable is set. */
+static const char *const tool_words[] = {
+	[CALLED_LIKE_ONE] = "The program is called as a tool of NVIDIA's is, which starts nothing where " CUDA_VARIABLE " or " NVTX_VARIABLE
+			    " names us: no NVTX ranges are recorded.",
+	[STARTED_BY_ONE] = "A tool of NVIDIA's has started this program, or one that did, and takes " CUDA_VARIABLE " and " NVTX_VARIABLE
+			   " for its own: no NVTX ranges are recorded.",
+	[HAS_ITS_LIBRARY] = "A tool of NVIDIA's has put its library into this process, and has " CUDA_VARIABLE " and " NVTX_VARIABLE
+			    " for itself: no NVTX ranges are recorded.",
+};
 
 /*
  * By the name that it was started by, a script's included: the shell that a tool's script is would hand the variables on. Or a program
@@ -70,16 +80,21 @@ static enum tool tool_here(void)
 
 	if (program && tfp_cupti_is_tool(program))
 		return CALLED_LIKE_ONE;
-	return tfp_cupti_names_tool(tfp_environment_get("LD_PRELOAD")) ? HAS_ITS_LIBRARY : NO_TOOL;
+	if (tfp_cupti_names_tool(tfp_environment_get("LD_PRELOAD")))
+		return HAS_ITS_LIBRARY;
+	return tfp_environment_get(TFP_TOOL_VARIABLE) ? STARTED_BY_ONE : NO_TOOL;
 }
 
 void tfp_injection_withdraw(void)
 {
+	static const char *const told[] = {TFP_TOOL_VARIABLE, NULL};
+
 	tool = tool_here();
 	if (!tool)
 		return;
 	find_own_path();
 	tfp_environment_withdraw(both, own_path);
+	tfp_environment_offer(told, "1"); /* Nsight Compute has helpers of other names start the program */
 }
 
 void tfp_injection_offer(void)
@@ -87,11 +102,7 @@ void tfp_injection_offer(void)
 	static const char *const only_nvtx[] = {NVTX_VARIABLE, NULL};
 
 	if (tool) {
-		tfp_fact_pair(TFP_TAG_note, "variables_left",
-			      tool == CALLED_LIKE_ONE ? "The program is called as a tool of NVIDIA's is, which starts nothing where "
-							CUDA_VARIABLE " or " NVTX_VARIABLE " names us: no NVTX ranges are recorded." :
-							"A tool of NVIDIA's has put its library into this process, and has " CUDA_VARIABLE
-							" and " NVTX_VARIABLE " for itself: no NVTX ranges are recorded.");
+		tfp_fact_pair(TFP_TAG_note, "variables_left", tool_words[tool]);
 		return;
 	}
 	find_own_path();

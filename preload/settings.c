@@ -30,7 +30,8 @@ static const char *setting_of(const char *entry, char *name, size_t room)
 	name[length] = 0;
 	size_t skip = sizeof TFP_SETTING_PREFIX - 1;
 	if (entry[length] != '=' || tfp_same(name, TFP_JOB_VARIABLE + skip, sizeof TFP_JOB_VARIABLE - skip) ||
-	    tfp_same(name, TFP_PARENT_VARIABLE + skip, sizeof TFP_PARENT_VARIABLE - skip))
+	    tfp_same(name, TFP_PARENT_VARIABLE + skip, sizeof TFP_PARENT_VARIABLE - skip) ||
+	    tfp_same(name, TFP_TOOL_VARIABLE + skip, sizeof TFP_TOOL_VARIABLE - skip))
 		return NULL;
 	return entry + length + 1;
 }

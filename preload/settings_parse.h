@@ -15,13 +15,15 @@
 #include <stdint.h>
 
 /*
- * Every variable of ours begins so. Two are no settings: `tfprof run` puts the job id into TFP_JOB_VARIABLE as 32
+ * Every variable of ours begins so. Three are no settings: `tfprof run` puts the job id into TFP_JOB_VARIABLE as 32
  * hexadecimal digits, first byte of tfp_file_header.job_id first; the library puts descent into TFP_PARENT_VARIABLE,
- * which begins with the same digits (preload/environment.h).
+ * which begins with the same digits (preload/environment.h); TFP_TOOL_VARIABLE says that a tool of NVIDIA's has started what comes behind
+ * it (preload/injection.c).
  */
 #define TFP_SETTING_PREFIX "TFPROF_"
 #define TFP_JOB_VARIABLE "TFPROF_JOB"
 #define TFP_PARENT_VARIABLE "TFPROF_PARENT"
+#define TFP_TOOL_VARIABLE "TFPROF_TOOL"
 
 #define TFP_SETTING_TEXT 1024   /* bytes of a text or list with its terminator; Linux paths may be longer, ours not */
 #define TFP_SETTING_REMEDY 256  /* bytes of a remedy with its terminator; longer ones are cut */
