@@ -66,8 +66,8 @@ void gpu_fault_times(struct gpu_fault *fault, const struct process *process)
 	fault->last_called_ns = fault->last_called_ns ? process_ns(process, (uint64_t)fault->last_called_ns) : 0;
 	fault->bad.called_ns = process_ns(process, (uint64_t)fault->bad.called_ns);
 	fault->bad.returned_ns = process_ns(process, (uint64_t)fault->bad.returned_ns);
-	for (size_t i = 0; i < GPU_SUSPECTS; i++) {
-		struct gpu_suspect *suspect = &fault->suspects[i];
+	for (size_t i = 0; i <= GPU_SUSPECTS; i++) {
+		struct gpu_suspect *suspect = i < GPU_SUSPECTS ? &fault->suspects[i] : &fault->latest;
 		suspect->host_ns = process_ns(process, (uint64_t)suspect->host_ns);
 		suspect->returned_ns = process_ns(process, (uint64_t)suspect->returned_ns);
 	}
@@ -241,7 +241,7 @@ void gpu_fault_end(struct gpu_scan *scan)
 		fault->elsewhere += (uint64_t)is_elsewhere(fault, endless);
 		if (endless->work.host_ns > fault->returned_ns || has_ended(all, endless) || is_elsewhere(fault, endless))
 			continue;
-		fault->endless++;
+		fault->latest = fault->endless++ && endless->work.host_ns < fault->latest.host_ns ? fault->latest : endless->work;
 		if (last == NULL || !is_alike(last, endless))
 			add_suspect(fault, &endless->work);
 		last = endless;

@@ -36,6 +36,7 @@ struct gpu_fault {
 	uint64_t suspect_count;      /* streams with such work */
 	struct gpu_suspect suspects[GPU_SUSPECTS]; /* by host_ns */
 	uint64_t endless;            /* pieces of work without an end, from the suspects on */
+	struct gpu_suspect latest;   /* of these the one that was called last, before the fault was told */
 	uint64_t calls;              /* that came back with such a result: the one that this tells of, and all after it */
 	int64_t last_called_ns;      /* the last launch with a device time was called then; ticks until gpu_times, 0 = none */
 	uint64_t aborted;            /* no fault: device records without a time of work that ran when the process was aborted */

@@ -9,6 +9,35 @@
 #include <string.h>
 
 #define SUSPECTS_TOLD 2
+#define NAME_LONG 60u /* bytes; of longer names template arguments and parameters are left out */
+
+/* Functions of templates have names of hundreds of bytes: "at::native::reduce_kernel<..>". */
+static void put_name(struct text *text, const char *name)
+{
+	size_t depth = 0;
+	bool is_long = strlen(name) > NAME_LONG;
+
+	for (const char *at = name; *at; at++) {
+		if (is_long && depth == 0 && *at == '(' && strncmp(at, "(anonymous", 10) != 0)
+			break;
+		if (is_long && *at == '<' && depth++ == 0)
+			text_string(text, "<..>");
+		else if (is_long && *at == '>' && depth > 0)
+			depth--;
+		else if (depth == 0)
+			text_char(text, *at);
+	}
+}
+
+static void put_kernel(struct text *text, const struct gpu *gpu, uint32_t kernel)
+{
+	struct text name = {0};
+
+	gpu_kernel_text(&name, gpu, kernel);
+	text_string(text, "kernel ");
+	put_name(text, name.bytes);
+	text_free(&name);
+}
 
 static void put_time(struct text *text, int64_t ns)
 {
@@ -31,7 +60,8 @@ static void put_function(struct text *text, const struct request *request, const
 	frames_cause(request->frames, place->process, place->stack, &cause);
 	slash = cause.file.length ? strrchr(cause.file.bytes, '/') : NULL;
 	if (cause.function.length && !strstr(cause.function.bytes, "+0x")) {
-		text_format(text, " in %s", cause.function.bytes);
+		text_string(text, " in ");
+		put_name(text, cause.function.bytes);
 		if (cause.line && cause.file.length)
 			text_format(text, " (%s:%" PRIu32 ")", slash ? slash + 1 : cause.file.bytes, cause.line);
 	}
@@ -104,12 +134,10 @@ static void put_suspect(struct text *text, const struct request *request, size_t
 	const struct process *process = &request->run->processes[number];
 	const struct gpu *gpu = process->gpu;
 
-	if (suspect->kernel < gpu->name_count) {
-		text_string(text, "kernel ");
-		gpu_kernel_text(text, gpu, suspect->kernel);
-	} else {
+	if (suspect->kernel < gpu->name_count)
+		put_kernel(text, gpu, suspect->kernel);
+	else
 		text_string(text, suspect->function < gpu->function_count ? gpu->functions[suspect->function].name : "a call");
-	}
 	text_string(text, ", called");
 	put_time(text, suspect->host_ns);
 	put_place(text, request, &(struct place){number, suspect->host_ns, suspect->returned_ns, suspect->thread, suspect->stack});
@@ -133,6 +161,11 @@ static void put_suspects(struct text *text, const struct request *request, size_
 	}
 	if (fault->suspect_count > SUSPECTS_TOLD)
 		text_format(text, "; and %" PRIu64 " more streams", fault->suspect_count - SUSPECTS_TOLD);
+	/* CUPTI may not have handed over ends that came before: nothing tells these apart. */
+	if (fault->endless > fault->suspect_count) {
+		text_format(text, "; or one of %" PRIu64 " behind, the last: ", fault->endless - fault->suspect_count);
+		put_suspect(text, request, number, &fault->latest);
+	}
 	text_char(text, '.');
 }
 
@@ -201,8 +234,8 @@ uint32_t gpu_bad_launch_say(struct text *text, const struct request *request, bo
 	if (bad->op && bad->op < process->op_count)
 		text_format(text, ", op %s", process->op_names[bad->op]);
 	if (bad->kernel < process->gpu->name_count) {
-		text_string(text, ", kernel ");
-		gpu_kernel_text(text, process->gpu, bad->kernel);
+		text_string(text, ", ");
+		put_kernel(text, process->gpu, bad->kernel);
 	}
 	if (request->run->process_count > 1)
 		text_format(text, ", of process %s", process->called);
