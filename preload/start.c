@@ -183,7 +183,7 @@ static void begin_origin(struct tfp_file_header *header)
 	if (tfp_origin.log_id) {
 		tfp_origin.parent_log_id = tfp_origin.log_id;
 		tfp_origin.is_fork_child = 1;
-		header->flags |= TFP_FILE_FORKED;
+		header->flags |= TFP_FILE_FORKED | (tfp_is_open ? TFP_FILE_WINDOW_OPEN : TFP_FILE_WINDOW_CLOSED);
 	} else {
 		tfp_environment_descent(&descent);
 		tfp_origin.parent_log_id = descent.parent_log_id;

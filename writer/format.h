@@ -74,6 +74,9 @@ struct tfp_file_header {
 
 #define TFP_FILE_STATIC_ALLOCATOR 1u /* the executable defines malloc itself: its calls cannot be seen */
 #define TFP_FILE_FORKED 2u           /* made by a fork child, not by an exec */
+/* Of a fork child: whether a capture window was open when its log began. It is as its parent was when it forked, which may be long ago. */
+#define TFP_FILE_WINDOW_OPEN 16u
+#define TFP_FILE_WINDOW_CLOSED 32u
 /*
  * The output directory is no local file system, so live blocks cannot be mapped in this file. They are copied here every
  * second and at the end. Until the end the file TFP_SHADOW_DIRECTORY/tfprof.<log id, 16 hex digits>, if it exists and

@@ -207,6 +207,9 @@ static void open_process(struct run *run, struct process *process, const struct 
 	process->parent = choice->parents[i];
 	process->exec_before = choice->exec_before[i];
 	process->is_fork = (header->flags & TFP_FILE_FORKED) != 0;
+	process->window_start = header->flags & TFP_FILE_WINDOW_OPEN     ? WINDOW_OPEN
+				: header->flags & TFP_FILE_WINDOW_CLOSED ? WINDOW_CLOSED
+									 : WINDOW_UNSAID;
 	process->has_static_allocator = (header->flags & TFP_FILE_STATIC_ALLOCATOR) != 0;
 	process->command = pool_text(&storage->pool, header->command, strnlen(header->command, sizeof header->command));
 	process->executable = process->command;

@@ -107,6 +107,8 @@ struct iterator {
 	const char *parameters; /* key=value,key=value; "" = not known */
 };
 
+enum window_start { WINDOW_UNSAID, WINDOW_OPEN, WINDOW_CLOSED };
+
 struct process {
 	struct log *log;       /* header, live words, blocks */
 	uint64_t log_id;
@@ -125,6 +127,7 @@ struct process {
 	size_t parent;         /* index in run.processes; PROCESS_NONE = root */
 	size_t exec_before;    /* the image of the same pid that called exec to become this one, or PROCESS_NONE */
 	int is_fork;           /* made by fork, not by exec */
+	enum window_start window_start; /* of a fork, when its log began */
 	int has_static_allocator; /* malloc lies in the executable: heap calls cannot be seen */
 	const char *allocator_before; /* the library whose malloc stands before ours in LD_PRELOAD; NULL = none */
 	int is_heap_unseen;       /* either of them, and no call reached us */

@@ -29,7 +29,8 @@ static int is_within(const struct process *process, int64_t time_ns)
 
 /*
  * Nobody writes an edge where recording begins with the process, as by default. A child of fork goes on as its parent was, whatever
- * the setting says; a program that was started anew knows nothing of windows that were opened or closed by hand elsewhere.
+ * the setting says, and its log says which (older ones do not: its parent may have changed before the child's log began); a program that
+ * was started anew knows nothing of windows that were opened or closed by hand elsewhere.
  */
 static int is_open_at_start(const struct run *run, const struct process *process)
 {
@@ -37,6 +38,8 @@ static int is_open_at_start(const struct run *run, const struct process *process
 
 	if (process->window_count > 0)
 		return !process->windows[0].is_open;
+	if (process->window_start != WINDOW_UNSAID)
+		return process->window_start == WINDOW_OPEN;
 	if (process->is_fork && process->parent != PROCESS_NONE)
 		return is_within(&run->processes[process->parent], process->start_ns);
 	return *window == 0 || strcmp(window, "all") == 0;

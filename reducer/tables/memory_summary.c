@@ -214,7 +214,7 @@ static void note_difference(struct table *table, const struct process *process)
 {
 	const struct account *heap = &process->heap;
 
-	if (heap->kind != ACCOUNT_EVENTS || process->window_count || process->loss_count)
+	if (heap->kind != ACCOUNT_EVENTS || process->window_count || !process->range_count || process->loss_count)
 		return;
 	if (process_counters_agree(process, heap))
 		return;

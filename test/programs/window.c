@@ -5,17 +5,21 @@
  * and the release of 500 from before, then 3,000 of 3333. time: until MS milliseconds have passed, blocks of 10,000 +
  * milliseconds, two calls each; it prints the longest time that STRETCH of them took, in us. window nested: ranges and steps
  * of the C API on two threads. window threads: four threads begin steps 0 to 4,999, each at its own pace. window seldom WHAT MS:
- * until MS milliseconds have passed one call each 5 ms and nothing else: WHAT is range, step or read.
+ * until MS milliseconds have passed one call each 5 ms and nothing else: WHAT is range, step or read. window children: one is
+ * forked while a window is open and calls nothing until it has closed, one the other way round; each makes six steps.
  */
 #include "preload/tfprof.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -137,6 +141,36 @@ static void seldom(const char *what, long limit_ms)
 	close(file);
 }
 
+/* Its first call of ours comes when the parent's window has changed. */
+static void child(volatile int *turn)
+{
+	while (!*turn)
+		sched_yield();
+	for (uint64_t step = 0; step < 6; step++) {
+		tfprof_step(step);
+		void *volatile block = malloc(7777);
+		free(block);
+	}
+	_exit(0);
+}
+
+static int children(void)
+{
+	volatile int *turn = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 2; i++) {
+		(i ? tfprof_stop : tfprof_start)();
+		pid_t pid = fork();
+		if (!pid)
+			child(&turn[i]);
+		printf("%d\n", (int)pid);
+		(i ? tfprof_start : tfprof_stop)();
+		turn[i] = 1;
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			return 1;
+	}
+	return 0;
+}
+
 int main(int count, char **words)
 {
 	pthread_t thread;
@@ -153,6 +187,8 @@ int main(int count, char **words)
 		nested("main");
 	} else if (count > 1 && !strcmp(words[1], "threads"))
 		return threads();
+	else if (count > 1 && !strcmp(words[1], "children"))
+		return children();
 	else if (count > 3 && !strcmp(words[1], "seldom"))
 		seldom(words[2], atol(words[3]));
 	else

@@ -197,11 +197,18 @@ static void test_off_is_empty(void **state)
 static void test_summary_tells_a_difference(void **state)
 {
 	struct fixture *fixture = *state;
+	struct window_range all = {INT64_MIN, INT64_MAX};
 	struct table *table;
 
 	fixture->processes[0].heap.event_allocations = 1; /* of 11: more than calls in flight explain */
+	fixture->processes[0].ranges = &all;
+	fixture->processes[0].range_count = 1;
 	table = tables_make(&table_memory_summary, &fixture->request);
 	assert_true(has_note(table, NOTE_INFERRED, "the events say 1 allocations"));
+	table_free(table);
+	fixture->processes[0].range_count = 0; /* no window was ever open */
+	table = tables_make(&table_memory_summary, &fixture->request);
+	assert_false(has_note(table, NOTE_INFERRED, "the events say 1 allocations"));
 	table_free(table);
 }
 

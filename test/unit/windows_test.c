@@ -71,6 +71,13 @@ static void a_child_begins_as_its_parent_was(void **state)
 	processes[1].start_ns = 400;
 	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), 0);
 	assert_int_equal(recorded(&processes[1], "all", 1, times, 0), 0); /* the parent had closed by hand */
+	processes[1].window_start = WINDOW_OPEN; /* it was forked before, and called nothing until now */
+	assert_int_equal(recorded(&processes[1], "all", 1, times, 0), FOREVER);
+	assert_int_equal(recorded(&processes[1], "all", 0, times + 1, 1), 300);
+	processes[1].start_ns = 150;
+	processes[1].window_start = WINDOW_CLOSED;
+	assert_int_equal(recorded(&processes[1], "time:1s-2s", 1, times, 0), 0);
+	processes[1].window_start = WINDOW_UNSAID;
 	free(processes[0].ranges);
 	free(processes[1].ranges);
 	processes[0].ranges = processes[1].ranges = NULL;
