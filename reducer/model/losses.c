@@ -62,6 +62,28 @@ static uint64_t oldest_end(const struct log *log)
 	return oldest == UINT64_MAX || log_block_at(log, oldest, &block) != 0 ? 0 : block.header.last_time;
 }
 
+static int64_t first_of(const struct process *process, unsigned kind)
+{
+	int64_t first = TIME_UNKNOWN;
+
+	for (size_t i = 0; i < process->loss_count; i++)
+		if (process->losses[i].kind == kind && (first == TIME_UNKNOWN || process->losses[i].first_ns < first))
+			first = process->losses[i].first_ns;
+	return first;
+}
+
+int64_t losses_stopped_from(const struct process *process)
+{
+	int64_t limit = first_of(process, LOSS_output_limit), disk = first_of(process, LOSS_kept_free);
+
+	return limit == TIME_UNKNOWN || (disk != TIME_UNKNOWN && disk < limit) ? disk : limit;
+}
+
+bool losses_gave_up(const struct process *process)
+{
+	return first_of(process, LOSS_wrapped) != TIME_UNKNOWN;
+}
+
 /*
  * Blocks are given up in the order in which they were written: what is not there was written before the oldest one that is, and ended
  * before; and of a stream that is not there from its beginning what it has begins later than what it lacks.

@@ -39,6 +39,12 @@ bool losses_of_events(const struct process *process);
  */
 int64_t losses_whole_from(const struct process *process, unsigned kind);
 
+/* With FULL=stop: when the first record of the process found no room, ns; TIME_UNKNOWN: each had some. After run_scan. */
+int64_t losses_stopped_from(const struct process *process);
+
+/* Whether the oldest events were given up, with FULL=wrap. */
+bool losses_gave_up(const struct process *process);
+
 /* Losses by kind. */
 struct loss_sums {
 	uint64_t counts[TFP_LOSS_SLOTS];

@@ -4,6 +4,7 @@
  *
  * Rule: the real edges, as logged; a window that was still open at the end has no closing time.
  */
+#include "reducer/model/losses.h"
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
@@ -11,10 +12,13 @@ enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
-	[OPENED] = {"opened_ns", "opened", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run; empty = open when the process began"},
-	[CLOSED] = {"closed_ns", "closed", TABLE_INTEGER, UNIT_NS, 0, "from the start of the run; empty = open to the end"},
+	[OPENED] = {"opened_ns", "opened", TABLE_INTEGER, UNIT_NS, 0,
+		    "from the start of the run; empty = open when the process began, or not in the log"},
+	[CLOSED] = {"closed_ns", "closed", TABLE_INTEGER, UNIT_NS, 0,
+		    "from the start of the run; empty = open to the end; by the output limit: when the first record was dropped"},
 	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = not both are known"},
-	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0, "start of the process, time, signal, C API, step, launch"},
+	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0,
+		       "start of the process, time, signal, C API, step, launch; empty = given up with FULL=wrap"},
 	[CLOSED_BY] = {"closed_by", "closed by", TABLE_TEXT, UNIT_NONE, 0, "the same, or the output limit"},
 	[LIVE_OPENED] = {"live_opened_bytes", "live then", TABLE_INTEGER, UNIT_BYTES, 0,
 			 "heap bytes live when it opened, batched: what was allocated before, whose sites are unknown"},
@@ -22,6 +26,8 @@ static const struct table_column columns[] = {
 	[MACHINE] = TABLE_HOST,
 	[MEMBER] = TABLE_MEMBER,
 };
+
+#define BY_LIMIT 6
 
 /* records.def, window.cause */
 static const char *cause_name(unsigned cause)
@@ -42,18 +48,33 @@ static bool is_in(const struct request *request, int64_t from_ns, int64_t to_ns)
 	return from_ns <= request->to_ns && to_ns >= request->from_ns;
 }
 
+/* With FULL=stop: where the first record found no room. */
+static void add_limit(struct table *table, const struct process *process, const struct window *open)
+{
+	int64_t limit = losses_stopped_from(process);
+
+	if (limit == TIME_UNKNOWN || !open || limit < open->time_ns)
+		return;
+	table_integer(table, CLOSED, limit);
+	table_integer(table, LENGTH, limit - open->time_ns);
+	table_string(table, CLOSED_BY, cause_name(BY_LIMIT));
+}
+
 /* `open` NULL: it was open when the process began. `close` NULL: never closed. */
 static void add_window(struct table *table, const struct process *process, const struct window *open, const struct window *close)
 {
 	table_row(table);
 	table_process(table, PROCESS, MACHINE, process);
-	table_string(table, OPENED_BY, cause_name(open ? open->cause : 0));
+	if (open || !losses_gave_up(process))
+		table_string(table, OPENED_BY, cause_name(open ? open->cause : 0));
 	if (open) {
 		table_integer(table, OPENED, open->time_ns);
 		put_live(table, LIVE_OPENED, open);
 	}
-	if (!close)
+	if (!close) {
+		add_limit(table, process, open);
 		return;
+	}
 	table_integer(table, CLOSED, close->time_ns);
 	if (open)
 		table_integer(table, LENGTH, close->time_ns - open->time_ns);
