@@ -94,28 +94,32 @@ static int has_batch(const struct period *period, int has_loader)
 	return has_loader ? period->found.has_loaded : period->found.has_drawn;
 }
 
-/*
- * Does just one step of each round take a batch, always the same one, and is no other of the round like it? Else the batch is used again.
- */
-static int takes_turns_at_a_batch(const struct turns *taken, size_t first, unsigned turns)
+/* Which turns of the rounds take a batch. */
+struct bringers {
+	int has_loader;
+	size_t rounds, often, seldom; /* turns in which nearly all rounds take one, in which hardly any does */
+	size_t again; /* steps without a batch whose backward pass is that of the last one with one: it is used again */
+};
+
+static struct bringers bringers_of(const struct turns *taken, size_t first, unsigned turns)
 {
-	size_t with[TURNS_MOST] = {0}, rounds = (taken->count - first) / turns, often = 0, seldom = 0, again = 0;
+	struct bringers found = {.rounds = (taken->count - first) / turns};
+	size_t with[TURNS_MOST] = {0};
 	const struct period *bringer = NULL;
-	int has_loader = 0;
 
 	for (size_t k = first; k < taken->count; k++)
-		has_loader |= taken->periods[k].found.has_loaded;
+		found.has_loader |= taken->periods[k].found.has_loaded;
 	for (size_t k = first; k < taken->count; k++) {
-		int is_bringer = has_batch(&taken->periods[k], has_loader);
+		int is_bringer = has_batch(&taken->periods[k], found.has_loader);
 		with[(k - first) % turns] += is_bringer != 0;
-		again += !is_bringer && bringer != NULL && taken->periods[k].found.backward == bringer->found.backward;
+		found.again += !is_bringer && bringer != NULL && taken->periods[k].found.backward == bringer->found.backward;
 		bringer = is_bringer ? &taken->periods[k] : bringer;
 	}
 	for (unsigned turn = 0; turn < turns; turn++) {
-		often += (double)with[turn] >= SAME_SHARE * (double)rounds;
-		seldom += (double)with[turn] <= OTHER_SHARE * (double)rounds;
+		found.often += (double)with[turn] >= SAME_SHARE * (double)found.rounds;
+		found.seldom += (double)with[turn] <= OTHER_SHARE * (double)found.rounds;
 	}
-	return often == 1 && seldom == turns - 1 && (double)again <= OTHER_SHARE * (double)rounds;
+	return found;
 }
 
 /* Ops of the Optimizer.step that period ends with, for this turn of the first round, or of the last whole one. */
@@ -139,9 +143,38 @@ static int is_one_optimizer(const struct turns *taken, size_t first, unsigned tu
 	return updates_of(taken, first, turns, 0, 0) > updates_of(taken, first, turns, 0, 1);
 }
 
+/* Did each turn of the first round make state, which its last one does not? Then each has an optimizer of its own. */
+static int all_made(const struct turns *taken, size_t first, unsigned turns)
+{
+	for (unsigned turn = 0; turn < turns; turn++)
+		if (updates_of(taken, first, turns, turn, 0) <= updates_of(taken, first, turns, turn, 1))
+			return 0;
+	return 1;
+}
+
+/*
+ * Are rounds of so many turns steps? Not where each turn takes a batch of a loader: two tasks, of one optimizer or two. `same`: the share
+ * of backward passes that are as the one before. Where some are, or all (an actor and a critic of one shape, each with an optimizer that
+ * made its own state), just one turn of each round takes a batch; else the batch is used again.
+ */
+static int are_rounds(const struct turns *taken, size_t first, unsigned turns, double same)
+{
+	struct bringers bringers;
+
+	if (alike(taken, turns) < SAME_SHARE || is_one_optimizer(taken, first, turns))
+		return 0;
+	bringers = bringers_of(taken, first, turns);
+	if (same <= OTHER_SHARE)
+		return !bringers.has_loader || bringers.often < turns;
+	if (bringers.often != 1 || bringers.seldom != turns - 1)
+		return 0;
+	return all_made(taken, first, turns) || (same <= 1 - 2 * SAME_SHARE / turns &&
+						 (double)bringers.again <= OTHER_SHARE * (double)bringers.rounds);
+}
+
 /*
  * Two optimizers of one class have one name, so both mark steps: a GAN's. Where their backward passes take turns they are one step.
- * Some of a round may be alike (two critics), if another one takes the batch. Returns whether that is so.
+ * Returns whether that is so.
  */
 static int join_turns(const struct turns *taken, size_t first)
 {
@@ -150,8 +183,7 @@ static int join_turns(const struct turns *taken, size_t first)
 	if (taken->count - first < TURNS_LEAST)
 		return 0;
 	for (unsigned turns = 2; turns <= TURNS_MOST; turns++)
-		if (alike(taken, turns) >= SAME_SHARE && !is_one_optimizer(taken, first, turns) &&
-		    (same <= OTHER_SHARE || (same <= 1 - 2 * SAME_SHARE / turns && takes_turns_at_a_batch(taken, first, turns)))) {
+		if (are_rounds(taken, first, turns, same)) {
 			join(taken, taken->periods[first].step, turns);
 			return 1;
 		}

@@ -206,6 +206,28 @@ def cycle():  # a maker takes each batch, then two judges that are alike learn o
             optimizer.step()
 
 
+def of_one_shape():  # an actor and its critic are alike, each with an optimizer of its own
+    (actor, _), (critic, _) = parts(), parts()
+    optimizers = [torch.optim.Adam(net.parameters()) for net in (critic, actor)]
+    for _ in range(20):
+        x, y = batch()
+        for net, optimizer in zip((critic, actor), optimizers):
+            optimizer.zero_grad()
+            loss_of(net(x), y).backward()
+            optimizer.step()
+
+
+def two_loaders():  # one optimizer, and two tasks that take turns, each with a head and a loader of its own
+    trunk, heads = nn.Linear(32, 64), (nn.Linear(64, 1), nn.Sequential(nn.ReLU(), nn.Linear(64, 1)))
+    optimizer = torch.optim.Adam([*trunk.parameters(), *heads[0].parameters(), *heads[1].parameters()])
+    loaders = [iter(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(*batch(12 * SMALL)), SMALL)) for _ in heads]
+    for i in range(24):
+        x, y = next(loaders[i % 2])
+        optimizer.zero_grad()
+        loss_of(heads[i % 2](trunk(x).relu()), y).backward()
+        optimizer.step()
+
+
 def skipping():  # the first batch and the ninth have gradients that are no numbers: GradScaler leaves their steps out
     net, optimizer = parts()
     scaler = torch.amp.GradScaler("cpu")
