@@ -22,7 +22,7 @@
 #include <string.h>
 
 #define SCOPE_FUNCTION 7 /* of an eager op */
-#define XLA_RUN_LEAST_NS 500.0 /* no call that runs a function of JAX is shorter: 2,700 were the least, a call that frees takes 40 to 700 */
+#define XLA_RUN_LEAST_NS 1000.0 /* no call that runs a function of JAX is shorter: 2,700 were the least; one that frees takes 40 to 860 */
 #define NAMES_MOST 65536u /* ids of op names that are looked at for a compiler's */
 
 /* What came before a range or a step in its stream and belongs to it. */

@@ -4,6 +4,7 @@
 
 #define SELDOM_PART 4u	/* of so many calls of a line that is seldom come to, one is made by each place that counts, */
 #define SELDOM_LEAST 2u /* and so many in all */
+#define DIRECT_VOTES ((size_t)XLA_LINES_MAX * XLA_LINES_MAX)
 
 /* Calls by the most frequent kind of a line. */
 static uint64_t most_calls(const struct xla_runs *runs, size_t line)
@@ -85,8 +86,50 @@ static uint64_t calls_at(const struct xla_runs *runs, size_t line, uint64_t plac
 static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
 {
 	return runs->lines[line].ran == 0 ? 1
-	       : is_direct_at(runs, line, place) ? (size_t)XLA_LINES_MAX * XLA_LINES_MAX
+	       : is_direct_at(runs, line, place) ? DIRECT_VOTES
 						 : XLA_LINES_MAX;
+}
+
+/* A place that lines say of. */
+struct claim {
+	uint64_t place, first;
+	size_t votes;
+	uint64_t calls; /* of the lines that say so, at the place */
+	int is_often;	/* a line that is come to seldom only says which of these */
+};
+
+/* Lines that ran something and come to the place again and again. */
+static size_t lines_at(const struct xla_runs *runs, uint64_t place)
+{
+	size_t count = 0;
+
+	for (size_t line = 0; line < runs->line_count; line++)
+		count += runs->lines[line].ran != 0 && calls_at(runs, line, place) >= CALLS_LEAST;
+	return count;
+}
+
+static int has_more_votes(const struct claim *claim, const struct claim *best)
+{
+	return claim->votes > best->votes || (claim->votes == best->votes && claim->first > best->first);
+}
+
+/*
+ * Of as many lines that call what they compiled themselves: all lines have to run that, but not to wait for it; and a line that is come to
+ * as seldom as once for each of a few trainings, to make its weights, may free those of the one before, and no more.
+ */
+static int is_better(const struct xla_runs *runs, const struct claim *claim, const struct claim *best)
+{
+	size_t lines, others;
+
+	if (claim->votes / DIRECT_VOTES != best->votes / DIRECT_VOTES || best->votes < DIRECT_VOTES)
+		return has_more_votes(claim, best);
+	lines = lines_at(runs, claim->place);
+	others = lines_at(runs, best->place);
+	if (lines != others)
+		return lines > others;
+	if (claim->calls * SELDOM_PART < best->calls || best->calls * SELDOM_PART < claim->calls)
+		return claim->calls > best->calls;
+	return has_more_votes(claim, best);
 }
 
 /*
@@ -96,11 +139,7 @@ static size_t votes_of(const struct xla_runs *runs, size_t line, uint64_t place)
  */
 uint64_t xla_place(const struct xla_runs *runs)
 {
-	struct {
-		uint64_t place, first;
-		size_t votes;
-		int is_often; /* a line that is come to seldom only says which of these */
-	} found[XLA_PLACES_MAX + 1] = {{0, 0, 0}}, *best = &found[XLA_PLACES_MAX];
+	struct claim found[XLA_PLACES_MAX + 1] = {{.votes = 0}}, *best = &found[XLA_PLACES_MAX];
 	size_t count = 0, at;
 
 	for (size_t line = 0; line < runs->line_count; line++) {
@@ -114,11 +153,11 @@ uint64_t xla_place(const struct xla_runs *runs)
 			found[count++].first = first;
 		}
 		found[at].votes += votes_of(runs, line, place);
+		found[at].calls += calls_at(runs, line, place);
 		found[at].is_often |= calls_at(runs, line, place) >= CALLS_LEAST;
 	}
 	for (at = 0; at < count; at++)
-		if (found[at].is_often &&
-		    (found[at].votes > best->votes || (found[at].votes == best->votes && found[at].first > best->first)))
+		if (found[at].is_often && is_better(runs, &found[at], best))
 			best = &found[at];
 	return best->place;
 }

@@ -164,6 +164,19 @@ static void counts_runs_by_the_other_road_alone(void **state)
 	assert_int_equal(calls_of_loop(0), 121);
 }
 
+/* Six trainings, each with a function and weights of its own: where it took long to free these, 126 steps were found for 120. */
+static void weights_that_are_made_anew_do_not_say_what_runs(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		calls((unsigned[]){EVAL_FIRST, 0}, i == 0); /* zeros */
+		calls((unsigned[]){EVAL_EAGER, EVAL_FREE, EVAL_FREE, 0}, i > 0);
+		calls((unsigned[]){COMPILE, FIRST, WAIT, FREE, 0}, 1);
+		calls((unsigned[]){RUN, WAIT, FREE, 0}, 19);
+	}
+	assert_int_equal(calls_of_loop(120), 120);
+}
+
 static void functions_that_one_line_compiles_are_compiled_once(void **state)
 {
 	(void)state;
@@ -399,6 +412,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counts_a_run_that_compiled_again, make, drop),
 		cmocka_unit_test_setup_teardown(counts_calls_that_compile_with_those_that_do_not, make, drop),
 		cmocka_unit_test_setup_teardown(counts_runs_by_the_other_road_alone, make, drop),
+		cmocka_unit_test_setup_teardown(weights_that_are_made_anew_do_not_say_what_runs, make, drop),
 		cmocka_unit_test_setup_teardown(functions_that_one_line_compiles_are_compiled_once, make, drop),
 		cmocka_unit_test_setup_teardown(a_loss_that_is_printed_makes_no_step_longer, make, drop),
 		cmocka_unit_test_setup_teardown(takes_the_loop_that_ran_longest, make, drop),
