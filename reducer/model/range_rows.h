@@ -46,6 +46,14 @@ enum step_union {
 	STEP_OF_ROUND, /* one of them steps several times, each with data of its own, then the other one once */
 };
 
+/* Where the calls of another loop of JAX's lie that may be a training as well: xla_beside.h. */
+enum loop_aside {
+	LOOP_NONE,
+	LOOP_BEHIND,
+	LOOP_BEFORE,
+	LOOP_ABREAST, /* on another thread */
+};
+
 enum step_trained {
 	TRAINED_UNKNOWN,
 	TRAINED_ON_JAX,	  /* Keras calls what it trains by from fit or train_on_batch */

@@ -289,7 +289,7 @@ static void take_xla_call(struct taken *taken, size_t stream, uint64_t id, uint6
 		return;
 	if (xla_runs_is_new(taken->xla_runs, id))
 		xla_runs_name(taken->xla_runs, id, op_text(taken, id));
-	xla_runs_begin(taken->xla_runs, id, time);
+	xla_runs_begin(taken->xla_runs, id, time, taken->scan->process->log->streams[stream].thread);
 	taken->waiting[stream].xla_call = (uint32_t)id;
 	taken->waiting[stream].xla_since = time;
 }
@@ -540,6 +540,7 @@ static void times(struct process *process)
 
 static void close_process(struct process *process)
 {
+	free(process->aside.line);
 	free(process->range_rows.items);
 	free((void *)(uintptr_t)process->op_names);
 }

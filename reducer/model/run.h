@@ -173,6 +173,11 @@ struct process {
 	size_t beside_count;    /* [scan] of them, those that are none as another process trains meanwhile: steps_beside.h */
 	size_t unseen_count;    /* [scan] of them, those found in a window whose end none holds: steps_unseen.h */
 	int has_measured; /* [scan] kernels were measured, which repeats, too, and is no step: step_measured.h */
+	struct {
+		char *line; /* NULL = there is none */
+		uint64_t calls;
+		enum loop_aside where;
+	} aside; /* [scan] another loop of JAX's than the one that is counted: xla_beside.h */
 	int64_t awaited_from_ns, awaited_to_ns; /* [scan] the call behind the last step that waited for what others dispatched; 0 */
 	struct range_rows range_rows; /* [scan] */
 	struct iterator *iterators; /* [scan] of tf.data; a parent stands before its children */

@@ -4,6 +4,7 @@
 
 #include "reducer/model/internal.h"
 #include "reducer/model/learning.h"
+#include "reducer/model/xla_beside.h"
 #include "reducer/model/xla_evaluation.h"
 
 #include <stdlib.h>
@@ -584,6 +585,7 @@ int step_guess(struct process *process, const struct step_guess *known)
 			begin_with_tracing(process);
 		leave_tracing(process);
 		find_awaited(process, known->xla_runs);
+		xla_beside_find(process, known, &loop);
 	}
 	free(found.steps);
 	return 0;

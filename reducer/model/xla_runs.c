@@ -127,7 +127,7 @@ int xla_runs_is_training(const struct xla_runs *runs, uint64_t id)
 	return runs->kinds[kind_of(runs, id)].is_trained;
 }
 
-void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
+void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time, uint32_t thread)
 {
 	struct xla_kind *kind = &runs->kinds[kind_of(runs, id)];
 	struct xla_line *line = &runs->lines[kind->line];
@@ -136,6 +136,7 @@ void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time)
 		return;
 	if (line->begin == 0)
 		line->begin = time;
+	kind->thread = kind->count == 0 || kind->thread == thread ? thread : 0;
 	if (kind->count++ == 0) {
 		kind->first = time;
 		kind->runner = line->runner;

@@ -28,8 +28,8 @@ void xla_runs_name(struct xla_runs *runs, uint64_t id, const char *name);
 /* Is it within a batch that Keras trains with, whatever it does? */
 int xla_runs_is_training(const struct xla_runs *runs, uint64_t id);
 
-/* A call of that name began; one ended and took so long. */
-void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time);
+/* A call of that name began on a thread, by serial; one ended and took so long. */
+void xla_runs_begin(struct xla_runs *runs, uint64_t id, uint64_t time, uint32_t thread);
 void xla_runs_end(struct xla_runs *runs, uint64_t id, uint64_t ticks);
 
 /* A call of that name lasted from `begin` to `end`. Ends must rise. */

@@ -27,6 +27,7 @@ struct xla_kind {
 	uint64_t least; /* ticks that one of them took */
 	uint32_t count;
 	uint32_t runner; /* of its line when it first came: id + 1, 0 = none */
+	uint32_t thread; /* serial of all its calls; 0 = several */
 	uint16_t line;
 	uint8_t is_first_run; /* in a frame __call__ */
 	uint8_t is_eager;     /* an op that the script calls by itself: no function of its own */

@@ -275,6 +275,20 @@ static void note_process(struct table *table, const struct request *request, con
 					       : "");
 }
 
+/* Another loop of JAX's: nothing tells whether it trains. */
+static void note_aside(struct table *table, const struct request *request, const struct process *process)
+{
+	static const char *const where[] = {[LOOP_BEHIND] = "behind the last of these steps",
+					    [LOOP_BEFORE] = "before the first of these steps",
+					    [LOOP_ABREAST] = "on another thread"};
+
+	if (process->aside.line && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: %s ran a compiled function %llu times, %s: a training of its own, or an evaluation. Its calls "
+			   "are not counted; tfprof.step() says what is meant.",
+			   process->called, process->aside.line, (unsigned long long)process->aside.calls, where[process->aside.where]);
+}
+
 static bool calls_xla(const struct request *request)
 {
 	for (size_t p = 0; p < request->run->process_count; p++)
@@ -310,6 +324,8 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t p = 0; p < request->run->process_count; p++)
 		if (!note_replays(table, request, &request->run->processes[p]))
 			note_process(table, request, &request->run->processes[p]);
+	for (size_t p = 0; p < request->run->process_count; p++)
+		note_aside(table, request, &request->run->processes[p]);
 	step_rows_notes(table, request, &rows);
 	if (rows.count)
 		flops_note(table, request);

@@ -2,7 +2,7 @@
 """Loops of JAX whose step is one call into XLA, or little more; knows nothing of tfprof: jax_one_call.py KIND
 
 bare: one output and nothing else; ahead: the same, waited for at the end; batches: NumPy's, so arguments are moved; warm: compiled by another line, then epochs with evaluation;
-pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; epochs: waited for and then scored, at length, after each; acting: one 32 times for each of the other; kept: two in one line, whose results nobody gives back.
+pair: two functions in one line; nested: one of its own result; shapes: most batches are of another shape and compile; epochs: waited for and then scored, at length, after each; acting: one 32 times for each of the other; second: another function's loop behind the first one's; kept: two in one line, whose results nobody gives back.
 Prints how many steps the loop made.
 """
 import sys
@@ -99,6 +99,19 @@ def acting(weights, inputs):
     return 20, weights
 
 
+@jax.jit
+def other_step(weights, inputs):
+    return weights - 0.02 * jax.grad(loss)(weights, jnp.tanh(inputs))
+
+
+def second(weights, inputs):
+    for _ in range(60):
+        weights = step(weights, inputs)
+    for _ in range(40):
+        weights = other_step(weights, inputs)
+    return 100, weights
+
+
 def kept(weights, inputs):
     results = []
     for _ in range(60):
@@ -106,5 +119,5 @@ def kept(weights, inputs):
     return 60, results[-2]
 
 
-steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "epochs": epochs, "acting": acting, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
+steps, trained = {"bare": bare, "ahead": ahead, "batches": batches, "warm": warm, "pair": pair, "nested": nested, "shapes": shapes, "epochs": epochs, "acting": acting, "second": second, "kept": kept}[sys.argv[1]](jnp.zeros((32, 4)), jnp.ones((16, 32)))
 print(steps, f"{float(trained.sum()):.4f}")

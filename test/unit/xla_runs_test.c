@@ -78,7 +78,7 @@ static void call(unsigned id, uint64_t took)
 {
 	if (xla_runs_is_new(runs, id))
 		xla_runs_name(runs, id, names[id]);
-	xla_runs_begin(runs, id, now);
+	xla_runs_begin(runs, id, now, 1);
 	xla_runs_end(runs, id, took);
 	now += took + 10;
 	counts[id]++;
