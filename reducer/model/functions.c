@@ -12,11 +12,9 @@
  * Inferred, and said so.
  */
 #include "reducer/model/function_names.h"
-#include "reducer/model/function_traced.h"
+#include "reducer/model/functions_internal.h"
 #include "reducer/model/op_typed.h"
-#include "reducer/model/scan.h"
 #include "reducer/model/step_choice.h"
-#include "reducer/model/updates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,60 +22,6 @@
 #define NAMES_MAX 65536u /* as in ops_scan.c */
 #define SCOPE_USER 7	 /* of an eager op: a function */
 #define CALLS_LEAST 2	 /* a call is a step where it comes again; evaluation is more than one call */
-#define BATCHES_LEAST 5	 /* as periods.c has it of steps */
-#define GROUPS_MOST 256	 /* functions; more are not told apart */
-
-/* All traces of one function. */
-struct group {
-	char *name;
-	size_t calls;
-	int has_gradients, updates; /* ops of a tape ran in it; and such as change weights */
-	int trains;		    /* ops of a tape or an optimizer did */
-	int is_step; /* TensorFlow's part of the library knows it by its name */
-};
-
-struct call {
-	uint64_t begin, end; /* ticks */
-	uint64_t from;	     /* when what it needed traced for it began; else begin */
-	uint32_t thread;
-	uint16_t group;
-};
-
-struct open_call {
-	uint64_t key; /* 0 = none is open */
-	struct call call;
-	/* Of a thread's first stream. */
-	size_t last_batch; /* the batch it took last, + 1; 0 = none yet */
-	int trains;	   /* it ran an eager op of a gradient or an optimizer */
-	struct function_traced traced;
-};
-
-/* A loop asked for its next batch, or made the iterator that it asks. */
-struct batch_call {
-	uint64_t begin, trained; /* ticks; trained: when an eager op that trains began last, before the next of these; 0 = none did */
-	uint64_t first, wanted_first; /* what ran first for it, and for the one before in its loop; 0 = nothing */
-	uint64_t used, wanted, reached; /* ops that ran for it, and for the one before; when it had as many, ticks, 0 = it has not */
-	uint32_t thread;
-	int makes_iterator;
-};
-
-struct functions {
-	struct scan *scan;
-	uint8_t *names;	  /* by op_name */
-	uint16_t *groups_of; /* by op_name: group + 1, 0 = not looked for */
-	struct group groups[GROUPS_MOST];
-	size_t group_count;
-	struct open_call *open; /* by stream */
-	size_t open_count, last_open;
-	struct call *calls; /* by their ends */
-	size_t count;
-	struct batch_call *batches; /* by time */
-	size_t batch_count;
-	struct updates updates;
-	struct function_clock clock;
-	size_t xla_calls;
-	int trains_eagerly, is_jax;
-};
 
 static const char *name_of(const struct functions *taken, uint64_t id)
 {
@@ -422,91 +366,6 @@ static int has_jax(const struct process *process)
 	return 0;
 }
 
-/* In the same loop another batch is asked for. */
-static int has_next(const struct functions *taken, size_t i)
-{
-	const struct batch_call *call = &taken->batches[i];
-
-	return i + 1 < taken->batch_count && !call[1].makes_iterator && call[1].thread == call->thread;
-}
-
-/* Behind the last call of a loop more is learnt than from the batch before: not from a batch of its own. */
-static int is_learnt_behind(const struct functions *taken, size_t i)
-{
-	const struct batch_call *call = &taken->batches[i], *before = call - 1;
-	size_t usual;
-
-	if (i == 0 || !has_next(taken, i - 1) || before->makes_iterator)
-		return 0;
-	usual = updates_count(&taken->updates, call->thread, before->begin, call->begin);
-	return usual > 0 && updates_count(&taken->updates, call->thread, call->begin, call->trained) > usual;
-}
-
-/* The last call of a loop found no data, unless it was learnt from, or as much was done with it as with the one before. */
-static int is_batch(const struct functions *taken, size_t i)
-{
-	const struct batch_call *call = &taken->batches[i];
-
-	return !call->makes_iterator &&
-	       (has_next(taken, i) || ((call->trained != 0 || (call->reached != 0 && call->first == call->wanted_first)) &&
-				       !is_learnt_behind(taken, i)));
-}
-
-/* A loop that takes of several iterators for one step does nothing between; of JAX that is not known. */
-static int is_joined(const struct functions *taken, size_t i)
-{
-	return !taken->is_jax && taken->batches[i].used == 0;
-}
-
-/* When the last of a loop was done with. */
-static uint64_t end_of(const struct batch_call *call)
-{
-	return call->trained > call->reached ? call->trained : call->reached;
-}
-
-/* A thread that takes batches trains itself: another one that trains tells nothing of whose batches it has. */
-static int learns_itself(const struct functions *taken)
-{
-	for (size_t i = 0; i < taken->scan->process->log->stream_count; i++)
-		if (taken->open[i].last_batch != 0 && taken->open[i].trains)
-			return 1;
-	return 0;
-}
-
-static void make_batches(struct functions *taken)
-{
-	struct process *process = taken->scan->process;
-	const struct batch_call *calls = taken->batches, *first = NULL;
-	size_t count = 0;
-	int learns = learns_itself(taken);
-
-	for (size_t i = 0; i < taken->batch_count; i++)
-		count += is_batch(taken, i) && !is_joined(taken, i);
-	if (count < BATCHES_LEAST)
-		return;
-	step_choice_drop(process);
-	for (size_t i = 0; i < taken->batch_count; i++) {
-		if (!is_batch(taken, i)) {
-			first = NULL;
-			continue;
-		}
-		first = first == NULL ? &calls[i] : first;
-		if (is_joined(taken, i))
-			continue;
-		step_choice_add(process, (struct step){.time_ns = (int64_t)first->begin,
-						       .end_ns = (int64_t)(has_next(taken, i) ? calls[i + 1].begin : end_of(&calls[i])),
-						       .rest_ns = has_next(taken, i) ? 0 : (int64_t)end_of(&calls[i]),
-						       .thread = first->thread,
-						       .source = SOURCE_eager,
-						       .name = "IteratorGetNext",
-						       .confidence = 1,
-						       .is_batch = 1,
-						       .is_scored = learns && calls[i].trained == 0});
-		first = NULL;
-	}
-	step_choice(process);
-}
-
 /* The first of several calls of a function that does not train, between the end of a step and the next; 0 = there are none. */
 static uint64_t find_other_work(const struct functions *taken, size_t *next, const struct step *step, const struct step *after)
 {
@@ -568,14 +427,16 @@ static int finish(void *state)
 	tell_evaluation(taken);
 	is_open_to = !is_marked(process) || is_only_scored(taken);
 	stepping = is_open_to ? find_stepping(taken) : GROUPS_MOST;
-	if (stepping != GROUPS_MOST)
+	if (stepping != GROUPS_MOST) {
 		make_steps(taken, stepping);
-	else if (is_open_to) {
+	} else if (is_open_to) {
 		taken->is_jax = taken->xla_calls > 0 || (taken->count == 0 && !taken->trains_eagerly && has_jax(process));
 		updates_end(&taken->updates, process);
-		make_batches(taken);
+		functions_make_batches(taken);
 		if (updates_make_steps(&taken->updates, process))
 			step_choice(process);
+	} else {
+		process->batches_aside = functions_batches_aside(taken);
 	}
 	for (size_t i = 0; i < process->step_count; i++)
 		chosen += process->steps[i].is_chosen && process->steps[i].source == SOURCE_eager;

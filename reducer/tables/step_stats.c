@@ -275,13 +275,18 @@ static void note_process(struct table *table, const struct request *request, con
 					       : "");
 }
 
-/* Another loop of JAX's: nothing tells whether it trains. */
+/* What else looks like steps. Of another loop of JAX's nothing tells whether it trains. */
 static void note_aside(struct table *table, const struct request *request, const struct process *process)
 {
 	static const char *const where[] = {[LOOP_BEHIND] = "behind the last of these steps",
 					    [LOOP_BEFORE] = "before the first of these steps",
 					    [LOOP_ABREAST] = "on another thread"};
 
+	if (process->batches_aside > 0 && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: it took %zu batches of tf.data in none of these steps (as Keras' predict does). They are not "
+			   "counted.",
+			   process->called, process->batches_aside);
 	if (process->aside.line && request_wants_process(request, process))
 		table_note(table, NOTE_INFERRED,
 			   "Process %s: %s ran a compiled function %llu times, %s: a training of its own, or an evaluation. Its calls "

@@ -28,6 +28,7 @@ for inputs, targets in batches(6):
 for inputs, targets in batches(3):
     model.test_on_batch(inputs, targets)
 model.predict_on_batch(np.zeros((8, 16), np.float32))
+model.predict(np.zeros((96, 16), np.float32), batch_size=8, verbose=0)
 
 
 @tf.function
