@@ -510,7 +510,7 @@ static void drop_pass(struct steps *steps)
 	steps->pass = NULL;
 }
 
-/* Units that stand for steps, and in none of which anything was done, say nothing. */
+/* Calls that stand for steps, or all of a process, in none of which anything was done, say nothing; requests have a length all the same. */
 static void end(void *result)
 {
 	struct steps *steps = result;
@@ -521,7 +521,7 @@ static void end(void *result)
 			settle(steps, i);
 		has_work |= steps->rows[i].has_work;
 	}
-	if (!has_work && steps->pass->units.kind != UNIT_STEP)
+	if (!has_work && steps->pass->units.kind > UNIT_REQUEST)
 		steps->count = 0;
 	steps_find_evaluation(steps, steps->pass->functions);
 	looked_end(&steps->pass->looked, steps->pass->input->process, &steps->looked);

@@ -4,6 +4,8 @@
  *
  * Rule: without steps a pass of its own looks for what repeats outermost: ranges before calls, of them the name that took the most
  * time, at least twice, on whatever threads (a server's answer beside each other); of what a runtime's own threads run the thread as well.
+ * Ranges of the process count where one thread began and ended each, one after the other; names that differ in numbers alone, where
+ * these number the requests.
  */
 #include "reducer/analysis/units.h"
 
@@ -62,16 +64,24 @@ static void take_steps(struct units *units, const struct process *process)
 	}
 }
 
+#define GROUPS_MOST 256u /* names; such as all differ do not repeat, but without their numbers */
+#define GROUP_NONE UINT32_MAX
+
 /* Outermost ranges and calls, while they are looked for. */
 struct root {
 	int64_t start_ns, end_ns;
-	uint32_t group, thread;
+	uint32_t group, folded, thread; /* folded: that of its name without numbers. GROUP_NONE = none */
+	bool is_wide;			/* of the process */
 };
 struct group {
 	uint32_t word, thread; /* thread: 0 = of any */
 	enum unit_kind kind;
+	bool is_folded, overlaps; /* overlaps: on one thread */
+	uint32_t first;		  /* of a folded one: the group of its first name, or GROUP_NONE */
 	uint64_t count, ns;
 	int64_t last_start_ns, first_end_ns;
+	uint32_t before_thread; /* of the one before, in the order of compare_roots: its thread, */
+	int64_t before_end_ns;	/* and its end */
 };
 struct roots {
 	struct words words;
@@ -96,23 +106,49 @@ static bool is_call(const struct span *span)
 	return false;
 }
 
-static uint32_t group_of(struct roots *roots, const struct span *span, enum unit_kind kind)
+/* GROUP_NONE = there are as many as are told apart. */
+static uint32_t group_of(struct roots *roots, struct group wanted)
 {
-	uint32_t word = words_lasting(&roots->words, span->name), thread = span->what == SPAN_TRACE ? span->thread : 0;
+	size_t alike = 0;
 
-	for (size_t g = 0; g < roots->group_count; g++)
-		if (roots->groups[g].word == word && roots->groups[g].thread == thread && roots->groups[g].kind == kind)
+	for (size_t g = 0; g < roots->group_count; g++) {
+		const struct group *group = &roots->groups[g];
+		if (group->word == wanted.word && group->thread == wanted.thread && group->kind == wanted.kind &&
+		    group->is_folded == wanted.is_folded)
 			return (uint32_t)g;
+		alike += group->is_folded == wanted.is_folded;
+	}
+	if (alike >= GROUPS_MOST)
+		return GROUP_NONE;
 	roots->groups = base_grow(roots->groups, &roots->group_room, roots->group_count + 1, sizeof(*roots->groups));
-	roots->groups[roots->group_count] = (struct group){
-		.word = word, .thread = thread, .kind = kind, .last_start_ns = INT64_MIN, .first_end_ns = INT64_MAX};
+	wanted.last_start_ns = INT64_MIN;
+	wanted.first_end_ns = INT64_MAX;
+	roots->groups[roots->group_count] = wanted;
 	return (uint32_t)roots->group_count++;
 }
 
-static void add_to(struct group *group, const struct span *span)
+/* Of a name with numbers: that of all which differ from it in these. */
+static uint32_t folded_group_of(struct roots *roots, const char *name, uint32_t group)
+{
+	char *folded = strpbrk(name, "0123456789") ? base_without_numbers(name) : NULL;
+	uint32_t found = GROUP_NONE;
+
+	if (folded)
+		found = group_of(roots, (struct group){.word = words_number(&roots->words, folded),
+						       .kind = UNIT_REQUEST,
+						       .is_folded = true,
+						       .first = group});
+	free(folded);
+	return found;
+}
+
+static void add_to(struct roots *roots, uint32_t at, const struct span *span)
 {
 	int64_t end = span->start_ns + (int64_t)span->duration_ns;
+	struct group *group = at == GROUP_NONE ? NULL : &roots->groups[at];
 
+	if (!group)
+		return;
 	group->count++;
 	group->ns += span->duration_ns;
 	group->last_start_ns = span->start_ns > group->last_start_ns ? span->start_ns : group->last_start_ns;
@@ -128,34 +164,28 @@ static bool repeats(const struct group *group)
 static int take_root(void *context, const struct span *span)
 {
 	struct roots *roots = context;
+	bool is_wide = span->what == SPAN_RANGE && span->on == SPAN_PROCESS && span->began != 0;
 	bool is_range = span->what == SPAN_RANGE && span->on == SPAN_THREAD && span->depth == 0;
-	uint32_t group;
+	struct root root = {.start_ns = span->start_ns,
+			    .end_ns = span->start_ns + (int64_t)span->duration_ns,
+			    .folded = GROUP_NONE,
+			    .thread = is_wide ? span->began : span->thread,
+			    .is_wide = is_wide};
 
 	if (!span->is_open && (is_range || (span->what == SPAN_OP && span->on == SPAN_THREAD && span->depth == 0)))
 		roots->outermost_ns += span->duration_ns;
-	/* Names that all differ (a number in each) would make as many groups: they do not repeat. */
-	if (span->is_open || roots->count == UNITS_MOST || roots->group_count > 256 || !(is_range || is_call(span)))
+	if (span->is_open || roots->count == UNITS_MOST || !(is_range || is_wide || is_call(span)))
 		return 0;
-	group = group_of(roots, span, is_range ? UNIT_REQUEST : UNIT_CALL);
-	add_to(&roots->groups[group], span);
+	root.group = group_of(roots, (struct group){.word = words_lasting(&roots->words, span->name),
+						    .thread = span->what == SPAN_TRACE ? span->thread : 0,
+						    .kind = is_range || is_wide ? UNIT_REQUEST : UNIT_CALL});
+	if (is_range || is_wide)
+		root.folded = folded_group_of(roots, roots->words.items[words_lasting(&roots->words, span->name)], root.group);
+	add_to(roots, root.group, span);
+	add_to(roots, root.folded, span);
 	roots->items = base_grow(roots->items, &roots->room, roots->count + 1, sizeof(*roots->items));
-	roots->items[roots->count++] = (struct root){
-		.start_ns = span->start_ns, .end_ns = span->start_ns + (int64_t)span->duration_ns, .group = group, .thread = span->thread};
+	roots->items[roots->count++] = root;
 	return 0;
-}
-
-/* The group that is taken for the requests; SIZE_MAX = none repeats. */
-static size_t choose(const struct roots *roots)
-{
-	size_t best = SIZE_MAX;
-
-	for (size_t g = 0; g < roots->group_count; g++) {
-		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
-		if (repeats(group) && (double)group->ns >= ROOTS_PART * (double)roots->outermost_ns &&
-		    (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
-			best = g;
-	}
-	return best;
 }
 
 /* By thread, then start; of those that begin at once the longest first. */
@@ -170,6 +200,44 @@ static int compare_roots(const void *a, const void *b)
 	return one->end_ns > other->end_ns ? -1 : one->end_ns < other->end_ns;
 }
 
+/* A range of the process that begins within another one of its group, on one thread: which of the two works there is not known. */
+static void note_overlap(struct roots *roots, uint32_t at, const struct root *root)
+{
+	struct group *group = at == GROUP_NONE ? NULL : &roots->groups[at];
+
+	if (!group)
+		return;
+	bool is_same = group->before_thread == root->thread;
+	group->overlaps |= root->is_wide && is_same && root->start_ns < group->before_end_ns;
+	if (!is_same || root->end_ns > group->before_end_ns) {
+		group->before_thread = root->thread;
+		group->before_end_ns = root->end_ns;
+	}
+}
+
+/* Do the numbers in its names number the requests? Then each name comes fewer times than there are names; layers come in each. */
+static bool are_numbered(const struct roots *roots, const struct group *group)
+{
+	uint64_t each = group->first == GROUP_NONE ? 1 : roots->groups[group->first].count;
+
+	return !group->is_folded || each * each < group->count;
+}
+
+/* The group that is taken for the requests; SIZE_MAX = none repeats. */
+static size_t choose(const struct roots *roots)
+{
+	size_t best = SIZE_MAX;
+
+	for (size_t g = 0; g < roots->group_count; g++) {
+		const struct group *group = &roots->groups[g], *other = best == SIZE_MAX ? NULL : &roots->groups[best];
+		if (repeats(group) && !group->overlaps && are_numbered(roots, group) &&
+		    (double)group->ns >= ROOTS_PART * (double)roots->outermost_ns &&
+		    (!other || group->kind < other->kind || (group->kind == other->kind && group->ns > other->ns)))
+			best = g;
+	}
+	return best;
+}
+
 static int compare_starts(const void *a, const void *b)
 {
 	const struct unit *one = a, *other = b;
@@ -179,7 +247,7 @@ static int compare_starts(const void *a, const void *b)
 	return one->thread < other->thread ? -1 : one->thread > other->thread;
 }
 
-static void take_roots(struct units *units, struct roots *roots, size_t group)
+static void take_roots(struct units *units, const struct roots *roots, size_t group)
 {
 	const struct root *last = NULL;
 
@@ -187,11 +255,11 @@ static void take_roots(struct units *units, struct roots *roots, size_t group)
 	units->name =
 		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
-	qsort(roots->items, roots->count, sizeof(*roots->items), compare_roots);
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct root *root = &roots->items[i];
-		if (root->group != group || (last && root->thread == last->thread && root->start_ns < last->end_ns))
-			continue; /* one inside another of its name */
+		if ((root->group != group && root->folded != group) ||
+		    (last && root->thread == last->thread && root->start_ns < last->end_ns))
+			continue; /* of another name, or one inside another of its own */
 		last = root;
 		units->items[units->count++] = (struct unit){.start_ns = root->start_ns,
 							     .end_ns = root->end_ns,
@@ -214,6 +282,12 @@ static void find_roots(struct units *units, const struct analysis_input *input)
 
 	if (input->process->log->stream_count && spans_stream(input->run, input->index, &options) != 0)
 		base_die("out of memory while reading the logs");
+	if (roots.count)
+		qsort(roots.items, roots.count, sizeof(*roots.items), compare_roots);
+	for (size_t i = 0; i < roots.count; i++) {
+		note_overlap(&roots, roots.items[i].group, &roots.items[i]);
+		note_overlap(&roots, roots.items[i].folded, &roots.items[i]);
+	}
 	best = choose(&roots);
 	if (best != SIZE_MAX)
 		take_roots(units, &roots, best);

@@ -110,6 +110,7 @@ struct span {
 
 	/* Of what a thread did, and of device work: the thread that started it. */
 	uint32_t thread;    /* serial; 0 = unknown, or of no thread */
+	uint32_t began;	    /* of a range of the process: that began it, and ended it; 0 = two did */
 	uint32_t depth;	    /* how many ranges and ops were open on its thread when it began; SPAN_NO_DEPTH = unknown */
 	uint64_t self_ns;   /* of ranges, ops, traces: without those inside it on its thread */
 	uint8_t source;	    /* of ranges, ops, traces: row of range_sources.def; else SPAN_NO_SOURCE */

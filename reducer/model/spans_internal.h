@@ -24,6 +24,7 @@ struct span_open {
 	uint32_t domain;
 	uint32_t inputs;       /* of an op: place in texts */
 	uint32_t nest;	       /* of what begins in it; of an op that of what it lies in */
+	uint32_t began;	       /* of a range of the process: the serial of the thread; 0 = another one ended it */
 	uint32_t op, range;    /* innermost with a name among those up to it: places on the stack + 1, 0 = none */
 	uint8_t source, scope, phase, is_op;
 	struct flops flops;    /* what its inputs tell */

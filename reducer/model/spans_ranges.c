@@ -133,6 +133,7 @@ void spans_close(struct spans *spans, struct span_thread *thread, size_t at, int
 			     .on = thread == &spans->wide ? SPAN_PROCESS : SPAN_THREAD,
 			     .track = thread->serial,
 			     .thread = thread->serial,
+			     .began = open.began,
 			     .start_ns = open.start_ns,
 			     .duration_ns = duration,
 			     .self_ns = duration > open.inside_ns ? duration - open.inside_ns : 0,
@@ -228,10 +229,10 @@ void spans_take_start(void *state, size_t stream, const struct batch *batch, siz
 {
 	struct spans *spans = state;
 
-	(void)stream;
 	begin(spans, &spans->wide,
 	      (struct span_open){.family = FAMILY_PROCESS,
 				 .key = SPANS_VALUE(0),
+				 .began = spans_serial(spans, stream),
 				 .source = (uint8_t)SPANS_VALUE(3),
 				 .domain = spans_place_of(&spans->domains, SPANS_VALUE(2)),
 				 .name = spans_place_of(&spans->strings, SPANS_VALUE(1)),
@@ -243,9 +244,11 @@ void spans_take_end(void *state, size_t stream, const struct batch *batch, size_
 	struct spans *spans = state;
 	size_t at = spans_find(&spans->wide, FAMILY_PROCESS, SPANS_VALUE(0));
 
-	(void)stream;
-	if (at != SIZE_MAX)
-		spans_close(spans, &spans->wide, at, spans_ns(spans, batch->times[i]), 0);
+	if (at == SIZE_MAX)
+		return;
+	if (spans->wide.open[at].began != spans_serial(spans, stream))
+		spans->wide.open[at].began = 0;
+	spans_close(spans, &spans->wide, at, spans_ns(spans, batch->times[i]), 0);
 }
 
 /* What PyTorch calls the user's scope is a range, as in ops_stacks.c. */

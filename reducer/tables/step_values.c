@@ -149,6 +149,9 @@ void step_rows_say_none(struct text *text, const struct step_rows *rows)
 		text_string(text, "Nothing of what was asked for has steps, requests or work of a framework or a GPU");
 	else if (rows->has_ops)
 		text_string(text, "No step, no request and no op of a framework is whole in the logs");
+	else if (rows->has_ranges)
+		text_string(text, "No steps, no work of a framework or a GPU and no range that repeats on its thread, one after the other, "
+				  "are in the logs");
 	else
 		text_string(text, "No steps, no requests and no work of a framework or a GPU are in the logs");
 }
@@ -187,16 +190,39 @@ static void find_judged(struct step_rows *rows, const struct request *request)
 	}
 }
 
+/* Steps, or something that they were found to do. */
+static bool has_work(const struct steps *steps)
+{
+	size_t i = 0;
+
+	while (i < steps->count && steps->rows[i].kind != UNIT_STEP && !steps->rows[i].has_work)
+		i++;
+	return i < steps->count;
+}
+
+/* Of any process. Requests in which nothing was recorded are told where there is nothing else to tell. */
+static bool any_has_work(const struct request *request)
+{
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
+		if (steps && has_work(steps))
+			return true;
+	}
+	return false;
+}
+
 void step_rows_find(struct step_rows *rows, const struct request *request)
 {
+	bool wants_work = any_has_work(request);
 	size_t room = 0;
 
 	*rows = (struct step_rows){.kind = UNIT_WHOLE};
 	for (size_t p = 0; p < request->run->process_count; p++) {
 		const struct steps *steps = analyses_process(request->analyses, &analysis_steps, p);
-		if (steps)
+		if (steps && (!wants_work || has_work(steps)))
 			add_process(rows, &room, request, steps);
 		rows->has_ops |= request->run->processes[p].ops.count > 0;
+		rows->has_ranges |= request->run->processes[p].range_rows.count > 0;
 	}
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct step_row *row = rows->items[i];

@@ -37,6 +37,7 @@ struct step_rows {
 	bool hides_roles;    /* some of these are TensorFlow's: which evaluate is not known */
 	bool has_whole;      /* some unit has an end, whether --step and --window want it or not */
 	bool has_ops;        /* frameworks told of some, in whatever time */
+	bool has_ranges;     /* likewise the program, by NVTX or the C API */
 	bool is_cut_counted; /* none has: those without count as whole, up to the end of the records */
 	uint64_t late_ns;
 	bool *is_first; /* of more than STEPS_FEW of a process */
