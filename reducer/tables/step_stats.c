@@ -275,6 +275,36 @@ static void note_process(struct table *table, const struct request *request, con
 					       : "");
 }
 
+#define OPTIMIZER "Optimizer.step#" /* what PyTorch calls one of class Adam is this and "Adam.step" */
+#define OTHERS_LEAST 5u		    /* steps of another optimizer that are worth a word */
+
+/* Optimizers of several classes: the ends of one of them count, and where another one steps more or less often either may be meant. */
+static void note_optimizers(struct table *table, const struct request *request, const struct process *process)
+{
+	uint64_t ends = 0, all = 0;
+	struct text names = {0};
+	bool differs = false;
+
+	for (size_t i = 0; i < process->step_count; i++)
+		ends += process->steps[i].source == SOURCE_record_function && process->steps[i].end_ns != TIME_UNKNOWN;
+	for (size_t i = 0; i < process->ops.count; i++) {
+		const struct op *op = &process->ops.items[i];
+		const char *name = op->name + sizeof(OPTIMIZER) - 1;
+		if (strncmp(op->name, OPTIMIZER, sizeof(OPTIMIZER) - 1) != 0)
+			continue;
+		text_format(&names, "%s%.*s %llu", all ? ", " : "", (int)strcspn(name, "."), name, (unsigned long long)op->occurrences);
+		all += op->occurrences;
+		differs |= op->occurrences * 10 < ends * 9 && op->occurrences > 0;
+	}
+	if (differs && all >= ends + OTHERS_LEAST && request_wants_process(request, process))
+		table_note(table, NOTE_INFERRED,
+			   "Process %s: its optimizers stepped so many times: %s. Of these %llu ends are the steps, those of the class "
+			   "that stepped first on its thread; what another one does lies in them, though it may be what the program calls "
+			   "a step.",
+			   process->called, names.bytes, (unsigned long long)ends);
+	text_free(&names);
+}
+
 /* What else looks like steps. Of another loop of JAX's nothing tells whether it trains. */
 static void note_aside(struct table *table, const struct request *request, const struct process *process)
 {
@@ -329,8 +359,10 @@ static void fill(struct table *table, const struct request *request)
 	for (size_t p = 0; p < request->run->process_count; p++)
 		if (!note_replays(table, request, &request->run->processes[p]))
 			note_process(table, request, &request->run->processes[p]);
-	for (size_t p = 0; p < request->run->process_count; p++)
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		note_optimizers(table, request, &request->run->processes[p]);
 		note_aside(table, request, &request->run->processes[p]);
+	}
 	step_rows_notes(table, request, &rows);
 	if (rows.count)
 		flops_note(table, request);

@@ -304,6 +304,18 @@ def scaled_at_times():  # one optimizer, another loss for each third batch
         optimizer.step()
 
 
+def inner_loops():  # each round of one optimizer is four steps of another one's, on a copy
+    net = parts()[0]
+    outer = torch.optim.Adam(net.parameters())
+    for _ in range(5):
+        fast = parts()[0]
+        fast.load_state_dict(net.state_dict())
+        train(fast, torch.optim.SGD(fast.parameters(), lr=0.01), 4)
+        for parameter, learnt in zip(net.parameters(), fast.parameters()):
+            parameter.grad = (parameter - learnt).detach()
+        outer.step()
+
+
 def used_again():  # each batch three times, each with a backward pass of its own
     net, optimizer = parts()
     for x, in loaded(SMALL * 10):
