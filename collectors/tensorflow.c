@@ -32,15 +32,25 @@ static uint32_t has_ops; /* OPS=steps: TensorFlow is never asked for TraceMes an
 static _Atomic int sessions; /* of the host's own profiler, open now */
 static struct tfp_proof annotations, names;
 
-/* Whether TensorFlow is asked for TraceMes and annotations: only while a window is open, as making them costs more than we do. */
+/*
+ * What TensorFlow is asked for: only while a window is open, as making it costs more than we do; annotations only where ops are not seen
+ * as devices compute them (collectors/tensorflow_compute.c).
+ */
+enum { TRACES = 1, ANNOTATIONS = 2 };
+static _Atomic uint32_t wants = TRACES | ANNOTATIONS;
 static _Atomic uint32_t is_listening;
+/*
+ * TensorFlow annotates what the executor runs, and not the kernels that an eager call of an op runs by itself: those are that op. So
+ * annotations tell the two apart there, and are asked for from such a call to the next one of a function.
+ */
+static _Atomic uint32_t has_eager, eager_calls; /* ANNOTATIONS or 0; of ops, open now */
 static _Atomic int is_changing; /* a thread is about that; the others go on */
 
 static void change_listening(void);
 
 static inline uint32_t wanted(void)
 {
-	return tfp_is_open & has_ops;
+	return tfp_is_open & has_ops ? wants | has_eager : 0;
 }
 
 /* Where TensorFlow has called us: a window's edge may come from anywhere, also from inside malloc. */
@@ -111,15 +121,15 @@ static __attribute__((noinline)) void change_listening(void)
 {
 	if (!is_attached || __atomic_exchange_n((int *)&is_changing, 1, __ATOMIC_SEQ_CST))
 		return;
-	uint32_t now = wanted();
-	if (now != is_listening && (now || sessions <= 0)) {
+	uint32_t now = wanted(), before = is_listening;
+	if (now != before && (now || sessions <= 0)) {
 		is_listening = now;
 		if (!now)
 			lower_level();
 		else if (sessions <= 0)
 			raise_level();
-		if (has_annotations())
-			api.enable_annotations((uint8_t)now);
+		if (has_annotations() && (now ^ before) & ANNOTATIONS)
+			api.enable_annotations((now & ANNOTATIONS) != 0);
 	}
 	__atomic_store_n((int *)&is_changing, 0, __ATOMIC_RELEASE);
 }
@@ -132,6 +142,8 @@ void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_ops
 	has_ops = wants_ops != 0;
 	our_level = wants_all ? LEVEL_ALL : has_annotations() ? LEVEL_USER : LEVEL_OPS;
 	tfp_tensorflow_begin_trace(&api);
+	if (has_annotations() && has_ops && !wants_all && tfp_tensorflow_begin_compute(&api))
+		wants = TRACES;
 	is_attached = 1;
 	follow_window();
 	if (!has_ops) {
@@ -140,7 +152,8 @@ void tfp_tensorflow_attach(const struct tfp_tensorflow_api *found, int wants_ops
 	}
 	tell(has_annotations() && api.trace_level ? "on" : "partly",
 	     has_annotations()
-		     ? "ops by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC allocators"
+		     ? "ops of devices or by annotations, eager calls, steps, TraceMe ranges, allocations of oneDNN's and of BFC "
+		       "allocators"
 		     : "ops by TraceMe (this TensorFlow does not show the ends of annotations), eager calls, steps, allocations "
 		       "of "
 		       "oneDNN's and of BFC allocators");
@@ -192,8 +205,26 @@ void tfp_tensorflow_session_ended(void)
 	put_session(0, 0);
 	if (is_listening)
 		raise_level();
-	if (is_listening && has_annotations())
+	if (is_listening & ANNOTATIONS && has_annotations())
 		api.enable_annotations(1); /* a session that used a device has switched them off */
+}
+
+void tfp_tensorflow_annotate(void)
+{
+	wants = TRACES | ANNOTATIONS;
+	if (is_attached)
+		follow_window();
+}
+
+void tfp_tensorflow_computed(void)
+{
+	struct tfp_lane *lane;
+	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
+
+	if (!thread)
+		return;
+	TFP_PUT(thread, lane, tfp_now(), op_end, .source = TFP_FROM_annotation);
+	tfp_thread_leave(thread);
 }
 
 void tfp_tensorflow_push(const char *name, size_t length)
@@ -209,14 +240,18 @@ void tfp_tensorflow_push(const char *name, size_t length)
 	/* Ops have no arguments; what has some is a compiler's pass, a module or the like: a range. */
 	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, name, visible), .source = TFP_FROM_annotation,
 		.scope = visible < length ? USER_SCOPE : 0);
+	thread->op_pushed = 1; /* the device that computes the op tells it no second time */
 	tfp_thread_leave(thread);
 }
 
 void tfp_tensorflow_pop(void)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = is_attached && !annotations.is_refuted ? tfp_tensorflow_enter(&lane) : NULL;
+	struct tfp_thread *thread = tfp_self;
 
+	if (thread && thread->is_ready == 1) /* outside of windows, too */
+		thread->op_pushed = 0;
+	thread = is_attached && !annotations.is_refuted ? tfp_tensorflow_enter(&lane) : NULL;
 	if (!thread)
 		return;
 	TFP_PUT(thread, lane, tfp_now(), op_end, .source = TFP_FROM_annotation);
@@ -283,14 +318,64 @@ static inline int is_left_out(uint8_t kind)
 	return !has_ops && kind == TFP_OP_PLAIN;
 }
 
-void tfp_tensorflow_execute(const void *op)
+/*
+ * Before anything of the call runs. A thread that was about the change when this process was forked is none here: it is waited for once.
+ */
+static void await_annotations(void)
+{
+	static _Atomic uint32_t is_stuck;
+
+	for (int i = 0; i < YIELDS_MOST && !is_stuck && wanted() & ~is_listening; i++) {
+		change_listening();
+		if (wanted() & ~is_listening)
+			tfp_sys(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		is_stuck = i == YIELDS_MOST - 1;
+	}
+}
+
+/* An eager call begins, of an op or of a function. Whether of an op: then annotations are on. */
+static int begin_eager(const char *name)
+{
+	int is_function = name && name[0] == '_' && name[1] == '_';
+	struct tfp_thread *thread = tfp_self;
+
+	tfp_tensorflow_look_at_devices();
+	if (!thread || thread->is_ready != 1)
+		thread = tfp_thread_start();
+	if (!thread)
+		return 0;
+	if (is_function) {
+		if (!eager_calls)
+			has_eager = 0;
+		return 0;
+	}
+	thread->op_eager++;
+	eager_calls++;
+	has_eager = ANNOTATIONS;
+	await_annotations();
+	return 1;
+}
+
+static void end_eager(int is_op)
+{
+	struct tfp_thread *thread = tfp_self;
+
+	if (!is_op)
+		return;
+	eager_calls -= eager_calls > 0;
+	if (thread && thread->is_ready == 1)
+		thread->op_eager -= thread->op_eager > 0;
+}
+
+int tfp_tensorflow_execute(const void *op)
 {
 	struct tfp_lane *lane;
 	const char *text = eager_name(op);
 	uint8_t kind = text ? kind_of(text) : TFP_OP_PLAIN;
+	int is_op = is_attached && has_ops ? begin_eager(text) : 0;
 
 	if (!text || is_left_out(kind))
-		return;
+		return is_op;
 	if (kind == TFP_OP_STEP) {
 		tfp_step_begin(TFP_FROM_eager, TFP_STEP_COUNTED, 0);
 		if (tfp_self && tfp_self->is_ready == 1) /* outside of windows, too: a call without data counts no step */
@@ -298,15 +383,18 @@ void tfp_tensorflow_execute(const void *op)
 	}
 	struct tfp_thread *thread = tfp_tensorflow_enter(&lane);
 	if (!thread)
-		return;
+		return is_op;
 	TFP_PUT(thread, lane, tfp_now(), op_begin, .name = tfp_op_name(thread, text, tfp_op_length(text, NAME_MOST)),
 		.key = (uint64_t)(uintptr_t)op, .source = TFP_FROM_eager, .scope = kind == TFP_OP_PLAIN ? 0 : USER_SCOPE);
 	tfp_thread_leave(thread);
+	return is_op;
 }
 
-void tfp_tensorflow_executed(const void *op, const void *status)
+void tfp_tensorflow_executed(const void *op, const void *status, int is_op)
 {
 	struct tfp_lane *lane;
+
+	end_eager(is_op);
 	const char *text = has_ops ? NULL : eager_name(op);
 	int is_told = is_attached && !names.is_refuted && api.op_name && !(text && is_left_out(kind_of(text)));
 	struct tfp_thread *thread = is_told ? tfp_tensorflow_enter(&lane) : NULL;
@@ -334,6 +422,8 @@ void tfp_tensorflow_run(const void *node, const void *call)
 
 	if (!is_attached || (name && !TFP_PROVE(&names, tfp_prove_text(name, 1))))
 		return;
+	if (has_ops)
+		begin_eager(RUN);
 	of_name = name ? tfp_length(name) : 0;
 	of_name = of_name < NODE_MOST ? of_name : NODE_MOST;
 	tfp_copy(text + length, name ? name : "", of_name);

@@ -38,6 +38,10 @@ struct tfp_tensorflow_api {
 	size_t (*block_bytes)(const void *allocator, const void *block); /* of a BFC allocator */
 	size_t (*allocator_name)(const void *allocator, char *text, size_t room); /* of a BFC allocator: its length */
 	int has_pop; /* the end of an annotation can be seen */
+	/* Of devices: what an annotation would say of a kernel, its length; tables of virtual functions, and what may stand in them. */
+	size_t (*op_text)(const void *op, const void *context, char *text, size_t room);
+	const void *const *device_table, *const *local_table, *const *pool_table;
+	const void *device_compute, *pool_compute, *xla_compute, *renamed_compute;
 };
 
 /*
@@ -48,9 +52,9 @@ void tfp_tensorflow_attach(const struct tfp_tensorflow_api *api, int wants_ops, 
 void tfp_tensorflow_absent(const char *why);
 int tfp_tensorflow_is_settled(void);
 
-/* An eager call began and ended. status: a TF_Status, or NULL. */
-void tfp_tensorflow_execute(const void *op);
-void tfp_tensorflow_executed(const void *op, const void *status);
+/* An eager call began and ended. status: a TF_Status, or NULL. What the first returns is handed to the second. */
+int tfp_tensorflow_execute(const void *op);
+void tfp_tensorflow_executed(const void *op, const void *status, int is_op);
 
 /* A graph was made, and became a function of that name: tf.function traced it in between. */
 void tfp_tensorflow_graph_made(const void *graph);
@@ -59,6 +63,18 @@ void tfp_tensorflow_graph_traced(const void *graph, const char *name);
 /* A session began and ended a run, for the sake of that node (NULL = none is known). `call`: one that no other open call has. */
 void tfp_tensorflow_run(const void *node, const void *call);
 void tfp_tensorflow_ran(const void *call);
+
+/*
+ * A device was made (by the constructor of the class that all have), and is gone. A device is about to compute an op: whether that
+ * is recorded; then, and only then, its end is told.
+ */
+void tfp_tensorflow_device_made(const void *device);
+void tfp_tensorflow_device_gone(const void *device);
+int tfp_tensorflow_compute(const void *op, const void *context);
+void tfp_tensorflow_computed(void);
+
+/* XLA is at work, or ops are computed where we do not see them: annotations are asked for from now on. */
+void tfp_tensorflow_annotate(void);
 
 /* An annotation was pushed and popped. */
 void tfp_tensorflow_push(const char *name, size_t length);

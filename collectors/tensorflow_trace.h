@@ -15,6 +15,12 @@ void tfp_tensorflow_refuted(const char *what);
 /* Once, before anything is switched on. */
 void tfp_tensorflow_begin_trace(const struct tfp_tensorflow_api *api);
 
+/* Whether ops are seen where devices compute them, so that no annotations are needed. Once, before any device is made. */
+int tfp_tensorflow_begin_compute(const struct tfp_tensorflow_api *api);
+
+/* Before ops run: whether those of devices made meanwhile are seen, too. */
+void tfp_tensorflow_look_at_devices(void);
+
 /* The length of a name up to its '#', behind which its arguments stand. */
 size_t tfp_tensorflow_plain(const char *name, size_t length);
 

@@ -31,8 +31,9 @@ static struct {
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) type(*name) parameters;
 #include "collectors/tables/tensorflow.def"
 #undef TFP_HOOK
-	void *(*allocator_name)(void *result, const void *self); /* these two return a string: collectors/returned.h */
+	void *(*allocator_name)(void *result, const void *self); /* these three return a string: collectors/returned.h */
 	void *(*describe_iterator)(void *result, void *self);
+	void *(*trace_string)(void *result, const void *op, const void *context, unsigned char is_verbose);
 } real;
 
 /* Where the functions of the table are. */
@@ -85,6 +86,37 @@ static size_t describe_iterator(void *self, char *text, size_t room)
 	return room;
 }
 
+static size_t op_text(const void *op, const void *context, char *text, size_t room)
+{
+	struct tfp_cxx_string made = {NULL, 0, {0}};
+	int error = errno;
+
+	TFP_CALL_RETURNING(real.trace_string, &made, op, context, 0);
+	room = take_text(&made, text, room);
+	errno = error;
+	return room;
+}
+
+#define COMPUTE(class) _ZN10tensorflow##class##7ComputeEPNS_8OpKernelEPNS_15OpKernelContextE
+#define COMPUTE_ASYNC(class) _ZN10tensorflow##class##12ComputeAsyncEPNS_13AsyncOpKernelEPNS_15OpKernelContextESt8functionIFvvEE
+
+/* Where devices compute ops: what their tables lead to. */
+static void find_devices(struct tfp_tensorflow_api *api, void *framework)
+{
+	api->device_table = tfp_object_symbol(framework, "_ZTVN10tensorflow6DeviceE");
+	api->local_table = tfp_object_symbol(framework, "_ZTVN10tensorflow11LocalDeviceE");
+	api->pool_table = tfp_object_symbol(framework, "_ZTVN10tensorflow16ThreadPoolDeviceE");
+	api->device_compute = (const void *)COMPUTE(6Device);
+	api->pool_compute = (const void *)COMPUTE(16ThreadPoolDevice);
+	api->xla_compute = (const void *)COMPUTE(20XlaCompilationDevice);
+	api->renamed_compute =
+		tfp_object_symbol(framework, "_ZN10tensorflow13RenamedDevice7ComputeEPNS_8OpKernelEPNS_15OpKernelContextE");
+	*(void **)(void *)&real.trace_string =
+		tfp_object_symbol(framework, "_ZNK10tensorflow8OpKernel11TraceStringB5cxx11ERKNS_15OpKernelContextEb");
+	if (real.trace_string)
+		api->op_text = op_text;
+}
+
 #define DATA(rest) "_ZN10tensorflow4data19DatasetBaseIterator" rest
 
 /* Before any iterator is made. */
@@ -118,6 +150,7 @@ static void attach(void *framework)
 		*(void **)(void *)&api.op_name = tfp_object_symbol(cc, "TFE_OpGetName");
 		*(void **)(void *)&api.node_name = tfp_object_symbol(cc, "TF_OperationName");
 	}
+	find_devices(&api, framework);
 	if (!api.trace_level && !api.enable_annotations)
 		tfp_tensorflow_absent("TensorFlow was loaded, but exports neither its trace level nor its annotations.");
 	else
@@ -204,6 +237,56 @@ void _ZN3tsl8profiler15AnnotationStack13PopAnnotationEv(void)
 		next();
 }
 
+#define COMPUTES(name, parameters, arguments) \
+	void name parameters \
+	{ \
+		void(*next) parameters = REAL(name); \
+		int is_told = wants_ops() && tfp_tensorflow_compute(op, context); \
+\
+		if (next) \
+			next arguments; \
+		if (is_told) \
+			tfp_tensorflow_computed(); \
+	}
+COMPUTES(COMPUTE(6Device), (void *self, void *op, void *context), (self, op, context))
+COMPUTES(COMPUTE(16ThreadPoolDevice), (void *self, void *op, void *context), (self, op, context))
+COMPUTES(COMPUTE_ASYNC(6Device), (void *self, void *op, void *context, void *done), (self, op, context, done))
+COMPUTES(COMPUTE_ASYNC(16ThreadPoolDevice), (void *self, void *op, void *context, void *done), (self, op, context, done))
+
+/* What XLA is about to compile: its passes are ranges by annotations alone. Not run by the executor, so not annotated itself. */
+void COMPUTE(20XlaCompilationDevice)(void *self, void *op, void *context)
+{
+	void (*next)(void *, void *, void *) = REAL(COMPUTE(20XlaCompilationDevice));
+
+	if (wants_ops() && tfp_tensorflow_is_settled())
+		tfp_tensorflow_annotate();
+	if (next)
+		next(self, op, context);
+}
+
+#define MADE(name) \
+	void name(void *self, void *environment, void *attributes) \
+	{ \
+		void (*next)(void *, void *, void *) = REAL(name); \
+\
+		if (wants_ops()) \
+			tfp_tensorflow_device_made(self); \
+		if (next) \
+			next(self, environment, attributes); \
+	}
+MADE(_ZN10tensorflow6DeviceC2EPN3tsl3EnvENS_16DeviceAttributesE)
+MADE(_ZN10tensorflow6DeviceC2EPN3tsl3EnvERKNS_16DeviceAttributesE)
+
+void _ZN10tensorflow6DeviceD2Ev(void *self)
+{
+	void (*next)(void *) = REAL(_ZN10tensorflow6DeviceD2Ev);
+
+	if (wants_ops())
+		tfp_tensorflow_device_gone(self);
+	if (next)
+		next(self);
+}
+
 #define ALLOCATE(name, parameters, arguments, allocator) \
 	void *name parameters \
 	{ \
@@ -244,12 +327,12 @@ void TFE_Execute(void *op, void **results, int *count, void *status)
 {
 	void (*next)(void *, void **, int *, void *) = REAL(TFE_Execute);
 
-	if (is_wanted())
-		tfp_tensorflow_execute(op);
+	int is_op = is_wanted() ? tfp_tensorflow_execute(op) : 0;
+
 	if (next)
 		next(op, results, count, status);
 	if (is_wanted())
-		tfp_tensorflow_executed(op, status);
+		tfp_tensorflow_executed(op, status, is_op);
 }
 
 void *TF_NewGraph(void)

@@ -132,6 +132,8 @@ struct tfp_thread {
 	uint32_t op_allocator; /* op name of the framework allocator used last, 0 = none, */
 	uint16_t op_device; /* and the device it is for */
 	uint16_t op_nested; /* an allocator of TensorFlow is calling another one: that one's blocks are part of its own */
+	uint16_t op_eager; /* eager calls of TensorFlow's ops, open here */
+	uint8_t op_pushed; /* an annotation of TensorFlow's was pushed last; collectors/tensorflow.c */
 	uint32_t op_site; /* of jaxlib: where it gave up Python's lock, */
 	uint64_t op_since; /* and when; 0 = it has not; collectors/jax.c */
 	struct tfp_op_seen *op_seen; /* names of ops met last; collectors/opnames.c */
