@@ -24,11 +24,6 @@
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
 #define ABOVE_MOST 4096u /* a higher number makes the table of descriptors large, which each fork copies: 8 bytes a number */
 
-static int is_error(long result)
-{
-	return result < 0 && result > -4096;
-}
-
 static int is_our_file(const struct tfp_log *log, long descriptor)
 {
 	struct stat status;
@@ -47,7 +42,7 @@ static long raise_within(long descriptor, const struct rlimit *limit)
 		wide.rlim_max = wide.rlim_cur;
 	else if (wide.rlim_cur > wide.rlim_max)
 		wide.rlim_cur = wide.rlim_max;
-	if (is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
+	if (tfp_is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)&wide, 0, 0, 0)))
 		return -1;
 	found = wide;
 	long high = tfp_sys(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, (long)limit->rlim_cur, 0, 0, 0);
@@ -70,7 +65,7 @@ static long raise_above(long descriptor)
 
 	if (!__atomic_compare_exchange_n((int *)&is_raising, &none, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return -1;
-	if (!is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0)) && limit.rlim_cur <= ABOVE_MOST)
+	if (!tfp_is_error(tfp_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0)) && limit.rlim_cur <= ABOVE_MOST)
 		high = raise_within(descriptor, &limit);
 	__atomic_store_n((int *)&is_raising, 0, __ATOMIC_RELEASE);
 	return high;
@@ -210,7 +205,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		return NULL;
 	}
 	void *start = NULL;
-	if (!is_error(tfp_file_allocate(descriptor, offset, bytes))) {
+	if (!tfp_is_error(tfp_file_allocate(descriptor, offset, bytes))) {
 		*why = TFP_LOSS_memory;
 		start = tfp_pages_share(descriptor, offset, bytes);
 	}
@@ -262,7 +257,7 @@ static void take_back(struct tfp_log *log, uint64_t before, uint64_t start, uint
 				 (long)written, 0, 0);
 		give_back(descriptor, is_kept);
 	}
-	if (!is_error(result))
+	if (!tfp_is_error(result))
 		unreserve(log, before, start + bytes);
 }
 
@@ -324,7 +319,7 @@ static int give_up(struct tfp_log *log, long descriptor, uint64_t index)
 	if (!gone.bytes || !__atomic_compare_exchange_n(&extent->bytes, &gone.bytes, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return -1;
 	uint64_t whole = (gone.bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	if (is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)gone.offset, (long)whole, 0, 0)))
+	if (tfp_is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)gone.offset, (long)whole, 0, 0)))
 		return -1;
 	__atomic_fetch_add(&log->dropped_bytes, whole, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&log->live->given_up_bytes, gone.bytes, __ATOMIC_RELAXED);
@@ -490,12 +485,12 @@ static int make_private(char *pages, uint64_t bytes)
 {
 	long copy = tfp_sys(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (is_error(copy))
+	if (tfp_is_error(copy))
 		return -1;
 	tfp_copy((void *)copy, pages, bytes);
 	/* A fork child finds nothing there, as before (tfp_pages_share). */
-	if (!is_error(tfp_sys(SYS_madvise, copy, (long)bytes, MADV_DONTFORK, 0, 0, 0)) &&
-	    !is_error(tfp_sys(SYS_mremap, copy, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)pages, 0)))
+	if (!tfp_is_error(tfp_sys(SYS_madvise, copy, (long)bytes, MADV_DONTFORK, 0, 0, 0)) &&
+	    !tfp_is_error(tfp_sys(SYS_mremap, copy, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)pages, 0)))
 		return 0;
 	tfp_sys(SYS_munmap, copy, (long)bytes, 0, 0, 0, 0);
 	return -1;
@@ -512,7 +507,7 @@ int tfp_file_detach(void *payload, size_t bytes, uint64_t offset)
 		return -1;
 	int result = make_private((char *)payload - sizeof(struct tfp_block_header) + page, whole - page);
 	if (!result)
-		result = is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		result = tfp_is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 					  (long)(offset + page), (long)(whole - page), 0, 0)) ? -1 : 0;
 	if (!result)
 		__atomic_fetch_add(&log->dropped_bytes, whole - page, __ATOMIC_RELAXED);

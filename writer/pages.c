@@ -85,11 +85,6 @@ static void strike(uintptr_t start)
 				__atomic_store_n((uintptr_t *)&list->regions[i].start, 0, __ATOMIC_RELEASE);
 }
 
-static int is_error(long result)
-{
-	return result < 0 && result > -4096;
-}
-
 static long zeros_at(uintptr_t start, uintptr_t bytes, int flags)
 {
 	return tfp_sys(SYS_mmap, (long)start, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
@@ -121,7 +116,7 @@ void *tfp_pages_get(size_t bytes, int wipe)
 {
 	long start = zeros_far(bytes);
 
-	if (is_error(start))
+	if (tfp_is_error(start))
 		return NULL;
 	if (!wipe)
 		return (void *)start;
@@ -179,11 +174,11 @@ void *tfp_pages_share(long file, uint64_t offset, size_t bytes)
 	uintptr_t whole = (bytes + 4095) & ~(uintptr_t)4095;
 	long start = zeros_far(whole);
 
-	if (is_error(start))
+	if (tfp_is_error(start))
 		return NULL;
 	struct region *region = enter((uintptr_t)start, whole | SHARED | IN_MAKING);
 	long shared = tfp_sys(SYS_mmap, start, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (long)offset);
-	if (is_error(shared)) {
+	if (tfp_is_error(shared)) {
 		strike((uintptr_t)start);
 		/* Without memory the kernel may have taken the address from us already, and somebody else have it now. */
 		if (shared != -ENOMEM)

@@ -16,6 +16,12 @@ long tfp_sys_past_seal(long number, long a, long b, long c, long d, long e, long
 void tfp_sys_seal(int is_on);
 int tfp_sys_is_sealed(void);
 
+/* Whether a system call that returns an address or a count has failed: then it is a negative error. */
+static inline int tfp_is_error(long result)
+{
+	return result < 0 && result > -4096;
+}
+
 /* Waits while *word is `value`, `ms` milliseconds at most (UINT32_MAX: for ever); may return early. Wakes all who wait. */
 void tfp_futex_wait(uint32_t *word, uint32_t value, uint32_t ms);
 void tfp_futex_wake(uint32_t *word);
