@@ -17,8 +17,6 @@
 
 #include "writer/poison.h"
 
-#define COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
-#define AHEAD 4096u      /* events blocks that are looked through behind the oldest, while its writer has no processor to say where it is */
 #define ROOM_TRIES 64u   /* for room that other threads take as fast as it is made */
 #define LIVE_PART 4u     /* of a limit, for live blocks that could be smaller or fewer: the rest is for what was recorded */
 #define ABOVE 256u       /* descriptors: those of 200 threads' readings and the log */
@@ -94,8 +92,7 @@ long tfp_file_raise(long descriptor)
 	return -1;
 }
 
-/* A descriptor of our file for one use; *is_kept says that it must not be closed after it. Negative: loss kind. */
-static long borrow(struct tfp_log *log, int *is_kept)
+long tfp_file_borrow(struct tfp_log *log, int *is_kept)
 {
 	int known = __atomic_load_n(&tfp_origin.descriptor, __ATOMIC_ACQUIRE);
 	long descriptor = known;
@@ -122,7 +119,7 @@ static long borrow(struct tfp_log *log, int *is_kept)
 	return high;
 }
 
-static void give_back(long descriptor, int is_kept)
+void tfp_file_give_back(long descriptor, int is_kept)
 {
 	if (!is_kept)
 		tfp_sys(SYS_close, descriptor, 0, 0, 0, 0, 0);
@@ -160,14 +157,6 @@ static void unreserve(struct tfp_log *log, uint64_t before, uint64_t end)
 	tfp_total_follow(log);
 }
 
-static void raise_to(uint64_t *word, uint64_t least)
-{
-	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-
-	while (old < least && !__atomic_compare_exchange_n(word, &old, least, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 static void finish_header(struct tfp_block_header *header, const void *payload)
 {
 	header->sync = TFP_BLOCK_SYNC;
@@ -199,7 +188,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 	if (!tfp_file_fits(offset + bytes))
 		return NULL;
 	int is_kept;
-	long descriptor = borrow(log, &is_kept);
+	long descriptor = tfp_file_borrow(log, &is_kept);
 	if (descriptor < 0) {
 		*why = (enum tfp_loss)-descriptor;
 		return NULL;
@@ -209,7 +198,7 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 		*why = TFP_LOSS_memory;
 		start = tfp_pages_share(descriptor, offset, bytes);
 	}
-	give_back(descriptor, is_kept);
+	tfp_file_give_back(descriptor, is_kept);
 	return start;
 }
 
@@ -222,7 +211,7 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
 	*written = 0;
 	if (!tfp_file_fits(offset + bytes))
 		return TFP_LOSS_output_write;
-	long descriptor = borrow(log, &is_kept);
+	long descriptor = tfp_file_borrow(log, &is_kept);
 	if (descriptor < 0)
 		return (enum tfp_loss)-descriptor;
 	while (bytes) {
@@ -236,7 +225,7 @@ static enum tfp_loss write_at(struct tfp_log *log, const void *from, uint64_t by
 		offset += (uint64_t)done;
 		bytes -= (uint64_t)done;
 	}
-	give_back(descriptor, is_kept);
+	tfp_file_give_back(descriptor, is_kept);
 	return bytes ? TFP_LOSS_output_write : TFP_LOSS_NONE;
 }
 
@@ -250,111 +239,15 @@ static void take_back(struct tfp_log *log, uint64_t before, uint64_t start, uint
 	int is_kept;
 
 	if (written) {
-		long descriptor = borrow(log, &is_kept);
+		long descriptor = tfp_file_borrow(log, &is_kept);
 		if (descriptor < 0)
 			return;
 		result = tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)start,
 				 (long)written, 0, 0);
-		give_back(descriptor, is_kept);
+		tfp_file_give_back(descriptor, is_kept);
 	}
 	if (!tfp_is_error(result))
 		unreserve(log, before, start + bytes);
-}
-
-/* The draining thread has no slot of its own: what it gives up is counted for the newest thread, hence atomically. */
-static void count_wrapped(uint64_t records)
-{
-	const struct tfp_thread *ready = tfp_thread_ready(), *thread = ready ? ready : tfp_state->threads;
-	uint64_t now = tfp_now();
-
-	if (!thread)
-		return;
-	struct tfp_loss_slot *loss = &thread->slot->losses[TFP_LOSS_wrapped];
-	if (!__atomic_fetch_add(&loss->count, records, __ATOMIC_RELAXED))
-		loss->first_time = now;
-	loss->last_time = now;
-}
-
-/* Where a block of `bytes` would end: with FULL=wrap they begin with a page, as reserve has it. */
-static uint64_t end_with(const struct tfp_log *log, uint64_t bytes)
-{
-	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8;
-
-	return ((log->live->file_end + alignment - 1) & ~(alignment - 1)) + bytes;
-}
-
-/* Whether `bytes` more fit, and another block can be remembered. */
-static int has_room(const struct tfp_log *log, uint64_t bytes)
-{
-	uint64_t end = end_with(log, bytes);
-
-	return (!log->max_bytes || end + COUNTERS_BYTES - log->dropped_bytes <= log->max_bytes) &&
-	       !tfp_total_forbids(log, end, COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
-}
-
-/* Steps over the oldest ones that were given up. Returns the number of the oldest that was not. */
-static uint64_t oldest_kept(struct tfp_log *log)
-{
-	uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
-
-	while (index < log->newest) {
-		const struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS];
-		if (__atomic_load_n(&oldest->number, __ATOMIC_ACQUIRE) != index + 1 || oldest->bytes)
-			break;
-		if (__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			index++;
-	}
-	return index;
-}
-
-/* Gives the disk space of an events block back. Returns -1 where it is not there: another thread does it, or its writer has not said yet
- * what the number stands for. */
-static int give_up(struct tfp_log *log, long descriptor, uint64_t index)
-{
-	struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS], gone;
-
-	if (__atomic_load_n(&extent->number, __ATOMIC_ACQUIRE) != index + 1)
-		return -1;
-	gone = *extent;
-	if (!gone.bytes || !__atomic_compare_exchange_n(&extent->bytes, &gone.bytes, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return -1;
-	uint64_t whole = (gone.bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	if (tfp_is_error(tfp_sys(SYS_fallocate, descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (long)gone.offset, (long)whole, 0, 0)))
-		return -1;
-	__atomic_fetch_add(&log->dropped_bytes, whole, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&log->live->given_up_bytes, gone.bytes, __ATOMIC_RELAXED);
-	raise_to(&log->live->dropped_from, gone.offset + whole);
-	tfp_total_follow(log);
-	count_wrapped(gone.records);
-	return 0;
-}
-
-/* Whether an events block lies below one that was given up, written sooner at a higher place: a reader passes it over. */
-static int is_skipped(const struct tfp_log *log, uint64_t index)
-{
-	const struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS];
-
-	return index < log->newest && __atomic_load_n(&extent->number, __ATOMIC_ACQUIRE) == index + 1 && extent->bytes &&
-	       extent->offset < log->live->dropped_from;
-}
-
-/* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. Returns whether they did for a moment. */
-static int drop_oldest(struct tfp_log *log, uint64_t bytes)
-{
-	int is_kept, is_made = has_room(log, bytes);
-	long descriptor = is_made ? -1 : borrow(log, &is_kept);
-
-	if (descriptor < 0)
-		return is_made;
-	for (uint64_t oldest = oldest_kept(log); !(is_made = has_room(log, bytes)) || is_skipped(log, oldest); oldest = oldest_kept(log)) {
-		uint64_t index = oldest, end = oldest + AHEAD < log->newest ? oldest + AHEAD : log->newest;
-		while (index < end && give_up(log, descriptor, index) != 0)
-			index++; /* its writer has no processor just now: the next one goes instead */
-		if (index == end)
-			break;
-	}
-	give_back(descriptor, is_kept);
-	return is_made;
 }
 
 /* Reserves; with FULL=wrap room is made for it, again where other threads took that. 0 = there is none. */
@@ -365,7 +258,7 @@ static uint64_t reserve_over_oldest(struct tfp_log *log, uint64_t bytes, uint64_
 	if (!log->is_wrapping)
 		return reserve(log, bytes, alignment, kept_free, before);
 	for (unsigned tries = 0; !offset && tries < ROOM_TRIES; tries++) {
-		int is_made = drop_oldest(log, whole);
+		int is_made = tfp_wrap_make_room(log, whole);
 		offset = reserve(log, bytes, alignment, kept_free, before);
 		if (!is_made)
 			break;
@@ -378,7 +271,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
-	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : COUNTERS_BYTES;
+	uint64_t before, kept_free = header->type == TFP_BLOCK_THREADS ? 0 : TFP_COUNTERS_BYTES;
 
 	/* With FULL=wrap, else a thread that begins now would record nothing, nor those that take over its state. */
 	uint64_t offset = reserve_over_oldest(log, bytes, log->page_bytes, kept_free, &before);
@@ -392,7 +285,7 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 		return NULL;
 	}
 	if (!log->is_shadow) /* before anything is in it */
-		raise_to(&log->live->mapped_end, offset + bytes);
+		tfp_log_raise(&log->live->mapped_end, offset + bytes);
 	__atomic_fetch_add(&log->live_bytes, bytes, __ATOMIC_RELAXED);
 	*place = (struct tfp_live_place){.room = bytes - sizeof *header, .offset = offset};
 	struct tfp_block_header mine = *header;
@@ -418,9 +311,9 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 	uint64_t alignment = log->is_wrapping ? log->page_bytes : 8; /* holes are punched in whole pages */
 	uint64_t whole = (bytes + alignment - 1) & ~(alignment - 1);
 
-	if (tfp_total_forbids(log, end_with(log, whole), COUNTERS_BYTES))
-		tfp_total_reclaim(log, whole + COUNTERS_BYTES);
-	uint64_t before, offset = reserve_over_oldest(log, bytes, alignment, COUNTERS_BYTES, &before);
+	if (tfp_total_forbids(log, tfp_wrap_end(log, whole), TFP_COUNTERS_BYTES))
+		tfp_total_reclaim(log, whole + TFP_COUNTERS_BYTES);
+	uint64_t before, offset = reserve_over_oldest(log, bytes, alignment, TFP_COUNTERS_BYTES, &before);
 	if (!offset)
 		return limit_of(log);
 	tfp_fill((char *)space + sizeof *header + header->encoded_bytes, 0, bytes - sizeof *header - header->encoded_bytes);
@@ -437,14 +330,8 @@ enum tfp_loss tfp_file_seal(struct tfp_block_header *header, void *space)
 		}
 	}
 	__atomic_fetch_add(&log->live->drained_bytes, bytes, __ATOMIC_RELAXED);
-	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS) {
-		uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
-		struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS];
-		extent->offset = offset;
-		extent->records = header->records;
-		extent->bytes = bytes;
-		__atomic_store_n(&extent->number, index + 1, __ATOMIC_RELEASE);
-	}
+	if (log->is_wrapping && header->type == TFP_BLOCK_EVENTS)
+		tfp_wrap_remember(log, offset, bytes, header->records);
 	return TFP_LOSS_NONE;
 }
 
@@ -452,7 +339,7 @@ enum tfp_loss tfp_file_seal_apart(struct tfp_block_header *header, const void *p
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (header->encoded_bytes + 7) & ~UINT64_C(7), whole = sizeof *header + bytes, written = 0;
-	uint64_t before, offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, COUNTERS_BYTES, &before);
+	uint64_t before, offset = reserve(log, whole, log->is_wrapping ? log->page_bytes : 8, TFP_COUNTERS_BYTES, &before);
 
 	if (!offset)
 		return limit_of(log);
@@ -501,7 +388,7 @@ int tfp_file_detach(void *payload, size_t bytes, uint64_t offset)
 	struct tfp_log *log = tfp_state->log;
 	uint64_t page = log->page_bytes, whole = (sizeof(struct tfp_block_header) + bytes + page - 1) & ~(page - 1);
 	int is_kept;
-	long descriptor = borrow(log, &is_kept);
+	long descriptor = tfp_file_borrow(log, &is_kept);
 
 	if (descriptor < 0)
 		return -1;
@@ -512,7 +399,7 @@ int tfp_file_detach(void *payload, size_t bytes, uint64_t offset)
 	if (!result)
 		__atomic_fetch_add(&log->dropped_bytes, whole - page, __ATOMIC_RELAXED);
 	tfp_total_follow(log);
-	give_back(descriptor, is_kept);
+	tfp_file_give_back(descriptor, is_kept);
 	return result;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What file.c, make.c, shadow.c and total.c share of one open log. Rule: nobody else includes this.
+ * What file.c, make.c, shadow.c, total.c and wrap.c share of one open log. Rule: nobody else includes this.
  */
 #ifndef TFP_WRITER_LOG_H
 #define TFP_WRITER_LOG_H
@@ -13,6 +13,7 @@
 #define TFP_SHADOWS 512          /* live blocks that private memory can stand in for; 512 x 16 KiB is a busy process */
 #define TFP_EVENT_BLOCKS 65536u  /* events blocks remembered for FULL=wrap; at 4 KiB and more each, 256 MiB of log */
 #define TFP_FIRST_BYTES 98304u   /* mapped at start: header, schema, first facts, threads, pcs, nodes, one chunk */
+#define TFP_COUNTERS_BYTES 131072u /* of a limit, for the counters of 100 threads that begin once events have used up the rest */
 
 /* A live block kept in shared or private memory because the file system cannot be mapped safely. */
 struct tfp_shadow {
@@ -73,5 +74,26 @@ int tfp_file_fits(uint64_t end);
 
 /* A duplicate of `descriptor` at a number that the host will not meet, or -1: keep none. The original stays open. */
 long tfp_file_raise(long descriptor);
+
+/* A descriptor of our file for one use; *is_kept says that it must not be closed after it. Negative: loss kind. */
+long tfp_file_borrow(struct tfp_log *log, int *is_kept);
+void tfp_file_give_back(long descriptor, int is_kept);
+
+/* Where a block of `bytes` would end: with FULL=wrap they begin with a page, as reserve has it. */
+uint64_t tfp_wrap_end(const struct tfp_log *log, uint64_t bytes);
+
+/* FULL=wrap: gives the disk space of the oldest events blocks back until `bytes` more fit. Returns whether they did for a moment. */
+int tfp_wrap_make_room(struct tfp_log *log, uint64_t bytes);
+
+/* FULL=wrap: an events block stands there, to be given up when its turn comes. */
+void tfp_wrap_remember(struct tfp_log *log, uint64_t offset, uint64_t bytes, uint64_t records);
+
+static inline void tfp_log_raise(uint64_t *word, uint64_t least)
+{
+	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+	while (old < least && !__atomic_compare_exchange_n(word, &old, least, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
 
 #endif
