@@ -42,14 +42,15 @@ static int has_room(const struct tfp_log *log, uint64_t bytes)
 	       !tfp_total_forbids(log, end, TFP_COUNTERS_BYTES) && log->newest - log->oldest < TFP_EVENT_BLOCKS;
 }
 
-/* Steps over the oldest ones that were given up. Returns the number of the oldest that was not. */
+/* Steps over the oldest ones that were given up, or whose place was taken. Returns the number of the oldest that was not. */
 static uint64_t oldest_kept(struct tfp_log *log)
 {
 	uint64_t index = __atomic_load_n(&log->oldest, __ATOMIC_RELAXED);
 
 	while (index < log->newest) {
 		const struct tfp_extent *oldest = &log->events[index % TFP_EVENT_BLOCKS];
-		if (__atomic_load_n(&oldest->number, __ATOMIC_ACQUIRE) != index + 1 || oldest->bytes)
+		uint64_t number = __atomic_load_n(&oldest->number, __ATOMIC_ACQUIRE);
+		if (number < index + 1 || (number == index + 1 && oldest->bytes))
 			break;
 		if (__atomic_compare_exchange_n(&log->oldest, &index, index + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			index++;
@@ -109,11 +110,25 @@ int tfp_wrap_make_room(struct tfp_log *log, uint64_t bytes)
 	return is_made;
 }
 
+static void give_up_kept(struct tfp_log *log, uint64_t index)
+{
+	int is_kept;
+	long descriptor = tfp_file_borrow(log, &is_kept);
+
+	if (descriptor < 0)
+		return;
+	give_up(log, descriptor, index);
+	tfp_file_give_back(descriptor, is_kept);
+}
+
 void tfp_wrap_remember(struct tfp_log *log, uint64_t offset, uint64_t bytes, uint64_t records)
 {
 	uint64_t index = __atomic_fetch_add(&log->newest, 1, __ATOMIC_RELAXED);
 	struct tfp_extent *extent = &log->events[index % TFP_EVENT_BLOCKS];
 
+	/* Several threads may each have seen the last place: whose turn comes with ours is given up first, or nobody would ever again. */
+	if (index >= TFP_EVENT_BLOCKS && extent->bytes)
+		give_up_kept(log, index - TFP_EVENT_BLOCKS);
 	extent->offset = offset;
 	extent->records = records;
 	extent->bytes = bytes;
