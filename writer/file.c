@@ -181,7 +181,9 @@ static void *map_part(struct tfp_log *log, uint64_t offset, uint64_t bytes, enum
 			return NULL;
 		if (!is_kill_safe)
 			tfp_loss_note(TFP_LOSS_not_kill_safe);
-		log->shadows[index] = (struct tfp_shadow){offset, bytes, memory};
+		log->shadows[index].offset = offset;
+		log->shadows[index].bytes = bytes;
+		__atomic_store_n(&log->shadows[index].memory, memory, __ATOMIC_RELEASE); /* read by tfp_file_sync of any thread */
 		return memory;
 	}
 	*why = TFP_LOSS_output_write;
@@ -475,7 +477,9 @@ void tfp_file_sync(void)
 	uint64_t written;
 	write_at(log, log->first, log->first_bytes, 0, &written);
 	uint32_t count = log->shadow_count < TFP_SHADOWS ? log->shadow_count : TFP_SHADOWS;
-	for (uint32_t i = 0; i < count; i++)
-		if (log->shadows[i].memory)
-			write_at(log, log->shadows[i].memory, log->shadows[i].bytes, log->shadows[i].offset, &written);
+	for (uint32_t i = 0; i < count; i++) {
+		const void *memory = __atomic_load_n(&log->shadows[i].memory, __ATOMIC_ACQUIRE);
+		if (memory)
+			write_at(log, memory, log->shadows[i].bytes, log->shadows[i].offset, &written);
+	}
 }
