@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define MAP_KEEPS_OLD 4 /* MREMAP_DONTUNMAP, Linux 5.7 */
+#define ADDRESSES_END (UINT64_C(1) << 56) /* no process has addresses from there on: five levels of pages on x86-64; aarch64 has fewer */
 
 /* During the lookup itself (dlsym) no real function is known: the kernel's is the same but for errno. */
 static void *map_by_kernel(void *address, size_t length, int protection, int flags, int descriptor, off64_t offset)
@@ -45,13 +46,19 @@ static void note_map(void *start, size_t length, int protection, int flags, unsi
 MMAP(mmap, off_t)
 MMAP(mmap64, off64_t)
 
+/* An unaligned address, a length of 0 and one that was a difference below zero are refused: not an event. */
+static int can_unmap(uintptr_t address, size_t length)
+{
+	return length && !(address & 4095) && length <= ADDRESSES_END && address <= ADDRESSES_END - length;
+}
+
 TFP_EXPORT int munmap(void *address, size_t length)
 {
 	if (TFP_UNLIKELY(tfp_mode_now == TFP_MODE_COLD) && tfp_resolve())
 		return (int)syscall(SYS_munmap, address, length);
 	struct tfp_map_change change = {(uintptr_t)address, length, 0, 0, TFP_HOOK_munmap};
-	/* An unaligned address or a length of 0 is refused: not an event. */
-	if (length && !((uintptr_t)address & 4095))
+
+	if (can_unmap((uintptr_t)address, length))
 		tfp_map_removed(&change);
 	return tfp_real.munmap(address, length);
 }

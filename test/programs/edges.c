@@ -273,6 +273,20 @@ static int way_smallstack(void)
 	return 0;
 }
 
+/* One page is unmapped; sizes that are differences below zero are refused. */
+static int way_unmapfails(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t wrong[] = {0, SIZE_MAX, SIZE_MAX - 4095, (size_t)PTRDIFF_MAX + 1};
+
+	must(page != MAP_FAILED, "mmap");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		errno = 0;
+		must(munmap(page, wrong[i]) == -1 && errno == EINVAL, "munmap of a wrong size");
+	}
+	return munmap(page, 4096);
+}
+
 /* Paths that are no addresses: EFAULT, not a crash. */
 static int way_badpath(void)
 {
@@ -504,7 +518,7 @@ static const struct {
 	{"rawends", way_rawends},       {"realtime", way_realtime},
 	{"badenvironment", way_badenvironment}, {"vforkfirst", way_vforkfirst},
 	{"reallocfails", way_reallocfails}, {"errno", way_errno},     {"unloaded", way_unloaded},
-	{"smallstack", way_smallstack},
+	{"smallstack", way_smallstack}, {"unmapfails", way_unmapfails},
 };
 
 int main(int count, char **words)
