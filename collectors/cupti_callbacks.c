@@ -309,7 +309,7 @@ static inline void api_called(struct tfp_cupti *cupti, uint32_t domain, uint32_t
 /* A lane of the calling thread, also while others work for us on it (no record is being written then); tfp_thread_leave. */
 static struct tfp_thread *enter(struct tfp_lane **lane)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!thread || !thread->is_own || thread->depth < thread->is_own)
 		return thread ? tfp_thread_enter_lane(thread, lane) : NULL;

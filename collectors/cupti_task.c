@@ -260,7 +260,7 @@ uint32_t tfp_cupti_task(struct tfp_thread *self)
 /* Where our thread cannot: it never started, or the process may make no more system calls. */
 static void end_here(struct tfp_cupti *cupti)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 	struct tfp_lane *lane;
 
 	if (!thread || !(thread = tfp_thread_enter_lane(thread, &lane)))

@@ -107,7 +107,7 @@ static __attribute__((noinline)) void write_begin(struct tfp_thread *thread, con
 /* The thread's state for a call that takes the slow road; NULL: it cannot be noted. */
 static __attribute__((noinline, cold)) struct tfp_thread *thread_of_call(struct tfp_gpu_call *call)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!thread || thread->is_own)
 		return NULL;
@@ -458,7 +458,7 @@ static inline int is_known(const struct tfp_gpu_thread *gpu, uint32_t correlatio
 
 void tfp_gpu_seen_enter(const struct tfp_gpu_seen *seen)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
 	*seen->scratch = UNSEEN;

@@ -206,7 +206,7 @@ static void put(struct tfp_thread *thread, struct tfp_lane *lane, unsigned funct
 void tfp_io_done(unsigned function, int descriptor, uint64_t begin, int64_t result)
 {
 	struct tfp_lane *lane;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!thread || thread->is_own)
 		return;

@@ -135,7 +135,7 @@ static void end_call(struct tfp_thread *thread, struct tfp_lane *lane, uint64_t 
 /* Where a window of steps is awaited: what repeats of this thread's calls are steps. */
 static __attribute__((noinline)) void watch(uintptr_t caller)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!thread || thread->is_own || thread->depth)
 		return;

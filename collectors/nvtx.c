@@ -251,7 +251,7 @@ static void domain_end(void *domain, uint64_t id)
 /* Facts need a log: started here where nothing else has. */
 static int is_ready(void)
 {
-	return (tfp_self && tfp_self->is_ready == 1) || tfp_thread_start() != NULL;
+	return tfp_thread_have() != NULL;
 }
 
 static void name_category(uint32_t category, const char *text)

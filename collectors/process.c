@@ -93,7 +93,7 @@ void tfp_process_allowed(void)
 void tfp_process_forking(void)
 {
 	/* A process that does nothing but fork again must be there to be named as a parent. */
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!is_live())
 		return;

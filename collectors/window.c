@@ -109,7 +109,7 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 
 void tfp_window_change(int is_open, enum tfp_window_cause cause, uint32_t index)
 {
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (!thread)
 		return;

@@ -165,7 +165,7 @@ static __attribute__((noinline)) void meet(const void *caller)
 	static _Atomic uint32_t tries;
 	static _Atomic int is_busy; /* what attaching allocates comes here again */
 	int error = errno;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 
 	if (thread && !__atomic_exchange_n((int *)&is_busy, 1, __ATOMIC_ACQUIRE)) {
 		void *torch = find_torch(tfp_object_of(caller));

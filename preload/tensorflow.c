@@ -161,7 +161,7 @@ static void attach(void *framework)
 static __attribute__((noinline)) void meet(void)
 {
 	int error = errno;
-	struct tfp_thread *thread = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *thread = tfp_thread_have();
 	void *framework = thread ? tfp_object_find(FRAMEWORK) : NULL;
 
 	if (framework)

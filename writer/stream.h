@@ -128,6 +128,13 @@ static inline __attribute__((always_inline)) struct tfp_thread *tfp_thread_enter
  */
 struct tfp_thread *tfp_thread_start(void);
 
+static inline struct tfp_thread *tfp_thread_have(void)
+{
+	struct tfp_thread *thread = tfp_thread_ready();
+
+	return thread ? thread : tfp_thread_start();
+}
+
 /* What tfp_thread_start calls when the process itself has not started. Defined by preload/start.c: 0 = it runs now. */
 extern int (*const tfp_start_process)(void) TFP_HIDDEN;
 

@@ -275,7 +275,7 @@ void tfp_thread_ignore(void)
 
 struct tfp_thread *tfp_thread_own(void)
 {
-	if (tfp_self && tfp_self->is_ready == 1)
+	if (tfp_thread_ready())
 		return tfp_self;
 	is_starting = 0;
 	struct tfp_thread *self = tfp_thread_start();
@@ -287,7 +287,7 @@ struct tfp_thread *tfp_thread_own(void)
 
 struct tfp_thread *tfp_own_begin(void)
 {
-	struct tfp_thread *self = tfp_self && tfp_self->is_ready == 1 ? tfp_self : tfp_thread_start();
+	struct tfp_thread *self = tfp_thread_have();
 
 	if (self) {
 		self->depth++;
