@@ -193,6 +193,6 @@ void tfp_cubin_note(struct tfp_cupti *cupti, const struct tfp_cupti_module_data 
 	if (module->cubin && module->bytes <= CODE_BYTES && cupti->code_ticks < tfp_state->second_ticks)
 		is_cut = tfp_cubin_scan(module->cubin, module->bytes, note_function, &note);
 	cupti->code_ticks += tfp_ticks() - note.begin;
-	if (is_cut && tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_code_skipped, 1, tfp_now());
+	if (is_cut)
+		tfp_loss_note(TFP_LOSS_code_skipped);
 }

@@ -443,8 +443,7 @@ static void failed(struct tfp_cupti *cupti)
 	if (!__atomic_compare_exchange_n((uint32_t *)&cupti->phase, &on, TFP_CUPTI_FAILED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return;
 	cupti->is_enabled = 0;
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_cupti_unflushed, 1, tfp_now()); /* what it had not yet handed over */
+	tfp_loss_note(TFP_LOSS_cupti_unflushed); /* what it had not yet handed over */
 	tfp_cupti_put_state(TFP_GPU_STATE_FAILED, 0);
 	tfp_cupti_note("cupti_failed", "CUPTI stopped for good: device times end here. State callback ", TFP_CUPTI_STATE_FATAL);
 }

@@ -319,6 +319,5 @@ void tfp_cupti_end(void)
 	if (cupti->end_done)
 		return;
 	cupti->phase = TFP_CUPTI_ENDED;
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_cupti_unflushed, 1, tfp_now());
+	tfp_loss_note(TFP_LOSS_cupti_unflushed);
 }

@@ -49,12 +49,6 @@ static struct tables *tables(void)
 	return now;
 }
 
-static void count_loss(void)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_gpu_names, 1, tfp_now());
-}
-
 /* The place of a key; NULL: none. is_wanted: take a free one. */
 static struct place *place_of(struct tables *all, uint64_t key, int is_wanted)
 {
@@ -146,7 +140,7 @@ void tfp_gpu_name_add(uint64_t key, const char *name, uint64_t module, int is_co
 	if (index)
 		__atomic_store_n((uint32_t *)&place->entry, index, __ATOMIC_RELEASE);
 	else
-		count_loss();
+		tfp_loss_note(TFP_LOSS_gpu_names);
 }
 
 void tfp_gpu_name_alias(uint64_t key, uint64_t known)
@@ -159,7 +153,7 @@ void tfp_gpu_name_alias(uint64_t key, uint64_t known)
 	if (place)
 		__atomic_store_n((uint32_t *)&place->entry, entry, __ATOMIC_RELEASE);
 	else if (entry)
-		count_loss();
+		tfp_loss_note(TFP_LOSS_gpu_names);
 }
 
 void tfp_gpu_names_drop(uint64_t module)

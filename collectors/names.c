@@ -74,12 +74,6 @@ static int enter(struct tfp_names *names, uint64_t hash, uint64_t bytes)
 	return -1;
 }
 
-static void count_loss(enum tfp_loss kind)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, kind, 1, tfp_now());
-}
-
 uint64_t tfp_name_id(const char *text, size_t length)
 {
 	uint64_t hash = tfp_name_hash(text, length);
@@ -88,11 +82,11 @@ uint64_t tfp_name_id(const char *text, size_t length)
 	int is_new = names ? enter(names, hash, kept) : -1;
 
 	if (is_new < 0)
-		count_loss(TFP_LOSS_range_names);
+		tfp_loss_note(TFP_LOSS_range_names);
 	if (is_new <= 0)
 		return hash;
 	if (kept < length)
-		count_loss(TFP_LOSS_name_cut);
+		tfp_loss_note(TFP_LOSS_name_cut);
 	struct tfp_fact_field fields[2] = {{.number = hash}, {.is_text = 1, .text = {text, kept}}};
 	tfp_store_fact(TFP_TAG_string, fields, 2);
 	return hash;

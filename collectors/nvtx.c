@@ -62,8 +62,8 @@ static const char *narrow(const uint32_t *wide, char *to)
 			*at++ = (char)(0x80 | (code >> (6 * more) & 0x3f));
 	}
 	*at = 0;
-	if (wide && *wide && tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_name_cut, 1, tfp_now());
+	if (wide && *wide)
+		tfp_loss_note(TFP_LOSS_name_cut);
 	return to;
 }
 

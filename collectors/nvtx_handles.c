@@ -33,12 +33,6 @@ static struct arena *get_arena(void)
 	return found;
 }
 
-static void count_full(void)
-{
-	if (tfp_self && tfp_self->is_ready == 1)
-		tfp_loss_add(tfp_self, TFP_LOSS_range_names, 1, tfp_now());
-}
-
 /* A handle with its text, known to no log yet; NULL when there is no room. */
 static struct tfp_nvtx_handle *make(struct arena *place, const char *text, size_t length)
 {
@@ -96,7 +90,7 @@ struct tfp_nvtx_handle *tfp_nvtx_string_handle(const char *text, size_t length)
 	if (place && !made)
 		made = make(place, text, length); /* the probes met others: a handle that is not found again */
 	if (!made)
-		count_full();
+		tfp_loss_note(TFP_LOSS_range_names);
 	return made;
 }
 
@@ -108,7 +102,7 @@ struct tfp_nvtx_handle *tfp_nvtx_domain_handle(const char *text, size_t length)
 	if (handle)
 		handle->id = ++place->domains;
 	else
-		count_full();
+		tfp_loss_note(TFP_LOSS_range_names);
 	return handle;
 }
 

@@ -277,14 +277,14 @@ static inline void tfp_loss_add(struct tfp_thread *thread, enum tfp_loss kind, u
 	slot->count += count;
 }
 
-/* The same of one, now, where the caller knows of no thread: start-up comes here before there is one. Any context, while there is a log. */
+/* The same of one, now, where the caller knows of no thread: start-up comes here before there is one. Any context. */
 static inline void tfp_loss_note(enum tfp_loss kind)
 {
 	struct tfp_thread *thread = tfp_thread_ready();
 
 	if (thread)
 		tfp_loss_add(thread, kind, 1, tfp_now());
-	else
+	else if (tfp_state)
 		tfp_state->early_losses[kind]++;
 }
 
