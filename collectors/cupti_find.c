@@ -102,14 +102,11 @@ static void note_packages(struct folders *folders, const char *name)
 static int note_object(struct dl_phdr_info *info, size_t bytes, void *into)
 {
 	struct folders *folders = into;
-	const char *name = info->dlpi_name, *base = name;
+	const char *name = info->dlpi_name, *base = name ? tfp_base_name(name) : NULL;
 	static const char runtime[] = "libcudart.so.";
 
 	(void)bytes;
 	note_packages(folders, name);
-	for (const char *at = name; at && *at; at++)
-		if (*at == '/')
-			base = at + 1;
 	if (!name || base == name || !is_of_cuda(base) || folders->count == FOLDERS || base - name > PATH)
 		return 0;
 	char *path = folders->paths[folders->count++];

@@ -43,13 +43,10 @@ struct search {
 static int compare(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct search *search = context;
-	const char *name = info->dlpi_name ? info->dlpi_name : "", *base = name;
+	const char *name = info->dlpi_name ? info->dlpi_name : "", *base = tfp_base_name(name);
 	size_t length = tfp_length(search->prefix), whole = tfp_length(name);
 
 	(void)bytes;
-	for (size_t i = 0; i < whole; i++)
-		if (name[i] == '/')
-			base = name + i + 1;
 	if (whole >= PATH_ROOM || tfp_length(base) < length || !tfp_same(base, search->prefix, length))
 		return 0;
 	tfp_copy(search->path, name, whole + 1);

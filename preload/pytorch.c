@@ -86,12 +86,9 @@ static int watching_lock(void *mutex)
 
 static void *mutex_of(void (*call)(void))
 {
-	const char *path = tfp_object_of(watched.in), *base = path ? path : "";
+	const char *path = tfp_object_of(watched.in), *base = tfp_base_name(path ? path : "");
 	struct tfp_slots_object object;
 
-	for (; path && *path; path++)
-		if (*path == '/')
-			base = path + 1;
 	int is_turned = watched.lock && tfp_slots_find(&object, (const char *const[]){base, NULL}) &&
 			tfp_slots_turn(&object, "pthread_mutex_lock", (const void *)watching_lock);
 	watched.mutex = NULL;

@@ -21,21 +21,11 @@ struct search {
 	struct tfp_slots_object *object;
 };
 
-static const char *base_of(const char *path)
-{
-	const char *base = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			base = path + 1;
-	return base;
-}
-
 /* Under the loader's lock. */
 static int look(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct search *search = context;
-	const char *base = base_of(info->dlpi_name ? info->dlpi_name : "");
+	const char *base = tfp_base_name(info->dlpi_name ? info->dlpi_name : "");
 	int is_one = 0, has_tables = 0;
 
 	(void)bytes;

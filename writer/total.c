@@ -235,11 +235,9 @@ static struct tfp_total_entry *take_entry(const struct tfp_log *log, long file)
 static void publish(struct tfp_log *log)
 {
 	struct tfp_total_entry *entry = log->total.entry;
-	const char *name = log->unborn;
+	const char *name = tfp_base_name(log->unborn);
 
 	entry->space = log->total.space;
-	for (const char *at = log->unborn; *at; at++)
-		name = *at == '/' ? at + 1 : name;
 	size_t length = tfp_length(name);
 	tfp_copy(entry->name, name, length < sizeof entry->name ? length + 1 : 0);
 	__atomic_store_n(&entry->log_id, log->id, __ATOMIC_RELEASE);
