@@ -4,7 +4,6 @@
 
 #include "collectors/gpu_blocks.h"
 
-
 #include "writer/poison.h"
 
 /* Values in the order of the record's fields. */

@@ -8,8 +8,6 @@
 
 #include "writer/poison.h"
 
-#include "writer/poison.h"
-
 /*
  * Programs that `SKIP=default` passes over: those that jobs start by the hundred around the program that is meant, and
  * whose own memory nobody asks for. Three kinds: shells and the helpers that scripts are made of; tools that build
