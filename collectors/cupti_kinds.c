@@ -52,18 +52,13 @@ static const uint8_t resources[] = {
 
 void tfp_cupti_pair(uint8_t tag, const char *name, const char *text, uint64_t number)
 {
-	char line[256], digits[20];
-	size_t length = tfp_length(text), count = 0;
+	char line[256];
+	size_t length = tfp_length(text);
 
-	if (length > sizeof line - sizeof digits - 1)
-		length = sizeof line - sizeof digits - 1;
+	if (length > sizeof line - TFP_NUMBER_ROOM - 1)
+		length = sizeof line - TFP_NUMBER_ROOM - 1;
 	tfp_copy(line, text, length);
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while ((number /= 10) && count < sizeof digits);
-	while (count)
-		line[length++] = digits[--count];
-	line[length] = 0;
+	*tfp_write_number(line + length, number, 10) = 0;
 	tfp_fact_pair(tag, name, line);
 }
 

@@ -65,16 +65,9 @@ static size_t put_text(char *to, const char *text)
 
 static size_t put_link(char *to, size_t room, int descriptor)
 {
-	char link[32] = "/proc/self/fd/", digits[12];
-	size_t at = tfp_length(link), count = 0;
-	unsigned number = (unsigned)descriptor;
+	char link[sizeof "/proc/self/fd/" + TFP_NUMBER_ROOM] = "/proc/self/fd/";
 
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		link[at++] = digits[--count];
-	link[at] = 0;
+	*tfp_write_number(link + tfp_length(link), (unsigned)descriptor, 10) = 0;
 	long length = tfp_sys(SYS_readlinkat, AT_FDCWD, (long)link, (long)to, (long)room - 1, 0, 0);
 	to[length > 0 ? length : 0] = 0;
 	return length > 0 ? (size_t)length : put_text(to, "(unknown)");

@@ -65,19 +65,6 @@ static uint32_t site_of(uintptr_t caller)
 	return 0;
 }
 
-static char *put_number(char *at, uint64_t number, unsigned base)
-{
-	char digits[24];
-	unsigned count = 0;
-
-	do
-		digits[count++] = "0123456789abcdef"[number % base];
-	while (number /= base);
-	while (count)
-		*at++ = digits[--count];
-	return at;
-}
-
 /* "libjax_common.so+0x7cca925", and behind a space the Python stack's number: told apart, and joined again, by the reader. */
 static uint32_t tell_name(struct tfp_thread *thread, uint64_t key, uintptr_t caller, uint32_t stack)
 {
@@ -88,10 +75,10 @@ static uint32_t tell_name(struct tfp_thread *thread, uint64_t key, uintptr_t cal
 	*at++ = '+';
 	*at++ = '0';
 	*at++ = 'x';
-	at = put_number(at, caller - library_bias, 16);
+	at = tfp_write_number(at, caller - library_bias, 16);
 	if (stack) {
 		*at++ = ' ';
-		at = put_number(at, stack, 10);
+		at = tfp_write_number(at, stack, 10);
 	}
 	uint32_t name = tfp_op_find(thread, key, text, (size_t)(at - text));
 	uint8_t *kind = tfp_op_kind(name);

@@ -117,19 +117,6 @@ static const char *type_name(int32_t type)
 	return type >= 0 && type < (int32_t)(sizeof names / sizeof *names) ? names[type] : "other";
 }
 
-static char *put_number(char *at, uint64_t number)
-{
-	char digits[20];
-	unsigned count = 0;
-
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		*at++ = digits[--count];
-	return at;
-}
-
 /* Is it defined, and strided? Asking others for their sizes would print an error. `tensor` is at::Tensor, a pointer to the object. */
 static int has_sizes(const void *tensor, const struct tfp_pytorch_api *api)
 {
@@ -157,7 +144,7 @@ static char *put_tensor(char *at, const char *end, const void *tensor, const str
 	for (int64_t i = 0; i < dimensions; i++) {
 		if (i)
 			*at++ = ',';
-		at = put_number(at, (uint64_t)sizes[i]);
+		at = tfp_write_number(at, (uint64_t)sizes[i], 10);
 	}
 	*at++ = ']';
 	return at;
@@ -194,7 +181,7 @@ static char *put_list(char *at, const char *end, const uint8_t *value, const str
 		}
 		if (i)
 			*at++ = ',';
-		at = put_number(at, number);
+		at = tfp_write_number(at, number, 10);
 	}
 	*at++ = ')';
 	return at;

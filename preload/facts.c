@@ -99,19 +99,12 @@ static void read_stat(const char *path, uint32_t *parent, uint64_t *start)
 uint64_t tfp_facts_start_of(uint32_t pid)
 {
 	char path[32] = "/proc/";
-	char digits[12];
-	unsigned count = 0;
-	char *at = path + 6;
 	uint32_t unused;
 	uint64_t start = 0;
 
 	if (!pid)
 		return 0;
-	for (; pid; pid /= 10)
-		digits[count++] = (char)('0' + pid % 10);
-	while (count)
-		*at++ = digits[--count];
-	tfp_copy(at, "/stat", 6);
+	tfp_copy(tfp_write_number(path + 6, pid, 10), "/stat", 6);
 	read_stat(path, &unused, &start);
 	return start;
 }
@@ -244,18 +237,15 @@ static void note_places(void)
 static void note_cpus(void)
 {
 	unsigned char mask[1024]; /* the kernel's set: 8192 processors */
-	char text[12], *at = text + sizeof text - 1;
+	char text[TFP_NUMBER_ROOM + 1];
 	long bytes = tfp_sys(SYS_sched_getaffinity, 0, sizeof mask, (long)mask, 0, 0, 0);
 	unsigned count = 0;
 
 	for (long i = 0; i < bytes; i++)
 		for (unsigned bits = mask[i]; bits; bits &= bits - 1)
 			count++;
-	*at = 0;
-	do
-		*--at = (char)('0' + count % 10);
-	while (count /= 10);
-	tfp_fact_pair(TFP_TAG_host, "cpus", at);
+	*tfp_write_number(text, count, 10) = 0;
+	tfp_fact_pair(TFP_TAG_host, "cpus", text);
 }
 
 #if defined __x86_64__

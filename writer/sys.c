@@ -152,6 +152,19 @@ const char *tfp_base_name(const char *path)
 	return base;
 }
 
+char *tfp_write_number(char *at, uint64_t number, unsigned base)
+{
+	char digits[TFP_NUMBER_ROOM];
+	unsigned count = 0;
+
+	do
+		digits[count++] = "0123456789abcdef"[number % base];
+	while (number /= base);
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
 size_t tfp_length(const char *text)
 {
 	size_t length = 0;

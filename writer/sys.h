@@ -61,6 +61,9 @@ int tfp_same_text(const char *a, const char *b); /* both end with a zero */
 int tfp_begins_with(const char *text, const char *start);
 const char *tfp_base_name(const char *path); /* its last part */
 
+#define TFP_NUMBER_ROOM 20 /* digits of any number, base 10 or 16 */
+char *tfp_write_number(char *at, uint64_t number, unsigned base); /* returns what is behind it; no zero is put there */
+
 /* FNV-1a, 64 bits, continued from `hash`; the first time from TFP_HASH. */
 #define TFP_HASH UINT64_C(0xcbf29ce484222325)
 uint64_t tfp_hash(uint64_t hash, const void *bytes, size_t length);

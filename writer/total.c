@@ -84,26 +84,13 @@ static int is_there(const char *path)
 	return 1;
 }
 
-static void put_decimal(char *to, uint32_t number)
-{
-	char digits[12];
-	int count = 0;
-
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		*to++ = digits[--count];
-	*to = 0;
-}
-
 /* Our pid namespace. 0: /proc tells nothing, or counts processes otherwise than we do. */
 static uint32_t own_space(void)
 {
 	char self[16] = "", own[16];
 	struct stat status;
 
-	put_decimal(own, tfp_state->pid);
+	*tfp_write_number(own, tfp_state->pid, 10) = 0;
 	if (tfp_sys(SYS_readlinkat, AT_FDCWD, (long)"/proc/self", (long)self, sizeof self - 1, 0, 0) < 1 ||
 	    !tfp_same(self, own, tfp_length(own) + 1) ||
 	    tfp_sys(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&status, 0, 0, 0) < 0)
@@ -118,7 +105,7 @@ static int is_alive(const struct tfp_total_share *share, const struct tfp_total_
 
 	if (!share->space || copy->space != share->space)
 		return 1;
-	put_decimal(path + 6, copy->pid);
+	*tfp_write_number(path + 6, copy->pid, 10) = 0;
 	return is_there(path) || !is_there("/proc/self");
 }
 
