@@ -2,6 +2,7 @@
 /* Unit tests of a thread's state: when it is looked for, and what is counted around its begin. */
 #include "writer/stream.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,11 @@
 
 #include <cmocka.h>
 
+#include "writer/file.h"
+#include "writer/schema.h"
 #include "writer/signals.h"
+
+static char folder[] = "/tmp/thread_state_test.XXXXXX", path[256];
 
 static int starts;
 
@@ -82,13 +87,62 @@ static void test_a_thread_that_begins_inside_a_question(void **state)
 	tfp_self = NULL;
 }
 
+static struct tfp_thread *taken;
+
+static void *take_state(void *unused)
+{
+	taken = tfp_thread_start();
+	return unused;
+}
+
+static struct tfp_thread *state_of_new_thread(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, take_state, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_non_null(taken);
+	return taken;
+}
+
+/* A thread ended inside a call of a framework, as a cancelled one does: the next to have its state is not inside of that call. */
+static void test_what_a_thread_leaves_behind(void **state)
+{
+	struct tfp_file_header header = {.log_id = 0x1234, .pid = (uint32_t)getpid()};
+	struct tfp_file_options options = {.directory = folder, .host = "host"};
+
+	(void)state;
+	tfp_clock_choose();
+	header.clock_kind = tfp_clock_kind;
+	tfp_clock_read(&header.origin);
+	tfp_origin.ticks = header.origin.ticks;
+	cold_state();
+	tfp_state->pid = header.pid;
+	assert_int_equal(tfp_file_make(&options, &header), 0);
+	assert_int_equal(tfp_schema_store(), 0);
+	tfp_state->phase = TFP_STATE_READY;
+	struct tfp_thread *first = state_of_new_thread();
+	first->op_since = 1000;
+	first->op_nested = 1;
+	assert_ptr_equal(state_of_new_thread(), first);
+	assert_int_equal(first->op_since, 0);
+	assert_int_equal(first->op_nested, 0);
+	snprintf(path, sizeof path, "%s/host.%u.%016x.tfp", folder, header.pid, 0x1234);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_look_where_the_start_has_failed),
 		cmocka_unit_test(test_signals_given_back_in_a_child_of_a_handler),
 		cmocka_unit_test(test_a_thread_that_begins_inside_a_question),
+		cmocka_unit_test(test_what_a_thread_leaves_behind),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (!mkdtemp(folder))
+		return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(folder);
+	return failed;
 }
