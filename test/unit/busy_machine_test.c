@@ -151,8 +151,8 @@ static void of_several_processes_it_is_said_whose_wait_it_was(void **state)
 
 	(void)state;
 	verdict_say_waited(&text, "From", &rows, &request, &busy);
-	assert_string_equal(text.bytes, "From the first step to the last their thread in process 8, rank 1, which waited most, waited for a "
-					"processor 40 % of the time: other work had them.");
+	assert_string_equal(text.bytes, "From the first step to the last their thread in process 8, rank 1, which waited most, waited for "
+					"a processor 40 % of the time: other work had them.");
 	text_clear(&text);
 	rows.processes = 1;
 	verdict_say_waited(&text, "From", &rows, &request, &busy);
