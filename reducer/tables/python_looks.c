@@ -61,6 +61,7 @@ void python_looks_add(struct look_sums *to, const struct look_sums *more)
 	to->other_ns += more->other_ns;
 	to->cpu_ns += more->cpu_ns;
 	to->between_ns += more->between_ns;
+	to->between_looks += more->between_looks;
 	to->ran_ns += more->ran_ns;
 	to->aside_ns += more->aside_ns;
 }
@@ -176,6 +177,7 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 		gathering->looks->each_most = look->count;
 	if (is_in_scope && is_asked(gathering, look->time_ns, &step)) {
 		uint64_t wall = look->wall_ns, in_step = step ? wall : 0, count = looks_in(gathering, look);
+		bool is_in_none = !step && is_between(gathering, look->time_ns);
 		const struct look_sums more = {
 			.looks = count,
 			.time_square = (double)wall * (double)wall / (double)count,
@@ -183,7 +185,8 @@ static void take_look(struct gathering *gathering, const struct python_look *loo
 			.time_ns = wall,
 			.step_ns = in_step,
 			.other_ns = is_marked ? 0 : in_step,
-			.between_ns = !step && is_between(gathering, look->time_ns) ? wall : 0,
+			.between_ns = is_in_none ? wall : 0,
+			.between_looks = is_in_none ? count : 0,
 		};
 		gathering->looks->step_looks += step ? count : 0;
 		take_sums(gathering, look->stack, &more);
@@ -493,7 +496,7 @@ void python_looks_say_between(struct text *sentence, const struct request *reque
 		most = looks.list[i].own.between_ns > looks.list[most].own.between_ns ? i : most;
 	const struct look_sums function = looks.lines.count ? sums_of_function(&looks, most) : (struct look_sums){0};
 	if (function.between_ns && (double)function.between_ns >= BETWEEN_FROM * (double)looks.all.between_ns &&
-	    function.looks >= PYTHON_LOOKS_ENOUGH) {
+	    function.between_looks >= PYTHON_LOOKS_ENOUGH) {
 		struct text place = {0};
 		python_looks_place(&place, &looks, most);
 		text_format(sentence, " %.0f %% of that is in %s, above all %s, by looks at Python code.",

@@ -19,7 +19,7 @@ struct look_sums {
 	uint64_t looks;                              /* of threads whose wall time counts */
 	double time_square, step_square; /* sums of squares of what each look stands for: the variances of the two times below */
 	uint64_t time_ns, step_ns, other_ns, cpu_ns; /* other: within steps, in none of their parts but 'other' */
-	uint64_t between_ns; /* from the first step to the last, in none, judged or not */
+	uint64_t between_ns, between_looks; /* from the first step to the last, in none, judged or not */
 	uint64_t ran_ns, aside_ns; /* processor time within steps: of the threads whose wall time counts, of other ones beside them */
 };
 

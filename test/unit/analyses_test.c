@@ -425,6 +425,35 @@ static void test_looks_by_any_thread(void **state)
 	assert_int_equal(found.threads, 1);
 }
 
+/* A function that was looked at in each step, and twice between them, was seen there twice. */
+static void test_looks_between_steps(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = &fixture->processes[0];
+	struct thread thread[] = {{.serial = 1, .tid = 100}};
+	struct step steps[] = {{.time_ns = 0, .rest_ns = 5, .end_ns = 5, .number = 1, .thread = 1, .is_chosen = 1, .confidence = 1},
+			       {.time_ns = 20, .rest_ns = 25, .end_ns = 25, .number = 2, .thread = 1, .is_chosen = 1, .confidence = 1},
+			       {.time_ns = 40, .end_ns = 60, .number = 3, .thread = 1, .is_chosen = 1, .confidence = 1}};
+	struct python_look looks[] = {{.time_ns = 2, .wall_ns = 5, .thread = 1, .count = 1},
+				      {.time_ns = 4, .wall_ns = 5, .thread = 1, .count = 1},
+				      {.time_ns = 10, .wall_ns = 7, .thread = 1, .count = 1},
+				      {.time_ns = 22, .wall_ns = 5, .thread = 1, .count = 1},
+				      {.time_ns = 30, .wall_ns = 9, .thread = 1, .count = 1},
+				      {.time_ns = 42, .wall_ns = 5, .thread = 1, .count = 1}};
+	struct python_looks found = {0};
+
+	process->threads = thread;
+	process->thread_count = 1;
+	process->steps = steps;
+	process->step_count = 3;
+	process->python.looks = looks;
+	process->python.look_count = 6;
+	python_looks_stacks(&found, &fixture->request, NULL, NULL);
+	assert_int_equal(found.all.looks, 6);
+	assert_int_equal(found.all.between_looks, 2);
+	assert_int_equal(found.all.between_ns, 16);
+}
+
 /* Three looks, of which one stands for nearly all of the time, are worth little more than one: 0.3 / sqrt(1.23), not / sqrt(3). */
 static void test_looks_that_stand_for_much(void **state)
 {
@@ -473,6 +502,7 @@ int main(void)
 		TEST(test_names_select),
 		TEST(test_what_passes_memory_on),
 		TEST(test_looks_by_any_thread),
+		TEST(test_looks_between_steps),
 		TEST(test_looks_that_stand_for_much),
 	};
 
