@@ -45,7 +45,7 @@ const char *program_reason(enum program_obstacle obstacle)
 		return "it is built with a sanitizer, which owns malloc; the library stands aside: record a build without it";
 	case PROGRAM_PASSED_OVER:
 		return "the settings ONLY and SKIP pass it over (by default shells, compilers and the like; children are "
-		       "recorded); use --skip= to record it";
+		       "recorded); to record it use --skip=, and name it in --only where that is set";
 	case PROGRAM_UNKNOWN:
 		return "its file is no ELF program that could be read";
 	case PROGRAM_FINE:
