@@ -124,9 +124,12 @@ void summary_put_gpu(struct summary *summary)
 		is_part |= brief.devices[i].processes && brief.devices[i].recorded_ns < (uint64_t)summary->request->run->duration_ns;
 	if (!brief.any || is_idle(&brief) ||
 	    !summary_heading(summary, is_part ? "GPU                          busy of window    kernels     copies   memory peak"
-					      : "GPU                           busy   of run    kernels     copies   memory peak", 2))
+					      : "GPU                           busy   of run    kernels     copies   memory peak", 2)) {
+		gpu_brief_free(&brief);
 		return;
-	qsort(brief.devices, brief.device_count, sizeof(*brief.devices), by_time);
+	}
+	if (brief.device_count)
+		qsort(brief.devices, brief.device_count, sizeof(*brief.devices), by_time);
 	kept = 1 + (brief.reason_count < REASONS_SHOWN ? brief.reason_count : REASONS_SHOWN);
 	for (; shown < brief.device_count && shown < DEVICES_SHOWN; shown++) {
 		bool is_last = shown + 1 == brief.device_count;
@@ -136,4 +139,5 @@ void summary_put_gpu(struct summary *summary)
 	}
 	summary_more(summary, brief.device_count, shown, "device_timeline");
 	put_launches(summary, &brief);
+	gpu_brief_free(&brief);
 }

@@ -192,6 +192,7 @@ static void gather_device_memory(struct rule_facts *facts, const struct request 
 		if (full.is_known && full.total > 0 && (most.total <= 0 || full.used * most.total > most.used * full.total))
 			most = full;
 	}
+	gpu_brief_free(&brief);
 	if (is_least)
 		facts_own(facts, FACT_device_memory_least, 1, "losses", "count", "%s", "severity=lost");
 	if (most.total <= 0)

@@ -7,25 +7,40 @@
 #include "reducer/tables/job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* The place of a device that is known; device_count = it is not. */
+static size_t place_of(const struct gpu_brief *brief, const struct process *process, uint32_t id)
+{
+	size_t i = 0;
+
+	while (i < brief->device_count && !gpu_is_one_device(brief->devices[i].process, brief->devices[i].id, process, id))
+		i++;
+	return i;
+}
 
 /* What a process calls device `id`. */
 static struct gpu_brief_device *device_of(struct gpu_brief *brief, const struct process *process, uint32_t id)
 {
-	for (size_t i = 0; i < brief->device_count; i++) {
-		struct gpu_brief_device *device = &brief->devices[i];
-		if (!gpu_is_one_device(device->process, device->id, process, id))
-			continue;
-		if (!gpu_has_uuid(device->process, device->id)) {
-			device->process = process; /* may know it better */
-			device->id = id;
-		}
-		return device;
+	struct gpu_brief_device *device;
+
+	if (brief->last_process == process && brief->last_id == id)
+		return &brief->devices[brief->last];
+	brief->last = place_of(brief, process, id);
+	brief->last_process = process;
+	brief->last_id = id;
+	if (brief->last == brief->device_count) {
+		brief->devices =
+			base_grow(brief->devices, &brief->device_room, brief->device_count + 1, sizeof(*brief->devices));
+		brief->devices[brief->device_count++] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
 	}
-	if (brief->device_count == GPU_BRIEF_DEVICES)
-		return &brief->devices[GPU_BRIEF_DEVICES - 1];
-	brief->devices[brief->device_count] = (struct gpu_brief_device){.id = id, .process = process, .name = ""};
-	return &brief->devices[brief->device_count++];
+	device = &brief->devices[brief->last];
+	if (!gpu_has_uuid(device->process, device->id)) {
+		device->process = process; /* may know it better */
+		device->id = id;
+	}
+	return device;
 }
 
 /* Where memory is of no device that anybody named, that a device has no account does not say that it had no memory. */
@@ -123,4 +138,10 @@ void gpu_brief(struct gpu_brief *brief, const struct request *request)
 		take_counts(brief, run->processes[i].gpu);
 	}
 	take_peaks(brief, request);
+}
+
+void gpu_brief_free(struct gpu_brief *brief)
+{
+	free(brief->devices);
+	*brief = (struct gpu_brief){0};
 }

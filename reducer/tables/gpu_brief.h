@@ -25,20 +25,23 @@ struct gpu_brief_reason {
 	uint64_t count;
 };
 
-#define GPU_BRIEF_DEVICES 64 /* more count as the last one */
 #define GPU_BRIEF_REASONS 64
 
 struct gpu_brief {
 	bool any;          /* the run has something to do with GPUs */
-	struct gpu_brief_device devices[GPU_BRIEF_DEVICES];
-	size_t device_count;
+	struct gpu_brief_device *devices;
+	size_t device_count, device_room;
+	const struct process *last_process; /* while it is made: whose device was looked up last, */
+	uint32_t last_id;		    /* by which number, */
+	size_t last;			    /* and where it stands */
 	uint64_t paired, device_only, host_only; /* launches */
 	uint64_t impossible, endless; /* device records with impossible times; without an end, on a device whose work failed */
 	struct gpu_brief_reason reasons[GPU_BRIEF_REASONS];  /* of host-only, device-only, and calls that started nothing */
 	size_t reason_count;
 };
 
-/* Of all processes of the run together; peaks of the wanted ones. */
+/* Of all processes of the run together; peaks of the wanted ones. gpu_brief_free after it. */
 void gpu_brief(struct gpu_brief *brief, const struct request *request);
+void gpu_brief_free(struct gpu_brief *brief);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * Rule: each expectation stands in the test; every log is made here.
  */
+#include "reducer/read/log.h"
 #include "reducer/tables/gpu_brief.h"
 #include "test/unit/gpu_made.h"
 
@@ -180,13 +181,47 @@ static void test_memory_of_no_device_is_no_peak_of_one(void **state)
 		gpu_brief(&brief, &(struct request){.run = &run});
 		assert_int_equal(brief.device_count, 1);
 		assert_int_equal(brief.devices[0].has_peak, count == 0);
+		gpu_brief_free(&brief);
 	}
+}
+
+/* Of a hundred the 64th had what the last 37 did, and was shown as the busiest of all. */
+static void test_each_device_of_a_large_job_is_one(void **state)
+{
+	enum { RANKS = 100 };
+	static struct gpu_queue queue;
+	static struct gpu_device devices[RANKS];
+	static struct gpu_sweep sweeps[RANKS];
+	static struct gpu_kernel kernels[RANKS];
+	static struct gpu gpus[RANKS];
+	static struct process processes[RANKS];
+	static struct log log;
+	struct run run = {.processes = processes, .process_count = RANKS};
+	struct gpu_brief brief;
+
+	(void)state;
+	for (unsigned i = 0; i < RANKS; i++) {
+		devices[i] = (struct gpu_device){.name = "GPU", .has_uuid = 1, .uuid = {(uint8_t)i}};
+		sweeps[i].busy.busy_ns = 10 + i;
+		kernels[i].occurrences = 1 + i;
+		gpus[i] = (struct gpu){.devices = &devices[i], .device_count = 1, .sweeps = &sweeps[i], .sweep_count = 1,
+				       .queues = &queue, .queue_count = 1, .kernels = &kernels[i], .kernel_count = 1};
+		processes[i] = (struct process){.gpu = &gpus[i], .log = &log};
+	}
+	gpu_brief(&brief, &(struct request){.run = &run});
+	assert_int_equal(brief.device_count, RANKS);
+	for (unsigned i = 0; i < RANKS; i++) {
+		assert_int_equal(brief.devices[i].busy_ns, 10 + i);
+		assert_int_equal(brief.devices[i].kernels, 1 + i);
+	}
+	gpu_brief_free(&brief);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
+		cmocka_unit_test(test_each_device_of_a_large_job_is_one),
 		cmocka_unit_test(test_a_release_that_is_told_late),
 		cmocka_unit_test(test_device_memory_from_calls_and_from_cupti),
 		cmocka_unit_test(test_memory_that_only_cupti_saw),
