@@ -38,12 +38,29 @@ static void put_share(struct summary *summary, const struct gpu_brief_device *de
 	text_format(&summary->line, "%9s", device->processes > 1 || device->busy_ns > device->recorded_ns ? "-" : text);
 }
 
+/* Does another process of the same machine call another device by that number? */
+static bool is_ambiguous(const struct gpu_brief *brief, const struct gpu_brief_device *device)
+{
+	for (size_t i = 0; i < brief->device_count; i++) {
+		const struct gpu_brief_device *other = &brief->devices[i];
+		const char *host = device->process->of_host, *other_host = other->process->of_host;
+		if (other != device && other->id == device->id &&
+		    (host == other_host || (host && other_host && strcmp(host, other_host) == 0)))
+			return true;
+	}
+	return false;
+}
+
 /* is_recorded: that nothing ran on it is known, not only that nobody looked. */
-static void put_device(struct summary *summary, const struct gpu_brief_device *device, bool is_recorded)
+static void put_device(struct summary *summary, const struct gpu_brief *brief, const struct gpu_brief_device *device, bool is_recorded)
 {
 	struct text name = {0};
 
 	text_format(&name, "%" PRIu32 " ", device->id);
+	if (is_ambiguous(brief, device) && device->process->is_of_rank)
+		text_format(&name, "of rank %" PRIu64 " ", device->process->of_rank);
+	else if (is_ambiguous(brief, device))
+		text_format(&name, "of %" PRIu32 " ", device->process->pid);
 	if (device->process->of_host) {
 		text_string(&name, "of ");
 		escape_visible(&name, device->process->of_host, strnlen(device->process->of_host, 64));
@@ -135,7 +152,7 @@ void summary_put_gpu(struct summary *summary)
 		bool is_last = shown + 1 == brief.device_count;
 		if (shown && summary_left(summary) < 1 + !is_last + kept)
 			break;
-		put_device(summary, &brief.devices[shown], brief.paired || brief.device_only || !brief.host_only);
+		put_device(summary, &brief, &brief.devices[shown], brief.paired || brief.device_only || !brief.host_only);
 	}
 	summary_more(summary, brief.device_count, shown, "device_timeline");
 	put_launches(summary, &brief);
