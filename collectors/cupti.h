@@ -69,6 +69,7 @@ void tfp_cupti_end(void);
  * subscribes no more, and has left where it asks for no kind of record either; it left, and all of it.
  */
 int tfp_cupti_is_subscribed(void); /* by another one */
+const void *tfp_cupti_used(uint32_t *version); /* a function of the copy that we were subscribed to, so the process's one; NULL = none */
 void tfp_cupti_yield(void);
 void tfp_cupti_yielded(int has_subscribed);
 void tfp_cupti_unsubscribed(void);

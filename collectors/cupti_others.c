@@ -58,6 +58,14 @@ int tfp_cupti_is_subscribed(void)
 	return holders >= SUBSCRIBER;
 }
 
+const void *tfp_cupti_used(uint32_t *version)
+{
+	if (!tfp_cupti || !tfp_cupti->is_told)
+		return NULL;
+	*version = tfp_cupti->api.version;
+	return (const void *)tfp_cupti->api.get_version;
+}
+
 void tfp_cupti_yield(void)
 {
 	if (!__atomic_fetch_add((uint32_t *)&holders, SUBSCRIBER, __ATOMIC_SEQ_CST))
@@ -66,10 +74,17 @@ void tfp_cupti_yield(void)
 
 void tfp_cupti_yielded(int has_subscribed)
 {
-	if (!has_subscribed)
+	if (!has_subscribed) {
+		if (tfp_cupti && tfp_cupti->is_told && holders < 2 * SUBSCRIBER)
+			tfp_cupti_note("cupti_other",
+				       "Another profiler was given CUPTI, and refused by it: it has a copy of its own, newer than the one "
+				       "that was used before, or found before that, and one copy serves a process. TFPROF_CUDA=hooks "
+				       "leaves it to others. Version used: ",
+				       tfp_cupti->api.version);
 		release(SUBSCRIBER, 0);
-	else if (tfp_cupti && tfp_cupti->phase == TFP_CUPTI_YIELDED)
+	} else if (tfp_cupti && tfp_cupti->phase == TFP_CUPTI_YIELDED) {
 		tfp_cupti_put_state(TFP_GPU_STATE_TAKEN, TFP_CUPTI_MULTIPLE_SUBSCRIBERS);
+	}
 }
 
 /* XLA unsubscribes first, then gives up its kinds and flushes: until then the buffers are its own. */

@@ -9,6 +9,7 @@
 
 #include "collectors/cupti.h"
 #include "preload/cuda_real.h"
+#include "preload/dynamic.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/signposts.h"
@@ -77,18 +78,20 @@ void *tfp_cupti_unsigned(void *function)
 /* Kept across fork. Written by who holds `is_signing`. */
 static _Atomic int is_watching, is_signing;
 static uintptr_t biases[COPIES]; /* of the copies that are signed; 0 = free */
-static unsigned long long changes; /* of the list of objects, when it was looked through */
+static unsigned long long changes; /* of the list of objects, when it was looked through, */
+static struct tfp_object copies[COPIES]; /* and what was found in it */
+static int copy_count;
 
-static int is_among(const struct tfp_object *copies, int count, uintptr_t bias)
+static int is_there(uintptr_t bias)
 {
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < copy_count; i++)
 		if (copies[i].bias == bias)
 			return 1;
 	return 0;
 }
 
-/* The set of ours for a copy: the one it has, or one whose copy is gone: there are as many sets as copies. */
-static size_t set_for(const struct tfp_object *copies, int count, uintptr_t bias)
+/* The set of ours for a copy that is there: the one it has, or one whose copy is gone; there are as many sets as copies. */
+static size_t set_of(uintptr_t bias)
 {
 	size_t set = 0;
 
@@ -96,24 +99,77 @@ static size_t set_for(const struct tfp_object *copies, int count, uintptr_t bias
 		set++;
 	if (set < COPIES)
 		return set;
-	for (set = 0; is_among(copies, count, biases[set]);)
+	for (set = 0; is_there(biases[set]);)
 		set++;
 	return set;
 }
 
-static void sign_all(void)
+/* Leads the functions of subscribing of a copy through us. */
+static void sign(const struct tfp_object *copy, size_t set)
 {
-	struct tfp_object copies[COPIES];
-	int count = tfp_object_exporting("cuptiSubscribe", copies, COPIES, &changes);
-
-	for (int i = 0; i < count; i++) {
-		size_t set = set_for(copies, count, copies[i].bias);
-		biases[set] = copies[i].bias;
+	biases[set] = copy->bias;
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) \
-		tfp_signpost_turn(copies[i].section, #name, ours_##name[set], &behind_##name[set]);
+	tfp_signpost_turn(copy->section, #name, ours_##name[set], &behind_##name[set]);
 #include "collectors/tables/cupti.def"
 #undef TFP_HOOK
-	}
+}
+
+static void *exported(const struct tfp_object *copy, const char *name)
+{
+	struct tfp_dynamic tables;
+
+	return tfp_dynamic_read(&tables, copy->bias, copy->section) ? tfp_dynamic_symbol(&tables, name) : NULL;
+}
+
+/* Loaded objects do not overlap: an address lies in the last one that begins before it. NULL: in none of these. */
+static const struct tfp_object *copy_with(uintptr_t address)
+{
+	const struct tfp_object *found = NULL;
+
+	for (int i = 0; i < copy_count; i++)
+		if (copies[i].bias <= address && (!found || copies[i].bias > found->bias))
+			found = &copies[i];
+	return found;
+}
+
+/* Who was made for an older release reads what a newer one writes: records grow at their ends. */
+static int is_served_by(const struct tfp_object *copy, uint32_t version)
+{
+	uint32_t theirs = UINT32_MAX;
+	int (*get_version)(uint32_t *);
+
+	*(void **)(void *)&get_version = exported(copy, "cuptiGetVersion");
+	return get_version && get_version(&theirs) == 0 && theirs <= version;
+}
+
+/*
+ * One copy serves a process, for good: who subscribes to another one after it is refused, also when nobody uses it any more and it was
+ * taken down (seen of 12.8 and 13.0). So where ours was first, what is looked up in another copy leads to ours.
+ */
+static void forward(const struct tfp_object *copy, size_t set, const struct tfp_object *used, size_t from, const char *sought)
+{
+	void *function = sought ? exported(used, sought) : NULL, *before;
+
+#define TFP_HOOK(number, type, name, parameters, arguments, kind, help) behind_##name[set] = behind_##name[from];
+#include "collectors/tables/cupti.def"
+#undef TFP_HOOK
+	if (function && tfp_cupti_unsigned(function) == function)
+		tfp_signpost_turn(copy->section, sought, function, &before);
+}
+
+static void sign_all(const char *sought)
+{
+	uint32_t version = 0;
+	int count = tfp_object_exporting("cuptiSubscribe", copies, COPIES, &changes);
+
+	copy_count = count < 0 ? copy_count : count;
+	for (int i = 0; i < count; i++)
+		sign(&copies[i], set_of(copies[i].bias));
+	uintptr_t function = (uintptr_t)tfp_cupti_used(&version);
+	const struct tfp_object *used = function ? copy_with(function) : NULL;
+	for (int i = 0; used && i < copy_count; i++)
+		if (&copies[i] != used && is_served_by(&copies[i], version))
+			forward(&copies[i], set_of(copies[i].bias), used, set_of(used->bias), sought);
 }
 
 void tfp_cupti_watch(void)
@@ -121,15 +177,20 @@ void tfp_cupti_watch(void)
 	is_watching = 1;
 }
 
-void tfp_cupti_sign(void)
+void tfp_cupti_sign(const char *sought)
 {
 	int error = errno;
 
 	if (!is_watching || __atomic_exchange_n((int *)&is_signing, 1, __ATOMIC_ACQUIRE))
 		return;
-	sign_all();
+	sign_all(sought);
 	__atomic_store_n((int *)&is_signing, 0, __ATOMIC_RELEASE);
 	errno = error;
+}
+
+void tfp_cupti_opened(void)
+{
+	tfp_cupti_sign(NULL);
 }
 
 #define SUBSCRIBE(name, ...) \

@@ -12,10 +12,11 @@
 void tfp_cupti_watch(void);
 
 /*
- * The host is about to look up a function of CUPTI's, or we have loaded one ourselves: whoever asks a copy that is loaded now for a way to
- * subscribe is led through us. Keeps errno.
+ * The host is about to look up `sought`, a function of CUPTI's, or we have loaded CUPTI ourselves: whoever asks a copy that is loaded now
+ * for a way to subscribe is led through us; where we use one already, what is sought in another leads to it. Keeps errno.
  */
-void tfp_cupti_sign(void);
+void tfp_cupti_sign(const char *sought);
+void tfp_cupti_opened(void);
 
 /* What a function that was looked up in CUPTI is behind our own. */
 void *tfp_cupti_unsigned(void *function);

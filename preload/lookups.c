@@ -88,6 +88,6 @@ __attribute__((used, visibility("hidden"))) void *tfp_lookup_of(void *object, co
 	if (!real) /* the lookup of our real functions is under way */
 		real = tfp_dynamic_behind(&unused, "dlsym");
 	if (name && is_of_cupti(name))
-		tfp_cupti_sign();
+		tfp_cupti_sign(name);
 	return real ? real : (void *)&none;
 }

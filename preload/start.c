@@ -316,7 +316,7 @@ static void configure_cupti(void)
 		.create = tfp_real.pthread_create,
 		.release = tfp_real.free,
 		.at_exit = register_before_cuda,
-		.opened = tfp_cupti_sign,
+		.opened = tfp_cupti_opened,
 		.behind = tfp_cupti_unsigned,
 		.describe = tfp_cuda_devices_note,
 	};

@@ -345,7 +345,7 @@ struct sim_subscriber {
 };
 /* One subscriber at a time, the newest; NULL takes it away. Returns false where another one has a claim. The struct must stay. */
 bool sim_subscribe(const struct sim_subscriber *subscriber);
-/* The process's one subscription, of whichever copy of libcupti: it hears from now on. NULL gives it up. False: another has it. */
+/* The first copy of libcupti that somebody subscribes to is the process's one, for good. False: it is another. */
 bool sim_claim(const struct sim_subscriber *subscriber);
 /* Calls back for each live context and stream; for activity kinds enabled late. */
 void sim_each_context(void (*each)(const struct sim_context_info *info, void *user), void *user);

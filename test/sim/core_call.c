@@ -36,10 +36,6 @@ bool sim_claim(const struct sim_subscriber *subscriber)
 {
 	const struct sim_subscriber *none = NULL;
 
-	if (!subscriber) {
-		atomic_store(&claimed, NULL);
-		return true;
-	}
 	if (!atomic_compare_exchange_strong(&claimed, &none, subscriber) && none != subscriber)
 		return false;
 	atomic_store(&current_subscriber, subscriber);

@@ -446,6 +446,6 @@ SIM_API int cuptiFinalize(void)
 		return (int)sim_fault(SIM_FAULT_finalize);
 	for (uint32_t kind = 0; kind < SIM_KIND_COUNT; kind++)
 		atomic_store(&sim_cupti.kinds[kind], 0);
-	sim_cupti_release();
+	atomic_store(&sim_cupti.callback, NULL);
 	return SIM_CUPTI_OK;
 }

@@ -231,12 +231,6 @@ void sim_cupti_listen(void)
 		fprintf(stderr, "simgpu: a second libcupti in the process: it hears nothing\n");
 }
 
-void sim_cupti_release(void)
-{
-	if (atomic_exchange(&sim_cupti.callback, NULL))
-		sim_claim(NULL);
-}
-
 /* ---- functions ---- */
 
 SIM_API int cuptiGetVersion(uint32_t *version)
@@ -291,7 +285,7 @@ SIM_API int cuptiUnsubscribe(void *handle)
 	for (uint32_t domain = 0; domain < SIM_DOMAINS; domain++)
 		for (uint32_t id = 0; id < SIM_CALLBACKS; id++)
 			atomic_store(&sim_cupti.callbacks[domain][id], 0);
-	sim_cupti_release();
+	atomic_store(&sim_cupti.callback, NULL);
 	return SIM_CUPTI_OK;
 }
 

@@ -116,8 +116,6 @@ extern __thread struct sim_external sim_external;
 int sim_cupti_ready(void);
 /* Listens to the core; once. */
 void sim_cupti_listen(void);
-/* Nobody is subscribed any more. */
-void sim_cupti_release(void);
 static inline bool sim_kind_is_on(uint32_t kind)
 {
 	return atomic_load_explicit(&sim_cupti.kinds[kind], memory_order_relaxed);
