@@ -55,8 +55,9 @@ static double steps_between(const struct stretch *stretch, int64_t from, int64_t
 	for (size_t i = stretch->first; i < stretch->end; i++) {
 		const struct step_row *row = stretch->rows->items[i];
 		int64_t start = row->start_ns, end = start + (int64_t)row->total_ns;
-		if (!step_rows_judges(stretch->rows, i) || start >= to || end <= from || end == start)
-			continue;
+		bool is_whole = step_rows_judges(stretch->rows, i) || (row->is_unrecorded && !row->unit.is_cut);
+		if (!is_whole || start >= to || end <= from || end == start)
+			continue; /* those outside of windows used processors, too, and how long they took is known */
 		steps += (double)((end < to ? end : to) - (start > from ? start : from)) / (double)(end - start);
 	}
 	return steps;
@@ -128,7 +129,7 @@ static void points_of_delay(struct points *points, const struct process *process
 		if (sample->of != USE_OF_TASK || sample->subject != thread->tid || sample->time_ns <= thread->start_ns ||
 		    !use_value(&process->use, sample, USE_thread_delay, &delay))
 			continue;
-		if (!points->count)
+		if (!points->count && process->exec_before == PROCESS_NONE) /* the kernel goes on counting through an exec */
 			add_point(points, thread->start_ns, 0);
 		add_point(points, sample->time_ns, (double)delay);
 	}
@@ -160,8 +161,9 @@ static void add_process(struct busy *busy, const struct stretch *stretch, const 
 
 	points_of_cpu(&cpu, process);
 	points_of_delay(&delay, process, marks ? marks : first_thread(process));
-	add(&busy->cpu, sum_of(&cpu, stretch), is_first);
-	add(&busy->delay, marks ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
+	bool is_known = !process->unseen_count; /* else there were steps outside of windows, and nobody knows how many */
+	add(&busy->cpu, is_known ? sum_of(&cpu, stretch) : (struct busy_sum){0}, is_first);
+	add(&busy->delay, marks && is_known ? sum_of(&delay, stretch) : (struct busy_sum){0}, is_first);
 	share = share_of(&delay, stretch);
 	if (share > busy->share) {
 		busy->share = share;

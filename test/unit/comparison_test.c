@@ -336,19 +336,20 @@ static void limits_are_judged(void **state)
 
 /* A process with ten steps of 100 ms from 1 s on, and readings of its processor time at these moments (ms): total at t is t / 4.
  */
-static struct busy busy_of(const int *moments, size_t count)
+static struct busy busy_in(bool is_windowed, size_t unseen, const int *moments, size_t count)
 {
 	static struct step_row rows[10];
 	static bool is_first[10];
 	const struct step_row *items[10];
 	struct use_sample samples[8] = {0};
-	struct process process = {.use = {.samples = samples, .count = count}};
+	struct process process = {.use = {.samples = samples, .count = count}, .unseen_count = unseen};
 	struct run run = {.processes = &process, .process_count = 1};
 	struct request request = {.run = &run};
 	struct step_rows all = {.items = items, .count = 10, .is_first = is_first, .judged_count = 10};
 
 	for (size_t i = 0; i < 10; i++) {
-		rows[i] = (struct step_row){.start_ns = 1000000000 + (int64_t)i * 100000000, .total_ns = 100000000};
+		rows[i] = (struct step_row){.start_ns = 1000000000 + (int64_t)i * 100000000, .total_ns = 100000000,
+					    .is_unrecorded = is_windowed && i > 1 && i < 8};
 		items[i] = &rows[i];
 	}
 	for (size_t i = 0; i < count; i++)
@@ -357,6 +358,22 @@ static struct busy busy_of(const int *moments, size_t count)
 						 .has_use = true,
 						 .user_ns = (uint64_t)moments[i] * 250000};
 	return busy_find(&all, &request);
+}
+
+static struct busy busy_of(const int *moments, size_t count)
+{
+	return busy_in(false, 0, moments, count);
+}
+
+/* Between the windows the program went on, and readings are of all that it used: by the number of all steps, if that is known. */
+static void processor_time_is_also_that_of_steps_outside_of_windows(void **state)
+{
+	const int around[] = {0, 990, 1500, 2010};
+	struct busy busy = busy_in(true, 0, around, LENGTH(around));
+
+	(void)state;
+	assert_true(fabs(busy.cpu.steps - 10) < 1e-9 && fabs(busy.cpu.part_ns - 250e6) < 1);
+	assert_true(busy_in(true, 1, around, LENGTH(around)).cpu.steps == 0);
 }
 
 static void processor_time_is_read_near_the_steps(void **state)
@@ -436,6 +453,13 @@ static void the_first_thread_tells_of_a_run_without_steps(void **state)
 	(void)state;
 	assert_true(fabs(busy.share - 0.8) < 1e-9);
 	assert_true(busy.delay.steps == 0); /* of steps nothing is known */
+	threads[1].start_ns = 500000000;
+	row.start_ns = 600000000;
+	row.total_ns = 1400000000;
+	process.exec_before = PROCESS_NONE;
+	assert_true(fabs(busy_find(&all, &request).share - 0.6) < 1e-9); /* 900 ms of 1.5 s, from its begin */
+	process.exec_before = 0; /* but what it had waited before an exec is not this program's */
+	assert_true(fabs(busy_find(&all, &request).share - 0.8) < 1e-9);
 }
 
 /* Forty steps of 10 ms that compute, of which the twentieth waits for 2 s as well: what a thread uses in a pause is nobody's. */
@@ -512,6 +536,7 @@ int main(void)
 		cmocka_unit_test(limits_are_judged),
 		cmocka_unit_test(runs_that_do_not_tell_a_figure_do_not_count),
 		cmocka_unit_test(processor_time_is_read_near_the_steps),
+		cmocka_unit_test(processor_time_is_also_that_of_steps_outside_of_windows),
 		cmocka_unit_test(what_a_thread_used_is_that_of_the_judged_steps),
 		cmocka_unit_test(the_first_thread_tells_of_a_run_without_steps),
 		cmocka_unit_test(what_a_thread_used_is_not_that_of_a_pause),
