@@ -16,7 +16,7 @@
 #define CANDIDATES 8u
 #define RARER 2u	/* times: a longer round holds the words that steps began with at least so often */
 #define SHORT_PART 1000u /* of a second: steps that take less may be layers */
-#define LEAST_PART 200000u /* of a second: rounds that take less are no steps. JAX frees a step's arrays one after the other */
+#define LEAST_PART 40000u /* of a second: rounds that take less are no steps. JAX frees a step's arrays one after the other, in 2 to 7 us */
 
 struct kind {
 	uint64_t word; /* 0 = free */
@@ -170,6 +170,7 @@ static void take_round(uint32_t length, uint64_t now, uint64_t second)
 static int is_round(const struct candidate *candidate, uint64_t now, uint64_t second)
 {
 	return candidate->length != 0 && candidate->alike >= LEAST && candidate->alike >= 2 * candidate->length &&
+	       candidate->run >= candidate->length && /* less may lie between a step's waits */
 	       (now - candidate->since) / candidate->run * candidate->length >= second / LEAST_PART;
 }
 
