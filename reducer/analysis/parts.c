@@ -183,11 +183,11 @@ static uint32_t call_classes(const struct span *span)
 }
 
 /* Names under which frameworks compile: XLA, TorchDynamo and Inductor, JAX. */
-static bool is_compiling(const char *name)
+bool part_is_compiling(const char *name)
 {
 	static const char *const words[] = {
-		"XlaCompile",	 "XlaCompilation",  "_compile.compile_inner", "fx_codegen_and_compile",
-		"async_compile", "backend_compile", "TritonCompile",	      OP_TRACED, NULL};
+		"XlaCompile", "XlaCompilation", "XlaPass", "XlaOptimize", "XlaEmit", "_compile.compile_inner", "fx_codegen_and_compile",
+		"async_compile", "backend_compile", "TritonCompile", OP_TRACED, NULL};
 
 	return holds_any(name, words);
 }
@@ -240,7 +240,7 @@ static uint8_t read_name(const struct parts *parts, const struct span *span)
 {
 	return (uint8_t)(NAME_KNOWN | (part_is_op(span) || is_compiled(span) ? NAME_IS_OP : 0) |
 			 (input_kind_of(span, parts->loops) != INPUT_NOT ? NAME_IS_INPUT : 0) |
-			 (is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
+			 (part_is_compiling(span->name) ? NAME_IS_COMPILING : 0) | (is_wrapper(span->name) ? NAME_IS_WRAPPER : 0));
 }
 
 static uint8_t known_name(struct parts *parts, const struct span *span)

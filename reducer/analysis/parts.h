@@ -75,6 +75,9 @@ struct parts {
 	} alikes[PARTS_ALIKE];
 };
 
+/* Whether a framework compiles under that name. */
+bool part_is_compiling(const char *name);
+
 /* Whether a span is an op of a framework. TensorFlow tells much of itself; only what is named like an op is one. */
 bool part_is_op(const struct span *span);
 

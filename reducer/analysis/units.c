@@ -5,10 +5,11 @@
  * Rule: without steps a pass of its own looks for what repeats outermost: ranges before calls, of them the name that took the most
  * time, at least twice, on whatever threads (a server's answer beside each other); of what a runtime's own threads run the thread as well.
  * Ranges of the process count where one thread began and ended each, one after the other; names that differ in numbers alone, where
- * these number the requests.
+ * these number the requests. What compiles is no request, however often.
  */
 #include "reducer/analysis/units.h"
 
+#include "reducer/analysis/parts.h"
 #include "reducer/analysis/words.h"
 
 #include <stdlib.h>
@@ -174,7 +175,7 @@ static int take_root(void *context, const struct span *span)
 
 	if (!span->is_open && (is_range || (span->what == SPAN_OP && span->on == SPAN_THREAD && span->depth == 0)))
 		roots->outermost_ns += span->duration_ns;
-	if (span->is_open || roots->count == UNITS_MOST || !(is_range || is_wide || is_call(span)))
+	if (span->is_open || roots->count == UNITS_MOST || !(is_range || is_wide || is_call(span)) || part_is_compiling(span->name))
 		return 0;
 	root.group = group_of(roots, (struct group){.word = words_lasting(&roots->words, span->name),
 						    .thread = span->what == SPAN_TRACE ? span->thread : 0,
