@@ -9,7 +9,6 @@
 
 #include "collectors/cupti.h"
 #include "preload/cuda_real.h"
-#include "preload/dynamic.h"
 #include "preload/objects.h"
 #include "preload/real.h"
 #include "preload/signposts.h"
@@ -114,13 +113,6 @@ static void sign(const struct tfp_object *copy, size_t set)
 #undef TFP_HOOK
 }
 
-static void *exported(const struct tfp_object *copy, const char *name)
-{
-	struct tfp_dynamic tables;
-
-	return tfp_dynamic_read(&tables, copy->bias, copy->section) ? tfp_dynamic_symbol(&tables, name) : NULL;
-}
-
 /* Loaded objects do not overlap: an address lies in the last one that begins before it. NULL: in none of these. */
 static const struct tfp_object *copy_with(uintptr_t address)
 {
@@ -138,7 +130,7 @@ static int is_served_by(const struct tfp_object *copy, uint32_t version)
 	uint32_t theirs = UINT32_MAX;
 	int (*get_version)(uint32_t *);
 
-	*(void **)(void *)&get_version = exported(copy, "cuptiGetVersion");
+	*(void **)(void *)&get_version = tfp_object_exports(copy, "cuptiGetVersion");
 	return get_version && get_version(&theirs) == 0 && theirs <= version;
 }
 
@@ -148,7 +140,7 @@ static int is_served_by(const struct tfp_object *copy, uint32_t version)
  */
 static void forward(const struct tfp_object *copy, size_t set, const struct tfp_object *used, size_t from, const char *sought)
 {
-	void *function = sought ? exported(used, sought) : NULL, *before;
+	void *function = sought ? tfp_object_exports(used, sought) : NULL, *before;
 
 #define TFP_HOOK(number, type, name, parameters, arguments, kind, help) behind_##name[set] = behind_##name[from];
 #include "collectors/tables/cupti.def"

@@ -104,6 +104,13 @@ int tfp_object_exporting(const char *name, struct tfp_object *objects, int room,
 	return exports.count;
 }
 
+void *tfp_object_exports(const struct tfp_object *object, const char *name)
+{
+	struct tfp_dynamic tables;
+
+	return tfp_dynamic_read(&tables, object->bias, object->section) ? tfp_dynamic_symbol(&tables, name) : NULL;
+}
+
 static void *other_than(const void *ours, void *object, const char *name)
 {
 	void *symbol = object ? tfp_object_symbol(object, name) : NULL;

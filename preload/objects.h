@@ -68,4 +68,7 @@ struct tfp_object {
  */
 int tfp_object_exporting(const char *name, struct tfp_object *objects, int room, unsigned long long *changes);
 
+/* The address of what the object, which is still loaded, exports by that name; NULL = nothing. Asks nobody. */
+void *tfp_object_exports(const struct tfp_object *object, const char *name);
+
 #endif

@@ -61,12 +61,9 @@ static inline int is_last(const char *name)
 static void *exported(const char *name)
 {
 	unsigned long long changes = 0;
-	struct tfp_dynamic tables;
 	struct tfp_object object;
 
-	if (tfp_object_exporting(name, &object, 1, &changes) != 1 || !tfp_dynamic_read(&tables, object.bias, object.section))
-		return NULL;
-	return tfp_dynamic_symbol(&tables, name);
+	return tfp_object_exporting(name, &object, 1, &changes) == 1 ? tfp_object_exports(&object, name) : NULL;
 }
 
 /* Without a lookup, which would take the host's message away before it can be kept. */
