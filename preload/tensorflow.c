@@ -277,15 +277,18 @@ void COMPUTE(20XlaCompilationDevice)(void *self, void *op, void *context)
 MADE(_ZN10tensorflow6DeviceC2EPN3tsl3EnvENS_16DeviceAttributesE)
 MADE(_ZN10tensorflow6DeviceC2EPN3tsl3EnvERKNS_16DeviceAttributesE)
 
-void _ZN10tensorflow6DeviceD2Ev(void *self)
-{
-	void (*next)(void *) = REAL(_ZN10tensorflow6DeviceD2Ev);
-
-	if (wants_ops())
-		tfp_tensorflow_device_gone(self);
-	if (next)
-		next(self);
-}
+/* A destructor. */
+#define GONE(name, is_told, tell) \
+	void name(void *self) \
+	{ \
+		void (*next)(void *) = REAL(name); \
+\
+		if (is_told) \
+			tell(self); \
+		if (next) \
+			next(self); \
+	}
+GONE(_ZN10tensorflow6DeviceD2Ev, wants_ops(), tfp_tensorflow_device_gone)
 
 #define ALLOCATE(name, parameters, arguments, allocator) \
 	void *name parameters \
@@ -437,12 +440,4 @@ RETURNING(_ZN10tensorflow4data19DatasetBaseIterator7GetNextEPNS0_15IteratorConte
 	return result;
 }
 
-void _ZN10tensorflow4data19DatasetBaseIteratorD2Ev(void *self)
-{
-	void (*next)(void *) = REAL(_ZN10tensorflow4data19DatasetBaseIteratorD2Ev);
-
-	if (is_wanted())
-		tfp_iterator_gone(self);
-	if (next)
-		next(self);
-}
+GONE(_ZN10tensorflow4data19DatasetBaseIteratorD2Ev, is_wanted(), tfp_iterator_gone)
