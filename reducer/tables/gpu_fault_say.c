@@ -18,7 +18,12 @@ static void put_name(struct text *text, const char *name)
 	bool is_long = strlen(name) > NAME_LONG;
 
 	for (const char *at = name; *at; at++) {
-		if (is_long && depth == 0 && *at == '(' && strncmp(at, "(anonymous", 10) != 0)
+		/* The < or ( of an operator, or << as a whole, is its name. */
+		bool is_operator = (at - name >= 8 && strncmp(at - 8, "operator", 8) == 0) ||
+				   (at - name >= 9 && at[-1] == *at && strncmp(at - 9, "operator", 8) == 0);
+		if (is_operator && depth == 0)
+			text_char(text, *at);
+		else if (is_long && depth == 0 && *at == '(' && strncmp(at, "(anonymous", 10) != 0)
 			break;
 		if (is_long && *at == '<' && depth++ == 0)
 			text_string(text, "<..>");

@@ -204,18 +204,26 @@ static bool starts_kernels(const struct gpu_code *code)
 	return strncmp(code->name, now, sizeof(now) - 1) == 0 || strncmp(code->name, once, sizeof(once) - 1) == 0;
 }
 
-static bool is_with_starter(const struct gpu *gpu, const struct gpu_code *code)
+/* Modules with such code; the caller frees them. */
+static uint32_t *starting_modules(const struct gpu *gpu, size_t *count)
 {
-	for (size_t i = 0; i < gpu->code_count; i++)
-		if (gpu->codes[i].module == code->module && starts_kernels(&gpu->codes[i]))
-			return true;
-	return false;
+	uint32_t *modules = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (size_t i = 0; i < gpu->code_count; i++) {
+		if (!starts_kernels(&gpu->codes[i]))
+			continue;
+		modules = base_grow(modules, &room, *count + 1, sizeof(*modules));
+		modules[(*count)++] = gpu->codes[i].module;
+	}
+	return modules;
 }
 
-static bool has_starter(const struct gpu *gpu)
+static bool is_among(const uint32_t *modules, size_t count, uint32_t module)
 {
-	for (size_t i = 0; i < gpu->code_count; i++)
-		if (starts_kernels(&gpu->codes[i]))
+	for (size_t i = 0; i < count; i++)
+		if (modules[i] == module)
 			return true;
 	return false;
 }
@@ -224,19 +232,21 @@ static bool has_starter(const struct gpu *gpu)
 static uint64_t may_start_kernels(const struct gpu *gpu, uint32_t *example)
 {
 	uint64_t times = 0, most = 0;
-	size_t count = has_starter(gpu) ? gpu->kernel_count : 0;
+	size_t count;
+	uint32_t *modules = starting_modules(gpu, &count);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; count && i < gpu->kernel_count; i++) {
 		const struct gpu_kernel *kernel = &gpu->kernels[i];
 		uint32_t name = kernel->shape < gpu->shape_count ? gpu->shapes[kernel->shape].kernel : GPU_NONE;
 		const struct gpu_device *device = gpu_find_device(gpu, gpu_queue_device(gpu, kernel->queue));
 		const struct gpu_code *code = name == GPU_NONE ? NULL : gpu_code_of(gpu, name, device_architecture(device));
-		if (!code || !is_with_starter(gpu, code))
+		if (!code || !is_among(modules, count, code->module))
 			continue;
 		times += kernel->occurrences;
 		*example = kernel->occurrences > most ? name : *example;
 		most = kernel->occurrences > most ? kernel->occurrences : most;
 	}
+	free(modules);
 	return times;
 }
 
