@@ -4,6 +4,7 @@
 
 #include "writer/crc32c.h"
 #include "writer/log.h"
+#include "writer/signals.h"
 #include "writer/spare.h"
 #include "writer/state.h"
 #include "writer/sys.h"
@@ -268,8 +269,8 @@ static uint64_t reserve_over_oldest(struct tfp_log *log, uint64_t bytes, uint64_
 	return offset;
 }
 
-void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
-			  enum tfp_loss *why)
+static void *make_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
+			     enum tfp_loss *why)
 {
 	struct tfp_log *log = tfp_state->log;
 	uint64_t bytes = (sizeof *header + payload_bytes + log->page_bytes - 1) & ~(log->page_bytes - 1);
@@ -296,6 +297,20 @@ void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_
 	finish_header(&mine, NULL);
 	tfp_copy(block, &mine, sizeof mine);
 	return block + 1;
+}
+
+/* A handler that leaves in here by longjmp would leave room of the log that nobody writes. */
+void *tfp_file_live_block(const struct tfp_block_header *header, size_t payload_bytes, struct tfp_live_place *place,
+			  enum tfp_loss *why)
+{
+	struct tfp_signals signals;
+
+	if (tfp_file_is_remote())
+		return make_live_block(header, payload_bytes, place, why);
+	tfp_signals_block(&signals);
+	void *block = make_live_block(header, payload_bytes, place, why);
+	tfp_signals_restore(&signals);
+	return block;
 }
 
 int tfp_file_may_grow(uint64_t bytes)
