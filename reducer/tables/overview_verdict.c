@@ -279,11 +279,13 @@ static void put_grew(struct text *sentence, const struct request *request, const
 static void put_besides(struct text *sentence, const struct judged *judged, const struct step_rows *rows, const struct request *request,
 			uint64_t all, bool has_waited)
 {
-	struct busy waited = has_waited ? (struct busy){0} : busy_find(rows, request);
+	struct busy waited = {0};
 	double said = judged->host_bound > 0 ? judged->host_bound : judged->worst == AREAS ? 0 : judged->percent[judged->worst];
 	int64_t from = INT64_MAX, to = INT64_MIN;
 	struct growth growth;
 
+	if (!has_waited)
+		waited = busy_find(rows, request);
 	if (!put_rare(sentence, rows, request, all))
 		verdict_say_longest(sentence, rows, request);
 	verdict_say_waited(sentence, 100 * waited.share > said ? " But from" : " From", rows, request, &waited);
