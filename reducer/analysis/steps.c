@@ -61,6 +61,7 @@ static void make_lanes(struct steps_pass *pass)
 
 #define MASKED_BITS 4
 #define MASKED (1u << MASKED_BITS)
+#define REQUESTS_PART 0.5 /* of what was named outermost, where nothing else was recorded */
 
 /* A stretch of a unit. */
 struct target {
@@ -510,10 +511,14 @@ static void drop_pass(struct steps *steps)
 	steps->pass = NULL;
 }
 
-/* Calls that stand for steps, or all of a process, in none of which anything was done, say nothing; requests have a length all the same. */
+/*
+ * Calls that stand for steps, or all of a process, in none of which anything was done, say nothing. Requests have a length all the
+ * same, where they are most of what was named: one of several things that a program does in turn is no request.
+ */
 static void end(void *result)
 {
 	struct steps *steps = result;
+	const struct units *units = &steps->pass->units;
 	bool has_work = false;
 
 	for (size_t i = 0; i < steps->count; i++) {
@@ -521,7 +526,7 @@ static void end(void *result)
 			settle(steps, i);
 		has_work |= steps->rows[i].has_work;
 	}
-	if (!has_work && steps->pass->units.kind > UNIT_REQUEST)
+	if (!has_work && (units->kind > UNIT_REQUEST || (units->kind == UNIT_REQUEST && units->share < REQUESTS_PART)))
 		steps->count = 0;
 	steps_find_evaluation(steps, steps->pass->functions);
 	looked_end(&steps->pass->looked, steps->pass->input->process, &steps->looked);

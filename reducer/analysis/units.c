@@ -253,6 +253,7 @@ static void take_roots(struct units *units, const struct roots *roots, size_t gr
 	const struct root *last = NULL;
 
 	units->kind = roots->groups[group].kind;
+	units->share = roots->outermost_ns ? (double)roots->groups[group].ns / (double)roots->outermost_ns : 1;
 	units->name =
 		base_copy(roots->words.items[roots->groups[group].word], strlen(roots->words.items[roots->groups[group].word]));
 	units->items = base_alloc(roots->groups[group].count + 1, sizeof(*units->items));
