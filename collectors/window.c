@@ -5,6 +5,7 @@
 #include "collectors/gpu_calls.h"
 #include "collectors/heap.h"
 #include "collectors/process.h"
+#include "collectors/slow.h"
 #include "collectors/system.h"
 #include "writer/drain.h"
 #include "writer/file.h"
@@ -25,6 +26,7 @@ _Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
 static _Atomic int last_launch_window = -1; /* the one that held at the last GPU launch */
+static _Atomic int last_slow_window = -1; /* the one that held at the last step behind a slow one */
 
 static struct {
 	int number;
@@ -218,26 +220,47 @@ int tfp_window_awaits_launch(uint64_t made)
 	return 0;
 }
 
+/* What was recorded of the step that ended is asked before this step's windows open. */
+static void look_for_slow(void)
+{
+	for (uint32_t i = 0; i < plan.count; i++) {
+		const struct tfp_window_range *range = &plan.ranges[i];
+		struct tfp_slow_rule rule = {.percent = range->from, .steps = range->to, .every = range->every};
+		int holds;
+		if (range->unit != TFP_CAUSE_SLOW)
+			continue;
+		uint32_t percent = tfp_slow_step(&rule, tfp_ticks(), is_open_now, &holds);
+		if (holds < 0 || !is_edge(&last_slow_window, holds ? (int)i : -1))
+			continue;
+		int edge = edge_of(TFP_CAUSE_SLOW, holds ? (int)i : -1);
+		if (edge >= 0)
+			tfp_window_change(edge, TFP_CAUSE_SLOW, percent);
+	}
+}
+
 void tfp_window_step(uint64_t number)
 {
 	int at = window_at(TFP_CAUSE_STEP, number);
 
+	look_for_slow();
 	if (is_edge(&last_step_window, at))
 		change_at(TFP_CAUSE_STEP, at);
 }
 
 int tfp_window_is_at_step(void)
 {
-	return last_step_window >= 0;
+	return last_step_window >= 0 || last_slow_window >= 0;
 }
 
 uint64_t tfp_window_last_step(void)
 {
 	uint64_t last = 0;
 
-	for (uint32_t i = 0; i < plan.count; i++)
-		if (plan.ranges[i].unit == TFP_CAUSE_STEP && last_of(&plan.ranges[i]) > last)
-			last = last_of(&plan.ranges[i]);
+	for (uint32_t i = 0; i < plan.count; i++) {
+		const struct tfp_window_range *range = &plan.ranges[i];
+		uint64_t its_last = range->unit == TFP_CAUSE_SLOW ? UINT64_MAX : range->unit == TFP_CAUSE_STEP ? last_of(range) : 0;
+		last = its_last > last ? its_last : last;
+	}
 	return last;
 }
 

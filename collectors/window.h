@@ -19,13 +19,14 @@ enum tfp_window_cause {
 	TFP_CAUSE_STEP = 4,
 	TFP_CAUSE_LAUNCH = 5,
 	TFP_CAUSE_LIMIT = 6,
+	TFP_CAUSE_SLOW = 7, /* its edge's index: by how many percent the step before was longer */
 };
 
 #define TFP_WINDOWS 16
 
 /*
  * One window: [from, to) in ticks since the job's first process began, or an inclusive range of step or launch numbers; where
- * `every` is not 0, the same again so much later, and so on.
+ * `every` is not 0, the same again so much later, and so on. TFP_CAUSE_SLOW, at most one: percent, steps, every of struct tfp_slow_rule.
  */
 struct tfp_window_range {
 	enum tfp_window_cause unit;
@@ -86,10 +87,10 @@ int tfp_window_awaits_launch(uint64_t made);
 /* The host began step `number`: opens and closes step windows. */
 void tfp_window_step(uint64_t number);
 
-/* Whether a window of steps held the last step; others may be open. */
+/* Whether a window of steps, or of what follows a slow one, held the last step; others may be open. */
 int tfp_window_is_at_step(void);
 
-/* The last step that a window of the plan holds; UINT64_MAX = there is always another, 0 = no window is of steps. */
+/* The last step that a window of the plan holds, or may; UINT64_MAX = there is always another, 0 = no window is of steps. */
 uint64_t tfp_window_last_step(void);
 
 /* Enters a hook that records only while a window is open. NULL: none is, or the library itself is calling. */

@@ -26,7 +26,7 @@
 #define TFP_TOOL_VARIABLE "TFPROF_TOOL"
 
 #define TFP_SETTING_TEXT 1024   /* bytes of a text or list with its terminator; Linux paths may be longer, ours not */
-#define TFP_SETTING_REMEDY 256  /* bytes of a remedy with its terminator; longer ones are cut */
+#define TFP_SETTING_REMEDY 384  /* bytes of a remedy with its terminator; longer ones are cut */
 #define TFP_WINDOW_ENTRIES 16   /* windows in one setting */
 
 /* The words of a choice stand in the same order in the row's range; the unit test holds them together. */
@@ -39,11 +39,12 @@ enum tfp_ops { TFP_OPS_OFF = 0, TFP_OPS_STEPS = 1, TFP_OPS_ON = 2, TFP_OPS_SHAPE
 enum tfp_python { TFP_PYTHON_OFF = 0, TFP_PYTHON_SAMPLE = 1, TFP_PYTHON_LAUNCH = 2 };
 
 enum tfp_window_kind { TFP_WINDOW_ALL = 0, TFP_WINDOW_OFF = 1, TFP_WINDOW_LIST = 2 };
-enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2 };
+enum tfp_window_unit { TFP_WINDOW_TIME = 0, TFP_WINDOW_STEP = 1, TFP_WINDOW_LAUNCH = 2, TFP_WINDOW_SLOW = 3 };
 
 /*
  * time: nanoseconds from the first intercepted call, `to` excluded. step, launch: numbers, `to` included. every: the same again
- * so much later, and so on for ever; longer than the window; 0 = once.
+ * so much later, and so on for ever; longer than the window; 0 = once. slow: percent by which a step is longer, steps that are
+ * recorded behind it, and from there to the next such window at least.
  */
 struct tfp_window_entry {
 	enum tfp_window_unit unit;

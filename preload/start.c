@@ -18,6 +18,7 @@
 #include "collectors/python_time.h"
 #include "collectors/pytorch.h"
 #include "collectors/repeats.h"
+#include "collectors/slow.h"
 #include "collectors/window.h"
 #include "preload/cuda_hooks.h"
 #include "preload/cupti.h"
@@ -349,6 +350,8 @@ static void configure(void)
 	enum tfp_mode mode = tfp_settings.heap.mode;
 	if (mode == TFP_MODE_SAMPLE && tfp_sampler_make(tfp_heap.interval))
 		mode = TFP_MODE_TOTALS;
+	static const uint8_t causes[] = {[TFP_WINDOW_TIME] = TFP_CAUSE_TIME, [TFP_WINDOW_STEP] = TFP_CAUSE_STEP,
+					 [TFP_WINDOW_LAUNCH] = TFP_CAUSE_LAUNCH, [TFP_WINDOW_SLOW] = TFP_CAUSE_SLOW};
 	struct tfp_window_plan plan = {.open_mode = mode};
 	plan.is_open_at_start = tfp_settings.window.kind == TFP_WINDOW_ALL;
 	plan.closed_mode = mode > TFP_MODE_TOTALS ? TFP_MODE_TOTALS : mode;
@@ -358,7 +361,7 @@ static void configure(void)
 		const struct tfp_window_entry *entry = &tfp_settings.window.entries[i];
 		struct tfp_window_range *range = &plan.ranges[plan.count++];
 		int is_time = entry->unit == TFP_WINDOW_TIME;
-		range->unit = is_time ? TFP_CAUSE_TIME : entry->unit == TFP_WINDOW_STEP ? TFP_CAUSE_STEP : TFP_CAUSE_LAUNCH;
+		range->unit = causes[entry->unit];
 		range->from = is_time ? ticks_of(entry->from) : entry->from;
 		range->to = is_time ? ticks_of(entry->to) : entry->to;
 		range->every = is_time ? ticks_of(entry->every) : entry->every;
@@ -423,6 +426,7 @@ static int start_state(struct tfp_state *state)
 		tfp_system_forked();
 		tfp_python_time_forked();
 		tfp_repeats_forked();
+		tfp_slow_forked();
 	}
 	if (make_log(state, &header))
 		return -1;

@@ -85,10 +85,12 @@ struct loss {
 };
 
 /* An edge of a capture window. */
+enum window_cause { WINDOW_BY_START = 0, WINDOW_BY_LIMIT = 6, WINDOW_BY_SLOW = 7 }; /* those that are asked for */
+
 struct window {
 	int64_t time_ns;
 	int is_open;
-	unsigned cause, index; /* see records.def */
+	unsigned cause, index; /* see records.def; cause of enum window_cause, or a later one */
 	uint64_t live_bytes; /* UINT64_MAX = unknown */
 };
 

@@ -157,18 +157,51 @@ bool notes_no_window(const struct request *request)
 /* What is missing where TFPROF_WINDOW was set. */
 static const char *window_sentence(const struct request *request)
 {
-	bool is_of_steps = false;
+	bool is_of_steps = false, is_of_slow = false;
 
 	if (!notes_no_window(request))
 		return "TFPROF_WINDOW was set, events outside of it were not recorded (totals were).";
-	for (size_t i = 0; i < request->run->process_count; i++)
-		is_of_steps |= request_wants_process(request, &request->run->processes[i]) &&
-			       strstr(process_setting(&request->run->processes[i], "WINDOW"), "step:") != NULL;
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const char *window = process_setting(&request->run->processes[i], "WINDOW");
+		bool is_wanted = request_wants_process(request, &request->run->processes[i]);
+		is_of_steps |= is_wanted && strstr(window, "step:") != NULL;
+		is_of_slow |= is_wanted && strstr(window, "slow:") != NULL;
+	}
+	if (is_of_slow && !is_of_steps)
+		return "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were): slow:PERCENT% opens behind "
+		       "a step that took so much longer than all but one of the 15 before it, of steps that are marked while the "
+		       "program runs or seen to repeat, and none did.";
 	return is_of_steps ? "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were): step:N-M counts steps that "
 			     "are marked while the program runs or seen to repeat in its GPU calls and JAX's calls (those from the "
 			     "fourth round on), and none had such a number. tfprof.step() of preload/tfprof.py marks them, and "
 			     "time:FROM-TO needs none."
 			   : "TFPROF_WINDOW was set and no window opened, no event was recorded (totals were).";
+}
+
+/* Windows that slow steps opened: how many, and behind which the step was slowest. */
+static void note_slow(struct table *table, const struct request *request)
+{
+	const struct process *where = NULL;
+	struct window slowest = {.index = 0};
+	size_t count = 0;
+
+	for (size_t p = 0; p < request->run->process_count; p++) {
+		const struct process *process = &request->run->processes[p];
+		for (size_t i = 0; i < process->window_count && request_wants_process(request, process); i++) {
+			const struct window *edge = &process->windows[i];
+			if (!edge->is_open || edge->cause != WINDOW_BY_SLOW)
+				continue;
+			count++;
+			where = edge->index >= slowest.index ? process : where;
+			slowest = edge->index >= slowest.index ? *edge : slowest;
+		}
+	}
+	if (!where)
+		return;
+	table_note(table, NOTE_INFO,
+		   "Windows opened behind slow steps: %zu; the slowest step ended at %.2f s in process %s and took %u %% longer than all "
+		   "but one of the 15 before it (-t windows).",
+		   count, (double)slowest.time_ns / 1e9, where->called, slowest.index);
 }
 
 void notes_recording(struct table *table, const struct request *request)
@@ -220,6 +253,7 @@ void notes_recording(struct table *table, const struct request *request)
 		   "before are unknown.");
 	note_count(table, request, NOTE_MISSING, &window,
 		   window_sentence(request));
+	note_slow(table, request);
 	note_count(table, request, NOTE_MISSING, &by_hand,
 		   "recording was closed for a time or to the end (table windows says when, and by what): events were not recorded then "
 		   "(totals were).");

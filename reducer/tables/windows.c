@@ -8,7 +8,7 @@
 #include "reducer/tables/notes.h"
 #include "reducer/tables/process_cells.h"
 
-enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, LIVE_OPENED, LIVE_CLOSED, MACHINE, MEMBER, COLUMNS };
+enum { PROCESS, OPENED, CLOSED, LENGTH, OPENED_BY, CLOSED_BY, SLOWER, LIVE_OPENED, LIVE_CLOSED, MACHINE, MEMBER, COLUMNS };
 
 static const struct table_column columns[] = {
 	[PROCESS] = {"process", "pid", TABLE_INTEGER, UNIT_NONE, 0, "pid as the process saw it"},
@@ -18,8 +18,10 @@ static const struct table_column columns[] = {
 		    "from the start of the run; empty = open to the end; by the output limit: when the first record was dropped"},
 	[LENGTH] = {"length_ns", "length", TABLE_INTEGER, UNIT_NS, 0, "time between; empty = not both are known"},
 	[OPENED_BY] = {"opened_by", "opened by", TABLE_TEXT, UNIT_NONE, 0,
-		       "start of the process, time, signal, C API, step, launch; empty = given up with FULL=wrap"},
+		       "start of the process, time, signal, C API, step, launch, slow step; empty = given up with FULL=wrap"},
 	[CLOSED_BY] = {"closed_by", "closed by", TABLE_TEXT, UNIT_NONE, 0, "the same, or the output limit"},
+	[SLOWER] = {"slower", "slower by", TABLE_REAL, UNIT_RATIO, 0,
+		    "of a slow step: by how much it was longer than all but one of the 15 before it, 0.5 = 50 % longer"},
 	[LIVE_OPENED] = {"live_opened_bytes", "live then", TABLE_INTEGER, UNIT_BYTES, 0,
 			 "heap bytes live when it opened, batched: what was allocated before, whose sites are unknown"},
 	[LIVE_CLOSED] = {"live_closed_bytes", "live at close", TABLE_INTEGER, UNIT_BYTES, 0, "heap bytes live when it closed, batched"},
@@ -27,12 +29,10 @@ static const struct table_column columns[] = {
 	[MEMBER] = TABLE_MEMBER,
 };
 
-#define BY_LIMIT 6
-
 /* records.def, window.cause */
 static const char *cause_name(unsigned cause)
 {
-	static const char *const names[] = {"start", "time", "signal", "C API", "step", "launch", "output limit"};
+	static const char *const names[] = {"start", "time", "signal", "C API", "step", "launch", "output limit", "slow step"};
 
 	return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "a later kind of edge";
 }
@@ -57,7 +57,7 @@ static void add_limit(struct table *table, const struct process *process, const 
 		return;
 	table_integer(table, CLOSED, limit);
 	table_integer(table, LENGTH, limit - open->time_ns);
-	table_string(table, CLOSED_BY, cause_name(BY_LIMIT));
+	table_string(table, CLOSED_BY, cause_name(WINDOW_BY_LIMIT));
 }
 
 /* `open` NULL: it was open when the process began. `close` NULL: never closed. */
@@ -69,6 +69,8 @@ static void add_window(struct table *table, const struct process *process, const
 		table_string(table, OPENED_BY, cause_name(open ? open->cause : 0));
 	if (open) {
 		table_integer(table, OPENED, open->time_ns);
+		if (open->cause == WINDOW_BY_SLOW)
+			table_real(table, SLOWER, (double)open->index / 100);
 		put_live(table, LIVE_OPENED, open);
 	}
 	if (!close) {
