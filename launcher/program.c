@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -246,11 +247,20 @@ static int read_script(int file, char interpreter[PROGRAM_PATH])
 	return 1;
 }
 
-static int is_passed_over(const char *name, const struct tfp_settings *settings)
+/* Under both its names, as the library asks: what it is called as, and the file's (python3 is a link to python3.11). */
+static int is_named(const char *list, const char *path)
 {
-	if (settings->only[0] && !tfp_settings_names_program(settings->only, name))
+	char file[PATH_MAX];
+
+	return tfp_settings_names_program(list, file_name(path)) ||
+	       (realpath(path, file) && tfp_settings_names_program(list, file_name(file)));
+}
+
+static int is_passed_over(const char *path, const struct tfp_settings *settings)
+{
+	if (settings->only[0] && !is_named(settings->only, path))
 		return 1;
-	return tfp_settings_names_program(settings->skip, name);
+	return is_named(settings->skip, path);
 }
 
 /* Whether executing it changes our rights, which makes the kernel set AT_SECURE. */
@@ -283,7 +293,7 @@ static enum program_obstacle judge(const char *path, const struct tfp_settings *
 	if (!fstat(file, &facts) && is_privileged(file, &facts))
 		obstacle = PROGRAM_PRIVILEGED;
 	close(file);
-	if (obstacle == PROGRAM_FINE && is_passed_over(file_name(path), settings))
+	if (obstacle == PROGRAM_FINE && is_passed_over(path, settings))
 		obstacle = PROGRAM_PASSED_OVER;
 	return obstacle;
 }
