@@ -17,6 +17,7 @@
 
 #define RULES 8
 #define STATM 0		      /* place of the one file that counts in pages */
+#define KEPT_FOR_THREADS 2    /* of what may be kept: the list of threads, and the file of the one that opens them (system_threads.c) */
 #define NS_PER_TICK 10000000u /* of /proc/stat: USER_HZ is 100 on every machine that we run on */
 
 enum reading {
@@ -270,6 +271,7 @@ void tfp_system_files_open(void)
 
 	if (!finding)
 		return;
+	most -= most < KEPT_FOR_THREADS ? most : KEPT_FOR_THREADS;
 	find_groups(finding);
 	for (size_t i = 0; i < FILES; i++) {
 		const char *path = path_of(finding, &files[i]);
