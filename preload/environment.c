@@ -304,6 +304,31 @@ void tfp_environment_offer(const char *const *names, const char *value)
 	environ = table;
 }
 
+void tfp_environment_settle(const char *name, const char *was, const char *value)
+{
+	const char *const names[] = {name, NULL};
+	size_t used = 0;
+
+	if (!tfp_environment_get(name)) {
+		tfp_environment_offer(names, value);
+		return;
+	}
+	if (!is_allowed || !environ)
+		return;
+	while (environ[used])
+		used++;
+	char **table = tfp_pages_get((used + 1) * sizeof(char *) + tfp_length(name) + tfp_length(value) + 2, 0);
+	if (!table)
+		return;
+	char *text = (char *)(table + used + 1);
+	put_variable(text, name, value);
+	for (size_t i = 0; i < used; i++) {
+		const char *had = value_of(environ[i], name);
+		table[i] = had && tfp_same_text(had, was) ? text : environ[i];
+	}
+	environ = table;
+}
+
 /* In place, as unsetenv does it: there is one thread, and what is behind moves up. A table without ours may be one that is only read. */
 void tfp_environment_withdraw(const char *const *names, const char *value)
 {

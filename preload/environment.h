@@ -8,8 +8,8 @@
  * by whom it was meant for, because libc's own spawns hand on stale ones: an exec means the process itself, a spawn (top
  * bit of the pid set) a child of that pid.
  * Rule: the host's own environment keeps its strings and their order; at most variables that it lacks are put behind them
- * (tfp_environment_offer, before main), or such of ours taken out again where they are in a program's way. Memory comes from the
- * kernel, not from malloc.
+ * (tfp_environment_offer, before main), or such of ours taken out again where they are in a program's way, or another word put for one of
+ * ours (tfp_environment_settle). Memory comes from the kernel, not from malloc.
  */
 #ifndef TFP_PRELOAD_ENVIRONMENT_H
 #define TFP_PRELOAD_ENVIRONMENT_H
@@ -34,6 +34,12 @@ const char *tfp_environment_words(size_t *bytes);
  * Nothing where setting ENV forbids it. Constructor only, while there is one thread.
  */
 void tfp_environment_offer(const char *const *names, const char *value);
+
+/*
+ * As tfp_environment_offer of one variable; where this program has it with the value `was`, the other one stands in its place. Constructor
+ * only.
+ */
+void tfp_environment_settle(const char *name, const char *was, const char *value);
 
 /* Takes each variable of `names` that has that value, ours, out of what this program sees and hands on. Constructor only. */
 void tfp_environment_withdraw(const char *const *names, const char *value);

@@ -7,9 +7,16 @@
 #include "writer/store.h"
 #include "writer/sys.h"
 
+#include <sys/syscall.h>
+
 #include "writer/poison.h"
 
 struct tfp_settings tfp_settings;
+
+#define PATH_BYTES 4096 /* PATH_MAX of Linux with its terminator */
+
+/* OUT where that is relative, behind the folder that the program started in; else empty. Written by tfp_settings_load, kept across fork. */
+static char whole_out[PATH_BYTES + TFP_SETTING_TEXT];
 
 /* NAME of "TFPROF_NAME=value", copied to `name`; NULL for other variables and for ours that are no settings. Else the value. */
 static const char *setting_of(const char *entry, char *name, size_t room)
@@ -36,6 +43,33 @@ static const char *setting_of(const char *entry, char *name, size_t room)
 	return entry + length + 1;
 }
 
+static void find_whole_out(void)
+{
+	long got = 0;
+
+	if (tfp_settings.out[0] != '/')
+		got = tfp_sys(SYS_getcwd, (long)whole_out, PATH_BYTES, 0, 0, 0, 0); /* counts the terminator */
+	if (got <= 1 || whole_out[0] != '/') { /* "(unreachable)" where another root has it */
+		whole_out[0] = 0;
+		return;
+	}
+	char *at = whole_out + got - 1;
+	if (at[-1] != '/')
+		*at++ = '/';
+	tfp_copy(at, tfp_settings.out, tfp_length(tfp_settings.out) + 1);
+}
+
+const char *tfp_settings_out(void)
+{
+	return whole_out[0] ? whole_out : tfp_settings.out;
+}
+
+void tfp_settings_hand_on(void)
+{
+	if (whole_out[0] && tfp_length(whole_out) < TFP_SETTING_TEXT)
+		tfp_environment_settle(TFP_SETTING_PREFIX "OUT", tfp_settings.out, whole_out);
+}
+
 void tfp_settings_load(void)
 {
 	struct tfp_setting_problem problem;
@@ -47,6 +81,7 @@ void tfp_settings_load(void)
 		if (value)
 			tfp_settings_apply(&tfp_settings, name, value, &problem); /* noted once there is a log */
 	}
+	find_whole_out();
 }
 
 static int is_from_environment(const char *wanted)

@@ -261,7 +261,7 @@ static enum tfp_loss make_log(struct tfp_state *state, struct tfp_file_header *h
 	header->clock_hz = tfp_origin.clock_hz ? tfp_origin.clock_hz : tfp_clock_hz(&header->origin, &now);
 	set_intervals(state, header->clock_hz);
 	struct tfp_file_options options = {
-		.directory = tfp_settings.out,
+		.directory = tfp_settings_out(),
 		.host = host,
 		.max_bytes = tfp_settings.max_bytes,
 		.max_total_bytes = tfp_settings.max_total_bytes,
@@ -509,6 +509,7 @@ __attribute__((constructor)) static void begin(void)
 	tfp_injection_withdraw();
 	if (tfp_state && tfp_state->phase == TFP_STATE_READY) {
 		on_exit(at_exit, NULL);
+		tfp_settings_hand_on();
 		tfp_injection_offer();
 		tfp_guard_signal();
 		tfp_xla_ask();

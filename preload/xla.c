@@ -8,8 +8,6 @@
 #include "writer/records.h"
 #include "writer/sys.h"
 
-#include <sys/syscall.h>
-
 #include "writer/poison.h"
 
 #define FLAGS_ROOM 8192 /* two paths of PATH_MAX */
@@ -26,12 +24,7 @@ static void make_flags(char *flags)
 {
 	char *at = put(flags, flags + FLAGS_ROOM - 1, "--xla_dump_to="), *end = flags + FLAGS_ROOM - 1;
 
-	if (tfp_settings.out[0] != '/') {
-		long length = tfp_sys(SYS_getcwd, (long)at, end - at, 0, 0, 0, 0);
-		at += length > 1 ? length - 1 : 0; /* the kernel counts the zero */
-		at = put(at, end, "/");
-	}
-	at = put(at, end, tfp_settings.out);
+	at = put(at, end, tfp_settings_out());
 	at = put(at, end, "/xla --xla_dump_hlo_as_proto");
 	*at = 0;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -373,6 +374,27 @@ static int way_exec(void)
 	return 1;
 }
 
+/* A child leaves the folder before it has done anything, starts a program from there, and becomes one. */
+static int way_moved(void)
+{
+	char *words[] = {myself, "churn", NULL};
+	pid_t child, inner;
+	churn(1000);
+	must(!mkdir("elsewhere", 0755) || errno == EEXIST, "mkdir");
+	child = fork();
+	must(child >= 0, "fork");
+	if (!child) {
+		must(!chdir("elsewhere"), "chdir");
+		churn(2000);
+		must(!posix_spawn(&inner, myself, NULL, NULL, words, environ), "posix_spawn");
+		wait_for(inner, 0);
+		execl(myself, myself, "churn", NULL);
+	}
+	wait_for(child, 0);
+	churn(100);
+	return 0;
+}
+
 /* A raw clone as fork is one, behind libc's back. */
 static int way_clone(void)
 {
@@ -544,7 +566,7 @@ static const struct {
 	{"fork", way_fork},           {"forkthreads", way_forkthreads}, {"vfork", way_vfork}, {"vforkfail", way_vforkfail},
 	{"spawn", way_spawn},         {"exec", way_exec},           {"clone", way_clone},   {"daemon", way_daemon},
 	{"coroutine", way_coroutine}, {"cancel", way_cancel},     {"clonevm", way_clonevm},
-	{"clonefn", way_clonefn},     {"handlers", way_handlers},
+	{"clonefn", way_clonefn},     {"handlers", way_handlers}, {"moved", way_moved},
 };
 
 int main(int count, char **words)
