@@ -22,6 +22,7 @@ static _Atomic int is_open_now;
 _Atomic uint32_t tfp_is_open; /* the same, for others to read */
 static _Atomic int opened_by;        /* enum tfp_window_cause; written by who opened */
 static _Atomic uint32_t held_by;     /* bits of causes: windows of these hold and were not closed by hand */
+static _Atomic int is_closed_by_hand; /* the last edge closed, by the signal or the C API */
 _Atomic uint64_t tfp_window_due = UINT64_MAX;
 static _Atomic int last_time_window = -1; /* the one that held at the last look */
 static _Atomic int last_step_window = -1; /* the one that held at the last step */
@@ -58,6 +59,7 @@ void tfp_window_begin(const struct tfp_window_plan *wanted)
 {
 	plan = *wanted;
 	is_open_now = plan.is_open_at_start;
+	is_closed_by_hand = 0;
 	tfp_is_open = (uint32_t)plan.is_open_at_start;
 	tfp_heap_set_mode(is_open_now ? plan.open_mode : plan.closed_mode);
 	tfp_window_due = UINT64_MAX;
@@ -98,7 +100,8 @@ static void change_in(struct tfp_thread *thread, struct tfp_lane *lane, int is_o
 	obey();
 	if (is_open)
 		opened_by = (int)cause;
-	if (!is_open && (cause == TFP_CAUSE_SIGNAL || cause == TFP_CAUSE_API))
+	is_closed_by_hand = !is_open && (cause == TFP_CAUSE_SIGNAL || cause == TFP_CAUSE_API);
+	if (is_closed_by_hand)
 		held_by = 0;
 	if (is_open && tfp_drain_has_thread()) /* Python's task begins to look */
 		tfp_drain_wake();
@@ -208,7 +211,7 @@ void tfp_window_launched(uint64_t number)
 int tfp_window_takes_launch(uint64_t number)
 {
 	if (window_at(TFP_CAUSE_LAUNCH, number) >= 0)
-		return 1;
+		return !is_closed_by_hand;
 	return is_open_now && opened_by != TFP_CAUSE_LAUNCH;
 }
 

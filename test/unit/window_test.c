@@ -117,6 +117,25 @@ static int is_open_at_launch(uint64_t launch)
 	return tfp_mode_now == TFP_MODE_FULL;
 }
 
+/* Launches that its window holds are none of a window that was closed by hand. */
+static void test_launches_behind_a_hand(void **state)
+{
+	(void)state;
+	for (int cause = TFP_CAUSE_SIGNAL; cause <= TFP_CAUSE_API; cause++) {
+		plan(1, (struct tfp_window_range[]){{TFP_CAUSE_LAUNCH, 3, 9, 20}});
+		assert_true(is_open_at_launch(3) && tfp_window_takes_launch(3));
+		tfp_window_change(0, (enum tfp_window_cause)cause, 0);
+		assert_false(is_open_at_launch(4) || tfp_window_takes_launch(4));
+		tfp_window_change(1, (enum tfp_window_cause)cause, 0);
+		assert_true(is_open_at_launch(5) && tfp_window_takes_launch(5));
+		tfp_window_change(0, (enum tfp_window_cause)cause, 0);
+		assert_false(is_open_at_launch(10) || tfp_window_takes_launch(9));
+		assert_true(is_open_at_launch(23) && tfp_window_takes_launch(23)); /* the next turn */
+		assert_false(is_open_at_launch(30));
+		assert_true(tfp_window_takes_launch(29)); /* another thread's, which came before the edge */
+	}
+}
+
 /* Of windows that overlap all of the time is recorded, whichever opened first. */
 static void test_windows_of_two_units_overlap(void **state)
 {
@@ -163,6 +182,7 @@ int main(void)
 		cmocka_unit_test(test_windows_in_any_order_and_side_by_side),
 		cmocka_unit_test(test_the_last_step_there_is),
 		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_launches_behind_a_hand),
 		cmocka_unit_test(test_windows_of_two_units_overlap),
 		cmocka_unit_test(test_again_and_again),
 	};
