@@ -296,6 +296,8 @@ static enum json_word close_level(struct json *json, int byte)
 {
 	if (!json->depth || json->stack[json->depth - 1] != (byte == '}' ? '{' : '['))
 		return bad(json, "a bracket closes what was not open");
+	if (byte == '}' && json->wants_value)
+		return bad(json, "no value follows the key");
 	step(json);
 	json->depth--;
 	json->is_after = 1;
@@ -340,6 +342,8 @@ static inline enum json_word take_value(struct json *json, int byte)
 	if (byte != '-' && !(byte >= '0' && byte <= '9'))
 		return take_word(json);
 	take_all(json, NUMBER);
+	if (json_is(json, "-", 1)) /* -Infinity */
+		return take_word(json);
 	return JSON_NUMBER;
 }
 
@@ -423,28 +427,37 @@ static int64_t scaled(int64_t value, long scale)
 	return value;
 }
 
+/* Where the exponent begins, or the end. */
+static const char *digits_end(const char *at, const char *end)
+{
+	while (at < end && (*at == '.' || (*at >= '0' && *at <= '9')))
+		at++;
+	return at;
+}
+
 int64_t json_integer(const struct json *json, unsigned digits)
 {
-	const char *at = json->word, *end = at + json->length;
-	int is_negative = at < end && *at == '-', is_behind = 0;
-	unsigned left = digits;
+	const char *at = json->word, *all = at + json->length;
+	int is_negative = at < all && *at == '-', is_behind = 0;
 	int64_t value = 0;
 
-	for (at += at < end && (is_negative || *at == '+'); at < end; at++) {
-		unsigned digit = (unsigned)(unsigned char)*at - '0';
-		if (*at == '.' && !is_behind) {
+	at += at < all && (is_negative || *at == '+');
+	const char *end = digits_end(at, all);
+	long scale = (long)digits + exponent_of(end, all), left = scale > 0 ? scale : 0; /* decimals that count */
+	for (; at < end; at++) {
+		if (*at == '.') {
+			if (is_behind)
+				break;
 			is_behind = 1;
 			continue;
 		}
-		if (digit > 9)
-			break;
 		if (is_behind && left == 0)
 			continue;
-		left -= is_behind != 0;
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (int)digit, &value))
+		left -= is_behind;
+		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at - '0', &value))
 			return is_negative ? INT64_MIN : INT64_MAX;
 	}
-	value = scaled(value, (long)left + exponent_of(at, end));
+	value = scaled(value, scale > 0 ? left : scale);
 	if (is_negative)
 		return value == INT64_MAX ? INT64_MIN : -value;
 	return value;
