@@ -318,7 +318,10 @@ static void take_computation(struct reading *reading, struct stretch message)
 	computation.count = (uint32_t)module->instruction_count - computation.first;
 	module->computations = base_grow(module->computations, &reading->computation_room, module->computation_count + 1,
 					 sizeof(*module->computations));
-	module->computations[module->computation_count++] = computation;
+	module->computations[module->computation_count] = computation;
+	if (!hlo_computation(module, computation.id)) /* of ids that come twice the first counts */
+		base_index_add(&module->computation_of, base_mix(computation.id), (uint32_t)module->computation_count);
+	module->computation_count++;
 }
 
 static void take_location(struct reading *reading, struct stretch message)
@@ -488,6 +491,7 @@ struct hlo_module *hlo_read(const char *path, struct diag_list *diags)
 	take_module(&reading, bytes);
 	settle_lines(&reading);
 	sort_ids(reading.module);
+	reading.module->called = base_alloc(reading.module->computation_count + 1, sizeof(*reading.module->called));
 	reading.module->texts = reading.texts.bytes;
 	free(reading.frames.files);
 	free(reading.frames.functions);
@@ -505,6 +509,8 @@ void hlo_free(struct hlo_module *module)
 	free(module->instructions);
 	free(module->by_id);
 	free(module->computations);
+	free(module->called);
+	base_index_free(&module->computation_of);
 	free(module->numbers);
 	free(module);
 }
@@ -526,12 +532,16 @@ const struct hlo_instruction *hlo_instruction(const struct hlo_module *module, u
 	return NULL;
 }
 
+static bool is_computation(const void *context, const void *key, uint32_t place)
+{
+	return ((const struct hlo_module *)context)->computations[place].id == *(const uint64_t *)key;
+}
+
 const struct hlo_computation *hlo_computation(const struct hlo_module *module, uint64_t id)
 {
-	for (size_t i = 0; i < module->computation_count; i++)
-		if (module->computations[i].id == id)
-			return &module->computations[i];
-	return NULL;
+	uint32_t place = base_index_find(&module->computation_of, base_mix(id), is_computation, module, &id);
+
+	return place == UINT32_MAX ? NULL : &module->computations[place];
 }
 
 static void put_numbers(struct text *text, const uint64_t *numbers, uint32_t count)

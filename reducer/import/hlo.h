@@ -9,6 +9,7 @@
 #define REDUCER_IMPORT_HLO_H
 
 #include "reducer/base/base.h"
+#include "reducer/base/index.h"
 #include "reducer/read/diag.h"
 
 #include <stdbool.h>
@@ -53,6 +54,11 @@ struct hlo_cost {
 	bool is_known;
 };
 
+struct hlo_called {
+	struct hlo_cost cost;
+	bool is_asked; /* until its cost is there it has no figure: it calls itself */
+};
+
 /* What XLA lays out for one execution, in bytes: each of its allocations is of one kind. */
 struct hlo_memory {
 	uint64_t arguments, outputs, temporaries, constants, thread_local;
@@ -70,6 +76,8 @@ struct hlo_module {
 	uint32_t *by_id; /* places, sorted by id */
 	struct hlo_computation *computations;
 	size_t computation_count;
+	struct base_index computation_of; /* places, by id */
+	struct hlo_called *called;	  /* private to hlo_cost.c: of each computation, once it was asked for */
 	uint64_t *numbers;
 	size_t number_count;
 };

@@ -182,21 +182,37 @@ static struct hlo_cost of_convolution(const struct hlo_module *module, const str
 
 static struct hlo_cost cost_at(const struct hlo_module *module, const struct hlo_instruction *instruction, int depth);
 
-/* All instructions of what is called; a computation without a figure makes the sum one. */
+/* All instructions of a computation; summed up once, however many call it. One without a figure makes the sum one. */
+static struct hlo_cost of_computation(const struct hlo_module *module, const struct hlo_computation *computation, int depth)
+{
+	struct hlo_called *called = &module->called[computation - module->computations];
+	struct hlo_cost sum = known(0);
+
+	if (called->is_asked || depth >= CALLS_MOST)
+		return called->cost;
+	called->is_asked = true;
+	for (uint32_t i = 0; i < computation->count; i++) {
+		struct hlo_cost one = cost_at(module, &module->instructions[computation->first + i], depth + 1);
+		sum.flops = plus(sum.flops, one.flops);
+		sum.transcendentals = plus(sum.transcendentals, one.transcendentals);
+		sum.is_known &= one.is_known;
+	}
+	return called->cost = sum;
+}
+
+/* What is called; a computation without a figure makes the sum one. */
 static struct hlo_cost of_called(const struct hlo_module *module, const struct hlo_instruction *caller, int depth)
 {
 	struct hlo_cost sum = known(0);
 
 	for (uint32_t c = 0; c < caller->called_count && (size_t)caller->called + c < module->number_count; c++) {
 		const struct hlo_computation *called = hlo_computation(module, module->numbers[caller->called + c]);
-		if (called == NULL || depth >= CALLS_MOST)
+		if (called == NULL)
 			return (struct hlo_cost){.is_known = false};
-		for (uint32_t i = 0; i < called->count; i++) {
-			struct hlo_cost one = cost_at(module, &module->instructions[called->first + i], depth + 1);
-			sum.flops = plus(sum.flops, one.flops);
-			sum.transcendentals = plus(sum.transcendentals, one.transcendentals);
-			sum.is_known &= one.is_known;
-		}
+		struct hlo_cost one = of_computation(module, called, depth);
+		sum.flops = plus(sum.flops, one.flops);
+		sum.transcendentals = plus(sum.transcendentals, one.transcendentals);
+		sum.is_known &= one.is_known;
 	}
 	return sum;
 }
