@@ -380,8 +380,11 @@ void tfp_pytorch_attach(const struct tfp_pytorch_api *found, int wants_ops, int 
 /* "pytorch cpu", "pytorch cuda:0": the number of that name. The last one is remembered, a thread seldom uses two. */
 static uint32_t allocator_name(struct tfp_thread *thread, uint16_t device)
 {
-	static const char *const kinds[] = {"cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla",
-					    "vulkan", "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia"};
+	static const char *const kinds[] = {
+#define TFP_PYTORCH_DEVICE(number, name) [number] = #name,
+#include "collectors/tables/pytorch_devices.def"
+#undef TFP_PYTORCH_DEVICE
+	};
 	uint8_t kind = (uint8_t)device, index = (uint8_t)(device >> 8);
 	char text[32] = "pytorch ";
 	size_t length = sizeof "pytorch " - 1;

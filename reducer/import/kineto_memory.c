@@ -52,19 +52,35 @@ static int operation_of(struct kineto *kineto, const struct kineto_event *event,
 	return strcmp(name, "[OutOfMemory]") == 0 ? REFUSED : 0;
 }
 
-/* A positive count of bytes was handed out, a negative one came back. Named as our own recorder names them. */
+/* As our own recorder names them: "pytorch cpu", "pytorch cuda:0", "pytorch xpu:1". */
+static uint32_t allocator_of(struct kineto *kineto, const struct kineto_event *event)
+{
+	static const char *const kinds[] = {
+#define TFP_PYTORCH_DEVICE(number, name) [number] = #name,
+#include "collectors/tables/pytorch_devices.def"
+#undef TFP_PYTORCH_DEVICE
+	};
+	uint64_t kind = kineto_unsigned(event, KINETO_DEVICE_TYPE);
+	const char *word = kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "other";
+	char name[40];
+
+	if (kind)
+		snprintf(name, sizeof(name), "pytorch %s:%d", word, (int)kineto_number(event, KINETO_DEVICE_ID));
+	else
+		snprintf(name, sizeof(name), "pytorch %s", word);
+	return sink_name(kineto->sink, name, strlen(name));
+}
+
+/* A positive count of bytes was handed out, a negative one came back. */
 void kineto_memory(struct kineto *kineto, const struct kineto_event *event)
 {
 	int64_t said = kineto_number(event, KINETO_MEMORY_BYTES);
 	uint64_t bytes = said > 0 ? (uint64_t)said : 0 - (uint64_t)said, address = kineto_unsigned(event, KINETO_ADDRESS);
 	int operation = operation_of(kineto, event, said);
-	char name[40];
 
 	if (!operation)
 		return;
-	snprintf(name, sizeof(name), kineto_number(event, KINETO_DEVICE_TYPE) == 1 ? "pytorch cuda:%d" : "pytorch cpu",
-		 (int)kineto_number(event, KINETO_DEVICE_ID));
-	uint32_t allocator = sink_name(kineto->sink, name, strlen(name));
+	uint32_t allocator = allocator_of(kineto, event);
 	if (!kineto_has(event, KINETO_ADDRESS) && operation != REFUSED) {
 		address = made_up(kineto, allocator, bytes, operation == RELEASED);
 		kineto->addressless++;
