@@ -89,13 +89,11 @@ static int is_bad_time(const struct json *json, unsigned key, enum json_word wor
 	return (word != JSON_STRING && word != JSON_NUMBER) || !json_is_number(json);
 }
 
-/* A text of the event: of a name that comes twice its own member, not one of its args. */
+/* A text of the event; of two of a name the first. */
 static void take_text(struct kineto *kineto, struct kineto_event *event, unsigned key)
 {
 	const struct json *json = &kineto->json;
 
-	if (kineto_has(event, key) && key == KINETO_NAME)
-		key = KINETO_LABELS; /* {"name": "process_name", "args": {"name": "/device:TPU:0"}} */
 	if (kineto_has(event, key))
 		return;
 	event->has |= UINT64_C(1) << key;
@@ -131,18 +129,26 @@ static void take_value(struct kineto *kineto, struct kineto_event *event, unsign
 	}
 }
 
-/* The members of an event, and of its args: their names do not clash. Behind '{'. */
-static void take_members(struct kineto *kineto, struct kineto_event *event)
+/* What a name means among the args: never what it means of the event, before or behind which they may stand. */
+static unsigned key_of_args(unsigned key)
+{
+	if (key == KINETO_NAME)
+		return KINETO_LABELS; /* {"name": "process_name", "args": {"name": "/device:TPU:0"}} */
+	return key < KINETO_LABELS || key == KINETO_TS || key == KINETO_DUR ? KINETO_KEYS : key;
+}
+
+/* The members of an event, or of its args. Behind '{'. */
+static void take_members(struct kineto *kineto, struct kineto_event *event, int is_args)
 {
 	struct json *json = &kineto->json;
 	enum json_word word;
 
 	while ((word = json_next(json)) == JSON_KEY) {
-		unsigned key = key_of(kineto);
-		int is_args = json_is(json, "args", 4);
+		unsigned key = is_args ? key_of_args(key_of(kineto)) : key_of(kineto);
+		int has_args = !is_args && json_is(json, "args", 4);
 		word = json_next(json);
-		if (is_args && word == JSON_OBJECT)
-			take_members(kineto, event);
+		if (has_args && word == JSON_OBJECT)
+			take_members(kineto, event, 1);
 		else
 			take_value(kineto, event, key, word);
 	}
@@ -180,7 +186,7 @@ static void take_event(struct kineto *kineto)
 	struct kineto_event event;
 
 	begin_event(kineto, &event);
-	take_members(kineto, &event);
+	take_members(kineto, &event, 0);
 	if (kineto->json.is_bad) /* half of it is no event: what is missing would count as none and as 0 */
 		return;
 	const char *phase = kineto_text(kineto, &event, KINETO_PH);
@@ -221,7 +227,7 @@ static void take_devices(struct kineto *kineto)
 			continue;
 		}
 		begin_event(kineto, &event);
-		take_members(kineto, &event);
+		take_members(kineto, &event, 0);
 		if (!json->is_bad)
 			kineto_device(kineto, &event);
 	}

@@ -18,9 +18,18 @@ enum kineto_key {
 	KINETO_KEYS
 };
 
+/* How many of them are texts. */
+enum {
+	KINETO_TEXTS = 0
+#define KINETO_TEXT(symbol, name) + 1
+#define KINETO_NUMBER(symbol, name, digits)
+#include "reducer/import/kineto_keys.def"
+#undef KINETO_TEXT
+#undef KINETO_NUMBER
+};
+
 _Static_assert(KINETO_KEYS <= 64, "the keys of an event are bits of a word");
 
-#define KINETO_TEXTS 5	      /* texts in kineto_keys.def */
 #define KINETO_CATEGORIES 8   /* unknown ones that are told by name */
 #define KINETO_KEY_SLOTS 256u /* a power of two, several times the keys */
 
