@@ -271,8 +271,8 @@ void xplane_device_event(struct xplane *xplane, const struct xplane_line *line, 
 	xplane->group.used = 0;
 	add_op(xplane, event);
 	if (event->known[XPLANE_KERNEL_DETAILS] ||
-	    !(event->known[XPLANE_MEMCPY_DETAILS] || event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Mem", 3) == 0 ||
-	      strncmp(name, "CudaGraphExec:", 14) == 0))
+	    !(event->known[XPLANE_MEMCPY_DETAILS] || event->known[XPLANE_MEMSET_DETAILS] || strncasecmp(name, "Memcpy", 6) == 0 ||
+	      strncasecmp(name, "Memset", 6) == 0 || strncmp(name, "CudaGraphExec:", 14) == 0))
 		SINK_ADD(&xplane->group, kernel, .start = event->begin_ns, .duration = event->duration_ns,
 			   .correlation = xplane_number(event->known[XPLANE_CORRELATION]), .shape = shape_of(xplane, event),
 			   .queue = line->queue, .graph = (uint32_t)xplane_number(event->known[XPLANE_GRAPH_EXEC]),
