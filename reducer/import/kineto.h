@@ -122,7 +122,7 @@ static inline uint64_t kineto_unsigned(const struct kineto_event *event, enum ki
 
 static inline struct sink_time kineto_begin(const struct kineto_event *event)
 {
-	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, .is_end = 0};
 }
 
 #define KINETO_PIECE '\x1f'

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Rows of range_sources.def; PyTorch's RecordScope. */
-enum { PYTHON = 2, TRACEME = 3, RECORD_FUNCTION = 5 };
+enum { PYTHON = 2, TRACEME = 3, RECORD_FUNCTION = 5, FILE_OF_OTHERS = 10 };
 enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
 #define SEEN_BY_CALLBACK 2 /* gpu_call.flags */
 #define NOT_SAID UINT32_MAX
@@ -19,7 +19,8 @@ enum { SCOPE_FUNCTION = 0, SCOPE_USER = 7 };
 
 static struct sink_time at_end(const struct kineto_event *event)
 {
-	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns, 1};
+	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
+				  .is_end = 1};
 }
 
 void kineto_put_group(struct kineto *kineto, uint32_t thread, struct sink_time when)
@@ -135,9 +136,10 @@ static void put_op(struct kineto *kineto, const struct kineto_event *event, int 
 static void put_step(struct kineto *kineto, const struct kineto_event *event, uint32_t thread, uint64_t number, uint8_t source)
 {
 	SINK_ADD(&kineto->group, step, .number = number, .source = source);
-	kineto_put_group(kineto, thread, kineto_begin(event));
+	if (event->duration_ns)
+		kineto_put_group(kineto, thread, kineto_begin(event));
 	SINK_ADD(&kineto->group, step_end, .number = number);
-	kineto_put_group(kineto, thread, at_end(event));
+	kineto_put_group(kineto, thread, event->duration_ns ? at_end(event) : kineto_begin(event));
 }
 
 /* torch.profiler's step(): ProfilerStep#N. */
@@ -280,7 +282,7 @@ static void put_python(struct kineto *kineto, const struct kineto_event *event)
 
 static void put_other(struct kineto *kineto, const struct kineto_event *event)
 {
-	put_range(kineto, event, 0);
+	put_range(kineto, event, FILE_OF_OTHERS);
 }
 
 /*
@@ -293,7 +295,7 @@ static void put_plain(struct kineto *kineto, const struct kineto_event *event)
 	struct kineto_track *track;
 
 	if (!kineto->is_for_viewer) {
-		put_range(kineto, event, 0);
+		put_range(kineto, event, FILE_OF_OTHERS);
 		return;
 	}
 	track = thread_track(kineto, event);
@@ -358,16 +360,22 @@ static void count_unknown(struct kineto *kineto, const char *name)
 	kineto->categories[i].events++;
 }
 
-/* B and E of Chrome's own format. */
+/* B and E of Chrome's own format: of several at one time the file has the order. */
 static void put_half(struct kineto *kineto, const struct kineto_event *event, char phase)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	struct sink_time when = {event->begin_ns, event->begin_ns, event->begin_ns, .is_half = 1};
 
-	if (phase == 'B')
-		SINK_ADD(&kineto->group, range_push, .name = sink_string(kineto->sink, name, strlen(name)), .source = 0);
-	else
-		SINK_ADD(&kineto->group, range_pop, .source = 0);
-	kineto_put_group(kineto, kineto_thread(kineto, event), phase == 'B' ? kineto_begin(event) : at_end(event));
+	const struct kineto_track *track = thread_track(kineto, event);
+
+	if (phase == 'B') {
+		kineto->places[track->place].ranges++;
+		SINK_ADD(&kineto->group, range_push, .name = sink_string(kineto->sink, name, strlen(name)),
+			 .source = FILE_OF_OTHERS);
+	} else {
+		SINK_ADD(&kineto->group, range_pop, .source = FILE_OF_OTHERS);
+	}
+	kineto_put_group(kineto, track->thread, when);
 }
 
 void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase)

@@ -11,10 +11,13 @@
 #include "reducer/base/index.h"
 #include "reducer/base/sorter.h"
 #include "reducer/base/spool.h"
+#include "reducer/import/crossed.h"
 #include "reducer/import/order.h"
 #include "reducer/read/crc32c.h"
 #include "reducer/read/schema.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,6 +46,7 @@ struct sink {
 	struct tfp_thread_slot *threads;
 	size_t thread_count, thread_room;
 	uint64_t first_ns, last_ns;
+	struct crossed crossed;
 	int spool;
 	uint64_t end;
 };
@@ -66,6 +70,7 @@ void sink_free(struct sink *sink)
 	if (sink->order)
 		order_free(sink->order);
 	free(sink->order);
+	crossed_free(&sink->crossed);
 	if (sink->spool >= 0)
 		close(sink->spool);
 	text_free(&sink->facts);
@@ -378,12 +383,10 @@ static void put_in_order(struct sink *sink, const uint64_t key[SORTER_WORDS], co
 void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, const void *records, size_t bytes)
 {
 	uint64_t length = when->end_ns - when->begin_ns;
-	/* At one time: ends first, the one that began last foremost; then begins, the longest foremost. */
-	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, when->is_end ? ~when->begin_ns >> 1 : END_BIT | ~length >> 1,
-				      sink->put};
+	/* At one time: ends first, the one that began last foremost; then halves; then begins, the longest foremost. */
+	uint64_t rank = when->is_end ? ~when->begin_ns >> 1 : when->is_half ? END_BIT : END_BIT | ~length >> 1;
+	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, rank, when->is_end ? ~sink->put : sink->put};
 
-	if (when->is_end)
-		key[3] = ~key[3];
 	if (sink->put++ == 0 || when->begin_ns < sink->first_ns)
 		sink->first_ns = when->begin_ns;
 	sink->last_ns = when->end_ns > sink->last_ns ? when->end_ns : sink->last_ns;
@@ -398,6 +401,35 @@ uint64_t sink_first_ns(const struct sink *sink)
 	return sink->first_ns;
 }
 
+/* A range begins or ends by itself: its begin is in the key, see sink_put. */
+static void look_for_crossed(struct sink *sink, const uint64_t *key, const uint8_t *records, size_t bytes)
+{
+	int is_half = key[2] == END_BIT;
+	struct tfp_record_range_push push;
+	struct tfp_record_range_pop pop;
+
+	if (records[0] == TFP_TAG_range_push && bytes == sizeof(push)) {
+		memcpy(&push, records, sizeof(push));
+		crossed_push(&sink->crossed, (uint32_t)key[0], push.source, key[1] >> 1);
+	} else if (records[0] == TFP_TAG_range_pop && bytes == sizeof(pop)) {
+		memcpy(&pop, records, sizeof(pop));
+		crossed_pop(&sink->crossed, (uint32_t)key[0], pop.source, is_half ? CROSSED_HALF : ~key[2] & ~END_BIT);
+	}
+}
+
+static void say_crossed(struct sink *sink)
+{
+	char text[256];
+
+	if (!sink->crossed.found)
+		return;
+	snprintf(text, sizeof(text),
+		 "Ranges of a thread overlapped %" PRIu64 " time%s without one lying in the other: of such two each is told with the "
+		 "end of the other, one too long and one too short by as much.",
+		 sink->crossed.found, sink->crossed.found == 1 ? "" : "s");
+	sink_pair(sink, TFP_TAG_note, "import", text);
+}
+
 /* What was not put at once. */
 static void put_records(struct sink *sink, uint64_t origin_ns)
 {
@@ -407,8 +439,10 @@ static void put_records(struct sink *sink, uint64_t origin_ns)
 
 	if (sink->order)
 		turn_to(sink, UINT32_MAX);
-	while ((records = sorter_next(sink->sorter, &key, &bytes)) != NULL)
+	while ((records = sorter_next(sink->sorter, &key, &bytes)) != NULL) {
+		look_for_crossed(sink, key, records, bytes);
 		put_into_chunk(sink, (uint32_t)key[0], ticks_of(key[1], origin_ns), records, bytes);
+	}
 	flush_chunk(sink);
 }
 
@@ -456,6 +490,7 @@ int sink_finish(struct sink *sink, const struct sink_header *header)
 		put_block(sink, TFP_BLOCK_THREADS, 0, NULL, 0, sink->threads,
 			  sink->thread_count * sizeof(*sink->threads));
 	put_records(sink, header->origin_ns);
+	say_crossed(sink);
 	flush_facts(sink);
 	/* The last block's padding is a hole: the file must reach to its end. */
 	spool_write(sink->spool, sink->end - 1, "", 1);

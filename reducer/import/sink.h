@@ -49,11 +49,12 @@ uint32_t sink_thread(struct sink *sink, uint32_t tid, const char *name);
 
 /*
  * Records that stand together in the stream of a thread. `time_ns` is theirs; `begin_ns` and
- * `end_ns` are those of what they tell of. Told at its end: is_end, so that of those with one time the inner one comes first.
+ * `end_ns` are those of what they tell of. Told at its end: is_end, so that of those with one time the inner one comes first. Half of
+ * something, whose other half is put by itself: is_half; of those with one time the one that was put first comes first.
  */
 struct sink_time {
 	uint64_t time_ns, begin_ns, end_ns;
-	int is_end;
+	int is_end, is_half;
 };
 void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, const void *records, size_t bytes);
 

@@ -265,7 +265,7 @@ static void add_op(struct xplane *xplane, const struct xplane_event *event)
 void xplane_device_event(struct xplane *xplane, const struct xplane_line *line, struct xplane_event *event)
 {
 	const struct sink_time when = {event->begin_ns + event->duration_ns, event->begin_ns,
-					 event->begin_ns + event->duration_ns, 1};
+				       event->begin_ns + event->duration_ns, .is_end = 1};
 	const char *name = xplane_text(xplane, event->name);
 
 	xplane->group.used = 0;

@@ -54,13 +54,13 @@ static unsigned kind_of(const struct xplane *xplane, struct xplane_name *name)
 
 static struct sink_time at_begin(const struct xplane_event *event)
 {
-	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, 0};
+	return (struct sink_time){event->begin_ns, event->begin_ns, event->begin_ns + event->duration_ns, .is_end = 0};
 }
 
 static struct sink_time at_end(const struct xplane_event *event)
 {
 	return (struct sink_time){event->begin_ns + event->duration_ns, event->begin_ns, event->begin_ns + event->duration_ns,
-				    1};
+				  .is_end = 1};
 }
 
 static void put_group(struct xplane *xplane, const struct xplane_line *line, struct sink_time when)
