@@ -317,6 +317,9 @@ static void check_usage(const struct options *options, const struct report_kind 
 	if (format->write_run || format->write_folder) {
 		if (options->tables)
 			base_die("-f %s writes the time line, not tables: leave -t out", format->name);
+		if (options_choose_rows(options))
+			base_die("-f %s writes the time line, which has no rows to choose: leave --%s out; it takes --window, --step, "
+				 "--process, --host, --rank, --thread, --device and --stream", format->name, options_choose_rows(options));
 		return;
 	}
 	if (!options->tables && !kind_count && options_choose_events(options))

@@ -515,6 +515,17 @@ bool options_choose_events(const struct options *options)
 	       request->is_top_given;
 }
 
+const char *options_choose_rows(const struct options *options)
+{
+	const struct request *request = &options->request;
+
+	return options->name_regex    ? "name"
+	       : request->sort	      ? "sort"
+	       : request->is_top_given ? "top"
+	       : request->allocator   ? "allocator"
+				      : NULL;
+}
+
 void options_parse(struct options *options, int count, char **words)
 {
 	bool only_paths = false;

@@ -43,6 +43,8 @@ struct options {
 void options_parse(struct options *options, int count, char **words);
 /* Whether a filter was given of what happened, not of who did it. */
 bool options_choose_events(const struct options *options);
+/* The option that was given and chooses among rows of tables, which a time line has not; NULL = none was. */
+const char *options_choose_rows(const struct options *options);
 void options_free(struct options *options);
 
 #define OPTIONS_DEFAULT_LOGS "tfprof-out" /* the default of the setting OUT */

@@ -4,12 +4,17 @@
  *
  * Rule: a span belongs to the time, and to the step (as step_stats has them), in which it began. --device and --stream choose
  * among device work and leave the host's as it is; --thread chooses what the thread did and launched. Steps and windows
- * themselves always pass.
+ * themselves always pass, but for time lines.
  */
 #include "reducer/analysis/units.h"
 #include "reducer/tables/gpu_rows.h"
 
 #include <stdlib.h>
+
+static bool is_in_steps(const struct request *request, size_t process, int64_t time_ns)
+{
+	return !request->units || units_at(&request->units[process], time_ns, request->first_step, request->last_step);
+}
 
 static bool wants_time(const void *context, const struct span *span)
 {
@@ -19,8 +24,7 @@ static bool wants_time(const void *context, const struct span *span)
 		return true;
 	if (span->start_ns < request->from_ns || span->start_ns > request->to_ns)
 		return false;
-	return !request->units ||
-	       units_at(&request->units[span->process], span->start_ns, request->first_step, request->last_step);
+	return is_in_steps(request, span->process, span->start_ns);
 }
 
 static bool wants_place(const void *context, const struct span *span)
@@ -37,6 +41,20 @@ bool request_wants_span(const struct request *request, const struct span *span)
 {
 	return (!request->analysis.wants_time || wants_time(request, span)) &&
 	       (!request->analysis.wants_place || wants_place(request, span));
+}
+
+bool request_draws_span(const struct request *request, const struct span *span)
+{
+	if (span->start_ns >= request->to_ns || span->start_ns + (int64_t)span->duration_ns < request->from_ns)
+		return false;
+	if (span->what != SPAN_WINDOW && !is_in_steps(request, span->process, span->start_ns))
+		return false;
+	return !request->analysis.wants_place || wants_place(request, span);
+}
+
+bool request_wants_step(const struct request *request, size_t process, const struct step *step)
+{
+	return step->time_ns >= request->from_ns && step->time_ns <= request->to_ns && is_in_steps(request, process, step->time_ns);
 }
 
 static bool wants_process(const void *context, const struct process *process)

@@ -71,6 +71,11 @@ void request_run_analyses(const struct request *request, const struct table_kind
 
 /* Do --window, --step, --device, --stream, --thread want this? */
 bool request_wants_span(const struct request *request, const struct span *span);
+/* The same of a time line, which also draws what began before the time that --window names and reaches into it, but of steps only those of
+ * --step. */
+bool request_draws_span(const struct request *request, const struct span *span);
+/* Does --window, --step want this step of that process, an index? */
+bool request_wants_step(const struct request *request, size_t process, const struct step *step);
 
 /* Does the request want this process, thread, allocator? */
 bool request_wants_process(const struct request *request, const struct process *process);

@@ -271,11 +271,6 @@ static char *put_number(char *to, const struct span *span, uint32_t which)
 	return which == PATTERN_NONE ? to : base_put_natural(to, span->arguments[which].number);
 }
 
-static bool is_wanted(const struct request *request, const struct span *span)
-{
-	return span->start_ns < request->to_ns && span->start_ns + (int64_t)span->duration_ns >= request->from_ns;
-}
-
 /* What stands in chrome->line. */
 static void put_line(struct chrome *chrome)
 {
@@ -328,7 +323,7 @@ static int put_span(void *context, const struct span *span)
 	bool is_known;
 	char *to, *from;
 
-	if (!is_wanted(chrome->request, span))
+	if (!request_draws_span(chrome->request, span))
 		return 0;
 	chrome->last_ns = span->start_ns + (int64_t)span->duration_ns;
 	pattern = patterns_of(chrome->patterns, span, &is_known);

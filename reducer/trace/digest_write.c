@@ -246,7 +246,7 @@ static int take(void *context, const struct span *span)
 {
 	const struct taker *taker = context;
 
-	if (span->start_ns < taker->request->to_ns && span->start_ns + (int64_t)span->duration_ns >= taker->request->from_ns)
+	if (request_draws_span(taker->request, span))
 		digest_add(taker->digest, span);
 	return 0;
 }

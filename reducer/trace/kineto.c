@@ -215,8 +215,8 @@ static int put_span(void *context, const struct span *span)
 		writer->last_ns = end_ns > writer->last_ns ? end_ns : writer->last_ns;
 	else if (span->what == SPAN_STEP && span->is_open && writer->last_ns < end_ns)
 		end_ns = writer->last_ns > span->start_ns ? writer->last_ns : span->start_ns;
-	if (span->kind != SPAN_WHOLE || !category_of(span) || is_said_as_step(span) || span->start_ns >= writer->request->to_ns ||
-	    end_ns < writer->request->from_ns)
+	if (span->kind != SPAN_WHOLE || !category_of(span) || is_said_as_step(span) || end_ns < writer->request->from_ns ||
+	    !request_draws_span(writer->request, span))
 		return 0;
 	text_format(line, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", category_of(span));
 	add_name(writer, span);

@@ -466,7 +466,7 @@ static int put_span(void *context, const struct span *span)
 	struct pattern *pattern;
 	uint8_t *to;
 
-	if (span->start_ns >= writer->request->to_ns || end < writer->request->from_ns)
+	if (!request_draws_span(writer->request, span))
 		return 0;
 	pattern = patterns_of(writer->patterns, span, &is_known);
 	if (!is_known)

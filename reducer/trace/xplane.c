@@ -45,6 +45,7 @@ struct kept_event {
 struct writer {
 	const struct request *request;
 	const struct process *process;
+	size_t index; /* its place in the run */
 	struct xspace_file *file;
 	uint32_t host;	/* the host's plane */
 	bool *launches; /* by place of the thread: made GPU calls */
@@ -457,7 +458,7 @@ static void put_steps(struct writer *writer)
 	for (size_t t = process->thread_count; t-- > 0;)
 		first = writer->launches[t] ? process->threads[t].serial : first;
 	for (size_t i = 0; i < process->step_count && first; i++)
-		if (process->steps[i].is_chosen)
+		if (process->steps[i].is_chosen && request_wants_step(writer->request, writer->index, &process->steps[i]))
 			put_step(writer, i, process->steps[i].thread ? process->steps[i].thread : first);
 }
 
@@ -522,7 +523,7 @@ static void check_bytes(const struct writer *writer)
 static bool write_process(const char *top, const struct request *request, size_t index)
 {
 	struct run *run = request->run;
-	struct writer writer = {.request = request, .process = &run->processes[index], .file = xspace_make()};
+	struct writer writer = {.request = request, .process = &run->processes[index], .index = index, .file = xspace_make()};
 	unsigned wants = (SPAN_ALL & ~(SPAN_BIT(SPAN_READ) | SPAN_BIT(SPAN_MEMORY) | SPAN_BIT(SPAN_STEP))) | SPAN_BIT(SPAN_BLOCK);
 	struct span_options options = {.wants = wants, .visit = put_span, .context = &writer};
 	struct text path = {0};
