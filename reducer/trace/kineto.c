@@ -110,6 +110,18 @@ static void add_dimensions(struct text *line, const char *piece, size_t length)
 	text_string(line, "]");
 }
 
+/* Bytes of the log inside a string: a type's name, as another profiler's file has it, may be anything. */
+static void add_plain(struct text *line, const char *bytes, size_t length)
+{
+	struct text visible = {0}, quoted = {0};
+
+	escape_visible(&visible, bytes, length);
+	escape_json(&quoted, visible.length ? visible.bytes : "", visible.length);
+	text_put(line, quoted.bytes + 1, quoted.length - 2);
+	text_free(&visible);
+	text_free(&quoted);
+}
+
 /* As that profiler calls types; those of C are called so here, too. */
 static void add_type(struct text *line, const char *piece, size_t length)
 {
@@ -126,7 +138,7 @@ static void add_type(struct text *line, const char *piece, size_t length)
 			return;
 		}
 	if (bracket)
-		text_format(line, "%.*s", (int)name, piece);
+		add_plain(line, piece, name);
 	else
 		text_string(line, length && piece[0] == '(' ? "ScalarList" : "");
 	text_string(line, "\"");
@@ -138,8 +150,10 @@ static void add_value(struct text *line, const char *piece, size_t length)
 	bool is_list = length > 2 && piece[0] == '(';
 
 	text_string(line, is_list ? "\"[" : "\"");
-	for (size_t i = 1; is_list && i + 1 < length; i++)
-		text_format(line, piece[i] == ',' ? "%c " : "%c", piece[i]);
+	for (size_t i = 1; is_list && i + 1 < length; i++) {
+		add_plain(line, &piece[i], 1);
+		text_string(line, piece[i] == ',' ? " " : "");
+	}
 	text_string(line, is_list ? "]\"" : "\"");
 }
 
