@@ -78,6 +78,8 @@ void names_free(struct names *names);
 /* The symbol that covers the address at `place` of the batch, else (*is_near) the last one before it; NULL = none.
  * *offset: how far the address lies behind its start. */
 const char *names_find(const struct names *names, size_t place, uint64_t *offset, bool *is_near);
+/* The same as a frame without a line: what it is called stands in `readable`, with an offset where the symbol is only near. False: none. */
+bool names_frame(const struct names *names, size_t place, struct text *readable, struct lookup_frame *frame);
 
 /* Answers every address of the batch that debug information covers; is_done[i] is set for those it answered. */
 typedef void lines_answer(void *context, size_t i, const struct lookup_frame *frames, size_t count);

@@ -3,7 +3,8 @@
  * Files, lines and inlined functions from DWARF.
  *
  * Rule: a compile unit is entered only if it holds an asked address, and its tree is walked once for all of them
- * (libdw's own scope search walks it once for each). Depths are bounded: the file is not trusted.
+ * (libdw's own scope search walks it once for each), twice where functions lie inside of types or of functions whose code is elsewhere.
+ * Depths are bounded: the file is not trusted.
  */
 #include "reducer/symbols/internal.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 256 /* nested blocks; compilers stay below 100 */
+#define FILES_FROM_ZERO 5 /* version of DWARF: file 0 is the unit's own; before, it is none */
 
 /* The functions that hold one address, outermost first. */
 struct chain {
@@ -28,9 +30,11 @@ struct unit {
 	const struct names *names;
 	Dwarf_Addr bias;
 	Dwarf_Die die; /* with the line table */
+	Dwarf_Half version;
 	size_t *hits;  /* places in the batch, ascending */
 	size_t hit_count, hit_room;
 	struct chain *chains; /* one a hit */
+	bool is_thorough;     /* the second walk, which enters what holds none of the hits itself */
 	lines_answer *answer;
 	void *context;
 	bool *is_done; /* one an address of the batch */
@@ -89,12 +93,16 @@ static bool is_worth_entering(struct unit *unit, Dwarf_Die *die)
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return unit->is_thorough;
 	case DW_TAG_subprogram:
 	case DW_TAG_inlined_subroutine:
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
-		return note_ranges(unit, die, tag);
+		return note_ranges(unit, die, tag) || unit->is_thorough;
 	default:
 		return false;
 	}
@@ -144,11 +152,12 @@ static Dwarf_Word die_number(Dwarf_Die *die, unsigned name)
 static void call_site(struct unit *unit, Dwarf_Die *die, struct lookup_frame *frame)
 {
 	Dwarf_Word file = die_number(die, DW_AT_call_file);
+	bool is_known = file || (unit->version >= FILES_FROM_ZERO && dwarf_hasattr(die, DW_AT_call_file));
 	Dwarf_Files *files;
 	size_t count;
 
 	frame->line = (uint32_t)die_number(die, DW_AT_call_line);
-	if (file && dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
+	if (is_known && dwarf_getsrcfiles(&unit->die, &files, &count) == 0 && file < count)
 		frame->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
@@ -210,8 +219,6 @@ static void answer_hit(struct unit *unit, size_t hit)
 	struct text names[FRAMES_MAX] = {0};
 	size_t count = 0;
 
-	if (!chain->count)
-		return;
 	line_of(unit, hit_address(unit, hit), &frames[0]);
 	for (size_t i = chain->count; i-- > 0;) {
 		if (i > 0 && is_split(&chain->dies[i], &chain->dies[i - 1]))
@@ -225,6 +232,39 @@ static void answer_hit(struct unit *unit, size_t hit)
 	unit->answer(unit->context, unit->hits[hit], frames, count);
 	for (size_t i = 0; i < count; i++)
 		text_free(&names[i]);
+}
+
+/* Of code without a function in the unit's tree (assembly, clang's -gline-tables-only) the line table knows the line. */
+static void answer_line(struct unit *unit, size_t hit)
+{
+	struct lookup_frame frame = {0};
+	struct text name = {0};
+
+	line_of(unit, hit_address(unit, hit), &frame);
+	if (frame.line && names_frame(unit->names, unit->hits[hit], &name, &frame))
+		unit->answer(unit->context, unit->hits[hit], &frame, 1); /* not done: another unit may know more */
+	text_free(&name);
+}
+
+static bool has_strays(const struct unit *unit)
+{
+	for (size_t i = 0; i < unit->hit_count; i++)
+		if (!unit->chains[i].count)
+			return true;
+	return false;
+}
+
+/*
+ * Methods of a function's own types, lambdas among them, and functions inside of functions (gcc without optimisation, Fortran) stand in
+ * the tree inside of what does not hold their code.
+ */
+static void walk_unit(struct unit *unit, Dwarf_Die *tree)
+{
+	unit->is_thorough = false;
+	walk(unit, tree, 0);
+	unit->is_thorough = has_strays(unit);
+	if (unit->is_thorough)
+		walk(unit, tree, 0);
 }
 
 /* Which asked addresses does this unit hold? */
@@ -259,17 +299,23 @@ static int by_place(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static void unit_resolve(struct unit *unit, Dwarf_Die *tree)
+/* `is_whole`: the tree is all there is; the part that a file of its own has (split DWARF) may be missing. */
+static void unit_resolve(struct unit *unit, Dwarf_Die *tree, bool is_whole)
 {
 	unit_hits(unit, unit->batch);
 	if (!unit->hit_count)
 		return;
 	qsort(unit->hits, unit->hit_count, sizeof(*unit->hits), by_place);
 	unit->chains = base_alloc(unit->hit_count, sizeof(*unit->chains));
-	walk(unit, tree, 0);
-	for (size_t i = 0; i < unit->hit_count; i++)
-		if (i == 0 || unit->hits[i] != unit->hits[i - 1])
+	walk_unit(unit, tree);
+	for (size_t i = 0; i < unit->hit_count; i++) {
+		if (i != 0 && unit->hits[i] == unit->hits[i - 1])
+			continue;
+		if (unit->chains[i].count)
 			answer_hit(unit, i);
+		else if (is_whole)
+			answer_line(unit, i);
+	}
 	free(unit->chains);
 	unit->chains = NULL;
 }
@@ -290,9 +336,9 @@ void lines_resolve(Dwfl_Module *module, const struct names *names, const struct 
 	dwfl_module_getelf(module, &elf_bias);
 	unit.bias = elf_bias - dwarf_bias;
 	unit.is_done = base_alloc(batch->count, sizeof(*unit.is_done));
-	while (dwarf_get_units(dwarf, cu, &cu, NULL, &type, &unit.die, &split) == 0)
+	while (dwarf_get_units(dwarf, cu, &cu, &unit.version, &type, &unit.die, &split) == 0)
 		if (type == DW_UT_compile || type == DW_UT_skeleton)
-			unit_resolve(&unit, type == DW_UT_skeleton && split.addr ? &split : &unit.die);
+			unit_resolve(&unit, type == DW_UT_skeleton && split.addr ? &split : &unit.die, type == DW_UT_compile || split.addr);
 	free(unit.hits);
 	free(unit.is_done);
 }

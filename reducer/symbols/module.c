@@ -124,7 +124,8 @@ static int try_recorded(const struct lookup_module *module, const char *sysroot,
 	text_format(&path, "%s%s", sysroot ? sysroot : "", module->path);
 	verdict = candidate_open(path.bytes, module, &descriptor);
 	if (verdict == CANDIDATE_MISSING)
-		text_format(problem, "the file is gone (%s)", strerror(errno));
+		text_format(problem, errno == ENOENT || errno == ENOTDIR ? "the file is gone (%s)" : "the file cannot be opened (%s)",
+			    strerror(errno));
 	else if (verdict == CANDIDATE_NOT_ELF)
 		text_string(problem, "the file is no longer an ELF file");
 	else if (verdict == CANDIDATE_OTHER_BUILD)

@@ -9,6 +9,8 @@
  */
 #include "reducer/symbols/internal.h"
 
+#include "reducer/symbols/demangle.h"
+
 #include <stdlib.h>
 
 #define TABLE_PROOFS 64
@@ -197,4 +199,20 @@ const char *names_find(const struct names *names, size_t place, uint64_t *offset
 		return NULL;
 	*offset = names->batch->addresses[place] - found->start;
 	return found->name;
+}
+
+bool names_frame(const struct names *names, size_t place, struct text *readable, struct lookup_frame *frame)
+{
+	uint64_t offset;
+	bool is_near;
+	const char *name = names_find(names, place, &offset, &is_near);
+
+	if (!name)
+		return false;
+	demangle(name, readable);
+	if (is_near)
+		text_format(readable, "+0x%llx", (unsigned long long)offset);
+	frame->flags = is_near ? LOOKUP_NAMED | LOOKUP_NEAR : LOOKUP_NAMED;
+	frame->function = readable->bytes;
+	return true;
 }

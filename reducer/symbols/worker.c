@@ -7,8 +7,6 @@
  */
 #include "reducer/symbols/internal.h"
 
-#include "reducer/symbols/demangle.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -89,19 +87,9 @@ static void send_names(struct sender *sender, const struct names *names)
 	struct text readable = {0};
 
 	for (size_t i = 0; i < sender->batch->count; i++) {
-		struct lookup_frame frame = {.flags = LOOKUP_NAMED};
-		uint64_t offset;
-		bool is_near;
-		const char *name = names_find(names, i, &offset, &is_near);
-		if (!name)
-			continue;
-		demangle(name, &readable);
-		if (is_near) {
-			frame.flags |= LOOKUP_NEAR;
-			text_format(&readable, "+0x%llx", (unsigned long long)offset);
-		}
-		frame.function = readable.bytes;
-		send_frames(sender, i, &frame, 1);
+		struct lookup_frame frame = {0};
+		if (names_frame(names, i, &readable, &frame))
+			send_frames(sender, i, &frame, 1);
 	}
 	text_free(&readable);
 }
