@@ -5,6 +5,7 @@
 #include "reducer/analysis/words.h"
 #include "reducer/base/base.h"
 #include "reducer/base/sorter.h"
+#include "reducer/model/number_map.h"
 #include "reducer/report/escape.h"
 #include "reducer/trace/wire.h"
 
@@ -39,6 +40,7 @@ struct xspace_file {
 	struct sorter *sorter;
 	struct plane *planes;
 	size_t plane_count, plane_room;
+	struct number_map lines; /* (plane, id) -> place among the plane's lines */
 	char **warnings;
 	size_t warning_count, warning_room;
 	struct text visible; /* a text as it is shown; at last events to be written */
@@ -70,6 +72,7 @@ void xspace_free(struct xspace_file *file)
 		words_free(&plane->names);
 		words_free(&plane->stats);
 	}
+	number_map_free(&file->lines);
 	for (size_t i = 0; i < file->warning_count; i++)
 		free(file->warnings[i]);
 	free(file->warnings);
@@ -113,12 +116,7 @@ uint32_t xspace_plane(struct xspace_file *file, const char *name, int64_t id)
 
 uint32_t xspace_known_line(const struct xspace_file *file, uint32_t plane, int64_t id)
 {
-	const struct plane *of = &file->planes[plane];
-
-	for (size_t i = 0; i < of->line_count; i++)
-		if (of->lines[i].id == id)
-			return (uint32_t)i;
-	return UINT32_MAX;
+	return number_map_find(&file->lines, plane, (uint64_t)id);
 }
 
 uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const char *name)
@@ -128,6 +126,8 @@ uint32_t xspace_line(struct xspace_file *file, uint32_t plane, int64_t id, const
 
 	if (known != UINT32_MAX)
 		return known;
+	if (number_map_set(&file->lines, plane, (uint64_t)id, (uint32_t)of->line_count) != 0)
+		base_die("-f xplane: more than %u threads and streams: choose a time (--window FROM-TO)", NUMBER_MAP_MAX);
 	of->lines = base_grow(of->lines, &of->line_room, of->line_count + 1, sizeof(*of->lines));
 	name = shown(file, name);
 	of->lines[of->line_count] = (struct line){.id = id, .name = base_copy(name, strlen(name))};
