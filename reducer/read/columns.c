@@ -202,9 +202,9 @@ static const char *add_field_column(struct columns *columns, const struct column
 		columns->skipped++;
 		return NULL;
 	}
-	for (size_t i = 0; i < columns->field_count; i++)
-		if (columns->fields[i].tag == column->tag && columns->fields[i].field == column->field)
-			return "two columns are the same";
+	if (columns->has[column->tag] >> column->field & 1)
+		return "two columns are the same";
+	columns->has[column->tag] |= UINT32_C(1) << column->field;
 	if (columns->field_count % 16 == 0) {
 		struct column *more = realloc(columns->fields, (columns->field_count + 16) * sizeof *more);
 

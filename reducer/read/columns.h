@@ -29,6 +29,7 @@ struct columns {
 	uint64_t last_time;     /* of the record before, with low_times */
 	struct column *fields;  /* of the records, in the order of the block */
 	size_t field_count;
+	uint32_t has[256];      /* by tag, bit i: field i has a column */
 	struct heapcode *heap;  /* NULL = no such column */
 	uint32_t of_tag[256];   /* records of each kind in the block */
 	uint64_t skipped;       /* columns passed over */
