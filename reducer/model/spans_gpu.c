@@ -35,7 +35,7 @@ static void set_place(const struct spans *spans, struct span *span, const struct
 	span->range = spans_text(spans, place->range);
 }
 
-static void set_call(const struct spans *spans, struct span *span, const struct span_call *call)
+void spans_set_call(const struct spans *spans, struct span *span, const struct span_call *call)
 {
 	int is_of_node = span->op != NULL || span->range != NULL;
 
@@ -54,7 +54,7 @@ static void keep_call(struct spans *spans, struct span_call *call)
 	if (call->correlation == 0 || spans->awaited.calls == NULL)
 		return;
 	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
-		set_call(spans, held, call);
+		spans_set_call(spans, held, call);
 		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
 		spans_tell(spans, held);
 	}
@@ -263,7 +263,7 @@ static void tell_work(struct spans *spans, size_t stream, uint64_t device_start,
 		set_place(spans, span, &spans->node_places[made]);
 	call = awaited_find(&spans->awaited, span->flow);
 	if (call != NULL) {
-		set_call(spans, span, call);
+		spans_set_call(spans, span, call);
 		call->place.is_awaited = call->place.is_awaited && span->graph != 0; /* of a graph many records come */
 	}
 	set_given(spans, stream, span);
@@ -330,7 +330,7 @@ static void make_kernel(struct spans *spans, struct alike *alike, const struct s
 	span->shape = shape == NUMBER_MAP_NONE ? NULL : &gpu->shapes[shape];
 	span->name = name_of_kernel(gpu, span->shape);
 	set_queue(spans, span, queue);
-	set_call(spans, span, call);
+	spans_set_call(spans, span, call);
 	if (spans->options->is_without_arguments)
 		return;
 	span->arguments = alike->arguments;
@@ -505,61 +505,6 @@ void spans_take_node(void *state, size_t stream, const struct batch *batch, size
 	spans->node_places[spans->node_count] = from == NUMBER_MAP_NONE ? spans_where(spans, stream) : spans->node_places[from];
 	if (number_map_set(&spans->nodes, 0, node, (uint32_t)spans->node_count) == 0)
 		spans->node_count++;
-}
-
-static void tell_driver(struct spans *spans, enum span_what what, const char *name, uint64_t device_start, uint64_t duration,
-			uint64_t correlation)
-{
-	const struct gpu *gpu = spans->scan->process->gpu;
-	struct span span = {.kind = SPAN_WHOLE,
-			    .what = what,
-			    .on = SPAN_PROCESS,
-			    .name = name,
-			    .duration_ns = duration,
-			    .depth = SPAN_NO_DEPTH,
-			    .source = SPAN_NO_SOURCE,
-			    .called_ns = TIME_UNKNOWN,
-			    .device = GPU_NONE,
-			    .context = GPU_NONE,
-			    .stream = GPU_NONE};
-	const struct span_call *call = awaited_find(&spans->awaited, correlation);
-
-	if (gpu == NULL || device_start == 0 || (int64_t)duration < 0)
-		return;
-	span.start_ns = spans_device_ns(spans, device_start);
-	if (call != NULL)
-		set_call(spans, &span, call);
-	spans_tell(spans, &span);
-}
-
-void spans_take_jit(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
-{
-	(void)stream;
-	tell_driver(state, SPAN_COMPILE, SPANS_VALUE(3) == 2 ? "NVVM IR to PTX" : "PTX to cubin", SPANS_VALUE(0), SPANS_VALUE(1),
-		    SPANS_VALUE(2));
-}
-
-/* Kinds as in records_gpu.def: 1 the compiler; in units of 65536: 4, 5 loading of code. */
-void spans_take_overhead(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
-{
-	static const char *const kinds[] = {"",
-					    "CUPTI: buffer flush",
-					    "CUPTI: instrumentation",
-					    "CUPTI: resources",
-					    "module load",
-					    "lazy function load",
-					    "command queue full",
-					    "CUPTI: buffer request",
-					    "managed memory set-up"};
-	uint64_t kind = SPANS_VALUE(3), high = kind / 65536;
-	int is_loading = kind % 65536 == 0 && (high == 4 || high == 5);
-	const char *name = kind == 1 ? "driver compiler" : "driver or CUPTI: other";
-
-	(void)stream;
-	if (kind % 65536 == 0 && high > 0 && high < sizeof kinds / sizeof *kinds)
-		name = kinds[high];
-	tell_driver(state, kind == 1 || is_loading ? SPAN_COMPILE : SPAN_OVERHEAD, name, SPANS_VALUE(0), SPANS_VALUE(1),
-		    SPANS_VALUE(2));
 }
 
 /* Returns -1 without memory. */

@@ -153,6 +153,8 @@ void spans_traces_flush(struct spans *spans);
 /* spans_gpu.c */
 int spans_gpu_begin(struct spans *spans);
 void spans_gpu_finish(struct spans *spans);
+/* Puts in which call started it, and where its thread was then. */
+void spans_set_call(const struct spans *spans, struct span *span, const struct span_call *call);
 
 /* spans_flops.c */
 int spans_flops_begin(struct spans *spans);
