@@ -10,8 +10,8 @@
 
 #include "reducer/model/spans.h"
 
-#define AWAITED_LEAST (1u << 16) /* calls kept at first, by correlation id modulo their number: 2.5 MiB */
-#define AWAITED_MOST (1u << 19)  /* at most: 20 MiB; what the first pass paired finds its call here (FLIGHTS_MAX of gpu_flights.h) */
+#define AWAITED_LEAST (1u << 16) /* calls kept at first, by correlation id modulo their number: 3.5 MiB */
+#define AWAITED_MOST (1u << 19)  /* at most: 28 MiB; what the first pass paired finds its call here (FLIGHTS_MAX of gpu_flights.h) */
 #define AWAITED_HELD 4096u       /* device records that came before their call returned */
 
 /* Where a thread is at one moment. */
@@ -26,6 +26,7 @@ struct span_place {
 struct span_call {
 	uint64_t correlation; /* 0 = empty */
 	int64_t begin_ns;
+	uint64_t record; /* tells its last device record from others; 0 = none came yet */
 	struct span_place place;
 	uint32_t thread;
 };

@@ -46,17 +46,38 @@ void spans_set_call(const struct spans *spans, struct span *span, const struct s
 		set_place(spans, span, &call->place);
 }
 
-/* Keeps the call, and tells the device work that came before it returned. */
-static void keep_call(struct spans *spans, struct span_call *call)
+/* Whether that is so of most: it began behind its call, and ended before another one was read. */
+static inline int is_possible(struct spans *spans, const struct span_moment *moment, int64_t called_ns)
 {
+	return (moment->start_ns >= called_ns && moment->start_ns <= spans->passed_ns &&
+		moment->duration_ns <= (uint64_t)spans->passed_ns - (uint64_t)moment->start_ns) ||
+	       spans_is_possible_near(spans, moment, called_ns);
+}
+
+/* What tells a device record from others of its call; never 0. */
+static inline uint64_t record_of(uint64_t start, uint64_t duration, uint64_t queue, uint64_t node)
+{
+	return (((start * UINT64_C(0x9e3779b97f4a7c15) + duration) ^ queue) * UINT64_C(0xff51afd7ed558ccd) + node) | 1;
+}
+
+/* Keeps the call, and tells the device work that came before it returned, what came twice once. `begin`: ticks. */
+static void keep_call(struct spans *spans, struct span_call *call, uint64_t begin)
+{
+	uint64_t last = 0;
 	struct span *held;
 
+	call->record = 0;
 	if (call->correlation == 0 || spans->awaited.calls == NULL)
 		return;
 	while ((held = awaited_unhold(&spans->awaited, call->correlation)) != NULL) {
+		uint64_t record = record_of((uint64_t)held->start_ns, held->duration_ns, held->track, held->bytes);
+		const struct span_moment moment = {gpu_clock_ns(spans->scan->process->gpu->clock, begin, NULL), held->start_ns, 0, begin};
+
 		spans_set_call(spans, held, call);
 		call->place.is_awaited = call->place.is_awaited && held->graph != 0;
-		spans_tell(spans, held);
+		if (record != last && (held->start_ns >= call->begin_ns || spans_is_possible_near(spans, &moment, call->begin_ns)))
+			spans_tell(spans, held);
+		last = record;
 	}
 	awaited_put(&spans->awaited, call);
 }
@@ -175,7 +196,7 @@ void spans_take_calls(void *state, size_t stream, const struct batch *batch, siz
 							.duration_ns = (uint64_t)(spans_ns(spans, end) - call.begin_ns),
 							.flow = call.correlation},
 				   is_new);
-		keep_call(spans, &call);
+		keep_call(spans, &call, durations[i] > end ? 0 : end - durations[i]);
 	}
 }
 
@@ -246,23 +267,37 @@ static void set_queue(const struct spans *spans, struct span *span, uint32_t at)
 	span->depth = SPAN_NO_DEPTH;
 }
 
-/* Device work without a possible time cannot be told; kernel_stats counts it. */
-static void tell_work(struct spans *spans, size_t stream, uint64_t device_start, uint64_t queue, uint64_t node, struct span *span)
-{
-	uint32_t at = number_map_find(&spans->queues, 0, queue), made;
-	struct span_call *call;
+/* What a device record says besides its span. */
+struct work_read {
+	uint64_t start, queue, node, read; /* device time, ids, ticks */
+};
 
-	if (at == NUMBER_MAP_NONE || device_start == 0 || (int64_t)span->duration_ns < 0)
+/* Is it the same record as the one before of that call? */
+static int is_twice(const struct spans *spans, const struct span_call *call, const struct work_read *work, const struct span *span)
+{
+	return call != NULL && !spans->is_foreign && call->record == record_of(work->start, span->duration_ns, work->queue, work->node);
+}
+
+/* Device work without a possible time cannot be told, nor what came twice; kernel_stats counts it. */
+static void tell_work(struct spans *spans, size_t stream, const struct work_read *work, struct span *span)
+{
+	uint32_t at = number_map_find(&spans->queues, 0, work->queue), made;
+	struct span_call *call = awaited_find(&spans->awaited, span->flow);
+	struct span_moment moment = {.device_start = work->start, .duration_ns = span->duration_ns, .read = work->read};
+
+	if (at == NUMBER_MAP_NONE || work->start == 0 || (int64_t)span->duration_ns < 0 || is_twice(spans, call, work, span))
 		return;
 	set_queue(spans, span, at);
 	span->called_ns = TIME_UNKNOWN;
-	span->start_ns = spans_device_ns(spans, device_start);
+	span->start_ns = moment.start_ns = spans_device_ns(spans, work->start);
+	if (!is_possible(spans, &moment, call == NULL ? TIME_UNKNOWN : call->begin_ns))
+		return;
 	span->lane = choose_lane(spans, span->track, &span->start_ns, span->duration_ns);
-	made = node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, node);
+	made = work->node == 0 ? NUMBER_MAP_NONE : number_map_find(&spans->nodes, 0, work->node);
 	if (made != NUMBER_MAP_NONE)
 		set_place(spans, span, &spans->node_places[made]);
-	call = awaited_find(&spans->awaited, span->flow);
 	if (call != NULL) {
+		call->record = record_of(work->start, span->duration_ns, work->queue, work->node);
 		spans_set_call(spans, span, call);
 		call->place.is_awaited = call->place.is_awaited && span->graph != 0; /* of a graph many records come */
 	}
@@ -298,7 +333,7 @@ static size_t describe_kernel(const struct gpu_shape *shape, uint64_t correlatio
 
 /* A kernel's record, read. */
 struct kernel_read {
-	uint64_t start, duration, correlation, queue, node;
+	uint64_t start, duration, correlation, queue, node, read; /* read: ticks when it was read from CUPTI */
 	uint32_t graph, shape; /* shape: its place, NUMBER_MAP_NONE = not recorded */
 };
 
@@ -309,7 +344,7 @@ static void tell_kernel(struct spans *spans, size_t stream, const struct kernel_
 	struct span_argument arguments[5];
 	size_t count = spans->options->is_without_arguments ? 0 : describe_kernel(shape, read->correlation, arguments);
 
-	tell_work(spans, stream, read->start, read->queue, read->node,
+	tell_work(spans, stream, &(struct work_read){read->start, read->queue, read->node, read->read},
 		  &(struct span){.what = SPAN_KERNEL,
 				.duration_ns = read->duration,
 				.flow = read->correlation,
@@ -366,6 +401,8 @@ static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans 
 {
 	uint32_t queue = number_map_find(&spans->queues, 0, read->queue);
 	struct span_again again = {.duration_ns = read->duration, .flow = read->correlation};
+	struct span_moment moment = {.device_start = read->start, .duration_ns = read->duration, .read = read->read};
+	uint64_t record = record_of(read->start, read->duration, read->queue, 0);
 	struct span_call *call;
 	struct alike *alike;
 	int is_new;
@@ -373,11 +410,14 @@ static inline __attribute__((always_inline)) int tell_usual_kernel(struct spans 
 	if (queue == NUMBER_MAP_NONE || read->start == 0 || (int64_t)read->duration < 0 || read->node != 0 || read->graph != 0)
 		return 0;
 	call = awaited_find(&spans->awaited, read->correlation);
-	if (call == NULL || !(spans->options->wants & SPAN_BIT(SPAN_KERNEL)))
+	if (call == NULL || call->record == record || !(spans->options->wants & SPAN_BIT(SPAN_KERNEL)))
 		return 0;
+	again.start_ns = moment.start_ns = spans_device_ns(spans, read->start);
+	if (!is_possible(spans, &moment, call->begin_ns))
+		return 1;
+	call->record = record;
 	alike = kernel_alike(spans, call, read->shape, queue, &is_new);
 	again.like = &alike->span;
-	again.start_ns = spans_device_ns(spans, read->start);
 	again.called_ns = call->begin_ns;
 	again.lane = choose_lane(spans, queue, &again.start_ns, read->duration);
 	call->place.is_awaited = 0;
@@ -404,6 +444,7 @@ void spans_take_kernels(void *state, size_t stream, const struct batch *batch, s
 						 .correlation = correlations[i],
 						 .shape = number_map_find(&spans->shapes, 0, shapes[i]),
 						 .queue = queues[i],
+						 .read = batch->times[from + i],
 						 .graph = (uint32_t)graphs[i],
 						 .node = nodes[i]};
 		int is_given = pending->given.op != 0 || pending->given.shapes != 0 || pending->given.step != 0;
@@ -437,7 +478,7 @@ void spans_take_copy(void *state, size_t stream, const struct batch *batch, size
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 	uint64_t kind = SPANS_VALUE(5);
 
-	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7),
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(7), batch->times[i]},
 		  &(struct span){.what = kind == GPU_COPY_ON_HOST ? SPAN_HOST_COPY : SPAN_COPY,
 				.duration_ns = SPANS_VALUE(1),
 				.flow = SPANS_VALUE(2),
@@ -457,7 +498,7 @@ void spans_take_set(void *state, size_t stream, const struct batch *batch, size_
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "bytes", .number = SPANS_VALUE(4)}};
 
-	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6),
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), SPANS_VALUE(6), batch->times[i]},
 		  &(struct span){.what = SPAN_SET,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "memset",
@@ -475,7 +516,7 @@ void spans_take_graph(void *state, size_t stream, const struct batch *batch, siz
 	struct span_argument arguments[] = {{.name = "correlation", .number = SPANS_VALUE(2)},
 					    {.name = "graph", .number = SPANS_VALUE(4)}};
 
-	tell_work(state, stream, SPANS_VALUE(0), SPANS_VALUE(3), 0,
+	tell_work(state, stream, &(struct work_read){SPANS_VALUE(0), SPANS_VALUE(3), 0, batch->times[i]},
 		  &(struct span){.what = SPAN_GRAPH,
 				.duration_ns = SPANS_VALUE(1),
 				.name = "graph",
@@ -515,6 +556,8 @@ int spans_gpu_begin(struct spans *spans)
 
 	if (gpu == NULL)
 		return 0;
+	spans->passed_ns = INT64_MIN;
+	spans->is_foreign = process_is_foreign(spans->scan->process);
 	for (size_t i = 0; i < gpu->function_count; i++)
 		failed |= number_map_set(&spans->functions, 0, gpu->functions[i].number, (uint32_t)i);
 	for (size_t i = 0; i < gpu->shape_count; i++)
