@@ -2,7 +2,7 @@
 /*
  * What was used of the machine at one moment after the other, as the kernel and NVML told it.
  *
- * Rule: kept as it came: totals are since some beginning, and what was not read is absent.
+ * Rule: kept as it came: totals are since some beginning, and what was not read is absent. Of a long run some samples are left out.
  */
 #ifndef REDUCER_MODEL_USE_ROWS_H
 #define REDUCER_MODEL_USE_ROWS_H
@@ -37,6 +37,7 @@ struct use_sample {
 	enum use_of of;
 	uint32_t subject;
 	uint32_t readings; /* as use_reading.next */
+	uint32_t stands;   /* samples of its subject with the same kinds of readings that it stands for, itself and those before it */
 	bool has_use;	   /* the fields below are known */
 	uint64_t user_ns, system_ns, minor_faults, major_faults, waits, preemptions;
 	/* Of the process alone. */
@@ -64,6 +65,9 @@ struct system_file {
 
 struct use_rows {
 	struct use_sample *samples; /* by time */
+	uint64_t each;		    /* of so many that follow each other one is kept, use_thin.h; 0 = all are */
+	size_t most;		    /* private to use_thin.c */
+	uint64_t left_out;	    /* samples and readings that found no room all the same */
 	size_t count;
 	struct use_reading *readings;
 	size_t reading_count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process, its threads, its machine and its devices used, from the log. See scan.h. Rule: kept as it came. */
+/* What the process, its threads, its machine and its devices used, from the log. See scan.h. Rule: kept as it came; see use_thin.h. */
 #include "reducer/model/scan.h"
+#include "reducer/model/use_thin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,16 @@
 static struct use_sample *room_for(struct process *process, struct use_sample sample)
 {
 	struct use_rows *use = &process->use;
-	struct use_sample *samples = model_room(use->samples, use->count, sizeof *samples);
+	struct use_sample *samples;
 
-	if (samples == NULL)
+	use_thin(use);
+	samples = model_room(use->samples, use->count, sizeof *samples);
+	if (samples == NULL) {
+		use->left_out++;
 		return NULL;
+	}
 	use->samples = samples;
+	sample.stands = 1;
 	use->samples[use->count] = sample;
 	return &use->samples[use->count++];
 }
@@ -69,6 +75,7 @@ static struct use_sample *sample_of(struct process *process, int64_t time, enum 
 {
 	struct use_rows *use = &process->use;
 
+	use_thin(use); /* moves samples: before one is looked for */
 	for (size_t i = use->count; i > 0 && use->samples[i - 1].time_ns == time; i--)
 		if (use->samples[i - 1].of == of && use->samples[i - 1].subject == subject)
 			return &use->samples[i - 1];
@@ -84,14 +91,16 @@ static void take_reading(void *state, size_t stream, const struct batch *batch, 
 	(void)stream;
 	if (kind >= USE_READINGS) /* of a later version */
 		return;
-	struct use_reading *readings = model_room(use->readings, use->reading_count, sizeof *readings);
-	if (readings == NULL)
-		return;
-	use->readings = readings;
 	struct use_sample *sample =
 		sample_of(scan->process, (int64_t)batch->times[i], subjects[kind], (uint32_t)batch_value(batch, i, fields[1]));
 	if (sample == NULL)
 		return;
+	struct use_reading *readings = model_room(use->readings, use->reading_count, sizeof *readings);
+	if (readings == NULL) {
+		use->left_out++;
+		return;
+	}
+	use->readings = readings;
 	readings[use->reading_count++] = (struct use_reading){batch_value(batch, i, fields[0]), sample->readings, (uint16_t)kind};
 	sample->readings = (uint32_t)use->reading_count;
 }
@@ -100,11 +109,15 @@ static void take_user(void *state, size_t stream, const struct batch *batch, siz
 {
 	struct scan *scan = state;
 	struct use_rows *use = &scan->process->use;
-	struct device_user *users = model_room(use->users, use->user_count, sizeof *users);
+	struct device_user *users;
 
 	(void)stream;
-	if (users == NULL)
+	use_thin(use);
+	users = model_room(use->users, use->user_count, sizeof *users);
+	if (users == NULL) {
+		use->left_out++;
 		return;
+	}
 	use->users = users;
 	users[use->user_count++] = (struct device_user){.time_ns = (int64_t)batch->times[i],
 							.used_bytes = batch_value(batch, i, fields[0]),

@@ -184,6 +184,8 @@ static void add_process(struct table *table, const struct request *request, cons
 	}
 	readings_free(readings);
 	note_errors(table, process);
+	if (process->use.device_count)
+		readings_note(table, process);
 }
 
 static void fill(struct table *table, const struct request *request)

@@ -241,6 +241,7 @@ static void add_process(struct table *table, const struct request *request, cons
 	told_free(&told);
 	note_unread(table, process);
 	note_files(table, process);
+	readings_note(table, process);
 }
 
 static void fill(struct table *table, const struct request *request)

@@ -113,6 +113,21 @@ const struct use_sample *readings_before(struct readings *readings, const struct
 	return last != NULL ? last->sample : NULL;
 }
 
+void readings_note(struct table *table, const struct process *process)
+{
+	const struct use_rows *use = &process->use;
+
+	if (use->each > 1)
+		table_note(table, NOTE_MISSING,
+			   "Process %s was read more often than is kept of one process: of up to %llu readings that follow each other the "
+			   "last is shown. What was used lacks nothing; what was held between them may have been more.",
+			   process->called, (unsigned long long)use->each);
+	if (use->left_out)
+		table_note(table, NOTE_MISSING,
+			   "Process %s: %llu " BY_COUNT("reading", "readings") " found no room: it has too many threads.",
+			   process->called, (unsigned long long)use->left_out);
+}
+
 void readings_cells(struct readings *readings, struct table *table, const struct use_sample *sample)
 {
 	struct last *last = find_or_add(readings, sample);

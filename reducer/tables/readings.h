@@ -37,6 +37,9 @@ void readings_free(struct readings *readings);
 /* The sample of the same subject before this one, as far as samples were passed to readings_cells; NULL: none. */
 const struct use_sample *readings_before(struct readings *readings, const struct use_sample *sample);
 
+/* Says of a long run how many of its samples are kept. */
+void readings_note(struct table *table, const struct process *process);
+
 /* Fills the cells of the last row, if there is a table, and takes note of the totals. Samples come in the order of time. */
 void readings_cells(struct readings *readings, struct table *table, const struct use_sample *sample);
 
