@@ -74,12 +74,23 @@ void spread_keep(struct spread *spread, uint64_t value)
 	}
 }
 
+static double scale_of(const struct spread *spread)
+{
+	return spread->scale == 0 ? 1 : spread->scale;
+}
+
+/* Classes are of values before they were scaled, which each machine's clock does in its own way. */
 static void merge_classes(struct spread *to, const struct spread *from)
 {
+	double factor = scale_of(from) / scale_of(to);
+
 	for (unsigned octave = 0; octave < 64; octave++)
-		for (unsigned class = 0; from->octaves[octave] != NULL && class < SPREAD_CLASSES; class++)
+		for (unsigned class = 0; from->octaves[octave] != NULL && class < SPREAD_CLASSES; class++) {
+			uint64_t value = class_value(octave, class);
+
 			if (from->octaves[octave][class] != 0)
-				add_class(to, class_value(octave, class), from->octaves[octave][class]);
+				add_class(to, factor == 1 ? value : round_u64((double)value * factor), from->octaves[octave][class]);
+		}
 	to->count += from->count;
 	to->sum += from->sum;
 }
@@ -88,7 +99,8 @@ void spread_merge(struct spread *to, const struct spread *from)
 {
 	if (from->count == 0)
 		return;
-	to->scale = from->scale;
+	if (to->count == 0)
+		to->scale = from->scale;
 	if (from->is_cut || (from->is_classed && from->octaves == NULL)) {
 		to->is_cut = 1;
 		to->count += from->count;

@@ -54,10 +54,10 @@ static inline void spread_add(struct spread *spread, uint64_t value)
 	spread->sum += value;
 }
 
-/* Multiplies every value, once, after the last was added. Merging what was scaled differently is not possible. */
+/* Multiplies every value, once, after the last was added. */
 void spread_scale(struct spread *spread, double factor);
 
-/* Adds all of `from`. */
+/* Adds all of `from`. What was scaled differently may be twice as far off: in both classes. */
 void spread_merge(struct spread *to, const struct spread *from);
 
 /* The smallest value that at least `percent` of a hundred are not above (nearest rank). 0 without values. */

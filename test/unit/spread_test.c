@@ -38,9 +38,38 @@ static void test_deviation(void **state)
 	spread_free(&spread);
 }
 
+/* Durations of two machines whose counters run at different rates: 1,000 ticks of 1 ns, and as many of 3 ns. */
+static void test_merging_what_was_scaled_differently(void **state)
+{
+	struct spread slow = {0}, fast = {0}, both = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 4000; i++) {
+		spread_add(&slow, 1000);
+		spread_add(&fast, 1000);
+	}
+	spread_scale(&slow, 1);
+	spread_scale(&fast, 3);
+	spread_merge(&both, &slow);
+	spread_merge(&both, &fast);
+	assert_int_equal(both.count, 8000);
+	assert_int_equal(both.sum, 4000 * 1000 + 4000 * 3000);
+	assert_in_range(spread_percentile(&both, 25), 1000 - 16, 1000 + 16);
+	assert_in_range(spread_percentile(&both, 75), 3000 - 48, 3000 + 48);
+	spread_free(&both);
+	spread_merge(&both, &fast);
+	spread_merge(&both, &slow);
+	assert_in_range(spread_percentile(&both, 25), 1000 - 16, 1000 + 16);
+	assert_in_range(spread_percentile(&both, 75), 3000 - 48, 3000 + 48);
+	spread_free(&both);
+	spread_free(&slow);
+	spread_free(&fast);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merging_what_was_scaled_differently),
 		cmocka_unit_test(test_deviation),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
