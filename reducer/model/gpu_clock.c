@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define KNOTS_MAX (1u << 18)      /* three days of one a second */
+#define KNOTS_MAX (1u << 18)      /* three days of one a second; of longer ones half, a quarter, ... stay */
 #define APART_NS 10000000.0       /* closer readings say nothing about the slope */
 #define SAME_CLOCK_NS 1000000     /* CUPTI's clock is CLOCK_REALTIME when it lies no further off */
 #define DRIFT_LEAST 2e-5          /* relative: 20 us a second, what a free oscillator does */
@@ -57,14 +57,33 @@ static uint32_t between(struct gpu_clock *clock, const struct gpu_knot *last, ui
 	return 0;
 }
 
+/* Every other one, and the last: a step that lies between two that stay is an error of both. */
+static void thin(struct gpu_clock *clock)
+{
+	struct gpu_knot *knots = clock->knots;
+	size_t kept = 1;
+
+	for (size_t i = 2; i < clock->count; i += i + 2 == clock->count ? 1 : 2) {
+		uint32_t error = knots[i - 1].error > knots[i].error ? knots[i - 1].error : knots[i].error;
+
+		knots[kept] = knots[i];
+		knots[kept++].error = error;
+	}
+	clock->count = kept;
+	for (size_t i = 0; i + 1 < kept; i++)
+		knots[i].slope = slope_from(clock, i);
+}
+
 static int make_room(struct gpu_clock *clock)
 {
 	struct gpu_knot *knots;
 
 	if (clock->count < clock->room)
 		return 0;
-	if (clock->room >= KNOTS_MAX)
-		return -1;
+	if (clock->room >= KNOTS_MAX) {
+		thin(clock);
+		return 0;
+	}
 	knots = realloc(clock->knots, clock->room * 2 * sizeof *knots);
 	if (knots == NULL)
 		return -1;

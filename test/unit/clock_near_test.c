@@ -5,6 +5,7 @@
  */
 #include "reducer/model/clock.h"
 #include "reducer/model/gpu_clock.h"
+#include "reducer/model/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,6 +108,38 @@ static void times_of_devices_are_the_same(void **state)
 	}
 }
 
+#define SECONDS 600000u	/* seven days */
+#define TURN 100000u	/* seconds after which the device's clock runs the other way off */
+#define LOOK 9973u	/* seconds between two times that are asked for: a prime */
+
+/* A reading a second of a clock that runs 10 us a second fast, then slow: the last days are known as well as the first. */
+static void devices_are_followed_for_days(void **state)
+{
+	const uint64_t first = UINT64_C(1700000000000000000), second = 1000000000;
+	static uint64_t truth[SECONDS / LOOK + 1];
+	struct log log = {.header = {.origin = {.realtime_ns = first}}};
+	struct clock_map map = {.ns_per_tick = 1};
+	struct process process = {.log = &log, .clock = &map};
+	struct gpu_clock clock;
+	uint64_t ns = first;
+
+	(void)state;
+	assert_int_equal(gpu_clock_begin(&clock, &process), 0);
+	for (uint64_t s = 1; s <= SECONDS; s++) {
+		ns += s / TURN % 2 ? second - 10000 : second + 10000;
+		gpu_clock_realtime(&clock, s * second, ns, 40);
+		if (s % LOOK == 0)
+			truth[s / LOOK] = ns;
+	}
+	for (uint64_t s = LOOK; s <= SECONDS; s += LOOK) {
+		uint64_t error, told = gpu_clock_ns(&clock, s * second, &error);
+		assert_in_range(told, truth[s / LOOK] - 50000, truth[s / LOOK] + 50000);
+		assert_true(error < 50000);
+		assert_in_range(gpu_clock_ticks(&clock, truth[s / LOOK], NULL), s * second - 50000, s * second + 50000);
+	}
+	gpu_clock_free(&clock);
+}
+
 /* A time namespace moves what is read beside the same counter. */
 static void a_process_in_a_time_namespace_has_another_clock(void **state)
 {
@@ -135,6 +168,7 @@ int main(void)
 		cmocka_unit_test(a_process_in_a_time_namespace_has_another_clock),
 		cmocka_unit_test(times_of_the_run_are_the_same),
 		cmocka_unit_test(times_of_devices_are_the_same),
+		cmocka_unit_test(devices_are_followed_for_days),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
