@@ -4,6 +4,7 @@
 
 #include "reducer/model/heap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* From the first to the last step that was chosen; from > to = there is none. */
@@ -52,23 +53,27 @@ static struct stretch stretch_of(const struct process *process, unsigned source)
 	return stretch;
 }
 
-static bool trains_meanwhile(const struct run *run, const struct process *besides, const struct stretch *stretch)
+/* `trainings`: of each process. */
+static bool trains_meanwhile(const struct stretch *trainings, size_t count, size_t besides, const struct stretch *stretch)
 {
-	for (size_t i = 0; i < run->process_count; i++) {
-		struct stretch training = stretch_of(&run->processes[i], SOURCE_record_function);
-		if (&run->processes[i] != besides && training.from_ns <= stretch->to_ns && stretch->from_ns <= training.to_ns)
+	for (size_t i = 0; i < count; i++)
+		if (i != besides && trainings[i].from_ns <= stretch->to_ns && stretch->from_ns <= trainings[i].to_ns)
 			return true;
-	}
 	return false;
 }
 
 void steps_beside(struct run *run)
 {
-	for (size_t i = 0; i < run->process_count; i++) {
+	size_t count = run->process_count;
+	struct stretch *trainings = calloc(count + 1, sizeof *trainings); /* without memory all steps stay */
+
+	for (size_t i = 0; trainings != NULL && i < count; i++)
+		trainings[i] = stretch_of(&run->processes[i], SOURCE_record_function);
+	for (size_t i = 0; trainings != NULL && i < count; i++) {
 		struct process *process = &run->processes[i];
 		struct stretch stretch = stretch_of(process, STEP_BY_PERIOD);
 
-		if (stretch.from_ns > stretch.to_ns || !process_only_predicts(process) || !trains_meanwhile(run, process, &stretch))
+		if (stretch.from_ns > stretch.to_ns || !process_only_predicts(process) || !trains_meanwhile(trainings, count, i, &stretch))
 			continue;
 		for (size_t k = 0; k < process->step_count; k++)
 			if (process->steps[k].is_chosen && process->steps[k].source == STEP_BY_PERIOD) {
@@ -76,4 +81,5 @@ void steps_beside(struct run *run)
 				process->beside_count++;
 			}
 	}
+	free(trainings);
 }
