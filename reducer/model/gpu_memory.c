@@ -394,6 +394,7 @@ void gpu_take_window(void *state, size_t stream, const struct batch *batch, size
 	for (size_t k = 0; k < scan->block_count && !VALUE(0); k++) {
 		forget(&scan->blocks[k].calls, batch->times[i]);
 		forget(&scan->blocks[k].cupti, batch->times[i]);
+		scan->blocks[k].plain = 0; /* pools tell their own size again */
 	}
 }
 

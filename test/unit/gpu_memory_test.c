@@ -217,9 +217,41 @@ static void test_each_device_of_a_large_job_is_one(void **state)
 	gpu_brief_free(&brief);
 }
 
+static void window(struct made *made, uint64_t time, unsigned is_open)
+{
+	MAKER_ADD(made->calls, time, window, .is_open = (uint8_t)is_open, .cause = 3);
+}
+
+/* As CUPTI tells it, of device 0: 1 = allocated, 2 = given back. */
+static void memory(struct made *made, uint64_t decoded, uint64_t time, unsigned operation, uint64_t address, uint64_t bytes)
+{
+	MAKER_ADD(made->device, decoded, device_memory, .timestamp = AT(time), .address = address, .bytes = bytes,
+		  .operation = (uint8_t)operation, .kind = 3, .device = 0);
+}
+
+/* What lay outside of pools when a window closed may be gone when the next one opens: it is not held twice. */
+static void test_what_is_held_in_a_later_window(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	call(made, 50, 60, LAUNCH, 1, 3, 0);
+	memory(made, 150, 110, 1, 0x1000, 1000);
+	window(made, 200, 0);
+	window(made, 300, 1);
+	memory(made, 450, 410, 1, 0x8000, 600);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->reserved.points[device->reserved.count - 1].live, 600);
+	assert_int_equal(device->live_bytes, 600);
+	end_made(made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_held_in_a_later_window),
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
 		cmocka_unit_test(test_each_device_of_a_large_job_is_one),
 		cmocka_unit_test(test_a_release_that_is_told_late),
