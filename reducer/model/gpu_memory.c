@@ -21,6 +21,7 @@ enum { FLAVOUR_DEVICE = 1, FLAVOUR_MANAGED = 2, FLAVOUR_PINNED = 3, FLAVOUR_REGI
 enum { FLAVOUR_IMPORTED = 8, FLAVOUR_HOST_MAPPED = 9 };
 enum { POOL_IS_IMPORTED = 4 }; /* device_memory.flags */
 enum { ALLOCATED = 1, RELEASED = 2 };
+enum { POOL_DESTROYED = 2, POOL_TRIMMED = 3, POOL_LOCAL = 1 }; /* device_pool.operation, .kind */
 enum { CAPTURED = 4 }; /* gpu_call.flags */
 
 static const char *name_of(uint32_t flavour, uint32_t device, char text[32])
@@ -278,11 +279,13 @@ static struct gpu_pool *pool_at(struct gpu_scan *scan, uint64_t address, uint32_
 	return pool;
 }
 
+#define SIZE_UNSAID UINT64_MAX
+
 /* A pool's size as it is now, and what its device holds with it. */
 static void set_pool(struct gpu_scan *scan, struct gpu_blocks *blocks, struct gpu_pool *pool, uint64_t bytes, uint64_t used,
 		     uint64_t time)
 {
-	if (bytes == 0 && !pool->is_destroyed) /* not said: at least what is handed out */
+	if (bytes == SIZE_UNSAID) /* at least what is handed out */
 		bytes = pool->bytes > used ? pool->bytes : used;
 	blocks->reserved += bytes - pool->bytes;
 	pool->bytes = bytes;
@@ -332,12 +335,21 @@ void gpu_take_device_memory(void *state, size_t stream, const struct batch *batc
 	else
 		pairs_alloc(&blocks->cupti, 0, &block);
 	if (pool != NULL) {
-		set_pool(scan, blocks, pool, VALUE(9), VALUE(10) != 0 ? VALUE(10) : used_after(pool, bytes, is_release), time);
+		set_pool(scan, blocks, pool, VALUE(9) != 0 ? VALUE(9) : SIZE_UNSAID,
+			 VALUE(10) != 0 ? VALUE(10) : used_after(pool, bytes, is_release), time);
 		return;
 	}
 	blocks->plain = is_release ? blocks->plain - (bytes < blocks->plain ? bytes : blocks->plain) : blocks->plain + bytes;
 	if (curve_add(&blocks->held, time, blocks->reserved + blocks->plain) != 0)
 		scan->gpu->counts.left_out++;
+}
+
+/* One that was trimmed may have nothing left; of an imported one no size is told. */
+static uint64_t pool_size(uint64_t operation, uint64_t kind, uint64_t bytes, uint64_t used)
+{
+	int is_told = bytes != 0 || (operation == POOL_TRIMMED && kind == POOL_LOCAL && used == 0);
+
+	return is_told ? bytes : SIZE_UNSAID;
 }
 
 void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
@@ -352,10 +364,10 @@ void gpu_take_device_pool(void *state, size_t stream, const struct batch *batch,
 	if (pool == NULL || blocks == NULL)
 		return;
 	pool->threshold = VALUE(5);
-	pool->trims += VALUE(1) == 3;
-	pool->is_destroyed = VALUE(1) == 2;
-	set_pool(scan, blocks, pool, pool->is_destroyed ? 0 : VALUE(3), pool->is_destroyed ? 0 : VALUE(4),
-		 VALUE(6) == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, VALUE(6), NULL));
+	pool->trims += VALUE(1) == POOL_TRIMMED;
+	pool->is_destroyed = VALUE(1) == POOL_DESTROYED;
+	set_pool(scan, blocks, pool, pool->is_destroyed ? 0 : pool_size(VALUE(1), VALUE(7), VALUE(3), VALUE(4)),
+		 pool->is_destroyed ? 0 : VALUE(4), VALUE(6) == 0 ? batch->times[i] : gpu_clock_ticks(scan->clock, VALUE(6), NULL));
 }
 
 static void add_answers(struct gpu_device *device, uint64_t answers, uint64_t least_free, uint64_t total)

@@ -444,7 +444,7 @@ static const struct scan_record records[] = {
 	{"device_wait", take_device_wait, NULL, {"start", "duration", "correlation", "", "", "kind", "context", "stream", "event"}},
 	{"device_memory", gpu_take_device_memory, 0,
 	 {"timestamp", "correlation", "address", "bytes", "operation", "kind", "flags", "device", "pool", "pool_bytes", "pool_used"}},
-	{"device_pool", gpu_take_device_pool, NULL, {"address", "operation", "device", "bytes", "used", "threshold", "timestamp"}},
+	{"device_pool", gpu_take_device_pool, NULL, {"address", "operation", "device", "bytes", "used", "threshold", "timestamp", "kind"}},
 	{"device_room", gpu_take_device_room, NULL, {"device", "free", "total"}},
 	{"context_end", gpu_take_context_end, NULL, {"context"}},
 	{"window", gpu_take_window, NULL, {"is_open"}},

@@ -248,10 +248,36 @@ static void test_what_is_held_in_a_later_window(void **state)
 	end_made(made);
 }
 
+/* A pool that is trimmed to nothing holds nothing; one whose size is not told holds what it did. */
+static void test_a_pool_that_is_trimmed(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+	struct gpu *gpu;
+
+	(void)state;
+	MAKER_ADD(made->device, 120, device_memory, .timestamp = AT(100), .address = 0x1000, .bytes = 512, .operation = 1, .kind = 3,
+		  .device = 0, .flags = 3, .pool = 0x77, .pool_bytes = 4096, .pool_used = 512);
+	MAKER_ADD(made->device, 220, device_memory, .timestamp = AT(200), .address = 0x1000, .bytes = 512, .operation = 2, .kind = 3,
+		  .device = 0, .flags = 3, .pool = 0x77, .pool_bytes = 4096, .pool_used = 0);
+	MAKER_ADD(made->device, 260, device_pool, .timestamp = AT(250), .address = 0x77, .operation = 1, .kind = 2, .device = 0);
+	MAKER_ADD(made->device, 320, device_pool, .timestamp = AT(300), .address = 0x77, .operation = 3, .kind = 1, .device = 0);
+	gpu = scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(gpu->pool_count, 1);
+	assert_int_equal(gpu->pools[0].trims, 1);
+	assert_int_equal(gpu->pools[0].most_bytes, 4096);
+	assert_int_equal(gpu->pools[0].bytes, 0);
+	assert_int_equal(device->reserved.points[device->reserved.count - 2].live, 4096);
+	assert_int_equal(device->reserved.points[device->reserved.count - 1].live, 0);
+	end_made(made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_held_in_a_later_window),
+		cmocka_unit_test(test_a_pool_that_is_trimmed),
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
 		cmocka_unit_test(test_each_device_of_a_large_job_is_one),
 		cmocka_unit_test(test_a_release_that_is_told_late),
