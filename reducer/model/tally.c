@@ -91,7 +91,7 @@ void tally_forget(struct tally *tally, uint64_t time)
 void tally_take_forgotten(struct tally *tally, uint64_t time, const struct amount *amount, int is_replaced)
 {
 	tally->freed_bytes += amount->bytes;
-	if (is_replaced)
+	if (is_replaced || tally_sum(tally) < amount->bytes) /* larger than all that is live: another block had its place */
 		return;
 	tally->base -= (int64_t)amount->bytes;
 	tally_curve(tally, time);

@@ -73,9 +73,17 @@ static inline int tally_has_forgotten(const struct tally *tally, uint64_t time)
 /* A forgotten block goes: it was live when recording went on again; or it was not, for another one stands there (is_replaced). */
 void tally_take_forgotten(struct tally *tally, uint64_t time, const struct amount *amount, int is_replaced);
 
+/* What is live, as far as is known. The sum at an opening is some bytes a thread old: more may be given back than it says. */
+static inline uint64_t tally_sum(const struct tally *tally)
+{
+	int64_t sum = (int64_t)tally->live + tally->base;
+
+	return sum > 0 ? (uint64_t)sum : 0;
+}
+
 static inline void tally_curve(struct tally *tally, uint64_t time)
 {
-	if (tally->has_own_curve && curve_add(&tally->curve, time, tally->live + (uint64_t)tally->base) != 0)
+	if (tally->has_own_curve && curve_add(&tally->curve, time, tally_sum(tally)) != 0)
 		tally->is_out_of_memory = 1;
 }
 

@@ -229,6 +229,30 @@ static void memory(struct made *made, uint64_t decoded, uint64_t time, unsigned 
 		  .operation = (uint8_t)operation, .kind = 3, .device = 0);
 }
 
+/* Between two windows a large block went, and a small one took its address: what goes then is the small one. */
+static void test_an_address_that_was_used_again_between_windows(void **state)
+{
+	const uint64_t large = UINT64_C(1) << 30, small = UINT64_C(1) << 20;
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	MAKER_ADD(made->calls, 110, gpu_alloc, .address = 0x1000, .bytes = large, .device = 0, .flavour = 1);
+	call(made, 100, 110, ALLOC, 1, 3, 0);
+	window(made, 200, 0);
+	window(made, 300, 1);
+	MAKER_ADD(made->calls, 301, gpu_live, .blocks = 1, .bytes = small, .flavour = 1, .device = 0);
+	MAKER_ADD(made->calls, 410, gpu_free, .address = 0x1000, .flavour = 1, .bytes = small);
+	call(made, 400, 410, FREE, 2, 3, 0);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->peak_bytes, large);
+	assert_int_equal(device->timeline.points[device->timeline.count - 1].live, 0);
+	for (size_t i = 0; i < device->timeline.count; i++)
+		assert_true(device->timeline.points[i].max <= large);
+	end_made(made);
+}
+
 /* What lay outside of pools when a window closed may be gone when the next one opens: it is not held twice. */
 static void test_what_is_held_in_a_later_window(void **state)
 {
@@ -276,6 +300,7 @@ static void test_a_pool_that_is_trimmed(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_an_address_that_was_used_again_between_windows),
 		cmocka_unit_test(test_what_is_held_in_a_later_window),
 		cmocka_unit_test(test_a_pool_that_is_trimmed),
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
