@@ -12,7 +12,7 @@ int pairs_begin(struct pairs *pairs, size_t stream_count, double ticks_per_ns, u
 	*pairs = (struct pairs){.stream_count = stream_count, .temporary = temporary == 0 ? 1 : temporary};
 	if (pairs->temporary > PAIRS_TEMPORARY_MAX)
 		pairs->temporary = PAIRS_TEMPORARY_MAX;
-	pairs->grain = (uint64_t)(GRAIN_NS * ticks_per_ns);
+	pairs->grain = pairs->stamps = (uint64_t)(GRAIN_NS * ticks_per_ns);
 	for (unsigned i = 0; i < HEAP_LIFE_CLASSES; i++) {
 		double ticks = (double)heap_life_limit(i) * ticks_per_ns;
 
@@ -70,17 +70,16 @@ static void count_life(struct pairs *pairs, const struct live_block *block, unsi
 	pairs->histogram->bytes[size][class] += (uint64_t)(int64_t)times * requested_of(block);
 }
 
-static void remember(struct pairs_unsettled *ring, unsigned *next, uint64_t *newest, struct pairs_unsettled entry)
+static void remember(struct pairs_unsettled *ring, unsigned *next, uint64_t *newest, uint64_t time, struct pairs_unsettled entry)
 {
 	ring[(*next)++ % PAIRS_UNSETTLED] = entry;
-	*newest = entry.time + 1;
+	*newest = time + 1;
 }
 
-static int find_unsettled(const struct pairs *pairs, struct pairs_unsettled *ring, size_t stream, uint64_t address,
-			  uint64_t time)
+static int find_unsettled(struct pairs_unsettled *ring, size_t stream, uint64_t address, uint64_t time)
 {
 	for (unsigned i = 0; i < PAIRS_UNSETTLED; i++) {
-		if (ring[i].address != address || ring[i].stream == stream || time > ring[i].time + pairs->grain)
+		if (ring[i].address != address || ring[i].stream == stream || time > ring[i].until)
 			continue;
 		ring[i].address = 0;
 		return 1;
@@ -94,7 +93,7 @@ static inline int settle(const struct pairs *pairs, struct pairs_unsettled *ring
 {
 	if (newest == 0 || time > newest + pairs->grain || pairs->stream_count < 2)
 		return 0;
-	return find_unsettled(pairs, ring, stream, address, time);
+	return find_unsettled(ring, stream, address, time);
 }
 
 int pairs_is_late(const struct pairs *pairs, uint64_t address)
@@ -105,20 +104,25 @@ int pairs_is_late(const struct pairs *pairs, uint64_t address)
 	return 0;
 }
 
-/* The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. */
+/*
+ * The block that lives at the address of a new one: its release is stamped a little later, or is not in the log. That of a block from
+ * before a time in which nothing was recorded is most likely there: a release that is stamped later is the new one's.
+ */
 static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry, uint64_t time)
 {
 	struct live_block old = live_get(&pairs->live, entry);
 	struct amount amount = amount_of(&old);
+	int is_forgotten = tally_has_forgotten(&pairs->tally, old.time);
 
-	if (tally_has_forgotten(&pairs->tally, old.time)) {
+	if (is_forgotten) {
 		tally_take_forgotten(&pairs->tally, time, &amount, 1);
 	} else {
 		tally_take(&pairs->tally, old.stack, time, &amount);
 		count_life(pairs, &old, life_class(pairs, old.time, time), 1);
 	}
-	remember(pairs->late, &pairs->late_next, &pairs->late_time,
-		 (struct pairs_unsettled){.address = old.address, .time = time, .stream = stream});
+	remember(pairs->late, &pairs->late_next, &pairs->late_time, time,
+		 (struct pairs_unsettled){.address = old.address, .until = time + (is_forgotten ? pairs->stamps : pairs->grain),
+					  .stream = stream});
 	live_remove(&pairs->live, entry);
 	pairs->replaced++;
 }
@@ -209,8 +213,8 @@ static inline __attribute__((always_inline)) void take_block(struct pairs *pairs
 	entry = live_find(&pairs->live, address);
 	if (entry == NULL) {
 		pairs->unknown_frees++;
-		remember(pairs->early, &pairs->early_next, &pairs->early_time,
-			 (struct pairs_unsettled){.address = address, .time = time, .stream = stream});
+		remember(pairs->early, &pairs->early_next, &pairs->early_time, time,
+			 (struct pairs_unsettled){.address = address, .until = time + pairs->stamps, .stream = stream});
 		return;
 	}
 	block = live_get(&pairs->live, entry);

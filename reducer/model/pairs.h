@@ -29,7 +29,7 @@ struct pairs_stream {
 
 /* A release without a block, or an allocation on top of a live one, not long ago. */
 struct pairs_unsettled {
-	uint64_t address, time;
+	uint64_t address, until; /* until: the last stamp of an event that may belong to it */
 	size_t stream;
 };
 
@@ -40,7 +40,8 @@ struct pairs {
 	size_t stream_count;
 	struct heap_histogram *histogram;
 	uint64_t life_limits[HEAP_LIFE_CLASSES]; /* in ticks */
-	uint64_t grain;       /* ticks within which stamps of two threads may be out of order */
+	uint64_t grain;	      /* ticks by which a release may be stamped behind the next allocation of its address */
+	uint64_t stamps;      /* by which stamps of two threads may be out of order else */
 	unsigned temporary;   /* see struct run_options */
 	uint64_t unknown_frees, reordered, replaced;
 	struct pairs_unsettled early[PAIRS_UNSETTLED], late[PAIRS_UNSETTLED];

@@ -297,12 +297,52 @@ static void test_a_pool_that_is_trimmed(void **state)
 	end_made(made);
 }
 
+/* CUPTI tells of the release of a block from before; what is allocated there a little later is another one, and stays. */
+static void test_a_release_of_a_block_from_before(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	call(made, 50, 60, LAUNCH, 1, 3, 0);
+	memory(made, 1000, 100, 2, 0x1000, 700);
+	memory(made, 2000000, 1000000, 1, 0x1000, 700);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->live_bytes, 700);
+	assert_int_equal(device->unknown_frees, 1);
+	assert_int_equal(device->event_reordered, 0);
+	end_made(made);
+}
+
+/* A block goes while nothing is recorded; the next one at its address, which soon goes as well, is not taken for it. */
+static void test_a_short_life_where_a_block_of_another_window_lay(void **state)
+{
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	call(made, 50, 60, LAUNCH, 1, 3, 0);
+	memory(made, 150, 110, 1, 0x1000, 1000);
+	window(made, 200, 0);
+	window(made, 300, 1);
+	memory(made, 450, 400, 1, 0x1000, 600);
+	memory(made, 3000000, 2000000, 2, 0x1000, 600);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->live_bytes, 0);
+	assert_int_equal(device->live_blocks, 0);
+	end_made(made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_address_that_was_used_again_between_windows),
 		cmocka_unit_test(test_what_is_held_in_a_later_window),
 		cmocka_unit_test(test_a_pool_that_is_trimmed),
+		cmocka_unit_test(test_a_release_of_a_block_from_before),
+		cmocka_unit_test(test_a_short_life_where_a_block_of_another_window_lay),
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
 		cmocka_unit_test(test_each_device_of_a_large_job_is_one),
 		cmocka_unit_test(test_a_release_that_is_told_late),
