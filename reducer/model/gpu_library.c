@@ -31,17 +31,6 @@ static uint32_t take_instance(struct gpu_scan *scan)
 	return place;
 }
 
-void gpu_library_begin(struct gpu_scan *scan, size_t stream)
-{
-	struct gpu_arguments *arguments = &scan->arguments[stream];
-	size_t most = sizeof arguments->open / sizeof *arguments->open;
-
-	if (arguments->open_count >= most)
-		return;
-	arguments->open[arguments->open_count] = take_instance(scan);
-	arguments->open_count += arguments->open[arguments->open_count] != 0;
-}
-
 static void add_kernel(uint32_t kernels[4], uint32_t *is_more, uint32_t kernel)
 {
 	for (int i = 0; i < 4; i++) {
@@ -81,10 +70,45 @@ static void leave(struct gpu_scan *scan, uint32_t place)
 	scan->instance_free = place;
 }
 
+/* A call whose end is not in the log: nothing more is known of it. */
+static void give_up(struct gpu_scan *scan, struct gpu_opened *opened)
+{
+	scan->instances[opened->instance - 1].is_open = 0;
+	leave(scan, opened->instance);
+}
+
+void gpu_library_begin(struct gpu_scan *scan, size_t stream, uint32_t function)
+{
+	struct gpu_arguments *arguments = &scan->arguments[stream];
+	size_t most = sizeof arguments->open / sizeof *arguments->open;
+	uint32_t instance = take_instance(scan);
+
+	if (instance == 0)
+		return;
+	if (arguments->open_count == most) {
+		give_up(scan, &arguments->open[0]);
+		memmove(&arguments->open[0], &arguments->open[1], (most - 1) * sizeof *arguments->open);
+		arguments->open_count--;
+	}
+	arguments->open[arguments->open_count++] = (struct gpu_opened){instance, function};
+}
+
+/* The innermost call of that function ends; those inside it that are still open have lost their ends. 0 = it has lost its beginning. */
+static uint32_t take_opened(struct gpu_scan *scan, struct gpu_arguments *arguments, uint32_t function)
+{
+	uint32_t at = arguments->open_count;
+
+	while (at > 0 && arguments->open[at - 1].function != function)
+		at--;
+	while (at > 0 && arguments->open_count > at)
+		give_up(scan, &arguments->open[--arguments->open_count]);
+	return at == 0 ? 0 : arguments->open[--arguments->open_count].instance;
+}
+
 uint32_t gpu_library_enter(struct gpu_scan *scan, size_t stream)
 {
 	struct gpu_arguments *arguments = &scan->arguments[stream];
-	uint32_t place = arguments->open_count == 0 ? 0 : arguments->open[arguments->open_count - 1];
+	uint32_t place = arguments->open_count == 0 ? 0 : arguments->open[arguments->open_count - 1].instance;
 
 	if (place != 0) {
 		scan->instances[place - 1].flights++;
@@ -149,9 +173,10 @@ void gpu_library_end(struct gpu_scan *scan, const struct gpu_call *call, struct 
 		scan->gpu->library_calls[row].failed += call->result != 0;
 		spread_add(&scan->gpu->library_calls[row].times, call->duration);
 	}
-	if (arguments->open_count == 0)
+	if (call->function != GPU_NONE)
+		place = take_opened(scan, arguments, scan->gpu->functions[call->function].number);
+	if (place == 0)
 		return;
-	place = arguments->open[--arguments->open_count];
 	scan->instances[place - 1].is_open = 0;
 	scan->instances[place - 1].row = row;
 	leave(scan, place);

@@ -67,8 +67,7 @@ static void take_library(void *state, size_t stream, const struct batch *batch, 
 
 static void take_begin(void *state, size_t stream, const struct batch *batch, size_t i, const int *fields)
 {
-	(void)batch, (void)i, (void)fields;
-	gpu_library_begin(state, stream);
+	gpu_library_begin(state, stream, (uint32_t)VALUE(0));
 }
 
 static void sum_module_call(struct gpu_scan *scan, const struct gpu_call *call)

@@ -26,7 +26,10 @@ struct gpu_arguments {
 	enum gpu_kind kind;     /* GPU_OTHER: none */
 	uint64_t values[GPU_LIBRARY_ARGUMENTS];
 	int is_library, is_object;
-	uint32_t open[8];       /* library calls that began and did not end, places in `instances` + 1 */
+	struct gpu_opened {
+		uint32_t instance; /* place in `instances` + 1 */
+		uint32_t function; /* its number */
+	} open[8];              /* library calls that began and did not end */
 	uint32_t open_count;
 	uint32_t last_api, last_function, last_result; /* of the call before: its row in apis + 1 */
 	uint64_t seen;          /* changes of the open ranges and ops of threads, + 1, when `op` was asked for; 0 = not yet */
@@ -227,7 +230,7 @@ void gpu_python_call(struct gpu_scan *scan, const struct gpu_call *call);
 void gpu_python_record(struct gpu_scan *scan, const struct gpu_record *record, const struct gpu_flight *flight, unsigned impossible);
 
 /* gpu_library.c: library calls and what runs for them. */
-void gpu_library_begin(struct gpu_scan *scan, size_t stream);
+void gpu_library_begin(struct gpu_scan *scan, size_t stream, uint32_t function);
 void gpu_library_end(struct gpu_scan *scan, const struct gpu_call *call, struct gpu_arguments *arguments);
 uint32_t gpu_library_enter(struct gpu_scan *scan, size_t stream);
 void gpu_library_leave(struct gpu_scan *scan, uint32_t instance);

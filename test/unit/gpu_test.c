@@ -450,9 +450,38 @@ static void test_more_in_flight_than_are_kept(void **state)
 	end_made(made);
 }
 
+/* Calls whose ends are not in the log: what they launched is not that of a later one. */
+static void test_library_calls_that_lost_their_ends(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+
+	(void)state;
+	maker_fact(&made->maker, TFP_TAG_function, (const char *const[]){"#208", "cublasDgemm_v2", "cublas", "library", "m,n,k", NULL});
+	for (unsigned i = 0; i < 10; i++) {
+		MAKER_ADD(made->calls, 100 * i + 10, call_begin, .function = GEMM);
+		call(made, 100 * i + 20, 100 * i + 30, LAUNCH, 1 + i, 3 | 8, 0);
+	}
+	MAKER_ADD(made->calls, 1060, library_call, .a = 64, .b = 32, .c = 16);
+	call(made, 910, 1060, GEMM, 0, 1, 0); /* of the last one */
+	call(made, 1100, 1110, LAUNCH, 11, 3, 0);
+	MAKER_ADD(made->calls, 1160, library_call, .a = 1, .b = 2, .c = 3);
+	call(made, 1150, 1160, 208, 0, 1, 0); /* of a function that did not begin */
+	gpu = scan(made);
+	assert_int_equal(gpu->library_call_count, 2);
+	assert_int_equal(gpu->library_calls[0].calls, 1);
+	assert_int_equal(gpu->library_calls[0].launches, 1);
+	assert_int_equal(gpu->library_calls[1].calls, 1);
+	assert_int_equal(gpu->library_calls[1].launches, 0);
+	end_made(made);
+}
+
+#define MANY_QUEUES 4400u
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_library_calls_that_lost_their_ends),
 		cmocka_unit_test(test_call_and_record_meet_in_either_order),
 		cmocka_unit_test(test_each_launch_has_one_class_and_a_reason),
 		cmocka_unit_test(test_reasons_come_from_what_the_log_says),
