@@ -23,7 +23,7 @@ struct gpu_lane {
 	uint32_t used;     /* cells up to the last one that is not 0 */
 	uint64_t first, last; /* device times: of the first start, of the last end */
 	uint64_t busy_ns, intervals;
-	int is_cut;        /* no memory */
+	int is_cut;        /* no memory, or there are too many: busy_ns alone is known, if that */
 };
 
 /* The rare part of gpu_lane_add: what begins, widens, or lies in several stretches. */

@@ -16,7 +16,7 @@
 
 #define GPU_PENDING_MAX 65536u /* device records that came before their call, kept at one moment */
 #define GPU_FACT_KINDS 9
-#define GPU_LANES_MAX 4096u    /* queues with a busy curve: 8 KiB each */
+#define GPU_LANES_MAX 4096u    /* queues with a busy curve: 8 KiB each; of further ones it is known how long, of their device when */
 #define GPU_DEVICES_MAX 256u
 #define GPU_RECENT 256u        /* a power of two */
 #define GPU_SUMS_MAX (1u << 20) /* distinct rows of one sum */

@@ -42,8 +42,8 @@ static inline __attribute__((always_inline)) void add_busy(struct gpu_scan *scan
 	if (queue == NULL || record->duration == 0 || is_on_host(record))
 		return;
 	if (queue->lane.busy_ns == 0 && scan->lanes++ >= GPU_LANES_MAX)
-		return;
-	if (scan->without & RUN_SUM_CURVES)
+		queue->lane.is_cut = 1;
+	if ((scan->without & RUN_SUM_CURVES) || queue->lane.is_cut)
 		queue->lane.busy_ns += record->duration;
 	else
 		gpu_lane_add(&queue->lane, interval.start, interval.end);

@@ -164,12 +164,22 @@ static void add_stretches(struct table *table, const struct request *request, co
 	}
 }
 
+/* Hardware queues that did something of which no curve is kept. */
+static size_t uncharted(const struct gpu *gpu, uint32_t device)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < gpu->queue_count; i++)
+		count += gpu->queues[i].device == device && gpu->queues[i].lane.busy_ns && !gpu->queues[i].lane.cells;
+	return count;
+}
+
 static void take_device(struct table *table, const struct request *request, const struct process *process,
 			const struct chain *chain, const struct gpu_sweep *sweep, size_t points)
 {
 	const struct gpu *gpu = process->gpu;
 	struct place place = {.process = process, .chain = chain, .device = sweep->device};
-	size_t streams = 0;
+	size_t streams = 0, without = uncharted(gpu, sweep->device);
 
 	if (!sweep->busy.cells)
 		return;
@@ -187,6 +197,11 @@ static void take_device(struct table *table, const struct request *request, cons
 			   "Process %s, device %u: %llu " BY_COUNT("interval", "intervals") " came so late that only what lay "
 			   "behind the others was counted as busy.",
 			   process->called, sweep->device, (unsigned long long)sweep->late);
+	if (without)
+		table_note(table, NOTE_MISSING,
+			   "Process %s, device %u: there are no rows of %zu hardware " BY_COUNT("queue", "queues") ", too many to keep "
+			   "all. The device's rows have their work.",
+			   process->called, sweep->device, without);
 }
 
 static void fill(struct table *table, const struct request *request)

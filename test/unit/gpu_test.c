@@ -478,9 +478,38 @@ static void test_library_calls_that_lost_their_ends(void **state)
 
 #define MANY_QUEUES 4400u
 
+/* A program that makes a stream for each request: how long each was busy is known, and all of it is the device's. */
+static void test_more_queues_than_have_curves(void **state)
+{
+	struct made *made = begin_made();
+	struct gpu *gpu;
+	uint64_t sum = 0;
+	char id[24], stream[24];
+
+	(void)state;
+	for (unsigned i = 3; i <= MANY_QUEUES; i++) {
+		snprintf(id, sizeof id, "#%u", i);
+		snprintf(stream, sizeof stream, "#%u", 6 + i);
+		maker_fact(&made->maker, TFP_TAG_queue, (const char *const[]){id, "#0", "#1", stream, "#0", "#1", NULL});
+	}
+	for (unsigned i = 1; i <= MANY_QUEUES; i++)
+		MAKER_ADD(made->device, 1000000, kernel, .start = AT(1000 + i * 100), .duration = 10, .shape = 1, .queue = i);
+	gpu = scan(made);
+	assert_int_equal(gpu->queue_count, MANY_QUEUES);
+	for (unsigned i = 0; i < MANY_QUEUES; i++)
+		sum += gpu->queues[i].lane.busy_ns;
+	assert_int_equal(sum, MANY_QUEUES * 10);
+	assert_null(gpu->queues[MANY_QUEUES - 1].lane.cells);
+	assert_int_equal(gpu->sweep_count, 1);
+	assert_int_equal(gpu->sweeps[0].busy.busy_ns, MANY_QUEUES * 10);
+	assert_int_equal(gpu->sweeps[0].all_gaps, MANY_QUEUES - 1);
+	end_made(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_more_queues_than_have_curves),
 		cmocka_unit_test(test_library_calls_that_lost_their_ends),
 		cmocka_unit_test(test_call_and_record_meet_in_either_order),
 		cmocka_unit_test(test_each_launch_has_one_class_and_a_reason),
