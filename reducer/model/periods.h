@@ -7,7 +7,7 @@
  * Of several anchors the shortest period counts whose like segments hold most of the words, unless a longer one of at
  * most ROUNDS_MOST times its length is more regular: layers and micro-batches are parts of a step, epochs are not. Where
  * words are known to be of a net, one of any length counts that holds more of a net's kinds: layers of one of fifty.
- * Where threads run the loop side by side, as often as each other (one a device), a step begins with the first of them.
+ * Where threads run the loop side by side, in rounds (one a device), a step begins with the first of them.
  * Rule: an estimate, and called one; where no anchor is regular there are no steps. Knows nothing of logs.
  */
 #ifndef REDUCER_MODEL_PERIODS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that run a loop side by side, as often as each other (one a device). Private to periods*.c. */
+/* Threads that run a loop side by side, in rounds (one a device). Private to periods*.c. */
 #ifndef REDUCER_MODEL_PERIODS_ABREAST_H
 #define REDUCER_MODEL_PERIODS_ABREAST_H
 

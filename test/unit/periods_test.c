@@ -179,6 +179,17 @@ static void threads_abreast(void **state)
 	finds(40, 0.99);
 }
 
+/* Two threads serve requests, by chance each as often, but not in rounds: each request is one. */
+static void threads_of_one_queue(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 80; i++) {
+		thread = i % 8 < 3 || i % 8 == 5 ? 1 : 2; /* 1 1 1 2 2 1 2 2 */
+		train_step(0);
+	}
+	finds(80, 0.99);
+}
+
 /* Two threads serve requests, the one much more often: each request is one. */
 static void threads_apart(void **state)
 {
@@ -415,6 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_plain_loop, make, drop),
 		cmocka_unit_test_setup_teardown(other_work_follows_a_step, make, drop),
 		cmocka_unit_test_setup_teardown(threads_abreast, make, drop),
+		cmocka_unit_test_setup_teardown(threads_of_one_queue, make, drop),
 		cmocka_unit_test_setup_teardown(threads_apart, make, drop),
 		cmocka_unit_test_setup_teardown(what_follows_the_last_step_is_not_its, make, drop),
 		cmocka_unit_test_setup_teardown(a_small_loop_behind_the_steps_is_not_preferred, make, drop),
