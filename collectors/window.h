@@ -76,8 +76,8 @@ void tfp_window_toggle(enum tfp_window_cause cause);
 /*
  * Around GPU launch `number` of this process, counted from 1: opens before the first launch of a window, closes after its
  * last. Of launches that several threads make at once the newest decides. takes: whether a window holds that launch, also
- * where another thread's later launch has moved its edge meanwhile, but not once it was closed by hand. awaits: after `made` launches, whether a later one can
- * open a window.
+ * where another thread's later launch has moved its edge meanwhile, but not once it was closed by hand. awaits: after `made`
+ * launches, whether a later one can open a window.
  */
 void tfp_window_launch(uint64_t number);
 void tfp_window_launched(uint64_t number);
