@@ -20,13 +20,15 @@
 
 struct live_block {
 	uint64_t address; /* not 0 */
-	uint64_t time;    /* ticks since origin; kept to 64 ticks, 26 days at 2 GHz */
+	uint64_t time;    /* ticks since origin; kept to 64 ticks and without what is above LIVE_TIME_MASK: see live_get_by */
 	uint64_t usable;  /* bytes */
 	uint32_t stack;   /* below LIVE_STACKS_MAX, else kept as 0 */
 	uint32_t slack;   /* usable - requested, bytes; sampled: which interval */
 };
 
 #define LIVE_STACKS_MAX (UINT32_C(1) << 26)
+#define LIVE_TIME_MASK ((UINT64_C(1) << 52) - 1)  /* 26 days at 2 GHz */
+#define LIVE_TIME_AHEAD (UINT64_C(1) << 36)	  /* ticks by which stamps of threads may be out of order, and more */
 
 struct live_entry {
 	uint64_t address; /* 0 = empty */
@@ -126,6 +128,17 @@ static inline struct live_block live_get(const struct live_table *table, const s
 		block.usable = odd->usable;
 		block.slack = odd->slack;
 	}
+	return block;
+}
+
+/* The same with its whole time, of one that was put less than 26 days before `now`, or a little behind it. */
+static inline struct live_block live_get_by(const struct live_table *table, const struct live_entry *entry, uint64_t now)
+{
+	struct live_block block = live_get(table, entry);
+	uint64_t since = (now - block.time) & LIVE_TIME_MASK;
+
+	if (now > LIVE_TIME_MASK)
+		block.time = since > LIVE_TIME_MASK - LIVE_TIME_AHEAD ? now + (LIVE_TIME_MASK + 1 - since) : now - since;
 	return block;
 }
 

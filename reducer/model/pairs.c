@@ -110,7 +110,7 @@ int pairs_is_late(const struct pairs *pairs, uint64_t address)
  */
 static void replace(struct pairs *pairs, size_t stream, struct live_entry *entry, uint64_t time)
 {
-	struct live_block old = live_get(&pairs->live, entry);
+	struct live_block old = live_get_by(&pairs->live, entry, time);
 	struct amount amount = amount_of(&old);
 	int is_forgotten = tally_has_forgotten(&pairs->tally, old.time);
 
@@ -139,6 +139,7 @@ static inline __attribute__((always_inline)) void add_block(struct pairs *pairs,
 	}
 	from->recent[from->next_recent] = block->address;
 	from->next_recent = from->next_recent + 1 == pairs->temporary ? 0 : from->next_recent + 1;
+	pairs->last = block->time;
 	tally_add(&pairs->tally, block->stack, block->time, &amount);
 	if (old == NULL && settle(pairs, pairs->early, pairs->early_time, stream, block->address, block->time)) {
 		/* It was released by another thread within the grain of the stamps. */
@@ -217,7 +218,7 @@ static inline __attribute__((always_inline)) void take_block(struct pairs *pairs
 			 (struct pairs_unsettled){.address = address, .until = time + pairs->stamps, .stream = stream});
 		return;
 	}
-	block = live_get(&pairs->live, entry);
+	block = live_get_by(&pairs->live, entry, time);
 	amount = amount_of(&block);
 	if (tally_has_forgotten(&pairs->tally, block.time)) {
 		tally_take_forgotten(&pairs->tally, time, &amount, 0);
@@ -315,7 +316,7 @@ void pairs_end(struct pairs *pairs)
 
 		if (!live_is_block(&pairs->live.entries[i]))
 			continue;
-		block = live_get(&pairs->live, &pairs->live.entries[i]);
+		block = live_get_by(&pairs->live, &pairs->live.entries[i], pairs->last);
 		if (!tally_has_forgotten(&pairs->tally, block.time))
 			count_life(pairs, &block, HEAP_LIFE_CLASSES - 1, 1);
 	}

@@ -41,6 +41,7 @@ struct pairs {
 	struct heap_histogram *histogram;
 	uint64_t life_limits[HEAP_LIFE_CLASSES]; /* in ticks */
 	uint64_t grain;	      /* ticks by which a release may be stamped behind the next allocation of its address */
+	uint64_t last;        /* ticks: of the last block that was added */
 	uint64_t stamps;      /* by which stamps of two threads may be out of order else */
 	unsigned temporary;   /* see struct run_options */
 	uint64_t unknown_frees, reordered, replaced;

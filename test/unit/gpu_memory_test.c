@@ -335,12 +335,36 @@ static void test_a_short_life_where_a_block_of_another_window_lay(void **state)
 	end_made(made);
 }
 
+/* In a run of weeks a block's time is kept in part: it is none from before a window that closed long ago. */
+static void test_a_block_of_a_run_of_weeks(void **state)
+{
+	const uint64_t weeks = (UINT64_C(1) << 52) + 1000;
+	struct made *made = begin_made();
+	const struct account *device;
+
+	(void)state;
+	call(made, 50, 60, LAUNCH, 1, 3, 0);
+	memory(made, 150, 110, 1, 0x3000, 100);
+	memory(made, 170, 160, 2, 0x3000, 100);
+	window(made, 1000000, 0);
+	window(made, 1000100, 1);
+	memory(made, weeks + 100, weeks, 1, 0x1000, 1000);
+	memory(made, weeks + 200, weeks + 100, 1, 0x2000, 500);
+	memory(made, weeks + 500000, weeks + 400000, 2, 0x1000, 1000);
+	scan(made);
+	device = process_account(&made->run->processes[0], "device:0");
+	assert_int_equal(device->live_bytes, 500);
+	assert_int_equal(device->live_blocks, 1);
+	end_made(made);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_address_that_was_used_again_between_windows),
 		cmocka_unit_test(test_what_is_held_in_a_later_window),
 		cmocka_unit_test(test_a_pool_that_is_trimmed),
+		cmocka_unit_test(test_a_block_of_a_run_of_weeks),
 		cmocka_unit_test(test_a_release_of_a_block_from_before),
 		cmocka_unit_test(test_a_short_life_where_a_block_of_another_window_lay),
 		cmocka_unit_test(test_memory_of_no_device_is_no_peak_of_one),
