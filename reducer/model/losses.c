@@ -15,7 +15,7 @@ enum loss_kind {
 bool loss_is_degraded(unsigned kind)
 {
 	return kind == LOSS_stack_cut || kind == LOSS_clock_step || kind == LOSS_not_kill_safe ||
-	       kind == LOSS_clock_stopped || kind == LOSS_code_skipped;
+	       kind == LOSS_clock_stopped || kind == LOSS_code_skipped || kind == LOSS_name_cut;
 }
 
 bool loss_is_of_process(unsigned kind)
