@@ -84,6 +84,20 @@ static void add_window(struct table *table, const struct process *process, const
 	put_live(table, LIVE_CLOSED, close);
 }
 
+/* Recording that began with the process and met no edge: with FULL=stop it ended where the first record found no room. */
+static void add_without_edges(struct table *table, const struct request *request, const struct process *process)
+{
+	int64_t limit = losses_stopped_from(process);
+
+	if (!process->range_count || limit == TIME_UNKNOWN || !is_in(request, INT64_MIN, limit))
+		return;
+	table_row(table);
+	table_process(table, PROCESS, MACHINE, process);
+	table_integer(table, CLOSED, limit);
+	table_string(table, OPENED_BY, cause_name(0));
+	table_string(table, CLOSED_BY, cause_name(WINDOW_BY_LIMIT));
+}
+
 static void add_process(struct table *table, const struct request *request, const struct process *process)
 {
 	for (size_t i = 0; i < process->window_count; i++) {
@@ -95,6 +109,8 @@ static void add_process(struct table *table, const struct request *request, cons
 		else if (!edge->is_open && i == 0 && is_in(request, INT64_MIN, edge->time_ns))
 			add_window(table, process, NULL, edge);
 	}
+	if (!process->window_count)
+		add_without_edges(table, request, process);
 }
 
 static void note_none(struct table *table, const struct request *request)
@@ -104,7 +120,7 @@ static void note_none(struct table *table, const struct request *request)
 	for (size_t i = 0; i < request->run->process_count; i++)
 		if (request_wants_process(request, &request->run->processes[i]))
 			edges += request->run->processes[i].window_count;
-	if (!edges)
+	if (!edges && !table->row_count)
 		table_note(table, NOTE_INFO, "No window opened or closed while the processes ran.");
 }
 
