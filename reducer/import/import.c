@@ -199,23 +199,42 @@ static void say_what_it_is(struct sink *sink, const char *path, const char *form
 		sink_pair(sink, TFP_TAG_host, "hostname", about->host);
 }
 
-/* Reads the file; of one that is not in order, as its importer had promised, once more, when all that is wrong has been said. */
-static int read_file(struct source *source, size_t format, struct sink **sink, struct import_about *about)
+static int read_once(struct source *source, size_t format, struct sink *sink, struct import_about *about, struct diag_list *said)
 {
-	struct diag_list unheard = {0}, *heard = source->diags;
+	struct diag_list *heard = source->diags;
 	int result;
 
-	*sink = sink_make(1);
-	result = formats[format].read(source, *sink, about);
-	if (!sink_is_disordered(*sink))
-		return result;
-	sink_free(*sink);
-	*sink = sink_make(0);
 	*about = (struct import_about){0};
-	source->diags = &unheard;
-	result = formats[format].read(source, *sink, about);
+	source->diags = said;
+	result = formats[format].read(source, sink, about);
 	source->diags = heard;
-	diag_free(&unheard);
+	return result;
+}
+
+/*
+ * Reads the file; once more where it is not in order, as its importer had promised, or where its times lie too far apart for one log. What
+ * is wrong with it is said by the last reading.
+ */
+static int read_file(struct source *source, size_t format, struct sink **sink, struct import_about *about)
+{
+	struct diag_list said = {0};
+	uint64_t from_ns = 0, to_ns = 0;
+	unsigned damage = source->damage;
+	int may_order = 1, result;
+
+	for (;;) {
+		*sink = sink_make(may_order);
+		sink_narrow(*sink, from_ns, to_ns);
+		result = read_once(source, format, *sink, about, &said);
+		if (may_order && sink_is_disordered(*sink))
+			may_order = 0;
+		else if (to_ns || !sink_is_too_wide(*sink, &from_ns, &to_ns))
+			break;
+		sink_free(*sink);
+		source->damage = damage;
+		diag_free(&said);
+	}
+	diag_move(source->diags, &said);
 	return result;
 }
 

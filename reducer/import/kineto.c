@@ -174,7 +174,7 @@ static int set_times(struct kineto *kineto, struct kineto_event *event)
 		return -1;
 	if (begin < EPOCH_LEAST_NS)
 		begin += kineto->base_ns ? kineto->base_ns : RELATIVE_NS;
-	if (begin < 0 || begin > LATEST_NS || duration < 0 || duration > LATEST_NS)
+	if (begin < 0 || begin > LATEST_NS || duration < 0 || !sink_has_place(kineto->sink, (uint64_t)begin, (uint64_t)duration))
 		return -1;
 	event->begin_ns = (uint64_t)begin;
 	event->duration_ns = (uint64_t)duration;
@@ -263,6 +263,12 @@ static void take_metadata(struct kineto *kineto)
 	}
 }
 
+/* 0 where it is no time. */
+static int64_t sound_base(int64_t base_ns)
+{
+	return base_ns > 0 && base_ns < LATEST_NS ? base_ns : 0;
+}
+
 /* The members of the file's one object. Behind '{'. */
 static void take_file(struct kineto *kineto)
 {
@@ -303,8 +309,7 @@ static void find_base(struct kineto *kineto, struct source *source)
 		return;
 	memcpy(number, found + sizeof(key) - 1, left < sizeof(number) - 1 ? left : sizeof(number) - 1);
 	const char *digits = strpbrk(number, "0123456789");
-	kineto->base_ns = digits ? strtoll(digits, NULL, 10) : 0;
-	kineto->base_ns = kineto->base_ns < LATEST_NS && kineto->base_ns > 0 ? kineto->base_ns : 0;
+	kineto->base_ns = sound_base(digits ? strtoll(digits, NULL, 10) : 0);
 }
 
 static void free_all(struct kineto *kineto)

@@ -28,6 +28,9 @@
 #define FACTS_BYTES (1u << 20)	 /* of one block */
 #define NAMES_MOST 65535u	 /* ids that the model takes (ops_scan.c) */
 #define END_BIT (UINT64_C(1) << 63)
+#define TIME_PARTS 256u	    /* of the times that importers take, below 1 << 62 */
+#define TIME_PART_BITS 54u  /* ns of each: 208 days */
+#define TIME_PARTS_KEPT 3u  /* and what begins in the last one may take as long again: 56 bits in all */
 
 struct sink {
 	struct sorter *sorter;
@@ -46,6 +49,8 @@ struct sink {
 	struct tfp_thread_slot *threads;
 	size_t thread_count, thread_room;
 	uint64_t first_ns, last_ns;
+	uint64_t from_ns, to_ns;	 /* what begins elsewhere has no place; to_ns 0 = all has */
+	uint64_t begun[TIME_PARTS]; /* how many were put that began in each part */
 	struct crossed crossed;
 	int spool;
 	uint64_t end;
@@ -313,6 +318,36 @@ static void set_times(uint8_t *records, size_t bytes, uint64_t ticks)
 	}
 }
 
+int sink_has_place(const struct sink *sink, uint64_t begin_ns, uint64_t duration_ns)
+{
+	return duration_ns >> TIME_PART_BITS == 0 && (!sink->to_ns || (begin_ns >= sink->from_ns && begin_ns < sink->to_ns));
+}
+
+int sink_is_too_wide(const struct sink *sink, uint64_t *from_ns, uint64_t *to_ns)
+{
+	uint64_t most = 0;
+
+	if ((sink->last_ns - sink->first_ns) >> (64 - TFP_TAG_BITS) == 0)
+		return 0;
+	for (unsigned first = 0; first + TIME_PARTS_KEPT <= TIME_PARTS; first++) {
+		uint64_t sum = 0;
+		for (unsigned i = 0; i < TIME_PARTS_KEPT; i++)
+			sum += sink->begun[first + i];
+		if (sum > most) {
+			most = sum;
+			*from_ns = (uint64_t)first << TIME_PART_BITS;
+			*to_ns = (uint64_t)(first + TIME_PARTS_KEPT) << TIME_PART_BITS;
+		}
+	}
+	return 1;
+}
+
+void sink_narrow(struct sink *sink, uint64_t from_ns, uint64_t to_ns)
+{
+	sink->from_ns = from_ns;
+	sink->to_ns = to_ns;
+}
+
 /* A word holds 56 bits of time: two years of nanoseconds. What lies beyond stands at its end. */
 static uint64_t ticks_of(uint64_t time_ns, uint64_t origin_ns)
 {
@@ -387,6 +422,7 @@ void sink_put(struct sink *sink, uint32_t thread, const struct sink_time *when, 
 	uint64_t rank = when->is_end ? ~when->begin_ns >> 1 : when->is_half ? END_BIT : END_BIT | ~length >> 1;
 	uint64_t key[SORTER_WORDS] = {thread, when->time_ns, rank, when->is_end ? ~sink->put : sink->put};
 
+	sink->begun[when->begin_ns >> TIME_PART_BITS < TIME_PARTS ? when->begin_ns >> TIME_PART_BITS : TIME_PARTS - 1]++;
 	if (sink->put++ == 0 || when->begin_ns < sink->first_ns)
 		sink->first_ns = when->begin_ns;
 	sink->last_ns = when->end_ns > sink->last_ns ? when->end_ns : sink->last_ns;

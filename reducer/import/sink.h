@@ -28,6 +28,18 @@ void sink_free(struct sink *sink);
 void sink_expect_order(struct sink *sink, uint64_t first_ns);
 int sink_is_disordered(const struct sink *sink);
 
+/*
+ * Has an event a place in the log? A log holds two years (a word has 56 bits of time): what takes more than half a year has none, nor,
+ * once sink_narrow was called, what begins elsewhere.
+ */
+int sink_has_place(const struct sink *sink, uint64_t begin_ns, uint64_t duration_ns);
+/*
+ * Did what was put lie further apart than that? Then the file has to be read again into a sink that takes what lies from *from_ns on and
+ * before *to_ns: where most of it began.
+ */
+int sink_is_too_wide(const struct sink *sink, uint64_t *from_ns, uint64_t *to_ns);
+void sink_narrow(struct sink *sink, uint64_t from_ns, uint64_t to_ns);
+
 /* The id of a name that records hold (an op_name fact), the same for equal bytes; 0 for none, or when the table is full. */
 uint32_t sink_name(struct sink *sink, const char *text, size_t length);
 /* Names that found no room. */

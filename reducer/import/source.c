@@ -185,11 +185,12 @@ void source_damage(struct source *source, uint64_t offset, const char *remedy, c
 
 void source_out_of_time(struct source *source, uint64_t events)
 {
-	char reason[128];
+	char reason[160];
 
 	if (!events)
 		return;
-	snprintf(reason, sizeof(reason), "%" PRIu64 " event%s left out: the time is negative, too large or no number", events,
+	snprintf(reason, sizeof(reason),
+		 "%" PRIu64 " event%s left out: the time is negative, too large, no number, or years from that of the others", events,
 		 events == 1 ? " was" : "s were");
 	source_damage(source, DIAG_NO_OFFSET, "", reason);
 }

@@ -188,8 +188,10 @@ static void take_from_file(struct xplane *xplane, struct stretch message, struct
 /* ps of the file as ns of CLOCK_REALTIME. Returns -1 where that is no time. */
 static int set_times(const struct xplane *xplane, const struct xplane_line *line, const struct when *when, struct xplane_event *event)
 {
-	uint64_t base_ns = (uint64_t)line->time_ns + xplane->base_ns, length_ps = when->duration > 0 ? (uint64_t)when->duration : 0;
+	uint64_t base_ns = (uint64_t)line->time_ns + xplane->base_ns, length_ps = (uint64_t)when->duration;
 
+	if (when->duration < 0)
+		return -1;
 	event->duration_ns = length_ps / 1000;
 	/* As nearly all are: without 128 bits. */
 	if (line->time_ns >= 0 && (uint64_t)line->time_ns < XPLANE_LATEST_NS && when->offset >= 0) {
@@ -211,7 +213,8 @@ int xplane_take_event(struct xplane *xplane, const struct xplane_line *line, str
 		when = empty_event(event);
 		take_from_file(xplane, message, event, &when);
 	}
-	if (when.is_sum || set_times(xplane, line, &when, event) != 0) {
+	if (when.is_sum || set_times(xplane, line, &when, event) != 0 ||
+	    !sink_has_place(xplane->sink, event->begin_ns, event->duration_ns)) {
 		xplane->aggregated += (uint64_t)when.is_sum;
 		xplane->out_of_time += !when.is_sum;
 		return -1;
