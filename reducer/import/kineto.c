@@ -192,8 +192,11 @@ static void take_event(struct kineto *kineto)
 	const char *phase = kineto_text(kineto, &event, KINETO_PH);
 	if (strcmp(phase, "M") == 0)
 		kineto_label(kineto, &event);
-	if (!phase[0] || phase[1] || !strchr("XiBE", phase[0]))
+	if (!phase[0] || phase[1] || !strchr("XiBE", phase[0])) {
+		if (phase[0] && !phase[1])
+			kineto->phases[phase[0] & 127]++;
 		return;
+	}
 	if (set_times(kineto, &event) != 0) {
 		kineto->out_of_time++;
 		return;
@@ -288,7 +291,10 @@ static void take_file(struct kineto *kineto)
 		else if (strcmp(key, "metadata") == 0 && word == JSON_OBJECT)
 			take_metadata(kineto);
 		else if (strcmp(key, "baseTimeNanoseconds") == 0 && (word == JSON_NUMBER || word == JSON_STRING))
-			kineto->base_ns = json_integer(json, 0);
+			kineto->base_ns = sound_base(json_integer(json, 0));
+		else if (strcmp(key, "host_name") == 0 && word == JSON_STRING)
+			snprintf(kineto->about->host, sizeof(kineto->about->host), "%.*s",
+				 (int)(json->length < 63 ? json->length : 63), json->word);
 		else
 			json_skip(json, word);
 	}
@@ -321,6 +327,7 @@ static void free_all(struct kineto *kineto)
 	calls_free(&kineto->calls);
 	free(kineto->tracks);
 	free(kineto->places);
+	base_index_free(&kineto->place_of);
 	base_index_free(&kineto->track_of);
 	free(kineto->shapes);
 	base_index_free(&kineto->shape_of);

@@ -79,6 +79,7 @@ struct kineto {
 	struct base_index track_of;
 	struct kineto_place *places;
 	size_t place_count, place_room;
+	struct base_index place_of;
 	struct text inputs[3]; /* of the event at hand, by key from KINETO_DIMENSIONS on: a piece an input, KINETO_PIECE behind each */
 	uint64_t *shapes; /* hashes; the id of a shape is its place + 1 */
 	size_t shape_count, shape_room;
@@ -92,6 +93,7 @@ struct kineto {
 		uint64_t events;
 	} categories[KINETO_CATEGORIES];
 	size_t category_count;
+	uint64_t phases[128]; /* events of each that are not read */
 	uint64_t addressless; /* blocks of which the file says no address */
 	uint64_t event_count, out_of_time, op_count;
 	int64_t base_ns;
@@ -138,8 +140,9 @@ uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event);
 void kineto_label(struct kineto *kineto, const struct kineto_event *event);
 void kineto_devices(struct kineto *kineto);
 
-/* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. */
+/* kineto_put.c: the stream of the log of the event's thread; what was gathered in `group` goes there. Before its first event: its name. */
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event);
+void kineto_name_thread(struct kineto *kineto, const struct kineto_event *event);
 void kineto_put_group(struct kineto *kineto, uint32_t thread, struct sink_time when);
 
 /* kineto_put.c, once all is read: what is inferred, and what was not understood. */

@@ -12,26 +12,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_place(const void *context, const void *key, uint32_t place)
+{
+	return ((const struct kineto *)context)->places[place].key == *(const uint64_t *)key;
+}
+
 uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID);
 	uint64_t key = base_hash(BASE_HASH, pid, strlen(pid));
-	size_t i = 0;
+	uint32_t place = base_index_find(&kineto->place_of, key, is_place, kineto, &key);
 
-	while (i < kineto->place_count && kineto->places[i].key != key)
-		i++;
-	if (i < kineto->place_count)
-		return (uint32_t)i;
+	if (place != UINT32_MAX)
+		return place;
 	kineto->places = base_grow(kineto->places, &kineto->place_room, kineto->place_count + 1, sizeof(*kineto->places));
-	kineto->places[kineto->place_count++] = (struct kineto_place){.key = key};
-	return (uint32_t)i;
+	kineto->places[kineto->place_count] = (struct kineto_place){.key = key};
+	base_index_add(&kineto->place_of, key, (uint32_t)kineto->place_count);
+	return (uint32_t)kineto->place_count++;
 }
 
 void kineto_label(struct kineto *kineto, const struct kineto_event *event)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME), *label = kineto_text(kineto, event, KINETO_LABELS);
-	int is_device = kineto->is_for_viewer && strcmp(name, "process_name") == 0 && strncmp(label, "/device:", 8) == 0;
+	int is_name = strcmp(name, "process_name") == 0, is_device = is_name && strncmp(label, "/device:", 8) == 0;
 
+	/* Planes of an XPlane: JAX's perfetto_trace.json.gz has them, too, but not what says that it is for viewers. */
+	if (!kineto->event_count)
+		kineto->is_for_viewer |= is_device || (is_name && strncmp(label, "/host:", 6) == 0);
+	is_device &= kineto->is_for_viewer;
+	if (kineto->is_for_viewer && strcmp(name, "thread_name") == 0)
+		kineto_name_thread(kineto, event);
 	if (!is_device && (strcmp(name, "process_labels") != 0 || !label[0]))
 		return;
 	uint32_t place = kineto_place(kineto, event); /* it may move them */

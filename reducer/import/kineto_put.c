@@ -62,8 +62,16 @@ static uint64_t hash_of(const char *pid, const char *tid)
 	return base_hash(base_hash(BASE_HASH, pid, strlen(pid) + 1), tid, strlen(tid) + 1);
 }
 
-/* The host's thread of an event. */
-static struct kineto_track *thread_track(struct kineto *kineto, const struct kineto_event *event)
+/* The number that a text is; -1: it is none, or no number of a process, a device, a stream. */
+static int64_t number_of(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits < 10 && !text[digits] ? (int64_t)strtoul(text, NULL, 10) : -1;
+}
+
+/* The host's thread of an event; of a new one the name, "" = its tid, if that is no number. */
+static struct kineto_track *named_track(struct kineto *kineto, const struct kineto_event *event, const char *name)
 {
 	const char *pid = kineto_text(kineto, event, KINETO_PID), *tid = kineto_text(kineto, event, KINETO_TID);
 	int is_new;
@@ -71,11 +79,22 @@ static struct kineto_track *thread_track(struct kineto *kineto, const struct kin
 
 	if (!is_new)
 		return track;
-	if (!kineto->about->pid)
-		kineto->about->pid = (uint32_t)strtoul(pid, NULL, 10);
-	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), tid[0] >= '0' && tid[0] <= '9' ? "" : tid);
+	if (!kineto->about->pid && !kineto->is_for_viewer && number_of(pid) > 0) /* for viewers they are made up */
+		kineto->about->pid = (uint32_t)number_of(pid);
+	name = name[0] || (tid[0] >= '0' && tid[0] <= '9') ? name : tid;
+	track->thread = sink_thread(kineto->sink, (uint32_t)strtoul(tid, NULL, 10), name);
 	track->place = kineto_place(kineto, event);
 	return track;
+}
+
+static struct kineto_track *thread_track(struct kineto *kineto, const struct kineto_event *event)
+{
+	return named_track(kineto, event, "");
+}
+
+void kineto_name_thread(struct kineto *kineto, const struct kineto_event *event)
+{
+	(void)named_track(kineto, event, kineto_text(kineto, event, KINETO_LABELS));
 }
 
 uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
@@ -83,31 +102,52 @@ uint32_t kineto_thread(struct kineto *kineto, const struct kineto_event *event)
 	return thread_track(kineto, event)->thread;
 }
 
+#define DEVICES_MOST 1024 /* a larger number is that of a process of the host */
+
+/* Where an event says neither, its process is the device, its thread the stream. */
+static uint32_t device_of(const struct kineto *kineto, const struct kineto_event *event)
+{
+	int64_t place = number_of(kineto_text(kineto, event, KINETO_PID));
+
+	if (kineto_has(event, KINETO_DEVICE))
+		return (uint32_t)kineto_unsigned(event, KINETO_DEVICE);
+	return place > 0 && place < DEVICES_MOST ? (uint32_t)place : 0;
+}
+
+static uint32_t stream_of(const struct kineto *kineto, const struct kineto_event *event)
+{
+	int64_t place = number_of(kineto_text(kineto, event, KINETO_TID));
+
+	if (kineto_has(event, KINETO_STREAM))
+		return (uint32_t)kineto_unsigned(event, KINETO_STREAM);
+	if (kineto_has(event, KINETO_SYCL_QUEUE)) /* an XPU's queues are SYCL's */
+		return (uint32_t)kineto_unsigned(event, KINETO_SYCL_QUEUE);
+	return place > 0 ? (uint32_t)place : 0;
+}
+
 /* The queue of a device's stream, and the stream of the log that its records go to. */
 static struct kineto_track *queue_of(struct kineto *kineto, const struct kineto_event *event)
 {
 	char name[40];
-	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? kineto_unsigned(event, KINETO_CONTEXT)
-							     : kineto_unsigned(event, KINETO_DEVICE) + 1;
-	/* An XPU's queues are SYCL's. */
-	uint64_t stream = kineto_unsigned(event, kineto_has(event, KINETO_STREAM) ? KINETO_STREAM : KINETO_SYCL_QUEUE);
-	uint32_t key[] = {'q', (uint32_t)kineto_unsigned(event, KINETO_DEVICE), (uint32_t)stream, (uint32_t)context};
+	uint32_t device = device_of(kineto, event), stream = stream_of(kineto, event);
+	uint64_t context = kineto_has(event, KINETO_CONTEXT) ? kineto_unsigned(event, KINETO_CONTEXT) : (uint64_t)device + 1;
+	uint32_t key[] = {'q', device, stream, (uint32_t)context};
 	int is_new;
 	struct kineto_track *track = track_at(kineto, base_hash(BASE_HASH, key, sizeof(key)), &is_new);
 	if (!is_new)
 		return track;
-	snprintf(name, sizeof(name), "GPU %u queue", key[1]);
+	snprintf(name, sizeof(name), "GPU %u queue", device);
 	track->thread = sink_thread(kineto->sink, 0, name);
 	track->queue = ++kineto->queue_count;
 	sink_fact(kineto->sink, TFP_TAG_context);
 	sink_number(kineto->sink, context & UINT32_MAX);
-	sink_number(kineto->sink, kineto_unsigned(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_number(kineto->sink, device);
 	sink_fact_end(kineto->sink);
 	sink_fact(kineto->sink, TFP_TAG_queue);
 	sink_number(kineto->sink, track->queue);
-	sink_number(kineto->sink, kineto_unsigned(event, KINETO_DEVICE) & UINT32_MAX);
+	sink_number(kineto->sink, device);
 	sink_number(kineto->sink, context & UINT32_MAX);
-	sink_number(kineto->sink, stream & UINT32_MAX);
+	sink_number(kineto->sink, stream);
 	sink_number(kineto->sink, NO_CHANNEL);
 	sink_number(kineto->sink, 0);
 	sink_fact_end(kineto->sink);
@@ -410,11 +450,31 @@ static void note(struct kineto *kineto, const struct text *text)
 	sink_pair(kineto->sink, TFP_TAG_note, "import", text->bytes);
 }
 
+/* Flows draw again what correlations tell, metadata are names. */
+static void note_phases(struct kineto *kineto, struct text *text)
+{
+	const char *before = "Events of kinds that are not read from such a file were left out, by their \"ph\":";
+
+	for (char phase = '!'; phase <= '~'; phase++) {
+		uint64_t events = strchr("Mstf", phase) ? 0 : kineto->phases[(unsigned)phase];
+		if (!events)
+			continue;
+		text_format(text, "%s %c (%" PRIu64 ")", before, phase, events);
+		before = ",";
+	}
+	if (!text->length)
+		return;
+	text_char(text, '.');
+	note(kineto, text);
+	text_clear(text);
+}
+
 void kineto_notes(struct kineto *kineto)
 {
 	struct text text = {0};
 
 	kineto_devices(kineto);
+	note_phases(kineto, &text);
 	if (kineto->addressless) {
 		text_format(&text,
 			    "The file says no addresses of memory blocks: each release is taken for that of the newest block of "

@@ -216,6 +216,7 @@ void summary_put_notes(struct summary *summary)
 	notes_lost_blocks(sites, summary->request);
 	notes_sampling(sites, summary->request);
 	notes_started_apart(sites, summary->request);
+	notes_recorded_again(sites, summary->request);
 	if (run->process_count == 1) /* of several the sum is shown */
 		notes_small_peak(sites, summary->request);
 	if (summary->has_bound)

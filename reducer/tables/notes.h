@@ -43,6 +43,9 @@ void notes_missing(struct table *table, const struct request *request);
 /* Says why processes that were started apart are of one run, where that is so. */
 void notes_started_apart(struct table *table, const struct request *request);
 
+/* Says where several files of another profiler are of one process: what is called processes then are its recordings. */
+void notes_recorded_again(struct table *table, const struct request *request);
+
 /* Says whether live and peak of forked processes count what their parent held then: that depends on the mode. */
 void notes_inherited(struct table *table, const struct request *request);
 

@@ -55,6 +55,46 @@ void notes_started_apart(struct table *table, const struct request *request)
 			   request->run->start_count, variable ? variable : "how many ranks");
 }
 
+/* Are two files of another profiler of one process? Ranks in containers may have one number; nobody records one process twice at a time. */
+static bool is_same_process(const struct process *one, const struct process *other)
+{
+	uint64_t rank, other_rank;
+
+	if (!one->pid || one->pid != other->pid || !process_is_foreign(one) || !process_is_foreign(other))
+		return false;
+	if (process_rank(one, &rank) == 0 && process_rank(other, &other_rank) == 0 && rank != other_rank)
+		return false;
+	return strcmp(process_host(one), process_host(other)) == 0 && (one->end_ns <= other->start_ns || other->end_ns <= one->start_ns);
+}
+
+static bool is_told_before(const struct run *run, size_t place)
+{
+	size_t i = 0;
+
+	while (i < place && !is_same_process(&run->processes[i], &run->processes[place]))
+		i++;
+	return i < place;
+}
+
+void notes_recorded_again(struct table *table, const struct request *request)
+{
+	const struct process *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->run->process_count; i++) {
+		const struct process *process = &request->run->processes[i];
+		if (!request_wants_process(request, process) || !is_told_before(request->run, i))
+			continue;
+		first = first ? first : process;
+		count++;
+	}
+	if (first)
+		table_note(table, NOTE_INFO,
+			   "%zu file%s of a process that another file is of, too (first: %s, of process %" PRIu64
+			   "): each recording of it stands as a process of its own.",
+			   count, count == 1 ? " is" : "s are", first->path, (uint64_t)first->pid);
+}
+
 /* Was the process started by one that kept a log, which is not here? */
 static bool is_orphan(const struct process *process)
 {

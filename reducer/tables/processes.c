@@ -107,6 +107,7 @@ static void fill(struct table *table, const struct request *request)
 			   "day that each machine knew, and are no closer than those clocks were.",
 			   run_clocks(request->run));
 	notes_started_apart(table, request);
+	notes_recorded_again(table, request);
 	memory_end_note(table, request);
 	memory_end_note_other(table, request);
 	notes_missing(table, request);
