@@ -132,8 +132,8 @@ static inline struct sink_time kineto_begin(const struct kineto_event *event)
 void kineto_take_inputs(struct kineto *kineto, unsigned key);
 uint32_t kineto_inputs(struct kineto *kineto, const struct kineto_event *event);
 
-/* kineto_memory.c: an instant event, where it tells of memory. */
-void kineto_memory(struct kineto *kineto, const struct kineto_event *event);
+/* kineto_memory.c: an instant event, where it tells of memory. Returns 0 where it does not. */
+int kineto_memory(struct kineto *kineto, const struct kineto_event *event);
 
 /* kineto_devices.c: the place of an event's pid; what a process's labels say of it; devices whose work is none that we know. */
 uint32_t kineto_place(struct kineto *kineto, const struct kineto_event *event);

@@ -40,16 +40,17 @@ static uint64_t made_up(struct kineto *kineto, uint32_t allocator, uint64_t byte
 	return ((uint64_t)number + 1) << SIZE_SHIFT | (place & UINT32_MAX);
 }
 
-/* What a block event says happened; 0 = it is none. */
+/* What a block event says happened; 0 = nothing, to no bytes; -1 = it is no block event. */
 static int operation_of(struct kineto *kineto, const struct kineto_event *event, int64_t bytes)
 {
 	const char *name = kineto_text(kineto, event, KINETO_NAME);
+	int is_refusal = strcmp(name, "[OutOfMemory]") == 0;
 
+	if (!is_refusal && strcmp(name, "[memory]") != 0)
+		return -1;
 	if (bytes == 0)
 		return 0;
-	if (strcmp(name, "[memory]") == 0)
-		return bytes > 0 ? ALLOCATED : RELEASED;
-	return strcmp(name, "[OutOfMemory]") == 0 ? REFUSED : 0;
+	return is_refusal ? REFUSED : bytes > 0 ? ALLOCATED : RELEASED;
 }
 
 /* As our own recorder names them: "pytorch cpu", "pytorch cuda:0", "pytorch xpu:1". */
@@ -72,14 +73,14 @@ static uint32_t allocator_of(struct kineto *kineto, const struct kineto_event *e
 }
 
 /* A positive count of bytes was handed out, a negative one came back. */
-void kineto_memory(struct kineto *kineto, const struct kineto_event *event)
+int kineto_memory(struct kineto *kineto, const struct kineto_event *event)
 {
 	int64_t said = kineto_number(event, KINETO_MEMORY_BYTES);
 	uint64_t bytes = said > 0 ? (uint64_t)said : 0 - (uint64_t)said, address = kineto_unsigned(event, KINETO_ADDRESS);
 	int operation = operation_of(kineto, event, said);
 
-	if (!operation)
-		return;
+	if (operation <= 0)
+		return operation == 0;
 	uint32_t allocator = allocator_of(kineto, event);
 	if (!kineto_has(event, KINETO_ADDRESS) && operation != REFUSED) {
 		address = made_up(kineto, allocator, bytes, operation == RELEASED);
@@ -88,4 +89,5 @@ void kineto_memory(struct kineto *kineto, const struct kineto_event *event)
 	SINK_ADD(&kineto->group, block, .address = address, .bytes = bytes, .total = kineto_unsigned(event, KINETO_ALLOCATED),
 		 .reserved = kineto_unsigned(event, KINETO_RESERVED), .allocator = allocator, .operation = (uint8_t)operation);
 	kineto_put_group(kineto, kineto_thread(kineto, event), kineto_begin(event));
+	return 1;
 }

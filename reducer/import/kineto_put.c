@@ -418,13 +418,20 @@ static void put_half(struct kineto *kineto, const struct kineto_event *event, ch
 	kineto_put_group(kineto, track->thread, when);
 }
 
+/* Where PyTorch's profiler began and ended to record, and the whole trace does. */
+static int is_own_mark(const char *name)
+{
+	return strncmp(name, "Iteration Start: ", 17) == 0 || strcmp(name, "Record Window End") == 0;
+}
+
 void kineto_put(struct kineto *kineto, const struct kineto_event *event, char phase)
 {
 	const char *category = kineto_text(kineto, event, KINETO_CAT);
 
 	kineto->group.used = 0;
 	if (phase == 'i') {
-		kineto_memory(kineto, event);
+		if (!kineto_memory(kineto, event) && !is_own_mark(kineto_text(kineto, event, KINETO_NAME)))
+			kineto->phases['i']++;
 		return;
 	}
 	if (phase != 'X') {
