@@ -357,7 +357,8 @@ int import_kineto(struct source *source, struct sink *sink, struct import_about 
 	json_end(&kineto->json);
 	kineto_notes(kineto);
 	source_out_of_time(source, kineto->out_of_time);
-	snprintf(about->command, sizeof(about->command), "python"); /* Kineto is PyTorch's */
+	if (!about->command[0] && (kineto->op_count || kineto->is_for_viewer)) /* Kineto is PyTorch's; others write Chrome's format, too */
+		snprintf(about->command, sizeof(about->command), "python");
 	result = kineto->event_count ? 0 : -1;
 	free_all(kineto);
 	return result;
