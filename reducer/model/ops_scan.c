@@ -14,6 +14,7 @@
 #include "reducer/model/round.h"
 #include "reducer/model/scan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -359,11 +360,15 @@ static int finish(void *state)
 			.joined = sum->joined, .is_ns = sum->is_ns};
 	}
 	ops->unfinished = stacks->unfinished;
-	ops->unbegun = stacks->unbegun;
+	ops->unbegun = stacks->unbegun > stacks->too_deep ? stacks->unbegun - stacks->too_deep : 0;
 	ops->crossed = stacks->crossed;
 	ops->overlapped = stacks->overlapped;
 	ops->nameless = stacks->nameless;
 	ops->unjoined = stacks->unjoined;
+	if (stacks->too_deep)
+		diag_add(process->log->diags, DIAG_DAMAGE, process->log->path, DIAG_NO_OFFSET, "",
+			 "%" PRIu64 " ops were not followed: they began while %u others of their thread had not ended",
+			 stacks->too_deep, OPS_DEPTH_MAX);
 	if (stacks->is_short)
 		diag_no_room(process->log->diags, process->log->path, "ops");
 	return blocks_finish(taken->blocks, process);

@@ -7,7 +7,6 @@
 
 #define NAMES_MAX 65536u  /* ids are below; the library gives at most half as many */
 #define SOURCES_MAX 16u   /* rows of range_sources.def that mark ops are below */
-#define DEPTH_MAX 4096u   /* open at once on a thread: four times what Python lets recurse; a search costs as much */
 #define SPANS_MAX 65536u  /* ranges known at their end, kept for one that may come around them */
 #define SEVERAL (OPS_NONE - 1)
 #define BACKWARD 1 /* RecordScope::BACKWARD_FUNCTION */
@@ -66,8 +65,6 @@ static int make_room(struct op_stack *stack)
 
 	if (stack->count < stack->room)
 		return 0;
-	if (stack->count >= DEPTH_MAX)
-		return -1;
 	frames = realloc(stack->frames, room * sizeof *frames);
 	if (frames == NULL)
 		return -1;
@@ -91,6 +88,10 @@ void op_stacks_push(struct op_stacks *ops, size_t at, uint32_t name, struct op_f
 	int is_range = frame.scope == 7 || frame.scope == 23;
 
 	frame.op = op_stacks_sum(ops, name, frame.source, is_range);
+	if (stack->count >= OPS_DEPTH_MAX) {
+		ops->too_deep++;
+		return;
+	}
 	if (frame.op == OPS_NONE || make_room(stack) != 0) {
 		ops->is_short = 1;
 		return;

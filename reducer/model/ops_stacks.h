@@ -64,6 +64,8 @@ struct op_sequence {
 	uint32_t op;               /* + 1; 0 = empty */
 };
 
+#define OPS_DEPTH_MAX 4096u /* open at once on a thread: four times what Python lets recurse; a search costs as much */
+
 struct op_stacks {
 	struct op_stack *stacks; /* one a thread */
 	size_t stack_count;
@@ -73,6 +75,7 @@ struct op_stacks {
 	struct op_sequence *sequences;
 	uint64_t changes; /* how often the open ops of a thread changed */
 	uint64_t unfinished, unbegun, crossed, overlapped, nameless, unjoined;
+	uint64_t too_deep; /* not followed: OPS_DEPTH_MAX others were open on their thread */
 	int is_short; /* of memory: something was left out */
 };
 
