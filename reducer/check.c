@@ -96,10 +96,13 @@ static void print_diags(FILE *out, const struct diag_list *diags)
 	for (size_t i = 0; i < diags->count; i++) {
 		const struct diag *diag = &diags->items[i];
 
-		fprintf(out, "%s: %s: ", diag->level == DIAG_NOTE ? "note" : "problem", diag->file);
+		fputs(diag->level == DIAG_NOTE ? "note: " : "problem: ", out);
+		base_print(out, diag->file);
+		fputs(": ", out);
 		if (diag->offset != DIAG_NO_OFFSET)
 			fprintf(out, "at byte %" PRIu64 ": ", diag->offset);
-		fprintf(out, "%s%s%s\n", diag->reason, diag->remedy[0] != 0 ? "; " : "", diag->remedy);
+		base_print(out, diag->reason);
+		fprintf(out, "%s%s\n", diag->remedy[0] != 0 ? "; " : "", diag->remedy);
 	}
 	if (diags->omitted != 0)
 		fprintf(out, "problem: %" PRIu64 " more are not listed\n", diags->omitted);

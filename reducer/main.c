@@ -102,8 +102,11 @@ static void write_report(const struct options *options, const struct report_kind
 /* csv has no place for notes: they go to stderr, so that they are not missed. */
 static void tell_notes(const struct table *table)
 {
-	for (size_t i = 0; i < table->note_count; i++)
-		fprintf(stderr, "%s: %s: %s\n", table->kind->id, note_kind_name(table->notes[i].kind), table->notes[i].text);
+	for (size_t i = 0; i < table->note_count; i++) {
+		fprintf(stderr, "%s: %s: ", table->kind->id, note_kind_name(table->notes[i].kind));
+		base_print(stderr, table->notes[i].text);
+		fputc('\n', stderr);
+	}
 }
 
 static int list(const struct options *options, const struct report_kind *format)

@@ -16,11 +16,26 @@
 
 #define LARGE_PAGE (2u << 20) /* bytes of a large page on x86-64; those of other machines are larger or the same */
 
+void base_print(FILE *file, const char *text)
+{
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+		if ((*at < 0x20 && *at != '\n' && *at != '\t') || *at == 0x7f)
+			fprintf(file, "\\x%02x", *at);
+		else if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) /* the same above ASCII, in UTF-8: 0x9b begins commands, too */
+			fprintf(file, "\\u%04x", *++at);
+		else
+			fputc(*at, file);
+}
+
 static void say(const char *format, va_list arguments)
 {
+	char *sentence = NULL;
+
 	fputs("tfprof-reduce: ", stderr);
-	vfprintf(stderr, format, arguments);
+	if (vasprintf(&sentence, format, arguments) >= 0)
+		base_print(stderr, sentence);
 	fputc('\n', stderr);
+	free(sentence);
 }
 
 void base_die(const char *format, ...)

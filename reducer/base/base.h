@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* Prints a text that may hold bytes of a log: those that a terminal takes for commands as \x1b, newlines and tabs as they are. */
+void base_print(FILE *file, const char *text);
 
 /* Prints "tfprof-reduce: " and one sentence to stderr and leaves with status 1. For the edge of the program only. */
 _Noreturn void base_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

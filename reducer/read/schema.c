@@ -131,6 +131,17 @@ static int add_line(struct schema *schema, char *line)
 	return strcmp(words[0], "format") == 0 || words[0][0] == 0 ? 0 : -1;
 }
 
+/* Its words are ours, and go to people as they are: none of a damaged or forged log may reach a terminal as a command. */
+static void make_plain(char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (byte >= 0x7f || (byte < 0x20 && byte != '\t' && byte != '\n' && byte != 0))
+			text[i] = '?';
+	}
+}
+
 struct schema *schema_parse(const char *text, size_t bytes)
 {
 	struct schema *schema = calloc(1, sizeof *schema);
@@ -145,6 +156,7 @@ struct schema *schema_parse(const char *text, size_t bytes)
 	}
 	memcpy(schema->text, text, bytes);
 	schema->text[bytes] = 0;
+	make_plain(schema->text, bytes);
 	schema->text_bytes = bytes;
 	for (line = schema->text; line != NULL && line < schema->text + bytes;) {
 		char *end = memchr(line, '\n', (size_t)(schema->text + bytes - line));

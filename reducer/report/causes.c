@@ -123,8 +123,10 @@ static bool read_stack(const struct table *sites, size_t row, bool is_of_one, st
 		return false;
 	cause->is_heap = length == 4 && memcmp(allocator, "heap", 4) == 0;
 	cause->is_mapped = length == 4 && memcmp(allocator, "mmap", 4) == 0;
-	if (!cause->is_heap && !is_of_one)
-		text_format(&cause->name, "%.*s: ", (int)length, allocator);
+	if (!cause->is_heap && !is_of_one) {
+		escape_visible(&cause->name, allocator, length);
+		text_string(&cause->name, ": ");
+	}
 	cause_read(sites->frames, table_get_stack(sites, row, column), cause);
 	return true;
 }

@@ -358,8 +358,10 @@ static bool put_sites_heading(struct summary *summary, const struct causes *caus
 
 	text_string(&heading, summary->request->run->process_count > 1 ? " at own peak" : "     at peak");
 	text_string(&heading, "      leaked      allocs  call stacks");
-	if (summary->out_allocator)
-		text_format(&heading, " of %s", summary->out_allocator);
+	if (summary->out_allocator) {
+		text_string(&heading, " of ");
+		escape_visible(&heading, summary->out_allocator, strlen(summary->out_allocator));
+	}
 	text_string(&heading, causes->is_estimated ? " (estimated from samples)" : "");
 	is_there = summary_heading(summary, heading.bytes, 3);
 	text_free(&heading);

@@ -146,8 +146,9 @@ static void put_whose(struct summary *summary, const struct process *process, si
 {
 	if (!others || !summary_left(summary))
 		return;
-	text_format(&summary->line, "  of process %s; %zu more count%s below, too: -t overview.steps,ranks", process->called, others,
-		    others == 1 ? "s" : "");
+	text_string(&summary->line, "  of process ");
+	escape_visible(&summary->line, process->called, strlen(process->called));
+	text_format(&summary->line, "; %zu more count%s below, too: -t overview.steps,ranks", others, others == 1 ? "s" : "");
 	summary_end_line(summary);
 }
 
