@@ -458,6 +458,27 @@ static size_t open_sides(struct options *options, const struct report_kind *form
 	return further;
 }
 
+static bool has_stacks(const struct table_kind *kind)
+{
+	for (size_t i = 0; i < kind->column_count; i++)
+		if (kind->columns[i].type == TABLE_STACK)
+			return true;
+	return false;
+}
+
+/* What of call stacks is damaged is found where they are read: here, where the answer has them, before it says whether it is whole. */
+static void read_stacks(const struct request *request, const struct report_kind *format, const struct table_kind *const *kinds,
+			size_t kind_count)
+{
+	bool are_shown = !kind_count && !format->write_run && !format->write_folder;
+
+	for (size_t i = 0; i < kind_count; i++)
+		are_shown |= has_stacks(kinds[i]) || kinds[i] == &table_losses; /* which says all that is damaged */
+	for (size_t i = 0; are_shown && i < request->run->process_count; i++)
+		if (request_wants_process(request, &request->run->processes[i]))
+			frames_load(request->frames, i);
+}
+
 static int reduce(struct options *options, const struct report_kind *format, const char *program)
 {
 	struct request base_request = options->request;
@@ -476,6 +497,7 @@ static int reduce(struct options *options, const struct report_kind *format, con
 	/* The first screen speaks of a run as a whole: of one of which some processes are wanted, as if there were no others. */
 	asked.is_cut = !kind_count && !format->write_run && !format->write_folder;
 	further = open_sides(options, format, &asked, &base, &compared, kinds, kind_count);
+	read_stacks(asked.request, format, kinds, kind_count);
 	put_problems(&problem, asked.run, base.run, further);
 	if (options->figure_limits.count)
 		limits = figure_limits_check(&options->figure_limits, &compared, &exceeded);

@@ -146,11 +146,28 @@ static void *begin(struct scan *scan)
 	return taken;
 }
 
+/* A thread's slot stands in the log before its first record: where it is not there, and zeros are, what the thread counted was lost. */
+static void report_unslotted(const struct process *process)
+{
+	const struct log *log = process->log;
+	size_t count = 0;
+
+	if (log->hole_bytes == 0 || log->is_running || log->live.dropped_from != 0)
+		return;
+	for (size_t i = 0; i < log->stream_count; i++)
+		if (log->streams[i].thread != 0 && (i == 0 || log->streams[i].thread != log->streams[i - 1].thread))
+			count += process_thread(process, log->streams[i].thread) == NULL;
+	if (count != 0)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "use another copy of the file",
+			 "%zu threads have records, but zeros stand where they counted", count);
+}
+
 static int finish(void *state)
 {
 	struct taken *taken = state;
 
 	threads_build(taken->scan->process, &taken->ended);
+	report_unslotted(taken->scan->process);
 	return 0;
 }
 

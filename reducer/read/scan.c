@@ -298,7 +298,7 @@ void scan_gap(struct log *log, uint64_t from, uint64_t gap, int is_zero)
 	if (is_zero) {
 		log->hole_bytes += gap;
 		diag_add(log->diags, DIAG_NOTE, log->path, from, "",
-			 "%" PRIu64 " bytes were reserved and never written (killed at that moment, or the write failed)", gap);
+			 "%" PRIu64 " bytes are zeros: never written (killed at that moment, or the write failed), or lost since", gap);
 		return;
 	}
 	log->damaged_bytes += gap;
@@ -512,6 +512,8 @@ static void sweep(struct log *log)
 	}
 	if (gap != 0 && from != log->torn.payload)
 		scan_gap(log, from, gap, is_zero);
+	else if (gap == 0 && is_zero && log->live.file_end <= log->bytes && log->live.file_end > from + log->header.page_bytes)
+		scan_gap(log, from, log->live.file_end - from, 1); /* handed out, unlike what lies behind */
 }
 
 /* Where the magic of a log's header and a header that it begins stand in `bytes`; NULL = nowhere. */
@@ -549,6 +551,35 @@ static void end_before_another(struct log *log)
 	free(bytes);
 }
 
+static void report_no_table(struct log *log, unsigned type, uint64_t entries, const char *what)
+{
+	for (size_t i = 0; i < log->block_count; i++)
+		entries = log->blocks[i].header.type == type ? 0 : entries;
+	if (entries != 0)
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "use another copy of the file",
+			 "%" PRIu64 " %s were made, and zeros stand where they were", entries, what);
+}
+
+/*
+ * Zeros can be what a process that died left, and no loss. They can as well be pages that a machine lost which went down, or a copy that
+ * was never finished: so they are where what was counted as written is not there.
+ */
+static void report_zeros(struct log *log)
+{
+	if (log->damaged_bytes != 0 || log->unknown_blocks != 0 || log->live.file_end > log->bytes || log->is_running ||
+	    log->live.dropped_from != 0)
+		return;
+	if (log->live.drained_bytes != 0 && !has_all_sealed(log))
+		diag_add(log->diags, DIAG_DAMAGE, log->path, DIAG_NO_OFFSET, "use another copy of the file",
+			 "%" PRIu64 " bytes of records or call stacks had been written, and are zeros",
+			 log->live.drained_bytes - log->sealed_bytes - log->live.given_up_bytes);
+	if (log->live.end_kind == TFP_END_NONE) /* it may have been about to write its first */
+		return;
+	report_no_table(log, TFP_BLOCK_THREADS, log->live.threads_count, "threads");
+	report_no_table(log, TFP_BLOCK_PCS, log->live.pcs_count, "code addresses");
+	report_no_table(log, TFP_BLOCK_NODES, log->live.nodes_count, "stack nodes");
+}
+
 int scan_blocks(struct log *log)
 {
 	uint64_t file_end = log->live.file_end;
@@ -562,6 +593,7 @@ int scan_blocks(struct log *log)
 	for (size_t i = 0; i < log->stream_count; i++)
 		finish_stream(log, &log->streams[i]);
 	report_torn(log);
+	report_zeros(log);
 	if (log->stream_count > 0)
 		qsort(log->streams, log->stream_count, sizeof *log->streams, by_thread);
 	return load_schema(log);

@@ -93,6 +93,11 @@ static struct process_frames *frames_of(struct frames *frames, size_t process)
 	return of;
 }
 
+void frames_load(struct frames *frames, size_t process)
+{
+	frames_of(frames, process);
+}
+
 static bool line_equal(const void *context, const void *key, uint32_t number)
 {
 	const struct python_line *have = &((const struct frames *)context)->lines[number], *want = key;

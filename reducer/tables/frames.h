@@ -19,6 +19,9 @@ void frames_free(struct frames *frames);
 /* A value that is equal for equal stacks of any process of the run; 0 for "no stack". */
 uint64_t frames_identity(struct frames *frames, size_t process, uint32_t stack);
 
+/* Reads the call stacks of a process, and says what of them is damaged, before anything asks for one. */
+void frames_load(struct frames *frames, size_t process);
+
 /* Asks for the names of a stack; frames_resolve then looks all of them up at once. */
 void frames_want(struct frames *frames, size_t process, uint32_t stack);
 void frames_resolve(struct frames *frames);

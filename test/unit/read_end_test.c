@@ -95,6 +95,47 @@ static void test_a_process_that_ends_while_a_block_is_written_is_whole(void **st
 	free(records);
 }
 
+/* A page that a machine lost when it went down, or a copy that was never finished, is no room that nobody used. */
+static void test_what_was_written_and_is_zeros_is_lost(void **state)
+{
+	struct maker maker;
+	struct maker_records *records = calloc(1, sizeof *records);
+	size_t schema, first, second;
+	uint64_t damage;
+
+	(void)state;
+	MAKER_ADD(records, 1, free, .address = 16);
+	maker_begin(&maker);
+	schema = maker_schema(&maker, "");
+	first = maker_events(&maker, 1, 0, 1, 0, records);
+	second = maker_live(&maker, TFP_BLOCK_THREADS, NULL, records->bytes, 0);
+	maker.live.end_kind = TFP_END_EXIT;
+	maker.live.drained_bytes = maker.live.threads_count = 0;
+	maker_finish(&maker);
+	memset(maker.bytes + first, 0, second - first);
+	assert_int_equal(parts_read(&maker, maker.size, &damage), 0);
+	assert_int_equal(damage, 0); /* it had been reserved for a block */
+	maker.live.drained_bytes = second - schema;
+	maker_finish(&maker);
+	parts_read(&maker, maker.size, &damage);
+	assert_int_equal(damage, 1);
+	maker.live.drained_bytes = 0;
+	maker.live.threads_count = 1;
+	maker_finish(&maker);
+	parts_read(&maker, maker.size, &damage);
+	assert_int_equal(damage, 0);
+	memset(maker.bytes + first, 0, maker.size - first);
+	maker_finish(&maker);
+	parts_read(&maker, maker.size, &damage);
+	assert_int_equal(damage, 1); /* the block of the threads is gone */
+	maker.live.end_kind = TFP_END_NONE; /* killed: it may have been about to make it */
+	maker_finish(&maker);
+	parts_read(&maker, maker.size, &damage);
+	assert_int_equal(damage, 0);
+	maker_free(&maker);
+	free(records);
+}
+
 /* Two logs that somebody made one file of: the second one's records are not the first's. */
 static void test_a_log_ends_where_another_begins(void **state)
 {
@@ -128,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_process_killed_in_its_first_block_lost_nothing),
 		cmocka_unit_test(test_a_process_that_ends_while_a_block_is_written_is_whole),
+		cmocka_unit_test(test_what_was_written_and_is_zeros_is_lost),
 		cmocka_unit_test(test_a_log_ends_where_another_begins),
 	};
 
